@@ -1,0 +1,18 @@
+# Third-party libraries, all Debian packages (tools/packages.txt). A target appears only in the rooms that need it.
+
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+find_package(fmt REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+
+find_path(YAML_INCLUDE_DIR yaml.h REQUIRED)
+find_library(YAML_LIBRARY yaml REQUIRED)
+add_library(yaml::yaml UNKNOWN IMPORTED)
+set_target_properties(yaml::yaml PROPERTIES
+  IMPORTED_LOCATION "${YAML_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${YAML_INCLUDE_DIR}")
+
+find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
+add_library(cli11::cli11 INTERFACE IMPORTED)
+set_target_properties(cli11::cli11 PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${CLI11_INCLUDE_DIR}")

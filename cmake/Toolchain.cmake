@@ -1,0 +1,37 @@
+# Compiler flags, sanitizers, ccache and the linker: everything that is the same for every target.
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+# What every target of ours is compiled with. A table row in a test may leave fields out, hence the one exception.
+add_library(dray_options INTERFACE)
+target_compile_options(dray_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+if(DRAY_WERROR)
+  target_compile_options(dray_options INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these inside the standard library's own inlined code; clang has no such reports to lose.
+  target_compile_options(dray_options INTERFACE
+    -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread)
+endif()
+target_include_directories(dray_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
+
+if(DRAY_SANITIZE)
+  add_compile_options(-fsanitize=${DRAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DRAY_SANITIZE})
+endif()
+
+if(DRAY_LTO)
+  # Fat objects: the test binaries link the same archives without paying for link-time optimisation.
+  add_compile_options(-flto=auto -ffat-lto-objects)
+  add_link_options(-fno-lto)
+endif()
+
+# Asks for link-time optimisation of one executable, where the build has it.
+function(dray_optimise_link target)
+  if(DRAY_LTO)
+    target_link_options(${target} PRIVATE -flto=auto)
+  endif()
+endfunction()

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/field_path.h"
+
+#include <gtest/gtest.h>
+
+namespace dray::base {
+namespace {
+
+TEST(FieldPath, ReadsAsKubernetesWritesIt) {
+  const FieldPath device = FieldPath("spec").Child("devices").Index(2);
+  EXPECT_EQ((device / "attributes").Key("gpu.example.com/model").Child("string").ToString(),
+            "spec.devices[2].attributes[gpu.example.com/model].string");
+  EXPECT_EQ(FieldPath().ToString(), "");
+}
+
+TEST(FieldPath, LongerPathsShareTheirBeginningAndLeaveItAlone) {
+  const FieldPath spec("spec");
+  const FieldPath name = spec / "name";
+  EXPECT_EQ(spec.ToString(), "spec");
+  EXPECT_EQ(name.Parent(), spec);
+  EXPECT_TRUE(spec.Parent().empty());
+  EXPECT_TRUE(FieldPath().Parent().empty());
+}
+
+TEST(FieldPath, AnIndexAndAKeyThatLookAlikeDiffer) {
+  EXPECT_NE(FieldPath("a").Index(1), FieldPath("a").Key("1"));
+  EXPECT_EQ(FieldPath("a").Index(1), FieldPath("a").Index(1));
+}
+
+}  // namespace
+}  // namespace dray::base
