@@ -11,14 +11,15 @@ std::atomic<std::uint64_t> bug_count{0};
 }  // namespace
 
 void CheckFailed(const char* file, int line, const char* condition, std::string_view message) {
-  std::fprintf(stderr, "%s:%d: check failed: %s%s%.*s\n", file, line, condition, message.empty() ? "" : ": ",
-               static_cast<int>(message.size()), message.data());
+  std::fprintf(stderr, "%s:%d: check failed: %s%s%.*s\n", file, line, condition,
+               message.empty() ? "" : ": ", static_cast<int>(message.size()), message.data());
   std::abort();
 }
 
 void ReportBug(const char* file, int line, std::string_view message) {
   bug_count.fetch_add(1, std::memory_order_relaxed);
-  std::fprintf(stderr, "%s:%d: bug: %.*s\n", file, line, static_cast<int>(message.size()), message.data());
+  std::fprintf(stderr, "%s:%d: bug: %.*s\n", file, line, static_cast<int>(message.size()),
+               message.data());
 #ifndef NDEBUG
   std::abort();
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FieldPath: where in an object something is, as Kubernetes writes it: spec.devices.requests[0].exactly.count, with map
-// keys in brackets (attributes[gpu.example.com/model]).
+// FieldPath: where in an object something is, as Kubernetes writes it:
+// spec.devices.requests[0].exactly.count, with map keys in brackets
+// (attributes[gpu.example.com/model]).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 
 namespace dray::base {
 
-// An immutable value; Child, Index and Key make longer paths that share their beginning. Cheap to copy, rendered only
-// when somebody reads it. The empty path is the object itself. Thread-safe.
+// An immutable value; Child, Index and Key make longer paths that share their beginning. Cheap to
+// copy, rendered only when somebody reads it. The empty path is the object itself. Thread-safe.
 class FieldPath {
  public:
   struct Field {
@@ -33,7 +34,9 @@ class FieldPath {
   FieldPath Child(std::string_view name) const;
   FieldPath Index(std::size_t index) const;
   FieldPath Key(std::string_view key) const;
-  friend FieldPath operator/(const FieldPath& path, std::string_view name) { return path.Child(name); }
+  friend FieldPath operator/(const FieldPath& path, std::string_view name) {
+    return path.Child(name);
+  }
 
   bool empty() const { return tail_ == nullptr; }
   // The path without its last segment; the empty path's parent is empty.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hash containers with std::string keys that can be searched with a std::string_view. Debian 12's abseil hashes its own
-// string_view only, so the transparent hash and equality are given here.
+// Hash containers with std::string keys that can be searched with a std::string_view. Debian 12's
+// abseil hashes its own string_view only, so the transparent hash and equality are given here.
 #pragma once
 
 #include <string>
@@ -15,7 +15,9 @@ namespace dray::base {
 
 struct StringHash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view s) const { return absl::Hash<absl::string_view>{}(ToAbsl(s)); }
+  std::size_t operator()(std::string_view s) const {
+    return absl::Hash<absl::string_view>{}(ToAbsl(s));
+  }
 };
 struct StringEq {
   using is_transparent = void;

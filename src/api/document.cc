@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/document.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "api/internal/json_text.h"
+
+namespace dray::api {
+namespace {
+
+void AppendJson(const Node& node, std::string& out) {
+  switch (node.kind) {
+    case Node::Kind::kNull:
+      out += "null";
+      return;
+    case Node::Kind::kBool:
+      out += node.boolean ? "true" : "false";
+      return;
+    case Node::Kind::kNumber:
+      out += node.text;
+      return;
+    case Node::Kind::kString:
+      internal::AppendJsonString(node.text, out);
+      return;
+    case Node::Kind::kList:
+      out += '[';
+      for (std::size_t i = 0; i < node.items.size(); ++i) {
+        if (i > 0) out += ',';
+        AppendJson(node.items[i], out);
+      }
+      out += ']';
+      return;
+    case Node::Kind::kMap:
+      out += '{';
+      for (std::size_t i = 0; i < node.members.size(); ++i) {
+        if (i > 0) out += ',';
+        internal::AppendJsonString(node.members[i].key, out);
+        out += ':';
+        AppendJson(node.members[i].value, out);
+      }
+      out += '}';
+      return;
+  }
+}
+
+// The member for a field name, looking through v1beta1's `basic`.
+const Member* FindField(const Node& node, std::string_view name) {
+  if (const Member* member = node.Find(name)) return member;
+  const Member* basic = node.Find("basic");
+  return basic == nullptr ? nullptr : basic->value.Find(name);
+}
+
+}  // namespace
+
+const Member* Node::Find(std::string_view key) const {
+  const auto it =
+      std::find_if(members.rbegin(), members.rend(), [&](const Member& m) { return m.key == key; });
+  return it == members.rend() ? nullptr : &*it;
+}
+
+std::string ToJson(const Node& node) {
+  std::string out;
+  AppendJson(node, out);
+  return out;
+}
+
+Position Locate(const Node& root, const base::FieldPath& path) {
+  const Node* node = &root;
+  Position position = root.position;
+  for (const base::FieldPath::Segment& segment : path.Segments()) {
+    if (const auto* index = std::get_if<std::size_t>(&segment)) {
+      if (*index >= node->items.size()) return position;
+      node = &node->items[*index];
+      position = node->position;
+      continue;
+    }
+    const auto* field = std::get_if<base::FieldPath::Field>(&segment);
+    const std::string& name =
+        field != nullptr ? field->name : std::get<base::FieldPath::MapKey>(segment).key;
+    const Member* member = FindField(*node, name);
+    if (member == nullptr) {
+      if (name == "exactly") continue;  // v1beta1 has its fields in the request itself
+      return position;
+    }
+    node = &member->value;
+    position = member->key_position;
+  }
+  return position;
+}
+
+}  // namespace dray::api

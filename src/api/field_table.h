@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Field tables: one per API struct. A table lists the struct's fields with their wire names, and
+// drives everything that treats objects alike: JSON in and out, YAML in, unknown-field errors,
+// semantic equality, and later OpenAPI.
+//
+//   struct DeviceTaint { std::string key; ...; UnknownFields unknown; };
+//   const StructInfo& InfoOf(const DeviceTaint*);            // in the header, after the struct
+//
+//   const StructInfo& InfoOf(const DeviceTaint*) {           // in the source
+//     static const StructInfo info = Struct<DeviceTaint>("DeviceTaint", {
+//         Field<&DeviceTaint::key>("key", {.presence = Presence::kAlways}),
+//         ...});
+//     return info;
+//   }
+//
+// From the C++ types of the members a TypeInfo is derived, a description with small functions that
+// reach into a value through void*. Walkers (codec, equality) are therefore ordinary functions,
+// compiled once, not once per struct.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "api/box.h"
+#include "api/gates.h"
+#include "api/map.h"
+#include "api/values.h"
+#include "base/quantity.h"
+#include "base/time.h"
+
+namespace dray::api {
+
+struct StructInfo;
+
+enum class Shape : std::uint8_t {
+  kBool,
+  kInt32,
+  kInt64,
+  kDouble,
+  kString,
+  kQuantity,
+  kTime,
+  kMicroTime,
+  kIntOrString,
+  kRaw,
+  kStruct,
+  kList,
+  kMap,
+  kOptional,
+};
+
+// How to reach into a value of one C++ type. Functions that a shape has no use for are null.
+struct TypeInfo {
+  Shape shape;
+  const TypeInfo* element = nullptr;        // kList, kMap: of the items; kOptional: of the content
+  const StructInfo& (*fields)() = nullptr;  // kStruct
+  void (*reset)(void*) = nullptr;           // back to the default value
+  const void* (*get)(const void*) = nullptr;              // kOptional: the content, or null
+  void* (*emplace)(void*) = nullptr;                      // kOptional: makes a default content
+  std::size_t (*size)(const void*) = nullptr;             // kList, kMap
+  const void* (*at)(const void*, std::size_t) = nullptr;  // kList, kMap: the i-th value
+  std::string_view (*key_at)(const void*, std::size_t) = nullptr;  // kMap
+  void* (*append)(void*) = nullptr;                                // kList
+  void* (*append_key)(void*, std::string_view) = nullptr;          // kMap, in any order; then seal
+  bool (*seal)(void*) = nullptr;  // kMap: false if a key came twice
+};
+
+// Whether an empty field is written.
+enum class Presence : std::uint8_t {
+  kOmitEmpty,  // left out when it has its zero value, is unset, or has no items
+  kAlways,     // written always; an unset optional, list or map as null
+};
+
+// What the items of a list are to each other when two writers meet (server-side apply, strategic
+// merge).
+enum class ListKind : std::uint8_t { kAtomic, kSet, kMap };
+
+struct FieldOptions {
+  Presence presence = Presence::kOmitEmpty;
+  ListKind list = ListKind::kAtomic;
+  std::string_view keys = {};      // ListKind::kMap: the items' key fields, comma separated
+  std::optional<Gate> gate = {};   // the feature gate that the field belongs to
+  std::string_view alias = {};     // a second wire name that is read, never written
+  const TypeInfo* type = nullptr;  // instead of the member's own: another version's field table
+};
+
+struct FieldInfo {
+  std::string_view name;
+  const TypeInfo* type;
+  FieldOptions options;
+  const void* (*get)(const void* object);  // null when the object has no place for the field
+  void* (*mut)(void* object);              // makes the place when needed
+};
+
+struct StructInfo {
+  std::string_view name;
+  std::vector<FieldInfo> fields;
+  const UnknownFields* (*unknown)(const void* object) = nullptr;
+  UnknownFields* (*mutable_unknown)(void* object) = nullptr;
+  // Called after the last field was read; tidies what the wire form could not say directly.
+  void (*after_decode)(void* object) = nullptr;
+
+  // The index of the field with that wire name (or alias), or -1. Tries `hint` first: fields
+  // usually come in order.
+  int Find(std::string_view wire_name, std::size_t hint = 0) const;
+
+  // Built by Struct(): open addressing over the names.
+  std::vector<std::int16_t> slots;
+};
+
+namespace internal {
+
+template <typename T>
+struct IsOptional : std::false_type {};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+template <typename T>
+struct IsOptional<Box<T>> : std::true_type {};
+
+template <typename T>
+struct IsVector : std::false_type {};
+template <typename T>
+struct IsVector<std::vector<T>> : std::true_type {};
+
+template <typename T>
+struct IsMap : std::false_type {};
+template <typename T>
+struct IsMap<Map<T>> : std::true_type {};
+
+template <typename T>
+constexpr Shape ScalarShape() {
+  if constexpr (std::same_as<T, bool> || std::same_as<T, BoolItem>)
+    return Shape::kBool;
+  else if constexpr (std::same_as<T, std::int32_t>)
+    return Shape::kInt32;
+  else if constexpr (std::same_as<T, std::int64_t>)
+    return Shape::kInt64;
+  else if constexpr (std::same_as<T, double>)
+    return Shape::kDouble;
+  else if constexpr (std::same_as<T, std::string>)
+    return Shape::kString;
+  else if constexpr (std::same_as<T, base::Quantity>)
+    return Shape::kQuantity;
+  else if constexpr (std::same_as<T, base::Time>)
+    return Shape::kTime;
+  else if constexpr (std::same_as<T, MicroTime>)
+    return Shape::kMicroTime;
+  else if constexpr (std::same_as<T, IntOrString>)
+    return Shape::kIntOrString;
+  else if constexpr (std::same_as<T, RawJson>)
+    return Shape::kRaw;
+  else
+    return Shape::kStruct;
+}
+
+template <typename T>
+const StructInfo& FieldsOf() {
+  return InfoOf(static_cast<const T*>(nullptr));
+}
+
+template <typename T>
+constexpr TypeInfo MakeTypeInfo();
+
+template <typename T>
+inline constexpr TypeInfo kTypeInfo = MakeTypeInfo<T>();
+
+template <typename T>
+constexpr TypeInfo MakeTypeInfo() {
+  TypeInfo info{};
+  info.reset = [](void* p) { *static_cast<T*>(p) = T{}; };
+  if constexpr (IsOptional<T>::value) {
+    using Content = std::remove_cvref_t<decltype(*std::declval<T&>())>;
+    info.shape = Shape::kOptional;
+    info.element = &kTypeInfo<Content>;
+    info.get = [](const void* p) -> const void* {
+      const T& value = *static_cast<const T*>(p);
+      return value.has_value() ? static_cast<const void*>(&*value) : nullptr;
+    };
+    info.emplace = [](void* p) -> void* { return &static_cast<T*>(p)->emplace(); };
+  } else if constexpr (IsVector<T>::value) {
+    info.shape = Shape::kList;
+    info.element = &kTypeInfo<typename T::value_type>;
+    info.size = [](const void* p) { return static_cast<const T*>(p)->size(); };
+    info.at = [](const void* p, std::size_t i) -> const void* {
+      return &(*static_cast<const T*>(p))[i];
+    };
+    info.append = [](void* p) -> void* { return &static_cast<T*>(p)->emplace_back(); };
+  } else if constexpr (IsMap<T>::value) {
+    using Value = decltype(T::value_type::second);
+    info.shape = Shape::kMap;
+    info.element = &kTypeInfo<Value>;
+    info.size = [](const void* p) { return static_cast<const T*>(p)->size(); };
+    info.at = [](const void* p, std::size_t i) -> const void* {
+      return &static_cast<const T*>(p)->entry(i).second;
+    };
+    info.key_at = [](const void* p, std::size_t i) -> std::string_view {
+      return static_cast<const T*>(p)->entry(i).first;
+    };
+    info.append_key = [](void* p, std::string_view key) -> void* {
+      return &static_cast<T*>(p)->AppendUnsorted(key);
+    };
+    info.seal = [](void* p) { return static_cast<T*>(p)->Seal(); };
+  } else {
+    info.shape = ScalarShape<T>();
+    if constexpr (ScalarShape<T>() == Shape::kStruct) info.fields = &FieldsOf<T>;
+  }
+  return info;
+}
+
+template <typename M>
+struct MemberPointer;
+template <typename C, typename T>
+struct MemberPointer<T C::*> {
+  using Class = C;
+  using Type = T;
+};
+
+void BuildSlots(StructInfo& info);
+
+}  // namespace internal
+
+template <typename T>
+constexpr const TypeInfo& TypeInfoOf() {
+  return internal::kTypeInfo<T>;
+}
+
+// A row of a table.
+template <auto Member>
+FieldInfo Field(std::string_view name, FieldOptions options = {}) {
+  using Class = typename internal::MemberPointer<decltype(Member)>::Class;
+  using Type = typename internal::MemberPointer<decltype(Member)>::Type;
+  return FieldInfo{
+      .name = name,
+      .type = options.type != nullptr ? options.type : &internal::kTypeInfo<Type>,
+      .options = options,
+      .get = [](const void* object) -> const void* {
+        return &(static_cast<const Class*>(object)->*Member);
+      },
+      .mut = [](void* object) -> void* { return &(static_cast<Class*>(object)->*Member); },
+  };
+}
+
+// A table. At most 64 fields, so that a decoder can remember in one word which it has seen.
+template <typename T>
+StructInfo Struct(std::string_view name, std::vector<FieldInfo> fields) {
+  StructInfo info{.name = name, .fields = std::move(fields)};
+  if constexpr (requires(T t) { t.unknown; }) {
+    info.unknown = [](const void* object) { return &static_cast<const T*>(object)->unknown; };
+    info.mutable_unknown = [](void* object) { return &static_cast<T*>(object)->unknown; };
+  }
+  internal::BuildSlots(info);
+  return info;
+}
+
+// Equality as Kubernetes's servers mean it: by value for quantities and times, an empty list or map
+// equals an unset one, unknown fields count.
+bool SemanticEqual(const TypeInfo& type, const void* a, const void* b);
+template <typename T>
+bool SemanticEqual(const T& a, const T& b) {
+  return SemanticEqual(TypeInfoOf<T>(), &a, &b);
+}
+
+// Whether the value is what `omitempty` leaves out: zero, unset, no items, for a struct: every
+// field empty.
+bool IsEmptyValue(const TypeInfo& type, const void* value);
+
+}  // namespace dray::api

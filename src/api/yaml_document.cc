@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// YAML text to trees with positions, on libyaml's event parser. Scalars are resolved by YAML 1.1's
+// rules as the Go library behind kubectl has them, then the tree is JSON: what a key or a value
+// becomes is what kubectl would send.
+#include <yaml.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "api/document.h"
+#include "base/string_map.h"
+#include "fmt/format.h"
+
+namespace dray::api {
+namespace {
+
+Position At(const yaml_mark_t& mark) {
+  return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1};
+}
+
+bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (text == word) return true;
+  }
+  return false;
+}
+
+// A decimal number text, or nothing. YAML 1.1 also has 0x, 0o, 0b, a leading 0 for octal, and
+// underscores.
+std::optional<std::string> ResolveInteger(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (c != '_') digits += c;
+  }
+  bool negative = false;
+  std::string_view rest = digits;
+  if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) {
+    negative = rest[0] == '-';
+    rest.remove_prefix(1);
+  }
+  if (rest.empty() || rest[0] < '0' || rest[0] > '9') return std::nullopt;
+  int radix = 10;
+  if (rest.size() > 2 && rest[0] == '0' && (rest[1] == 'x' || rest[1] == 'X')) {
+    radix = 16;
+    rest.remove_prefix(2);
+  } else if (rest.size() > 2 && rest[0] == '0' && (rest[1] == 'b' || rest[1] == 'B')) {
+    radix = 2;
+    rest.remove_prefix(2);
+  } else if (rest.size() > 2 && rest[0] == '0' && (rest[1] == 'o' || rest[1] == 'O')) {
+    radix = 8;
+    rest.remove_prefix(2);
+  } else if (rest.size() > 1 && rest[0] == '0') {
+    radix = 8;
+    rest.remove_prefix(1);
+  }
+  std::uint64_t magnitude = 0;
+  const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), magnitude, radix);
+  if (result.ec != std::errc() || result.ptr != rest.data() + rest.size()) return std::nullopt;
+  if (negative && magnitude > std::uint64_t{1} << 63) return std::nullopt;
+  return (negative && magnitude != 0 ? "-" : "") + std::to_string(magnitude);
+}
+
+// Whether the text is a plain decimal float: [-+]? digits with a point or an exponent.
+bool LooksLikeFloat(std::string_view text) {
+  std::size_t i = 0;
+  if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
+  std::size_t digits = 0;
+  while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i, ++digits;
+  if (i < text.size() && text[i] == '.') {
+    ++i;
+    while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i, ++digits;
+  }
+  if (digits == 0) return false;
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+    ++i;
+    if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
+    std::size_t exponent = 0;
+    while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i, ++exponent;
+    if (exponent == 0) return false;
+  }
+  return i == text.size();
+}
+
+// A JSON number text for a float, as Go prints it: whole numbers without a point.
+std::optional<std::string> ResolveFloat(std::string_view text) {
+  if (!LooksLikeFloat(text)) return std::nullopt;
+  const std::string copy(text);
+  errno = 0;
+  const double number = std::strtod(copy.c_str(), nullptr);
+  if (!std::isfinite(number)) return std::nullopt;
+  if (number == std::trunc(number) && std::fabs(number) < 1e15) {
+    return std::to_string(static_cast<std::int64_t>(number));
+  }
+  char buffer[64];
+  const auto result = std::to_chars(buffer, buffer + sizeof(buffer), number);
+  return std::string(buffer, result.ptr);
+}
+
+enum class ScalarError { kNone, kNotFinite };
+
+ScalarError ResolvePlain(std::string_view text, Node& node) {
+  if (text.empty() || IsOneOf(text, {"~", "null", "Null", "NULL"})) {
+    node.kind = Node::Kind::kNull;
+    return ScalarError::kNone;
+  }
+  if (IsOneOf(text, {"true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON"})) {
+    node.kind = Node::Kind::kBool;
+    node.boolean = true;
+    return ScalarError::kNone;
+  }
+  if (IsOneOf(text, {"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF"})) {
+    node.kind = Node::Kind::kBool;
+    return ScalarError::kNone;
+  }
+  if (IsOneOf(text, {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF",
+                     ".nan", ".NaN", ".NAN"})) {
+    return ScalarError::kNotFinite;
+  }
+  auto number = ResolveInteger(text);
+  if (!number) number = ResolveFloat(text);
+  node.kind = number ? Node::Kind::kNumber : Node::Kind::kString;
+  node.text = number ? *std::move(number) : std::string(text);
+  return ScalarError::kNone;
+}
+
+// One stream. Stops at the first error; what was read before stays.
+class YamlReader {
+ public:
+  YamlReader(std::string_view text, std::vector<Diagnostic>& diagnostics)
+      : diagnostics_(diagnostics) {
+    yaml_parser_initialize(&parser_);
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
+                                 text.size());
+  }
+  YamlReader(const YamlReader&) = delete;
+  YamlReader& operator=(const YamlReader&) = delete;
+  ~YamlReader() {
+    yaml_event_delete(&event_);
+    yaml_parser_delete(&parser_);
+  }
+
+  std::vector<Node> Documents() {
+    std::vector<Node> documents;
+    while (Next() && event_.type != YAML_STREAM_END_EVENT) {
+      if (event_.type != YAML_DOCUMENT_START_EVENT) continue;
+      anchors_.clear();
+      Node root;
+      if (!Next() || !Value(root, 0)) break;
+      if (root.kind != Node::Kind::kNull) documents.push_back(std::move(root));
+    }
+    return documents;
+  }
+
+ private:
+  bool Next() {
+    yaml_event_delete(&event_);
+    event_ = {};
+    if (yaml_parser_parse(&parser_, &event_) != 0) return true;
+    const char* problem = parser_.problem != nullptr ? parser_.problem : "cannot be read";
+    Position position = At(parser_.problem_mark);
+    if (parser_.error == YAML_READER_ERROR || position.line < 1) position = At(parser_.mark);
+    std::string message = fmt::format("not valid YAML: {}", problem);
+    if (parser_.context != nullptr) message += fmt::format(" ({})", parser_.context);
+    return Fail(position, std::move(message));
+  }
+
+  bool Fail(Position position, std::string message) {
+    std::string hint;
+    if (message.find("cannot start any token") != std::string::npos)
+      hint = "tabs cannot indent YAML, use spaces";
+    diagnostics_.push_back({.severity = Severity::kError,
+                            .reason = "SyntaxError",
+                            .path = {},
+                            .message = std::move(message),
+                            .hint = std::move(hint),
+                            .position = position});
+    return false;
+  }
+
+  // Reads the value that the current event starts.
+  bool Value(Node& node, int depth) {
+    node.position = At(event_.start_mark);
+    if (depth > kMaxDocumentDepth) {
+      return Fail(node.position,
+                  fmt::format("not valid YAML: nested deeper than {} levels", kMaxDocumentDepth));
+    }
+    std::string anchor;
+    bool read = false;
+    switch (event_.type) {
+      case YAML_ALIAS_EVENT:
+        return Alias(node);
+      case YAML_SCALAR_EVENT:
+        if (event_.data.scalar.anchor != nullptr) anchor = Text(event_.data.scalar.anchor);
+        read = Scalar(node);
+        break;
+      case YAML_SEQUENCE_START_EVENT:
+        if (event_.data.sequence_start.anchor != nullptr)
+          anchor = Text(event_.data.sequence_start.anchor);
+        read = List(node, depth);
+        break;
+      case YAML_MAPPING_START_EVENT:
+        if (event_.data.mapping_start.anchor != nullptr)
+          anchor = Text(event_.data.mapping_start.anchor);
+        read = Map(node, depth);
+        break;
+      default:
+        return Fail(node.position, "not valid YAML: expected a value");
+    }
+    if (read && !anchor.empty()) anchors_[anchor] = node;
+    return read;
+  }
+
+  static std::string Text(const yaml_char_t* text) { return reinterpret_cast<const char*>(text); }
+
+  bool Alias(Node& node) {
+    const std::string name = Text(event_.data.alias.anchor);
+    const auto it = anchors_.find(name);
+    if (it == anchors_.end())
+      return Fail(node.position, fmt::format("not valid YAML: unknown anchor \"{}\"", name));
+    alias_nodes_ += CountNodes(it->second);
+    if (alias_nodes_ > kMaxAliasNodes) {
+      return Fail(node.position,
+                  fmt::format("aliases expand to more than {} values", kMaxAliasNodes));
+    }
+    const Position here = node.position;
+    node = it->second;
+    node.position = here;
+    return true;
+  }
+
+  static std::size_t CountNodes(const Node& node) {
+    std::size_t count = 1;
+    for (const Node& item : node.items) count += CountNodes(item);
+    for (const Member& member : node.members) count += CountNodes(member.value);
+    return count;
+  }
+
+  bool Scalar(Node& node) {
+    const auto& scalar = event_.data.scalar;
+    const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
+    const std::string tag = scalar.tag != nullptr ? Text(scalar.tag) : "";
+    const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (tag == YAML_STR_TAG || tag == "!" || (tag.empty() && !plain)) {
+      node.kind = Node::Kind::kString;
+      node.text.assign(text);
+      return true;
+    }
+    if (ResolvePlain(text, node) == ScalarError::kNotFinite) {
+      return Fail(node.position, fmt::format("{} has no JSON form", text));
+    }
+    return true;
+  }
+
+  bool List(Node& node, int depth) {
+    node.kind = Node::Kind::kList;
+    while (Next()) {
+      if (event_.type == YAML_SEQUENCE_END_EVENT) return true;
+      if (!Value(node.items.emplace_back(), depth + 1)) return false;
+    }
+    return false;
+  }
+
+  bool Map(Node& node, int depth) {
+    node.kind = Node::Kind::kMap;
+    std::vector<Node> merged;
+    while (Next()) {
+      if (event_.type == YAML_MAPPING_END_EVENT) return Merge(node, merged);
+      const bool quoted =
+          event_.type == YAML_SCALAR_EVENT && event_.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+      std::string source;
+      if (event_.type == YAML_SCALAR_EVENT) {
+        source.assign(reinterpret_cast<const char*>(event_.data.scalar.value),
+                      event_.data.scalar.length);
+      }
+      Node key;
+      if (!Value(key, depth + 1)) return false;
+      if (key.kind == Node::Kind::kList || key.kind == Node::Kind::kMap) {
+        return Fail(key.position, "a list or a map cannot be a key");
+      }
+      Member member;
+      member.key_position = key.position;
+      member.key = KeyText(key);
+      if (!Next() || !Value(member.value, depth + 1)) return false;
+      if (source == "<<" && !quoted) {
+        merged.push_back(std::move(member.value));
+      } else {
+        node.members.push_back(std::move(member));
+      }
+    }
+    return false;
+  }
+
+  static std::string KeyText(const Node& key) {
+    switch (key.kind) {
+      case Node::Kind::kNull:
+        return "null";
+      case Node::Kind::kBool:
+        return key.boolean ? "true" : "false";
+      default:
+        return key.text;
+    }
+  }
+
+  // Merge keys: what the map has itself wins, then earlier sources.
+  bool Merge(Node& node, const std::vector<Node>& sources) {
+    for (const Node& source : sources) {
+      if (source.kind == Node::Kind::kList) {
+        for (const Node& item : source.items) {
+          if (!MergeOne(node, item)) return false;
+        }
+      } else if (!MergeOne(node, source)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  bool MergeOne(Node& node, const Node& source) {
+    if (source.kind != Node::Kind::kMap)
+      return Fail(source.position, "a merge key (<<) takes a map or a list of maps");
+    for (const Member& member : source.members) {
+      if (node.Find(member.key) == nullptr) node.members.push_back(member);
+    }
+    return true;
+  }
+
+  std::vector<Diagnostic>& diagnostics_;
+  yaml_parser_t parser_{};
+  yaml_event_t event_{};
+  base::StringMap<Node> anchors_;
+  std::size_t alias_nodes_ = 0;
+};
+
+}  // namespace
+
+std::vector<Node> ParseYaml(std::string_view text, std::vector<Diagnostic>& diagnostics) {
+  return YamlReader(text, diagnostics).Documents();
+}
+
+}  // namespace dray::api
