@@ -70,6 +70,7 @@ struct TypeInfo {
   std::size_t (*size)(const void*) = nullptr;             // kList, kMap
   const void* (*at)(const void*, std::size_t) = nullptr;  // kList, kMap: the i-th value
   std::string_view (*key_at)(const void*, std::size_t) = nullptr;  // kMap
+  void (*reserve)(void*, std::size_t) = nullptr;                   // kList, kMap
   void* (*append)(void*) = nullptr;                                // kList
   void* (*append_key)(void*, std::string_view) = nullptr;          // kMap, in any order; then seal
   bool (*seal)(void*) = nullptr;  // kMap: false if a key came twice
@@ -194,6 +195,7 @@ constexpr TypeInfo MakeTypeInfo() {
     info.at = [](const void* p, std::size_t i) -> const void* {
       return &(*static_cast<const T*>(p))[i];
     };
+    info.reserve = [](void* p, std::size_t n) { static_cast<T*>(p)->reserve(n); };
     info.append = [](void* p) -> void* { return &static_cast<T*>(p)->emplace_back(); };
   } else if constexpr (IsMap<T>::value) {
     using Value = decltype(T::value_type::second);
@@ -206,6 +208,7 @@ constexpr TypeInfo MakeTypeInfo() {
     info.key_at = [](const void* p, std::size_t i) -> std::string_view {
       return static_cast<const T*>(p)->entry(i).first;
     };
+    info.reserve = [](void* p, std::size_t n) { static_cast<T*>(p)->reserve(n); };
     info.append_key = [](void* p, std::string_view key) -> void* {
       return &static_cast<T*>(p)->AppendUnsorted(key);
     };

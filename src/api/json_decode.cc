@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "api/internal/json_text.h"
 #include "api/json.h"
 #include "fmt/format.h"
 #include "simdjson.h"
@@ -10,26 +11,22 @@
 namespace dray::api {
 namespace {
 
-namespace od = simdjson::ondemand;
+namespace dom = simdjson::dom;
 
-// Reads On-Demand values into structs. Any doubt (a wrong type, a number out of range, broken text)
-// answers false; the caller then has the document explained the slow way.
+// Reads simdjson's tape into structs. Any doubt (a wrong type, a number out of range) answers
+// false; the caller then has the document explained the slow way.
 class FastDecoder {
  public:
-  FastDecoder(simdjson::dom::parser& raw_parser, bool strict)
-      : raw_parser_(raw_parser), strict_(strict) {}
+  explicit FastDecoder(bool strict) : strict_(strict) {}
 
-  bool Struct(const StructInfo& info, void* object, od::object fields, bool top) {
+  bool Struct(const StructInfo& info, void* object, dom::object fields, bool top) {
     std::uint64_t seen = 0;
     std::size_t next = 0;
-    for (auto field_or : fields) {
-      od::field field;
-      std::string_view key;
-      if (field_or.get(field) || field.unescaped_key().get(key)) return false;
-      const int index = info.Find(key, next);
+    for (const dom::key_value_pair field : fields) {
+      const int index = info.Find(field.key, next);
       if (index < 0) {
-        if (top && (key == "apiVersion" || key == "kind")) continue;
-        if (!Unknown(info, object, key, field.value())) return false;
+        if (top && (field.key == "apiVersion" || field.key == "kind")) continue;
+        if (!Unknown(info, object, field)) return false;
         continue;
       }
       const std::uint64_t bit = std::uint64_t{1} << index;
@@ -40,27 +37,21 @@ class FastDecoder {
       }
       seen |= bit;
       next = static_cast<std::size_t>(index) + 1;
-      if (!Field(entry, object, field.value())) return false;
+      if (!field.value.is_null() && !Value(*entry.type, entry.mut(object), field.value))
+        return false;
     }
     if (info.after_decode != nullptr) info.after_decode(object);
     return true;
   }
 
  private:
-  bool Field(const FieldInfo& entry, void* object, od::value value) {
-    bool null = false;
-    if (value.is_null().get(null)) return false;
-    return null || Value(*entry.type, entry.mut(object), value);
-  }
-
-  bool Value(const TypeInfo& type, void* out, od::value value) {
+  bool Value(const TypeInfo& type, void* out, dom::element value) {
     switch (type.shape) {
       case Shape::kBool:
         return value.get_bool().get(*static_cast<bool*>(out)) == simdjson::SUCCESS;
       case Shape::kInt32: {
         std::int64_t number = 0;
-        if (value.get_int64().get(number)) return false;
-        if (number < std::numeric_limits<std::int32_t>::min() ||
+        if (!Integer(value, number) || number < std::numeric_limits<std::int32_t>::min() ||
             number > std::numeric_limits<std::int32_t>::max()) {
           return false;
         }
@@ -68,7 +59,7 @@ class FastDecoder {
         return true;
       }
       case Shape::kInt64:
-        return value.get_int64().get(*static_cast<std::int64_t*>(out)) == simdjson::SUCCESS;
+        return Integer(value, *static_cast<std::int64_t*>(out));
       case Shape::kDouble:
         return value.get_double().get(*static_cast<double*>(out)) == simdjson::SUCCESS;
       case Shape::kString: {
@@ -90,9 +81,9 @@ class FastDecoder {
       case Shape::kIntOrString:
         return Either(static_cast<IntOrString*>(out), value);
       case Shape::kRaw:
-        return Raw(value, static_cast<RawJson*>(out)->text);
+        return AppendRaw(value, static_cast<RawJson*>(out)->text);
       case Shape::kStruct: {
-        od::object object;
+        dom::object object;
         return value.get_object().get(object) == simdjson::SUCCESS &&
                Struct(type.fields(), out, object, false);
       }
@@ -106,51 +97,45 @@ class FastDecoder {
     return false;
   }
 
-  bool List(const TypeInfo& type, void* list, od::value value) {
-    od::array items;
+  // Only what is written as an integer: simdjson alone would also take 1.0.
+  static bool Integer(dom::element value, std::int64_t& out) {
+    return value.is_int64() && value.get_int64().get(out) == simdjson::SUCCESS;
+  }
+
+  bool List(const TypeInfo& type, void* list, dom::element value) {
+    dom::array items;
     if (value.get_array().get(items)) return false;
-    for (auto item_or : items) {
-      od::value item;
-      bool null = false;
-      if (item_or.get(item) || item.is_null().get(null)) return false;
+    type.reserve(list, items.size());
+    for (const dom::element item : items) {
       void* slot = type.append(list);
-      if (!null && !Value(*type.element, slot, item)) return false;
+      if (!item.is_null() && !Value(*type.element, slot, item)) return false;
     }
     return true;
   }
 
-  bool Map(const TypeInfo& type, void* map, od::value value) {
-    od::object entries;
+  bool Map(const TypeInfo& type, void* map, dom::element value) {
+    dom::object entries;
     if (value.get_object().get(entries)) return false;
-    for (auto field_or : entries) {
-      od::field field;
-      std::string_view key;
-      bool null = false;
-      if (field_or.get(field) || field.unescaped_key().get(key)) return false;
-      if (field.value().is_null().get(null)) return false;
-      void* slot = type.append_key(map, key);
-      if (!null && !Value(*type.element, slot, field.value())) return false;
+    type.reserve(map, entries.size());
+    for (const dom::key_value_pair entry : entries) {
+      void* slot = type.append_key(map, entry.key);
+      if (!entry.value.is_null() && !Value(*type.element, slot, entry.value)) return false;
     }
     return type.seal(map) || !strict_;
   }
 
-  static bool Quantity(base::Quantity* out, od::value value) {
-    od::json_type kind;
-    if (value.type().get(kind)) return false;
+  static bool Quantity(base::Quantity* out, dom::element value) {
     std::string_view text;
-    if (kind == od::json_type::string) {
-      if (value.get_string().get(text)) return false;
+    if (value.get_string().get(text) == simdjson::SUCCESS)
       return base::Quantity::TryParse(text, out);
-    }
-    if (kind != od::json_type::number) return false;
-    text = value.raw_json_token();
-    while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-    double checked = 0;  // the raw token is only a number if simdjson can read it as one
-    if (value.get_double().get(checked)) return false;
-    return base::Quantity::TryParse(text, out);
+    // The digits of a fraction are gone from the tape; the slow way still has them.
+    std::int64_t number = 0;
+    if (!Integer(value, number)) return false;
+    *out = base::Quantity::FromInt(number);
+    return true;
   }
 
-  static bool Time(base::Time* out, od::value value) {
+  static bool Time(base::Time* out, dom::element value) {
     std::string_view text;
     if (value.get_string().get(text)) return false;
     auto time = base::Time::ParseRfc3339(text);
@@ -159,18 +144,14 @@ class FastDecoder {
     return true;
   }
 
-  static bool Either(IntOrString* out, od::value value) {
-    od::json_type kind;
-    if (value.type().get(kind)) return false;
-    if (kind == od::json_type::string) {
-      std::string_view text;
-      if (value.get_string().get(text)) return false;
+  static bool Either(IntOrString* out, dom::element value) {
+    std::string_view text;
+    if (value.get_string().get(text) == simdjson::SUCCESS) {
       out->value = std::string(text);
       return true;
     }
     std::int64_t number = 0;
-    if (kind != od::json_type::number || value.get_int64().get(number)) return false;
-    if (number < std::numeric_limits<std::int32_t>::min() ||
+    if (!Integer(value, number) || number < std::numeric_limits<std::int32_t>::min() ||
         number > std::numeric_limits<std::int32_t>::max()) {
       return false;
     }
@@ -178,39 +159,72 @@ class FastDecoder {
     return true;
   }
 
-  // The value's text, compacted. On-Demand does not look inside what it skips, so the text is
-  // parsed once for its own sake: nothing that is not JSON is kept.
-  bool Raw(od::value value, std::string& out) {
-    std::string_view text;
-    if (simdjson::to_json_string(value).get(text)) return false;
-    simdjson::dom::element parsed;
-    if (raw_parser_.parse(text.data(), text.size()).get(parsed)) return false;
-    std::string compact(text.size() + simdjson::SIMDJSON_PADDING, '\0');
-    std::size_t length = 0;
-    if (simdjson::minify(text.data(), text.size(), compact.data(), length)) return false;
-    out.assign(compact, 0, length);
-    return true;
+  // Compact text of a value that is carried, not read. Fractions are left to the slow way, which
+  // keeps their digits.
+  static bool AppendRaw(dom::element value, std::string& out) {
+    switch (value.type()) {
+      case dom::element_type::NULL_VALUE:
+        out += "null";
+        return true;
+      case dom::element_type::BOOL:
+        out += value.get_bool().value_unsafe() ? "true" : "false";
+        return true;
+      case dom::element_type::INT64:
+        out += std::to_string(value.get_int64().value_unsafe());
+        return true;
+      case dom::element_type::UINT64:
+        out += std::to_string(value.get_uint64().value_unsafe());
+        return true;
+      case dom::element_type::DOUBLE:
+        return false;
+      case dom::element_type::STRING:
+        internal::AppendJsonString(value.get_string().value_unsafe(), out);
+        return true;
+      case dom::element_type::ARRAY: {
+        char separator = '[';
+        const dom::array items = value.get_array().value_unsafe();
+        for (const dom::element item : items) {
+          out += separator;
+          separator = ',';
+          if (!AppendRaw(item, out)) return false;
+        }
+        out += separator == '[' ? "[]" : "]";
+        return true;
+      }
+      case dom::element_type::OBJECT: {
+        char separator = '{';
+        const dom::object fields = value.get_object().value_unsafe();
+        for (const dom::key_value_pair field : fields) {
+          out += separator;
+          separator = ',';
+          internal::AppendJsonString(field.key, out);
+          out += ':';
+          if (!AppendRaw(field.value, out)) return false;
+        }
+        out += separator == '{' ? "{}" : "}";
+        return true;
+      }
+    }
+    return false;
   }
 
-  bool Unknown(const StructInfo& info, void* object, std::string_view key, od::value value) {
+  bool Unknown(const StructInfo& info, void* object, const dom::key_value_pair& field) const {
     if (strict_) return false;
-    std::string name(key);  // the view is into a buffer that reading the value reuses
     std::string json;
-    if (!Raw(value, json)) return false;
+    if (!AppendRaw(field.value, json)) return false;
     if (info.mutable_unknown == nullptr) return true;
     UnknownFields& unknown = *info.mutable_unknown(object);
     if (!unknown.has_value()) unknown.emplace();
     for (UnknownField& earlier : *unknown) {
-      if (earlier.name == name) {
+      if (earlier.name == field.key) {
         earlier.json = std::move(json);
         return true;
       }
     }
-    unknown->push_back({std::move(name), std::move(json)});
+    unknown->push_back({std::string(field.key), std::move(json)});
     return true;
   }
 
-  simdjson::dom::parser& raw_parser_;
   bool strict_;
 };
 
@@ -233,14 +247,13 @@ Status Explain(std::string_view json, const TypeInfo& type, void* value, bool st
 }  // namespace
 
 struct JsonDecoder::State {
-  od::parser parser;
-  simdjson::dom::parser raw_parser;
-  std::string padded;
+  dom::parser parser;
 
-  simdjson::padded_string_view Pad(std::string_view json) {
-    padded.reserve(json.size() + simdjson::SIMDJSON_PADDING);
-    padded.assign(json);
-    return {padded.data(), json.size(), json.size() + simdjson::SIMDJSON_PADDING};
+  // The root of `json` as an object, or nothing.
+  std::optional<dom::object> Parse(std::string_view json) {
+    dom::object object;
+    if (parser.parse(json.data(), json.size()).get_object().get(object)) return std::nullopt;
+    return object;
   }
 };
 
@@ -251,28 +264,20 @@ JsonDecoder& JsonDecoder::operator=(JsonDecoder&&) noexcept = default;
 
 Status JsonDecoder::Decode(std::string_view json, const TypeInfo& type, void* value,
                            DecodeOptions options) {
-  od::document document;
-  od::object object;
-  const bool fast =
-      type.shape == Shape::kStruct &&
-      state_->parser.iterate(state_->Pad(json)).get(document) == simdjson::SUCCESS &&
-      document.get_object().get(object) == simdjson::SUCCESS &&
-      FastDecoder(state_->raw_parser, options.strict).Struct(type.fields(), value, object, true) &&
-      document.at_end();
-  if (fast) return absl::OkStatus();
+  const std::optional<dom::object> object = state_->Parse(json);
+  if (object && type.shape == Shape::kStruct &&
+      FastDecoder(options.strict).Struct(type.fields(), value, *object, true)) {
+    return absl::OkStatus();
+  }
   return Explain(json, type, value, options.strict);
 }
 
 StatusOr<JsonDecoder::TypeMeta> JsonDecoder::PeekType(std::string_view json) {
-  TypeMeta meta;
-  od::document document;
-  od::object object;
-  if (state_->parser.iterate(state_->Pad(json)).get(document) == simdjson::SUCCESS &&
-      document.get_object().get(object) == simdjson::SUCCESS) {
+  if (const std::optional<dom::object> object = state_->Parse(json)) {
+    TypeMeta meta;
     const auto read = [&](const char* key, std::string& out) {
       std::string_view text;
-      if (object.find_field_unordered(key).get_string().get(text) == simdjson::SUCCESS)
-        out.assign(text);
+      if (object->at_key(key).get_string().get(text) == simdjson::SUCCESS) out.assign(text);
     };
     read("apiVersion", meta.api_version);
     read("kind", meta.kind);
@@ -285,7 +290,10 @@ StatusOr<JsonDecoder::TypeMeta> JsonDecoder::PeekType(std::string_view json) {
     return base::InvalidArgument(
         fmt::format("{}:{}: expected an object", root.position.line, root.position.column));
   }
-  return base::Internal("the JSON reader rejected a document that is well formed");
+  TypeMeta meta;
+  if (const Member* m = root.Find("apiVersion")) meta.api_version = m->value.text;
+  if (const Member* m = root.Find("kind")) meta.kind = m->value.text;
+  return meta;
 }
 
 std::string ToString(const Diagnostic& diagnostic) {

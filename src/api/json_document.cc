@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON text to a tree with positions.
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
 #include "api/document.h"
 #include "fmt/format.h"
@@ -99,9 +100,9 @@ class TreeBuilder {
     node.kind = Node::Kind::kMap;
     od::object fields;
     if (const auto error = value.get_object().get(fields)) return error;
-    for (auto field_or : fields) {
+    for (simdjson::simdjson_result<od::field> field_or : fields) {
       od::field field;
-      if (const auto error = field_or.get(field)) return error;
+      if (const auto error = std::move(field_or).get(field)) return error;
       Member& member = node.members.emplace_back();
       const char* start = field.key().raw() - 1;  // at the opening quote
       member.key_position = At(start);
@@ -178,12 +179,8 @@ Node ParseJson(std::string_view text, std::vector<Diagnostic>& diagnostics) {
         SyntaxError(builder.last(), fmt::format("{}, after this", Describe(error))));
     return {};
   }
-  if (!document.at_end()) {
-    const char* here = nullptr;
-    Position position = builder.last();
-    if (document.current_location().get(here) == simdjson::SUCCESS) {
-      position = lines.At(static_cast<std::size_t>(here - padded.data()));
-    }
+  if (const char* here = nullptr; document.current_location().get(here) == simdjson::SUCCESS) {
+    const Position position = lines.At(static_cast<std::size_t>(here - padded.data()));
     diagnostics.push_back(SyntaxError(position, "more text after the end of the document"));
     return {};
   }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a server does to an object between decoding and validation: defaults, dropping fields of
+// disabled features (unless the old object uses them), status and generation rules, warnings.
+//
+// Spec: shared/spec/kubernetes-api.md sections 2 and 4.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/gates.h"
+#include "api/kinds.h"
+#include "base/time.h"
+
+namespace dray::api {
+
+struct StrategyOptions {
+  FeatureGates gates;
+  base::Time now;  // for timestamps that the server sets
+};
+
+// Fills in the defaults of the object's kind. Idempotent.
+void SetDefaults(Object& object, base::Time now);
+
+void PrepareForCreate(Object& object, const StrategyOptions& options);
+// `old` is the stored object, with defaults.
+void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& options);
+void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options);
+
+// Warning headers of a create or update.
+std::vector<std::string> WarningsFor(const Object& object);
+
+}  // namespace dray::api
