@@ -19,9 +19,14 @@ void CheckOne(const Quantity& q) {
   const std::string text = q.ToString();
   Quantity again;
   DRAY_CHECK(Quantity::TryParse(text, &again), text);
-  DRAY_CHECK(again == q, text);
-  DRAY_CHECK(again.ToString() == text, text);
-  DRAY_CHECK(again.DecimalKey() == q.DecimalKey(), text);
+  // Parsing caps binary amounts; a sum may be larger.
+  const Quantity cap = Quantity::FromInt(INT64_MAX);
+  if (q.format() != Quantity::Format::kBinarySI || (q <= cap && -Quantity(q) <= cap)) {
+    DRAY_CHECK(again == q, text);
+    // 1025000 in BinarySI has no suffix, so its text comes back as DecimalSI and would be 1025k.
+    if (again.format() == q.format()) DRAY_CHECK(again.ToString() == text, text);
+    DRAY_CHECK(again.DecimalKey() == q.DecimalKey(), text);
+  }
   DRAY_CHECK((-Quantity(q)).Sign() == -q.Sign(), text);
   DRAY_CHECK((q - q).IsZero(), text);
   Quantity rounded = q;

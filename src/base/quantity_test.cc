@@ -190,7 +190,14 @@ TEST(QuantityParse, ReadsAsManyDigitsAsDocumentedAndNoMore) {
   const std::string longest(Quantity::kMaxDigits, '7');
   EXPECT_EQ(Q(longest).ToString(), longest);
   EXPECT_FALSE(Quantity::Parse(longest + "7").ok());
-  // Leading zeros do not count.
+  // Zeros at either end do not count.
+  EXPECT_EQ(Q("1" + std::string(100000, '0')), Q("1e100000"));
+  EXPECT_EQ(Q("1" + std::string(100000, '0') + "Ki"), Q("9Ei"));
+  EXPECT_EQ(Q("1" + std::string(50, '0') + "e2147483647"), Q("100e2147483647")
+                                                               .Mul(1'000'000'000'000'000'000)
+                                                               .Mul(1'000'000'000'000'000'000)
+                                                               .Mul(1'000'000'000'000));
+  EXPECT_FALSE(Quantity::Parse("1" + std::string(5000, '0') + "e2147483647").ok());
   EXPECT_EQ(Q(std::string(100000, '0') + "1"), Quantity::FromInt(1));
 }
 
@@ -269,6 +276,14 @@ TEST(QuantityAdd, IsExactBeyondSixtyFourBits) {
   EXPECT_EQ((-Quantity::FromInt(INT64_MIN)).ToString(), "9223372036854775808");
   EXPECT_EQ((Q("1E") + Q("1n")).ToString(), "1000000000000000000000000001n");
   EXPECT_EQ(Quantity(max).Mul(1000).ToString(), "9223372036854775807k");
+}
+
+TEST(QuantityAdd, DigitsPastTheLimitAreDroppedSoThatTheSumCanStillBeRead) {
+  const Quantity nines = Q(std::string(Quantity::kMaxDigits, '9'));
+  const Quantity sum = nines + nines;
+  EXPECT_GT(sum, nines);
+  EXPECT_EQ(Q(sum.ToString()), sum);
+  EXPECT_EQ(Q((Q("1e98") + Q("1e4200")).ToString()), Q("1e4200"));
 }
 
 TEST(QuantityAdd, AZeroReceiverTakesTheFormatOfTheOperand) {
