@@ -82,8 +82,7 @@ void BuildSlots(StructInfo& info) {
 
 }  // namespace internal
 
-int StructInfo::Find(std::string_view wire_name, std::size_t hint) const {
-  if (hint < fields.size() && fields[hint].name == wire_name) return static_cast<int>(hint);
+int StructInfo::FindByHash(std::string_view wire_name) const {
   const std::size_t mask = slots.size() - 1;
   for (std::size_t slot = SlotHash(wire_name) & mask; slots[slot] >= 0; slot = (slot + 1) & mask) {
     const FieldInfo& field = fields[static_cast<std::size_t>(slots[slot])];
@@ -107,6 +106,8 @@ bool SemanticEqual(const TypeInfo& type, const void* a, const void* b) {
       return As<double>(a) == As<double>(b);
     case Shape::kString:
       return As<std::string>(a) == As<std::string>(b);
+    case Shape::kText:
+      return As<base::Text>(a) == As<base::Text>(b);
     case Shape::kQuantity:
       return As<base::Quantity>(a) == As<base::Quantity>(b);
     case Shape::kTime:
@@ -140,6 +141,8 @@ bool IsEmptyValue(const TypeInfo& type, const void* value) {
       return As<double>(value) == 0;
     case Shape::kString:
       return As<std::string>(value).empty();
+    case Shape::kText:
+      return As<base::Text>(value).empty();
     case Shape::kRaw:
       return As<RawJson>(value).text.empty();
     case Shape::kQuantity:

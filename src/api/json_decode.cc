@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -13,11 +15,34 @@ namespace {
 
 namespace dom = simdjson::dom;
 
+// Long texts that were read lately. Devices of a slice, and slices of a driver, say the same long
+// things again and again; they then share one copy.
+class TextCache {
+ public:
+  base::Text Get(std::string_view text) {
+    if (text.size() <= base::Text::kInlineSize) return text;
+    base::Text& slot = slots_[Hash(text) % slots_.size()];
+    if (slot != text) slot = base::Text(text);
+    return slot;
+  }
+
+ private:
+  static std::size_t Hash(std::string_view text) {
+    std::uint64_t head = 0;
+    std::uint64_t tail = 0;
+    std::memcpy(&head, text.data(), sizeof(head));
+    std::memcpy(&tail, text.data() + text.size() - sizeof(tail), sizeof(tail));
+    return static_cast<std::size_t>(
+        ((head ^ (tail * 0x9e3779b97f4a7c15ULL)) * 0x9e3779b97f4a7c15ULL) >> 40);
+  }
+  std::array<base::Text, 256> slots_;
+};
+
 // Reads simdjson's tape into structs. Any doubt (a wrong type, a number out of range) answers
 // false; the caller then has the document explained the slow way.
 class FastDecoder {
  public:
-  explicit FastDecoder(bool strict) : strict_(strict) {}
+  FastDecoder(bool strict, TextCache& texts) : strict_(strict), texts_(texts) {}
 
   bool Struct(const StructInfo& info, void* object, dom::object fields, bool top) {
     std::uint64_t seen = 0;
@@ -37,7 +62,7 @@ class FastDecoder {
       }
       seen |= bit;
       next = static_cast<std::size_t>(index) + 1;
-      if (!field.value.is_null() && !Value(*entry.type, entry.mut(object), field.value))
+      if (!field.value.is_null() && !Value(*entry.type, entry.At(object), field.value))
         return false;
     }
     if (info.after_decode != nullptr) info.after_decode(object);
@@ -45,6 +70,25 @@ class FastDecoder {
   }
 
  private:
+  // Value() with the commonest kinds of members first.
+  bool Member(const TypeInfo& type, void* out, dom::element value) {
+    if (type.optional_of == OptionalOf::kText) {
+      std::string_view text;
+      if (value.get_string().get(text)) return false;
+      static_cast<base::OptionalText*>(out)->emplace(texts_.Get(text));
+      return true;
+    }
+    if (type.shape == Shape::kString) return String(static_cast<std::string*>(out), value);
+    return Value(type, out, value);
+  }
+
+  static bool String(std::string* out, dom::element value) {
+    std::string_view text;
+    if (value.get_string().get(text)) return false;
+    out->assign(text);
+    return true;
+  }
+
   bool Value(const TypeInfo& type, void* out, dom::element value) {
     switch (type.shape) {
       case Shape::kBool:
@@ -62,10 +106,12 @@ class FastDecoder {
         return Integer(value, *static_cast<std::int64_t*>(out));
       case Shape::kDouble:
         return value.get_double().get(*static_cast<double*>(out)) == simdjson::SUCCESS;
-      case Shape::kString: {
+      case Shape::kString:
+        return String(static_cast<std::string*>(out), value);
+      case Shape::kText: {
         std::string_view text;
         if (value.get_string().get(text)) return false;
-        static_cast<std::string*>(out)->assign(text);
+        *static_cast<base::Text*>(out) = texts_.Get(text);
         return true;
       }
       case Shape::kQuantity:
@@ -92,6 +138,31 @@ class FastDecoder {
       case Shape::kMap:
         return Map(type, out, value);
       case Shape::kOptional:
+        return Optional(type, out, value);
+    }
+    return false;
+  }
+
+  bool Optional(const TypeInfo& type, void* out, dom::element value) {
+    switch (type.optional_of) {
+      case OptionalOf::kStdString: {
+        std::string_view text;
+        if (value.get_string().get(text)) return false;
+        static_cast<std::optional<std::string>*>(out)->emplace(text);
+        return true;
+      }
+      case OptionalOf::kText: {
+        std::string_view text;
+        if (value.get_string().get(text)) return false;
+        static_cast<base::OptionalText*>(out)->emplace(texts_.Get(text));
+        return true;
+      }
+      case OptionalOf::kStdInt64:
+        return Integer(value, static_cast<std::optional<std::int64_t>*>(out)->emplace());
+      case OptionalOf::kStdBool:
+        return value.get_bool().get(static_cast<std::optional<bool>*>(out)->emplace()) ==
+               simdjson::SUCCESS;
+      case OptionalOf::kOther:
         return Value(*type.element, type.emplace(out), value);
     }
     return false;
@@ -102,10 +173,25 @@ class FastDecoder {
     return value.is_int64() && value.get_int64().get(out) == simdjson::SUCCESS;
   }
 
+  bool StructOrNull(const StructInfo& info, void* out, dom::element value) {
+    dom::object object;
+    if (value.get_object().get(object) == simdjson::SUCCESS)
+      return Struct(info, out, object, false);
+    return value.is_null();
+  }
+
   bool List(const TypeInfo& type, void* list, dom::element value) {
     dom::array items;
     if (value.get_array().get(items)) return false;
     type.reserve(list, items.size());
+    if (type.element->shape == Shape::kStruct) {
+      const StructInfo& info = type.element->fields();
+      for (const dom::element item : items) {
+        void* slot = type.append(list);
+        if (!StructOrNull(info, slot, item)) return false;
+      }
+      return true;
+    }
     for (const dom::element item : items) {
       void* slot = type.append(list);
       if (!item.is_null() && !Value(*type.element, slot, item)) return false;
@@ -117,8 +203,16 @@ class FastDecoder {
     dom::object entries;
     if (value.get_object().get(entries)) return false;
     type.reserve(map, entries.size());
+    if (type.element->shape == Shape::kStruct) {
+      const StructInfo& info = type.element->fields();
+      for (const dom::key_value_pair entry : entries) {
+        void* slot = type.append_key(map, texts_.Get(entry.key));
+        if (!StructOrNull(info, slot, entry.value)) return false;
+      }
+      return type.seal(map) || !strict_;
+    }
     for (const dom::key_value_pair entry : entries) {
-      void* slot = type.append_key(map, entry.key);
+      void* slot = type.append_key(map, texts_.Get(entry.key));
       if (!entry.value.is_null() && !Value(*type.element, slot, entry.value)) return false;
     }
     return type.seal(map) || !strict_;
@@ -226,6 +320,7 @@ class FastDecoder {
   }
 
   bool strict_;
+  TextCache& texts_;
 };
 
 Status Explain(std::string_view json, const TypeInfo& type, void* value, bool strict) {
@@ -248,11 +343,19 @@ Status Explain(std::string_view json, const TypeInfo& type, void* value, bool st
 
 struct JsonDecoder::State {
   dom::parser parser;
+  TextCache texts;
+  std::vector<char> padded;  // simdjson reads a little past the end
 
   // The root of `json` as an object, or nothing.
   std::optional<dom::object> Parse(std::string_view json) {
+    if (padded.size() < json.size() + simdjson::SIMDJSON_PADDING) {
+      padded.resize(json.size() + simdjson::SIMDJSON_PADDING);
+    }
+    std::memcpy(padded.data(), json.data(), json.size());
+    std::memset(padded.data() + json.size(), 0, simdjson::SIMDJSON_PADDING);
     dom::object object;
-    if (parser.parse(json.data(), json.size()).get_object().get(object)) return std::nullopt;
+    if (parser.parse(padded.data(), json.size(), false).get_object().get(object))
+      return std::nullopt;
     return object;
   }
 };
@@ -266,7 +369,7 @@ Status JsonDecoder::Decode(std::string_view json, const TypeInfo& type, void* va
                            DecodeOptions options) {
   const std::optional<dom::object> object = state_->Parse(json);
   if (object && type.shape == Shape::kStruct &&
-      FastDecoder(options.strict).Struct(type.fields(), value, *object, true)) {
+      FastDecoder(options.strict, state_->texts).Struct(type.fields(), value, *object, true)) {
     return absl::OkStatus();
   }
   return Explain(json, type, value, options.strict);

@@ -78,6 +78,10 @@ class Reader {
         if (!Want(node, Node::Kind::kString, "a string", path)) return;
         *static_cast<std::string*>(out) = node.text;
         return;
+      case Shape::kText:
+        if (Want(node, Node::Kind::kString, "a string", path))
+          *static_cast<base::Text*>(out) = base::Text(node.text);
+        return;
       case Shape::kQuantity:
         Quantity(static_cast<base::Quantity*>(out), node, path);
         return;
