@@ -38,8 +38,8 @@ TEST(Json, ReadsEveryShape) {
   EXPECT_EQ(device.name, "gpu-0");
   EXPECT_EQ(device.attributes.Find("b")->int_value, -5);
   EXPECT_EQ(device.attributes.Find("a")->bool_value, true);
-  EXPECT_EQ((*device.attributes.Find("c")->string_values)[1], "y");
-  EXPECT_TRUE((*device.attributes.Find("d")->bool_values)[0].value);
+  EXPECT_EQ((*device.attributes.Find("c")->Lists().string_values)[1], "y");
+  EXPECT_TRUE((*device.attributes.Find("d")->Lists().bool_values)[0].value);
   EXPECT_EQ(device.capacity.Find("memory")->value.ToString(), "80Gi");
   EXPECT_EQ(device.capacity.Find("memory")->request_policy->default_value->Value(), 1);
   EXPECT_EQ(device.taints[0].time_added->ToRfc3339(), "2026-01-02T02:04:05Z");
