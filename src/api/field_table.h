@@ -22,6 +22,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -101,6 +102,31 @@ struct FieldOptions {
   const TypeInfo* type = nullptr;  // instead of the member's own: another version's field table
 };
 
+namespace internal {
+
+// The first eight bytes of a name as a number, shorter names padded with zeros: two names that
+// differ there need no call to tell them apart.
+inline std::uint64_t HeadOf(std::string_view name) {
+  std::uint64_t head = 0;
+  const std::size_t n = name.size();
+  if (n >= 8) {
+    std::memcpy(&head, name.data(), 8);
+  } else if (n >= 4) {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    std::memcpy(&low, name.data(), 4);
+    std::memcpy(&high, name.data() + n - 4, 4);
+    head = low | (static_cast<std::uint64_t>(high) << (8 * (n - 4)));
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      head |= static_cast<std::uint64_t>(static_cast<unsigned char>(name[i])) << (8 * i);
+    }
+  }
+  return head;
+}
+
+}  // namespace internal
+
 struct FieldInfo {
   std::string_view name;
   const TypeInfo* type;
@@ -110,8 +136,13 @@ struct FieldInfo {
   // Set by Struct() for a plain member: where it is in the object, so that a reader needs no call
   // to find it.
   std::ptrdiff_t offset = -1;
+  std::uint64_t head = 0;  // set by Struct(): the first eight bytes of the name
   bool plain_member = false;
 
+  bool Is(std::string_view wire_name, std::uint64_t wire_head) const {
+    return wire_head == head && wire_name.size() == name.size() &&
+           (name.size() <= 8 || wire_name.substr(8) == name.substr(8));
+  }
   void* At(void* object) const {
     return offset >= 0 ? static_cast<char*>(object) + offset : mut(object);
   }
@@ -128,10 +159,11 @@ struct StructInfo {
   // The index of the field with that wire name (or alias), or -1. Tries `hint` first: fields
   // usually come in order.
   int Find(std::string_view wire_name, std::size_t hint = 0) const {
-    if (hint < fields.size() && fields[hint].name == wire_name) return static_cast<int>(hint);
-    return FindByHash(wire_name);
+    const std::uint64_t head = internal::HeadOf(wire_name);
+    if (hint < fields.size() && fields[hint].Is(wire_name, head)) return static_cast<int>(hint);
+    return FindByHash(wire_name, head);
   }
-  int FindByHash(std::string_view wire_name) const;
+  int FindByHash(std::string_view wire_name, std::uint64_t head) const;
 
   // Built by Struct(): open addressing over the names.
   std::vector<std::int16_t> slots;

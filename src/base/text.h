@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -73,7 +74,11 @@ class Text {
   friend bool operator==(const Text& a, const char* b) { return a.view() == b; }
   friend bool operator==(const Text& a, const std::string& b) { return a.view() == b; }
   friend std::strong_ordering operator<=>(const Text& a, const Text& b) {
-    return a.view() <=> b.view();
+    if (a.is_long() || b.is_long()) return a.view() <=> b.view();
+    // Inline texts are padded with zeros and end with their size, so they order as two big-endian
+    // numbers.
+    if (const auto order = a.Word(0) <=> b.Word(0); order != 0) return order;
+    return a.Word(8) <=> b.Word(8);
   }
   friend std::strong_ordering operator<=>(const Text& a, std::string_view b) {
     return a.view() <=> b;
@@ -98,6 +103,11 @@ class Text {
     Long* text = nullptr;
     std::memcpy(&text, bytes_, sizeof(text));
     return text;
+  }
+  std::uint64_t Word(std::size_t at) const {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes_ + at, sizeof(word));
+    return std::endian::native == std::endian::little ? __builtin_bswap64(word) : word;
   }
   void Clear() { std::memset(bytes_, 0, sizeof(bytes_)); }
   void Swap(Text& other) {

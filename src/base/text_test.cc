@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace dray::base {
 namespace {
@@ -38,6 +39,24 @@ TEST(Text, OrdersLikeItsCharacters) {
   EXPECT_LT(Text("a"), Text("b"));
   EXPECT_LT(Text("resource.kubernetes.io/a"), Text("resource.kubernetes.io/b"));
   EXPECT_LT(Text("z"), std::string_view("zz"));
+  const std::vector<std::string> ascending = {"",
+                                              std::string(1, '\0'),
+                                              "A",
+                                              "a",
+                                              std::string("a\0", 2),
+                                              "aa",
+                                              "abcdefgh",
+                                              "abcdefghi",
+                                              "abcdefghijklmno",
+                                              "abcdefghijklmnop",
+                                              "b",
+                                              "\xff"};
+  for (std::size_t i = 0; i < ascending.size(); ++i) {
+    for (std::size_t j = 0; j < ascending.size(); ++j) {
+      EXPECT_EQ(Text(ascending[i]) < Text(ascending[j]), i < j) << i << " " << j;
+      EXPECT_EQ(Text(ascending[i]) == Text(ascending[j]), i == j) << i << " " << j;
+    }
+  }
   EXPECT_EQ(fmt::format("{}", Text("x")), "x");
 }
 
