@@ -79,7 +79,7 @@ struct TypeInfo {
   std::string_view (*key_at)(const void*, std::size_t) = nullptr;  // kMap
   void (*reserve)(void*, std::size_t) = nullptr;                   // kList, kMap
   void* (*append)(void*) = nullptr;                                // kList
-  void* (*append_key)(void*, base::Text) = nullptr;                // kMap, in any order; then seal
+  void* (*append_key)(void*, base::Text&&) = nullptr;              // kMap, in any order; then seal
   bool (*seal)(void*) = nullptr;  // kMap: false if a key came twice
 };
 
@@ -270,7 +270,7 @@ constexpr TypeInfo MakeTypeInfo() {
       return static_cast<const T*>(p)->entry(i).first;
     };
     info.reserve = [](void* p, std::size_t n) { static_cast<T*>(p)->reserve(n); };
-    info.append_key = [](void* p, base::Text key) -> void* {
+    info.append_key = [](void* p, base::Text&& key) -> void* {
       return &static_cast<T*>(p)->AppendUnsorted(std::move(key));
     };
     info.seal = [](void* p) { return static_cast<T*>(p)->Seal(); };

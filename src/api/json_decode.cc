@@ -149,7 +149,11 @@ class FastDecoder {
       case OptionalOf::kText: {
         std::string_view text;
         if (value.get_string().get(text)) return false;
-        static_cast<base::OptionalText*>(out)->emplace(texts_.Get(text));
+        if (text.size() <= base::Text::kInlineSize) {
+          static_cast<base::OptionalText*>(out)->emplace(text);
+        } else {
+          static_cast<base::OptionalText*>(out)->emplace(texts_.Get(text));
+        }
         return true;
       }
       case OptionalOf::kStdInt64:
@@ -342,13 +346,19 @@ struct JsonDecoder::State {
   std::vector<char> padded;  // simdjson reads a little past the end
 
   // The root of `json` as an object, or nothing.
-  std::optional<dom::object> Parse(std::string_view json) {
+  std::optional<dom::object> Parse(std::string_view json, bool is_padded = false) {
+    static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
+    dom::object object;
+    if (is_padded) {
+      if (parser.parse(json.data(), json.size(), false).get_object().get(object))
+        return std::nullopt;
+      return object;
+    }
     if (padded.size() < json.size() + simdjson::SIMDJSON_PADDING) {
       padded.resize(json.size() + simdjson::SIMDJSON_PADDING);
     }
     std::memcpy(padded.data(), json.data(), json.size());
     std::memset(padded.data() + json.size(), 0, simdjson::SIMDJSON_PADDING);
-    dom::object object;
     if (parser.parse(padded.data(), json.size(), false).get_object().get(object))
       return std::nullopt;
     return object;
@@ -362,7 +372,7 @@ JsonDecoder& JsonDecoder::operator=(JsonDecoder&&) noexcept = default;
 
 Status JsonDecoder::Decode(std::string_view json, const TypeInfo& type, void* value,
                            DecodeOptions options) {
-  const std::optional<dom::object> object = state_->Parse(json);
+  const std::optional<dom::object> object = state_->Parse(json, options.padded);
   if (object && type.shape == Shape::kStruct &&
       FastDecoder(options.strict, state_->texts).Struct(type.fields(), value, *object, true)) {
     return absl::OkStatus();

@@ -59,7 +59,7 @@ class Map {
 
   // For decoders: entries in any order, then one Seal() that restores the invariant. Of equal keys
   // the last one stays, as in Go; the answer says whether all keys were different.
-  V& AppendUnsorted(base::Text key) {
+  V& AppendUnsorted(base::Text&& key) {
     return entries_
         .emplace_back(std::piecewise_construct, std::forward_as_tuple(std::move(key)),
                       std::forward_as_tuple())

@@ -56,6 +56,14 @@ class Text {
     if (is_long()) Release();
   }
 
+  void Assign(std::string_view text) {
+    if (text.size() <= kInlineSize && !is_long()) {
+      SetInline(text);
+    } else {
+      *this = Text(text);
+    }
+  }
+
   std::string_view view() const {
     if (is_long()) return {long_text()->characters(), long_text()->size};
     return {reinterpret_cast<const char*>(bytes_), bytes_[kTagAt] == kAbsent ? 0U : bytes_[kTagAt]};
@@ -154,7 +162,9 @@ class OptionalText {
   std::string_view value_or(std::string_view other) const {
     return has_value() ? text_.view() : other;
   }
-  void emplace(Text text = {}) { text_ = std::move(text); }
+  void emplace() { text_ = Text(); }
+  void emplace(Text&& text) { text_ = std::move(text); }
+  void emplace(std::string_view text) { text_.Assign(text); }
   void reset() {
     text_ = Text();
     text_.bytes_[Text::kTagAt] = Text::kAbsent;

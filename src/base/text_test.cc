@@ -65,7 +65,7 @@ TEST(OptionalText, EmptyAndAbsentDiffer) {
   EXPECT_FALSE(text.has_value());
   EXPECT_NE(text, OptionalText(""));
   EXPECT_EQ(text.value_or("other"), "other");
-  text.emplace("here");
+  text.emplace(std::string_view("here"));
   EXPECT_EQ(*text, "here");
   const OptionalText copy = text;
   text.reset();
