@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "api/internal/json_text.h"
+#include "api/internal/reading.h"
 #include "api/json.h"
+#include "base/check.h"
 #include "fmt/format.h"
 #include "simdjson.h"
 
@@ -47,11 +49,13 @@ class FastDecoder {
   bool Struct(const StructInfo& info, void* object, dom::object fields, bool top) {
     std::uint64_t seen = 0;
     std::size_t next = 0;
+    bool has_unknown = false;
     for (const dom::key_value_pair field : fields) {
       const int index = info.Find(field.key, next);
       if (index < 0) {
         if (top && (field.key == "apiVersion" || field.key == "kind")) continue;
         if (!Unknown(info, object, field)) return false;
+        has_unknown = true;
         continue;
       }
       const std::uint64_t bit = std::uint64_t{1} << index;
@@ -65,6 +69,8 @@ class FastDecoder {
       if (!field.value.is_null() && !Value(*entry.type, entry.At(object), field.value))
         return false;
     }
+    if (has_unknown && info.mutable_unknown != nullptr)
+      internal::SealUnknown(*info.mutable_unknown(object));
     if (info.after_decode != nullptr) info.after_decode(object);
     return true;
   }
@@ -118,7 +124,10 @@ class FastDecoder {
         *static_cast<base::Time*>(out) = static_cast<base::Time*>(out)->TruncateToSeconds();
         return true;
       case Shape::kMicroTime:
-        return Time(&static_cast<MicroTime*>(out)->time, value);
+        if (!Time(&static_cast<MicroTime*>(out)->time, value)) return false;
+        static_cast<MicroTime*>(out)->time =
+            internal::TruncateToMicros(static_cast<MicroTime*>(out)->time);
+        return true;
       case Shape::kIntOrString:
         return Either(static_cast<IntOrString*>(out), value);
       case Shape::kRaw:
@@ -231,7 +240,7 @@ class FastDecoder {
   static bool Time(base::Time* out, dom::element value) {
     std::string_view text;
     if (value.get_string().get(text)) return false;
-    auto time = base::Time::ParseRfc3339(text);
+    auto time = internal::ReadTime(text);
     if (!time.ok()) return false;
     *out = *time;
     return true;
@@ -308,12 +317,6 @@ class FastDecoder {
     if (info.mutable_unknown == nullptr) return true;
     UnknownFields& unknown = *info.mutable_unknown(object);
     if (!unknown.has_value()) unknown.emplace();
-    for (UnknownField& earlier : *unknown) {
-      if (earlier.name == field.key) {
-        earlier.json = std::move(json);
-        return true;
-      }
-    }
     unknown->push_back({std::string(field.key), std::move(json)});
     return true;
   }
@@ -344,6 +347,11 @@ struct JsonDecoder::State {
   dom::parser parser;
   TextCache texts;
   std::vector<char> padded;  // simdjson reads a little past the end
+
+  State() {
+    // The same bound as ParseJson's; simdjson counts the value itself, too.
+    DRAY_CHECK(parser.allocate(0, kMaxDocumentDepth + 1) == simdjson::SUCCESS);
+  }
 
   // The root of `json` as an object, or nothing.
   std::optional<dom::object> Parse(std::string_view json, bool is_padded = false) {
@@ -383,12 +391,15 @@ Status JsonDecoder::Decode(std::string_view json, const TypeInfo& type, void* va
 StatusOr<JsonDecoder::TypeMeta> JsonDecoder::PeekType(std::string_view json) {
   if (const std::optional<dom::object> object = state_->Parse(json)) {
     TypeMeta meta;
-    const auto read = [&](const char* key, std::string& out) {
+    // Of repeated fields the last one counts, as everywhere.
+    for (const dom::key_value_pair field : *object) {
+      std::string* out = field.key == "apiVersion" ? &meta.api_version
+                         : field.key == "kind"     ? &meta.kind
+                                                   : nullptr;
+      if (out == nullptr) continue;
       std::string_view text;
-      if (object->at_key(key).get_string().get(text) == simdjson::SUCCESS) out.assign(text);
-    };
-    read("apiVersion", meta.api_version);
-    read("kind", meta.kind);
+      out->assign(field.value.get_string().get(text) == simdjson::SUCCESS ? text : "");
+    }
     return meta;
   }
   std::vector<Diagnostic> diagnostics;
@@ -399,8 +410,12 @@ StatusOr<JsonDecoder::TypeMeta> JsonDecoder::PeekType(std::string_view json) {
         fmt::format("{}:{}: expected an object", root.position.line, root.position.column));
   }
   TypeMeta meta;
-  if (const Member* m = root.Find("apiVersion")) meta.api_version = m->value.text;
-  if (const Member* m = root.Find("kind")) meta.kind = m->value.text;
+  const auto read = [&](std::string_view key, std::string& out) {
+    const Member* member = root.Find(key);
+    if (member != nullptr && member->value.kind == Node::Kind::kString) out = member->value.text;
+  };
+  read("apiVersion", meta.api_version);
+  read("kind", meta.kind);
   return meta;
 }
 
