@@ -189,12 +189,13 @@ TEST(CrossCheck, AConstraintOnAnAttributeThatNoGivenDeviceHasIsAWarning) {
 }
 
 TEST(CrossCheck, ABareAttributeOfADeviceIsInItsDriversDomain) {
-  const std::string slice = Slice({.content = "devices: [{name: d, attributes: {model: {int: 1}}}]"});
+  const std::string slice =
+      Slice({.content = "devices: [{name: d, attributes: {model: {int: 1}}}]"});
   const auto claim = [](std::string_view name) {
-    return Claim(fmt::format(
-        "{{requests: [{{name: r, exactly: {{deviceClassName: c}}}}], constraints: "
-        "[{{distinctAttribute: {}}}]}}",
-        name));
+    return Claim(
+        fmt::format("{{requests: [{{name: r, exactly: {{deviceClassName: c}}}}], constraints: "
+                    "[{{distinctAttribute: {}}}]}}",
+                    name));
   };
   EXPECT_THAT(Found(slice + claim("gpu.example.com/model")), IsEmpty());
   const CrossFinding finding = Only(slice + claim("model"));
@@ -204,18 +205,16 @@ TEST(CrossCheck, ABareAttributeOfADeviceIsInItsDriversDomain) {
 }
 
 TEST(CrossCheck, ABareAttributeThatNobodyDerivesIsAnErrorWithoutSlicesToo) {
-  EXPECT_THAT(
-      Found(Claim("{requests: [{name: r, exactly: {deviceClassName: c}}], "
-                  "constraints: [{matchAttribute: numa}]}")),
-      ElementsAre("error UnknownAttribute 0 spec.devices.constraints[0].matchAttribute"));
+  EXPECT_THAT(Found(Claim("{requests: [{name: r, exactly: {deviceClassName: c}}], "
+                          "constraints: [{matchAttribute: numa}]}")),
+              ElementsAre("error UnknownAttribute 0 spec.devices.constraints[0].matchAttribute"));
 }
 
 TEST(CrossCheck, AnIncompletePoolIsAWarning) {
   const CrossFinding finding = Only(Slice({.pool = kPoolOfTwo}));
   EXPECT_EQ(finding.reason, "IncompletePool");
   EXPECT_EQ(finding.severity, Severity::kWarning);
-  EXPECT_EQ(finding.message,
-            "pool \"pool\" says it has 2 slices, but 1 of generation 1 is given");
+  EXPECT_EQ(finding.message, "pool \"pool\" says it has 2 slices, but 1 of generation 1 is given");
 }
 
 TEST(CrossCheck, MoreSlicesThanThePoolSaysIsAnError) {
@@ -231,8 +230,7 @@ TEST(CrossCheck, SlicesOfOneGenerationAgreeOnTheirNumber) {
 TEST(CrossCheck, ASliceOfAnOlderGenerationIsAWarningAndDoesNotCount) {
   EXPECT_THAT(
       Found(Slice({.name = "old"}) +
-            Slice({.name = "new",
-                   .pool = "{name: pool, generation: 2, resourceSliceCount: 1}"})),
+            Slice({.name = "new", .pool = "{name: pool, generation: 2, resourceSliceCount: 1}"})),
       ElementsAre("warning StaleSlice 0 spec.pool.generation"));
 }
 
@@ -250,7 +248,8 @@ spec: {driver: nic.example.com, nodeName: n, pool: {name: pool, generation: 1, r
 TEST(CrossCheck, TwoDevicesOfOneNameInAPoolAreAnError) {
   EXPECT_THAT(
       Found(Slice({.name = "a", .pool = kPoolOfTwo, .content = "devices: [{name: gpu-0}]"}) +
-            Slice({.name = "b", .pool = kPoolOfTwo,
+            Slice({.name = "b",
+                   .pool = kPoolOfTwo,
                    .content = "devices: [{name: gpu-1}, {name: gpu-0}]"})),
       ElementsAre("error DuplicateInPool 1 spec.devices[1].name"));
 }
