@@ -240,7 +240,7 @@ TEST(CrossCheck, PoolsOfOneNameAndTwoDriversAreTwoPools) {
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
 metadata: {name: b}
-spec: {driver: nic.example.com, nodeName: n, pool: {name: pool, generation: 1, resourceSliceCount: 1}}
+spec: {driver: nic.example.com, nodeName: node-1, pool: {name: pool, generation: 1, resourceSliceCount: 1}}
 )"),
               IsEmpty());
 }
