@@ -347,6 +347,96 @@ spec: {{deviceSelector: {}, taint: {{key: k, effect: NoExecute}}}}
   EXPECT_THAT(Found(rule("{driver: anything}")), IsEmpty());
 }
 
+std::string Pod(std::string_view claims, std::string_view resources = "{}") {
+  return fmt::format(R"(
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: pod}}
+spec: {{resourceClaims: [{}], containers: [{{name: c, image: i, resources: {}}}]}}
+)",
+                     claims, resources);
+}
+
+TEST(CrossCheck, AClaimOfAPodThatIsNotGivenIsAWarningWhenClaimsAreGiven) {
+  const std::string claim = Claim("{requests: []}");
+  const CrossFinding finding = Only(claim + Pod("{name: gpu, resourceClaimName: clain}"));
+  EXPECT_EQ(finding.reason, "UnknownClaim");
+  EXPECT_EQ(finding.severity, Severity::kWarning);
+  EXPECT_EQ(finding.path.ToString(), "spec.resourceClaims[0].resourceClaimName");
+  EXPECT_EQ(finding.hint, "did you mean \"claim\"?");
+  EXPECT_THAT(Found(Pod("{name: gpu, resourceClaimName: clain}")), IsEmpty());
+  EXPECT_THAT(Found(claim + Pod("{name: gpu, resourceClaimName: claim}")), IsEmpty());
+}
+
+TEST(CrossCheck, AClaimInThePlaceOfATemplateIsRecognized) {
+  EXPECT_EQ(
+      Only(Claim("{requests: []}") + Pod("{name: gpu, resourceClaimTemplateName: claim}")).hint,
+      "there is a ResourceClaim of that name: did you mean resourceClaimName?");
+}
+
+TEST(CrossCheck, AContainerUsesAClaimOfItsPod) {
+  EXPECT_THAT(Found(Pod("{name: gpu, resourceClaimName: a}", "{claims: [{name: gpus}]}")),
+              ElementsAre("error UnknownPodClaim 0 spec.containers[0].resources.claims[0].name"));
+}
+
+TEST(CrossCheck, AContainerUsesARequestOfTheClaim) {
+  const std::string claim = Claim("{requests: [{name: gpu, exactly: {deviceClassName: c}}]}");
+  const auto pod = [](std::string_view request) {
+    return Pod("{name: gpu, resourceClaimName: claim}",
+               fmt::format("{{claims: [{{name: gpu, request: {}}}]}}", request));
+  };
+  EXPECT_THAT(Found(claim + pod("gpu")), IsEmpty());
+  EXPECT_THAT(Found(claim + pod("gpv")),
+              ElementsAre("error UnknownRequest 1 spec.containers[0].resources.claims[0].request"));
+}
+
+TEST(CrossCheck, PodsOfADeploymentAreLookedAtToo) {
+  EXPECT_THAT(Found(R"(
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d}
+spec:
+  template:
+    spec: {initContainers: [{name: c, resources: {claims: [{name: gpu}]}}]}
+)"),
+              ElementsAre("error UnknownPodClaim 0 "
+                          "spec.template.spec.initContainers[0].resources.claims[0].name"));
+}
+
+TEST(CrossCheck, AnImplicitResourceNameNamesAGivenClass) {
+  const std::string pod = Pod("", "{limits: {deviceclass.resource.kubernetes.io/gpu: 1}}");
+  EXPECT_THAT(Found(pod), IsEmpty());
+  EXPECT_THAT(Found(Class("gpu") + pod), IsEmpty());
+  EXPECT_THAT(
+      Found(Class("nic") + pod),
+      ElementsAre("error UnknownDeviceClass 1 "
+                  "spec.containers[0].resources.limits[deviceclass.resource.kubernetes.io/gpu]"));
+}
+
+TEST(CrossCheck, AnExtendedResourceMapsToARequestOfItsClaim) {
+  const std::string claim =
+      Claim("{requests: [{name: container-0-request-0, exactly: {deviceClassName: c}}]}");
+  const auto pod = [](std::string_view request) {
+    return fmt::format(R"(
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: pod}}
+spec: {{containers: [{{name: c, image: i}}]}}
+status:
+  extendedResourceClaimStatus:
+    resourceClaimName: claim
+    requestMappings: [{{containerName: c, resourceName: example.com/gpu, requestName: {}}}]
+)",
+                       request);
+  };
+  EXPECT_THAT(Found(claim + pod("container-0-request-0")), IsEmpty());
+  EXPECT_THAT(Found(claim + pod("container-0-request-1")),
+              ElementsAre("error UnknownRequest 1 "
+                          "status.extendedResourceClaimStatus.requestMappings[0].requestName"));
+}
+
 TEST(CrossCheck, FindingsComeInTheOrderOfTheObjects) {
   EXPECT_THAT(Found(Slice({.pool = kPoolOfTwo}) + Class("a") + Class("a")),
               ElementsAre("warning IncompletePool 0 spec.pool.resourceSliceCount",

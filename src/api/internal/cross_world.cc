@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "api/job.h"
+#include "api/workloads.h"
 #include "base/edit_distance.h"
 #include "fmt/format.h"
 
@@ -44,13 +46,33 @@ World::World(std::span<const Object> given) : objects(given) {
     } else if (const auto* claim_template = object.As<ResourceClaimTemplate>()) {
       claims.push_back({i, NamespaceOf(object), claim_template->metadata.name, true,
                         &claim_template->spec.spec, DevicesPath(true)});
+    } else {
+      AddPod(i);
     }
   }
   for (const GivenClaim& claim : claims) {
     ClaimsByName& by_name = claim.is_template ? templates_by_name : claims_by_name;
     by_name.emplace(NamespacedName(claim.namespace_, claim.name), &claim);
+    namespaces_with_claims.insert(claim.namespace_);
   }
   AddSlices(std::move(slices));
+}
+
+void World::AddPod(std::size_t index) {
+  const Object& object = objects[index];
+  const base::FieldPath spec("spec");
+  const auto add_template = [&](const PodTemplateSpec& pod) {
+    pods.push_back({index, NamespaceOf(object), &pod.spec, spec / "template" / "spec", nullptr});
+  };
+  if (const auto* pod = object.As<Pod>()) {
+    pods.push_back({index, NamespaceOf(object), &pod->spec, spec, &pod->status});
+  } else if (const auto* deployment = object.As<Deployment>()) {
+    add_template(deployment->spec.template_);
+  } else if (const auto* replica_set = object.As<ReplicaSet>()) {
+    add_template(replica_set->spec.template_);
+  } else if (const auto* job = object.As<Job>()) {
+    add_template(job->spec.template_);
+  }
 }
 
 void World::AddSlices(std::vector<Given<ResourceSlice>> slices) {

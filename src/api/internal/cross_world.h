@@ -14,6 +14,7 @@
 #include "api/cross_check.h"
 #include "api/device_class.h"
 #include "api/kinds.h"
+#include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "base/field_path.h"
@@ -36,6 +37,15 @@ struct GivenClaim {
   bool is_template;
   const ResourceClaimSpec* spec;
   base::FieldPath path;  // of spec.devices
+};
+
+// A pod, or the pods that a workload would make.
+struct GivenPod {
+  std::size_t index;
+  std::string namespace_;
+  const PodSpec* spec;
+  base::FieldPath path;     // of the spec
+  const PodStatus* status;  // null for a workload's template
 };
 
 // The slices of one driver and pool. `current` are those of the highest generation.
@@ -62,11 +72,13 @@ struct World {
   std::vector<Given<DeviceClass>> classes;
   std::vector<Given<DeviceTaintRule>> taint_rules;
   std::vector<GivenClaim> claims;  // claims and templates
+  std::vector<GivenPod> pods;      // and what makes pods
   std::vector<GivenPool> pools;    // in order of appearance
 
   base::StringSet class_names;
   ClaimsByName claims_by_name;
   ClaimsByName templates_by_name;
+  base::StringSet namespaces_with_claims;  // or templates
   // Qualified names of all attributes of all devices; a bare name stands in its driver's domain.
   base::StringSet attributes;
   // Bare attribute names -> the first qualified one that ends in it.
@@ -74,6 +86,7 @@ struct World {
   bool has_devices = false;
 
  private:
+  void AddPod(std::size_t index);
   void AddSlices(std::vector<Given<ResourceSlice>> slices);
   void AddAttributes(const ResourceSlice& slice);
 };
@@ -95,6 +108,12 @@ void CheckNamesAreUnique(const World& world, Findings& findings);
 void CheckDeviceClassesExist(const World& world, Findings& findings);
 void CheckDerivedAttributesAreUsed(const World& world, Findings& findings);
 void CheckConstraintAttributesExist(const World& world, Findings& findings);
+
+// cross_check_pods.cc
+void CheckPodClaimsExist(const World& world, Findings& findings);
+void CheckContainerClaims(const World& world, Findings& findings);
+void CheckImplicitResourcesExist(const World& world, Findings& findings);
+void CheckExtendedResourceStatus(const World& world, Findings& findings);
 
 // cross_check_pools.cc
 void CheckPoolsAreComplete(const World& world, Findings& findings);
