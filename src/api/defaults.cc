@@ -3,10 +3,7 @@
 // Defaults of the kinds of resource.k8s.io.
 //
 // Spec: shared/spec/kubernetes-api.md section 4.
-#include "api/device_class.h"
-#include "api/resource_claim.h"
-#include "api/resource_slice.h"
-#include "api/strategy.h"
+#include "api/internal/strategies.h"
 
 namespace dray::api {
 namespace {
@@ -64,6 +61,8 @@ void SetDefaults(Object& object, base::Time now) {
     }
   } else if (auto* rule = object.Mutable<DeviceTaintRule>()) {
     SetTaintDefaults(rule->spec.taint, now);
+  } else if (auto* pod = object.Mutable<Pod>()) {
+    internal::SetDefaults(*pod);
   }
 }
 

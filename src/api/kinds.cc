@@ -4,10 +4,19 @@
 #include <algorithm>
 
 #include "api/device_class.h"
+#include "api/event.h"
 #include "api/internal/json_text.h"
+#include "api/job.h"
+#include "api/lease.h"
+#include "api/namespace.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/priority_class.h"
 #include "api/resource_claim.h"
+#include "api/resource_quota.h"
 #include "api/resource_slice.h"
 #include "api/versions.h"
+#include "api/workloads.h"
 #include "base/check.h"
 #include "base/edit_distance.h"
 #include "fmt/format.h"
@@ -39,6 +48,7 @@ KindInfo Kind(std::string_view group, std::string_view version, std::string_view
 }
 
 std::vector<KindInfo> MakeKinds() {
+  constexpr std::string_view kCore = "";
   constexpr std::string_view kResource = "resource.k8s.io";
   return {
       Kind<DeviceClass>(kResource, "v1", "DeviceClass", "deviceclasses", kClusterWide),
@@ -62,6 +72,18 @@ std::vector<KindInfo> MakeKinds() {
       Kind<DeviceTaintRule>(kResource, "v1", "DeviceTaintRule", "devicetaintrules", kClusterWide),
       Kind<DeviceTaintRule>(kResource, "v1beta2", "DeviceTaintRule", "devicetaintrules",
                             kClusterWide),
+      Kind<Pod>(kCore, "v1", "Pod", "pods", kNamespaced),
+      Kind<ClusterNode>(kCore, "v1", "Node", "nodes", kClusterWide),
+      Kind<Namespace>(kCore, "v1", "Namespace", "namespaces", kClusterWide),
+      Kind<ResourceQuota>(kCore, "v1", "ResourceQuota", "resourcequotas", kNamespaced),
+      Kind<Event>(kCore, "v1", "Event", "events", kNamespaced),
+      Kind<Event>("events.k8s.io", "v1", "Event", "events", kNamespaced, EventOfEventsGroup()),
+      Kind<ReplicaSet>("apps", "v1", "ReplicaSet", "replicasets", kNamespaced),
+      Kind<Deployment>("apps", "v1", "Deployment", "deployments", kNamespaced),
+      Kind<Job>("batch", "v1", "Job", "jobs", kNamespaced),
+      Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
+      Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
+                          kClusterWide),
   };
 }
 

@@ -49,7 +49,7 @@ void ResetMetadataForStatus(ObjectMeta& metadata, const ObjectMeta& old) {
 void PrepareForCreate(Object& object, const StrategyOptions& options) {
   Create<ResourceClaim>(object, options) || Create<ResourceClaimTemplate>(object, options) ||
       Create<ResourceSlice>(object, options) || Create<DeviceClass>(object, options) ||
-      Create<DeviceTaintRule>(object, options);
+      Create<DeviceTaintRule>(object, options) || Create<Pod>(object, options);
 }
 
 void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& options) {
@@ -57,13 +57,14 @@ void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& 
   Update<ResourceClaim>(object, old, options) ||
       Update<ResourceClaimTemplate>(object, old, options) ||
       Update<ResourceSlice>(object, old, options) || Update<DeviceClass>(object, old, options) ||
-      Update<DeviceTaintRule>(object, old, options);
+      Update<DeviceTaintRule>(object, old, options) || Update<Pod>(object, old, options);
 }
 
 void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options) {
   DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
   StatusUpdate<ResourceClaim>(object, old, options) ||
-      StatusUpdate<DeviceTaintRule>(object, old, options);
+      StatusUpdate<DeviceTaintRule>(object, old, options) ||
+      StatusUpdate<Pod>(object, old, options);
 }
 
 std::vector<std::string> WarningsFor(const Object& object) {

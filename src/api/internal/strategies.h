@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/device_class.h"
+#include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "api/strategy.h"
@@ -41,5 +42,10 @@ void PrepareForUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
                       const StrategyOptions& options);
 void PrepareForStatusUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
                             const StrategyOptions& options);
+
+void SetDefaults(Pod& pod);
+void PrepareForCreate(Pod& pod, const StrategyOptions& options);
+void PrepareForUpdate(Pod& pod, const Pod& old, const StrategyOptions& options);
+void PrepareForStatusUpdate(Pod& pod, const Pod& old, const StrategyOptions& options);
 
 }  // namespace dray::api::internal
