@@ -52,6 +52,8 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
     internal::ValidateClaimStatusUpdate(report, *claim, *old.As<ResourceClaim>());
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRuleStatusUpdate(report, *rule, *old.As<DeviceTaintRule>());
+  } else if (const auto* pod = object.As<Pod>()) {
+    internal::ValidatePodStatusUpdate(report, *pod);
   }
   return report.Take();
 }

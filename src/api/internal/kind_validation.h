@@ -5,6 +5,7 @@
 
 #include "api/device_class.h"
 #include "api/internal/report.h"
+#include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 
@@ -32,5 +33,8 @@ void ValidateClass(Report& report, const DeviceClass& object, const DeviceClass*
 void ValidateTaintRule(Report& report, const DeviceTaintRule& rule, const DeviceTaintRule* old);
 void ValidateTaintRuleStatusUpdate(Report& report, const DeviceTaintRule& rule,
                                    const DeviceTaintRule& old);
+
+// pod_status_validation.cc; of a pod's status only what concerns claims is looked at.
+void ValidatePodStatusUpdate(Report& report, const Pod& pod);
 
 }  // namespace dray::api::internal
