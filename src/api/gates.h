@@ -45,10 +45,13 @@ enum class Gate : std::uint8_t {
   kGenericWorkload,
   kNodeDeclaredFeatures,
   kResourceHealthStatus,
+  kResourceHealthStatusMessage,
 };
-inline constexpr std::size_t kGateCount = 24;
+inline constexpr std::size_t kGateCount = 25;
 
 enum class GateStage : std::uint8_t { kAlpha, kBeta, kGa };
+// "ALPHA", "BETA", "GA".
+std::string_view NameOf(GateStage stage);
 
 // One row of the table that `dray features` prints.
 struct GateInfo {
@@ -74,9 +77,11 @@ class FeatureGates {
   // dray's defaults.
   FeatureGates();
   static FeatureGates KubernetesDefaults();
-  // "A=true,B=false" on top of `base`. Unknown names, values other than true/false, and a gate that
-  // is on while one it depends on is off are errors that name the gate. "AllAlpha=…" and
-  // "AllBeta=…" set every gate of a stage that is not named otherwise.
+  // "A=true,B=false" on top of `base`. Space around names and values is ignored, a gate named twice
+  // takes the last value, and a value is anything that Go's strconv.ParseBool takes (1, t, True,
+  // ...). "AllAlpha=…" and "AllBeta=…" set every gate of a stage that is not named otherwise.
+  // Unknown names, other values, a gate that is on while one it depends on is off, and switching
+  // off DynamicResourceAllocation are errors that name the gate.
   static StatusOr<FeatureGates> Parse(std::string_view text, const FeatureGates& base);
 
   bool Enabled(Gate gate) const { return on_[static_cast<std::size_t>(gate)]; }

@@ -58,6 +58,16 @@ const StructInfo& InfoOf(const ObjectMeta*) {
   return info;
 }
 
+void KeepServerFields(ObjectMeta& metadata, const ObjectMeta& old) {
+  metadata.generation = old.generation;
+  if (metadata.uid.empty()) metadata.uid = old.uid;
+  if (old.creation_timestamp) metadata.creation_timestamp = old.creation_timestamp;
+  if (old.deletion_timestamp) metadata.deletion_timestamp = old.deletion_timestamp;
+  if (!metadata.deletion_grace_period_seconds) {
+    metadata.deletion_grace_period_seconds = old.deletion_grace_period_seconds;
+  }
+}
+
 const OwnerReference* FindController(const ObjectMeta& metadata) {
   const auto it = std::ranges::find_if(metadata.owner_references, [](const OwnerReference& owner) {
     return owner.controller.value_or(false);

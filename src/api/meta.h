@@ -63,6 +63,11 @@ struct ObjectMeta {
 };
 const StructInfo& InfoOf(const ObjectMeta*);
 
+// What an update cannot say, whatever the kind: the generation is the stored one (the kind's
+// preparation counts it up), a missing uid is the stored one, and so are the times of creation and
+// deletion.
+void KeepServerFields(ObjectMeta& metadata, const ObjectMeta& old);
+
 // The owner with `controller: true`, or null.
 const OwnerReference* FindController(const ObjectMeta& metadata);
 

@@ -1,12 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/strategy.h"
 
-namespace dray::api {
+#include "api/internal/strategies.h"
+#include "base/check.h"
 
-void SetDefaults(Object&, base::Time) {}
-void PrepareForCreate(Object&, const StrategyOptions&) {}
-void PrepareForUpdate(Object&, const Object&, const StrategyOptions&) {}
-void PrepareForStatusUpdate(Object&, const Object&, const StrategyOptions&) {}
-std::vector<std::string> WarningsFor(const Object&) { return {}; }
+namespace dray::api {
+namespace {
+
+// Calls `prepare` with the objects as T's if they are. Whether they are.
+template <typename T>
+bool Create(Object& object, const StrategyOptions& options) {
+  T* value = object.Mutable<T>();
+  if (value == nullptr) return false;
+  internal::PrepareForCreate(*value, options);
+  return true;
+}
+template <typename T>
+bool Update(Object& object, const Object& old, const StrategyOptions& options) {
+  T* value = object.Mutable<T>();
+  if (value == nullptr) return false;
+  internal::PrepareForUpdate(*value, *old.As<T>(), options);
+  return true;
+}
+template <typename T>
+bool StatusUpdate(Object& object, const Object& old, const StrategyOptions& options) {
+  T* value = object.Mutable<T>();
+  if (value == nullptr) return false;
+  internal::PrepareForStatusUpdate(*value, *old.As<T>(), options);
+  return true;
+}
+
+}  // namespace
+
+namespace internal {
+
+void ResetMetadataForStatus(ObjectMeta& metadata, const ObjectMeta& old) {
+  metadata.deletion_timestamp = old.deletion_timestamp;
+  metadata.generation = old.generation;
+  metadata.self_link = old.self_link;
+  metadata.labels = old.labels;
+  metadata.annotations = old.annotations;
+  metadata.finalizers = old.finalizers;
+  metadata.owner_references = old.owner_references;
+}
+
+}  // namespace internal
+
+void PrepareForCreate(Object& object, const StrategyOptions& options) {
+  Create<ResourceClaim>(object, options) || Create<ResourceClaimTemplate>(object, options) ||
+      Create<ResourceSlice>(object, options) || Create<DeviceClass>(object, options) ||
+      Create<DeviceTaintRule>(object, options) || Create<Pod>(object, options);
+}
+
+void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& options) {
+  DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
+  Update<ResourceClaim>(object, old, options) ||
+      Update<ResourceClaimTemplate>(object, old, options) ||
+      Update<ResourceSlice>(object, old, options) || Update<DeviceClass>(object, old, options) ||
+      Update<DeviceTaintRule>(object, old, options) || Update<Pod>(object, old, options);
+}
+
+void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options) {
+  DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
+  StatusUpdate<ResourceClaim>(object, old, options) ||
+      StatusUpdate<DeviceTaintRule>(object, old, options) ||
+      StatusUpdate<Pod>(object, old, options);
+}
+
+std::vector<std::string> WarningsFor(const Object& object) {
+  if (const auto* slice = object.As<ResourceSlice>()) return internal::WarningsFor(*slice);
+  return {};
+}
 
 }  // namespace dray::api

@@ -73,6 +73,12 @@ class Text {
   std::size_t size() const { return view().size(); }
   bool empty() const { return size() == 0; }
   const char* data() const { return view().data(); }
+  bool starts_with(std::string_view prefix) const { return view().starts_with(prefix); }
+  std::size_t find(char c) const { return view().find(c); }
+  // A view into this text.
+  std::string_view substr(std::size_t at, std::size_t n = std::string_view::npos) const {
+    return view().substr(at, n);
+  }
 
   friend bool operator==(const Text& a, const Text& b) {
     return std::memcmp(a.bytes_, b.bytes_, sizeof(a.bytes_)) == 0 ||

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Defaults of the kinds of resource.k8s.io.
+//
+// Spec: shared/spec/kubernetes-api.md section 4.
+#include "api/internal/strategies.h"
+
+namespace dray::api {
+namespace {
+
+template <typename Request>
+void SetAllocationDefaults(Request& request) {
+  if (request.allocation_mode.empty()) request.allocation_mode = kAllocationModeExactCount;
+  if (request.allocation_mode == kAllocationModeExactCount && request.count == 0) request.count = 1;
+}
+
+void SetTolerationDefaults(std::vector<DeviceToleration>& tolerations) {
+  for (DeviceToleration& toleration : tolerations) {
+    if (toleration.operator_.empty()) toleration.operator_ = kTolerationOpEqual;
+  }
+}
+
+// In v1beta1 a request without a class is one with alternatives, whatever else it says.
+void SetSpecDefaults(ResourceClaimSpec& spec, bool v1beta1) {
+  for (DeviceRequest& request : spec.devices.requests) {
+    if (request.exactly) {
+      if (!v1beta1 || !request.exactly->device_class_name.empty()) {
+        SetAllocationDefaults(*request.exactly);
+      }
+      SetTolerationDefaults(request.exactly->tolerations);
+    }
+    for (DeviceSubRequest& alternative : request.first_available) {
+      SetAllocationDefaults(alternative);
+      SetTolerationDefaults(alternative.tolerations);
+    }
+  }
+}
+
+void SetStatusDefaults(ResourceClaimStatus& status) {
+  if (!status.allocation) return;
+  for (auto& result : status.allocation->devices.results) SetTolerationDefaults(result.tolerations);
+}
+
+void SetTaintDefaults(DeviceTaint& taint, base::Time now) {
+  if (!taint.time_added) taint.time_added = now.TruncateToSeconds();
+}
+
+}  // namespace
+
+void SetDefaults(Object& object, base::Time now) {
+  const bool v1beta1 = object.kind().version == "v1beta1";
+  if (auto* claim = object.Mutable<ResourceClaim>()) {
+    SetSpecDefaults(claim->spec, v1beta1);
+    SetStatusDefaults(claim->status);
+  } else if (auto* tmpl = object.Mutable<ResourceClaimTemplate>()) {
+    SetSpecDefaults(tmpl->spec.spec, v1beta1);
+  } else if (auto* slice = object.Mutable<ResourceSlice>()) {
+    if (!slice->spec.devices) return;
+    for (Device& device : *slice->spec.devices) {
+      for (DeviceTaint& taint : device.taints) SetTaintDefaults(taint, now);
+    }
+  } else if (auto* rule = object.Mutable<DeviceTaintRule>()) {
+    SetTaintDefaults(rule->spec.taint, now);
+  } else if (auto* pod = object.Mutable<Pod>()) {
+    internal::SetDefaults(*pod);
+  }
+}
+
+}  // namespace dray::api

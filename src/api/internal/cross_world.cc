@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/internal/cross_world.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/job.h"
+#include "api/workloads.h"
+#include "base/edit_distance.h"
+#include "fmt/format.h"
+
+namespace dray::api::internal {
+namespace {
+
+constexpr std::size_t kMostNamesInHint = 5;
+
+base::FieldPath DevicesPath(bool is_template) {
+  const base::FieldPath spec("spec");
+  return is_template ? spec / "spec" / "devices" : spec / "devices";
+}
+
+}  // namespace
+
+bool GivenPool::IsComplete() const {
+  return std::ranges::all_of(current, [&](const Given<ResourceSlice>& slice) {
+    return slice.object->spec.pool.resource_slice_count ==
+           static_cast<std::int64_t>(current.size());
+  });
+}
+
+World::World(std::span<const Object> given) : objects(given) {
+  std::vector<Given<ResourceSlice>> slices;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const Object& object = objects[i];
+    if (const auto* device_class = object.As<DeviceClass>()) {
+      classes.push_back({i, device_class});
+      class_names.insert(device_class->metadata.name);
+    } else if (const auto* rule = object.As<DeviceTaintRule>()) {
+      taint_rules.push_back({i, rule});
+    } else if (const auto* slice = object.As<ResourceSlice>()) {
+      slices.push_back({i, slice});
+    } else if (const auto* claim = object.As<ResourceClaim>()) {
+      claims.push_back(
+          {i, NamespaceOf(object), claim->metadata.name, false, &claim->spec, DevicesPath(false)});
+    } else if (const auto* claim_template = object.As<ResourceClaimTemplate>()) {
+      claims.push_back({i, NamespaceOf(object), claim_template->metadata.name, true,
+                        &claim_template->spec.spec, DevicesPath(true)});
+    } else {
+      AddPod(i);
+    }
+  }
+  for (const GivenClaim& claim : claims) {
+    ClaimsByName& by_name = claim.is_template ? templates_by_name : claims_by_name;
+    by_name.emplace(NamespacedName(claim.namespace_, claim.name), &claim);
+    namespaces_with_claims.insert(claim.namespace_);
+  }
+  AddSlices(std::move(slices));
+}
+
+void World::AddPod(std::size_t index) {
+  const Object& object = objects[index];
+  const base::FieldPath spec("spec");
+  const auto add_template = [&](const PodTemplateSpec& pod) {
+    pods.push_back({index, NamespaceOf(object), &pod.spec, spec / "template" / "spec", nullptr});
+  };
+  if (const auto* pod = object.As<Pod>()) {
+    pods.push_back({index, NamespaceOf(object), &pod->spec, spec, &pod->status});
+  } else if (const auto* deployment = object.As<Deployment>()) {
+    add_template(deployment->spec.template_);
+  } else if (const auto* replica_set = object.As<ReplicaSet>()) {
+    add_template(replica_set->spec.template_);
+  } else if (const auto* job = object.As<Job>()) {
+    add_template(job->spec.template_);
+  }
+}
+
+void World::AddSlices(std::vector<Given<ResourceSlice>> slices) {
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> by_key;
+  for (const Given<ResourceSlice>& slice : slices) {
+    const ResourceSliceSpec& spec = slice.object->spec;
+    AddAttributes(*slice.object);
+    const auto [it, added] = by_key.try_emplace({spec.driver, spec.pool.name}, pools.size());
+    if (added) {
+      pools.push_back({.driver = spec.driver,
+                       .name = spec.pool.name,
+                       .generation = spec.pool.generation,
+                       .current = {},
+                       .stale = {}});
+    }
+    GivenPool& pool = pools[it->second];
+    if (spec.pool.generation > pool.generation) {
+      pool.generation = spec.pool.generation;
+      pool.stale.insert(pool.stale.end(), pool.current.begin(), pool.current.end());
+      pool.current.clear();
+    }
+    (spec.pool.generation == pool.generation ? pool.current : pool.stale).push_back(slice);
+  }
+}
+
+void World::AddAttributes(const ResourceSlice& slice) {
+  if (!slice.spec.devices) return;
+  for (const Device& device : *slice.spec.devices) {
+    has_devices = true;
+    for (const auto& [name, value] : device.attributes) {
+      const bool qualified = name.find('/') != std::string::npos;
+      std::string full = qualified ? name.str() : fmt::format("{}/{}", slice.spec.driver, name);
+      if (attributes.contains(full)) continue;
+      attributes_by_id.emplace(full.substr(full.rfind('/') + 1), full);
+      attributes.insert(std::move(full));
+    }
+  }
+}
+
+std::string NamespaceOf(const Object& object) {
+  if (!object.kind().namespaced) return "";
+  const std::string& given = object.metadata().namespace_;
+  return given.empty() ? "default" : given;
+}
+
+std::string NamespacedName(std::string_view ns, std::string_view name) {
+  return fmt::format("{}/{}", ns, name);
+}
+
+std::string HintAmong(std::string_view word, std::vector<std::string_view> names,
+                      std::string_view what) {
+  std::ranges::sort(names);  // they come from hash sets, and the answer must not depend on that
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
+  if (names.empty()) return "";
+  if (const auto closest = base::ClosestMatch(word, names)) {
+    return fmt::format("did you mean \"{}\"?", *closest);
+  }
+  std::string list;
+  const std::size_t shown = std::min(names.size(), kMostNamesInHint);
+  for (std::size_t i = 0; i < shown; ++i) {
+    list += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > shown) list += fmt::format(" and {} more", names.size() - shown);
+  return fmt::format("{}: {}", what, list);
+}
+
+}  // namespace dray::api::internal

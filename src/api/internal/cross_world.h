@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The given objects sorted for the cross-checks: by kind, by pool, by name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/cross_check.h"
+#include "api/device_class.h"
+#include "api/kinds.h"
+#include "api/pod.h"
+#include "api/resource_claim.h"
+#include "api/resource_slice.h"
+#include "base/field_path.h"
+#include "base/string_map.h"
+
+namespace dray::api::internal {
+
+// An object and its place in the input.
+template <typename T>
+struct Given {
+  std::size_t index;
+  const T* object;
+};
+
+// A claim's spec, be it a claim's own or a template's.
+struct GivenClaim {
+  std::size_t index;
+  std::string namespace_;
+  std::string name;
+  bool is_template;
+  const ResourceClaimSpec* spec;
+  base::FieldPath path;  // of spec.devices
+};
+
+// A pod, or the pods that a workload would make.
+struct GivenPod {
+  std::size_t index;
+  std::string namespace_;
+  const PodSpec* spec;
+  base::FieldPath path;     // of the spec
+  const PodStatus* status;  // null for a workload's template
+};
+
+// The slices of one driver and pool. `current` are those of the highest generation.
+struct GivenPool {
+  std::string driver;
+  std::string name;
+  std::int64_t generation = 0;
+  std::vector<Given<ResourceSlice>> current;
+  std::vector<Given<ResourceSlice>> stale;
+
+  // As many slices as they all say that there are: only then can something be called missing.
+  bool IsComplete() const;
+};
+
+// Where claims of a kind live: by "namespace/name".
+using ClaimsByName = base::StringMap<const GivenClaim*>;
+
+struct World {
+  explicit World(std::span<const Object> objects);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  std::span<const Object> objects;
+  std::vector<Given<DeviceClass>> classes;
+  std::vector<Given<DeviceTaintRule>> taint_rules;
+  std::vector<GivenClaim> claims;  // claims and templates
+  std::vector<GivenPod> pods;      // and what makes pods
+  std::vector<GivenPool> pools;    // in order of appearance
+
+  base::StringSet class_names;
+  ClaimsByName claims_by_name;
+  ClaimsByName templates_by_name;
+  base::StringSet namespaces_with_claims;  // or templates
+  // Qualified names of all attributes of all devices; a bare name stands in its driver's domain.
+  base::StringSet attributes;
+  // Bare attribute names -> the first qualified one that ends in it.
+  base::StringMap<std::string> attributes_by_id;
+  bool has_devices = false;
+
+ private:
+  void AddPod(std::size_t index);
+  void AddSlices(std::vector<Given<ResourceSlice>> slices);
+  void AddAttributes(const ResourceSlice& slice);
+};
+
+// "default" when the object's kind has namespaces and none is given.
+std::string NamespaceOf(const Object& object);
+// "ns/name"
+std::string NamespacedName(std::string_view ns, std::string_view name);
+// `did you mean "x"?`, else `given are "a", "b"` (or "and 3 more"); empty when nothing is given.
+std::string HintAmong(std::string_view word, std::vector<std::string_view> names,
+                      std::string_view what);
+
+using Findings = std::vector<CrossFinding>;
+
+// The checks, by subject; each is one row of the table in cross_check.cc.
+void CheckNamesAreUnique(const World& world, Findings& findings);
+
+// cross_check_claims.cc
+void CheckDeviceClassesExist(const World& world, Findings& findings);
+void CheckDerivedAttributesAreUsed(const World& world, Findings& findings);
+void CheckConstraintAttributesExist(const World& world, Findings& findings);
+
+// cross_check_pods.cc
+void CheckPodClaimsExist(const World& world, Findings& findings);
+void CheckContainerClaims(const World& world, Findings& findings);
+void CheckImplicitResourcesExist(const World& world, Findings& findings);
+void CheckExtendedResourceStatus(const World& world, Findings& findings);
+
+// cross_check_pools.cc
+void CheckPoolsAreComplete(const World& world, Findings& findings);
+void CheckStaleSlices(const World& world, Findings& findings);
+void CheckDeviceNamesInPool(const World& world, Findings& findings);
+void CheckCounterSetNamesInPool(const World& world, Findings& findings);
+void CheckConsumedCounters(const World& world, Findings& findings);
+
+// cross_check_classes.cc
+void CheckExtendedResourceNames(const World& world, Findings& findings);
+void CheckImplicitResourceNames(const World& world, Findings& findings);
+void CheckTaintRulesSelect(const World& world, Findings& findings);
+
+}  // namespace dray::api::internal

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The strategies of the kinds, one source each; strategy.cc picks the one that fits the object.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/device_class.h"
+#include "api/pod.h"
+#include "api/resource_claim.h"
+#include "api/resource_slice.h"
+#include "api/strategy.h"
+
+namespace dray::api::internal {
+
+// What a status update may not change in the metadata comes from the old object. Name, namespace
+// and uid stay as sent, for validation to compare; managedFields too, they describe this update.
+void ResetMetadataForStatus(ObjectMeta& metadata, const ObjectMeta& old);
+
+void PrepareForCreate(ResourceClaim& claim, const StrategyOptions& options);
+void PrepareForUpdate(ResourceClaim& claim, const ResourceClaim& old,
+                      const StrategyOptions& options);
+void PrepareForStatusUpdate(ResourceClaim& claim, const ResourceClaim& old,
+                            const StrategyOptions& options);
+
+void PrepareForCreate(ResourceClaimTemplate& tmpl, const StrategyOptions& options);
+void PrepareForUpdate(ResourceClaimTemplate& tmpl, const ResourceClaimTemplate& old,
+                      const StrategyOptions& options);
+
+void PrepareForCreate(ResourceSlice& slice, const StrategyOptions& options);
+void PrepareForUpdate(ResourceSlice& slice, const ResourceSlice& old,
+                      const StrategyOptions& options);
+std::vector<std::string> WarningsFor(const ResourceSlice& slice);
+
+void PrepareForCreate(DeviceClass& device_class, const StrategyOptions& options);
+void PrepareForUpdate(DeviceClass& device_class, const DeviceClass& old,
+                      const StrategyOptions& options);
+
+void PrepareForCreate(DeviceTaintRule& rule, const StrategyOptions& options);
+void PrepareForUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
+                      const StrategyOptions& options);
+void PrepareForStatusUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
+                            const StrategyOptions& options);
+
+void SetDefaults(Pod& pod);
+void PrepareForCreate(Pod& pod, const StrategyOptions& options);
+void PrepareForUpdate(Pod& pod, const Pod& old, const StrategyOptions& options);
+void PrepareForStatusUpdate(Pod& pod, const Pod& old, const StrategyOptions& options);
+
+}  // namespace dray::api::internal

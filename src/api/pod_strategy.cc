@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pod between decoding and validation.
+//
+// Spec: shared/spec/kubernetes-api.md sections 1 and 2. DynamicResourceAllocation cannot be
+// switched off, so claims in the spec are never dropped.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "api/internal/gated_features.h"
+#include "api/internal/strategies.h"
+
+namespace dray::api::internal {
+namespace {
+
+template <typename Status, typename F>
+void ForEachContainerStatus(Status& status, F f) {
+  for (auto& container : status.container_statuses) f(container);
+  for (auto& container : status.init_container_statuses) f(container);
+  for (auto& container : status.ephemeral_container_statuses) f(container);
+}
+
+bool UsesExtendedResources(const PodStatus& status) {
+  return status.extended_resource_claim_status.has_value();
+}
+void DropExtendedResources(PodStatus& status) { status.extended_resource_claim_status.reset(); }
+
+bool UsesNodeAllocatable(const PodStatus& status) {
+  return status.node_allocatable_resource_claim_statuses &&
+         !status.node_allocatable_resource_claim_statuses->empty();
+}
+void DropNodeAllocatable(PodStatus& status) {
+  status.node_allocatable_resource_claim_statuses.reset();
+}
+
+bool UsesHealth(const PodStatus& status) {
+  bool any = false;
+  ForEachContainerStatus(status, [&](const ContainerStatus& container) {
+    any = any || !container.allocated_resources_status.empty();
+  });
+  return any;
+}
+void DropHealth(PodStatus& status) {
+  ForEachContainerStatus(
+      status, [](ContainerStatus& container) { container.allocated_resources_status.clear(); });
+}
+
+template <typename Status, typename F>
+void ForEachHealth(Status& status, F f) {
+  ForEachContainerStatus(status, [&](auto& container) {
+    for (auto& resource : container.allocated_resources_status) {
+      for (auto& health : resource.resources) f(health);
+    }
+  });
+}
+bool UsesHealthMessage(const PodStatus& status) {
+  bool any = false;
+  ForEachHealth(status,
+                [&](const ResourceHealth& health) { any = any || health.message.has_value(); });
+  return any;
+}
+void DropHealthMessage(PodStatus& status) {
+  ForEachHealth(status, [](ResourceHealth& health) { health.message.reset(); });
+}
+
+constexpr std::array<GatedFeature<PodStatus>, 4> kStatusFeatures = {{
+    {Gate::kDRAExtendedResource, UsesExtendedResources, DropExtendedResources},
+    {Gate::kResourceHealthStatus, UsesHealth, DropHealth},
+    {Gate::kResourceHealthStatusMessage, UsesHealthMessage, DropHealthMessage},
+    {Gate::kDRANodeAllocatableResources, UsesNodeAllocatable, DropNodeAllocatable},
+}};
+
+// How one container asks for cpu and memory, and then all of them together.
+enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
+
+base::Quantity AmountOf(const Map<base::Quantity>& resources, std::string_view name) {
+  const base::Quantity* amount = resources.Find(name);
+  return amount != nullptr ? *amount : base::Quantity();
+}
+
+QosClass QosOf(const ResourceRequirements& resources) {
+  std::array<QosClass, 2> classes{};
+  constexpr std::array<std::string_view, 2> kNames = {"cpu", "memory"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    const base::Quantity request = AmountOf(resources.requests, kNames[i]);
+    if (request != AmountOf(resources.limits, kNames[i])) return QosClass::kBurstable;
+    classes[i] = request.IsZero() ? QosClass::kBestEffort : QosClass::kGuaranteed;
+  }
+  return classes[0] == classes[1] ? classes[0] : QosClass::kBurstable;
+}
+
+QosClass QosOf(const PodSpec& spec) {
+  if (spec.resources && (!spec.resources->requests.empty() || !spec.resources->limits.empty())) {
+    return QosOf(*spec.resources);
+  }
+  std::optional<QosClass> all;
+  for (const auto* containers : {&spec.init_containers, &spec.containers}) {
+    for (const Container& container : *containers) {
+      const QosClass one = QosOf(container.resources);
+      if (all && *all != one) return QosClass::kBurstable;
+      all = one;
+    }
+  }
+  return all.value_or(QosClass::kBestEffort);
+}
+
+std::string_view NameOf(QosClass qos) {
+  switch (qos) {
+    case QosClass::kBestEffort:
+      return "BestEffort";
+    case QosClass::kGuaranteed:
+      return "Guaranteed";
+    case QosClass::kBurstable:
+      break;
+  }
+  return "Burstable";
+}
+
+// Clients that do not know observedGeneration leave it out; that does not clear it. Conditions of
+// the same type are matched in order.
+void KeepObservedGenerations(PodStatus& status, const PodStatus& old) {
+  if (status.observed_generation == 0) status.observed_generation = old.observed_generation;
+  std::map<std::string_view, std::vector<std::int64_t>> seen;  // reversed: the next one is last
+  for (const PodCondition& condition : old.conditions) {
+    auto& generations = seen[condition.type];
+    generations.insert(generations.begin(), condition.observed_generation);
+  }
+  for (PodCondition& condition : status.conditions) {
+    auto& generations = seen[condition.type];
+    if (generations.empty()) continue;
+    if (condition.observed_generation == 0) condition.observed_generation = generations.back();
+    generations.pop_back();
+  }
+}
+
+}  // namespace
+
+void PrepareForCreate(Pod& pod, const StrategyOptions&) {
+  pod.metadata.generation = 1;
+  pod.status = {};
+  pod.status.phase = kPodPending;
+  pod.status.qos_class = NameOf(QosOf(pod.spec));
+  if (!pod.spec.scheduling_gates.empty()) {
+    pod.status.conditions.push_back(
+        {.type = std::string(kPodScheduledCondition),
+         .status = "False",
+         .reason = std::string(kReasonSchedulingGated),
+         .message = "Scheduling is blocked due to non-empty scheduling gates"});
+  }
+}
+
+void PrepareForUpdate(Pod& pod, const Pod& old, const StrategyOptions&) {
+  pod.status = old.status;
+  // A client that does not know pod-level resources leaves them out; that does not clear them.
+  if (!pod.spec.resources) pod.spec.resources = old.spec.resources;
+  if (!SemanticEqual(pod.spec, old.spec)) pod.metadata.generation = old.metadata.generation + 1;
+}
+
+void PrepareForStatusUpdate(Pod& pod, const Pod& old, const StrategyOptions& options) {
+  pod.spec = old.spec;
+  pod.metadata.deletion_timestamp = old.metadata.deletion_timestamp;
+  pod.metadata.owner_references = old.metadata.owner_references;
+  PodStatus& status = pod.status;
+  if (status.qos_class.empty()) status.qos_class = old.status.qos_class;
+  // Kubelets that do not know these fields leave them out. An empty list does clear.
+  if (!status.resource_claim_statuses) {
+    status.resource_claim_statuses = old.status.resource_claim_statuses;
+  }
+  if (!status.extended_resource_claim_status) {
+    status.extended_resource_claim_status = old.status.extended_resource_claim_status;
+  }
+  if (!status.node_allocatable_resource_claim_statuses) {
+    status.node_allocatable_resource_claim_statuses =
+        old.status.node_allocatable_resource_claim_statuses;
+  }
+  KeepObservedGenerations(status, old.status);
+  DropDisabled<PodStatus>(kStatusFeatures, options.gates, status, &old.status);
+}
+
+}  // namespace dray::api::internal

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a command knows of the world around the process. main.cc fills it from the real one, tests
+// write it down.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+
+namespace dray::cli {
+
+struct Environment {
+  std::map<std::string, std::string, std::less<>> variables;
+  bool out_is_terminal = false;
+  const base::Clock& clock;
+};
+
+// The streams of a run and its environment, borrowed.
+struct Io {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  const Environment& env;
+};
+
+}  // namespace dray::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `dray features`: the gate table.
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "api/gates.h"
+#include "api/json.h"
+#include "cli/internal/command.h"
+#include "cli/internal/json_tree.h"
+#include "cli/run.h"
+#include "fmt/format.h"
+
+namespace dray::cli::internal {
+namespace {
+
+constexpr std::string_view kFooter =
+    R"(DEFAULT is what dray starts with, KUBERNETES what a v1.37 cluster starts with. A
+gate can be on only while those it depends on are.
+
+Examples:
+  dray features
+  dray features -o json
+  dray validate -f claim.yaml --feature-gates=DRADerivedAttributes=false)";
+
+constexpr std::size_t kColumns = 6;
+using Row = std::array<std::string, kColumns>;
+
+std::string OnOff(bool on) { return on ? "on" : "off"; }
+
+std::string DependsOn(const api::GateInfo& info) {
+  std::string text;
+  for (const api::Gate gate : info.depends_on) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", api::InfoOf(gate).name);
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string Table() {
+  std::vector<Row> rows = {{"NAME", "STAGE", "DEFAULT", "KUBERNETES", "DEPENDS-ON", "SUMMARY"}};
+  for (const api::GateInfo& info : api::GateTable()) {
+    rows.push_back({std::string(info.name), std::string(api::NameOf(info.stage)),
+                    OnOff(info.dray_default), OnOff(info.kubernetes_default), DependsOn(info),
+                    std::string(info.summary)});
+  }
+  std::array<std::size_t, kColumns> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i + 1 < kColumns; ++i) {
+      text += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    text += row.back() + '\n';
+  }
+  return text;
+}
+
+std::string Json() {
+  std::vector<api::Node> features;
+  for (const api::GateInfo& info : api::GateTable()) {
+    std::vector<api::Node> depends_on;
+    for (const api::Gate gate : info.depends_on) {
+      depends_on.push_back(String(api::InfoOf(gate).name));
+    }
+    features.push_back(Map({{"name", String(info.name)},
+                            {"stage", String(api::NameOf(info.stage))},
+                            {"default", Bool(info.dray_default)},
+                            {"kubernetesDefault", Bool(info.kubernetes_default)},
+                            {"kubernetesLocked", Bool(info.locked)},
+                            {"dependsOn", List(std::move(depends_on))},
+                            {"summary", String(info.summary)}}));
+  }
+  const api::Node document = Map({{"features", List(std::move(features))}});
+  return api::IndentJson(api::ToJson(document), 2) + "\n";
+}
+
+class FeaturesCommand final : public Command {
+ public:
+  void Define(CLI::App& app) override {
+    app.add_option("-o,--output", output_, "text or json")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}).description(""))
+        ->capture_default_str();
+    app.footer(std::string(kFooter));
+  }
+
+  int Run(Io& io) override {
+    io.out << (output_ == "json" ? Json() : Table());
+    return kExitOk;
+  }
+
+ private:
+  std::string output_ = "text";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeFeaturesCommand() { return std::make_unique<FeaturesCommand>(); }
+
+}  // namespace dray::cli::internal

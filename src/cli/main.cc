@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The process: hands the real world to Run. The only file that no test links.
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "cli/run.h"
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  const dray::base::SystemClock clock;
+  dray::cli::Environment env{
+      .variables = {}, .out_is_terminal = isatty(STDOUT_FILENO) == 1, .clock = clock};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    env.variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const int code = dray::cli::Run(args, std::cin, std::cout, std::cerr, env);
+  std::cout.flush();
+  // A full disk or a closed pipe must not look like success.
+  return code == dray::cli::kExitOk && !std::cout ? 1 : code;
+}

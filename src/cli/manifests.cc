@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/manifests.h"
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cli/internal/unknown_kind.h"
+#include "fmt/format.h"
+
+namespace dray::cli {
+namespace {
+
+Level LevelOf(api::Severity severity) {
+  return severity == api::Severity::kError ? Level::kError : Level::kWarning;
+}
+
+std::string TextAt(const api::Node& node, std::string_view parent, std::string_view key) {
+  const api::Member* outer = node.Find(parent);
+  const api::Member* inner = outer == nullptr ? nullptr : outer->value.Find(key);
+  return inner != nullptr && inner->value.kind == api::Node::Kind::kString ? inner->value.text : "";
+}
+
+// `{` may begin JSON, with tabs that YAML does not allow, or YAML in its flow style.
+bool LooksLikeJson(const SourceFile& file) {
+  if (file.path.ends_with(".json")) return true;
+  const auto first = file.text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return first != std::string::npos && file.text[first] == '{';
+}
+
+std::vector<api::Node> Parse(const SourceFile& file, std::vector<api::Diagnostic>& diagnostics) {
+  if (LooksLikeJson(file)) {
+    std::vector<api::Diagnostic> json_diagnostics;
+    api::Node document = api::ParseJson(file.text, json_diagnostics);
+    std::vector<api::Node> documents;
+    documents.push_back(std::move(document));
+    if (json_diagnostics.empty()) return documents;
+    // Several documents, comments, or flow style: all of them YAML. If it is not that either, the
+    // JSON parser's complaint is the better one for a file that says it is JSON.
+    std::vector<api::Diagnostic> yaml_diagnostics;
+    documents = api::ParseYaml(file.text, yaml_diagnostics);
+    if (yaml_diagnostics.empty()) return documents;
+    diagnostics = file.path.ends_with(".json") ? json_diagnostics : yaml_diagnostics;
+    return documents;
+  }
+  return api::ParseYaml(file.text, diagnostics);
+}
+
+class Reader {
+ public:
+  explicit Reader(const ManifestOptions& options) : options_(options) {}
+
+  void File(const SourceFile& file) {
+    result_.report.files.push_back(file.path);
+    const std::size_t objects_before = result_.report.objects.size();
+    std::vector<api::Diagnostic> diagnostics;
+    std::vector<api::Node> documents = Parse(file, diagnostics);
+    for (api::Node& document : documents) Document(file.path, std::move(document));
+    for (const api::Diagnostic& diagnostic : diagnostics) {
+      Add(ObjectId{.file = file.path}, diagnostic);
+      result_.report.unusable |= diagnostic.severity == api::Severity::kError;
+    }
+    const bool silent =
+        objects_before == result_.report.objects.size() && diagnostics.empty() && documents.empty();
+    if (silent) {
+      result_.report.findings.push_back({.level = Level::kWarning,
+                                         .reason = "NoObjects",
+                                         .object = {.file = file.path},
+                                         .position = {1, 1},
+                                         .field = {},
+                                         .message = "there is no object in this file",
+                                         .hint = {}});
+    }
+  }
+
+  void Unreadable(const SourceError& error) {
+    result_.report.unusable = true;
+    result_.report.findings.push_back({.level = Level::kError,
+                                       .reason = "Unreadable",
+                                       .object = {.file = error.path},
+                                       .position = {},
+                                       .field = {},
+                                       .message = error.message,
+                                       .hint = error.hint});
+  }
+
+  Manifests Take() {
+    for (const auto& [kind, skipped] : skipped_) {
+      Finding& note = result_.report.findings[skipped.finding];
+      note.message = skipped.count == 1
+                         ? "not checked: dray does not know this kind"
+                         : fmt::format("{} objects are not checked: dray does not know this kind",
+                                       skipped.count);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Skipped {
+    std::size_t finding = 0;  // the note at the first one
+    std::size_t count = 0;
+  };
+
+  void Document(const std::string& path, api::Node node) {
+    const api::Node& document = result_.documents.emplace_back(std::move(node));
+    std::vector<api::Diagnostic> diagnostics;
+    const std::vector<api::ObjectNode> objects = api::ObjectsIn(document, diagnostics);
+    for (const api::Diagnostic& diagnostic : diagnostics) {
+      // A document that is no object: prose, a list, another tool's file.
+      Add(ObjectId{.file = path, .position = document.position}, diagnostic);
+      result_.report.unusable |= diagnostic.severity == api::Severity::kError;
+    }
+    for (const api::ObjectNode& object : objects) Object(path, object);
+  }
+
+  void Object(const std::string& path, const api::ObjectNode& source) {
+    const ObjectId id = IdOf(path, source);
+    result_.report.objects.push_back(id);
+    const bool complete = !source.api_version.empty() && !source.kind.empty();
+    if (complete && api::FindKind(source.api_version, source.kind) == nullptr) {
+      Unknown(id, source);
+      return;
+    }
+    std::vector<api::Diagnostic> diagnostics;
+    std::optional<api::Object> object = api::DecodeObject(
+        source, options_.strict ? api::Severity::kError : api::Severity::kWarning, diagnostics);
+    std::vector<std::string> broken;
+    for (const api::Diagnostic& diagnostic : diagnostics) {
+      Add(id, diagnostic);
+      if (diagnostic.reason == "TypeMismatch" || diagnostic.reason == "InvalidValue") {
+        broken.push_back(diagnostic.path.ToString());
+      }
+    }
+    if (!object) return;
+    result_.manifests.push_back({id, source.node, *std::move(object), std::move(broken)});
+  }
+
+  void Unknown(const ObjectId& id, const api::ObjectNode& source) {
+    const api::Member* kind = source.node->Find("kind");
+    const api::Position position = kind != nullptr ? kind->key_position : source.node->position;
+    if (const auto meant = internal::MeantKind(source.api_version, source.kind)) {
+      result_.report.findings.push_back({.level = Level::kError,
+                                         .reason = "UnknownKind",
+                                         .object = id,
+                                         .position = position,
+                                         .field = {},
+                                         .message = fmt::format("there is no kind \"{}\" in \"{}\"",
+                                                                source.kind, source.api_version),
+                                         .hint = *meant});
+      return;
+    }
+    ++result_.report.skipped;
+    Skipped& skipped = skipped_[fmt::format("{} {}", source.api_version, source.kind)];
+    if (++skipped.count > 1) return;
+    skipped.finding = result_.report.findings.size();
+    ObjectId kind_only = id;
+    kind_only.namespace_.clear();
+    kind_only.name.clear();
+    result_.report.findings.push_back({.level = Level::kNote,
+                                       .reason = "SkippedKind",
+                                       .object = kind_only,
+                                       .position = position,
+                                       .field = {},
+                                       .message = {},
+                                       .hint = {}});
+  }
+
+  static ObjectId IdOf(const std::string& path, const api::ObjectNode& source) {
+    ObjectId id{.file = path,
+                .position = source.node->position,
+                .api_version = source.api_version,
+                .kind = source.kind,
+                .namespace_ = TextAt(*source.node, "metadata", "namespace"),
+                .name = TextAt(*source.node, "metadata", "name")};
+    if (id.name.empty()) {
+      const std::string prefix = TextAt(*source.node, "metadata", "generateName");
+      if (!prefix.empty()) id.name = prefix + "*";
+    }
+    const api::KindInfo* kind = api::FindKind(source.api_version, source.kind);
+    if (kind != nullptr && kind->namespaced && id.namespace_.empty()) id.namespace_ = "default";
+    return id;
+  }
+
+  void Add(const ObjectId& id, const api::Diagnostic& diagnostic) {
+    result_.report.findings.push_back({.level = LevelOf(diagnostic.severity),
+                                       .reason = diagnostic.reason,
+                                       .object = id,
+                                       .position = diagnostic.position,
+                                       .field = diagnostic.path.ToString(),
+                                       .message = diagnostic.message,
+                                       .hint = diagnostic.hint});
+  }
+
+  const ManifestOptions& options_;
+  Manifests result_;
+  std::map<std::string, Skipped> skipped_;  // by "apiVersion kind"
+};
+
+}  // namespace
+
+Manifests ReadManifests(const Sources& sources, const ManifestOptions& options) {
+  Reader reader(options);
+  for (const SourceFile& file : sources.files) reader.File(file);
+  for (const SourceError& error : sources.errors) reader.Unreadable(error);
+  return reader.Take();
+}
+
+}  // namespace dray::cli

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "api/json.h"
+#include "cli/internal/json_tree.h"
+#include "cli/run.h"
+#include "fmt/format.h"
+
+namespace dray::cli {
+namespace {
+
+using internal::List;
+using internal::Map;
+using internal::Number;
+using internal::String;
+
+std::string_view NameOf(Level level) {
+  switch (level) {
+    case Level::kError:
+      return "error";
+    case Level::kWarning:
+      return "warning";
+    case Level::kNote:
+      return "note";
+  }
+  return "";
+}
+
+// ANSI: bold in red, magenta, cyan, as compilers have it.
+std::string_view ColorOf(Level level) {
+  switch (level) {
+    case Level::kError:
+      return "\x1b[1;31m";
+    case Level::kWarning:
+      return "\x1b[1;35m";
+    case Level::kNote:
+      return "\x1b[1;36m";
+  }
+  return "";
+}
+
+class Painter {
+ public:
+  explicit Painter(bool on) : on_(on) {}
+  std::string Bold(std::string_view text) const { return Paint("\x1b[1m", text); }
+  std::string Paint(std::string_view color, std::string_view text) const {
+    return on_ ? fmt::format("{}{}\x1b[0m", color, text) : std::string(text);
+  }
+
+ private:
+  bool on_;
+};
+
+std::string Place(const Finding& finding) {
+  if (finding.position.line == 0) return finding.object.file;
+  return fmt::format("{}:{}:{}", finding.object.file, finding.position.line,
+                     finding.position.column);
+}
+
+// Text from a file may carry control characters; a terminal must not obey them. Further lines of a
+// message (a compiler's, with its caret) are set off from the left.
+std::string Printable(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\n    ";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string Lines(const Finding& finding, const Painter& painter) {
+  std::string text = fmt::format("{}: {}: ", painter.Bold(Printable(Place(finding))),
+                                 painter.Paint(ColorOf(finding.level), NameOf(finding.level)));
+  if (const std::string object = finding.object.ToString(); !object.empty()) {
+    text += fmt::format("{}: ", Printable(object));
+  }
+  // `unknown field "spec.x"` names its field already.
+  const bool named =
+      finding.field.empty() || finding.message.find('"' + finding.field + '"') != std::string::npos;
+  if (!named) text += fmt::format("{}: ", Printable(finding.field));
+  text += Printable(finding.message) + '\n';
+  if (!finding.hint.empty()) {
+    text += fmt::format("  {}: {}\n", painter.Paint("\x1b[1;32m", "hint"), Printable(finding.hint));
+  }
+  return text;
+}
+
+std::string Plural(std::size_t n, std::string_view word) {
+  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+}
+
+api::Node JsonOf(const ObjectId& id) {
+  return Map({{"file", String(id.file)},
+              {"line", Number(static_cast<std::size_t>(id.position.line))},
+              {"column", Number(static_cast<std::size_t>(id.position.column))},
+              {"apiVersion", String(id.api_version)},
+              {"kind", String(id.kind)},
+              {"namespace", String(id.namespace_)},
+              {"name", String(id.name)}});
+}
+
+api::Node JsonOf(const Finding& finding) {
+  return Map({{"file", String(finding.object.file)},
+              {"line", Number(static_cast<std::size_t>(finding.position.line))},
+              {"column", Number(static_cast<std::size_t>(finding.position.column))},
+              {"severity", String(std::string(NameOf(finding.level)))},
+              {"reason", String(finding.reason)},
+              {"apiVersion", String(finding.object.api_version)},
+              {"kind", String(finding.object.kind)},
+              {"namespace", String(finding.object.namespace_)},
+              {"name", String(finding.object.name)},
+              {"field", String(finding.field)},
+              {"message", String(finding.message)},
+              {"hint", String(finding.hint)}});
+}
+
+}  // namespace
+
+std::string ObjectId::ToString() const {
+  std::string text = api_version;
+  if (!kind.empty()) text += (text.empty() ? "" : " ") + kind;
+  if (text.empty()) return text;
+  if (name.empty()) return text;
+  text += ' ';
+  if (!namespace_.empty()) text += namespace_ + '/';
+  return text + name;
+}
+
+std::size_t Report::Count(Level level) const {
+  return static_cast<std::size_t>(std::ranges::count(findings, level, &Finding::level));
+}
+
+int Report::ExitCode() const {
+  if (unusable) return kExitUsage;
+  return Count(Level::kError) > 0 ? kExitFindings : kExitOk;
+}
+
+std::string ToText(const Report& report, const TextOptions& options) {
+  const Painter painter(options.color);
+  std::string text;
+  for (const Finding& finding : report.findings) text += Lines(finding, painter);
+  return text;
+}
+
+std::string SummaryOf(const Report& report) {
+  std::string text = fmt::format("{} in {}", Plural(report.objects.size(), "object"),
+                                 Plural(report.files.size(), "file"));
+  if (report.skipped > 0) text += fmt::format(", {} skipped", report.skipped);
+  return text + fmt::format(": {}, {}", Plural(report.Count(Level::kError), "error"),
+                            Plural(report.Count(Level::kWarning), "warning"));
+}
+
+std::string ToJson(const Report& report) {
+  std::vector<api::Node> objects;
+  for (const ObjectId& id : report.objects) objects.push_back(JsonOf(id));
+  std::vector<api::Node> findings;
+  for (const Finding& finding : report.findings) findings.push_back(JsonOf(finding));
+  const api::Node document =
+      Map({{"objects", List(std::move(objects))},
+           {"findings", List(std::move(findings))},
+           {"counts", Map({{"files", Number(report.files.size())},
+                           {"objects", Number(report.objects.size())},
+                           {"skipped", Number(report.skipped)},
+                           {"errors", Number(report.Count(Level::kError))},
+                           {"warnings", Number(report.Count(Level::kWarning))},
+                           {"notes", Number(report.Count(Level::kNote))}})}});
+  return api::IndentJson(api::ToJson(document), 2) + "\n";
+}
+
+}  // namespace dray::cli

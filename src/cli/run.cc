@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <ostream>
+#include <string_view>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "base/edit_distance.h"
+#include "cli/internal/command.h"
+#include "fmt/format.h"
+
+namespace dray::cli {
+namespace {
+
+struct CommandRow {
+  std::string_view name;
+  std::string_view summary;
+  std::unique_ptr<internal::Command> (*make)();
+};
+
+constexpr std::array kCommands = {
+    CommandRow{"validate", "Check manifests, alone and against each other, without a cluster",
+               &internal::MakeValidateCommand},
+    CommandRow{"features", "List the feature gates and what they are set to",
+               &internal::MakeFeaturesCommand},
+    CommandRow{"version", "Print the version", &internal::MakeVersionCommand},
+};
+
+constexpr std::string_view kAbout =
+    "dray gives devices to the workloads that ask for them, by the rules of resource.k8s.io, and "
+    "says why when it cannot.";
+
+constexpr std::string_view kExamples = R"(Examples:
+  dray validate -f manifests/              check every manifest of a folder
+  kubectl get resourceslices,deviceclasses,resourceclaims -A -o yaml | dray validate -f -
+                                           check what a cluster has
+  dray features                            see what can be switched on and off
+
+'dray COMMAND --help' explains a command.)";
+
+// The command that `word` is, or null.
+const CommandRow* FindCommand(std::string_view word) {
+  const auto it = std::ranges::find(kCommands, word, &CommandRow::name);
+  return it == kCommands.end() ? nullptr : &*it;
+}
+
+int UnknownCommand(Io& io, std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const CommandRow& row : kCommands) names.push_back(row.name);
+  const auto closest = base::ClosestMatch(word, names);
+  return internal::UsageError(
+      io, fmt::format("unknown command \"{}\"", word),
+      closest ? fmt::format("did you mean \"{}\"?", *closest) : "'dray --help' lists the commands");
+}
+
+// What CLI11 left over is reported here, with a guess at what was meant.
+int UnknownArgument(Io& io, const CLI::App& app, const internal::Command& command,
+                    const std::string& argument) {
+  if (!argument.starts_with("-")) {
+    std::string hint = command.HintForArgument(argument);
+    if (hint.empty()) hint = fmt::format("'dray {} --help' shows its flags", app.get_name());
+    return internal::UsageError(io, fmt::format("unexpected argument \"{}\"", argument), hint);
+  }
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) flags.push_back("-" + name);
+  }
+  const std::vector<std::string_view> names(flags.begin(), flags.end());
+  const std::string_view flag = std::string_view(argument).substr(0, argument.find('='));
+  const auto closest = base::ClosestMatch(flag, names);
+  return internal::UsageError(
+      io, fmt::format("unknown flag \"{}\"", flag),
+      closest ? fmt::format("did you mean {}?", *closest)
+              : fmt::format("'dray {} --help' shows its flags", app.get_name()));
+}
+
+// "dray help validate" is "dray validate --help".
+std::vector<std::string> Normalized(std::span<const std::string> args) {
+  std::vector<std::string> words(args.begin(), args.end());
+  if (words.empty()) return {"--help"};
+  if (words[0] == "--version") words[0] = "version";
+  if (words[0] != "help") return words;
+  words.erase(words.begin());
+  words.resize(std::min<std::size_t>(words.size(), 1));
+  words.push_back("--help");
+  return words;
+}
+
+}  // namespace
+
+namespace internal {
+
+int UsageError(Io& io, std::string_view message, std::string_view hint) {
+  io.err << "error: " << message << '\n';
+  if (!hint.empty()) io.err << "  hint: " << hint << '\n';
+  return kExitUsage;
+}
+
+}  // namespace internal
+
+int Run(std::span<const std::string> args, std::istream& in, std::ostream& out, std::ostream& err,
+        const Environment& env) {
+  Io io{in, out, err, env};
+  std::vector<std::string> words = Normalized(args);
+  const CommandRow* row = FindCommand(words[0]);
+  if (row == nullptr && !words[0].starts_with("-")) return UnknownCommand(io, words[0]);
+
+  CLI::App app{std::string(kAbout), "dray"};
+  app.set_help_flag("-h,--help", "Show this text");
+  app.footer(std::string(kExamples));
+  app.require_subcommand(0, 1);
+  std::unique_ptr<internal::Command> command;
+  CLI::App* chosen = nullptr;
+  for (const CommandRow& entry : kCommands) {
+    CLI::App* sub = app.add_subcommand(std::string(entry.name), std::string(entry.summary));
+    sub->set_help_flag("-h,--help", "Show this text");
+    if (&entry != row) continue;
+    chosen = sub;
+    chosen->allow_extras();
+    command = entry.make();
+    command->Define(*sub);
+  }
+  try {
+    std::ranges::reverse(words);  // CLI11 takes them last first
+    app.parse(std::move(words));
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help, out, err);
+  } catch (const CLI::ParseError& error) {
+    const std::string topic = row == nullptr ? "" : fmt::format(" {}", row->name);
+    return internal::UsageError(io, error.what(), fmt::format("see 'dray{} --help'", topic));
+  }
+  if (command == nullptr) return internal::UsageError(io, "no command", "see 'dray --help'");
+  if (const auto extras = chosen->remaining(); !extras.empty()) {
+    return UnknownArgument(io, *chosen, *command, extras.front());
+  }
+  return command->Run(io);
+}
+
+}  // namespace dray::cli

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `dray version`. DRAY_VERSION is the version of the CMake project.
+#include <ostream>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "api/json.h"
+#include "cli/internal/command.h"
+#include "cli/internal/json_tree.h"
+#include "cli/run.h"
+#include "fmt/format.h"
+
+namespace dray::cli::internal {
+namespace {
+
+// The release whose API rules and defaults dray follows.
+constexpr std::string_view kKubernetesVersion = "1.37";
+
+class VersionCommand final : public Command {
+ public:
+  void Define(CLI::App& app) override {
+    app.add_option("-o,--output", output_, "text or json")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}).description(""))
+        ->capture_default_str();
+    app.footer("Examples:\n  dray version\n  dray version -o json");
+  }
+
+  int Run(Io& io) override {
+    if (output_ == "json") {
+      const api::Node document = Map(
+          {{"version", String(DRAY_VERSION)}, {"kubernetesVersion", String(kKubernetesVersion)}});
+      io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
+    } else {
+      io.out << fmt::format("dray {} (Kubernetes {})\n", DRAY_VERSION, kKubernetesVersion);
+    }
+    return kExitOk;
+  }
+
+ private:
+  std::string output_ = "text";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeVersionCommand() { return std::make_unique<VersionCommand>(); }
+
+}  // namespace dray::cli::internal

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading recorded API cases: one JSON array per file, as shared/conformance/README-api.md
+// describes them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/document.h"
+#include "api/errors.h"
+#include "api/gates.h"
+#include "api/kinds.h"
+
+namespace dray::conformance {
+
+// One element of a file's array.
+struct RecordedCase {
+  std::string file;  // without folder
+  std::string name;
+  api::Node node;
+};
+
+// Every case of every *.json file in a folder, by file name and then as the file has them. A file
+// that is not an array of named cases becomes one case whose node is null: running it says so.
+std::vector<RecordedCase> ReadCaseFiles(const std::filesystem::path& folder);
+
+// The text of a string field; empty when it is missing.
+std::string TextOf(const api::Node& node, std::string_view key);
+
+// Kubernetes's defaults with the case's `featureGates` on top.
+api::FeatureGates GatesOf(const api::Node& recorded);
+
+// The object below `key`, unknown fields ignored; nothing when it is null or missing. Throws
+// std::runtime_error when it cannot be read.
+std::optional<api::Object> ObjectAt(const api::Node& recorded, std::string_view key);
+
+// An error as the cases compare it: its reason and its path.
+struct ErrorKey {
+  std::string type;
+  std::string field;
+  friend auto operator<=>(const ErrorKey&, const ErrorKey&) = default;
+};
+ErrorKey KeyOf(const api::FieldError& error);
+
+struct RecordedError {
+  ErrorKey key;
+  std::string detail;
+};
+// The list below `key`.
+std::vector<RecordedError> ErrorsAt(const api::Node& recorded, std::string_view key);
+
+// How the sets of (type, field) differ: "missing …; unexpected …". Nothing when they are equal.
+std::optional<std::string> Difference(const std::vector<RecordedError>& expected,
+                                      const api::ErrorList& actual);
+
+}  // namespace dray::conformance

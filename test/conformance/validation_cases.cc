@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kind `validation`: which errors an object causes, once on its own and once as a request (with
+// defaults and the kind's preparation before).
+#include <algorithm>
+#include <stdexcept>
+
+#include "api/strategy.h"
+#include "api/validation.h"
+#include "conformance/case_files.h"
+#include "conformance/suite.h"
+#include "fmt/format.h"
+
+namespace dray::conformance {
+namespace {
+
+struct Subject {
+  std::string operation;
+  api::Object object;
+  std::optional<api::Object> old;
+  api::FeatureGates gates;
+};
+
+Subject SubjectOf(const api::Node& recorded) {
+  std::optional<api::Object> object = ObjectAt(recorded, "object");
+  if (!object) throw std::runtime_error("the case has no object");
+  Subject subject{TextOf(recorded, "operation"), *std::move(object),
+                  ObjectAt(recorded, "oldObject"), GatesOf(recorded)};
+  if (subject.operation != "create" && !subject.old) {
+    throw std::runtime_error("an update without oldObject");
+  }
+  return subject;
+}
+
+api::ErrorList Validate(const Subject& subject) {
+  const api::ValidationOptions options{.gates = subject.gates, .kubernetes_only = true};
+  if (subject.operation == "create") return api::ValidateCreate(subject.object, options);
+  if (subject.operation == "update") {
+    return api::ValidateUpdate(subject.object, *subject.old, options);
+  }
+  if (subject.operation == "updateStatus") {
+    return api::ValidateStatusUpdate(subject.object, *subject.old, options);
+  }
+  throw std::runtime_error(fmt::format("unknown operation \"{}\"", subject.operation));
+}
+
+// What a server does before it validates.
+void Prepare(Subject& subject) {
+  const api::StrategyOptions options{.gates = subject.gates,
+                                     .now = base::Time::FromUnix(1'700'000'000)};
+  api::SetDefaults(subject.object, options.now);
+  if (subject.old) {
+    api::SetDefaults(*subject.old, options.now);
+    const api::KindInfo& kind = subject.object.kind();
+    api::KeepServerFields(*kind.metadata(subject.object.MutableData()), subject.old->metadata());
+  }
+  if (subject.operation == "create") {
+    api::PrepareForCreate(subject.object, options);
+  } else if (subject.operation == "update") {
+    api::PrepareForUpdate(subject.object, *subject.old, options);
+  } else {
+    api::PrepareForStatusUpdate(subject.object, *subject.old, options);
+  }
+}
+
+// Whether Kubernetes's CEL compiler found the fault: validation without one cannot.
+bool ComesFromCompiler(const RecordedError& error) {
+  return error.detail.starts_with("compilation failed") ||
+         error.detail.starts_with("must evaluate to") || error.detail.starts_with("too complex");
+}
+
+std::vector<RecordedError> WithoutCompiler(std::vector<RecordedError> errors) {
+  std::erase_if(errors, ComesFromCompiler);
+  return errors;
+}
+
+enum class Compiler { kPresent, kMissing };
+
+std::optional<std::string> Compare(const api::Node& recorded, std::string_view key,
+                                   const Subject& subject, Compiler compiler) {
+  std::vector<RecordedError> expected = ErrorsAt(recorded, key);
+  if (compiler == Compiler::kMissing) expected = WithoutCompiler(std::move(expected));
+  return Difference(expected, Validate(subject));
+}
+
+std::optional<std::string> Run(const api::Node& recorded, Compiler compiler = Compiler::kPresent) {
+  try {
+    Subject subject = SubjectOf(recorded);
+    std::string text;
+    if (const auto alone = Compare(recorded, "expectedErrors", subject, compiler)) {
+      text = "validation: " + *alone;
+    }
+    Prepare(subject);
+    if (const auto request = Compare(recorded, "requestErrors", subject, compiler)) {
+      if (!text.empty()) text += " | ";
+      text += "request: " + *request;
+    }
+    if (text.empty()) return std::nullopt;
+    return text;
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+// A case that fails, and does so only for want of the compiler's errors.
+bool NeedsCompiler(const api::Node& recorded) {
+  for (const std::string_view key : {"expectedErrors", "requestErrors"}) {
+    if (std::ranges::any_of(ErrorsAt(recorded, key), ComesFromCompiler)) {
+      return Run(recorded) && !Run(recorded, Compiler::kMissing);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Case> LoadValidationCases(const std::filesystem::path& folder) {
+  std::vector<Case> cases;
+  for (RecordedCase& recorded : ReadCaseFiles(folder)) {
+    Case c{.file = recorded.file, .name = recorded.name};
+    if (NeedsCompiler(recorded.node)) c.needs = "the CEL compiler";
+    c.run = [node = std::move(recorded.node)] { return Run(node); };
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+}  // namespace dray::conformance
