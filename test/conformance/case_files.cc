@@ -18,40 +18,6 @@ std::string ReadText(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// TODO: drop for FeatureGates::KubernetesDefaults() and FindGate() when gates.cc has them.
-struct GateRow {
-  std::string_view name;
-  api::Gate gate;
-  bool on;
-};
-constexpr GateRow kGates[] = {
-    {"DRAAdminAccess", api::Gate::kDRAAdminAccess, true},
-    {"DRAConsumableCapacity", api::Gate::kDRAConsumableCapacity, true},
-    {"DRADerivedAttributes", api::Gate::kDRADerivedAttributes, false},
-    {"DRADeviceBindingConditions", api::Gate::kDRADeviceBindingConditions, true},
-    {"DRADeviceCompatibilityGroups", api::Gate::kDRADeviceCompatibilityGroups, false},
-    {"DRADeviceTaintRules", api::Gate::kDRADeviceTaintRules, true},
-    {"DRADeviceTaints", api::Gate::kDRADeviceTaints, true},
-    {"DRAExtendedResource", api::Gate::kDRAExtendedResource, true},
-    {"DRAFractionalCapacityRange", api::Gate::kDRAFractionalCapacityRange, false},
-    {"DRAListTypeAttributes", api::Gate::kDRAListTypeAttributes, false},
-    {"DRANodeAllocatableResources", api::Gate::kDRANodeAllocatableResources, false},
-    {"DRAOptionalNodeOperations", api::Gate::kDRAOptionalNodeOperations, false},
-    {"DRAPartitionableDevices", api::Gate::kDRAPartitionableDevices, true},
-    {"DRAPartitionableDevicesType", api::Gate::kDRAPartitionableDevicesType, false},
-    {"DRAPrioritizedList", api::Gate::kDRAPrioritizedList, true},
-    {"DRAResourceClaimDeviceStatus", api::Gate::kDRAResourceClaimDeviceStatus, true},
-    {"DRAResourceClaimGranularStatusAuthorization",
-     api::Gate::kDRAResourceClaimGranularStatusAuthorization, true},
-    {"DRAResourcePoolStatus", api::Gate::kDRAResourcePoolStatus, false},
-    {"DRASchedulerFilterTimeout", api::Gate::kDRASchedulerFilterTimeout, true},
-    {"DRAWorkloadResourceClaims", api::Gate::kDRAWorkloadResourceClaims, false},
-    {"DynamicResourceAllocation", api::Gate::kDynamicResourceAllocation, true},
-    {"ResourceHealthStatus", api::Gate::kResourceHealthStatus, true},
-    {"GenericWorkload", api::Gate::kGenericWorkload, false},
-    {"NodeDeclaredFeatures", api::Gate::kNodeDeclaredFeatures, true},
-};
-
 // Null when the file is no JSON array.
 api::Node ReadArray(const std::filesystem::path& path) {
   std::vector<api::Diagnostic> diagnostics;
@@ -87,11 +53,13 @@ std::string TextOf(const api::Node& node, std::string_view key) {
 }
 
 api::FeatureGates GatesOf(const api::Node& recorded) {
-  api::FeatureGates gates;
+  api::FeatureGates gates = api::FeatureGates::KubernetesDefaults();
   const api::Member* named = recorded.Find("featureGates");
-  for (const GateRow& row : kGates) {
-    const api::Member* value = named == nullptr ? nullptr : named->value.Find(row.name);
-    gates.Set(row.gate, value == nullptr ? row.on : value->value.boolean);
+  if (named == nullptr) return gates;
+  for (const api::Member& member : named->value.members) {
+    const std::optional<api::Gate> gate = api::FindGate(member.key);
+    if (!gate) throw std::runtime_error(fmt::format("unknown gate \"{}\"", member.key));
+    gates.Set(*gate, member.value.boolean);
   }
   return gates;
 }
