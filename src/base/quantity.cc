@@ -46,7 +46,7 @@ constexpr char kErrFormat[] =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 constexpr char kErrNumeric[] = "unable to parse numeric part of quantity";
 constexpr char kErrSuffix[] = "unable to parse quantity's suffix";
-constexpr char kErrTooLong[] = "quantities must not have more than 4096 digits";
+constexpr char kErrTooLong[] = "quantities must not have more than 4096 significant digits";
 
 constexpr auto kPow10 = [] {
   std::array<std::int64_t, 19> table{};
@@ -114,6 +114,26 @@ bool MulPow10(std::int64_t m, std::int64_t shift, std::int64_t* out) {
 }
 
 int SignOf(std::int64_t m) { return (m > 0) - (m < 0); }
+
+// Drops digits past kMaxDigits.
+void CutDigits(cpp_int* mantissa, std::int64_t* scale) {
+  const auto digits = static_cast<std::int64_t>(cpp_int(abs(*mantissa)).str().size());
+  const std::int64_t excess = std::min(digits - Quantity::kMaxDigits, kMaxScale - *scale);
+  if (excess <= 0) return;
+  *mantissa /= BigPow10(excess);
+  *scale += excess;
+}
+
+// Moves powers of ten to the scale, so that 10^30 stays off the heap.
+void MoveZerosToScale(cpp_int* mantissa, std::int64_t* scale) {
+  cpp_int quotient, remainder;
+  while (*scale < kMaxScale) {
+    boost::multiprecision::divide_qr(*mantissa, cpp_int(10), quotient, remainder);
+    if (remainder != 0) return;
+    mantissa->swap(quotient);
+    ++*scale;
+  }
+}
 
 struct Suffix {
   bool binary = false;
@@ -324,7 +344,6 @@ const char* Quantity::ParseInto(std::string_view text, Quantity* out) {
     return nullptr;
   }
   if (!p.has_digits) return kErrNumeric;
-  if (p.whole.size() + p.fraction.size() > kMaxDigits) return kErrTooLong;
 
   // From here on Kubernetes uses a decimal, rounds it up to nano and caps binary amounts.
   const std::int64_t shift = std::max<std::int64_t>(kNano - scale, 0);
@@ -377,17 +396,33 @@ const char* Quantity::ParseInto(std::string_view text, Quantity* out) {
 
   std::string digits(p.whole);
   digits.append(p.fraction);
-  // A leading zero would make Boost read octal digits.
+  // Zeros at the ends say nothing about precision; one at the front would make Boost read octal
+  // digits.
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
-  Parts parts{.mantissa = digits.empty() ? cpp_int(0) : cpp_int(digits), .scale = scale};
+  const std::size_t used = digits.find_last_not_of('0') + 1;  // 0 if there is none
+  if (used > kMaxDigits) return kErrTooLong;
+  Parts parts{.mantissa = 0, .scale = scale + static_cast<std::int64_t>(digits.size() - used)};
+  digits.resize(used);
+  if (used > 0) {
+    parts.mantissa = cpp_int(digits);
+  } else {
+    parts.scale = 0;
+  }
   if (suffix.binary) parts.mantissa <<= static_cast<unsigned>(suffix.exponent);
-  if (shift > 0) {
+  if (parts.scale < kNano) {
     bool exact;
-    parts.mantissa = DivPow10Up(parts.mantissa, shift, &exact);
+    parts.mantissa = DivPow10Up(parts.mantissa, kNano - parts.scale, &exact);
     parts.scale = kNano;
   }
+  // Zeros go back into the mantissa where the scale cannot carry them. Twenty are enough to reach
+  // the binary cap.
+  const std::int64_t limit = suffix.binary ? 0 : kMaxScale;
+  if (const std::int64_t excess = parts.scale - limit; excess > 0) {
+    if (!suffix.binary && excess + static_cast<std::int64_t>(used) > kMaxDigits) return kErrTooLong;
+    parts.mantissa *= BigPow10(suffix.binary ? std::min<std::int64_t>(excess, 20) : excess);
+    parts.scale = limit;
+  }
   if (suffix.binary) {
-    // The scale is in [-9, 0]: a binary suffix brings no power of ten of its own.
     const cpp_int unit = BigPow10(-parts.scale);
     if (parts.mantissa > unit * kMaxInt64) {
       parts = {.mantissa = kMaxInt64, .scale = 0};
@@ -420,14 +455,8 @@ void Quantity::Assign(Parts parts) {
   wide_ = true;
   mantissa_ = 0;
   if (!FitsInt64(parts.mantissa)) {
-    // Powers of ten move to the scale, so that 10^30 stays off the heap.
-    cpp_int quotient, remainder;
-    while (parts.scale < kMaxScale) {
-      boost::multiprecision::divide_qr(parts.mantissa, cpp_int(10), quotient, remainder);
-      if (remainder != 0) break;
-      parts.mantissa.swap(quotient);
-      ++parts.scale;
-    }
+    if (DigitsUpperBound(parts.mantissa) > kMaxDigits) CutDigits(&parts.mantissa, &parts.scale);
+    MoveZerosToScale(&parts.mantissa, &parts.scale);
   }
   scale_ = static_cast<std::int32_t>(parts.scale);
   if (FitsInt64(parts.mantissa)) {

@@ -9,9 +9,8 @@
 //   - Amounts above 999E or 1023Ei keep their largest suffix (1000E); Kubernetes prints them
 //   without any suffix (1).
 //   - An exponent that does not fit in 32 bits is refused; Kubernetes keeps its low 32 bits.
-//   - More than kMaxDigits digits are refused.
-//   - A sum whose exact form needs more than kMaxDigits digits is the larger operand (1e2147483647
-//   + 1).
+//   - A text of more than kMaxDigits significant digits is refused.
+//   - A sum or product keeps kMaxDigits significant digits: 1e2147483647 + 1 is 1e2147483647.
 //   - An amount that its SI format could only write with more than 64 padding zeros is printed with
 //   an exponent.
 #pragma once
