@@ -22,27 +22,25 @@ std::string TextAt(const api::Node& node, std::string_view parent, std::string_v
   return inner != nullptr && inner->value.kind == api::Node::Kind::kString ? inner->value.text : "";
 }
 
-// `{` may begin JSON, with tabs that YAML does not allow, or YAML in its flow style.
-bool LooksLikeJson(const SourceFile& file) {
-  if (file.path.ends_with(".json")) return true;
-  const auto first = file.text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  return first != std::string::npos && file.text[first] == '{';
+// Only by its name: `{` also begins YAML in its flow style.
+bool IsJsonFile(const SourceFile& file) { return file.path.ends_with(".json"); }
+
+bool StartsLikeJson(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return first != std::string_view::npos && text[first] == '{';
 }
 
 std::vector<api::Node> Parse(const SourceFile& file, std::vector<api::Diagnostic>& diagnostics) {
-  if (LooksLikeJson(file)) {
+  if (IsJsonFile(file) || StartsLikeJson(file.text)) {
+    // Not left to the YAML parser, which has something against tabs.
     std::vector<api::Diagnostic> json_diagnostics;
-    api::Node document = api::ParseJson(file.text, json_diagnostics);
     std::vector<api::Node> documents;
-    documents.push_back(std::move(document));
+    documents.push_back(api::ParseJson(file.text, json_diagnostics));
     if (json_diagnostics.empty()) return documents;
-    // Several documents, comments, or flow style: all of them YAML. If it is not that either, the
-    // JSON parser's complaint is the better one for a file that says it is JSON.
-    std::vector<api::Diagnostic> yaml_diagnostics;
-    documents = api::ParseYaml(file.text, yaml_diagnostics);
-    if (yaml_diagnostics.empty()) return documents;
-    diagnostics = file.path.ends_with(".json") ? json_diagnostics : yaml_diagnostics;
-    return documents;
+    if (IsJsonFile(file)) {
+      diagnostics = std::move(json_diagnostics);
+      return {};
+    }
   }
   return api::ParseYaml(file.text, diagnostics);
 }
