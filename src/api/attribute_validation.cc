@@ -13,7 +13,6 @@
 namespace dray::api::internal {
 namespace {
 
-constexpr std::size_t kMaxShownKey = kDeviceMaxDomainLength + 1 + kDeviceMaxIDLength;
 constexpr std::string_view kOneMember =
     "must have exactly one of int, bool, string, version, ints, bools, strings, versions and list";
 
@@ -118,8 +117,8 @@ void ValidateAttributes(Report& report, const Path& at, const Map<DeviceAttribut
                         bool list_changed) {
   for (const auto& [key, attribute] : attributes) {
     CheckQualifiedName(report, at, key);
-    const std::string shown = ShortenedKey(key, kMaxShownKey);
-    const Path here = at.Key(shown);
+    std::string buffer;
+    const Path here = at.Key(ShownKey(key, buffer));
     CheckAttribute(report, here, attribute);
     const Members members = MembersOf(attribute, report.OwnRules());
     if (members.set != 1 || (list_changed && members.filled != 1)) {

@@ -6,6 +6,7 @@
 // The proposal also has bare names, and says nothing of unused ones; both are accepted here
 // (docs/decisions.md).
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -94,8 +95,10 @@ void ValidateDerivedAttributes(Report& report, const Path& at,
                      "request");
     }
     if (attribute.expression.empty()) continue;
-    cost += ValidateExpression(report, here.Child("expression"), attribute.expression,
-                               ExpressionChecker::Purpose::kDerivedAttribute);
+    const std::uint64_t more =
+        ValidateExpression(report, here.Child("expression"), attribute.expression,
+                           ExpressionChecker::Purpose::kDerivedAttribute);
+    cost += std::min(more, std::numeric_limits<std::uint64_t>::max() - cost);
   }
   CheckUnique(report, at, attributes,
               [](const DeviceDerivedAttribute& a) -> std::string_view { return a.name; });
@@ -107,10 +110,10 @@ void CheckConstraintAttribute(Report& report, const Path& at, std::string_view n
   if (!report.OwnRules() || !bare) return CheckFullyQualifiedName(report, at, name);
   if (IsDerivedFor(constraint, name, claim)) return;
   report.Invalid(at, name,
-                 fmt::format("no request of this constraint derives an attribute \"{0}\"; an "
+                 fmt::format("no request of this constraint derives an attribute \"{}\"; an "
                              "attribute of devices needs its domain (for example "
-                             "'gpu.example.com/{0}')",
-                             name));
+                             "'gpu.example.com/{}')",
+                             name, base::IsCIdentifier(name) ? name : "model"));
 }
 
 }  // namespace dray::api::internal

@@ -13,8 +13,6 @@
 namespace dray::api::internal {
 namespace {
 
-constexpr std::size_t kMaxShownKey = kDeviceMaxDomainLength + 1 + kDeviceMaxIDLength;
-
 void CheckCounts(Report& report, const Path& at, const Device& device) {
   const std::size_t keys = device.attributes.size() + device.capacity.size();
   if (keys > kResourceSliceMaxAttributesAndCapacitiesPerDevice) {
@@ -36,8 +34,8 @@ void CheckCapacity(Report& report, const Path& at, const Device& device) {
   for (const auto& [key, capacity] : device.capacity) {
     CheckQualifiedName(report, at, key);
     if (!capacity.request_policy) continue;
-    const std::string shown = ShortenedKey(key, kMaxShownKey);
-    const Path here = at.Key(shown);
+    std::string buffer;
+    const Path here = at.Key(ShownKey(key, buffer));
     const Path policy = here.Child("requestPolicy");
     if (shared) {
       ValidateRequestPolicy(report, policy, capacity.value, *capacity.request_policy);
@@ -93,10 +91,13 @@ void CheckNodes(Report& report, const Path& at, const Device& device, bool per_d
 
 }  // namespace
 
-std::string ShortenedKey(std::string_view key, std::size_t max) {
-  if (key.size() <= max) return std::string(key);
-  const std::size_t kept = max - 3;
-  return fmt::format("{}...{}", key.substr(0, (kept + 1) / 2), key.substr(key.size() - kept / 2));
+std::string_view ShownKey(std::string_view key, std::string& buffer) {
+  constexpr std::size_t kMax = kDeviceMaxDomainLength + 1 + kDeviceMaxIDLength;
+  constexpr std::size_t kKept = kMax - 3;
+  if (key.size() <= kMax) return key;
+  buffer =
+      fmt::format("{}...{}", key.substr(0, (kKept + 1) / 2), key.substr(key.size() - kKept / 2));
+  return buffer;
 }
 
 void ValidateDevice(Report& report, const Path& at, const Device& device, const Device* old,

@@ -4,6 +4,7 @@
 #include "api/internal/kind_validation.h"
 #include "api/internal/meta_validation.h"
 #include "api/internal/report.h"
+#include "base/check.h"
 
 namespace dray::api {
 
@@ -28,6 +29,7 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
 
 ErrorList ValidateUpdate(const Object& object, const Object& old,
                          const ValidationOptions& options) {
+  DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
   Report report(options);
   internal::ValidateMetaUpdate(report, object.kind(), object.metadata(), old.metadata());
   if (const auto* slice = object.As<ResourceSlice>()) {
@@ -46,6 +48,7 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
 
 ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
                                const ValidationOptions& options) {
+  DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
   Report report(options);
   internal::ValidateMetaStatusUpdate(report, object.kind(), object.metadata(), old.metadata());
   if (const auto* claim = object.As<ResourceClaim>()) {

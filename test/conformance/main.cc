@@ -27,6 +27,8 @@ constexpr int kSkipped = 77;  // what CTest shows as "Skipped"
 
 // A new kind of cases is one line here and one loader in suite.h.
 constexpr Kind kKinds[] = {
+    {.name = "quota", .folder = "quota", .load = LoadQuotaCases},
+    {.name = "strategy", .folder = "strategy", .load = LoadStrategyCases},
     {.name = "validation", .folder = "validation", .load = LoadValidationCases},
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,7 +51,8 @@ void ValidateCompatibilityGroups(Report& report, const Path& at,
 void ValidateNodeAllocatable(Report& report, const Path& at, const Device& device,
                              bool list_changed);
 
-// In an error's path a long key is shown by its beginning and its end.
-std::string ShortenedKey(std::string_view key, std::size_t max);
+// How an attribute's or a capacity's key is shown in paths: one that is too long to be valid by its
+// beginning and its end, put together in `buffer`.
+std::string_view ShownKey(std::string_view key, std::string& buffer);
 
 }  // namespace dray::api::internal
