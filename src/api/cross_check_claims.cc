@@ -184,4 +184,26 @@ void CheckConstraintAttributesExist(const World& world, Findings& findings) {
   }
 }
 
+// A server looks the namespace up when the claim comes in (KEP-5018).
+void CheckAdminAccessNamespaces(const World& world, Findings& findings) {
+  for (const GivenClaim& claim : world.claims) {
+    const auto it = world.namespaces.find(claim.namespace_);
+    if (it == world.namespaces.end()) continue;
+    const auto* label = it->second.object->metadata.labels.Find(kAdminAccessLabel);
+    if (label != nullptr && *label == "true") continue;
+    const auto& requests = claim.spec->devices.requests;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (!requests[i].exactly || !requests[i].exactly->admin_access.value_or(false)) continue;
+      findings.push_back(
+          {.object = claim.index,
+           .path = (claim.path / "requests").Index(i) / "exactly" / "adminAccess",
+           .severity = Severity::kError,
+           .reason = "AdminAccessForbidden",
+           .message = fmt::format("namespace \"{}\" does not allow admin access", claim.namespace_),
+           .hint = fmt::format("it needs the label {}: \"true\"", kAdminAccessLabel),
+           .related = it->second.index});
+    }
+  }
+}
+
 }  // namespace dray::api::internal

@@ -156,9 +156,10 @@ void CheckImplicitResourcesExist(const World& world, Findings& findings) {
     for (const GivenContainer& given : ContainersOf(pod)) {
       const ResourceRequirements& resources = given.container->resources;
       const auto check = [&](std::string_view field, const Map<base::Quantity>& amounts) {
-        for (const auto& [name, amount] : amounts) {
+        for (const auto& [key, amount] : amounts) {
+          const std::string_view name(key);
           if (!name.starts_with(kDeviceClassResourcePrefix)) continue;
-          const std::string class_name = name.substr(kDeviceClassResourcePrefix.size());
+          const std::string_view class_name = name.substr(kDeviceClassResourcePrefix.size());
           if (world.class_names.contains(class_name)) continue;
           findings.push_back({.object = pod.index,
                               .path = (given.path / "resources" / field).Key(name),

@@ -347,6 +347,21 @@ spec: {{deviceSelector: {}, taint: {{key: k, effect: NoExecute}}}}
   EXPECT_THAT(Found(rule("{driver: anything}")), IsEmpty());
 }
 
+TEST(CrossCheck, AdminAccessNeedsALabelledNamespace) {
+  const std::string claim =
+      Claim("{requests: [{name: r, exactly: {deviceClassName: c, adminAccess: true}}]}");
+  const auto name_space = [](std::string_view labels) {
+    return fmt::format(
+        "---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: default, labels: {}}}\n", labels);
+  };
+  EXPECT_THAT(Found(claim), IsEmpty());
+  EXPECT_THAT(Found(claim + name_space("{resource.kubernetes.io/admin-access: 'true'}")),
+              IsEmpty());
+  EXPECT_THAT(Found(claim + name_space("{resource.kubernetes.io/admin-access: 'false'}")),
+              ElementsAre("error AdminAccessForbidden 0 "
+                          "spec.devices.requests[0].exactly.adminAccess"));
+}
+
 TEST(CrossCheck, AnAttributeReadByItsNameInsteadOfItsDomainIsAWarning) {
   const CrossFinding finding = Only(Claim(R"({requests: [{name: r, exactly: {deviceClassName: c,
     selectors: [{cel: {expression: "device.attributes['type'].string == 'mig-1g'"}}]}}]})"));

@@ -46,6 +46,8 @@ World::World(std::span<const Object> given) : objects(given) {
     } else if (const auto* claim_template = object.As<ResourceClaimTemplate>()) {
       claims.push_back({i, NamespaceOf(object), claim_template->metadata.name, true,
                         &claim_template->spec.spec, DevicesPath(true)});
+    } else if (const auto* name_space = object.As<Namespace>()) {
+      namespaces.emplace(name_space->metadata.name, Given<Namespace>{i, name_space});
     } else {
       AddPod(i);
     }
@@ -102,9 +104,11 @@ void World::AddAttributes(const ResourceSlice& slice) {
   if (!slice.spec.devices) return;
   for (const Device& device : *slice.spec.devices) {
     has_devices = true;
-    for (const auto& [name, value] : device.attributes) {
-      const bool qualified = name.find('/') != std::string::npos;
-      std::string full = qualified ? name : fmt::format("{}/{}", slice.spec.driver, name);
+    for (const auto& [key, value] : device.attributes) {
+      const std::string_view name(key);
+      const bool qualified = name.find('/') != std::string_view::npos;
+      std::string full =
+          qualified ? std::string(name) : fmt::format("{}/{}", slice.spec.driver, name);
       if (attributes.contains(full)) continue;
       attributes_by_id.emplace(full.substr(full.rfind('/') + 1), full);
       attributes.insert(std::move(full));
