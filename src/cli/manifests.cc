@@ -26,7 +26,7 @@ std::string TextAt(const api::Node& node, std::string_view parent, std::string_v
 bool IsJsonFile(const SourceFile& file) { return file.path.ends_with(".json"); }
 
 bool StartsLikeJson(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const auto first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
 }
 
@@ -115,6 +115,14 @@ class Reader {
   void Object(const std::string& path, const api::ObjectNode& source) {
     const ObjectId id = IdOf(path, source);
     result_.report.objects.push_back(id);
+    if (source.node->kind != api::Node::Kind::kMap) {
+      Mismatch(id, source.node->position, "expected an object with apiVersion and kind");
+      return;
+    }
+    if (source.kind == "List") {  // or it would have been taken apart
+      Mismatch(id, source.node->position, "a List has its objects in a list called items");
+      return;
+    }
     const bool complete = !source.api_version.empty() && !source.kind.empty();
     if (complete && api::FindKind(source.api_version, source.kind) == nullptr) {
       Unknown(id, source);
@@ -132,6 +140,16 @@ class Reader {
     }
     if (!object) return;
     result_.manifests.push_back({id, source.node, *std::move(object), std::move(broken)});
+  }
+
+  void Mismatch(const ObjectId& id, const api::Position& position, std::string_view message) {
+    result_.report.findings.push_back({.level = Level::kError,
+                                       .reason = "TypeMismatch",
+                                       .object = id,
+                                       .position = position,
+                                       .field = {},
+                                       .message = std::string(message),
+                                       .hint = {}});
   }
 
   void Unknown(const ObjectId& id, const api::ObjectNode& source) {

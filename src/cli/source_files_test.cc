@@ -85,6 +85,10 @@ TEST(SourceFiles, ADashIsStandardInput) {
   EXPECT_EQ(sources.files[0].text, "from a pipe");
 }
 
+TEST(SourceFiles, AByteOrderMarkIsNotPartOfTheText) {
+  EXPECT_EQ(Load({"-"}, {}, "\xEF\xBB\xBFkind: Pod").files.at(0).text, "kind: Pod");
+}
+
 TEST(SourceFiles, ATooLargeFileIsAnErrorWithItsBound) {
   const TempFolder folder;
   const std::string file = folder.Write("a.yaml", std::string(11, 'a'));

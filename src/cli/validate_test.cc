@@ -248,6 +248,28 @@ items:
   EXPECT_THAT(outcome.out, HasSubstr("resource.k8s.io/v1 DeviceClass UPPER"));
 }
 
+TEST(Validate, AnItemOfAListThatIsNoObjectIsAnError) {
+  const Outcome outcome =
+      ValidateText("apiVersion: v1\nkind: List\nitems:\n- hello\n- " +
+                   std::string("{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n"));
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_EQ(outcome.out, "<stdin>:4:3: error: expected an object with apiVersion and kind\n");
+}
+
+TEST(Validate, AListWithoutAListOfItemsIsAnError) {
+  EXPECT_EQ(ValidateText("apiVersion: v1\nkind: List\nitems: {}\n").code, kExitFindings);
+  EXPECT_EQ(ValidateText("apiVersion: v1\nkind: List\nitems: []\n").code, kExitOk);
+}
+
+TEST(Validate, LinesMayEndAsOnWindows) {
+  EXPECT_EQ(ValidateText("\xEF\xBB\xBF"
+                         "apiVersion: resource.k8s.io/v1\r\nkind: DeviceClass\r\nmetadata:\r\n  "
+                         "name: a\r\n",
+                         {"--strict"})
+                .err,
+            "1 object in 1 file: 0 errors, 0 warnings\n");
+}
+
 TEST(Validate, AForeignKindIsSkippedWithOneNote) {
   const std::string widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
   const Outcome outcome = ValidateText(widget + "---\n" + widget);
