@@ -27,7 +27,7 @@ std::vector<std::string> GoodFolders() {
     if (!IsManifest(entry.path())) continue;
     const std::string folder =
         fs::relative(entry.path().parent_path(), SourceFolder()).generic_string();
-    if (folder != "examples/broken") folders.insert(folder);
+    if (!folder.starts_with("examples/broken")) folders.insert(folder);
   }
   return {folders.begin(), folders.end()};
 }
@@ -35,8 +35,10 @@ std::vector<std::string> GoodFolders() {
 std::vector<std::string> BrokenFiles() {
   std::vector<std::string> files;
   if (!fs::exists(SourceFolder() / "examples/broken")) return {};
-  for (const auto& entry : fs::directory_iterator(SourceFolder() / "examples/broken")) {
-    if (IsManifest(entry.path())) files.push_back(entry.path().stem().string());
+  const fs::path folder = SourceFolder() / "examples/broken";
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!IsManifest(entry.path())) continue;
+    files.push_back(fs::relative(entry.path(), folder).replace_extension().generic_string());
   }
   std::ranges::sort(files);
   return files;
@@ -61,6 +63,29 @@ TEST_P(GoodExampleTest, PassesStrictlyWithoutAWord) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoodExampleTest);
 INSTANTIATE_TEST_SUITE_P(Examples, GoodExampleTest, ::testing::ValuesIn(GoodFolders()), TestName);
+
+TEST(Examples, FitTogether) {
+  std::vector<std::string> line = {"validate", "--strict"};
+  for (const std::string& folder : GoodFolders()) {
+    // Its folders are the states of one object over time.
+    if (folder.starts_with("examples/kep-5004-moving-a-name")) continue;
+    line.push_back("-f");
+    line.push_back((SourceFolder() / folder).string());
+  }
+  if (line.size() == 2) GTEST_SKIP() << "not run by CTest";
+  const Outcome outcome = RunLine(line);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(Examples, OfTwoClassesWithOneNameTheNewerIsNamed) {
+  const fs::path folder = SourceFolder() / "examples/kep-5004-moving-a-name";
+  if (!fs::exists(folder)) GTEST_SKIP() << "not run by CTest";
+  const Outcome outcome = RunLine({"validate", "-f", (folder / "1-the-old-class").string(), "-f",
+                                   (folder / "2-create-the-new-class").string()});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_NE(outcome.err.find(": 0 errors, 1 warning"), std::string::npos) << outcome.err;
+}
 
 class BrokenExampleTest : public ::testing::TestWithParam<std::string> {};
 

@@ -19,8 +19,9 @@ for folder in $(find examples -name '*.yaml' ! -path 'examples/broken/*' -exec d
   done | "$DRAY_BINARY" validate --strict -f - >/dev/null 2>&1 || complain "$folder through a pipe"
 done
 
-for file in examples/broken/*.yaml; do
-  name=$(basename "$file" .yaml)
+for file in examples/broken/*.yaml examples/broken/*/*.yaml; do
+  name=${file#examples/broken/}
+  name=${name%.yaml}
   actual=$(cd examples/broken && { "$DRAY_BINARY" validate -f "$name.yaml" 2>&1 && code=0 || code=$?; echo "exit code $code"; })
   [ "$actual" = "$(cat "examples/broken/$name.expected.txt")" ] || complain "$file: $actual"
 done

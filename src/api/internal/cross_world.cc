@@ -129,8 +129,7 @@ std::string NamespacedName(std::string_view ns, std::string_view name) {
 std::string HintAmong(std::string_view word, std::vector<std::string_view> names,
                       std::string_view what) {
   std::ranges::sort(names);  // they come from hash sets, and the answer must not depend on that
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.empty()) return "";
   if (const auto closest = base::ClosestMatch(word, names)) {
     return fmt::format("did you mean \"{}\"?", *closest);
