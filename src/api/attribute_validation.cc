@@ -91,23 +91,23 @@ Members MembersOf(const DeviceAttribute& attribute, bool own_rules) {
   members.Scalar(attribute.bool_value.has_value());
   members.Scalar(attribute.string_value.has_value());
   members.Scalar(attribute.version_value.has_value());
-  members.List(attribute.int_values);
-  members.List(attribute.bool_values);
-  members.List(attribute.string_values);
-  members.List(attribute.version_values);
-  if (own_rules) members.Scalar(attribute.list_value.has_value());
+  members.List(attribute.Lists().int_values);
+  members.List(attribute.Lists().bool_values);
+  members.List(attribute.Lists().string_values);
+  members.List(attribute.Lists().version_values);
+  if (own_rules) members.Scalar(attribute.Lists().list_value.has_value());
   return members;
 }
 
 void CheckAttribute(Report& report, const Path& at, const DeviceAttribute& attribute) {
   if (attribute.string_value) CheckString(report, at.Child("string"), *attribute.string_value);
   if (attribute.version_value) CheckVersion(report, at.Child("version"), *attribute.version_value);
-  CheckNotEmpty(report, at.Child("ints"), attribute.int_values);
-  CheckNotEmpty(report, at.Child("bools"), attribute.bool_values);
-  CheckItems(report, at.Child("strings"), attribute.string_values, CheckString);
-  CheckItems(report, at.Child("versions"), attribute.version_values, CheckVersion);
-  if (report.OwnRules() && attribute.list_value) {
-    CheckListForm(report, at.Child("list"), *attribute.list_value);
+  CheckNotEmpty(report, at.Child("ints"), attribute.Lists().int_values);
+  CheckNotEmpty(report, at.Child("bools"), attribute.Lists().bool_values);
+  CheckItems(report, at.Child("strings"), attribute.Lists().string_values, CheckString);
+  CheckItems(report, at.Child("versions"), attribute.Lists().version_values, CheckVersion);
+  if (report.OwnRules() && attribute.Lists().list_value) {
+    CheckListForm(report, at.Child("list"), *attribute.Lists().list_value);
   }
 }
 
@@ -131,8 +131,9 @@ std::size_t CountAttributeValues(const Map<DeviceAttribute>& attributes) {
   const auto size = [](const auto& list) { return list ? list->size() : 0; };
   std::size_t values = 0;
   for (const auto& [key, attribute] : attributes) {
-    const std::size_t items = size(attribute.int_values) + size(attribute.bool_values) +
-                              size(attribute.string_values) + size(attribute.version_values);
+    const std::size_t items =
+        size(attribute.Lists().int_values) + size(attribute.Lists().bool_values) +
+        size(attribute.Lists().string_values) + size(attribute.Lists().version_values);
     values += std::max<std::size_t>(items, 1);
   }
   return values;
@@ -140,9 +141,9 @@ std::size_t CountAttributeValues(const Map<DeviceAttribute>& attributes) {
 
 bool HasListAttribute(const Map<DeviceAttribute>& attributes, bool own_rules) {
   return std::ranges::any_of(attributes, [own_rules](const auto& entry) {
-    const DeviceAttribute& a = entry.second;
-    return a.int_values || a.bool_values || a.string_values || a.version_values ||
-           (own_rules && a.list_value);
+    const AttributeLists& lists = entry.second.Lists();
+    return lists.int_values || lists.bool_values || lists.string_values || lists.version_values ||
+           (own_rules && lists.list_value);
   });
 }
 

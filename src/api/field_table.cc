@@ -8,13 +8,9 @@
 namespace dray::api {
 namespace {
 
-std::size_t SlotHash(std::string_view name) {
-  // Wire names are short; length, first, middle and last byte tell nearly all of them apart.
-  if (name.empty()) return 0;
-  const auto byte = [&](std::size_t i) {
-    return static_cast<std::size_t>(static_cast<unsigned char>(name[i]));
-  };
-  return name.size() * 31 + byte(0) * 7 + byte(name.size() / 2) * 131 + byte(name.size() - 1) * 17;
+std::size_t SlotHash(std::string_view name, std::uint64_t head) {
+  return static_cast<std::size_t>(((head ^ (head >> 29)) * 0x9e3779b97f4a7c15ULL + name.size()) >>
+                                  32);
 }
 
 template <typename T>
@@ -69,11 +65,12 @@ void BuildSlots(StructInfo& info) {
   while (size < info.fields.size() * 3) size *= 2;
   info.slots.assign(size, -1);
   const auto insert = [&](std::string_view name, std::int16_t index) {
-    std::size_t slot = SlotHash(name) & (size - 1);
+    std::size_t slot = SlotHash(name, HeadOf(name)) & (size - 1);
     while (info.slots[slot] >= 0) slot = (slot + 1) & (size - 1);
     info.slots[slot] = index;
   };
   for (std::size_t i = 0; i < info.fields.size(); ++i) {
+    info.fields[i].head = HeadOf(info.fields[i].name);
     insert(info.fields[i].name, static_cast<std::int16_t>(i));
     if (!info.fields[i].options.alias.empty())
       insert(info.fields[i].options.alias, static_cast<std::int16_t>(i));
@@ -82,15 +79,13 @@ void BuildSlots(StructInfo& info) {
 
 }  // namespace internal
 
-int StructInfo::Find(std::string_view wire_name, std::size_t hint) const {
-  if (hint < fields.size() && fields[hint].name == wire_name) return static_cast<int>(hint);
+int StructInfo::FindByHash(std::string_view wire_name, std::uint64_t head) const {
   const std::size_t mask = slots.size() - 1;
-  for (std::size_t slot = SlotHash(wire_name) & mask; slots[slot] >= 0; slot = (slot + 1) & mask) {
+  for (std::size_t slot = SlotHash(wire_name, head) & mask; slots[slot] >= 0;
+       slot = (slot + 1) & mask) {
     const FieldInfo& field = fields[static_cast<std::size_t>(slots[slot])];
-    if (field.name == wire_name ||
-        (!field.options.alias.empty() && field.options.alias == wire_name)) {
-      return slots[slot];
-    }
+    if (field.Is(wire_name, head)) return slots[slot];
+    if (!field.options.alias.empty() && field.options.alias == wire_name) return slots[slot];
   }
   return -1;
 }
@@ -107,6 +102,8 @@ bool SemanticEqual(const TypeInfo& type, const void* a, const void* b) {
       return As<double>(a) == As<double>(b);
     case Shape::kString:
       return As<std::string>(a) == As<std::string>(b);
+    case Shape::kText:
+      return As<base::Text>(a) == As<base::Text>(b);
     case Shape::kQuantity:
       return As<base::Quantity>(a) == As<base::Quantity>(b);
     case Shape::kTime:
@@ -140,6 +137,8 @@ bool IsEmptyValue(const TypeInfo& type, const void* value) {
       return As<double>(value) == 0;
     case Shape::kString:
       return As<std::string>(value).empty();
+    case Shape::kText:
+      return As<base::Text>(value).empty();
     case Shape::kRaw:
       return As<RawJson>(value).text.empty();
     case Shape::kQuantity:

@@ -22,6 +22,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -36,6 +37,7 @@
 #include "api/map.h"
 #include "api/values.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "base/time.h"
 
 namespace dray::api {
@@ -48,6 +50,7 @@ enum class Shape : std::uint8_t {
   kInt64,
   kDouble,
   kString,
+  kText,
   kQuantity,
   kTime,
   kMicroTime,
@@ -59,9 +62,13 @@ enum class Shape : std::uint8_t {
   kOptional,
 };
 
+// The optionals that readers meet most are known by their exact type.
+enum class OptionalOf : std::uint8_t { kOther, kStdString, kText, kStdInt64, kStdBool };
+
 // How to reach into a value of one C++ type. Functions that a shape has no use for are null.
 struct TypeInfo {
   Shape shape;
+  OptionalOf optional_of = OptionalOf::kOther;
   const TypeInfo* element = nullptr;        // kList, kMap: of the items; kOptional: of the content
   const StructInfo& (*fields)() = nullptr;  // kStruct
   void (*reset)(void*) = nullptr;           // back to the default value
@@ -72,7 +79,7 @@ struct TypeInfo {
   std::string_view (*key_at)(const void*, std::size_t) = nullptr;  // kMap
   void (*reserve)(void*, std::size_t) = nullptr;                   // kList, kMap
   void* (*append)(void*) = nullptr;                                // kList
-  void* (*append_key)(void*, std::string_view) = nullptr;          // kMap, in any order; then seal
+  void* (*append_key)(void*, base::Text&&) = nullptr;              // kMap, in any order; then seal
   bool (*seal)(void*) = nullptr;  // kMap: false if a key came twice
 };
 
@@ -95,12 +102,50 @@ struct FieldOptions {
   const TypeInfo* type = nullptr;  // instead of the member's own: another version's field table
 };
 
+namespace internal {
+
+// The first eight bytes of a name as a number, shorter names padded with zeros: two names that
+// differ there need no call to tell them apart.
+inline std::uint64_t HeadOf(std::string_view name) {
+  std::uint64_t head = 0;
+  const std::size_t n = name.size();
+  if (n >= 8) {
+    std::memcpy(&head, name.data(), 8);
+  } else if (n >= 4) {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    std::memcpy(&low, name.data(), 4);
+    std::memcpy(&high, name.data() + n - 4, 4);
+    head = low | (static_cast<std::uint64_t>(high) << (8 * (n - 4)));
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      head |= static_cast<std::uint64_t>(static_cast<unsigned char>(name[i])) << (8 * i);
+    }
+  }
+  return head;
+}
+
+}  // namespace internal
+
 struct FieldInfo {
   std::string_view name;
   const TypeInfo* type;
   FieldOptions options;
   const void* (*get)(const void* object);  // null when the object has no place for the field
   void* (*mut)(void* object);              // makes the place when needed
+  // Set by Struct() for a plain member: where it is in the object, so that a reader needs no call
+  // to find it.
+  std::ptrdiff_t offset = -1;
+  std::uint64_t head = 0;  // set by Struct(): the first eight bytes of the name
+  bool plain_member = false;
+
+  bool Is(std::string_view wire_name, std::uint64_t wire_head) const {
+    return wire_head == head && wire_name.size() == name.size() &&
+           (name.size() <= 8 || wire_name.substr(8) == name.substr(8));
+  }
+  void* At(void* object) const {
+    return offset >= 0 ? static_cast<char*>(object) + offset : mut(object);
+  }
 };
 
 struct StructInfo {
@@ -113,7 +158,12 @@ struct StructInfo {
 
   // The index of the field with that wire name (or alias), or -1. Tries `hint` first: fields
   // usually come in order.
-  int Find(std::string_view wire_name, std::size_t hint = 0) const;
+  int Find(std::string_view wire_name, std::size_t hint = 0) const {
+    const std::uint64_t head = internal::HeadOf(wire_name);
+    if (hint < fields.size() && fields[hint].Is(wire_name, head)) return static_cast<int>(hint);
+    return FindByHash(wire_name, head);
+  }
+  int FindByHash(std::string_view wire_name, std::uint64_t head) const;
 
   // Built by Struct(): open addressing over the names.
   std::vector<std::int16_t> slots;
@@ -127,6 +177,8 @@ template <typename T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 template <typename T>
 struct IsOptional<Box<T>> : std::true_type {};
+template <>
+struct IsOptional<base::OptionalText> : std::true_type {};
 
 template <typename T>
 struct IsVector : std::false_type {};
@@ -150,6 +202,8 @@ constexpr Shape ScalarShape() {
     return Shape::kDouble;
   else if constexpr (std::same_as<T, std::string>)
     return Shape::kString;
+  else if constexpr (std::same_as<T, base::Text>)
+    return Shape::kText;
   else if constexpr (std::same_as<T, base::Quantity>)
     return Shape::kQuantity;
   else if constexpr (std::same_as<T, base::Time>)
@@ -182,12 +236,19 @@ constexpr TypeInfo MakeTypeInfo() {
   if constexpr (IsOptional<T>::value) {
     using Content = std::remove_cvref_t<decltype(*std::declval<T&>())>;
     info.shape = Shape::kOptional;
+    if (std::same_as<T, std::optional<std::string>>) info.optional_of = OptionalOf::kStdString;
+    if (std::same_as<T, base::OptionalText>) info.optional_of = OptionalOf::kText;
+    if (std::same_as<T, std::optional<std::int64_t>>) info.optional_of = OptionalOf::kStdInt64;
+    if (std::same_as<T, std::optional<bool>>) info.optional_of = OptionalOf::kStdBool;
     info.element = &kTypeInfo<Content>;
     info.get = [](const void* p) -> const void* {
       const T& value = *static_cast<const T*>(p);
       return value.has_value() ? static_cast<const void*>(&*value) : nullptr;
     };
-    info.emplace = [](void* p) -> void* { return &static_cast<T*>(p)->emplace(); };
+    info.emplace = [](void* p) -> void* {
+      static_cast<T*>(p)->emplace();
+      return const_cast<Content*>(&**static_cast<T*>(p));
+    };
   } else if constexpr (IsVector<T>::value) {
     info.shape = Shape::kList;
     info.element = &kTypeInfo<typename T::value_type>;
@@ -209,8 +270,8 @@ constexpr TypeInfo MakeTypeInfo() {
       return static_cast<const T*>(p)->entry(i).first;
     };
     info.reserve = [](void* p, std::size_t n) { static_cast<T*>(p)->reserve(n); };
-    info.append_key = [](void* p, std::string_view key) -> void* {
-      return &static_cast<T*>(p)->AppendUnsorted(key);
+    info.append_key = [](void* p, base::Text&& key) -> void* {
+      return &static_cast<T*>(p)->AppendUnsorted(std::move(key));
     };
     info.seal = [](void* p) { return static_cast<T*>(p)->Seal(); };
   } else {
@@ -250,6 +311,7 @@ FieldInfo Field(std::string_view name, FieldOptions options = {}) {
         return &(static_cast<const Class*>(object)->*Member);
       },
       .mut = [](void* object) -> void* { return &(static_cast<Class*>(object)->*Member); },
+      .plain_member = true,
   };
 }
 
@@ -260,6 +322,11 @@ StructInfo Struct(std::string_view name, std::vector<FieldInfo> fields) {
   if constexpr (requires(T t) { t.unknown; }) {
     info.unknown = [](const void* object) { return &static_cast<const T*>(object)->unknown; };
     info.mutable_unknown = [](void* object) { return &static_cast<T*>(object)->unknown; };
+  }
+  T probe;
+  for (FieldInfo& field : info.fields) {
+    if (!field.plain_member) continue;
+    field.offset = static_cast<char*>(field.mut(&probe)) - reinterpret_cast<char*>(&probe);
   }
   internal::BuildSlots(info);
   return info;

@@ -5,6 +5,7 @@
 // else is read again through document.h, which says what is wrong and where.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,7 +17,13 @@
 
 namespace dray::api {
 
+// A reader of whole words looks this far past the end of its input.
+inline constexpr std::size_t kJsonPadding = 64;
+
 struct DecodeOptions {
+  // The memory after the text is readable for kJsonPadding bytes: it need not be copied to a place
+  // where that is so.
+  bool padded = false;
   bool strict =
       false;  // unknown and repeated fields are errors instead of being kept or taken last
 };

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "api/internal/json_text.h"
+#include "api/internal/reading.h"
 #include "api/json.h"
+#include "base/check.h"
 #include "fmt/format.h"
 #include "simdjson.h"
 
@@ -13,20 +17,45 @@ namespace {
 
 namespace dom = simdjson::dom;
 
+// Long texts that were read lately. Devices of a slice, and slices of a driver, say the same long
+// things again and again; they then share one copy.
+class TextCache {
+ public:
+  base::Text Get(std::string_view text) {
+    if (text.size() <= base::Text::kInlineSize) return text;
+    base::Text& slot = slots_[Hash(text) % slots_.size()];
+    if (slot != text) slot = base::Text(text);
+    return slot;
+  }
+
+ private:
+  static std::size_t Hash(std::string_view text) {
+    std::uint64_t head = 0;
+    std::uint64_t tail = 0;
+    std::memcpy(&head, text.data(), sizeof(head));
+    std::memcpy(&tail, text.data() + text.size() - sizeof(tail), sizeof(tail));
+    return static_cast<std::size_t>(
+        ((head ^ (tail * 0x9e3779b97f4a7c15ULL)) * 0x9e3779b97f4a7c15ULL) >> 40);
+  }
+  std::array<base::Text, 256> slots_;
+};
+
 // Reads simdjson's tape into structs. Any doubt (a wrong type, a number out of range) answers
 // false; the caller then has the document explained the slow way.
 class FastDecoder {
  public:
-  explicit FastDecoder(bool strict) : strict_(strict) {}
+  FastDecoder(bool strict, TextCache& texts) : strict_(strict), texts_(texts) {}
 
   bool Struct(const StructInfo& info, void* object, dom::object fields, bool top) {
     std::uint64_t seen = 0;
     std::size_t next = 0;
+    bool has_unknown = false;
     for (const dom::key_value_pair field : fields) {
       const int index = info.Find(field.key, next);
       if (index < 0) {
         if (top && (field.key == "apiVersion" || field.key == "kind")) continue;
         if (!Unknown(info, object, field)) return false;
+        has_unknown = true;
         continue;
       }
       const std::uint64_t bit = std::uint64_t{1} << index;
@@ -37,14 +66,30 @@ class FastDecoder {
       }
       seen |= bit;
       next = static_cast<std::size_t>(index) + 1;
-      if (!field.value.is_null() && !Value(*entry.type, entry.mut(object), field.value))
+      if (!field.value.is_null() && !Value(*entry.type, entry.At(object), field.value))
         return false;
     }
+    if (has_unknown && info.mutable_unknown != nullptr)
+      internal::SealUnknown(*info.mutable_unknown(object));
     if (info.after_decode != nullptr) info.after_decode(object);
     return true;
   }
 
  private:
+  // Value() with the commonest kinds of members first.
+  bool Member(const TypeInfo& type, void* out, dom::element value) {
+    if (type.optional_of != OptionalOf::kOther) return Optional(type, out, value);
+    if (type.shape == Shape::kString) return String(static_cast<std::string*>(out), value);
+    return Value(type, out, value);
+  }
+
+  static bool String(std::string* out, dom::element value) {
+    std::string_view text;
+    if (value.get_string().get(text)) return false;
+    out->assign(text);
+    return true;
+  }
+
   bool Value(const TypeInfo& type, void* out, dom::element value) {
     switch (type.shape) {
       case Shape::kBool:
@@ -62,10 +107,12 @@ class FastDecoder {
         return Integer(value, *static_cast<std::int64_t*>(out));
       case Shape::kDouble:
         return value.get_double().get(*static_cast<double*>(out)) == simdjson::SUCCESS;
-      case Shape::kString: {
+      case Shape::kString:
+        return String(static_cast<std::string*>(out), value);
+      case Shape::kText: {
         std::string_view text;
         if (value.get_string().get(text)) return false;
-        static_cast<std::string*>(out)->assign(text);
+        *static_cast<base::Text*>(out) = texts_.Get(text);
         return true;
       }
       case Shape::kQuantity:
@@ -77,7 +124,10 @@ class FastDecoder {
         *static_cast<base::Time*>(out) = static_cast<base::Time*>(out)->TruncateToSeconds();
         return true;
       case Shape::kMicroTime:
-        return Time(&static_cast<MicroTime*>(out)->time, value);
+        if (!Time(&static_cast<MicroTime*>(out)->time, value)) return false;
+        static_cast<MicroTime*>(out)->time =
+            internal::TruncateToMicros(static_cast<MicroTime*>(out)->time);
+        return true;
       case Shape::kIntOrString:
         return Either(static_cast<IntOrString*>(out), value);
       case Shape::kRaw:
@@ -92,6 +142,35 @@ class FastDecoder {
       case Shape::kMap:
         return Map(type, out, value);
       case Shape::kOptional:
+        return Optional(type, out, value);
+    }
+    return false;
+  }
+
+  bool Optional(const TypeInfo& type, void* out, dom::element value) {
+    switch (type.optional_of) {
+      case OptionalOf::kStdString: {
+        std::string_view text;
+        if (value.get_string().get(text)) return false;
+        static_cast<std::optional<std::string>*>(out)->emplace(text);
+        return true;
+      }
+      case OptionalOf::kText: {
+        std::string_view text;
+        if (value.get_string().get(text)) return false;
+        if (text.size() <= base::Text::kInlineSize) {
+          static_cast<base::OptionalText*>(out)->emplace(text);
+        } else {
+          static_cast<base::OptionalText*>(out)->emplace(texts_.Get(text));
+        }
+        return true;
+      }
+      case OptionalOf::kStdInt64:
+        return Integer(value, static_cast<std::optional<std::int64_t>*>(out)->emplace());
+      case OptionalOf::kStdBool:
+        return value.get_bool().get(static_cast<std::optional<bool>*>(out)->emplace()) ==
+               simdjson::SUCCESS;
+      case OptionalOf::kOther:
         return Value(*type.element, type.emplace(out), value);
     }
     return false;
@@ -102,10 +181,25 @@ class FastDecoder {
     return value.is_int64() && value.get_int64().get(out) == simdjson::SUCCESS;
   }
 
+  bool StructOrNull(const StructInfo& info, void* out, dom::element value) {
+    dom::object object;
+    if (value.get_object().get(object) == simdjson::SUCCESS)
+      return Struct(info, out, object, false);
+    return value.is_null();
+  }
+
   bool List(const TypeInfo& type, void* list, dom::element value) {
     dom::array items;
     if (value.get_array().get(items)) return false;
     type.reserve(list, items.size());
+    if (type.element->shape == Shape::kStruct) {
+      const StructInfo& info = type.element->fields();
+      for (const dom::element item : items) {
+        void* slot = type.append(list);
+        if (!StructOrNull(info, slot, item)) return false;
+      }
+      return true;
+    }
     for (const dom::element item : items) {
       void* slot = type.append(list);
       if (!item.is_null() && !Value(*type.element, slot, item)) return false;
@@ -117,8 +211,16 @@ class FastDecoder {
     dom::object entries;
     if (value.get_object().get(entries)) return false;
     type.reserve(map, entries.size());
+    if (type.element->shape == Shape::kStruct) {
+      const StructInfo& info = type.element->fields();
+      for (const dom::key_value_pair entry : entries) {
+        void* slot = type.append_key(map, texts_.Get(entry.key));
+        if (!StructOrNull(info, slot, entry.value)) return false;
+      }
+      return type.seal(map) || !strict_;
+    }
     for (const dom::key_value_pair entry : entries) {
-      void* slot = type.append_key(map, entry.key);
+      void* slot = type.append_key(map, texts_.Get(entry.key));
       if (!entry.value.is_null() && !Value(*type.element, slot, entry.value)) return false;
     }
     return type.seal(map) || !strict_;
@@ -138,7 +240,7 @@ class FastDecoder {
   static bool Time(base::Time* out, dom::element value) {
     std::string_view text;
     if (value.get_string().get(text)) return false;
-    auto time = base::Time::ParseRfc3339(text);
+    auto time = internal::ReadTime(text);
     if (!time.ok()) return false;
     *out = *time;
     return true;
@@ -215,17 +317,12 @@ class FastDecoder {
     if (info.mutable_unknown == nullptr) return true;
     UnknownFields& unknown = *info.mutable_unknown(object);
     if (!unknown.has_value()) unknown.emplace();
-    for (UnknownField& earlier : *unknown) {
-      if (earlier.name == field.key) {
-        earlier.json = std::move(json);
-        return true;
-      }
-    }
     unknown->push_back({std::string(field.key), std::move(json)});
     return true;
   }
 
   bool strict_;
+  TextCache& texts_;
 };
 
 Status Explain(std::string_view json, const TypeInfo& type, void* value, bool strict) {
@@ -248,11 +345,30 @@ Status Explain(std::string_view json, const TypeInfo& type, void* value, bool st
 
 struct JsonDecoder::State {
   dom::parser parser;
+  TextCache texts;
+  std::vector<char> padded;  // simdjson reads a little past the end
+
+  State() {
+    // The same bound as ParseJson's; simdjson counts the value itself, too.
+    DRAY_CHECK(parser.allocate(0, kMaxDocumentDepth + 1) == simdjson::SUCCESS);
+  }
 
   // The root of `json` as an object, or nothing.
-  std::optional<dom::object> Parse(std::string_view json) {
+  std::optional<dom::object> Parse(std::string_view json, bool is_padded = false) {
+    static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
     dom::object object;
-    if (parser.parse(json.data(), json.size()).get_object().get(object)) return std::nullopt;
+    if (is_padded) {
+      if (parser.parse(json.data(), json.size(), false).get_object().get(object))
+        return std::nullopt;
+      return object;
+    }
+    if (padded.size() < json.size() + simdjson::SIMDJSON_PADDING) {
+      padded.resize(json.size() + simdjson::SIMDJSON_PADDING);
+    }
+    std::memcpy(padded.data(), json.data(), json.size());
+    std::memset(padded.data() + json.size(), 0, simdjson::SIMDJSON_PADDING);
+    if (parser.parse(padded.data(), json.size(), false).get_object().get(object))
+      return std::nullopt;
     return object;
   }
 };
@@ -264,9 +380,9 @@ JsonDecoder& JsonDecoder::operator=(JsonDecoder&&) noexcept = default;
 
 Status JsonDecoder::Decode(std::string_view json, const TypeInfo& type, void* value,
                            DecodeOptions options) {
-  const std::optional<dom::object> object = state_->Parse(json);
+  const std::optional<dom::object> object = state_->Parse(json, options.padded);
   if (object && type.shape == Shape::kStruct &&
-      FastDecoder(options.strict).Struct(type.fields(), value, *object, true)) {
+      FastDecoder(options.strict, state_->texts).Struct(type.fields(), value, *object, true)) {
     return absl::OkStatus();
   }
   return Explain(json, type, value, options.strict);
@@ -275,12 +391,15 @@ Status JsonDecoder::Decode(std::string_view json, const TypeInfo& type, void* va
 StatusOr<JsonDecoder::TypeMeta> JsonDecoder::PeekType(std::string_view json) {
   if (const std::optional<dom::object> object = state_->Parse(json)) {
     TypeMeta meta;
-    const auto read = [&](const char* key, std::string& out) {
+    // Of repeated fields the last one counts, as everywhere.
+    for (const dom::key_value_pair field : *object) {
+      std::string* out = field.key == "apiVersion" ? &meta.api_version
+                         : field.key == "kind"     ? &meta.kind
+                                                   : nullptr;
+      if (out == nullptr) continue;
       std::string_view text;
-      if (object->at_key(key).get_string().get(text) == simdjson::SUCCESS) out.assign(text);
-    };
-    read("apiVersion", meta.api_version);
-    read("kind", meta.kind);
+      out->assign(field.value.get_string().get(text) == simdjson::SUCCESS ? text : "");
+    }
     return meta;
   }
   std::vector<Diagnostic> diagnostics;
@@ -291,8 +410,12 @@ StatusOr<JsonDecoder::TypeMeta> JsonDecoder::PeekType(std::string_view json) {
         fmt::format("{}:{}: expected an object", root.position.line, root.position.column));
   }
   TypeMeta meta;
-  if (const Member* m = root.Find("apiVersion")) meta.api_version = m->value.text;
-  if (const Member* m = root.Find("kind")) meta.kind = m->value.text;
+  const auto read = [&](std::string_view key, std::string& out) {
+    const Member* member = root.Find(key);
+    if (member != nullptr && member->value.kind == Node::Kind::kString) out = member->value.text;
+  };
+  read("apiVersion", meta.api_version);
+  read("kind", meta.kind);
   return meta;
 }
 

@@ -80,7 +80,7 @@ class TreeBuilder {
       token.remove_suffix(1);
     double number = 0;
     if (const auto error = value.get_double().get(number)) return error;
-    node.text.assign(token);
+    node.text.assign(token == "-0" ? "0" : token);  // an integer has no sign of zero
     return simdjson::SUCCESS;
   }
 

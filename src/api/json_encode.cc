@@ -49,6 +49,9 @@ class Encoder {
       case Shape::kString:
         internal::AppendJsonString(As<std::string>(value), out_);
         return;
+      case Shape::kText:
+        internal::AppendJsonString(As<base::Text>(value), out_);
+        return;
       case Shape::kQuantity:
         AppendQuoted(As<base::Quantity>(value).ToString(), out_);
         return;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Map<V>: string keys to values, sorted by key, in one block of memory. API maps are small, are
+// Map<V>: texts to values, sorted by key, in one block of memory. API maps are small, are
 // written sorted and are read far more often than changed.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <initializer_list>
-#include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
+
+#include "base/text.h"
 
 namespace dray::api {
 
@@ -18,7 +20,7 @@ namespace dray::api {
 template <typename V>
 class Map {
  public:
-  using value_type = std::pair<std::string, V>;
+  using value_type = std::pair<base::Text, V>;
   using const_iterator = typename std::vector<value_type>::const_iterator;
   using iterator = typename std::vector<value_type>::iterator;
 
@@ -44,7 +46,7 @@ class Map {
   V& operator[](std::string_view key) {
     const auto at = entries_.begin() + (LowerBound(key) - entries_.cbegin());
     if (at != entries_.end() && at->first == key) return at->second;
-    return entries_.emplace(at, std::string(key), V{})->second;
+    return entries_.emplace(at, base::Text(key), V{})->second;
   }
   bool erase(std::string_view key) {
     const auto it = LowerBound(key);
@@ -57,14 +59,21 @@ class Map {
 
   // For decoders: entries in any order, then one Seal() that restores the invariant. Of equal keys
   // the last one stays, as in Go; the answer says whether all keys were different.
-  V& AppendUnsorted(std::string_view key) {
-    return entries_.emplace_back(std::string(key), V{}).second;
+  V& AppendUnsorted(base::Text&& key) {
+    return entries_
+        .emplace_back(std::piecewise_construct, std::forward_as_tuple(std::move(key)),
+                      std::forward_as_tuple())
+        .second;
   }
   bool Seal() {
-    const auto less = [](const value_type& a, const value_type& b) { return a.first < b.first; };
-    if (!std::is_sorted(entries_.begin(), entries_.end(), less)) {
-      std::stable_sort(entries_.begin(), entries_.end(), less);
+    // What Go writes is sorted already; look before moving anything.
+    bool ascending = true;
+    for (std::size_t i = 1; i < entries_.size() && ascending; ++i) {
+      ascending = entries_[i - 1].first < entries_[i].first;
     }
+    if (ascending) return true;
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const value_type& a, const value_type& b) { return a.first < b.first; });
     std::size_t kept = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       if (i + 1 < entries_.size() && entries_[i].first == entries_[i + 1].first) continue;
@@ -81,8 +90,9 @@ class Map {
 
  private:
   const_iterator LowerBound(std::string_view key) const {
-    return std::lower_bound(entries_.begin(), entries_.end(), key,
-                            [](const value_type& e, std::string_view k) { return e.first < k; });
+    return std::lower_bound(
+        entries_.begin(), entries_.end(), key,
+        [](const value_type& e, std::string_view k) { return e.first.view() < k; });
   }
 
   std::vector<value_type> entries_;

@@ -9,7 +9,9 @@
 
 #include "api/document.h"
 #include "api/internal/field_hints.h"
+#include "api/internal/reading.h"
 #include "base/check.h"
+#include "base/string_map.h"
 #include "fmt/format.h"
 
 namespace dray::api {
@@ -78,6 +80,10 @@ class Reader {
         if (!Want(node, Node::Kind::kString, "a string", path)) return;
         *static_cast<std::string*>(out) = node.text;
         return;
+      case Shape::kText:
+        if (Want(node, Node::Kind::kString, "a string", path))
+          *static_cast<base::Text*>(out) = base::Text(node.text);
+        return;
       case Shape::kQuantity:
         Quantity(static_cast<base::Quantity*>(out), node, path);
         return;
@@ -87,6 +93,8 @@ class Reader {
         return;
       case Shape::kMicroTime:
         Time(&static_cast<MicroTime*>(out)->time, node, path);
+        static_cast<MicroTime*>(out)->time =
+            internal::TruncateToMicros(static_cast<MicroTime*>(out)->time);
         return;
       case Shape::kIntOrString:
         if (node.kind == Node::Kind::kString) {
@@ -117,11 +125,13 @@ class Reader {
   void Struct(const StructInfo& info, void* object, const Node& node, const base::FieldPath& path) {
     parents_.push_back(&info);
     std::uint64_t seen = 0;
+    bool has_unknown = false;
     for (const Member& member : node.members) {
       const int index = info.Find(member.key);
       if (index < 0) {
         if (parents_.size() == 1 && (member.key == "apiVersion" || member.key == "kind")) continue;
         Unknown(info, object, member, path);
+        has_unknown = true;
         continue;
       }
       const FieldInfo& field = info.fields[static_cast<std::size_t>(index)];
@@ -136,6 +146,8 @@ class Reader {
       if (member.value.kind == Node::Kind::kNull) continue;
       Value(*field.type, field.mut(object), member.value, path.Child(member.key));
     }
+    if (has_unknown && info.mutable_unknown != nullptr)
+      internal::SealUnknown(*info.mutable_unknown(object));
     if (info.after_decode != nullptr) info.after_decode(object);
     parents_.pop_back();
   }
@@ -150,12 +162,9 @@ class Reader {
 
   void Map(const TypeInfo& type, void* map, const Node& node, const base::FieldPath& path) {
     if (!Want(node, Node::Kind::kMap, "an object", path)) return;
-    for (std::size_t i = 0; i < node.members.size(); ++i) {
-      const Member& member = node.members[i];
-      const bool repeated =
-          std::any_of(node.members.begin(), node.members.begin() + static_cast<std::ptrdiff_t>(i),
-                      [&](const Member& earlier) { return earlier.key == member.key; });
-      if (repeated) {
+    base::StringSet seen;
+    for (const Member& member : node.members) {
+      if (!seen.insert(member.key).second) {
         Report(unknown_severity_, "DuplicateField", path.Key(member.key), member.key_position,
                fmt::format("duplicate field \"{}\"", path.Key(member.key).ToString()),
                "the last one counts");
@@ -195,7 +204,7 @@ class Reader {
 
   void Time(base::Time* out, const Node& node, const base::FieldPath& path) {
     if (!Want(node, Node::Kind::kString, "a time such as 2026-01-31T12:00:00Z", path)) return;
-    auto parsed = base::Time::ParseRfc3339(node.text);
+    auto parsed = internal::ReadTime(node.text);
     if (!parsed.ok()) {
       Report(Severity::kError, "InvalidValue", path, node.position,
              std::string(base::Message(parsed.status())), "");
@@ -213,12 +222,7 @@ class Reader {
     if (info.mutable_unknown == nullptr) return;
     UnknownFields& unknown = *info.mutable_unknown(object);
     if (!unknown.has_value()) unknown.emplace();
-    const auto earlier = std::ranges::find(*unknown, member.key, &UnknownField::name);
-    if (earlier != unknown->end()) {
-      earlier->json = ToJson(member.value);
-    } else {
-      unknown->push_back({member.key, ToJson(member.value)});
-    }
+    unknown->push_back({member.key, ToJson(member.value)});
   }
 
   bool Want(const Node& node, Node::Kind kind, std::string_view what, const base::FieldPath& path) {

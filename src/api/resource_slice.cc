@@ -14,21 +14,53 @@ const StructInfo& InfoOf(const ListAttribute*) {
   return info;
 }
 
+namespace {
+
+// A member of AttributeLists as a field of the attribute itself.
+template <auto Member>
+FieldInfo ListField(std::string_view name) {
+  FieldInfo field = Field<Member>(name, {.gate = Gate::kDRAListTypeAttributes});
+  field.plain_member = false;
+  field.get = [](const void* object) -> const void* {
+    const auto& lists = static_cast<const DeviceAttribute*>(object)->lists;
+    return lists.has_value() ? static_cast<const void*>(&((*lists).*Member)) : nullptr;
+  };
+  field.mut = [](void* object) -> void* {
+    return &(static_cast<DeviceAttribute*>(object)->MutableLists().*Member);
+  };
+  return field;
+}
+
+}  // namespace
+
+const AttributeLists& DeviceAttribute::Lists() const {
+  static const AttributeLists none;
+  return lists.has_value() ? *lists : none;
+}
+
 const StructInfo& InfoOf(const DeviceAttribute*) {
   using T = DeviceAttribute;
-  static const StructInfo info =
-      Struct<T>("DeviceAttribute",
-                {
-                    Field<&T::int_value>("int"),
-                    Field<&T::bool_value>("bool"),
-                    Field<&T::string_value>("string"),
-                    Field<&T::version_value>("version"),
-                    Field<&T::int_values>("ints", {.gate = Gate::kDRAListTypeAttributes}),
-                    Field<&T::bool_values>("bools", {.gate = Gate::kDRAListTypeAttributes}),
-                    Field<&T::string_values>("strings", {.gate = Gate::kDRAListTypeAttributes}),
-                    Field<&T::version_values>("versions", {.gate = Gate::kDRAListTypeAttributes}),
-                    Field<&T::list_value>("list", {.gate = Gate::kDRAListTypeAttributes}),
-                });
+  static const StructInfo info = [] {
+    StructInfo table =
+        Struct<T>("DeviceAttribute", {
+                                         Field<&T::int_value>("int"),
+                                         Field<&T::bool_value>("bool"),
+                                         Field<&T::string_value>("string"),
+                                         Field<&T::version_value>("version"),
+                                         ListField<&AttributeLists::int_values>("ints"),
+                                         ListField<&AttributeLists::bool_values>("bools"),
+                                         ListField<&AttributeLists::string_values>("strings"),
+                                         ListField<&AttributeLists::version_values>("versions"),
+                                         ListField<&AttributeLists::list_value>("list"),
+                                     });
+    table.unknown = [](const void* object) {
+      return &static_cast<const T*>(object)->Lists().unknown;
+    };
+    table.mutable_unknown = [](void* object) {
+      return &static_cast<T*>(object)->MutableLists().unknown;
+    };
+    return table;
+  }();
   return info;
 }
 

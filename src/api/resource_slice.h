@@ -21,6 +21,7 @@
 #include "api/node_selector.h"
 #include "api/values.h"
 #include "base/quantity.h"
+#include "base/text.h"
 #include "base/time.h"
 
 namespace dray::api {
@@ -65,20 +66,35 @@ struct ListAttribute {
 };
 const StructInfo& InfoOf(const ListAttribute*);
 
-// A union: validation wants exactly one of the members. Lists come in two forms, Kubernetes's
-// (`strings: [...]`) and the proposal's (`list: {string: [...]}`); each is returned as it was
-// written. A list that is set but empty differs from an unset one.
-struct DeviceAttribute {
-  std::optional<std::int64_t> int_value;
-  std::optional<bool> bool_value;
-  std::optional<std::string> string_value;
-  Box<std::string> version_value;
+// The list members of a device attribute: Kubernetes's forms and the proposal's. A list that is set
+// but empty differs from an unset one.
+struct AttributeLists {
   Box<std::vector<std::int64_t>> int_values;
   Box<std::vector<BoolItem>> bool_values;
   Box<std::vector<std::string>> string_values;
   Box<std::vector<std::string>> version_values;
   Box<ListAttribute> list_value;
   UnknownFields unknown;
+  friend bool operator==(const AttributeLists&, const AttributeLists&) = default;
+};
+
+// A union: validation wants exactly one of the members. Lists come in two forms, Kubernetes's
+// (`strings: [...]`) and the proposal's (`list: {string: [...]}`); each is returned as it was
+// written. There are more attributes than anything else in a cluster, so what few of them have
+// (lists, unknown fields) shares one pointer.
+struct DeviceAttribute {
+  std::optional<std::int64_t> int_value;
+  base::OptionalText string_value;
+  base::OptionalText version_value;
+  std::optional<bool> bool_value;
+  Box<AttributeLists> lists;
+
+  // The lists, or a value without any.
+  const AttributeLists& Lists() const;
+  AttributeLists& MutableLists() {
+    if (!lists.has_value()) lists.emplace();
+    return *lists;
+  }
   friend bool operator==(const DeviceAttribute&, const DeviceAttribute&) = default;
 };
 const StructInfo& InfoOf(const DeviceAttribute*);

@@ -101,9 +101,9 @@ void DropNodeAllocatable(ResourceSlice& slice) {
 bool UsesLists(const ResourceSlice& slice) {
   return AnyDevice(slice, [](const Device& device) {
     return std::ranges::any_of(device.attributes, [](const auto& entry) {
-      const DeviceAttribute& attribute = entry.second;
-      return attribute.int_values || attribute.bool_values || attribute.string_values ||
-             attribute.version_values || attribute.list_value;
+      const AttributeLists& lists = entry.second.Lists();
+      return lists.int_values || lists.bool_values || lists.string_values || lists.version_values ||
+             lists.list_value;
     });
   });
 }
@@ -111,12 +111,8 @@ bool UsesLists(const ResourceSlice& slice) {
 void DropLists(ResourceSlice& slice) {
   ForEachDevice(slice, [](Device& device) {
     for (auto& entry : device.attributes) {
-      DeviceAttribute& attribute = entry.second;
-      attribute.int_values.reset();
-      attribute.bool_values.reset();
-      attribute.string_values.reset();
-      attribute.version_values.reset();
-      attribute.list_value.reset();
+      Box<AttributeLists>& lists = entry.second.lists;
+      if (lists.has_value()) *lists = {.unknown = std::move(lists->unknown)};
     }
   });
 }

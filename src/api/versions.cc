@@ -36,6 +36,8 @@ template <auto Member>
 FieldInfo Flattened(std::string_view name) {
   const StructInfo& exact = InfoOf(static_cast<const ExactDeviceRequest*>(nullptr));
   FieldInfo field = exact.fields[static_cast<std::size_t>(exact.Find(name))];
+  field.plain_member = false;
+  field.offset = -1;
   field.get = [](const void* object) -> const void* {
     const auto& request = *static_cast<const DeviceRequest*>(object);
     return request.exactly.has_value() ? static_cast<const void*>(&((*request.exactly).*Member))

@@ -5,6 +5,7 @@
 // becomes is what kubectl would send.
 #include <yaml.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -186,15 +187,12 @@ class YamlReader {
   // Reads the value that the current event starts.
   bool Value(Node& node, int depth) {
     node.position = At(event_.start_mark);
-    if (depth > kMaxDocumentDepth) {
-      return Fail(node.position,
-                  fmt::format("not valid YAML: nested deeper than {} levels", kMaxDocumentDepth));
-    }
+    if (depth > kMaxDocumentDepth) return FailTooDeep(node.position);
     std::string anchor;
     bool read = false;
     switch (event_.type) {
       case YAML_ALIAS_EVENT:
-        return Alias(node);
+        return Alias(node, depth);
       case YAML_SCALAR_EVENT:
         if (event_.data.scalar.anchor != nullptr) anchor = Text(event_.data.scalar.anchor);
         read = Scalar(node);
@@ -212,33 +210,59 @@ class YamlReader {
       default:
         return Fail(node.position, "not valid YAML: expected a value");
     }
-    if (read && !anchor.empty()) anchors_[anchor] = node;
-    return read;
+    return read && (anchor.empty() || Remember(anchor, node));
   }
 
   static std::string Text(const yaml_char_t* text) { return reinterpret_cast<const char*>(text); }
 
-  bool Alias(Node& node) {
+  struct Anchor {
+    Node node;
+    std::size_t nodes = 0;  // in all of it
+    int depth = 0;          // of the deepest value below it
+  };
+
+  // The anchor's copy counts like an alias: anchors inside each other would otherwise multiply what
+  // is in the innermost.
+  bool Remember(const std::string& name, const Node& node) {
+    Anchor anchor;
+    Measure(node, 0, anchor);
+    if (!Spend(anchor.nodes, node.position)) return false;
+    anchor.node = node;
+    anchors_[name] = std::move(anchor);
+    return true;
+  }
+
+  bool Alias(Node& node, int depth) {
     const std::string name = Text(event_.data.alias.anchor);
     const auto it = anchors_.find(name);
     if (it == anchors_.end())
       return Fail(node.position, fmt::format("not valid YAML: unknown anchor \"{}\"", name));
-    alias_nodes_ += CountNodes(it->second);
-    if (alias_nodes_ > kMaxAliasNodes) {
-      return Fail(node.position,
-                  fmt::format("aliases expand to more than {} values", kMaxAliasNodes));
-    }
+    const Anchor& anchor = it->second;
+    if (depth + anchor.depth > kMaxDocumentDepth) return FailTooDeep(node.position);
+    if (!Spend(anchor.nodes, node.position)) return false;
     const Position here = node.position;
-    node = it->second;
+    node = anchor.node;
     node.position = here;
     return true;
   }
 
-  static std::size_t CountNodes(const Node& node) {
-    std::size_t count = 1;
-    for (const Node& item : node.items) count += CountNodes(item);
-    for (const Member& member : node.members) count += CountNodes(member.value);
-    return count;
+  bool Spend(std::size_t nodes, Position position) {
+    copied_nodes_ += nodes;
+    if (copied_nodes_ <= kMaxAliasNodes) return true;
+    return Fail(position,
+                fmt::format("anchors and aliases expand to more than {} values", kMaxAliasNodes));
+  }
+
+  static void Measure(const Node& node, int depth, Anchor& anchor) {
+    ++anchor.nodes;
+    anchor.depth = std::max(anchor.depth, depth);
+    for (const Node& item : node.items) Measure(item, depth + 1, anchor);
+    for (const Member& member : node.members) Measure(member.value, depth + 1, anchor);
+  }
+
+  bool FailTooDeep(Position position) {
+    return Fail(position,
+                fmt::format("not valid YAML: nested deeper than {} levels", kMaxDocumentDepth));
   }
 
   bool Scalar(Node& node) {
@@ -309,22 +333,25 @@ class YamlReader {
 
   // Merge keys: what the map has itself wins, then earlier sources.
   bool Merge(Node& node, const std::vector<Node>& sources) {
+    if (sources.empty()) return true;
+    base::StringSet keys;
+    for (const Member& member : node.members) keys.insert(member.key);
     for (const Node& source : sources) {
       if (source.kind == Node::Kind::kList) {
         for (const Node& item : source.items) {
-          if (!MergeOne(node, item)) return false;
+          if (!MergeOne(node, item, keys)) return false;
         }
-      } else if (!MergeOne(node, source)) {
+      } else if (!MergeOne(node, source, keys)) {
         return false;
       }
     }
     return true;
   }
-  bool MergeOne(Node& node, const Node& source) {
+  bool MergeOne(Node& node, const Node& source, base::StringSet& keys) {
     if (source.kind != Node::Kind::kMap)
       return Fail(source.position, "a merge key (<<) takes a map or a list of maps");
     for (const Member& member : source.members) {
-      if (node.Find(member.key) == nullptr) node.members.push_back(member);
+      if (keys.insert(member.key).second) node.members.push_back(member);
     }
     return true;
   }
@@ -332,8 +359,8 @@ class YamlReader {
   std::vector<Diagnostic>& diagnostics_;
   yaml_parser_t parser_{};
   yaml_event_t event_{};
-  base::StringMap<Node> anchors_;
-  std::size_t alias_nodes_ = 0;
+  base::StringMap<Anchor> anchors_;
+  std::size_t copied_nodes_ = 0;  // for anchors and aliases, in the whole stream
 };
 
 }  // namespace

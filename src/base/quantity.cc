@@ -39,6 +39,8 @@ constexpr std::int64_t kMaxScale = std::numeric_limits<std::int32_t>::max();
 // The largest exponent that is a multiple of three and can be parsed again.
 constexpr std::int64_t kMaxPrintedExponent = 2147483646;
 constexpr int kMaxPadding = 64;
+// Dividing by 1024 turns zeros into other digits, which then count: stay far from kMaxDigits.
+constexpr int kMaxBinaryDigits = 1000;
 // 18 digits always fit in an int64; more go through arbitrary precision, as in Kubernetes.
 constexpr std::size_t kFastDigits = 18;
 
@@ -743,7 +745,8 @@ std::string Quantity::ToString() const {
       format = Format::kDecimalSI;
     } else if (const auto whole = ExactInt64()) {
       return BinaryText<std::int64_t>(*whole);
-    } else if (scale_ <= kMaxPadding) {
+    } else if (scale_ <= kMaxPadding &&
+               (big_ == nullptr || DigitsUpperBound(big_->mantissa) <= kMaxBinaryDigits)) {
       Parts parts = ToParts();
       bool exact;
       return BinaryText<cpp_int>(scale_ >= 0 ? cpp_int(parts.mantissa * BigPow10(scale_))

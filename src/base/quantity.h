@@ -11,8 +11,9 @@
 //   - An exponent that does not fit in 32 bits is refused; Kubernetes keeps its low 32 bits.
 //   - A text of more than kMaxDigits significant digits is refused.
 //   - A sum or product keeps kMaxDigits significant digits: 1e2147483647 + 1 is 1e2147483647.
-//   - An amount that its SI format could only write with more than 64 padding zeros is printed with
-//   an exponent.
+//   - An amount that DecimalSI could only write with more than 64 padding zeros, or BinarySI with
+//   more than about 1000
+//     digits, is printed with an exponent.
 #pragma once
 
 #include <compare>

@@ -66,9 +66,12 @@ std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
+// What FloorDiv leaves, in [0, b); without the product, which could overflow.
+std::int64_t FloorMod(std::int64_t a, std::int64_t b) { return (a % b + b) % b; }
+
 std::string DateAndTime(std::int64_t seconds) {
   const std::int64_t days = FloorDiv(seconds, kSecondsPerDay);
-  const std::int64_t rest = seconds - days * kSecondsPerDay;
+  const std::int64_t rest = FloorMod(seconds, kSecondsPerDay);
   const Civil c = CivilFromDays(days);
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", c.year, c.month, c.day, rest / 3600,
                      rest / 60 % 60, rest % 60);
@@ -124,7 +127,7 @@ Status BadTime(std::string_view text, std::string_view why) {
 Time Time::FromUnix(std::int64_t seconds, std::int64_t nanos) {
   const std::int64_t carry = FloorDiv(nanos, kNanosPerSecond);
   return Time(Saturate(static_cast<__int128>(seconds) + carry),
-              static_cast<std::int32_t>(nanos - carry * kNanosPerSecond));
+              static_cast<std::int32_t>(FloorMod(nanos, kNanosPerSecond)));
 }
 
 StatusOr<Time> Time::ParseRfc3339(std::string_view text) {
@@ -172,13 +175,13 @@ std::string Time::ToRfc3339Micro() const {
 
 Time operator+(Time time, std::chrono::nanoseconds duration) {
   const std::int64_t whole = FloorDiv(duration.count(), kNanosPerSecond);
-  const std::int64_t rest = duration.count() - whole * kNanosPerSecond;
+  const std::int64_t rest = FloorMod(duration.count(), kNanosPerSecond);
   return Time::FromUnix(Saturate(static_cast<__int128>(time.seconds_) + whole), time.nanos_ + rest);
 }
 
 Time operator-(Time time, std::chrono::nanoseconds duration) {
   const std::int64_t whole = FloorDiv(duration.count(), kNanosPerSecond);
-  const std::int64_t rest = duration.count() - whole * kNanosPerSecond;
+  const std::int64_t rest = FloorMod(duration.count(), kNanosPerSecond);
   return Time::FromUnix(Saturate(static_cast<__int128>(time.seconds_) - whole), time.nanos_ - rest);
 }
 

@@ -100,6 +100,8 @@ TEST(Time, FarAwayTimesSaturate) {
   EXPECT_EQ(Time::FromUnix(kMax).UnixNanos(), kMax);
   EXPECT_EQ(Time::FromUnix(kMax) - Time::FromUnix(kMin), nanoseconds::max());
   EXPECT_EQ((Time::FromUnix(kMin) - nanoseconds::max()).seconds(), kMin);
+  EXPECT_EQ(Time::FromUnix(0, kMin) + nanoseconds::min(),
+            Time::FromUnix(-18'446'744'074, 290'448'384));
   EXPECT_FALSE(Time::FromUnix(kMin).ToRfc3339().empty());
   EXPECT_FALSE(Time::FromUnix(kMax).ToRfc3339().empty());
 }

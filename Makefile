@@ -1,0 +1,49 @@
+# Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
+.PHONY: help up test build install-packages check format asan tsan fuzz clang bench clean
+
+JOBS ?= $(shell nproc)
+RELEASE := build/release
+
+help:
+	@echo 'make up      install packages, build, and run dray on the examples'
+	@echo 'make test    install packages, build, and run every test'
+	@echo 'make build   the release build: $(RELEASE)/dray, test tools in $(RELEASE)/bin'
+	@echo 'make bench   the benchmarks behind the numbers in the docs'
+	@echo 'make check   what to run before a push: other compiler, sanitizers, layering, format'
+	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60)'
+
+up: build
+	@tools/demo $(RELEASE)/dray
+
+test: build
+	ctest --preset release -j$(JOBS)
+
+build: install-packages
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j$(JOBS)
+
+install-packages:
+	@tools/install-packages
+
+bench: build
+	@for b in $(RELEASE)/bin/*_bench; do echo "== $$b"; $$b; done
+
+# The sanitizer and second-compiler builds run the same tests.
+asan tsan clang: install-packages
+	@cmake --preset $@ >/dev/null
+	cmake --build --preset $@ -j$(JOBS)
+	ctest --preset $@ -j$(JOBS)
+
+fuzz: install-packages
+	@cmake --preset fuzz >/dev/null
+	cmake --build --preset fuzz -j$(JOBS)
+	tools/fuzz-all build/fuzz/bin $${SECONDS_EACH:-60}
+
+format:
+	git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+check: test clang asan
+	git ls-files '*.h' '*.cc' | xargs clang-format --dry-run --Werror
+
+clean:
+	rm -rf build
