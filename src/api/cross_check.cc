@@ -38,6 +38,9 @@ namespace {
 constexpr std::array kChecks = {
     &internal::CheckNamesAreUnique,           &internal::CheckDeviceClassesExist,
     &internal::CheckDerivedAttributesAreUsed, &internal::CheckConstraintAttributesExist,
+    &internal::CheckAdminAccessNamespaces,    &internal::CheckExpressions,
+    &internal::CheckPodClaimsExist,           &internal::CheckContainerClaims,
+    &internal::CheckImplicitResourcesExist,   &internal::CheckExtendedResourceStatus,
     &internal::CheckPoolsAreComplete,         &internal::CheckStaleSlices,
     &internal::CheckDeviceNamesInPool,        &internal::CheckCounterSetNamesInPool,
     &internal::CheckConsumedCounters,         &internal::CheckExtendedResourceNames,

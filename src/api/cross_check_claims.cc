@@ -2,12 +2,12 @@
 //
 // Cross-checks of claims and claim templates against classes and devices.
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/internal/cross_world.h"
+#include "base/edit_distance.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -55,6 +55,16 @@ bool Derives(const Alternative& alternative, std::string_view attribute) {
          alternative.derived->end();
 }
 
+std::vector<std::string_view> DerivedNames(const std::vector<Alternative>& alternatives) {
+  std::vector<std::string_view> names;
+  for (const Alternative& alternative : alternatives) {
+    for (const DeviceDerivedAttribute& attribute : *alternative.derived) {
+      names.push_back(attribute.name);
+    }
+  }
+  return names;
+}
+
 // The attributes that a constraint speaks of, with their fields' names.
 struct Use {
   std::string_view field;
@@ -80,7 +90,8 @@ bool IsUsed(const GivenClaim& claim, const Alternative& alternative, std::string
 
 // What keeps the attribute from ever being found on a device, or nothing.
 void CheckUse(const World& world, const GivenClaim& claim, const Use& use,
-              const base::FieldPath& path, Findings& findings) {
+              const std::vector<std::string_view>& derived, const base::FieldPath& path,
+              Findings& findings) {
   const std::string& name = *use.attribute;
   const bool qualified = name.find('/') != std::string::npos;
   if (qualified && (!world.has_devices || world.attributes.contains(name))) return;
@@ -100,7 +111,10 @@ void CheckUse(const World& world, const GivenClaim& claim, const Use& use,
         name);
   }
   const std::string id = name.substr(name.rfind('/') + 1);
-  if (const auto it = world.attributes_by_id.find(id); it != world.attributes_by_id.end()) {
+  const auto closest = base::ClosestMatch(name, derived);
+  if (closest && *closest != name) {
+    finding.hint = fmt::format("did you mean the derived attribute \"{}\"?", *closest);
+  } else if (const auto it = world.attributes_by_id.find(id); it != world.attributes_by_id.end()) {
     finding.hint = fmt::format("did you mean \"{}\"?", it->second);
   } else if (qualified) {
     const std::vector<std::string_view> names(world.attributes.begin(), world.attributes.end());
@@ -163,10 +177,31 @@ void CheckConstraintAttributesExist(const World& world, Findings& findings) {
           return Covers(constraints[i], alternative) && !Derives(alternative, *use.attribute);
         };
         if (use.attribute->empty()) continue;
-        if (std::ranges::any_of(alternatives, takes_it_from_device)) {
-          CheckUse(world, claim, use, path, findings);
-        }
+        if (!std::ranges::any_of(alternatives, takes_it_from_device)) continue;
+        CheckUse(world, claim, use, DerivedNames(alternatives), path, findings);
       }
+    }
+  }
+}
+
+// A server looks the namespace up when the claim comes in (KEP-5018).
+void CheckAdminAccessNamespaces(const World& world, Findings& findings) {
+  for (const GivenClaim& claim : world.claims) {
+    const auto it = world.namespaces.find(claim.namespace_);
+    if (it == world.namespaces.end()) continue;
+    const auto* label = it->second.object->metadata.labels.Find(kAdminAccessLabel);
+    if (label != nullptr && *label == "true") continue;
+    const auto& requests = claim.spec->devices.requests;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (!requests[i].exactly || !requests[i].exactly->admin_access.value_or(false)) continue;
+      findings.push_back(
+          {.object = claim.index,
+           .path = (claim.path / "requests").Index(i) / "exactly" / "adminAccess",
+           .severity = Severity::kError,
+           .reason = "AdminAccessForbidden",
+           .message = fmt::format("namespace \"{}\" does not allow admin access", claim.namespace_),
+           .hint = fmt::format("it needs the label {}: \"true\"", kAdminAccessLabel),
+           .related = it->second.index});
     }
   }
 }

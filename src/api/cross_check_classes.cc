@@ -2,26 +2,29 @@
 //
 // Cross-checks of what administrators write: classes and taint rules.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
+#include "api/extended_resources.h"
 #include "api/internal/cross_world.h"
 #include "base/names.h"
+#include "base/time.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
 namespace {
 
-// KEP-5004 "Device Class API": the class created later is picked, of equally old ones the one whose
-// name sorts first. A class without a time has yet to be created, which makes it the newest.
-bool Wins(const DeviceClass& a, const DeviceClass& b) {
-  const auto& time_a = a.metadata.creation_timestamp;
-  const auto& time_b = b.metadata.creation_timestamp;
-  if (time_a != time_b) return !time_a || (time_b && *time_a > *time_b);
-  return a.metadata.name < b.metadata.name;
+// A class without a time has yet to be created, which makes it newer than any that has one.
+base::Time NotYet() { return base::Time::FromUnix(std::numeric_limits<std::int64_t>::max()); }
+
+// The name that counts as set: an empty one is validation's.
+const std::string* ExplicitName(const DeviceClass& given) {
+  const auto& name = given.spec.extended_resource_name;
+  return name && !name->empty() ? &*name : nullptr;
 }
 
 bool Selects(const std::optional<std::string>& wanted, const std::string& have) {
@@ -71,19 +74,21 @@ std::string WhyNothing(const World& world, const DeviceTaintSelector& selector) 
 }  // namespace
 
 void CheckExtendedResourceNames(const World& world, Findings& findings) {
-  base::StringMap<const Given<DeviceClass>*> winner;
-  const auto name_of = [](const Given<DeviceClass>& c) -> const std::optional<std::string>& {
-    return c.object->spec.extended_resource_name;
-  };
+  ExtendedResourceIndex index;
+  base::StringMap<std::size_t> index_of;
   for (const Given<DeviceClass>& given : world.classes) {
-    if (!name_of(given) || name_of(given)->empty()) continue;
-    const auto [it, added] = winner.try_emplace(*name_of(given), &given);
-    if (!added && Wins(*given.object, *it->second->object)) it->second = &given;
+    DeviceClass known;
+    known.metadata.name = given.object->metadata.name;
+    known.metadata.creation_timestamp =
+        given.object->metadata.creation_timestamp.value_or(NotYet());
+    known.spec.extended_resource_name = given.object->spec.extended_resource_name;
+    index.OnAdd(known);
+    index_of.emplace(known.metadata.name, given.index);
   }
   for (const Given<DeviceClass>& given : world.classes) {
-    if (!name_of(given) || name_of(given)->empty()) continue;
-    const Given<DeviceClass>& wins = *winner.find(*name_of(given))->second;
-    if (wins.object->metadata.name == given.object->metadata.name) continue;
+    const std::string* name = ExplicitName(*given.object);
+    const std::string* winner = name == nullptr ? nullptr : index.FindClass(*name);
+    if (winner == nullptr || *winner == given.object->metadata.name) continue;
     findings.push_back(
         {.object = given.index,
          .path = base::FieldPath("spec") / "extendedResourceName",
@@ -91,10 +96,10 @@ void CheckExtendedResourceNames(const World& world, Findings& findings) {
          .reason = "SharedExtendedResourceName",
          .message = fmt::format("\"{}\" is also the name of DeviceClass \"{}\", which is the one "
                                 "that counts",
-                                *name_of(given), wins.object->metadata.name),
+                                *name, *winner),
          .hint = "the newest class wins, of equally old ones the one whose name sorts first; clear "
                  "the field here once the move is done",
-         .related = wins.index});
+         .related = index_of.find(*winner)->second});
   }
 }
 

@@ -156,7 +156,8 @@ void CheckImplicitResourcesExist(const World& world, Findings& findings) {
     for (const GivenContainer& given : ContainersOf(pod)) {
       const ResourceRequirements& resources = given.container->resources;
       const auto check = [&](std::string_view field, const Map<base::Quantity>& amounts) {
-        for (const auto& [name, amount] : amounts) {
+        for (const auto& [key, amount] : amounts) {
+          const std::string_view name(key);
           if (!name.starts_with(kDeviceClassResourcePrefix)) continue;
           const std::string_view class_name = name.substr(kDeviceClassResourcePrefix.size());
           if (world.class_names.contains(class_name)) continue;

@@ -28,7 +28,7 @@ base::StringMap<const CounterSet*> CounterSetsOf(const GivenPool& pool) {
 template <typename Container>
 std::vector<std::string_view> KeysOf(const Container& map) {
   std::vector<std::string_view> keys;
-  for (const auto& [key, value] : map) keys.push_back(key);
+  for (const auto& [key, value] : map) keys.push_back(std::string_view(key));
   return keys;
 }
 
@@ -78,7 +78,8 @@ void CheckConsumption(const base::StringMap<const CounterSet*>& sets, const Give
                         .hint = std::move(hint)});
     return;
   }
-  for (const auto& [name, counter] : consumption.counters) {
+  for (const auto& [key, counter] : consumption.counters) {
+    const std::string_view name(key);
     const Counter* have = it->second->counters.Find(name);
     if (have == nullptr) {
       findings.push_back({.object = object,

@@ -22,27 +22,25 @@ std::string TextAt(const api::Node& node, std::string_view parent, std::string_v
   return inner != nullptr && inner->value.kind == api::Node::Kind::kString ? inner->value.text : "";
 }
 
-// `{` may begin JSON, with tabs that YAML does not allow, or YAML in its flow style.
-bool LooksLikeJson(const SourceFile& file) {
-  if (file.path.ends_with(".json")) return true;
-  const auto first = file.text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
-  return first != std::string::npos && file.text[first] == '{';
+// Only by its name: `{` also begins YAML in its flow style.
+bool IsJsonFile(const SourceFile& file) { return file.path.ends_with(".json"); }
+
+bool StartsLikeJson(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '{';
 }
 
 std::vector<api::Node> Parse(const SourceFile& file, std::vector<api::Diagnostic>& diagnostics) {
-  if (LooksLikeJson(file)) {
+  if (IsJsonFile(file) || StartsLikeJson(file.text)) {
+    // Not left to the YAML parser, which has something against tabs.
     std::vector<api::Diagnostic> json_diagnostics;
-    api::Node document = api::ParseJson(file.text, json_diagnostics);
     std::vector<api::Node> documents;
-    documents.push_back(std::move(document));
+    documents.push_back(api::ParseJson(file.text, json_diagnostics));
     if (json_diagnostics.empty()) return documents;
-    // Several documents, comments, or flow style: all of them YAML. If it is not that either, the
-    // JSON parser's complaint is the better one for a file that says it is JSON.
-    std::vector<api::Diagnostic> yaml_diagnostics;
-    documents = api::ParseYaml(file.text, yaml_diagnostics);
-    if (yaml_diagnostics.empty()) return documents;
-    diagnostics = file.path.ends_with(".json") ? json_diagnostics : yaml_diagnostics;
-    return documents;
+    if (IsJsonFile(file)) {
+      diagnostics = std::move(json_diagnostics);
+      return {};
+    }
   }
   return api::ParseYaml(file.text, diagnostics);
 }
@@ -53,45 +51,28 @@ class Reader {
 
   void File(const SourceFile& file) {
     result_.report.files.push_back(file.path);
-    const std::size_t objects_before = result_.report.objects.size();
     std::vector<api::Diagnostic> diagnostics;
     std::vector<api::Node> documents = Parse(file, diagnostics);
+    if (documents.empty() && diagnostics.empty()) {
+      Report(Level::kWarning, "NoObjects", {.file = file.path}, {1, 1},
+             "there is no object in this file");
+    }
     for (api::Node& document : documents) Document(file.path, std::move(document));
-    for (const api::Diagnostic& diagnostic : diagnostics) {
-      Add(ObjectId{.file = file.path}, diagnostic);
-      result_.report.unusable |= diagnostic.severity == api::Severity::kError;
-    }
-    const bool silent =
-        objects_before == result_.report.objects.size() && diagnostics.empty() && documents.empty();
-    if (silent) {
-      result_.report.findings.push_back({.level = Level::kWarning,
-                                         .reason = "NoObjects",
-                                         .object = {.file = file.path},
-                                         .position = {1, 1},
-                                         .field = {},
-                                         .message = "there is no object in this file",
-                                         .hint = {}});
-    }
+    Unusable({.file = file.path}, diagnostics);
   }
 
   void Unreadable(const SourceError& error) {
     result_.report.unusable = true;
-    result_.report.findings.push_back({.level = Level::kError,
-                                       .reason = "Unreadable",
-                                       .object = {.file = error.path},
-                                       .position = {},
-                                       .field = {},
-                                       .message = error.message,
-                                       .hint = error.hint});
+    Report(Level::kError, "Unreadable", {.file = error.path}, {}, error.message, error.hint);
   }
 
   Manifests Take() {
     for (const auto& [kind, skipped] : skipped_) {
-      Finding& note = result_.report.findings[skipped.finding];
-      note.message = skipped.count == 1
-                         ? "not checked: dray does not know this kind"
-                         : fmt::format("{} objects are not checked: dray does not know this kind",
-                                       skipped.count);
+      result_.report.findings[skipped.finding].message =
+          skipped.count == 1
+              ? "not checked: dray does not know this kind"
+              : fmt::format("{} objects are not checked: dray does not know this kind",
+                            skipped.count);
     }
     return std::move(result_);
   }
@@ -106,11 +87,8 @@ class Reader {
     const api::Node& document = result_.documents.emplace_back(std::move(node));
     std::vector<api::Diagnostic> diagnostics;
     const std::vector<api::ObjectNode> objects = api::ObjectsIn(document, diagnostics);
-    for (const api::Diagnostic& diagnostic : diagnostics) {
-      // A document that is no object: prose, a list, another tool's file.
-      Add(ObjectId{.file = path, .position = document.position}, diagnostic);
-      result_.report.unusable |= diagnostic.severity == api::Severity::kError;
-    }
+    // A document that is no object: prose, a list, another tool's file.
+    Unusable({.file = path, .position = document.position}, diagnostics);
     for (const api::ObjectNode& object : objects) Object(path, object);
   }
 
@@ -118,10 +96,20 @@ class Reader {
     const ObjectId id = IdOf(path, source);
     result_.report.objects.push_back(id);
     const bool complete = !source.api_version.empty() && !source.kind.empty();
-    if (complete && api::FindKind(source.api_version, source.kind) == nullptr) {
-      Unknown(id, source);
-      return;
+    if (source.node->kind != api::Node::Kind::kMap) {
+      Report(Level::kError, "TypeMismatch", id, id.position,
+             "expected an object with apiVersion and kind");
+    } else if (source.kind == "List") {  // or it would have been taken apart
+      Report(Level::kError, "TypeMismatch", id, id.position,
+             "a List has its objects in a list called items");
+    } else if (complete && api::FindKind(source.api_version, source.kind) == nullptr) {
+      UnknownKind(id, source);
+    } else {
+      Decode(id, source);
     }
+  }
+
+  void Decode(const ObjectId& id, const api::ObjectNode& source) {
     std::vector<api::Diagnostic> diagnostics;
     std::optional<api::Object> object = api::DecodeObject(
         source, options_.strict ? api::Severity::kError : api::Severity::kWarning, diagnostics);
@@ -136,18 +124,13 @@ class Reader {
     result_.manifests.push_back({id, source.node, *std::move(object), std::move(broken)});
   }
 
-  void Unknown(const ObjectId& id, const api::ObjectNode& source) {
+  void UnknownKind(const ObjectId& id, const api::ObjectNode& source) {
     const api::Member* kind = source.node->Find("kind");
     const api::Position position = kind != nullptr ? kind->key_position : source.node->position;
     if (const auto meant = internal::MeantKind(source.api_version, source.kind)) {
-      result_.report.findings.push_back({.level = Level::kError,
-                                         .reason = "UnknownKind",
-                                         .object = id,
-                                         .position = position,
-                                         .field = {},
-                                         .message = fmt::format("there is no kind \"{}\" in \"{}\"",
-                                                                source.kind, source.api_version),
-                                         .hint = *meant});
+      Report(Level::kError, "UnknownKind", id, position,
+             fmt::format("there is no kind \"{}\" in \"{}\"", source.kind, source.api_version),
+             *meant);
       return;
     }
     ++result_.report.skipped;
@@ -157,13 +140,7 @@ class Reader {
     ObjectId kind_only = id;
     kind_only.namespace_.clear();
     kind_only.name.clear();
-    result_.report.findings.push_back({.level = Level::kNote,
-                                       .reason = "SkippedKind",
-                                       .object = kind_only,
-                                       .position = position,
-                                       .field = {},
-                                       .message = {},
-                                       .hint = {}});
+    Report(Level::kNote, "SkippedKind", kind_only, position, "");  // Take() counts and writes it
   }
 
   static ObjectId IdOf(const std::string& path, const api::ObjectNode& source) {
@@ -182,14 +159,29 @@ class Reader {
     return id;
   }
 
+  // Diagnostics of text that is no object at all.
+  void Unusable(const ObjectId& id, const std::vector<api::Diagnostic>& diagnostics) {
+    for (const api::Diagnostic& diagnostic : diagnostics) {
+      Add(id, diagnostic);
+      result_.report.unusable |= diagnostic.severity == api::Severity::kError;
+    }
+  }
+
   void Add(const ObjectId& id, const api::Diagnostic& diagnostic) {
-    result_.report.findings.push_back({.level = LevelOf(diagnostic.severity),
-                                       .reason = diagnostic.reason,
+    Report(LevelOf(diagnostic.severity), diagnostic.reason, id, diagnostic.position,
+           diagnostic.message, diagnostic.hint);
+    result_.report.findings.back().field = diagnostic.path.ToString();
+  }
+
+  void Report(Level level, std::string_view reason, const ObjectId& id,
+              const api::Position& position, std::string message, std::string hint = "") {
+    result_.report.findings.push_back({.level = level,
+                                       .reason = std::string(reason),
                                        .object = id,
-                                       .position = diagnostic.position,
-                                       .field = diagnostic.path.ToString(),
-                                       .message = diagnostic.message,
-                                       .hint = diagnostic.hint});
+                                       .position = position,
+                                       .field = {},
+                                       .message = std::move(message),
+                                       .hint = std::move(hint)});
   }
 
   const ManifestOptions& options_;

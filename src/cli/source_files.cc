@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kChunk = std::size_t{1} << 16;
 
 bool IsManifestName(const fs::path& path) {
@@ -113,6 +114,8 @@ class Loader {
       Fail(std::move(path), "could not be read to its end");
       return;
     }
+    // Editors put it there; to a parser it would shift the first line by a column.
+    if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
     sources_.files.push_back({std::move(path), std::move(text)});
   }
 

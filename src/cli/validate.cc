@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -17,11 +16,14 @@
 namespace dray::cli {
 namespace {
 
-Finding ToFinding(const Manifest& manifest, const api::Diagnostic& diagnostic) {
+// A rule about the keys of a map names the map; the key's own place is the better one.
+Finding ToFinding(const Manifest& manifest, const api::Diagnostic& diagnostic,
+                  std::string_view key = "") {
+  const base::FieldPath& path = diagnostic.path;
   return {.level = diagnostic.severity == api::Severity::kError ? Level::kError : Level::kWarning,
           .reason = diagnostic.reason,
           .object = manifest.id,
-          .position = api::Locate(*manifest.node, diagnostic.path),
+          .position = api::Locate(*manifest.node, key.empty() ? path : path.Key(key)),
           .field = diagnostic.path.ToString(),
           .message = diagnostic.message,
           .hint = diagnostic.hint};
@@ -37,22 +39,23 @@ bool IsBroken(const Manifest& manifest, const std::string& field) {
 std::string HintOf(const api::CrossFinding& finding, const std::vector<Manifest>& manifests) {
   if (!finding.related) return finding.hint;
   const ObjectId& other = manifests[*finding.related].id;
-  const std::string place = fmt::format("the other one is at {}:{}:{}", other.file,
-                                        other.position.line, other.position.column);
-  return finding.hint.empty() ? place : fmt::format("{}; {}", finding.hint, place);
+  const std::string place =
+      fmt::format("see {}:{}:{}", other.file, other.position.line, other.position.column);
+  return finding.hint.empty() ? place : fmt::format("{} ({})", finding.hint, place);
 }
 
 void AddCrossFindings(const Manifests& given, Report& report) {
   std::vector<api::Object> objects;
   for (const Manifest& manifest : given.manifests) objects.push_back(manifest.object);
-  // What an object's own rules have said already is not said again.
+  // What an object's own rules have said already is not said again; but whoever sees all objects
+  // may know better what was meant.
   const auto key = [](const Finding& finding) {
     return std::tuple(finding.object.file, finding.object.position.line,
                       finding.object.position.column, finding.field);
   };
-  std::set<std::tuple<std::string, int, int, std::string>> errors;
-  for (const Finding& finding : report.findings) {
-    if (finding.level == Level::kError) errors.insert(key(finding));
+  std::map<std::tuple<std::string, int, int, std::string>, std::size_t> errors;
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    if (report.findings[i].level == Level::kError) errors.emplace(key(report.findings[i]), i);
   }
   for (const api::CrossFinding& cross : api::CrossCheck(objects)) {
     const Manifest& manifest = given.manifests[cross.object];
@@ -62,7 +65,12 @@ void AddCrossFindings(const Manifests& given, Report& report) {
                                            .message = cross.message,
                                            .hint = HintOf(cross, given.manifests),
                                            .position = {}});
-    if (!errors.contains(key(finding))) report.findings.push_back(std::move(finding));
+    const auto said = errors.find(key(finding));
+    if (said == errors.end()) {
+      report.findings.push_back(std::move(finding));
+    } else if (report.findings[said->second].hint.empty()) {
+      report.findings[said->second].hint = std::move(finding.hint);
+    }
   }
 }
 
@@ -83,9 +91,9 @@ void SortFindings(Report& report) {
 Report Validate(Manifests manifests, const ValidateOptions& options) {
   Report report = std::move(manifests.report);
   for (const Manifest& manifest : manifests.manifests) {
-    for (const api::Diagnostic& diagnostic : internal::CheckObject(manifest.object, options)) {
-      if (IsBroken(manifest, diagnostic.path.ToString())) continue;
-      report.findings.push_back(ToFinding(manifest, diagnostic));
+    for (const internal::Fault& fault : internal::CheckObject(manifest.object, options)) {
+      if (IsBroken(manifest, fault.diagnostic.path.ToString())) continue;
+      report.findings.push_back(ToFinding(manifest, fault.diagnostic, fault.value));
     }
   }
   AddCrossFindings(manifests, report);

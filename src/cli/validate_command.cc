@@ -24,7 +24,7 @@ slices of a pool, counters, attributes of constraints, claims of pods.
 
 Examples:
   dray validate -f claim.yaml
-  dray validate -f examples/ -R --strict
+  dray validate -f manifests/ -R --strict
   dray validate -f slices.yaml -f claims.yaml -o json
   kubectl get resourceslices -o yaml | dray validate -f -
   dray validate -f claim.yaml --feature-gates=DRADerivedAttributes=false
@@ -40,9 +40,8 @@ class ValidateCommand final : public Command {
                    "repeated")
         ->type_name("FILE|DIR|-");
     app.add_flag("-R,--recursive", recursive_, "Look into the subfolders of folders");
-    app.add_option("--feature-gates", gates_,
-                   "Which features are on, as in A=true,B=false; 'dray features' lists them")
-        ->type_name("A=BOOL,...")
+    app.add_option("--feature-gates", gates_, "Which features are on; 'dray features' lists them")
+        ->type_name("A=true,B=false")
         ->allow_extra_args(false);
     app.add_flag("--strict", strict_, "Unknown and repeated fields are errors, not warnings");
     app.add_option("-o,--output", output_, "text or json")

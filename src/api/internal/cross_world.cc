@@ -46,6 +46,8 @@ World::World(std::span<const Object> given) : objects(given) {
     } else if (const auto* claim_template = object.As<ResourceClaimTemplate>()) {
       claims.push_back({i, NamespaceOf(object), claim_template->metadata.name, true,
                         &claim_template->spec.spec, DevicesPath(true)});
+    } else if (const auto* name_space = object.As<Namespace>()) {
+      namespaces.emplace(name_space->metadata.name, Given<Namespace>{i, name_space});
     } else {
       AddPod(i);
     }
@@ -102,9 +104,11 @@ void World::AddAttributes(const ResourceSlice& slice) {
   if (!slice.spec.devices) return;
   for (const Device& device : *slice.spec.devices) {
     has_devices = true;
-    for (const auto& [name, value] : device.attributes) {
-      const bool qualified = name.find('/') != std::string::npos;
-      std::string full = qualified ? name.str() : fmt::format("{}/{}", slice.spec.driver, name);
+    for (const auto& [key, value] : device.attributes) {
+      const std::string_view name(key);
+      const bool qualified = name.find('/') != std::string_view::npos;
+      std::string full =
+          qualified ? std::string(name) : fmt::format("{}/{}", slice.spec.driver, name);
       if (attributes.contains(full)) continue;
       attributes_by_id.emplace(full.substr(full.rfind('/') + 1), full);
       attributes.insert(std::move(full));
@@ -125,8 +129,7 @@ std::string NamespacedName(std::string_view ns, std::string_view name) {
 std::string HintAmong(std::string_view word, std::vector<std::string_view> names,
                       std::string_view what) {
   std::ranges::sort(names);  // they come from hash sets, and the answer must not depend on that
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.empty()) return "";
   if (const auto closest = base::ClosestMatch(word, names)) {
     return fmt::format("did you mean \"{}\"?", *closest);

@@ -14,6 +14,7 @@
 #include "api/cross_check.h"
 #include "api/device_class.h"
 #include "api/kinds.h"
+#include "api/namespace.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
@@ -76,6 +77,7 @@ struct World {
   std::vector<GivenPool> pools;    // in order of appearance
 
   base::StringSet class_names;
+  base::StringMap<Given<Namespace>> namespaces;
   ClaimsByName claims_by_name;
   ClaimsByName templates_by_name;
   base::StringSet namespaces_with_claims;  // or templates
@@ -108,6 +110,10 @@ void CheckNamesAreUnique(const World& world, Findings& findings);
 void CheckDeviceClassesExist(const World& world, Findings& findings);
 void CheckDerivedAttributesAreUsed(const World& world, Findings& findings);
 void CheckConstraintAttributesExist(const World& world, Findings& findings);
+void CheckAdminAccessNamespaces(const World& world, Findings& findings);
+
+// cross_check_expressions.cc
+void CheckExpressions(const World& world, Findings& findings);
 
 // cross_check_pods.cc
 void CheckPodClaimsExist(const World& world, Findings& findings);

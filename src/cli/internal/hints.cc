@@ -28,13 +28,6 @@ struct Slip {
   std::string value;  // the refused value, without quotes
 };
 
-std::string Unquoted(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
-    text = text.substr(1, text.size() - 2);
-  }
-  return std::string(text);
-}
-
 std::string DidYouMean(std::string_view value) {
   return fmt::format("did you mean \"{}\"?", value);
 }
@@ -64,34 +57,48 @@ std::string NodesOfSlice(const Slip& slip) {
              : "say which nodes reach the devices, as in nodeName: node-1 or allNodes: true";
 }
 
-// v1beta1's shape in a v1 object: the fields of `exactly` stand in the request.
-std::string FieldsOfExactly(const Slip& slip) {
-  const auto* claim = slip.object.As<api::ResourceClaim>();
-  const auto* claim_template = slip.object.As<api::ResourceClaimTemplate>();
-  if (claim == nullptr && claim_template == nullptr) return "";
-  const std::string root =
-      claim != nullptr ? "spec.devices.requests[" : "spec.spec.devices.requests[";
-  if (!slip.path.starts_with(root) || slip.path.find('.', root.size()) != std::string::npos) {
+// The claim's part of a claim or template, or null.
+const api::DeviceClaim* DevicesOf(const api::Object& object) {
+  if (const auto* claim = object.As<api::ResourceClaim>()) return &claim->spec.devices;
+  const auto* claim_template = object.As<api::ResourceClaimTemplate>();
+  return claim_template == nullptr ? nullptr : &claim_template->spec.spec.devices;
+}
+
+// A constraint or a configuration that names a request.
+std::string NearestRequest(const Slip& slip) {
+  const api::DeviceClaim* devices = DevicesOf(slip.object);
+  const bool reference = slip.path.find(".constraints[") != std::string::npos ||
+                         slip.path.find(".config[") != std::string::npos;
+  if (devices == nullptr || !reference || slip.path.find("].requests[") == std::string::npos) {
     return "";
   }
-  const auto& requests =
-      claim != nullptr ? claim->spec.devices.requests : claim_template->spec.spec.devices.requests;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const api::DeviceRequest& request = requests[i];
-    if (slip.path != fmt::format("{}{}]", root, i) || !request.unknown) continue;
+  std::vector<std::string> names;
+  for (const api::DeviceRequest& request : devices->requests) {
+    names.push_back(request.name);
+    for (const api::DeviceSubRequest& sub : request.first_available) {
+      names.push_back(fmt::format("{}/{}", request.name, sub.name));
+    }
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const auto closest = base::ClosestMatch(slip.value, views);
+  return closest && *closest != slip.value ? DidYouMean(*closest) : "";
+}
+
+// v1beta1's shape in a v1 object: the fields of `exactly` stand in the request.
+std::string FieldsOfExactly(const Slip& slip) {
+  const api::DeviceClaim* devices = DevicesOf(slip.object);
+  if (devices == nullptr) return "";
+  for (std::size_t i = 0; i < devices->requests.size(); ++i) {
+    const api::DeviceRequest& request = devices->requests[i];
+    if (!slip.path.ends_with(fmt::format("spec.devices.requests[{}]", i)) || !request.unknown) {
+      continue;
+    }
     const bool flat = std::ranges::any_of(*request.unknown, [](const api::UnknownField& field) {
       return field.name == "deviceClassName";
     });
     if (flat) return "put deviceClassName and what belongs to it below `exactly:`";
   }
   return "";
-}
-
-std::string DomainOfAttribute(const Slip& slip) {
-  const bool constraint =
-      slip.path.ends_with(".matchAttribute") || slip.path.ends_with(".distinctAttribute");
-  if (!constraint || slip.value.empty() || slip.value.find('/') != std::string::npos) return "";
-  return fmt::format("write it with its driver's domain, as in gpu.example.com/{}", slip.value);
 }
 
 // Attribute and capacity names are identifiers: CEL would read a dash as minus.
@@ -107,14 +114,14 @@ std::string IdentifierWithoutDashes(const Slip& slip) {
 }
 
 std::string LowerCaseName(const Slip& slip) {
-  if (slip.error.detail.find("RFC 1123") == std::string::npos) return "";
+  if (!slip.error.detail.starts_with("must be lower case")) return "";
   std::string name = slip.value;
   for (char& c : name) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
     if (c == '_' || c == ' ') c = '-';
   }
-  const bool label = slip.error.detail.find("label") != std::string::npos;
-  const bool good = label ? base::IsDnsLabel(name) : base::IsDnsSubdomain(name);
+  const bool dots = slip.error.detail.find("'.'") != std::string::npos;
+  const bool good = dots ? base::IsDnsSubdomain(name) : base::IsDnsLabel(name);
   return good && name != slip.value ? DidYouMean(name) : "";
 }
 
@@ -125,18 +132,12 @@ struct Example {
   std::string_view hint;
 };
 constexpr std::array kExamples = {
-    Example{"spec.extendedResourceName", ErrorType::kInvalid,
-            "a domain and a name, as in example.com/gpu"},
     Example{"pool.resourceSliceCount", ErrorType::kInvalid,
             "how many slices the pool has, this one included; 1 for a pool of one slice"},
-    Example{".requestPolicy", ErrorType::kForbidden,
-            "only a device with allowMultipleAllocations: true gives away parts of its capacity"},
     Example{".requestPolicy.default", ErrorType::kRequired,
             "what a request gets that does not say how much it wants"},
     Example{".requestPolicy.validRange.min", ErrorType::kRequired,
             "the least that a request can have; less is rounded up to it"},
-    Example{".shareID", ErrorType::kInvalid,
-            "a UUID in lower case, as in a671734a-e8e5-11e4-8fde-42010af09327"},
 };
 
 std::string ShownByExample(const Slip& slip) {
@@ -147,11 +148,18 @@ std::string ShownByExample(const Slip& slip) {
 }
 
 constexpr std::array kRules = {
-    &NearestSupported,        &NodesOfSlice,  &FieldsOfExactly, &DomainOfAttribute,
+    &NearestSupported,        &NodesOfSlice,  &FieldsOfExactly, &NearestRequest,
     &IdentifierWithoutDashes, &LowerCaseName, &ShownByExample,
 };
 
 }  // namespace
+
+std::string Unquoted(std::string_view shown) {
+  if (shown.size() >= 2 && shown.front() == '"' && shown.back() == '"') {
+    shown = shown.substr(1, shown.size() - 2);
+  }
+  return std::string(shown);
+}
 
 std::string HintFor(const api::FieldError& error, const api::Object& object) {
   const Slip slip{error, object, error.field.ToString(), Unquoted(error.bad_value)};

@@ -103,11 +103,14 @@ api::Diagnostic ToDiagnostic(const std::string& warning) {
 
 }  // namespace
 
-std::vector<api::Diagnostic> CheckObject(const api::Object& given, const ValidateOptions& options) {
+std::vector<Fault> CheckObject(const api::Object& given, const ValidateOptions& options) {
   const api::StrategyOptions strategy{.gates = options.gates, .now = options.now};
   const api::ValidationOptions validation{.gates = options.gates,
                                           .expressions = options.expressions};
-  std::vector<api::Diagnostic> found = CheckGatedFields(given, options.gates);
+  std::vector<Fault> found;
+  for (api::Diagnostic& gated : CheckGatedFields(given, options.gates)) {
+    found.push_back({std::move(gated), ""});
+  }
   api::Object object = given;
   FillIn(object);
   api::SetDefaults(object, options.now);
@@ -123,10 +126,10 @@ std::vector<api::Diagnostic> CheckObject(const api::Object& given, const Validat
         errors.begin() + static_cast<std::ptrdiff_t>(i)) {
       continue;
     }
-    found.push_back(ToDiagnostic(errors[i], object));
+    found.push_back({ToDiagnostic(errors[i], object), Unquoted(errors[i].bad_value)});
   }
   for (const std::string& warning : api::WarningsFor(created)) {
-    found.push_back(ToDiagnostic(warning));
+    found.push_back({ToDiagnostic(warning), ""});
   }
   return found;
 }

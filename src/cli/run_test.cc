@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Command lines: commands, flags, help, exit codes.
+#include "cli/run.h"
+
+#include <string>
+
+#include "api/document.h"
+#include "api/gates.h"
+#include "cli/cli_test_support.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dray::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+api::Node Json(const std::string& text) {
+  std::vector<api::Diagnostic> diagnostics;
+  api::Node node = api::ParseJson(text, diagnostics);
+  EXPECT_THAT(diagnostics, IsEmpty()) << text;
+  return node;
+}
+
+TEST(Commands, HelpListsThemWithExamples) {
+  for (const auto& line : std::vector<std::vector<std::string>>{{"--help"}, {"-h"}, {"help"}, {}}) {
+    const Outcome outcome = RunLine(line);
+    EXPECT_EQ(outcome.code, kExitOk);
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("validate"), HasSubstr("features"),
+                                   HasSubstr("version"), HasSubstr("Examples:")));
+    EXPECT_THAT(outcome.err, IsEmpty());
+  }
+}
+
+TEST(Commands, EachTeachesWithExamples) {
+  for (const std::string command : {"validate", "features", "version"}) {
+    const Outcome outcome = RunLine({command, "--help"});
+    EXPECT_EQ(outcome.code, kExitOk);
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("Examples:"), HasSubstr("dray " + command)));
+    EXPECT_EQ(RunLine({"help", command}).out, outcome.out);
+  }
+}
+
+TEST(Commands, AnUnknownOneIsAUsageErrorWithASuggestion) {
+  const Outcome outcome = RunLine({"validat", "-f", "x"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_EQ(outcome.err,
+            "error: unknown command \"validat\"\n  hint: did you mean \"validate\"?\n");
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(RunLine({"frobnicate"}).err, HasSubstr("'dray --help' lists the commands"));
+}
+
+TEST(Commands, AnUnknownFlagIsAUsageErrorWithASuggestion) {
+  const Outcome outcome = RunLine({"validate", "--stric", "-f", "-"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_EQ(outcome.err, "error: unknown flag \"--stric\"\n  hint: did you mean --strict?\n");
+  EXPECT_EQ(RunLine({"--nonsense"}).code, kExitUsage);
+  EXPECT_EQ(RunLine({"features", "--nonsense"}).code, kExitUsage);
+}
+
+TEST(Commands, AFlagWithAWrongOrMissingValueIsAUsageError) {
+  EXPECT_EQ(RunLine({"validate", "-f", "-", "-o", "xml"}).code, kExitUsage);
+  EXPECT_EQ(RunLine({"validate", "-f", "-", "--color", "blue"}).code, kExitUsage);
+  EXPECT_EQ(RunLine({"validate", "-f"}).code, kExitUsage);
+}
+
+TEST(Commands, ValidateWithoutFilesSaysHowToNameThem) {
+  EXPECT_EQ(RunLine({"validate"}).code, kExitUsage);
+  EXPECT_THAT(RunLine({"validate"}).err, HasSubstr("-f"));
+  EXPECT_THAT(RunLine({"validate", "claim.yaml"}).err, HasSubstr("-f claim.yaml"));
+}
+
+TEST(Features, AreATableInTheOrderOfTheirNames) {
+  const Outcome outcome = RunLine({"features"});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.out, StartsWith("NAME "));
+  for (const api::GateInfo& info : api::GateTable()) {
+    EXPECT_THAT(outcome.out, HasSubstr("\n" + std::string(info.name) + " "));
+  }
+  ExpectGolden(SourceFolder() / "src/cli/testdata/features.txt", outcome.out);
+}
+
+TEST(Features, AreJsonToo) {
+  const api::Node document = Json(RunLine({"features", "-o", "json"}).out);
+  const api::Member* features = document.Find("features");
+  ASSERT_NE(features, nullptr);
+  ASSERT_EQ(features->value.items.size(), api::GateTable().size());
+  const api::Node& first = features->value.items.front();
+  for (const char* key : {"name", "stage", "default", "kubernetesDefault", "kubernetesLocked",
+                          "dependsOn", "summary"}) {
+    EXPECT_NE(first.Find(key), nullptr) << key;
+  }
+}
+
+TEST(Version, IsThatOfTheProject) {
+  const Outcome outcome = RunLine({"version"});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.out, StartsWith("dray "));
+  EXPECT_EQ(RunLine({"--version"}).out, outcome.out);
+  const api::Node document = Json(RunLine({"version", "-o", "json"}).out);
+  ASSERT_NE(document.Find("version"), nullptr);
+  EXPECT_THAT(outcome.out, HasSubstr("dray " + document.Find("version")->value.text));
+}
+
+}  // namespace
+}  // namespace dray::cli

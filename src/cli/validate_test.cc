@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `dray validate` as its users meet it.
+#include "cli/validate.h"
+
+#include <string>
+#include <vector>
+
+#include "cli/cli_test_support.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dray::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::string_view kGoodClass = R"(apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: gpu.example.com
+spec: {}
+)";
+
+constexpr std::string_view kBadClaim = R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: foo
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        count: -1
+)";
+
+constexpr std::string_view kUnknownField = R"(apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: gpu.example.com
+spec:
+  selector: []
+)";
+
+Outcome ValidateText(std::string_view text, std::vector<std::string> flags = {}) {
+  std::vector<std::string> args = {"validate", "-f", "-"};
+  args.insert(args.end(), flags.begin(), flags.end());
+  return RunLine(args, {.in = std::string(text)});
+}
+
+TEST(Validate, ACleanObjectSaysOnlyTheSummary) {
+  const Outcome outcome = ValidateText(kGoodClass);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_EQ(outcome.err, "1 object in 1 file: 0 errors, 0 warnings\n");
+}
+
+TEST(Validate, AnErrorHasPlaceObjectFieldValueAndRule) {
+  const Outcome outcome = ValidateText(kBadClaim);
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_EQ(
+      outcome.out,
+      "<stdin>:11:9: error: resource.k8s.io/v1 ResourceClaim default/foo: "
+      "spec.devices.requests[0].exactly.count: Invalid value: -1: must be greater than zero\n");
+  EXPECT_EQ(outcome.err, "1 object in 1 file: 1 error, 0 warnings\n");
+}
+
+TEST(Validate, AnUnknownFieldIsAWarningAndAnErrorWhenStrict) {
+  const Outcome lax = ValidateText(kUnknownField);
+  EXPECT_EQ(lax.code, kExitOk);
+  EXPECT_EQ(lax.out,
+            "<stdin>:6:3: warning: resource.k8s.io/v1 DeviceClass gpu.example.com: unknown field "
+            "\"spec.selector\"\n  hint: did you mean selectors?\n");
+  EXPECT_EQ(lax.err, "1 object in 1 file: 0 errors, 1 warning\n");
+  const Outcome strict = ValidateText(kUnknownField, {"--strict"});
+  EXPECT_EQ(strict.code, kExitFindings);
+  EXPECT_THAT(strict.out, StartsWith("<stdin>:6:3: error: "));
+}
+
+TEST(Validate, AFieldGivenTwiceIsAWarningAndAnErrorWhenStrict) {
+  const std::string text = std::string(kGoodClass) + "spec: {}\n";
+  EXPECT_THAT(ValidateText(text).out, HasSubstr("warning"));
+  EXPECT_EQ(ValidateText(text, {"--strict"}).code, kExitFindings);
+}
+
+TEST(Validate, AWrongTypeIsOneErrorNotTwo) {
+  const Outcome outcome = ValidateText(R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: foo}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: 7}
+)");
+  EXPECT_EQ(outcome.err, "1 object in 1 file: 1 error, 0 warnings\n");
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("expected a string, got the number 7"),
+                                 HasSubstr("hint: put it in quotes")));
+}
+
+TEST(Validate, AStatusIsCheckedAsAStatusUpdate) {
+  const Outcome outcome = ValidateText(R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: foo}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly: {deviceClassName: gpu.example.com}
+status:
+  allocation:
+    devices:
+      results:
+      - {request: nic, driver: gpu.example.com, pool: p, device: d}
+)");
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out,
+              AllOf(StartsWith("<stdin>:13:10: error: "),
+                    HasSubstr("status.allocation.devices.results[0].request: Invalid value: ")));
+  EXPECT_EQ(outcome.err, "1 object in 1 file: 1 error, 0 warnings\n");
+}
+
+TEST(Validate, WhatTheServerFillsInIsNotMissing) {
+  const Outcome outcome = ValidateText(R"(apiVersion: v1
+kind: List
+items:
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceClaim
+  metadata: {generateName: foo-}
+  spec: {devices: {requests: []}}
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceClaim
+  metadata: {generateName: foo-}
+  spec: {devices: {requests: []}}
+)");
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "2 objects in 1 file: 0 errors, 0 warnings\n");
+}
+
+TEST(Validate, AFieldOfADisabledFeatureIsAWarning) {
+  constexpr std::string_view kClass = R"(apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec:
+  extendedResourceName: example.com/gpu
+)";
+  EXPECT_THAT(ValidateText(kClass).out, IsEmpty());
+  const Outcome outcome = ValidateText(kClass, {"--feature-gates", "DRAExtendedResource=false"});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_EQ(outcome.out,
+            "<stdin>:5:3: warning: resource.k8s.io/v1 DeviceClass gpu.example.com: "
+            "spec.extendedResourceName: the server drops this field: feature gate "
+            "DRAExtendedResource is off\n"
+            "  hint: --feature-gates=DRAExtendedResource=true checks it as if it were on\n");
+}
+
+TEST(Validate, WrongGatesAreAUsageError) {
+  const Outcome outcome = ValidateText(kGoodClass, {"--feature-gates", "NoSuchGate=true"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, AllOf(StartsWith("error: --feature-gates: "), HasSubstr("NoSuchGate")));
+}
+
+TEST(Validate, SeveralGateFlagsAddUp) {
+  const Outcome outcome = ValidateText(kGoodClass, {"--feature-gates=DRAExtendedResource=false",
+                                                    "--feature-gates=DRADerivedAttributes=false"});
+  EXPECT_EQ(outcome.code, kExitOk);
+}
+
+TEST(Validate, ObjectsOfSeveralFilesAreLookedAtTogether) {
+  const TempFolder folder;
+  const std::string classes = folder.Write("classes.yaml", kGoodClass);
+  const std::string claims = folder.Write("claims.yaml", R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: foo}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.exmaple.com}}]}}
+)");
+  const Outcome outcome = RunLine({"validate", "-f", classes, "-f", claims});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, AllOf(StartsWith(claims + ":4:"), HasSubstr("\"gpu.example.com\"?")));
+  EXPECT_EQ(outcome.err, "2 objects in 2 files: 1 error, 0 warnings\n");
+}
+
+TEST(Validate, ADuplicateSaysWhereTheOtherOneIs) {
+  const TempFolder folder;
+  const std::string a = folder.Write("a.yaml", kGoodClass);
+  const std::string b = folder.Write("b.yaml", kGoodClass);
+  const Outcome outcome = RunLine({"validate", "-f", folder.path()});
+  EXPECT_THAT(outcome.out, AllOf(StartsWith(b + ":4:3: error"), HasSubstr("(see " + a + ":1:1)")));
+}
+
+TEST(Validate, AMissingFileIsUnusableAndTheOthersAreStillChecked) {
+  const TempFolder folder;
+  const std::string claim = folder.Write("claim.yaml", kBadClaim);
+  const Outcome outcome = RunLine({"validate", "-f", folder.path() + "/none", "-f", claim});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("none: error: No such file or directory"),
+                                 HasSubstr("must be greater than zero")));
+  EXPECT_EQ(outcome.err, "1 object in 1 file: 2 errors, 0 warnings\n");
+}
+
+TEST(Validate, BrokenYamlIsUnusableAndWhatStandsBeforeItIsChecked) {
+  const Outcome outcome = ValidateText(std::string(kBadClaim) + "---\na: [1\nb: }\n");
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("must be greater than zero"), HasSubstr("<stdin>:1")));
+}
+
+TEST(Validate, ProseIsUnusable) {
+  const Outcome outcome = ValidateText("Dear reader, this is no manifest.\n");
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.out, StartsWith("<stdin>:1:1: error: "));
+}
+
+TEST(Validate, AnEmptyFileIsAWarning) {
+  const Outcome outcome = ValidateText("# nothing but a comment\n");
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_EQ(outcome.out, "<stdin>:1:1: warning: there is no object in this file\n");
+}
+
+TEST(Validate, ReadsJson) {
+  const TempFolder folder;
+  const std::string file =
+      folder.Write("claim.json",
+                   "{\n\t\"apiVersion\": \"resource.k8s.io/v1\",\n\t\"kind\": \"DeviceClass\",\n"
+                   "\t\"metadata\": {\"name\": \"UPPER\"}\n}\n");
+  const Outcome outcome = RunLine({"validate", "-f", file});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, AllOf(StartsWith(file + ":4:"), HasSubstr("did you mean \"upper\"?")));
+}
+
+TEST(Validate, BrokenJsonIsUnusable) {
+  const TempFolder folder;
+  const std::string file = folder.Write("claim.json", "{\"apiVersion\": }\n");
+  EXPECT_EQ(RunLine({"validate", "-f", file}).code, kExitUsage);
+}
+
+TEST(Validate, ATypedListNeedsNotRepeatItsKind) {
+  const Outcome outcome = ValidateText(R"(apiVersion: resource.k8s.io/v1
+kind: DeviceClassList
+items:
+- metadata: {name: UPPER}
+)");
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, HasSubstr("resource.k8s.io/v1 DeviceClass UPPER"));
+}
+
+TEST(Validate, AnItemOfAListThatIsNoObjectIsAnError) {
+  const Outcome outcome =
+      ValidateText("apiVersion: v1\nkind: List\nitems:\n- hello\n- " +
+                   std::string("{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n"));
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_EQ(outcome.out, "<stdin>:4:3: error: expected an object with apiVersion and kind\n");
+}
+
+TEST(Validate, AListWithoutAListOfItemsIsAnError) {
+  EXPECT_EQ(ValidateText("apiVersion: v1\nkind: List\nitems: {}\n").code, kExitFindings);
+  EXPECT_EQ(ValidateText("apiVersion: v1\nkind: List\nitems: []\n").code, kExitOk);
+}
+
+TEST(Validate, LinesMayEndAsOnWindows) {
+  EXPECT_EQ(ValidateText("\xEF\xBB\xBF"
+                         "apiVersion: resource.k8s.io/v1\r\nkind: DeviceClass\r\nmetadata:\r\n  "
+                         "name: a\r\n",
+                         {"--strict"})
+                .err,
+            "1 object in 1 file: 0 errors, 0 warnings\n");
+}
+
+TEST(Validate, AForeignKindIsSkippedWithOneNote) {
+  const std::string widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
+  const Outcome outcome = ValidateText(widget + "---\n" + widget);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_EQ(outcome.out,
+            "<stdin>:2:1: note: example.com/v1 Widget: 2 objects are not checked: dray does not "
+            "know this kind\n");
+  EXPECT_EQ(outcome.err, "2 objects in 1 file, 2 skipped: 0 errors, 0 warnings\n");
+}
+
+struct KindCase {
+  std::string name;
+  std::string api_version;
+  std::string kind;
+  std::string want;  // in the output
+  int code = kExitFindings;
+  friend void PrintTo(const KindCase& c, std::ostream* os) { *os << c.name; }
+};
+class UnknownKindTest : public ::testing::TestWithParam<KindCase> {};
+
+TEST_P(UnknownKindTest, IsASlipOrSomebodyElses) {
+  const KindCase& c = GetParam();
+  std::string text = "metadata: {name: x}\n";
+  if (!c.api_version.empty()) text += "apiVersion: " + c.api_version + "\n";
+  if (!c.kind.empty()) text += "kind: " + c.kind + "\n";
+  const Outcome outcome = ValidateText(text);
+  EXPECT_EQ(outcome.code, c.code) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr(c.want));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, UnknownKindTest,
+    ::testing::ValuesIn(std::vector<KindCase>{
+        {.name = "misspelt_kind",
+         .api_version = "resource.k8s.io/v1",
+         .kind = "ResourceClam",
+         .want = "did you mean resource.k8s.io/v1 ResourceClaim?"},
+        {.name = "lower_case_kind",
+         .api_version = "resource.k8s.io/v1",
+         .kind = "resourceclaim",
+         .want = "did you mean resource.k8s.io/v1 ResourceClaim?"},
+        {.name = "plural",
+         .api_version = "resource.k8s.io/v1",
+         .kind = "resourceclaims",
+         .want = "did you mean resource.k8s.io/v1 ResourceClaim?"},
+        {.name = "misspelt_group",
+         .api_version = "resources.k8s.io/v1",
+         .kind = "DeviceClass",
+         .want = "DeviceClass is known in resource.k8s.io/v1"},
+        {.name = "no_group",
+         .api_version = "v1",
+         .kind = "DeviceClass",
+         .want = "DeviceClass is known in resource.k8s.io/v1"},
+        {.name = "old_version",
+         .api_version = "resource.k8s.io/v1alpha2",
+         .kind = "DeviceClass",
+         .want = "DeviceClass is known in resource.k8s.io/v1"},
+        {.name = "no_kind", .api_version = "v1", .want = "kind is missing"},
+        {.name = "no_api_version", .kind = "Pod", .want = "apiVersion is missing"},
+        {.name = "another_groups_job",
+         .api_version = "batch.volcano.sh/v1alpha1",
+         .kind = "Job",
+         .want = "note: ",
+         .code = kExitOk},
+        {.name = "a_role_is_no_rule",
+         .api_version = "rbac.authorization.k8s.io/v1",
+         .kind = "Role",
+         .want = "note: ",
+         .code = kExitOk},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Validate, ColourIsForTerminals) {
+  const std::vector<std::string> line = {"validate", "-f", "-"};
+  const std::string text(kBadClaim);
+  const auto out = [&](RunOptions options, std::vector<std::string> args) {
+    options.in = text;
+    return RunLine(args, options).out;
+  };
+  EXPECT_THAT(out({}, line), Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(out({.terminal = true}, line), HasSubstr("\x1b[1;31merror\x1b[0m"));
+  EXPECT_THAT(out({.variables = {{"NO_COLOR", "1"}}, .terminal = true}, line),
+              Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(out({.variables = {{"NO_COLOR", ""}}, .terminal = true}, line), HasSubstr("\x1b["));
+  EXPECT_THAT(out({}, {"validate", "-f", "-", "--color=always"}), HasSubstr("\x1b["));
+  EXPECT_THAT(out({.terminal = true}, {"validate", "-f", "-", "--color=never"}),
+              Not(HasSubstr("\x1b[")));
+}
+
+TEST(Validate, ControlCharactersOfAFileDoNotReachATerminal) {
+  const Outcome outcome = ValidateText(
+      "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: \"a\\e[31mb\"}\n");
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("error"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(Validate, JsonHasEveryFieldAndTheCounts) {
+  const Outcome outcome =
+      ValidateText(std::string(kBadClaim) + "---\n" + std::string(kUnknownField), {"-o", "json"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.err, IsEmpty());
+  std::vector<api::Diagnostic> diagnostics;
+  const api::Node document = api::ParseJson(outcome.out, diagnostics);
+  ASSERT_THAT(diagnostics, IsEmpty());
+  ASSERT_EQ(document.members.size(), 3u);
+  EXPECT_EQ(document.Find("objects")->value.items.size(), 2u);
+  const api::Node& findings = document.Find("findings")->value;
+  ASSERT_EQ(findings.items.size(), 2u);
+  std::vector<std::string> keys;
+  for (const api::Member& member : findings.items[0].members) keys.push_back(member.key);
+  EXPECT_THAT(keys,
+              ::testing::ElementsAre("file", "line", "column", "severity", "reason", "apiVersion",
+                                     "kind", "namespace", "name", "field", "message", "hint"));
+  const auto text = [&](std::string_view key) { return findings.items[0].Find(key)->value.text; };
+  EXPECT_EQ(text("line"), "11");
+  EXPECT_EQ(text("column"), "9");
+  EXPECT_EQ(text("severity"), "error");
+  EXPECT_EQ(text("reason"), "FieldValueInvalid");
+  EXPECT_EQ(text("namespace"), "default");
+  EXPECT_EQ(text("name"), "foo");
+  EXPECT_EQ(text("field"), "spec.devices.requests[0].exactly.count");
+  EXPECT_EQ(text("message"), "Invalid value: -1: must be greater than zero");
+  const api::Node& counts = document.Find("counts")->value;
+  EXPECT_EQ(counts.Find("files")->value.text, "1");
+  EXPECT_EQ(counts.Find("objects")->value.text, "2");
+  EXPECT_EQ(counts.Find("errors")->value.text, "1");
+  EXPECT_EQ(counts.Find("warnings")->value.text, "1");
+  EXPECT_EQ(counts.Find("notes")->value.text, "0");
+}
+
+TEST(Validate, FindingsComeInTheOrderOfTheLines) {
+  // The cross-check's finding is about the first object, validation's about the second.
+  const Outcome outcome = ValidateText(std::string(kGoodClass) + R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: foo}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: other}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: UPPER}
+)");
+  EXPECT_LT(outcome.out.find("there is no DeviceClass"), outcome.out.find("UPPER"));
+}
+
+}  // namespace
+}  // namespace dray::cli
