@@ -19,7 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 
 // An object from YAML; every test's text is right, so nothing may be said about it.
 Object Parse(const std::string& yaml) {
