@@ -36,6 +36,7 @@ template <auto Member>
 FieldInfo Flattened(std::string_view name) {
   const StructInfo& exact = InfoOf(static_cast<const ExactDeviceRequest*>(nullptr));
   FieldInfo field = exact.fields[static_cast<std::size_t>(exact.Find(name))];
+  field.options.presence = Presence::kOmitEmpty;  // a request with firstAvailable has none of them
   field.plain_member = false;
   field.offset = -1;
   field.get = [](const void* object) -> const void* {
