@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/json.h"
+#include "api/namespace.h"
 
 namespace dray::api {
 namespace {
@@ -69,6 +70,21 @@ TEST(Yaml, DeepNestingIsRefused) {
 
 TEST(Yaml, NumbersWithoutAJsonFormAreRefused) {
   EXPECT_THAT(YamlAsJson("a: .inf"), HasSubstr("no JSON form"));
+}
+
+TEST(DecodeNode, AMissingSeparatorBetweenDocumentsIsSuspected) {
+  std::vector<Diagnostic> diagnostics;
+  const std::vector<Node> documents = ParseYaml(
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
+      "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n",
+      diagnostics);
+  Namespace object;
+  DecodeNode(documents.at(0), TypeInfoOf<Namespace>(), &object, Severity::kWarning, diagnostics);
+  ASSERT_THAT(diagnostics, SizeIs(3));
+  for (const Diagnostic& diagnostic : diagnostics) {
+    EXPECT_THAT(ToString(diagnostic), HasSubstr("is a line --- missing between two objects?"));
+  }
+  EXPECT_EQ(object.metadata.name, "b");
 }
 
 TEST(JsonDocument, ValuesAndKeysKnowTheirPosition) {

@@ -50,10 +50,17 @@ class FastDecoder {
     std::uint64_t seen = 0;
     std::size_t next = 0;
     bool has_unknown = false;
+    bool seen_version = false;
+    bool seen_kind = false;
     for (const dom::key_value_pair field : fields) {
       const int index = info.Find(field.key, next);
       if (index < 0) {
-        if (top && (field.key == "apiVersion" || field.key == "kind")) continue;
+        if (top && (field.key == "apiVersion" || field.key == "kind")) {
+          bool& seen_before = field.key == "kind" ? seen_kind : seen_version;
+          if (seen_before && strict_) return false;
+          seen_before = true;
+          continue;
+        }
         if (!Unknown(info, object, field)) return false;
         has_unknown = true;
         continue;

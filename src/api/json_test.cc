@@ -99,6 +99,8 @@ TEST(Json, StrictReadingNamesUnknownAndRepeatedFields) {
             "1:2: nmae: unknown field \"nmae\" (did you mean name?)");
   EXPECT_THAT(ErrorOf<ResourcePool>(R"({"name":"a","name":"b"})", {.strict = true}),
               HasSubstr("duplicate field \"name\""));
+  EXPECT_THAT(ErrorOf<ResourcePool>(R"({"kind":"a","kind":"b"})", {.strict = true}),
+              HasSubstr("duplicate field \"kind\""));
   EXPECT_THAT(ErrorOf<CapacityRequirements>(R"({"requests":{"m":"1","m":"2"}})", {.strict = true}),
               HasSubstr("duplicate field \"requests[m]\""));
 }

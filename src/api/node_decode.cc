@@ -126,10 +126,17 @@ class Reader {
     parents_.push_back(&info);
     std::uint64_t seen = 0;
     bool has_unknown = false;
+    bool seen_version = false;
+    bool seen_kind = false;
     for (const Member& member : node.members) {
       const int index = info.Find(member.key);
       if (index < 0) {
-        if (parents_.size() == 1 && (member.key == "apiVersion" || member.key == "kind")) continue;
+        if (parents_.size() == 1 && (member.key == "apiVersion" || member.key == "kind")) {
+          bool& seen_before = member.key == "kind" ? seen_kind : seen_version;
+          if (seen_before) Repeated(path.Child(member.key), member);
+          seen_before = true;
+          continue;
+        }
         Unknown(info, object, member, path);
         has_unknown = true;
         continue;
@@ -137,9 +144,7 @@ class Reader {
       const FieldInfo& field = info.fields[static_cast<std::size_t>(index)];
       const std::uint64_t bit = std::uint64_t{1} << index;
       if ((seen & bit) != 0) {
-        Report(unknown_severity_, "DuplicateField", path.Child(member.key), member.key_position,
-               fmt::format("duplicate field \"{}\"", path.Child(member.key).ToString()),
-               "the last one counts");
+        Repeated(path.Child(member.key), member);
         field.type->reset(field.mut(object));
       }
       seen |= bit;
@@ -165,9 +170,7 @@ class Reader {
     base::StringSet seen;
     for (const Member& member : node.members) {
       if (!seen.insert(member.key).second) {
-        Report(unknown_severity_, "DuplicateField", path.Key(member.key), member.key_position,
-               fmt::format("duplicate field \"{}\"", path.Key(member.key).ToString()),
-               "the last one counts");
+        Repeated(path.Key(member.key), member);
       }
       Value(*type.element, type.append_key(map, member.key), member.value, path.Key(member.key));
     }
@@ -211,6 +214,14 @@ class Reader {
       return;
     }
     *out = *parsed;
+  }
+
+  // A whole object inside another usually is the next document of a file.
+  void Repeated(const base::FieldPath& field, const Member& member) {
+    Report(unknown_severity_, "DuplicateField", field, member.key_position,
+           fmt::format("duplicate field \"{}\"", field.ToString()),
+           parents_.size() == 1 ? "the last one counts; is a line --- missing between two objects?"
+                                : "the last one counts");
   }
 
   void Unknown(const StructInfo& info, void* object, const Member& member,
