@@ -4,32 +4,16 @@
 #include <iterator>
 #include <utility>
 
+#include "api/internal/json_text.h"
 #include "fmt/format.h"
 
 namespace dray::api {
 namespace {
 
 std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out + '"';
+  std::string out;
+  internal::AppendJsonString(text, out);
+  return out;
 }
 
 std::string_view TitleOf(ErrorType type) {

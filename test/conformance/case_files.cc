@@ -47,6 +47,23 @@ std::vector<RecordedCase> ReadCaseFiles(const std::filesystem::path& folder) {
   return cases;
 }
 
+std::vector<Case> CasesOf(const std::filesystem::path& folder,
+                          std::optional<std::string> (*run)(const api::Node& recorded)) {
+  std::vector<Case> cases;
+  for (RecordedCase& recorded : ReadCaseFiles(folder)) {
+    cases.push_back({.file = recorded.file,
+                     .name = recorded.name,
+                     .run = [node = std::move(recorded.node), run]() -> std::optional<std::string> {
+                       try {
+                         return run(node);
+                       } catch (const std::exception& error) {
+                         return error.what();
+                       }
+                     }});
+  }
+  return cases;
+}
+
 std::string TextOf(const api::Node& node, std::string_view key) {
   const api::Member* member = node.Find(key);
   return member == nullptr ? "" : member->value.text;

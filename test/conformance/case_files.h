@@ -14,6 +14,7 @@
 #include "api/errors.h"
 #include "api/gates.h"
 #include "api/kinds.h"
+#include "conformance/suite.h"
 
 namespace dray::conformance {
 
@@ -27,6 +28,10 @@ struct RecordedCase {
 // Every case of every *.json file in a folder, by file name and then as the file has them. A file
 // that is not an array of named cases becomes one case whose node is null: running it says so.
 std::vector<RecordedCase> ReadCaseFiles(const std::filesystem::path& folder);
+
+// The cases of a folder that `run` judges by their node alone. What it throws is the difference.
+std::vector<Case> CasesOf(const std::filesystem::path& folder,
+                          std::optional<std::string> (*run)(const api::Node& recorded));
 
 // The text of a string field; empty when it is missing.
 std::string TextOf(const api::Node& node, std::string_view key);

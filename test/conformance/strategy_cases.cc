@@ -272,27 +272,17 @@ Outcome RunAuthorization(const Node& recorded) {
 }
 
 Outcome Run(const Node& recorded) {
-  try {
-    if (Get(recorded, "expectWarnings") != nullptr) return RunWarnings(recorded);
-    if (Get(recorded, "expectMatch") != nullptr) return RunFieldSelector(recorded);
-    if (recorded.Find("expectDrivers") != nullptr) return RunModifiedDrivers(recorded);
-    if (Get(recorded, "check") != nullptr) return RunAuthorization(recorded);
-    return RunPreparation(recorded);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
+  if (Get(recorded, "expectWarnings") != nullptr) return RunWarnings(recorded);
+  if (Get(recorded, "expectMatch") != nullptr) return RunFieldSelector(recorded);
+  if (recorded.Find("expectDrivers") != nullptr) return RunModifiedDrivers(recorded);
+  if (Get(recorded, "check") != nullptr) return RunAuthorization(recorded);
+  return RunPreparation(recorded);
 }
 
 }  // namespace
 
 std::vector<Case> LoadStrategyCases(const std::filesystem::path& folder) {
-  std::vector<Case> cases;
-  for (RecordedCase& recorded : ReadCaseFiles(folder)) {
-    cases.push_back({.file = recorded.file,
-                     .name = recorded.name,
-                     .run = [node = std::move(recorded.node)] { return Run(node); }});
-  }
-  return cases;
+  return CasesOf(folder, Run);
 }
 
 }  // namespace dray::conformance
