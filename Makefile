@@ -43,6 +43,7 @@ format:
 	git ls-files '*.h' '*.cc' | xargs clang-format -i
 
 check: test clang asan
+	cmake --preset dev >/dev/null && cmake --build --preset dev -j$(JOBS) --target all_verify_interface_header_sets
 	git ls-files '*.h' '*.cc' | xargs clang-format --dry-run --Werror
 
 clean:
