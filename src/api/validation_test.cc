@@ -144,6 +144,19 @@ TEST(CapacityPolicy, AStepOfZeroIsAnError) {
                           "spec.devices[0].capacity[memory].requestPolicy.validRange.step"));
 }
 
+TEST(CapacityPolicy, ValidValuesThatAreEqualByValueAreDuplicates) {
+  const std::string yaml = SliceWith("{}") + R"(
+    allowMultipleAllocations: true
+    capacity:
+      memory:
+        value: 10
+        requestPolicy: {default: 1, validValues: ["1", "1000m"]}
+)";
+  EXPECT_THAT(CreateErrors(yaml),
+              ElementsAre("FieldValueDuplicate "
+                          "spec.devices[0].capacity[memory].requestPolicy.validValues[1]"));
+}
+
 // A claim whose devices are given.
 std::string ClaimWith(const std::string& devices) {
   return R"(
