@@ -31,7 +31,8 @@ TEST(Text, CopiesOfALongTextShareIt) {
   c = Text("short");
   EXPECT_EQ(a.view(), std::string(40, 'a'));
   c = a;
-  c = std::move(c);
+  Text& itself = c;
+  c = std::move(itself);
   EXPECT_EQ(c, a);
 }
 
