@@ -136,7 +136,10 @@ class Parser {
 
   // --- tokens and errors
 
-  void Advance() { token_ = lexer_.Next(); }
+  void Advance() {
+    token_ = lexer_.Next();
+    ++tokens_;
+  }
 
   Offset Take() {
     const Offset at = token_.begin;
@@ -151,25 +154,28 @@ class Parser {
 
   std::string_view TokenText() const { return token_.Text(source_); }
 
-  // Says what should have been instead of the token. Only once per place: what follows from the
-  // first error there is no news.
+  // Says what should have been instead of the token. Right behind an error there are no others:
+  // they would only follow from it.
   void SyntaxError(std::string_view expected) {
-    if (gave_up_ || token_.begin == last_error_) return;
-    last_error_ = token_.begin;
+    constexpr std::size_t kQuietTokens = 2;
+    if (gave_up_ || (has_syntax_error_ && tokens_ < error_token_ + kQuietTokens)) return;
+    has_syntax_error_ = true;
+    error_token_ = tokens_;
     if (token_.kind == TokenKind::kBroken) return;  // the lexer has said it
-    const bool end = token_.kind == TokenKind::kEnd;
-    constexpr std::size_t kShown = 40;
-    std::string found(end ? Describe(token_.kind) : TokenText());
-    if (!end && found.size() > kShown)
-      found = Describe(token_.kind);
-    else if (!end)
-      found = "'" + found + "'";
-    Report(token_.begin, fmt::format("Syntax error: found {}, expected {}", found, expected));
+    Report(token_.begin, fmt::format("Syntax error: found {}, expected {}", Found(), expected));
     if (++syntax_errors_ >= kMaxSyntaxErrors) {
       Report(token_.begin,
              fmt::format("Syntax error: more than {} syntax errors", kMaxSyntaxErrors));
       Stop();
     }
+  }
+
+  // The token for a message: quoted, or described if it is long.
+  std::string Found() const {
+    constexpr std::size_t kMaxQuoted = 40;
+    const std::string_view text = TokenText();
+    if (text.empty() || text.size() > kMaxQuoted) return std::string(Describe(token_.kind));
+    return fmt::format("'{}'", text);
   }
 
   void Report(Offset at, std::string message) {
@@ -215,7 +221,6 @@ class Parser {
   }
 
   Part Placeholder() { return {builder_.Null(token_.begin)}; }
-  bool HasSyntaxError() const { return syntax_errors_ > 0 || last_error_ != kNowhere; }
 
   // --- operators
 
@@ -471,7 +476,7 @@ class Parser {
 
   ExprId CallOrMacro(Offset open, const CallExpr& call) {
     // A placeholder among the arguments would only give a second, wrong message.
-    if (!HasSyntaxError()) {
+    if (!has_syntax_error_) {
       Expansion expansion = ExpandMacro(options_.macros, builder_, open, call);
       if (expansion.expr) return *expansion.expr;
       if (expansion.issue) Report(expansion.issue->offset, std::move(expansion.issue->message));
@@ -653,8 +658,10 @@ class Parser {
   std::uint32_t relation_depth_ = 0;
   std::uint32_t calc_depth_ = 0;
 
+  std::size_t tokens_ = 0;
   std::size_t syntax_errors_ = 0;
-  Offset last_error_ = kNowhere;
+  std::size_t error_token_ = 0;  // what tokens_ was at the last error
+  bool has_syntax_error_ = false;
   bool gave_up_ = false;
 };
 
