@@ -136,6 +136,7 @@ bool IsReserved(std::string_view word) {
 
 Token Lexer::Next() {
   while (true) {
+    if (issues_.size() >= kMaxIssues) Stop();
     SkipSpace();
     if (at_ >= text_.size()) {
       const auto end = static_cast<Offset>(text_.size());

@@ -71,12 +71,12 @@ std::string_view Describe(TokenKind kind);
 bool IsReserved(std::string_view word);
 
 // Gives one token after the other, kEnd for ever at the end. What cannot be a token is reported and
-// stepped over, so that the parser sees something sensible. One thread.
+// stepped over, so that the parser sees something sensible. Once there are kMaxIssues issues, its
+// own or others, the text counts as ended. One thread.
 class Lexer {
  public:
   // Both must outlive the lexer.
-  Lexer(const Source& source, std::vector<Issue>& issues)
-      : source_(source), text_(source.text()), issues_(issues) {}
+  Lexer(const Source& source, std::vector<Issue>& issues) : text_(source.text()), issues_(issues) {}
 
   Token Next();
   // From now on there is only kEnd.
@@ -96,7 +96,6 @@ class Lexer {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
 
-  const Source& source_;
   std::string_view text_;
   std::vector<Issue>& issues_;
   std::size_t at_ = 0;

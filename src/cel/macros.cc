@@ -17,8 +17,8 @@ constexpr std::string_view kSortInput = "@__sortBy_input__";
 // One expansion under way. Every node it adds lies at the macro's opening parenthesis.
 class Expander {
  public:
-  Expander(AstBuilder& builder, Offset offset, const CallExpr& call)
-      : builder_(builder), offset_(offset), call_(call) {}
+  Expander(AstBuilder& builder, Offset offset, const CallExpr& call, std::size_t max_nodes)
+      : builder_(builder), offset_(offset), call_(call), max_nodes_(max_nodes) {}
 
   Expansion Has() {
     const ExprId arg = call_.args[0];
@@ -254,10 +254,10 @@ class Expander {
       return Wrong(variable, fmt::format("{}() variable name must be a simple identifier", name));
     }
     // A copy is at most as large as what there is.
-    if (ast().size() > kMaxExpandedNodes / 2) {
+    if (ast().size() > max_nodes_ / 2) {
       return {.issue = Issue{offset_, fmt::format("expression is too large once {} is expanded: "
                                                   "more than {} nodes",
-                                                  name, kMaxExpandedNodes)}};
+                                                  name, max_nodes_)}};
     }
     const ExprId has_value = MemberCall("hasValue", *call_.target);
     const ExprId value = MemberCall("value", builder_.Copy(*call_.target));
@@ -269,6 +269,7 @@ class Expander {
   AstBuilder& builder_;
   const Offset offset_;
   const CallExpr& call_;
+  const std::size_t max_nodes_;
 };
 
 struct Macro {
@@ -306,14 +307,15 @@ constexpr std::array<Macro, 22> kMacros = {{
 
 }  // namespace
 
-Expansion ExpandMacro(MacroSet macros, AstBuilder& builder, Offset offset, const CallExpr& call) {
+Expansion ExpandMacro(MacroSet macros, AstBuilder& builder, Offset offset, const CallExpr& call,
+                      std::size_t max_nodes) {
   const std::string_view function = builder.ast().text(call.function);
   for (const Macro& macro : kMacros) {
     if (macro.args != call.args.size() || macro.receiver != call.target.has_value() ||
         macro.name != function || !macros.Contains(macro.library)) {
       continue;
     }
-    const Expansion expansion = (Expander(builder, offset, call).*macro.expand)();
+    const Expansion expansion = (Expander(builder, offset, call, max_nodes).*macro.expand)();
     if (expansion.expr) builder.RememberMacro(*expansion.expr, offset, call);
     return expansion;
   }

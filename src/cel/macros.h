@@ -4,6 +4,7 @@
 // kubernetes-cel.md chapter 7, since the cost of an expression is the cost of its expansion.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -52,10 +53,6 @@ class MacroSet {
   std::uint8_t bits_ = 0;
 };
 
-// Expansions copy the target of optMap, so that a chain of them doubles with every link. No tree
-// gets more nodes than this by copying.
-inline constexpr std::size_t kMaxExpandedNodes = 1'000'000;
-
 // What became of a call.
 struct Expansion {
   std::optional<ExprId> expr;  // the expansion
@@ -64,7 +61,9 @@ struct Expansion {
 
 // Expands the call if `macros` has a macro of that name, number of arguments and style. Neither
 // part of the result: it is an ordinary call. `offset` is the opening parenthesis. `call.args` must
-// not lie in the builder.
-Expansion ExpandMacro(MacroSet macros, AstBuilder& builder, Offset offset, const CallExpr& call);
+// not lie in the builder. An expansion that copies part of the tree is refused if it could make
+// more than `max_nodes` of it.
+Expansion ExpandMacro(MacroSet macros, AstBuilder& builder, Offset offset, const CallExpr& call,
+                      std::size_t max_nodes);
 
 }  // namespace dray::cel

@@ -30,8 +30,6 @@
 namespace dray::cel {
 namespace {
 
-constexpr std::size_t kMaxSyntaxErrors = 100;
-
 // A part of the tree and how many operators, selections and calls lie above each other in it, which
 // is what limits chains.
 struct Part {
@@ -163,11 +161,6 @@ class Parser {
     error_token_ = tokens_;
     if (token_.kind == TokenKind::kBroken) return;  // the lexer has said it
     Report(token_.begin, fmt::format("Syntax error: found {}, expected {}", Found(), expected));
-    if (++syntax_errors_ >= kMaxSyntaxErrors) {
-      Report(token_.begin,
-             fmt::format("Syntax error: more than {} syntax errors", kMaxSyntaxErrors));
-      Stop();
-    }
   }
 
   // The token for a message: quoted, or described if it is long.
@@ -477,7 +470,7 @@ class Parser {
   ExprId CallOrMacro(Offset open, const CallExpr& call) {
     // A placeholder among the arguments would only give a second, wrong message.
     if (!has_syntax_error_) {
-      Expansion expansion = ExpandMacro(options_.macros, builder_, open, call);
+      Expansion expansion = ExpandMacro(options_.macros, builder_, open, call, options_.max_nodes);
       if (expansion.expr) return *expansion.expr;
       if (expansion.issue) Report(expansion.issue->offset, std::move(expansion.issue->message));
     }
@@ -659,7 +652,6 @@ class Parser {
   std::uint32_t calc_depth_ = 0;
 
   std::size_t tokens_ = 0;
-  std::size_t syntax_errors_ = 0;
   std::size_t error_token_ = 0;  // what tokens_ was at the last error
   bool has_syntax_error_ = false;
   bool gave_up_ = false;

@@ -22,6 +22,9 @@ struct ParseOptions {
   // Of nesting, and apart from it of chains: `a.b.c...`, `a + b + c...`.
   std::uint32_t max_depth = 250;
   std::size_t max_code_points = 100'000;
+  // optMap and optFlatMap copy their target, so that a chain of them doubles with every link. Where
+  // this stops, the estimated cost is past what Kubernetes allows too.
+  std::size_t max_nodes = 1'000'000;
 };
 
 // Either a tree or at least one issue.
@@ -32,7 +35,7 @@ struct ParseResult {
   bool ok() const { return ast.has_value(); }
 };
 
-// Takes time and memory linear in the text, but for chains of optMap (kMaxExpandedNodes).
+// Takes time and memory linear in the text, but for chains of optMap (max_nodes).
 ParseResult Parse(const Source& source, const ParseOptions& options = {});
 
 }  // namespace dray::cel

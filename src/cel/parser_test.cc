@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -309,10 +310,13 @@ TEST(Parser, CodePointsAreLimited) {
                 "-1:0: expression code point size exceeds limit: size: 100001, limit 100000"});
 }
 
+// The hundred and first is about the text, which counts as ended there.
 TEST(Parser, ErrorsAreLimited) {
-  const auto errors = ErrorsOf("[" + Repeat("+,", 1000) + "]");
-  EXPECT_EQ(errors.size(), 101U);
-  EXPECT_EQ(errors.back(), "1:200: Syntax error: more than 100 syntax errors");
+  for (const char* slip : {"+,", "#", "for,", "'\\z',"}) {
+    const auto errors = ErrorsOf("[" + Repeat(slip, 10'000) + "]");
+    EXPECT_GE(errors.size(), 100U) << slip;
+    EXPECT_LE(errors.size(), 101U) << slip;
+  }
 }
 
 // Where each node's error would be shown: "function or text@column".
@@ -368,6 +372,45 @@ TEST(Parser, ChildrenComeBeforeParents) {
         EXPECT_LT(part, id);
       }
     }
+  }
+}
+
+// Nodes on the longest way down from the root. One forward pass: children come first.
+std::uint32_t DepthOf(const Ast& ast) {
+  std::vector<std::uint32_t> depth(ast.size(), 1);
+  for (std::uint32_t i = 0; i < ast.size(); ++i) {
+    const auto above = [&](ExprId child) { depth[i] = std::max(depth[i], depth[child.value] + 1); };
+    switch (ast.kind({i})) {
+      case ExprKind::kCall:
+        if (const auto target = ast.call({i}).target) above(*target);
+        for (const ExprId arg : ast.call({i}).args) above(arg);
+        break;
+      case ExprKind::kList:
+        for (const ExprId element : ast.list({i}).elements) above(element);
+        break;
+      case ExprKind::kComprehension: {
+        const Comprehension& loop = ast.comprehension({i});
+        for (const ExprId part : {loop.range, loop.init, loop.step, loop.result}) above(part);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return depth[ast.root().value];
+}
+
+// What the later stages recurse over. The worst we know: every level of nesting has a chain of &&
+// and || as long as the text allows, or a macro with a deep expansion.
+TEST(Parser, DepthOfATreeIsBounded) {
+  const std::string chain = Repeat("a||", 60) + "a" + Repeat("&&a", 60) + "&&(";
+  const std::string sort = "a.sortBy(x, !";
+  const std::string both = Repeat("a||", 60) + "a" + Repeat("&&a", 50) + "&& a.sortBy(x,";
+  for (const std::string& level : {chain, sort, both}) {
+    const ParseResult result = Parse(Source(Repeat(level, 249) + "1" + Repeat(")", 249)));
+    ASSERT_TRUE(result.ok()) << Render(Source(level), result.issues);
+    EXPECT_GT(DepthOf(*result.ast), 1000U);
+    EXPECT_LT(DepthOf(*result.ast), 5000U);
   }
 }
 

@@ -14,7 +14,6 @@ constexpr std::string_view kWideDot = "\xef\xbc\x8e";
 constexpr std::string_view kWideCaret = "\xef\xbc\xbe";
 // A longer line is not shown.
 constexpr std::size_t kMaxShownLine = 16384;
-constexpr std::size_t kMaxShownIssues = 100;
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
@@ -135,12 +134,12 @@ std::string Render(const Source& source, std::vector<Issue> issues) {
   // Nowhere comes first.
   std::ranges::stable_sort(issues, {}, [](const Issue& issue) { return issue.offset + 1; });
   std::string out;
-  for (std::size_t i = 0; i < std::min(issues.size(), kMaxShownIssues); ++i) {
+  for (std::size_t i = 0; i < std::min(issues.size(), kMaxIssues); ++i) {
     if (i > 0) out.push_back('\n');
     out.append(Render(source, issues[i]));
   }
-  if (issues.size() > kMaxShownIssues) {
-    out.append(fmt::format("\n{} more errors were truncated", issues.size() - kMaxShownIssues));
+  if (issues.size() > kMaxIssues) {
+    out.append(fmt::format("\n{} more errors were truncated", issues.size() - kMaxIssues));
   }
   return out;
 }

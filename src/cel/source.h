@@ -4,6 +4,7 @@
 // Kubernetes': spec/kubernetes-cel.md, chapter 5.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,7 +57,11 @@ struct Issue {
 // without a place the first line only.
 std::string Render(const Source& source, const Issue& issue);
 
-// All of them by place, one after the other; after 100 only how many more there are.
+// How many issues are worth reading. The lexer stops at so many, so an expression never has many
+// more.
+inline constexpr std::size_t kMaxIssues = 100;
+
+// All of them by place, one after the other; after kMaxIssues only how many more there are.
 std::string Render(const Source& source, std::vector<Issue> issues);
 
 // Appends a code point as UTF-8. It must be one: at most 10FFFF and no surrogate.
