@@ -315,7 +315,7 @@ Expansion ExpandMacro(MacroSet macros, AstBuilder& builder, Offset offset, const
         macro.name != function || !macros.Contains(macro.library)) {
       continue;
     }
-    const Expansion expansion = (Expander(builder, offset, call, max_nodes).*macro.expand)();
+    Expansion expansion = (Expander(builder, offset, call, max_nodes).*macro.expand)();
     if (expansion.expr) builder.RememberMacro(*expansion.expr, offset, call);
     return expansion;
   }

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "cel/internal/token_stream.h"
 #include "cel/lexer.h"
 #include "cel/literals.h"
 #include "cel/operators.h"
@@ -82,35 +83,16 @@ BinaryOperator CalcOperator(TokenKind kind) {
   }
 }
 
-bool IsClosing(TokenKind kind) {
-  return kind == TokenKind::kRightParen || kind == TokenKind::kRightBracket ||
-         kind == TokenKind::kRightBrace;
-}
-bool IsOpening(TokenKind kind) {
-  return kind == TokenKind::kLeftParen || kind == TokenKind::kLeftBracket ||
-         kind == TokenKind::kLeftBrace;
-}
-
 class Parser {
  public:
   Parser(const Source& source, const ParseOptions& options)
-      : source_(source),
-        options_(options),
-        lexer_(source, issues_),
-        builder_(source.text().size()) {}
+      : source_(source), options_(options), tokens_(source), builder_(source.text().size()) {}
 
   ParseResult Run() {
-    if (source_.code_points() > options_.max_code_points) {
-      issues_.push_back(
-          {kNowhere, fmt::format("expression code point size exceeds limit: size: {}, limit {}",
-                                 source_.code_points(), options_.max_code_points)});
-      return {.issues = std::move(issues_)};
-    }
-    Advance();
     const Part root = ParseExpr();
-    if (token_.kind != TokenKind::kEnd) SyntaxError("the end of the expression");
-    if (root.height > options_.max_depth) GiveUp("max recursion depth exceeded");
-    if (!issues_.empty()) return {.issues = std::move(issues_)};
+    if (tokens_.kind() != TokenKind::kEnd) tokens_.SyntaxError("the end of the expression");
+    if (root.height > options_.max_depth) tokens_.GiveUp("max recursion depth exceeded");
+    if (!tokens_.issues().empty()) return {.issues = std::move(tokens_).TakeIssues()};
     return {.ast = std::move(builder_).Build(root.id)};
   }
 
@@ -120,7 +102,7 @@ class Parser {
    public:
     Nesting(Parser& parser, std::uint32_t& depth) : depth_(depth) {
       if (++depth_ > parser.options_.max_depth) {
-        parser.GiveUp(
+        parser.tokens_.GiveUp(
             fmt::format("expression recursion limit exceeded: {}", parser.options_.max_depth));
       }
     }
@@ -132,105 +114,24 @@ class Parser {
     std::uint32_t& depth_;
   };
 
-  // --- tokens and errors
-
-  void Advance() {
-    token_ = lexer_.Next();
-    ++tokens_;
-  }
-
-  Offset Take() {
-    const Offset at = token_.begin;
-    Advance();
-    return at;
-  }
-  bool TakeIf(TokenKind kind) {
-    if (token_.kind != kind) return false;
-    Advance();
-    return true;
-  }
-
-  std::string_view TokenText() const { return token_.Text(source_); }
-
-  // Says what should have been instead of the token. Right behind an error there are no others:
-  // they would only follow from it.
-  void SyntaxError(std::string_view expected) {
-    constexpr std::size_t kQuietTokens = 2;
-    if (gave_up_ || (has_syntax_error_ && tokens_ < error_token_ + kQuietTokens)) return;
-    has_syntax_error_ = true;
-    error_token_ = tokens_;
-    if (token_.kind == TokenKind::kBroken) return;  // the lexer has said it
-    Report(token_.begin, fmt::format("Syntax error: found {}, expected {}", Found(), expected));
-  }
-
-  // The token for a message: quoted, or described if it is long.
-  std::string Found() const {
-    constexpr std::size_t kMaxQuoted = 40;
-    const std::string_view text = TokenText();
-    if (text.empty() || text.size() > kMaxQuoted) return std::string(Describe(token_.kind));
-    return fmt::format("'{}'", text);
-  }
-
-  void Report(Offset at, std::string message) {
-    if (!gave_up_) issues_.push_back({at, std::move(message)});
-  }
-
-  // Past a limit nothing else is worth saying, except syntax errors already found.
-  void GiveUp(std::string message) {
-    if (gave_up_) return;
-    std::erase_if(issues_, [](const Issue& i) { return !i.message.starts_with("Syntax error"); });
-    issues_.push_back({kNowhere, std::move(message)});
-    Stop();
-  }
-
-  // From here on there is only the end of the text, so that every function returns soon.
-  void Stop() {
-    gave_up_ = true;
-    lexer_.Stop();
-    Advance();
-  }
-
-  // Takes the token that must come now; if it is another, reports that and goes on behind
-  // `closing`.
-  void Expect(TokenKind closing) {
-    if (TakeIf(closing)) return;
-    SyntaxError(Describe(closing));
-    SkipToDelimiter(/*stop_at_comma=*/false);
-    TakeIf(closing);
-  }
-
-  // Up to a comma or a closing bracket that belongs to the construct around.
-  void SkipToDelimiter(bool stop_at_comma) {
-    std::size_t open = 0;
-    while (token_.kind != TokenKind::kEnd) {
-      if (open == 0 &&
-          (IsClosing(token_.kind) || (stop_at_comma && token_.kind == TokenKind::kComma))) {
-        return;
-      }
-      if (IsOpening(token_.kind)) ++open;
-      if (IsClosing(token_.kind)) --open;
-      Advance();
-    }
-  }
-
-  Part Placeholder() { return {builder_.Null(token_.begin)}; }
+  Part Placeholder() { return {builder_.Null(tokens_.offset())}; }
 
   // --- operators
 
   Part ParseExpr() {
     const Nesting nesting(*this, expr_depth_);
-    if (gave_up_) return Placeholder();
+    if (tokens_.gave_up()) return Placeholder();
     const Part condition = ParseOr();
-    if (token_.kind != TokenKind::kQuestion) return condition;
-    const Offset at = Take();
+    if (tokens_.kind() != TokenKind::kQuestion) return condition;
+    const Offset at = tokens_.Take();
     const Part yes = ParseOr();
-    if (token_.kind == TokenKind::kQuestion) {
-      SyntaxError("':'; a conditional between '?' and ':' needs parentheses");
-      SkipToDelimiter(/*stop_at_comma=*/true);
+    if (tokens_.kind() == TokenKind::kQuestion) {
+      tokens_.SyntaxError("':'; a conditional between '?' and ':' needs parentheses");
+      tokens_.SkipToDelimiter(/*stop_at_comma=*/true);
       return condition;
     }
-    if (!TakeIf(TokenKind::kColon)) {
-      SyntaxError("':'");
+    if (!tokens_.TakeIf(TokenKind::kColon)) {
+      tokens_.SyntaxError("':'");
       return condition;
     }
     const Part no = ParseExpr();
@@ -248,12 +149,12 @@ class Parser {
   template <typename ParseTerm>
   Part ParseLogic(TokenKind kind, std::string_view function, ParseTerm parse_term) {
     const Part first = parse_term();
-    if (token_.kind != kind) return first;
+    if (tokens_.kind() != kind) return first;
     Ids terms{first.id};
     absl::InlinedVector<Offset, 8> operators;
     std::uint32_t height = first.height;
-    while (token_.kind == kind) {
-      operators.push_back(Take());
+    while (tokens_.kind() == kind) {
+      operators.push_back(tokens_.Take());
       const Part term = parse_term();
       terms.push_back(term.id);
       height = std::max(height, term.height);
@@ -274,12 +175,12 @@ class Parser {
 
   Part ParseRelation(int min_precedence) {
     const Nesting nesting(*this, relation_depth_);
-    if (gave_up_) return Placeholder();
+    if (tokens_.gave_up()) return Placeholder();
     Part left = ParseCalc(0);
     while (true) {
-      const BinaryOperator found = RelationOperator(token_.kind);
+      const BinaryOperator found = RelationOperator(tokens_.kind());
       if (found.precedence == 0 || found.precedence < min_precedence) return left;
-      const Offset at = Take();
+      const Offset at = tokens_.Take();
       const Part right = ParseRelation(found.precedence + 1);
       left = Operator(at, found.function, {left, right});
     }
@@ -287,12 +188,12 @@ class Parser {
 
   Part ParseCalc(int min_precedence) {
     const Nesting nesting(*this, calc_depth_);
-    if (gave_up_) return Placeholder();
+    if (tokens_.gave_up()) return Placeholder();
     Part left = ParseUnary();
     while (true) {
-      const BinaryOperator found = CalcOperator(token_.kind);
+      const BinaryOperator found = CalcOperator(tokens_.kind());
       if (found.precedence == 0 || found.precedence < min_precedence) return left;
-      const Offset at = Take();
+      const Offset at = tokens_.Take();
       const Part right = ParseCalc(found.precedence + 1);
       left = Operator(at, found.function, {left, right});
     }
@@ -311,11 +212,11 @@ class Parser {
   // An even number of signs is none. One minus before a number belongs to it: only so can the
   // smallest int be written.
   Part ParseUnary() {
-    const TokenKind sign = token_.kind;
+    const TokenKind sign = tokens_.kind();
     if (sign != TokenKind::kNot && sign != TokenKind::kMinus) return ParseMember();
-    const Offset at = token_.begin;
+    const Offset at = tokens_.offset();
     std::size_t count = 0;
-    while (TakeIf(sign)) ++count;
+    while (tokens_.TakeIf(sign)) ++count;
     if (sign == TokenKind::kMinus && count == 1 && AtNumber()) {
       return ParseSuffixes(ParseNumber(at, /*negative=*/true), /*name=*/false);
     }
@@ -329,14 +230,14 @@ class Parser {
   // --- members
 
   Part ParseMember() {
-    switch (token_.kind) {
+    switch (tokens_.kind()) {
       case TokenKind::kIdent:
       case TokenKind::kDot:
         return ParseName();
       case TokenKind::kLeftParen: {
-        Advance();
+        tokens_.Advance();
         const Part inner = ParseExpr();
-        Expect(TokenKind::kRightParen);
+        tokens_.Expect(TokenKind::kRightParen);
         return ParseSuffixes(inner, /*name=*/false);
       }
       case TokenKind::kLeftBracket:
@@ -350,25 +251,25 @@ class Parser {
 
   // A variable or a function, with or without a leading dot.
   Part ParseName() {
-    const Offset start = token_.begin;
-    const bool dotted = TakeIf(TokenKind::kDot);
-    if (token_.kind != TokenKind::kIdent) {
-      SyntaxError("an identifier");
+    const Offset start = tokens_.offset();
+    const bool dotted = tokens_.TakeIf(TokenKind::kDot);
+    if (tokens_.kind() != TokenKind::kIdent) {
+      tokens_.SyntaxError("an identifier");
       return Placeholder();
     }
-    const Offset at = token_.begin;
-    const std::string_view word = TokenText();
-    Advance();
+    const Offset at = tokens_.offset();
+    const std::string_view word = tokens_.text();
+    tokens_.Advance();
     // A message's name may be made of any words.
-    if (IsReserved(word) && token_.kind != TokenKind::kLeftBrace) {
-      Report(start, fmt::format("reserved identifier: {}", word));
+    if (IsReserved(word) && tokens_.kind() != TokenKind::kLeftBrace) {
+      tokens_.Report(start, fmt::format("reserved identifier: {}", word));
     }
     const StringId name =
         dotted ? builder_.Intern(fmt::format(".{}", word)) : builder_.Intern(word);
-    if (token_.kind != TokenKind::kLeftParen) {
+    if (tokens_.kind() != TokenKind::kLeftParen) {
       return ParseSuffixes({builder_.Ident(at, name)}, /*name=*/true);
     }
-    const Offset open = Take();
+    const Offset open = tokens_.Take();
     std::uint32_t height = 0;
     const Ids args = ParseArguments(height);
     return ParseSuffixes({CallOrMacro(open, {.function = name, .args = args}), height},
@@ -378,7 +279,7 @@ class Parser {
   // `name`: so far it is a plain name like a.b.c, which a message literal may begin with.
   Part ParseSuffixes(Part part, bool name) {
     while (true) {
-      switch (token_.kind) {
+      switch (tokens_.kind()) {
         case TokenKind::kDot:
           part = ParseSelection(part, name);
           break;
@@ -398,81 +299,82 @@ class Parser {
   }
 
   Part ParseSelection(Part operand, bool& name) {
-    const Offset dot = Take();
-    const bool optional = TakeIf(TokenKind::kQuestion);
-    const Token field = token_;
+    const Offset dot = tokens_.Take();
+    const bool optional = tokens_.TakeIf(TokenKind::kQuestion);
+    const Token field = tokens_.token();
     if (field.kind != TokenKind::kIdent && field.kind != TokenKind::kQuotedIdent) {
-      SyntaxError("a field name");
+      tokens_.SyntaxError("a field name");
       if (field.kind == TokenKind::kBroken || field.kind == TokenKind::kIn ||
           field.kind == TokenKind::kTrue || field.kind == TokenKind::kFalse ||
           field.kind == TokenKind::kNull) {
-        Advance();  // meant as the name
+        tokens_.Advance();  // meant as the name
       }
       return operand;
     }
-    Advance();
+    tokens_.Advance();
     const StringId id = FieldName(field);
     const bool quoted = field.kind == TokenKind::kQuotedIdent;
     name = name && !optional && !quoted;
     if (optional) {
-      if (!options_.optional_syntax) Report(dot, "unsupported syntax '.?'");
+      if (!options_.optional_syntax) tokens_.Report(dot, "unsupported syntax '.?'");
       return Operator(dot, op::kOptionalSelect, {operand, {builder_.String(field.begin, id)}});
     }
-    if (token_.kind != TokenKind::kLeftParen || quoted) {
+    if (tokens_.kind() != TokenKind::kLeftParen || quoted) {
       return {builder_.Select(dot, {operand.id, id}), operand.height + 1};
     }
     name = false;
-    const Offset open = Take();
+    const Offset open = tokens_.Take();
     std::uint32_t height = operand.height;
     const Ids args = ParseArguments(height);
     return {CallOrMacro(open, {id, operand.id, args}), height + 1};
   }
 
   Part ParseIndex(Part operand) {
-    const Offset open = Take();
-    const bool optional = TakeIf(TokenKind::kQuestion);
-    if (optional && !options_.optional_syntax) Report(open, "unsupported syntax '[?'");
+    const Offset open = tokens_.Take();
+    const bool optional = tokens_.TakeIf(TokenKind::kQuestion);
+    if (optional && !options_.optional_syntax) tokens_.Report(open, "unsupported syntax '[?'");
     const Part index = ParseExpr();
-    Expect(TokenKind::kRightBracket);
+    tokens_.Expect(TokenKind::kRightBracket);
     return Operator(open, optional ? op::kOptionalIndex : op::kIndex, {operand, index});
   }
 
   StringId FieldName(const Token& token) {
     const std::string_view text = token.Text(source_);
     if (token.kind == TokenKind::kIdent) return builder_.Intern(text);
-    if (!options_.quoted_fields) Report(token.begin, "unsupported syntax: '`'");
+    if (!options_.quoted_fields) tokens_.Report(token.begin, "unsupported syntax: '`'");
     return builder_.Intern(text.substr(1, text.size() - 2));
   }
 
   // The rest of a call; raises `height` to that of the highest argument.
   Ids ParseArguments(std::uint32_t& height) {
     Ids args;
-    if (TakeIf(TokenKind::kRightParen)) return args;
+    if (tokens_.TakeIf(TokenKind::kRightParen)) return args;
     do {
       const Part arg = ParseExpr();
       args.push_back(arg.id);
       height = std::max(height, arg.height);
     } while (NextItem(TokenKind::kRightParen));
-    Expect(TokenKind::kRightParen);
+    tokens_.Expect(TokenKind::kRightParen);
     return args;
   }
 
   // After an item of a list: whether another follows. Something else than a comma or the end is
   // reported and skipped.
   bool NextItem(TokenKind closing) {
-    if (token_.kind != TokenKind::kComma && token_.kind != closing) {
-      SyntaxError(fmt::format("',' or {}", Describe(closing)));
-      SkipToDelimiter(/*stop_at_comma=*/true);
+    if (tokens_.kind() != TokenKind::kComma && tokens_.kind() != closing) {
+      tokens_.SyntaxError(fmt::format("',' or {}", Describe(closing)));
+      tokens_.SkipToDelimiter(/*stop_at_comma=*/true);
     }
-    return TakeIf(TokenKind::kComma);
+    return tokens_.TakeIf(TokenKind::kComma);
   }
 
   ExprId CallOrMacro(Offset open, const CallExpr& call) {
     // A placeholder among the arguments would only give a second, wrong message.
-    if (!has_syntax_error_) {
+    if (!tokens_.has_syntax_error()) {
       Expansion expansion = ExpandMacro(options_.macros, builder_, open, call, options_.max_nodes);
       if (expansion.expr) return *expansion.expr;
-      if (expansion.issue) Report(expansion.issue->offset, std::move(expansion.issue->message));
+      if (expansion.issue)
+        tokens_.Report(expansion.issue->offset, std::move(expansion.issue->message));
     }
     return builder_.Call(open, call);
   }
@@ -480,39 +382,39 @@ class Parser {
   // --- literals
 
   bool AtNumber() const {
-    return token_.kind == TokenKind::kInt || token_.kind == TokenKind::kDouble;
+    return tokens_.kind() == TokenKind::kInt || tokens_.kind() == TokenKind::kDouble;
   }
 
   // `at` is the sign, if there is one.
   Part ParseNumber(Offset at, bool negative) {
-    const std::string_view text = TokenText();
-    const bool is_int = token_.kind == TokenKind::kInt;
-    Advance();
+    const std::string_view text = tokens_.text();
+    const bool is_int = tokens_.kind() == TokenKind::kInt;
+    tokens_.Advance();
     if (is_int) {
       const auto value = ParseInt(text, negative);
-      if (!value) Report(at, "invalid int literal");
+      if (!value) tokens_.Report(at, "invalid int literal");
       return {builder_.Int(at, value.value_or(0))};
     }
     const auto value = ParseDouble(text, negative);
-    if (!value) Report(at, "invalid double literal");
+    if (!value) tokens_.Report(at, "invalid double literal");
     return {builder_.Double(at, value.value_or(0))};
   }
 
   Part ParseLiteral() {
-    const Offset at = token_.begin;
-    switch (token_.kind) {
+    const Offset at = tokens_.offset();
+    switch (tokens_.kind()) {
       case TokenKind::kInt:
       case TokenKind::kDouble:
         return ParseNumber(at, /*negative=*/false);
       case TokenKind::kMinus:  // after a '!'
-        Advance();
+        tokens_.Advance();
         if (AtNumber()) return ParseNumber(at, /*negative=*/true);
-        SyntaxError("a number");
+        tokens_.SyntaxError("a number");
         return Placeholder();
       case TokenKind::kUint: {
-        const auto value = ParseUint(TokenText());
-        if (!value) Report(at, "invalid uint literal");
-        Advance();
+        const auto value = ParseUint(tokens_.text());
+        if (!value) tokens_.Report(at, "invalid uint literal");
+        tokens_.Advance();
         return {builder_.Uint(at, value.value_or(0))};
       }
       case TokenKind::kString:
@@ -520,37 +422,37 @@ class Parser {
         return ParseText();
       case TokenKind::kTrue:
       case TokenKind::kFalse: {
-        const bool value = token_.kind == TokenKind::kTrue;
-        Advance();
+        const bool value = tokens_.kind() == TokenKind::kTrue;
+        tokens_.Advance();
         return {builder_.Bool(at, value)};
       }
       case TokenKind::kNull:
-        Advance();
+        tokens_.Advance();
         return {builder_.Null(at)};
       case TokenKind::kBroken:
-        SyntaxError("an expression");
-        Advance();
+        tokens_.SyntaxError("an expression");
+        tokens_.Advance();
         return {builder_.Null(at)};
       default:
-        SyntaxError("an expression");
+        tokens_.SyntaxError("an expression");
         return Placeholder();
     }
   }
 
   Part ParseText() {
-    const Offset at = token_.begin;
-    const bool bytes = token_.kind == TokenKind::kBytes;
-    const Unquoted unquoted = Unquote(TokenText(), bytes);
-    Advance();
-    if (!unquoted.error.empty()) Report(at, std::string(unquoted.error));
+    const Offset at = tokens_.offset();
+    const bool bytes = tokens_.kind() == TokenKind::kBytes;
+    const Unquoted unquoted = Unquote(tokens_.text(), bytes);
+    tokens_.Advance();
+    if (!unquoted.error.empty()) tokens_.Report(at, std::string(unquoted.error));
     const StringId value = builder_.Intern(unquoted.value);
     return {bytes ? builder_.Bytes(at, value) : builder_.String(at, value)};
   }
 
   bool TakeOptionalMark() {
-    if (token_.kind != TokenKind::kQuestion) return false;
-    if (!options_.optional_syntax) Report(token_.begin, "unsupported syntax '?'");
-    Advance();
+    if (tokens_.kind() != TokenKind::kQuestion) return false;
+    if (!options_.optional_syntax) tokens_.Report(tokens_.offset(), "unsupported syntax '?'");
+    tokens_.Advance();
     return true;
   }
 
@@ -558,19 +460,19 @@ class Parser {
   // without a first.
   template <typename ParseItem>
   void ParseItems(TokenKind closing, ParseItem parse_item) {
-    if (TakeIf(TokenKind::kComma)) {
-      Expect(closing);
+    if (tokens_.TakeIf(TokenKind::kComma)) {
+      tokens_.Expect(closing);
       return;
     }
-    while (token_.kind != closing) {
+    while (tokens_.kind() != closing) {
       parse_item();
       if (!NextItem(closing)) break;
     }
-    Expect(closing);
+    tokens_.Expect(closing);
   }
 
   Part ParseList() {
-    const Offset open = Take();
+    const Offset open = tokens_.Take();
     Ids elements;
     absl::InlinedVector<std::uint32_t, 4> optional;
     std::uint32_t height = 0;
@@ -584,15 +486,15 @@ class Parser {
   }
 
   Part ParseMap() {
-    const Offset open = Take();
+    const Offset open = tokens_.Take();
     absl::InlinedVector<MapEntry, 4> entries;
     std::uint32_t height = 0;
     ParseItems(TokenKind::kRightBrace, [&] {
       const bool optional = TakeOptionalMark();
       const Part key = ParseExpr();
-      const Offset colon = token_.begin;
-      if (!TakeIf(TokenKind::kColon)) {
-        SyntaxError("':' and the value of the entry");
+      const Offset colon = tokens_.offset();
+      if (!tokens_.TakeIf(TokenKind::kColon)) {
+        tokens_.SyntaxError("':' and the value of the entry");
         return;
       }
       const Part value = ParseExpr();
@@ -604,22 +506,22 @@ class Parser {
 
   // A message, its name being read. The nodes that stood for the name stay behind, unused.
   Part ParseStruct(Part name) {
-    const Offset open = Take();
+    const Offset open = tokens_.Take();
     const StringId message = builder_.Intern(DottedName(name.id));
     absl::InlinedVector<StructField, 4> fields;
     std::uint32_t height = 0;
     ParseItems(TokenKind::kRightBrace, [&] {
       const bool optional = TakeOptionalMark();
-      const Token field = token_;
+      const Token field = tokens_.token();
       if (field.kind != TokenKind::kIdent && field.kind != TokenKind::kQuotedIdent) {
-        SyntaxError("a field name");
+        tokens_.SyntaxError("a field name");
         return;
       }
-      Advance();
+      tokens_.Advance();
       const StringId id = FieldName(field);
-      const Offset colon = token_.begin;
-      if (!TakeIf(TokenKind::kColon)) {
-        SyntaxError("':' and the value of the field");
+      const Offset colon = tokens_.offset();
+      if (!tokens_.TakeIf(TokenKind::kColon)) {
+        tokens_.SyntaxError("':' and the value of the field");
         return;
       }
       const Part value = ParseExpr();
@@ -642,24 +544,22 @@ class Parser {
 
   const Source& source_;
   const ParseOptions& options_;
-  std::vector<Issue> issues_;
-  Lexer lexer_;
+  TokenStream tokens_;
   AstBuilder builder_;
-  Token token_;
 
   std::uint32_t expr_depth_ = 0;
   std::uint32_t relation_depth_ = 0;
   std::uint32_t calc_depth_ = 0;
-
-  std::size_t tokens_ = 0;
-  std::size_t error_token_ = 0;  // what tokens_ was at the last error
-  bool has_syntax_error_ = false;
-  bool gave_up_ = false;
 };
 
 }  // namespace
 
 ParseResult Parse(const Source& source, const ParseOptions& options) {
+  if (source.code_points() > options.max_code_points) {
+    return {.issues = {{kNowhere, fmt::format("expression code point size exceeds limit: "
+                                              "size: {}, limit {}",
+                                              source.code_points(), options.max_code_points)}}};
+  }
   return Parser(source, options).Run();
 }
 
