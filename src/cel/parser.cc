@@ -272,7 +272,7 @@ class Parser {
     const Offset open = tokens_.Take();
     std::uint32_t height = 0;
     const Ids args = ParseArguments(height);
-    return ParseSuffixes({CallOrMacro(open, {.function = name, .args = args}), height},
+    return ParseSuffixes({CallOrMacro(open, {.function = name, .args = args}, height), height},
                          /*name=*/false);
   }
 
@@ -326,7 +326,7 @@ class Parser {
     const Offset open = tokens_.Take();
     std::uint32_t height = operand.height;
     const Ids args = ParseArguments(height);
-    return {CallOrMacro(open, {id, operand.id, args}), height + 1};
+    return {CallOrMacro(open, {id, operand.id, args}, height), height + 1};
   }
 
   Part ParseIndex(Part operand) {
@@ -368,9 +368,11 @@ class Parser {
     return tokens_.TakeIf(TokenKind::kComma);
   }
 
-  ExprId CallOrMacro(Offset open, const CallExpr& call) {
-    // A placeholder among the arguments would only give a second, wrong message.
-    if (!tokens_.has_syntax_error()) {
+  // `height` is that of the target and the arguments.
+  ExprId CallOrMacro(Offset open, const CallExpr& call, std::uint32_t height) {
+    // A placeholder among the arguments would only give a second, wrong message; and what is too
+    // high will be refused, but must not be copied before.
+    if (!tokens_.has_syntax_error() && height <= options_.max_depth) {
       Expansion expansion = ExpandMacro(options_.macros, builder_, open, call, options_.max_nodes);
       if (expansion.expr) return *expansion.expr;
       if (expansion.issue)
