@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cel/source.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace dray::cel {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+// Dots and carets as wide as the character above them: what takes more than a byte counts as wide.
+constexpr std::string_view kWideDot = "\xef\xbc\x8e";
+constexpr std::string_view kWideCaret = "\xef\xbc\xbe";
+// A longer line is not shown.
+constexpr std::size_t kMaxShownLine = 16384;
+constexpr std::size_t kMaxShownIssues = 100;
+
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+std::size_t CountCodePoints(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return !IsContinuation(c); }));
+}
+
+// The line under the source line: dots up to `column`, then a caret.
+std::string Pointer(std::string_view line, std::int32_t column) {
+  std::string out;
+  for (std::int32_t i = 0; i < column && !line.empty(); ++i) {
+    const std::size_t length = Utf8Length(line);
+    out.append(length > 1 ? kWideDot : ".");
+    line.remove_prefix(length);
+  }
+  out.append(!line.empty() && Utf8Length(line) > 1 ? kWideCaret : "^");
+  return out;
+}
+
+}  // namespace
+
+std::size_t Utf8Length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  // The range of the second byte keeps out overlong forms, surrogates and what is past 10FFFF.
+  std::size_t length = 0;
+  unsigned char low = 0x80, high = 0xbf;
+  if (first >= 0xc2 && first <= 0xdf) {
+    length = 2;
+  } else if (first >= 0xe0 && first <= 0xef) {
+    length = 3;
+    if (first == 0xe0) low = 0xa0;
+    if (first == 0xed) high = 0x9f;
+  } else if (first >= 0xf0 && first <= 0xf4) {
+    length = 4;
+    if (first == 0xf0) low = 0x90;
+    if (first == 0xf4) high = 0x8f;
+  }
+  if (length == 0 || text.size() < length || byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if (!IsContinuation(text[i])) return 0;
+  }
+  return length;
+}
+
+void AppendUtf8(std::string& out, char32_t c) {
+  const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (c < 0x80) {
+    put(c);
+  } else if (c < 0x800) {
+    put(0xc0 | (c >> 6));
+    put(0x80 | (c & 0x3f));
+  } else if (c < 0x10000) {
+    put(0xe0 | (c >> 12));
+    put(0x80 | ((c >> 6) & 0x3f));
+    put(0x80 | (c & 0x3f));
+  } else {
+    put(0xf0 | (c >> 18));
+    put(0x80 | ((c >> 12) & 0x3f));
+    put(0x80 | ((c >> 6) & 0x3f));
+    put(0x80 | (c & 0x3f));
+  }
+}
+
+Source::Source(std::string_view text, std::string_view description) : description_(description) {
+  const bool ascii =
+      std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+  if (ascii) {
+    text_ = text;
+    code_points_ = text.size();
+    return;
+  }
+  text_.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = Utf8Length(text);
+    text_.append(length == 0 ? kReplacement : text.substr(0, length));
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+    ++code_points_;
+  }
+}
+
+Location Source::LocationAt(Offset offset) const {
+  if (offset == kNowhere) return {};
+  const std::string_view before =
+      std::string_view(text_).substr(0, std::min<std::size_t>(offset, text_.size()));
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
+  return {.line = static_cast<std::int32_t>(1 + std::ranges::count(before, '\n')),
+          .column = static_cast<std::int32_t>(CountCodePoints(before.substr(start)))};
+}
+
+std::optional<std::string_view> Source::Line(std::int32_t line) const {
+  if (line < 1 || text_.empty()) return std::nullopt;
+  std::string_view rest = text_;
+  for (; line > 1; --line) {
+    const std::size_t newline = rest.find('\n');
+    if (newline == std::string_view::npos) return std::nullopt;
+    rest.remove_prefix(newline + 1);
+  }
+  return rest.substr(0, rest.find('\n'));
+}
+
+std::string Render(const Source& source, const Issue& issue) {
+  const Location at = source.LocationAt(issue.offset);
+  std::string out = fmt::format("ERROR: {}:{}:{}: {}", source.description(), at.line, at.column + 1,
+                                issue.message);
+  const auto line = source.Line(at.line);
+  if (!line || line->size() > kMaxShownLine) return out;
+  std::string shown(*line);
+  std::ranges::replace(shown, '\t', ' ');
+  out.append("\n | ").append(shown).append("\n | ").append(Pointer(shown, at.column));
+  return out;
+}
+
+std::string Render(const Source& source, std::vector<Issue> issues) {
+  // Nowhere comes first.
+  std::ranges::stable_sort(issues, {}, [](const Issue& issue) { return issue.offset + 1; });
+  std::string out;
+  for (std::size_t i = 0; i < std::min(issues.size(), kMaxShownIssues); ++i) {
+    if (i > 0) out.push_back('\n');
+    out.append(Render(source, issues[i]));
+  }
+  if (issues.size() > kMaxShownIssues) {
+    out.append(fmt::format("\n{} more errors were truncated", issues.size() - kMaxShownIssues));
+  }
+  return out;
+}
+
+}  // namespace dray::cel
