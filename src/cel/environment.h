@@ -118,8 +118,8 @@ class EnvironmentBuilder {
   std::shared_ptr<Environment> environment_;
 };
 
-// The language's own environment with all libraries that DRA has, plus what the conformance tests
-// of the language use besides: math, encoders, string reverse. Literals may mix types.
+// The language's own environment with the extensions that its conformance tests use: strings,
+// lists, sets, optionals, two-variable loops, bindings, network, encoders. Literals may mix types.
 EnvironmentBuilder StandardEnvironment();
 
 }  // namespace dray::cel
