@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cel/environment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cel/library.h"
+#include "cel/library_reader.h"
+
+namespace dray::cel {
+namespace {
+
+template <typename Value>
+const Value* Find(const base::StringMap<Value>& map, std::string_view name) {
+  const auto found = map.find(name);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+const Variable* ObjectType::FindField(std::string_view name) const {
+  const auto found = std::ranges::find(fields, name, &Variable::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+const Variable* Environment::FindVariable(std::string_view name) const {
+  return Find(variables_, name);
+}
+
+const Function* Environment::FindFunction(std::string_view name) const {
+  return Find(functions_, name);
+}
+
+const ObjectType* Environment::FindObject(std::string_view name) const {
+  return Find(objects_, name);
+}
+
+const Type* Environment::FindTypeName(std::string_view name) const {
+  return Find(type_names_, name);
+}
+
+EnvironmentBuilder::EnvironmentBuilder() : environment_(std::make_shared<Environment>()) {
+  for (const Type type :
+       {Type::Bool(), Type::Int(), Type::Uint(), Type::Double(), Type::String(), Type::Bytes(),
+        Type::Null(), Type::Duration(), Type::Timestamp(), Type::Any(), Type::TypeType()}) {
+    AddTypeName(type.name(), type);
+  }
+  const Type dyn = Type::Dyn();
+  AddTypeName("list", pool().List(dyn));
+  AddTypeName("map", pool().Map(dyn, dyn));
+  AddTypeName("google.protobuf.ListValue", pool().List(dyn));
+  AddTypeName("google.protobuf.Struct", pool().Map(Type::String(), dyn));
+  AddTypeName("google.protobuf.Value", dyn);
+}
+
+EnvironmentBuilder& EnvironmentBuilder::AddVariable(std::string_view name, Type type) {
+  environment_->variables_.insert_or_assign(std::string(name), Variable{std::string(name), type});
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::AddObject(ObjectType object) {
+  std::string name(object.type.name());
+  environment_->objects_.insert_or_assign(std::move(name), std::move(object));
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::AddTypeName(std::string_view name, Type type) {
+  environment_->type_names_.insert_or_assign(std::string(name), type);
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::AddOverload(std::string_view function, Overload overload) {
+  Function& declared = environment_->functions_[std::string(function)];
+  declared.name = function;
+  if (std::ranges::find(declared.overloads, overload.id, &Overload::id) ==
+      declared.overloads.end()) {
+    declared.overloads.push_back(std::move(overload));
+  }
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::AddLibrary(std::string_view text) {
+  for (Declaration& declaration : ReadLibrary(text, pool())) {
+    AddOverload(declaration.function, std::move(declaration.overload));
+  }
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::SetContainer(std::string_view name) {
+  environment_->container_ = name;
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::SetParseOptions(const ParseOptions& options) {
+  environment_->parse_ = options;
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::SetValidators(const Validators& validators) {
+  environment_->validators_ = validators;
+  return *this;
+}
+
+EnvironmentBuilder& EnvironmentBuilder::SetSizeLimits(SizeLimits limits) {
+  environment_->size_limits_ = std::move(limits);
+  return *this;
+}
+
+std::shared_ptr<const Environment> EnvironmentBuilder::Build() && {
+  return std::exchange(environment_, nullptr);
+}
+
+EnvironmentBuilder StandardEnvironment() {
+  EnvironmentBuilder builder;
+  for (const std::string_view text :
+       {library::kOperators, library::kOrdering, library::kNumericOrdering, library::kStandard,
+        library::kTimes, library::kStrings, library::kStringReverse, library::kLists,
+        library::kSets, library::kTwoVariables, library::kOptionals, library::kNetwork,
+        library::kEncoders}) {
+    builder.AddLibrary(text);
+  }
+  builder.AddTypeName(kOptionalTypeName, builder.pool().Optional(Type::Dyn()));
+  builder.AddTypeName("net.IP", builder.pool().Opaque("net.IP"));
+  builder.AddTypeName("net.CIDR", builder.pool().Opaque("net.CIDR"));
+  builder.SetParseOptions({.macros = MacroSet::All()});
+  return builder;
+}
+
+}  // namespace dray::cel
