@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "api/gates.h"
+#include "cel/device_env.h"
 #include "cli/internal/command.h"
 #include "cli/run.h"
 #include "cli/validate.h"
@@ -69,8 +70,10 @@ class ValidateCommand final : public Command {
                         "'dray features' lists the gates");
     }
     const Sources sources = LoadSources(names_, io.in, {.recursive = recursive_});
-    const Report report = Validate(ReadManifests(sources, {.strict = strict_}),
-                                   {.gates = *gates, .now = io.env.clock.Now()});
+    const cel::DeviceExpressionChecker expressions;
+    const Report report =
+        Validate(ReadManifests(sources, {.strict = strict_}),
+                 {.gates = *gates, .expressions = &expressions, .now = io.env.clock.Now()});
     if (output_ == "json") {
       io.out << ToJson(report);
     } else {
