@@ -41,7 +41,7 @@ Value Shift(Arena& arena, const Instant& instant, std::int64_t nanos, bool back)
   if (seconds < Instant::kMinSeconds || seconds > Instant::kMaxSeconds) {
     return StaticError(kTimestampOverflow);
   }
-  return MakeInstant(arena, {seconds, static_cast<std::int32_t>(rest)});
+  return MakeInstant(arena, {seconds, static_cast<std::int32_t>(rest), instant.offset});
 }
 
 Value AddInts(std::int64_t a, std::int64_t b) {

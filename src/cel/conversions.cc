@@ -63,6 +63,19 @@ std::optional<double> ParseReal(std::string_view text) {
   if (body.empty() || (std::isdigit(static_cast<unsigned char>(body[0])) == 0 && body[0] != '.')) {
     return std::nullopt;
   }
+  // Go lets underscores separate digits.
+  if (lower.find('_') != std::string::npos) {
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+      if (lower[i] != '_') continue;
+      if (i == 0 || i + 1 == lower.size() ||
+          std::isdigit(static_cast<unsigned char>(lower[i - 1])) == 0 ||
+          std::isdigit(static_cast<unsigned char>(lower[i + 1])) == 0) {
+        return std::nullopt;
+      }
+    }
+    std::erase(lower, '_');
+    body = lower;
+  }
   double value = 0;
   const auto result = absl::from_chars(body.data(), body.data() + body.size(), value);
   if (result.ec == std::errc::result_out_of_range && value != 0 && std::isinf(value)) {
@@ -197,7 +210,7 @@ Value ToUint(Arena& arena, Args args) {
 
 Value ToString(Arena& arena, Args args) { return ConvertToString(arena, args[0]); }
 Value Dyn(Arena&, Args args) { return args[0]; }
-Value Type(Arena& arena, Args args) { return TypeOf(arena, args[0]); }
+Value TypeFunction(Arena& arena, Args args) { return TypeOf(arena, args[0]); }
 
 }  // namespace
 
@@ -244,7 +257,7 @@ std::span<const Builtin> ConversionFunctions() {
       {"int", 1, 1, ToInt},
       {"string", 1, 1, ToString},
       {"timestamp", 1, 1, ToTimestamp},
-      {"type", 1, 1, Type},
+      {"type", 1, 1, TypeFunction},
       {"uint", 1, 1, ToUint},
   }};
   return kFunctions;

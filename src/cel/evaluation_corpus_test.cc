@@ -378,6 +378,43 @@ StatusOr<std::shared_ptr<const Program>> CompileSpec(element test, bool checked)
   return Program::CompileUnchecked(*parsed.ast, names);
 }
 
+// What the same expression gives in the environment of devices.
+void CompareInDra(Tally& tally, const std::string& file, const std::string& where, element test) {
+  element dra;
+  if (test["draEnv"].get(dra)) return;
+  const std::string result = TextAt(dra, "result");
+  if (result == "compileError" || result == "checked") return;
+  const CompileResult compiled = Compile(
+      TextAt(test, "expr"), DeviceEnvironment({.kubernetes_only = true}), {.estimate_cost = false});
+  if (!compiled.ok()) return;
+  Arena arena;
+  const auto program = Program::Compile(*compiled.checked);
+  bool failed = true;
+  std::string got = "error";
+  if (program.ok()) {
+    const Value value = Evaluate(**program, {}, arena).value;
+    failed = value.is_error();
+    got = Outcome(value);
+  }
+  if (result == "programError") {
+    tally.Compare(file, "DRA errors", where, "fails", program.ok() ? got : "fails");
+  } else if (result == "runtimeError" ||
+             (result == "same" && (Has(test, "evalError") || Has(test, "anyEvalErrors")))) {
+    tally.Compare(file, "DRA errors", where, "an error", failed ? "an error" : got);
+    if (Has(dra, "error")) {
+      tally.Compare(file, "DRA messages", where, "error: " + TextAt(dra, "error"), got);
+    }
+  } else {
+    const element from = result == "value" ? dra : test;
+    element want;
+    if (!from["value"].get(want) || !from["typedResult"]["result"].get(want)) {
+      tally.Compare(file, "DRA values", where, Wanted(arena, want), got);
+    } else {
+      tally.Compare(file, "DRA values", where, "true", got);
+    }
+  }
+}
+
 TEST(EvaluationCorpus, Language) {
   const auto folder = testing::SharedFolder("conformance/cel-spec");
   if (!folder) GTEST_SKIP() << "no recorded cases";
@@ -394,6 +431,7 @@ TEST(EvaluationCorpus, Language) {
         if (BoolAt(test, "needsProto") || BoolAt(test, "checkOnly")) continue;
         const auto where = fmt::format("{}/{} {}", TextAt(section, "name"), TextAt(test, "name"),
                                        TextAt(test, "expr").substr(0, 200));
+        CompareInDra(tally, file, where, test);
         const bool checked = !Has(test, "typeEnv") && !Has(test, "bindings") &&
                              !Has(test, "container") && !BoolAt(test, "disableCheck") &&
                              file != "math_ext.json";

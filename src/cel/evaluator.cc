@@ -18,6 +18,7 @@ constexpr Error kInterrupted{"operation interrupted"};
 constexpr std::uint64_t kInterruptCheckFrequency = 100;
 constexpr std::uint64_t kListCost = 10;
 constexpr std::uint64_t kMapCost = 30;
+constexpr std::uint64_t kMessageCost = 40;
 
 // As Go prints the types that values have in Kubernetes.
 std::string_view GoTypeName(const Value& value) {
@@ -91,8 +92,9 @@ class Evaluation {
   };
 
   void Charge(std::uint64_t cost) {
+    if (cancelled_ != nullptr) return;
     cost_ += cost;
-    if (cost_ > limits_.cost && cancelled_ == nullptr) cancelled_ = &kCostExceeded;
+    if (cost_ > limits_.cost) cancelled_ = &kCostExceeded;
   }
 
   Value Fail(std::string_view message) { return MakeError(arena_, message); }
@@ -131,6 +133,8 @@ class Evaluation {
         return EvalMap(node);
       case Op::kLoop:
         return EvalLoop(program_.loops_[node.a]);
+      case Op::kMessage:
+        return EvalMessage(node);
       case Op::kAppend:
         return EvalAppend(node);
       case Op::kInsert:
@@ -290,17 +294,66 @@ class Evaluation {
       }
       value = value.as<Optional>().value;
     }
-    if (!map.Insert(arena_, key, value)) {
-      return Fail(fmt::format("Failed with repeated key"));
-    }
+    if (!map.PutSameKind(arena_, key, value)) return Fail("Failed with repeated key");
     return Value();
+  }
+
+  Value EvalMessage(const Node& node) {
+    const Program::Message& message = program_.messages_[node.target];
+    Value value;
+    std::int64_t seconds = 0;
+    std::int64_t nanos = 0;
+    for (std::uint32_t i = 0; i < node.b; ++i) {
+      const Value field = Eval(program_.args_[node.a + i]);
+      if (field.is_error()) {
+        Charge(kMessageCost);
+        return field;
+      }
+      if (message.fields[i] == "value") value = field;
+      if (message.fields[i] == "seconds" && field.is(Kind::kInt)) seconds = field.as_int();
+      if (message.fields[i] == "nanos" && field.is(Kind::kInt)) nanos = field.as_int();
+    }
+    Charge(kMessageCost);
+    if (message.type == "Timestamp") {
+      if (seconds < Instant::kMinSeconds || seconds > Instant::kMaxSeconds || nanos < 0 ||
+          nanos > 999'999'999) {
+        return Fail("timestamp overflow");
+      }
+      return MakeInstant(arena_, {seconds, static_cast<std::int32_t>(nanos)});
+    }
+    if (message.type == "Duration") {
+      std::int64_t whole = 0;
+      if (__builtin_mul_overflow(seconds, 1'000'000'000, &whole) ||
+          __builtin_add_overflow(whole, nanos, &whole)) {
+        return Fail("duration overflow");
+      }
+      return Value::Duration(whole);
+    }
+    if (node.b > 0) return value;
+    // A wrapper without its field has the zero of its type.
+    if (message.type == "BoolValue") return Value::Bool(false);
+    if (message.type == "StringValue") return Value::String("");
+    if (message.type == "BytesValue") return Value::Bytes("");
+    if (message.type == "DoubleValue" || message.type == "FloatValue") return Value::Double(0);
+    if (message.type.starts_with("UInt")) return Value::Uint(0);
+    if (message.type.starts_with("Int")) return Value::Int(0);
+    return Fail(fmt::format("unknown type: google.protobuf.{}", message.type));
   }
 
   // --- paths ---
 
   Value EvalChain(const Chain& chain) {
-    // start_cost is -1 for has() of a conditional: what its last step will pay is given back.
-    cost_ += static_cast<std::uint64_t>(static_cast<std::int64_t>(chain.start_cost));
+    const Value value = EvalPath(chain);
+    // -1 for has() of a conditional: what the last step paid is given back.
+    if (chain.start_cost < 0) {
+      --cost_;
+    } else {
+      Charge(static_cast<std::uint64_t>(chain.start_cost));
+    }
+    return value;
+  }
+
+  Value EvalPath(const Chain& chain) {
     Value value;
     switch (chain.base) {
       case Chain::Base::kVariable:
@@ -322,7 +375,6 @@ class Evaluation {
         break;
       }
     }
-    if (cancelled_ == nullptr && cost_ > limits_.cost) cancelled_ = &kCostExceeded;
     if (value.is_error() || chain.count == 0) return value;
     return Qualify(value, std::span(program_.qualifiers_).subspan(chain.first, chain.count));
   }
@@ -346,12 +398,14 @@ class Evaluation {
 
   Value Qualify(Value value, std::span<const Qualifier> qualifiers) {
     bool optional = false;
+    const Value missing = qualifiers.back().test_only ? Value::Bool(false) : NoneValue();
     for (const Qualifier& qualifier : qualifiers) {
       if (value.is(Kind::kOptional)) {
-        optional = true;
         if (!value.as<Optional>().present) {
-          return qualifier.test_only ? Value::Bool(false) : NoneValue();
+          if (qualifier.test_only && &qualifier != &qualifiers.front()) Charge(1);
+          return missing;
         }
+        optional = true;
         value = value.as<Optional>().value;
       }
       optional = optional || qualifier.optional;
@@ -367,14 +421,14 @@ class Evaluation {
       Value next;
       const bool found = Step(value, key, presence, &next);
       if (next.is_error()) {
-        if (!presence) Charge(1);
+        if (!optional) Charge(1);
         return next;
       }
       if (qualifier.test_only) {
         if (!optional || found) Charge(1);
         return Value::Bool(found);
       }
-      if (!found) return NoneValue();
+      if (!found) return missing;
       Charge(1);
       value = next;
     }

@@ -54,8 +54,6 @@ Piece FormatMember(const Value& value) {
       return {fmt::format("timestamp(\"{}\")", InstantToString(value.as<Instant>())), ""};
     case Kind::kDuration:
       return {fmt::format("duration(\"{}\")", DurationToString(value.as_int())), ""};
-    case Kind::kType:
-      return {fmt::format("type({})", value.as_text()), ""};
     case Kind::kNull:
     case Kind::kBool:
     case Kind::kInt:
@@ -64,6 +62,7 @@ Piece FormatMember(const Value& value) {
     case Kind::kBytes:
     case Kind::kList:
     case Kind::kMap:
+    case Kind::kType:
       return FormatString(value);
     default:
       return Piece::Fail(fmt::format("no formatting function for {}", TypeName(value)));

@@ -106,12 +106,64 @@ Value Named(Arena& arena, Args args) {
   return NoneValue();
 }
 
+// base says the same things in words of its own; expressions see Kubernetes'.
+struct Phrase {
+  std::string_view ours;
+  std::string_view theirs;
+};
+constexpr std::array<Phrase, 5> kPhrases = {{
+    {"must be lower case letters, digits or '-', with a letter or digit at both ends (for example "
+     "'my-name'; must match '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+    {"must be lower case letters, digits, '-' or '.', with a letter or digit at both ends of each "
+     "part (for example 'example.com'; must match "
+     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
+    {"must be lower case letters, digits or '-', start with a letter and end with a letter or "
+     "digit (for example 'my-name'; must match '[a-z]([-a-z0-9]*[a-z0-9])?')",
+     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+     "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"},
+    {"must be empty, or letters, digits, '-', '_' or '.' with a letter or digit at both ends (for "
+     "example 'my_value'; must match '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+     "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+    {"must be letters, digits, '-', '_' or '.', with a letter or digit at both ends (for example "
+     "'MyName'; must match '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+     "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+}};
+
+std::string InTheirWords(std::string reason) {
+  for (const Phrase& phrase : kPhrases) {
+    const std::size_t at = reason.find(phrase.ours);
+    if (at == std::string::npos) continue;
+    reason.replace(at, phrase.ours.size(), phrase.theirs);
+    constexpr std::string_view kOptionalPrefix =
+        ", after an optional DNS subdomain and one '/' (for example 'example.com/MyName')";
+    if (reason.ends_with(kOptionalPrefix)) {
+      reason.resize(reason.size() - kOptionalPrefix.size());
+      reason = "a valid label key " + reason +
+               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+    }
+    break;
+  }
+  return reason;
+}
+
 Value Validate(Arena& arena, Args args) {
   if (!args[0].is(Kind::kFormat) || !args[1].is(Kind::kString)) return UnmatchedCall();
   const Reasons reasons = args[0].as<Format>().validate(args[1].as_text());
   if (reasons.empty()) return NoneValue();
   std::vector<Value> texts;
-  for (const std::string& reason : reasons) texts.push_back(MakeString(arena, reason));
+  for (const std::string& reason : reasons)
+    texts.push_back(MakeString(arena, InTheirWords(reason)));
   return MakeOptional(arena, MakeList(arena, texts));
 }
 

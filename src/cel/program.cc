@@ -30,8 +30,8 @@ bool IsPrimitive(Kind kind) {
 // The names of types that identifiers can stand for, when there is no checker to say.
 bool IsTypeName(std::string_view name) {
   for (const std::string_view type :
-       {"bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "string", "type",
-        "uint", "optional_type", "google.protobuf.Timestamp", "google.protobuf.Duration", "net.IP",
+       {"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint",
+        "optional_type", "google.protobuf.Timestamp", "google.protobuf.Duration", "net.IP",
         "net.CIDR"}) {
     if (name == type) return true;
   }
@@ -128,7 +128,7 @@ class Compiler {
       case ExprKind::kMap:
         return CompileMap(id);
       case ExprKind::kStruct:
-        return Failing(fmt::format("unknown type: {}", ast_.text(ast_.struct_literal(id).name)));
+        return CompileMessage(id);
       case ExprKind::kComprehension:
         return CompileLoop(id);
     }
@@ -517,7 +517,8 @@ class Compiler {
       auto* map = arena().New<GrowingMap>();
       bool unique = true;
       for (std::size_t i = 0; i < parts.size(); i += 2) {
-        unique = map->Insert(arena(), ConstantOf(parts[i]), ConstantOf(parts[i + 1])) && unique;
+        unique =
+            map->PutSameKind(arena(), ConstantOf(parts[i]), ConstantOf(parts[i + 1])) && unique;
       }
       if (unique) return Constant(Value::Pointer(Kind::kMap, static_cast<const Map*>(map)));
     }
@@ -528,6 +529,25 @@ class Compiler {
   }
   Kind KindIfConstant(std::uint32_t node) const {
     return IsConstant(node) ? ConstantOf(node).kind() : Kind::kNull;
+  }
+
+  std::uint32_t CompileMessage(ExprId id) {
+    constexpr std::string_view kPackage = "google.protobuf.";
+    const StructExpr literal = ast_.struct_literal(id);
+    std::string_view name = ast_.text(literal.name);
+    if (name.starts_with('.')) name.remove_prefix(1);
+    if (!name.starts_with(kPackage)) return Failing(fmt::format("unknown type: {}", name));
+    Program::Message message{.type = std::string(name.substr(kPackage.size()))};
+    std::vector<std::uint32_t> args;
+    for (const StructField& field : literal.fields) {
+      message.fields.emplace_back(ast_.text(field.name));
+      args.push_back(Compile(field.value));
+    }
+    program_->messages_.push_back(std::move(message));
+    return Add({.op = Op::kMessage,
+                .a = AddArgs(args),
+                .b = static_cast<std::uint32_t>(args.size()),
+                .target = static_cast<std::uint32_t>(program_->messages_.size() - 1)});
   }
 
   // --- loops ---

@@ -80,6 +80,7 @@ class Program {
     kMap,               // a: first of args, b: count of args (two per entry), target: the same
     kLoop,              // a: loop
     kAppend,            // a: local, b: element; flag: the element is a constant
+    kMessage,           // a: first of args, b: count, target: message
     kInsert,            // a: local, b: key, target: value
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -124,12 +125,19 @@ class Program {
     bool grows_map = false;
   };
 
+  // A literal of one of google.protobuf's messages that are values of the language.
+  struct Message {
+    std::string type;  // without "google.protobuf."
+    std::vector<std::string> fields;
+  };
+
   Program() = default;
 
   std::vector<Node> nodes_;
   std::vector<Chain> chains_;
   std::vector<Qualifier> qualifiers_;
   std::vector<Loop> loops_;
+  std::vector<Message> messages_;
   std::vector<std::uint32_t> args_;
   std::vector<Value> constants_;
   std::vector<const Builtin*> functions_;

@@ -32,23 +32,20 @@ int CompareIntUint(std::int64_t a, std::uint64_t b) {
   return a < 0 ? -1 : Sign(static_cast<std::uint64_t>(a), b);
 }
 
+// As in Kubernetes, a whole number near the ends of its range is compared as the double next to it.
 // NaN orders after everything here, so that no comparison with it is an equality.
 int CompareDoubleInt(double d, std::int64_t i) {
   if (std::isnan(d)) return 1;
   if (d < -9223372036854775808.0) return -1;
-  if (d >= 9223372036854775808.0) return 1;
-  const auto whole = static_cast<std::int64_t>(d);
-  if (whole != i) return Sign(whole, i);
-  return Sign(d - static_cast<double>(whole), 0.0);
+  if (d > 9223372036854775808.0) return 1;
+  return Sign(d, static_cast<double>(i));
 }
 
 int CompareDoubleUint(double d, std::uint64_t u) {
   if (std::isnan(d)) return 1;
   if (d < 0) return -1;
-  if (d >= 18446744073709551616.0) return 1;
-  const auto whole = static_cast<std::uint64_t>(d);
-  if (whole != u) return Sign(whole, u);
-  return Sign(d - static_cast<double>(whole), 0.0);
+  if (d > 18446744073709551616.0) return 1;
+  return Sign(d, static_cast<double>(u));
 }
 
 int CompareNumbers(const Value& a, const Value& b) {
@@ -157,12 +154,12 @@ bool GrowingMap::Insert(Arena& arena, const Value& key, const Value& value) {
   return true;
 }
 
-void GrowingMap::Put(Arena& arena, const Value& key, const Value& value) {
-  if (const auto i = IndexOf(key)) {
-    values_[*i] = value;
-  } else {
-    Insert(arena, key, value);
-  }
+bool GrowingMap::PutSameKind(Arena& arena, const Value& key, const Value& value) {
+  const auto i = IndexOf(key);
+  if (!i) return Insert(arena, key, value);
+  if (keys_[*i].kind() != key.kind()) return false;
+  values_[*i] = value;
+  return true;
 }
 
 void GrowingMap::Erase(const Value& key) {
@@ -427,8 +424,8 @@ std::string DurationToString(std::int64_t nanos) {
 }
 
 std::string InstantToString(const Instant& instant) {
-  const absl::CivilSecond civil =
-      absl::ToCivilSecond(absl::FromUnixSeconds(instant.seconds), absl::UTCTimeZone());
+  const absl::CivilSecond civil = absl::ToCivilSecond(
+      absl::FromUnixSeconds(instant.seconds + instant.offset), absl::UTCTimeZone());
   std::string out = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", civil.year(), civil.month(),
                                 civil.day(), civil.hour(), civil.minute(), civil.second());
   if (instant.nanos != 0) {
@@ -436,7 +433,10 @@ std::string InstantToString(const Instant& instant) {
     while (fraction.back() == '0') fraction.pop_back();
     out += "." + fraction;
   }
-  return out + "Z";
+  if (instant.offset == 0) return out + "Z";
+  const int minutes = std::abs(instant.offset) / 60;
+  return out +
+         fmt::format("{}{:02}:{:02}", instant.offset < 0 ? '-' : '+', minutes / 60, minutes % 60);
 }
 
 std::optional<std::int64_t> ParseDuration(std::string_view text) {
@@ -448,9 +448,17 @@ std::optional<std::int64_t> ParseDuration(std::string_view text) {
 std::optional<Instant> ParseInstant(std::string_view text) {
   const auto time = base::Time::ParseRfc3339(text);
   if (!time.ok()) return std::nullopt;
-  const Instant instant{time->seconds(), time->nanos()};
+  Instant instant{time->seconds(), time->nanos()};
   if (instant.seconds < Instant::kMinSeconds || instant.seconds > Instant::kMaxSeconds) {
     return std::nullopt;
+  }
+  // The text is right, so one that does not end in Z ends in +hh:mm or -hh:mm.
+  if (!text.ends_with('Z')) {
+    const std::string_view zone = text.substr(text.size() - 6);
+    const auto digits = [&](std::size_t at) {
+      return (zone[at] - '0') * 10 + (zone[at + 1] - '0');
+    };
+    instant.offset = (digits(1) * 60 + digits(4)) * 60 * (zone[0] == '-' ? -1 : 1);
   }
   return instant;
 }

@@ -23,7 +23,13 @@ struct Instant {
 
   std::int64_t seconds = 0;
   std::int32_t nanos = 0;
-  friend auto operator<=>(const Instant&, const Instant&) = default;
+  std::int32_t offset = 0;  // of the zone it was written in, seconds; only for printing
+  friend bool operator==(const Instant& a, const Instant& b) {
+    return a.seconds == b.seconds && a.nanos == b.nanos;
+  }
+  friend bool operator<(const Instant& a, const Instant& b) {
+    return a.seconds != b.seconds ? a.seconds < b.seconds : a.nanos < b.nanos;
+  }
 };
 
 struct Optional {
@@ -98,8 +104,9 @@ class GrowingMap final : public Map {
   Value ValueAt(std::size_t i) const override { return values_[i]; }
   // False when the key is there already; the map is then unchanged.
   bool Insert(Arena& arena, const Value& key, const Value& value);
-  // Replaces the value of a key that may be there.
-  void Put(Arena& arena, const Value& key, const Value& value);
+  // For literals: a key that comes again replaces its value, unless it has another kind (1 and
+  // 1u): then false.
+  bool PutSameKind(Arena& arena, const Value& key, const Value& value);
   void Erase(const Value& key);
 
  private:
