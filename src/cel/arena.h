@@ -40,7 +40,8 @@ class Arena {
   T* New(Args&&... args) {
     T* value = new (Allocate(sizeof(T), alignof(T))) T(std::forward<Args>(args)...);
     if constexpr (!std::is_trivially_destructible_v<T>) {
-      finalizers_.push_back({value, [](void* p) { static_cast<T*>(p)->~T(); }});
+      last_ = new (Allocate(sizeof(Finalizer), alignof(Finalizer)))
+          Finalizer{value, [](void* p) { static_cast<T*>(p)->~T(); }, last_};
     }
     return value;
   }
@@ -60,9 +61,9 @@ class Arena {
   // Bytes handed out since the last Reset.
   std::size_t bytes() const { return total_; }
   void Reset() {
-    for (auto it = finalizers_.rbegin(); it != finalizers_.rend(); ++it) it->destroy(it->value);
-    finalizers_.clear();
-    blocks_.clear();
+    for (const Finalizer* f = last_; f != nullptr; f = f->before) f->destroy(f->value);
+    last_ = nullptr;
+    if (!blocks_.empty()) blocks_.clear();
     current_ = inline_;
     capacity_ = sizeof(inline_);
     used_ = 0;
@@ -73,6 +74,7 @@ class Arena {
   struct Finalizer {
     void* value;
     void (*destroy)(void*);
+    Finalizer* before;
   };
   void NewBlock(std::size_t at_least) {
     const std::size_t size =
@@ -89,7 +91,7 @@ class Arena {
   std::size_t used_ = 0;
   std::size_t total_ = 0;
   std::vector<std::unique_ptr<char[]>> blocks_;
-  std::vector<Finalizer> finalizers_;
+  Finalizer* last_ = nullptr;  // in the arena itself
 };
 
 }  // namespace dray::cel

@@ -15,6 +15,9 @@
 namespace dray::cel {
 namespace {
 
+// Types double in a chain of cel.bind(y, {x: x}, cel.bind(z, {y: y}, ...)). No real one comes near.
+constexpr std::uint32_t kMaxTypeSize = 1000;
+
 // "a.b.c" of a chain of selections from an identifier, in `out`; false for anything else.
 bool QualifiedName(const Ast& ast, ExprId id, std::string& out) {
   if (ast.kind(id) == ExprKind::kIdent) {
@@ -74,7 +77,11 @@ class Checker {
   CheckResult Run() {
     Visit(ast_.root());
     if (!issues_.empty()) return {.issues = std::move(issues_)};
-    for (Type& type : product_->types_) type = unifier_.ResolveOrDyn(type);
+    for (std::uint32_t id = 0; id < ast_.size(); ++id) {
+      SetType({id}, unifier_.ResolveOrDyn(type({id})));
+    }
+    if (unifier_.gave_up()) ReportTooLarge(ast_.root());
+    if (!issues_.empty()) return {.issues = std::move(issues_)};
     auto issues = internal::Validate(*product_);
     if (!issues.empty()) return {.issues = std::move(issues)};
     return {.checked = std::move(product_)};
@@ -88,15 +95,28 @@ class Checker {
 
   TypePool& pool() { return product_->pool_; }
   Type type(ExprId id) const { return product_->types_[id.value]; }
-  void SetType(ExprId id, Type type) { product_->types_[id.value] = type; }
+  void SetType(ExprId id, Type type) {
+    if (type.size() > kMaxTypeSize) {
+      ReportTooLarge(id);
+      type = Type::Error();
+    }
+    product_->types_[id.value] = type;
+  }
 
   void Report(Offset offset, std::string message) {
     issues_.push_back({offset, std::move(message)});
+  }
+  void ReportTooLarge(ExprId id) {
+    Report(ast_.offset(id),
+           fmt::format("the expression's type is made of more than {} types", kMaxTypeSize));
   }
   void ReportUndeclared(ExprId id, std::string_view name) {
     Report(ast_.offset(id), fmt::format("undeclared reference to '{}' (in container '{}')", name,
                                         environment_.container()));
     SetType(id, Type::Error());
+  }
+  void ReportUndefinedField(Offset offset, std::string_view field) {
+    Report(offset, fmt::format("undefined field '{}'", field));
   }
   void ReportMismatch(ExprId id, Type expected, Type found) {
     Report(ast_.offset(id), fmt::format("expected type '{}' but found '{}'", expected.ToMessage(),
@@ -245,7 +265,7 @@ class Checker {
       return Type::Error();
     }
     if (const Variable* found = object->FindField(field)) return found->type;
-    Report(offset, fmt::format("undefined field '{}'", field));
+    ReportUndefinedField(offset, field);
     return Type::Error();
   }
 
@@ -349,9 +369,11 @@ class Checker {
     return found;
   }
 
-  // What entries of both types have in common.
+  // What entries of both types have in common. Null beside what takes null changes nothing.
   Type Join(const std::optional<Type>& before, Type next) {
     if (!before) return next;
+    if (next.is(TypeKind::kNull) && internal::TakesNull(*before)) return *before;
+    if (before->is(TypeKind::kNull) && internal::TakesNull(next)) return next;
     return unifier_.Assign(*before, next) ? internal::MostGeneral(*before, next) : Type::Dyn();
   }
 
@@ -383,28 +405,34 @@ class Checker {
   void VisitStruct(ExprId id) {
     const StructExpr literal = ast_.struct_literal(id);
     const std::string_view name = ast_.text(literal.name);
-    const Type* found =
-        FindInContainer(environment_.container(), name,
-                        [&](std::string_view full_name) { return FindType(full_name); });
-    if (found == nullptr) return ReportUndeclared(id, name);
-    SetType(id, *found);
-    if (!found->is(TypeKind::kObject)) {
-      Report(ast_.offset(id), fmt::format("'{}' is not a message type", found->name()));
+    const auto find = [&](auto look_up) {
+      return FindInContainer(environment_.container(), name, look_up);
+    };
+    const ObjectType* object =
+        find([&](std::string_view full_name) { return environment_.FindObject(full_name); });
+    if (object != nullptr) {
+      SetReference(id, object->type, {.kind = Reference::Kind::kType, .type = object->type});
+    } else {
+      const Type* type =
+          find([&](std::string_view full_name) { return environment_.FindTypeName(full_name); });
+      if (type == nullptr) return ReportUndeclared(id, name);
+      Report(ast_.offset(id), fmt::format("'{}' is not a message type", type->name()));
       SetType(id, Type::Error());
     }
-    for (const StructField& field : literal.fields) VisitField(*found, field);
+    for (const StructField& field : literal.fields) VisitField(object, field);
   }
 
-  void VisitField(Type object, const StructField& field) {
+  void VisitField(const ObjectType* object, const StructField& field) {
     Visit(field.value);
-    if (!object.is(TypeKind::kObject)) return;
+    if (object == nullptr) return;
     const std::string_view name = ast_.text(field.name);
-    const Type wanted = ObjectFieldType(field.offset, object, name);
     const Type given = EntryType(field.value, field.optional);
-    if (unifier_.Assign(wanted, given)) return;
+    const Variable* found = object->FindField(name);
+    if (found == nullptr) return ReportUndefinedField(field.offset, name);
+    if (unifier_.Assign(found->type, given)) return;
     Report(field.offset,
            fmt::format("expected type of field '{}' is '{}' but provided type is '{}'", name,
-                       wanted.ToMessage(), given.ToMessage()));
+                       found->type.ToMessage(), given.ToMessage()));
   }
 
   // Loops.
@@ -466,7 +494,9 @@ class Checker {
 
 const Reference* CheckedExpr::FindReference(ExprId id) const {
   const ExprKind kind = ast_->kind(id);
-  if (kind != ExprKind::kIdent && kind != ExprKind::kSelect) return nullptr;
+  if (kind != ExprKind::kIdent && kind != ExprKind::kSelect && kind != ExprKind::kStruct) {
+    return nullptr;
+  }
   const std::uint32_t slot = slots_[id.value];
   return slot == kNoSlot ? nullptr : &references_[slot];
 }

@@ -51,8 +51,8 @@ class CheckedExpr {
   // `sets.contains(a, b)`, and not evaluated.
   bool has_receiver(ExprId id) const { return calls_[slots_[id.value]].receiver; }
 
-  // Of an identifier always; of a selection when it is a qualified name, whose operand then has no
-  // meaning of its own.
+  // Of an identifier and a message literal always; of a selection when it is a qualified name,
+  // whose operand then has no meaning of its own.
   const Reference* FindReference(ExprId id) const;
 
  private:

@@ -16,6 +16,24 @@ const Value* Find(const base::StringMap<Value>& map, std::string_view name) {
   return found == map.end() ? nullptr : &found->second;
 }
 
+// The messages of google.protobuf that can be written as literals. One with a single scalar is that
+// scalar or null.
+void AddMessages(EnvironmentBuilder& builder) {
+  const std::vector<Variable> time = {{"seconds", Type::Int()}, {"nanos", Type::Int()}};
+  builder.AddObject({.type = Type::Duration(), .fields = time});
+  builder.AddObject({.type = Type::Timestamp(), .fields = time});
+  const std::pair<std::string_view, Type> wrappers[] = {
+      {"BoolValue", Type::Bool()},     {"BytesValue", Type::Bytes()},
+      {"DoubleValue", Type::Double()}, {"FloatValue", Type::Double()},
+      {"Int32Value", Type::Int()},     {"Int64Value", Type::Int()},
+      {"StringValue", Type::String()}, {"UInt32Value", Type::Uint()},
+      {"UInt64Value", Type::Uint()}};
+  for (const auto& [name, scalar] : wrappers) {
+    builder.AddObject("google.protobuf." + std::string(name),
+                      {.type = Type::Wrapper(scalar.kind()), .fields = {{"value", scalar}}});
+  }
+}
+
 }  // namespace
 
 const Variable* ObjectType::FindField(std::string_view name) const {
@@ -51,6 +69,7 @@ EnvironmentBuilder::EnvironmentBuilder() : environment_(std::make_shared<Environ
   AddTypeName("google.protobuf.ListValue", pool().List(dyn));
   AddTypeName("google.protobuf.Struct", pool().Map(Type::String(), dyn));
   AddTypeName("google.protobuf.Value", dyn);
+  AddMessages(*this);
 }
 
 EnvironmentBuilder& EnvironmentBuilder::AddVariable(std::string_view name, Type type) {
@@ -59,8 +78,12 @@ EnvironmentBuilder& EnvironmentBuilder::AddVariable(std::string_view name, Type 
 }
 
 EnvironmentBuilder& EnvironmentBuilder::AddObject(ObjectType object) {
-  std::string name(object.type.name());
-  environment_->objects_.insert_or_assign(std::move(name), std::move(object));
+  const std::string name(object.type.name());
+  return AddObject(name, std::move(object));
+}
+
+EnvironmentBuilder& EnvironmentBuilder::AddObject(std::string_view name, ObjectType object) {
+  environment_->objects_.insert_or_assign(std::string(name), std::move(object));
   return *this;
 }
 

@@ -40,7 +40,8 @@ struct Function {
   std::vector<Overload> overloads;
 };
 
-// An object that the embedding application defines.
+// An object that the embedding application defines, or a message of google.protobuf, which is a
+// value of an ordinary type.
 struct ObjectType {
   Type type;
   std::vector<Variable> fields;
@@ -101,6 +102,7 @@ class EnvironmentBuilder {
 
   EnvironmentBuilder& AddVariable(std::string_view name, Type type);
   EnvironmentBuilder& AddObject(ObjectType object);
+  EnvironmentBuilder& AddObject(std::string_view name, ObjectType object);
   EnvironmentBuilder& AddTypeName(std::string_view name, Type type);
   // An overload whose id the function already has is ignored.
   EnvironmentBuilder& AddOverload(std::string_view function, Overload overload);

@@ -6,10 +6,13 @@
 #include <cstring>
 #include <new>
 
+#include "base/check.h"
+
 namespace dray::cel {
 namespace {
 
 constexpr std::size_t kBlockBytes = 2048;
+constexpr std::uint64_t kLargestSize = 0xffffffff;
 
 // How messages of the checker call types that have another name as values.
 std::string_view MessageName(Type type) {
@@ -30,6 +33,10 @@ std::string_view MessageName(Type type) {
 }
 
 void Append(std::string& out, Type type, bool message) {
+  if (type.IsWrapper()) {
+    out.append("wrapper(").append(type.name()).append(")");
+    return;
+  }
   out += message ? MessageName(type) : type.name();
   if (type.is(TypeKind::kTypeParam)) out += std::to_string(type.index());
   if (type.params().empty()) return;
@@ -67,6 +74,19 @@ DRAY_SIMPLE_TYPE(TypeType, kType, "type")
 #undef DRAY_SIMPLE_TYPE
 
 Type::Type() : Type(Dyn()) {}
+
+Type Type::Wrapper(TypeKind scalar) {
+  static constexpr std::array<Node, 6> kNodes = {
+      {{.kind = TypeKind::kBool, .wrapper = true, .name = "bool"},
+       {.kind = TypeKind::kInt, .wrapper = true, .name = "int"},
+       {.kind = TypeKind::kUint, .wrapper = true, .name = "uint"},
+       {.kind = TypeKind::kDouble, .wrapper = true, .name = "double"},
+       {.kind = TypeKind::kString, .wrapper = true, .name = "string"},
+       {.kind = TypeKind::kBytes, .wrapper = true, .name = "bytes"}}};
+  const auto found = std::ranges::find(kNodes, scalar, &Node::kind);
+  DRAY_CHECK(found != kNodes.end());
+  return Type(&*found);
+}
 
 std::string Type::ToString() const {
   std::string out;
@@ -124,12 +144,14 @@ Type TypePool::WithParams(Type type, std::span<const Type> params) {
 Type TypePool::Add(TypeKind kind, std::string_view name, std::span<const Type> params,
                    std::uint32_t index) {
   bool open = kind == TypeKind::kTypeParam;
+  std::uint64_t size = 1;
   Type* kept = nullptr;
   if (!params.empty()) {
     kept = static_cast<Type*>(Allocate(params.size() * sizeof(Type)));
     for (std::size_t i = 0; i < params.size(); ++i) {
       new (kept + i) Type(params[i]);
       open = open || params[i].HasTypeParams();
+      size += params[i].size();
     }
   }
   // The names of the language are constants; only those that an application brings are copied.
@@ -140,11 +162,13 @@ Type TypePool::Add(TypeKind kind, std::string_view name, std::span<const Type> p
   } else if (kind == TypeKind::kOpaque) {
     name = kOptionalTypeName;
   }
-  return Type(new (Allocate(sizeof(Type::Node))) Type::Node{.kind = kind,
-                                                            .has_type_params = open,
-                                                            .index = index,
-                                                            .name = name,
-                                                            .params = {kept, params.size()}});
+  return Type(new (Allocate(sizeof(Type::Node)))
+                  Type::Node{.kind = kind,
+                             .has_type_params = open,
+                             .index = index,
+                             .size = static_cast<std::uint32_t>(std::min(size, kLargestSize)),
+                             .name = name,
+                             .params = {kept, params.size()}});
 }
 
 void* TypePool::Allocate(std::size_t bytes) {

@@ -56,6 +56,8 @@ class Type {
   static Type Bytes();
   static Type Duration();
   static Type Timestamp();
+  // google.protobuf.Int64Value and its like: the scalar or null. Equal to the scalar.
+  static Type Wrapper(TypeKind scalar);
   // The type of types: what the identifier `type` stands for.
   static Type TypeType();
 
@@ -71,8 +73,12 @@ class Type {
   // dyn and Any.
   bool IsDyn() const { return is(TypeKind::kDyn) || is(TypeKind::kAny); }
   bool IsOptional() const { return is(TypeKind::kOpaque) && name() == kOptionalTypeName; }
+  bool IsWrapper() const { return node_->wrapper; }
   // Whether type parameters occur in it.
   bool HasTypeParams() const { return node_->has_type_params; }
+  // How many types it is made of, itself included. Shared parts count each time, so a small
+  // expression can have a type that is too large to print or compare.
+  std::uint32_t size() const { return node_->size; }
 
   // As messages about result types have it: "map(string, google.protobuf.Any)", "null_type".
   std::string ToString() const;
@@ -88,7 +94,9 @@ class Type {
   struct Node {
     TypeKind kind = TypeKind::kDyn;
     bool has_type_params = false;
+    bool wrapper = false;
     std::uint32_t index = 0;
+    std::uint32_t size = 1;
     std::string_view name;
     std::span<const Type> params;
   };

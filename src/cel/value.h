@@ -72,8 +72,9 @@ class Value {
   static Value String(std::string_view text) { return Text(Kind::kString, text); }
   static Value Bytes(std::string_view bytes) { return Text(Kind::kBytes, bytes); }
   static Value Type(std::string_view name) { return Text(Kind::kType, name); }
-  static Value Pointer(Kind kind, const void* object) {
-    return Value(kind, 0, reinterpret_cast<std::uintptr_t>(object));
+  // `tag` is what the kind makes of it; see tag().
+  static Value Pointer(Kind kind, const void* object, std::uint32_t tag = 0) {
+    return Value(kind, tag, reinterpret_cast<std::uintptr_t>(object));
   }
 
   Kind kind() const { return kind_; }
@@ -88,6 +89,8 @@ class Value {
   std::uint64_t as_uint() const { return payload_; }
   double as_double() const { return __builtin_bit_cast(double, payload_); }
   std::string_view as_text() const { return {reinterpret_cast<const char*>(payload_), size_}; }
+  // Of a quantity: 1 when it is a sum or difference (values.h, Equal).
+  std::uint32_t tag() const { return size_; }
   template <typename T>
   const T& as() const {
     return *reinterpret_cast<const T*>(payload_);

@@ -11,7 +11,10 @@ namespace {
 
 bool IsWildcard(Type type) { return type.IsDyn() || type.is(TypeKind::kError); }
 
+}  // namespace
+
 bool TakesNull(Type type) {
+  if (type.IsWrapper()) return true;
   switch (type.kind()) {
     case TypeKind::kNull:
     case TypeKind::kOpaque:
@@ -23,6 +26,8 @@ bool TakesNull(Type type) {
       return false;
   }
 }
+
+namespace {
 
 // Whether `a` is `b` or the same with dyn in some places.
 bool IsEqualOrMoreGeneral(Type a, Type b) {
@@ -75,6 +80,7 @@ bool Unifier::FitsAll(std::span<const Type> from, std::span<const Type> to) {
 }
 
 bool Unifier::Fits(Type from, Type to) {
+  if (!Work()) return false;
   if (to.is(TypeKind::kTypeParam)) {
     const Substitution forward = Substitute(from, to);
     if (forward.valid) return true;
@@ -113,7 +119,8 @@ Unifier::Substitution Unifier::Substitute(Type type, Type param) {
   return {.valid = true, .was_bound = false};
 }
 
-bool Unifier::OccursIn(Type param, Type type) const {
+bool Unifier::OccursIn(Type param, Type type) {
+  if (!Work()) return true;
   if (param == type) return true;
   if (type.is(TypeKind::kTypeParam)) {
     const Binding& binding = bindings_[type.index()];
@@ -140,6 +147,7 @@ Type Unifier::ResolveOrDyn(Type type) { return Resolve(type, true); }
 
 Type Unifier::Resolve(Type type, bool open_to_dyn) {
   if (!type.HasTypeParams()) return type;
+  if (!Work()) return Type::Error();
   if (type.is(TypeKind::kTypeParam)) {
     const Binding& binding = bindings_[type.index()];
     if (binding.bound) return Resolve(binding.type, open_to_dyn);

@@ -31,12 +31,19 @@ class Unifier {
   bool Assign(Type from, Type to);
   bool AssignAll(std::span<const Type> from, std::span<const Type> to);
 
+  // Whether types grew so large that it gave up: answers since then are wrong. Without this bound
+  // a short expression could take exponential time.
+  bool gave_up() const { return work_ > kMaxWork; }
+
   // The type with all that is known put in. Parameters that stand for nothing stay.
   Type Resolve(Type type);
   // The same, and they become dyn.
   Type ResolveOrDyn(Type type);
 
  private:
+  // Steps; an expression of 10 KiB takes some ten thousand.
+  static constexpr std::uint32_t kMaxWork = 1'000'000;
+
   struct Binding {
     Type type;
     bool bound = false;
@@ -54,7 +61,8 @@ class Unifier {
     bool was_bound = false;
   };
   Substitution Substitute(Type type, Type param);
-  bool OccursIn(Type param, Type type) const;
+  bool OccursIn(Type param, Type type);
+  bool Work() { return ++work_ <= kMaxWork; }
   void Bind(Type param, Type type);
   void RollBack(std::size_t mark);
   Type Resolve(Type type, bool open_to_dyn);
@@ -62,7 +70,11 @@ class Unifier {
   TypePool& pool_;
   std::vector<Binding> bindings_;  // by parameter
   std::vector<Undo> trail_;
+  std::uint32_t work_ = 0;
 };
+
+// Whether null may go where the type is wanted.
+bool TakesNull(Type type);
 
 // The more general of two types that fit each other.
 Type MostGeneral(Type a, Type b);

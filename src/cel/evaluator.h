@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Evaluation of a program.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "cel/arena.h"
+#include "cel/program.h"
+#include "cel/value.h"
+
+namespace dray::cel {
+
+struct EvaluationLimits {
+  // Spec chapter 4. More is the error "operation cancelled: actual cost limit exceeded".
+  std::uint64_t cost = 1'000'000;
+  // Of values made on the way.
+  std::size_t arena_bytes = std::size_t{64} << 20;
+  // Looked at every 100 iterations of loops; "operation interrupted".
+  const std::atomic<bool>* interrupted = nullptr;
+};
+
+struct EvaluationResult {
+  Value value;  // an error when evaluation failed; lives as long as arena, program and variables
+  std::uint64_t cost = 0;
+};
+
+// `variables` by the program's slots. Allocates nothing but what the arena needs beyond its inside.
+EvaluationResult Evaluate(const Program& program, std::span<const Value> variables, Arena& arena,
+                          const EvaluationLimits& limits = {});
+
+}  // namespace dray::cel

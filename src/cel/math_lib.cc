@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// math.*, which the language's conformance tests use and DRA has not.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "cel/functions.h"
+#include "cel/values.h"
+#include "fmt/format.h"
+
+namespace dray::cel {
+namespace {
+
+using Args = std::span<const Value>;
+
+bool IsNumber(const Value& v) {
+  return v.is(Kind::kInt) || v.is(Kind::kUint) || v.is(Kind::kDouble);
+}
+
+Value Best(Arena&, Args args, int sign) {
+  std::vector<Value> values(args.begin(), args.end());
+  if (args.size() == 1 && args[0].is(Kind::kList)) {
+    values.clear();
+    const List& list = args[0].as<List>();
+    for (std::size_t i = 0; i < list.size(); ++i) values.push_back(list.At(i));
+    if (values.empty()) {
+      static constexpr Error kEmpty{"math.@max(list) argument must not be empty"};
+      return StaticError(kEmpty);
+    }
+  }
+  Value best = values[0];
+  for (const Value& v : values) {
+    if (!IsNumber(v)) return UnmatchedCall();
+    const auto order = Compare(best, v);
+    if (order == sign) best = v;
+  }
+  return best;
+}
+Value Greatest(Arena& arena, Args args) { return Best(arena, args, -1); }
+Value Least(Arena& arena, Args args) { return Best(arena, args, 1); }
+
+template <typename F>
+Value Real(Args args, F f) {
+  return args[0].is(Kind::kDouble) ? Value::Double(f(args[0].as_double())) : UnmatchedCall();
+}
+Value Ceil(Arena&, Args args) {
+  return Real(args, [](double d) { return std::ceil(d); });
+}
+Value Floor(Arena&, Args args) {
+  return Real(args, [](double d) { return std::floor(d); });
+}
+Value Round(Arena&, Args args) {
+  return Real(args, [](double d) { return std::round(d); });
+}
+Value Trunc(Arena&, Args args) {
+  return Real(args, [](double d) { return std::trunc(d); });
+}
+Value IsNan(Arena&, Args args) {
+  return args[0].is(Kind::kDouble) ? Value::Bool(std::isnan(args[0].as_double())) : UnmatchedCall();
+}
+Value IsInf(Arena&, Args args) {
+  return args[0].is(Kind::kDouble) ? Value::Bool(std::isinf(args[0].as_double())) : UnmatchedCall();
+}
+Value IsFinite(Arena&, Args args) {
+  return args[0].is(Kind::kDouble) ? Value::Bool(std::isfinite(args[0].as_double()))
+                                   : UnmatchedCall();
+}
+Value Abs(Arena&, Args args) {
+  static constexpr Error kOverflow{"integer overflow"};
+  if (args[0].is(Kind::kUint)) return args[0];
+  if (args[0].is(Kind::kDouble)) return Value::Double(std::fabs(args[0].as_double()));
+  if (!args[0].is(Kind::kInt)) return UnmatchedCall();
+  if (args[0].as_int() == std::numeric_limits<std::int64_t>::min()) return StaticError(kOverflow);
+  return Value::Int(std::abs(args[0].as_int()));
+}
+Value SignOf(Arena&, Args args) {
+  if (args[0].is(Kind::kUint)) return Value::Uint(args[0].as_uint() != 0 ? 1 : 0);
+  if (args[0].is(Kind::kInt)) {
+    const std::int64_t i = args[0].as_int();
+    return Value::Int(i > 0 ? 1 : (i < 0 ? -1 : 0));
+  }
+  if (!args[0].is(Kind::kDouble)) return UnmatchedCall();
+  const double d = args[0].as_double();
+  return Value::Double(std::isnan(d) ? d : (d > 0 ? 1 : (d < 0 ? -1 : 0)));
+}
+Value Sqrt(Arena&, Args args) {
+  if (args[0].is(Kind::kInt))
+    return Value::Double(std::sqrt(static_cast<double>(args[0].as_int())));
+  if (args[0].is(Kind::kUint)) {
+    return Value::Double(std::sqrt(static_cast<double>(args[0].as_uint())));
+  }
+  return Real(args, [](double d) { return std::sqrt(d); });
+}
+
+template <typename F>
+Value Bits(Args args, F f) {
+  if (args[0].kind() != args[1].kind()) return UnmatchedCall();
+  if (args[0].is(Kind::kInt)) {
+    return Value::Int(static_cast<std::int64_t>(f(args[0].as_uint(), args[1].as_uint())));
+  }
+  if (args[0].is(Kind::kUint)) return Value::Uint(f(args[0].as_uint(), args[1].as_uint()));
+  return UnmatchedCall();
+}
+Value BitAnd(Arena&, Args args) {
+  return Bits(args, [](std::uint64_t a, std::uint64_t b) { return a & b; });
+}
+Value BitOr(Arena&, Args args) {
+  return Bits(args, [](std::uint64_t a, std::uint64_t b) { return a | b; });
+}
+Value BitXor(Arena&, Args args) {
+  return Bits(args, [](std::uint64_t a, std::uint64_t b) { return a ^ b; });
+}
+Value BitNot(Arena&, Args args) {
+  if (args[0].is(Kind::kInt)) return Value::Int(~args[0].as_int());
+  return args[0].is(Kind::kUint) ? Value::Uint(~args[0].as_uint()) : UnmatchedCall();
+}
+template <typename F>
+Value BitShift(Arena& arena, Args args, std::string_view name, F f) {
+  if (!args[1].is(Kind::kInt)) return UnmatchedCall();
+  const std::int64_t n = args[1].as_int();
+  if (n < 0) return MakeError(arena, fmt::format("math.{}() negative offset: {}", name, n));
+  if (args[0].is(Kind::kInt)) {
+    return Value::Int(n > 63 ? 0 : static_cast<std::int64_t>(f(args[0].as_uint(), n)));
+  }
+  return args[0].is(Kind::kUint) ? Value::Uint(n > 63 ? 0 : f(args[0].as_uint(), n))
+                                 : UnmatchedCall();
+}
+Value BitShiftLeft(Arena& arena, Args args) {
+  return BitShift(arena, args, "bitShiftLeft",
+                  [](std::uint64_t a, std::int64_t n) { return a << n; });
+}
+Value BitShiftRight(Arena& arena, Args args) {
+  return BitShift(arena, args, "bitShiftRight",
+                  [](std::uint64_t a, std::int64_t n) { return a >> n; });
+}
+
+}  // namespace
+
+std::span<const Builtin> MathFunctions() {
+  static constexpr std::array<Builtin, 20> kFunctions = {{
+      {"math.greatest", 1, 255, Greatest},
+      {"math.least", 1, 255, Least},
+      {"math.@max", 1, 255, Greatest},
+      {"math.@min", 1, 255, Least},
+      {"math.ceil", 1, 1, Ceil},
+      {"math.floor", 1, 1, Floor},
+      {"math.round", 1, 1, Round},
+      {"math.trunc", 1, 1, Trunc},
+      {"math.isNaN", 1, 1, IsNan},
+      {"math.isInf", 1, 1, IsInf},
+      {"math.isFinite", 1, 1, IsFinite},
+      {"math.abs", 1, 1, Abs},
+      {"math.sign", 1, 1, SignOf},
+      {"math.sqrt", 1, 1, Sqrt},
+      {"math.bitAnd", 2, 2, BitAnd},
+      {"math.bitOr", 2, 2, BitOr},
+      {"math.bitXor", 2, 2, BitXor},
+      {"math.bitNot", 1, 1, BitNot},
+      {"math.bitShiftLeft", 2, 2, BitShiftLeft},
+      {"math.bitShiftRight", 2, 2, BitShiftRight},
+  }};
+  return kFunctions;
+}
+
+}  // namespace dray::cel

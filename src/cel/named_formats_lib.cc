@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// format.dns1123Label() and the other named formats: what they accept and why not.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/names.h"
+#include "base/time.h"
+#include "cel/functions.h"
+#include "cel/internal/url.h"
+#include "cel/values.h"
+#include "re2/re2.h"
+
+namespace dray::cel {
+namespace {
+
+using Args = std::span<const Value>;
+using Reasons = std::vector<std::string>;
+
+// A prefix may end with the one '-' that a generated suffix would follow.
+std::string WithoutTrailingDash(std::string_view text) {
+  std::string out(text);
+  if (out.size() > 1 && out.ends_with('-')) out.back() = 'a';
+  return out;
+}
+
+Reasons Uri(std::string_view text) {
+  const ParsedUrl url = ParseUrl(text, false);
+  if (url.error.empty()) return {};
+  return {url.error};
+}
+
+Reasons Uuid(std::string_view text) {
+  static const re2::RE2* const kPattern =
+      new re2::RE2("(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$");
+  if (re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), *kPattern)) return {};
+  return {"does not match the UUID format"};
+}
+
+Reasons Byte(std::string_view text) {
+  // Standard base64 in whole groups of four.
+  static const re2::RE2* const kPattern = new re2::RE2(
+      "(?:[A-Za-z0-9+\\/]{4})*(?:[A-Za-z0-9+\\/]{2}==|[A-Za-z0-9+\\/]{3}=|[A-Za-z0-9+\\/]{4})");
+  if (re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), *kPattern)) return {};
+  return {"invalid base64"};
+}
+
+Reasons Date(std::string_view text) {
+  std::string whole(text);
+  if (text.size() == 10 && base::Time::ParseRfc3339(whole + "T00:00:00Z").ok()) return {};
+  return {"invalid date"};
+}
+
+Reasons DateTime(std::string_view text) {
+  const Reasons wrong = {"invalid datetime"};
+  if (text.size() < 4) return wrong;
+  const std::size_t t = text.find_first_of("Tt");
+  if (t == std::string_view::npos || text.find_first_of("Tt", t + 1) != std::string_view::npos) {
+    return wrong;
+  }
+  if (!Date(text.substr(0, t)).empty()) return wrong;
+  static const re2::RE2* const kTime =
+      new re2::RE2("(?i)([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\\.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})");
+  int hour = 0, minute = 0, second = 0;
+  const std::string_view time = text.substr(t + 1);
+  if (!re2::RE2::FullMatch(re2::StringPiece(time.data(), time.size()), *kTime, &hour, &minute,
+                           &second)) {
+    return wrong;
+  }
+  return hour < 24 && minute < 60 && second < 60 ? Reasons{} : wrong;
+}
+
+constexpr std::array<Format, 13> kFormats = {{
+    {"dns1123Label", "DNS1123Label", 30, base::CheckDnsLabel},
+    {"dns1123Subdomain", "DNS1123Subdomain", 60, base::CheckDnsSubdomain},
+    {"dns1035Label", "DNS1035Label", 30, base::CheckDns1035Label},
+    {"qualifiedName", "QualifiedName", 60, base::CheckQualifiedName},
+    {"dns1123LabelPrefix", "DNS1123LabelPrefix", 30,
+     [](std::string_view text) { return base::CheckDnsLabel(WithoutTrailingDash(text)); }},
+    {"dns1123SubdomainPrefix", "DNS1123SubdomainPrefix", 60,
+     [](std::string_view text) { return base::CheckDnsSubdomain(WithoutTrailingDash(text)); }},
+    {"dns1035LabelPrefix", "DNS1035LabelPrefix", 30,
+     [](std::string_view text) { return base::CheckDns1035Label(WithoutTrailingDash(text)); }},
+    {"labelValue", "LabelValue", 40, base::CheckLabelValue},
+    {"uri", "URI", 1103, Uri},
+    {"uuid", "uuid", 70, Uuid},
+    {"byte", "byte", 84, Byte},
+    {"date", "date", 71, Date},
+    {"datetime", "datetime", 71, DateTime},
+}};
+
+template <std::size_t I>
+Value Constant(Arena&, Args) {
+  return Value::Pointer(Kind::kFormat, &kFormats[I]);
+}
+
+Value Named(Arena& arena, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  for (const Format& format : kFormats) {
+    if (format.name == args[0].as_text()) {
+      return MakeOptional(arena, Value::Pointer(Kind::kFormat, &format));
+    }
+  }
+  return NoneValue();
+}
+
+// base says the same things in words of its own; expressions see Kubernetes'.
+struct Phrase {
+  std::string_view ours;
+  std::string_view theirs;
+};
+constexpr std::array<Phrase, 5> kPhrases = {{
+    {"must be lower case letters, digits or '-', with a letter or digit at both ends (for example "
+     "'my-name'; must match '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+    {"must be lower case letters, digits, '-' or '.', with a letter or digit at both ends of each "
+     "part (for example 'example.com'; must match "
+     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
+    {"must be lower case letters, digits or '-', start with a letter and end with a letter or "
+     "digit (for example 'my-name'; must match '[a-z]([-a-z0-9]*[a-z0-9])?')",
+     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+     "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"},
+    {"must be empty, or letters, digits, '-', '_' or '.' with a letter or digit at both ends (for "
+     "example 'my_value'; must match '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+     "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+    {"must be letters, digits, '-', '_' or '.', with a letter or digit at both ends (for example "
+     "'MyName'; must match '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+     "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+}};
+
+std::string InTheirWords(std::string reason) {
+  for (const Phrase& phrase : kPhrases) {
+    const std::size_t at = reason.find(phrase.ours);
+    if (at == std::string::npos) continue;
+    reason.replace(at, phrase.ours.size(), phrase.theirs);
+    constexpr std::string_view kOptionalPrefix =
+        ", after an optional DNS subdomain and one '/' (for example 'example.com/MyName')";
+    if (reason.ends_with(kOptionalPrefix)) {
+      reason.resize(reason.size() - kOptionalPrefix.size());
+      reason = "a valid label key " + reason +
+               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+    }
+    break;
+  }
+  return reason;
+}
+
+Value Validate(Arena& arena, Args args) {
+  if (!args[0].is(Kind::kFormat) || !args[1].is(Kind::kString)) return UnmatchedCall();
+  const Reasons reasons = args[0].as<Format>().validate(args[1].as_text());
+  if (reasons.empty()) return NoneValue();
+  std::vector<Value> texts;
+  for (const std::string& reason : reasons)
+    texts.push_back(MakeString(arena, InTheirWords(reason)));
+  return MakeOptional(arena, MakeList(arena, texts));
+}
+
+}  // namespace
+
+std::span<const Builtin> NamedFormatFunctions() {
+  static constexpr std::array<Builtin, 15> kFunctions = {{
+      {"format.dns1123Label", 0, 0, Constant<0>},
+      {"format.dns1123Subdomain", 0, 0, Constant<1>},
+      {"format.dns1035Label", 0, 0, Constant<2>},
+      {"format.qualifiedName", 0, 0, Constant<3>},
+      {"format.dns1123LabelPrefix", 0, 0, Constant<4>},
+      {"format.dns1123SubdomainPrefix", 0, 0, Constant<5>},
+      {"format.dns1035LabelPrefix", 0, 0, Constant<6>},
+      {"format.labelValue", 0, 0, Constant<7>},
+      {"format.uri", 0, 0, Constant<8>},
+      {"format.uuid", 0, 0, Constant<9>},
+      {"format.byte", 0, 0, Constant<10>},
+      {"format.date", 0, 0, Constant<11>},
+      {"format.datetime", 0, 0, Constant<12>},
+      {"format.named", 1, 1, Named},
+      {"validate", 2, 2, Validate},
+  }};
+  return kFunctions;
+}
+
+}  // namespace dray::cel

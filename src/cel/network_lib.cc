@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// IP addresses and networks. Accepts what Go's net/netip accepts and gives its reasons.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "cel/functions.h"
+#include "cel/values.h"
+#include "fmt/format.h"
+
+namespace dray::cel {
+namespace {
+
+using Args = std::span<const Value>;
+
+// An address with its zone, or why there is none.
+struct ParsedIp {
+  Ip ip;
+  std::string_view zone;
+  std::string error;
+};
+
+std::string AddressError(std::string_view text, std::string_view reason,
+                         std::string_view at = std::string_view()) {
+  std::string out = fmt::format("ParseAddr({}): {}", QuoteGo(text), reason);
+  if (!at.empty()) out += fmt::format(" (at {})", QuoteGo(at));
+  return out;
+}
+
+// Dotted form into four bytes; the reason if it is none.
+std::optional<std::string> ReadV4(std::string_view whole, std::string_view text,
+                                  std::uint8_t* out) {
+  int value = 0;
+  int position = 0;
+  int digits = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c >= '0' && c <= '9') {
+      if (digits == 1 && value == 0) {
+        return AddressError(whole, "IPv4 field has octet with leading zero");
+      }
+      value = value * 10 + (c - '0');
+      ++digits;
+      if (value > 255) return AddressError(whole, "IPv4 field has value >255");
+    } else if (c == '.') {
+      if (i == 0 || i == text.size() - 1 || text[i - 1] == '.') {
+        return AddressError(whole, "IPv4 field must have at least one digit", text.substr(i));
+      }
+      if (position == 3) return AddressError(whole, "IPv4 address too long");
+      out[position++] = static_cast<std::uint8_t>(value);
+      value = 0;
+      digits = 0;
+    } else {
+      return AddressError(whole, "unexpected character", text.substr(i));
+    }
+  }
+  if (position < 3) return AddressError(whole, "IPv4 address too short");
+  out[3] = static_cast<std::uint8_t>(value);
+  return std::nullopt;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+ParsedIp ReadV6(std::string_view whole) {
+  ParsedIp out;
+  std::string_view s = whole;
+  if (const std::size_t percent = s.find('%'); percent != std::string_view::npos) {
+    out.zone = s.substr(percent + 1);
+    s = s.substr(0, percent);
+    if (out.zone.empty()) {
+      out.error = AddressError(whole, "zone must be a non-empty string");
+      return out;
+    }
+  }
+  std::size_t ellipsis = 17;
+  if (s.starts_with("::")) {
+    ellipsis = 0;
+    s.remove_prefix(2);
+    if (s.empty()) return out;
+  }
+  std::size_t at = 0;
+  while (at < 16) {
+    std::size_t digits = 0;
+    int value = 0;
+    for (; digits < s.size() && HexDigit(s[digits]) >= 0; ++digits) {
+      value = value * 16 + HexDigit(s[digits]);
+      if (digits > 3) {
+        out.error = AddressError(whole, "each group must have 4 or less digits", s);
+        return out;
+      }
+    }
+    if (digits == 0) {
+      out.error = AddressError(whole, "each colon-separated field must have at least one digit", s);
+      return out;
+    }
+    if (digits < s.size() && s[digits] == '.') {
+      if (ellipsis > 16 && at != 12) {
+        out.error = AddressError(
+            whole, "embedded IPv4 address must replace the final 2 fields of the address", s);
+        return out;
+      }
+      if (at + 4 > 16) {
+        out.error = AddressError(
+            whole, "too many hex fields to fit an embedded IPv4 at the end of the address", s);
+        return out;
+      }
+      if (auto error = ReadV4(whole, s, out.ip.bytes.data() + at)) {
+        out.error = *error;
+        return out;
+      }
+      s = {};
+      at += 4;
+      break;
+    }
+    out.ip.bytes[at] = static_cast<std::uint8_t>(value >> 8);
+    out.ip.bytes[at + 1] = static_cast<std::uint8_t>(value);
+    at += 2;
+    s.remove_prefix(digits);
+    if (s.empty()) break;
+    if (s[0] != ':') {
+      out.error = AddressError(whole, "unexpected character, want colon", s);
+      return out;
+    }
+    if (s.size() == 1) {
+      out.error = AddressError(whole, "colon must be followed by more characters", s);
+      return out;
+    }
+    s.remove_prefix(1);
+    if (s[0] == ':') {
+      if (ellipsis <= 16) {
+        out.error = AddressError(whole, "multiple :: in address", s);
+        return out;
+      }
+      ellipsis = at;
+      s.remove_prefix(1);
+      if (s.empty()) break;
+    }
+  }
+  if (!s.empty()) {
+    out.error = AddressError(whole, "trailing garbage after address", s);
+    return out;
+  }
+  if (at < 16) {
+    if (ellipsis > 16) {
+      out.error = AddressError(whole, "address string too short");
+      return out;
+    }
+    const std::size_t gap = 16 - at;
+    std::copy_backward(out.ip.bytes.begin() + static_cast<std::ptrdiff_t>(ellipsis),
+                       out.ip.bytes.begin() + static_cast<std::ptrdiff_t>(at), out.ip.bytes.end());
+    std::fill_n(out.ip.bytes.begin() + static_cast<std::ptrdiff_t>(ellipsis), gap, 0);
+  } else if (ellipsis <= 16) {
+    out.error = AddressError(whole, "the :: must expand to at least one field of zeros");
+  }
+  return out;
+}
+
+ParsedIp ParseAddress(std::string_view text) {
+  for (const char c : text) {
+    if (c == '.') {
+      ParsedIp out;
+      out.ip.v4 = true;
+      if (auto error = ReadV4(text, text, out.ip.bytes.data())) out.error = *error;
+      return out;
+    }
+    if (c == ':') return ReadV6(text);
+    if (c == '%') return {{}, {}, AddressError(text, "missing IPv6 address")};
+  }
+  return {{}, {}, AddressError(text, "unable to parse IP")};
+}
+
+bool IsMapped(const Ip& ip) {
+  if (ip.v4) return false;
+  return std::all_of(ip.bytes.begin(), ip.bytes.begin() + 10, [](auto b) { return b == 0; }) &&
+         ip.bytes[10] == 0xff && ip.bytes[11] == 0xff;
+}
+
+// Without zones and IPv4 mapped into IPv6.
+ParsedIp ParseIp(std::string_view text) {
+  ParsedIp out = ParseAddress(text);
+  if (!out.error.empty()) {
+    out.error = fmt::format("IP Address {} parse error during conversion from string: {}",
+                            QuoteGo(text), out.error);
+  } else if (!out.zone.empty()) {
+    out.error = fmt::format("IP address {} with zone value is not allowed", QuoteGo(text));
+  } else if (IsMapped(out.ip)) {
+    out.error = fmt::format("IPv4-mapped IPv6 address {} is not allowed", QuoteGo(text));
+  }
+  return out;
+}
+
+struct ParsedCidr {
+  Cidr cidr;
+  std::string error;
+};
+
+ParsedCidr ParseCidr(std::string_view text) {
+  ParsedCidr out;
+  const auto fail = [&](std::string_view reason) {
+    out.error = fmt::format(
+        "network address parse error during conversion from string: netip.ParsePrefix({}): {}",
+        QuoteGo(text), reason);
+    return out;
+  };
+  const std::size_t slash = text.rfind('/');
+  if (slash == std::string_view::npos) return fail("no '/'");
+  const std::string_view head = text.substr(0, slash);
+  const std::string_view bits = text.substr(slash + 1);
+  ParsedIp ip = ParseAddress(head);
+  if (!ip.error.empty()) return fail(ip.error);
+  if (!ip.zone.empty()) return fail("IPv6 zones cannot be present in a prefix");
+  const bool is_number = !bits.empty() &&
+                         std::ranges::all_of(bits, [](char c) { return c >= '0' && c <= '9'; }) &&
+                         (bits.size() == 1 || bits[0] != '0') && bits.size() <= 9;
+  if (!is_number) return fail(fmt::format("bad bits after slash: {}", QuoteGo(bits)));
+  const int length = std::stoi(std::string(bits));
+  if (length > (ip.ip.v4 ? 32 : 128)) return fail("prefix length out of range");
+  if (IsMapped(ip.ip)) {
+    out.error = fmt::format("IPv4-mapped IPv6 address {} is not allowed", QuoteGo(text));
+  }
+  out.cidr = {ip.ip, length};
+  return out;
+}
+
+Ip Masked(Ip ip, int length) {
+  for (std::size_t i = 0; i < ip.size(); ++i) {
+    const int bits = std::clamp(length - static_cast<int>(i) * 8, 0, 8);
+    ip.bytes[i] &= static_cast<std::uint8_t>(0xff00 >> bits);
+  }
+  return ip;
+}
+
+bool InNetwork(const Cidr& cidr, const Ip& ip) {
+  return cidr.address.v4 == ip.v4 && Masked(cidr.address, cidr.length) == Masked(ip, cidr.length);
+}
+
+Value MakeIp(Arena& arena, Args args) {
+  if (args[0].is(Kind::kCidr)) {
+    return Value::Pointer(Kind::kIp, arena.New<Ip>(args[0].as<Cidr>().address));
+  }
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  const ParsedIp parsed = ParseIp(args[0].as_text());
+  if (!parsed.error.empty()) return MakeError(arena, parsed.error);
+  return Value::Pointer(Kind::kIp, arena.New<Ip>(parsed.ip));
+}
+
+Value IsIp(Arena&, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  return Value::Bool(ParseIp(args[0].as_text()).error.empty());
+}
+
+Value IsCanonical(Arena& arena, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  const ParsedIp parsed = ParseIp(args[0].as_text());
+  if (!parsed.error.empty()) return MakeError(arena, parsed.error);
+  return Value::Bool(IpToString(parsed.ip) == args[0].as_text());
+}
+
+template <typename Test>
+Value TestIp(Args args, Test test) {
+  return args[0].is(Kind::kIp) ? Value::Bool(test(args[0].as<Ip>())) : UnmatchedCall();
+}
+
+bool Unspecified(const Ip& ip) {
+  return std::ranges::all_of(ip.bytes, [](auto b) { return b == 0; });
+}
+bool Loopback(const Ip& ip) {
+  if (ip.v4) return ip.bytes[0] == 127;
+  return std::all_of(ip.bytes.begin(), ip.bytes.end() - 1, [](auto b) { return b == 0; }) &&
+         ip.bytes[15] == 1;
+}
+bool Multicast(const Ip& ip) { return ip.v4 ? (ip.bytes[0] & 0xf0) == 0xe0 : ip.bytes[0] == 0xff; }
+bool LinkLocalMulticast(const Ip& ip) {
+  if (ip.v4) return ip.bytes[0] == 224 && ip.bytes[1] == 0 && ip.bytes[2] == 0;
+  return ip.bytes[0] == 0xff && (ip.bytes[1] & 0x0f) == 0x02;
+}
+bool LinkLocalUnicast(const Ip& ip) {
+  if (ip.v4) return ip.bytes[0] == 169 && ip.bytes[1] == 254;
+  return ip.bytes[0] == 0xfe && (ip.bytes[1] & 0xc0) == 0x80;
+}
+bool GlobalUnicast(const Ip& ip) {
+  if (ip.v4 &&
+      std::all_of(ip.bytes.begin(), ip.bytes.begin() + 4, [](auto b) { return b == 255; })) {
+    return false;
+  }
+  return !Unspecified(ip) && !Loopback(ip) && !Multicast(ip) && !LinkLocalUnicast(ip);
+}
+
+Value Family(Arena&, Args args) {
+  return args[0].is(Kind::kIp) ? Value::Int(args[0].as<Ip>().v4 ? 4 : 6) : UnmatchedCall();
+}
+Value IsUnspecified(Arena&, Args args) { return TestIp(args, Unspecified); }
+Value IsLoopback(Arena&, Args args) { return TestIp(args, Loopback); }
+Value IsLinkLocalMulticast(Arena&, Args args) { return TestIp(args, LinkLocalMulticast); }
+Value IsLinkLocalUnicast(Arena&, Args args) { return TestIp(args, LinkLocalUnicast); }
+Value IsGlobalUnicast(Arena&, Args args) { return TestIp(args, GlobalUnicast); }
+
+Value MakeCidr(Arena& arena, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  const ParsedCidr parsed = ParseCidr(args[0].as_text());
+  if (!parsed.error.empty()) {
+    return MakeError(arena,
+                     "network address parse error during conversion from string: " + parsed.error);
+  }
+  return Value::Pointer(Kind::kCidr, arena.New<Cidr>(parsed.cidr));
+}
+
+Value IsCidr(Arena&, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  return Value::Bool(ParseCidr(args[0].as_text()).error.empty());
+}
+
+Value ContainsIp(Arena&, Args args) {
+  if (!args[0].is(Kind::kCidr)) return UnmatchedCall();
+  if (args[1].is(Kind::kIp)) return Value::Bool(InNetwork(args[0].as<Cidr>(), args[1].as<Ip>()));
+  if (!args[1].is(Kind::kString)) return UnmatchedCall();
+  const ParsedIp parsed = ParseIp(args[1].as_text());
+  if (!parsed.error.empty()) return NoSuchOverload();
+  return Value::Bool(InNetwork(args[0].as<Cidr>(), parsed.ip));
+}
+
+Value ContainsCidr(Arena& arena, Args args) {
+  if (!args[0].is(Kind::kCidr)) return UnmatchedCall();
+  Value other = args[1];
+  if (other.is(Kind::kString)) {
+    other = MakeCidr(arena, args.subspan(1));
+    if (other.is_error()) return other;
+  }
+  if (!other.is(Kind::kCidr)) return UnmatchedCall();
+  const Cidr& outer = args[0].as<Cidr>();
+  const Cidr& inner = other.as<Cidr>();
+  return Value::Bool(outer.length <= inner.length && InNetwork(outer, inner.address));
+}
+
+Value PrefixLength(Arena&, Args args) {
+  return args[0].is(Kind::kCidr) ? Value::Int(args[0].as<Cidr>().length) : UnmatchedCall();
+}
+
+Value MaskedFunction(Arena& arena, Args args) {
+  if (!args[0].is(Kind::kCidr)) return UnmatchedCall();
+  const Cidr& cidr = args[0].as<Cidr>();
+  return Value::Pointer(Kind::kCidr,
+                        arena.New<Cidr>(Cidr{Masked(cidr.address, cidr.length), cidr.length}));
+}
+
+}  // namespace
+
+std::span<const Builtin> NetworkFunctions() {
+  static constexpr std::array<Builtin, 15> kFunctions = {{
+      {"ip", 1, 1, MakeIp},
+      {"isIP", 1, 1, IsIp},
+      {"ip.isCanonical", 1, 1, IsCanonical},
+      {"family", 1, 1, Family},
+      {"isUnspecified", 1, 1, IsUnspecified},
+      {"isLoopback", 1, 1, IsLoopback},
+      {"isLinkLocalMulticast", 1, 1, IsLinkLocalMulticast},
+      {"isLinkLocalUnicast", 1, 1, IsLinkLocalUnicast},
+      {"isGlobalUnicast", 1, 1, IsGlobalUnicast},
+      {"cidr", 1, 1, MakeCidr},
+      {"isCIDR", 1, 1, IsCidr},
+      {"containsIP", 2, 2, ContainsIp},
+      {"containsCIDR", 2, 2, ContainsCidr},
+      {"prefixLength", 1, 1, PrefixLength},
+      {"masked", 1, 1, MaskedFunction},
+  }};
+  return kFunctions;
+}
+
+}  // namespace dray::cel

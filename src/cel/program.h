@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Program: an expression ready to be evaluated. Names are slots, constants are made, patterns are
+// compiled, and paths like device.attributes["d"].x are one node.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "cel/arena.h"
+#include "cel/ast.h"
+#include "cel/checker.h"
+#include "cel/functions.h"
+#include "cel/runtime_cost.h"
+#include "cel/value.h"
+
+namespace dray::cel {
+
+// What an expression reads of the variable `device`.
+struct Reads {
+  struct Name {
+    std::string domain;
+    std::string id;
+    friend auto operator<=>(const Name&, const Name&) = default;
+  };
+  // In order and unique. Do not count when everything() holds.
+  std::vector<Name> attributes;
+  std::vector<Name> capacities;
+  // The whole map, or names that are known only during evaluation.
+  bool all_attributes = false;
+  bool all_capacities = false;
+  bool driver = false;
+  bool name = false;
+  bool allow_multiple_allocations = false;
+  // The variable in a way that is not understood.
+  bool whole_device = false;
+};
+
+struct UncheckedNames {
+  std::vector<std::string> variables;  // may have dots
+  std::string container;
+};
+
+// Thread-safe: immutable.
+class Program {
+ public:
+  // InvalidArgument "program instantiation failed: ..." when a constant part fails.
+  static StatusOr<std::shared_ptr<const Program>> Compile(const CheckedExpr& checked);
+  // Without types: names are resolved as the language says, calls find their overload when
+  // evaluated, and nothing costs by overload.
+  static StatusOr<std::shared_ptr<const Program>> CompileUnchecked(const Ast& ast,
+                                                                   const UncheckedNames& names);
+
+  // The names of the variables that evaluation takes, by slot.
+  const std::vector<std::string>& variables() const { return variables_; }
+  const Reads& reads() const { return reads_; }
+
+ private:
+  friend class Compiler;
+  friend class Evaluation;
+
+  enum class Op : std::uint8_t {
+    kConstant,          // a: constant
+    kChain,             // a: chain
+    kAnd,               // a, b
+    kOr,                // a, b
+    kNotStrictlyFalse,  // a
+    kEqual,             // a, b
+    kNotEqual,          // a, b
+    kCall,              // a: first of args, b: count, target: function, rule
+    kRegex,             // like kCall; target: pattern
+    kInSet,             // a, target: constant list of primitives
+    kOptionalOr,        // optional.or: a, b
+    kOrValue,           // optional.orValue: a, b
+    kList,              // a: first of args, b: count, target: flags of optional elements or none
+    kMap,               // a: first of args, b: count of args (two per entry), target: the same
+    kLoop,              // a: loop
+    kAppend,            // a: local, b: element; flag: the element is a constant
+    kMessage,           // a: first of args, b: count, target: message
+    kInsert,            // a: local, b: key, target: value
+  };
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  struct Node {
+    Op op = Op::kConstant;
+    CostRule rule = CostRule::kOne;
+    std::uint8_t flag = 0;
+    std::uint32_t a = 0;
+    std::uint32_t b = 0;
+    std::uint32_t target = 0;
+  };
+
+  struct Qualifier {
+    Value key;                   // unless `node`
+    std::uint32_t node = kNone;  // a key that is computed
+    bool optional = false;
+    bool test_only = false;
+  };
+
+  struct Chain {
+    enum class Base : std::uint8_t { kVariable, kLocal, kNode, kConditional };
+    Base base = Base::kNode;
+    std::int8_t start_cost = 1;
+    std::uint32_t start = 0;  // slot, or node; of a conditional its condition
+    std::uint32_t yes = 0;
+    std::uint32_t no = 0;
+    std::uint32_t first = 0;  // of qualifiers_
+    std::uint32_t count = 0;
+  };
+
+  struct Loop {
+    std::uint32_t range = 0;
+    std::uint32_t init = 0;
+    std::uint32_t condition = 0;
+    std::uint32_t step = 0;
+    std::uint32_t result = 0;
+    std::uint32_t accu = 0;  // local
+    std::uint32_t var1 = 0;  // local
+    std::uint32_t var2 = kNone;
+    bool grows_list = false;  // the accumulator starts as a list that only the loop appends to
+    bool grows_map = false;
+  };
+
+  // A literal of one of google.protobuf's messages that are values of the language.
+  struct Message {
+    std::string type;  // without "google.protobuf."
+    std::vector<std::string> fields;
+  };
+
+  Program() = default;
+
+  std::vector<Node> nodes_;
+  std::vector<Chain> chains_;
+  std::vector<Qualifier> qualifiers_;
+  std::vector<Loop> loops_;
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> args_;
+  std::vector<Value> constants_;
+  std::vector<const Builtin*> functions_;
+  struct Pattern;
+  std::vector<std::shared_ptr<const Pattern>> patterns_;
+  std::vector<std::vector<bool>> optional_flags_;
+  std::vector<std::string> variables_;
+  std::uint32_t locals_ = 0;
+  std::uint32_t root_ = 0;
+  Reads reads_;
+  std::unique_ptr<Arena> arena_ = std::make_unique<Arena>();  // of constants
+};
+
+}  // namespace dray::cel

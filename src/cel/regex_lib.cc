@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Regular expressions, RE2's: linear in the text, and a bound on memory per pattern.
+#include <array>
+
+#include "cel/functions.h"
+#include "cel/internal/regex.h"
+#include "cel/values.h"
+#include "fmt/format.h"
+#include "re2/re2.h"
+
+namespace dray::cel {
+namespace {
+
+using Args = std::span<const Value>;
+
+bool Strings(Args args) { return args[0].is(Kind::kString) && args[1].is(Kind::kString); }
+
+re2::StringPiece Piece(std::string_view text) { return {text.data(), text.size()}; }
+
+template <typename Use>
+Value WithPattern(Arena& arena, Args args, Use use) {
+  if (!Strings(args) || (args.size() == 3 && !args[2].is(Kind::kInt))) return UnmatchedCall();
+  const re2::RE2 pattern(Piece(args[1].as_text()), RegexOptions());
+  if (!pattern.ok()) return MakeError(arena, RegexError(pattern));
+  return use(arena, pattern, args);
+}
+
+Value Matches(Arena& arena, Args args) { return WithPattern(arena, args, RegexMatches); }
+Value Find(Arena& arena, Args args) { return WithPattern(arena, args, RegexFind); }
+Value FindAll(Arena& arena, Args args) { return WithPattern(arena, args, RegexFindAll); }
+
+}  // namespace
+
+re2::RE2::Options RegexOptions() {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(8 << 20);
+  return options;
+}
+
+std::string RegexError(const re2::RE2& pattern) {
+  // Go's words for RE2's errors.
+  std::string_view reason = pattern.error();
+  switch (pattern.error_code()) {
+    case re2::RE2::ErrorMissingParen:
+      reason = "missing closing )";
+      break;
+    case re2::RE2::ErrorMissingBracket:
+      reason = "missing closing ]";
+      break;
+    case re2::RE2::ErrorRepeatArgument:
+      reason = "missing argument to repetition operator";
+      break;
+    case re2::RE2::ErrorRepeatOp:
+      reason = "invalid nested repetition operator";
+      break;
+    case re2::RE2::ErrorRepeatSize:
+      reason = "invalid repeat count";
+      break;
+    case re2::RE2::ErrorBadCharRange:
+      reason = "invalid character class range";
+      break;
+    case re2::RE2::ErrorBadEscape:
+      reason = "invalid escape sequence";
+      break;
+    case re2::RE2::ErrorTrailingBackslash:
+      reason = "trailing backslash at end of expression";
+      break;
+    default:
+      break;
+  }
+  return fmt::format("error parsing regexp: {}: `{}`", reason, pattern.error_arg());
+}
+
+Value RegexMatches(Arena&, const re2::RE2& pattern, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  const std::string_view text = args[0].as_text();
+  return Value::Bool(pattern.Match(Piece(text), 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0));
+}
+
+Value RegexFind(Arena&, const re2::RE2& pattern, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  const std::string_view text = args[0].as_text();
+  re2::StringPiece match;
+  if (!pattern.Match(Piece(text), 0, text.size(), re2::RE2::UNANCHORED, &match, 1)) {
+    return Value::String("");
+  }
+  return Value::String({match.data(), match.size()});
+}
+
+Value RegexFindAll(Arena& arena, const re2::RE2& pattern, Args args) {
+  if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  const std::string_view text = args[0].as_text();
+  std::int64_t limit = args.size() == 3 ? args[2].as_int() : -1;
+  auto* found = arena.New<GrowingList>();
+  std::size_t at = 0;
+  std::size_t last_end = std::string_view::npos;
+  while (limit != 0 && at <= text.size()) {
+    re2::StringPiece match;
+    if (!pattern.Match(Piece(text), at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
+    const std::size_t begin = static_cast<std::size_t>(match.data() - text.data());
+    const std::size_t end = begin + match.size();
+    // As in Go, no empty match right after another match.
+    const bool counts = !match.empty() || begin != last_end;
+    if (counts) {
+      found->Append(arena, Value::String({match.data(), match.size()}));
+      --limit;
+    }
+    last_end = end;
+    if (match.empty()) {
+      at = end + 1;
+      while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+    } else {
+      at = end;
+    }
+  }
+  return Value::Pointer(Kind::kList, static_cast<const List*>(found));
+}
+
+std::span<const Builtin> RegexFunctions() {
+  static constexpr std::array<Builtin, 3> kFunctions = {{
+      {"matches", 2, 2, Matches},
+      {"find", 2, 2, Find},
+      {"findAll", 2, 3, FindAll},
+  }};
+  return kFunctions;
+}
+
+}  // namespace dray::cel

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a call costs when it is evaluated: spec kubernetes-cel.md chapter 8.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "cel/value.h"
+
+namespace dray::cel {
+
+enum class CostRule : std::uint8_t {
+  kOne,
+  kFree,
+  kSets,             // 1 + a * b
+  kSetsTwice,        // 1 + 2 * a * b
+  kListResult,       // size of the result + 11
+  kFlatten,          // depth * n + 11
+  kSelfCompare,      // 2 * n^2 + 11; 2.1 for texts
+  kSelfCompareKeys,  // the same of the second argument
+  kTraversal,
+  kTenth,    // a tenth of the first argument
+  kFifth,    // two tenths
+  kJoin,     // two tenths of the result
+  kPattern,  // text by pattern: find, findAll, matches
+  kContainsIp,
+  kContainsIpText,
+  kContainsCidr,
+  kContainsCidrText,
+  kValidate,
+  kTenthOfSecond,  // startsWith, endsWith
+  kSizeOfSecond,   // in
+  kSmaller,        // a tenth of the smaller one
+  kEqual,          // the same, 1 for Kubernetes values
+  kSum,            // a tenth of both
+  kContains,       // product of tenths
+};
+
+// `overload` is the only overload that the checker left, or empty.
+CostRule CostRuleOf(std::string_view function, std::string_view overload);
+
+std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& result);
+
+// Code points, bytes, entries; 4 or 16 of an address; 1 of anything else.
+std::uint64_t ActualSize(const Value& value);
+
+}  // namespace dray::cel

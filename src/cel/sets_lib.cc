@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lists as sets.
+#include <array>
+
+#include "cel/functions.h"
+#include "cel/values.h"
+
+namespace dray::cel {
+namespace {
+
+using Args = std::span<const Value>;
+
+bool BothLists(Args args) { return args[0].is(Kind::kList) && args[1].is(Kind::kList); }
+
+bool ContainsAll(const List& list, const List& sub) {
+  for (std::size_t i = 0; i < sub.size(); ++i) {
+    if (!ListContains(list, sub.At(i))) return false;
+  }
+  return true;
+}
+
+Value SetsContains(Arena&, Args args) {
+  if (!BothLists(args)) return UnmatchedCall();
+  return Value::Bool(ContainsAll(args[0].as<List>(), args[1].as<List>()));
+}
+
+Value Equivalent(Arena&, Args args) {
+  if (!BothLists(args)) return UnmatchedCall();
+  return Value::Bool(ContainsAll(args[0].as<List>(), args[1].as<List>()) &&
+                     ContainsAll(args[1].as<List>(), args[0].as<List>()));
+}
+
+Value Intersects(Arena&, Args args) {
+  if (!BothLists(args)) return UnmatchedCall();
+  const List& a = args[0].as<List>();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (ListContains(args[1].as<List>(), a.At(i))) return Value::Bool(true);
+  }
+  return Value::Bool(false);
+}
+
+}  // namespace
+
+std::span<const Builtin> SetFunctions() {
+  static constexpr std::array<Builtin, 3> kFunctions = {{
+      {"sets.contains", 2, 2, SetsContains},
+      {"sets.equivalent", 2, 2, Equivalent},
+      {"sets.intersects", 2, 2, Intersects},
+  }};
+  return kFunctions;
+}
+
+}  // namespace dray::cel

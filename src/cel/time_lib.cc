@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of timestamps and durations.
+#include <array>
+#include <charconv>
+#include <string>
+
+#include "absl/time/time.h"
+#include "base/status.h"
+#include "cel/functions.h"
+#include "cel/values.h"
+#include "fmt/format.h"
+
+namespace dray::cel {
+namespace {
+
+using Args = std::span<const Value>;
+
+// A zone by name, or an offset like +05:30. On failure the message.
+struct ZoneOrError {
+  absl::TimeZone zone;
+  std::string error;
+};
+
+// strconv.Atoi
+std::optional<int> ParseOffsetPart(std::string_view text) {
+  bool negative = false;
+  if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
+    negative = text[0] == '-';
+    text.remove_prefix(1);
+  }
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.starts_with('-')) {
+    return std::nullopt;
+  }
+  return negative ? -value : value;
+}
+
+ZoneOrError ReadZone(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos) {
+    ZoneOrError found;
+    if (name.empty() || name == "UTC") return {absl::UTCTimeZone(), ""};
+    if (!absl::LoadTimeZone(base::ToAbsl(name), &found.zone)) {
+      found.error = fmt::format("unknown time zone {}", name);
+    }
+    return found;
+  }
+  const auto hours = ParseOffsetPart(name.substr(0, colon));
+  const auto minutes = ParseOffsetPart(name.substr(colon + 1));
+  if (!hours || !minutes) {
+    return {{},
+            fmt::format("strconv.Atoi: parsing {}: invalid syntax",
+                        QuoteGo(hours ? name.substr(colon + 1) : name.substr(0, colon)))};
+  }
+  if (*minutes < 0 || *minutes > 59) {
+    return {{}, fmt::format("timezone offset minutes out of range [0, 59]: {}", name)};
+  }
+  const int offset = name[0] == '-' ? *hours * 60 - *minutes : *hours * 60 + *minutes;
+  return {absl::FixedTimeZone(offset * 60), ""};
+}
+
+template <typename Part>
+Value TimestampPart(Arena& arena, Args args, Part part) {
+  if (!args[0].is(Kind::kTimestamp)) return UnmatchedCall();
+  absl::TimeZone zone = absl::UTCTimeZone();
+  if (args.size() == 2) {
+    if (!args[1].is(Kind::kString)) return UnmatchedCall();
+    ZoneOrError read = ReadZone(args[1].as_text());
+    if (!read.error.empty()) return MakeError(arena, read.error);
+    zone = read.zone;
+  }
+  const Instant& instant = args[0].as<Instant>();
+  return Value::Int(part(absl::ToCivilSecond(absl::FromUnixSeconds(instant.seconds), zone)));
+}
+
+Value FullYear(Arena& arena, Args args) {
+  return TimestampPart(arena, args, [](absl::CivilSecond t) { return t.year(); });
+}
+Value Month(Arena& arena, Args args) {
+  return TimestampPart(arena, args, [](absl::CivilSecond t) { return t.month() - 1; });
+}
+Value DayOfYear(Arena& arena, Args args) {
+  return TimestampPart(arena, args,
+                       [](absl::CivilSecond t) { return absl::GetYearDay(absl::CivilDay(t)) - 1; });
+}
+Value DayOfMonth(Arena& arena, Args args) {
+  return TimestampPart(arena, args, [](absl::CivilSecond t) { return t.day() - 1; });
+}
+Value Date(Arena& arena, Args args) {
+  return TimestampPart(arena, args, [](absl::CivilSecond t) { return t.day(); });
+}
+Value DayOfWeek(Arena& arena, Args args) {
+  return TimestampPart(arena, args, [](absl::CivilSecond t) {
+    return (static_cast<int>(absl::GetWeekday(absl::CivilDay(t))) + 1) % 7;
+  });
+}
+Value Hours(Arena& arena, Args args) {
+  if (args[0].is(Kind::kDuration) && args.size() == 1) {
+    return Value::Int(args[0].as_int() / 3'600'000'000'000);
+  }
+  return TimestampPart(arena, args, [](absl::CivilSecond t) { return t.hour(); });
+}
+Value Minutes(Arena& arena, Args args) {
+  if (args[0].is(Kind::kDuration) && args.size() == 1) {
+    return Value::Int(args[0].as_int() / 60'000'000'000);
+  }
+  return TimestampPart(arena, args, [](absl::CivilSecond t) { return t.minute(); });
+}
+Value Seconds(Arena& arena, Args args) {
+  if (args[0].is(Kind::kDuration) && args.size() == 1) {
+    return Value::Int(args[0].as_int() / 1'000'000'000);
+  }
+  return TimestampPart(arena, args, [](absl::CivilSecond t) { return t.second(); });
+}
+Value Milliseconds(Arena& arena, Args args) {
+  if (args[0].is(Kind::kDuration) && args.size() == 1) {
+    return Value::Int(args[0].as_int() / 1'000'000);
+  }
+  return TimestampPart(arena, args,
+                       [&](absl::CivilSecond) { return args[0].as<Instant>().nanos / 1'000'000; });
+}
+
+}  // namespace
+
+std::span<const Builtin> TimeFunctions() {
+  static constexpr std::array<Builtin, 10> kFunctions = {{
+      {"getFullYear", 1, 2, FullYear},
+      {"getMonth", 1, 2, Month},
+      {"getDayOfYear", 1, 2, DayOfYear},
+      {"getDayOfMonth", 1, 2, DayOfMonth},
+      {"getDate", 1, 2, Date},
+      {"getDayOfWeek", 1, 2, DayOfWeek},
+      {"getHours", 1, 2, Hours},
+      {"getMinutes", 1, 2, Minutes},
+      {"getSeconds", 1, 2, Seconds},
+      {"getMilliseconds", 1, 2, Milliseconds},
+  }};
+  return kFunctions;
+}
+
+}  // namespace dray::cel
