@@ -25,6 +25,8 @@ struct CommandRow {
 constexpr std::array kCommands = {
     CommandRow{"validate", "Check manifests, alone and against each other, without a cluster",
                &internal::MakeValidateCommand},
+    CommandRow{"cel", "Compile an expression and try it on the devices of slices",
+               &internal::MakeCelCommand},
     CommandRow{"features", "List the feature gates and what they are set to",
                &internal::MakeFeaturesCommand},
     CommandRow{"version", "Print the version", &internal::MakeVersionCommand},

@@ -31,6 +31,7 @@ class Command {
   }
 };
 
+std::unique_ptr<Command> MakeCelCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
 std::unique_ptr<Command> MakeValidateCommand();
 std::unique_ptr<Command> MakeVersionCommand();
