@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cel/environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <set>
+#include <string>
+
+#include "cel/device_env.h"
+#include "cel/library_reader.h"
+#include "fmt/format.h"
+#include "testing/recorded_cases.h"
+
+namespace dray::cel {
+namespace {
+
+using ::testing::IsNull;
+using ::testing::NotNull;
+
+TEST(Library, OverloadsAreReadWithTheirTypeParameters) {
+  TypePool pool;
+  const auto read =
+      ReadLibrary("f\n  f_a (A, list(B)) -> map(A, B)\n  f_m net.IP.(int) -> bool\n", pool);
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].function, "f");
+  EXPECT_EQ(read[0].overload.type_params, 2u);
+  EXPECT_FALSE(read[0].overload.member);
+  EXPECT_TRUE(read[1].overload.member);
+  EXPECT_EQ(read[1].overload.params[0], pool.Opaque("net.IP"));
+  EXPECT_EQ(read[1].overload.result, Type::Bool());
+}
+
+TEST(DeviceEnvironment, FeaturesChangeWhatThereIs) {
+  const auto all = DeviceEnvironment({.kubernetes_only = true});
+  const auto none = DeviceEnvironment(
+      {.consumable_capacity = false, .list_type_attributes = false, .kubernetes_only = true});
+  const auto field = [](const Environment& environment, std::string_view name) {
+    return environment.FindObject(kDeviceTypeName)->FindField(name);
+  };
+  EXPECT_THAT(all->FindFunction("includes"), NotNull());
+  EXPECT_THAT(none->FindFunction("includes"), IsNull());
+  EXPECT_THAT(field(*all, "allowMultipleAllocations"), NotNull());
+  EXPECT_THAT(field(*none, "allowMultipleAllocations"), IsNull());
+  EXPECT_EQ(field(*all, "attributes")->type.ToString(), "map(string, map(string, dyn))");
+  EXPECT_EQ(field(*none, "attributes")->type.ToMessage(), "map(string, map(string, any))");
+}
+
+TEST(DeviceEnvironment, DrayAddsANameAndInclude) {
+  const auto ours = DeviceEnvironment({});
+  const auto theirs = DeviceEnvironment({.kubernetes_only = true});
+  EXPECT_THAT(ours->FindObject(kDeviceTypeName)->FindField("name"), NotNull());
+  EXPECT_THAT(ours->FindFunction("include"), NotNull());
+  EXPECT_THAT(theirs->FindObject(kDeviceTypeName)->FindField("name"), IsNull());
+  EXPECT_THAT(theirs->FindFunction("include"), IsNull());
+}
+
+TEST(DeviceEnvironment, IsMadeOnce) { EXPECT_EQ(DeviceEnvironment({}), DeviceEnvironment({})); }
+
+TEST(DeviceEnvironment, OnlyTypesOfTheLanguageAreIdentifiers) {
+  const auto environment = DeviceEnvironment({});
+  EXPECT_THAT(environment->FindTypeName("net.IP"), NotNull());
+  EXPECT_THAT(environment->FindTypeName("google.protobuf.Duration"), NotNull());
+  EXPECT_THAT(environment->FindTypeName("kubernetes.Quantity"), IsNull());
+}
+
+std::string Describe(const Overload& overload) {
+  std::string out = overload.id + (overload.member ? " member" : "");
+  for (const Type type : overload.params) out += " " + type.ToMessage();
+  return out + " -> " + overload.result.ToMessage();
+}
+
+// The declarations are those that were recorded, letters of type parameters aside.
+TEST(DeviceEnvironment, HasTheRecordedFunctions) {
+  const auto folder = testing::SharedFolder("conformance/cel-dra");
+  if (!folder) GTEST_SKIP() << "no recorded cases";
+  simdjson::dom::parser parser;
+  const auto document = parser.load((*folder / "environment.json").string()).value();
+  const auto environment = DeviceEnvironment({.kubernetes_only = true});
+  TypePool pool;
+  std::size_t overloads = 0;
+  for (const auto function : document["functions"].get_array()) {
+    const std::string name(function["name"].get_string().value());
+    const Function* ours = environment->FindFunction(name);
+    ASSERT_THAT(ours, NotNull()) << name;
+    std::set<std::string> want, got;
+    for (const Overload& overload : ours->overloads) got.insert(Describe(overload));
+    for (const auto overload : function["overloads"].get_array()) {
+      std::vector<std::string> args;
+      for (const auto arg : overload["args"].get_array()) {
+        args.emplace_back(arg.get_string().value());
+      }
+      const bool member = overload["member"].get_bool().value();
+      std::string receiver;
+      if (member) {
+        receiver = args[0] + ".";
+        args.erase(args.begin());
+      }
+      const auto line =
+          fmt::format("f\n  {} {}({}) -> {}\n", overload["id"].get_string().value(), receiver,
+                      fmt::join(args, ", "), overload["result"].get_string().value());
+      want.insert(Describe(ReadLibrary(line, pool)[0].overload));
+      ++overloads;
+    }
+    EXPECT_EQ(got, want) << name;
+  }
+  EXPECT_EQ(overloads, 345u);
+}
+
+}  // namespace
+}  // namespace dray::cel

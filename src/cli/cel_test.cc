@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "api/document.h"
+#include "cli/cli_test_support.h"
+#include "cli/run.h"
+
+namespace dray::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kSlice = R"(
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  nodeName: node
+  pool: {name: node, resourceSliceCount: 1}
+  devices:
+  - {name: gpu0, attributes: {model: {string: H100}, index: {int: 0}}}
+  - {name: gpu1, attributes: {model: {string: A100}}}
+)";
+
+TEST(Cel, ShowsTypeCostAndWhatIsRead) {
+  const Outcome outcome =
+      RunLine({"cel", R"(device.attributes["gpu.example.com"].model == "H100")"});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("type:            bool\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("estimated cost:  5 of at most 1000000\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("reads:           attribute gpu.example.com/model\n"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("DEVICE")));
+}
+
+TEST(Cel, SaysWhichDevicesMatchAndWhatThatCost) {
+  const Outcome outcome =
+      RunLine({"cel", R"(device.attributes["gpu.example.com"].model == "H100")", "-f", "-"},
+              {.in = std::string(kSlice)});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("gpu.example.com/node/gpu0       5  true\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("gpu.example.com/node/gpu1       5  false\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("1 of 2 devices match"));
+}
+
+TEST(Cel, AFailureOnADeviceIsAFinding) {
+  const Outcome outcome =
+      RunLine({"cel", R"(device.attributes["gpu.example.com"].index == 0)", "-f", "-"},
+              {.in = std::string(kSlice)});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, HasSubstr("error: no such key: index"));
+  EXPECT_THAT(outcome.err, HasSubstr("1 failed"));
+}
+
+TEST(Cel, DerivedAttributesHaveValues) {
+  const Outcome outcome =
+      RunLine({"cel", "--derived", R"(device.name.replace("gpu", ""))", "-f", "-"},
+              {.in = std::string(kSlice)});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr(R"({"string":"1"})"));
+  EXPECT_EQ(RunLine({"cel", "--derived", "1.5"}).code, kExitFindings);
+}
+
+TEST(Cel, ErrorsPointAtTheirPlace) {
+  const Outcome outcome = RunLine({"cel", "device.driver == 3"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.err, HasSubstr("ERROR: <input>:1:15: found no matching overload"));
+  EXPECT_THAT(outcome.err, HasSubstr(" | device.driver == 3\n | ..............^"));
+}
+
+TEST(Cel, AnExpressionThatCostsTooMuchIsAFinding) {
+  const Outcome outcome =
+      RunLine({"cel",
+               "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, "
+               "device.attributes.all(d, a != b && c != d))))"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, HasSubstr("too complex"));
+}
+
+TEST(Cel, JsonHasStableFields) {
+  const Outcome outcome = RunLine({"cel", "device.name == 'gpu1'", "-f", "-", "-o", "json"},
+                                  {.in = std::string(kSlice)});
+  std::vector<api::Diagnostic> diagnostics;
+  const api::Node root = api::ParseJson(outcome.out, diagnostics);
+  ASSERT_TRUE(diagnostics.empty());
+  EXPECT_EQ(root.Find("type")->value.text, "bool");
+  ASSERT_EQ(root.Find("devices")->value.items.size(), 2U);
+  EXPECT_TRUE(root.Find("devices")->value.items[1].Find("match")->value.boolean);
+}
+
+TEST(Cel, UnusableInputIsToldApart) {
+  EXPECT_EQ(RunLine({"cel"}).code, kExitUsage);
+  EXPECT_EQ(RunLine({"cel", "true", "-f", "/nowhere/slices.yaml"}).code, kExitUsage);
+  EXPECT_EQ(RunLine({"cel", "true", "false"}).code, kExitUsage);
+}
+
+}  // namespace
+}  // namespace dray::cli
