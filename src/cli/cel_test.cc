@@ -66,6 +66,15 @@ TEST(Cel, DerivedAttributesHaveValues) {
   EXPECT_EQ(RunLine({"cel", "--derived", "1.5"}).code, kExitFindings);
 }
 
+TEST(Cel, IncludeAndIncludesAreTheSame) {
+  for (const std::string function : {"include", "includes"}) {
+    const Outcome outcome = RunLine(
+        {"cel", "device.attributes['gpu.example.com'].model." + function + "('H100')", "-f", "-"},
+        {.in = std::string(kSlice)});
+    EXPECT_THAT(outcome.err, HasSubstr("1 of 2 devices match")) << outcome.out;
+  }
+}
+
 TEST(Cel, ErrorsPointAtTheirPlace) {
   const Outcome outcome = RunLine({"cel", "device.driver == 3"});
   EXPECT_EQ(outcome.code, kExitFindings);
