@@ -43,8 +43,9 @@ bool IsTypeName(std::string_view name) {
 // One program under construction.
 class Compiler {
  public:
-  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names)
-      : ast_(ast), checked_(checked), names_(names) {}
+  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names,
+           const ProgramOptions& options)
+      : ast_(ast), checked_(checked), names_(names), options_(options) {}
 
   StatusOr<std::shared_ptr<const Program>> Run() {
     std::shared_ptr<Program> program(new Program);
@@ -188,6 +189,10 @@ class Compiler {
         const std::uint32_t key = WithoutStart(Compile(call.args[1]));
         if (IsConstant(key)) {
           qualifier.key = ConstantOf(key);
+          if (options_.kubernetes && !IsKeyKind(qualifier.key.kind()) &&
+              !qualifier.key.is(Kind::kDouble) && !qualifier.key.is_error()) {
+            Fail(fmt::format("invalid qualifier type: {}", GoTypeName(qualifier.key)));
+          }
         } else {
           qualifier.node = key;
         }
@@ -630,19 +635,21 @@ class Compiler {
   const Ast& ast_;
   const CheckedExpr* checked_;
   const UncheckedNames* names_;
+  const ProgramOptions options_;
   Program* program_ = nullptr;
   std::vector<Local> locals_;
   std::string failure_;
   std::optional<std::uint32_t> unchecked_constant_;
 };
 
-StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked) {
-  return Compiler(checked.ast(), &checked, nullptr).Run();
+StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked,
+                                                          const ProgramOptions& options) {
+  return Compiler(checked.ast(), &checked, nullptr, options).Run();
 }
 
 StatusOr<std::shared_ptr<const Program>> Program::CompileUnchecked(const Ast& ast,
                                                                    const UncheckedNames& names) {
-  return Compiler(ast, nullptr, &names).Run();
+  return Compiler(ast, nullptr, &names, {.kubernetes = false}).Run();
 }
 
 }  // namespace dray::cel
