@@ -63,6 +63,9 @@ class Evaluation {
     switch (node.op) {
       case Op::kConstant:
         return program_.constants_[node.a];
+      case Op::kPaid:
+        Charge(node.b);
+        return program_.constants_[node.a];
       case Op::kChain:
         return EvalChain(program_.chains_[node.a]);
       case Op::kAnd:

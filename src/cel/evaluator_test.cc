@@ -109,7 +109,7 @@ TEST(Evaluator, Lists) {
       {"[3, 1, 2].sort()", "[1, 2, 3]"},
       {"['bb', 'a'].sortBy(x, x.size())", "[\"a\", \"bb\"]"},
       {"[1, 2, 3].slice(1, 3)", "[2, 3]"},
-      {"[[1], [2, [3]]].flatten(2)", "[1, 2, 3]"},
+      {"[[[1]], [[2], [3]]].flatten(2)", "[1, 2, 3]"},
       {"[1, 1, 2].distinct()", "[1, 2]"},
       {"lists.range(3).reverse()", "[2, 1, 0]"},
       {"[1, 2].sum() + [4, 7].max()", "10"},
@@ -190,7 +190,7 @@ TEST(Evaluator, StopsAtItsLimits) {
 TEST(Program, KnowsWhatItReads) {
   const auto program = Build(
       R"(device.driver == "d" && device.attributes["b"].x == 1 && device.attributes["a"]["y"] == 2 &&
-         has(device.attributes["b"].x) && device.capacity["a"].m.sign() > 0)"
+         has(device.attributes["b"].x) && sign(device.capacity["a"].m) > 0)"
       "");
   ASSERT_NE(program, nullptr);
   const Reads& reads = program->reads();

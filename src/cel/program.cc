@@ -418,9 +418,34 @@ class Compiler {
       node.target = *pattern;
       return Add(node);
     }
+    if (const auto made = MakeOnce(*builtin, node, args)) return *made;
     node.target = static_cast<std::uint32_t>(program_->functions_.size());
     program_->functions_.push_back(builtin);
     return Add(node);
+  }
+
+  // quantity("1Mi") and its like are made once, but paid for every time: Kubernetes makes them in
+  // every evaluation. One that fails stays a call, since its error may be absorbed.
+  std::optional<std::uint32_t> MakeOnce(const Builtin& builtin, const Node& node,
+                                        std::span<const std::uint32_t> args) {
+    bool parses = false;
+    for (const std::string_view name : {"quantity", "semver", "ip", "cidr", "url"}) {
+      parses = parses || builtin.name == name;
+    }
+    if (!parses || !std::ranges::all_of(args, [&](auto arg) { return IsConstant(arg); })) {
+      return std::nullopt;
+    }
+    std::vector<Value> values;
+    for (const std::uint32_t arg : args) {
+      values.push_back(ConstantOf(arg));
+      if (values.back().is_error()) return std::nullopt;
+    }
+    const Value value = builtin.impl(arena(), values);
+    if (value.is_error()) return std::nullopt;
+    program_->constants_.push_back(value);
+    return Add({.op = Op::kPaid,
+                .a = static_cast<std::uint32_t>(program_->constants_.size() - 1),
+                .b = static_cast<std::uint32_t>(CallCost(node.rule, values, value))});
   }
 
   std::uint32_t FoldConversion(const Builtin& builtin, std::uint32_t arg) {

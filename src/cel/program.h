@@ -72,6 +72,7 @@ class Program {
 
   enum class Op : std::uint8_t {
     kConstant,          // a: constant
+    kPaid,              // a: constant, b: what a call would have cost
     kChain,             // a: chain
     kAnd,               // a, b
     kOr,                // a, b
