@@ -14,7 +14,7 @@ namespace {
 
 constexpr Error kIntOverflow{"integer overflow"};
 constexpr Error kUintOverflow{"unsigned integer overflow"};
-constexpr Error kDurationOverflow{"duration overflow"};
+constexpr Error kDurationOverflow{"integer overflow"};
 constexpr Error kTimestampOverflow{"timestamp overflow"};
 constexpr Error kDivisionByZero{"division by zero"};
 constexpr Error kModulusByZero{"modulus by zero"};

@@ -22,7 +22,28 @@ std::string_view IdOf(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
+// The common form, three numbers and nothing else, without a Status.
+bool ReadPlainVersion(std::string_view text, std::array<std::uint64_t, 3>& numbers) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (i > 0 && (at >= text.size() || text[at++] != '.')) return false;
+    const std::size_t first = at;
+    std::uint64_t number = 0;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
+      number = number * 10 + static_cast<std::uint64_t>(text[at] - '0');
+    }
+    const std::size_t digits = at - first;
+    if (digits == 0 || digits > 18 || (digits > 1 && text[first] == '0')) return false;
+    numbers[i] = number;
+  }
+  return at == text.size();
+}
+
 Value MakeVersion(Arena& arena, std::string_view name, std::string_view text) {
+  if (std::array<std::uint64_t, 3> numbers{}; ReadPlainVersion(text, numbers)) {
+    return Value::Pointer(Kind::kSemver,
+                          arena.New<base::SemVer>(numbers[0], numbers[1], numbers[2]));
+  }
   auto version = base::SemVer::Parse(text);
   if (!version.ok()) {
     return MakeError(arena, fmt::format("attribute {}: parse semantic version: {}", name,

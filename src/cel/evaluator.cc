@@ -20,48 +20,6 @@ constexpr std::uint64_t kListCost = 10;
 constexpr std::uint64_t kMapCost = 30;
 constexpr std::uint64_t kMessageCost = 40;
 
-// As Go prints the types that values have in Kubernetes.
-std::string_view GoTypeName(const Value& value) {
-  switch (value.kind()) {
-    case Kind::kNull:
-      return "types.Null";
-    case Kind::kBool:
-      return "types.Bool";
-    case Kind::kInt:
-      return "types.Int";
-    case Kind::kUint:
-      return "types.Uint";
-    case Kind::kDouble:
-      return "types.Double";
-    case Kind::kString:
-      return "types.String";
-    case Kind::kBytes:
-      return "types.Bytes";
-    case Kind::kDuration:
-      return "types.Duration";
-    case Kind::kTimestamp:
-      return "types.Timestamp";
-    case Kind::kOptional:
-      return "*types.Optional";
-    case Kind::kType:
-      return "*types.Type";
-    case Kind::kQuantity:
-      return "cel.Quantity";
-    case Kind::kSemver:
-      return "cel.Semver";
-    case Kind::kIp:
-      return "cel.IP";
-    case Kind::kCidr:
-      return "cel.CIDR";
-    case Kind::kUrl:
-      return "cel.URL";
-    case Kind::kFormat:
-      return "cel.Format";
-    default:
-      return TypeName(value);
-  }
-}
-
 }  // namespace
 
 // One evaluation under way. On the stack.
@@ -104,6 +62,9 @@ class Evaluation {
     const Node& node = program_.nodes_[index];
     switch (node.op) {
       case Op::kConstant:
+        return program_.constants_[node.a];
+      case Op::kPaid:
+        Charge(node.b);
         return program_.constants_[node.a];
       case Op::kChain:
         return EvalChain(program_.chains_[node.a]);

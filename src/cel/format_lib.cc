@@ -159,6 +159,14 @@ std::string NotFinite(double d) {
   return d > 0 ? "∞" : "-∞";
 }
 
+std::string Padded(std::string text, int width) {
+  const std::size_t size = CodePoints(text);
+  if (size < static_cast<std::size_t>(width)) {
+    text.insert(0, static_cast<std::size_t>(width) - size, ' ');
+  }
+  return text;
+}
+
 Piece FormatFixed(const Value& value, int precision) {
   const auto real = RealOf(value);
   if (!real) {
@@ -178,13 +186,14 @@ Piece FormatFixed(const Value& value, int precision) {
   return {digits, ""};
 }
 
-Piece FormatScientific(const Value& value) {
+// The precision is a width here, and the digits are always six.
+Piece FormatScientific(const Value& value, int width) {
   const auto real = RealOf(value);
   if (!real) {
     return Piece::Fail(fmt::format("scientific clause can only be used on doubles, was given {}",
                                    TypeName(value)));
   }
-  if (!std::isfinite(*real)) return {NotFinite(*real), ""};
+  if (!std::isfinite(*real)) return {Padded(NotFinite(*real), width), ""};
   const std::string digits = fmt::format("{:.{}e}", *real, kDefaultPrecision);
   const std::size_t e = digits.find('e');
   std::string out = digits.substr(0, e) + "×10";
@@ -198,7 +207,7 @@ Piece FormatScientific(const Value& value) {
   for (const char c : fmt::format("{:02}", exponent)) {
     out += kSuperscripts[static_cast<std::size_t>(c - '0')];
   }
-  return {out, ""};
+  return {Padded(std::move(out), width), ""};
 }
 
 Piece FormatBinary(const Value& value) {
@@ -286,7 +295,7 @@ Piece FormatClause(std::string_view clause, const Value& value, std::size_t* rea
       out = FormatFixed(value, precision);
       break;
     case 'e':
-      out = FormatScientific(value);
+      out = FormatScientific(value, precision);
       break;
     case 'b':
       out = FormatBinary(value);

@@ -43,8 +43,9 @@ bool IsTypeName(std::string_view name) {
 // One program under construction.
 class Compiler {
  public:
-  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names)
-      : ast_(ast), checked_(checked), names_(names) {}
+  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names,
+           const ProgramOptions& options)
+      : ast_(ast), checked_(checked), names_(names), options_(options) {}
 
   StatusOr<std::shared_ptr<const Program>> Run() {
     std::shared_ptr<Program> program(new Program);
@@ -188,6 +189,10 @@ class Compiler {
         const std::uint32_t key = WithoutStart(Compile(call.args[1]));
         if (IsConstant(key)) {
           qualifier.key = ConstantOf(key);
+          if (options_.kubernetes && !IsKeyKind(qualifier.key.kind()) &&
+              !qualifier.key.is(Kind::kDouble) && !qualifier.key.is_error()) {
+            Fail(fmt::format("invalid qualifier type: {}", GoTypeName(qualifier.key)));
+          }
         } else {
           qualifier.node = key;
         }
@@ -413,9 +418,34 @@ class Compiler {
       node.target = *pattern;
       return Add(node);
     }
+    if (const auto made = MakeOnce(*builtin, node, args)) return *made;
     node.target = static_cast<std::uint32_t>(program_->functions_.size());
     program_->functions_.push_back(builtin);
     return Add(node);
+  }
+
+  // quantity("1Mi") and its like are made once, but paid for every time: Kubernetes makes them in
+  // every evaluation. One that fails stays a call, since its error may be absorbed.
+  std::optional<std::uint32_t> MakeOnce(const Builtin& builtin, const Node& node,
+                                        std::span<const std::uint32_t> args) {
+    bool parses = false;
+    for (const std::string_view name : {"quantity", "semver", "ip", "cidr", "url"}) {
+      parses = parses || builtin.name == name;
+    }
+    if (!parses || !std::ranges::all_of(args, [&](auto arg) { return IsConstant(arg); })) {
+      return std::nullopt;
+    }
+    std::vector<Value> values;
+    for (const std::uint32_t arg : args) {
+      values.push_back(ConstantOf(arg));
+      if (values.back().is_error()) return std::nullopt;
+    }
+    const Value value = builtin.impl(arena(), values);
+    if (value.is_error()) return std::nullopt;
+    program_->constants_.push_back(value);
+    return Add({.op = Op::kPaid,
+                .a = static_cast<std::uint32_t>(program_->constants_.size() - 1),
+                .b = static_cast<std::uint32_t>(CallCost(node.rule, values, value))});
   }
 
   std::uint32_t FoldConversion(const Builtin& builtin, std::uint32_t arg) {
@@ -630,19 +660,21 @@ class Compiler {
   const Ast& ast_;
   const CheckedExpr* checked_;
   const UncheckedNames* names_;
+  const ProgramOptions options_;
   Program* program_ = nullptr;
   std::vector<Local> locals_;
   std::string failure_;
   std::optional<std::uint32_t> unchecked_constant_;
 };
 
-StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked) {
-  return Compiler(checked.ast(), &checked, nullptr).Run();
+StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked,
+                                                          const ProgramOptions& options) {
+  return Compiler(checked.ast(), &checked, nullptr, options).Run();
 }
 
 StatusOr<std::shared_ptr<const Program>> Program::CompileUnchecked(const Ast& ast,
                                                                    const UncheckedNames& names) {
-  return Compiler(ast, nullptr, &names).Run();
+  return Compiler(ast, nullptr, &names, {.kubernetes = false}).Run();
 }
 
 }  // namespace dray::cel

@@ -45,11 +45,18 @@ struct UncheckedNames {
   std::string container;
 };
 
+struct ProgramOptions {
+  // Refuse to build what Kubernetes refuses to build, although it might never be evaluated: an
+  // index that is a constant of a kind that no key has.
+  bool kubernetes = true;
+};
+
 // Thread-safe: immutable.
 class Program {
  public:
   // InvalidArgument "program instantiation failed: ..." when a constant part fails.
-  static StatusOr<std::shared_ptr<const Program>> Compile(const CheckedExpr& checked);
+  static StatusOr<std::shared_ptr<const Program>> Compile(const CheckedExpr& checked,
+                                                          const ProgramOptions& options = {});
   // Without types: names are resolved as the language says, calls find their overload when
   // evaluated, and nothing costs by overload.
   static StatusOr<std::shared_ptr<const Program>> CompileUnchecked(const Ast& ast,
@@ -65,6 +72,7 @@ class Program {
 
   enum class Op : std::uint8_t {
     kConstant,          // a: constant
+    kPaid,              // a: constant, b: what a call would have cost
     kChain,             // a: chain
     kAnd,               // a, b
     kOr,                // a, b

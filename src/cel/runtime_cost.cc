@@ -199,12 +199,11 @@ std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& 
     case CostRule::kListResult:
       return ActualSize(result) + 11;
     case CostRule::kFlatten: {
-      if (result.is_error()) return 12;
-      const double depth =
-          args.size() == 2 && args[1].is(Kind::kInt) ? static_cast<double>(args[1].as_int()) : 1.0;
-      return static_cast<std::uint64_t>(static_cast<double>(ActualSize(args[0])) *
-                                        std::max(depth, 0.0)) +
-             11;
+      // Depths that flatten refuses count as one.
+      const double depth = args.size() == 2 && args[1].is(Kind::kInt) && args[1].as_int() >= 0
+                               ? static_cast<double>(args[1].as_int())
+                               : 1.0;
+      return static_cast<std::uint64_t>(static_cast<double>(ActualSize(args[0])) * depth) + 11;
     }
     case CostRule::kSelfCompare:
       return SelfCompare(args[0]);

@@ -359,9 +359,62 @@ std::string_view TypeName(const Value& value) {
   return "";
 }
 
+std::string_view GoTypeName(const Value& value) {
+  switch (value.kind()) {
+    case Kind::kNull:
+      return "types.Null";
+    case Kind::kBool:
+      return "types.Bool";
+    case Kind::kInt:
+      return "types.Int";
+    case Kind::kUint:
+      return "types.Uint";
+    case Kind::kDouble:
+      return "types.Double";
+    case Kind::kString:
+      return "types.String";
+    case Kind::kBytes:
+      return "types.Bytes";
+    case Kind::kDuration:
+      return "types.Duration";
+    case Kind::kTimestamp:
+      return "types.Timestamp";
+    case Kind::kOptional:
+      return "*types.Optional";
+    case Kind::kType:
+      return "*types.Type";
+    case Kind::kQuantity:
+      return "cel.Quantity";
+    case Kind::kSemver:
+      return "cel.Semver";
+    case Kind::kIp:
+      return "cel.IP";
+    case Kind::kCidr:
+      return "cel.CIDR";
+    case Kind::kUrl:
+      return "cel.URL";
+    case Kind::kFormat:
+      return "cel.Format";
+    default:
+      return TypeName(value);
+  }
+}
+
 std::size_t CodePoints(std::string_view text) {
-  std::size_t n = 0;
-  for (const char c : text) n += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
+  // Every byte that does not continue a character. Eight at a time: the high bit of each byte of
+  // `continuing` is set for 10xxxxxx.
+  std::size_t n = text.size();
+  const char* at = text.data();
+  std::size_t left = text.size();
+  for (; left >= 8; left -= 8, at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    const std::uint64_t continuing = word & ~(word << 1) & 0x8080808080808080U;
+    n -= static_cast<std::size_t>(__builtin_popcountll(continuing));
+  }
+  for (; left > 0; --left, ++at) {
+    if ((static_cast<unsigned char>(*at) & 0xc0) == 0x80) --n;
+  }
   return n;
 }
 

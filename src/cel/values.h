@@ -161,7 +161,9 @@ bool IsKeyKind(Kind kind);
 // The language's name of a value's type: "int", "google.protobuf.Timestamp", "kubernetes.Semver".
 std::string_view TypeName(const Value& value);
 
-// Code points, bytes or entries.
+// The name that the value's type has inside Kubernetes, as its messages have it: "types.Int".
+std::string_view GoTypeName(const Value& value);
+
 std::size_t CodePoints(std::string_view text);
 
 // Go's %v, as error messages have keys.
