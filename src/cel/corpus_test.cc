@@ -181,8 +181,9 @@ TEST(Corpus, ValidationOfExpressions) {
                                                 : api::ExpressionChecker::Purpose::kSelector,
                         gates);
       const std::string where = TextAt(test, "name");
-      if (IsSyntaxError(want) || IsProgramError(want)) {
-        tally.Compare("errors", where, IsSyntaxError(want), got.error.has_value());
+      tally.Compare("whose fault", where, IsProgramError(want), got.internal);
+      if (IsSyntaxError(want)) {
+        tally.Compare("errors", where, true, got.error.has_value());
       } else if (want == "too complex, exceeds cost limit") {
         tally.Compare("errors", where, true, got.max_cost > 1'000'000);
       } else {

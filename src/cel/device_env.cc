@@ -7,6 +7,7 @@
 
 #include "cel/compile.h"
 #include "cel/library.h"
+#include "cel/program.h"
 
 namespace dray::cel {
 namespace {
@@ -110,6 +111,20 @@ std::shared_ptr<const Environment> DeviceEnvironment(const DeviceEnvironmentOpti
   return environment;
 }
 
+namespace {
+
+// Why no program can be made of the tree, without the words that Compile puts before it.
+std::optional<std::string> ProgramFault(const CheckedExpr& checked) {
+  const auto program = Program::Compile(checked);
+  if (program.ok()) return std::nullopt;
+  constexpr std::string_view kPrefix = "program instantiation failed: ";
+  std::string_view reason = base::Message(program.status());
+  if (reason.starts_with(kPrefix)) reason.remove_prefix(kPrefix.size());
+  return std::string(reason);
+}
+
+}  // namespace
+
 api::ExpressionChecker::Result DeviceExpressionChecker::Check(
     std::string_view expression, Purpose purpose, const api::FeatureGates& gates) const {
   DeviceEnvironmentOptions options = DeviceEnvironmentOptions::New(gates);
@@ -117,7 +132,8 @@ api::ExpressionChecker::Result DeviceExpressionChecker::Check(
   const CompileResult compiled =
       Compile(expression, DeviceEnvironment(options),
               {.purpose = purpose == Purpose::kSelector ? cel::Purpose::kSelector
-                                                        : cel::Purpose::kDerivedAttribute});
+                                                        : cel::Purpose::kDerivedAttribute,
+               .program_check = ProgramFault});
   Result result;
   if (!compiled.ok()) {
     result.error = compiled.error;
