@@ -7,6 +7,7 @@
 
 #include "api/strategy.h"
 #include "api/validation.h"
+#include "cel/device_env.h"
 #include "conformance/case_files.h"
 #include "conformance/suite.h"
 #include "fmt/format.h"
@@ -33,7 +34,9 @@ Subject SubjectOf(const api::Node& recorded) {
 }
 
 api::ErrorList Validate(const Subject& subject) {
-  const api::ValidationOptions options{.gates = subject.gates, .kubernetes_only = true};
+  static const cel::DeviceExpressionChecker compiler(/*kubernetes_only=*/true);
+  const api::ValidationOptions options{
+      .gates = subject.gates, .expressions = &compiler, .kubernetes_only = true};
   if (subject.operation == "create") return api::ValidateCreate(subject.object, options);
   if (subject.operation == "update") {
     return api::ValidateUpdate(subject.object, *subject.old, options);
@@ -63,35 +66,20 @@ void Prepare(Subject& subject) {
   }
 }
 
-// Whether Kubernetes's CEL compiler found the fault: validation without one cannot.
-bool ComesFromCompiler(const RecordedError& error) {
-  return error.detail.starts_with("compilation failed") ||
-         error.detail.starts_with("must evaluate to") || error.detail.starts_with("too complex");
-}
-
-std::vector<RecordedError> WithoutCompiler(std::vector<RecordedError> errors) {
-  std::erase_if(errors, ComesFromCompiler);
-  return errors;
-}
-
-enum class Compiler { kPresent, kMissing };
-
 std::optional<std::string> Compare(const api::Node& recorded, std::string_view key,
-                                   const Subject& subject, Compiler compiler) {
-  std::vector<RecordedError> expected = ErrorsAt(recorded, key);
-  if (compiler == Compiler::kMissing) expected = WithoutCompiler(std::move(expected));
-  return Difference(expected, Validate(subject));
+                                   const Subject& subject) {
+  return Difference(ErrorsAt(recorded, key), Validate(subject));
 }
 
-std::optional<std::string> Run(const api::Node& recorded, Compiler compiler = Compiler::kPresent) {
+std::optional<std::string> Run(const api::Node& recorded) {
   try {
     Subject subject = SubjectOf(recorded);
     std::string text;
-    if (const auto alone = Compare(recorded, "expectedErrors", subject, compiler)) {
+    if (const auto alone = Compare(recorded, "expectedErrors", subject)) {
       text = "validation: " + *alone;
     }
     Prepare(subject);
-    if (const auto request = Compare(recorded, "requestErrors", subject, compiler)) {
+    if (const auto request = Compare(recorded, "requestErrors", subject)) {
       if (!text.empty()) text += " | ";
       text += "request: " + *request;
     }
@@ -102,27 +90,10 @@ std::optional<std::string> Run(const api::Node& recorded, Compiler compiler = Co
   }
 }
 
-// A case that fails, and does so only for want of the compiler's errors.
-bool NeedsCompiler(const api::Node& recorded) {
-  for (const std::string_view key : {"expectedErrors", "requestErrors"}) {
-    if (std::ranges::any_of(ErrorsAt(recorded, key), ComesFromCompiler)) {
-      return Run(recorded) && !Run(recorded, Compiler::kMissing);
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 std::vector<Case> LoadValidationCases(const std::filesystem::path& folder) {
-  std::vector<Case> cases;
-  for (RecordedCase& recorded : ReadCaseFiles(folder)) {
-    Case c{.file = recorded.file, .name = recorded.name};
-    if (NeedsCompiler(recorded.node)) c.needs = "the CEL compiler";
-    c.run = [node = std::move(recorded.node)] { return Run(node); };
-    cases.push_back(std::move(c));
-  }
-  return cases;
+  return CasesOf(folder, Run);
 }
 
 }  // namespace dray::conformance

@@ -261,10 +261,11 @@ std::optional<CallCost> Apply(const Rules& rules, std::string_view name, const C
   return found == rules.end() ? std::nullopt : found->second.Apply(call);
 }
 
-// Go's conversion on amd64: 2^64 becomes 2^63.
+// Stops at the largest number. Upstream's conversion of 2^64 depends on the machine and no recorded
+// case shows it; this one never guesses too low.
 std::uint64_t Ceiling(double value) {
   const double up = std::ceil(value);
-  return up >= 0x1p64 ? 0x8000000000000000 : static_cast<std::uint64_t>(up);
+  return up >= 0x1p64 ? CostRange::kLargest : static_cast<std::uint64_t>(up);
 }
 
 std::uint64_t PlusOne(std::uint64_t n) { return n == CostRange::kLargest ? n : n + 1; }
