@@ -126,7 +126,7 @@ class Evaluation {
   }
 
   Value EvalCall(const Node& node) {
-    std::array<Value, 8> few;
+    std::array<Value, 3> few;
     const std::uint32_t n = node.b;
     const std::span<Value> args =
         n <= few.size() ? std::span(few).first(n) : arena_.NewArray<Value>(n);
