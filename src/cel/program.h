@@ -27,7 +27,7 @@ struct Reads {
     std::string id;
     friend auto operator<=>(const Name&, const Name&) = default;
   };
-  // In order and unique. Do not count when everything() holds.
+  // In order and unique. Besides them there may be more: see the flags.
   std::vector<Name> attributes;
   std::vector<Name> capacities;
   // The whole map, or names that are known only during evaluation.
