@@ -98,7 +98,7 @@ std::string UnknownKindMessage(std::string_view api_version, std::string_view ki
   return fmt::format("no kind \"{}\" in version \"{}\"", kind, api_version);
 }
 
-std::string UnknownKindHint(std::string_view api_version, std::string_view kind) {
+std::string UnknownKindHint(std::string_view kind) {
   std::string versions;
   std::vector<std::string_view> names;
   for (const KindInfo& row : Table()) {
@@ -110,7 +110,6 @@ std::string UnknownKindHint(std::string_view api_version, std::string_view kind)
   if (!versions.empty()) return fmt::format("{} is known in {}", kind, versions);
   const auto closest = base::ClosestMatch(kind, names);
   if (closest && *closest != kind) return fmt::format("did you mean {}?", *closest);
-  (void)api_version;
   return "";
 }
 
@@ -162,7 +161,7 @@ StatusOr<Object> DecodeObject(JsonDecoder& decoder, std::string_view json, Decod
   const KindInfo* kind = FindKind(meta.api_version, meta.kind);
   if (kind == nullptr) {
     std::string text = UnknownKindMessage(meta.api_version, meta.kind);
-    const std::string hint = UnknownKindHint(meta.api_version, meta.kind);
+    const std::string hint = UnknownKindHint(meta.kind);
     if (!hint.empty()) text += fmt::format(" ({})", hint);
     return base::InvalidArgument(text);
   }
@@ -208,7 +207,7 @@ std::optional<Object> DecodeObject(const ObjectNode& source, Severity unknown_se
          .reason = "UnknownKind",
          .path = {},
          .message = UnknownKindMessage(source.api_version, source.kind),
-         .hint = UnknownKindHint(source.api_version, source.kind),
+         .hint = UnknownKindHint(source.kind),
          .position = named != nullptr ? named->value.position : source.node->position});
     return std::nullopt;
   }

@@ -40,15 +40,6 @@ std::uint64_t UintOf(element node) {
   return value;
 }
 
-std::vector<std::filesystem::path> FilesIn(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 // How many comparisons of each kind were made and what differed.
 class Tally {
  public:
@@ -128,7 +119,7 @@ TEST(Corpus, ExpressionsOnDevices) {
   const auto folder = testing::SharedFolder("conformance/cel-dra");
   if (!folder) GTEST_SKIP() << "no recorded cases";
   Tally tally;
-  for (const auto& file : FilesIn(*folder)) {
+  for (const auto& file : testing::JsonFilesIn(*folder)) {
     simdjson::dom::parser parser;
     const element document = parser.load(file.string()).value();
     const std::string kind = TextAt(document, "kind");
@@ -219,7 +210,7 @@ TEST(Corpus, KubernetesLibraries) {
   if (!folder) GTEST_SKIP() << "no recorded cases";
   Tally tally;
   const auto environment = DeviceEnvironment({.kubernetes_only = true});
-  for (const auto& file : FilesIn(*folder)) {
+  for (const auto& file : testing::JsonFilesIn(*folder)) {
     simdjson::dom::parser parser;
     const element document = parser.load(file.string()).value();
     for (const element test : document["tests"].get_array()) {
@@ -351,7 +342,7 @@ TEST(Corpus, Language) {
   const auto folder = testing::SharedFolder("conformance/cel-spec");
   if (!folder) GTEST_SKIP() << "no recorded cases";
   Tally tally;
-  for (const auto& file : FilesIn(*folder)) {
+  for (const auto& file : testing::JsonFilesIn(*folder)) {
     // Libraries that no environment of ours has.
     const bool absent =
         file.stem() == "math_ext" || file.stem() == "block_ext" || file.stem() == "proto2_ext";

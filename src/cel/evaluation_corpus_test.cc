@@ -45,15 +45,6 @@ bool BoolAt(element node, std::string_view key, bool otherwise = false) {
 }
 bool Has(element node, std::string_view key) { return !node[key].error(); }
 
-std::vector<std::filesystem::path> FilesIn(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  return files;
-}
-
 // Counts of what was compared, per file and kind, and the differences.
 class Tally {
  public:
@@ -302,7 +293,7 @@ TEST(EvaluationCorpus, ExpressionsOnDevices) {
   const auto folder = testing::SharedFolder("conformance/cel-dra");
   if (!folder) GTEST_SKIP() << "no recorded cases";
   Tally tally;
-  for (const auto& path : FilesIn(*folder)) {
+  for (const auto& path : testing::JsonFilesIn(*folder)) {
     const std::string file = path.filename().string();
     simdjson::dom::parser parser;
     const element document = parser.load(path.string()).value();
@@ -339,7 +330,7 @@ TEST(EvaluationCorpus, KubernetesLibraries) {
   if (!folder) GTEST_SKIP() << "no recorded cases";
   Tally tally;
   const auto environment = DeviceEnvironment({.kubernetes_only = true});
-  for (const auto& path : FilesIn(*folder)) {
+  for (const auto& path : testing::JsonFilesIn(*folder)) {
     simdjson::dom::parser parser;
     const element document = parser.load(path.string()).value();
     for (const element test : document["tests"].get_array()) {
@@ -419,7 +410,7 @@ TEST(EvaluationCorpus, Language) {
   const auto folder = testing::SharedFolder("conformance/cel-spec");
   if (!folder) GTEST_SKIP() << "no recorded cases";
   Tally tally;
-  for (const auto& path : FilesIn(*folder)) {
+  for (const auto& path : testing::JsonFilesIn(*folder)) {
     const std::string file = path.filename().string();
     if (file == "block_ext.json") continue;  // a test extension that no environment of ours has
     simdjson::dom::parser parser;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testing/recorded_cases.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -13,6 +14,15 @@ std::optional<std::filesystem::path> SharedFolder(const std::string& name) {
   std::filesystem::path folder = std::filesystem::path(shared) / name;
   if (!std::filesystem::is_directory(folder)) return std::nullopt;
   return folder;
+}
+
+std::vector<std::filesystem::path> JsonFilesIn(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
 }
 
 std::string ReadFile(const std::filesystem::path& path) {
