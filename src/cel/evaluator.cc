@@ -28,6 +28,8 @@ Value Evaluation::Eval(std::uint32_t index) {
       return program_.constants_[node.a];
     case Op::kChain:
       return EvalChain(program_.chains_[node.a]);
+    case Op::kRead:
+      return EvalRead(node);
     case Op::kAnd:
       return EvalLogic(node, false);
     case Op::kOr:
@@ -159,6 +161,11 @@ Value Evaluation::EvalOr(const Node& node) {
 EvaluationResult Evaluate(const Program& program, std::span<const Value> variables, Arena& arena,
                           const EvaluationLimits& limits) {
   return Evaluation(program, variables, arena, limits).Run();
+}
+
+EvaluationResult Evaluate(const Program& program, const DeviceView& view, Arena& arena,
+                          const EvaluationLimits& limits) {
+  return Evaluation(program, view, arena, limits).Run();
 }
 
 }  // namespace dray::cel

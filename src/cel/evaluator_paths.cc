@@ -6,6 +6,38 @@
 
 namespace dray::cel {
 
+// What the steps of the path would have paid, at once.
+Value Evaluation::EvalRead(const Node& node) {
+  if (view_ == nullptr) return EvalChain(program_.chains_[node.a]);
+  const Value value = view_->Read(node.b, arena_);
+  const bool found = !value.is(Kind::kNull);
+  switch (static_cast<Program::ReadMode>(node.flag)) {
+    case Program::ReadMode::kValue:
+      ChargeSteps(node.target);
+      return found ? value : StaticError(program_.missing_[node.b]);
+    case Program::ReadMode::kPresence:
+      ChargeSteps(node.target);
+      return value.is_error() ? value : Value::Bool(found);
+    case Program::ReadMode::kOptional:
+      // The last step is paid for only when there is something.
+      ChargeSteps(found && !value.is_error() ? node.target : node.target - 1);
+      if (value.is_error()) return value;
+      return found ? MakeOptional(arena_, value) : NoneValue();
+  }
+  return NoSuchOverload();
+}
+
+// The beginning of a longer path.
+Value Evaluation::ReadDevice(std::uint32_t read) {
+  const Value value = view_->Read(read, arena_);
+  return value.is(Kind::kNull) ? StaticError(program_.missing_[read]) : value;
+}
+
+Value Evaluation::Device() {
+  if (device_.is(Kind::kNull)) device_ = MakeDeviceObject(*view_, arena_);
+  return device_;
+}
+
 Value Evaluation::EvalChain(const Chain& chain) {
   const Value value = EvalPath(chain);
   // -1 for has() of a conditional: what the last step paid is given back.
@@ -19,9 +51,18 @@ Value Evaluation::EvalChain(const Chain& chain) {
 
 Value Evaluation::EvalPath(const Chain& chain) {
   Value value;
+  std::uint32_t skipped = 0;  // qualifiers that the read stands for
   switch (chain.base) {
     case Chain::Base::kVariable:
-      value = variables_[chain.start];
+      if (view_ == nullptr) {
+        value = variables_[chain.start];
+      } else if (chain.read == Program::kNone) {
+        value = Device();
+      } else {
+        value = ReadDevice(chain.read);
+        ChargeSteps(chain.read_steps);
+        skipped = chain.read_steps;
+      }
       break;
     case Chain::Base::kLocal:
       value = ReadLocal(chain.start);
@@ -39,8 +80,9 @@ Value Evaluation::EvalPath(const Chain& chain) {
       break;
     }
   }
-  if (value.is_error() || chain.count == 0) return value;
-  return Qualify(value, std::span(program_.qualifiers_).subspan(chain.first, chain.count));
+  if (value.is_error() || chain.count == skipped) return value;
+  return Qualify(
+      value, std::span(program_.qualifiers_).subspan(chain.first + skipped, chain.count - skipped));
 }
 
 Value Evaluation::ReadLocal(std::uint32_t slot) {

@@ -62,6 +62,14 @@ std::uint32_t Compiler::Compile(ExprId id) {
   return Failing("unknown expression");
 }
 
+std::optional<std::uint32_t> Program::MissingRead(const Value& error) const {
+  if (!error.is_error()) return std::nullopt;
+  for (std::uint32_t read = 0; read < missing_.size(); ++read) {
+    if (&error.as<Error>() == &missing_[read]) return read;
+  }
+  return std::nullopt;
+}
+
 StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked,
                                                           const ProgramOptions& options) {
   return Compiler(checked.ast(), &checked, nullptr, options).Run();

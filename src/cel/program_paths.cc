@@ -2,6 +2,7 @@
 //
 // Names, selections, indices, conditionals: everything that walks to a value.
 #include <algorithm>
+#include <array>
 
 #include "cel/internal/program_compiler.h"
 #include "cel/operators.h"
@@ -32,6 +33,7 @@ std::uint32_t Compiler::CompilePath(ExprId id) {
 std::uint32_t Compiler::Finish(Path& path) {
   NoteReads(path);
   if (path.chain.base == Chain::Base::kNode && path.qualifiers.empty()) return path.chain.start;
+  FindRead(path);
   path.chain.first = static_cast<std::uint32_t>(program_->qualifiers_.size());
   path.chain.count = static_cast<std::uint32_t>(path.qualifiers.size());
   if (path.chain.base == Chain::Base::kConditional) path.chain.start_cost = 0;
@@ -39,7 +41,14 @@ std::uint32_t Compiler::Finish(Path& path) {
   program_->qualifiers_.insert(program_->qualifiers_.end(), path.qualifiers.begin(),
                                path.qualifiers.end());
   program_->chains_.push_back(path.chain);
-  return Add({.op = Op::kChain, .a = static_cast<std::uint32_t>(program_->chains_.size() - 1)});
+  Node node{.op = Op::kChain, .a = static_cast<std::uint32_t>(program_->chains_.size() - 1)};
+  if (const auto mode = ModeOfRead(path)) {
+    node.op = Op::kRead;
+    node.flag = static_cast<std::uint8_t>(*mode);
+    node.b = path.chain.read;
+    node.target = path.chain.read_steps + static_cast<std::uint32_t>(path.chain.start_cost);
+  }
+  return Add(node);
 }
 
 // Fills `path`; or answers with a node when `id` is no path at all but a constant.
@@ -92,8 +101,11 @@ std::optional<std::uint32_t> Compiler::BuildPath(ExprId id, Path& path) {
 
 // A path that is part of another one does not pay for its start.
 std::uint32_t Compiler::WithoutStart(std::uint32_t node) {
-  if (program_->nodes_[node].op == Op::kChain) {
-    program_->chains_[program_->nodes_[node].a].start_cost = 0;
+  Node& path = program_->nodes_[node];
+  if (path.op == Op::kChain || path.op == Op::kRead) {
+    Chain& chain = program_->chains_[path.a];
+    chain.start_cost = 0;
+    if (path.op == Op::kRead) path.target = chain.read_steps;
   }
   return node;
 }
@@ -229,4 +241,63 @@ void Compiler::NoteReads(const Path& path) {
     }
   }
 }
+// Looks whether the path begins with something that a DeviceView knows by number.
+void Compiler::FindRead(Path& path) {
+  if (path.chain.base != Chain::Base::kVariable) return;
+  if (program_->variables_[path.chain.start] != "device") return;
+  // Keys from the front that are constant texts, and neither optional nor has(), except the last.
+  std::array<std::string_view, 3> keys;
+  std::size_t n = 0;
+  for (const Qualifier& q : path.qualifiers) {
+    if (n == keys.size() || q.node != Program::kNone || !q.key.is(Kind::kString)) break;
+    if ((q.optional || q.test_only) && n != 2) break;
+    keys[n++] = q.key.as_text();
+  }
+  using Field = DeviceRead::Field;
+  std::optional<DeviceRead> read;
+  if (n == 3 && (keys[0] == "attributes" || keys[0] == "capacity")) {
+    const auto has_slash = [](std::string_view text) { return text.find('/') != text.npos; };
+    const Qualifier& last = path.qualifiers[2];
+    const bool plain = !last.optional && !last.test_only;
+    if (!has_slash(keys[1]) && !has_slash(keys[2]) && (plain || path.qualifiers.size() == 3)) {
+      read = DeviceRead{.field = keys[0] == "capacity" ? Field::kCapacity : Field::kAttribute,
+                        .domain = keys[1],
+                        .id = keys[2],
+                        .qualified = fmt::format("{}/{}", keys[1], keys[2])};
+    }
+  } else if (n >= 1) {
+    if (keys[0] == "driver") read = DeviceRead{.field = Field::kDriver};
+    if (keys[0] == "name") read = DeviceRead{.field = Field::kName};
+    if (keys[0] == "allowMultipleAllocations") {
+      read = DeviceRead{.field = Field::kAllowMultipleAllocations};
+    }
+  }
+  if (!read || !options_.optimize) {
+    program_->only_device_reads_ = false;
+    return;
+  }
+  path.chain.read_steps =
+      read->field == Field::kAttribute || read->field == Field::kCapacity ? 3 : 1;
+  path.chain.read = ReadNumber(*std::move(read));
+}
+
+std::uint32_t Compiler::ReadNumber(DeviceRead read) {
+  auto& reads = program_->device_reads_;
+  const auto it = std::ranges::find(reads, read);
+  if (it != reads.end()) return static_cast<std::uint32_t>(it - reads.begin());
+  program_->missing_.push_back({arena().Copy(fmt::format("no such key: {}", read.id.view()))});
+  reads.push_back(std::move(read));
+  return static_cast<std::uint32_t>(reads.size() - 1);
+}
+
+// When the whole path is a read: what is made of it.
+std::optional<Program::ReadMode> Compiler::ModeOfRead(const Path& path) const {
+  if (path.chain.read == Program::kNone || path.qualifiers.size() != path.chain.read_steps) {
+    return std::nullopt;
+  }
+  if (path.qualifiers.back().test_only) return Program::ReadMode::kPresence;
+  if (path.qualifiers.back().optional) return Program::ReadMode::kOptional;
+  return Program::ReadMode::kValue;
+}
+
 }  // namespace dray::cel

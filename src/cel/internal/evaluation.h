@@ -27,6 +27,13 @@ class Evaluation {
     if (program.locals_ > 0) locals_ = arena.NewArray<Local>(program.locals_);
   }
 
+  // The program's only variable is `device`.
+  Evaluation(const Program& program, const DeviceView& view, Arena& arena,
+             const EvaluationLimits& limits)
+      : Evaluation(program, std::span<const Value>(), arena, limits) {
+    view_ = &view;
+  }
+
   EvaluationResult Run();
 
  private:
@@ -47,6 +54,15 @@ class Evaluation {
     cost_ += cost;
     if (cost_ > limits_.cost) cancelled_ = &kCostExceeded;
   }
+  // The same as n times one.
+  void ChargeSteps(std::uint64_t n) {
+    if (cancelled_ != nullptr) return;
+    cost_ += n;
+    if (cost_ > limits_.cost) {
+      cost_ = limits_.cost + 1;
+      cancelled_ = &kCostExceeded;
+    }
+  }
   Value Fail(std::string_view message) { return MakeError(arena_, message); }
 
   Value Eval(std::uint32_t index);
@@ -58,6 +74,9 @@ class Evaluation {
   Value EvalOr(const Node& node);
 
   // --- paths ---
+  Value EvalRead(const Node& node);
+  Value ReadDevice(std::uint32_t read);
+  Value Device();
   Value EvalChain(const Chain& chain);
   Value EvalPath(const Chain& chain);
   Value ReadLocal(std::uint32_t slot);
@@ -79,6 +98,8 @@ class Evaluation {
 
   const Program& program_;
   const std::span<const Value> variables_;
+  const DeviceView* view_ = nullptr;  // instead of variables
+  Value device_;                      // made of the view when it is asked for
   Arena& arena_;
   const EvaluationLimits& limits_;
   std::span<Local> locals_;

@@ -84,6 +84,9 @@ class Compiler {
   std::optional<std::uint32_t> FindLocal(std::string_view name) const;
   bool BuildQualifiedName(ExprId id, Path& path);
   void NoteReads(const Path& path);
+  void FindRead(Path& path);
+  std::uint32_t ReadNumber(DeviceRead read);
+  std::optional<Program::ReadMode> ModeOfRead(const Path& path) const;
 
   // --- calls ---
   std::string_view OnlyOverload(ExprId id) const;
