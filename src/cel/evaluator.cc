@@ -78,7 +78,7 @@ Value Evaluation::EvalLogic(const Node& node, bool decisive) {
 }
 
 Value Evaluation::EvalEquality(const Node& node) {
-  const std::array<Value, 2> args = {Eval(node.a), Eval(node.b)};
+  const std::array<Value, 2> args = {EvalOperand(node.a), EvalOperand(node.b)};
   const bool equal = node.op == Op::kEqual;
   Charge(CallCost(equal ? CostRule::kEqual : CostRule::kSmaller, args, Value()));
   if (args[0].is_error()) return args[0];
@@ -97,7 +97,7 @@ Value Evaluation::EvalCall(const Node& node) {
   const bool stops = n > 2 || node.op == Op::kRegex;
   const Value* error = nullptr;
   for (std::uint32_t i = 0; i < n; ++i) {
-    args[i] = Eval(program_.args_[node.a + i]);
+    args[i] = EvalOperand(program_.args_[node.a + i]);
     if (args[i].is_error()) {
       if (stops) return args[i];
       if (error == nullptr) error = &args[i];
@@ -106,14 +106,20 @@ Value Evaluation::EvalCall(const Node& node) {
   Value result;
   if (error != nullptr) {
     result = *error;
-  } else if (node.op == Op::kRegex) {
+  } else if (node.op == Op::kRegex && node.flag == 0) {
     const Program::Pattern& pattern = *program_.patterns_[node.target];
-    result = pattern.impl(arena_, pattern.regex, args);
+    if (pattern.simple && args[0].is(Kind::kString)) {
+      result = Value::Bool(pattern.simple->Matches(args[0].as_text()));
+    } else {
+      result = pattern.impl(arena_, pattern.regex, args);
+    }
     if (IsUnmatchedCall(result)) result = NoSuchOverload();
   } else {
     const Builtin& function = *program_.functions_[node.target];
     result = function.impl(arena_, args);
-    if (IsUnmatchedCall(result)) result = Unmatched(function, args);
+    if (IsUnmatchedCall(result)) {
+      result = node.op == Op::kRegex ? NoSuchOverload() : Unmatched(function, args);
+    }
   }
   Charge(node.rule == CostRule::kOne ? 1 : CallCost(node.rule, args, result));
   if (arena_.bytes() > limits_.arena_bytes) cancelled_ = &kMemoryExceeded;
@@ -145,8 +151,7 @@ Value Evaluation::EvalInSet(const Node& node) {
     default:
       break;
   }
-  Value ignored;
-  return Value::Bool(program_.constants_[node.target].as<Map>().Find(x, &ignored));
+  return Contains(program_.constants_[node.target], x);
 }
 
 Value Evaluation::EvalOr(const Node& node) {

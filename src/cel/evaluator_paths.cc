@@ -150,7 +150,7 @@ bool Evaluation::Step(const Value& value, const Value& key, bool presence, Value
       return false;
     case Kind::kList: {
       const List& list = value.as<List>();
-      const auto index = IndexOf(key, next);
+      const auto index = key.is(Kind::kInt) ? key.as_int() : IndexOf(key, next);
       if (!index) return false;
       if (*index >= 0 && *index < static_cast<std::int64_t>(list.size())) {
         *next = list.At(static_cast<std::size_t>(*index));

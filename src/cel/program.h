@@ -95,8 +95,8 @@ class Program {
     kEqual,             // a, b
     kNotEqual,          // a, b
     kCall,              // a: first of args, b: count, target: function, rule
-    kRegex,             // like kCall; target: pattern
-    kInSet,             // a, target: constant list of primitives
+    kRegex,             // like kCall; target: pattern; flag: as a function that is called
+    kInSet,             // a, target: constant primitives, as keys of a map or as a list
     kOptionalOr,        // optional.or: a, b
     kOrValue,           // optional.orValue: a, b
     kList,              // a: first of args, b: count, target: flags of optional elements or none

@@ -96,9 +96,13 @@ std::uint32_t Compiler::CompileCall(ExprId id) {
   if (const auto pattern = ConstantPattern(function, args)) {
     node.op = Op::kRegex;
     node.target = *pattern;
-    return Add(node);
+    if (options_.optimize) return Add(node);
+    // Compiled again by every call, which stays one of a constant pattern.
+    node.flag = 1;
   }
-  if (const auto made = MakeOnce(*builtin, node, args)) return *made;
+  if (options_.optimize) {
+    if (const auto made = MakeOnce(*builtin, node, args)) return *made;
+  }
   node.target = static_cast<std::uint32_t>(program_->functions_.size());
   program_->functions_.push_back(builtin);
   return Add(node);
@@ -152,7 +156,8 @@ std::optional<std::uint32_t> Compiler::FoldMembership(std::uint32_t x, std::uint
     if (!IsPrimitive(value.kind()) || value.is(Kind::kBytes)) return std::nullopt;
     set->Insert(arena(), value, Value::Bool(true));
   }
-  program_->constants_.push_back(Value::Pointer(Kind::kMap, static_cast<const Map*>(set)));
+  program_->constants_.push_back(
+      options_.optimize ? Value::Pointer(Kind::kMap, static_cast<const Map*>(set)) : list);
   return Add({.op = Op::kInSet,
               .a = x,
               .target = static_cast<std::uint32_t>(program_->constants_.size() - 1)});
@@ -167,11 +172,12 @@ std::optional<std::uint32_t> Compiler::ConstantPattern(std::string_view function
   if (impl == nullptr || !IsConstant(args[1]) || !ConstantOf(args[1]).is(Kind::kString)) {
     return std::nullopt;
   }
-  auto pattern = std::make_shared<const Program::Pattern>(ConstantOf(args[1]).as_text(), impl);
+  auto pattern = std::make_shared<Program::Pattern>(ConstantOf(args[1]).as_text(), impl);
   if (!pattern->regex.ok()) {
     Fail(RegexError(pattern->regex));
     return std::nullopt;
   }
+  if (impl == RegexMatches) pattern->simple = SimplePattern::Parse(ConstantOf(args[1]).as_text());
   program_->patterns_.push_back(std::move(pattern));
   return static_cast<std::uint32_t>(program_->patterns_.size() - 1);
 }

@@ -117,6 +117,7 @@ bool Compiler::IsAccu(ExprId id, const Comprehension& loop) const {
 // Appending one element, or inserting one entry, changes the accumulator in place: nobody else
 // sees it before the loop is over.
 std::uint32_t Compiler::CompileStep(const Comprehension& loop, Program::Loop& out) {
+  if (!options_.optimize) out.grows_list = out.grows_map = false;
   if (!out.grows_list && !out.grows_map) return Compile(loop.step);
   if (ast_.kind(loop.step) == ExprKind::kCall) {
     const CallExpr call = ast_.call(loop.step);

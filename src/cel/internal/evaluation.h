@@ -66,6 +66,11 @@ class Evaluation {
   Value Fail(std::string_view message) { return MakeError(arena_, message); }
 
   Value Eval(std::uint32_t index);
+  // The same; many operands are constants, for which a look is enough.
+  Value EvalOperand(std::uint32_t index) {
+    const Node& node = program_.nodes_[index];
+    return node.op == Op::kConstant ? program_.constants_[node.a] : Eval(index);
+  }
   Value EvalLogic(const Node& node, bool decisive);
   Value EvalEquality(const Node& node);
   Value EvalCall(const Node& node);
