@@ -27,6 +27,15 @@ bool IsPrimitive(Kind kind) {
 
 }  // namespace
 
+// For which orders of its arguments a comparison holds; 0 when it is none.
+std::uint8_t Compiler::OrdersOf(std::string_view function) {
+  if (function == op::kLess) return Program::kIsLess;
+  if (function == op::kLessEqual) return Program::kIsLess | Program::kIsEqual;
+  if (function == op::kGreater) return Program::kIsGreater;
+  if (function == op::kGreaterEqual) return Program::kIsGreater | Program::kIsEqual;
+  return 0;
+}
+
 std::string_view Compiler::OnlyOverload(ExprId id) const {
   if (checked_ == nullptr) return {};
   const auto overloads = checked_->overloads(id);
@@ -102,6 +111,10 @@ std::uint32_t Compiler::CompileCall(ExprId id) {
   }
   if (options_.optimize) {
     if (const auto made = MakeOnce(*builtin, node, args)) return *made;
+  }
+  if (const std::uint8_t orders = OrdersOf(function); orders != 0 && options_.optimize) {
+    node.op = Op::kOrder;
+    node.flag = orders;
   }
   node.target = static_cast<std::uint32_t>(program_->functions_.size());
   program_->functions_.push_back(builtin);
