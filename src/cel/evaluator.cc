@@ -12,7 +12,7 @@ namespace dray::cel {
 
 EvaluationResult Evaluation::Run() {
   Value value = Eval(program_.root_);
-  if (IsUnmatchedCall(value)) value = NoSuchOverload();
+  if (value.is_error() && IsUnmatchedCall(value)) value = NoSuchOverload();
   if (cancelled_ != nullptr) value = StaticError(*cancelled_);
   return {value, cost_};
 }
@@ -132,16 +132,18 @@ Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Val
     result = *error;
   } else if (node.op == Op::kRegex && node.flag == 0) {
     const Program::Pattern& pattern = *program_.patterns_[node.target];
-    if (pattern.simple && args[0].is(Kind::kString)) {
+    if (!pattern.simple) {
+      result = pattern.impl(arena_, *pattern.regex, args);
+      if (result.is_error() && IsUnmatchedCall(result)) result = NoSuchOverload();
+    } else if (args[0].is(Kind::kString)) {
       result = Value::Bool(pattern.simple->Matches(args[0].as_text()));
     } else {
-      result = pattern.impl(arena_, pattern.regex, args);
+      result = NoSuchOverload();
     }
-    if (IsUnmatchedCall(result)) result = NoSuchOverload();
   } else {
     const Builtin& function = *program_.functions_[node.target];
     result = function.impl(arena_, args);
-    if (IsUnmatchedCall(result)) {
+    if (result.is_error() && IsUnmatchedCall(result)) {
       result = node.op == Op::kRegex ? NoSuchOverload() : Unmatched(function, args);
     }
   }

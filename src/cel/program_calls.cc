@@ -185,13 +185,19 @@ std::optional<std::uint32_t> Compiler::ConstantPattern(std::string_view function
   if (impl == nullptr || !IsConstant(args[1]) || !ConstantOf(args[1]).is(Kind::kString)) {
     return std::nullopt;
   }
-  auto pattern = std::make_shared<Program::Pattern>(ConstantOf(args[1]).as_text(), impl);
-  if (!pattern->regex.ok()) {
-    Fail(RegexError(pattern->regex));
-    return std::nullopt;
+  const std::string_view text = ConstantOf(args[1]).as_text();
+  auto pattern = std::make_shared<Program::Pattern>();
+  if (impl == RegexMatches) pattern->simple = SimplePattern::Parse(text);
+  if (!pattern->simple) {
+    pattern->impl = impl;
+    pattern->regex.emplace(re2::StringPiece(text.data(), text.size()), RegexOptions());
+    if (!pattern->regex->ok()) {
+      Fail(RegexError(*pattern->regex));
+      return std::nullopt;
+    }
   }
-  if (impl == RegexMatches) pattern->simple = SimplePattern::Parse(ConstantOf(args[1]).as_text());
   program_->patterns_.push_back(std::move(pattern));
   return static_cast<std::uint32_t>(program_->patterns_.size() - 1);
 }
+
 }  // namespace dray::cel
