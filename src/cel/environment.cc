@@ -124,6 +124,11 @@ EnvironmentBuilder& EnvironmentBuilder::SetValidators(const Validators& validato
   return *this;
 }
 
+EnvironmentBuilder& EnvironmentBuilder::SetDialect(Dialect dialect) {
+  environment_->dialect_ = dialect;
+  return *this;
+}
+
 EnvironmentBuilder& EnvironmentBuilder::SetSizeLimits(SizeLimits limits) {
   environment_->size_limits_ = std::move(limits);
   return *this;
@@ -146,6 +151,7 @@ EnvironmentBuilder StandardEnvironment() {
   builder.AddTypeName("net.IP", builder.pool().Opaque("net.IP"));
   builder.AddTypeName("net.CIDR", builder.pool().Opaque("net.CIDR"));
   builder.SetParseOptions({.macros = MacroSet::All()});
+  builder.SetDialect(Dialect::kLanguage);
   return builder;
 }
 

@@ -355,7 +355,7 @@ StatusOr<std::shared_ptr<const Program>> CompileSpec(element test, bool checked)
     const CompileResult compiled =
         Compile(expression, std::move(builder).Build(), {.estimate_cost = false});
     if (!compiled.ok()) return base::InvalidArgument(compiled.error);
-    return Program::Compile(*compiled.checked, {.kubernetes = false});
+    return Program::Compile(*compiled.checked);
   }
   const Source source(expression);
   const ParseResult parsed =
@@ -452,7 +452,7 @@ TEST(EvaluationCorpus, Language) {
       }
     }
   }
-  tally.Report("cel-spec", {{"values", 18}, {"errors", 2}});
+  tally.Report("cel-spec", {});
 }
 
 }  // namespace

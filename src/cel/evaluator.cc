@@ -420,7 +420,9 @@ class Evaluation {
       default:
         break;
     }
-    if (!presence) *next = Fail(fmt::format("no such key: {}", Printed(key)));
+    if (!presence || program_.dialect_ == Dialect::kLanguage) {
+      *next = Fail(fmt::format("no such key: {}", Printed(key)));
+    }
     return false;
   }
 

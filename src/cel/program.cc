@@ -43,13 +43,13 @@ bool IsTypeName(std::string_view name) {
 // One program under construction.
 class Compiler {
  public:
-  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names,
-           const ProgramOptions& options)
-      : ast_(ast), checked_(checked), names_(names), options_(options) {}
+  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names, Dialect dialect)
+      : ast_(ast), checked_(checked), names_(names), dialect_(dialect) {}
 
   StatusOr<std::shared_ptr<const Program>> Run() {
     std::shared_ptr<Program> program(new Program);
     program_ = program.get();
+    program_->dialect_ = dialect_;
     program_->root_ = Compile(ast_.root());
     if (!failure_.empty()) {
       return base::InvalidArgument("program instantiation failed: " + failure_);
@@ -189,7 +189,7 @@ class Compiler {
         const std::uint32_t key = WithoutStart(Compile(call.args[1]));
         if (IsConstant(key)) {
           qualifier.key = ConstantOf(key);
-          if (options_.kubernetes && !IsKeyKind(qualifier.key.kind()) &&
+          if (dialect_ == Dialect::kKubernetes && !IsKeyKind(qualifier.key.kind()) &&
               !qualifier.key.is(Kind::kDouble) && !qualifier.key.is_error()) {
             Fail(fmt::format("invalid qualifier type: {}", GoTypeName(qualifier.key)));
           }
@@ -364,7 +364,7 @@ class Compiler {
     if (prefix.empty()) return std::nullopt;
     if (prefix.starts_with('.')) prefix.erase(0, 1);
     std::string name = prefix + "." + std::string(ast_.text(call.function));
-    if (FindBuiltin(name) == nullptr) return std::nullopt;
+    if (FindBuiltin(name, dialect_) == nullptr) return std::nullopt;
     return name;
   }
 
@@ -398,7 +398,7 @@ class Compiler {
       return Add({.op = Op::kOrValue, .a = args[0], .b = args[1]});
     }
 
-    const Builtin* builtin = FindBuiltin(function);
+    const Builtin* builtin = FindBuiltin(function, dialect_);
     if (builtin == nullptr || args.size() < builtin->min_args || args.size() > builtin->max_args) {
       return Failing(fmt::format("no such overload: {}", function));
     }
@@ -660,21 +660,20 @@ class Compiler {
   const Ast& ast_;
   const CheckedExpr* checked_;
   const UncheckedNames* names_;
-  const ProgramOptions options_;
+  const Dialect dialect_;
   Program* program_ = nullptr;
   std::vector<Local> locals_;
   std::string failure_;
   std::optional<std::uint32_t> unchecked_constant_;
 };
 
-StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked,
-                                                          const ProgramOptions& options) {
-  return Compiler(checked.ast(), &checked, nullptr, options).Run();
+StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked) {
+  return Compiler(checked.ast(), &checked, nullptr, checked.environment().dialect()).Run();
 }
 
 StatusOr<std::shared_ptr<const Program>> Program::CompileUnchecked(const Ast& ast,
                                                                    const UncheckedNames& names) {
-  return Compiler(ast, nullptr, &names, {.kubernetes = false}).Run();
+  return Compiler(ast, nullptr, &names, Dialect::kLanguage).Run();
 }
 
 }  // namespace dray::cel

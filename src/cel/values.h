@@ -173,6 +173,8 @@ std::string ToDebugString(const Value& value);
 
 // Text forms, as string() gives them.
 std::string DoubleToString(double d);
+// Without an exponent, however many zeros that takes. `d` is finite.
+std::string DoubleToDecimal(double d);
 std::string DurationToString(std::int64_t nanos);
 std::string InstantToString(const Instant& instant);
 std::string IpToString(const Ip& ip);

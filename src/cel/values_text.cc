@@ -32,49 +32,62 @@ std::size_t CodePoints(std::string_view text) {
   return n;
 }
 
-std::string DoubleToString(double d) {
-  if (std::isnan(d)) return "NaN";
-  if (std::isinf(d)) return d > 0 ? "+Inf" : "-Inf";
-  if (d == 0) return std::signbit(d) ? "-0" : "0";
-  // Go's shortest form: digits as few as tell the number apart, exponent outside [-4, 6).
+namespace {
+
+// The fewest digits that tell a finite number other than zero apart: 0.digits times ten to `point`.
+struct Decimal {
+  bool negative = false;
+  std::string digits;
+  int point = 0;
+};
+
+Decimal DecimalOf(double d) {
+  Decimal out;
   std::string shortest = fmt::format("{}", d);
-  const bool negative = shortest[0] == '-';
-  if (negative) shortest.erase(0, 1);
+  out.negative = shortest[0] == '-';
+  if (out.negative) shortest.erase(0, 1);
   int exponent = 0;
   if (const auto e = shortest.find('e'); e != std::string::npos) {
     exponent = std::atoi(shortest.c_str() + e + 1);
     shortest.resize(e);
   }
-  std::string mantissa;
-  int point = -1;
-  for (const char c : shortest) {
-    if (c == '.') {
-      point = static_cast<int>(mantissa.size());
-    } else {
-      mantissa += c;
-    }
-  }
-  if (point < 0) point = static_cast<int>(mantissa.size());
-  point += exponent;
-  std::size_t zeros = 0;
-  while (zeros + 1 < mantissa.size() && mantissa[zeros] == '0') ++zeros;
-  mantissa.erase(0, zeros);
-  point -= static_cast<int>(zeros);
-  while (mantissa.size() > 1 && mantissa.back() == '0') mantissa.pop_back();
-  const int decimal_exponent = point - 1;
-  const int count = static_cast<int>(mantissa.size());
-  std::string out = negative ? "-" : "";
-  if (decimal_exponent < -4 || decimal_exponent >= 6) {
-    out += mantissa[0];
-    if (count > 1) out += "." + mantissa.substr(1);
-    out += fmt::format("e{}{:02}", decimal_exponent < 0 ? '-' : '+', std::abs(decimal_exponent));
-    return out;
-  }
-  if (point <= 0) return out + "0." + std::string(static_cast<std::size_t>(-point), '0') + mantissa;
-  if (count <= point)
-    return out + mantissa + std::string(static_cast<std::size_t>(point - count), '0');
-  return out + mantissa.substr(0, static_cast<std::size_t>(point)) + "." +
-         mantissa.substr(static_cast<std::size_t>(point));
+  const std::size_t dot = std::min(shortest.find('.'), shortest.size());
+  out.point = static_cast<int>(dot) + exponent;
+  if (dot < shortest.size()) shortest.erase(dot, 1);
+  const std::size_t zeros = shortest.find_first_not_of('0');
+  out.point -= static_cast<int>(zeros);
+  out.digits = shortest.substr(zeros, shortest.find_last_not_of('0') + 1 - zeros);
+  return out;
+}
+
+std::string Plain(const Decimal& decimal) {
+  const auto count = static_cast<int>(decimal.digits.size());
+  const std::string sign = decimal.negative ? "-" : "";
+  const auto zeros = [](int n) { return std::string(static_cast<std::size_t>(n), '0'); };
+  if (decimal.point <= 0) return sign + "0." + zeros(-decimal.point) + decimal.digits;
+  if (count <= decimal.point) return sign + decimal.digits + zeros(decimal.point - count);
+  const auto point = static_cast<std::size_t>(decimal.point);
+  return sign + decimal.digits.substr(0, point) + "." + decimal.digits.substr(point);
+}
+
+}  // namespace
+
+std::string DoubleToString(double d) {
+  if (std::isnan(d)) return "NaN";
+  if (std::isinf(d)) return d > 0 ? "+Inf" : "-Inf";
+  if (d == 0) return std::signbit(d) ? "-0" : "0";
+  const Decimal decimal = DecimalOf(d);
+  // Go's %v: an exponent outside [-4, 6).
+  const int exponent = decimal.point - 1;
+  if (exponent >= -4 && exponent < 6) return Plain(decimal);
+  std::string out = decimal.negative ? "-" : "";
+  out += decimal.digits[0];
+  if (decimal.digits.size() > 1) out += "." + decimal.digits.substr(1);
+  return out + fmt::format("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
+}
+
+std::string DoubleToDecimal(double d) {
+  return d == 0 ? (std::signbit(d) ? "-0" : "0") : Plain(DecimalOf(d));
 }
 
 std::string DurationToString(std::int64_t nanos) {
