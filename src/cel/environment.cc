@@ -144,7 +144,7 @@ EnvironmentBuilder StandardEnvironment() {
        {library::kOperators, library::kOrdering, library::kNumericOrdering, library::kStandard,
         library::kTimes, library::kStrings, library::kStringReverse, library::kLists,
         library::kSets, library::kTwoVariables, library::kOptionals, library::kNetwork,
-        library::kEncoders}) {
+        library::kEncoders, library::kMath}) {
     builder.AddLibrary(text);
   }
   builder.AddTypeName(kOptionalTypeName, builder.pool().Optional(Type::Dyn()));

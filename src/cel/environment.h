@@ -125,7 +125,8 @@ class EnvironmentBuilder {
 };
 
 // The language's own environment with the extensions that its conformance tests use: strings,
-// lists, sets, optionals, two-variable loops, bindings, network, encoders. Literals may mix types.
+// lists, sets, optionals, two-variable loops, bindings, network, encoders, math. Literals may mix
+// types.
 EnvironmentBuilder StandardEnvironment();
 
 }  // namespace dray::cel
