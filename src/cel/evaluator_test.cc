@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluation, a table per library. The recorded cases (evaluation_corpus_test.cc) are the wider
-// net; here is what each function is about, and what no recorded case has.
+// Evaluation of programs: what holds whatever an expression calls. Libraries have their own tests;
+// the recorded cases (test/conformance) are the wider net.
 #include "cel/evaluator.h"
 
 #include <gtest/gtest.h>
