@@ -23,7 +23,9 @@ namespace dray::cel {
 using BuiltinImpl = Value (*)(Arena& arena, std::span<const Value> args);
 
 struct Builtin {
-  std::string_view name;  // "size", "sets.contains", "_+_"
+  // "size", "sets.contains", "_+_"; or the id of an overload that the kinds of the arguments do not
+  // tell apart from its function's others: the sum of an empty list.
+  std::string_view name;
   std::uint8_t min_args = 0;
   std::uint8_t max_args = 0;
   BuiltinImpl impl = nullptr;

@@ -14,10 +14,6 @@ namespace {
 
 using Args = std::span<const Value>;
 
-bool IsNumber(const Value& v) {
-  return v.is(Kind::kInt) || v.is(Kind::kUint) || v.is(Kind::kDouble);
-}
-
 // What the macros math.greatest and math.least call: a number, two, or a list of them. The first of
 // equals.
 Value Best(const List& values, const Error& empty, int sign) {
@@ -25,7 +21,7 @@ Value Best(const List& values, const Error& empty, int sign) {
   Value best = values.At(0);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Value v = values.At(i);
-    if (!IsNumber(v)) return UnmatchedCall();
+    if (!IsNumber(v.kind())) return UnmatchedCall();
     if (Compare(best, v) == sign) best = v;
   }
   return best;

@@ -398,11 +398,12 @@ class Compiler {
       return Add({.op = Op::kOrValue, .a = args[0], .b = args[1]});
     }
 
-    const Builtin* builtin = FindBuiltin(function, dialect_);
+    const std::string_view overload = OnlyOverload(id);
+    const Builtin* builtin = FindBuiltin(overload, dialect_);
+    if (builtin == nullptr) builtin = FindBuiltin(function, dialect_);
     if (builtin == nullptr || args.size() < builtin->min_args || args.size() > builtin->max_args) {
       return Failing(fmt::format("no such overload: {}", function));
     }
-    const std::string_view overload = OnlyOverload(id);
     if (overload == "in_list" && IsConstant(args[1])) {
       if (const auto folded = FoldMembership(args[0], args[1])) return *folded;
     }

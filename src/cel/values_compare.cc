@@ -11,10 +11,6 @@
 namespace dray::cel {
 namespace {
 
-bool IsNumber(Kind kind) {
-  return kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kDouble;
-}
-
 int Sign(auto a, auto b) { return a < b ? -1 : (b < a ? 1 : 0); }
 
 int CompareIntUint(std::int64_t a, std::uint64_t b) {
@@ -54,6 +50,8 @@ int CompareNumbers(const Value& a, const Value& b) {
       return Sign(a.as_double(), b.as_double());
   }
 }
+
+bool IsNan(const Value& value) { return value.is(Kind::kDouble) && std::isnan(value.as_double()); }
 
 Value EqualLists(const List& a, const List& b) {
   if (a.size() != b.size()) return Value::Bool(false);
@@ -137,7 +135,10 @@ Value Equal(const Value& a, const Value& b) {
 }
 
 std::optional<int> Compare(const Value& a, const Value& b) {
-  if (IsNumber(a.kind()) && IsNumber(b.kind())) return CompareNumbers(a, b);
+  if (IsNumber(a.kind()) && IsNumber(b.kind())) {
+    if (IsNan(a) || IsNan(b)) return std::nullopt;
+    return CompareNumbers(a, b);
+  }
   if (a.kind() != b.kind()) return std::nullopt;
   switch (a.kind()) {
     case Kind::kBool:
@@ -152,6 +153,10 @@ std::optional<int> Compare(const Value& a, const Value& b) {
     default:
       return std::nullopt;
   }
+}
+
+bool IsNumber(Kind kind) {
+  return kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kDouble;
 }
 
 bool IsKeyKind(Kind kind) {

@@ -64,11 +64,15 @@ Piece FormatString(const Value& value) {
       return {"null", ""};
     case Kind::kDouble:
       return {DoubleToDecimal(value.as_double()), ""};
+    case Kind::kTimestamp: {
+      Instant instant = value.as<Instant>();
+      instant.offset = 0;  // always in UTC
+      return {InstantToString(instant), ""};
+    }
     case Kind::kInt:
     case Kind::kUint:
     case Kind::kBool:
     case Kind::kString:
-    case Kind::kTimestamp:
     case Kind::kBytes:
     case Kind::kDuration:
     case Kind::kType:
@@ -82,6 +86,7 @@ Piece FormatDecimal(const Value& value) {
   if (value.is(Kind::kInt)) return {fmt::format("{}", value.as_int()), ""};
   if (value.is(Kind::kUint)) return {fmt::format("{}", value.as_uint()), ""};
   if (auto special = NotFinite(value)) return *special;
+  if (value.is(Kind::kDouble)) return {DoubleToDecimal(value.as_double()), ""};
   return NoDecimalClause(value);
 }
 
