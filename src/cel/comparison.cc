@@ -15,13 +15,10 @@ using Args = std::span<const Value>;
 
 template <typename Holds>
 Value Ordered(Args args, Holds holds) {
-  const auto order = Compare(args[0], args[1]);
-  if (!order) return NoSuchOverload();
-  if ((args[0].is(Kind::kDouble) && std::isnan(args[0].as_double())) ||
-      (args[1].is(Kind::kDouble) && std::isnan(args[1].as_double()))) {
-    return Value::Bool(false);
-  }
-  return Value::Bool(holds(*order));
+  static constexpr Error kNan{"NaN values cannot be ordered"};
+  if (const auto order = Compare(args[0], args[1])) return Value::Bool(holds(*order));
+  return IsNumber(args[0].kind()) && IsNumber(args[1].kind()) ? StaticError(kNan)
+                                                              : NoSuchOverload();
 }
 
 Value Less(Arena&, Args args) {

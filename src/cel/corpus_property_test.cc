@@ -115,13 +115,8 @@ void Gather(const Node& node, const std::string& file, std::vector<Recorded>& ou
 }
 
 std::vector<Recorded> ReadFolder(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
   std::vector<Recorded> out;
-  for (const auto& file : files) {
+  for (const auto& file : testing::JsonFilesIn(folder)) {
     std::vector<api::Diagnostic> diagnostics;
     const Node root = api::ParseJson(testing::ReadFile(file), diagnostics);
     EXPECT_TRUE(diagnostics.empty()) << file;

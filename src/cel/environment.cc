@@ -124,6 +124,11 @@ EnvironmentBuilder& EnvironmentBuilder::SetValidators(const Validators& validato
   return *this;
 }
 
+EnvironmentBuilder& EnvironmentBuilder::SetDialect(Dialect dialect) {
+  environment_->dialect_ = dialect;
+  return *this;
+}
+
 EnvironmentBuilder& EnvironmentBuilder::SetSizeLimits(SizeLimits limits) {
   environment_->size_limits_ = std::move(limits);
   return *this;
@@ -139,13 +144,14 @@ EnvironmentBuilder StandardEnvironment() {
        {library::kOperators, library::kOrdering, library::kNumericOrdering, library::kStandard,
         library::kTimes, library::kStrings, library::kStringReverse, library::kLists,
         library::kSets, library::kTwoVariables, library::kOptionals, library::kNetwork,
-        library::kEncoders}) {
+        library::kEncoders, library::kMath}) {
     builder.AddLibrary(text);
   }
   builder.AddTypeName(kOptionalTypeName, builder.pool().Optional(Type::Dyn()));
   builder.AddTypeName("net.IP", builder.pool().Opaque("net.IP"));
   builder.AddTypeName("net.CIDR", builder.pool().Opaque("net.CIDR"));
   builder.SetParseOptions({.macros = MacroSet::All()});
+  builder.SetDialect(Dialect::kLanguage);
   return builder;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/string_map.h"
+#include "cel/dialect.h"
 #include "cel/parser.h"
 #include "cel/type.h"
 
@@ -68,6 +69,7 @@ class Environment {
  public:
   const ParseOptions& parse_options() const { return parse_; }
   const Validators& validators() const { return validators_; }
+  Dialect dialect() const { return dialect_; }
   const std::string& container() const { return container_; }
   const SizeLimits& size_limits() const { return size_limits_; }
 
@@ -84,6 +86,7 @@ class Environment {
   std::shared_ptr<TypePool> pool_ = std::make_shared<TypePool>();
   ParseOptions parse_;
   Validators validators_;
+  Dialect dialect_ = Dialect::kKubernetes;
   std::string container_;
   SizeLimits size_limits_;
   base::StringMap<Variable> variables_;
@@ -112,6 +115,7 @@ class EnvironmentBuilder {
   EnvironmentBuilder& SetContainer(std::string_view name);
   EnvironmentBuilder& SetParseOptions(const ParseOptions& options);
   EnvironmentBuilder& SetValidators(const Validators& validators);
+  EnvironmentBuilder& SetDialect(Dialect dialect);
   EnvironmentBuilder& SetSizeLimits(SizeLimits limits);
 
   std::shared_ptr<const Environment> Build() &&;
@@ -121,7 +125,8 @@ class EnvironmentBuilder {
 };
 
 // The language's own environment with the extensions that its conformance tests use: strings,
-// lists, sets, optionals, two-variable loops, bindings, network, encoders. Literals may mix types.
+// lists, sets, optionals, two-variable loops, bindings, network, encoders, math. Literals may mix
+// types.
 EnvironmentBuilder StandardEnvironment();
 
 }  // namespace dray::cel

@@ -3,15 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <simdjson.h>
 
-#include <set>
 #include <string>
 
 #include "cel/device_env.h"
 #include "cel/library_reader.h"
-#include "fmt/format.h"
-#include "testing/recorded_cases.h"
 
 namespace dray::cel {
 namespace {
@@ -63,49 +59,6 @@ TEST(DeviceEnvironment, OnlyTypesOfTheLanguageAreIdentifiers) {
   EXPECT_THAT(environment->FindTypeName("net.IP"), NotNull());
   EXPECT_THAT(environment->FindTypeName("google.protobuf.Duration"), NotNull());
   EXPECT_THAT(environment->FindTypeName("kubernetes.Quantity"), IsNull());
-}
-
-std::string Describe(const Overload& overload) {
-  std::string out = overload.id + (overload.member ? " member" : "");
-  for (const Type type : overload.params) out += " " + type.ToMessage();
-  return out + " -> " + overload.result.ToMessage();
-}
-
-// The declarations are those that were recorded, letters of type parameters aside.
-TEST(DeviceEnvironment, HasTheRecordedFunctions) {
-  const auto folder = testing::SharedFolder("conformance/cel-dra");
-  if (!folder) GTEST_SKIP() << "no recorded cases";
-  simdjson::dom::parser parser;
-  const auto document = parser.load((*folder / "environment.json").string()).value();
-  const auto environment = DeviceEnvironment({.kubernetes_only = true});
-  TypePool pool;
-  std::size_t overloads = 0;
-  for (const auto function : document["functions"].get_array()) {
-    const std::string name(function["name"].get_string().value());
-    const Function* ours = environment->FindFunction(name);
-    ASSERT_THAT(ours, NotNull()) << name;
-    std::set<std::string> want, got;
-    for (const Overload& overload : ours->overloads) got.insert(Describe(overload));
-    for (const auto overload : function["overloads"].get_array()) {
-      std::vector<std::string> args;
-      for (const auto arg : overload["args"].get_array()) {
-        args.emplace_back(arg.get_string().value());
-      }
-      const bool member = overload["member"].get_bool().value();
-      std::string receiver;
-      if (member) {
-        receiver = args[0] + ".";
-        args.erase(args.begin());
-      }
-      const auto line =
-          fmt::format("f\n  {} {}({}) -> {}\n", overload["id"].get_string().value(), receiver,
-                      fmt::join(args, ", "), overload["result"].get_string().value());
-      want.insert(Describe(ReadLibrary(line, pool)[0].overload));
-      ++overloads;
-    }
-    EXPECT_EQ(got, want) << name;
-  }
-  EXPECT_EQ(overloads, 345u);
 }
 
 }  // namespace

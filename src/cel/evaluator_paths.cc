@@ -165,7 +165,9 @@ bool Evaluation::Step(const Value& value, const Value& key, bool presence, Value
     default:
       break;
   }
-  if (!presence) *next = Fail(fmt::format("no such key: {}", Printed(key)));
+  if (!presence || program_.dialect_ == Dialect::kLanguage) {
+    *next = Fail(fmt::format("no such key: {}", Printed(key)));
+  }
   return false;
 }
 

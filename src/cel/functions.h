@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cel/arena.h"
+#include "cel/dialect.h"
 #include "cel/value.h"
 
 namespace re2 {
@@ -22,21 +23,23 @@ namespace dray::cel {
 using BuiltinImpl = Value (*)(Arena& arena, std::span<const Value> args);
 
 struct Builtin {
-  std::string_view name;  // "size", "sets.contains", "_+_"
+  // "size", "sets.contains", "_+_"; or the id of an overload that the kinds of the arguments do not
+  // tell apart from its function's others: the sum of an empty list.
+  std::string_view name;
   std::uint8_t min_args = 0;
   std::uint8_t max_args = 0;
   BuiltinImpl impl = nullptr;
 };
 
 // Null when there is none of that name.
-const Builtin* FindBuiltin(std::string_view name);
+const Builtin* FindBuiltin(std::string_view name, Dialect dialect);
 
-// One per file *_lib.cc and the files of operators.
+// One per file *_lib.cc and the files of operators; by dialect where it matters.
 std::span<const Builtin> ArithmeticFunctions();
 std::span<const Builtin> ComparisonFunctions();
 std::span<const Builtin> ConversionFunctions();
-std::span<const Builtin> StringFunctions();
-std::span<const Builtin> FormatFunctions();
+std::span<const Builtin> StringFunctions(Dialect dialect);
+std::span<const Builtin> FormatFunctions(Dialect dialect);
 std::span<const Builtin> ListFunctions();
 std::span<const Builtin> SetFunctions();
 std::span<const Builtin> TimeFunctions();
@@ -44,7 +47,7 @@ std::span<const Builtin> RegexFunctions();
 std::span<const Builtin> OptionalFunctions();
 std::span<const Builtin> QuantityFunctions();
 std::span<const Builtin> SemverFunctions();
-std::span<const Builtin> NetworkFunctions();
+std::span<const Builtin> NetworkFunctions(Dialect dialect);
 std::span<const Builtin> UrlFunctions();
 std::span<const Builtin> NamedFormatFunctions();
 std::span<const Builtin> MathFunctions();

@@ -37,6 +37,7 @@ extern const std::string_view kNetwork;          // net.IP and net.CIDR
 extern const std::string_view kAuthorizer;       // for values that DRA does not have
 extern const std::string_view kStringReverse;
 extern const std::string_view kEncoders;
+extern const std::string_view kMath;
 extern const std::string_view kInclude;
 
 }  // namespace dray::cel::library

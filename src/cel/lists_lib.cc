@@ -164,24 +164,35 @@ Value IsSorted(Arena&, Args args) {
   return Value::Bool(true);
 }
 
-Value Sum(Arena& arena, Args args) {
+Value SumFrom(Arena& arena, Args args, Value sum) {
   if (!args[0].is(Kind::kList)) return UnmatchedCall();
   const List& list = args[0].as<List>();
-  if (list.size() == 0) return Value::Int(0);
-  switch (list.At(0).kind()) {
-    case Kind::kInt:
-    case Kind::kUint:
-    case Kind::kDouble:
-    case Kind::kDuration:
-      break;
-    default:
-      return UnmatchedCall();
-  }
-  Value sum = list.At(0);
-  for (std::size_t i = 1; i < list.size() && !sum.is_error(); ++i) {
+  for (std::size_t i = 0; i < list.size() && !sum.is_error(); ++i) {
     sum = Add(arena, sum, list.At(i));
   }
   return sum;
+}
+
+Value SumUints(Arena& arena, Args args) { return SumFrom(arena, args, Value::Uint(0)); }
+Value SumDoubles(Arena& arena, Args args) { return SumFrom(arena, args, Value::Double(0)); }
+Value SumDurations(Arena& arena, Args args) { return SumFrom(arena, args, Value::Duration(0)); }
+
+// Elements of unknown kinds: the first one decides, and without any it is a sum of ints.
+Value Sum(Arena& arena, Args args) {
+  if (!args[0].is(Kind::kList)) return UnmatchedCall();
+  const List& list = args[0].as<List>();
+  switch (list.size() == 0 ? Kind::kInt : list.At(0).kind()) {
+    case Kind::kInt:
+      return SumFrom(arena, args, Value::Int(0));
+    case Kind::kUint:
+      return SumUints(arena, args);
+    case Kind::kDouble:
+      return SumDoubles(arena, args);
+    case Kind::kDuration:
+      return SumDurations(arena, args);
+    default:
+      return UnmatchedCall();
+  }
 }
 
 Value Extreme(Arena& arena, Args args, std::string_view name, int sign) {
@@ -192,9 +203,9 @@ Value Extreme(Arena& arena, Args args, std::string_view name, int sign) {
   if (!IsComparable(best.kind())) return NoSuchOverload();
   for (std::size_t i = 1; i < list.size(); ++i) {
     const Value next = list.At(i);
-    const auto order = Compare(best, next);
-    if (!order) return NoSuchOverload();
-    if (*order == sign) best = next;
+    if (!IsComparable(next.kind())) return NoSuchOverload();
+    // As in Kubernetes, what has no order with the best so far is passed over.
+    if (Compare(best, next) == sign) best = next;
   }
   return best;
 }
@@ -233,7 +244,7 @@ Value MapInsert(Arena& arena, Args args) {
 }  // namespace
 
 std::span<const Builtin> ListFunctions() {
-  static constexpr std::array<Builtin, 13> kFunctions = {{
+  static constexpr std::array<Builtin, 16> kFunctions = {{
       {"slice", 3, 3, Slice},
       {"flatten", 1, 2, Flatten},
       {"sort", 1, 1, Sort},
@@ -242,6 +253,9 @@ std::span<const Builtin> ListFunctions() {
       {"lists.range", 1, 1, Range},
       {"isSorted", 1, 1, IsSorted},
       {"sum", 1, 1, Sum},
+      {"list_uint_sum_uint", 1, 1, SumUints},
+      {"list_double_sum_double", 1, 1, SumDoubles},
+      {"list_duration_sum_duration", 1, 1, SumDurations},
       {"min", 1, 1, Min},
       {"max", 1, 1, Max},
       {"includes", 2, 2, Includes},

@@ -114,6 +114,9 @@ class Expander {
     return OptionalMap("optFlatMap", [](ExprId bound) { return bound; });
   }
 
+  Expansion Greatest() { return Extreme("math.@max"); }
+  Expansion Least() { return Extreme("math.@min"); }
+
   Expansion SortBy() {
     const ExprId target = *call_.target;
     switch (ast().kind(target)) {
@@ -246,6 +249,22 @@ class Expander {
     return Done(Loop(*call_.target, ast().ident(call_.args[0]), ast().ident(call_.args[1]), fold));
   }
 
+  // One or two arguments are the function's, more are its list. Another receiver's is an ordinary
+  // call.
+  Expansion Extreme(std::string_view function) {
+    const ExprId target = *call_.target;
+    if (ast().kind(target) != ExprKind::kIdent || ast().text(ast().ident(target)) != "math") {
+      return {};
+    }
+    if (call_.args.empty()) {
+      return {.issue = Issue{offset_, fmt::format("math.{}() requires at least one argument",
+                                                  ast().text(call_.function))}};
+    }
+    if (call_.args.size() > 2) return Done(Call(function, {builder_.List(offset_, call_.args)}));
+    return Done(
+        builder_.Call(offset_, {.function = builder_.Intern(function), .args = call_.args}));
+  }
+
   // target.hasValue() ? wrap(bind x = target.value() in t) : optional.none()
   template <typename Wrap>
   Expansion OptionalMap(std::string_view name, Wrap wrap) {
@@ -272,6 +291,8 @@ class Expander {
   const std::size_t max_nodes_;
 };
 
+constexpr std::uint8_t kAnyNumber = 255;
+
 struct Macro {
   std::string_view name;
   std::uint8_t args = 0;
@@ -280,7 +301,7 @@ struct Macro {
   Expansion (Expander::*expand)() = nullptr;
 };
 
-constexpr std::array<Macro, 22> kMacros = {{
+constexpr std::array<Macro, 24> kMacros = {{
     {"has", 1, false, MacroSet::Standard(), &Expander::Has},
     {"all", 2, true, MacroSet::Standard(), &Expander::All},
     {"exists", 2, true, MacroSet::Standard(), &Expander::Exists},
@@ -303,6 +324,8 @@ constexpr std::array<Macro, 22> kMacros = {{
     {"optMap", 2, true, MacroSet::Optionals(), &Expander::OptMap},
     {"optFlatMap", 2, true, MacroSet::Optionals(), &Expander::OptFlatMap},
     {"sortBy", 2, true, MacroSet::Lists(), &Expander::SortBy},
+    {"greatest", kAnyNumber, true, MacroSet::Math(), &Expander::Greatest},
+    {"least", kAnyNumber, true, MacroSet::Math(), &Expander::Least},
 }};
 
 }  // namespace
@@ -311,8 +334,9 @@ Expansion ExpandMacro(MacroSet macros, AstBuilder& builder, Offset offset, const
                       std::size_t max_nodes) {
   const std::string_view function = builder.ast().text(call.function);
   for (const Macro& macro : kMacros) {
-    if (macro.args != call.args.size() || macro.receiver != call.target.has_value() ||
-        macro.name != function || !macros.Contains(macro.library)) {
+    const bool fits = macro.args == kAnyNumber || macro.args == call.args.size();
+    if (!fits || macro.receiver != call.target.has_value() || macro.name != function ||
+        !macros.Contains(macro.library)) {
       continue;
     }
     Expansion expansion = (Expander(builder, offset, call, max_nodes).*macro.expand)();

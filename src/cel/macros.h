@@ -36,11 +36,13 @@ class MacroSet {
   static constexpr MacroSet Optionals() { return MacroSet(16); }  // optMap optFlatMap
   static constexpr MacroSet Lists() { return MacroSet(32); }      // sortBy
 
+  static constexpr MacroSet Math() { return MacroSet(64); }  // math.greatest math.least
+
   // Everything that Kubernetes' DRA environment has.
   static constexpr MacroSet Dra() {
     return Standard() | TwoVariables() | Bindings() | Optionals() | Lists();
   }
-  static constexpr MacroSet All() { return Dra() | ExistsOne(); }
+  static constexpr MacroSet All() { return Dra() | ExistsOne() | Math(); }
 
   constexpr bool Contains(MacroSet other) const { return (bits_ & other.bits_) == other.bits_; }
   friend constexpr MacroSet operator|(MacroSet a, MacroSet b) {

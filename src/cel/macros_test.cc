@@ -191,6 +191,23 @@ TEST(Macros, TheCallerChoosesThem) {
   EXPECT_TRUE(is_loop("r.existsOne(x, p)", MacroSet::All()));
 }
 
+TEST(Macros, GreatestAndLeastTakeAnyNumberOfArguments) {
+  const auto arguments = [](std::string_view text) {
+    const ParseResult result = Parse(Source(text), {.macros = MacroSet::All()});
+    const Ast& ast = *result.ast;
+    const CallExpr call = ast.call(ast.root());
+    return std::string(ast.text(call.function)) + " " + std::to_string(call.args.size()) +
+           (ast.kind(call.args[0]) == ExprKind::kList ? " list" : "");
+  };
+  EXPECT_EQ(arguments("math.greatest(a)"), "math.@max 1");
+  EXPECT_EQ(arguments("math.least(a, b)"), "math.@min 2");
+  EXPECT_EQ(arguments("math.greatest(a, b, c)"), "math.@max 1 list");
+  EXPECT_EQ(arguments("other.greatest(a)"), "greatest 1");
+  const ParseResult none = Parse(Source("math.least()"), {.macros = MacroSet::All()});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.issues[0].message, "math.least() requires at least one argument");
+}
+
 // Each link copies all before it; without a limit forty would fill the memory.
 TEST(Macros, ChainOfOptionalMapsIsBounded) {
   const auto chain = [](int links) {

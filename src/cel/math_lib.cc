@@ -14,31 +14,30 @@ namespace {
 
 using Args = std::span<const Value>;
 
-bool IsNumber(const Value& v) {
-  return v.is(Kind::kInt) || v.is(Kind::kUint) || v.is(Kind::kDouble);
-}
-
-Value Best(Arena&, Args args, int sign) {
-  std::vector<Value> values(args.begin(), args.end());
-  if (args.size() == 1 && args[0].is(Kind::kList)) {
-    values.clear();
-    const List& list = args[0].as<List>();
-    for (std::size_t i = 0; i < list.size(); ++i) values.push_back(list.At(i));
-    if (values.empty()) {
-      static constexpr Error kEmpty{"math.@max(list) argument must not be empty"};
-      return StaticError(kEmpty);
-    }
-  }
-  Value best = values[0];
-  for (const Value& v : values) {
-    if (!IsNumber(v)) return UnmatchedCall();
-    const auto order = Compare(best, v);
-    if (order == sign) best = v;
+// What the macros math.greatest and math.least call: a number, two, or a list of them. The first of
+// equals.
+Value Best(const List& values, const Error& empty, int sign) {
+  if (values.size() == 0) return StaticError(empty);
+  Value best = values.At(0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Value v = values.At(i);
+    if (!IsNumber(v.kind())) return UnmatchedCall();
+    if (Compare(best, v) == sign) best = v;
   }
   return best;
 }
-Value Greatest(Arena& arena, Args args) { return Best(arena, args, -1); }
-Value Least(Arena& arena, Args args) { return Best(arena, args, 1); }
+Value Best(Args args, const Error& empty, int sign) {
+  if (args.size() == 1 && args[0].is(Kind::kList)) return Best(args[0].as<List>(), empty, sign);
+  return Best(ArrayList(args), empty, sign);
+}
+Value Greatest(Arena&, Args args) {
+  static constexpr Error kEmpty{"math.@max(list) argument must not be empty"};
+  return Best(args, kEmpty, -1);
+}
+Value Least(Arena&, Args args) {
+  static constexpr Error kEmpty{"math.@min(list) argument must not be empty"};
+  return Best(args, kEmpty, 1);
+}
 
 template <typename F>
 Value Real(Args args, F f) {
@@ -138,11 +137,9 @@ Value BitShiftRight(Arena& arena, Args args) {
 }  // namespace
 
 std::span<const Builtin> MathFunctions() {
-  static constexpr std::array<Builtin, 20> kFunctions = {{
-      {"math.greatest", 1, 255, Greatest},
-      {"math.least", 1, 255, Least},
-      {"math.@max", 1, 255, Greatest},
-      {"math.@min", 1, 255, Least},
+  static constexpr std::array<Builtin, 18> kFunctions = {{
+      {"math.@max", 1, 2, Greatest},
+      {"math.@min", 1, 2, Least},
       {"math.ceil", 1, 1, Ceil},
       {"math.floor", 1, 1, Floor},
       {"math.round", 1, 1, Round},

@@ -182,7 +182,15 @@ bool IsMapped(const Ip& ip) {
          ip.bytes[10] == 0xff && ip.bytes[11] == 0xff;
 }
 
+// IPv4 mapped into IPv6 is refused; in the language only when the text shows it.
+template <Dialect dialect>
+bool IsRefused(const Ip& ip, std::string_view text) {
+  return IsMapped(ip) &&
+         (dialect == Dialect::kKubernetes || text.find('.') != std::string_view::npos);
+}
+
 // Without zones and IPv4 mapped into IPv6.
+template <Dialect dialect>
 ParsedIp ParseIp(std::string_view text) {
   ParsedIp out = ParseAddress(text);
   if (!out.error.empty()) {
@@ -190,7 +198,7 @@ ParsedIp ParseIp(std::string_view text) {
                             QuoteGo(text), out.error);
   } else if (!out.zone.empty()) {
     out.error = fmt::format("IP address {} with zone value is not allowed", QuoteGo(text));
-  } else if (IsMapped(out.ip)) {
+  } else if (IsRefused<dialect>(out.ip, text)) {
     out.error = fmt::format("IPv4-mapped IPv6 address {} is not allowed", QuoteGo(text));
   }
   return out;
@@ -201,6 +209,7 @@ struct ParsedCidr {
   std::string error;
 };
 
+template <Dialect dialect>
 ParsedCidr ParseCidr(std::string_view text) {
   ParsedCidr out;
   const auto fail = [&](std::string_view reason) {
@@ -222,7 +231,7 @@ ParsedCidr ParseCidr(std::string_view text) {
   if (!is_number) return fail(fmt::format("bad bits after slash: {}", QuoteGo(bits)));
   const int length = std::stoi(std::string(bits));
   if (length > (ip.ip.v4 ? 32 : 128)) return fail("prefix length out of range");
-  if (IsMapped(ip.ip)) {
+  if (IsRefused<dialect>(ip.ip, head)) {
     out.error = fmt::format("IPv4-mapped IPv6 address {} is not allowed", QuoteGo(text));
   }
   out.cidr = {ip.ip, length};
@@ -241,24 +250,27 @@ bool InNetwork(const Cidr& cidr, const Ip& ip) {
   return cidr.address.v4 == ip.v4 && Masked(cidr.address, cidr.length) == Masked(ip, cidr.length);
 }
 
+template <Dialect dialect>
 Value MakeIp(Arena& arena, Args args) {
   if (args[0].is(Kind::kCidr)) {
     return Value::Pointer(Kind::kIp, arena.New<Ip>(args[0].as<Cidr>().address));
   }
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
-  const ParsedIp parsed = ParseIp(args[0].as_text());
+  const ParsedIp parsed = ParseIp<dialect>(args[0].as_text());
   if (!parsed.error.empty()) return MakeError(arena, parsed.error);
   return Value::Pointer(Kind::kIp, arena.New<Ip>(parsed.ip));
 }
 
+template <Dialect dialect>
 Value IsIp(Arena&, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
-  return Value::Bool(ParseIp(args[0].as_text()).error.empty());
+  return Value::Bool(ParseIp<dialect>(args[0].as_text()).error.empty());
 }
 
+template <Dialect dialect>
 Value IsCanonical(Arena& arena, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
-  const ParsedIp parsed = ParseIp(args[0].as_text());
+  const ParsedIp parsed = ParseIp<dialect>(args[0].as_text());
   if (!parsed.error.empty()) return MakeError(arena, parsed.error);
   return Value::Bool(IpToString(parsed.ip) == args[0].as_text());
 }
@@ -302,9 +314,10 @@ Value IsLinkLocalMulticast(Arena&, Args args) { return TestIp(args, LinkLocalMul
 Value IsLinkLocalUnicast(Arena&, Args args) { return TestIp(args, LinkLocalUnicast); }
 Value IsGlobalUnicast(Arena&, Args args) { return TestIp(args, GlobalUnicast); }
 
+template <Dialect dialect>
 Value MakeCidr(Arena& arena, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
-  const ParsedCidr parsed = ParseCidr(args[0].as_text());
+  const ParsedCidr parsed = ParseCidr<dialect>(args[0].as_text());
   if (!parsed.error.empty()) {
     return MakeError(arena,
                      "network address parse error during conversion from string: " + parsed.error);
@@ -312,25 +325,28 @@ Value MakeCidr(Arena& arena, Args args) {
   return Value::Pointer(Kind::kCidr, arena.New<Cidr>(parsed.cidr));
 }
 
+template <Dialect dialect>
 Value IsCidr(Arena&, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
-  return Value::Bool(ParseCidr(args[0].as_text()).error.empty());
+  return Value::Bool(ParseCidr<dialect>(args[0].as_text()).error.empty());
 }
 
+template <Dialect dialect>
 Value ContainsIp(Arena&, Args args) {
   if (!args[0].is(Kind::kCidr)) return UnmatchedCall();
   if (args[1].is(Kind::kIp)) return Value::Bool(InNetwork(args[0].as<Cidr>(), args[1].as<Ip>()));
   if (!args[1].is(Kind::kString)) return UnmatchedCall();
-  const ParsedIp parsed = ParseIp(args[1].as_text());
+  const ParsedIp parsed = ParseIp<dialect>(args[1].as_text());
   if (!parsed.error.empty()) return NoSuchOverload();
   return Value::Bool(InNetwork(args[0].as<Cidr>(), parsed.ip));
 }
 
+template <Dialect dialect>
 Value ContainsCidr(Arena& arena, Args args) {
   if (!args[0].is(Kind::kCidr)) return UnmatchedCall();
   Value other = args[1];
   if (other.is(Kind::kString)) {
-    other = MakeCidr(arena, args.subspan(1));
+    other = MakeCidr<dialect>(arena, args.subspan(1));
     if (other.is_error()) return other;
   }
   if (!other.is(Kind::kCidr)) return UnmatchedCall();
@@ -350,27 +366,30 @@ Value MaskedFunction(Arena& arena, Args args) {
                         arena.New<Cidr>(Cidr{Masked(cidr.address, cidr.length), cidr.length}));
 }
 
+template <Dialect dialect>
+constexpr std::array<Builtin, 15> kFunctions = {{
+    {"ip", 1, 1, MakeIp<dialect>},
+    {"isIP", 1, 1, IsIp<dialect>},
+    {"ip.isCanonical", 1, 1, IsCanonical<dialect>},
+    {"family", 1, 1, Family},
+    {"isUnspecified", 1, 1, IsUnspecified},
+    {"isLoopback", 1, 1, IsLoopback},
+    {"isLinkLocalMulticast", 1, 1, IsLinkLocalMulticast},
+    {"isLinkLocalUnicast", 1, 1, IsLinkLocalUnicast},
+    {"isGlobalUnicast", 1, 1, IsGlobalUnicast},
+    {"cidr", 1, 1, MakeCidr<dialect>},
+    {"isCIDR", 1, 1, IsCidr<dialect>},
+    {"containsIP", 2, 2, ContainsIp<dialect>},
+    {"containsCIDR", 2, 2, ContainsCidr<dialect>},
+    {"prefixLength", 1, 1, PrefixLength},
+    {"masked", 1, 1, MaskedFunction},
+}};
+
 }  // namespace
 
-std::span<const Builtin> NetworkFunctions() {
-  static constexpr std::array<Builtin, 15> kFunctions = {{
-      {"ip", 1, 1, MakeIp},
-      {"isIP", 1, 1, IsIp},
-      {"ip.isCanonical", 1, 1, IsCanonical},
-      {"family", 1, 1, Family},
-      {"isUnspecified", 1, 1, IsUnspecified},
-      {"isLoopback", 1, 1, IsLoopback},
-      {"isLinkLocalMulticast", 1, 1, IsLinkLocalMulticast},
-      {"isLinkLocalUnicast", 1, 1, IsLinkLocalUnicast},
-      {"isGlobalUnicast", 1, 1, IsGlobalUnicast},
-      {"cidr", 1, 1, MakeCidr},
-      {"isCIDR", 1, 1, IsCidr},
-      {"containsIP", 2, 2, ContainsIp},
-      {"containsCIDR", 2, 2, ContainsCidr},
-      {"prefixLength", 1, 1, PrefixLength},
-      {"masked", 1, 1, MaskedFunction},
-  }};
-  return kFunctions;
+std::span<const Builtin> NetworkFunctions(Dialect dialect) {
+  if (dialect == Dialect::kKubernetes) return kFunctions<Dialect::kKubernetes>;
+  return kFunctions<Dialect::kLanguage>;
 }
 
 }  // namespace dray::cel

@@ -11,6 +11,7 @@ namespace dray::cel {
 StatusOr<std::shared_ptr<const Program>> Compiler::Run() {
   std::shared_ptr<Program> program(new Program);
   program_ = program.get();
+  program_->dialect_ = dialect_;
   program_->root_ = Compile(ast_.root());
   if (!failure_.empty()) {
     return base::InvalidArgument("program instantiation failed: " + failure_);
@@ -72,12 +73,12 @@ std::optional<std::uint32_t> Program::MissingRead(const Value& error) const {
 
 StatusOr<std::shared_ptr<const Program>> Program::Compile(const CheckedExpr& checked,
                                                           const ProgramOptions& options) {
-  return Compiler(checked.ast(), &checked, nullptr, options).Run();
+  return Compiler(checked.ast(), &checked, nullptr, checked.environment().dialect(), options).Run();
 }
 
 StatusOr<std::shared_ptr<const Program>> Program::CompileUnchecked(const Ast& ast,
                                                                    const UncheckedNames& names) {
-  return Compiler(ast, nullptr, &names, {.kubernetes = false}).Run();
+  return Compiler(ast, nullptr, &names, Dialect::kLanguage, {}).Run();
 }
 
 }  // namespace dray::cel

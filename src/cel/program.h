@@ -50,9 +50,6 @@ struct UncheckedNames {
 };
 
 struct ProgramOptions {
-  // Refuse to build what Kubernetes refuses to build, although it might never be evaluated: an
-  // index that is a constant of a kind that no key has.
-  bool kubernetes = true;
   // Without: everything that is only there to be fast is left out, as a model to compare with.
   // Results and costs are the same.
   bool optimize = true;
@@ -61,11 +58,13 @@ struct ProgramOptions {
 // Thread-safe: immutable.
 class Program {
  public:
-  // InvalidArgument "program instantiation failed: ..." when a constant part fails.
+  // InvalidArgument "program instantiation failed: ..." when a constant part fails. In Kubernetes'
+  // dialect that includes an index that is a constant of a kind that no key has, although it might
+  // never be evaluated.
   static StatusOr<std::shared_ptr<const Program>> Compile(const CheckedExpr& checked,
                                                           const ProgramOptions& options = {});
-  // Without types: names are resolved as the language says, calls find their overload when
-  // evaluated, and nothing costs by overload.
+  // Without types, in the language's dialect: names are resolved as the language says, calls find
+  // their overload when evaluated, and nothing costs by overload.
   static StatusOr<std::shared_ptr<const Program>> CompileUnchecked(const Ast& ast,
                                                                    const UncheckedNames& names);
 
@@ -186,6 +185,7 @@ class Program {
   std::vector<std::string> variables_;
   std::uint32_t locals_ = 0;
   std::uint32_t root_ = 0;
+  Dialect dialect_ = Dialect::kKubernetes;
   Reads reads_;
   std::vector<DeviceRead> device_reads_;
   std::vector<Error> missing_;  // by read: the error when there is none

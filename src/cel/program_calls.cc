@@ -53,7 +53,7 @@ std::optional<std::string> Compiler::NamespacedFunction(const CallExpr& call) co
   if (prefix.empty()) return std::nullopt;
   if (prefix.starts_with('.')) prefix.erase(0, 1);
   std::string name = prefix + "." + std::string(ast_.text(call.function));
-  if (FindBuiltin(name) == nullptr) return std::nullopt;
+  if (FindBuiltin(name, dialect_) == nullptr) return std::nullopt;
   return name;
 }
 
@@ -87,11 +87,12 @@ std::uint32_t Compiler::CompileCall(ExprId id) {
     return Add({.op = Op::kOrValue, .a = args[0], .b = args[1]});
   }
 
-  const Builtin* builtin = FindBuiltin(function);
+  const std::string_view overload = OnlyOverload(id);
+  const Builtin* builtin = FindBuiltin(overload, dialect_);
+  if (builtin == nullptr) builtin = FindBuiltin(function, dialect_);
   if (builtin == nullptr || args.size() < builtin->min_args || args.size() > builtin->max_args) {
     return Failing(fmt::format("no such overload: {}", function));
   }
-  const std::string_view overload = OnlyOverload(id);
   if (overload == "in_list" && IsConstant(args[1])) {
     if (const auto folded = FoldMembership(args[0], args[1])) return *folded;
   }

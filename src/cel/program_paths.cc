@@ -83,7 +83,7 @@ std::optional<std::uint32_t> Compiler::BuildPath(ExprId id, Path& path) {
       const std::uint32_t key = WithoutStart(Compile(call.args[1]));
       if (IsConstant(key)) {
         qualifier.key = ConstantOf(key);
-        if (options_.kubernetes && !IsKeyKind(qualifier.key.kind()) &&
+        if (dialect_ == Dialect::kKubernetes && !IsKeyKind(qualifier.key.kind()) &&
             !qualifier.key.is(Kind::kDouble) && !qualifier.key.is_error()) {
           Fail(fmt::format("invalid qualifier type: {}", GoTypeName(qualifier.key)));
         }

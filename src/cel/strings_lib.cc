@@ -92,6 +92,8 @@ Value IndexOf(Arena& arena, Args args) {
   return Value::Int(static_cast<std::int64_t>(CodePoints(text.substr(0, found))));
 }
 
+// An offset past the end finds nothing in Kubernetes; the language refuses it.
+template <Dialect dialect>
 Value LastIndexOf(Arena& arena, Args args) {
   if (args[0].is(Kind::kList) && args.size() == 2) return ListLastIndexOf(args);
   if (!AllStrings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::kInt))) {
@@ -107,7 +109,9 @@ Value LastIndexOf(Arena& arena, Args args) {
   const std::int64_t offset = args.size() == 3 ? args[2].as_int() : n - 1;
   if (offset < 0) return OutOfRange(arena, offset);
   if (sought.empty()) return Value::Int(std::min(offset, n));
-  if (offset >= n) return Value::Int(-1);
+  if (offset >= n) {
+    return dialect == Dialect::kLanguage ? OutOfRange(arena, offset) : Value::Int(-1);
+  }
   const std::size_t found = text.rfind(sought, OffsetOf(text, static_cast<std::size_t>(offset)));
   if (found == std::string_view::npos) return Value::Int(-1);
   return Value::Int(static_cast<std::int64_t>(CodePoints(text.substr(0, found))));
@@ -304,27 +308,30 @@ Value Reverse(Arena& arena, Args args) {
   return WrapList(arena, values);
 }
 
+template <Dialect dialect>
+constexpr std::array<Builtin, 15> kFunctions = {{
+    {"contains", 2, 2, ContainsText},
+    {"startsWith", 2, 2, StartsWith},
+    {"endsWith", 2, 2, EndsWith},
+    {"charAt", 2, 2, CharAt},
+    {"indexOf", 2, 3, IndexOf},
+    {"lastIndexOf", 2, 3, LastIndexOf<dialect>},
+    {"lowerAscii", 1, 1, LowerAscii},
+    {"upperAscii", 1, 1, UpperAscii},
+    {"replace", 3, 4, Replace},
+    {"split", 2, 3, Split},
+    {"substring", 2, 3, Substring},
+    {"trim", 1, 1, Trim},
+    {"join", 1, 2, Join},
+    {"strings.quote", 1, 1, Quote},
+    {"reverse", 1, 1, Reverse},
+}};
+
 }  // namespace
 
-std::span<const Builtin> StringFunctions() {
-  static constexpr std::array<Builtin, 15> kFunctions = {{
-      {"contains", 2, 2, ContainsText},
-      {"startsWith", 2, 2, StartsWith},
-      {"endsWith", 2, 2, EndsWith},
-      {"charAt", 2, 2, CharAt},
-      {"indexOf", 2, 3, IndexOf},
-      {"lastIndexOf", 2, 3, LastIndexOf},
-      {"lowerAscii", 1, 1, LowerAscii},
-      {"upperAscii", 1, 1, UpperAscii},
-      {"replace", 3, 4, Replace},
-      {"split", 2, 3, Split},
-      {"substring", 2, 3, Substring},
-      {"trim", 1, 1, Trim},
-      {"join", 1, 2, Join},
-      {"strings.quote", 1, 1, Quote},
-      {"reverse", 1, 1, Reverse},
-  }};
-  return kFunctions;
+std::span<const Builtin> StringFunctions(Dialect dialect) {
+  if (dialect == Dialect::kKubernetes) return kFunctions<Dialect::kKubernetes>;
+  return kFunctions<Dialect::kLanguage>;
 }
 
 }  // namespace dray::cel

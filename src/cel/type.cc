@@ -126,8 +126,8 @@ Type TypePool::TypeParam(std::uint32_t index) {
   return type_params_[index];
 }
 
-Type TypePool::Opaque(std::string_view name, std::initializer_list<Type> params) {
-  return Add(TypeKind::kOpaque, name, std::span(params.begin(), params.size()));
+Type TypePool::Opaque(std::string_view name, std::span<const Type> params) {
+  return Add(TypeKind::kOpaque, name, params);
 }
 
 Type TypePool::Object(std::string_view name) { return Add(TypeKind::kObject, name, {}); }

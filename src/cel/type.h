@@ -120,7 +120,7 @@ class TypePool {
   Type TypeOf(Type type);
   Type Optional(Type value);
   Type TypeParam(std::uint32_t index);
-  Type Opaque(std::string_view name, std::initializer_list<Type> params = {});
+  Type Opaque(std::string_view name, std::span<const Type> params = {});
   Type Object(std::string_view name);
   // The same type with other parameters, as many as it has.
   Type WithParams(Type type, std::span<const Type> params);

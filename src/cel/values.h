@@ -151,12 +151,14 @@ std::string_view ErrorMessage(const Value& value);
 Value Equal(const Value& a, const Value& b);
 inline bool IsEqual(const Value& a, const Value& b) { return Equal(a, b).is_true(); }
 
-// -1, 0, 1; nothing if there is no order between the two (NaN is 1).
+// -1, 0, 1; nothing if there is no order between the two: NaN has none.
 std::optional<int> Compare(const Value& a, const Value& b);
 
 // Of a map key: equal keys have equal hashes, numbers of any kind.
 std::size_t HashKey(const Value& key);
 bool IsKeyKind(Kind kind);
+// int, uint and double.
+bool IsNumber(Kind kind);
 
 // The language's name of a value's type: "int", "google.protobuf.Timestamp", "kubernetes.Semver".
 std::string_view TypeName(const Value& value);
@@ -173,6 +175,8 @@ std::string ToDebugString(const Value& value);
 
 // Text forms, as string() gives them.
 std::string DoubleToString(double d);
+// Without an exponent, however many zeros that takes. `d` is finite.
+std::string DoubleToDecimal(double d);
 std::string DurationToString(std::int64_t nanos);
 std::string InstantToString(const Instant& instant);
 std::string IpToString(const Ip& ip);

@@ -18,33 +18,45 @@ std::string ReadText(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Null when the file is no JSON array.
-api::Node ReadArray(const std::filesystem::path& path) {
-  std::vector<api::Diagnostic> diagnostics;
-  api::Node root = api::ParseJson(ReadText(path), diagnostics);
-  if (!diagnostics.empty() || root.kind != api::Node::Kind::kList) return {};
-  return root;
-}
-
 }  // namespace
 
-std::vector<RecordedCase> ReadCaseFiles(const std::filesystem::path& folder) {
+std::vector<RecordedFile> ReadJsonFiles(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".json") paths.push_back(entry.path());
   }
   std::ranges::sort(paths);
-  std::vector<RecordedCase> cases;
+  std::vector<RecordedFile> files;
   for (const auto& path : paths) {
-    const std::string file = path.filename().string();
-    api::Node array = ReadArray(path);
-    if (array.items.empty()) cases.push_back({file, "(unreadable)", {}});
-    for (api::Node& node : array.items) {
+    std::vector<api::Diagnostic> diagnostics;
+    api::Node root = api::ParseJson(ReadText(path), diagnostics);
+    if (!diagnostics.empty()) root = {};
+    files.push_back({path.filename().string(), std::move(root)});
+  }
+  return files;
+}
+
+std::vector<RecordedCase> ReadCaseFiles(const std::filesystem::path& folder) {
+  std::vector<RecordedCase> cases;
+  for (RecordedFile& file : ReadJsonFiles(folder)) {
+    if (file.root.items.empty()) cases.push_back({file.name, "(unreadable)", {}});
+    for (api::Node& node : file.root.items) {
       std::string name = TextOf(node, "name");
-      cases.push_back({file, std::move(name), std::move(node)});
+      cases.push_back({file.name, std::move(name), std::move(node)});
     }
   }
   return cases;
+}
+
+std::function<std::optional<std::string>()> Guarded(
+    std::function<std::optional<std::string>()> run) {
+  return [run = std::move(run)]() -> std::optional<std::string> {
+    try {
+      return run();
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  };
 }
 
 std::vector<Case> CasesOf(const std::filesystem::path& folder,
@@ -53,15 +65,31 @@ std::vector<Case> CasesOf(const std::filesystem::path& folder,
   for (RecordedCase& recorded : ReadCaseFiles(folder)) {
     cases.push_back({.file = recorded.file,
                      .name = recorded.name,
-                     .run = [node = std::move(recorded.node), run]() -> std::optional<std::string> {
-                       try {
-                         return run(node);
-                       } catch (const std::exception& error) {
-                         return error.what();
-                       }
-                     }});
+                     .run = Guarded([node = std::move(recorded.node), run] { return run(node); })});
   }
   return cases;
+}
+
+const api::Node* Get(const api::Node& node, std::string_view key) {
+  const api::Member* member = node.Find(key);
+  return member != nullptr && member->value.kind != api::Node::Kind::kNull ? &member->value
+                                                                           : nullptr;
+}
+
+bool BoolOf(const api::Node& node, std::string_view key) {
+  const api::Node* value = Get(node, key);
+  return value != nullptr && value->boolean;
+}
+
+std::span<const api::Node> ItemsOf(const api::Node& node, std::string_view key) {
+  const api::Node* list = Get(node, key);
+  return list == nullptr ? std::span<const api::Node>() : list->items;
+}
+
+std::vector<std::string> TextsOf(const api::Node& node, std::string_view key) {
+  std::vector<std::string> texts;
+  for (const api::Node& item : ItemsOf(node, key)) texts.push_back(item.text);
+  return texts;
 }
 
 std::string TextOf(const api::Node& node, std::string_view key) {
@@ -98,9 +126,7 @@ ErrorKey KeyOf(const api::FieldError& error) {
 
 std::vector<RecordedError> ErrorsAt(const api::Node& recorded, std::string_view key) {
   std::vector<RecordedError> errors;
-  const api::Member* list = recorded.Find(key);
-  if (list == nullptr) return errors;
-  for (const api::Node& node : list->value.items) {
+  for (const api::Node& node : ItemsOf(recorded, key)) {
     errors.push_back({{TextOf(node, "type"), TextOf(node, "field")}, TextOf(node, "detail")});
   }
   return errors;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading recorded API cases: one JSON array per file, as shared/conformance/README-api.md
-// describes them.
+// Reading recorded cases. Those of the API are one JSON array per file, as
+// shared/conformance/README-api.md describes them.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,14 @@
 
 namespace dray::conformance {
 
+struct RecordedFile {
+  std::string name;  // without folder
+  api::Node root;    // null when the file is no JSON
+};
+
+// The *.json files of a folder, by name.
+std::vector<RecordedFile> ReadJsonFiles(const std::filesystem::path& folder);
+
 // One element of a file's array.
 struct RecordedCase {
   std::string file;  // without folder
@@ -29,12 +39,24 @@ struct RecordedCase {
 // that is not an array of named cases becomes one case whose node is null: running it says so.
 std::vector<RecordedCase> ReadCaseFiles(const std::filesystem::path& folder);
 
+// What makes a case of something that may throw: what it throws is the difference.
+std::function<std::optional<std::string>()> Guarded(
+    std::function<std::optional<std::string>()> run);
+
 // The cases of a folder that `run` judges by their node alone. What it throws is the difference.
 std::vector<Case> CasesOf(const std::filesystem::path& folder,
                           std::optional<std::string> (*run)(const api::Node& recorded));
 
+// A field, or null when it is missing or null.
+const api::Node* Get(const api::Node& node, std::string_view key);
 // The text of a string field; empty when it is missing.
 std::string TextOf(const api::Node& node, std::string_view key);
+// A bool field; false when it is missing.
+bool BoolOf(const api::Node& node, std::string_view key);
+// The items of a list field; none when it is missing.
+std::span<const api::Node> ItemsOf(const api::Node& node, std::string_view key);
+// The texts of a list of strings.
+std::vector<std::string> TextsOf(const api::Node& node, std::string_view key);
 
 // Kubernetes's defaults with the case's `featureGates` on top.
 api::FeatureGates GatesOf(const api::Node& recorded);

@@ -27,6 +27,9 @@ constexpr int kSkipped = 77;  // what CTest shows as "Skipped"
 
 // A new kind of cases is one line here and one loader in suite.h.
 constexpr Kind kKinds[] = {
+    {.name = "cel-dra", .folder = "cel-dra", .load = LoadCelDraCases},
+    {.name = "cel-k8s", .folder = "cel-k8s", .load = LoadCelK8sCases},
+    {.name = "cel-spec", .folder = "cel-spec", .load = LoadCelSpecCases},
     {.name = "quota", .folder = "quota", .load = LoadQuotaCases},
     {.name = "strategy", .folder = "strategy", .load = LoadStrategyCases},
     {.name = "validation", .folder = "validation", .load = LoadValidationCases},

@@ -16,17 +16,10 @@ namespace {
 using api::Node;
 using Outcome = std::optional<std::string>;
 
-const Node* Get(const Node& node, std::string_view key) {
-  const api::Member* member = node.Find(key);
-  return member != nullptr && member->value.kind != Node::Kind::kNull ? &member->value : nullptr;
-}
-
 template <typename T>
 std::vector<T> ObjectsAt(const Node& recorded, std::string_view key) {
   std::vector<T> objects;
-  const Node* list = Get(recorded, key);
-  if (list == nullptr) return objects;
-  for (const Node& item : list->items) {
+  for (const Node& item : ItemsOf(recorded, key)) {
     Node holder;
     holder.kind = Node::Kind::kMap;
     holder.members.push_back({.key = "item", .value = item});
@@ -103,18 +96,10 @@ Outcome RunUsage(const Node& recorded) {
   return fmt::format("want{}; got{}", Show(want), Show(got));
 }
 
-std::vector<std::string> NamesAt(const Node& recorded, std::string_view key) {
-  std::vector<std::string> names;
-  if (const Node* list = Get(recorded, key)) {
-    for (const Node& item : list->items) names.push_back(item.text);
-  }
-  return names;
-}
-
 Outcome RunNames(const Node& recorded) {
-  const auto want = NamesAt(recorded, "expectItems");
+  const auto want = TextsOf(recorded, "expectItems");
   const auto got =
-      api::ClaimQuotaNames(NamesAt(recorded, "items"), ClassesOf(recorded), GatesOf(recorded));
+      api::ClaimQuotaNames(TextsOf(recorded, "items"), ClassesOf(recorded), GatesOf(recorded));
   if (want == got) return std::nullopt;
   return fmt::format("want {}; got {}", fmt::join(want, " "), fmt::join(got, " "));
 }

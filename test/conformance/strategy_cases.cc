@@ -20,20 +20,6 @@ namespace {
 using api::Node;
 using Outcome = std::optional<std::string>;
 
-// A recorded field, or null when it is missing or null.
-const Node* Get(const Node& node, std::string_view key) {
-  const api::Member* member = node.Find(key);
-  return member != nullptr && member->value.kind != Node::Kind::kNull ? &member->value : nullptr;
-}
-
-std::vector<std::string> TextsOf(const Node* list) {
-  std::vector<std::string> texts;
-  if (list != nullptr) {
-    for (const Node& item : list->items) texts.push_back(item.text);
-  }
-  return texts;
-}
-
 // `context.namespaces`; without it every namespace may have admin access.
 class RecordedNamespaces final : public api::NamespaceLabels {
  public:
@@ -65,7 +51,7 @@ class RecordedAuthorizer final : public api::Authorizer {
  public:
   explicit RecordedAuthorizer(const Node* context) {
     if (context == nullptr) return;
-    for (std::string& text : TextsOf(Get(*context, "allowed"))) allowed_.insert(std::move(text));
+    for (std::string& text : TextsOf(*context, "allowed")) allowed_.insert(std::move(text));
     allow_all_ = TextOf(*context, "authorizer") == "allow";
     const Node* fails = Get(*context, "authorizerFails");
     fails_ = fails != nullptr && fails->boolean;
@@ -97,10 +83,10 @@ api::RequestInfo RequestOf(const Node* context) {
   const Node* user = Get(*context, "user");
   if (user == nullptr) return request;
   request.user.name = TextOf(*user, "name");
-  request.user.groups = TextsOf(Get(*user, "groups"));
+  request.user.groups = TextsOf(*user, "groups");
   if (const Node* extra = Get(*user, "extra")) {
     for (const api::Member& entry : extra->members) {
-      request.user.extra[entry.key] = TextsOf(&entry.value);
+      request.user.extra[entry.key] = TextsOf(*extra, entry.key);
     }
   }
   return request;
@@ -222,7 +208,7 @@ Outcome RunPreparation(const Node& recorded) {
 }
 
 Outcome RunWarnings(const Node& recorded) {
-  const auto want = TextsOf(Get(recorded, "expectWarnings"));
+  const auto want = TextsOf(recorded, "expectWarnings");
   const auto got = api::WarningsFor(SubjectOf(recorded).object);
   if (want == got) return std::nullopt;
   return fmt::format("want {} warnings, got {}", want.size(), got.size());
@@ -244,7 +230,7 @@ const api::ResourceClaimStatus& StatusOf(const api::Object& object) {
 
 Outcome RunModifiedDrivers(const Node& recorded) {
   const Subject subject = SubjectOf(recorded);
-  const auto want = TextsOf(Get(recorded, "expectDrivers"));
+  const auto want = TextsOf(recorded, "expectDrivers");
   const auto got = api::ModifiedDrivers(StatusOf(*subject.old), StatusOf(subject.object));
   if (want == got) return std::nullopt;
   return fmt::format("want {} drivers, got {}", want.size(), got.size());

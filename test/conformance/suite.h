@@ -29,6 +29,9 @@ struct Kind {
   std::vector<Case> (*load)(const std::filesystem::path& folder);
 };
 
+std::vector<Case> LoadCelDraCases(const std::filesystem::path& folder);
+std::vector<Case> LoadCelK8sCases(const std::filesystem::path& folder);
+std::vector<Case> LoadCelSpecCases(const std::filesystem::path& folder);
 std::vector<Case> LoadValidationCases(const std::filesystem::path& folder);
 std::vector<Case> LoadStrategyCases(const std::filesystem::path& folder);
 std::vector<Case> LoadQuotaCases(const std::filesystem::path& folder);

@@ -22,9 +22,9 @@ namespace dray::cel {
 class Compiler {
  public:
   // `checked` or `names`, the other one null; all outlive this.
-  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names,
+  Compiler(const Ast& ast, const CheckedExpr* checked, const UncheckedNames* names, Dialect dialect,
            const ProgramOptions& options)
-      : ast_(ast), checked_(checked), names_(names), options_(options) {}
+      : ast_(ast), checked_(checked), names_(names), dialect_(dialect), options_(options) {}
 
   StatusOr<std::shared_ptr<const Program>> Run();
 
@@ -116,6 +116,7 @@ class Compiler {
   const Ast& ast_;
   const CheckedExpr* checked_;
   const UncheckedNames* names_;
+  const Dialect dialect_;
   const ProgramOptions options_;
   Program* program_ = nullptr;
   std::vector<Local> locals_;

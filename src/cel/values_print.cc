@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of values' types, and values for people.
+#include "base/quantity.h"
+#include "base/semver.h"
+#include "cel/values.h"
+#include "fmt/format.h"
+
+namespace dray::cel {
+
+std::string_view TypeName(const Value& value) {
+  switch (value.kind()) {
+    case Kind::kNull:
+      return "null_type";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kInt:
+      return "int";
+    case Kind::kUint:
+      return "uint";
+    case Kind::kDouble:
+      return "double";
+    case Kind::kString:
+      return "string";
+    case Kind::kBytes:
+      return "bytes";
+    case Kind::kList:
+      return "list";
+    case Kind::kMap:
+      return "map";
+    case Kind::kType:
+      return "type";
+    case Kind::kDuration:
+      return "google.protobuf.Duration";
+    case Kind::kTimestamp:
+      return "google.protobuf.Timestamp";
+    case Kind::kOptional:
+      return "optional_type";
+    case Kind::kQuantity:
+      return "kubernetes.Quantity";
+    case Kind::kSemver:
+      return "kubernetes.Semver";
+    case Kind::kIp:
+      return "net.IP";
+    case Kind::kCidr:
+      return "net.CIDR";
+    case Kind::kUrl:
+      return "kubernetes.URL";
+    case Kind::kFormat:
+      return "kubernetes.NamedFormat";
+    case Kind::kError:
+      return "error";
+    case Kind::kHost:
+      return value.as<Host>().type_name();
+  }
+  return "";
+}
+
+std::string_view GoTypeName(const Value& value) {
+  switch (value.kind()) {
+    case Kind::kNull:
+      return "types.Null";
+    case Kind::kBool:
+      return "types.Bool";
+    case Kind::kInt:
+      return "types.Int";
+    case Kind::kUint:
+      return "types.Uint";
+    case Kind::kDouble:
+      return "types.Double";
+    case Kind::kString:
+      return "types.String";
+    case Kind::kBytes:
+      return "types.Bytes";
+    case Kind::kDuration:
+      return "types.Duration";
+    case Kind::kTimestamp:
+      return "types.Timestamp";
+    case Kind::kOptional:
+      return "*types.Optional";
+    case Kind::kType:
+      return "*types.Type";
+    case Kind::kQuantity:
+      return "cel.Quantity";
+    case Kind::kSemver:
+      return "cel.Semver";
+    case Kind::kIp:
+      return "cel.IP";
+    case Kind::kCidr:
+      return "cel.CIDR";
+    case Kind::kUrl:
+      return "cel.URL";
+    case Kind::kFormat:
+      return "cel.Format";
+    default:
+      return TypeName(value);
+  }
+}
+
+std::string Printed(const Value& value) {
+  switch (value.kind()) {
+    case Kind::kString:
+    case Kind::kType:
+      return std::string(value.as_text());
+    case Kind::kBool:
+      return value.as_bool() ? "true" : "false";
+    case Kind::kInt:
+      return fmt::format("{}", value.as_int());
+    case Kind::kUint:
+      return fmt::format("{}", value.as_uint());
+    case Kind::kDouble:
+      return DoubleToString(value.as_double());
+    case Kind::kNull:
+      return "null";
+    default:
+      return ToDebugString(value);
+  }
+}
+
+std::string ToDebugString(const Value& value) {
+  switch (value.kind()) {
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+      return value.as_bool() ? "true" : "false";
+    case Kind::kInt:
+      return fmt::format("{}", value.as_int());
+    case Kind::kUint:
+      return fmt::format("{}u", value.as_uint());
+    case Kind::kDouble:
+      return DoubleToString(value.as_double());
+    case Kind::kString:
+      return QuoteGo(value.as_text());
+    case Kind::kBytes:
+      return "b" + QuoteGo(value.as_text());
+    case Kind::kList: {
+      std::string out = "[";
+      for (std::size_t i = 0; i < value.as<List>().size(); ++i) {
+        if (i != 0) out += ", ";
+        out += ToDebugString(value.as<List>().At(i));
+      }
+      return out + "]";
+    }
+    case Kind::kMap: {
+      std::string out = "{";
+      for (std::size_t i = 0; i < value.as<Map>().size(); ++i) {
+        if (i != 0) out += ", ";
+        out += ToDebugString(value.as<Map>().KeyAt(i)) + ": " +
+               ToDebugString(value.as<Map>().ValueAt(i));
+      }
+      return out + "}";
+    }
+    case Kind::kType:
+      return std::string(value.as_text());
+    case Kind::kDuration:
+      return fmt::format("duration(\"{}\")", DurationToString(value.as_int()));
+    case Kind::kTimestamp:
+      return fmt::format("timestamp(\"{}\")", InstantToString(value.as<Instant>()));
+    case Kind::kOptional:
+      if (!value.as<Optional>().present) return "optional.none()";
+      return fmt::format("optional.of({})", ToDebugString(value.as<Optional>().value));
+    case Kind::kQuantity:
+      return fmt::format("quantity(\"{}\")", value.as<base::Quantity>().ToString());
+    case Kind::kSemver:
+      return fmt::format("semver(\"{}\")", value.as<base::SemVer>().ToString());
+    case Kind::kIp:
+      return fmt::format("ip(\"{}\")", IpToString(value.as<Ip>()));
+    case Kind::kCidr:
+      return fmt::format("cidr(\"{}\")", CidrToString(value.as<Cidr>()));
+    case Kind::kUrl:
+      return fmt::format("url({})", QuoteGo(value.as<Url>().printed));
+    case Kind::kFormat:
+      return fmt::format("format.{}()", value.as<Format>().name);
+    case Kind::kError:
+      return fmt::format("error({})", QuoteGo(ErrorMessage(value)));
+    case Kind::kHost:
+      return std::string(TypeName(value));
+  }
+  return "";
+}
+
+}  // namespace dray::cel
