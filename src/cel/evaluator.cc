@@ -141,6 +141,8 @@ class Evaluation {
         if (error == nullptr) error = &args[i];
       }
     }
+    // An argument may have passed a limit and still be a value; nothing is made of it any more.
+    if (cancelled_ != nullptr) return StaticError(*cancelled_);
     Value result;
     if (error != nullptr) {
       result = *error;
