@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/string_map.h"
+#include "cel/bounds.h"
 #include "cel/operators.h"
 #include "cel/values.h"
 
@@ -100,7 +101,11 @@ std::uint64_t Scaled(std::uint64_t size, double factor) {
   return static_cast<std::uint64_t>(std::ceil(static_cast<double>(size) * factor));
 }
 
+// More than any limit on cost, and small enough to add up.
+constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
+
 std::uint64_t Traversal(const Value& value) {
+  if (!IsBounded(value)) return kEndless;
   switch (value.kind()) {
     case Kind::kString:
     case Kind::kBytes:

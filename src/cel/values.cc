@@ -11,6 +11,7 @@
 #include "base/semver.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cel/bounds.h"
 #include "cel/source.h"
 #include "fmt/format.h"
 
@@ -239,8 +240,10 @@ Value Equal(const Value& a, const Value& b) {
     case Kind::kType:
       return Value::Bool(a.as_text() == b.as_text());
     case Kind::kList:
+      if (!IsBounded(a)) return TooLarge();
       return EqualLists(a.as<List>(), b.as<List>());
     case Kind::kMap:
+      if (!IsBounded(a)) return TooLarge();
       return EqualMaps(a.as<Map>(), b.as<Map>());
     case Kind::kTimestamp:
       return Value::Bool(a.as<Instant>() == b.as<Instant>());
