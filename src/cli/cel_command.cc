@@ -176,7 +176,12 @@ class CelCommand final : public Command {
     // Files that cannot be read are told; what is wrong inside objects is `dray validate`'s
     // business.
     if (report.ExitCode() == kExitUsage) {
-      io.err << ToText(report, {.color = UseColor(color_, io.env.err_is_terminal, io.env)});
+      Report unusable;
+      std::ranges::copy_if(report.findings, std::back_inserter(unusable.findings),
+                           [](const Finding& finding) {
+                             return finding.level == Level::kError && finding.object.kind.empty();
+                           });
+      io.err << ToText(unusable, {.color = UseColor(color_, io.env.err_is_terminal, io.env)});
       return kExitUsage;
     }
     const bool failed =
