@@ -36,15 +36,23 @@ void CheckNamesAreUnique(const World& world, Findings& findings) {
 namespace {
 
 constexpr std::array kChecks = {
-    &internal::CheckNamesAreUnique,           &internal::CheckDeviceClassesExist,
-    &internal::CheckDerivedAttributesAreUsed, &internal::CheckConstraintAttributesExist,
-    &internal::CheckAdminAccessNamespaces,    &internal::CheckExpressions,
-    &internal::CheckPodClaimsExist,           &internal::CheckContainerClaims,
-    &internal::CheckImplicitResourcesExist,   &internal::CheckExtendedResourceStatus,
-    &internal::CheckPoolsAreComplete,         &internal::CheckStaleSlices,
-    &internal::CheckDeviceNamesInPool,        &internal::CheckCounterSetNamesInPool,
-    &internal::CheckConsumedCounters,         &internal::CheckExtendedResourceNames,
-    &internal::CheckImplicitResourceNames,    &internal::CheckTaintRulesSelect,
+    &internal::CheckNamesAreUnique,
+    &internal::CheckDeviceClassesExist,
+    &internal::CheckDerivedAttributesAreUsed,
+    &internal::CheckConstraintAttributesExist,
+    &internal::CheckAdminAccessNamespaces,
+    &internal::CheckPodClaimsExist,
+    &internal::CheckContainerClaims,
+    &internal::CheckImplicitResourcesExist,
+    &internal::CheckExtendedResourceStatus,
+    &internal::CheckPoolsAreComplete,
+    &internal::CheckStaleSlices,
+    &internal::CheckDeviceNamesInPool,
+    &internal::CheckCounterSetNamesInPool,
+    &internal::CheckConsumedCounters,
+    &internal::CheckExtendedResourceNames,
+    &internal::CheckImplicitResourceNames,
+    &internal::CheckTaintRulesSelect,
 };
 
 }  // namespace

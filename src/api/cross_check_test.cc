@@ -362,30 +362,6 @@ TEST(CrossCheck, AdminAccessNeedsALabelledNamespace) {
                           "spec.devices.requests[0].exactly.adminAccess"));
 }
 
-TEST(CrossCheck, AnAttributeReadByItsNameInsteadOfItsDomainIsAWarning) {
-  const CrossFinding finding = Only(Claim(R"({requests: [{name: r, exactly: {deviceClassName: c,
-    selectors: [{cel: {expression: "device.attributes['type'].string == 'mig-1g'"}}]}}]})"));
-  EXPECT_EQ(finding.reason, "SuspiciousExpression");
-  EXPECT_EQ(finding.severity, Severity::kWarning);
-  EXPECT_EQ(finding.path.ToString(),
-            "spec.devices.requests[0].exactly.selectors[0].cel.expression");
-  EXPECT_THAT(finding.hint, HasSubstr("device.attributes['gpu.example.com'].type"));
-}
-
-TEST(CrossCheck, AQualifiedNameInsteadOfADomainIsAWarning) {
-  EXPECT_EQ(Only(Class("c", R"({selectors: [{cel: {expression:
-    'device.capacity["gpu.example.com/memory"].isGreaterThan(quantity("1Gi"))'}}]})"))
-                .hint,
-            "did you mean device.capacity['gpu.example.com'].memory?");
-}
-
-TEST(CrossCheck, ExpressionsAsTheyShouldBeAreFine) {
-  EXPECT_THAT(Found(Class("c", R"({selectors: [{cel: {expression: "
-    device.attributes['gpu.example.com'].type == 'x' && 'a' in device.attributes['d.com'] &&
-    device.attributes[d].string == '' && device.attributes['"}}]})")),
-              IsEmpty());
-}
-
 std::string Pod(std::string_view claims, std::string_view resources = "{}") {
   return fmt::format(R"(
 ---

@@ -65,28 +65,48 @@ std::string ToJson(const Node& node) {
   return out;
 }
 
-Position Locate(const Node& root, const base::FieldPath& path) {
-  const Node* node = &root;
-  Position position = root.position;
+namespace {
+
+// How far a path leads into a tree.
+struct Walk {
+  const Node* node;
+  Position position;
+  bool complete = false;
+};
+
+Walk Follow(const Node& root, const base::FieldPath& path) {
+  Walk walk{.node = &root, .position = root.position};
   for (const base::FieldPath::Segment& segment : path.Segments()) {
     if (const auto* index = std::get_if<std::size_t>(&segment)) {
-      if (*index >= node->items.size()) return position;
-      node = &node->items[*index];
-      position = node->position;
+      if (*index >= walk.node->items.size()) return walk;
+      walk.node = &walk.node->items[*index];
+      walk.position = walk.node->position;
       continue;
     }
     const auto* field = std::get_if<base::FieldPath::Field>(&segment);
     const std::string& name =
         field != nullptr ? field->name : std::get<base::FieldPath::MapKey>(segment).key;
-    const Member* member = FindField(*node, name);
+    const Member* member = FindField(*walk.node, name);
     if (member == nullptr) {
       if (name == "exactly") continue;  // v1beta1 has its fields in the request itself
-      return position;
+      return walk;
     }
-    node = &member->value;
-    position = member->key_position;
+    walk.node = &member->value;
+    walk.position = member->key_position;
   }
-  return position;
+  walk.complete = true;
+  return walk;
+}
+
+}  // namespace
+
+Position Locate(const Node& root, const base::FieldPath& path) {
+  return Follow(root, path).position;
+}
+
+const Node* FindValue(const Node& root, const base::FieldPath& path) {
+  const Walk walk = Follow(root, path);
+  return walk.complete ? walk.node : nullptr;
 }
 
 }  // namespace dray::api

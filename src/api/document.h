@@ -28,7 +28,18 @@ struct Member;
 // A JSON value. A plain aggregate; the tree owns its children.
 struct Node {
   enum class Kind : std::uint8_t { kNull, kBool, kNumber, kString, kList, kMap };
+  // How a scalar is written at its position; an alias is written elsewhere.
+  enum class Style : std::uint8_t {
+    kUnknown,
+    kJson,
+    kPlain,
+    kSingleQuoted,
+    kDoubleQuoted,
+    kLiteral,
+    kFolded,
+  };
   Kind kind = Kind::kNull;
+  Style style = Style::kUnknown;
   bool boolean = false;
   std::string text;  // kString: the value; kNumber: JSON number text
   std::vector<Node> items;
@@ -79,6 +90,8 @@ std::string ToJson(const Node& node);
 // closest value that there is when the document has no such field. Paths speak of v1; v1beta1's
 // nesting (no `exactly`, `basic`) is seen through.
 Position Locate(const Node& root, const base::FieldPath& path);
+// The value at `path`, or null when the document does not have all of the path.
+const Node* FindValue(const Node& root, const base::FieldPath& path);
 
 // Reads a tree into a value. Every mismatch becomes a diagnostic (TypeMismatch, InvalidValue) and
 // leaves its field at its default. Fields that the table does not know are kept as unknown fields,

@@ -56,6 +56,7 @@ class TreeBuilder {
         return value.get_bool().get(node.boolean);
       case od::json_type::string: {
         node.kind = Node::Kind::kString;
+        node.style = Node::Style::kJson;
         std::string_view text;
         if (const auto error = value.get_string().get(text)) return error;
         node.text.assign(text);

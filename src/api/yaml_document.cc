@@ -24,6 +24,23 @@ Position At(const yaml_mark_t& mark) {
   return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1};
 }
 
+Node::Style StyleOf(yaml_scalar_style_t style) {
+  switch (style) {
+    case YAML_PLAIN_SCALAR_STYLE:
+      return Node::Style::kPlain;
+    case YAML_SINGLE_QUOTED_SCALAR_STYLE:
+      return Node::Style::kSingleQuoted;
+    case YAML_DOUBLE_QUOTED_SCALAR_STYLE:
+      return Node::Style::kDoubleQuoted;
+    case YAML_LITERAL_SCALAR_STYLE:
+      return Node::Style::kLiteral;
+    case YAML_FOLDED_SCALAR_STYLE:
+      return Node::Style::kFolded;
+    default:
+      return Node::Style::kUnknown;
+  }
+}
+
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
     if (text == word) return true;
@@ -243,6 +260,7 @@ class YamlReader {
     const Position here = node.position;
     node = anchor.node;
     node.position = here;
+    node.style = Node::Style::kUnknown;
     return true;
   }
 
@@ -270,6 +288,7 @@ class YamlReader {
     const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
     const std::string tag = scalar.tag != nullptr ? Text(scalar.tag) : "";
     const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    node.style = StyleOf(scalar.style);
     if (tag == YAML_STR_TAG || tag == "!" || (tag.empty() && !plain)) {
       node.kind = Node::Kind::kString;
       node.text.assign(text);

@@ -57,6 +57,13 @@ const Type* Environment::FindTypeName(std::string_view name) const {
   return Find(type_names_, name);
 }
 
+std::vector<std::string_view> Environment::FunctionNames() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, function] : functions_) names.push_back(name);
+  std::ranges::sort(names);
+  return names;
+}
+
 EnvironmentBuilder::EnvironmentBuilder() : environment_(std::make_shared<Environment>()) {
   for (const Type type :
        {Type::Bool(), Type::Int(), Type::Uint(), Type::Double(), Type::String(), Type::Bytes(),

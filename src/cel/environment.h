@@ -79,6 +79,8 @@ class Environment {
   const ObjectType* FindObject(std::string_view name) const;
   // The type that the identifier stands for: "int" gives int, "list" gives list(dyn).
   const Type* FindTypeName(std::string_view name) const;
+  // In the order of the alphabet: for "did you mean ...?".
+  std::vector<std::string_view> FunctionNames() const;
 
  private:
   friend class EnvironmentBuilder;

@@ -127,6 +127,8 @@ Value Evaluation::EvalOrder(const Node& node) {
 
 // The call with its arguments; with an error among them only what it costs.
 Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Value* error) {
+  // An argument may have passed a limit and still be a value; nothing is made of it any more.
+  if (cancelled_ != nullptr) return StaticError(*cancelled_);
   Value result;
   if (error != nullptr) {
     result = *error;

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "cel/bounds.h"
 #include "cel/functions.h"
 #include "cel/internal/format_clauses.h"
 #include "cel/values.h"
@@ -169,6 +170,7 @@ Value FormatFunction(Arena& arena, Args args) {
     }
     if (next >= list.size()) return MakeError(arena, fmt::format("index {} out of range", next));
     if (i + 1 >= format.size()) return MakeError(arena, "unexpected end of string");
+    if (!IsBounded(list.At(next)) || out.size() > kMaxMadeBytes) return TooLarge();
     std::size_t read = 0;
     const Piece piece = FormatClause(clauses, format.substr(i + 1), list.At(next), &read);
     if (!piece.error.empty()) return MakeError(arena, piece.error);

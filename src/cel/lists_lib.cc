@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cel/bounds.h"
 #include "cel/functions.h"
 #include "cel/operators.h"
 #include "cel/values.h"
@@ -54,7 +55,7 @@ Value Slice(Arena& arena, Args args) {
 }
 
 void FlattenInto(const List& list, std::int64_t depth, std::vector<Value>& out) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  for (std::size_t i = 0; i < list.size() && out.size() <= kMaxMadeValues; ++i) {
     const Value value = list.At(i);
     if (value.is(Kind::kList) && depth > 0) {
       FlattenInto(value.as<List>(), depth - 1, out);
@@ -72,6 +73,7 @@ Value Flatten(Arena& arena, Args args) {
   if (depth < 0) return StaticError(kLevel);
   std::vector<Value> out;
   FlattenInto(args[0].as<List>(), depth, out);
+  if (out.size() > kMaxMadeValues) return TooLarge();
   return FromVector(arena, out);
 }
 
@@ -127,6 +129,7 @@ Value SortByKeys(Arena& arena, Args args) {
 Value Distinct(Arena& arena, Args args) {
   if (!args[0].is(Kind::kList)) return UnmatchedCall();
   const List& list = args[0].as<List>();
+  if (list.size() * list.size() > kMaxPairs) return TooLarge();
   std::vector<Value> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Value value = list.At(i);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/string_map.h"
+#include "cel/bounds.h"
 #include "cel/operators.h"
 #include "cel/values.h"
 
@@ -102,7 +103,11 @@ std::uint64_t Scaled(std::uint64_t size, double factor) {
   return static_cast<std::uint64_t>(whole + (static_cast<double>(whole) < exact ? 1 : 0));
 }
 
+// More than any limit on cost, and small enough to add up.
+constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
+
 std::uint64_t Traversal(const Value& value) {
+  if (!IsBounded(value)) return kEndless;
   switch (value.kind()) {
     case Kind::kString:
     case Kind::kBytes:

@@ -3,6 +3,7 @@
 // Lists as sets.
 #include <array>
 
+#include "cel/bounds.h"
 #include "cel/functions.h"
 #include "cel/values.h"
 
@@ -13,6 +14,10 @@ using Args = std::span<const Value>;
 
 bool BothLists(Args args) { return args[0].is(Kind::kList) && args[1].is(Kind::kList); }
 
+bool TooMany(Args args) {
+  return args[0].as<List>().size() * args[1].as<List>().size() > kMaxPairs;
+}
+
 bool ContainsAll(const List& list, const List& sub) {
   for (std::size_t i = 0; i < sub.size(); ++i) {
     if (!ListContains(list, sub.At(i))) return false;
@@ -22,17 +27,20 @@ bool ContainsAll(const List& list, const List& sub) {
 
 Value SetsContains(Arena&, Args args) {
   if (!BothLists(args)) return UnmatchedCall();
+  if (TooMany(args)) return TooLarge();
   return Value::Bool(ContainsAll(args[0].as<List>(), args[1].as<List>()));
 }
 
 Value Equivalent(Arena&, Args args) {
   if (!BothLists(args)) return UnmatchedCall();
+  if (TooMany(args)) return TooLarge();
   return Value::Bool(ContainsAll(args[0].as<List>(), args[1].as<List>()) &&
                      ContainsAll(args[1].as<List>(), args[0].as<List>()));
 }
 
 Value Intersects(Arena&, Args args) {
   if (!BothLists(args)) return UnmatchedCall();
+  if (TooMany(args)) return TooLarge();
   const List& a = args[0].as<List>();
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (ListContains(args[1].as<List>(), a.At(i))) return Value::Bool(true);

@@ -34,6 +34,25 @@ std::string Pointer(std::string_view line, std::int32_t column) {
   return out;
 }
 
+// Cuts a line to `width` characters around `column`, and returns where that is now.
+std::int32_t Clip(std::string& line, std::int32_t column, std::size_t width) {
+  const std::size_t characters = CountCodePoints(line);
+  if (characters <= width) return column;
+  const auto at = static_cast<std::size_t>(column);
+  const std::size_t first = std::min(at - std::min(at, width / 2), characters - width);
+  const auto byte_of = [&](std::size_t character) {
+    std::size_t byte = 0;
+    for (; character > 0; --character) byte += Utf8Length(std::string_view(line).substr(byte));
+    return byte;
+  };
+  const std::size_t begin = byte_of(first);
+  const std::size_t end = byte_of(first + width);
+  const std::string_view before = begin > 0 ? "..." : "";
+  const std::string_view after = end < line.size() ? "..." : "";
+  line = fmt::format("{}{}{}", before, std::string_view(line).substr(begin, end - begin), after);
+  return static_cast<std::int32_t>(at - first + before.size());
+}
+
 }  // namespace
 
 std::size_t Utf8Length(std::string_view text) {
@@ -118,16 +137,20 @@ std::optional<std::string_view> Source::Line(std::int32_t line) const {
   return rest.substr(0, rest.find('\n'));
 }
 
-std::string Render(const Source& source, const Issue& issue) {
-  const Location at = source.LocationAt(issue.offset);
-  std::string out = fmt::format("ERROR: {}:{}:{}: {}", source.description(), at.line, at.column + 1,
-                                issue.message);
+std::string Snippet(const Source& source, Offset offset, std::size_t width) {
+  const Location at = source.LocationAt(offset);
   const auto line = source.Line(at.line);
-  if (!line || line->size() > kMaxShownLine) return out;
+  if (!line || (width == 0 && line->size() > kMaxShownLine)) return "";
   std::string shown(*line);
   std::ranges::replace(shown, '\t', ' ');
-  out.append("\n | ").append(shown).append("\n | ").append(Pointer(shown, at.column));
-  return out;
+  const std::int32_t column = width == 0 ? at.column : Clip(shown, at.column, width);
+  return fmt::format("\n | {}\n | {}", shown, Pointer(shown, column));
+}
+
+std::string Render(const Source& source, const Issue& issue) {
+  const Location at = source.LocationAt(issue.offset);
+  return fmt::format("ERROR: {}:{}:{}: {}{}", source.description(), at.line, at.column + 1,
+                     issue.message, Snippet(source, issue.offset));
 }
 
 std::string Render(const Source& source, std::vector<Issue> issues) {

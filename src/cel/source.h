@@ -53,6 +53,10 @@ struct Issue {
   friend bool operator==(const Issue&, const Issue&) = default;
 };
 
+// "\n | the line\n | .....^" for a place, nothing for nowhere. Of a line that is longer than
+// `width` characters only the part around the place is shown; 0: all of it.
+std::string Snippet(const Source& source, Offset offset, std::size_t width = 0);
+
 // "ERROR: <input>:1:18: text", then the source line and a caret under the place; for an issue
 // without a place the first line only.
 std::string Render(const Source& source, const Issue& issue);

@@ -96,5 +96,15 @@ TEST(Source, BytesThatAreNoCharacterAreReplaced) {
   EXPECT_EQ(Source("\u4e16\U0001f600z").code_points(), 3U);
 }
 
+TEST(Snippet, ALineThatIsTooLongIsShownAroundThePlace) {
+  const std::string line = std::string(50, 'a') + "X" + std::string(50, 'b');
+  EXPECT_EQ(Snippet(Source(line), 50, 10), "\n | ...aaaaaXbbbb...\n | ........^");
+  EXPECT_EQ(Snippet(Source(line), 0, 4), "\n | aaaa...\n | ^");
+  EXPECT_EQ(Snippet(Source(line), 101, 4), "\n | ...bbbb\n | .......^");
+  EXPECT_EQ(Snippet(Source(line), 50, 101), "\n | " + line + "\n | " + std::string(50, '.') + "^");
+}
+
+TEST(Snippet, NowhereHasNone) { EXPECT_EQ(Snippet(Source("a"), kNowhere, 10), ""); }
+
 }  // namespace
 }  // namespace dray::cel

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "cel/bounds.h"
 #include "cel/functions.h"
 #include "cel/source.h"
 #include "cel/values.h"
@@ -151,6 +152,7 @@ Value Replace(Arena& arena, Args args) {
     // Before every character and at the end.
     while (limit-- > 0) {
       out += to;
+      if (out.size() > kMaxMadeBytes) return TooLarge();
       if (at == text.size()) return MakeString(arena, out);
       const std::size_t n = OffsetOf(text.substr(at), 1);
       out += text.substr(at, n);
@@ -162,6 +164,7 @@ Value Replace(Arena& arena, Args args) {
       if (found == std::string_view::npos) break;
       out += text.substr(at, found - at);
       out += to;
+      if (out.size() > kMaxMadeBytes) return TooLarge();
       at = found + from.size();
     }
   }
@@ -185,6 +188,7 @@ Value Split(Arena& arena, Args args) {
     while (!text.empty() && has_room()) {
       const std::size_t n = OffsetOf(text, 1);
       parts->Append(arena, Value::String(text.substr(0, n)));
+      if (parts->size() > kMaxMadeValues) return TooLarge();
       text.remove_prefix(n);
     }
     if (!text.empty()) parts->Append(arena, Value::String(text));
@@ -193,6 +197,7 @@ Value Split(Arena& arena, Args args) {
       const std::size_t found = text.find(separator);
       if (found == std::string_view::npos) break;
       parts->Append(arena, Value::String(text.substr(0, found)));
+      if (parts->size() > kMaxMadeValues) return TooLarge();
       text.remove_prefix(found + separator.size());
     }
     parts->Append(arena, Value::String(text));
@@ -260,12 +265,14 @@ Value Join(Arena& arena, Args args) {
       return MakeError(arena, fmt::format("join: invalid input: {}", Printed(part)));
     }
     out += part.as_text();
+    if (out.size() > kMaxMadeBytes) return TooLarge();
   }
   return MakeString(arena, out);
 }
 
 Value Quote(Arena& arena, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
+  if (args[0].as_text().size() > kMaxMadeBytes) return TooLarge();
   std::string out = "\"";
   for (std::string_view text = args[0].as_text(); !text.empty();) {
     const std::size_t n = Utf8Length(text);

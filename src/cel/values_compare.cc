@@ -6,6 +6,7 @@
 #include "absl/hash/hash.h"
 #include "base/quantity.h"
 #include "base/semver.h"
+#include "cel/bounds.h"
 #include "cel/values.h"
 
 namespace dray::cel {
@@ -103,8 +104,10 @@ Value Equal(const Value& a, const Value& b) {
     case Kind::kType:
       return Value::Bool(a.as_text() == b.as_text());
     case Kind::kList:
+      if (!IsBounded(a)) return TooLarge();
       return EqualLists(a.as<List>(), b.as<List>());
     case Kind::kMap:
+      if (!IsBounded(a)) return TooLarge();
       return EqualMaps(a.as<Map>(), b.as<Map>());
     case Kind::kTimestamp:
       return Value::Bool(a.as<Instant>() == b.as<Instant>());

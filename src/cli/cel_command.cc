@@ -3,21 +3,25 @@
 // `dray cel`: what an expression is, costs, reads, and gives on devices.
 #include <algorithm>
 #include <istream>
+#include <iterator>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "api/json.h"
 #include "api/resource_claim.h"
-#include "api/resource_slice.h"
 #include "cel/compile.h"
 #include "cel/device_env.h"
-#include "cel/device_values.h"
+#include "cel/device_hints.h"
 #include "cel/program.h"
+#include "cli/internal/cel_trial.h"
 #include "cli/internal/command.h"
+#include "cli/internal/expressions.h"
 #include "cli/internal/json_tree.h"
+#include "cli/internal/paint.h"
 #include "cli/manifests.h"
 #include "cli/run.h"
 #include "fmt/format.h"
@@ -34,69 +38,24 @@ Examples:
   dray cel 'device.driver == "gpu.example.com"'
   dray cel 'device.attributes["gpu.example.com"].model == "H100"' -f slices.yaml
   dray cel --derived 'device.name.replace("gpu", "")' -f slices.yaml
+  dray cel - -f slices/ < selector.cel
   kubectl get resourceslices -o yaml | dray cel 'device.allowMultipleAllocations' -f -
 
-Exit code: 0 fine, 1 the expression does not compile or fails on a device, 2 some
-input or flag could not be used.)";
+Exit code: 0 the expression compiles and fails on no device (also when none
+matches), 1 it does not compile, costs too much or fails on a device, 2 some input
+or flag could not be used.)";
 
-// What the expression gave on one device.
-struct Outcome {
-  std::string driver;
-  std::string pool;
-  std::string device;
-  std::optional<std::string> error;
-  bool match = false;  // of a selector
-  std::string value;   // of a derived attribute: its JSON form
-  std::uint64_t cost = 0;
+// Something to say about the expression.
+struct Remark {
+  Level level = Level::kError;
+  cel::Advice advice;
 };
-
-Outcome EvaluateOn(const cel::Program& program, bool derived, const api::ResourceSliceSpec& slice,
-                   const api::Device& device) {
-  Outcome outcome{.driver = slice.driver, .pool = slice.pool.name, .device = device.name};
-  cel::Arena arena;
-  const cel::DeviceValue variable(slice.driver, device, arena);
-  const std::vector<cel::Value> variables(program.variables().size(), variable.value());
-  const cel::EvaluationResult result = cel::Evaluate(program, variables, arena);
-  outcome.cost = result.cost;
-  if (derived) {
-    const auto attribute = cel::ToAttribute(result.value);
-    if (attribute.ok()) {
-      outcome.value = api::EncodeJson(*attribute);
-    } else {
-      outcome.error = std::string(base::Message(attribute.status()));
-    }
-  } else {
-    const auto match = cel::ToMatch(result.value);
-    if (match.ok()) {
-      outcome.match = *match;
-    } else {
-      outcome.error = std::string(base::Message(match.status()));
-    }
-  }
-  return outcome;
-}
-
-std::vector<std::string> ReadNames(const cel::Reads& reads) {
-  std::vector<std::string> names;
-  if (reads.whole_device) return {"the whole device"};
-  if (reads.driver) names.emplace_back("driver");
-  if (reads.name) names.emplace_back("name");
-  if (reads.allow_multiple_allocations) names.emplace_back("allowMultipleAllocations");
-  if (reads.all_attributes) names.emplace_back("all attributes");
-  if (reads.all_capacities) names.emplace_back("all capacities");
-  for (const auto& name : reads.attributes) {
-    names.push_back(fmt::format("attribute {}/{}", name.domain, name.id));
-  }
-  for (const auto& name : reads.capacities) {
-    names.push_back(fmt::format("capacity {}/{}", name.domain, name.id));
-  }
-  return names;
-}
 
 class CelCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("expression", expression_, "The expression")->type_name("EXPR");
+    app.add_option("expression", expression_, "The expression, or - to read it from standard input")
+        ->type_name("EXPR|-");
     app.add_option("-f,--filename", names_,
                    "File or folder with ResourceSlices, or - for standard input; may be repeated")
         ->type_name("FILE|DIR|-")
@@ -107,6 +66,10 @@ class CelCommand final : public Command {
         ->type_name("FORMAT")
         ->check(CLI::IsMember({"table", "json"}).description(""))
         ->capture_default_str();
+    app.add_option("--color", color_, "auto (on terminals, unless NO_COLOR is set), always, never")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+        ->capture_default_str();
     app.footer(std::string(kFooter));
   }
 
@@ -114,31 +77,40 @@ class CelCommand final : public Command {
     if (expression_.empty()) {
       return UsageError(io, "no expression", "dray cel 'device.driver == \"gpu.example.com\"'");
     }
-    const cel::CompileOptions options{.purpose = derived_ ? cel::Purpose::kDerivedAttribute
-                                                          : cel::Purpose::kSelector};
+    if (expression_ == "-") {
+      if (std::ranges::find(names_, "-") != names_.end()) {
+        return UsageError(io, "standard input cannot be the expression and a file",
+                          "give one of them by its name");
+      }
+      ReadExpression(io.in);
+    }
     const auto environment = cel::DeviceEnvironment(cel::DeviceEnvironmentOptions::Stored());
-    const cel::CompileResult compiled = cel::Compile(expression_, environment, options);
-    if (!compiled.ok()) return Refuse(io, compiled.error);
+    const cel::CompileResult compiled =
+        cel::Compile(expression_, environment, {.purpose = Purpose()});
+    if (!compiled.ok()) {
+      for (cel::Advice& advice : cel::Explain(expression_, compiled, *environment, Purpose())) {
+        remarks_.push_back({Level::kError, std::move(advice)});
+      }
+      return Refuse(io, compiled.error);
+    }
     const auto program = cel::Program::Compile(*compiled.checked);
-    if (!program.ok()) return Refuse(io, std::string(base::Message(program.status())));
+    if (!program.ok()) {
+      const std::string error(base::Message(program.status()));
+      remarks_.push_back({Level::kError, {cel::kNowhere, error, ""}});
+      return Refuse(io, error);
+    }
+    AddRemarks(compiled);
     Manifests manifests;
     if (!names_.empty()) {
       manifests = ReadManifests(LoadSources(names_, io.in, {.recursive = recursive_}));
     }
-    std::vector<Outcome> outcomes;
-    for (const Manifest& manifest : manifests.manifests) {
-      const auto* slice = manifest.object.As<api::ResourceSlice>();
-      if (slice == nullptr || !slice->spec.devices) continue;
-      for (const api::Device& device : *slice->spec.devices) {
-        outcomes.push_back(EvaluateOn(**program, derived_, slice->spec, device));
-      }
-    }
+    const std::vector<DeviceTrial> trials = TryOnDevices(**program, Purpose(), manifests);
     if (output_ == "json") {
-      PrintJson(io, compiled, **program, outcomes);
+      PrintJson(io, compiled, **program, trials);
     } else {
-      PrintTable(io, compiled, **program, outcomes);
+      PrintTable(io, compiled, **program, trials);
     }
-    return ExitCode(io, manifests.report, compiled, outcomes);
+    return ExitCode(io, manifests.report, trials);
   }
 
   std::string HintForArgument(std::string_view argument) const override {
@@ -148,95 +120,187 @@ class CelCommand final : public Command {
   }
 
  private:
-  int Refuse(Io& io, const std::string& error) const {
-    if (output_ == "json") {
-      const api::Node document =
-          Map({{"expression", String(expression_)}, {"error", String(error)}});
-      io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
-    } else {
-      io.err << "error: " << error << '\n';
-    }
-    return kExitFindings;
-  }
-
-  bool TooExpensive(const cel::CompileResult& compiled) const {
-    return compiled.cost.max > Limit();
+  cel::Purpose Purpose() const {
+    return derived_ ? cel::Purpose::kDerivedAttribute : cel::Purpose::kSelector;
   }
   std::uint64_t Limit() const {
     return derived_ ? api::kDeviceClaimDerivedAttributeCELMaxCost
                     : api::kCELSelectorExpressionMaxCost;
   }
 
-  int ExitCode(Io& io, const Report& report, const cel::CompileResult& compiled,
-               const std::vector<Outcome>& outcomes) const {
+  // The newline at the end belongs to the file, not to the expression.
+  void ReadExpression(std::istream& in) {
+    expression_.assign(std::istreambuf_iterator<char>(in), {});
+    while (expression_.ends_with('\n') || expression_.ends_with('\r')) expression_.pop_back();
+  }
+
+  // About an expression that compiles: what the API server has against it, and what is probably
+  // not meant.
+  void AddRemarks(const cel::CompileResult& compiled) {
+    if (expression_.size() > api::kCELSelectorExpressionMaxLength) {
+      remarks_.push_back(
+          {Level::kError,
+           {cel::kNowhere,
+            fmt::format("the expression has {} bytes, the API server takes at most {}",
+                        expression_.size(), api::kCELSelectorExpressionMaxLength),
+            ""}});
+    }
+    if (compiled.cost.max > Limit()) {
+      const std::string fault =
+          fmt::format("too complex: it may cost {}, the API server takes at most {}",
+                      compiled.cost.max, Limit());
+      cel::Advice advice{cel::kNowhere, fault, ""};
+      if (const auto reason = cel::ExplainCost(*compiled.checked)) {
+        advice = {reason->offset, fault + "; " + reason->message, reason->hint};
+      }
+      remarks_.push_back({Level::kError, std::move(advice)});
+    }
+    for (cel::Advice& advice : cel::FindSuspicious(*compiled.checked)) {
+      remarks_.push_back({Level::kWarning, std::move(advice)});
+    }
+  }
+
+  int Refuse(Io& io, const std::string& error) const {
+    if (output_ == "json") {
+      const api::Node document = Map({{"expression", String(expression_)},
+                                      {"error", String(error)},
+                                      {"issues", JsonOfRemarks()}});
+      io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
+    } else {
+      PrintRemarks(io);
+    }
+    return kExitFindings;
+  }
+
+  int ExitCode(Io& io, const Report& report, const std::vector<DeviceTrial>& trials) const {
     // Files that cannot be read are told; what is wrong inside objects is `dray validate`'s
     // business.
     if (report.ExitCode() == kExitUsage) {
-      io.err << ToText(report, {});
+      Report unusable;
+      std::ranges::copy_if(report.findings, std::back_inserter(unusable.findings),
+                           [](const Finding& finding) {
+                             return finding.level == Level::kError && finding.object.kind.empty();
+                           });
+      io.err << ToText(unusable, {.color = UseColor(color_, io.env.err_is_terminal, io.env)});
       return kExitUsage;
     }
     const bool failed =
-        std::ranges::any_of(outcomes, [](const Outcome& o) { return o.error.has_value(); });
-    return failed || TooExpensive(compiled) ? kExitFindings : kExitOk;
+        std::ranges::any_of(trials, [](const DeviceTrial& t) { return t.error.has_value(); });
+    const bool refused =
+        std::ranges::any_of(remarks_, [](const Remark& r) { return r.level == Level::kError; });
+    return failed || refused ? kExitFindings : kExitOk;
+  }
+
+  void PrintRemarks(Io& io) const {
+    const Painter paint(UseColor(color_, io.env.err_is_terminal, io.env));
+    const cel::Source source(expression_);
+    io.out.flush();
+    for (const auto& [level, advice] : remarks_) {
+      const cel::Location at = source.LocationAt(advice.offset);
+      const bool error = level == Level::kError;
+      io.err << paint.Paint(error ? kRed : kMagenta, error ? "error" : "warning") << ": ";
+      if (at.line > 0) io.err << fmt::format("{}:{}: ", at.line, at.column + 1);
+      io.err << Printable(WithSnippet(advice, expression_)) << '\n';
+      if (!advice.hint.empty()) {
+        io.err << fmt::format("  {}: {}\n", paint.Paint(kGreen, "hint"), Printable(advice.hint));
+      }
+    }
   }
 
   void PrintTable(Io& io, const cel::CompileResult& compiled, const cel::Program& program,
-                  const std::vector<Outcome>& outcomes) const {
+                  const std::vector<DeviceTrial>& trials) const {
+    const std::vector<std::string> reads = ReadNames(program.reads());
     io.out << fmt::format("type:            {}\n", compiled.checked->result_type().ToString());
-    io.out << fmt::format("estimated cost:  {} of at most {}{}\n", compiled.cost.max, Limit(),
-                          TooExpensive(compiled) ? ": too complex, the API server refuses it" : "");
-    io.out << fmt::format("reads:           {}\n", fmt::join(ReadNames(program.reads()), ", "));
-    if (outcomes.empty()) {
-      if (!names_.empty()) io.out << "no devices in the given files\n";
+    io.out << fmt::format("estimated cost:  {} of at most {}\n", compiled.cost.max, Limit());
+    io.out << Printable(fmt::format("reads:           {}",
+                                    reads.empty() ? "nothing of the device"
+                                                  : fmt::format("{}", fmt::join(reads, ", "))))
+           << '\n';
+    PrintRemarks(io);
+    if (!trials.empty()) {
+      PrintTrials(io, trials);
+    } else if (!names_.empty()) {
+      io.out << "no devices in the given files\n";
+    }
+  }
+
+  void PrintTrials(Io& io, const std::vector<DeviceTrial>& trials) const {
+    const Painter paint(UseColor(color_, io.env.out_is_terminal, io.env));
+    std::size_t width = 6;
+    for (const DeviceTrial& t : trials) width = std::max(width, Printable(t.Name()).size());
+    io.out << '\n'
+           << paint.Bold(fmt::format("{:<{}}  {:>6}  {}", "DEVICE", width, "COST",
+                                     derived_ ? "VALUE" : "MATCH"))
+           << '\n';
+    for (const DeviceTrial& t : trials) {
+      io.out << fmt::format("{:<{}}  {:>6}  ", Printable(t.Name()), width, t.cost);
+      if (t.error) {
+        io.out << paint.Paint(kRed, "error") << ": " << Printable(*t.error) << '\n';
+      } else if (derived_) {
+        io.out << Printable(t.value) << '\n';
+      } else {
+        io.out << (t.match ? paint.Paint(kGreen, "true") : "false") << '\n';
+      }
+    }
+    io.out.flush();
+    PrintSummary(io, trials);
+  }
+
+  void PrintSummary(Io& io, const std::vector<DeviceTrial>& trials) const {
+    const auto failed = [](const DeviceTrial& t) { return t.error.has_value(); };
+    const auto errors = static_cast<std::size_t>(std::ranges::count_if(trials, failed));
+    const auto good =
+        derived_ ? trials.size() - errors
+                 : static_cast<std::size_t>(std::ranges::count(trials, true, &DeviceTrial::match));
+    io.err << fmt::format("{} of {} devices {}", good, trials.size(),
+                          derived_ ? "have a value" : "match");
+    if (errors == 0) {
+      io.err << '\n';
       return;
     }
-    std::size_t width = 6;
-    for (const Outcome& o : outcomes) {
-      width = std::max(width, o.driver.size() + o.pool.size() + o.device.size() + 2);
+    io.err << fmt::format(", {} failed: a pod that meets one of these is not scheduled\n", errors);
+    const DeviceTrial& first = *std::ranges::find_if(trials, failed);
+    if (first.hint.empty()) return;
+    const Painter paint(UseColor(color_, io.env.err_is_terminal, io.env));
+    io.err << fmt::format("  {}: {}: {}\n", paint.Paint(kGreen, "hint"), Printable(first.Name()),
+                          Printable(first.hint));
+  }
+
+  // Every field is always there; a line of 0 is the whole expression.
+  api::Node JsonOfRemarks() const {
+    const cel::Source source(expression_);
+    std::vector<api::Node> issues;
+    for (const auto& [level, advice] : remarks_) {
+      const cel::Location at = source.LocationAt(advice.offset);
+      const bool placed = at.line > 0;
+      issues.push_back(
+          Map({{"severity", String(level == Level::kError ? "error" : "warning")},
+               {"line", Number(placed ? static_cast<std::size_t>(at.line) : 0)},
+               {"column", Number(placed ? static_cast<std::size_t>(at.column) + 1 : 0)},
+               {"message", String(advice.message)},
+               {"hint", String(advice.hint)}}));
     }
-    io.out << fmt::format("\n{:<{}}  {:>6}  {}\n", "DEVICE", width, "COST",
-                          derived_ ? "VALUE" : "MATCH");
-    std::size_t matches = 0;
-    std::size_t errors = 0;
-    for (const Outcome& o : outcomes) {
-      matches += o.match ? 1 : 0;
-      errors += o.error ? 1 : 0;
-      const std::string shown = o.error    ? "error: " + *o.error
-                                : derived_ ? o.value
-                                           : std::string(o.match ? "true" : "false");
-      io.out << fmt::format("{:<{}}  {:>6}  {}\n",
-                            fmt::format("{}/{}/{}", o.driver, o.pool, o.device), width, o.cost,
-                            shown);
-    }
-    const std::string what = derived_
-                                 ? fmt::format("{} of {} devices have a value",
-                                               outcomes.size() - errors, outcomes.size())
-                                 : fmt::format("{} of {} devices match", matches, outcomes.size());
-    io.out.flush();
-    io.err << fmt::format(
-        "{}{}\n", what,
-        errors > 0
-            ? fmt::format(", {} failed: a pod that meets one of these is not scheduled", errors)
-            : "");
+    return List(std::move(issues));
   }
 
   void PrintJson(Io& io, const cel::CompileResult& compiled, const cel::Program& program,
-                 const std::vector<Outcome>& outcomes) const {
+                 const std::vector<DeviceTrial>& trials) const {
     std::vector<api::Node> reads;
     for (const std::string& name : ReadNames(program.reads())) reads.push_back(String(name));
     std::vector<api::Node> devices;
-    for (const Outcome& o : outcomes) {
-      std::vector<Entry> entries = {{"driver", String(o.driver)},
-                                    {"pool", String(o.pool)},
-                                    {"device", String(o.device)},
-                                    {"cost", Number(o.cost)}};
-      if (o.error) {
-        entries.push_back({"error", String(*o.error)});
+    for (const DeviceTrial& t : trials) {
+      std::vector<Entry> entries = {{"driver", String(t.driver)},
+                                    {"pool", String(t.pool)},
+                                    {"device", String(t.device)},
+                                    {"cost", Number(t.cost)}};
+      if (t.error) {
+        entries.push_back({"error", String(*t.error)});
+        entries.push_back({"hint", String(t.hint)});
       } else if (derived_) {
         std::vector<api::Diagnostic> none;
-        entries.push_back({"value", api::ParseJson(o.value, none)});
+        entries.push_back({"value", api::ParseJson(t.value, none)});
       } else {
-        entries.push_back({"match", Bool(o.match)});
+        entries.push_back({"match", Bool(t.match)});
       }
       devices.push_back(Map(std::move(entries)));
     }
@@ -245,6 +309,7 @@ class CelCommand final : public Command {
                                     {"estimatedCost", Number(compiled.cost.max)},
                                     {"costLimit", Number(Limit())},
                                     {"reads", List(std::move(reads))},
+                                    {"issues", JsonOfRemarks()},
                                     {"devices", List(std::move(devices))}});
     io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
   }
@@ -254,6 +319,8 @@ class CelCommand final : public Command {
   bool recursive_ = false;
   bool derived_ = false;
   std::string output_ = "table";
+  std::string color_ = "auto";
+  std::vector<Remark> remarks_;
 };
 
 }  // namespace

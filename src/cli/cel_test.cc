@@ -75,11 +75,21 @@ TEST(Cel, IncludeAndIncludesAreTheSame) {
   }
 }
 
-TEST(Cel, ErrorsPointAtTheirPlace) {
+TEST(Cel, ErrorsPointAtTheirPlaceAndSayWhatWasMeant) {
   const Outcome outcome = RunLine({"cel", "device.driver == 3"});
   EXPECT_EQ(outcome.code, kExitFindings);
-  EXPECT_THAT(outcome.err, HasSubstr("ERROR: <input>:1:15: found no matching overload"));
-  EXPECT_THAT(outcome.err, HasSubstr(" | device.driver == 3\n | ..............^"));
+  EXPECT_EQ(outcome.err,
+            "error: 1:15: found no matching overload for '_==_' applied to '(string, int)'\n"
+            "     | device.driver == 3\n"
+            "     | ..............^\n"
+            "  hint: a text is written in quotes: \"3\"\n");
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(Cel, EveryErrorHasItsLine) {
+  const Outcome outcome = RunLine({"cel", "foo == 1 ||\n  bar == 2"});
+  EXPECT_THAT(outcome.err, HasSubstr("error: 1:1: undeclared reference to 'foo'"));
+  EXPECT_THAT(outcome.err, HasSubstr("error: 2:3: undeclared reference to 'bar'"));
 }
 
 TEST(Cel, AnExpressionThatCostsTooMuchIsAFinding) {
@@ -88,7 +98,68 @@ TEST(Cel, AnExpressionThatCostsTooMuchIsAFinding) {
                "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, "
                "device.attributes.all(d, a != b && c != d))))"});
   EXPECT_EQ(outcome.code, kExitFindings);
-  EXPECT_THAT(outcome.out, HasSubstr("too complex"));
+  EXPECT_THAT(outcome.err, HasSubstr("too complex"));
+  EXPECT_THAT(outcome.err, HasSubstr("innermost of 4 loops"));
+}
+
+TEST(Cel, AnExpressionThatIsTooLongIsAFinding) {
+  const Outcome outcome = RunLine({"cel", "device.driver != '" + std::string(10240, 'a') + "'"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.err, HasSubstr("at most 10240"));
+}
+
+TEST(Cel, WhatCompilesAndFindsNothingIsAWarning) {
+  const Outcome outcome =
+      RunLine({"cel", R"(device.attributes["gpu.example.com"].model.string == "H100")"});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.err, HasSubstr("warning: 1:43: an attribute's value has no field"));
+}
+
+TEST(Cel, TheFirstFailureOnADeviceHasAHint) {
+  const Outcome outcome =
+      RunLine({"cel", R"(device.attributes["gpu.example.com"].modle == "H100")", "-f", "-"},
+              {.in = std::string(kSlice)});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.err, HasSubstr("hint: gpu.example.com/node/gpu0: did you mean model?"));
+}
+
+TEST(Cel, ReadsTheExpressionFromStandardInput) {
+  const TempFolder folder;
+  const std::string file = folder.Write("slice.yaml", kSlice);
+  const Outcome outcome = RunLine({"cel", "-", "-f", file}, {.in = "device.name ==\n  'gpu1'\n"});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("1 of 2 devices match"));
+  EXPECT_EQ(RunLine({"cel", "-", "-f", "-"}, {.in = "true"}).code, kExitUsage);
+}
+
+TEST(Cel, ColoursAreForTerminals) {
+  const std::vector<std::string> line = {"cel", "device.driver == 3"};
+  EXPECT_THAT(RunLine(line).err, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(RunLine(line, {.terminal = true}).err, HasSubstr("\x1b[1;31merror\x1b[0m"));
+  EXPECT_THAT(RunLine(line, {.variables = {{"NO_COLOR", "1"}}, .terminal = true}).err,
+              Not(HasSubstr("\x1b")));
+  const std::vector<std::string> match = {"cel", "true", "-f", "-", "--color", "always"};
+  EXPECT_THAT(RunLine(match, {.in = std::string(kSlice)}).out, HasSubstr("\x1b[1;32mtrue"));
+}
+
+TEST(Cel, ControlCharactersDoNotReachTheTerminal) {
+  const Outcome outcome = RunLine({"cel", "device.driver == \"\x1b[2J\" && foo"});
+  EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b")));
+}
+
+TEST(Cel, JsonTellsIssuesWithTheirPlaces) {
+  const Outcome outcome = RunLine({"cel", "device.driver ==\n 3", "-o", "json"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  std::vector<api::Diagnostic> diagnostics;
+  const api::Node root = api::ParseJson(outcome.out, diagnostics);
+  ASSERT_TRUE(diagnostics.empty());
+  EXPECT_THAT(root.Find("error")->value.text, HasSubstr("compilation failed: ERROR: <input>:1:15"));
+  ASSERT_EQ(root.Find("issues")->value.items.size(), 1U);
+  const api::Node& issue = root.Find("issues")->value.items[0];
+  EXPECT_EQ(issue.Find("severity")->value.text, "error");
+  EXPECT_EQ(issue.Find("line")->value.text, "1");
+  EXPECT_EQ(issue.Find("column")->value.text, "15");
+  EXPECT_THAT(issue.Find("hint")->value.text, HasSubstr("in quotes"));
 }
 
 TEST(Cel, JsonHasStableFields) {

@@ -36,8 +36,10 @@ inline Outcome RunLine(const std::vector<std::string>& args, const RunOptions& o
   std::istringstream in(options.in);
   std::ostringstream out;
   std::ostringstream err;
-  const Environment env{
-      .variables = options.variables, .out_is_terminal = options.terminal, .clock = clock};
+  const Environment env{.variables = options.variables,
+                        .out_is_terminal = options.terminal,
+                        .err_is_terminal = options.terminal,
+                        .clock = clock};
   Outcome outcome;
   outcome.code = Run(args, in, out, err, env);
   outcome.out = out.str();

@@ -16,6 +16,7 @@ namespace dray::cli {
 struct Environment {
   std::map<std::string, std::string, std::less<>> variables;
   bool out_is_terminal = false;
+  bool err_is_terminal = false;
   const base::Clock& clock;
 };
 

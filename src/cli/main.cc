@@ -14,8 +14,10 @@
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const dray::base::SystemClock clock;
-  dray::cli::Environment env{
-      .variables = {}, .out_is_terminal = isatty(STDOUT_FILENO) == 1, .clock = clock};
+  dray::cli::Environment env{.variables = {},
+                             .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+                             .err_is_terminal = isatty(STDERR_FILENO) == 1,
+                             .clock = clock};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const auto equals = text.find('=');

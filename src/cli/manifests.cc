@@ -49,7 +49,7 @@ class Reader {
  public:
   explicit Reader(const ManifestOptions& options) : options_(options) {}
 
-  void File(const SourceFile& file) {
+  void File(SourceFile file) {
     result_.report.files.push_back(file.path);
     std::vector<api::Diagnostic> diagnostics;
     std::vector<api::Node> documents = Parse(file, diagnostics);
@@ -59,6 +59,7 @@ class Reader {
     }
     for (api::Node& document : documents) Document(file.path, std::move(document));
     Unusable({.file = file.path}, diagnostics);
+    result_.sources.push_back(std::move(file));
   }
 
   void Unreadable(const SourceError& error) {
@@ -121,7 +122,8 @@ class Reader {
       }
     }
     if (!object) return;
-    result_.manifests.push_back({id, source.node, *std::move(object), std::move(broken)});
+    result_.manifests.push_back(
+        {id, result_.sources.size(), source.node, *std::move(object), std::move(broken)});
   }
 
   void UnknownKind(const ObjectId& id, const api::ObjectNode& source) {
@@ -191,9 +193,9 @@ class Reader {
 
 }  // namespace
 
-Manifests ReadManifests(const Sources& sources, const ManifestOptions& options) {
+Manifests ReadManifests(Sources sources, const ManifestOptions& options) {
   Reader reader(options);
-  for (const SourceFile& file : sources.files) reader.File(file);
+  for (SourceFile& file : sources.files) reader.File(std::move(file));
   for (const SourceError& error : sources.errors) reader.Unreadable(error);
   return reader.Take();
 }

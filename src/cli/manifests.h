@@ -20,6 +20,7 @@ namespace dray::cli {
 // An object and where it came from. The node lives in the Manifests it belongs to.
 struct Manifest {
   ObjectId id;
+  std::size_t source = 0;  // index into Manifests::sources
   const api::Node* node;
   api::Object object;
   std::vector<std::string> broken_fields;  // could not be read and have their default value
@@ -35,6 +36,7 @@ struct Manifests {
   Manifests(Manifests&&) = default;
   Manifests& operator=(Manifests&&) = default;
 
+  std::vector<SourceFile> sources;
   std::deque<api::Node> documents;
   std::vector<Manifest> manifests;
   Report report;  // every object seen, with what was found while reading
@@ -42,6 +44,6 @@ struct Manifests {
 
 // Reads all files; goes on after a broken document or object. Objects of kinds that dray does not
 // know are noted once per kind and skipped, unless the kind looks like a misspelt one.
-Manifests ReadManifests(const Sources& sources, const ManifestOptions& options = {});
+Manifests ReadManifests(Sources sources, const ManifestOptions& options = {});
 
 }  // namespace dray::cli

@@ -7,6 +7,7 @@
 
 #include "api/json.h"
 #include "cli/internal/json_tree.h"
+#include "cli/internal/paint.h"
 #include "cli/run.h"
 #include "fmt/format.h"
 
@@ -16,6 +17,8 @@ namespace {
 using internal::List;
 using internal::Map;
 using internal::Number;
+using internal::Painter;
+using internal::Printable;
 using internal::String;
 
 std::string_view NameOf(Level level) {
@@ -30,52 +33,23 @@ std::string_view NameOf(Level level) {
   return "";
 }
 
-// ANSI: bold in red, magenta, cyan, as compilers have it.
+// As compilers have it.
 std::string_view ColorOf(Level level) {
   switch (level) {
     case Level::kError:
-      return "\x1b[1;31m";
+      return internal::kRed;
     case Level::kWarning:
-      return "\x1b[1;35m";
+      return internal::kMagenta;
     case Level::kNote:
-      return "\x1b[1;36m";
+      return internal::kCyan;
   }
   return "";
 }
-
-class Painter {
- public:
-  explicit Painter(bool on) : on_(on) {}
-  std::string Bold(std::string_view text) const { return Paint("\x1b[1m", text); }
-  std::string Paint(std::string_view color, std::string_view text) const {
-    return on_ ? fmt::format("{}{}\x1b[0m", color, text) : std::string(text);
-  }
-
- private:
-  bool on_;
-};
 
 std::string Place(const Finding& finding) {
   if (finding.position.line == 0) return finding.object.file;
   return fmt::format("{}:{}:{}", finding.object.file, finding.position.line,
                      finding.position.column);
-}
-
-// Text from a file may carry control characters; a terminal must not obey them. Further lines of a
-// message (a compiler's, with its caret) are set off from the left.
-std::string Printable(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      out += "\n    ";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 std::string Lines(const Finding& finding, const Painter& painter) {
@@ -90,7 +64,8 @@ std::string Lines(const Finding& finding, const Painter& painter) {
   if (!named) text += fmt::format("{}: ", Printable(finding.field));
   text += Printable(finding.message) + '\n';
   if (!finding.hint.empty()) {
-    text += fmt::format("  {}: {}\n", painter.Paint("\x1b[1;32m", "hint"), Printable(finding.hint));
+    text +=
+        fmt::format("  {}: {}\n", painter.Paint(internal::kGreen, "hint"), Printable(finding.hint));
   }
   return text;
 }

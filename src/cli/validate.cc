@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "api/cross_check.h"
+#include "api/errors.h"
+#include "api/source_map.h"
+#include "cli/internal/expressions.h"
 #include "cli/internal/object_checks.h"
 #include "fmt/format.h"
 
@@ -86,15 +91,82 @@ void SortFindings(Report& report) {
   std::ranges::stable_sort(report.findings, {}, key);
 }
 
+// Expressions that do not compile are told once per issue, at its character in the file; what the
+// object's rules said about them, in one lump at the field, gives way.
+class ExpressionReporter {
+ public:
+  ExpressionReporter(const Manifests& manifests, const ValidateOptions& options)
+      : manifests_(manifests), options_(options) {}
+
+  // Adds findings about the manifest's expressions, and changes those of its rules.
+  void Add(const Manifest& manifest, std::vector<Finding>& of_rules, Report& report) {
+    for (const internal::ExpressionField& field : internal::ExpressionsOf(manifest.object)) {
+      const std::string path = field.path.ToString();
+      if (IsBroken(manifest, path)) continue;
+      const auto said = [&](const Finding& finding, std::string_view reason) {
+        return finding.level == Level::kError && finding.field == path && finding.reason == reason;
+      };
+      const auto of = internal::CheckExpression(field, options_.gates);
+      const std::string_view invalid = api::ReasonOf(api::ErrorType::kInvalid);
+      if (!of.errors.empty()) {
+        std::erase_if(of_rules, [&](const Finding& finding) { return said(finding, invalid); });
+      }
+      for (const cel::Advice& error : of.errors) {
+        report.findings.push_back(At(manifest, field, error, Level::kError, invalid));
+      }
+      for (const cel::Advice& warning : of.warnings) {
+        report.findings.push_back(
+            At(manifest, field, warning, Level::kWarning, "SuspiciousExpression"));
+      }
+      if (!of.cost) continue;
+      for (Finding& finding : of_rules) {
+        if (!said(finding, api::ReasonOf(api::ErrorType::kForbidden))) continue;
+        finding.position = Place(manifest, field, of.cost->offset);
+        finding.message += "; " + internal::WithSnippet(*of.cost, field.text);
+        finding.hint = of.cost->hint;
+      }
+    }
+  }
+
+ private:
+  Finding At(const Manifest& manifest, const internal::ExpressionField& field,
+             const cel::Advice& advice, Level level, std::string_view reason) {
+    return {.level = level,
+            .reason = std::string(reason),
+            .object = manifest.id,
+            .position = Place(manifest, field, advice.offset),
+            .field = field.path.ToString(),
+            .message = internal::WithSnippet(advice, field.text),
+            .hint = advice.hint};
+  }
+
+  api::Position Place(const Manifest& manifest, const internal::ExpressionField& field,
+                      cel::Offset offset) {
+    const api::Node* scalar = api::FindValue(*manifest.node, field.path);
+    if (scalar == nullptr) return api::Locate(*manifest.node, field.path);
+    const auto [it, fresh] =
+        maps_.try_emplace(manifest.source, manifests_.sources[manifest.source].text);
+    return it->second.Inside(*scalar, offset == cel::kNowhere ? 0 : offset);
+  }
+
+  const Manifests& manifests_;
+  const ValidateOptions& options_;
+  std::map<std::size_t, api::SourceMap> maps_;  // by source, made when needed
+};
+
 }  // namespace
 
 Report Validate(Manifests manifests, const ValidateOptions& options) {
   Report report = std::move(manifests.report);
+  ExpressionReporter expressions(manifests, options);
   for (const Manifest& manifest : manifests.manifests) {
+    std::vector<Finding> found;
     for (const internal::Fault& fault : internal::CheckObject(manifest.object, options)) {
       if (IsBroken(manifest, fault.diagnostic.path.ToString())) continue;
-      report.findings.push_back(ToFinding(manifest, fault.diagnostic, fault.value));
+      found.push_back(ToFinding(manifest, fault.diagnostic, fault.value));
     }
+    if (options.expressions != nullptr) expressions.Add(manifest, found, report);
+    std::ranges::move(found, std::back_inserter(report.findings));
   }
   AddCrossFindings(manifests, report);
   SortFindings(report);

@@ -4,12 +4,14 @@
 #include <istream>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
 #include "api/gates.h"
 #include "cel/device_env.h"
 #include "cli/internal/command.h"
+#include "cli/internal/paint.h"
 #include "cli/run.h"
 #include "cli/validate.h"
 #include "fmt/format.h"
@@ -69,15 +71,15 @@ class ValidateCommand final : public Command {
       return UsageError(io, fmt::format("--feature-gates: {}", base::Message(gates.status())),
                         "'dray features' lists the gates");
     }
-    const Sources sources = LoadSources(names_, io.in, {.recursive = recursive_});
+    Sources sources = LoadSources(names_, io.in, {.recursive = recursive_});
     const cel::DeviceExpressionChecker expressions;
     const Report report =
-        Validate(ReadManifests(sources, {.strict = strict_}),
+        Validate(ReadManifests(std::move(sources), {.strict = strict_}),
                  {.gates = *gates, .expressions = &expressions, .now = io.env.clock.Now()});
     if (output_ == "json") {
       io.out << ToJson(report);
     } else {
-      io.out << ToText(report, {.color = UseColor(io.env)});
+      io.out << ToText(report, {.color = UseColor(color_, io.env.out_is_terminal, io.env)});
       io.out.flush();
       io.err << SummaryOf(report) << '\n';
     }
@@ -89,13 +91,6 @@ class ValidateCommand final : public Command {
   }
 
  private:
-  bool UseColor(const Environment& env) const {
-    if (color_ != "auto") return color_ == "always";
-    const auto no_color = env.variables.find("NO_COLOR");
-    const bool refused = no_color != env.variables.end() && !no_color->second.empty();
-    return env.out_is_terminal && !refused;
-  }
-
   std::vector<std::string> names_;
   std::vector<std::string> gates_;
   bool recursive_ = false;

@@ -3,6 +3,7 @@
 // `dray validate` as its users meet it.
 #include "cli/validate.h"
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -412,6 +413,67 @@ kind: DeviceClass
 metadata: {name: UPPER}
 )");
   EXPECT_LT(outcome.out.find("there is no DeviceClass"), outcome.out.find("UPPER"));
+}
+
+// The place of each finding of `expression`, whatever is between the colon and the message.
+std::string PlacesOf(const std::string& text) {
+  const TempFolder folder;
+  const std::string file = folder.Write("class.yaml", text);
+  const Outcome outcome = RunLine({"validate", "-f", file});
+  std::string places;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(file)) continue;
+    const auto end = line.find(": ");
+    places += line.substr(file.size() + 1, end - file.size() - 1) + " ";
+  }
+  return places;
+}
+
+constexpr std::string_view kClassHead =
+    "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: c}\nspec:\n  selectors:\n";
+
+TEST(Validate, AnExpressionsFaultIsAtItsCharacterInTheFile) {
+  const std::string head(kClassHead);
+  EXPECT_EQ(PlacesOf(head + "  - cel: {expression: device.driver == foo}\n"), "6:40 ");
+  EXPECT_EQ(PlacesOf(head + "  - cel:\n      expression: |\n        true &&\n          foo\n"),
+            "9:11 ");
+  EXPECT_EQ(PlacesOf(head + "  - cel:\n      expression: \"'\\u00e9' == foo\"\n"), "7:32 ");
+}
+
+TEST(Validate, EveryFaultOfAnExpressionHasItsOwnPlace) {
+  EXPECT_EQ(PlacesOf(std::string(kClassHead) +
+                     "  - cel:\n      expression: |\n        foo == 1 ||\n        bar == 2\n"),
+            "8:9 9:9 ");
+}
+
+TEST(Validate, AnExpressionBehindAnAliasIsAtTheAlias) {
+  EXPECT_EQ(PlacesOf(std::string(kClassHead) + "  - cel: {expression: &e 'device.driver == foo'}\n"
+                                               "  - cel: {expression: *e}\n"),
+            "6:44 7:23 ");
+}
+
+TEST(Validate, ALongExpressionIsShownAroundItsFault) {
+  const TempFolder folder;
+  std::string expression = "foo";
+  for (int i = 0; i < 60; ++i) expression = "true && " + expression + " && true";
+  const std::string file = folder.Write(
+      "class.yaml", std::string(kClassHead) + "  - cel: {expression: " + expression + "}\n");
+  const Outcome outcome = RunLine({"validate", "-f", file});
+  EXPECT_THAT(outcome.out, HasSubstr("\n     | ..."));
+  EXPECT_THAT(outcome.out, Not(HasSubstr(expression)));
+}
+
+TEST(Validate, AnAttributeThatIsReadLikeAFieldOfASliceIsAWarning) {
+  const TempFolder folder;
+  const std::string file =
+      folder.Write("class.yaml", std::string(kClassHead) +
+                                     "  - cel: {expression: \"device.attributes['type'].string == "
+                                     "'mig-1g'\"}\n");
+  const Outcome outcome = RunLine({"validate", "-f", file});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.out, HasSubstr(":6:49: warning: "));
+  EXPECT_THAT(outcome.out, HasSubstr("device.attributes[\"gpu.example.com\"].type"));
 }
 
 }  // namespace

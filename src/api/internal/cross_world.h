@@ -112,9 +112,6 @@ void CheckDerivedAttributesAreUsed(const World& world, Findings& findings);
 void CheckConstraintAttributesExist(const World& world, Findings& findings);
 void CheckAdminAccessNamespaces(const World& world, Findings& findings);
 
-// cross_check_expressions.cc
-void CheckExpressions(const World& world, Findings& findings);
-
 // cross_check_pods.cc
 void CheckPodClaimsExist(const World& world, Findings& findings);
 void CheckContainerClaims(const World& world, Findings& findings);

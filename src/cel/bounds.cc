@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cel/bounds.h"
+
+#include "cel/values.h"
+
+namespace dray::cel {
+namespace {
+
+constexpr Error kTooLarge{"operation cancelled: memory limit exceeded"};
+
+bool SpendElements(const Value& value, std::size_t& left);
+
+bool Spend(const Value& value, std::size_t& left) {
+  if (left == 0) return false;
+  --left;
+  return SpendElements(value, left);
+}
+
+bool SpendElements(const Value& value, std::size_t& left) {
+  if (value.is(Kind::kList)) {
+    const List& list = value.as<List>();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!Spend(list.At(i), left)) return false;
+    }
+  } else if (value.is(Kind::kMap)) {
+    const Map& map = value.as<Map>();
+    for (std::size_t i = 0; i < map.size(); ++i) {
+      if (!Spend(map.ValueAt(i), left)) return false;
+    }
+  } else if (value.is(Kind::kOptional) && value.as<Optional>().present) {
+    return Spend(value.as<Optional>().value, left);
+  }
+  return true;
+}
+
+}  // namespace
+
+Value TooLarge() { return StaticError(kTooLarge); }
+
+bool IsBounded(const Value& value) {
+  std::size_t left = kMaxNested;
+  if (value.is(Kind::kList)) {
+    const List& list = value.as<List>();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!SpendElements(list.At(i), left)) return false;
+    }
+  } else if (value.is(Kind::kMap)) {
+    const Map& map = value.as<Map>();
+    for (std::size_t i = 0; i < map.size(); ++i) {
+      if (!SpendElements(map.ValueAt(i), left)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace dray::cel

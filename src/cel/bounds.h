@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one call may make or walk through. Kubernetes' costs are those of the outermost list or of
+// the arguments, and are known after a call; a few functions can make of little so much that there
+// is no afterwards. Nothing that a device has comes near.
+#pragma once
+
+#include <cstddef>
+
+#include "cel/value.h"
+
+namespace dray::cel {
+
+inline constexpr std::size_t kMaxMadeBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxMadeValues = std::size_t{4} << 20;
+// Pairs of elements that are compared with each other. Each costs one or more, so the limit on cost
+// is passed long before.
+inline constexpr std::size_t kMaxPairs = 20'000'000;
+// Values inside of the elements of a list or map. Values may be shared: [a, a] of [b, b] of ... has
+// no end.
+inline constexpr std::size_t kMaxNested = 10'000;
+
+// "operation cancelled: memory limit exceeded".
+Value TooLarge();
+
+// Whether at most kMaxNested values are in the elements of a list or map.
+bool IsBounded(const Value& value);
+
+}  // namespace dray::cel
