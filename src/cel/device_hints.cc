@@ -102,8 +102,7 @@ class Suspicion {
     const auto same = [](const Advice& a, const Advice& b) {
       return a.offset == b.offset && a.message == b.message;
     };
-    const auto rest = std::ranges::unique(found_, same);
-    found_.erase(rest.begin(), rest.end());
+    found_.erase(std::unique(found_.begin(), found_.end(), same), found_.end());
     return std::move(found_);
   }
 
