@@ -16,4 +16,7 @@ namespace dray::cel {
 // capacity begins with Kubernetes' words and goes on with what the device has.
 std::string ErrorText(const Program& program, const DeviceView& view, const Value& error);
 
+// What to do about it, where ErrorText does not say what was probably meant; may be empty.
+std::string ErrorHint(const Program& program, const DeviceView& view, const Value& error);
+
 }  // namespace dray::cel

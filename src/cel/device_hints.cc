@@ -6,7 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "base/edit_distance.h"
 #include "cel/internal/hint_rules.h"
 #include "cel/parser.h"
 #include "cel/visit.h"
@@ -218,18 +217,6 @@ std::optional<Advice> ExplainCost(const CheckedExpr& expr) {
       nest.offset, fmt::format("this is the innermost of {} loops inside each other", nest.depth),
       "each loop multiplies the cost by the entries it may have, 32 for attributes and domains: "
       "name the domain, or put loops side by side"};
-}
-
-std::string HintForEvaluation(std::string_view error, std::span<const std::string_view> known) {
-  constexpr std::string_view kNoKey = "no such key: ";
-  if (!error.starts_with(kNoKey)) return "";
-  const std::string_view key = error.substr(kNoKey.size());
-  const auto closest = base::ClosestMatch(key, known);
-  if (closest && *closest != key) return fmt::format("did you mean {}?", *closest);
-  return fmt::format(
-      "not every device has it: ask first, as in device.driver == \"…\" && … or \"{}\" in "
-      "device.attributes[\"…\"] && …",
-      key);
 }
 
 }  // namespace dray::cel

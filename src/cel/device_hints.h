@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,9 +30,5 @@ std::vector<Advice> FindSuspicious(const CheckedExpr& expr);
 
 // What makes an expression cost much, if there is more to say than its length.
 std::optional<Advice> ExplainCost(const CheckedExpr& expr);
-
-// What to do about an error of an evaluation, such as "no such key: x"; may be empty. `known` are
-// the keys that the device has.
-std::string HintForEvaluation(std::string_view error, std::span<const std::string_view> known);
 
 }  // namespace dray::cel

@@ -234,12 +234,5 @@ TEST(ExplainCost, ABindingIsNoLoop) {
   EXPECT_FALSE(ExplainCost(*compiled.checked).has_value());
 }
 
-TEST(HintForEvaluation, AKeyThatIsNotThere) {
-  const std::vector<std::string_view> known = {"model", "memory"};
-  EXPECT_EQ(HintForEvaluation("no such key: modle", known), "did you mean model?");
-  EXPECT_THAT(HintForEvaluation("no such key: numa", known), HasSubstr("\"numa\" in"));
-  EXPECT_THAT(HintForEvaluation("division by zero", known), IsEmpty());
-}
-
 }  // namespace
 }  // namespace dray::cel

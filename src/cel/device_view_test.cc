@@ -164,5 +164,35 @@ TEST(DeviceErrors, OtherErrorsKeepTheirWords) {
   EXPECT_EQ(Failure("1 / 0 == 1"), "division by zero");
 }
 
+std::string Hint(std::string_view text) {
+  const auto program = ProgramOf(text);
+  const api::Device device = Gpu();
+  const ApiDeviceView view(program->device_reads(), "d.com", device);
+  Arena arena;
+  return ErrorHint(*program, view, TryMatch(*program, view, arena).value);
+}
+
+TEST(DeviceErrors, AHintSaysHowToAskFirst) {
+  EXPECT_EQ(Hint(R"(device.attributes["d.com"].numa == 0)"),
+            "not every device has it: ask first, as in \"numa\" in device.attributes[\"d.com\"] "
+            "&& …");
+  EXPECT_EQ(Hint(R"(device.capacity["d.com"].disk.isInteger())"),
+            "not every device has it: ask first, as in \"disk\" in device.capacity[\"d.com\"] && "
+            "…");
+}
+
+TEST(DeviceErrors, AHintDoesNotRepeatTheMessage) {
+  EXPECT_EQ(Hint(R"(device.attributes["d.com"].productname == "H100")"), "");
+  EXPECT_EQ(Hint("1 / 0 == 1"), "");
+}
+
+// The path is no read, so only the key is known.
+TEST(DeviceErrors, AHintFindsKeysOfBoundMaps) {
+  EXPECT_EQ(Hint(R"(cel.bind(a, device.attributes["d.com"], a.productname == "H100"))"),
+            "did you mean productName?");
+  EXPECT_EQ(Hint(R"(cel.bind(a, device.attributes["d.com"], a.numa == 0))"),
+            "not every device has it: ask first, as in \"numa\" in device.attributes[\"…\"] && …");
+}
+
 }  // namespace
 }  // namespace dray::cel

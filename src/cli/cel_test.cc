@@ -53,7 +53,9 @@ TEST(Cel, AFailureOnADeviceIsAFinding) {
       RunLine({"cel", R"(device.attributes["gpu.example.com"].index == 0)", "-f", "-"},
               {.in = std::string(kSlice)});
   EXPECT_EQ(outcome.code, kExitFindings);
-  EXPECT_THAT(outcome.out, HasSubstr("error: no such key: index"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("error: no such key: index: the device has no attribute \"index\" in "
+                        "domain \"gpu.example.com\"; it has model\n"));
   EXPECT_THAT(outcome.err, HasSubstr("1 failed"));
 }
 
@@ -117,10 +119,19 @@ TEST(Cel, WhatCompilesAndFindsNothingIsAWarning) {
 
 TEST(Cel, TheFirstFailureOnADeviceHasAHint) {
   const Outcome outcome =
-      RunLine({"cel", R"(device.attributes["gpu.example.com"].modle == "H100")", "-f", "-"},
+      RunLine({"cel", R"(device.attributes["gpu.example.com"].numa == 0)", "-f", "-"},
               {.in = std::string(kSlice)});
   EXPECT_EQ(outcome.code, kExitFindings);
-  EXPECT_THAT(outcome.err, HasSubstr("hint: gpu.example.com/node/gpu0: did you mean model?"));
+  EXPECT_THAT(outcome.err, HasSubstr("hint: gpu.example.com/node/gpu0: not every device has it: "
+                                     "ask first, as in \"numa\" in"));
+}
+
+TEST(Cel, ADeviceSaysWhatItHasInstead) {
+  const Outcome outcome =
+      RunLine({"cel", R"(device.attributes["gpu.example.com"].modle == "H100")", "-f", "-"},
+              {.in = std::string(kSlice)});
+  EXPECT_THAT(outcome.out, HasSubstr("it has index, model; did you mean \"model\"?"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("hint")));
 }
 
 TEST(Cel, ReadsTheExpressionFromStandardInput) {

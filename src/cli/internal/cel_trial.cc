@@ -1,53 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/internal/cel_trial.h"
 
-#include <string_view>
-#include <utility>
-
 #include "api/json.h"
 #include "api/resource_slice.h"
-#include "cel/device_hints.h"
+#include "cel/device_errors.h"
 #include "cel/device_values.h"
 #include "fmt/format.h"
 
 namespace dray::cli::internal {
 namespace {
 
-// The names that an expression could have meant, without their domains.
-std::vector<std::string_view> KnownKeys(const api::Device& device) {
-  std::vector<std::string_view> keys;
-  const auto add = [&](const auto& entries) {
-    for (const auto& [key, value] : entries) {
-      const std::string_view name(key);
-      keys.push_back(name.substr(name.rfind('/') + 1));
-    }
-  };
-  add(device.attributes);
-  add(device.capacity);
-  return keys;
-}
-
 DeviceTrial TryOn(const cel::Program& program, cel::Purpose purpose,
                   const api::ResourceSliceSpec& slice, const api::Device& device) {
   DeviceTrial trial{.driver = slice.driver, .pool = slice.pool.name, .device = device.name};
   cel::Arena arena;
-  const cel::DeviceValue variable(slice.driver, device, arena);
-  const std::vector<cel::Value> variables(program.variables().size(), variable.value());
-  const cel::EvaluationResult result = cel::Evaluate(program, variables, arena);
+  const cel::ApiDeviceView view(program.device_reads(), slice.driver, device);
+  const cel::EvaluationResult result = cel::Evaluate(program, view, arena);
   trial.cost = result.cost;
-  Status failure;
-  if (purpose == cel::Purpose::kDerivedAttribute) {
+  if (result.value.is_error()) {
+    trial.error = cel::ErrorText(program, view, result.value);
+    trial.hint = cel::ErrorHint(program, view, result.value);
+  } else if (purpose == cel::Purpose::kDerivedAttribute) {
     const auto attribute = cel::ToAttribute(result.value);
-    if (attribute.ok()) trial.value = api::EncodeJson(*attribute);
-    failure = attribute.status();
+    if (attribute.ok()) {
+      trial.value = api::EncodeJson(*attribute);
+    } else {
+      trial.error = std::string(base::Message(attribute.status()));
+    }
   } else {
     const auto match = cel::ToMatch(result.value);
-    if (match.ok()) trial.match = *match;
-    failure = match.status();
-  }
-  if (!failure.ok()) {
-    trial.error = std::string(base::Message(failure));
-    trial.hint = cel::HintForEvaluation(*trial.error, KnownKeys(device));
+    if (match.ok()) {
+      trial.match = *match;
+    } else {
+      trial.error = std::string(base::Message(match.status()));
+    }
   }
   return trial;
 }
