@@ -165,9 +165,25 @@ std::size_t Count(std::string_view text, std::string_view part) {
 }
 
 // What has no characters costs nothing in the estimate. In evaluation an error counts as one
-// character when it is an argument, and a version compared with a text as one.
+// character when it is an argument, and a version on the left of == costs one whatever is on the
+// right. Both are so in Kubernetes: sizes of values that have none are 1, errors among them, and
+// equality with one of its own types is priced by the value, estimated by the types.
 bool HasEmptyText(std::string_view text) {
   return Count(text, R"("")") > Count(text, R"(split(""))");
+}
+
+TEST(CostOfEmptyTexts, IsAboveTheEstimate) {
+  api::Device device;
+  device.attributes["v"].version_value = "1.0.0";
+  const auto environment = DeviceEnvironment(DeviceEnvironmentOptions::Stored());
+  for (const std::string_view text :
+       {R"(device.attributes["d.com"].v == "")", R"("".substring(1) == "a")"}) {
+    const CompileResult compiled = Compile(text, environment);
+    ASSERT_TRUE(compiled.ok()) << compiled.error;
+    const auto program = Program::Compile(*compiled.checked);
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_EQ(WithObject(**program, "d.com", device).cost, compiled.cost.max + 1) << text;
+  }
 }
 
 // Spec chapter 8, end: in Kubernetes the actual cost can be above the estimate. Of what is
