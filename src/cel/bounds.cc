@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cel/bounds.h"
 
-#include "cel/values.h"
-
 namespace dray::cel {
 namespace {
-
-constexpr Error kTooLarge{"operation cancelled: memory limit exceeded"};
 
 bool SpendElements(const Value& value, std::size_t& left);
 
@@ -34,8 +30,6 @@ bool SpendElements(const Value& value, std::size_t& left) {
 }
 
 }  // namespace
-
-Value TooLarge() { return StaticError(kTooLarge); }
 
 bool IsBounded(const Value& value) {
   std::size_t left = kMaxNested;

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "cel/value.h"
+#include "cel/values.h"
 
 namespace dray::cel {
 
@@ -20,8 +21,8 @@ inline constexpr std::size_t kMaxPairs = 20'000'000;
 // no end.
 inline constexpr std::size_t kMaxNested = 10'000;
 
-// "operation cancelled: memory limit exceeded".
-Value TooLarge();
+inline constexpr Error kMemoryExceeded{"operation cancelled: memory limit exceeded"};
+inline Value TooLarge() { return StaticError(kMemoryExceeded); }
 
 // Whether at most kMaxNested values are in the elements of a list or map.
 bool IsBounded(const Value& value);

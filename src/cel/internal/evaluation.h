@@ -9,13 +9,13 @@
 #include <span>
 #include <string_view>
 
+#include "cel/bounds.h"
 #include "cel/evaluator.h"
 #include "cel/values.h"
 
 namespace dray::cel {
 
 inline constexpr Error kCostExceeded{"operation cancelled: actual cost limit exceeded"};
-inline constexpr Error kMemoryExceeded{"operation cancelled: memory limit exceeded"};
 inline constexpr Error kInterrupted{"operation interrupted"};
 
 // On the stack, for one call of Evaluate. One thread.
