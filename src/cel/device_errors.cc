@@ -105,7 +105,7 @@ std::string ErrorHint(const Program& program, const DeviceView& view, const Valu
     if (FindPresent(view, read).meant) return "";
     return AskFirst(read.id, IsAttribute(read) ? "attributes" : "capacity", read.domain);
   }
-  // A key that is only known in the evaluation, of a map that is not.
+  // The path was no read of the program: only its key is known.
   constexpr std::string_view kNoKey = "no such key: ";
   std::string_view key = ErrorMessage(error);
   if (!key.starts_with(kNoKey)) return "";

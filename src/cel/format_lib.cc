@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // "...".format([...]): reading the clauses, and those that are the same in every dialect.
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -33,6 +34,22 @@ Piece NoStringClause(const Value& value) {
 Piece NoDecimalClause(const Value& value) {
   return Piece::Fail(
       fmt::format("decimal clause can only be used on integers, was given {}", TypeName(value)));
+}
+
+Piece NoRealClause(std::string_view clause, const Value& value) {
+  return Piece::Fail(
+      fmt::format("{} clause can only be used on doubles, was given {}", clause, TypeName(value)));
+}
+
+Piece WrittenMap(std::vector<std::pair<std::string, std::string>> entries, std::string_view colon) {
+  std::ranges::stable_sort(entries, {}, &std::pair<std::string, std::string>::first);
+  Piece out{"{", ""};
+  for (const auto& [key, value] : entries) {
+    if (out.text.size() > 1) out.text += ", ";
+    out.text += fmt::format("{}{}{}", key, colon, value);
+  }
+  out.text += "}";
+  return out;
 }
 
 }  // namespace internal

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cel/dialect.h"
 #include "cel/value.h"
@@ -40,5 +42,10 @@ Piece ConvertedPiece(const Value& value);
 Piece NoStringClause(const Value& value);
 // What %d says.
 Piece NoDecimalClause(const Value& value);
+// What %f ("fixed-point") and %e ("scientific") say.
+Piece NoRealClause(std::string_view clause, const Value& value);
+
+// A map of texts, by the text of its keys; `colon` is what stands between a key and its value.
+Piece WrittenMap(std::vector<std::pair<std::string, std::string>> entries, std::string_view colon);
 
 }  // namespace dray::cel::internal

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cel/internal/format_clauses.h"
@@ -81,14 +81,7 @@ Piece FormatMap(const Map& map) {
     if (!value.error.empty()) return value;
     pairs.emplace_back(Quoted(key, key_text.text), Quoted(map.ValueAt(i), value.text));
   }
-  std::ranges::stable_sort(pairs, {}, &std::pair<std::string, std::string>::first);
-  Piece out{"{", ""};
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (i != 0) out.text += ", ";
-    out.text += pairs[i].first + ":" + pairs[i].second;
-  }
-  out.text += "}";
-  return out;
+  return WrittenMap(std::move(pairs), ":");
 }
 
 Piece FormatString(const Value& value) {
@@ -145,10 +138,7 @@ std::string Padded(std::string text, int width) {
 
 Piece FormatFixed(const Value& value, int precision) {
   const auto real = RealOf(value);
-  if (!real) {
-    return Piece::Fail(fmt::format("fixed-point clause can only be used on doubles, was given {}",
-                                   TypeName(value)));
-  }
+  if (!real) return NoRealClause("fixed-point", value);
   if (!std::isfinite(*real)) return {NotFinite(*real), ""};
   std::string digits = fmt::format("{:.{}f}", *real, precision);
   // Thousands are grouped.
@@ -165,10 +155,7 @@ Piece FormatFixed(const Value& value, int precision) {
 // The precision is a width here, and the digits are always six.
 Piece FormatScientific(const Value& value, int width) {
   const auto real = RealOf(value);
-  if (!real) {
-    return Piece::Fail(fmt::format("scientific clause can only be used on doubles, was given {}",
-                                   TypeName(value)));
-  }
+  if (!real) return NoRealClause("scientific", value);
   if (!std::isfinite(*real)) return {Padded(NotFinite(*real), width), ""};
   const std::string digits = fmt::format("{:.{}e}", *real, kDefaultPrecision);
   const std::size_t e = digits.find('e');

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -34,7 +33,6 @@ Piece FormatList(const List& list) {
   return out;
 }
 
-// By the text of the keys.
 Piece FormatMap(const Map& map) {
   std::vector<std::pair<std::string, std::string>> entries;
   for (std::size_t i = 0; i < map.size(); ++i) {
@@ -43,14 +41,7 @@ Piece FormatMap(const Map& map) {
     if (!value.error.empty()) return value;
     entries.emplace_back(std::move(key.text), std::move(value.text));
   }
-  std::ranges::stable_sort(entries, {}, &std::pair<std::string, std::string>::first);
-  Piece out{"{", ""};
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (i != 0) out.text += ", ";
-    out.text += entries[i].first + ": " + entries[i].second;
-  }
-  out.text += "}";
-  return out;
+  return WrittenMap(std::move(entries), ": ");
 }
 
 Piece FormatString(const Value& value) {
@@ -100,15 +91,13 @@ std::optional<double> RealOf(const Value& value) {
 Piece FormatFixed(const Value& value, int precision) {
   if (auto special = NotFinite(value)) return *special;
   if (const auto real = RealOf(value)) return {fmt::format("{:.{}f}", *real, precision), ""};
-  return Piece::Fail(
-      fmt::format("fixed-point clause can only be used on doubles, was given {}", TypeName(value)));
+  return NoRealClause("fixed-point", value);
 }
 
 Piece FormatScientific(const Value& value, int precision) {
   if (auto special = NotFinite(value)) return *special;
   if (const auto real = RealOf(value)) return {fmt::format("{:.{}e}", *real, precision), ""};
-  return Piece::Fail(
-      fmt::format("scientific clause can only be used on doubles, was given {}", TypeName(value)));
+  return NoRealClause("scientific", value);
 }
 
 }  // namespace
