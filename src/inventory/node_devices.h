@@ -8,11 +8,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "api/node.h"
 #include "base/bit_set.h"
 #include "base/status.h"
@@ -102,6 +104,15 @@ class NodeDevices {
   };
   std::span<const SliceRange> slices() const { return slices_; }
 
+  // The device of that name in the pool: its index in devices(), or nothing.
+  std::optional<std::uint32_t> FindDevice(std::uint32_t pool, NameId device) const;
+  // A device of the pool's other slices, those that are for other nodes only: what it consumes is
+  // gone from the pool's counters too. Null when there is none or it consumes nothing.
+  const DeviceRow* FindElsewhere(std::uint32_t pool, NameId device) const;
+  // The counter and the counter set of a pool by name, or nothing.
+  std::optional<std::uint32_t> FindSet(std::uint32_t pool, NameId counter_set) const;
+  std::optional<std::uint32_t> FindCounter(std::uint32_t set, NameId counter) const;
+
   bool any_incomplete() const { return any_incomplete_; }
   bool any_invalid() const { return any_invalid_; }
 
@@ -120,6 +131,7 @@ class NodeDevices {
   std::vector<CounterUse> counter_uses_;
   std::vector<SetUse> set_uses_;
   std::vector<SliceRange> slices_;
+  std::vector<absl::flat_hash_map<NameId, const DeviceRow*>> elsewhere_;  // per pool
   bool any_incomplete_ = false;
   bool any_invalid_ = false;
 };
