@@ -113,6 +113,9 @@ class Dictionary {
   PoolName At(PoolId id) const;
   std::size_t pools() const;  // ids are 1 to this
 
+  // A number that was never given before.
+  std::uint64_t NextSerial();
+
   std::size_t MemoryBytes() const;
   // Of these the characters of names and values, which many devices share.
   std::size_t StringBytes() const;

@@ -61,6 +61,8 @@ class SliceTable {
   static std::shared_ptr<const SliceTable> Create(const api::ResourceSlice& slice,
                                                   Dictionary& dictionary);
 
+  // Differs from that of every other table of the same dictionary.
+  std::uint64_t serial() const { return serial_; }
   const std::string& object_name() const { return object_name_; }
   NameId driver() const { return driver_; }
   PoolId pool() const { return pool_; }
@@ -90,6 +92,7 @@ class SliceTable {
  private:
   SliceTable() = default;
 
+  std::uint64_t serial_ = 0;
   std::string object_name_;
   NameId driver_;
   PoolId pool_ = PoolId::kNone;
