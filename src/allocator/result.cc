@@ -92,7 +92,7 @@ std::vector<api::DeviceAllocationConfiguration> ConfigOf(const Plan& plan, const
     seen.push_back({device_class, config.size(), device_class->spec.config.size()});
     for (const api::DeviceClassConfiguration& entry : device_class->spec.config) {
       api::DeviceAllocationConfiguration& added = config.emplace_back();
-      added.source = api::kAllocationConfigSourceClass;
+      added.source = api::kConfigSourceClass;
       added.requests = {alternative.result_name};
       added.opaque = entry.opaque;
     }
@@ -112,7 +112,7 @@ std::vector<api::DeviceAllocationConfiguration> ConfigOf(const Plan& plan, const
     };
     if (!entry.requests.empty() && std::ranges::none_of(entry.requests, concerns)) continue;
     api::DeviceAllocationConfiguration& added = config.emplace_back();
-    added.source = api::kAllocationConfigSourceClaim;
+    added.source = api::kConfigSourceClaim;
     added.requests = entry.requests;
     added.opaque = entry.opaque;
   }
