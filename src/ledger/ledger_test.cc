@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "ledger/claim_builder_for_test.h"
+#include "testing/claim_builder.h"
 
 namespace dray::ledger {
 namespace {
 
+using testing::kDriver;
+using Claim = testing::AllocatedClaim;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -20,11 +22,11 @@ using ::testing::SizeIs;
 
 class LedgerTest : public ::testing::Test {
  protected:
-  const DeviceUsage* Usage(std::string_view device, std::string_view pool = kPool) const {
+  const DeviceUsage* Usage(std::string_view device, std::string_view pool = "pool") const {
     return UsageIn(ledger_.snapshot(), device, pool);
   }
   const DeviceUsage* UsageIn(const Snapshot& snapshot, std::string_view device,
-                             std::string_view pool = kPool) const {
+                             std::string_view pool = "pool") const {
     const PoolUsage* usage = snapshot.Find(dictionary_->InternPool(kDriver, pool));
     return usage == nullptr ? nullptr : usage->Find(dictionary_->Intern(device));
   }
@@ -92,7 +94,7 @@ TEST_F(LedgerTest, SharesAddUpAndComeOff) {
   EXPECT_EQ(Consumed("gpu-0", "memory"), 2 * kGi);
   ledger_.Remove("uid-b");
   EXPECT_EQ(Usage("gpu-0"), nullptr);
-  EXPECT_EQ(ledger_.snapshot().Find(dictionary_->InternPool(kDriver, kPool)), nullptr);
+  EXPECT_EQ(ledger_.snapshot().Find(dictionary_->InternPool(kDriver, "pool")), nullptr);
 }
 
 TEST_F(LedgerTest, OnlySharesConsumeCapacity) {
@@ -132,9 +134,9 @@ TEST_F(LedgerTest, GroupsAreCountedAsRecorded) {
 }
 
 TEST_F(LedgerTest, PutIsIdempotentAndSaysWhatItTouched) {
-  const PoolId one = dictionary_->InternPool(kDriver, "node-1");
+  const PoolId one = dictionary_->InternPool(kDriver, "pool");
   const PoolId two = dictionary_->InternPool(kDriver, "node-2");
-  const Claim claim = Claim("a").In("node-2").Exclusive("gpu-0").In("node-1").Exclusive("gpu-0");
+  const Claim claim = Claim("a").In("node-2").Exclusive("gpu-0").In("pool").Exclusive("gpu-0");
   EXPECT_THAT(ledger_.Put(claim).pools, ElementsAre(one, two));
   const PoolUsage* before = ledger_.snapshot().Find(one);
   EXPECT_THAT(ledger_.Put(claim).pools, IsEmpty());
@@ -320,7 +322,7 @@ TEST_P(LedgerRefusalTest, SaysWhoHasIt) {
   ledger_.Put(GetParam().stored);
   const Snapshot before = ledger_.snapshot();
   EXPECT_EQ(WhyNot(GetParam().wanted), GetParam().why);
-  const PoolId pool = dictionary_->InternPool(kDriver, kPool);
+  const PoolId pool = dictionary_->InternPool(kDriver, "pool");
   const PoolUsage* now = ledger_.snapshot().Find(pool);
   ASSERT_EQ(now != nullptr, before.Find(pool) != nullptr);
   if (now != nullptr) {
@@ -332,15 +334,15 @@ INSTANTIATE_TEST_SUITE_P(
     Reserve, LedgerRefusalTest,
     ::testing::ValuesIn(std::vector<RefusalCase>{
         {"exclusive_on_exclusive", Claim("a").Exclusive("gpu-0"), Claim("b").Exclusive("gpu-0"),
-         "claim ns/b: device gpu.example.com/node-1/gpu-0 is taken by claim ns/a"},
+         "claim ns/b: device gpu.example.com/pool/gpu-0 is taken by claim ns/a"},
         {"exclusive_on_share", Claim("a").Share("gpu-0"),
          Claim("b").Exclusive("gpu-1").Exclusive("gpu-0"),
-         "claim ns/b: device gpu.example.com/node-1/gpu-0 is taken by claim ns/a"},
+         "claim ns/b: device gpu.example.com/pool/gpu-0 is taken by claim ns/a"},
         {"share_on_exclusive", Claim("a").Exclusive("gpu-0"), Claim("b").Share("gpu-0"),
-         "claim ns/b: device gpu.example.com/node-1/gpu-0 is taken by claim ns/a"},
+         "claim ns/b: device gpu.example.com/pool/gpu-0 is taken by claim ns/a"},
         {"twice_in_one_allocation", Claim("a").Exclusive("gpu-9"),
          Claim("b").Exclusive("gpu-0").Exclusive("gpu-0"),
-         "claim ns/b: device gpu.example.com/node-1/gpu-0 is in the allocation twice"},
+         "claim ns/b: device gpu.example.com/pool/gpu-0 is in the allocation twice"},
         {"allocated_already", Claim("a").Exclusive("gpu-0"), Claim("a").Exclusive("gpu-1"),
          "claim ns/a is allocated already"},
         {"allocated_without_devices", Claim("a").Allocated(), Claim("a").Exclusive("gpu-1"),
