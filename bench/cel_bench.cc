@@ -7,12 +7,15 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "api/json.h"
 #include "api/resource_slice.h"
 #include "base/check.h"
+#include "cel/columnar_devices_for_test.h"
 #include "cel/compile.h"
 #include "cel/device_env.h"
 #include "cel/device_values.h"
@@ -55,22 +58,55 @@ constexpr std::array<std::string_view, 5> kSelectors = {
     R"(device.attributes["gpu.example.com"].topology.split("-")[0] == "numa0")",
 };
 
-void BM_Cel_Match(benchmark::State& state) {
+api::Device TheDevice() {
   api::JsonDecoder decoder;
-  const auto device = decoder.Decode<api::Device>(kDevice);
+  auto device = decoder.Decode<api::Device>(kDevice);
   DRAY_CHECK(device.ok());
-  const auto compiled = Compile(kSelectors[static_cast<std::size_t>(state.range(0))],
+  return *std::move(device);
+}
+
+std::shared_ptr<const Program> Selector(std::int64_t number) {
+  const auto compiled = Compile(kSelectors[static_cast<std::size_t>(number)],
                                 DeviceEnvironment(DeviceEnvironmentOptions::Stored()));
   DRAY_CHECK(compiled.ok());
-  const auto program = Program::Compile(*compiled.checked);
+  auto program = Program::Compile(*compiled.checked);
   DRAY_CHECK(program.ok());
-  DRAY_CHECK(Match(**program, kDriver, *device)->match);
+  return *std::move(program);
+}
+
+// Times `run` and counts what it allocates.
+template <typename Run>
+void Measure(benchmark::State& state, Run run) {
   const std::uint64_t before = allocations.load();
-  for (auto _ : state) benchmark::DoNotOptimize(Match(**program, kDriver, *device));
+  for (auto _ : state) benchmark::DoNotOptimize(run());
   state.counters["allocations"] = benchmark::Counter(
       static_cast<double>(allocations.load() - before), benchmark::Counter::kAvgIterations);
 }
+
+// On a device as it was decoded.
+void BM_Cel_Match(benchmark::State& state) {
+  const api::Device device = TheDevice();
+  const auto program = Selector(state.range(0));
+  DRAY_CHECK(Match(*program, kDriver, device)->match);
+  Measure(state, [&] { return Match(*program, kDriver, device); });
+}
 BENCHMARK(BM_Cel_Match)->ArgName("selector")->DenseRange(0, 4);
+
+// On a row of a table that has values ready.
+void BM_Cel_MatchView(benchmark::State& state) {
+  const auto program = Selector(state.range(0));
+  ColumnarDevices devices;
+  const std::size_t row = devices.Add(kDriver, TheDevice());
+  const ColumnarBinding binding(*program, devices);
+  Arena arena;
+  const auto run = [&] {
+    arena.Reset();
+    return TryMatch(*program, ColumnarView(devices, binding, row), arena);
+  };
+  DRAY_CHECK(run().verdict == Verdict::kYes);
+  Measure(state, run);
+}
+BENCHMARK(BM_Cel_MatchView)->ArgName("selector")->DenseRange(0, 4);
 
 void BM_Cel_Compile(benchmark::State& state) {
   const auto environment = DeviceEnvironment(DeviceEnvironmentOptions::Stored());

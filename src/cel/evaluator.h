@@ -8,6 +8,7 @@
 #include <span>
 
 #include "cel/arena.h"
+#include "cel/device_view.h"
 #include "cel/program.h"
 #include "cel/value.h"
 
@@ -29,6 +30,10 @@ struct EvaluationResult {
 
 // `variables` by the program's slots. Allocates nothing but what the arena needs beyond its inside.
 EvaluationResult Evaluate(const Program& program, std::span<const Value> variables, Arena& arena,
+                          const EvaluationLimits& limits = {});
+// The same for a program whose only variable is `device`. The view is bound to the program. An
+// error about something missing is for device_errors.h to put into words.
+EvaluationResult Evaluate(const Program& program, const DeviceView& view, Arena& arena,
                           const EvaluationLimits& limits = {});
 
 }  // namespace dray::cel

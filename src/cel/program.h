@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +16,11 @@
 #include "cel/arena.h"
 #include "cel/ast.h"
 #include "cel/checker.h"
+#include "cel/device_view.h"
 #include "cel/functions.h"
 #include "cel/runtime_cost.h"
 #include "cel/value.h"
+#include "cel/values.h"
 
 namespace dray::cel {
 
@@ -49,6 +53,9 @@ struct ProgramOptions {
   // Refuse to build what Kubernetes refuses to build, although it might never be evaluated: an
   // index that is a constant of a kind that no key has.
   bool kubernetes = true;
+  // Without: everything that is only there to be fast is left out, as a model to compare with.
+  // Results and costs are the same.
+  bool optimize = true;
 };
 
 // Thread-safe: immutable.
@@ -66,6 +73,13 @@ class Program {
   const std::vector<std::string>& variables() const { return variables_; }
   const Reads& reads() const { return reads_; }
 
+  // What an evaluation with a DeviceView asks it for, by number.
+  std::span<const DeviceRead> device_reads() const { return device_reads_; }
+  // Whether that is all it asks for: never for `device` as an object.
+  bool only_device_reads() const { return only_device_reads_; }
+  // The read whose being missing `error` reports; nothing when it reports something else.
+  std::optional<std::uint32_t> MissingRead(const Value& error) const;
+
  private:
   friend class Compiler;
   friend class Evaluation;
@@ -74,14 +88,15 @@ class Program {
     kConstant,          // a: constant
     kPaid,              // a: constant, b: what a call would have cost
     kChain,             // a: chain
+    kRead,              // a: the same as a chain, b: read, flag: ReadMode, target: cost
     kAnd,               // a, b
     kOr,                // a, b
     kNotStrictlyFalse,  // a
     kEqual,             // a, b
     kNotEqual,          // a, b
     kCall,              // a: first of args, b: count, target: function, rule
-    kRegex,             // like kCall; target: pattern
-    kInSet,             // a, target: constant list of primitives
+    kRegex,             // like kCall; target: pattern; flag: as a function that is called
+    kInSet,             // a, target: constant primitives, as keys of a map or as a list
     kOptionalOr,        // optional.or: a, b
     kOrValue,           // optional.orValue: a, b
     kList,              // a: first of args, b: count, target: flags of optional elements or none
@@ -92,6 +107,13 @@ class Program {
     kInsert,            // a: local, b: key, target: value
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
+
+  // What is made of a read.
+  enum class ReadMode : std::uint8_t {
+    kValue,     // the value
+    kPresence,  // has(): whether there is one
+    kOptional,  // .?x: an optional
+  };
 
   struct Node {
     Op op = Op::kConstant;
@@ -118,6 +140,9 @@ class Program {
     std::uint32_t no = 0;
     std::uint32_t first = 0;  // of qualifiers_
     std::uint32_t count = 0;
+    // With a view: the first `read_steps` qualifiers are this read.
+    std::uint32_t read = kNone;
+    std::uint32_t read_steps = 0;
   };
 
   struct Loop {
@@ -156,6 +181,9 @@ class Program {
   std::uint32_t locals_ = 0;
   std::uint32_t root_ = 0;
   Reads reads_;
+  std::vector<DeviceRead> device_reads_;
+  std::vector<Error> missing_;  // by read: the error when there is none
+  bool only_device_reads_ = true;
   std::unique_ptr<Arena> arena_ = std::make_unique<Arena>();  // of constants
 };
 

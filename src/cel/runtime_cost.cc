@@ -2,7 +2,6 @@
 #include "cel/runtime_cost.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "base/string_map.h"
@@ -96,8 +95,11 @@ const base::StringMap<CostRule>& RulesByOverload() {
   return *kRules;
 }
 
+// Rounded up; without std::ceil, which is a call.
 std::uint64_t Scaled(std::uint64_t size, double factor) {
-  return static_cast<std::uint64_t>(std::ceil(static_cast<double>(size) * factor));
+  const double exact = static_cast<double>(size) * factor;
+  const auto whole = static_cast<std::int64_t>(exact);
+  return static_cast<std::uint64_t>(whole + (static_cast<double>(whole) < exact ? 1 : 0));
 }
 
 std::uint64_t Traversal(const Value& value) {
@@ -135,8 +137,7 @@ std::uint64_t SelfCompare(const Value& list) {
 }
 
 std::uint64_t PatternCost(std::uint64_t text, std::uint64_t pattern) {
-  return static_cast<std::uint64_t>(std::ceil((1.0 + static_cast<double>(text)) * 0.1)) *
-         Scaled(pattern, 0.25);
+  return Scaled(text + 1, 0.1) * Scaled(pattern, 0.25);
 }
 
 std::uint64_t SmallerTenth(const Value& a, const Value& b) {

@@ -39,14 +39,18 @@ enum class PoolId : std::uint32_t { kNone = 0 };         // driver and pool name
 using Amount = absl::int128;
 Amount ToAmount(const base::Quantity& quantity);
 
+// There are more of these than of anything else, so the published form is not kept: Attribute()
+// makes it again.
 struct AttributeValue {
-  api::DeviceAttribute attribute;  // as it was published
-  // Ready for expressions. kError when there is no value or the version is none.
+  // Ready for expressions. kError when there is no value or the version is none; the message does
+  // not name the attribute, since many may have this value.
   cel::Value value;
   // As a set: a scalar is one element; sorted, unique. Empty: no value or an empty list.
   std::span<const ElementId> elements;
   bool is_list = false;
+  std::uint32_t list = 0;  // the dictionary's own, with is_list
 };
+static_assert(sizeof(AttributeValue) == 40);
 
 struct Capacity {
   api::DeviceCapacity capacity;
@@ -61,7 +65,7 @@ struct CounterAmount {
 struct SetConsumption {
   NameId counter_set;
   GroupsId groups = GroupsId::kNone;
-  std::span<const CounterAmount> counters;
+  std::span<const CounterAmount> counters;  // sorted by NameId
 };
 
 struct Conditions {
@@ -75,7 +79,8 @@ struct PoolName {
 };
 
 // Only grows. Looking something up by number needs no lock and what is returned stays where it is;
-// adding and finding take one. Thread-safe.
+// adding and finding take one. Equal content has equal numbers. At() of a kNone is empty.
+// Thread-safe.
 class Dictionary {
  public:
   Dictionary();
@@ -89,6 +94,9 @@ class Dictionary {
 
   ValueId Intern(const api::DeviceAttribute& attribute);
   const AttributeValue& At(ValueId id) const;
+  // With the value that `id` was made from. A list is given in Kubernetes' form, also if it came
+  // in the proposal's: as values the two are the same.
+  api::DeviceAttribute Attribute(ValueId id) const;
 
   CapacityId Intern(const api::DeviceCapacity& capacity);
   const Capacity& At(CapacityId id) const;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,11 +15,9 @@
 #include "base/persistent_array.h"
 #include "inventory/dictionary.h"
 #include "inventory/slice_table.h"
+#include "inventory/slices.h"
 
 namespace dray::inventory {
-
-// Slices in the order in which they first came.
-using Slices = std::vector<std::shared_ptr<const SliceTable>>;
 
 struct TaintRule {
   std::string name;
@@ -31,6 +29,8 @@ using TaintRules = std::vector<TaintRule>;  // by name
 // What was known at one moment. Copying costs a few counted pointers. Thread-safe.
 class Snapshot {
  public:
+  Snapshot();  // nothing is known, not even a dictionary
+
   Dictionary& dictionary() const { return *dictionary_; }
   // Slices whose nodeName is `node`; empty when there are none.
   const Slices& OfNode(NameId node) const;
@@ -46,6 +46,7 @@ class Snapshot {
   std::size_t devices() const { return devices_; }
 
  private:
+  friend class Gatherer;
   friend class Inventory;
   std::shared_ptr<Dictionary> dictionary_;
   base::PersistentArray<std::shared_ptr<const Slices>> by_node_;  // by NameId
@@ -67,21 +68,32 @@ struct Change {
 class Inventory {
  public:
   explicit Inventory(std::shared_ptr<Dictionary> dictionary = std::make_shared<Dictionary>());
+  ~Inventory();
+  Inventory(const Inventory&) = delete;
+  Inventory& operator=(const Inventory&) = delete;
 
-  // A slice that is new or has changed, by its object name.
+  // A slice that is new or has changed, by its object name. One that says what it said before
+  // touches nothing.
   Change Put(const api::ResourceSlice& slice);
   Change Remove(std::string_view slice_name);
+  // A rule without a selector matches nothing and is not kept (docs/decisions.md).
   Change PutTaintRule(const api::DeviceTaintRule& rule);
   Change RemoveTaintRule(std::string_view name);
 
   const Snapshot& snapshot() const { return current_; }
+  // Walks everything.
   std::size_t MemoryBytes() const;
 
  private:
+  struct Known;
+  void Enter(const Known& slice, Change& change);
+  void Leave(const Known& slice, Change& change);
+  void SetRules(TaintRules rules);
+
   Snapshot current_;
-  // object name -> its table, to find what a change replaces
+  // By object name, to find what a change replaces.
   struct Index;
-  std::shared_ptr<Index> index_;
+  std::unique_ptr<Index> index_;
 };
 
 }  // namespace dray::inventory

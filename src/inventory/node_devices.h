@@ -16,7 +16,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "api/node.h"
-#include "base/bit_set.h"
 #include "base/status.h"
 #include "inventory/features.h"
 #include "inventory/inventory.h"
@@ -65,9 +64,9 @@ struct NodeDevice {
   std::uint32_t pool = 0;  // of NodeDevices::pools()
   std::uint32_t first_use = 0;
   std::uint32_t first_set = 0;
-  std::uint16_t uses = 0;  // of NodeDevices::counter_uses()
-  std::uint16_t sets = 0;  // of NodeDevices::set_uses()
-  TaintsId taints = TaintsId::kNone;  // the slice's and the rules'
+  std::uint32_t uses = 0;             // of NodeDevices::counter_uses()
+  std::uint32_t sets = 0;             // of NodeDevices::set_uses()
+  TaintsId taints = TaintsId::kNone;  // the slice's, then the rules'
   // Not for another node (only with per-device node selection can it be false).
   bool on_node : 1 = true;
   // The slice skips node operations and this node or the features do not allow that.
@@ -131,6 +130,9 @@ class NodeDevices {
   std::vector<CounterUse> counter_uses_;
   std::vector<SetUse> set_uses_;
   std::vector<SliceRange> slices_;
+  // Pool by pool as devices_ and counter_sets_, their indices sorted by NameId: to find by name.
+  std::vector<std::uint32_t> devices_by_name_;
+  std::vector<std::uint32_t> sets_by_name_;
   std::vector<absl::flat_hash_map<NameId, const DeviceRow*>> elsewhere_;  // per pool
   bool any_incomplete_ = false;
   bool any_invalid_ = false;

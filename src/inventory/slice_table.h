@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,23 +22,26 @@ struct NodeChoice {
   bool has_node = false;
   bool all_nodes = false;
   SelectionId selector = SelectionId::kNone;
+  friend bool operator==(const NodeChoice&, const NodeChoice&) = default;
 };
 
 struct AttributeEntry {
   NameId name;  // as published: "model" or "domain/model"
   ValueId value;
+  friend bool operator==(const AttributeEntry&, const AttributeEntry&) = default;
 };
 struct CapacityEntry {
   NameId name;
   CapacityId capacity;
+  friend bool operator==(const CapacityEntry&, const CapacityEntry&) = default;
 };
 
 struct DeviceRow {
   NameId name;
   std::uint32_t first_attribute = 0;
   std::uint32_t first_capacity = 0;
-  std::uint16_t attributes = 0;
-  std::uint16_t capacities = 0;
+  std::uint32_t attributes = 0;
+  std::uint32_t capacities = 0;
   ConsumptionId consumption = ConsumptionId::kNone;
   TaintsId taints = TaintsId::kNone;  // the slice's own; rules come in Gather
   ConditionsId conditions = ConditionsId::kNone;
@@ -48,6 +52,7 @@ struct DeviceRow {
   bool has_groups : 1 = false;
   // An attribute has no value, or a version that is none: no expression can be evaluated.
   bool unreadable : 1 = false;
+  friend bool operator==(const DeviceRow&, const DeviceRow&) = default;
 };
 
 struct CounterSetRow {
@@ -75,6 +80,8 @@ class SliceTable {
   bool has_shared_counters() const { return has_shared_counters_; }
   bool has_groups() const { return has_groups_; }
   bool has_binding_conditions() const { return has_binding_conditions_; }
+  // A device consumes counters.
+  bool has_consumption() const { return has_consumption_; }
   std::span<const std::string> skip_node_operations() const { return skip_node_operations_; }
 
   std::span<const DeviceRow> devices() const { return devices_; }
@@ -86,11 +93,20 @@ class SliceTable {
   // Spec notes 7.2: exactly `name`, or, when it is "<this driver>/id", the key "id".
   // `bare` is the id of the part behind the driver's domain, if `name` has that form.
   ValueId FindAttribute(const DeviceRow& row, NameId name, std::optional<NameId> bare) const;
+  // Exactly `name`, or kNone.
+  ValueId FindAttribute(const DeviceRow& row, NameId name) const;
+
+  // Whether nobody could tell the two apart. Both of one dictionary.
+  bool SameContent(const SliceTable& other) const;
 
   std::size_t MemoryBytes() const;
 
  private:
   SliceTable() = default;
+  void AddDevices(std::span<const api::Device> devices, Dictionary& dictionary);
+  void AddDevice(const api::Device& device, Dictionary& dictionary);
+  void AddAttributes(const api::Device& device, DeviceRow& row, Dictionary& dictionary);
+  void AddCounterSets(std::span<const api::CounterSet> sets, Dictionary& dictionary);
 
   std::uint64_t serial_ = 0;
   std::string object_name_;
@@ -104,6 +120,7 @@ class SliceTable {
   bool has_shared_counters_ = false;
   bool has_groups_ = false;
   bool has_binding_conditions_ = false;
+  bool has_consumption_ = false;
   std::vector<std::string> skip_node_operations_;
   std::vector<DeviceRow> devices_;
   std::vector<AttributeEntry> attributes_;

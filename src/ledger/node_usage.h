@@ -61,15 +61,28 @@ class NodeUsage {
   std::span<const Holder> holders(std::size_t device) const;
 
  private:
+  void TakeAnew(std::shared_ptr<const inventory::NodeDevices> devices);
+  void UpdatePool(std::uint32_t pool);
+  void Mark(std::uint32_t device, const DeviceUsage& usage);
+  void UpdateCounters(std::uint32_t pool);
+  void SumOverdrawn(std::uint32_t pool);
+  void PlaceGroups(std::uint32_t pool, const DeviceUsage& usage,
+                   std::span<const inventory::SetUse> live);
+  void Subtract(std::uint32_t pool, const inventory::DeviceRow& row);
+
   std::shared_ptr<const inventory::NodeDevices> devices_;
   std::vector<std::shared_ptr<const PoolUsage>> seen_;  // per pool
+  std::vector<std::vector<std::uint32_t>> in_use_;      // per pool: devices
   base::BitSet taken_;
   base::BitSet shared_;
   std::vector<Amount> counters_;
   std::vector<std::uint8_t> overdrawn_;
   std::vector<GroupState> groups_;
-  std::vector<std::vector<Amount>> consumed_;  // per device
+  std::vector<std::vector<Amount>> consumed_;  // per device; none at all until one is needed
   std::vector<const DeviceUsage*> usage_;      // per device; null when free
+  // Kept from call to call for their memory.
+  std::vector<const DeviceUsage*> not_here_;
+  std::vector<inventory::SetUse> live_;
 };
 
 }  // namespace dray::ledger

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "cel/functions.h"
 #include "cel/internal/regex.h"
+#include "cel/internal/simple_pattern.h"
 #include "cel/program.h"
 
 namespace dray::cel {
@@ -17,6 +19,8 @@ struct Program::Pattern {
       : regex(re2::StringPiece(text.data(), text.size()), RegexOptions()), impl(impl) {}
   re2::RE2 regex;
   RegexImpl impl;
+  // Of matches(), when the pattern is one.
+  std::optional<SimplePattern> simple;
 };
 
 }  // namespace dray::cel

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls, and what of them is done when the program is built.
+#include <algorithm>
+
+#include "cel/internal/pattern.h"
+#include "cel/internal/program_compiler.h"
+#include "cel/operators.h"
+#include "fmt/format.h"
+
+namespace dray::cel {
+namespace {
+
+// Calls of these with constants are done when the program is built; a failure is one of building.
+bool IsConversion(std::string_view function) {
+  for (const std::string_view name : {"bool", "bytes", "double", "duration", "dyn", "int", "string",
+                                      "timestamp", "type", "uint"}) {
+    if (function == name) return true;
+  }
+  return false;
+}
+
+bool IsPrimitive(Kind kind) {
+  return kind == Kind::kBool || kind == Kind::kBytes || kind == Kind::kDouble ||
+         kind == Kind::kInt || kind == Kind::kString || kind == Kind::kUint;
+}
+
+}  // namespace
+
+std::string_view Compiler::OnlyOverload(ExprId id) const {
+  if (checked_ == nullptr) return {};
+  const auto overloads = checked_->overloads(id);
+  return overloads.size() == 1 ? std::string_view(overloads[0]->id) : std::string_view();
+}
+
+// Without a checker, the full name of a global function whose name begins with the target's.
+std::optional<std::string> Compiler::NamespacedFunction(const CallExpr& call) const {
+  if (!call.target) {
+    std::string name(ast_.text(call.function));
+    if (name.starts_with('.')) name.erase(0, 1);
+    return name;
+  }
+  std::string prefix = QualifiedText(*call.target);
+  if (prefix.empty()) return std::nullopt;
+  if (prefix.starts_with('.')) prefix.erase(0, 1);
+  std::string name = prefix + "." + std::string(ast_.text(call.function));
+  if (FindBuiltin(name) == nullptr) return std::nullopt;
+  return name;
+}
+
+std::uint32_t Compiler::CompileCall(ExprId id) {
+  const CallExpr call = ast_.call(id);
+  std::string function(ast_.text(call.function));
+  if (IsPath(id)) return CompilePath(id);
+  bool receiver = call.target.has_value();
+  if (checked_ != nullptr) {
+    function = checked_->function(id).name;
+    receiver = receiver && checked_->has_receiver(id);
+  } else if (const auto name = NamespacedFunction(call)) {
+    function = *name;
+    receiver = false;
+  }
+  std::vector<std::uint32_t> args;
+  if (receiver) args.push_back(Compile(*call.target));
+  for (const ExprId arg : call.args) args.push_back(Compile(arg));
+
+  if (function == op::kAnd) return Add({.op = Op::kAnd, .a = args[0], .b = args[1]});
+  if (function == op::kOr) return Add({.op = Op::kOr, .a = args[0], .b = args[1]});
+  if (function == op::kNotStrictlyFalse || function == "__not_strictly_false__") {
+    return Add({.op = Op::kNotStrictlyFalse, .a = args[0]});
+  }
+  if (function == op::kEqual) return Add({.op = Op::kEqual, .a = args[0], .b = args[1]});
+  if (function == op::kNotEqual) return Add({.op = Op::kNotEqual, .a = args[0], .b = args[1]});
+  if (function == "or" && args.size() == 2) {
+    return Add({.op = Op::kOptionalOr, .a = args[0], .b = args[1]});
+  }
+  if (function == "orValue" && args.size() == 2) {
+    return Add({.op = Op::kOrValue, .a = args[0], .b = args[1]});
+  }
+
+  const Builtin* builtin = FindBuiltin(function);
+  if (builtin == nullptr || args.size() < builtin->min_args || args.size() > builtin->max_args) {
+    return Failing(fmt::format("no such overload: {}", function));
+  }
+  const std::string_view overload = OnlyOverload(id);
+  if (overload == "in_list" && IsConstant(args[1])) {
+    if (const auto folded = FoldMembership(args[0], args[1])) return *folded;
+  }
+  if (args.size() == 1 && IsConversion(function) && IsConstant(args[0])) {
+    return FoldConversion(*builtin, args[0]);
+  }
+  Node node{.op = Op::kCall,
+            .rule = CostRuleOf(function, overload),
+            .a = AddArgs(args),
+            .b = static_cast<std::uint32_t>(args.size())};
+  if (const auto pattern = ConstantPattern(function, args)) {
+    node.op = Op::kRegex;
+    node.target = *pattern;
+    if (options_.optimize) return Add(node);
+    // Compiled again by every call, which stays one of a constant pattern.
+    node.flag = 1;
+  }
+  if (options_.optimize) {
+    if (const auto made = MakeOnce(*builtin, node, args)) return *made;
+  }
+  node.target = static_cast<std::uint32_t>(program_->functions_.size());
+  program_->functions_.push_back(builtin);
+  return Add(node);
+}
+
+// quantity("1Mi") and its like are made once, but paid for every time: Kubernetes makes them in
+// every evaluation. One that fails stays a call, since its error may be absorbed.
+std::optional<std::uint32_t> Compiler::MakeOnce(const Builtin& builtin, const Node& node,
+                                                std::span<const std::uint32_t> args) {
+  bool parses = false;
+  for (const std::string_view name : {"quantity", "semver", "ip", "cidr", "url"}) {
+    parses = parses || builtin.name == name;
+  }
+  if (!parses || !std::ranges::all_of(args, [&](auto arg) { return IsConstant(arg); })) {
+    return std::nullopt;
+  }
+  std::vector<Value> values;
+  for (const std::uint32_t arg : args) {
+    values.push_back(ConstantOf(arg));
+    if (values.back().is_error()) return std::nullopt;
+  }
+  const Value value = builtin.impl(arena(), values);
+  if (value.is_error()) return std::nullopt;
+  program_->constants_.push_back(value);
+  return Add({.op = Op::kPaid,
+              .a = static_cast<std::uint32_t>(program_->constants_.size() - 1),
+              .b = static_cast<std::uint32_t>(CallCost(node.rule, values, value))});
+}
+
+std::uint32_t Compiler::FoldConversion(const Builtin& builtin, std::uint32_t arg) {
+  const Value value = ConstantOf(arg);
+  if (value.is_error()) return arg;
+  const Value result = builtin.impl(arena(), std::span(&value, 1));
+  if (result.is_error()) {
+    Fail(IsUnmatchedCall(result)
+             ? fmt::format("no such overload: {}({})", builtin.name, TypeName(value))
+             : std::string(ErrorMessage(result)));
+  }
+  return Constant(result);
+}
+
+// x in [constants]: nothing when the list has more than primitive values.
+std::optional<std::uint32_t> Compiler::FoldMembership(std::uint32_t x, std::uint32_t constant) {
+  const Value list = ConstantOf(constant);
+  if (!list.is(Kind::kList)) return std::nullopt;
+  const List& values = list.as<List>();
+  if (values.size() == 0) return Constant(Value::Bool(false));
+  auto* set = arena().New<GrowingMap>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Value value = values.At(i);
+    if (!IsPrimitive(value.kind()) || value.is(Kind::kBytes)) return std::nullopt;
+    set->Insert(arena(), value, Value::Bool(true));
+  }
+  program_->constants_.push_back(
+      options_.optimize ? Value::Pointer(Kind::kMap, static_cast<const Map*>(set)) : list);
+  return Add({.op = Op::kInSet,
+              .a = x,
+              .target = static_cast<std::uint32_t>(program_->constants_.size() - 1)});
+}
+
+std::optional<std::uint32_t> Compiler::ConstantPattern(std::string_view function,
+                                                       std::span<const std::uint32_t> args) {
+  RegexImpl impl = nullptr;
+  if (function == "matches") impl = RegexMatches;
+  if (function == "find") impl = RegexFind;
+  if (function == "findAll") impl = RegexFindAll;
+  if (impl == nullptr || !IsConstant(args[1]) || !ConstantOf(args[1]).is(Kind::kString)) {
+    return std::nullopt;
+  }
+  auto pattern = std::make_shared<Program::Pattern>(ConstantOf(args[1]).as_text(), impl);
+  if (!pattern->regex.ok()) {
+    Fail(RegexError(pattern->regex));
+    return std::nullopt;
+  }
+  if (impl == RegexMatches) pattern->simple = SimplePattern::Parse(ConstantOf(args[1]).as_text());
+  program_->patterns_.push_back(std::move(pattern));
+  return static_cast<std::uint32_t>(program_->patterns_.size() - 1);
+}
+}  // namespace dray::cel
