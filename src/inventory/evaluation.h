@@ -8,9 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/status.h"
 #include "cel/program.h"
 #include "inventory/dictionary.h"
@@ -21,11 +19,14 @@ namespace dray::inventory {
 enum class Verdict : std::uint8_t { kNo, kYes, kError };
 
 // A selector or a derived attribute, ready for rows of one dictionary. Remembers results by
-// projection; remembering is bounded. Results do not depend on what is remembered. Thread-safe.
+// projection; remembering is bounded. Results do not depend on what is remembered. An expression
+// that uses `device` other than by fixed names is evaluated each time. Thread-safe.
 class BoundProgram {
  public:
   BoundProgram(std::shared_ptr<const cel::Program> program, std::shared_ptr<Dictionary> dictionary);
   ~BoundProgram();
+  BoundProgram(const BoundProgram&) = delete;
+  BoundProgram& operator=(const BoundProgram&) = delete;
 
   // As a selector. `error` (may be null) gets the message of a kError, made only when asked for.
   Verdict Match(const SliceTable& slice, const DeviceRow& row, std::string* error) const;
