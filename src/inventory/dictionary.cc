@@ -2,6 +2,7 @@
 #include "inventory/dictionary.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
@@ -82,6 +83,7 @@ std::size_t HeapBytes(const api::DeviceCapacity& capacity) {
 
 struct Dictionary::Impl {
   mutable absl::Mutex mutex;
+  std::atomic<std::uint64_t> serial = 0;
   InternedTable<NameTraits> names;
   InternedTable<ElementTraits> elements{Element{}};
   InternedTable<ListTraits> lists{ListRow{}};
@@ -407,6 +409,10 @@ PoolName Dictionary::At(PoolId id) const { return impl_->pools[static_cast<std::
 std::size_t Dictionary::pools() const {
   absl::ReaderMutexLock lock(&impl_->mutex);
   return impl_->pools.size() - 1;
+}
+
+std::uint64_t Dictionary::NextSerial() {
+  return impl_->serial.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 std::size_t Dictionary::MemoryBytes() const {

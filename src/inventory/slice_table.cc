@@ -42,6 +42,7 @@ std::shared_ptr<const SliceTable> SliceTable::Create(const api::ResourceSlice& s
   const api::ResourceSliceSpec& spec = slice.spec;
   // Not make_shared: the constructor is private.
   std::shared_ptr<SliceTable> table(new SliceTable());
+  table->serial_ = dictionary.NextSerial();
   table->object_name_ = slice.metadata.name;
   table->driver_ = dictionary.Intern(spec.driver);
   table->pool_ = dictionary.InternPool(spec.driver, spec.pool.name);
