@@ -14,6 +14,7 @@
 #include "conformance/suite.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "model/checker.h"
 #include "model/instance.h"
 #include "model/model.h"
 
@@ -200,6 +201,10 @@ Verdict Run(const std::string& file, const Node& recorded) {
     return std::nullopt;
   }
   if (!EngineChoice().record_folder.empty()) Record(file, *instance, outcome);
+  if (outcome.kind == Kind::kAllocated) {
+    const auto complaints = model::CheckAllocation(*instance, outcome.results);
+    if (!complaints.empty()) return fmt::format("{}", fmt::join(complaints, "; "));
+  }
   if (Get(*expect, "feasible") != nullptr) return CompareHard(*expect, outcome);
   return Compare(*expect, *instance, outcome);
 }
