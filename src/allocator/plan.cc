@@ -84,7 +84,9 @@ class Planner {
     planned.requests = Size(plan_->requests_) - planned.first_request;
     planned.constraints = Size(plan_->constraints_) - planned.first_constraint;
     planned.shape = ShapeOf(planned);
-    if (!planned.constraint_error.ok()) plan_->simple_ = false;
+    if (!planned.constraint_error.ok() || FewestDevices(planned) > kMaxDevicesPerClaim) {
+      plan_->simple_ = false;
+    }
     plan_->claims_.push_back(std::move(planned));
   }
 
@@ -94,6 +96,16 @@ class Planner {
   template <typename T>
   static std::uint32_t Size(const std::vector<T>& items) {
     return static_cast<std::uint32_t>(items.size());
+  }
+
+  std::int64_t FewestDevices(const ClaimPlan& planned) const {
+    std::int64_t devices = 0;
+    for (const RequestPlan& request : plan_->requests(planned)) {
+      const auto alternatives = plan_->alternatives(request);
+      if (alternatives.empty()) continue;
+      devices += std::ranges::min(alternatives, {}, &Alternative::count).count;
+    }
+    return devices;
   }
 
   void AddConstraint(const api::DeviceConstraint& constraint, ClaimPlan& claim) {
@@ -162,7 +174,7 @@ class Planner {
     return {};
   }
 
-  void AddAlternative(Asked asked, std::string_view request_name, const api::DeviceClaim& claim) {
+  void AddAlternative(const Asked& asked, std::string_view request_name, const api::DeviceClaim& claim) {
     Alternative planned;
     planned.device_class = classes_.FindClass(asked.class_name);
     planned.tolerations = asked.tolerations;
@@ -170,7 +182,7 @@ class Planner {
     planned.admin = asked.admin_access.value_or(false);
     planned.count = asked.count;
     planned.error = CheckAlternative(asked, planned);
-    planned.result_name = std::move(asked.result_name);
+    planned.result_name = asked.result_name;
     if (planned.device_class != nullptr) AddSelectors(planned.device_class->spec.selectors, planned);
     planned.class_selectors = planned.selectors.size();
     AddSelectors(asked.selectors, planned);
