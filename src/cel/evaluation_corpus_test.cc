@@ -241,6 +241,10 @@ void CompareRun(Tally& tally, const std::string& file, const std::string& where,
   const DeviceValue host(driver, device, arena);
   const Value variable = host.value();
   const EvaluationResult result = Evaluate(**program, std::span(&variable, 1), arena);
+  const ApiDeviceView view((*program)->device_reads(), driver, device);
+  const EvaluationResult by_view = Evaluate(**program, view, arena);
+  tally.Compare(file, "views", where, fmt::format("{} for {}", Outcome(result.value), result.cost),
+                fmt::format("{} for {}", Outcome(by_view.value), by_view.cost));
   if (Has(run, "runtimeCost")) {
     std::uint64_t cost = 0;
     EXPECT_EQ(run["runtimeCost"].get(cost), simdjson::SUCCESS);

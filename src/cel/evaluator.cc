@@ -12,7 +12,7 @@ namespace dray::cel {
 
 EvaluationResult Evaluation::Run() {
   Value value = Eval(program_.root_);
-  if (IsUnmatchedCall(value)) value = NoSuchOverload();
+  if (value.is_error() && IsUnmatchedCall(value)) value = NoSuchOverload();
   if (cancelled_ != nullptr) value = StaticError(*cancelled_);
   return {value, cost_};
 }
@@ -45,6 +45,8 @@ Value Evaluation::Eval(std::uint32_t index) {
     case Op::kCall:
     case Op::kRegex:
       return EvalCall(node);
+    case Op::kOrder:
+      return EvalOrder(node);
     case Op::kInSet:
       return EvalInSet(node);
     case Op::kOptionalOr:
@@ -103,21 +105,45 @@ Value Evaluation::EvalCall(const Node& node) {
       if (error == nullptr) error = &args[i];
     }
   }
+  return Apply(node, args, error);
+}
+
+// < and its like: of numbers that are ints, which most are, there is nothing to find out.
+Value Evaluation::EvalOrder(const Node& node) {
+  const std::uint32_t* operands = &program_.args_[node.a];
+  const std::array<Value, 2> args = {EvalOperand(operands[0]), EvalOperand(operands[1])};
+  if (args[0].is(Kind::kInt) && args[1].is(Kind::kInt)) {
+    const std::int64_t a = args[0].as_int();
+    const std::int64_t b = args[1].as_int();
+    Charge(node.rule == CostRule::kOne ? 1 : CallCost(node.rule, args, Value()));
+    const unsigned order = a < b    ? Program::kIsLess
+                           : a == b ? Program::kIsEqual
+                                    : Program::kIsGreater;
+    return Value::Bool((node.flag & order) != 0);
+  }
+  const Value* error = args[0].is_error() ? &args[0] : args[1].is_error() ? &args[1] : nullptr;
+  return Apply(node, args, error);
+}
+
+// The call with its arguments; with an error among them only what it costs.
+Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Value* error) {
   Value result;
   if (error != nullptr) {
     result = *error;
   } else if (node.op == Op::kRegex && node.flag == 0) {
     const Program::Pattern& pattern = *program_.patterns_[node.target];
-    if (pattern.simple && args[0].is(Kind::kString)) {
+    if (!pattern.simple) {
+      result = pattern.impl(arena_, *pattern.regex, args);
+      if (result.is_error() && IsUnmatchedCall(result)) result = NoSuchOverload();
+    } else if (args[0].is(Kind::kString)) {
       result = Value::Bool(pattern.simple->Matches(args[0].as_text()));
     } else {
-      result = pattern.impl(arena_, pattern.regex, args);
+      result = NoSuchOverload();
     }
-    if (IsUnmatchedCall(result)) result = NoSuchOverload();
   } else {
     const Builtin& function = *program_.functions_[node.target];
     result = function.impl(arena_, args);
-    if (IsUnmatchedCall(result)) {
+    if (result.is_error() && IsUnmatchedCall(result)) {
       result = node.op == Op::kRegex ? NoSuchOverload() : Unmatched(function, args);
     }
   }

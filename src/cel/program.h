@@ -95,6 +95,7 @@ class Program {
     kEqual,             // a, b
     kNotEqual,          // a, b
     kCall,              // a: first of args, b: count, target: function, rule
+    kOrder,             // like kCall with two arguments; flag: which orders are a yes
     kRegex,             // like kCall; target: pattern; flag: as a function that is called
     kInSet,             // a, target: constant primitives, as keys of a map or as a list
     kOptionalOr,        // optional.or: a, b
@@ -107,6 +108,11 @@ class Program {
     kInsert,            // a: local, b: key, target: value
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
+
+  // Bits for kOrder.
+  static constexpr std::uint8_t kIsLess = 1;
+  static constexpr std::uint8_t kIsEqual = 2;
+  static constexpr std::uint8_t kIsGreater = 4;
 
   // What is made of a read.
   enum class ReadMode : std::uint8_t {

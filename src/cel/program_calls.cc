@@ -27,6 +27,15 @@ bool IsPrimitive(Kind kind) {
 
 }  // namespace
 
+// For which orders of its arguments a comparison holds; 0 when it is none.
+std::uint8_t Compiler::OrdersOf(std::string_view function) {
+  if (function == op::kLess) return Program::kIsLess;
+  if (function == op::kLessEqual) return Program::kIsLess | Program::kIsEqual;
+  if (function == op::kGreater) return Program::kIsGreater;
+  if (function == op::kGreaterEqual) return Program::kIsGreater | Program::kIsEqual;
+  return 0;
+}
+
 std::string_view Compiler::OnlyOverload(ExprId id) const {
   if (checked_ == nullptr) return {};
   const auto overloads = checked_->overloads(id);
@@ -103,6 +112,10 @@ std::uint32_t Compiler::CompileCall(ExprId id) {
   if (options_.optimize) {
     if (const auto made = MakeOnce(*builtin, node, args)) return *made;
   }
+  if (const std::uint8_t orders = OrdersOf(function); orders != 0 && options_.optimize) {
+    node.op = Op::kOrder;
+    node.flag = orders;
+  }
   node.target = static_cast<std::uint32_t>(program_->functions_.size());
   program_->functions_.push_back(builtin);
   return Add(node);
@@ -172,13 +185,19 @@ std::optional<std::uint32_t> Compiler::ConstantPattern(std::string_view function
   if (impl == nullptr || !IsConstant(args[1]) || !ConstantOf(args[1]).is(Kind::kString)) {
     return std::nullopt;
   }
-  auto pattern = std::make_shared<Program::Pattern>(ConstantOf(args[1]).as_text(), impl);
-  if (!pattern->regex.ok()) {
-    Fail(RegexError(pattern->regex));
-    return std::nullopt;
+  const std::string_view text = ConstantOf(args[1]).as_text();
+  auto pattern = std::make_shared<Program::Pattern>();
+  if (impl == RegexMatches) pattern->simple = SimplePattern::Parse(text);
+  if (!pattern->simple) {
+    pattern->impl = impl;
+    pattern->regex.emplace(re2::StringPiece(text.data(), text.size()), RegexOptions());
+    if (!pattern->regex->ok()) {
+      Fail(RegexError(*pattern->regex));
+      return std::nullopt;
+    }
   }
-  if (impl == RegexMatches) pattern->simple = SimplePattern::Parse(ConstantOf(args[1]).as_text());
   program_->patterns_.push_back(std::move(pattern));
   return static_cast<std::uint32_t>(program_->patterns_.size() - 1);
 }
+
 }  // namespace dray::cel

@@ -66,14 +66,18 @@ class Evaluation {
   Value Fail(std::string_view message) { return MakeError(arena_, message); }
 
   Value Eval(std::uint32_t index);
-  // The same; many operands are constants, for which a look is enough.
+  // The same; most operands are constants or reads, which need no look at the table of operations.
   Value EvalOperand(std::uint32_t index) {
     const Node& node = program_.nodes_[index];
-    return node.op == Op::kConstant ? program_.constants_[node.a] : Eval(index);
+    if (node.op == Op::kConstant) return program_.constants_[node.a];
+    if (node.op == Op::kRead && cancelled_ == nullptr) return EvalRead(node);
+    return Eval(index);
   }
   Value EvalLogic(const Node& node, bool decisive);
   Value EvalEquality(const Node& node);
   Value EvalCall(const Node& node);
+  Value EvalOrder(const Node& node);
+  Value Apply(const Node& node, std::span<const Value> args, const Value* error);
   Value Unmatched(const Builtin& function, std::span<const Value> args);
   Value EvalInSet(const Node& node);
   Value EvalOr(const Node& node);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "cel/functions.h"
 #include "cel/internal/regex.h"
@@ -13,14 +12,12 @@ namespace dray::cel {
 
 using RegexImpl = Value (*)(Arena&, const re2::RE2&, std::span<const Value>);
 
-// A constant pattern and what is done with it. RE2 is safe for several threads.
+// A constant pattern and what is done with it: `simple` for matches() where that is possible, else
+// `regex` and `impl`. RE2 is safe for several threads.
 struct Program::Pattern {
-  Pattern(std::string_view text, RegexImpl impl)
-      : regex(re2::StringPiece(text.data(), text.size()), RegexOptions()), impl(impl) {}
-  re2::RE2 regex;
-  RegexImpl impl;
-  // Of matches(), when the pattern is one.
   std::optional<SimplePattern> simple;
+  std::optional<re2::RE2> regex;
+  RegexImpl impl = nullptr;
 };
 
 }  // namespace dray::cel

@@ -89,6 +89,7 @@ class Compiler {
   std::optional<Program::ReadMode> ModeOfRead(const Path& path) const;
 
   // --- calls ---
+  static std::uint8_t OrdersOf(std::string_view function);
   std::string_view OnlyOverload(ExprId id) const;
   std::optional<std::string> NamespacedFunction(const CallExpr& call) const;
   std::uint32_t CompileCall(ExprId id);

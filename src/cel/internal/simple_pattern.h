@@ -17,7 +17,7 @@ namespace dray::cel {
 class SimplePattern {
  public:
   // Nothing when `pattern` has anything else: repetition, alternatives, groups, classes by name, or
-  // bytes beyond ASCII. `pattern` is one that RE2 takes.
+  // bytes beyond ASCII. What it takes, RE2 takes too.
   static std::optional<SimplePattern> Parse(std::string_view pattern);
 
   // Whether the pattern is found in the text.
