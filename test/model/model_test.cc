@@ -119,8 +119,7 @@ TEST(Model, ACapacityIsFoundWithAndWithoutTheDriversDomain) {
 }
 
 TEST(Model, AViolatedConstraintInModeAllLetsTheSearchGoOn) {
-  // `first` must leave x:1 for `all`, whose two devices differ, so that no choice works; with the
-  // alternative it does.
+  // All of them do not match each other, so that the next alternative has its turn.
   const std::string devices = R"({"name":"a","attributes":{"x":{"int":1}}},
                                  {"name":"b","attributes":{"x":{"int":2}}})";
   const std::string request = R"({"name":"r","firstAvailable":[
@@ -140,15 +139,28 @@ TEST(Model, AllWhileAPoolIsIncompleteStopsThisNodeOnly) {
   EXPECT_TRUE(outcome.node_only);
 }
 
-TEST(Model, ADerivedAttributeThatFailsOnAnyCandidateStopsEverything) {
-  // The second device is never needed; the first would do.
-  const std::string devices = R"({"name":"a","attributes":{"x":{"int":1}}},{"name":"b"})";
+TEST(Model, ADerivedAttributeIsComputedForEveryDeviceThatTheSelectorsPass) {
+  // Nobody could have `a`, which is tainted; that its attribute cannot be computed shows all the
+  // same.
+  const std::string devices =
+      R"({"name":"a","taints":[{"key":"k","effect":"NoSchedule"}]},
+         {"name":"b","attributes":{"x":{"int":1}}})";
   const std::string request = Exactly("r", fmt::format(R"({},"derivedAttributes":[{{"name":"y",
-                            "expression":"device.attributes['d.example'].x + 1"}}])",
-                                                       R"("allocationMode":"All")"));
+                                    "expression":"device.attributes['d.example'].x + 1"}}])",
+                                                       kOne));
+  EXPECT_EQ(Solve(OneNode(devices, Requests(request, R"({"matchAttribute":"y"})"))).kind,
+            Outcome::Kind::kError);
+  // No constraint asks for it: never computed.
+  EXPECT_THAT(DevicesOf(Solve(OneNode(devices, Requests(request)))), ElementsAre("allocated", "b"));
+}
+
+TEST(Model, WithDerivedAttributesOffTheyAreIgnored) {
+  const std::string devices = R"({"name":"a","attributes":{"x":{"int":1}}})";
+  const std::string request = Exactly(
+      "r", fmt::format(R"({},"derivedAttributes":[{{"name":"y","expression":"1"}}])", kOne));
   Instance instance = OneNode(devices, Requests(request, R"({"matchAttribute":"y"})"));
-  EXPECT_EQ(Solve(instance).kind, Outcome::Kind::kError);
-  instance.features.derived_attributes = false;  // ignored, so that nobody has the attribute
+  EXPECT_EQ(Solve(instance).kind, Outcome::Kind::kAllocated);
+  instance.features.derived_attributes = false;  // nobody has an attribute of that name then
   EXPECT_EQ(Solve(instance).kind, Outcome::Kind::kNotPossible);
 }
 
