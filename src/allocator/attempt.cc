@@ -90,17 +90,15 @@ void Attempt::Fill(Choices& choices, const Alternative& alternative,
     choices.verdicts.push_back(&verdicts);
     verdicts.pass.ForEach([&](std::size_t row) {
       const std::size_t device = range.first_device + row;
-      if (!devices.devices()[device].on_node) return;
+      if (!devices.devices()[device].on_node || devices.devices()[device].groups_off) return;
       const bool usable = Usable(alternative, device);
       if (usable || alternative.all) choices.candidates.Set(device);
       if (!usable) choices.impossible = true;
     });
     if (!verdicts.any_error) continue;
-    verdicts.selector_error.ForEach(
-        [&](std::size_t row) { choices.faulty.Set(range.first_device + row); });
-    verdicts.derived_error.ForEach([&](std::size_t row) {
+    verdicts.error.ForEach([&](std::size_t row) {
       const std::size_t device = range.first_device + row;
-      if (devices.devices()[device].on_node) choices.faulty.Set(device);
+      if (!devices.devices()[device].groups_off) choices.faulty.Set(device);
     });
   }
   if (alternative.all) {
@@ -119,7 +117,7 @@ void Attempt::Fill(Choices& choices, const Alternative& alternative,
 // Without regard to whether it is taken.
 bool Attempt::Usable(const Alternative& alternative, std::size_t index) const {
   const NodeDevice& device = usage_->devices().devices()[index];
-  if (device.operations_missing || device.groups_off || device.counters_off) return false;
+  if (device.operations_missing || device.counters_off) return false;
   if (device.uses > 0 && usage_->overdrawn(device.pool) &&
       !(multi_.Test(index) && usage_->shared().Test(index))) {
     return false;
@@ -162,20 +160,25 @@ Fault Attempt::CheckClaims() {
   return {};
 }
 
+// In the order of pools: the first one that cannot be looked at in full, or has a device on which
+// an expression fails, decides.
 Fault Attempt::CheckAll(const Choices& choices) const {
   const inventory::NodeDevices& devices = usage_->devices();
   const std::string& request = choices.alternative->result_name;
   for (const PoolOnNode& pool : devices.pools()) {
-    if (pool.state == PoolState::kComplete) continue;
-    return {base::FailedPrecondition(fmt::format(
-                "request {}: all devices are asked for, but pool {}/{} is {}: {}", request,
-                devices.dictionary().View(pool.driver), devices.dictionary().View(pool.name),
-                pool.state == PoolState::kInvalid ? "invalid" : "incomplete", pool.why)),
-            true};
-  }
-  if (const std::size_t faulty = choices.faulty.First(); faulty != base::BitSet::kNone) {
-    const NodeDevice& device = devices.devices()[faulty];
-    return {ErrorOf(*choices.alternative, *device.slice, *device.row, devices.dictionary()), false};
+    if (pool.state != PoolState::kComplete) {
+      return {base::FailedPrecondition(fmt::format(
+                  "request {}: all devices are asked for, but pool {}/{} is {}: {}", request,
+                  devices.dictionary().View(pool.driver), devices.dictionary().View(pool.name),
+                  pool.state == PoolState::kInvalid ? "invalid" : "incomplete", pool.why)),
+              true};
+    }
+    const std::size_t faulty = choices.faulty.FirstFrom(pool.first_device);
+    if (faulty < pool.first_device + pool.devices) {
+      const NodeDevice& device = devices.devices()[faulty];
+      return {ErrorOf(*choices.alternative, *device.slice, *device.row, devices.dictionary()),
+              false};
+    }
   }
   return {};
 }

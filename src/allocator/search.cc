@@ -204,10 +204,13 @@ Search::Answer Search::AllDevices(Frame& frame) {
 }
 
 bool Search::TwinFailed(std::span<const std::uint32_t> failed, std::uint32_t device) const {
+  const auto alike = [&](const BitSet& set, std::uint32_t other) {
+    return set.Test(other) == set.Test(device);
+  };
   return std::ranges::any_of(failed, [&](std::uint32_t other) {
-    if (residual_.class_of(other) != residual_.class_of(device)) return false;
-    if (!attempt_->multi(device)) return state_.chosen().Test(other) == state_.chosen().Test(device);
-    return state_.shared().Test(other) == state_.shared().Test(device) &&
+    return residual_.class_of(other) == residual_.class_of(device) &&
+           alike(state_.chosen(), other) && alike(state_.in_claim(), other) &&
+           alike(state_.shared(), other) &&
            std::ranges::equal(state_.consumed(other), state_.consumed(device));
   });
 }

@@ -57,6 +57,9 @@ void State::Reset(const Attempt& attempt) {
     const NodeDevice& device = usage.devices().devices()[i];
     if (!capacity_on_ || device.row->capacities == 0) continue;
     const std::span<const Amount> taken = usage.consumed(i);
+    // A dedicated device that has never been shared either can serve a request or cannot: the
+    // verdicts have said so.
+    if (!attempt.multi(i) && taken.empty()) continue;
     std::size_t at = 0;
     for (const inventory::CapacityEntry& entry : device.slice->capacities(*device.row)) {
       capacity_.push_back(dictionary.At(entry.capacity).amount);
@@ -142,10 +145,7 @@ bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
     chosen_.Set(device);
     in_claim_[claim_].Set(device);
   }
-  if (const std::size_t n = first_consumed_[device + 1] - first_consumed_[device]; n > 0) {
-    const Amount* wanted = attempt_->consumed(choices, device);
-    for (std::size_t i = 0; i < n; ++i) consumed_[first_consumed_[device] + i] += wanted[i];
-  }
+  if (multi) Consume(choices, device, 1);
   choices_.push_back({alternative, device});
   marks_.push_back(mark);
   return true;
@@ -158,15 +158,19 @@ void State::TakeBack() {
   marks_.pop_back();
   const Choices& choices = attempt_->choices(choice.alternative);
   const std::uint32_t device = choice.device;
-  if (const std::size_t n = first_consumed_[device + 1] - first_consumed_[device]; n > 0) {
-    const Amount* wanted = attempt_->consumed(choices, device);
-    for (std::size_t i = 0; i < n; ++i) consumed_[first_consumed_[device] + i] -= wanted[i];
-  }
+  if (attempt_->multi(device)) Consume(choices, device, -1);
   chosen_.Assign(device, mark.was_chosen);
   in_claim_[claim_].Assign(device, mark.was_in_claim);
   shared_.Assign(device, mark.was_shared);
   if (mark.charged) Discharge(device, mark);
   UndoConstraints(mark);
+}
+
+void State::Consume(const Choices& choices, std::uint32_t device, int sign) {
+  const std::size_t n = first_consumed_[device + 1] - first_consumed_[device];
+  if (n == 0) return;
+  const Amount* wanted = attempt_->consumed(choices, device);
+  for (std::size_t i = 0; i < n; ++i) consumed_[first_consumed_[device] + i] += wanted[i] * sign;
 }
 
 void State::Charge(std::uint32_t index) {

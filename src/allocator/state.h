@@ -105,6 +105,7 @@ class State {
   bool AcceptMatch(ConstraintState& state, ValueId value, std::span<const ValueId> met);
   bool AcceptDistinct(ValueId value, std::span<const ValueId> met) const;
   void UndoConstraints(const Mark& mark);
+  void Consume(const Choices& choices, std::uint32_t device, int sign);
   void Charge(std::uint32_t device);
   void Discharge(std::uint32_t device, const Mark& mark);
 

@@ -135,8 +135,7 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
   auto verdicts = std::make_shared<Verdicts>();
   verdicts->rows = rows;
   verdicts->pass = base::BitSet(rows);
-  verdicts->selector_error = base::BitSet(rows);
-  verdicts->derived_error = base::BitSet(rows);
+  verdicts->error = base::BitSet(rows);
   verdicts->values.resize(uses * rows, ValueId::kNone);
   verdicts->first_amount.resize(rows, 0);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -144,7 +143,7 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
     if (row.has_binding_conditions && !plan.features().device_binding_and_status) continue;
     bool error = false;
     const bool selected = RunSelectors(alternative, slice, row, &error);
-    if (error) verdicts->selector_error.Set(i);
+    if (error) verdicts->error.Set(i);
     if (!selected) continue;
     for (std::size_t use = 0; use < uses && !error; ++use) {
       const ConstraintUse& constraint_use = alternative.constraints[use];
@@ -152,7 +151,7 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
           constraint_use, constraints[constraint_use.constraint], slice, row, &error);
     }
     if (error) {
-      verdicts->derived_error.Set(i);
+      verdicts->error.Set(i);
       continue;
     }
     if (with_capacity && row.capacities > 0) {
@@ -169,7 +168,7 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
     }
     verdicts->pass.Set(i);
   }
-  verdicts->any_error = verdicts->selector_error.Any() || verdicts->derived_error.Any();
+  verdicts->any_error = verdicts->error.Any();
   return verdicts;
 }
 

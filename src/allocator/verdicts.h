@@ -28,15 +28,14 @@ struct Verdicts {
   // All selectors are true, and the device's capacities, nothing taken off, can serve the request.
   base::BitSet pass;
   // A selector, or a derived attribute of a device that passed the selectors, failed to evaluate.
-  base::BitSet selector_error;
-  base::BitSet derived_error;
+  base::BitSet error;
   // What constraints see of a device: [use * rows + row], uses as in Alternative::constraints.
   std::vector<ValueId> values;
   // What a device would consume of its capacities, in their order: from first_amount[row].
   std::vector<std::uint32_t> first_amount;
   std::vector<Amount> amounts;
   std::size_t rows = 0;
-  bool any_error = false;
+  bool any_error = false;  // any of `error`
 
   ValueId value(std::size_t use, std::size_t row) const { return values[use * rows + row]; }
   const Amount* consumed(std::size_t row) const { return amounts.data() + first_amount[row]; }

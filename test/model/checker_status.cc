@@ -30,7 +30,9 @@ void CheckFields(const Context& context, const Use& use) {
   for (const auto& counters : use.device->consumes_counters) {
     if (counters.compatibility_groups.empty() || !features.compatibility_groups) continue;
     const auto* snapshot = got.compatibility_groups.Find(counters.counter_set);
-    same(snapshot != nullptr && *snapshot == counters.compatibility_groups, "compatibilityGroups");
+    auto groups = counters.compatibility_groups;
+    std::ranges::sort(groups);
+    same(snapshot != nullptr && *snapshot == groups, "compatibilityGroups");
     ++grouped;
   }
   same(got.compatibility_groups.size() == grouped, "compatibilityGroups");

@@ -35,7 +35,9 @@ api::DeviceRequestAllocationResult DeviceResult(const Instance& instance, const 
   if (instance.features.compatibility_groups) {
     for (const auto& use : device.consumes_counters) {
       if (use.compatibility_groups.empty()) continue;
-      result.compatibility_groups[use.counter_set] = use.compatibility_groups;
+      auto& groups = result.compatibility_groups[use.counter_set];
+      groups = use.compatibility_groups;
+      std::ranges::sort(groups);
     }
   }
   return result;
