@@ -30,12 +30,28 @@ std::vector<CounterAmount> AmountsOf(const api::CounterSet& set, Dictionary& dic
   return amounts;
 }
 
+// The value at place `i` of the other device's map if its key is `name`, or null.
+template <typename T>
+const T* SameKey(const api::Device* other, api::Map<T> api::Device::*map, std::size_t i,
+                 const base::Text& name) {
+  if (other == nullptr || i >= (other->*map).size()) return nullptr;
+  const auto& [key, value] = (other->*map).entry(i);
+  return key == name ? &value : nullptr;
+}
+
 template <typename T>
 std::size_t HeapBytes(const std::vector<T>& vector) {
   return vector.capacity() * sizeof(T);
 }
 
 }  // namespace
+
+// The devices of a slice resemble each other: most names and values are those of the device before,
+// and comparing is cheaper than looking up.
+struct SliceTable::Before {
+  const api::Device* device = nullptr;
+  std::vector<AttributeEntry> attributes;  // in key order, as published
+};
 
 std::shared_ptr<const SliceTable> SliceTable::Create(const api::ResourceSlice& slice,
                                                      Dictionary& dictionary) {
@@ -68,21 +84,20 @@ void SliceTable::AddDevices(std::span<const api::Device> devices, Dictionary& di
   attributes_.reserve(attributes);
   capacities_.reserve(capacities);
   if (per_device_node_selection_) device_choices_.reserve(devices.size());
-  for (const api::Device& device : devices) AddDevice(device, dictionary);
+  Before before;
+  for (const api::Device& device : devices) {
+    AddDevice(device, before, dictionary);
+    before.device = &device;
+  }
 }
 
-void SliceTable::AddDevice(const api::Device& device, Dictionary& dictionary) {
+void SliceTable::AddDevice(const api::Device& device, Before& before, Dictionary& dictionary) {
   DeviceRow row;
   row.name = dictionary.Intern(device.name);
   row.allow_multiple_allocations = device.allow_multiple_allocations.value_or(false);
   row.binds_to_node = device.binds_to_node.value_or(false);
-  AddAttributes(device, row, dictionary);
-
-  row.first_capacity = static_cast<std::uint32_t>(capacities_.size());
-  row.capacities = static_cast<std::uint32_t>(device.capacity.size());
-  for (const auto& [name, capacity] : device.capacity) {
-    capacities_.push_back({dictionary.Intern(name.view()), dictionary.Intern(capacity)});
-  }
+  AddAttributes(device, before, row, dictionary);
+  AddCapacities(device, before, row, dictionary);
 
   if (!device.consumes_counters.empty()) {
     row.consumption = dictionary.Intern(std::span(device.consumes_counters));
@@ -107,16 +122,40 @@ void SliceTable::AddDevice(const api::Device& device, Dictionary& dictionary) {
   devices_.push_back(row);
 }
 
-void SliceTable::AddAttributes(const api::Device& device, DeviceRow& row, Dictionary& dictionary) {
+void SliceTable::AddAttributes(const api::Device& device, Before& before, DeviceRow& row,
+                               Dictionary& dictionary) {
   row.first_attribute = static_cast<std::uint32_t>(attributes_.size());
   row.attributes = static_cast<std::uint32_t>(device.attributes.size());
-  for (const auto& [name, attribute] : device.attributes) {
-    const ValueId value = dictionary.Intern(attribute);
-    row.unreadable |= dictionary.At(value).value.is_error();
-    attributes_.push_back({dictionary.Intern(name.view()), value});
+  for (std::size_t i = 0; i < device.attributes.size(); ++i) {
+    const auto& [name, attribute] = device.attributes.entry(i);
+    const auto* same = SameKey(before.device, &api::Device::attributes, i, name);
+    const AttributeEntry entry{
+        same != nullptr ? before.attributes[i].name : dictionary.Intern(name.view()),
+        same != nullptr && *same == attribute ? before.attributes[i].value
+                                              : dictionary.Intern(attribute)};
+    row.unreadable |= dictionary.At(entry.value).value.is_error();
+    attributes_.push_back(entry);
   }
-  std::ranges::sort(attributes_.begin() + row.first_attribute, attributes_.end(), {},
-                    &AttributeEntry::name);
+  const auto first = attributes_.begin() + row.first_attribute;
+  before.attributes.assign(first, attributes_.end());
+  std::ranges::sort(first, attributes_.end(), {}, &AttributeEntry::name);
+}
+
+void SliceTable::AddCapacities(const api::Device& device, const Before& before, DeviceRow& row,
+                               Dictionary& dictionary) {
+  row.first_capacity = static_cast<std::uint32_t>(capacities_.size());
+  row.capacities = static_cast<std::uint32_t>(device.capacity.size());
+  for (std::size_t i = 0; i < device.capacity.size(); ++i) {
+    const auto& [name, capacity] = device.capacity.entry(i);
+    const auto* same = SameKey(before.device, &api::Device::capacity, i, name);
+    if (same == nullptr) {
+      capacities_.push_back({dictionary.Intern(name.view()), dictionary.Intern(capacity)});
+      continue;
+    }
+    const CapacityEntry& entry = capacities_[devices_.back().first_capacity + i];
+    capacities_.push_back(
+        {entry.name, *same == capacity ? entry.capacity : dictionary.Intern(capacity)});
+  }
 }
 
 void SliceTable::AddCounterSets(std::span<const api::CounterSet> sets, Dictionary& dictionary) {

@@ -104,8 +104,12 @@ class SliceTable {
  private:
   SliceTable() = default;
   void AddDevices(std::span<const api::Device> devices, Dictionary& dictionary);
-  void AddDevice(const api::Device& device, Dictionary& dictionary);
-  void AddAttributes(const api::Device& device, DeviceRow& row, Dictionary& dictionary);
+  struct Before;
+  void AddDevice(const api::Device& device, Before& before, Dictionary& dictionary);
+  void AddAttributes(const api::Device& device, Before& before, DeviceRow& row,
+                     Dictionary& dictionary);
+  void AddCapacities(const api::Device& device, const Before& before, DeviceRow& row,
+                     Dictionary& dictionary);
   void AddCounterSets(std::span<const api::CounterSet> sets, Dictionary& dictionary);
 
   std::uint64_t serial_ = 0;

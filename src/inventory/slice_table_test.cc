@@ -53,6 +53,42 @@ TEST_F(SliceTableTest, EqualDevicesHaveEqualNumbers) {
   EXPECT_NE(a.name, b.name);
 }
 
+// What the device before had is reused where it is the same, at the same place.
+TEST_F(SliceTableTest, ADeviceGetsItsOwnValuesWhateverTheOneBeforeHad) {
+  const std::vector<api::Device> devices = {
+      Device("a")
+          .Int("index", 0)
+          .String("model", "H100")
+          .Capacity("memory", "1")
+          .Capacity("x", "5"),
+      Device("b")
+          .Int("index", 1)
+          .String("model", "H100")
+          .Capacity("memory", "2")
+          .Capacity("x", "5"),
+      Device("c").String("model", "H100").Capacity("x", "5"),
+      Device("d"),
+      Device("e").Int("index", 1).Int("model", 1).Capacity("memory", "2"),
+  };
+  Slice slice("s");
+  for (const api::Device& device : devices) slice.With(device);
+  const auto table = Make(slice);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const DeviceRow& row = table->devices()[i];
+    ASSERT_EQ(row.attributes, devices[i].attributes.size());
+    for (const auto& [name, attribute] : devices[i].attributes) {
+      EXPECT_EQ(table->FindAttribute(row, *dictionary_.Find(name.view())),
+                dictionary_.Intern(attribute));
+    }
+    ASSERT_EQ(row.capacities, devices[i].capacity.size());
+    for (std::size_t c = 0; c < row.capacities; ++c) {
+      const auto& [name, capacity] = devices[i].capacity.entry(c);
+      EXPECT_EQ(dictionary_.View(table->capacities(row)[c].name), name.view());
+      EXPECT_EQ(table->capacities(row)[c].capacity, dictionary_.Intern(capacity));
+    }
+  }
+}
+
 TEST_F(SliceTableTest, AttributesAreSortedByNumberAndCapacitiesByKey) {
   dictionary_.Intern("z");
   const auto table =
