@@ -16,7 +16,7 @@ const Expression* Expressions::Selector(std::string_view text) { return Get(text
 const Expression* Expressions::Derived(std::string_view text) { return Get(text, true); }
 
 const Expression* Expressions::Get(std::string_view text, bool derived) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   auto& known = derived ? derived_ : selectors_;
   if (const auto it = known.find(text); it != known.end()) return it->second.get();
 
@@ -38,7 +38,7 @@ const Expression* Expressions::Get(std::string_view text, bool derived) {
 }
 
 std::uint32_t Expressions::Number(const std::vector<std::uint64_t>& list) {
-  const absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return numbers_.try_emplace(list, static_cast<std::uint32_t>(numbers_.size() + 1)).first->second;
 }
 
