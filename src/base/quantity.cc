@@ -209,6 +209,24 @@ std::optional<std::int64_t> Quantity::ExactScaled(int scale) const {
   return static_cast<std::int64_t>(result);
 }
 
+absl::int128 Quantity::ClampedNano() const {
+  constexpr Int128 kLimit = Int128{1} << kClampedNanoBits;
+  const std::int64_t up = static_cast<std::int64_t>(scale_) - kNano;
+  if (big_ == nullptr) {
+    if (mantissa_ == 0) return 0;
+    // 63 bits times 10^18 fit; what is left to multiply by is small or far past the limit.
+    const std::int64_t at_once = std::min<std::int64_t>(up, 18);
+    Int128 value = static_cast<Int128>(mantissa_) * kPow10[at_once];
+    for (std::int64_t i = at_once; i < up && value < kLimit && value > -kLimit; ++i) value *= 10;
+    return value > kLimit ? kLimit : (value < -kLimit ? -kLimit : value);
+  }
+  const int sign = big_->mantissa.sign();
+  if (up > kClampedNanoBits) return sign > 0 ? kLimit : -kLimit;
+  const cpp_int value = big_->mantissa * BigPow10(up);
+  if (abs(value) > cpp_int(kLimit)) return sign > 0 ? kLimit : -kLimit;
+  return static_cast<Int128>(value);
+}
+
 bool Quantity::IsWholeAt(int scale) const {
   const std::int64_t down = static_cast<std::int64_t>(scale) - scale_;
   bool exact = true;

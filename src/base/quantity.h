@@ -23,6 +23,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "base/status.h"
 
 namespace dray::base {
@@ -154,6 +155,10 @@ class Quantity {
   // The value in units of 10^scale if it is whole there and fits in 64 bits.
   std::optional<std::int64_t> ExactScaled(int scale) const;
   std::optional<std::int64_t> ExactInt64() const { return ExactScaled(0); }
+  // The value in nanos, which it is always a whole number of. Past +-2^110 (about 10^24 units)
+  // that bound stands for it, so that sums of 100,000 amounts still fit.
+  absl::int128 ClampedNano() const;
+  static constexpr int kClampedNanoBits = 110;
   // Whether the value is whole, or whole in milli; by value, of any magnitude.
   bool IsInteger() const { return IsWholeAt(0); }
   bool IsExactMilli() const { return IsWholeAt(kMilli); }

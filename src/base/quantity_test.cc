@@ -406,5 +406,43 @@ TEST(Quantity, CopiesOfBigAmountsAreIndependent) {
   EXPECT_EQ(a.ToString(), "199999999999999999998");
 }
 
+struct NanoCase {
+  std::string name;
+  std::string text;
+  absl::int128 want;
+  friend void PrintTo(const NanoCase& c, std::ostream* os) { *os << c.text; }
+};
+class QuantityNanoTest : public ::testing::TestWithParam<NanoCase> {};
+
+TEST_P(QuantityNanoTest, IsExactOrTheBound) {
+  EXPECT_EQ(Q(GetParam().text).ClampedNano(), GetParam().want);
+  EXPECT_EQ((-Q(GetParam().text)).ClampedNano(), -GetParam().want);
+}
+
+constexpr absl::int128 kNanoBound = absl::int128{1} << Quantity::kClampedNanoBits;
+constexpr absl::int128 kOneUnit = 1'000'000'000;
+
+INSTANTIATE_TEST_SUITE_P(
+    Amounts, QuantityNanoTest,
+    ::testing::ValuesIn(std::vector<NanoCase>{
+        {"zero", "0", 0},
+        {"one", "1", kOneUnit},
+        {"negative", "-3", -3 * kOneUnit},
+        {"fraction", "1.5", kOneUnit + kOneUnit / 2},
+        {"nano", "1n", 1},
+        {"below_nano_is_rounded_up", "0.1n", 1},
+        {"binary", "80Gi", (absl::int128{80} << 30) * kOneUnit},
+        {"more_than_64_bits", "1000000000000000000002",
+         (absl::int128{1'000'000'000'000} * 1'000'000'000 + 2) * kOneUnit},
+        {"more_than_64_bits_and_fraction", "9223372036854775808.000000001",
+         (absl::int128{1} << 63) * kOneUnit + 1},
+        {"largest_suffix", "1000E", absl::int128{1'000'000'000'000} * 1'000'000'000 * kOneUnit},
+        {"past_the_bound", "2e24", kNanoBound},
+        {"huge_exponent", "1e2147483647", kNanoBound},
+        {"many_digits_and_huge_exponent", "123456789012345678901234567890e2147483000", kNanoBound},
+        {"many_digits", "12345678901234567890123456789012345678901234567890", kNanoBound},
+    }),
+    [](const auto& info) { return info.param.name; });
+
 }  // namespace
 }  // namespace dray::base

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "conformance/engine.h"
 #include "conformance/suite.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
@@ -27,9 +28,13 @@ constexpr int kSkipped = 77;  // what CTest shows as "Skipped"
 
 // A new kind of cases is one line here and one loader in suite.h.
 constexpr Kind kKinds[] = {
+    {.name = "allocator", .folder = "allocator", .load = LoadAllocatorCases},
+    {.name = "allocator-hard", .folder = "../bench/allocator-hard", .load = LoadAllocatorCases},
+    {.name = "capacity", .folder = "capacity", .load = LoadCapacityCases},
     {.name = "cel-dra", .folder = "cel-dra", .load = LoadCelDraCases},
     {.name = "cel-k8s", .folder = "cel-k8s", .load = LoadCelK8sCases},
     {.name = "cel-spec", .folder = "cel-spec", .load = LoadCelSpecCases},
+    {.name = "compatibility-groups", .folder = "compatibility-groups", .load = LoadGroupCases},
     {.name = "quota", .folder = "quota", .load = LoadQuotaCases},
     {.name = "strategy", .folder = "strategy", .load = LoadStrategyCases},
     {.name = "validation", .folder = "validation", .load = LoadValidationCases},
@@ -233,6 +238,12 @@ int main(int argc, char** argv) {
   app.add_option("folder", options.folders, "folders with the cases' files")->required();
   app.add_option("--skip", options.skip_file, "known gaps: `file: case name | reason` per line");
   app.add_option("--filter", options.filter, "only cases whose `file: name` contains this");
+  app.add_option("--engine", EngineChoice().name, "who answers allocator cases: " + KnownEngines())
+      ->check([](const std::string& name) {
+        return FindEngine(name) != nullptr ? "" : "known engines: " + KnownEngines();
+      });
+  app.add_option("--record", EngineChoice().record_folder,
+                 "write the engine's own answers to allocator cases into this folder");
   app.add_flag("--list", options.list, "print the cases instead of running them");
   app.add_flag("--verbose", options.verbose, "let gtest print each test");
   app.add_flag("--skip-missing", options.skip_missing, "exit 77 when a folder does not exist");

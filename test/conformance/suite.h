@@ -35,5 +35,9 @@ std::vector<Case> LoadCelSpecCases(const std::filesystem::path& folder);
 std::vector<Case> LoadValidationCases(const std::filesystem::path& folder);
 std::vector<Case> LoadStrategyCases(const std::filesystem::path& folder);
 std::vector<Case> LoadQuotaCases(const std::filesystem::path& folder);
+// These ask the chosen engine, see engine.h.
+std::vector<Case> LoadAllocatorCases(const std::filesystem::path& folder);
+std::vector<Case> LoadCapacityCases(const std::filesystem::path& folder);
+std::vector<Case> LoadGroupCases(const std::filesystem::path& folder);
 
 }  // namespace dray::conformance

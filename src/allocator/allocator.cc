@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/allocator.h"
+
+#include "allocator/result.h"
+#include "base/check.h"
+
+namespace dray::allocator {
+
+Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
+                           const SearchOptions& options) {
+  Decision decision;
+  decision.fault = attempt_.Prepare(plan, usage, cache_);
+  if (!decision.fault.status.ok()) {
+    decision.kind = Decision::Kind::kFault;
+    return decision;
+  }
+  const SearchResult result = search_.Run(attempt_, options);
+  decision.steps = search_.steps();
+  switch (result) {
+    case SearchResult::kFound: decision.kind = Decision::Kind::kFits; break;
+    case SearchResult::kBudget: decision.kind = Decision::Kind::kBudget; break;
+    case SearchResult::kNone:
+      decision.kind = Decision::Kind::kRefused;
+      if (usage.devices().any_invalid()) {
+        decision.kind = Decision::Kind::kFault;
+        decision.fault = {base::FailedPrecondition("invalid resource pools were encountered"),
+                          true};
+      }
+      break;
+    case SearchResult::kFault: {
+      decision.kind = Decision::Kind::kFault;
+      const Choice& where = search_.faulty();
+      const inventory::NodeDevice& device = usage.devices().devices()[where.device];
+      decision.fault = {ErrorOf(plan.alternatives()[where.alternative], *device.slice, *device.row,
+                                usage.devices().dictionary()),
+                        false};
+      break;
+    }
+  }
+  return decision;
+}
+
+StatusOr<std::vector<api::AllocationResult>> Allocator::Build(ShareIds& share_ids) const {
+  return BuildResults(attempt_, search_.choices(), search_.taken(), share_ids);
+}
+
+}  // namespace dray::allocator

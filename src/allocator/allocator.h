@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The allocator: devices for claims on one node, or why not.
+//
+//   Expressions expressions(dictionary);              // shared by everybody
+//   const auto plan = MakePlan(claims, classes, features, expressions);
+//   Allocator allocator;                              // one per thread
+//   const Decision decision = allocator.Decide(*plan, usage, {});
+//   if (decision.kind == Decision::Kind::kFits) results = allocator.Build(share_ids);
+//   else if (decision.kind == Decision::Kind::kRefused) why = allocator.Explain(*plan, usage, {});
+//
+// Pure: the answer depends on the arguments alone. What an Allocator keeps between calls saves time
+// and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocator/attempt.h"
+#include "allocator/plan.h"
+#include "allocator/search.h"
+#include "api/resource_claim.h"
+#include "ledger/node_usage.h"
+
+namespace dray::allocator {
+
+// Makes the ids of shares. Injected, so that the same input gives the same output.
+class ShareIds {
+ public:
+  virtual std::string Next() = 0;
+
+ protected:
+  ~ShareIds() = default;
+};
+
+struct Decision {
+  enum class Kind : std::uint8_t {
+    kFits,
+    kRefused,  // this node cannot satisfy the claims; another one may
+    kFault,    // see `fault`
+    kBudget,   // the search was given up; nothing is known
+  };
+  Kind kind = Kind::kRefused;
+  Fault fault;
+  std::uint64_t steps = 0;
+};
+
+// One thread; any number of allocators may work on the same plans, devices and snapshots.
+class Allocator {
+ public:
+  Decision Decide(const Plan& plan, const ledger::NodeUsage& usage, const SearchOptions& options);
+
+  // The results of the last decision, which must have been kFits, one per claim in their order.
+  // An error, the claims' own, when a node selector of a chosen device cannot be put into one.
+  StatusOr<std::vector<api::AllocationResult>> Build(ShareIds& share_ids) const;
+
+  const Search& search() const { return search_; }
+  const Attempt& attempt() const { return attempt_; }
+  VerdictCache& verdicts() { return cache_; }
+
+ private:
+  VerdictCache cache_;
+  Attempt attempt_;
+  Search search_;
+};
+
+}  // namespace dray::allocator

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/attempt.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace dray::allocator {
+namespace {
+
+using inventory::NodeDevice;
+using inventory::PoolOnNode;
+using inventory::PoolState;
+
+bool Tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.operator_ == "Exists") return true;
+  return (toleration.operator_.empty() || toleration.operator_ == "Equal") &&
+         toleration.value == taint.value;
+}
+
+}  // namespace
+
+bool Tolerates(std::span<const api::DeviceToleration> tolerations,
+               std::span<const api::DeviceTaint> taints) {
+  return std::ranges::all_of(taints, [&](const api::DeviceTaint& taint) {
+    if (taint.effect != api::kTaintEffectNoSchedule && taint.effect != api::kTaintEffectNoExecute) {
+      return true;
+    }
+    return std::ranges::any_of(tolerations, [&](const api::DeviceToleration& toleration) {
+      return Tolerates(toleration, taint);
+    });
+  });
+}
+
+Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, VerdictCache& cache) {
+  plan_ = &plan;
+  usage_ = &usage;
+  any_faulty_ = false;
+  cache.Trim();
+  TakeDevices();
+  choices_.resize(plan.alternatives().size());
+  for (const ClaimPlan& claim : plan.claims()) {
+    for (const RequestPlan& request : plan.requests(claim)) {
+      for (std::uint32_t i = 0; i < request.count; ++i) {
+        const std::size_t at = request.first + i;
+        Fill(choices_[at], plan.alternatives()[at], plan.constraints(claim), cache);
+      }
+    }
+  }
+  return plan.simple() ? Fault{} : CheckClaims();
+}
+
+void Attempt::TakeDevices() {
+  const inventory::NodeDevices& devices = usage_->devices();
+  device_count_ = devices.devices().size();
+  places_.resize(device_count_);
+  if (multi_.size() != device_count_) multi_ = base::BitSet(device_count_);
+  multi_.ResetAll();
+  std::uint32_t slice = 0;
+  for (const auto& range : devices.slices()) {
+    const auto rows = static_cast<std::uint32_t>(range.slice->devices().size());
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      places_[range.first_device + row] = {slice, row};
+    }
+    ++slice;
+  }
+  if (!plan_->features().consumable_capacity) return;
+  for (std::size_t i = 0; i < device_count_; ++i) {
+    if (devices.devices()[i].row->allow_multiple_allocations) multi_.Set(i);
+  }
+}
+
+void Attempt::Fill(Choices& choices, const Alternative& alternative,
+                   std::span<const ConstraintPlan> constraints, VerdictCache& cache) {
+  const inventory::NodeDevices& devices = usage_->devices();
+  choices.alternative = &alternative;
+  choices.impossible = false;
+  choices.need = alternative.count;
+  choices.verdicts.clear();
+  for (base::BitSet* set : {&choices.candidates, &choices.faulty}) {
+    if (set->size() != device_count_) *set = base::BitSet(device_count_);
+    set->ResetAll();
+  }
+  if (!alternative.error.ok()) return;
+  for (const auto& range : devices.slices()) {
+    const Verdicts& verdicts =
+        cache.Get(alternative, *plan_, constraints, *range.slice, devices.dictionary());
+    choices.verdicts.push_back(&verdicts);
+    verdicts.pass.ForEach([&](std::size_t row) {
+      const std::size_t device = range.first_device + row;
+      if (!devices.devices()[device].on_node || devices.devices()[device].groups_off) return;
+      const bool usable = Usable(alternative, device);
+      if (usable || alternative.all) choices.candidates.Set(device);
+      if (!usable) choices.impossible = true;
+    });
+    if (!verdicts.any_error) continue;
+    verdicts.error.ForEach([&](std::size_t row) {
+      const std::size_t device = range.first_device + row;
+      if (!devices.devices()[device].groups_off) choices.faulty.Set(device);
+    });
+  }
+  if (alternative.all) {
+    choices.need = static_cast<std::int64_t>(choices.candidates.Count());
+    return;
+  }
+  choices.impossible = false;
+  // What is in use is not looked at.
+  if (!alternative.admin) {
+    choices.candidates.AndNot(usage_->taken());
+    choices.faulty.AndNot(usage_->taken());
+  }
+  any_faulty_ |= choices.faulty.Any();
+}
+
+// Without regard to whether it is taken.
+bool Attempt::Usable(const Alternative& alternative, std::size_t index) const {
+  const NodeDevice& device = usage_->devices().devices()[index];
+  if (device.operations_missing || device.counters_off) return false;
+  if (device.uses > 0 && usage_->overdrawn(device.pool) &&
+      !(multi_.Test(index) && usage_->shared().Test(index))) {
+    return false;
+  }
+  if (device.taints == inventory::TaintsId::kNone || !plan_->features().device_taints) return true;
+  return allocator::Tolerates(alternative.tolerations,
+                              usage_->devices().dictionary().At(device.taints));
+}
+
+Fault Attempt::CheckClaims() {
+  for (const ClaimPlan& claim : plan_->claims()) {
+    const api::ObjectMeta& meta = claim.claim->metadata;
+    const auto named = [&](const Status& status) {
+      return base::Annotate(status, fmt::format("claim {}/{}", meta.namespace_, meta.name));
+    };
+    std::int64_t devices = 0;
+    for (const RequestPlan& request : plan_->requests(claim)) {
+      if (!request.error.ok()) return {named(request.error), false};
+      std::int64_t fewest = -1;
+      for (std::uint32_t i = 0; i < request.count; ++i) {
+        const Choices& choices = choices_[request.first + i];
+        if (!choices.alternative->error.ok()) return {named(choices.alternative->error), false};
+        if (choices.alternative->all) {
+          if (Fault fault = CheckAll(choices); !fault.status.ok()) {
+            return {named(fault.status), fault.only_this_node};
+          }
+        }
+        fewest = fewest < 0 ? choices.need : std::min(fewest, choices.need);
+      }
+      devices += std::max<std::int64_t>(fewest, 0);
+    }
+    if (devices > kMaxDevicesPerClaim) {
+      return {named(base::InvalidArgument(
+                  fmt::format("{} devices are asked for; one claim can have at most {}", devices,
+                              kMaxDevicesPerClaim))),
+              false};
+    }
+    if (!claim.constraint_error.ok()) return {named(claim.constraint_error), false};
+  }
+  return {};
+}
+
+// In the order of pools: the first one that cannot be looked at in full, or has a device on which
+// an expression fails, decides.
+Fault Attempt::CheckAll(const Choices& choices) const {
+  const inventory::NodeDevices& devices = usage_->devices();
+  const std::string& request = choices.alternative->result_name;
+  for (const PoolOnNode& pool : devices.pools()) {
+    if (pool.state != PoolState::kComplete) {
+      return {base::FailedPrecondition(fmt::format(
+                  "request {}: all devices are asked for, but pool {}/{} is {}: {}", request,
+                  devices.dictionary().View(pool.driver), devices.dictionary().View(pool.name),
+                  pool.state == PoolState::kInvalid ? "invalid" : "incomplete", pool.why)),
+              true};
+    }
+    const std::size_t faulty = choices.faulty.FirstFrom(pool.first_device);
+    if (faulty < pool.first_device + pool.devices) {
+      const NodeDevice& device = devices.devices()[faulty];
+      return {ErrorOf(*choices.alternative, *device.slice, *device.row, devices.dictionary()),
+              false};
+    }
+  }
+  return {};
+}
+
+}  // namespace dray::allocator

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attempt: a plan on one node: which devices each alternative can have, before anything is chosen.
+//
+// Spec: kubernetes-allocator.md chapters 3 and 5, and 4.1 steps 1 to 10 as far as they do not depend
+// on what else is chosen.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "allocator/plan.h"
+#include "allocator/verdicts.h"
+#include "base/bit_set.h"
+#include "base/status.h"
+#include "ledger/node_usage.h"
+
+namespace dray::allocator {
+
+struct Fault {
+  Status status;
+  // Rules out this node; otherwise the error is the claims' and no node will do.
+  bool only_this_node = false;
+};
+
+// One alternative on the node.
+struct Choices {
+  const Alternative* alternative = nullptr;
+  // Devices that it may have if nothing else is chosen. With mode All: the whole set, of which
+  // each must be had.
+  base::BitSet candidates;
+  // Devices on which an expression fails. To look at one is an error.
+  base::BitSet faulty;
+  // Mode All: those of `candidates` that cannot be had at all.
+  bool impossible = false;
+  std::int64_t need = 0;
+  std::vector<const Verdicts*> verdicts;  // by NodeDevices::slices()
+};
+
+// What taints a request's tolerations leave.
+bool Tolerates(std::span<const api::DeviceToleration> tolerations,
+               std::span<const api::DeviceTaint> taints);
+
+// Reused from attempt to attempt, so that nothing is allocated once it has grown. One thread.
+class Attempt {
+ public:
+  // A fault, or ready for the search. What is given must outlive the search.
+  Fault Prepare(const Plan& plan, const ledger::NodeUsage& usage, VerdictCache& cache);
+
+  const Plan& plan() const { return *plan_; }
+  const ledger::NodeUsage& usage() const { return *usage_; }
+  const inventory::NodeDevices& devices() const { return usage_->devices(); }
+  std::size_t device_count() const { return device_count_; }
+
+  const Choices& choices(std::size_t alternative) const { return choices_[alternative]; }
+  bool any_faulty() const { return any_faulty_; }
+
+  bool multi(std::size_t device) const { return multi_.Test(device); }
+  const base::BitSet& multi() const { return multi_; }
+  // What the alternative would consume of the device's capacities.
+  const Amount* consumed(const Choices& choices, std::size_t device) const {
+    const auto [slice, row] = Place(device);
+    return choices.verdicts[slice]->consumed(row);
+  }
+  ValueId value(const Choices& choices, std::size_t use, std::size_t device) const {
+    const auto [slice, row] = Place(device);
+    return choices.verdicts[slice]->value(use, row);
+  }
+
+ private:
+  struct SliceAndRow {
+    std::uint32_t slice;
+    std::uint32_t row;
+  };
+  SliceAndRow Place(std::size_t device) const { return places_[device]; }
+  void TakeDevices();
+  void Fill(Choices& choices, const Alternative& alternative,
+            std::span<const ConstraintPlan> constraints, VerdictCache& cache);
+  bool Usable(const Alternative& alternative, std::size_t device) const;
+  Fault CheckClaims();
+  Fault CheckAll(const Choices& choices) const;
+
+  const Plan* plan_ = nullptr;
+  const ledger::NodeUsage* usage_ = nullptr;
+  const inventory::NodeDevices* seen_ = nullptr;
+  std::size_t device_count_ = 0;
+  std::vector<SliceAndRow> places_;
+  base::BitSet multi_;
+  std::vector<Choices> choices_;
+  bool any_faulty_ = false;
+};
+
+}  // namespace dray::allocator

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "fmt/format.h"
+
+namespace dray::allocator {
+
+using inventory::Features;
+using inventory::NameId;
+
+namespace {
+
+// What an exact request and a subrequest have in common.
+struct Asked {
+  std::string result_name;
+  std::string_view class_name;
+  std::string_view mode;
+  std::int64_t count = 0;
+  std::span<const api::DeviceSelector> selectors;
+  std::span<const api::DeviceToleration> tolerations;
+  const api::CapacityRequirements* capacity = nullptr;
+  std::span<const api::DeviceDerivedAttribute> derived;
+  std::optional<bool> admin_access;
+};
+
+Asked AskedBy(const api::DeviceRequest& request) {
+  const api::ExactDeviceRequest& exactly = *request.exactly;
+  return {.result_name = request.name,
+          .class_name = exactly.device_class_name,
+          .mode = exactly.allocation_mode,
+          .count = exactly.count,
+          .selectors = exactly.selectors,
+          .tolerations = exactly.tolerations,
+          .capacity = exactly.capacity.get(),
+          .derived = exactly.derived_attributes,
+          .admin_access = exactly.admin_access};
+}
+
+Asked AskedBy(const api::DeviceRequest& request, const api::DeviceSubRequest& sub) {
+  return {.result_name = fmt::format("{}/{}", request.name, sub.name),
+          .class_name = sub.device_class_name,
+          .mode = sub.allocation_mode,
+          .count = sub.count,
+          .selectors = sub.selectors,
+          .tolerations = sub.tolerations,
+          .capacity = sub.capacity.get(),
+          .derived = sub.derived_attributes,
+          .admin_access = std::nullopt};
+}
+
+std::uint64_t Bits(const Features& features) {
+  std::uint64_t bits = 0;
+  for (const bool on : {features.consumable_capacity, features.fractional_capacity_range,
+                        features.device_binding_and_status}) {
+    bits = bits << 1 | static_cast<std::uint64_t>(on);
+  }
+  return bits;
+}
+
+}  // namespace
+
+class Planner {
+ public:
+  Planner(const ClassLister& classes, const Features& features, Expressions& expressions)
+      : classes_(classes), expressions_(expressions), plan_(std::make_shared<Plan>()) {
+    plan_->features_ = features;
+  }
+
+  void Add(const std::shared_ptr<const api::ResourceClaim>& claim) {
+    ClaimPlan planned;
+    planned.claim = claim;
+    planned.first_request = Size(plan_->requests_);
+    planned.first_constraint = Size(plan_->constraints_);
+    const api::DeviceClaim& spec = claim->spec.devices;
+    for (const api::DeviceConstraint& constraint : spec.constraints) {
+      AddConstraint(constraint, planned);
+    }
+    for (const api::DeviceRequest& request : spec.requests) AddRequest(request, spec);
+    planned.requests = Size(plan_->requests_) - planned.first_request;
+    planned.constraints = Size(plan_->constraints_) - planned.first_constraint;
+    planned.shape = ShapeOf(planned);
+    if (!planned.constraint_error.ok() || FewestDevices(planned) > kMaxDevicesPerClaim) {
+      plan_->simple_ = false;
+    }
+    plan_->claims_.push_back(std::move(planned));
+  }
+
+  std::shared_ptr<const Plan> Finish() { return std::move(plan_); }
+
+ private:
+  template <typename T>
+  static std::uint32_t Size(const std::vector<T>& items) {
+    return static_cast<std::uint32_t>(items.size());
+  }
+
+  std::int64_t FewestDevices(const ClaimPlan& planned) const {
+    std::int64_t devices = 0;
+    for (const RequestPlan& request : plan_->requests(planned)) {
+      const auto alternatives = plan_->alternatives(request);
+      if (alternatives.empty()) continue;
+      devices += std::ranges::min(alternatives, {}, &Alternative::count).count;
+    }
+    return devices;
+  }
+
+  void AddConstraint(const api::DeviceConstraint& constraint, ClaimPlan& claim) {
+    const bool match = constraint.match_attribute.has_value();
+    if (!match && !constraint.distinct_attribute.has_value()) {
+      if (claim.constraint_error.ok()) {
+        claim.constraint_error = base::InvalidArgument(
+            "a constraint has neither matchAttribute nor distinctAttribute");
+      }
+    }
+    ConstraintPlan planned;
+    planned.distinct = !match;
+    if (match) {
+      planned.attribute = *constraint.match_attribute;
+    } else if (constraint.distinct_attribute.has_value()) {
+      planned.attribute = *constraint.distinct_attribute;
+    }
+    inventory::Dictionary& dictionary = expressions_.dictionary();
+    planned.name = dictionary.Intern(planned.attribute);
+    const std::string_view attribute = planned.attribute;
+    if (const auto slash = attribute.find('/'); slash != std::string_view::npos) {
+      planned.domain = dictionary.Intern(attribute.substr(0, slash));
+      planned.bare = dictionary.Intern(attribute.substr(slash + 1));
+    }
+    plan_->constraints_.push_back(std::move(planned));
+  }
+
+  void AddRequest(const api::DeviceRequest& request, const api::DeviceClaim& claim) {
+    RequestPlan planned;
+    planned.request = &request;
+    planned.first = Size(plan_->alternatives_);
+    planned.prioritized = !request.first_available.empty();
+    planned.error = CheckRequest(request);
+    if (planned.prioritized) {
+      for (const api::DeviceSubRequest& sub : request.first_available) {
+        AddAlternative(AskedBy(request, sub), request.name, claim);
+      }
+    } else if (request.exactly.has_value()) {
+      AddAlternative(AskedBy(request), request.name, claim);
+    }
+    planned.count = Size(plan_->alternatives_) - planned.first;
+    if (!planned.error.ok()) plan_->simple_ = false;
+    plan_->requests_.push_back(std::move(planned));
+  }
+
+  Status CheckRequest(const api::DeviceRequest& request) const {
+    const Features& features = plan_->features_;
+    if (!request.first_available.empty() && !features.prioritized_list) {
+      return base::InvalidArgument(fmt::format(
+          "request {}: firstAvailable needs the feature DRAPrioritizedList, which is off",
+          request.name));
+    }
+    if (request.first_available.empty() && !request.exactly.has_value()) {
+      return base::InvalidArgument(fmt::format(
+          "request {}: one of exactly and firstAvailable is needed", request.name));
+    }
+    const bool wants_capacity =
+        (request.exactly.has_value() && request.exactly->capacity.has_value()) ||
+        std::ranges::any_of(request.first_available,
+                            [](const auto& sub) { return sub.capacity.has_value(); });
+    if (wants_capacity && !features.consumable_capacity) {
+      return base::InvalidArgument(fmt::format(
+          "request {}: capacity needs the feature DRAConsumableCapacity, which is off",
+          request.name));
+    }
+    return {};
+  }
+
+  void AddAlternative(const Asked& asked, std::string_view request_name, const api::DeviceClaim& claim) {
+    Alternative planned;
+    planned.device_class = classes_.FindClass(asked.class_name);
+    planned.tolerations = asked.tolerations;
+    planned.all = asked.mode == api::kAllocationModeAll;
+    planned.admin = asked.admin_access.value_or(false);
+    planned.count = asked.count;
+    planned.error = CheckAlternative(asked, planned);
+    planned.result_name = asked.result_name;
+    if (planned.device_class != nullptr) AddSelectors(planned.device_class->spec.selectors, planned);
+    planned.class_selectors = planned.selectors.size();
+    AddSelectors(asked.selectors, planned);
+    if (asked.capacity != nullptr) {
+      for (const auto& [name, amount] : asked.capacity->requests) {
+        planned.capacity.push_back({std::string(name), amount});
+      }
+    }
+    AddConstraintUses(asked, request_name, claim, planned);
+    planned.filter = FilterOf(planned);
+    if (!planned.error.ok() || planned.all || planned.admin) plan_->simple_ = false;
+    plan_->alternatives_.push_back(std::move(planned));
+  }
+
+  Status CheckAlternative(const Asked& asked, const Alternative& planned) const {
+    for (const api::DeviceSelector& selector : asked.selectors) {
+      if (!selector.cel.has_value()) {
+        return base::InvalidArgument(
+            fmt::format("request {}: a selector has no CEL expression", asked.result_name));
+      }
+    }
+    if (asked.admin_access.has_value() && !plan_->features_.admin_access) {
+      return base::InvalidArgument(
+          fmt::format("request {}: adminAccess needs the feature DRAAdminAccess, which is off",
+                      asked.result_name));
+    }
+    if (asked.class_name.empty()) {
+      return base::InvalidArgument(
+          fmt::format("request {}: a device class name is needed", asked.result_name));
+    }
+    if (planned.device_class == nullptr) {
+      return base::NotFound(fmt::format("request {}: device class {} does not exist",
+                                        asked.result_name, asked.class_name));
+    }
+    if (!planned.all && asked.mode != api::kAllocationModeExactCount) {
+      return base::InvalidArgument(
+          fmt::format("request {}: allocation mode \"{}\" is not known; one of ExactCount, All",
+                      asked.result_name, asked.mode));
+    }
+    return {};
+  }
+
+  void AddSelectors(std::span<const api::DeviceSelector> selectors, Alternative& planned) {
+    for (const api::DeviceSelector& selector : selectors) {
+      planned.selectors.push_back(
+          expressions_.Selector(selector.cel.has_value() ? selector.cel->expression : ""));
+    }
+  }
+
+  void AddConstraintUses(const Asked& asked, std::string_view request_name,
+                         const api::DeviceClaim& claim, Alternative& planned) {
+    for (std::uint32_t i = 0; i < claim.constraints.size(); ++i) {
+      const api::DeviceConstraint& constraint = claim.constraints[i];
+      const auto covers = [&](const std::string& name) {
+        return name == request_name || name == asked.result_name;
+      };
+      if (!constraint.requests.empty() && std::ranges::none_of(constraint.requests, covers)) {
+        continue;
+      }
+      planned.constraints.push_back({.constraint = i, .derived = DerivedOf(asked, constraint)});
+    }
+  }
+
+  // The last of that name, as in Kubernetes; validation allows one.
+  const Expression* DerivedOf(const Asked& asked, const api::DeviceConstraint& constraint) {
+    if (!plan_->features_.derived_attributes) return nullptr;
+    const std::optional<std::string>& name =
+        constraint.match_attribute ? constraint.match_attribute : constraint.distinct_attribute;
+    const Expression* found = nullptr;
+    for (const api::DeviceDerivedAttribute& attribute : asked.derived) {
+      if (name == attribute.name) found = expressions_.Derived(attribute.expression);
+    }
+    return found;
+  }
+
+  std::uint32_t FilterOf(const Alternative& planned) {
+    std::vector<std::uint64_t> list = {Bits(plan_->features_), planned.selectors.size()};
+    for (const Expression* selector : planned.selectors) {
+      list.push_back(reinterpret_cast<std::uintptr_t>(selector));
+    }
+    inventory::Dictionary& dictionary = expressions_.dictionary();
+    list.push_back(planned.capacity.size());
+    for (const CapacityRequest& request : planned.capacity) {
+      list.push_back(dictionary.Intern(request.name).id());
+      list.push_back(dictionary.Intern(request.amount.ToString()).id());
+    }
+    for (const ConstraintUse& use : planned.constraints) {
+      // The constraints of this claim are the last in the plan so far, in order.
+      list.push_back(dictionary.Intern(ConstraintOf(use).attribute).id());
+      list.push_back(reinterpret_cast<std::uintptr_t>(use.derived));
+    }
+    return expressions_.Number(list);
+  }
+
+  // Of the claim that is being added.
+  const ConstraintPlan& ConstraintOf(const ConstraintUse& use) const {
+    const std::uint32_t first =
+        plan_->claims_.empty()
+            ? 0
+            : plan_->claims_.back().first_constraint + plan_->claims_.back().constraints;
+    return plan_->constraints_[first + use.constraint];
+  }
+
+  std::uint32_t ShapeOf(const ClaimPlan& planned) {
+    std::vector<std::uint64_t> list;
+    for (const ConstraintPlan& constraint : plan_->constraints(planned)) {
+      list.push_back(constraint.name.id() * 2 + static_cast<std::uint64_t>(constraint.distinct));
+    }
+    for (const RequestPlan& request : plan_->requests(planned)) {
+      list.push_back(request.count);
+      for (const Alternative& alternative : plan_->alternatives(request)) {
+        list.push_back(alternative.filter);
+        list.push_back(std::bit_cast<std::uint64_t>(alternative.count));
+        list.push_back(static_cast<std::uint64_t>(alternative.all) * 2 +
+                       static_cast<std::uint64_t>(alternative.admin));
+        list.push_back(alternative.tolerations.size());
+        for (const api::DeviceToleration& toleration : alternative.tolerations) {
+          list.push_back(expressions_.dictionary()
+                             .Intern(fmt::format("{}\n{}\n{}\n{}", toleration.key,
+                                                 toleration.operator_, toleration.value,
+                                                 toleration.effect))
+                             .id());
+        }
+        list.push_back(alternative.constraints.size());
+        for (const ConstraintUse& use : alternative.constraints) list.push_back(use.constraint);
+      }
+    }
+    return expressions_.Number(list);
+  }
+
+  const ClassLister& classes_;
+  Expressions& expressions_;
+  std::shared_ptr<Plan> plan_;
+};
+
+std::shared_ptr<const Plan> MakePlan(
+    std::span<const std::shared_ptr<const api::ResourceClaim>> claims, const ClassLister& classes,
+    const Features& features, Expressions& expressions) {
+  Planner planner(classes, features, expressions);
+  for (const auto& claim : claims) planner.Add(claim);
+  return planner.Finish();
+}
+
+}  // namespace dray::allocator

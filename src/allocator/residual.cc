@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/residual.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dray::allocator {
+
+using base::BitSet;
+using inventory::CounterUse;
+using inventory::NodeDevice;
+using inventory::SetUse;
+
+namespace {
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+std::uint64_t Mix(std::uint64_t x) {
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93ULL;
+  x ^= x >> 32;
+  x *= 0xd6e8feb86659fd93ULL;
+  x ^= x >> 32;
+  return x;
+}
+
+void Add(Fingerprint& f, const Amount& amount) {
+  f.Add(absl::Int128Low64(amount));
+  f.Add(static_cast<std::uint64_t>(absl::Int128High64(amount)));
+}
+
+void Add(Fingerprint& f, const Fingerprint& other) {
+  f.Add(other.high);
+  f.Add(other.low);
+}
+
+}  // namespace
+
+void Fingerprint::Add(std::uint64_t word) {
+  high = Mix(high + 0x9e3779b97f4a7c15ULL) ^ Mix(word);
+  low = Mix(low ^ (word * 0xff51afd7ed558ccdULL + 0xc4ceb9fe1a85ec53ULL)) + high;
+}
+
+void Residual::Reset(const Attempt& attempt, const State& initial) {
+  attempt_ = &attempt;
+  usable_ = true;
+  const auto alternatives = attempt.plan().alternatives();
+  admin_ = std::ranges::any_of(alternatives, &Alternative::admin);
+  if (!attempt.plan().features().list_type_attributes) {
+    // A list where lists do not count is accepted only from the first device.
+    const auto& dictionary = attempt.devices().dictionary();
+    for (std::size_t a = 0; a < alternatives.size() && usable_; ++a) {
+      const Choices& choices = attempt.choices(a);
+      for (std::size_t use = 0; use < alternatives[a].constraints.size(); ++use) {
+        choices.candidates.ForEach([&](std::size_t device) {
+          const ValueId value = attempt.value(choices, use, device);
+          if (value == ValueId::kNone) return;
+          const inventory::AttributeValue& attribute = dictionary.At(value);
+          usable_ &= !attribute.is_list && attribute.elements.size() == 1;
+        });
+      }
+    }
+  }
+  FindClasses(initial);
+  if (!usable_) return;
+  FindComponents();
+  Describe(initial);
+}
+
+bool Residual::Relevant(std::uint32_t device) const {
+  const std::size_t alternatives = attempt_->plan().alternatives().size();
+  for (std::size_t a = 0; a < alternatives; ++a) {
+    if (attempt_->choices(a).candidates.Test(device)) return true;
+  }
+  return false;
+}
+
+Fingerprint Residual::Signature(std::uint32_t index, const State& initial, Local* local) const {
+  const auto& dictionary = attempt_->devices().dictionary();
+  const inventory::NodeDevices& devices = attempt_->devices();
+  const NodeDevice& device = devices.devices()[index];
+  const bool multi = attempt_->multi(index);
+  Fingerprint f;
+  f.Add(static_cast<std::uint64_t>(multi) * 2 +
+        static_cast<std::uint64_t>(initial.shared().Test(index)));
+  const auto capacity = initial.capacity(index);
+  const std::size_t alternatives = attempt_->plan().alternatives().size();
+  for (std::size_t a = 0; a < alternatives; ++a) {
+    const Choices& choices = attempt_->choices(a);
+    const bool candidate = choices.candidates.Test(index);
+    f.Add(static_cast<std::uint64_t>(candidate));
+    if (!candidate) continue;
+    for (std::size_t use = 0; use < choices.alternative->constraints.size(); ++use) {
+      const ValueId value = attempt_->value(choices, use, index);
+      if (local == nullptr) {
+        f.Add(static_cast<std::uint64_t>(value));
+        continue;
+      }
+      if (value == ValueId::kNone) {
+        f.Add(kNone);
+        continue;
+      }
+      const auto elements = dictionary.At(value).elements;
+      f.Add(elements.size());
+      for (const ElementId element : elements) {
+        f.Add(local->elements
+                  .try_emplace(element, static_cast<std::uint32_t>(local->elements.size()))
+                  .first->second);
+      }
+    }
+    if (!capacity.empty()) {
+      const Amount* wanted = attempt_->consumed(choices, index);
+      for (std::size_t i = 0; i < capacity.size(); ++i) Add(f, wanted[i]);
+    }
+  }
+  f.Add(capacity.size());
+  for (const Amount& amount : capacity) Add(f, amount);
+  for (const Amount& amount : initial.consumed(index)) Add(f, amount);
+  for (const SetUse& use : devices.set_uses(device)) {
+    f.Add(local == nullptr
+              ? use.set
+              : local->sets.try_emplace(use.set, static_cast<std::uint32_t>(local->sets.size()))
+                    .first->second);
+    f.Add(static_cast<std::uint64_t>(use.groups));
+    f.Add(devices.counter_sets()[use.set].counters);
+  }
+  for (const CounterUse& use : devices.counter_uses(device)) {
+    const std::uint32_t set = devices.counters()[use.counter].set;
+    f.Add(local == nullptr
+              ? set
+              : local->sets.try_emplace(set, static_cast<std::uint32_t>(local->sets.size()))
+                    .first->second);
+    f.Add(use.counter - devices.counter_sets()[set].first_counter);
+    Add(f, use.amount);
+  }
+  return f;
+}
+
+void Residual::FindClasses(const State& initial) {
+  const std::size_t n = attempt_->device_count();
+  class_of_.assign(n, kNone);
+  members_.clear();
+  absl::flat_hash_map<Fingerprint, std::uint32_t> classes;
+  for (std::uint32_t d = 0; d < n; ++d) {
+    if (!Relevant(d)) continue;
+    const auto [it, fresh] = classes.try_emplace(Signature(d, initial, nullptr),
+                                                 static_cast<std::uint32_t>(members_.size()));
+    if (fresh) members_.emplace_back(n);
+    class_of_[d] = it->second;
+    members_[it->second].Set(d);
+  }
+}
+
+void Residual::FindComponents() {
+  const std::size_t n = attempt_->device_count();
+  const auto& dictionary = attempt_->devices().dictionary();
+  root_.resize(n);
+  std::iota(root_.begin(), root_.end(), 0);
+  const auto find = [&](std::uint32_t d) {
+    while (root_[d] != d) d = root_[d] = root_[root_[d]];
+    return d;
+  };
+  const auto join = [&](std::uint32_t a, std::uint32_t b) {
+    a = find(a);
+    b = find(b);
+    root_[std::max(a, b)] = std::min(a, b);
+  };
+  std::vector<std::uint32_t> first_of_class(members_.size(), kNone);
+  std::vector<std::uint32_t> first_of_set(attempt_->devices().counter_sets().size(), kNone);
+  absl::flat_hash_map<ElementId, std::uint32_t> first_of_element;
+  const auto link = [&](std::uint32_t& first, std::uint32_t d) {
+    if (first == kNone) {
+      first = d;
+    } else {
+      join(first, d);
+    }
+  };
+  const std::size_t alternatives = attempt_->plan().alternatives().size();
+  for (std::uint32_t d = 0; d < n; ++d) {
+    if (class_of_[d] == kNone) continue;
+    link(first_of_class[class_of_[d]], d);
+    for (const SetUse& use : attempt_->devices().set_uses(attempt_->devices().devices()[d])) {
+      link(first_of_set[use.set], d);
+    }
+    for (std::size_t a = 0; a < alternatives; ++a) {
+      const Choices& choices = attempt_->choices(a);
+      if (!choices.candidates.Test(d)) continue;
+      for (std::size_t use = 0; use < choices.alternative->constraints.size(); ++use) {
+        const ValueId value = attempt_->value(choices, use, d);
+        if (value == ValueId::kNone) continue;
+        for (const ElementId element : dictionary.At(value).elements) {
+          link(first_of_element.try_emplace(element, kNone).first->second, d);
+        }
+      }
+    }
+  }
+  for (std::uint32_t d = 0; d < n; ++d) root_[d] = find(d);
+}
+
+void Residual::Describe(const State& initial) {
+  const std::size_t n = attempt_->device_count();
+  components_.clear();
+  std::vector<std::uint32_t> component_at(n, kNone);  // by root
+  std::vector<Local> locals;
+  std::vector<bool> class_done(members_.size(), false);
+  for (std::uint32_t d = 0; d < n; ++d) {
+    if (class_of_[d] == kNone) continue;
+    std::uint32_t& at = component_at[root_[d]];
+    if (at == kNone) {
+      at = static_cast<std::uint32_t>(components_.size());
+      components_.emplace_back();
+      locals.emplace_back();
+    }
+    Component& component = components_[at];
+    if (OneByOne(d)) component.devices.push_back(d);
+    if (class_done[class_of_[d]]) continue;
+    class_done[class_of_[d]] = true;
+    Add(component.type, Signature(d, initial, &locals[at]));
+    // One class has either counted devices or others, never both.
+    component.type.Add(static_cast<std::uint64_t>(OneByOne(d)));
+    component.classes.push_back(class_of_[d]);
+  }
+  for (std::size_t i = 0; i < components_.size(); ++i) {
+    components_[i].elements.resize(locals[i].elements.size());
+    for (const auto& [element, at] : locals[i].elements) components_[i].elements[at] = element;
+    components_[i].sets.resize(locals[i].sets.size());
+    for (const auto& [set, at] : locals[i].sets) components_[i].sets[at] = set;
+  }
+}
+
+Fingerprint Residual::Of(const State& state, const Position& position) {
+  const Plan& plan = attempt_->plan();
+  available_ = state.chosen();
+  // What the rest of the current request may still take, if there is one.
+  if (position.current != nullptr && position.remaining > 0) {
+    available_ = position.current->candidates;
+    if (position.after != nullptr) available_ &= *position.after;
+    available_.AndNot(state.blocked(*position.current->alternative));
+  } else {
+    available_.ResetAll();
+  }
+  parts_.clear();
+  for (const Component& component : components_) {
+    parts_.push_back(Part(component, state, position, available_));
+  }
+  std::ranges::sort(parts_);
+
+  Fingerprint whole;
+  whole.Add(position.claim);
+  whole.Add(position.request);
+  whole.Add(position.current == nullptr
+                ? kNone
+                : static_cast<std::uint64_t>(position.current - &attempt_->choices(0)));
+  whole.Add(static_cast<std::uint64_t>(position.remaining));
+  whole.Add(state.chosen_in_claim());
+  if (position.claim < plan.claims().size()) {
+    const ClaimPlan& claim = plan.claims()[position.claim];
+    for (std::size_t i = 0; i < claim.constraints; ++i) {
+      whole.Add(static_cast<std::uint64_t>(
+          state.constraint(claim.first_constraint + i).devices > 0));
+    }
+  }
+  for (const Fingerprint& part : parts_) Add(whole, part);
+  return whole;
+}
+
+Fingerprint Residual::Part(const Component& component, const State& state,
+                           const Position& position, const BitSet& available) const {
+  Fingerprint part = component.type;
+  for (const std::uint32_t c : component.classes) {
+    if (!component.devices.empty() && OneByOne(static_cast<std::uint32_t>(members_[c].First()))) {
+      continue;
+    }
+    const std::size_t free = members_[c].Count() - members_[c].IntersectionCount(state.chosen());
+    part.Add(free << 32 | members_[c].IntersectionCount(available));
+  }
+  if (!component.devices.empty()) {
+    absl::InlinedVector<Fingerprint, 16> devices;
+    for (const std::uint32_t d : component.devices) {
+      Fingerprint f;
+      // The class stands for the device; its number must be the component's own.
+      f.Add(static_cast<std::uint64_t>(
+          std::ranges::find(component.classes, class_of_[d]) - component.classes.begin()));
+      f.Add(static_cast<std::uint64_t>(available.Test(d)) |
+            static_cast<std::uint64_t>(state.shared().Test(d)) << 1 |
+            static_cast<std::uint64_t>(state.chosen().Test(d)) << 2 |
+            static_cast<std::uint64_t>(admin_ && state.in_claim().Test(d)) << 3);
+      for (const Amount& amount : state.consumed(d)) Add(f, amount);
+      devices.push_back(f);
+    }
+    std::ranges::sort(devices);
+    for (const Fingerprint& f : devices) Add(part, f);
+  }
+  const inventory::NodeDevices& devices = attempt_->devices();
+  for (const std::uint32_t s : component.sets) {
+    const auto& set = devices.counter_sets()[s];
+    for (std::uint32_t c = set.first_counter; c < set.first_counter + set.counters; ++c) {
+      Add(part, state.counters()[c]);
+    }
+    const ledger::GroupState& groups = state.groups()[s];
+    part.Add(static_cast<std::uint64_t>(groups.kind));
+    part.Add(groups.groups.size());
+    for (const inventory::NameId name : groups.groups) part.Add(name.id());
+  }
+  AddConstraints(component, state, position, part);
+  return part;
+}
+
+// Which of the component's values the constraints of the current claim have met.
+void Residual::AddConstraints(const Component& component, const State& state,
+                              const Position& position, Fingerprint& part) const {
+  const Plan& plan = attempt_->plan();
+  if (position.claim >= plan.claims().size()) return;
+  const auto& dictionary = attempt_->devices().dictionary();
+  const bool sets = plan.features().list_type_attributes;
+  const ClaimPlan& claim = plan.claims()[position.claim];
+  for (std::size_t i = 0; i < claim.constraints; ++i) {
+    const std::size_t constraint = claim.first_constraint + i;
+    const ConstraintState& met = state.constraint(constraint);
+    if (met.devices == 0) continue;
+    const auto has = [](std::span<const ElementId> elements, ElementId element) {
+      return std::ranges::find(elements, element) != elements.end();
+    };
+    for (std::size_t e = 0; e < component.elements.size(); ++e) {
+      const ElementId element = component.elements[e];
+      bool flag = false;
+      if (plan.constraints()[constraint].distinct) {
+        flag = std::ranges::any_of(state.met(constraint), [&](ValueId value) {
+          return has(dictionary.At(value).elements, element);
+        });
+      } else if (sets) {
+        flag = has(state.common(met), element);
+      } else {
+        flag = has(dictionary.At(state.met(constraint).front()).elements, element);
+      }
+      if (flag) part.Add(i << 32 | e);
+    }
+    part.Add(kNone);
+  }
+}
+
+}  // namespace dray::allocator

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Results: chosen devices as the API's AllocationResult.
+//
+// Spec: kubernetes-allocator.md chapter 12; KEP-5963 for the snapshot of groups.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "allocator/allocator.h"
+
+namespace dray::allocator {
+
+// `choices` in the order of the search; `taken` the alternative of each request.
+StatusOr<std::vector<api::AllocationResult>> BuildResults(const Attempt& attempt,
+                                                          std::span<const Choice> choices,
+                                                          std::span<const std::uint32_t> taken,
+                                                          ShareIds& share_ids);
+
+}  // namespace dray::allocator

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/search.h"
+
+#include <algorithm>
+
+#include "allocator/best_fit.h"
+
+namespace dray::allocator {
+
+using base::BitSet;
+
+// One alternative that is being filled.
+struct Search::Frame {
+  std::size_t claim = 0;
+  std::size_t request = 0;      // of Plan::requests()
+  std::uint32_t alternative = 0;
+  const Choices* choices = nullptr;
+  // Best fit: the candidates in the order of trying; places in it are what `start` means.
+  std::vector<std::uint32_t> order;
+  bool ordered = false;
+};
+
+namespace {
+
+// Places from `start` on, as a set of devices.
+void Behind(std::span<const std::uint32_t> order, bool ordered, std::size_t start, BitSet& set) {
+  if (!ordered) {
+    set.SetAll();
+    for (std::size_t d = 0; d < start && d < set.size(); ++d) set.Reset(d);
+    return;
+  }
+  set.ResetAll();
+  for (std::size_t i = start; i < order.size(); ++i) set.Set(order[i]);
+}
+
+}  // namespace
+
+SearchResult Search::Run(const Attempt& attempt, const SearchOptions& options) {
+  attempt_ = &attempt;
+  options_ = options;
+  steps_ = 0;
+  cut_ = 0;
+  remembered_hits_ = 0;
+  ahead_ = false;
+  may_look_ahead_ = options.look_ahead && !attempt.any_faulty();
+  stopped_ = SearchResult::kNone;
+  taken_.assign(attempt.plan().requests().size(), 0);
+  state_.Reset(attempt);
+  if (may_look_ahead_ && TooFew()) return SearchResult::kNone;
+  switch (Claim(0)) {
+    case Answer::kFound: return SearchResult::kFound;
+    case Answer::kStopped: return stopped_;
+    case Answer::kFailed:
+    case Answer::kTooMany: break;
+  }
+  return SearchResult::kNone;
+}
+
+// A request that has fewer candidates than it needs, whatever else happens.
+bool Search::TooFew() const {
+  return std::ranges::any_of(attempt_->plan().requests(), [&](const RequestPlan& request) {
+    for (std::uint32_t i = 0; i < request.count; ++i) {
+      const Choices& choices = attempt_->choices(request.first + i);
+      if (choices.alternative->all || choices.need == 0 ||
+          choices.candidates.Count() >= static_cast<std::size_t>(choices.need)) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+bool Search::Step() {
+  if (++steps_ <= options_.step_budget) return true;
+  stopped_ = SearchResult::kBudget;
+  return false;
+}
+
+Search::Answer Search::Claim(std::size_t claim) {
+  if (claim == attempt_->plan().claims().size()) return Step() ? Answer::kFound : Answer::kStopped;
+  state_.EnterClaim(claim);
+  const Answer answer = Request(claim, attempt_->plan().claims()[claim].first_request);
+  if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
+  if (claim > 0) state_.BackToClaim(claim - 1);
+  return Answer::kFailed;
+}
+
+Search::Answer Search::Request(std::size_t claim, std::size_t request) {
+  if (!Step()) return Answer::kStopped;
+  const ClaimPlan& planned = attempt_->plan().claims()[claim];
+  if (request == planned.first_request + planned.requests) {
+    return Claim(claim + 1);
+  }
+  const Position here{.claim = claim, .request = request};
+  if (DeadEnd(here)) return Answer::kFailed;
+  const RequestPlan& asked = attempt_->plan().requests()[request];
+  for (std::uint32_t i = 0; i < asked.count; ++i) {
+    Frame frame{.claim = claim,
+                .request = request,
+                .alternative = asked.first + i,
+                .choices = &attempt_->choices(asked.first + i)};
+    const auto chosen = static_cast<std::int64_t>(state_.chosen_in_claim());
+    Answer answer = Answer::kTooMany;
+    if (chosen + frame.choices->need <= kMaxDevicesPerClaim) {
+      taken_[request] = frame.alternative;
+      if (options_.policy == Policy::kBestFit) Order(frame);
+      answer = frame.choices->alternative->all ? AllDevices(frame) : Device(frame, 0, 0);
+    }
+    if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
+    if (answer == Answer::kTooMany && !asked.prioritized) return answer;
+  }
+  Remember(here);
+  return Answer::kFailed;
+}
+
+std::size_t Search::FirstFrom(const Frame& frame, std::size_t start) const {
+  if (frame.ordered) return start < frame.order.size() ? start : BitSet::kNone;
+  const BitSet& candidates = frame.choices->candidates;
+  const BitSet& faulty = frame.choices->faulty;
+  return std::min(candidates.FirstFrom(start), faulty.FirstFrom(start));
+}
+
+Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
+  if (!Step()) return Answer::kStopped;
+  const Choices& choices = *frame.choices;
+  if (k >= choices.need) return Request(frame.claim, frame.request + 1);
+
+  BitSet after;
+  Position here{.claim = frame.claim,
+                .request = frame.request + 1,
+                .current = &choices,
+                .remaining = choices.need - k};
+  const auto look_here = [&] {
+    if (after.size() == 0) {
+      after = BitSet(attempt_->device_count());
+      Behind(frame.order, frame.ordered, start, after);
+      here.after = &after;
+    }
+    return DeadEnd(here);
+  };
+  bool looked = ahead_;
+  if (ahead_ && look_here()) return Answer::kFailed;
+
+  absl::InlinedVector<std::uint32_t, 8> failed;
+  for (std::size_t at = FirstFrom(frame, start); at != BitSet::kNone;
+       at = FirstFrom(frame, at + 1)) {
+    const std::uint32_t device =
+        frame.ordered ? frame.order[at] : static_cast<std::uint32_t>(at);
+    if (state_.blocked(*choices.alternative).Test(device)) continue;
+    if (choices.faulty.Test(device)) {
+      faulty_ = {frame.alternative, device};
+      stopped_ = SearchResult::kFault;
+      return Answer::kStopped;
+    }
+    if (ahead_ && TwinFailed(failed, device)) continue;
+    const Answer answer = Try(frame, device, k, at + 1);
+    if (answer == Answer::kFailed) {
+      if (ahead_) failed.push_back(device);
+      // The first dead end was below: from now on it pays to look where this leads at all.
+      if (ahead_ && !looked) {
+        looked = true;
+        if (look_here()) return Answer::kFailed;
+      }
+      continue;
+    }
+    return answer;
+  }
+  if (!ahead_) {
+    LookAhead();
+  } else {
+    if (here.after == nullptr && look_here()) return Answer::kFailed;
+    Remember(here);
+  }
+  return Answer::kFailed;
+}
+
+Search::Answer Search::Try(Frame& frame, std::uint32_t device, std::int64_t k, std::size_t next) {
+  if (!state_.TryPlace(frame.alternative, device)) return Answer::kFailed;
+  const Answer answer = Device(frame, k + 1, next);
+  if (answer == Answer::kFailed || answer == Answer::kTooMany) state_.TakeBack();
+  return answer;
+}
+
+Search::Answer Search::AllDevices(Frame& frame) {
+  const Choices& choices = *frame.choices;
+  if (choices.need == 0 || choices.impossible) return Answer::kFailed;
+  const BitSet& taken = attempt_->usage().taken();
+  const bool admin = choices.alternative->admin;
+  std::size_t placed = 0;
+  bool fits = true;
+  for (std::size_t d = choices.candidates.First(); d != BitSet::kNone && fits;
+       d = choices.candidates.Next(d)) {
+    if (!Step()) return Answer::kStopped;
+    const auto device = static_cast<std::uint32_t>(d);
+    fits = (admin || !taken.Test(d)) && !state_.blocked(*choices.alternative).Test(d) &&
+           state_.TryPlace(frame.alternative, device);
+    placed += static_cast<std::size_t>(fits);
+  }
+  Answer answer = Answer::kFailed;
+  if (fits) answer = Request(frame.claim, frame.request + 1);
+  if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
+  for (; placed > 0; --placed) state_.TakeBack();
+  return answer;
+}
+
+bool Search::TwinFailed(std::span<const std::uint32_t> failed, std::uint32_t device) const {
+  const auto alike = [&](const BitSet& set, std::uint32_t other) {
+    return set.Test(other) == set.Test(device);
+  };
+  return std::ranges::any_of(failed, [&](std::uint32_t other) {
+    return residual_.class_of(other) == residual_.class_of(device) &&
+           alike(state_.chosen(), other) && alike(state_.in_claim(), other) &&
+           alike(state_.shared(), other) &&
+           std::ranges::equal(state_.consumed(other), state_.consumed(device));
+  });
+}
+
+void Search::LookAhead() {
+  if (!may_look_ahead_) return;
+  ahead_ = true;
+  initial_.Reset(*attempt_);
+  bounds_.Reset(*attempt_);
+  residual_.Reset(*attempt_, initial_);
+  failed_.clear();
+}
+
+bool Search::DeadEnd(const Position& position) {
+  if (!ahead_) return false;
+  if (residual_.usable() && failed_.contains(residual_.Of(state_, position))) {
+    ++remembered_hits_;
+    return true;
+  }
+  if (bounds_.Hopeless(state_, position)) {
+    ++cut_;
+    return true;
+  }
+  return false;
+}
+
+void Search::Remember(const Position& position) {
+  if (ahead_ && residual_.usable()) failed_.insert(residual_.Of(state_, position));
+}
+
+void Search::Order(Frame& frame) const {
+  frame.ordered = true;
+  frame.order = TightestFirst(*attempt_, state_, *frame.choices);
+}
+
+}  // namespace dray::allocator

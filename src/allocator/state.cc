@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/state.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace dray::allocator {
+
+using inventory::CounterUse;
+using inventory::GroupsId;
+using inventory::NodeDevice;
+using inventory::SetUse;
+
+namespace {
+
+void Fit(base::BitSet& set, std::size_t size) {
+  if (set.size() != size) set = base::BitSet(size);
+  set.ResetAll();
+}
+
+bool Disjoint(std::span<const ElementId> a, std::span<const ElementId> b) {
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j]) return false;
+    if (a[i] < b[j]) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void State::Reset(const Attempt& attempt) {
+  attempt_ = &attempt;
+  const Plan& plan = attempt.plan();
+  const ledger::NodeUsage& usage = attempt.usage();
+  const std::size_t devices = attempt.device_count();
+  lists_ = plan.features().list_type_attributes;
+  capacity_on_ = plan.features().consumable_capacity;
+  claim_ = 0;
+  claim_start_.assign(plan.claims().size() + 1, 0);
+  Fit(chosen_, devices);
+  in_claim_.resize(plan.claims().size() + 1);
+  for (base::BitSet& set : in_claim_) Fit(set, devices);
+  shared_ = usage.shared();
+  counters_.assign(usage.counters().begin(), usage.counters().end());
+  groups_.assign(usage.groups().begin(), usage.groups().end());
+
+  first_consumed_.resize(devices + 1);
+  consumed_.clear();
+  capacity_.clear();
+  const auto& dictionary = usage.devices().dictionary();
+  for (std::size_t i = 0; i < devices; ++i) {
+    first_consumed_[i] = static_cast<std::uint32_t>(consumed_.size());
+    const NodeDevice& device = usage.devices().devices()[i];
+    if (!capacity_on_ || device.row->capacities == 0) continue;
+    const std::span<const Amount> taken = usage.consumed(i);
+    // A dedicated device that has never been shared either can serve a request or cannot: the
+    // verdicts have said so.
+    if (!attempt.multi(i) && taken.empty()) continue;
+    std::size_t at = 0;
+    for (const inventory::CapacityEntry& entry : device.slice->capacities(*device.row)) {
+      capacity_.push_back(dictionary.At(entry.capacity).amount);
+      consumed_.push_back(taken.empty() ? Amount(0) : taken[at]);
+      ++at;
+    }
+  }
+  first_consumed_[devices] = static_cast<std::uint32_t>(consumed_.size());
+
+  constraints_.assign(plan.constraints().size(), {});
+  met_.resize(plan.constraints().size());
+  for (auto& met : met_) met.clear();
+  elements_.clear();
+  choices_.clear();
+  marks_.clear();
+  saved_groups_.clear();
+  saved_constraints_.clear();
+}
+
+void State::EnterClaim(std::size_t claim) {
+  claim_ = claim;
+  claim_start_[claim] = choices_.size();
+  in_claim_[claim].ResetAll();
+}
+
+void State::BackToClaim(std::size_t claim) { claim_ = claim; }
+
+bool State::CapacityFits(const Choices& choices, std::uint32_t device) const {
+  const std::span<const Amount> consumed = this->consumed(device);
+  if (consumed.empty()) return true;
+  const std::span<const Amount> capacity = this->capacity(device);
+  const Amount* wanted = attempt_->consumed(choices, device);
+  for (std::size_t i = 0; i < consumed.size(); ++i) {
+    if (wanted[i] > capacity[i] - consumed[i]) return false;
+  }
+  return true;
+}
+
+bool State::CountersAndGroupsAdmit(std::uint32_t index) const {
+  const inventory::NodeDevices& devices = attempt_->devices();
+  const NodeDevice& device = devices.devices()[index];
+  if (device.sets == 0 && device.uses == 0) return true;
+  if (attempt_->multi(index) && shared_.Test(index)) return true;
+  for (const SetUse& use : devices.set_uses(device)) {
+    const ledger::GroupState& state = groups_[use.set];
+    // Without groups on either side, which is the rule, there is nothing to compare.
+    if (use.groups == GroupsId::kNone) {
+      if (!state.Admits({})) return false;
+    } else if (!state.Admits(devices.dictionary().At(use.groups))) {
+      return false;
+    }
+  }
+  return std::ranges::all_of(devices.counter_uses(device), [&](const CounterUse& use) {
+    return use.amount <= counters_[use.counter];
+  });
+}
+
+bool State::HasRoom(const Choices& choices, std::uint32_t device) const {
+  return CapacityFits(choices, device) && CountersAndGroupsAdmit(device);
+}
+
+bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
+  const Choices& choices = attempt_->choices(alternative);
+  if (!HasRoom(choices, device)) return false;
+  Mark mark{.elements = static_cast<std::uint32_t>(elements_.size()),
+            .groups = static_cast<std::uint32_t>(saved_groups_.size()),
+            .constraints = static_cast<std::uint32_t>(saved_constraints_.size()),
+            .was_chosen = chosen_.Test(device),
+            .was_in_claim = in_claim_[claim_].Test(device),
+            .was_shared = shared_.Test(device)};
+  if (!choices.alternative->constraints.empty() && !Constrain(choices, device)) {
+    UndoConstraints(mark);
+    return false;
+  }
+  const bool multi = attempt_->multi(device);
+  if (!multi || !mark.was_shared) {
+    mark.charged = true;
+    Charge(device);
+  }
+  if (multi) {
+    shared_.Set(device);
+  } else {
+    chosen_.Set(device);
+    in_claim_[claim_].Set(device);
+  }
+  if (multi) Consume(choices, device, 1);
+  choices_.push_back({alternative, device});
+  marks_.push_back(mark);
+  return true;
+}
+
+void State::TakeBack() {
+  const Choice choice = choices_.back();
+  const Mark mark = marks_.back();
+  choices_.pop_back();
+  marks_.pop_back();
+  const Choices& choices = attempt_->choices(choice.alternative);
+  const std::uint32_t device = choice.device;
+  if (attempt_->multi(device)) Consume(choices, device, -1);
+  chosen_.Assign(device, mark.was_chosen);
+  in_claim_[claim_].Assign(device, mark.was_in_claim);
+  shared_.Assign(device, mark.was_shared);
+  if (mark.charged) Discharge(device, mark);
+  UndoConstraints(mark);
+}
+
+void State::Consume(const Choices& choices, std::uint32_t device, int sign) {
+  const std::size_t n = first_consumed_[device + 1] - first_consumed_[device];
+  if (n == 0) return;
+  const Amount* wanted = attempt_->consumed(choices, device);
+  for (std::size_t i = 0; i < n; ++i) consumed_[first_consumed_[device] + i] += wanted[i] * sign;
+}
+
+void State::Charge(std::uint32_t index) {
+  const inventory::NodeDevices& devices = attempt_->devices();
+  const NodeDevice& device = devices.devices()[index];
+  for (const CounterUse& use : devices.counter_uses(device)) counters_[use.counter] -= use.amount;
+  if (!attempt_->plan().features().compatibility_groups) return;
+  for (const SetUse& use : devices.set_uses(device)) {
+    saved_groups_.push_back({use.set, groups_[use.set]});
+    if (use.groups == GroupsId::kNone) {
+      groups_[use.set].Place({});
+    } else {
+      groups_[use.set].Place(devices.dictionary().At(use.groups));
+    }
+  }
+}
+
+void State::Discharge(std::uint32_t index, const Mark& mark) {
+  const inventory::NodeDevices& devices = attempt_->devices();
+  const NodeDevice& device = devices.devices()[index];
+  for (const CounterUse& use : devices.counter_uses(device)) counters_[use.counter] += use.amount;
+  while (saved_groups_.size() > mark.groups) {
+    groups_[saved_groups_.back().set] = std::move(saved_groups_.back().state);
+    saved_groups_.pop_back();
+  }
+}
+
+bool State::Constrain(const Choices& choices, std::uint32_t device) {
+  const ClaimPlan& claim = attempt_->plan().claims()[claim_];
+  const auto& uses = choices.alternative->constraints;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const std::size_t constraint = claim.first_constraint + uses[i].constraint;
+    const bool distinct = attempt_->plan().constraints()[constraint].distinct;
+    if (!Accept(constraint, distinct, attempt_->value(choices, i, device))) return false;
+  }
+  return true;
+}
+
+bool State::Accept(std::size_t constraint, bool distinct, ValueId value) {
+  if (value == ValueId::kNone) return false;
+  const ConstraintState before = constraints_[constraint];
+  ConstraintState after = before;
+  if (distinct ? !AcceptDistinct(value, met_[constraint])
+               : !AcceptMatch(after, value, met_[constraint])) {
+    return false;
+  }
+  saved_constraints_.push_back({static_cast<std::uint32_t>(constraint), before});
+  ++after.devices;
+  constraints_[constraint] = after;
+  met_[constraint].push_back(value);
+  return true;
+}
+
+bool State::AcceptMatch(ConstraintState& state, ValueId value, std::span<const ValueId> met) {
+  const auto& dictionary = attempt_->devices().dictionary();
+  const inventory::AttributeValue& attribute = dictionary.At(value);
+  const std::span<const ElementId> elements = attribute.elements;
+  if (!lists_) {
+    if (met.empty()) return true;
+    const inventory::AttributeValue& first = dictionary.At(met.front());
+    return !attribute.is_list && !first.is_list && elements.size() == 1 &&
+           std::ranges::equal(elements, first.elements);
+  }
+  const auto start = static_cast<std::uint32_t>(elements_.size());
+  if (state.devices == 0) {
+    elements_.insert(elements_.end(), elements.begin(), elements.end());
+  } else {
+    for (std::uint32_t i = state.first, j = 0; i < state.first + state.count;) {
+      const ElementId common = elements_[i];
+      while (j < elements.size() && elements[j] < common) ++j;
+      if (j < elements.size() && elements[j] == common) elements_.push_back(common);
+      ++i;
+    }
+  }
+  state.first = start;
+  state.count = static_cast<std::uint32_t>(elements_.size()) - start;
+  return state.count > 0;
+}
+
+bool State::AcceptDistinct(ValueId value, std::span<const ValueId> met) const {
+  const auto& dictionary = attempt_->devices().dictionary();
+  const inventory::AttributeValue& attribute = dictionary.At(value);
+  if (!lists_ && met.empty()) return true;
+  if (attribute.elements.empty() || (!lists_ && attribute.is_list)) return false;
+  return std::ranges::all_of(met, [&](ValueId other) {
+    const inventory::AttributeValue& earlier = dictionary.At(other);
+    if (!lists_ && earlier.is_list) return true;
+    return Disjoint(attribute.elements, earlier.elements);
+  });
+}
+
+void State::UndoConstraints(const Mark& mark) {
+  while (saved_constraints_.size() > mark.constraints) {
+    const SavedConstraint& saved = saved_constraints_.back();
+    constraints_[saved.constraint] = saved.state;
+    met_[saved.constraint].pop_back();
+    saved_constraints_.pop_back();
+  }
+  elements_.resize(mark.elements);
+}
+
+}  // namespace dray::allocator

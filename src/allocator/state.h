@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// State: what has been chosen so far in one attempt, and what that leaves. Placing a device either
+// changes everything it touches or nothing; the last placement can be taken back exactly.
+//
+// Spec: kubernetes-allocator.md chapters 6 to 10.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "allocator/attempt.h"
+#include "base/bit_set.h"
+#include "inventory/dictionary.h"
+
+namespace dray::allocator {
+
+using inventory::ElementId;
+
+// A device chosen for an alternative.
+struct Choice {
+  std::uint32_t alternative = 0;  // of Plan::alternatives()
+  std::uint32_t device = 0;       // of NodeDevices::devices()
+};
+
+// What a constraint of the current claim has met.
+struct ConstraintState {
+  std::uint32_t devices = 0;
+  // Match: the values that all of them have in common: a range of State::elements_.
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+// One thread. Reused: Reset makes it fit another attempt.
+class State {
+ public:
+  void Reset(const Attempt& attempt);
+
+  // Constraints and admin access look at one claim at a time. Claims are entered in order; to go
+  // back to the one before, everything placed in this one must have been taken back.
+  void EnterClaim(std::size_t claim);
+  void BackToClaim(std::size_t claim);
+
+  // Devices that an alternative must not look at now.
+  const base::BitSet& blocked(const Alternative& alternative) const {
+    return alternative.admin ? in_claim_[claim_] : chosen_;
+  }
+  // Whether `device`, a candidate that is not blocked, fits beside what is chosen. If so it is.
+  bool TryPlace(std::uint32_t alternative, std::uint32_t device);
+  void TakeBack();
+
+  std::span<const Choice> choices() const { return choices_; }
+  std::size_t chosen_in_claim() const { return choices_.size() - claim_start_[claim_]; }
+
+  // Without regard to constraints: would the counters, groups and capacities still let it in?
+  bool HasRoom(const Choices& choices, std::uint32_t device) const;
+  bool CountersAndGroupsAdmit(std::uint32_t device) const;
+
+  // What is left, for bounds and for recognising states.
+  std::span<const Amount> counters() const { return counters_; }
+  std::span<const ledger::GroupState> groups() const { return groups_; }
+  const base::BitSet& chosen() const { return chosen_; }
+  const base::BitSet& in_claim() const { return in_claim_[claim_]; }
+  const base::BitSet& shared() const { return shared_; }
+  std::span<const Amount> consumed(std::uint32_t device) const {
+    return std::span(consumed_).subspan(first_consumed_[device],
+                                        first_consumed_[device + 1] - first_consumed_[device]);
+  }
+  std::span<const Amount> capacity(std::uint32_t device) const {
+    return std::span(capacity_).subspan(first_consumed_[device],
+                                        first_consumed_[device + 1] - first_consumed_[device]);
+  }
+  const ConstraintState& constraint(std::size_t i) const { return constraints_[i]; }
+  std::span<const ElementId> common(const ConstraintState& state) const {
+    return std::span(elements_).subspan(state.first, state.count);
+  }
+  // The values of the devices that a constraint has met, for `distinct`.
+  std::span<const ValueId> met(std::size_t i) const { return met_[i]; }
+
+ private:
+  struct Mark {
+    std::uint32_t elements = 0;     // size of elements_ before
+    std::uint32_t groups = 0;       // size of saved_groups_ before
+    std::uint32_t constraints = 0;  // size of saved_constraints_ before
+    bool was_chosen = false;
+    bool was_in_claim = false;
+    bool was_shared = false;
+    bool charged = false;  // counters and groups
+  };
+  struct SavedGroup {
+    std::uint32_t set = 0;
+    ledger::GroupState state;
+  };
+  struct SavedConstraint {
+    std::uint32_t constraint = 0;
+    ConstraintState state;
+  };
+
+  bool CapacityFits(const Choices& choices, std::uint32_t device) const;
+  bool Constrain(const Choices& choices, std::uint32_t device);
+  bool Accept(std::size_t constraint, bool distinct, ValueId value);
+  bool AcceptMatch(ConstraintState& state, ValueId value, std::span<const ValueId> met);
+  bool AcceptDistinct(ValueId value, std::span<const ValueId> met) const;
+  void UndoConstraints(const Mark& mark);
+  void Consume(const Choices& choices, std::uint32_t device, int sign);
+  void Charge(std::uint32_t device);
+  void Discharge(std::uint32_t device, const Mark& mark);
+
+  const Attempt* attempt_ = nullptr;
+  bool lists_ = false;     // constraints compare sets
+  bool capacity_on_ = false;
+  std::size_t claim_ = 0;
+  std::vector<std::size_t> claim_start_;  // of choices_
+
+  base::BitSet chosen_;    // any claim; never devices for multiple allocations
+  std::vector<base::BitSet> in_claim_;
+  base::BitSet shared_;    // has a share, in the ledger or in this attempt
+  std::vector<Amount> counters_;
+  std::vector<ledger::GroupState> groups_;
+  std::vector<std::uint32_t> first_consumed_;
+  std::vector<Amount> consumed_;
+  std::vector<Amount> capacity_;
+  std::vector<ConstraintState> constraints_;  // of all claims
+  std::vector<std::vector<ValueId>> met_;
+  std::vector<ElementId> elements_;
+
+  std::vector<Choice> choices_;
+  std::vector<Mark> marks_;
+  std::vector<SavedGroup> saved_groups_;
+  std::vector<SavedConstraint> saved_constraints_;
+};
+
+}  // namespace dray::allocator

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Verdicts: what an alternative's filter says of the devices of a slice. Depends on neither node nor
+// ledger, so it is computed once per filter and slice and kept.
+//
+// Spec: kubernetes-allocator.md 4.1 steps 2 and 3, chapters 5, 7 and 10.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "allocator/plan.h"
+#include "base/bit_set.h"
+#include "inventory/slice_table.h"
+
+namespace dray::allocator {
+
+using inventory::Amount;
+using inventory::ValueId;
+
+// By row of the slice. Immutable; thread-safe.
+struct Verdicts {
+  // All selectors are true, and the device's capacities, nothing taken off, can serve the request.
+  base::BitSet pass;
+  // A selector, or a derived attribute of a device that passed the selectors, failed to evaluate.
+  base::BitSet error;
+  // What constraints see of a device: [use * rows + row], uses as in Alternative::constraints.
+  std::vector<ValueId> values;
+  // What a device would consume of its capacities, in their order: from first_amount[row].
+  std::vector<std::uint32_t> first_amount;
+  std::vector<Amount> amounts;
+  std::size_t rows = 0;
+  bool any_error = false;  // any of `error`
+
+  ValueId value(std::size_t use, std::size_t row) const { return values[use * rows + row]; }
+  const Amount* consumed(std::size_t row) const { return amounts.data() + first_amount[row]; }
+};
+
+std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan& plan,
+                                      std::span<const ConstraintPlan> constraints,
+                                      const inventory::SliceTable& slice,
+                                      inventory::Dictionary& dictionary);
+
+// What `alternative` consumes of one device's capacities: the amounts, in their order, or why the
+// device cannot serve the request at all.
+struct Consumption {
+  std::vector<base::Quantity> amounts;
+  std::string problem;  // empty: none
+};
+Consumption ConsumptionOf(const Alternative& alternative, const inventory::SliceTable& slice,
+                          const inventory::DeviceRow& row, bool fractional_capacity_range,
+                          inventory::Dictionary& dictionary);
+
+// Why a device has an error: the message of the first expression that fails on it.
+Status ErrorOf(const Alternative& alternative, const inventory::SliceTable& slice,
+               const inventory::DeviceRow& row, inventory::Dictionary& dictionary);
+
+// Verdicts by filter and slice. Bounded: forgets everything when full. One thread.
+class VerdictCache {
+ public:
+  explicit VerdictCache(std::size_t capacity = std::size_t{1} << 20) : capacity_(capacity) {}
+
+  const Verdicts& Get(const Alternative& alternative, const Plan& plan,
+                      std::span<const ConstraintPlan> constraints,
+                      const inventory::SliceTable& slice, inventory::Dictionary& dictionary);
+  // To be called between allocations only: what Get returned is valid until here.
+  void Trim();
+
+ private:
+  struct Key {
+    std::uint64_t slice = 0;
+    std::uint32_t filter = 0;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& key) {
+      return H::combine(std::move(h), key.slice, key.filter);
+    }
+  };
+  std::size_t capacity_;
+  absl::flat_hash_map<Key, std::shared_ptr<const Verdicts>> known_;
+};
+
+}  // namespace dray::allocator

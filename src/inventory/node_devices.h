@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NodeDevices: what one node can use, in the order in which it is searched. Depends on the
+// inventory, the node's name, labels and declared features, and the features; not on what is taken.
+//
+// Spec: kubernetes-allocator.md chapter 2.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "api/node.h"
+#include "base/status.h"
+#include "inventory/features.h"
+#include "inventory/inventory.h"
+
+namespace dray::inventory {
+
+enum class PoolState : std::uint8_t { kComplete, kIncomplete, kInvalid };
+
+struct PoolOnNode {
+  PoolId id = PoolId::kNone;
+  NameId driver;
+  NameId name;
+  PoolState state = PoolState::kComplete;
+  std::string why;                 // unless complete
+  std::uint32_t first_device = 0;  // of NodeDevices::devices()
+  std::uint32_t devices = 0;       // none unless complete
+  std::uint32_t first_set = 0;     // of NodeDevices::counter_sets()
+  std::uint32_t sets = 0;
+};
+
+struct CounterSetOnNode {
+  NameId name;
+  std::uint32_t pool = 0;
+  std::uint32_t first_counter = 0;  // of NodeDevices::counters()
+  std::uint32_t counters = 0;
+};
+struct CounterOnNode {
+  NameId name;
+  std::uint32_t set = 0;
+  Amount value;  // as published, nothing taken off
+};
+
+// How a device draws on counters, by index.
+struct CounterUse {
+  std::uint32_t counter = 0;
+  Amount amount;
+};
+struct SetUse {
+  std::uint32_t set = 0;
+  GroupsId groups = GroupsId::kNone;
+};
+
+struct NodeDevice {
+  const SliceTable* slice = nullptr;
+  const DeviceRow* row = nullptr;
+  std::uint32_t pool = 0;  // of NodeDevices::pools()
+  std::uint32_t first_use = 0;
+  std::uint32_t first_set = 0;
+  std::uint32_t uses = 0;             // of NodeDevices::counter_uses()
+  std::uint32_t sets = 0;             // of NodeDevices::set_uses()
+  TaintsId taints = TaintsId::kNone;  // the slice's, then the rules'
+  // Not for another node (only with per-device node selection can it be false).
+  bool on_node : 1 = true;
+  // The slice skips node operations and this node or the features do not allow that.
+  bool operations_missing : 1 = false;
+  // It declares compatibility groups, and the feature is off.
+  bool groups_off : 1 = false;
+  // It consumes counters, and partitionable devices are off.
+  bool counters_off : 1 = false;
+};
+
+// Immutable; thread-safe. Keeps the slices that it points into.
+class NodeDevices {
+ public:
+  std::string_view node_name() const { return node_name_; }
+  const Features& features() const { return features_; }
+  Dictionary& dictionary() const { return *dictionary_; }
+
+  // In search order. Devices of incomplete and invalid pools are not among devices().
+  std::span<const PoolOnNode> pools() const { return pools_; }
+  std::span<const NodeDevice> devices() const { return devices_; }
+  std::span<const CounterSetOnNode> counter_sets() const { return counter_sets_; }
+  std::span<const CounterOnNode> counters() const { return counters_; }
+  std::span<const CounterUse> counter_uses(const NodeDevice& device) const {
+    return std::span(counter_uses_).subspan(device.first_use, device.uses);
+  }
+  std::span<const SetUse> set_uses(const NodeDevice& device) const {
+    return std::span(set_uses_).subspan(device.first_set, device.sets);
+  }
+  // The slices whose devices are in devices(), each with its first device. A slice's devices lie
+  // together, in row order.
+  struct SliceRange {
+    const SliceTable* slice = nullptr;
+    std::uint32_t first_device = 0;
+  };
+  std::span<const SliceRange> slices() const { return slices_; }
+
+  // The device of that name in the pool: its index in devices(), or nothing.
+  std::optional<std::uint32_t> FindDevice(std::uint32_t pool, NameId device) const;
+  // A device of the pool's other slices, those that are for other nodes only: what it consumes is
+  // gone from the pool's counters too. Null when there is none or it consumes nothing.
+  const DeviceRow* FindElsewhere(std::uint32_t pool, NameId device) const;
+  // The counter and the counter set of a pool by name, or nothing.
+  std::optional<std::uint32_t> FindSet(std::uint32_t pool, NameId counter_set) const;
+  std::optional<std::uint32_t> FindCounter(std::uint32_t set, NameId counter) const;
+
+  bool any_incomplete() const { return any_incomplete_; }
+  bool any_invalid() const { return any_invalid_; }
+
+  std::size_t MemoryBytes() const;
+
+ private:
+  friend class Gatherer;
+  std::string node_name_;
+  Features features_;
+  std::shared_ptr<Dictionary> dictionary_;
+  std::vector<std::shared_ptr<const SliceTable>> keep_;
+  std::vector<PoolOnNode> pools_;
+  std::vector<NodeDevice> devices_;
+  std::vector<CounterSetOnNode> counter_sets_;
+  std::vector<CounterOnNode> counters_;
+  std::vector<CounterUse> counter_uses_;
+  std::vector<SetUse> set_uses_;
+  std::vector<SliceRange> slices_;
+  // Pool by pool as devices_ and counter_sets_, their indices sorted by NameId: to find by name.
+  std::vector<std::uint32_t> devices_by_name_;
+  std::vector<std::uint32_t> sets_by_name_;
+  std::vector<absl::flat_hash_map<NameId, const DeviceRow*>> elsewhere_;  // per pool
+  bool any_incomplete_ = false;
+  bool any_invalid_ = false;
+};
+
+// An error (a node selector that cannot be parsed, in any slice that had to be looked at) stops the
+// allocation on every node.
+StatusOr<std::shared_ptr<const NodeDevices>> Gather(const Snapshot& snapshot,
+                                                    const api::ClusterNode& node,
+                                                    const Features& features);
+
+}  // namespace dray::inventory

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/ledger.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "fmt/format.h"
+#include "ledger/internal/holding.h"
+
+namespace dray::ledger {
+
+using internal::Held;
+using internal::Holding;
+using internal::HoldingOf;
+
+namespace {
+
+std::string NameOf(const api::ResourceClaim& claim) {
+  return claim.metadata.namespace_ + "/" + claim.metadata.name;
+}
+std::string KeyOf(const api::ResourceClaim& claim) {
+  return claim.metadata.uid.empty() ? NameOf(claim) : claim.metadata.uid;
+}
+
+// Resource versions are numbers that grow, in etcd's stores and in ours. 0: unknown.
+std::uint64_t VersionOf(std::string_view text) {
+  std::uint64_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  return error == std::errc() && end == text.data() + text.size() ? version : 0;
+}
+
+enum class State : std::uint8_t {
+  kStored,     // the claim's status says so
+  kInFlight,   // reserved
+  kCommitted,  // reserved, and the status will say so
+};
+
+}  // namespace
+
+// What a claim holds: because its status says so, or because it is reserved; never both, since
+// Reserve refuses an allocated claim and an allocated status ends a reservation.
+struct Ledger::Record {
+  Holder holder;
+  State state = State::kStored;
+  std::uint64_t ticket = 0;          // unless stored
+  std::uint64_t stored_version = 0;  // when committed, if known
+  Holding holding;
+};
+
+const DeviceUsage* PoolUsage::Find(NameId device) const {
+  const auto at = std::ranges::lower_bound(devices, device, {}, &DeviceUsage::device);
+  return at != devices.end() && at->device == device ? &*at : nullptr;
+}
+
+const PoolUsage* Snapshot::Find(PoolId pool) const {
+  return pools_.At(static_cast<std::size_t>(pool)).get();
+}
+std::shared_ptr<const PoolUsage> Snapshot::Share(PoolId pool) const {
+  return pools_.At(static_cast<std::size_t>(pool));
+}
+
+Reservation::Reservation(Reservation&& other) noexcept
+    : ledger_(std::exchange(other.ledger_, nullptr)),
+      claim_(std::move(other.claim_)),
+      ticket_(other.ticket_) {}
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+  if (this == &other) return *this;
+  Release();
+  ledger_ = std::exchange(other.ledger_, nullptr);
+  claim_ = std::move(other.claim_);
+  ticket_ = other.ticket_;
+  return *this;
+}
+Reservation::~Reservation() { Release(); }
+
+void Reservation::Commit(std::string_view stored_version) {
+  if (Ledger* ledger = std::exchange(ledger_, nullptr); ledger != nullptr) {
+    ledger->Keep(claim_, ticket_, stored_version);
+  }
+}
+void Reservation::Release() {
+  if (Ledger* ledger = std::exchange(ledger_, nullptr); ledger != nullptr) {
+    ledger->Undo(claim_, ticket_);
+  }
+}
+
+Ledger::Ledger(std::shared_ptr<inventory::Dictionary> dictionary)
+    : dictionary_(std::move(dictionary)) {}
+Ledger::~Ledger() = default;
+
+Change Ledger::Put(const api::ResourceClaim& claim) {
+  const std::string key = KeyOf(claim);
+  const auto found = claims_.find(key);
+  if (!claim.status.allocation.has_value()) {
+    if (found == claims_.end()) return {};
+    const Record& record = *found->second;
+    const bool keeps = record.state == State::kInFlight ||
+                       (record.state == State::kCommitted &&
+                        (record.stored_version == 0 ||
+                         VersionOf(claim.metadata.resource_version) <= record.stored_version));
+    return keeps ? Change{} : Drop(found);
+  }
+
+  Holding holding = HoldingOf(*claim.status.allocation, *dictionary_);
+  if (found == claims_.end()) {
+    auto record = std::make_unique<Record>();
+    record->holder = dictionary_->Intern(NameOf(claim));
+    record->holding = std::move(holding);
+    Change change{internal::Replace(current_.pools_, record->holder, {}, record->holding)};
+    claims_.emplace(key, std::move(record));
+    return change;
+  }
+  Record& record = *found->second;
+  record.state = State::kStored;
+  // The usual case: what was reserved has been stored, or something else of the claim has changed.
+  if (record.holding == holding) return {};
+  Change change{internal::Replace(current_.pools_, record.holder, record.holding, holding)};
+  record.holding = std::move(holding);
+  return change;
+}
+
+Change Ledger::Remove(std::string_view uid) {
+  const auto found = claims_.find(uid);
+  return found == claims_.end() ? Change{} : Drop(found);
+}
+
+Change Ledger::Drop(Claims::iterator found) {
+  Record& record = *found->second;
+  Change change{internal::Replace(current_.pools_, record.holder, record.holding, {})};
+  claims_.erase(found);
+  return change;
+}
+
+namespace {
+
+// Why `holding` cannot be taken now; empty when it can.
+std::string Conflict(const Holding& holding, const Snapshot& snapshot,
+                     const inventory::Dictionary& dictionary) {
+  const auto name = [&](const Held& held) {
+    const inventory::PoolName pool = dictionary.At(held.pool);
+    return fmt::format("device {}/{}/{}", dictionary.View(pool.driver), dictionary.View(pool.pool),
+                       dictionary.View(held.device));
+  };
+  // [bound] At most 32 results, so looking at all pairs is nothing.
+  for (auto a = holding.results.begin(); a != holding.results.end(); ++a) {
+    for (auto b = a + 1; b != holding.results.end(); ++b) {
+      if (a->pool == b->pool && a->device == b->device && !(a->share && b->share)) {
+        return name(*a) + " is in the allocation twice";
+      }
+    }
+    const PoolUsage* pool = snapshot.Find(a->pool);
+    const DeviceUsage* usage = pool == nullptr ? nullptr : pool->Find(a->device);
+    if (usage == nullptr || (a->share && usage->exclusive == 0)) continue;
+    return fmt::format("{} is taken by claim {}", name(*a),
+                       dictionary.View(usage->holders.front()));
+  }
+  return {};
+}
+
+}  // namespace
+
+StatusOr<Reservation> Ledger::Reserve(const api::ResourceClaim& claim,
+                                      const api::AllocationResult& allocation) {
+  std::string key = KeyOf(claim);
+  if (const auto found = claims_.find(key); found != claims_.end()) {
+    return base::FailedPrecondition(
+        fmt::format("claim {} is {} already", NameOf(claim),
+                    found->second->state == State::kStored ? "allocated" : "being allocated"));
+  }
+  Holding holding = HoldingOf(allocation, *dictionary_);
+  if (const std::string conflict = Conflict(holding, current_, *dictionary_); !conflict.empty()) {
+    return base::FailedPrecondition(fmt::format("claim {}: {}", NameOf(claim), conflict));
+  }
+  auto record = std::make_unique<Record>();
+  record->holder = dictionary_->Intern(NameOf(claim));
+  record->state = State::kInFlight;
+  record->ticket = next_ticket_++;
+  record->holding = std::move(holding);
+  internal::Replace(current_.pools_, record->holder, {}, record->holding);
+  Reservation reservation(this, key, record->ticket);
+  claims_.emplace(std::move(key), std::move(record));
+  return reservation;
+}
+
+bool Ledger::InFlight(std::string_view uid) const {
+  const auto found = claims_.find(uid);
+  return found != claims_.end() && found->second->state != State::kStored;
+}
+
+// The ticket tells this reservation from a later one of the same claim.
+void Ledger::Keep(std::string_view claim, std::uint64_t ticket, std::string_view stored_version) {
+  const auto found = claims_.find(claim);
+  if (found == claims_.end()) return;
+  Record& record = *found->second;
+  if (record.state != State::kInFlight || record.ticket != ticket) return;
+  record.state = State::kCommitted;
+  record.stored_version = VersionOf(stored_version);
+}
+
+void Ledger::Undo(std::string_view claim, std::uint64_t ticket) {
+  const auto found = claims_.find(claim);
+  if (found == claims_.end()) return;
+  const Record& record = *found->second;
+  if (record.state == State::kInFlight && record.ticket == ticket) Drop(found);
+}
+
+std::size_t Ledger::MemoryBytes() const {
+  std::size_t bytes =
+      current_.pools_.MemoryBytes() + claims_.capacity() * (sizeof(Claims::value_type) + 1);
+  for (const auto& [key, record] : claims_) {
+    bytes += sizeof(Record) + record->holding.MemoryBytes() +
+             (key.capacity() > 15 ? key.capacity() + 1 : 0);
+  }
+  for (std::size_t id = 0; id < current_.pools_.size(); ++id) {
+    const PoolUsage* pool = current_.pools_.At(id).get();
+    if (pool == nullptr) continue;
+    bytes += sizeof(PoolUsage) + 16 + pool->devices.capacity() * sizeof(DeviceUsage);
+    for (const DeviceUsage& usage : pool->devices) {
+      if (usage.holders.size() > 4) bytes += usage.holders.capacity() * sizeof(Holder);
+      bytes += usage.consumed.capacity() * sizeof(ConsumedCapacity) +
+               usage.groups.capacity() * sizeof(GroupSnapshot);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace dray::ledger

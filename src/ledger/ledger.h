@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ledger: what is taken. Kept from claims, one at a time: a claim's results are added when it is
+// allocated and taken away when it is not any more; nothing is ever summed up anew. One writer
+// takes changes; everybody else reads snapshots, which are values that never change.
+//
+// Spec: kubernetes-allocator.md chapters 1, 8 and 9; KEP-5963 for snapshots of groups.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "api/resource_claim.h"
+#include "base/persistent_array.h"
+#include "base/status.h"
+#include "base/string_map.h"
+#include "inventory/dictionary.h"
+
+namespace dray::ledger {
+
+using inventory::Amount;
+using inventory::GroupsId;
+using inventory::NameId;
+using inventory::PoolId;
+
+// Who holds something: "namespace/name" of a claim, as a name of the dictionary.
+using Holder = NameId;
+
+struct ConsumedCapacity {
+  NameId capacity;
+  Amount amount;
+  friend bool operator==(const ConsumedCapacity&, const ConsumedCapacity&) = default;
+};
+// The groups that a result recorded for one counter set when it was allocated.
+struct GroupSnapshot {
+  NameId counter_set;
+  GroupsId groups = GroupsId::kNone;
+  std::uint32_t count = 0;  // results that recorded exactly this
+  friend bool operator==(const GroupSnapshot&, const GroupSnapshot&) = default;
+};
+
+// One device in use. Results with admin access are not here at all. A device that one claim has
+// takes no memory of its own beside this row, so that a pool is copied in one go.
+struct DeviceUsage {
+  NameId device;
+  std::uint32_t exclusive = 0;   // results without a share id; more than one is a conflict
+  std::uint32_t shares = 0;      // results with one
+  std::uint32_t unrecorded = 0;  // results without any snapshot of groups: the live slice decides
+  absl::InlinedVector<Holder, 4> holders;  // in the order in which they came; one per result
+  std::vector<ConsumedCapacity> consumed;  // of all shares, none of them zero; sorted by NameId
+  std::vector<GroupSnapshot> groups;       // sorted by counter set, then groups
+
+  std::uint32_t results() const { return exclusive + shares; }
+  friend bool operator==(const DeviceUsage&, const DeviceUsage&) = default;
+};
+
+// All devices of one pool that are in use, sorted by device. Immutable; thread-safe.
+struct PoolUsage {
+  std::vector<DeviceUsage> devices;
+  const DeviceUsage* Find(NameId device) const;
+  friend bool operator==(const PoolUsage&, const PoolUsage&) = default;
+};
+
+// Thread-safe.
+class Snapshot {
+ public:
+  // Null: nothing of the pool is in use. The same address means that nothing has changed.
+  const PoolUsage* Find(PoolId pool) const;
+  std::shared_ptr<const PoolUsage> Share(PoolId pool) const;
+
+ private:
+  friend class Ledger;
+  base::PersistentArray<std::shared_ptr<const PoolUsage>> pools_;  // by PoolId
+};
+
+class Ledger;
+
+// Devices that a claim is about to get: taken in the ledger from now on, and given back when this
+// goes out of scope, unless Commit was called or the claim's stored form has arrived meanwhile
+// (Ledger::Put), which then is what counts. Move-only. One thread.
+class Reservation {
+ public:
+  Reservation() = default;
+  Reservation(Reservation&& other) noexcept;
+  Reservation& operator=(Reservation&& other) noexcept;
+  ~Reservation();
+
+  // The allocation is stored, or will be: keep it until the claim says otherwise, that is, until
+  // its stored form is allocated, or it is gone. With the resource version that the allocation was
+  // stored with, a later stored form that is not allocated says so too; without it such a form may
+  // be older than the allocation and nothing is given back.
+  void Commit(std::string_view stored_version = {});
+  // Gives the devices back now.
+  void Release();
+  bool active() const { return ledger_ != nullptr; }
+
+ private:
+  friend class Ledger;
+  Reservation(Ledger* ledger, std::string claim, std::uint64_t ticket)
+      : ledger_(ledger), claim_(std::move(claim)), ticket_(ticket) {}
+  Ledger* ledger_ = nullptr;  // outlives this
+  std::string claim_;
+  std::uint64_t ticket_ = 0;
+};
+
+// What a change touched: pools whose usage is another now, sorted.
+struct Change {
+  std::vector<PoolId> pools;
+};
+
+// One thread.
+class Ledger {
+ public:
+  explicit Ledger(std::shared_ptr<inventory::Dictionary> dictionary);
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // The claim as it is stored now, by its uid (a claim without one, from a file, by
+  // "namespace/name"): allocated or not. What it held before is given back,
+  // what its status says is taken. Idempotent. Ends a reservation for the same claim only when the
+  // stored claim is allocated: a claim in flight that is written for another reason stays in
+  // flight.
+  Change Put(const api::ResourceClaim& claim);
+  // The claim is gone, by uid.
+  Change Remove(std::string_view uid);
+
+  // Takes `allocation` for a claim whose status does not say so yet. FailedPrecondition when the
+  // claim is in flight or allocated already, or when a device that the allocation wants exclusively
+  // is taken, or one that it wants a share of is taken exclusively, naming who has it: the last
+  // line of defence against giving a device twice.
+  StatusOr<Reservation> Reserve(const api::ResourceClaim& claim,
+                                const api::AllocationResult& allocation);
+  // Reserved, and its stored form is not allocated yet.
+  bool InFlight(std::string_view uid) const;
+
+  const Snapshot& snapshot() const { return current_; }
+  inventory::Dictionary& dictionary() const { return *dictionary_; }
+  std::size_t MemoryBytes() const;
+
+ private:
+  friend class Reservation;
+  struct Record;
+  using Claims = base::StringMap<std::unique_ptr<Record>>;
+
+  void Keep(std::string_view claim, std::uint64_t ticket, std::string_view stored_version);
+  void Undo(std::string_view claim, std::uint64_t ticket);
+  Change Drop(Claims::iterator record);
+
+  std::shared_ptr<inventory::Dictionary> dictionary_;
+  Snapshot current_;
+  Claims claims_;  // those that hold something, or are allocated
+  std::uint64_t next_ticket_ = 1;
+};
+
+}  // namespace dray::ledger

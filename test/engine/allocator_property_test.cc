@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fast rooms against the slow model: the same answer, device by device, on random instances with
+// every feature mixed in.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "api/json.h"
+#include "engine/engine.h"
+#include "fmt/format.h"
+#include "model/checker.h"
+#include "model/dice.h"
+#include "model/generator.h"
+#include "model/hard_instances.h"
+#include "model/model.h"
+
+namespace dray::engine {
+namespace {
+
+using model::Instance;
+using model::Outcome;
+
+std::uint64_t FirstSeed() {
+  if (const char* text = std::getenv("DRAY_SEED")) return std::strtoull(text, nullptr, 10);
+  return 1;
+}
+
+std::uint64_t Instances(std::uint64_t usual) {
+  if (const char* text = std::getenv("DRAY_INSTANCES")) return std::strtoull(text, nullptr, 10);
+  return usual;
+}
+
+std::string Describe(const Outcome& outcome) {
+  std::string text(model::ToString(outcome.kind));
+  if (outcome.node_only) text += " (this node)";
+  if (outcome.kind == Outcome::Kind::kError) text += ": " + outcome.error;
+  for (const api::AllocationResult& result : outcome.results) {
+    text += "\n  " + api::EncodeJson(result);
+  }
+  return text;
+}
+
+// Share ids are made by either side in its own way; which results have one must be the same.
+void NormalizeShareIds(Outcome& outcome) {
+  for (api::AllocationResult& result : outcome.results) {
+    for (api::DeviceRequestAllocationResult& device : result.devices.results) {
+      if (device.share_id.has_value()) device.share_id = "share";
+    }
+  }
+}
+
+bool SameAnswer(const Outcome& a, const Outcome& b) {
+  if (a.kind != b.kind || a.node_only != b.node_only) return false;
+  return a.results == b.results;
+}
+
+// Where to look at an instance that fails.
+std::string Keep(const Instance& instance, std::uint64_t seed) {
+  const std::string path = fmt::format("{}instance-{}.json", testing::TempDir(), seed);
+  std::ofstream(path) << model::WriteInstance(instance);
+  return path;
+}
+
+struct Counts {
+  std::uint64_t allocated = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t unknown = 0;
+};
+
+void Compare(const Instance& instance, std::uint64_t seed, Counts& counts) {
+  Outcome wanted = model::Solve(instance, {.max_steps = 20'000});
+  Outcome got = engine::Solve(instance);
+  const Outcome as_given = got;
+  NormalizeShareIds(wanted);
+  NormalizeShareIds(got);
+  switch (wanted.kind) {
+    case Outcome::Kind::kAllocated: ++counts.allocated; break;
+    case Outcome::Kind::kNotPossible: ++counts.refused; break;
+    case Outcome::Kind::kError: ++counts.errors; break;
+    case Outcome::Kind::kBudget: ++counts.unknown; break;
+  }
+  if (wanted.kind != Outcome::Kind::kBudget) {
+    ASSERT_TRUE(SameAnswer(wanted, got))
+        << "seed " << seed << ", kept in " << Keep(instance, seed) << "\nmodel: "
+        << Describe(wanted) << "\ndray: " << Describe(got);
+  }
+  ASSERT_NE(got.kind, Outcome::Kind::kBudget) << "seed " << seed << ", kept in "
+                                              << Keep(instance, seed);
+  if (got.kind == Outcome::Kind::kAllocated) {
+    const auto complaints = model::CheckAllocation(instance, as_given.results);
+    ASSERT_TRUE(complaints.empty())
+        << "seed " << seed << ", kept in " << Keep(instance, seed) << ": " << complaints.front();
+  }
+}
+
+TEST(AllocatorProperties, SearchAndModelGiveTheSameAnswer) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(20'000);
+  Counts counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    Compare(model::RandomInstance(seed), seed, counts);
+    if (HasFatalFailure()) return;
+  }
+  fmt::print("seeds {} to {}: {} allocated, {} refused, {} errors, {} beyond the model\n", first,
+             first + n - 1, counts.allocated, counts.refused, counts.errors, counts.unknown);
+  EXPECT_GT(counts.allocated, n / 10);
+  EXPECT_GT(counts.refused, n / 10);
+}
+
+// Fewer kinds of trouble, more devices and claims: deeper searches.
+TEST(AllocatorProperties, SearchAndModelAgreeOnDeepSearches) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(4'000);
+  const model::GeneratorOptions options{.max_pools = 2,
+                                        .max_devices = 12,
+                                        .max_claims = 4,
+                                        .max_requests = 3,
+                                        .max_count = 3,
+                                        .counters = 0.5,
+                                        .taints = 0.05,
+                                        .binding = 0.05,
+                                        .per_device = 0.05,
+                                        .node_selectors = 0.05,
+                                        .other_nodes = 0.05,
+                                        .broken_pools = 0.0,
+                                        .skip_operations = 0.0,
+                                        .constraints = 0.7,
+                                        .all = 0.1,
+                                        .features_off = 0.05,
+                                        .errors = 0.0};
+  Counts counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    Compare(model::RandomInstance(seed, options), seed, counts);
+    if (HasFatalFailure()) return;
+  }
+  fmt::print("seeds {} to {}: {} allocated, {} refused, {} errors, {} beyond the model\n", first,
+             first + n - 1, counts.allocated, counts.refused, counts.errors, counts.unknown);
+  EXPECT_GT(counts.allocated, n / 20);
+  EXPECT_GT(counts.refused, n / 20);
+}
+
+// Small relatives of the hard cases, which the model can still answer.
+TEST(AllocatorProperties, SearchAndModelAgreeOnSmallHardCases) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(1'000);
+  Counts counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    model::Dice dice(seed);
+    const auto& kinds = model::HardKinds();
+    const auto kind = kinds[seed % kinds.size()];
+    Compare(model::RandomHardInstance(dice, kind, true).instance, seed, counts);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(counts.allocated + counts.refused, n / 2);
+}
+
+// Whatever order is preferred, what fits fits, and no rule is broken.
+TEST(AllocatorProperties, BestFitFindsSomethingExactlyWhenFirstFitDoes) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(6'000);
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    const Instance instance =
+        model::RandomInstance(seed, {.skip_operations = 0.0, .errors = 0.0});
+    const Outcome plain = engine::Solve(instance);
+    const Outcome best = engine::Solve(instance, {.policy = allocator::Policy::kBestFit});
+    ASSERT_EQ(plain.kind, best.kind) << "seed " << seed << ", kept in " << Keep(instance, seed);
+    if (best.kind != Outcome::Kind::kAllocated) continue;
+    const auto complaints = model::CheckAllocation(instance, best.results);
+    ASSERT_TRUE(complaints.empty())
+        << "seed " << seed << ", kept in " << Keep(instance, seed) << ": " << complaints.front();
+  }
+}
+
+}  // namespace
+}  // namespace dray::engine

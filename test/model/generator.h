@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random instances, small enough for the model, with every feature mixed in. The same seed gives
+// the same instance.
+#pragma once
+
+#include "model/dice.h"
+#include "model/instance.h"
+
+namespace dray::model {
+
+// How often a theme is present in an instance; where it is, many devices and requests have it.
+struct GeneratorOptions {
+  int max_pools = 3;
+  int max_devices = 10;  // in all
+  int max_claims = 3;
+  int max_requests = 3;  // per claim
+  int max_count = 4;
+
+  double counters = 0.4;
+  double groups = 0.6;  // of those with counters
+  double lists = 0.3;
+  double derived = 0.2;
+  double capacity = 0.4;
+  double multi = 0.6;  // of those with capacity
+  double taints = 0.25;
+  double taint_rules = 0.1;
+  double binding = 0.2;
+  double per_device = 0.15;
+  double node_selectors = 0.25;
+  double other_nodes = 0.2;    // slices of one pool on several nodes
+  double broken_pools = 0.12;  // incomplete, invalid, obsolete
+  double skip_operations = 0.12;
+  double taken = 0.55;
+  double odd_snapshots = 0.15;  // groups that the slice no longer says, devices that are gone
+  double constraints = 0.4;
+  double prioritized = 0.4;
+  double all = 0.35;
+  double admin = 0.2;
+  double config = 0.2;
+  double features_off = 0.2;
+  double errors = 0.06;  // expressions that fail, attributes without a value, broken requests
+  // Claims taken that could not have been made by anybody: groups that exclude each other. The
+  // order in which they are looked at then decides, which is nothing to build on.
+  double contradictions = 0.0;
+};
+
+Instance RandomInstance(Dice& dice, const GeneratorOptions& options = {});
+Instance RandomInstance(std::uint64_t seed, const GeneratorOptions& options = {});
+
+}  // namespace dray::model
