@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -29,8 +29,11 @@ using ::testing::HasSubstr;
 // A value that is made at once is known to be too large only afterwards; nothing of a smaller cost
 // than the limit can be larger than this.
 constexpr std::size_t kArenaSlack = std::size_t{192} << 20;
-// A backstop only: sanitizers and busy machines included, everything here takes a fraction.
-constexpr std::chrono::seconds kPatience{2};
+// A backstop only: everything here takes a fraction, with sanitizers too. Of the processor's time,
+// since on a busy machine the clock on the wall says nothing about us.
+constexpr double kPatienceSeconds = 5;
+
+double ProcessorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::string Repeat(std::string_view text, std::size_t times) {
   std::string out;
@@ -100,9 +103,9 @@ struct Bomb {
 class BombTest : public ::testing::TestWithParam<Bomb> {};
 
 TEST_P(BombTest, EndsCleanlyWithinTheLimits) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = ProcessorSeconds();
   const std::string outcome = Outcome(GetParam().expression);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience);
+  EXPECT_LT(ProcessorSeconds() - start, kPatienceSeconds);
   EXPECT_THAT(outcome.substr(0, 400), HasSubstr(GetParam().want));
 }
 
@@ -253,14 +256,14 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(BombWithoutALengthLimit, AMebibyteIsParsed) {
   constexpr std::size_t kSize = std::size_t{1} << 20;
   const ParseOptions options{.max_code_points = 4 * kSize};
-  const auto start = std::chrono::steady_clock::now();
+  const double start = ProcessorSeconds();
   EXPECT_TRUE(Parse(Source("'" + std::string(kSize, 'a') + "'"), options).ok());
   EXPECT_TRUE(Parse(Source("[" + Repeat("1,", kSize / 2) + "1]"), options).ok());
   EXPECT_FALSE(Parse(Source(Nest("(", "1", ")", kSize / 2)), options).ok());
   EXPECT_FALSE(Parse(Source("1" + Repeat("+1", kSize / 2)), options).ok());
   EXPECT_FALSE(Parse(Source(Repeat("(", kSize)), options).ok());
   EXPECT_FALSE(Parse(Source(Repeat("\"", kSize)), options).ok());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, kPatience * 4);
+  EXPECT_LT(ProcessorSeconds() - start, kPatienceSeconds * 4);
 }
 
 }  // namespace
