@@ -72,7 +72,9 @@ Consumption ConsumptionOf(const Alternative& alternative, const SliceTable& slic
   for (const CapacityRequest& request : alternative.capacity) {
     const auto entry = FindCapacity(request.name, slice, entries, dictionary);
     if (!entry) return {.amounts = {}, .problem = fmt::format("has no capacity {}", request.name)};
-    requested[*entry] = &request.amount;
+    // Of two names for one capacity the literal one counts.
+    const bool literal = dictionary.View(entries[*entry].name) == request.name;
+    if (literal || requested[*entry] == nullptr) requested[*entry] = &request.amount;
   }
   Consumption result;
   for (std::size_t i = 0; i < entries.size(); ++i) {
