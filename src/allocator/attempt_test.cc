@@ -343,6 +343,51 @@ INSTANTIATE_TEST_SUITE_P(
                    .want = "refused"}),
     [](const auto& info) { return info.param.name; });
 
+// docs/decisions.md: Kubernetes crashes.
+TEST(Attempt, AStepOfZeroIsAnErrorWhereADeviceIsLookedAt) {
+  const api::CapacityRequestPolicy policy{
+      .default_value = testing::ToQuantity("2"),
+      .valid_range = api::CapacityRequestPolicyRange{.min = testing::ToQuantity("1"),
+                                                     .step = testing::ToQuantity("0")}};
+  const Ask ask = Ask("r").Capacity({{"m", "3"}});
+  const std::string error =
+      "request r: device gpu.example.com/pool/a: capacity m has a step of 0; it must be positive";
+  WorldForTest world;
+  world.Devices({Device("a").Capacity("m", "8", policy), Device("b").Capacity("m", "8")});
+  EXPECT_EQ(world.Solve(ask), "error: " + error);
+  EXPECT_EQ(world.Solve(Ask(ask).All()), "error: claim ns/c: " + error);
+  EXPECT_EQ(world.Solve(Ask("r")), "r=a") << "the default needs no steps";
+  EXPECT_EQ(world.Solve(Ask(ask).Where("device.name == 'b'")), "r=b");
+  EXPECT_EQ(world.Solve(Ask(ask).Capacity({{"m", "3"}, {"n", "1"}})), "refused")
+      << "has no n, so what it has is not counted";
+  world.features.consumable_capacity = false;
+  EXPECT_EQ(world.Solve(Ask("r")), "r=a");
+  WorldForTest taken;
+  taken.Devices({Device("a").Capacity("m", "8", policy), Device("b").Capacity("m", "8")})
+      .Taken(AllocatedClaim("t").Exclusive("a"));
+  EXPECT_EQ(taken.Solve(ask), "r=b") << "what is in use is not looked at";
+  WorldForTest elsewhere;
+  elsewhere.Put(Slice("s")
+                    .PerDevice()
+                    .With(Device("a").OnNode("n2").Capacity("m", "8", policy))
+                    .With(Device("b").OnNode("n1").Capacity("m", "8")));
+  EXPECT_EQ(elsewhere.Solve(ask), "r=b") << "nor is what is for another node";
+}
+
+// Amounts are held in 128 bits of billionths and clamped at 2^110 of them, some 1.3e24.
+TEST(Attempt, AmountsBeyondTheirClampFitOnlyOnce) {
+  WorldForTest world;
+  world.Devices({Device("a").Shared().Capacity("m", "1e30")});
+  const auto twice = [](testing::Amounts amounts) {
+    return PendingClaim("c")
+        .Request(Ask("r").Capacity(amounts))
+        .Request(Ask("s").Capacity(amounts));
+  };
+  EXPECT_EQ(world.Solve(twice({{"m", "6e23"}})), "r=a s=a");
+  EXPECT_EQ(world.Solve(twice({{"m", "1e24"}})), "refused");
+  EXPECT_EQ(world.Solve(Ask("r").Capacity({{"m", "1e30"}})), "r=a");
+}
+
 // Mode All: the set is everything that passes selectors and node, also what cannot be had.
 TEST(AllDevices, IncludesWhatCannotBeHadAndThenFails) {
   const auto solve = [](WorldForTest& world) { return world.Solve(Ask("r").All()); };

@@ -280,6 +280,61 @@ INSTANTIATE_TEST_SUITE_P(WithRange, CapacityTest, ::testing::ValuesIn(WithRange(
 INSTANTIATE_TEST_SUITE_P(Fractions, CapacityTest, ::testing::ValuesIn(Fractions()), NameOf);
 INSTANTIATE_TEST_SUITE_P(LargeAmounts, CapacityTest, ::testing::ValuesIn(LargeAmounts()), NameOf);
 
+// Steps that are none are an error only for those who would have to take them.
+struct BrokenStepCase {
+  std::string name;
+  std::string requested;
+  std::string default_value;
+  Range range;
+  bool broken = false;
+  friend void PrintTo(const BrokenStepCase& c, std::ostream* os) { *os << c.name; }
+};
+class BrokenStepTest : public ::testing::TestWithParam<BrokenStepCase> {};
+
+TEST_P(BrokenStepTest, IsNeededOrNot) {
+  const BrokenStepCase& c = GetParam();
+  const api::DeviceCapacity capacity =
+      CapacityOf({.default_value = c.default_value, .range = c.range});
+  const std::optional<Quantity> requested = Optional(c.requested);
+  EXPECT_EQ(NeedsBrokenStep(requested ? &*requested : nullptr, capacity), c.broken);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    StepsOfNothing, BrokenStepTest,
+    ::testing::Values(
+        BrokenStepCase{.name = "a_step_of_one", .requested = "3", .range = {"1", "", "1"}},
+        BrokenStepCase{.name = "no_step", .requested = "3", .range = {"1", "", ""}},
+        BrokenStepCase{.name = "zero", .requested = "3", .range = {"1", "", "0"}, .broken = true},
+        BrokenStepCase{
+            .name = "negative", .requested = "3", .range = {"1", "", "-1"}, .broken = true},
+        BrokenStepCase{.name = "at_min", .requested = "1", .range = {"1", "", "0"}, .broken = true},
+        BrokenStepCase{.name = "min_is_taken_and_then_looked_at",
+                       .requested = "0",
+                       .range = {"1", "", "0"},
+                       .broken = true},
+        BrokenStepCase{.name = "min_that_is_the_default",
+                       .requested = "0",
+                       .default_value = "1",
+                       .range = {"1", "", "0"}},
+        BrokenStepCase{
+            .name = "without_min", .requested = "3", .range = {"", "", "0"}, .broken = true},
+        BrokenStepCase{.name = "without_min_past_max", .requested = "3", .range = {"", "2", "0"}},
+        BrokenStepCase{.name = "rounding_comes_before_max",
+                       .requested = "3",
+                       .range = {"1", "2", "0"},
+                       .broken = true},
+        BrokenStepCase{.name = "the_default", .default_value = "2", .range = {"1", "", "0"}},
+        BrokenStepCase{
+            .name = "no_request_and_no_default", .range = {"1", "", "0"}, .broken = true},
+        BrokenStepCase{.name = "all_of_it_past_max", .range = {"1", "2", "0"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Capacity, WithoutARangeThereAreNoSteps) {
+  const Quantity three = Quantity::FromInt(3);
+  EXPECT_FALSE(NeedsBrokenStep(&three, CapacityOf({.policy = false})));
+  EXPECT_FALSE(NeedsBrokenStep(&three, CapacityOf({.valid_values = {"4"}})));
+}
+
 // Property: rounding never goes down, and rounding twice is rounding once.
 TEST(Capacity, RoundingNeverGoesDownAndTwiceIsOnce) {
   for (const bool fractional : {false, true}) {

@@ -180,7 +180,7 @@ class Planner {
     planned.tolerations = asked.tolerations;
     planned.all = asked.mode == api::kAllocationModeAll;
     planned.admin = asked.admin_access.value_or(false);
-    planned.count = asked.count;
+    planned.count = std::max<std::int64_t>(asked.count, 0);
     planned.error = CheckAlternative(asked, planned);
     planned.result_name = asked.result_name;
     if (planned.device_class != nullptr) AddSelectors(planned.device_class->spec.selectors, planned);

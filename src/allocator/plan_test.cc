@@ -274,6 +274,14 @@ TEST(Plan, IsSimpleWithoutErrorsAllAndAdminAccess) {
   EXPECT_FALSE(simple(PendingClaim("c").Request(Ask("r").Count(33))));
 }
 
+TEST(Plan, ACountBelowOneNeedsNoDevice) {
+  WorldForTest world;
+  EXPECT_EQ(world.Solve(PendingClaim("c").Request(Ask("r").Count(0)).Request(Ask("s").Count(-3))),
+            "");
+  EXPECT_EQ(world.Solve(PendingClaim("c").Request(Ask("r").Count(40)).Request(Ask("s").Count(-9))),
+            "error: claim ns/c: 40 devices are asked for; one claim can have at most 32");
+}
+
 TEST(Plan, NoClaimsAndNoRequestsAreFulfilled) {
   WorldForTest world;
   EXPECT_EQ(world.Solve(std::vector<api::ResourceClaim>{}), "");
