@@ -287,7 +287,8 @@ class Planner {
   }
 
   std::uint32_t ShapeOf(const ClaimPlan& planned) {
-    std::vector<std::uint64_t> list;
+    // Each part says how long it is, so that no two claims write the same list.
+    std::vector<std::uint64_t> list = {planned.constraints, planned.requests};
     for (const ConstraintPlan& constraint : plan_->constraints(planned)) {
       list.push_back(constraint.name.id() * 2 + static_cast<std::uint64_t>(constraint.distinct));
     }
