@@ -105,6 +105,17 @@ TEST_F(ResidualTest, WhatIsLeftOfCountersCounts) {
   EXPECT_EQ(After({"x1", "y2"}), After({"x2", "y1"}));
 }
 
+// The same partitions, but one set began with more.
+TEST_F(ResidualTest, SetsThatHaveDifferentAmountsDoNotStandForEachOther) {
+  world_.Partitions(
+      Slice("t").Counters("x", {{"m", "1"}}).Counters("y", {{"m", "2"}}),
+      {Device("x0").Consumes("x", {{"m", "1"}}), Device("x1").Consumes("x", {{"m", "1"}}),
+       Device("y0").Consumes("y", {{"m", "1"}}), Device("y1").Consumes("y", {{"m", "1"}})});
+  Prepare({PendingClaim("c").Request(Ask("r")).Request(Ask("s").Count(2))});
+  EXPECT_EQ(After({"x0"}), After({"x1"}));
+  EXPECT_NE(After({"x0"}), After({"y0"})) << "x is used up, y is not";
+}
+
 TEST_F(ResidualTest, SharesCountByWhatTheyLeave) {
   world_.Devices(
       {Device("a").Shared().Capacity("m", "8"), Device("b").Shared().Capacity("m", "8")});
