@@ -100,6 +100,10 @@ void Attempt::Fill(Choices& choices, const Alternative& alternative,
       const std::size_t device = range.first_device + row;
       if (!devices.devices()[device].groups_off) choices.faulty.Set(device);
     });
+    verdicts.broken.ForEach([&](std::size_t row) {
+      const NodeDevice& device = devices.devices()[range.first_device + row];
+      if (device.on_node && !device.groups_off) choices.faulty.Set(range.first_device + row);
+    });
   }
   if (alternative.all) {
     choices.need = static_cast<std::int64_t>(choices.candidates.Count());

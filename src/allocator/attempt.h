@@ -30,7 +30,8 @@ struct Choices {
   // Devices that it may have if nothing else is chosen. With mode All: the whole set, of which
   // each must be had.
   base::BitSet candidates;
-  // Devices on which an expression fails. To look at one is an error.
+  // Devices on which an expression fails, or with a capacity that cannot be counted. To look at one
+  // is an error.
   base::BitSet faulty;
   // Mode All: those of `candidates` that cannot be had at all.
   bool impossible = false;

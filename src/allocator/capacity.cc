@@ -72,6 +72,20 @@ bool CountsInMilli(const api::CapacityRequestPolicyRange& range, bool fractional
   return !range.step.has_value() || *range.step->ExactScaled(Quantity::kMilli) >= 1;
 }
 
+bool NeedsBrokenStep(const Quantity* requested, const api::DeviceCapacity& capacity) {
+  if (!capacity.request_policy.has_value() || !capacity.request_policy->valid_range.has_value()) {
+    return false;
+  }
+  const api::CapacityRequestPolicyRange& range = *capacity.request_policy->valid_range;
+  if (!range.step.has_value() || range.step->Sign() > 0) return false;
+  // To round up takes steps; so does looking at an amount, unless something else settles it first.
+  if (requested != nullptr && range.min.has_value() && *requested >= *range.min) return true;
+  const Quantity amount = *ConsumedAmount(requested, capacity, false);
+  const std::optional<Quantity>& usual = capacity.request_policy->default_value;
+  return !(usual.has_value() && amount == *usual) &&
+         !(range.max.has_value() && amount > *range.max);
+}
+
 std::optional<Quantity> ConsumedAmount(const Quantity* requested,
                                        const api::DeviceCapacity& capacity,
                                        bool fractional_capacity_range) {
@@ -85,8 +99,8 @@ std::optional<Quantity> ConsumedAmount(const Quantity* requested,
   if (policy->valid_range.has_value() && policy->valid_range->min.has_value()) {
     return RoundUpInRange(*requested, *policy->valid_range, fractional_capacity_range);
   }
-  const auto it = std::ranges::find_if(
-      policy->valid_values, [&](const Quantity& value) { return *requested <= value; });
+  const auto it = std::ranges::find_if(policy->valid_values,
+                                       [&](const Quantity& value) { return *requested <= value; });
   return it != policy->valid_values.end() ? *it : *requested;
 }
 

@@ -17,6 +17,10 @@ namespace dray::allocator {
 // exact in 64 bits of thousandths, and the feature is on.
 bool CountsInMilli(const api::CapacityRequestPolicyRange& range, bool fractional_capacity_range);
 
+// Whether what a request for `requested` (null: no request) consumes would have to be counted in
+// steps of nothing or less. Validation does not let them in, and Kubernetes divides by them.
+bool NeedsBrokenStep(const base::Quantity* requested, const api::DeviceCapacity& capacity);
+
 // What a request for `requested` (null: no request) consumes of the capacity: rounded up as the
 // policy says, never down and never clamped to its maximum. Nothing when the amount leaves the 64
 // bits that steps are counted in.

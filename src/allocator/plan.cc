@@ -180,7 +180,7 @@ class Planner {
     planned.tolerations = asked.tolerations;
     planned.all = asked.mode == api::kAllocationModeAll;
     planned.admin = asked.admin_access.value_or(false);
-    planned.count = asked.count;
+    planned.count = std::max<std::int64_t>(asked.count, 0);
     planned.error = CheckAlternative(asked, planned);
     planned.result_name = asked.result_name;
     if (planned.device_class != nullptr) AddSelectors(planned.device_class->spec.selectors, planned);
@@ -287,7 +287,8 @@ class Planner {
   }
 
   std::uint32_t ShapeOf(const ClaimPlan& planned) {
-    std::vector<std::uint64_t> list;
+    // Each part says how long it is, so that no two claims write the same list.
+    std::vector<std::uint64_t> list = {planned.constraints, planned.requests};
     for (const ConstraintPlan& constraint : plan_->constraints(planned)) {
       list.push_back(constraint.name.id() * 2 + static_cast<std::uint64_t>(constraint.distinct));
     }

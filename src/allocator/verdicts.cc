@@ -72,9 +72,21 @@ Consumption ConsumptionOf(const Alternative& alternative, const SliceTable& slic
   for (const CapacityRequest& request : alternative.capacity) {
     const auto entry = FindCapacity(request.name, slice, entries, dictionary);
     if (!entry) return {.amounts = {}, .problem = fmt::format("has no capacity {}", request.name)};
-    requested[*entry] = &request.amount;
+    // Of two names for one capacity the literal one counts.
+    const bool literal = dictionary.View(entries[*entry].name) == request.name;
+    if (literal || requested[*entry] == nullptr) requested[*entry] = &request.amount;
   }
   Consumption result;
+  // Whatever else is the matter with it.
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const api::DeviceCapacity& capacity = dictionary.At(entries[i].capacity).capacity;
+    if (!NeedsBrokenStep(requested[i], capacity)) continue;
+    result.problem = fmt::format("capacity {} has a step of {}; it must be positive",
+                                 dictionary.View(entries[i].name),
+                                 capacity.request_policy->valid_range->step->ToString());
+    result.broken = true;
+    return result;
+  }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const api::DeviceCapacity& capacity = dictionary.At(entries[i].capacity).capacity;
     const std::string_view name = dictionary.View(entries[i].name);
@@ -123,7 +135,10 @@ Status ErrorOf(const Alternative& alternative, const SliceTable& slice, const De
                                                 alternative.result_name, device));
     }
   }
-  return {};
+  const Consumption consumption = ConsumptionOf(alternative, slice, row, false, dictionary);
+  if (!consumption.broken) return {};
+  return base::InvalidArgument(
+      fmt::format("request {}: {}: {}", alternative.result_name, device, consumption.problem));
 }
 
 std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan& plan,
@@ -136,6 +151,7 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
   verdicts->rows = rows;
   verdicts->pass = base::BitSet(rows);
   verdicts->error = base::BitSet(rows);
+  verdicts->broken = base::BitSet(rows);
   verdicts->values.resize(uses * rows, ValueId::kNone);
   verdicts->first_amount.resize(rows, 0);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -158,6 +174,7 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
       const Consumption consumption =
           ConsumptionOf(alternative, slice, row, plan.features().fractional_capacity_range,
                         dictionary);
+      if (consumption.broken) verdicts->broken.Set(i);
       if (!consumption.problem.empty()) continue;
       verdicts->first_amount[i] = static_cast<std::uint32_t>(verdicts->amounts.size());
       for (const base::Quantity& amount : consumption.amounts) {
@@ -168,7 +185,7 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
     }
     verdicts->pass.Set(i);
   }
-  verdicts->any_error = verdicts->error.Any();
+  verdicts->any_error = verdicts->error.Any() || verdicts->broken.Any();
   return verdicts;
 }
 

@@ -29,13 +29,16 @@ struct Verdicts {
   base::BitSet pass;
   // A selector, or a derived attribute of a device that passed the selectors, failed to evaluate.
   base::BitSet error;
+  // Passed so far, but what it would consume has to be counted in steps that lead nowhere: an error
+  // for who may use the device at all.
+  base::BitSet broken;
   // What constraints see of a device: [use * rows + row], uses as in Alternative::constraints.
   std::vector<ValueId> values;
   // What a device would consume of its capacities, in their order: from first_amount[row].
   std::vector<std::uint32_t> first_amount;
   std::vector<Amount> amounts;
   std::size_t rows = 0;
-  bool any_error = false;  // any of `error`
+  bool any_error = false;  // any of `error` and `broken`
 
   ValueId value(std::size_t use, std::size_t row) const { return values[use * rows + row]; }
   const Amount* consumed(std::size_t row) const { return amounts.data() + first_amount[row]; }
@@ -51,12 +54,14 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
 struct Consumption {
   std::vector<base::Quantity> amounts;
   std::string problem;  // empty: none
+  bool broken = false;  // the problem is the device's own: see Verdicts::broken
 };
 Consumption ConsumptionOf(const Alternative& alternative, const inventory::SliceTable& slice,
                           const inventory::DeviceRow& row, bool fractional_capacity_range,
                           inventory::Dictionary& dictionary);
 
-// Why a device has an error: the message of the first expression that fails on it.
+// Why a device has an error: the message of the first expression that fails on it, or of a capacity
+// that is broken.
 Status ErrorOf(const Alternative& alternative, const inventory::SliceTable& slice,
                const inventory::DeviceRow& row, inventory::Dictionary& dictionary);
 

@@ -70,6 +70,10 @@ class Device {
     device_.attributes[name].MutableLists().string_values = std::move(values);
     return *this;
   }
+  Device& Ints(std::string_view name, std::vector<std::int64_t> values) {
+    device_.attributes[name].MutableLists().int_values = std::move(values);
+    return *this;
+  }
   Device& Versions(std::string_view name, std::vector<std::string> values) {
     device_.attributes[name].MutableLists().version_values = std::move(values);
     return *this;
@@ -81,6 +85,12 @@ class Device {
   }
   Device& Capacity(std::string_view name, std::string_view value) {
     device_.capacity[name].value = ToQuantity(value);
+    return *this;
+  }
+  Device& Capacity(std::string_view name, std::string_view value,
+                   api::CapacityRequestPolicy policy) {
+    Capacity(name, value);
+    device_.capacity[name].request_policy = std::move(policy);
     return *this;
   }
   Device& Consumes(std::string_view counter_set, Amounts counters,

@@ -121,16 +121,28 @@ std::optional<Amounts> RequestedAmounts(const api::CapacityRequirements* request
   return amounts;
 }
 
+// Throws when what is consumed of a capacity would have to be counted in steps that are none.
+void CheckSteps(const Quantity* request, const api::DeviceCapacity& capacity) {
+  const api::CapacityRequestPolicy* policy = capacity.request_policy.get();
+  if (policy == nullptr || !policy->valid_range || !policy->valid_range->step) return;
+  // Rounding itself throws.
+  const std::optional<Quantity> amount = ConsumedOf(request, capacity, false);
+  if (policy->valid_range->step->Sign() <= 0) (void)ViolatesPolicy(*amount, policy, false);
+}
+
 FitResult Fits(const api::CapacityRequirements* request, std::string_view driver,
                const api::Map<api::DeviceCapacity>& capacity, const Amounts& already,
                bool fractional) {
   const std::optional<Amounts> requested = RequestedAmounts(request, driver, capacity);
   if (!requested) return {.fit = Fit::kDoesNotFit};
   FitResult result;
+  const auto asked_of = [&](const std::string& name) {
+    const auto asked = requested->find(name);
+    return asked == requested->end() ? nullptr : &asked->second;
+  };
+  for (const auto& [name, entry] : capacity) CheckSteps(asked_of(name.str()), entry);
   for (const auto& [name, entry] : capacity) {
-    const auto asked = requested->find(name.str());
-    const auto consumed =
-        ConsumedOf(asked == requested->end() ? nullptr : &asked->second, entry, fractional);
+    const auto consumed = ConsumedOf(asked_of(name.str()), entry, fractional);
     if (!consumed || consumed->Sign() < 0) return {.fit = Fit::kNotRepresentable};
     result.consumed.emplace(name.str(), *consumed);
   }

@@ -43,6 +43,8 @@ struct FitResult {
   Fit fit = Fit::kFits;
   Amounts consumed;  // per capacity of the device, when it fits
 };
+// Throws Abort, before anything else is decided, when one of the capacities has a step that is not
+// positive and would be needed: Kubernetes, which takes capacities in any order, may crash then.
 FitResult Fits(const api::CapacityRequirements* request, std::string_view driver,
                const api::Map<api::DeviceCapacity>& capacity, const Amounts& already,
                bool fractional);

@@ -111,6 +111,18 @@ void AddConsumption(Dice& dice, const Themes& themes, int sets, api::Device& dev
   }
 }
 
+// Steps that no validation lets in, and that only some requests come across.
+void BreakSteps(Dice& dice, api::Device& device) {
+  api::DeviceCapacity capacity{.value = Amount("8")};
+  capacity.request_policy = api::CapacityRequestPolicy{};
+  if (dice.Chance(0.7)) capacity.request_policy->default_value = Amount("2");
+  api::CapacityRequestPolicyRange range{.step = Amount(dice.Pick({"0", "-1"}))};
+  if (dice.Chance(0.7)) range.min = Amount(dice.Pick({"1", "6"}));
+  if (dice.Chance(0.3)) range.max = Amount("4");
+  capacity.request_policy->valid_range = range;
+  device.capacity[dice.Chance(0.5) ? "memory" : "cores"] = capacity;
+}
+
 api::Device RandomDevice(Dice& dice, const Themes& themes, const std::string& driver,
                          const std::string& name, int sets) {
   api::Device device;
@@ -130,6 +142,7 @@ api::Device RandomDevice(Dice& dice, const Themes& themes, const std::string& dr
   }
   if (sets > 0 && dice.Chance(0.8)) AddConsumption(dice, themes, sets, device);
   if (themes.errors && dice.Chance(0.1)) device.attributes["novalue"] = {};
+  if (themes.errors && themes.capacity && dice.Chance(0.3)) BreakSteps(dice, device);
   return device;
 }
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mode All: kubernetes-allocator.md chapter 5.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "allocator/world_for_test.h"
+
+namespace dray::allocator {
+namespace {
+
+using testing::AllocatedClaim;
+using ::testing::AllOf;
+using testing::Ask;
+using testing::Device;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::PendingClaim;
+using testing::Slice;
+using ::testing::StartsWith;
+
+constexpr const char* kBroken = "device.attributes['gpu.example.com'].gone == 1";
+
+// Mode All: the set is everything that passes selectors and node, also what cannot be had.
+TEST(AllDevices, IncludesWhatCannotBeHadAndThenFails) {
+  const auto solve = [](WorldForTest& world) { return world.Solve(Ask("r").All()); };
+  WorldForTest fine;
+  fine.Devices({Device("a"), Device("b")});
+  EXPECT_EQ(solve(fine), "r=a r=b");
+  WorldForTest taken;
+  taken.Devices({Device("a"), Device("b")}).Taken(AllocatedClaim("t").Exclusive("b"));
+  EXPECT_EQ(solve(taken), "refused");
+  EXPECT_EQ(taken.Solve(Ask("r").All().Admin()), "r=a r=b");
+  WorldForTest tainted;
+  tainted.Devices({Device("a"), Device("b").Taint("t")});
+  EXPECT_EQ(solve(tainted), "refused");
+  WorldForTest skipping;
+  skipping.Devices({Device("a")})
+      .Put(Slice("t").Pool("q").OnNode("n1").SkipsNodeOperations().With(Device("b")));
+  EXPECT_EQ(solve(skipping), "refused");
+}
+
+TEST(AllDevices, LeavesOutDevicesOfOtherNodesAndWithoutTheCapacity) {
+  WorldForTest world;
+  world.Put(Slice("s")
+                .PerDevice()
+                .With(Device("a").OnNode("n1").Capacity("m", "8"))
+                .With(Device("b").OnNode("n2").Capacity("m", "8"))
+                .With(Device("c").OnNode("n1").Capacity("m", "2"))
+                .With(Device("d").OnNode("n1")));
+  EXPECT_EQ(world.Solve(Ask("r").All().Capacity({{"m", "3"}})), "r=a");
+  EXPECT_EQ(world.Solve(Ask("r").All()), "r=a r=c r=d");
+}
+
+TEST(AllDevices, OfNoneIsARefusal) {
+  WorldForTest world;
+  world.Devices({Device("a")});
+  EXPECT_EQ(world.Solve(Ask("r").All().Where("false")), "refused");
+}
+
+TEST(AllDevices, ASelectorErrorOnAnyOfThemIsAnErrorEvenInUse) {
+  WorldForTest world;
+  world.Devices({Device("a").Int("gone", 1), Device("b")})
+      .Taken(AllocatedClaim("t").Exclusive("b"));
+  EXPECT_THAT(world.Solve(Ask("r").All().Where(kBroken)),
+              AllOf(StartsWith("error: claim ns/c: request r"), HasSubstr("pool/b")));
+}
+
+TEST(AllDevices, MoreThanThirtyTwoAreTooManyUnlessAnAlternativeHasFewer) {
+  WorldForTest world;
+  std::vector<api::Device> devices;
+  for (int i = 0; i < 33; ++i) devices.push_back(Device("d" + std::to_string(i)));
+  world.Devices(devices);
+  EXPECT_EQ(world.Solve(Ask("r").All()),
+            "error: claim ns/c: 33 devices are asked for; one claim can have at most 32");
+  EXPECT_EQ(world.Solve(PendingClaim("c").FirstAvailable("r", {Ask("all").All(), Ask("one")})),
+            "r/one=d0");
+}
+
+// docs/decisions.md: Kubernetes stops the pod on every node.
+TEST(AllDevices, AnIncompleteOrInvalidPoolIsAnErrorOfThisNode) {
+  WorldForTest incomplete;
+  incomplete.Devices({Device("a")})
+      .Put(Slice("t").Pool("other").Of(2).OnNode("n1").With(Device("b")));
+  EXPECT_THAT(incomplete.Solve(Ask("r").All()),
+              AllOf(StartsWith("error on this node: claim ns/c: request r: all devices are asked "
+                               "for, but pool gpu.example.com/other is incomplete"),
+                    Not(HasSubstr("invalid"))));
+  EXPECT_THAT(
+      incomplete.Solve(PendingClaim("c").FirstAvailable("r", {Ask("one"), Ask("all").All()})),
+      StartsWith("error on this node"))
+      << "even as a later alternative";
+  EXPECT_EQ(incomplete.Solve(Ask("r")), "r=a");
+  WorldForTest invalid;
+  invalid.Devices({Device("a"), Device("a")});
+  EXPECT_THAT(invalid.Solve(Ask("r").All()),
+              AllOf(StartsWith("error on this node"), HasSubstr("is invalid")));
+}
+
+}  // namespace
+}  // namespace dray::allocator
