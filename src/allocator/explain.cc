@@ -47,21 +47,18 @@ void ReportRequests(const Plan& plan, DeviceReports& reports, Explanation& expla
 
 void CountTogether(const Attempt& attempt, const std::vector<BitSet>& usable,
                    const BitSet& requests, Explanation& explanation) {
-  BitSet any(attempt.device_count());
-  bool exclusive = true;
   requests.ForEach([&](std::size_t r) {
     const RequestPlan& request = attempt.plan().requests()[r];
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t i = request.first; i < request.first + request.count; ++i) {
       least = std::min(least, attempt.choices(i).need);
-      exclusive &= !attempt.choices(i).alternative->admin;
-      any |= usable[i];
+      usable[i].ForEach([&](std::size_t device) {
+        explanation.counters_drawn |= attempt.devices().devices()[device].uses > 0;
+      });
     }
     explanation.needed_together += least;
   });
-  if (exclusive && !any.Intersects(attempt.multi())) {
-    explanation.usable_together = static_cast<std::int64_t>(any.Count());
-  }
+  explanation.room_together = FindRoom(attempt, usable, requests);
 }
 
 void AddConflict(const Attempt& attempt, const std::vector<BitSet>& usable,
@@ -70,6 +67,7 @@ void AddConflict(const Attempt& attempt, const std::vector<BitSet>& usable,
   explanation.conflict = std::move(conflict.members);
   explanation.conflict_exact = conflict.exact;
   explanation.at_most = conflict.at_most;
+  explanation.groups_exclude = conflict.groups_exclude;
   counted = conflict.kept.requests;
   CountTogether(attempt, usable, counted, explanation);
   explanation.shortages = FindShortages(attempt, usable, counted);
@@ -119,8 +117,15 @@ Explanation Explain(const Plan& plan, const ledger::NodeUsage& usage,
   }
   for (const ConflictMember& member : explanation.conflict) {
     if (member.constraint) continue;
-    ClaimReport& claim = explanation.claims[static_cast<std::size_t>(member.claim)];
-    claim.requests[static_cast<std::size_t>(member.index)].in_conflict = true;
+    const auto claim = static_cast<std::size_t>(member.claim);
+    const auto index = static_cast<std::size_t>(member.index);
+    RequestReport& report = explanation.claims[claim].requests[index];
+    report.in_conflict = true;
+    if (!explanation.groups_exclude) continue;
+    const RequestPlan& request = plan.requests(plan.claims()[claim])[index];
+    for (std::uint32_t i = 0; i < request.count; ++i) {
+      report.alternatives[i].groups = ReportGroups(usage.devices(), usable[request.first + i]);
+    }
   }
   explanation.summary = Summarize(explanation);
   return explanation;
