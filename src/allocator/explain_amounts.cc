@@ -231,7 +231,7 @@ std::optional<std::int64_t> FindRoom(const Attempt& attempt, const std::vector<B
     }
     any.ForEach([&](std::size_t device) { ++of_device[device].takers; });
   });
-  if (admin) return std::nullopt;
+  if (admin && requests.Count() > 1) return std::nullopt;
   std::int64_t room = 0;
   for (std::uint32_t d = 0; d < attempt.device_count(); ++d) {
     // No request gets a device twice.

@@ -20,7 +20,9 @@ const ClaimReport& ClaimOf(const Explanation& explanation, const ConflictMember&
 std::string Reasons(const AlternativeReport& report) {
   std::string text;
   for (const Drop& drop : report.drops) {
+    // Neither what is of another kind nor what only a constraint minds that has no part in this.
     if (drop.reason == Reason::kSelectorFalse && drop.of_class) continue;
+    if (drop.reason == Reason::kAttributeMissing) continue;
     text += (text.empty() ? "" : ", ") + ShortText(drop);
   }
   return text.empty() ? text : fmt::format(" ({})", text);
@@ -57,14 +59,15 @@ std::string OneRequest(const Explanation& explanation, const RequestReport& requ
   }
   const std::string needs = report.all ? fmt::format("all {} that match", Devices(report.needed))
                                        : Devices(report.needed);
-  if (report.usable < report.needed) {
-    return fmt::format("request {} needs {}, {} of {} usable{}", request.name, needs, report.usable,
+  const std::int64_t usable = explanation.room_together.value_or(report.usable);
+  if (usable < report.needed) {
+    return fmt::format("request {} needs {}, {} of {} usable{}", request.name, needs, usable,
                        report.of_class, Reasons(report));
   }
   const std::string why = WhyNotTogether(explanation);
   if (explanation.at_most) {
     return fmt::format("request {} needs {}, at most {} of {} usable ones fit together{}",
-                       request.name, needs, *explanation.at_most, report.usable, why);
+                       request.name, needs, *explanation.at_most, usable, why);
   }
   return fmt::format("request {} needs {}, which do not fit together{}", request.name, needs, why);
 }

@@ -147,6 +147,12 @@ std::vector<ReasonCase> ReasonCases() {
                              {Claim("c", {Ask("gpu")})}),
                      &model::Features::partitionable_devices),
       "counters_off", "1 with counters while DRAPartitionableDevices is off: g0");
+  add("groups_off",
+      WithFeatureOff(WorldOf({CounterSlice(), OnNode().Of(2).With(Device("g0").Consumes(
+                                                  "card", {{"memory", "10Gi"}}, {"mig"}))},
+                             {Claim("c", {Ask("gpu")})}),
+                     &model::Features::compatibility_groups),
+      "groups_off", "1 with groups while DRADeviceCompatibilityGroups is off: g0");
   add("counters",
       WorldOf({CounterSlice(),
                OnNode().Of(2).With(Device("g0").Consumes("card", {{"memory", "48Gi"}}))},
@@ -235,6 +241,16 @@ TEST(Explanation, AmountsAreThoseOfTheDeviceThatCameClosest) {
   EXPECT_EQ(drop.devices, 3);
   EXPECT_EQ(drop.available, "40Gi");
   EXPECT_EQ(drop.short_by, "8Gi");
+}
+
+// Without the constraint, which has no part in the conflict, g1 would do as well.
+TEST(Explanation, RoomIsCountedWithoutConstraintsOutsideTheConflict) {
+  const Explanation explanation = ExplanationOf(
+      WorldOf({OnNode().With(Device("g0").Int("numa", 0)).With(Device("g1"))},
+              {Claim("c", {Ask("a"), Ask("b"), Ask("c")}, {Match("gpu.example.com/numa")})}));
+  EXPECT_EQ(explanation.conflict.size(), 3u);
+  EXPECT_EQ(explanation.claims[0].requests[0].alternatives[0].usable, 1);
+  EXPECT_EQ(explanation.room_together, 2);
 }
 
 TEST(Explanation, ClaimsThatFitAreSaidToFit) {
