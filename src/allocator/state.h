@@ -6,6 +6,7 @@
 // Spec: kubernetes-allocator.md chapters 6 to 10.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -52,7 +53,13 @@ class State {
   bool TryPlace(std::uint32_t alternative, std::uint32_t device);
   void TakeBack();
 
+  std::size_t claim() const { return claim_; }
   std::span<const Choice> choices() const { return choices_; }
+  // By request, when they were made in another order. Nothing can be taken back after this.
+  void SortChoices() {
+    std::ranges::stable_sort(choices_, {}, &Choice::alternative);
+    marks_.clear();
+  }
   std::size_t chosen_in_claim() const { return choices_.size() - claim_start_[claim_]; }
 
   // Without regard to constraints: would the counters, groups and capacities still let it in?
@@ -110,14 +117,14 @@ class State {
   void Discharge(std::uint32_t device, const Mark& mark);
 
   const Attempt* attempt_ = nullptr;
-  bool lists_ = false;     // constraints compare sets
+  bool lists_ = false;  // constraints compare sets
   bool capacity_on_ = false;
   std::size_t claim_ = 0;
   std::vector<std::size_t> claim_start_;  // of choices_
 
-  base::BitSet chosen_;    // any claim; never devices for multiple allocations
+  base::BitSet chosen_;  // any claim; never devices for multiple allocations
   std::vector<base::BitSet> in_claim_;
-  base::BitSet shared_;    // has a share, in the ledger or in this attempt
+  base::BitSet shared_;  // has a share, in the ledger or in this attempt
   std::vector<Amount> counters_;
   std::vector<ledger::GroupState> groups_;
   std::vector<std::uint32_t> first_consumed_;
