@@ -199,7 +199,7 @@ bool Bounds::GroupsAgree(const Kind& a, const Kind& b, std::size_t s, const Stat
   };
   const auto theirs = list(b);
   for (const inventory::GroupsId mine : list(a)) {
-    ledger::GroupState placed = state.groups()[s];
+    ledger::GroupState placed = state.group(s);
     placed.Place(names(mine));
     for (const inventory::GroupsId other : theirs) {
       if (placed.Admits(names(other))) return true;

@@ -47,6 +47,17 @@ void Residual::Reset(const Attempt& attempt, const State& initial) {
   usable_ = true;
   const auto alternatives = attempt.plan().alternatives();
   admin_ = std::ranges::any_of(alternatives, &Alternative::admin);
+  attributes_.resize(alternatives.size());
+  for (const ClaimPlan& claim : attempt.plan().claims()) {
+    for (const RequestPlan& request : attempt.plan().requests(claim)) {
+      for (std::uint32_t a = request.first; a < request.first + request.count; ++a) {
+        attributes_[a].clear();
+        for (const ConstraintUse& use : alternatives[a].constraints) {
+          attributes_[a].push_back(attempt.plan().constraints(claim)[use.constraint].name);
+        }
+      }
+    }
+  }
   if (!attempt.plan().features().list_type_attributes) {
     // A list where lists do not count is accepted only from the first device.
     const auto& dictionary = attempt.devices().dictionary();
@@ -105,9 +116,10 @@ Fingerprint Residual::Signature(std::uint32_t index, const State& initial, Local
       const auto elements = dictionary.At(value).elements;
       f.Add(elements.size());
       for (const ElementId element : elements) {
-        f.Add(
-            local->elements.try_emplace(element, static_cast<std::uint32_t>(local->elements.size()))
-                .first->second);
+        f.Add(local->elements
+                  .try_emplace(Element{attributes_[a][use], element},
+                               static_cast<std::uint32_t>(local->elements.size()))
+                  .first->second);
       }
     }
     if (!capacity.empty()) {
@@ -286,7 +298,7 @@ void Residual::FindComponents() {
   };
   std::vector<std::uint32_t> first_of_class(members_.size(), kNone);
   std::vector<std::uint32_t> first_of_set(attempt_->devices().counter_sets().size(), kNone);
-  absl::flat_hash_map<ElementId, std::uint32_t> first_of_element;
+  absl::flat_hash_map<Element, std::uint32_t> first_of_element;
   const auto link = [&](std::uint32_t& first, std::uint32_t d) {
     if (first == kNone) {
       first = d;
@@ -308,7 +320,8 @@ void Residual::FindComponents() {
         const ValueId value = attempt_->value(choices, use, d);
         if (value == ValueId::kNone) continue;
         for (const ElementId element : dictionary.At(value).elements) {
-          link(first_of_element.try_emplace(element, kNone).first->second, d);
+          const Element key{attributes_[a][use], element};
+          link(first_of_element.try_emplace(key, kNone).first->second, d);
         }
       }
     }
@@ -408,7 +421,7 @@ Fingerprint Residual::Part(const Component& component, const State& state, const
     for (std::uint32_t c = set.first_counter; c < set.first_counter + set.counters; ++c) {
       Add(part, Usable(state.counters()[c], counter_units_[c]));
     }
-    const ledger::GroupState& groups = state.groups()[s];
+    const ledger::GroupState& groups = state.group(s);
     part.Add(static_cast<std::uint64_t>(groups.kind));
     part.Add(groups.groups.size());
     for (const inventory::NameId name : groups.groups) part.Add(name.id());
@@ -473,7 +486,8 @@ void Residual::AddConstraints(const Component& component, const State& state,
       return std::ranges::find(elements, element) != elements.end();
     };
     for (std::size_t e = 0; e < component.elements.size(); ++e) {
-      const ElementId element = component.elements[e];
+      if (component.elements[e].attribute != plan.constraints()[constraint].name) continue;
+      const ElementId element = component.elements[e].element;
       bool flag = false;
       if (plan.constraints()[constraint].distinct) {
         flag = std::ranges::any_of(state.met(constraint), [&](ValueId value) {

@@ -64,17 +64,27 @@ class Residual {
   // `unit`.
   static Amount Usable(const Amount& left, const Amount& unit);
 
+  // A value of one attribute; the same value of another one has nothing to do with it.
+  struct Element {
+    inventory::NameId attribute;
+    ElementId element;
+    friend bool operator==(const Element&, const Element&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Element& e) {
+      return H::combine(std::move(h), e.attribute.id(), e.element);
+    }
+  };
   struct Component {
     Fingerprint type;
     std::vector<std::uint32_t> classes;  // counted
     std::vector<std::uint32_t>
         devices;  // looked at one by one: their state is more than free or not
     std::vector<std::uint32_t> sets;
-    std::vector<ElementId> elements;
+    std::vector<Element> elements;
   };
   // Numbers inside of a component, in the order in which things are met.
   struct Local {
-    absl::flat_hash_map<ElementId, std::uint32_t> elements;
+    absl::flat_hash_map<Element, std::uint32_t> elements;
     absl::flat_hash_map<std::uint32_t, std::uint32_t> sets;
   };
 
@@ -102,6 +112,8 @@ class Residual {
   std::vector<Component> components_;
   std::vector<Fingerprint> parts_;
   base::BitSet available_;
+  // By alternative: the attributes of its constraints, as Alternative::constraints has them.
+  std::vector<std::vector<inventory::NameId>> attributes_;
   std::vector<Amount> counter_units_;             // by counter
   std::vector<std::vector<Amount>> class_units_;  // by class, for devices to share: by capacity
   std::vector<base::BitSet> wanted_by_;           // by request: classes

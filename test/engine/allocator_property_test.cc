@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fast rooms against the slow model: the same answer, device by device, on random instances with
-// every feature mixed in.
+// The fast rooms against the slow model: the same answer, device by device, on random instances
+// with every feature mixed in.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -79,18 +79,26 @@ void Compare(const Instance& instance, std::uint64_t seed, Counts& counts) {
   NormalizeShareIds(wanted);
   NormalizeShareIds(got);
   switch (wanted.kind) {
-    case Outcome::Kind::kAllocated: ++counts.allocated; break;
-    case Outcome::Kind::kNotPossible: ++counts.refused; break;
-    case Outcome::Kind::kError: ++counts.errors; break;
-    case Outcome::Kind::kBudget: ++counts.unknown; break;
+    case Outcome::Kind::kAllocated:
+      ++counts.allocated;
+      break;
+    case Outcome::Kind::kNotPossible:
+      ++counts.refused;
+      break;
+    case Outcome::Kind::kError:
+      ++counts.errors;
+      break;
+    case Outcome::Kind::kBudget:
+      ++counts.unknown;
+      break;
   }
   if (wanted.kind != Outcome::Kind::kBudget) {
     ASSERT_TRUE(SameAnswer(wanted, got))
-        << "seed " << seed << ", kept in " << Keep(instance, seed) << "\nmodel: "
-        << Describe(wanted) << "\ndray: " << Describe(got);
+        << "seed " << seed << ", kept in " << Keep(instance, seed)
+        << "\nmodel: " << Describe(wanted) << "\ndray: " << Describe(got);
   }
-  ASSERT_NE(got.kind, Outcome::Kind::kBudget) << "seed " << seed << ", kept in "
-                                              << Keep(instance, seed);
+  ASSERT_NE(got.kind, Outcome::Kind::kBudget)
+      << "seed " << seed << ", kept in " << Keep(instance, seed);
   if (got.kind == Outcome::Kind::kAllocated) {
     const auto complaints = model::CheckAllocation(instance, as_given.results);
     ASSERT_TRUE(complaints.empty())
@@ -164,8 +172,7 @@ TEST(AllocatorProperties, BestFitFindsSomethingExactlyWhenFirstFitDoes) {
   const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(6'000);
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    const Instance instance =
-        model::RandomInstance(seed, {.skip_operations = 0.0, .errors = 0.0});
+    const Instance instance = model::RandomInstance(seed, {.skip_operations = 0.0, .errors = 0.0});
     const Outcome plain = engine::Solve(instance);
     const Outcome best = engine::Solve(instance, {.policy = allocator::Policy::kBestFit});
     ASSERT_EQ(plain.kind, best.kind) << "seed " << seed << ", kept in " << Keep(instance, seed);
