@@ -5,7 +5,6 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -208,23 +207,24 @@ void BM_Allocator_DecideAfterChange(benchmark::State& state) {
 }
 BENCHMARK(BM_Allocator_DecideAfterChange);
 
+// Seconds of this thread alone: the machine has other things to do.
+double Now() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 // As a multiple of the static match, both measured in turns within each iteration so that what else
 // happens on the machine happens to both. The middle of all iterations.
 void BM_Allocator_TimesStaticMatch(benchmark::State& state, Numa how, Numa compared) {
-  // Of this thread alone: the machine has other things to do.
-  const auto now = [] {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  };
   Warm plain(TwentyFourDevices(compared).instance, Decision::Kind::kFits);
   Warm other(TwentyFourDevices(how).instance, Decision::Kind::kFits);
   constexpr int kTimes = 200;
   std::vector<double> ratios;
   const auto run = [&](Warm& warm) {
-    const double start = now();
+    const double start = Now();
     for (int i = 0; i < kTimes; ++i) benchmark::DoNotOptimize(warm.Decide());
-    return now() - start;
+    return Now() - start;
   };
   for (auto _ : state) {
     const double before = run(plain);
@@ -258,7 +258,6 @@ void BM_Allocator_Hard(benchmark::State& state, const model::Instance& instance)
 
 // The worst of many relatives of a kind.
 void BM_Allocator_Relatives(benchmark::State& state, model::HardKind kind, int times) {
-  using Clock = std::chrono::steady_clock;
   constexpr std::uint64_t kSeeds = 40;
   constexpr int kRepetitions = 5;
   std::uint64_t most_steps = 0;
@@ -272,10 +271,9 @@ void BM_Allocator_Relatives(benchmark::State& state, model::HardKind kind, int t
       Allocator allocator;
       double shortest = 1e9;
       for (int i = 0; i < kRepetitions; ++i) {
-        const auto start = Clock::now();
+        const double start = Now();
         const Decision decision = allocator.Decide(*world.plan(), world.usage(), {});
-        shortest = std::min(
-            shortest, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+        shortest = std::min(shortest, 1e6 * (Now() - start));
         most_steps = std::max(most_steps, decision.steps);
         DRAY_CHECK(decision.kind ==
                    (hard.feasible ? Decision::Kind::kFits : Decision::Kind::kRefused));
