@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace dray::allocator {
 
@@ -46,6 +47,17 @@ void Residual::Reset(const Attempt& attempt, const State& initial) {
   usable_ = true;
   const auto alternatives = attempt.plan().alternatives();
   admin_ = std::ranges::any_of(alternatives, &Alternative::admin);
+  attributes_.resize(alternatives.size());
+  for (const ClaimPlan& claim : attempt.plan().claims()) {
+    for (const RequestPlan& request : attempt.plan().requests(claim)) {
+      for (std::uint32_t a = request.first; a < request.first + request.count; ++a) {
+        attributes_[a].clear();
+        for (const ConstraintUse& use : alternatives[a].constraints) {
+          attributes_[a].push_back(attempt.plan().constraints(claim)[use.constraint].name);
+        }
+      }
+    }
+  }
   if (!attempt.plan().features().list_type_attributes) {
     // A list where lists do not count is accepted only from the first device.
     const auto& dictionary = attempt.devices().dictionary();
@@ -62,6 +74,7 @@ void Residual::Reset(const Attempt& attempt, const State& initial) {
     }
   }
   FindClasses(initial);
+  FindUnits();
   if (!usable_) return;
   FindComponents();
   Describe(initial);
@@ -104,7 +117,8 @@ Fingerprint Residual::Signature(std::uint32_t index, const State& initial, Local
       f.Add(elements.size());
       for (const ElementId element : elements) {
         f.Add(local->elements
-                  .try_emplace(element, static_cast<std::uint32_t>(local->elements.size()))
+                  .try_emplace(Element{attributes_[a][use], element},
+                               static_cast<std::uint32_t>(local->elements.size()))
                   .first->second);
       }
     }
@@ -114,8 +128,11 @@ Fingerprint Residual::Signature(std::uint32_t index, const State& initial, Local
     }
   }
   f.Add(capacity.size());
-  for (const Amount& amount : capacity) Add(f, amount);
-  for (const Amount& amount : initial.consumed(index)) Add(f, amount);
+  // What a device to share has left changes; it is looked at whenever states are compared.
+  if (!multi) {
+    for (const Amount& amount : capacity) Add(f, amount);
+    for (const Amount& amount : initial.consumed(index)) Add(f, amount);
+  }
   for (const SetUse& use : devices.set_uses(device)) {
     f.Add(local == nullptr
               ? use.set
@@ -151,6 +168,120 @@ void Residual::FindClasses(const State& initial) {
   }
 }
 
+Amount Residual::Usable(const Amount& left, const Amount& unit) {
+  // Below zero nothing fits, not even what needs nothing.
+  if (left < 0) return -1;
+  if (unit == 0) return 0;
+  return left - left % unit;
+}
+
+void Residual::FindUnits() {
+  const auto into = [](Amount& unit, Amount amount) {
+    while (amount != 0) unit = std::exchange(amount, unit % amount);
+  };
+  const inventory::NodeDevices& devices = attempt_->devices();
+  counter_units_.assign(devices.counters().size(), Amount(0));
+  class_units_.assign(members_.size(), {});
+  const std::size_t alternatives = attempt_->plan().alternatives().size();
+  for (std::uint32_t d = 0; d < class_of_.size(); ++d) {
+    if (class_of_[d] == kNone) continue;
+    const NodeDevice& device = devices.devices()[d];
+    for (const CounterUse& use : devices.counter_uses(device)) {
+      into(counter_units_[use.counter], use.amount);
+    }
+    if (!attempt_->multi(d)) continue;
+    std::vector<Amount>& units = class_units_[class_of_[d]];
+    units.resize(device.row->capacities, Amount(0));
+    for (std::size_t a = 0; a < alternatives; ++a) {
+      const Choices& choices = attempt_->choices(a);
+      if (!choices.candidates.Test(d)) continue;
+      const Amount* wanted = attempt_->consumed(choices, d);
+      for (std::size_t i = 0; i < units.size(); ++i) into(units[i], wanted[i]);
+    }
+  }
+
+  const auto requests = attempt_->plan().requests();
+  wanted_by_.assign(requests.size(), BitSet(members_.size()));
+  for (std::size_t r = 0; r < requests.size(); ++r) {
+    for (std::uint32_t i = 0; i < requests[r].count; ++i) {
+      attempt_->choices(requests[r].first + i).candidates.ForEach([&](std::size_t d) {
+        wanted_by_[r].Set(class_of_[d]);
+      });
+    }
+  }
+  SetPart(BitSet(requests.size(), true));
+}
+
+void Residual::SetPart(const BitSet& requests) {
+  wanted_from_.assign(wanted_by_.size() + 1, BitSet(members_.size()));
+  for (std::size_t r = wanted_by_.size(); r > 0; --r) {
+    wanted_from_[r - 1] = wanted_from_[r];
+    if (requests.Test(r - 1)) wanted_from_[r - 1] |= wanted_by_[r - 1];
+  }
+}
+
+std::vector<BitSet> Residual::IndependentRequests() const {
+  const Plan& plan = attempt_->plan();
+  const auto requests = plan.requests();
+  std::vector<BitSet> parts;
+  if (!usable_) {
+    parts.emplace_back(requests.size(), true);
+    return parts;
+  }
+  std::vector<std::uint32_t> root(requests.size());
+  std::iota(root.begin(), root.end(), 0);
+  const auto find = [&](std::uint32_t r) {
+    while (root[r] != r) r = root[r] = root[root[r]];
+    return r;
+  };
+  const auto link = [&](std::uint32_t& first, std::uint32_t r) {
+    if (first == kNone) first = r;
+    const std::uint32_t a = find(first);
+    const std::uint32_t b = find(r);
+    root[std::max(a, b)] = std::min(a, b);
+  };
+  std::vector<std::uint32_t> of_component(components_.size(), kNone);
+  std::vector<std::uint32_t> of_constraint(plan.constraints().size(), kNone);
+  for (const ClaimPlan& claim : plan.claims()) {
+    std::int64_t most = 0;
+    bool admin = false;
+    for (std::uint32_t r = claim.first_request; r < claim.first_request + claim.requests; ++r) {
+      std::int64_t need = 0;
+      for (std::uint32_t i = 0; i < requests[r].count; ++i) {
+        const Choices& choices = attempt_->choices(requests[r].first + i);
+        need = std::max(need, choices.need);
+        admin |= choices.alternative->admin;
+        for (const ConstraintUse& use : choices.alternative->constraints) {
+          link(of_constraint[claim.first_constraint + use.constraint], r);
+        }
+      }
+      most += need;
+      for (std::size_t c = 0; c < components_.size(); ++c) {
+        if (std::ranges::any_of(components_[c].classes,
+                                [&](std::uint32_t k) { return wanted_by_[r].Test(k); })) {
+          link(of_component[c], r);
+        }
+      }
+    }
+    // The number of a claim's devices is limited: then its requests depend on each other.
+    std::uint32_t of_claim = kNone;
+    for (std::uint32_t r = claim.first_request;
+         (admin || most > kMaxDevicesPerClaim) && r < claim.first_request + claim.requests; ++r) {
+      link(of_claim, r);
+    }
+  }
+  std::vector<std::uint32_t> part_of(requests.size(), kNone);
+  for (std::uint32_t r = 0; r < requests.size(); ++r) {
+    std::uint32_t& part = part_of[find(r)];
+    if (part == kNone) {
+      part = static_cast<std::uint32_t>(parts.size());
+      parts.emplace_back(requests.size());
+    }
+    parts[part].Set(r);
+  }
+  return parts;
+}
+
 void Residual::FindComponents() {
   const std::size_t n = attempt_->device_count();
   const auto& dictionary = attempt_->devices().dictionary();
@@ -167,7 +298,7 @@ void Residual::FindComponents() {
   };
   std::vector<std::uint32_t> first_of_class(members_.size(), kNone);
   std::vector<std::uint32_t> first_of_set(attempt_->devices().counter_sets().size(), kNone);
-  absl::flat_hash_map<ElementId, std::uint32_t> first_of_element;
+  absl::flat_hash_map<Element, std::uint32_t> first_of_element;
   const auto link = [&](std::uint32_t& first, std::uint32_t d) {
     if (first == kNone) {
       first = d;
@@ -189,7 +320,8 @@ void Residual::FindComponents() {
         const ValueId value = attempt_->value(choices, use, d);
         if (value == ValueId::kNone) continue;
         for (const ElementId element : dictionary.At(value).elements) {
-          link(first_of_element.try_emplace(element, kNone).first->second, d);
+          const Element key{attributes_[a][use], element};
+          link(first_of_element.try_emplace(key, kNone).first->second, d);
         }
       }
     }
@@ -230,18 +362,22 @@ void Residual::Describe(const State& initial) {
 
 Fingerprint Residual::Of(const State& state, const Position& position) {
   const Plan& plan = attempt_->plan();
+  wanted_ = wanted_from_[std::min(position.request, wanted_from_.size() - 1)];
   available_ = state.chosen();
   // What the rest of the current request may still take, if there is one.
   if (position.current != nullptr && position.remaining > 0) {
     available_ = position.current->candidates;
     if (position.after != nullptr) available_ &= *position.after;
     available_.AndNot(state.blocked(*position.current->alternative));
+    available_.ForEach([&](std::size_t d) { wanted_.Set(class_of_[d]); });
   } else {
     available_.ResetAll();
   }
   parts_.clear();
   for (const Component& component : components_) {
-    parts_.push_back(Part(component, state, position, available_));
+    if (std::ranges::any_of(component.classes, [&](std::uint32_t c) { return wanted_.Test(c); })) {
+      parts_.push_back(Part(component, state, position, wanted_));
+    }
   }
   std::ranges::sort(parts_);
 
@@ -256,54 +392,82 @@ Fingerprint Residual::Of(const State& state, const Position& position) {
   if (position.claim < plan.claims().size()) {
     const ClaimPlan& claim = plan.claims()[position.claim];
     for (std::size_t i = 0; i < claim.constraints; ++i) {
-      whole.Add(static_cast<std::uint64_t>(
-          state.constraint(claim.first_constraint + i).devices > 0));
+      whole.Add(
+          static_cast<std::uint64_t>(state.constraint(claim.first_constraint + i).devices > 0));
     }
   }
   for (const Fingerprint& part : parts_) Add(whole, part);
   return whole;
 }
 
-Fingerprint Residual::Part(const Component& component, const State& state,
-                           const Position& position, const BitSet& available) const {
+Fingerprint Residual::Part(const Component& component, const State& state, const Position& position,
+                           const BitSet& wanted) const {
   Fingerprint part = component.type;
   for (const std::uint32_t c : component.classes) {
+    if (!wanted.Test(c)) {
+      part.Add(kNone);
+      continue;
+    }
     if (!component.devices.empty() && OneByOne(static_cast<std::uint32_t>(members_[c].First()))) {
       continue;
     }
     const std::size_t free = members_[c].Count() - members_[c].IntersectionCount(state.chosen());
-    part.Add(free << 32 | members_[c].IntersectionCount(available));
+    part.Add(free << 32 | members_[c].IntersectionCount(available_));
   }
-  if (!component.devices.empty()) {
-    absl::InlinedVector<Fingerprint, 16> devices;
-    for (const std::uint32_t d : component.devices) {
-      Fingerprint f;
-      // The class stands for the device; its number must be the component's own.
-      f.Add(static_cast<std::uint64_t>(
-          std::ranges::find(component.classes, class_of_[d]) - component.classes.begin()));
-      f.Add(static_cast<std::uint64_t>(available.Test(d)) |
-            static_cast<std::uint64_t>(state.shared().Test(d)) << 1 |
-            static_cast<std::uint64_t>(state.chosen().Test(d)) << 2 |
-            static_cast<std::uint64_t>(admin_ && state.in_claim().Test(d)) << 3);
-      for (const Amount& amount : state.consumed(d)) Add(f, amount);
-      devices.push_back(f);
-    }
-    std::ranges::sort(devices);
-    for (const Fingerprint& f : devices) Add(part, f);
-  }
+  if (!component.devices.empty()) AddDevices(component, state, part);
   const inventory::NodeDevices& devices = attempt_->devices();
   for (const std::uint32_t s : component.sets) {
     const auto& set = devices.counter_sets()[s];
     for (std::uint32_t c = set.first_counter; c < set.first_counter + set.counters; ++c) {
-      Add(part, state.counters()[c]);
+      Add(part, Usable(state.counters()[c], counter_units_[c]));
     }
-    const ledger::GroupState& groups = state.groups()[s];
+    const ledger::GroupState& groups = state.group(s);
     part.Add(static_cast<std::uint64_t>(groups.kind));
     part.Add(groups.groups.size());
     for (const inventory::NameId name : groups.groups) part.Add(name.id());
   }
   AddConstraints(component, state, position, part);
   return part;
+}
+
+void Residual::AddDevices(const Component& component, const State& state, Fingerprint& part) const {
+  absl::InlinedVector<Fingerprint, 16> devices;
+  for (const std::uint32_t d : component.devices) {
+    const std::uint32_t c = class_of_[d];
+    if (!wanted_.Test(c)) continue;
+    Fingerprint f;
+    // The class stands for the device; its number must be the component's own.
+    f.Add(static_cast<std::uint64_t>(std::ranges::find(component.classes, c) -
+                                     component.classes.begin()));
+    f.Add(static_cast<std::uint64_t>(available_.Test(d)) |
+          static_cast<std::uint64_t>(state.shared().Test(d)) << 1 |
+          static_cast<std::uint64_t>(state.chosen().Test(d)) << 2 |
+          static_cast<std::uint64_t>(admin_ && state.in_claim().Test(d)) << 3);
+    const auto consumed = state.consumed(d);
+    const auto capacity = state.capacity(d);
+    for (std::size_t i = 0; i < consumed.size(); ++i) {
+      const Amount left = capacity[i] - consumed[i];
+      Add(f, attempt_->multi(d) ? Usable(left, class_units_[c][i]) : left);
+    }
+    devices.push_back(f);
+  }
+  std::ranges::sort(devices);
+  for (const Fingerprint& f : devices) Add(part, f);
+}
+
+bool Residual::SameLeft(const State& state, std::uint32_t a, std::uint32_t b) const {
+  const auto consumed_a = state.consumed(a);
+  const auto consumed_b = state.consumed(b);
+  if (!attempt_->multi(a)) return std::ranges::equal(consumed_a, consumed_b);
+  if (consumed_a.size() != consumed_b.size()) return false;
+  const std::vector<Amount>& units = class_units_[class_of_[a]];
+  for (std::size_t i = 0; i < consumed_a.size(); ++i) {
+    if (Usable(state.capacity(a)[i] - consumed_a[i], units[i]) !=
+        Usable(state.capacity(b)[i] - consumed_b[i], units[i])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Which of the component's values the constraints of the current claim have met.
@@ -322,7 +486,8 @@ void Residual::AddConstraints(const Component& component, const State& state,
       return std::ranges::find(elements, element) != elements.end();
     };
     for (std::size_t e = 0; e < component.elements.size(); ++e) {
-      const ElementId element = component.elements[e];
+      if (component.elements[e].attribute != plan.constraints()[constraint].name) continue;
+      const ElementId element = component.elements[e].element;
       bool flag = false;
       if (plan.constraints()[constraint].distinct) {
         flag = std::ranges::any_of(state.met(constraint), [&](ValueId value) {

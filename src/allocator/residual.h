@@ -4,12 +4,12 @@
 // is still to come have the same fingerprint, whichever of several equal devices they took. What
 // failed once is then not searched again under other names.
 //
-// Devices are linked when they draw on one counter set or have a value of a constrained attribute in
-// common; linked devices make a component. A component is described by its devices in order, with
-// values and counter sets numbered inside of it, so that the description of one NUMA node's devices
-// is that of any other with the same content. What is left is then, per component, how many devices
-// of each class are free, what its counters have left and which of its values are met; and of
-// components with equal descriptions only the collection counts, not which is which.
+// Devices are linked when they draw on one counter set or have a value of a constrained attribute
+// in common; linked devices make a component. A component is described by its devices in order,
+// with values and counter sets numbered inside of it, so that the description of one NUMA node's
+// devices is that of any other with the same content. What is left is then, per component, how many
+// devices of each class are free, what its counters have left and which of its values are met; and
+// of components with equal descriptions only the collection counts, not which is which.
 //
 // Exact in one direction, the one that matters: equal fingerprints mean equal futures (up to a
 // collision of 128 bits).
@@ -48,20 +48,43 @@ class Residual {
 
   Fingerprint Of(const State& state, const Position& position);
 
+  // Requests that have nothing to do with each other: no device, counter set or constraint in
+  // common. What is chosen for one set of them changes nothing for another.
+  std::vector<base::BitSet> IndependentRequests() const;
+  // From now on only these requests are searched for.
+  void SetPart(const base::BitSet& requests);
+
   // Devices of one class can stand for each other as long as both are free.
   std::uint32_t class_of(std::uint32_t device) const { return class_of_[device]; }
+  // Whether what is left of two devices of one class to share is the same for all that may come.
+  bool SameLeft(const State& state, std::uint32_t a, std::uint32_t b) const;
 
  private:
+  // What remainders of an amount cannot be used: everything that draws on it draws multiples of
+  // `unit`.
+  static Amount Usable(const Amount& left, const Amount& unit);
+
+  // A value of one attribute; the same value of another one has nothing to do with it.
+  struct Element {
+    inventory::NameId attribute;
+    ElementId element;
+    friend bool operator==(const Element&, const Element&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Element& e) {
+      return H::combine(std::move(h), e.attribute.id(), e.element);
+    }
+  };
   struct Component {
     Fingerprint type;
     std::vector<std::uint32_t> classes;  // counted
-    std::vector<std::uint32_t> devices;  // looked at one by one: their state is more than free or not
+    std::vector<std::uint32_t>
+        devices;  // looked at one by one: their state is more than free or not
     std::vector<std::uint32_t> sets;
-    std::vector<ElementId> elements;
+    std::vector<Element> elements;
   };
   // Numbers inside of a component, in the order in which things are met.
   struct Local {
-    absl::flat_hash_map<ElementId, std::uint32_t> elements;
+    absl::flat_hash_map<Element, std::uint32_t> elements;
     absl::flat_hash_map<std::uint32_t, std::uint32_t> sets;
   };
 
@@ -71,10 +94,12 @@ class Residual {
   // numbers there.
   Fingerprint Signature(std::uint32_t device, const State& initial, Local* local) const;
   void FindClasses(const State& initial);
+  void FindUnits();
   void FindComponents();
   void Describe(const State& initial);
   Fingerprint Part(const Component& component, const State& state, const Position& position,
-                   const base::BitSet& available) const;
+                   const base::BitSet& wanted) const;
+  void AddDevices(const Component& component, const State& state, Fingerprint& part) const;
   void AddConstraints(const Component& component, const State& state, const Position& position,
                       Fingerprint& part) const;
 
@@ -87,6 +112,13 @@ class Residual {
   std::vector<Component> components_;
   std::vector<Fingerprint> parts_;
   base::BitSet available_;
+  // By alternative: the attributes of its constraints, as Alternative::constraints has them.
+  std::vector<std::vector<inventory::NameId>> attributes_;
+  std::vector<Amount> counter_units_;             // by counter
+  std::vector<std::vector<Amount>> class_units_;  // by class, for devices to share: by capacity
+  std::vector<base::BitSet> wanted_by_;           // by request: classes
+  std::vector<base::BitSet> wanted_from_;  // by request: classes that it or a later one wants
+  base::BitSet wanted_;
 };
 
 }  // namespace dray::allocator

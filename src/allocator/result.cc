@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "fmt/format.h"
 
 namespace dray::allocator {
@@ -44,9 +45,8 @@ api::DeviceRequestAllocationResult ResultOf(const Attempt& attempt, const Choice
   }
   if (attempt.multi(choice.device)) {
     result.share_id = share_ids.Next();
-    const Consumption consumption =
-        ConsumptionOf(alternative, *device.slice, *device.row, features.fractional_capacity_range,
-                      dictionary);
+    const Consumption consumption = ConsumptionOf(alternative, *device.slice, *device.row,
+                                                  features.fractional_capacity_range, dictionary);
     const auto entries = device.slice->capacities(*device.row);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       result.consumed_capacity[dictionary.View(entries[i].name)] = consumption.amounts[i];
@@ -58,6 +58,7 @@ api::DeviceRequestAllocationResult ResultOf(const Attempt& attempt, const Choice
     for (const inventory::SetConsumption& use : dictionary.At(device.row->consumption)) {
       if (use.groups == inventory::GroupsId::kNone) continue;
       auto& groups = result.compatibility_groups[dictionary.View(use.counter_set)];
+      groups.reserve(dictionary.At(use.groups).size());
       for (const inventory::NameId group : dictionary.At(use.groups)) {
         groups.push_back(Text(dictionary, group));
       }
@@ -76,7 +77,7 @@ std::vector<api::DeviceAllocationConfiguration> ConfigOf(const Plan& plan, const
     std::size_t count = 0;
   };
   std::vector<api::DeviceAllocationConfiguration> config;
-  std::vector<Seen> seen;
+  absl::InlinedVector<Seen, 8> seen;
   for (std::uint32_t r = 0; r < claim.requests; ++r) {
     const Alternative& alternative = plan.alternatives()[taken[claim.first_request + r]];
     const api::DeviceClass* device_class = alternative.device_class.get();
@@ -141,9 +142,8 @@ bool SameRequirement(const api::NodeSelectorRequirement& a, const api::NodeSelec
 void Merge(const std::vector<api::NodeSelectorRequirement>& from,
            std::vector<api::NodeSelectorRequirement>& into) {
   for (const api::NodeSelectorRequirement& requirement : from) {
-    if (std::ranges::none_of(into, [&](const auto& other) {
-          return SameRequirement(other, requirement);
-        })) {
+    if (std::ranges::none_of(
+            into, [&](const auto& other) { return SameRequirement(other, requirement); })) {
       into.push_back(requirement);
     }
   }
@@ -203,6 +203,9 @@ StatusOr<std::vector<api::AllocationResult>> BuildResults(const Attempt& attempt
         claim.requests == 0 ? 0
                             : plan.requests(claim).back().first + plan.requests(claim).back().count;
     const std::size_t begin = next;
+    result.devices.results.reserve(static_cast<std::size_t>(std::ranges::count_if(
+        choices.subspan(begin),
+        [&](const Choice& c) { return c.alternative >= first && c.alternative < end; })));
     while (next < choices.size() && choices[next].alternative >= first &&
            choices[next].alternative < end) {
       result.devices.results.push_back(ResultOf(attempt, choices[next], share_ids));

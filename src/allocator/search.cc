@@ -12,7 +12,7 @@ using base::BitSet;
 // One alternative that is being filled.
 struct Search::Frame {
   std::size_t claim = 0;
-  std::size_t request = 0;      // of Plan::requests()
+  std::size_t request = 0;  // of Plan::requests()
   std::uint32_t alternative = 0;
   const Choices* choices = nullptr;
   // Best fit: the candidates in the order of trying; places in it are what `start` means.
@@ -46,14 +46,40 @@ SearchResult Search::Run(const Attempt& attempt, const SearchOptions& options) {
   stopped_ = SearchResult::kNone;
   taken_.assign(attempt.plan().requests().size(), 0);
   state_.Reset(attempt);
+  parts_.clear();
+  part_ = nullptr;
   if (may_look_ahead_ && TooFew()) return SearchResult::kNone;
-  switch (Claim(0)) {
-    case Answer::kFound: return SearchResult::kFound;
-    case Answer::kStopped: return stopped_;
+  const SearchResult result = ResultOf(Claim(0));
+  return parts_.size() > 1 ? InParts() : result;
+}
+
+SearchResult Search::ResultOf(Answer answer) const {
+  switch (answer) {
+    case Answer::kFound:
+      return SearchResult::kFound;
+    case Answer::kStopped:
+      return stopped_;
     case Answer::kFailed:
-    case Answer::kTooMany: break;
+    case Answer::kTooMany:
+      break;
   }
   return SearchResult::kNone;
+}
+
+// The first solution of the whole is made of the first solutions of the parts, since no choice in
+// one of them changes what another one may choose.
+SearchResult Search::InParts() {
+  stopped_ = SearchResult::kNone;
+  state_.Reset(*attempt_);
+  for (const BitSet& part : parts_) {
+    part_ = &part;
+    residual_.SetPart(part);
+    failed_.clear();
+    const SearchResult result = ResultOf(Claim(0));
+    if (result != SearchResult::kFound) return result;
+  }
+  state_.SortChoices();
+  return SearchResult::kFound;
 }
 
 // A request that has fewer candidates than it needs, whatever else happens.
@@ -77,21 +103,24 @@ bool Search::Step() {
 }
 
 Search::Answer Search::Claim(std::size_t claim) {
-  if (claim == attempt_->plan().claims().size()) return Step() ? Answer::kFound : Answer::kStopped;
+  const auto claims = attempt_->plan().claims();
+  while (part_ != nullptr && claim < claims.size() && !Wanted(claims[claim])) ++claim;
+  if (claim == claims.size()) return Step() ? Answer::kFound : Answer::kStopped;
+  const std::size_t before = state_.claim();
   state_.EnterClaim(claim);
   const Answer answer = Request(claim, attempt_->plan().claims()[claim].first_request);
   if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
-  if (claim > 0) state_.BackToClaim(claim - 1);
+  if (claim > 0) state_.BackToClaim(before);
   return Answer::kFailed;
 }
 
 Search::Answer Search::Request(std::size_t claim, std::size_t request) {
   if (!Step()) return Answer::kStopped;
   const ClaimPlan& planned = attempt_->plan().claims()[claim];
-  if (request == planned.first_request + planned.requests) {
-    return Claim(claim + 1);
-  }
-  const Position here{.claim = claim, .request = request};
+  const std::size_t end = planned.first_request + planned.requests;
+  while (part_ != nullptr && request < end && !part_->Test(request)) ++request;
+  if (request == end) return Claim(claim + 1);
+  const Position here{.claim = claim, .request = request, .part = part_};
   if (DeadEnd(here)) return Answer::kFailed;
   const RequestPlan& asked = attempt_->plan().requests()[request];
   for (std::uint32_t i = 0; i < asked.count; ++i) {
@@ -129,7 +158,8 @@ Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
   Position here{.claim = frame.claim,
                 .request = frame.request + 1,
                 .current = &choices,
-                .remaining = choices.need - k};
+                .remaining = choices.need - k,
+                .part = part_};
   const auto look_here = [&] {
     if (after.size() == 0) {
       after = BitSet(attempt_->device_count());
@@ -144,8 +174,7 @@ Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
   absl::InlinedVector<std::uint32_t, 8> failed;
   for (std::size_t at = FirstFrom(frame, start); at != BitSet::kNone;
        at = FirstFrom(frame, at + 1)) {
-    const std::uint32_t device =
-        frame.ordered ? frame.order[at] : static_cast<std::uint32_t>(at);
+    const std::uint32_t device = frame.ordered ? frame.order[at] : static_cast<std::uint32_t>(at);
     if (state_.blocked(*choices.alternative).Test(device)) continue;
     if (choices.faulty.Test(device)) {
       faulty_ = {frame.alternative, device};
@@ -167,6 +196,7 @@ Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
   }
   if (!ahead_) {
     LookAhead();
+    if (parts_.size() > 1) return Answer::kStopped;
   } else {
     if (here.after == nullptr && look_here()) return Answer::kFailed;
     Remember(here);
@@ -210,8 +240,7 @@ bool Search::TwinFailed(std::span<const std::uint32_t> failed, std::uint32_t dev
   return std::ranges::any_of(failed, [&](std::uint32_t other) {
     return residual_.class_of(other) == residual_.class_of(device) &&
            alike(state_.chosen(), other) && alike(state_.in_claim(), other) &&
-           alike(state_.shared(), other) &&
-           std::ranges::equal(state_.consumed(other), state_.consumed(device));
+           alike(state_.shared(), other) && residual_.SameLeft(state_, other, device);
   });
 }
 
@@ -222,6 +251,12 @@ void Search::LookAhead() {
   bounds_.Reset(*attempt_);
   residual_.Reset(*attempt_, initial_);
   failed_.clear();
+  parts_ = residual_.IndependentRequests();
+}
+
+bool Search::Wanted(const ClaimPlan& claim) const {
+  const std::size_t first = part_->FirstFrom(claim.first_request);
+  return first < claim.first_request + claim.requests;
 }
 
 bool Search::DeadEnd(const Position& position) {

@@ -4,9 +4,11 @@
 //
 // The order is that of a plain depth-first search over claims, requests, alternatives and devices,
 // and as long as nothing goes wrong it is just that. With the first dead end it begins to look
-// ahead (Bounds) and to remember (Residual): both only leave out what cannot succeed. There are no
-// restarts. Where an expression fails on some device, whether the plain search would have come
-// across it is part of the answer, and nothing is left out.
+// ahead (Bounds) and to remember (Residual): both only leave out what cannot succeed. Requests that
+// have nothing to do with each other are then searched for one after the other, from the start, so
+// that trouble with one is not met again for every choice of another. Where an expression fails on
+// some device, whether the plain search would have come across it is part of the answer, and
+// nothing is left out.
 //
 // Spec: kubernetes-allocator.md chapter 4.
 #pragma once
@@ -62,6 +64,9 @@ class Search {
   enum class Answer : std::uint8_t { kFound, kFailed, kTooMany, kStopped };
   struct Frame;
 
+  SearchResult InParts();
+  SearchResult ResultOf(Answer answer) const;
+  bool Wanted(const ClaimPlan& claim) const;  // some request of it is in the part
   Answer Claim(std::size_t claim);
   Answer Request(std::size_t claim, std::size_t request);
   Answer Device(Frame& frame, std::int64_t k, std::size_t start);
@@ -91,6 +96,10 @@ class Search {
   std::uint64_t steps_ = 0;
   std::uint64_t cut_ = 0;
   std::uint64_t remembered_hits_ = 0;
+  // Requests that are independent of each other, once it looks ahead; and those searched for now,
+  // null: all.
+  std::vector<base::BitSet> parts_;
+  const base::BitSet* part_ = nullptr;
   bool may_look_ahead_ = false;
   bool ahead_ = false;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace dray::allocator {
 
@@ -46,7 +47,8 @@ void State::Reset(const Attempt& attempt) {
   for (base::BitSet& set : in_claim_) Fit(set, devices);
   shared_ = usage.shared();
   counters_.assign(usage.counters().begin(), usage.counters().end());
-  groups_.assign(usage.groups().begin(), usage.groups().end());
+  Fit(placed_on_, usage.groups().size());
+  if (groups_.size() < usage.groups().size()) groups_.resize(usage.groups().size());
 
   first_consumed_.resize(devices + 1);
   consumed_.clear();
@@ -75,7 +77,7 @@ void State::Reset(const Attempt& attempt) {
   elements_.clear();
   choices_.clear();
   marks_.clear();
-  saved_groups_.clear();
+  saved_group_count_ = 0;
   saved_constraints_.clear();
 }
 
@@ -104,8 +106,9 @@ bool State::CountersAndGroupsAdmit(std::uint32_t index) const {
   if (device.sets == 0 && device.uses == 0) return true;
   if (attempt_->multi(index) && shared_.Test(index)) return true;
   for (const SetUse& use : devices.set_uses(device)) {
-    const ledger::GroupState& state = groups_[use.set];
-    // Without groups on either side, which is the rule, there is nothing to compare.
+    const ledger::GroupState& state = group(use.set);
+    // With nothing placed, or without groups on either side, there is nothing to compare.
+    if (state.kind == ledger::GroupState::Kind::kNothing) continue;
     if (use.groups == GroupsId::kNone) {
       if (!state.Admits({})) return false;
     } else if (!state.Admits(devices.dictionary().At(use.groups))) {
@@ -125,7 +128,7 @@ bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
   const Choices& choices = attempt_->choices(alternative);
   if (!HasRoom(choices, device)) return false;
   Mark mark{.elements = static_cast<std::uint32_t>(elements_.size()),
-            .groups = static_cast<std::uint32_t>(saved_groups_.size()),
+            .groups = static_cast<std::uint32_t>(saved_group_count_),
             .constraints = static_cast<std::uint32_t>(saved_constraints_.size()),
             .was_chosen = chosen_.Test(device),
             .was_in_claim = in_claim_[claim_].Test(device),
@@ -179,7 +182,16 @@ void State::Charge(std::uint32_t index) {
   for (const CounterUse& use : devices.counter_uses(device)) counters_[use.counter] -= use.amount;
   if (!attempt_->plan().features().compatibility_groups) return;
   for (const SetUse& use : devices.set_uses(device)) {
-    saved_groups_.push_back({use.set, groups_[use.set]});
+    if (saved_group_count_ == saved_groups_.size()) saved_groups_.emplace_back();
+    SavedGroup& saved = saved_groups_[saved_group_count_++];
+    saved.set = use.set;
+    saved.placed_on = placed_on_.Test(use.set);
+    if (saved.placed_on) {
+      saved.state = groups_[use.set];
+    } else {
+      groups_[use.set] = attempt_->usage().groups()[use.set];
+      placed_on_.Set(use.set);
+    }
     if (use.groups == GroupsId::kNone) {
       groups_[use.set].Place({});
     } else {
@@ -192,9 +204,13 @@ void State::Discharge(std::uint32_t index, const Mark& mark) {
   const inventory::NodeDevices& devices = attempt_->devices();
   const NodeDevice& device = devices.devices()[index];
   for (const CounterUse& use : devices.counter_uses(device)) counters_[use.counter] += use.amount;
-  while (saved_groups_.size() > mark.groups) {
-    groups_[saved_groups_.back().set] = std::move(saved_groups_.back().state);
-    saved_groups_.pop_back();
+  while (saved_group_count_ > mark.groups) {
+    SavedGroup& saved = saved_groups_[--saved_group_count_];
+    if (saved.placed_on) {
+      std::swap(groups_[saved.set], saved.state);
+    } else {
+      placed_on_.Reset(saved.set);
+    }
   }
 }
 
@@ -225,6 +241,8 @@ bool State::Accept(std::size_t constraint, bool distinct, ValueId value) {
 }
 
 bool State::AcceptMatch(ConstraintState& state, ValueId value, std::span<const ValueId> met) {
+  // One and the same value again, which is the rule: nothing to intersect.
+  if (state.devices > 0 && state.whole == value) return true;
   const auto& dictionary = attempt_->devices().dictionary();
   const inventory::AttributeValue& attribute = dictionary.At(value);
   const std::span<const ElementId> elements = attribute.elements;
@@ -234,17 +252,19 @@ bool State::AcceptMatch(ConstraintState& state, ValueId value, std::span<const V
     return !attribute.is_list && !first.is_list && elements.size() == 1 &&
            std::ranges::equal(elements, first.elements);
   }
-  const auto start = static_cast<std::uint32_t>(elements_.size());
   if (state.devices == 0) {
-    elements_.insert(elements_.end(), elements.begin(), elements.end());
-  } else {
-    for (std::uint32_t i = state.first, j = 0; i < state.first + state.count;) {
-      const ElementId common = elements_[i];
-      while (j < elements.size() && elements[j] < common) ++j;
-      if (j < elements.size() && elements[j] == common) elements_.push_back(common);
-      ++i;
-    }
+    state.whole = value;
+    return !elements.empty();
   }
+  const auto start = static_cast<std::uint32_t>(elements_.size());
+  // By index: what is in common may lie in the vector that grows.
+  const std::size_t before = common(state).size();
+  for (std::size_t i = 0, j = 0; i < before; ++i) {
+    const ElementId element = common(state)[i];
+    while (j < elements.size() && elements[j] < element) ++j;
+    if (j < elements.size() && elements[j] == element) elements_.push_back(element);
+  }
+  state.whole = ValueId::kNone;
   state.first = start;
   state.count = static_cast<std::uint32_t>(elements_.size()) - start;
   return state.count > 0;

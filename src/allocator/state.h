@@ -6,6 +6,7 @@
 // Spec: kubernetes-allocator.md chapters 6 to 10.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,7 +30,9 @@ struct Choice {
 // What a constraint of the current claim has met.
 struct ConstraintState {
   std::uint32_t devices = 0;
-  // Match: the values that all of them have in common: a range of State::elements_.
+  // Match: what all of them have in common: the elements of this value, which all of them have; or,
+  // when it is none, a range of State::elements_.
+  ValueId whole = ValueId::kNone;
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
@@ -52,7 +55,13 @@ class State {
   bool TryPlace(std::uint32_t alternative, std::uint32_t device);
   void TakeBack();
 
+  std::size_t claim() const { return claim_; }
   std::span<const Choice> choices() const { return choices_; }
+  // By request, when they were made in another order. Nothing can be taken back after this.
+  void SortChoices() {
+    std::ranges::stable_sort(choices_, {}, &Choice::alternative);
+    marks_.clear();
+  }
   std::size_t chosen_in_claim() const { return choices_.size() - claim_start_[claim_]; }
 
   // Without regard to constraints: would the counters, groups and capacities still let it in?
@@ -61,7 +70,9 @@ class State {
 
   // What is left, for bounds and for recognising states.
   std::span<const Amount> counters() const { return counters_; }
-  std::span<const ledger::GroupState> groups() const { return groups_; }
+  const ledger::GroupState& group(std::size_t set) const {
+    return placed_on_.Test(set) ? groups_[set] : attempt_->usage().groups()[set];
+  }
   const base::BitSet& chosen() const { return chosen_; }
   const base::BitSet& in_claim() const { return in_claim_[claim_]; }
   const base::BitSet& shared() const { return shared_; }
@@ -75,6 +86,9 @@ class State {
   }
   const ConstraintState& constraint(std::size_t i) const { return constraints_[i]; }
   std::span<const ElementId> common(const ConstraintState& state) const {
+    if (state.whole != ValueId::kNone) {
+      return attempt_->devices().dictionary().At(state.whole).elements;
+    }
     return std::span(elements_).subspan(state.first, state.count);
   }
   // The values of the devices that a constraint has met, for `distinct`.
@@ -83,7 +97,7 @@ class State {
  private:
   struct Mark {
     std::uint32_t elements = 0;     // size of elements_ before
-    std::uint32_t groups = 0;       // size of saved_groups_ before
+    std::uint32_t groups = 0;       // saved_group_count_ before
     std::uint32_t constraints = 0;  // size of saved_constraints_ before
     bool was_chosen = false;
     bool was_in_claim = false;
@@ -92,6 +106,7 @@ class State {
   };
   struct SavedGroup {
     std::uint32_t set = 0;
+    bool placed_on = false;  // otherwise `state` says nothing
     ledger::GroupState state;
   };
   struct SavedConstraint {
@@ -110,16 +125,17 @@ class State {
   void Discharge(std::uint32_t device, const Mark& mark);
 
   const Attempt* attempt_ = nullptr;
-  bool lists_ = false;     // constraints compare sets
+  bool lists_ = false;  // constraints compare sets
   bool capacity_on_ = false;
   std::size_t claim_ = 0;
   std::vector<std::size_t> claim_start_;  // of choices_
 
-  base::BitSet chosen_;    // any claim; never devices for multiple allocations
+  base::BitSet chosen_;  // any claim; never devices for multiple allocations
   std::vector<base::BitSet> in_claim_;
-  base::BitSet shared_;    // has a share, in the ledger or in this attempt
+  base::BitSet shared_;  // has a share, in the ledger or in this attempt
   std::vector<Amount> counters_;
-  std::vector<ledger::GroupState> groups_;
+  base::BitSet placed_on_;  // counter sets whose groups are no longer as the ledger says
+  std::vector<ledger::GroupState> groups_;  // of these
   std::vector<std::uint32_t> first_consumed_;
   std::vector<Amount> consumed_;
   std::vector<Amount> capacity_;
@@ -129,7 +145,9 @@ class State {
 
   std::vector<Choice> choices_;
   std::vector<Mark> marks_;
+  // Only so many are in use; the others are kept for their memory.
   std::vector<SavedGroup> saved_groups_;
+  std::size_t saved_group_count_ = 0;
   std::vector<SavedConstraint> saved_constraints_;
 };
 

@@ -87,9 +87,14 @@ Outcome Decide(World& world, allocator::Allocator& allocator,
   const allocator::Decision decision = allocator.Decide(*world.plan(), world.usage(), options);
   outcome.steps = decision.steps;
   switch (decision.kind) {
-    case allocator::Decision::Kind::kFault: return fail(decision.fault);
-    case allocator::Decision::Kind::kRefused: outcome.kind = Outcome::Kind::kNotPossible; break;
-    case allocator::Decision::Kind::kBudget: outcome.kind = Outcome::Kind::kBudget; break;
+    case allocator::Decision::Kind::kFault:
+      return fail(decision.fault);
+    case allocator::Decision::Kind::kRefused:
+      outcome.kind = Outcome::Kind::kNotPossible;
+      break;
+    case allocator::Decision::Kind::kBudget:
+      outcome.kind = Outcome::Kind::kBudget;
+      break;
     case allocator::Decision::Kind::kFits: {
       CountedShareIds share_ids;
       auto results = allocator.Build(share_ids);

@@ -3,6 +3,7 @@
 // Puts a hard instance together: one node, a class and a pool per kind of device. Not for others.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 namespace dray::model {
 
 inline std::string DriverOf(std::string_view kind) { return fmt::format("{}.example.com", kind); }
+
+// The most devices that one claim can have is 32; larger wants go to several claims.
+inline constexpr int kPerClaim = 16;
 
 // One thread.
 class Builder {
@@ -42,10 +46,7 @@ class Builder {
 
   api::ExactDeviceRequest& Request(const std::string& name, const std::string& kind, int count,
                                    std::size_t claim = 0) {
-    while (instance_.claims.size() <= claim) {
-      instance_.claims.emplace_back().metadata.name =
-          fmt::format("claim-{}", instance_.claims.size() - 1);
-    }
+    AddClaims(claim);
     auto& request = instance_.claims[claim].spec.devices.requests.emplace_back();
     request.name = name;
     request.exactly.emplace();
@@ -58,6 +59,42 @@ class Builder {
     api::DeviceConstraint constraint;
     constraint.match_attribute = attribute;
     instance_.claims[claim].spec.devices.constraints.push_back(std::move(constraint));
+  }
+  void Match(const std::string& attribute, std::vector<std::string> requests,
+             std::size_t claim = 0) {
+    Match(attribute, claim);
+    instance_.claims[claim].spec.devices.constraints.back().requests = std::move(requests);
+  }
+  void Distinct(const std::string& attribute, std::vector<std::string> requests,
+                std::size_t claim = 0) {
+    api::DeviceConstraint constraint;
+    constraint.distinct_attribute = attribute;
+    constraint.requests = std::move(requests);
+    instance_.claims[claim].spec.devices.constraints.push_back(std::move(constraint));
+  }
+  // `count` devices, in requests of at most kPerClaim, one per claim from `claim` on.
+  template <typename Configure>
+  void Spread(const std::string& name, const std::string& kind, int count, Configure configure,
+              std::size_t claim = 0) {
+    for (; count > 0; count -= kPerClaim, ++claim) {
+      configure(Request(name, kind, std::min(count, kPerClaim), claim));
+    }
+  }
+  // A request with alternatives, none yet.
+  api::DeviceRequest& List(const std::string& name, std::size_t claim = 0) {
+    AddClaims(claim);
+    auto& request = instance_.claims[claim].spec.devices.requests.emplace_back();
+    request.name = name;
+    return request;
+  }
+  static api::DeviceSubRequest& Alternative(api::DeviceRequest& request, const std::string& kind,
+                                            int count) {
+    auto& sub = request.first_available.emplace_back();
+    sub.name = fmt::format("{}{}", kind, count);
+    sub.device_class_name = kind;
+    sub.allocation_mode = "ExactCount";
+    sub.count = count;
+    return sub;
   }
   api::DeviceClaim& claim(std::size_t i = 0) { return instance_.claims[i].spec.devices; }
 
@@ -78,6 +115,12 @@ class Builder {
   }
 
  private:
+  void AddClaims(std::size_t last) {
+    while (instance_.claims.size() <= last) {
+      const std::string name = fmt::format("claim-{}", instance_.claims.size());
+      instance_.claims.emplace_back().metadata.name = name;
+    }
+  }
   void AddClass(const std::string& kind) {
     api::DeviceClass c;
     c.metadata.name = kind;

@@ -32,6 +32,15 @@ enum class HardKind : std::uint8_t {
   kPrioritizedInfeasible,
   kPrioritizedTight,
   kTwoRequestsOneShort,
+  // Not recorded: several rules at once, things of different sizes.
+  kMatchCrossing,
+  kMatchAndDistinct,
+  kListChain,
+  kPrioritizedClasses,
+  kPartitionsMixed,
+  kClaimsOfTwoShapes,
+  kCapacityDimensions,
+  kCapacitySizes,
 };
 const std::vector<HardKind>& HardKinds();
 std::string_view NameOf(HardKind kind);
@@ -42,8 +51,8 @@ struct HardInstance {
 };
 
 // Small ones can be enumerated by the model; the others are as large as the recorded case or
-// larger.
-HardInstance RandomHardInstance(Dice& dice, HardKind kind, bool small = false);
+// larger: `times` as large.
+HardInstance RandomHardInstance(Dice& dice, HardKind kind, bool small = false, int times = 1);
 
 // Two of them side by side on one node, in claims that are allocated together: what is hard about
 // one must not hide what is hard about the other. Feasible when both are.

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two kinds of requests at a time: what one takes of a counter set, of a device's capacity or of
+// the free devices is gone for the other.
+#include <algorithm>
+#include <utility>
+
+#include "allocator/bounds.h"
+
+namespace dray::allocator {
+
+using base::BitSet;
+using inventory::CounterUse;
+using inventory::NodeDevice;
+
+namespace {
+
+// More kinds than this are not looked at: pairs of them would cost more than the search.
+constexpr std::size_t kMostKinds = 12;
+
+}  // namespace
+
+// Requests with the same filter see devices alike and are one kind. The request that is being
+// filled may not take all that the others may; it is a kind of its own as well.
+void Bounds::FindKinds(const Position& position) {
+  kind_count_ = 0;
+  const auto add = [&](const Demand& demand) -> Kind& {
+    if (kind_count_ == kinds_.size()) kinds_.emplace_back();
+    Kind& kind = kinds_[kind_count_++];
+    kind.choices = demand.choices.front();
+    kind.need = demand.need;
+    kind.requests = 1;
+    kind.begun = false;
+    kind.mask = demand.mask;
+    return kind;
+  };
+  for (std::size_t i = 0; i < demand_count_ && kind_count_ < kMostKinds; ++i) {
+    const Demand& demand = demands_[i];
+    if (demand.admin || demand.need == 0 || demand.choices.size() != 1) continue;
+    const std::uint32_t filter = demand.choices.front()->alternative->filter;
+    const auto end = kinds_.begin() + static_cast<std::ptrdiff_t>(kind_count_);
+    const auto known = std::find_if(kinds_.begin(), end, [&](const Kind& kind) {
+      return kind.choices->alternative->filter == filter;
+    });
+    if (known == end) {
+      add(demand);
+      continue;
+    }
+    known->need += demand.need;
+    ++known->requests;
+    known->mask |= demand.mask;
+  }
+  if (position.current != nullptr && demand_count_ > 0 && kind_count_ > 0 &&
+      demands_[0].choices.front() == position.current && kinds_[0].requests > 1 &&
+      !demands_[0].admin) {
+    add(demands_[0]).begun = true;
+  }
+  for (std::size_t k = 0; k < kind_count_; ++k) {
+    Clear(kinds_[k].sets, set_devices_.size());
+    for (std::size_t s = 0; s < set_devices_.size(); ++s) {
+      if (kinds_[k].mask.Intersects(set_devices_[s])) kinds_[k].sets.Set(s);
+    }
+  }
+}
+
+bool Bounds::PairsHopeless(const State& state, const Position& position) {
+  FindKinds(position);
+  for (std::size_t a = 0; a < kind_count_; ++a) {
+    bool alone = true;
+    for (std::size_t b = 0; b < kind_count_; ++b) {
+      if (a == b) continue;
+      if (kinds_[a].begun && kinds_[b].choices == kinds_[a].choices) continue;
+      if (kinds_[b].begun && kinds_[b].choices == kinds_[a].choices) continue;
+      if (!kinds_[a].mask.Intersects(kinds_[b].mask) &&
+          !kinds_[a].sets.Intersects(kinds_[b].sets)) {
+        continue;
+      }
+      alone = false;
+      if (a < b && PairHopeless(kinds_[a], kinds_[b], state)) return true;
+    }
+    if (alone && PairHopeless(kinds_[a], {}, state)) return true;
+  }
+  return false;
+}
+
+bool Bounds::PairHopeless(const Kind& a, const Kind& b, const State& state) {
+  const bool pair = b.choices != nullptr;
+  packing_.Reset(a.need);
+  AddLoose(a, b);
+  for (std::size_t s = 0; s < set_devices_.size(); ++s) {
+    if (a.sets.Test(s) || (pair && b.sets.Test(s))) AddSet(a, b, s, state);
+  }
+  Clear(scratch_, attempt_->device_count());
+  scratch_ |= a.mask;
+  if (pair) scratch_ |= b.mask;
+  scratch_ &= attempt_->multi();
+  scratch_.ForEach([&](std::size_t d) { AddShared(a, b, static_cast<std::uint32_t>(d), state); });
+  return !packing_.Fits(b.need);
+}
+
+// Dedicated devices that draw on nothing.
+void Bounds::AddLoose(const Kind& a, const Kind& b) {
+  const bool pair = b.choices != nullptr;
+  const auto mine = static_cast<std::uint32_t>(a.mask.IntersectionCount(loose_));
+  const auto theirs =
+      pair ? static_cast<std::uint32_t>(b.mask.IntersectionCount(loose_)) : std::uint32_t{0};
+  std::uint32_t either = mine;
+  if (pair) {
+    Clear(scratch_, attempt_->device_count());
+    scratch_ |= a.mask;
+    scratch_ |= b.mask;
+    either = static_cast<std::uint32_t>(scratch_.IntersectionCount(loose_));
+  }
+  if (either == 0) return;
+  room_.clear();
+  for (std::uint32_t x = 0; x <= std::min(mine, a.need); ++x) {
+    room_.push_back(std::min(theirs, either - x));
+  }
+  packing_.Add(room_);
+}
+
+// The least that so many of a kind's devices draw on a counter, by their number.
+void Bounds::LeastDrawn(const Kind& kind, std::size_t set, std::size_t counter, std::size_t count,
+                        std::vector<Amount>& least) const {
+  least.assign(1, Amount(0));
+  if (count == 0) return;
+  const auto& entries = counters_[counter].entries;
+  std::size_t drawing = 0;
+  const auto counts = [&](const CounterList::Entry& entry) {
+    return kind.mask.Test(entry.device) && set_devices_[set].Test(entry.device);
+  };
+  for (const CounterList::Entry& entry : entries) drawing += counts(entry) ? 1 : 0;
+  least.resize(1 + count - std::min(count, drawing), Amount(0));
+  for (const CounterList::Entry& entry : entries) {
+    if (counts(entry)) least.push_back(least.back() + entry.amount);
+  }
+}
+
+// Dedicated devices that draw on the counter set.
+void Bounds::AddSet(const Kind& a, const Kind& b, std::size_t s, const State& state) {
+  const bool pair = b.choices != nullptr;
+  const auto& set = attempt_->devices().counter_sets()[s];
+  const BitSet& here = set_devices_[s];
+  const auto mine = static_cast<std::uint32_t>(a.mask.IntersectionCount(here));
+  const auto theirs =
+      pair ? static_cast<std::uint32_t>(b.mask.IntersectionCount(here)) : std::uint32_t{0};
+  std::uint32_t either = mine;
+  if (pair && theirs > 0) {
+    Clear(scratch_, attempt_->device_count());
+    scratch_ |= a.mask;
+    scratch_ |= b.mask;
+    either = static_cast<std::uint32_t>(scratch_.IntersectionCount(here));
+  }
+  const bool together = mine == 0 || theirs == 0 || GroupsAgree(a, b, s, state);
+  room_.clear();
+  for (std::uint32_t x = 0; x <= std::min(mine, a.need); ++x) {
+    room_.push_back(x > 0 && !together ? 0 : std::min(theirs, either - x));
+  }
+  for (std::uint32_t c = set.first_counter; c < set.first_counter + set.counters; ++c) {
+    const Amount left = state.counters()[c];
+    LeastDrawn(a, s, c, mine, least_a_);
+    LeastDrawn(b, s, c, theirs, least_b_);
+    std::size_t y = least_b_.size() - 1;
+    for (std::size_t x = 0; x < room_.size(); ++x) {
+      if (x > 0 && least_a_[x] > left) {
+        room_.resize(x);
+        break;
+      }
+      while (y > 0 && least_a_[x] + least_b_[y] > left) --y;
+      room_[x] = std::min(room_[x], static_cast<std::uint32_t>(y));
+    }
+  }
+  packing_.Add(room_);
+}
+
+// Whether some device of one kind can be on the counter set together with some device of the other.
+bool Bounds::GroupsAgree(const Kind& a, const Kind& b, std::size_t s, const State& state) const {
+  const inventory::NodeDevices& devices = attempt_->devices();
+  if (!attempt_->plan().features().compatibility_groups) return true;
+  const auto groups_of = [&](std::size_t d) {
+    for (const inventory::SetUse& use : devices.set_uses(devices.devices()[d])) {
+      if (use.set == s) return use.groups;
+    }
+    return inventory::GroupsId::kNone;
+  };
+  // Few different ones, as a rule one per kind.
+  const auto list = [&](const Kind& kind) {
+    absl::InlinedVector<inventory::GroupsId, 4> list;
+    kind.mask.ForEach([&](std::size_t d) {
+      if (!set_devices_[s].Test(d)) return;
+      const inventory::GroupsId groups = groups_of(d);
+      if (std::ranges::find(list, groups) == list.end()) list.push_back(groups);
+    });
+    return list;
+  };
+  const auto names = [&](inventory::GroupsId groups) -> std::span<const inventory::NameId> {
+    if (groups == inventory::GroupsId::kNone) return {};
+    return devices.dictionary().At(groups);
+  };
+  const auto theirs = list(b);
+  for (const inventory::GroupsId mine : list(a)) {
+    ledger::GroupState placed = state.group(s);
+    placed.Place(names(mine));
+    for (const inventory::GroupsId other : theirs) {
+      if (placed.Admits(names(other))) return true;
+    }
+  }
+  return false;
+}
+
+// Shares of one device, of which a request takes one at most.
+void Bounds::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const State& state) {
+  const auto consumed = state.consumed(d);
+  const auto capacity = state.capacity(d);
+  const bool mine = a.mask.Test(d);
+  const bool theirs = b.choices != nullptr && b.mask.Test(d);
+  const Amount* wanted_a = mine ? attempt_->consumed(*a.choices, d) : nullptr;
+  const Amount* wanted_b = theirs ? attempt_->consumed(*b.choices, d) : nullptr;
+  room_.clear();
+  for (std::uint32_t x = 0; x <= (mine ? std::min(a.requests, a.need) : 0); ++x) {
+    std::uint32_t y = theirs ? b.requests : 0;
+    bool fits = true;
+    for (std::size_t i = 0; i < consumed.size() && fits; ++i) {
+      Amount left = capacity[i] - consumed[i];
+      if (x > 0) left -= wanted_a[i] * x;
+      fits = x == 0 || left >= 0;
+      if (!fits || y == 0 || wanted_b[i] <= 0) continue;
+      if (wanted_b[i] * y > left) {
+        y = left <= 0 ? 0 : static_cast<std::uint32_t>(left / wanted_b[i]);
+      }
+    }
+    if (!fits) break;
+    room_.push_back(y);
+  }
+  packing_.Add(room_);
+}
+
+// Requests with the same alternatives: so many can have the first one, so many the second.
+bool Bounds::AlternativesHopeless(const State& state) const {
+  const auto same = [](const Demand& x, const Demand& y) {
+    return std::ranges::equal(x.choices, y.choices, [](const Choices* p, const Choices* q) {
+      return p->alternative->filter == q->alternative->filter && p->need == q->need;
+    });
+  };
+  for (std::size_t i = 0; i < demand_count_; ++i) {
+    const Demand& demand = demands_[i];
+    if (demand.admin || demand.need == 0 || demand.choices.size() < 2) continue;
+    std::size_t equal = 1;
+    bool first = true;
+    for (std::size_t j = 0; j < demand_count_; ++j) {
+      if (j == i || !same(demand, demands_[j])) continue;
+      first &= j > i;
+      ++equal;
+    }
+    if (!first) continue;
+    std::size_t served = 0;
+    for (const Choices* choices : demand.choices) {
+      std::size_t supply = 0;
+      choices->candidates.ForEach([&](std::size_t d) {
+        if (!open_.Test(d)) return;
+        supply += attempt_->multi(d) ? SharesLeft(static_cast<std::uint32_t>(d), state) : 1;
+      });
+      served += supply / static_cast<std::size_t>(std::max<std::int64_t>(choices->need, 1));
+    }
+    if (served < equal) return true;
+  }
+  return false;
+}
+
+}  // namespace dray::allocator

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Relatives of the hard cases, by the thousand: every answer right, and the work grows with a small
+// power of the size. Prints what it measured, which is where docs/performance.md has its table
+// from.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "fmt/format.h"
+#include "model/checker.h"
+#include "model/dice.h"
+#include "model/hard_instances.h"
+
+namespace dray::engine {
+namespace {
+
+using model::HardInstance;
+using model::HardKind;
+using model::Outcome;
+
+std::uint64_t FromEnvironment(const char* name, std::uint64_t usual) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
+}
+
+struct Worst {
+  std::uint64_t steps = 0;
+  std::uint64_t seed = 0;
+  std::size_t devices = 0;
+};
+
+std::string Keep(const model::Instance& instance, std::uint64_t seed) {
+  const std::string path =
+      fmt::format("{}hard-{}-{}.json", testing::TempDir(), instance.name, seed);
+  std::ofstream(path) << model::WriteInstance(instance);
+  return path;
+}
+
+void Check(const HardInstance& hard, std::uint64_t seed, Worst& worst) {
+  World world(hard.instance);
+  ASSERT_TRUE(world.status().ok());
+  allocator::Allocator allocator;
+  constexpr std::uint64_t kBudget = 20'000;
+  const Outcome outcome = Decide(world, allocator, {.step_budget = kBudget});
+  if (outcome.steps >= worst.steps) {
+    worst.steps = outcome.steps;
+    worst.seed = seed;
+  }
+  worst.devices = std::max(worst.devices, world.devices()->devices().size());
+  ASSERT_EQ(outcome.kind, hard.feasible ? Outcome::Kind::kAllocated : Outcome::Kind::kNotPossible)
+      << hard.instance.name << " seed " << seed << ": " << model::ToString(outcome.kind) << " "
+      << outcome.error << ", kept in " << Keep(hard.instance, seed);
+  if (outcome.kind == Outcome::Kind::kAllocated) {
+    const auto complaints = model::CheckAllocation(hard.instance, outcome.results);
+    ASSERT_TRUE(complaints.empty())
+        << hard.instance.name << " seed " << seed << ": " << complaints.front();
+  }
+}
+
+// The most steps that the relatives of a kind may take: some more than was ever seen, and growing
+// with a small power of the size.
+std::uint64_t Allowed(HardKind kind, int times) {
+  const auto t = static_cast<std::uint64_t>(times);
+  return kind == HardKind::kClaimsOfTwoShapes ? 200 * t * t : 160 * t;
+}
+
+TEST(HardCases, RelativesOfEveryKindAreAnsweredWithFewSteps) {
+  const std::uint64_t first = FromEnvironment("DRAY_SEED", 1);
+  const std::uint64_t n = FromEnvironment("DRAY_INSTANCES", 40);
+  for (const HardKind kind : model::HardKinds()) {
+    std::string line = fmt::format("{:32}", model::NameOf(kind));
+    for (const int times : {1, 2, 4}) {
+      Worst worst;
+      for (std::uint64_t seed = first; seed < first + n; ++seed) {
+        model::Dice dice(seed);
+        Check(model::RandomHardInstance(dice, kind, false, times), seed, worst);
+        if (HasFatalFailure()) return;
+      }
+      line += fmt::format(" | {:4} {:6}", worst.devices, worst.steps);
+      EXPECT_LE(worst.steps, Allowed(kind, times))
+          << model::NameOf(kind) << " seed " << worst.seed << " times " << times;
+    }
+    fmt::print("{}\n", line);
+  }
+}
+
+TEST(HardCases, PairsOfKindsDoNotHideEachOther) {
+  const std::uint64_t first = FromEnvironment("DRAY_SEED", 1);
+  const std::uint64_t n = FromEnvironment("DRAY_INSTANCES", 40) * 25;
+  std::uint64_t most = 0;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    model::Dice dice(seed);
+    const HardKind a = dice.Pick(model::HardKinds());
+    const HardKind b = dice.Pick(model::HardKinds());
+    Worst worst;
+    const HardInstance pair = model::RandomHardPair(dice, a, b);
+    Check(pair, seed, worst);
+    if (HasFatalFailure()) return;
+    EXPECT_LE(worst.steps, 2'000U) << pair.instance.name << " seed " << seed;
+    most = std::max(most, worst.steps);
+  }
+  fmt::print("pairs: {} steps at most\n", most);
+}
+
+struct Recorded {
+  std::string name;
+  bool feasible = false;
+  std::uint64_t steps = 0;
+};
+void PrintTo(const Recorded& recorded, std::ostream* os) { *os << recorded.name; }
+
+class RecordedHardCase : public ::testing::TestWithParam<Recorded> {};
+
+TEST_P(RecordedHardCase, TakesExactlySoManySteps) {
+  const char* shared = std::getenv("DRAY_SHARED");
+  std::ifstream in(fmt::format("{}/bench/allocator-hard/{}.json",
+                               shared == nullptr ? "../shared" : shared, GetParam().name));
+  if (!in) GTEST_SKIP() << "the recorded cases are not here";
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto instance = model::ParseInstance(text);
+  ASSERT_TRUE(instance.ok());
+  const Outcome outcome = engine::Solve(*instance);
+  EXPECT_EQ(outcome.kind,
+            GetParam().feasible ? Outcome::Kind::kAllocated : Outcome::Kind::kNotPossible);
+  EXPECT_EQ(outcome.steps, GetParam().steps);
+}
+
+// The work done, which is the same on every machine.
+INSTANTIATE_TEST_SUITE_P(Shared, RecordedHardCase,
+                         ::testing::ValuesIn(std::vector<Recorded>{
+                             {"capacity-one-short", false, 26},
+                             {"distinct-pigeonhole", false, 10},
+                             {"groups-exclusive-feasible", true, 26},
+                             {"groups-exclusive-infeasible", false, 27},
+                             {"list-intersection-infeasible", false, 8},
+                             {"many-claims-infeasible", false, 12},
+                             {"match-three-kinds-infeasible", false, 15},
+                             {"match-three-kinds-last-numa", true, 37},
+                             {"narrow-request-last", true, 29},
+                             {"narrow-request-last-infeasible", false, 0},
+                             {"one-short-16", false, 0},
+                             {"one-short-24", false, 0},
+                             {"one-short-32", false, 0},
+                             {"partitions-one-short", false, 26},
+                             {"prioritized-infeasible", false, 39},
+                             {"prioritized-tight", true, 102},
+                             {"two-requests-one-short", false, 27},
+                         }),
+                         [](const auto& info) {
+                           std::string name = info.param.name;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+// Whatever the budget, the answer is the right one or none at all.
+TEST(StepBudget, RunningOutIsSaidAndIsNoRefusal) {
+  for (const HardKind kind : model::HardKinds()) {
+    model::Dice dice(7);
+    const HardInstance hard = model::RandomHardInstance(dice, kind);
+    World world(hard.instance);
+    allocator::Allocator allocator;
+    const std::uint64_t needed = Decide(world, allocator, {}).steps;
+    for (const std::uint64_t budget : {std::uint64_t{0}, needed / 2, needed - needed / 4, needed}) {
+      const Outcome outcome = Decide(world, allocator, {.step_budget = budget});
+      const Outcome::Kind right =
+          hard.feasible ? Outcome::Kind::kAllocated : Outcome::Kind::kNotPossible;
+      EXPECT_EQ(outcome.kind, budget < needed ? Outcome::Kind::kBudget : right)
+          << model::NameOf(kind) << " with " << budget << " of " << needed;
+      EXPECT_LE(outcome.steps, budget + 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dray::engine
