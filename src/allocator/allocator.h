@@ -47,7 +47,8 @@ struct Decision {
   std::uint64_t steps = 0;
 };
 
-// One thread; any number of allocators may work on the same plans, devices and snapshots.
+// One thread; any number of allocators may work on the same plans, devices and snapshots. Keeps
+// verdicts by the numbers of one dictionary: all plans and devices that it is given must be of it.
 class Allocator {
  public:
   Decision Decide(const Plan& plan, const ledger::NodeUsage& usage, const SearchOptions& options);
