@@ -33,7 +33,8 @@ std::string Dump(const State& state, const Attempt& attempt) {
       fmt::format("chosen {} claim {} shared {} in claim {}\n", Text(state.chosen()),
                   Text(state.in_claim()), Text(state.shared()), state.chosen_in_claim());
   for (const auto& amount : state.counters()) text += Text(amount) + " ";
-  for (const auto& groups : state.groups()) {
+  for (std::size_t set = 0; set < attempt.devices().counter_sets().size(); ++set) {
+    const auto& groups = state.group(set);
     text += fmt::format("\ngroups {}", static_cast<int>(groups.kind));
     for (const auto name : groups.groups) text += fmt::format(" {}", name.id());
   }
