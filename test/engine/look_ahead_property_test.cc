@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -212,15 +213,23 @@ TEST(LookAhead, EqualDevicesLeaveEqualFingerprints) {
     if (!residual.usable()) continue;
     state.EnterClaim(0);
     const std::uint32_t alternative = plan.requests()[0].first;
-    absl::flat_hash_map<std::uint32_t, allocator::Fingerprint> left;  // by class
+    // As the search tells equal devices: of one class, with the same left to share.
+    const auto equal = [&](std::uint32_t a, std::uint32_t b) {
+      return residual.class_of(a) == residual.class_of(b) &&
+             state.shared().Test(a) == state.shared().Test(b) && residual.SameLeft(state, a, b);
+    };
+    std::vector<std::pair<std::uint32_t, allocator::Fingerprint>> left;
     it.attempt.choices(alternative).candidates.ForEach([&](std::size_t index) {
       const auto device = static_cast<std::uint32_t>(index);
       if (!state.TryPlace(alternative, device)) return;
       const auto fingerprint = residual.Of(state, {.claim = 0, .request = 1});
       state.TakeBack();
-      const auto [known, fresh] = left.try_emplace(residual.class_of(device), fingerprint);
-      pairs += static_cast<std::uint64_t>(!fresh);
-      EXPECT_EQ(known->second, fingerprint) << "seed " << seed << ", device " << device;
+      for (const auto& [other, known] : left) {
+        if (!equal(other, device)) continue;
+        ++pairs;
+        EXPECT_EQ(known, fingerprint) << "seed " << seed << ", devices " << other << ", " << device;
+      }
+      left.emplace_back(device, fingerprint);
     });
     if (HasFailure()) return;
   }
