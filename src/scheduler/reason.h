@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/explanation.h"
+namespace dray::allocator {
+struct Explanation;
+}
 
 namespace dray::scheduler {
 
