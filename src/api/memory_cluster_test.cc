@@ -98,6 +98,14 @@ TEST_F(MemoryClusterTest, TimestampsAreWholeSecondsOfTheGivenClock) {
   EXPECT_EQ(pod->metadata().creation_timestamp, base::Time::FromUnix(1'000));
 }
 
+TEST_F(MemoryClusterTest, ADeletedPodOnANodeIsGoneAtOnce) {
+  MemoryCluster cluster = Make();
+  ASSERT_THAT(cluster.Create(Object::Of(PodNamed("p"))), IsOk());
+  ASSERT_THAT(cluster.Bind("ns", "p", "", "n"), IsOk());
+  ASSERT_THAT(cluster.Delete(KindOf<Pod>(), "ns", "p"), IsOk());
+  EXPECT_THAT(cluster.List(KindOf<Pod>()), IsEmpty());
+}
+
 TEST_F(MemoryClusterTest, ChangesAreKeptOnlyUntilTheLastWatchHasTakenThem) {
   MemoryCluster cluster = Make();
   ASSERT_THAT(cluster.Create(Object::Of(PodNamed("unwatched"))), IsOk());
