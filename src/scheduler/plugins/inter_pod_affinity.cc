@@ -255,7 +255,10 @@ Hint InterPodAffinity::Wake(const PodInfo& pod, const api::Change& change, const
   const PodChange seen = ReadPodChange(pod, change, old);
   if (seen.kind != PodChange::Kind::kNone) return hint(MayHelp(pod, seen));
   // Labels of namespaces decide which pods are meant.
-  if (change.object.As<api::Namespace>() != nullptr) return Hint::kQueue;
+  if (const auto* space = change.object.As<api::Namespace>(); space != nullptr) {
+    const auto* before = old == nullptr ? nullptr : old->As<api::Namespace>();
+    return hint(before == nullptr || before->metadata.labels != space->metadata.labels);
+  }
   const NodeChange node = ReadNodeChange(change, old);
   if (node.after == nullptr) return Hint::kSkip;
   const auto value = [](const api::ClusterNode* n, const api::PodAffinityTerm& term) {

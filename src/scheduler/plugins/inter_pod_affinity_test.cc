@@ -32,11 +32,15 @@ api::PodAffinityTerm InNamespaces(api::PodAffinityTerm term, api::LabelSelector 
 }
 Pod Web(std::string_view name) { return Pod(name).Label("app", "web"); }
 
-SmallWorld& Zones(SmallWorld& small) {
+api::Namespace Team(std::string_view tier) {
   api::Namespace team;
   team.metadata.name = "team";
-  team.metadata.labels["tier"] = "gold";
-  return small.Add(team)
+  team.metadata.labels["tier"] = tier;
+  return team;
+}
+
+SmallWorld& Zones(SmallWorld& small) {
+  return small.Add(Team("gold"))
       .Node(Worker("a1").Label("zone", "a"))
       .Node(Worker("a2").Label("zone", "a"))
       .Node(Worker("b1").Label("zone", "b"))
@@ -272,6 +276,13 @@ INSTANTIATE_TEST_SUITE_P(
          .want = true},
         {.name = "node_comes", .pod = kAway, .change = Added(NoZone()), .want = true},
         {.name = "node_goes", .pod = kAway, .change = Deleted(InZone("a"))},
+        {.name = "namespace_gets_a_label",
+         .change = Updated(Team("gold")),
+         .old = api::Object::Of(Team("lead")),
+         .want = true},
+        {.name = "namespace_stays",
+         .change = Updated(Team("gold")),
+         .old = api::Object::Of(Team("gold"))},
     }),
     [](const auto& info) { return info.param.name; });
 
