@@ -48,7 +48,7 @@ struct PluginWeight {
 
 struct Profile {
   std::string scheduler_name = "default-scheduler";
-  std::vector<std::string> disabled;        // plugins by name; "*": all that are not enabled by name
+  std::vector<std::string> disabled;  // plugins by name; "*": all that are not enabled by name
   std::vector<PluginWeight> score_weights;  // where they differ from the defaults
   FitArgs fit;
   DynamicResourcesArgs dynamic_resources;

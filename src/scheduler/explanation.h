@@ -27,11 +27,11 @@ struct ClosestMiss {
 struct PodExplanation {
   std::string pod;  // "namespace/name"
   std::size_t nodes = 0;
-  std::vector<Reason> before;       // PreFilter and PreEnqueue: no node was looked at
-  std::vector<NodeGroup> groups;    // largest first
-  std::vector<Reason> after;        // PostFilter
+  std::vector<Reason> before;     // PreFilter and PreEnqueue: no node was looked at
+  std::vector<NodeGroup> groups;  // largest first
+  std::vector<Reason> after;      // PostFilter
   std::optional<ClosestMiss> closest;
-  std::string error;                // what could not be found out
+  std::string error;  // what could not be found out
 
   bool empty() const { return before.empty() && groups.empty() && error.empty(); }
 };

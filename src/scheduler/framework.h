@@ -2,8 +2,9 @@
 //
 // The phases of scheduling a pod, one small interface each. A plugin implements those it needs.
 //
-// A cycle: PreFilter once, Filter per node, PostFilter when no node is left, Score per node that is,
-// Reserve on the chosen node, PreBind, Bind. What one phase learns for the next is in CycleState.
+// A cycle: PreFilter once, Filter per node, PostFilter when no node is left, Score per node that
+// is, Reserve on the chosen node, PreBind, Bind. What one phase learns for the next is in
+// CycleState.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,12 @@ struct PluginStatus {
   bool ok() const { return code == Code::kSuccess; }
   static PluginStatus Success() { return {}; }
   static PluginStatus Skip() { return {Code::kSkip, {}}; }
-  static PluginStatus Unschedulable(Reason reason) { return {Code::kUnschedulable, {std::move(reason)}}; }
-  static PluginStatus Unresolvable(Reason reason) { return {Code::kUnresolvable, {std::move(reason)}}; }
+  static PluginStatus Unschedulable(Reason reason) {
+    return {Code::kUnschedulable, {std::move(reason)}};
+  }
+  static PluginStatus Unresolvable(Reason reason) {
+    return {Code::kUnresolvable, {std::move(reason)}};
+  }
   static PluginStatus Error(std::string text) {
     return {Code::kError, {Reason{.code = "error", .text = std::move(text)}}};
   }
@@ -103,12 +108,31 @@ class FilterPlugin : public virtual Plugin {
  public:
   virtual PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
   // Whether, for this pod, the answer for a node can change only when that node changes
-  // (NodeInfo::version). Asked after PreFilter.
+  // (NodeInfo::version) or World::global_version does. Asked after PreFilter.
   virtual bool Local(const CycleState& state, const PodInfo& pod) const = 0;
+  // With Local: what the answer, and this plugin's score, depend on beyond the pod's shape
+  // (PodInfo::shape) and the node, as a number: equal numbers, equal answers. Asked after
+  // PreFilter.
+  virtual std::uint64_t ClassOf(const CycleState& state, const PodInfo& pod) const {
+    static_cast<void>(state), static_cast<void>(pod);
+    return 0;
+  }
 };
 
-// Called when no node is left. May make room (preemption, giving claims back); kSuccess when the pod
-// should be tried again soon.
+// Says more about the refusals of its Filter than Filter does: for when saying it costs too much to
+// be done for every node. Called after all filters, in the same cycle, for one node of each group.
+class DetailPlugin : public virtual Plugin {
+ public:
+  // Equal for nodes about which Detail says the same.
+  virtual std::uint64_t DetailGroup(CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) = 0;
+  // Instead of the reasons that Filter gave.
+  virtual std::vector<Reason> Detail(CycleState& state, const PodInfo& pod,
+                                     const NodeInfo& node) = 0;
+};
+
+// Called when no node is left. May make room (preemption, giving claims back); kSuccess when the
+// pod should be tried again soon.
 struct PostFilterResult {
   PluginStatus status;
   std::string nominated_node;
@@ -120,14 +144,14 @@ class PostFilterPlugin : public virtual Plugin {
 
 inline constexpr std::int64_t kMaxNodeScore = 100;
 
-// How much the pod is wanted on a node that passed: 0 to kMaxNodeScore after Normalize. PreScore may
-// skip the plugin for the pod.
+// How much the pod is wanted on a node that passed: 0 to kMaxNodeScore after Normalize. PreScore
+// may skip the plugin for the pod.
 class ScorePlugin : public virtual Plugin {
  public:
   virtual PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) = 0;
   virtual std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
-  // Scores of all nodes that passed, in place. False: Score is final already and, as a Local filter,
-  // changes only with its node.
+  // Scores of all nodes that passed, in place. False: Score is final already and, as a Local
+  // filter, changes only with its node.
   virtual bool Normalizes() const = 0;
   virtual void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) = 0;
 };

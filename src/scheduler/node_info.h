@@ -22,7 +22,8 @@ using NodeIndex = std::uint32_t;
 
 // Belongs to World, which alone changes it. One thread.
 struct NodeInfo {
-  NodeIndex index = 0;
+  NodeIndex index = 0;     // stays while the node exists
+  std::uint32_t rank = 0;  // of World::nodes(); changes when nodes come and go
   std::shared_ptr<const api::ClusterNode> node;  // null: only pods are known of it
   Resources allocatable;
   Resources requested;  // by pods, assumed ones included
@@ -33,10 +34,11 @@ struct NodeInfo {
   std::uint32_t pods_with_anti_affinity = 0;
   std::uint32_t pods_with_affinity = 0;
 
-  std::shared_ptr<const inventory::NodeDevices> devices;  // see World::DevicesOf
+  std::shared_ptr<const inventory::NodeDevices> devices;  // see World::RefreshDevices
   ledger::NodeUsage usage;
 
-  // Changes whenever anything above changes.
+  // Changes whenever anything above changes but the rank, and when the devices or what is in use of
+  // them would be others if they were refreshed. No two nodes ever have the same.
   std::uint64_t version = 0;
 
   const std::string& name() const { return node->metadata.name; }

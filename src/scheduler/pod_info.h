@@ -26,15 +26,26 @@ struct PodInfo {
   std::shared_ptr<const api::Pod> pod;
   std::string key;  // "namespace/name"
   std::int32_t priority = 0;
-  Resources requests;       // incl. init and sidecar containers, overhead, pod-level amounts
-  Resources non_zero;       // the same for scoring: 100m cpu and 200Mi where a container asks nothing
+  Resources requests;  // incl. init and sidecar containers, overhead, pod-level amounts
+  Resources non_zero;  // the same for scoring: 100m cpu and 200Mi where a container asks nothing
   std::vector<HostPort> host_ports;
-  // Equal for pods that ask for the same of a node: requests, selectors, affinity, tolerations,
-  // ports, spread, claims by content of their specs, labels as far as any term looks at them.
+  bool has_affinity = false;                // to other pods, or away from them, of any kind
+  bool has_required_anti_affinity = false;  // to other pods
+  // A hash that is equal for pods that ask for the same of a node by themselves (SameShape). What
+  // their claims ask for is said by the plugin that knows claims: FilterPlugin::ClassOf.
   std::uint64_t shape = 0;
 
+  // `priority`: as a priority class says it, for a pod that does not carry the number.
   static std::shared_ptr<const PodInfo> From(std::shared_ptr<const api::Pod> pod,
-                                             ResourceNames& names);
+                                             ResourceNames& names, std::int32_t priority = 0);
 };
+
+// Whether a filter that looks at nothing but the pod's spec and the node says the same for both:
+// requests, selectors, affinity, tolerations, ports and spread are the same.
+bool SameShape(const PodInfo& a, const PodInfo& b);
+
+std::string KeyOf(const api::Pod& pod);  // "namespace/name"
+// Has ended: it takes nothing from its node any more.
+bool IsTerminated(const api::Pod& pod);
 
 }  // namespace dray::scheduler

@@ -35,7 +35,7 @@ enum class QueueName : std::uint8_t { kActive, kBackoff, kUnschedulable, kGated 
 struct QueuedPod {
   std::shared_ptr<const PodInfo> pod;
   std::uint32_t attempts = 0;
-  std::chrono::nanoseconds added{0};    // first, on the monotonic clock
+  std::chrono::nanoseconds added{0};     // first, on the monotonic clock
   std::chrono::nanoseconds retry_at{0};  // end of its backoff
   std::vector<std::string> refused_by;   // plugins, by name
   std::uint64_t arrival = 0;
@@ -54,7 +54,8 @@ class Queue {
   // The next pod to try; it is in nobody's hands but the caller's until it comes back through Back
   // or Done.
   std::optional<QueuedPod> Pop();
-  // It did not fit, refused by those plugins; with none, or `retry`, it backs off instead of waiting.
+  // It did not fit, refused by those plugins; with none, or `retry`, it backs off instead of
+  // waiting.
   void Back(QueuedPod pod, std::vector<std::string> refused_by, bool retry);
   void Done(std::string_view key);
 

@@ -36,7 +36,8 @@ struct Resources {
     std::int64_t amount = 0;
     friend bool operator==(const Scalar&, const Scalar&) = default;
   };
-  absl::InlinedVector<Scalar, 2> scalars;  // sorted by name; extended resources, hugepages
+  // Extended resources, hugepages: sorted by name, none of them zero.
+  absl::InlinedVector<Scalar, 2> scalars;
 
   static Resources From(const api::Map<base::Quantity>& list, ResourceNames& names);
   void Add(const Resources& other);

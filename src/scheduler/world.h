@@ -47,10 +47,17 @@ class World final : public allocator::ClassLister {
   const api::FeatureGates& gates() const { return options_.gates; }
   const inventory::Features& features() const { return features_; }
 
-  // By name; the order never changes while a node exists. Nodes that only pods mention are left out.
-  std::span<NodeInfo* const> nodes() const { return nodes_; }
+  // By name. Nodes that only pods mention are left out.
+  std::span<NodeInfo* const> nodes() const;
   NodeInfo* FindNode(std::string_view name) const;
-  // With its devices gathered and its usage brought up to date. InvalidArgument when some slice's
+  // Null when there is no such node any more.
+  NodeInfo* node(NodeIndex index) const;
+  // NodeIndex is always below this.
+  std::size_t node_indices() const;
+  // Changes when a node comes or goes.
+  std::uint64_t nodes_version() const { return nodes_version_; }
+  // Gathers the node's devices and brings its usage up to date, where something has changed, and
+  // changes no version. InvalidArgument when some slice's
   // node selector cannot be read: then no pod with claims can be scheduled.
   Status RefreshDevices(NodeInfo& node);
 
@@ -62,15 +69,19 @@ class World final : public allocator::ClassLister {
   };
   std::uint64_t version() const { return version_; }
   ChangedNodes ChangedSince(std::uint64_t version) const;
-  // Whatever concerns every node: classes, namespaces, pods' affinity, unbound slices.
+  // Of the last change that concerned every node: classes, namespaces, taint rules, slices without
+  // a node and what is in use of them.
   std::uint64_t global_version() const { return global_version_; }
 
-  // Pods. Bound ones count on their node; an assumed one counts as if it were bound, until it is, or
-  // is forgotten.
+  // Pods. Bound ones count on their node; an assumed one counts as if it were bound, until it is,
+  // or is forgotten.
   std::shared_ptr<const PodInfo> FindPod(std::string_view key) const;
   void Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node);
   void Forget(std::string_view pod_key);
   bool Assumed(std::string_view pod_key) const;
+  // How many pods on nodes have affinity of any kind to other pods, or required anti-affinity.
+  std::size_t pods_with_affinity() const;
+  std::size_t pods_with_anti_affinity() const;
 
   // Claims. What is assumed (an allocation that is being stored) goes before what is stored, until
   // the stored claim is as new.
@@ -95,7 +106,10 @@ class World final : public allocator::ClassLister {
 
  private:
   struct Impl;
-  // Layout is the implementation's affair; see world.cc.
+  void PutClass(std::shared_ptr<const api::DeviceClass> device_class, bool gone);
+  void PutNamespace(std::shared_ptr<const api::Namespace> space, bool gone);
+
+  // Layout is the implementation's affair; see internal/world_impl.h.
   WorldOptions options_;
   inventory::Features features_;
   std::shared_ptr<inventory::Dictionary> dictionary_;
@@ -104,7 +118,7 @@ class World final : public allocator::ClassLister {
   allocator::Expressions expressions_;
   ResourceNames resource_names_;
   api::ExtendedResourceIndex extended_resources_;
-  std::vector<NodeInfo*> nodes_;
+  std::uint64_t nodes_version_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t global_version_ = 0;
   std::unique_ptr<Impl> impl_;
