@@ -41,6 +41,11 @@ struct DynamicResourcesArgs {
   std::chrono::nanoseconds binding_timeout = std::chrono::seconds(600);
 };
 
+struct DefaultPreemptionArgs {
+  std::int32_t min_candidate_nodes_percentage = 10;
+  std::int32_t min_candidate_nodes_absolute = 100;
+};
+
 struct PluginWeight {
   std::string name;
   std::int64_t weight = 1;
@@ -48,10 +53,11 @@ struct PluginWeight {
 
 struct Profile {
   std::string scheduler_name = "default-scheduler";
-  std::vector<std::string> disabled;  // plugins by name; "*": all that are not enabled by name
-  std::vector<PluginWeight> score_weights;  // where they differ from the defaults
+  std::vector<std::string> disabled;        // plugins by name, sorted; "*" has been resolved
+  std::vector<PluginWeight> score_weights;  // where they differ from the defaults; 0: no scoring
   FitArgs fit;
   DynamicResourcesArgs dynamic_resources;
+  DefaultPreemptionArgs preemption;
 };
 
 struct Config {
@@ -60,12 +66,15 @@ struct Config {
   std::chrono::nanoseconds max_backoff = std::chrono::seconds(10);
 };
 
-// Reads a KubeSchedulerConfiguration. What is known but does not apply here, and what is not known,
-// is reported by path in `notes`; wrong values are an error that names the field.
 struct LoadedConfig {
   Config config;
+  // "parallelism: does not apply: ...": what is known but has no effect here, and what is not
+  // known.
   std::vector<std::string> notes;
 };
+// Reads a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) in YAML or JSON. Wrong values
+// are InvalidArgument, all at once, each with its field, the value and what would be right. What
+// the file does not say has Kubernetes's defaults.
 StatusOr<LoadedConfig> ReadConfig(std::string_view yaml);
 
 }  // namespace dray::scheduler
