@@ -21,8 +21,10 @@ const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()
 bool Conflict(const Status& status) { return status.code() == StatusCode::kAborted; }
 bool Gone(const Status& status) { return status.code() == StatusCode::kNotFound; }
 
+// Shares the value.
 ClaimPointer AsClaim(const api::Object& object) {
-  return std::make_shared<const api::ResourceClaim>(*object.As<api::ResourceClaim>());
+  const auto keep = std::make_shared<const api::Object>(object);
+  return {keep, keep->As<api::ResourceClaim>()};
 }
 
 const Status& StatusOf(const Status& status) { return status; }
