@@ -84,6 +84,9 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
       changed = *stored->As<api::ResourceClaim>();
     }
     changed.status.allocation = *allocation;
+    if (timestamps_) {
+      changed.status.allocation->allocation_timestamp = clock_.Now().TruncateToSeconds();
+    }
   } else if (!changed.status.allocation.has_value()) {
     return base::FailedPrecondition(
         fmt::format("claim {} got deallocated elsewhere in the meantime", key));
@@ -95,9 +98,6 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
           key, changed.status.reserved_for.size()));
     }
     changed.status.reserved_for.push_back(ConsumerOf(pod));
-  }
-  if (timestamps_ && !changed.status.allocation->allocation_timestamp.has_value()) {
-    changed.status.allocation->allocation_timestamp = clock_.Now().TruncateToSeconds();
   }
   auto stored = cluster_.UpdateStatus(api::Object::Of(std::move(changed)));
   if (!stored.ok()) {

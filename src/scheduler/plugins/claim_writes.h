@@ -29,7 +29,8 @@ using ClaimPointer = std::shared_ptr<const api::ResourceClaim>;
 class ClaimWrites {
  public:
   // Both outlive this. `timestamps`: allocations say when they were made (binding conditions are
-  // counted from then).
+  // counted from then). One that is stored without cannot get it later: an allocation never
+  // changes.
   ClaimWrites(api::Cluster& cluster, const base::Clock& clock, bool timestamps)
       : cluster_(cluster), clock_(clock), timestamps_(timestamps) {}
 

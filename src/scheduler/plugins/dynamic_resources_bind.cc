@@ -149,14 +149,18 @@ PluginStatus DynamicResources::AwaitConditions(State& data, const PodInfo& pod,
       return PluginStatus::Error(std::move(binding.message));
     }
     if (binding.kind == BindingState::Kind::kReady) continue;
-    const auto deadline = BindingDeadline(*claim.claim, options_.args.binding_timeout);
-    if (deadline.has_value() && *deadline < clock_.Now()) {
+    // A claim that was allocated while nobody waited for conditions does not say when.
+    const base::Time since = data.waits_since.value_or(clock_.Now());
+    const base::Time deadline = BindingDeadline(*claim.claim, options_.args.binding_timeout)
+                                    .value_or(since + options_.args.binding_timeout);
+    if (deadline < clock_.Now()) {
       return PluginStatus::Error(fmt::format("device binding timeout: claim={}", meta.name));
     }
     waits = true;
   }
   if (!waits) return PluginStatus::Success();
-  if (!std::exchange(data.wait_noted, true)) {
+  if (!data.waits_since.has_value()) {
+    data.waits_since = clock_.Now();
     cluster_.Note(
         {.about = api::Object::Of(*pod.pod),
          .type = "Normal",

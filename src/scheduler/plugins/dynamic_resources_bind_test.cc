@@ -282,6 +282,27 @@ TEST_F(BindingConditions, TimeOutCountsFromTheAllocation) {
   EXPECT_EQ(scene_.Filter(again, "n1"), "ok");
 }
 
+// Allocated with the feature off: the allocation does not say when, and it can never be told.
+TEST_F(BindingConditions, TimeOutOfAnAllocationWithoutATimeCountsFromTheWait) {
+  api::ResourceClaim claim = *scene_.Find<api::ResourceClaim>("a");
+  claim.status.allocation->allocation_timestamp.reset();
+  claim.status.reserved_for.clear();
+  Scene scene({}, 2);
+  scene.Load(std::string(kAttached) + PodYaml("p", {"a"}));
+  ASSERT_TRUE(scene.cluster_.Load({api::Object::Of(claim)}).ok());
+  scene.Sync();
+  Cycle cycle = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(cycle), "ok");
+  ASSERT_EQ(scene.Filter(cycle, "n1"), "ok");
+  ASSERT_EQ(scene.Reserve(cycle, "n1"), "ok");
+  EXPECT_EQ(scene.PreBind(cycle, "n1"), "wait");
+  EXPECT_EQ(scene.Find<api::ResourceClaim>("a")->status.reserved_for.size(), 1U);
+  scene.clock_.Advance(std::chrono::seconds(600));
+  EXPECT_EQ(scene.PreBind(cycle, "n1"), "wait");
+  scene.clock_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(scene.PreBind(cycle, "n1"), "error: device binding timeout: claim=a");
+}
+
 TEST_F(BindingConditions, AClaimThatIsDeallocatedMeanwhileEndsTheWait) {
   scene_.Change("a", [](api::ResourceClaim& claim) { claim.status = {}; });
   EXPECT_EQ(scene_.PreBind(cycle_, "n1"),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/resource_claim.h"
+#include "base/time.h"
 #include "ledger/ledger.h"
 #include "scheduler/plugins/plan_cache.h"
 #include "scheduler/plugins/special_claim.h"
@@ -42,7 +43,8 @@ struct DynamicResourcesState {
   std::vector<ExtendedResource> resources;         // PreFilter: empty without a special claim
   std::vector<std::unique_ptr<Variant>> variants;  // Filter, as nodes need them
   const Variant* chosen = nullptr;                 // Reserve
-  bool wait_noted = false;                         // PreBind: people know that binding waits
+  // PreBind: since when binding waits for conditions of devices.
+  std::optional<base::Time> waits_since;
 
   Claim* special() { return !claims.empty() && claims.back().special ? &claims.back() : nullptr; }
   const Claim* special() const {
