@@ -15,6 +15,7 @@ Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
     return decision;
   }
   const SearchResult result = search_.Run(attempt_, options);
+  decision.searched = true;
   decision.steps = search_.steps();
   switch (result) {
     case SearchResult::kFound: decision.kind = Decision::Kind::kFits; break;

@@ -7,7 +7,7 @@
 //   Allocator allocator;                              // one per thread
 //   const Decision decision = allocator.Decide(*plan, usage, {});
 //   if (decision.kind == Decision::Kind::kFits) results = allocator.Build(share_ids);
-//   else if (decision.kind == Decision::Kind::kRefused) why = allocator.Explain(*plan, usage, {});
+//   else if (decision.kind == Decision::Kind::kRefused) why = Explain(*plan, usage);  // explain.h
 //
 // Pure: the answer depends on the arguments alone. What an Allocator keeps between calls saves time
 // and changes nothing.
@@ -43,6 +43,7 @@ struct Decision {
   };
   Kind kind = Kind::kRefused;
   Fault fault;
+  bool searched = false;  // otherwise the fault was there before
   std::uint64_t steps = 0;
 };
 

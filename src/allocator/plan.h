@@ -117,6 +117,7 @@ class Plan {
 
  private:
   friend class Planner;
+  friend class Subsets;  // explain_subset.h
   inventory::Features features_;
   std::vector<ClaimPlan> claims_;
   std::vector<RequestPlan> requests_;

@@ -17,25 +17,6 @@ using inventory::NameId;
 using inventory::SliceTable;
 using inventory::Verdict;
 
-// The capacity that a request's name means: literally, or with the driver's domain added or
-// removed (docs/decisions.md).
-std::optional<std::size_t> FindCapacity(std::string_view name, const SliceTable& slice,
-                                        std::span<const CapacityEntry> entries,
-                                        const Dictionary& dictionary) {
-  const auto find = [&](std::string_view key) -> std::optional<std::size_t> {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (dictionary.View(entries[i].name) == key) return i;
-    }
-    return std::nullopt;
-  };
-  if (const auto literal = find(name)) return literal;
-  const std::string_view driver = dictionary.View(slice.driver());
-  const auto slash = name.find('/');
-  if (slash == std::string_view::npos) return find(fmt::format("{}/{}", driver, name));
-  if (name.substr(0, slash) == driver) return find(name.substr(slash + 1));
-  return std::nullopt;
-}
-
 // True: go on to the next selector.
 bool RunSelectors(const Alternative& alternative, const SliceTable& slice, const DeviceRow& row,
                   bool* error) {
@@ -63,6 +44,23 @@ ValueId ValueOf(const ConstraintUse& use, const ConstraintPlan& constraint, cons
 }
 
 }  // namespace
+
+std::optional<std::size_t> FindCapacity(std::string_view name, const SliceTable& slice,
+                                        std::span<const CapacityEntry> entries,
+                                        const Dictionary& dictionary) {
+  const auto find = [&](std::string_view key) -> std::optional<std::size_t> {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (dictionary.View(entries[i].name) == key) return i;
+    }
+    return std::nullopt;
+  };
+  if (const auto literal = find(name)) return literal;
+  const std::string_view driver = dictionary.View(slice.driver());
+  const auto slash = name.find('/');
+  if (slash == std::string_view::npos) return find(fmt::format("{}/{}", driver, name));
+  if (name.substr(0, slash) == driver) return find(name.substr(slash + 1));
+  return std::nullopt;
+}
 
 Consumption ConsumptionOf(const Alternative& alternative, const SliceTable& slice,
                           const DeviceRow& row, bool fractional_capacity_range,

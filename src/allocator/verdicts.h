@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -45,6 +47,12 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
                                       std::span<const ConstraintPlan> constraints,
                                       const inventory::SliceTable& slice,
                                       inventory::Dictionary& dictionary);
+
+// The capacity that a request's name means, among `entries` of the slice: literally, or with the
+// driver's domain added or removed (docs/decisions.md).
+std::optional<std::size_t> FindCapacity(std::string_view name, const inventory::SliceTable& slice,
+                                        std::span<const inventory::CapacityEntry> entries,
+                                        const inventory::Dictionary& dictionary);
 
 // What `alternative` consumes of one device's capacities: the amounts, in their order, or why the
 // device cannot serve the request at all.

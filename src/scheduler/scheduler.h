@@ -19,18 +19,11 @@
 #include "scheduler/config.h"
 #include "scheduler/explanation.h"
 #include "scheduler/framework.h"
+#include "scheduler/ids.h"
 #include "scheduler/queue.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
-
-// Random where Kubernetes is: names of claims, ids of shares. Injected, so that a plan is the same
-// every time.
-class Ids {
- public:
-  virtual ~Ids() = default;
-  virtual std::string Uid() = 0;
-};
 
 struct SchedulerOptions {
   Config config;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why each device of a node can or cannot serve an alternative, one at a time and with nothing else
+// chosen.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "allocator/attempt.h"
+#include "allocator/explanation.h"
+#include "allocator/state.h"
+#include "base/bit_set.h"
+
+namespace dray::allocator {
+
+// An exact amount as a reader writes it.
+std::string AmountText(Amount amount);
+
+// Of one attempt that is prepared. One thread.
+class DeviceReports {
+ public:
+  DeviceReports(const Attempt& attempt, std::size_t examples);
+
+  // What the devices are to `alternative` of `claim`. `usable` becomes those that it could have.
+  AlternativeReport Report(const ClaimPlan& claim, std::size_t alternative, base::BitSet& usable);
+
+  DeviceName NameOf(std::size_t device) const;
+
+ private:
+  struct Finding;   // about one device
+  struct Gathered;  // about devices with the same reason
+
+  bool Judge(const ClaimPlan& claim, const Choices& choices, std::size_t device, Finding& finding);
+  bool JudgeSelectors(const Choices& choices, std::size_t device, Finding& finding) const;
+  bool JudgeOwnCapacity(const Choices& choices, std::size_t device, Finding& finding) const;
+  bool JudgeCapacityLeft(const Choices& choices, std::size_t device, Finding& finding) const;
+  bool JudgeGroups(std::size_t device, Finding& finding) const;
+  bool JudgeCounters(std::size_t device, Finding& finding) const;
+  bool JudgeTaints(const Choices& choices, std::size_t device, Finding& finding) const;
+  bool JudgeAttributes(const ClaimPlan& claim, const Choices& choices, std::size_t device,
+                       Finding& finding) const;
+  void SetCounter(std::size_t counter, Finding& finding) const;
+  void Add(std::size_t device, Finding finding, std::vector<Gathered>& gathered) const;
+  void AddHolders(std::size_t device, Drop& drop) const;
+
+  const Attempt& attempt_;
+  const inventory::NodeDevices& devices_;
+  State state_;  // nothing chosen
+  std::size_t examples_;
+  // How often a device is called so on this node.
+  absl::flat_hash_map<std::string, int> names_;
+};
+
+}  // namespace dray::allocator

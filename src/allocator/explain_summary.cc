@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/explain_summary.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace dray::allocator {
+namespace {
+
+// How many requests and claims a sentence names before it counts.
+constexpr std::size_t kNamed = 4;
+
+std::string Devices(std::int64_t n) { return n == 1 ? "1 device" : fmt::format("{} devices", n); }
+
+const ClaimReport& ClaimOf(const Explanation& explanation, const ConflictMember& member) {
+  return explanation.claims[static_cast<std::size_t>(member.claim)];
+}
+
+std::string Reasons(const AlternativeReport& report) {
+  std::string text;
+  for (const Drop& drop : report.drops) {
+    if (drop.reason == Reason::kSelectorFalse && drop.of_class) continue;
+    text += (text.empty() ? "" : ", ") + ShortText(drop);
+  }
+  return text.empty() ? text : fmt::format(" ({})", text);
+}
+
+std::string WithShortages(const Explanation& explanation) {
+  return explanation.shortages.empty() ? "" : ": " + ToText(explanation.shortages.front());
+}
+
+// The only request of a conflict, and no constraint.
+std::string OneRequest(const Explanation& explanation, const RequestReport& request) {
+  if (request.prioritized) {
+    std::vector<std::string> names;
+    for (const AlternativeReport& alternative : request.alternatives) {
+      names.push_back(alternative.name);
+    }
+    return fmt::format("request {}: none of {} can be had", request.name,
+                       Join(names, names.size()));
+  }
+  const AlternativeReport& report = request.alternatives.front();
+  if (report.all && report.needed == 0) {
+    return fmt::format("request {} asks for all matching devices, and none matches{}", request.name,
+                       Reasons(report));
+  }
+  const std::string needs = report.all ? fmt::format("all {} that match", Devices(report.needed))
+                                       : Devices(report.needed);
+  if (report.usable < report.needed) {
+    return fmt::format("request {} needs {}, {} of {} usable{}", request.name, needs, report.usable,
+                       report.of_class, Reasons(report));
+  }
+  if (explanation.at_most) {
+    return fmt::format("request {} needs {}, at most {} of {} usable ones fit together{}",
+                       request.name, needs, *explanation.at_most, report.usable,
+                       WithShortages(explanation));
+  }
+  return fmt::format("request {} needs {}, which do not fit together{}", request.name, needs,
+                     WithShortages(explanation));
+}
+
+std::string ConstraintsOf(const Explanation& explanation, std::size_t claim) {
+  std::string text;
+  for (const ConstraintReport& constraint : explanation.claims[claim].constraints) {
+    if (!constraint.in_conflict) continue;
+    text += (text.empty() ? " with " : " and ") + NameOf(constraint);
+  }
+  return text;
+}
+
+// The conflict claim by claim: "claim a: requests x, y with matchAttribute z; claim b: request x".
+std::string Members(const Explanation& explanation) {
+  std::vector<std::string> claims;
+  for (std::size_t c = 0; c < explanation.claims.size(); ++c) {
+    std::vector<std::string> requests;
+    for (const RequestReport& request : explanation.claims[c].requests) {
+      if (request.in_conflict) requests.push_back(request.name);
+    }
+    if (requests.empty()) continue;
+    const std::size_t n = requests.size();
+    requests.resize(std::min(n, kNamed));
+    claims.push_back(fmt::format("claim {}: {} {}{}", explanation.claims[c].name,
+                                 n == 1 ? "request" : "requests", Join(requests, n),
+                                 ConstraintsOf(explanation, c)));
+  }
+  const std::size_t n = claims.size();
+  claims.resize(std::min(n, kNamed));
+  std::string text;
+  for (const std::string& claim : claims) text += (text.empty() ? "" : "; ") + claim;
+  if (n > kNamed) text += fmt::format("; and {} more claims", n - kNamed);
+  return text;
+}
+
+std::string Refused(const Explanation& explanation) {
+  std::vector<ConflictMember> requests;
+  std::ranges::copy_if(explanation.conflict, std::back_inserter(requests),
+                       [](const ConflictMember& member) { return !member.constraint; });
+  if (requests.empty()) return "the claims do not fit";
+  if (requests.size() == 1) {
+    const ClaimReport& claim = ClaimOf(explanation, requests.front());
+    const RequestReport& request = claim.requests[static_cast<std::size_t>(requests.front().index)];
+    if (explanation.conflict.size() == 1) {
+      return fmt::format("claim {}: {}", claim.name, OneRequest(explanation, request));
+    }
+    const std::string constraints =
+        ConstraintsOf(explanation, static_cast<std::size_t>(requests.front().claim));
+    if (explanation.at_most) {
+      return fmt::format("claim {}: request {} needs {}{}, at most {} can be had", claim.name,
+                         request.name, Devices(explanation.needed_together), constraints,
+                         *explanation.at_most);
+    }
+    return fmt::format("claim {}: request {}{} cannot be met", claim.name, request.name,
+                       constraints);
+  }
+  std::string text = Members(explanation) + " cannot be met together";
+  if (explanation.usable_together && *explanation.usable_together < explanation.needed_together) {
+    text += fmt::format(": they need {}, {} usable", Devices(explanation.needed_together),
+                        *explanation.usable_together);
+  } else {
+    text += WithShortages(explanation);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Join(const std::vector<std::string>& items, std::size_t in_all) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  if (in_all > items.size()) text += fmt::format(" and {} more", in_all - items.size());
+  return text;
+}
+
+std::string NameOf(const ConstraintReport& constraint) {
+  return fmt::format("{} {}", constraint.distinct ? "distinctAttribute" : "matchAttribute",
+                     constraint.attribute);
+}
+
+std::string ToText(const Shortage& shortage) {
+  std::string what;
+  if (shortage.capacity) {
+    what = fmt::format("capacity {}", shortage.name);
+  } else if (shortage.counter_set.empty()) {
+    what = fmt::format("counter {} of all counter sets of pool {}", shortage.name, shortage.pool);
+  } else {
+    what = fmt::format("counter {} of counter set {}", shortage.name, shortage.counter_set);
+  }
+  return fmt::format("{}: at least {} needed, {} left", what, shortage.needed, shortage.left);
+}
+
+std::string ShortText(const Drop& drop) {
+  const std::int64_t n = drop.devices;
+  switch (drop.reason) {
+    case Reason::kBindingConditionsOff:
+      return fmt::format("{} with binding conditions while DRADeviceBindingConditions is off", n);
+    case Reason::kSelectorFalse:
+      return drop.of_class ? fmt::format("{} not of the class", n)
+                           : fmt::format("{} not selected by selector {}", n, *drop.selector);
+    case Reason::kExpressionError:
+      return fmt::format("{} on which an expression fails", n);
+    case Reason::kOtherNode:
+      return fmt::format("{} for other nodes", n);
+    case Reason::kCapacityMissing:
+      return fmt::format("{} without capacity {}", n, drop.subject);
+    case Reason::kCapacityPolicy:
+      return fmt::format("{} that cannot give {} of {}", n, drop.asked, drop.subject);
+    case Reason::kCapacityTooSmall:
+      return fmt::format("{} too small: {} of {} asked, {} is all there is", n, drop.asked,
+                         drop.subject, drop.available);
+    case Reason::kGroupsOff:
+      return fmt::format("{} with groups while DRADeviceCompatibilityGroups is off", n);
+    case Reason::kInUse:
+      return fmt::format("{} in use", n);
+    case Reason::kInUseByShares:
+      return fmt::format("{} still shared", n);
+    case Reason::kCapacityInUse:
+      return fmt::format("{} too full: {} of {} asked, {} free", n, drop.asked, drop.subject,
+                         drop.available);
+    case Reason::kNodeOperations:
+      return fmt::format("{} that skip node operations, which this node does not support", n);
+    case Reason::kCountersOff:
+      return fmt::format("{} with counters while DRAPartitionableDevices is off", n);
+    case Reason::kGroups:
+      return fmt::format("{} incompatible with what is on counter set {}", n, drop.counter_set);
+    case Reason::kCounters:
+      return fmt::format("{} short of counter {} in {}: {} needed, {} left", n, drop.subject,
+                         drop.counter_set, drop.asked, drop.available);
+    case Reason::kCountersOverdrawn:
+      return fmt::format("{} in pool {}, whose counter {} in {} is overdrawn by {}", n, drop.pool,
+                         drop.subject, drop.counter_set, drop.short_by);
+    case Reason::kTaint:
+      return fmt::format("{} tainted {}", n, drop.subject);
+    case Reason::kAttributeMissing:
+      return fmt::format("{} without attribute {}", n, drop.subject);
+  }
+  return {};
+}
+
+std::string Summarize(const Explanation& explanation) {
+  switch (explanation.kind) {
+    case Decision::Kind::kFits:
+      return "the claims fit";
+    case Decision::Kind::kFault:
+      return explanation.conflict.empty()
+                 ? explanation.fault
+                 : fmt::format("{}: {}", explanation.fault, Refused(explanation));
+    case Decision::Kind::kBudget:
+      return fmt::format("the search was given up after {} steps; whether they fit is not known",
+                         explanation.steps);
+    case Decision::Kind::kRefused:
+      break;
+  }
+  return Refused(explanation);
+}
+
+}  // namespace dray::allocator

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Explanation: why claims cannot be allocated on a node, as a value. Per claim, request and
+// alternative: how many devices were looked at and what each one dropped out for; and the smallest
+// set of requests and constraints that cannot hold together. Made by Explain (explain.h), on
+// demand.
+//
+// docs/explanations.md describes the texts, the JSON and every reason code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocator/allocator.h"
+
+namespace dray::allocator {
+
+// Why a device cannot serve an alternative even if nothing else is chosen. In the order in which
+// they are looked at: a device is counted under the first that holds. What a device is comes before
+// who has it, so that a request for a NIC does not count the GPUs that are in use.
+enum class Reason : std::uint8_t {
+  kBindingConditionsOff,  // it has binding conditions, and the feature is off
+  kSelectorFalse,         // `selector`, `of_class`, `expression`
+  kExpressionError,       // `message`; to look at the device is an error
+  kOtherNode,
+  kCapacityMissing,    // `subject`
+  kCapacityPolicy,     // `subject`, `asked`
+  kCapacityTooSmall,   // `subject`, `asked`, `available`: all that the device has
+  kGroupsOff,          // it declares compatibility groups, and the feature is off
+  kInUse,              // `holders`
+  kInUseByShares,      // `holders`: for one claim only, but still shared by these
+  kCapacityInUse,      // `subject`, `asked`, `available`: what is left; `holders`
+  kNodeOperations,     // the driver skips node operations, which the node does not support
+  kCountersOff,        // it consumes counters, and the feature is off
+  kGroups,             // `pool`, `counter_set`, `declared` against `placed`
+  kCounters,           // `pool`, `counter_set`, `subject`, `asked`, `available`
+  kCountersOverdrawn,  // `pool`, `counter_set`, `subject`, `available` below zero
+  kTaint,              // `subject`: key=value:effect
+  kAttributeMissing,   // `subject`, `constraint`: has no value that the constraint could compare
+};
+// Stable: "in_use", "selector_false", ...
+const std::string& CodeOf(Reason reason);
+
+struct DeviceName {
+  std::string driver;
+  std::string pool;
+  std::string device;
+  // As short as is clear on this node: "gpu-0", "pool/gpu-0" or all three.
+  std::string label;
+  friend bool operator==(const DeviceName&, const DeviceName&) = default;
+};
+
+struct Holding {
+  std::string claim;  // "namespace/name"
+  std::int64_t devices = 0;
+  std::vector<DeviceName> examples;
+};
+
+// Devices that dropped out for the same reason.
+struct Drop {
+  Reason reason = Reason::kInUse;
+  std::int64_t devices = 0;
+  std::vector<DeviceName> examples;  // the first in search order
+
+  // As the reason says.
+  std::optional<std::int64_t> selector;  // among the class's or the request's, from 0
+  bool of_class = false;
+  std::string expression;
+  std::string message;
+  std::string subject;
+  std::optional<std::int64_t> constraint;  // of the claim, from 0
+  std::string pool;                        // driver/pool
+  std::string counter_set;
+  // Amounts: of the device that came closest.
+  std::string asked;
+  std::string available;
+  std::string short_by;
+  std::vector<std::string> declared;  // groups; empty: none
+  std::vector<std::string> placed;
+  std::vector<Holding> holders;
+};
+
+// A request, or one entry of a prioritized list.
+struct AlternativeReport {
+  std::string name;  // "request" or "request/subrequest"
+  std::string device_class;
+  std::string error;  // not empty: it cannot be searched for at all, and nothing was counted
+  bool all = false;   // mode All: `needed` are the devices that match
+  bool admin_access = false;
+  std::int64_t needed = 0;
+  std::int64_t considered = 0;  // all devices on the node; usable + those of `drops`
+  std::int64_t of_class = 0;    // of these, those that the class's selectors do not rule out
+  std::int64_t usable = 0;
+  std::vector<Drop> drops;
+};
+
+struct RequestReport {
+  std::string name;
+  bool prioritized = false;
+  bool in_conflict = false;
+  std::vector<AlternativeReport> alternatives;
+};
+
+// How many usable devices have a value, per alternative of ConstraintReport::covers.
+struct ValueReport {
+  std::string value;
+  std::string type;  // string, int, bool, version, or list where lists are not compared as sets
+  std::vector<std::int64_t> devices;
+};
+
+struct ConstraintReport {
+  bool distinct = false;
+  std::string attribute;
+  bool in_conflict = false;
+  std::vector<std::string> covers;  // alternatives by name
+  std::vector<ValueReport> values;  // in the order in which devices have them
+  std::int64_t values_in_all = 0;   // `values` is cut short
+};
+
+struct ClaimReport {
+  std::string name;  // "namespace/name"
+  std::vector<RequestReport> requests;
+  std::vector<ConstraintReport> constraints;
+};
+
+// A pool that cannot be used.
+struct PoolReport {
+  std::string driver;
+  std::string pool;
+  bool invalid = false;  // otherwise incomplete
+  std::string why;
+};
+
+// A member of the conflict: a request or a constraint of a claim, by index.
+struct ConflictMember {
+  std::int64_t claim = 0;
+  bool constraint = false;
+  std::int64_t index = 0;
+  friend bool operator==(const ConflictMember&, const ConflictMember&) = default;
+};
+
+// Something of which the conflict's requests together need more than there is.
+struct Shortage {
+  bool capacity = false;    // otherwise a counter
+  std::string pool;         // of the counter: driver/pool
+  std::string counter_set;  // empty: all sets of the pool that have such a counter
+  std::string name;
+  std::string needed;  // at least
+  std::string left;
+  std::string short_by;
+};
+
+// A plain value.
+struct Explanation {
+  Decision::Kind kind = Decision::Kind::kRefused;
+  std::string node;
+  // What went wrong, with kFault.
+  std::string fault;
+  bool only_this_node = false;
+  std::int64_t steps = 0;
+
+  std::string summary;  // one sentence
+  std::vector<PoolReport> pools;
+  std::vector<ClaimReport> claims;
+
+  // Cannot hold together; without any one of them the rest can. Empty unless refused.
+  std::vector<ConflictMember> conflict;
+  // False: the effort ended before it was known of every member that it is needed.
+  bool conflict_exact = true;
+  // The devices that the conflict's requests need at least, and how many there are for them; the
+  // latter only where no device can serve two of them.
+  std::int64_t needed_together = 0;
+  std::optional<std::int64_t> usable_together;
+  // A conflict around one request for a number of devices: how many it could have had.
+  std::optional<std::int64_t> at_most;
+  std::vector<Shortage> shortages;
+};
+
+// One line that begins with "cannot allocate all claims", then a tree, each line ended. UTF-8.
+std::string ToText(const Explanation& explanation);
+// Compact JSON.
+std::string ToJson(const Explanation& explanation);
+
+}  // namespace dray::allocator

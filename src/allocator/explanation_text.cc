@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include "allocator/explain_summary.h"
+#include "allocator/explanation.h"
+#include "fmt/format.h"
+
+namespace dray::allocator {
+namespace {
+
+struct Branch {
+  std::string text;
+  std::vector<Branch> branches;
+};
+
+void Write(const std::vector<Branch>& branches, const std::string& indent, std::string& out) {
+  for (std::size_t i = 0; i < branches.size(); ++i) {
+    const bool last = i + 1 == branches.size();
+    out += fmt::format("{}{}{}\n", indent, last ? "└─ " : "├─ ", branches[i].text);
+    Write(branches[i].branches, indent + (last ? "   " : "│  "), out);
+  }
+}
+
+std::string Names(const std::vector<DeviceName>& examples, std::int64_t in_all) {
+  std::vector<std::string> labels;
+  for (const DeviceName& name : examples) labels.push_back(name.label);
+  return Join(labels, static_cast<std::size_t>(in_all));
+}
+
+std::string Groups(const std::vector<std::string>& groups) {
+  return groups.empty() ? "none" : Join(groups, groups.size());
+}
+
+std::string LineOf(const Drop& drop) {
+  std::string line = ShortText(drop);
+  switch (drop.reason) {
+    case Reason::kInUse:
+    case Reason::kInUseByShares:
+    case Reason::kCapacityInUse: {
+      if (drop.holders.empty()) break;
+      std::string holders;
+      for (const Holding& holder : drop.holders) {
+        holders += fmt::format("{}{} by {}", holders.empty() ? "" : "; ",
+                               Names(holder.examples, holder.devices), holder.claim);
+      }
+      return fmt::format("{}: {}", line, holders);
+    }
+    case Reason::kSelectorFalse:
+      line += fmt::format(": {}", drop.expression);
+      break;
+    case Reason::kExpressionError:
+      line += fmt::format(": {}", drop.message);
+      break;
+    case Reason::kGroups:
+      line += fmt::format(" ({} against {}: {})", Groups(drop.declared), Groups(drop.placed),
+                          drop.message);
+      break;
+    default:
+      break;
+  }
+  // Which devices are of another class is nobody's question.
+  if (drop.reason == Reason::kSelectorFalse && drop.of_class) return line;
+  return fmt::format("{}: {}", line, Names(drop.examples, drop.devices));
+}
+
+Branch BranchOf(const AlternativeReport& report, std::string_view what, bool drops) {
+  if (!report.error.empty()) return {fmt::format("{} {}: {}", what, report.name, report.error), {}};
+  Branch branch{
+      fmt::format(
+          "{} {} (class {}{}): needs {}, {} of {} devices usable", what, report.name,
+          report.device_class, report.admin_access ? ", admin access" : "",
+          report.all ? fmt::format("all {}", report.needed) : fmt::format("{}", report.needed),
+          report.usable, report.of_class),
+      {}};
+  if (!drops) return branch;
+  for (const Drop& drop : report.drops) branch.branches.push_back({LineOf(drop), {}});
+  return branch;
+}
+
+Branch BranchOf(const RequestReport& request, bool drops) {
+  if (!request.prioritized && request.alternatives.size() == 1) {
+    return BranchOf(request.alternatives.front(), "request", drops);
+  }
+  Branch branch{fmt::format("request {}: the first available of {}", request.name,
+                            request.alternatives.size()),
+                {}};
+  for (const AlternativeReport& alternative : request.alternatives) {
+    branch.branches.push_back(BranchOf(alternative, "subrequest", drops));
+  }
+  return branch;
+}
+
+Branch BranchOf(const ConstraintReport& constraint) {
+  Branch branch{
+      fmt::format("constraint {} over {}: {} {}", NameOf(constraint),
+                  Join(constraint.covers, constraint.covers.size()), constraint.values_in_all,
+                  constraint.values_in_all == 1 ? "value" : "values"),
+      {}};
+  for (const ValueReport& value : constraint.values) {
+    std::string counts;
+    for (std::size_t i = 0; i < value.devices.size(); ++i) {
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", value.devices[i],
+                            constraint.covers[i]);
+    }
+    branch.branches.push_back({fmt::format("{}: {}", value.value, counts), {}});
+  }
+  const auto shown = static_cast<std::int64_t>(constraint.values.size());
+  if (constraint.values_in_all > shown) {
+    branch.branches.push_back({fmt::format("{} more", constraint.values_in_all - shown), {}});
+  }
+  return branch;
+}
+
+// Whether a claim has a part in the conflict. Without any conflict everything is of interest.
+bool Concerned(const ClaimReport& claim, bool any_conflict) {
+  if (!any_conflict) return true;
+  for (const RequestReport& request : claim.requests) {
+    if (request.in_conflict) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string ToText(const Explanation& explanation) {
+  if (explanation.kind == Decision::Kind::kFits) return explanation.summary + "\n";
+  std::string out = fmt::format("cannot allocate all claims: {}\n", explanation.summary);
+  const bool any_conflict = !explanation.conflict.empty();
+  if (any_conflict && !explanation.conflict_exact) {
+    out += "the conflict may have parts that are not needed: looking further was given up\n";
+  }
+  if (explanation.shortages.size() > 1) {
+    for (const Shortage& shortage : explanation.shortages) out += ToText(shortage) + "\n";
+  }
+  for (const ClaimReport& claim : explanation.claims) {
+    if (!Concerned(claim, any_conflict)) continue;
+    std::vector<Branch> branches;
+    for (const RequestReport& request : claim.requests) {
+      branches.push_back(BranchOf(request, request.in_conflict || !any_conflict));
+    }
+    for (const ConstraintReport& constraint : claim.constraints) {
+      if (constraint.in_conflict) branches.push_back(BranchOf(constraint));
+    }
+    out += fmt::format("claim {}\n", claim.name);
+    Write(branches, "", out);
+  }
+  for (const PoolReport& pool : explanation.pools) {
+    out += fmt::format("pool {}/{} is {}: {}\n", pool.driver, pool.pool,
+                       pool.invalid ? "invalid" : "incomplete", pool.why);
+  }
+  return out;
+}
+
+}  // namespace dray::allocator

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Explanations held against the model: the conflict that one names is in fact one, every member of
+// it is needed, and what is called usable can be had.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "allocator/explain.h"
+#include "api/json.h"
+#include "engine/engine.h"
+#include "fmt/format.h"
+#include "model/dice.h"
+#include "model/generator.h"
+#include "model/hard_instances.h"
+#include "model/model.h"
+#include "testing/recorded_cases.h"
+
+namespace dray::engine {
+namespace {
+
+using allocator::AlternativeReport;
+using allocator::ConflictMember;
+using allocator::Decision;
+using allocator::Drop;
+using allocator::Explanation;
+using model::Instance;
+using model::Outcome;
+using ::testing::StartsWith;
+
+std::uint64_t FirstSeed() {
+  if (const char* text = std::getenv("DRAY_SEED")) return std::strtoull(text, nullptr, 10);
+  return 1;
+}
+
+std::uint64_t Instances(std::uint64_t usual) {
+  if (const char* text = std::getenv("DRAY_INSTANCES")) return std::strtoull(text, nullptr, 10);
+  return usual;
+}
+
+// Where to look at an instance that fails.
+std::string Keep(const Instance& instance, std::uint64_t seed) {
+  const std::string path = fmt::format("{}explained-{}.json", ::testing::TempDir(), seed);
+  std::ofstream(path) << model::WriteInstance(instance);
+  return path;
+}
+
+// The instance with only these requests and constraints.
+Instance Only(const Instance& instance, const std::vector<ConflictMember>& members) {
+  Instance reduced = instance;
+  for (std::size_t c = 0; c < reduced.claims.size(); ++c) {
+    api::DeviceClaim& spec = reduced.claims[c].spec.devices;
+    const auto keep = [&](auto& items, bool constraint) {
+      auto all = std::move(items);
+      items.clear();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const ConflictMember member{static_cast<std::int64_t>(c), constraint,
+                                    static_cast<std::int64_t>(i)};
+        if (std::ranges::find(members, member) != members.end()) items.push_back(all[i]);
+      }
+    };
+    keep(spec.requests, false);
+    keep(spec.constraints, true);
+  }
+  return reduced;
+}
+
+struct Counts {
+  std::uint64_t refused = 0;
+  std::uint64_t confirmed = 0;
+  std::uint64_t open = 0;  // neither side could say
+  std::uint64_t members = 0;
+  std::uint64_t alternatives = 0;
+};
+
+void CheckCounts(const Explanation& explanation) {
+  for (const allocator::ClaimReport& claim : explanation.claims) {
+    for (const allocator::RequestReport& request : claim.requests) {
+      for (const AlternativeReport& report : request.alternatives) {
+        std::int64_t dropped = 0;
+        for (const Drop& drop : report.drops) {
+          dropped += drop.devices;
+          ASSERT_GT(drop.devices, 0);
+          ASSERT_EQ(drop.examples.size(), std::min<std::size_t>(8, drop.devices));
+        }
+        ASSERT_EQ(report.usable + dropped, report.considered) << claim.name << " " << report.name;
+        ASSERT_LE(report.usable, report.of_class);
+      }
+    }
+  }
+}
+
+// One device for a request alone, under its claim's constraints, can be had exactly when some are
+// called usable.
+void CheckUsable(const Instance& instance, const Explanation& explanation, Counts& counts) {
+  for (std::size_t c = 0; c < instance.claims.size(); ++c) {
+    const auto& requests = instance.claims[c].spec.devices.requests;
+    for (std::size_t r = 0; r < requests.size(); ++r) {
+      if (!requests[r].exactly || requests[r].exactly->allocation_mode == "All") continue;
+      std::vector<ConflictMember> members = {
+          {static_cast<std::int64_t>(c), false, static_cast<std::int64_t>(r)}};
+      for (std::size_t i = 0; i < instance.claims[c].spec.devices.constraints.size(); ++i) {
+        members.push_back({static_cast<std::int64_t>(c), true, static_cast<std::int64_t>(i)});
+      }
+      Instance one = Only(instance, members);
+      one.claims[c].spec.devices.requests.front().exactly->count = 1;
+      const Outcome outcome = model::Solve(one, {.max_steps = 20'000});
+      if (outcome.kind == Outcome::Kind::kError || outcome.kind == Outcome::Kind::kBudget) continue;
+      ++counts.alternatives;
+      const AlternativeReport& report = explanation.claims[c].requests[r].alternatives.front();
+      ASSERT_EQ(outcome.kind == Outcome::Kind::kAllocated, report.usable > 0) << report.name;
+    }
+  }
+}
+
+// The search would put a device of the node first exactly when it is called usable.
+void CheckAgainstSearch(World& world, const Explanation& explanation) {
+  const allocator::Plan& plan = *world.plan();
+  allocator::VerdictCache cache;
+  allocator::Attempt attempt;
+  ASSERT_TRUE(attempt.Prepare(plan, world.usage(), cache).status.ok());
+  allocator::State state;
+  state.Reset(attempt);
+  for (std::size_t c = 0; c < plan.claims().size(); ++c) {
+    state.EnterClaim(c);
+    const auto requests = plan.requests(plan.claims()[c]);
+    for (std::size_t r = 0; r < requests.size(); ++r) {
+      for (std::uint32_t i = 0; i < requests[r].count; ++i) {
+        const std::uint32_t alternative = requests[r].first + i;
+        const allocator::Choices& choices = attempt.choices(alternative);
+        if (choices.alternative->all) continue;
+        std::int64_t usable = 0;
+        choices.candidates.ForEach([&](std::size_t device) {
+          if (!state.TryPlace(alternative, static_cast<std::uint32_t>(device))) return;
+          state.TakeBack();
+          ++usable;
+        });
+        ASSERT_EQ(explanation.claims[c].requests[r].alternatives[i].usable, usable)
+            << choices.alternative->result_name;
+      }
+    }
+  }
+}
+
+void CheckConflict(const Instance& instance, const Explanation& explanation, Counts& counts) {
+  ASSERT_FALSE(explanation.conflict.empty());
+  counts.members += explanation.conflict.size();
+  const Outcome together =
+      model::Solve(Only(instance, explanation.conflict), {.max_steps = 100'000});
+  if (together.kind == Outcome::Kind::kBudget || !explanation.conflict_exact) {
+    ++counts.open;
+    return;
+  }
+  ASSERT_EQ(together.kind, Outcome::Kind::kNotPossible) << "the conflict is none";
+  for (const ConflictMember& left_out : explanation.conflict) {
+    std::vector<ConflictMember> rest = explanation.conflict;
+    std::erase(rest, left_out);
+    const Outcome outcome = model::Solve(Only(instance, rest), {.max_steps = 100'000});
+    if (outcome.kind == Outcome::Kind::kBudget) {
+      ++counts.open;
+      return;
+    }
+    ASSERT_EQ(outcome.kind, Outcome::Kind::kAllocated)
+        << "not needed: " << (left_out.constraint ? "constraint " : "request ") << left_out.index
+        << " of claim " << left_out.claim << ": " << outcome.error;
+  }
+  ++counts.confirmed;
+}
+
+void CheckOne(const Instance& instance, std::uint64_t seed, Counts& counts) {
+  World world(instance);
+  if (!world.status().ok()) return;
+  allocator::Allocator allocator;
+  const Decision before = allocator.Decide(*world.plan(), world.usage(), {});
+  const Explanation explanation = Explain(*world.plan(), world.usage());
+  const Decision after = allocator.Decide(*world.plan(), world.usage(), {});
+  ASSERT_EQ(explanation.kind, before.kind) << "seed " << seed;
+  ASSERT_EQ(after.kind, before.kind) << "seed " << seed;
+  if (before.kind == Decision::Kind::kFits) return;
+  SCOPED_TRACE(fmt::format("seed {}\n{}", seed, ToText(explanation)));
+  ASSERT_THAT(ToText(explanation), StartsWith("cannot allocate all claims: "));
+  CheckCounts(explanation);
+  if (before.kind != Decision::Kind::kRefused) return;
+  ++counts.refused;
+  CheckAgainstSearch(world, explanation);
+  CheckUsable(instance, explanation, counts);
+  if (::testing::Test::HasFatalFailure()) return;
+  CheckConflict(instance, explanation, counts);
+}
+
+void Check(const Instance& instance, std::uint64_t seed, Counts& counts) {
+  CheckOne(instance, seed, counts);
+  if (::testing::Test::HasFatalFailure()) fmt::print("kept in {}\n", Keep(instance, seed));
+}
+
+void Print(const Counts& counts) {
+  fmt::print(
+      "{} refused, {} conflicts confirmed, {} left open, {:.2f} members on average, "
+      "{} requests alone\n",
+      counts.refused, counts.confirmed, counts.open,
+      static_cast<double>(counts.members) / static_cast<double>(counts.refused),
+      counts.alternatives);
+}
+
+TEST(ExplanationProperties, TheModelConfirmsEveryConflict) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(4'000);
+  Counts counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    Check(model::RandomInstance(seed), seed, counts);
+    if (HasFatalFailure()) return;
+  }
+  Print(counts);
+  EXPECT_GT(counts.confirmed, n / 10);
+  EXPECT_LT(counts.open, counts.refused / 20);
+}
+
+// Fewer kinds of trouble, more claims and constraints: conflicts of several members.
+TEST(ExplanationProperties, TheModelConfirmsConflictsOfManyMembers) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(1'500);
+  const model::GeneratorOptions options{.max_pools = 2,
+                                        .max_devices = 8,
+                                        .max_claims = 4,
+                                        .max_requests = 3,
+                                        .max_count = 2,
+                                        .counters = 0.5,
+                                        .taints = 0.05,
+                                        .binding = 0.05,
+                                        .per_device = 0.05,
+                                        .node_selectors = 0.05,
+                                        .other_nodes = 0.05,
+                                        .broken_pools = 0.0,
+                                        .skip_operations = 0.0,
+                                        .taken = 0.2,
+                                        .constraints = 0.7,
+                                        .all = 0.1,
+                                        .features_off = 0.05,
+                                        .errors = 0.0};
+  Counts counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    Check(model::RandomInstance(seed, options), seed, counts);
+    if (HasFatalFailure()) return;
+  }
+  Print(counts);
+  EXPECT_GT(counts.confirmed, n / 10);
+}
+
+TEST(ExplanationProperties, TheModelConfirmsConflictsOfSmallHardCases) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(340);
+  Counts counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    model::Dice dice(seed);
+    const auto& kinds = model::HardKinds();
+    Check(model::RandomHardInstance(dice, kinds[seed % kinds.size()], true).instance, seed, counts);
+    if (HasFatalFailure()) return;
+  }
+  Print(counts);
+  EXPECT_GT(counts.confirmed, n / 4);
+}
+
+// The conflicts of the recorded hard cases, which the model cannot answer. What they are is read
+// off the cases: docs of the folder.
+TEST(ExplanationProperties, HardCasesAreExplainedExactly) {
+  const auto folder = dray::testing::SharedFolder("bench/allocator-hard");
+  if (!folder) GTEST_SKIP() << "no recorded cases";
+  std::size_t refused = 0;
+  for (const auto& path : dray::testing::JsonFilesIn(*folder)) {
+    auto instance = model::ParseInstance(dray::testing::ReadFile(path));
+    ASSERT_TRUE(instance.ok()) << path;
+    World world(*instance);
+    const Explanation explanation = Explain(*world.plan(), world.usage());
+    if (explanation.kind == Decision::Kind::kFits) continue;
+    SCOPED_TRACE(path.filename().string() + "\n" + ToText(explanation));
+    ++refused;
+    EXPECT_EQ(explanation.kind, Decision::Kind::kRefused);
+    EXPECT_TRUE(explanation.conflict_exact);
+    EXPECT_FALSE(explanation.conflict.empty());
+    CheckCounts(explanation);
+    if (std::getenv("DRAY_SHOW")) {
+      fmt::print("--- {}\n{}\n", path.filename().string(), ToText(explanation));
+    }
+  }
+  EXPECT_GE(refused, 1u);
+}
+
+}  // namespace
+}  // namespace dray::engine
