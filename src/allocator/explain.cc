@@ -47,30 +47,46 @@ void ReportRequests(const Plan& plan, DeviceReports& reports, Explanation& expla
 
 void CountTogether(const Attempt& attempt, const std::vector<BitSet>& usable,
                    const BitSet& requests, Explanation& explanation) {
-  BitSet any(attempt.device_count());
-  bool exclusive = true;
   requests.ForEach([&](std::size_t r) {
     const RequestPlan& request = attempt.plan().requests()[r];
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t i = request.first; i < request.first + request.count; ++i) {
       least = std::min(least, attempt.choices(i).need);
-      exclusive &= !attempt.choices(i).alternative->admin;
-      any |= usable[i];
+      usable[i].ForEach([&](std::size_t device) {
+        explanation.counters_drawn |= attempt.devices().devices()[device].uses > 0;
+      });
     }
     explanation.needed_together += least;
   });
-  if (exclusive && !any.Intersects(attempt.multi())) {
-    explanation.usable_together = static_cast<std::int64_t>(any.Count());
-  }
+  explanation.room_together = FindRoom(attempt, usable, requests);
 }
 
-void AddConflict(const Attempt& attempt, const std::vector<BitSet>& usable,
-                 const ExplainOptions& options, Explanation& explanation, BitSet& counted) {
+// `usable` and `counted` become what they are to the conflict: without the constraints that are not
+// part of it, and only its requests.
+void AddConflict(const Attempt& attempt, DeviceReports& reports, const ExplainOptions& options,
+                 Explanation& explanation, std::vector<BitSet>& usable, BitSet& counted) {
   Conflict conflict = FindConflict(attempt.plan(), attempt.usage(), options.conflict_steps);
   explanation.conflict = std::move(conflict.members);
   explanation.conflict_exact = conflict.exact;
   explanation.at_most = conflict.at_most;
+  explanation.groups_exclude = conflict.groups_exclude;
   counted = conflict.kept.requests;
+  for (const ConflictMember& member : explanation.conflict) {
+    if (member.constraint) continue;
+    const auto index = static_cast<std::size_t>(member.claim);
+    const ClaimPlan& claim = attempt.plan().claims()[index];
+    const RequestPlan& request =
+        attempt.plan().requests(claim)[static_cast<std::size_t>(member.index)];
+    RequestReport& report =
+        explanation.claims[index].requests[static_cast<std::size_t>(member.index)];
+    report.in_conflict = true;
+    for (std::uint32_t i = 0; i < request.count; ++i) {
+      BitSet& fitting = usable[request.first + i];
+      fitting = reports.UsableUnder(claim, request.first + i, conflict.kept.constraints);
+      if (!explanation.groups_exclude) continue;
+      report.alternatives[i].groups = ReportGroups(attempt.devices(), fitting);
+    }
+  }
   CountTogether(attempt, usable, counted, explanation);
   explanation.shortages = FindShortages(attempt, usable, counted);
 }
@@ -96,31 +112,28 @@ Explanation Explain(const Plan& plan, const ledger::NodeUsage& usage,
   std::vector<BitSet> usable;
   ReportRequests(plan, reports, explanation, usable);
 
-  BitSet counted(plan.requests().size(), true);
+  const BitSet all(plan.requests().size(), true);
+  BitSet counted = all;
+  std::vector<BitSet> fitting = usable;
   // Invalid pools make an error of what is a refusal otherwise; the reasons are the same.
   const bool refused = decision.kind == Decision::Kind::kRefused ||
                        (decision.kind == Decision::Kind::kFault && decision.searched &&
                         decision.fault.only_this_node);
-  if (refused) AddConflict(attempt, usable, options, explanation, counted);
+  if (refused) AddConflict(attempt, reports, options, explanation, fitting, counted);
   // With errors in the plan there may be nothing to compare.
   const bool comparable = decision.kind != Decision::Kind::kFault || refused;
-  for (std::size_t c = 0; c < plan.claims().size(); ++c) {
+  for (std::size_t c = 0; c < plan.claims().size() && comparable; ++c) {
     const ClaimPlan& claim = plan.claims()[c];
-    for (std::size_t i = 0; i < claim.constraints && comparable; ++i) {
+    for (std::size_t i = 0; i < claim.constraints; ++i) {
       // A constraint of the conflict is about the requests of the conflict, another one about all.
       const ConflictMember member{static_cast<std::int64_t>(c), true, static_cast<std::int64_t>(i)};
       const bool in_conflict =
           std::ranges::find(explanation.conflict, member) != explanation.conflict.end();
-      const BitSet all(plan.requests().size(), true);
-      explanation.claims[c].constraints.push_back(
-          ReportConstraint(attempt, claim, i, usable, in_conflict ? counted : all, options.values));
-      explanation.claims[c].constraints.back().in_conflict = in_conflict;
+      ConstraintReport& report = explanation.claims[c].constraints.emplace_back(
+          ReportConstraint(attempt, claim, i, in_conflict ? fitting : usable,
+                           in_conflict ? counted : all, options.values));
+      report.in_conflict = in_conflict;
     }
-  }
-  for (const ConflictMember& member : explanation.conflict) {
-    if (member.constraint) continue;
-    ClaimReport& claim = explanation.claims[static_cast<std::size_t>(member.claim)];
-    claim.requests[static_cast<std::size_t>(member.index)].in_conflict = true;
   }
   explanation.summary = Summarize(explanation);
   return explanation;

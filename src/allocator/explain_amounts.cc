@@ -201,6 +201,72 @@ std::vector<Shortage> FindShortages(const Attempt& attempt, const std::vector<Bi
   return shortages;
 }
 
+std::optional<std::int64_t> FindRoom(const Attempt& attempt, const std::vector<BitSet>& usable,
+                                     const BitSet& requests) {
+  struct OfDevice {
+    std::int64_t takers = 0;    // requests that could have it
+    std::vector<Amount> least;  // of each capacity that any of them takes
+  };
+  std::vector<OfDevice> of_device(attempt.device_count());
+  State state;
+  state.Reset(attempt);
+  bool admin = false;
+  requests.ForEach([&](std::size_t r) {
+    const RequestPlan& request = attempt.plan().requests()[r];
+    BitSet any(attempt.device_count());
+    for (std::uint32_t i = request.first; i < request.first + request.count; ++i) {
+      const Choices& choices = attempt.choices(i);
+      admin |= choices.alternative->admin;
+      any |= usable[i];
+      usable[i].ForEach([&](std::size_t device) {
+        const std::size_t n = state.consumed(static_cast<std::uint32_t>(device)).size();
+        std::vector<Amount>& least = of_device[device].least;
+        const Amount* asked = n > 0 ? attempt.consumed(choices, device) : nullptr;
+        if (least.empty()) {
+          least.assign(asked, asked + n);
+        } else {
+          for (std::size_t k = 0; k < n; ++k) least[k] = std::min(least[k], asked[k]);
+        }
+      });
+    }
+    any.ForEach([&](std::size_t device) { ++of_device[device].takers; });
+  });
+  if (admin && requests.Count() > 1) return std::nullopt;
+  std::int64_t room = 0;
+  for (std::uint32_t d = 0; d < attempt.device_count(); ++d) {
+    // No request gets a device twice.
+    std::int64_t here = of_device[d].takers;
+    if (!attempt.multi(d)) here = std::min<std::int64_t>(here, 1);
+    for (std::size_t k = 0; k < of_device[d].least.size() && here > 0; ++k) {
+      if (of_device[d].least[k] <= 0) continue;
+      const Amount shares = (state.capacity(d)[k] - state.consumed(d)[k]) / of_device[d].least[k];
+      if (shares < here) here = static_cast<std::int64_t>(shares);
+    }
+    room += here;
+  }
+  return room;
+}
+
+std::vector<GroupReport> ReportGroups(const inventory::NodeDevices& devices, const BitSet& usable) {
+  const Dictionary& dictionary = devices.dictionary();
+  std::vector<GroupReport> reports;
+  usable.ForEach([&](std::size_t index) {
+    std::vector<std::string> groups;
+    for (const inventory::SetUse& use : devices.set_uses(devices.devices()[index])) {
+      for (const inventory::NameId group : dictionary.At(use.groups)) {
+        groups.emplace_back(dictionary.View(group));
+      }
+    }
+    std::ranges::sort(groups);
+    const auto repeated = std::ranges::unique(groups);
+    groups.erase(repeated.begin(), repeated.end());
+    auto it = std::ranges::find(reports, groups, &GroupReport::groups);
+    if (it == reports.end()) it = reports.insert(it, {.groups = std::move(groups)});
+    ++it->devices;
+  });
+  return reports;
+}
+
 ConstraintReport ReportConstraint(const Attempt& attempt, const ClaimPlan& claim, std::size_t index,
                                   const std::vector<BitSet>& usable, const BitSet& requests,
                                   std::size_t most_values) {

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "allocator/attempt.h"
@@ -17,6 +19,16 @@ namespace dray::allocator {
 // request is counted with the cheapest devices that it could have.
 std::vector<Shortage> FindShortages(const Attempt& attempt, const std::vector<base::BitSet>& usable,
                                     const base::BitSet& requests);
+
+// For how many devices of these requests there is room at most; nothing where admin access lets two
+// requests have one device.
+std::optional<std::int64_t> FindRoom(const Attempt& attempt,
+                                     const std::vector<base::BitSet>& usable,
+                                     const base::BitSet& requests);
+
+// The groups of devices that are usable, in the order in which devices have them.
+std::vector<GroupReport> ReportGroups(const inventory::NodeDevices& devices,
+                                      const base::BitSet& usable);
 
 // `index` of the claim's constraints; `requests` as above: only these are counted.
 ConstraintReport ReportConstraint(const Attempt& attempt, const ClaimPlan& claim, std::size_t index,

@@ -38,6 +38,7 @@ class Finder {
     Conflict conflict{.kept = *std::move(kept), .members = {}, .exact = exact, .at_most = {}};
     conflict.members = MembersOf(conflict.kept);
     conflict.at_most = AtMost(conflict.kept);
+    conflict.groups_exclude = GroupsExclude(conflict.kept);
     return conflict;
   }
 
@@ -152,6 +153,15 @@ class Finder {
       add(kept.constraints, claim.first_constraint, claim.constraints, true);
     }
     return members;
+  }
+
+  bool GroupsExclude(Kept kept) {
+    if (!plan_.features().compatibility_groups) return false;
+    const bool any = std::ranges::any_of(usage_.devices().devices(),
+                                         [](const auto& device) { return device.row->has_groups; });
+    if (!any) return false;
+    kept.ignore_groups = true;
+    return Ask(kept) == Answer::kFits;
   }
 
   // How many devices the conflict's only request could have. More are never easier to have.

@@ -20,6 +20,7 @@ struct Conflict {
   std::vector<ConflictMember> members;  // claims in order, requests before constraints
   bool exact = true;
   std::optional<std::int64_t> at_most;
+  bool groups_exclude = false;
 };
 
 // Of a plan that the search has refused. A request for which no devices are enough by itself, if

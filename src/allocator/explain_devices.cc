@@ -321,21 +321,42 @@ bool DeviceReports::JudgeTaints(const Choices& choices, std::size_t index, Findi
   return true;
 }
 
+bool DeviceReports::HasValue(const Choices& choices, std::size_t i, std::size_t device) const {
+  const ValueId value = attempt_.value(choices, i, device);
+  if (value == ValueId::kNone) return false;
+  return !attempt_.plan().features().list_type_attributes ||
+         !devices_.dictionary().At(value).elements.empty();
+}
+
 bool DeviceReports::JudgeAttributes(const ClaimPlan& claim, const Choices& choices,
                                     std::size_t index, Finding& finding) const {
   const auto& uses = choices.alternative->constraints;
-  const bool lists = attempt_.plan().features().list_type_attributes;
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    const ValueId value = attempt_.value(choices, i, index);
-    if (value != ValueId::kNone && (!lists || !devices_.dictionary().At(value).elements.empty())) {
-      continue;
-    }
+    if (HasValue(choices, i, index)) continue;
     finding.drop.reason = Reason::kAttributeMissing;
     finding.drop.subject = attempt_.plan().constraints(claim)[uses[i].constraint].attribute;
     finding.drop.constraint = uses[i].constraint;
     return false;
   }
   return true;
+}
+
+base::BitSet DeviceReports::UsableUnder(const ClaimPlan& claim, std::size_t alternative,
+                                        const base::BitSet& constraints) {
+  const Choices& choices = attempt_.choices(alternative);
+  const auto& uses = choices.alternative->constraints;
+  base::BitSet usable(attempt_.device_count());
+  for (std::size_t device = 0; device < attempt_.device_count(); ++device) {
+    Finding finding;
+    bool passes =
+        Judge(claim, choices, device, finding) || finding.drop.reason == Reason::kAttributeMissing;
+    for (std::size_t i = 0; i < uses.size() && passes; ++i) {
+      passes = !constraints.Test(claim.first_constraint + uses[i].constraint) ||
+               HasValue(choices, i, device);
+    }
+    usable.Assign(device, passes);
+  }
+  return usable;
 }
 
 // Devices with the same reason are one entry; amounts are those of the one that came closest.

@@ -25,6 +25,9 @@ class DeviceReports {
 
   // What the devices are to `alternative` of `claim`. `usable` becomes those that it could have.
   AlternativeReport Report(const ClaimPlan& claim, std::size_t alternative, base::BitSet& usable);
+  // Those that it could have if only `constraints`, of Plan::constraints(), were there.
+  base::BitSet UsableUnder(const ClaimPlan& claim, std::size_t alternative,
+                           const base::BitSet& constraints);
 
   DeviceName NameOf(std::size_t device) const;
 
@@ -41,6 +44,8 @@ class DeviceReports {
   bool JudgeTaints(const Choices& choices, std::size_t device, Finding& finding) const;
   bool JudgeAttributes(const ClaimPlan& claim, const Choices& choices, std::size_t device,
                        Finding& finding) const;
+  // Whether the device has what the i-th constraint of the alternative compares.
+  bool HasValue(const Choices& choices, std::size_t i, std::size_t device) const;
   void SetCounter(std::size_t counter, Finding& finding) const;
   void Add(std::size_t device, Finding finding, std::vector<Gathered>& gathered) const;
   void AddHolders(std::size_t device, Drop& drop) const;

@@ -23,6 +23,7 @@ std::uint32_t Subsets::Number(std::vector<std::uint64_t> list) {
 std::shared_ptr<const Plan> Subsets::Make(const Kept& kept) {
   auto subset = std::make_shared<Plan>();
   subset->features_ = plan_.features_;
+  if (kept.ignore_groups) subset->features_.compatibility_groups = false;
   subset->simple_ = plan_.simple_;
   for (const ClaimPlan& claim : plan_.claims()) {
     ClaimPlan reduced = claim;

@@ -21,6 +21,8 @@ struct Kept {
   base::BitSet constraints;
   // Instead of what the kept requests ask for.
   std::optional<std::int64_t> count;
+  // Compatibility groups do not matter among the devices that are chosen.
+  bool ignore_groups = false;
 };
 
 // Plans of one Subsets have numbers (filter, shape) of their own, so they need a VerdictCache of

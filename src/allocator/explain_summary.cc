@@ -20,14 +20,26 @@ const ClaimReport& ClaimOf(const Explanation& explanation, const ConflictMember&
 std::string Reasons(const AlternativeReport& report) {
   std::string text;
   for (const Drop& drop : report.drops) {
+    // Neither what is of another kind nor what only a constraint minds that has no part in this.
     if (drop.reason == Reason::kSelectorFalse && drop.of_class) continue;
+    if (drop.reason == Reason::kAttributeMissing) continue;
     text += (text.empty() ? "" : ", ") + ShortText(drop);
   }
   return text.empty() ? text : fmt::format(" ({})", text);
 }
 
-std::string WithShortages(const Explanation& explanation) {
-  return explanation.shortages.empty() ? "" : ": " + ToText(explanation.shortages.front());
+// Why devices that can be had one by one cannot be had together, as far as that is known.
+std::string WhyNotTogether(const Explanation& explanation) {
+  if (explanation.room_together && *explanation.room_together < explanation.needed_together) {
+    return fmt::format(": they need {}, there is room for {}", Devices(explanation.needed_together),
+                       *explanation.room_together);
+  }
+  if (!explanation.shortages.empty()) return ": " + ToText(explanation.shortages.front());
+  if (explanation.groups_exclude) {
+    return ": the compatibility groups of the devices exclude each other";
+  }
+  if (explanation.counters_drawn) return ": the devices draw on the same counters";
+  return "";
 }
 
 // The only request of a conflict, and no constraint.
@@ -47,17 +59,17 @@ std::string OneRequest(const Explanation& explanation, const RequestReport& requ
   }
   const std::string needs = report.all ? fmt::format("all {} that match", Devices(report.needed))
                                        : Devices(report.needed);
-  if (report.usable < report.needed) {
-    return fmt::format("request {} needs {}, {} of {} usable{}", request.name, needs, report.usable,
+  const std::int64_t usable = explanation.room_together.value_or(report.usable);
+  if (usable < report.needed) {
+    return fmt::format("request {} needs {}, {} of {} usable{}", request.name, needs, usable,
                        report.of_class, Reasons(report));
   }
+  const std::string why = WhyNotTogether(explanation);
   if (explanation.at_most) {
     return fmt::format("request {} needs {}, at most {} of {} usable ones fit together{}",
-                       request.name, needs, *explanation.at_most, report.usable,
-                       WithShortages(explanation));
+                       request.name, needs, *explanation.at_most, usable, why);
   }
-  return fmt::format("request {} needs {}, which do not fit together{}", request.name, needs,
-                     WithShortages(explanation));
+  return fmt::format("request {} needs {}, which do not fit together{}", request.name, needs, why);
 }
 
 std::string ConstraintsOf(const Explanation& explanation, std::size_t claim) {
@@ -113,14 +125,10 @@ std::string Refused(const Explanation& explanation) {
     return fmt::format("claim {}: request {}{} cannot be met", claim.name, request.name,
                        constraints);
   }
-  std::string text = Members(explanation) + " cannot be met together";
-  if (explanation.usable_together && *explanation.usable_together < explanation.needed_together) {
-    text += fmt::format(": they need {}, {} usable", Devices(explanation.needed_together),
-                        *explanation.usable_together);
-  } else {
-    text += WithShortages(explanation);
-  }
-  return text;
+  const bool constrained = requests.size() < explanation.conflict.size();
+  // Under constraints there is more to it than numbers; the tree shows the values.
+  return Members(explanation) + " cannot be met together" +
+         (constrained ? "" : WhyNotTogether(explanation));
 }
 
 }  // namespace

@@ -83,6 +83,12 @@ struct Drop {
   std::vector<Holding> holders;
 };
 
+// Usable devices that declare the same compatibility groups.
+struct GroupReport {
+  std::vector<std::string> groups;  // empty: none
+  std::int64_t devices = 0;
+};
+
 // A request, or one entry of a prioritized list.
 struct AlternativeReport {
   std::string name;  // "request" or "request/subrequest"
@@ -95,6 +101,8 @@ struct AlternativeReport {
   std::int64_t of_class = 0;    // of these, those that the class's selectors do not rule out
   std::int64_t usable = 0;
   std::vector<Drop> drops;
+  // Only where they are part of the conflict (Explanation::groups_exclude).
+  std::vector<GroupReport> groups;
 };
 
 struct RequestReport {
@@ -170,10 +178,15 @@ struct Explanation {
   std::vector<ConflictMember> conflict;
   // False: the effort ended before it was known of every member that it is needed.
   bool conflict_exact = true;
-  // The devices that the conflict's requests need at least, and how many there are for them; the
-  // latter only where no device can serve two of them.
+  // The devices that the conflict's requests need at least, and for how many there is room at most:
+  // one on a device, or as many as its capacity can be shared by. No room is given where admin
+  // access lets two requests have one device.
   std::int64_t needed_together = 0;
-  std::optional<std::int64_t> usable_together;
+  std::optional<std::int64_t> room_together;
+  // They would fit if compatibility groups did not matter among them.
+  bool groups_exclude = false;
+  // Some of the devices that they could have draw on counters.
+  bool counters_drawn = false;
   // A conflict around one request for a number of devices: how many it could have had.
   std::optional<std::int64_t> at_most;
   std::vector<Shortage> shortages;

@@ -95,6 +95,13 @@ static const StructInfo& InfoOf(const Drop*) {
   return info;
 }
 
+static const StructInfo& InfoOf(const GroupReport*) {
+  using T = GroupReport;
+  static const StructInfo info = Struct<T>(
+      "GroupReport", {Field<&T::groups>("groups"), Field<&T::devices>("devices", kAlways)});
+  return info;
+}
+
 static const StructInfo& InfoOf(const AlternativeReport*) {
   using T = AlternativeReport;
   static const StructInfo info = Struct<T>(
@@ -103,7 +110,7 @@ static const StructInfo& InfoOf(const AlternativeReport*) {
        Field<&T::all>("all"), Field<&T::admin_access>("adminAccess"),
        Field<&T::needed>("needed", kAlways), Field<&T::considered>("considered", kAlways),
        Field<&T::of_class>("ofClass", kAlways), Field<&T::usable>("usable", kAlways),
-       Field<&T::drops>("drops")});
+       Field<&T::drops>("drops"), Field<&T::groups>("groups")});
   return info;
 }
 
@@ -177,7 +184,8 @@ static const StructInfo& InfoOf(const Explanation*) {
        Field<&T::fault>("fault"), Field<&T::only_this_node>("onlyThisNode"),
        Field<&T::steps>("steps", kAlways), Field<&T::conflict>("conflict"),
        Field<&T::conflict_exact>("conflictExact", kAlways),
-       Field<&T::needed_together>("neededTogether"), Field<&T::usable_together>("usableTogether"),
+       Field<&T::needed_together>("neededTogether"), Field<&T::room_together>("roomTogether"),
+       Field<&T::groups_exclude>("groupsExclude"), Field<&T::counters_drawn>("countersDrawn"),
        Field<&T::at_most>("atMost"), Field<&T::shortages>("shortages"), Field<&T::claims>("claims"),
        Field<&T::pools>("pools")});
   return info;

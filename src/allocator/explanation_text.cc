@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allocator/explain_summary.h"
@@ -65,15 +68,25 @@ std::string LineOf(const Drop& drop) {
 }
 
 Branch BranchOf(const AlternativeReport& report, std::string_view what, bool drops) {
-  if (!report.error.empty()) return {fmt::format("{} {}: {}", what, report.name, report.error), {}};
+  if (!report.error.empty()) return {report.error, {}};
+  std::string needs = fmt::format("needs {}", report.needed);
+  if (report.all) {
+    needs = report.needed == 0 ? "needs all that match, and none does"
+                               : fmt::format("needs all {} that match", report.needed);
+  }
   Branch branch{
-      fmt::format(
-          "{} {} (class {}{}): needs {}, {} of {} devices usable", what, report.name,
-          report.device_class, report.admin_access ? ", admin access" : "",
-          report.all ? fmt::format("all {}", report.needed) : fmt::format("{}", report.needed),
-          report.usable, report.of_class),
+      fmt::format("{} {} (class {}{}): {}, {} of {} {} usable", what, report.name,
+                  report.device_class, report.admin_access ? ", admin access" : "", needs,
+                  report.usable, report.of_class, report.of_class == 1 ? "device" : "devices"),
       {}};
   if (!drops) return branch;
+  for (const GroupReport& group : report.groups) {
+    branch.branches.push_back(
+        {group.groups.empty() ? fmt::format("{} usable without compatibility groups", group.devices)
+                              : fmt::format("{} usable with compatibility groups {}", group.devices,
+                                            Groups(group.groups)),
+         {}});
+  }
   for (const Drop& drop : report.drops) branch.branches.push_back({LineOf(drop), {}});
   return branch;
 }
@@ -91,12 +104,32 @@ Branch BranchOf(const RequestReport& request, bool drops) {
   return branch;
 }
 
-Branch BranchOf(const ConstraintReport& constraint) {
-  Branch branch{
-      fmt::format("constraint {} over {}: {} {}", NameOf(constraint),
-                  Join(constraint.covers, constraint.covers.size()), constraint.values_in_all,
-                  constraint.values_in_all == 1 ? "value" : "values"),
-      {}};
+// Whether every value of a matchAttribute is short of devices for some request. Where requests have
+// alternatives or values are left out this is not said.
+bool NoValueHasEnough(const ConstraintReport& constraint, const ClaimReport& claim) {
+  const auto shown = static_cast<std::int64_t>(constraint.values.size());
+  if (constraint.distinct || shown < constraint.values_in_all) return false;
+  std::vector<std::int64_t> needed;
+  for (const RequestReport& request : claim.requests) {
+    const AlternativeReport& report = request.alternatives.front();
+    if (std::ranges::find(constraint.covers, report.name) == constraint.covers.end()) continue;
+    needed.push_back(report.needed);
+  }
+  if (needed.size() != constraint.covers.size()) return false;
+  return std::ranges::none_of(constraint.values, [&](const ValueReport& value) {
+    return std::ranges::equal(value.devices, needed, std::ranges::greater_equal());
+  });
+}
+
+Branch BranchOf(const ConstraintReport& constraint, const ClaimReport& claim) {
+  std::string values = fmt::format("{} {}", constraint.values_in_all,
+                                   constraint.values_in_all == 1 ? "value" : "values");
+  if (NoValueHasEnough(constraint, claim)) {
+    values = constraint.covers.size() == 1 ? "no value has enough" : "no value has enough of each";
+  }
+  Branch branch{fmt::format("constraint {} over {}: {}", NameOf(constraint),
+                            Join(constraint.covers, constraint.covers.size()), values),
+                {}};
   for (const ValueReport& value : constraint.values) {
     std::string counts;
     for (std::size_t i = 0; i < value.devices.size(); ++i) {
@@ -140,7 +173,7 @@ std::string ToText(const Explanation& explanation) {
       branches.push_back(BranchOf(request, request.in_conflict || !any_conflict));
     }
     for (const ConstraintReport& constraint : claim.constraints) {
-      if (constraint.in_conflict) branches.push_back(BranchOf(constraint));
+      if (constraint.in_conflict) branches.push_back(BranchOf(constraint, claim));
     }
     out += fmt::format("claim {}\n", claim.name);
     Write(branches, "", out);

@@ -35,10 +35,10 @@ bool IsOfDevices(const Reason& reason) {
 }
 
 void AddShortages(const allocator::Explanation& explanation, Reason& reason) {
-  if (explanation.usable_together.has_value()) {
+  if (explanation.room_together.has_value()) {
     reason.shortages.push_back({.what = "devices",
                                 .needed = fmt::format("{}", explanation.needed_together),
-                                .free = fmt::format("{}", *explanation.usable_together)});
+                                .free = fmt::format("{}", *explanation.room_together)});
   }
   for (const allocator::Shortage& shortage : explanation.shortages) {
     reason.shortages.push_back(
