@@ -3,6 +3,7 @@
 // What the framework and plugins tell each other through CycleState, besides each plugin's own.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,9 +22,11 @@ struct CandidateNodes {
   void Restrict(std::vector<std::string> only);
 };
 
-// Written by the framework before PreScore: the nodes that passed, in the order of the scores.
+// Written by the framework before PreScore: the nodes that passed, in the order of the scores. Made
+// when somebody asks, since most pods need only the best of them.
 struct FeasibleNodes {
-  std::span<const NodeInfo* const> nodes;
+  std::function<std::span<const NodeInfo* const>()> list;
+  std::span<const NodeInfo* const> nodes() const { return list(); }
 };
 
 }  // namespace dray::scheduler

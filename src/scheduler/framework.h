@@ -150,9 +150,14 @@ class ScorePlugin : public virtual Plugin {
  public:
   virtual PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) = 0;
   virtual std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
-  // Scores of all nodes that passed, in place. False: Score is final already and, as a Local
-  // filter, changes only with its node.
+  // Scores of all nodes that passed, in place, equal ones to equal ones. False: Score is final
+  // already and, as a Local filter, changes only with its node.
   virtual bool Normalizes() const = 0;
+  // Whether, for this pod, Score changes only with its node. Asked after PreScore.
+  virtual bool LocalScore(const CycleState& state, const PodInfo& pod) const {
+    static_cast<void>(state), static_cast<void>(pod);
+    return !Normalizes();
+  }
   virtual void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) = 0;
 };
 

@@ -71,6 +71,9 @@ class DynamicResources final : public PreEnqueuePlugin,
   PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;
   std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Normalizes() const override { return true; }
+  bool LocalScore(const CycleState& state, const PodInfo& pod) const override {
+    return Local(state, pod);
+  }
   void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) override;
 
   PluginStatus Reserve(CycleState& state, const PodInfo& pod, const NodeInfo& node,

@@ -21,6 +21,7 @@ class NodeAffinity final : public PreFilterPlugin,
   PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;
   std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Normalizes() const override { return true; }
+  bool LocalScore(const CycleState&, const PodInfo&) const override { return true; }
   void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) override;
 
   Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) override;

@@ -123,7 +123,7 @@ PluginStatus PodTopologySpread::PreScore(CycleState& state, const PodInfo& pod, 
     }
   };
   if (const auto* feasible = state.Find<FeasibleNodes>(); feasible != nullptr) {
-    for (const NodeInfo* node : feasible->nodes) add_domains(*node);
+    for (const NodeInfo* node : feasible->nodes()) add_domains(*node);
   } else {
     for (const NodeInfo* node : world.nodes()) add_domains(*node);
   }

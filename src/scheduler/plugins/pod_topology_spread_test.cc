@@ -171,7 +171,7 @@ std::vector<std::int64_t> Scores(SmallWorld& small, const Pod& pod) {
   const auto info = small.Info(pod);
   const std::vector<const NodeInfo*> nodes(small.world().nodes().begin(),
                                            small.world().nodes().end());
-  state.Get<FeasibleNodes>().nodes = nodes;
+  state.Get<FeasibleNodes>().list = [&] { return std::span(nodes); };
   EXPECT_TRUE(plugin.PreScore(state, *info, small.world()).ok());
   std::vector<std::int64_t> scores;
   for (const NodeInfo* node : nodes) scores.push_back(plugin.Score(state, *info, *node));

@@ -18,6 +18,7 @@ class TaintToleration final : public FilterPlugin, public ScorePlugin, public Hi
   // How many taints that it does not tolerate would rather not have the pod.
   std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Normalizes() const override { return true; }
+  bool LocalScore(const CycleState&, const PodInfo&) const override { return true; }
   void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) override;
 
   Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) override;
