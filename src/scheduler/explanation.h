@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,9 @@ struct PodExplanation {
 };
 
 // As the event says it: "0/500 nodes are available: 412 Insufficient cpu, 88 cannot allocate all
-// claims. ..."
+// claims: ...". Kubernetes's sentence, with what else is known after the phrases that are about
+// devices. At most kMaxEventMessage bytes: what is said beyond Kubernetes's phrases goes first.
+inline constexpr std::size_t kMaxEventMessage = 1024;
 std::string EventMessage(const PodExplanation& explanation);
 // The tree for people, and the same as data.
 std::string ToText(const PodExplanation& explanation);

@@ -8,6 +8,7 @@
 #include "allocator/explain.h"
 #include "fmt/format.h"
 #include "inventory/node_matching.h"
+#include "scheduler/device_shortages.h"
 #include "scheduler/plugins/binding_conditions.h"
 #include "scheduler/plugins/dynamic_resources.h"
 #include "scheduler/plugins/pod_claims.h"
@@ -32,18 +33,6 @@ bool SkipsNodeOperations(const api::AllocationResult& allocation) {
 bool IsOfDevices(const Reason& reason) {
   return reason.code == "cannot_allocate_claims" || reason.code == "search_budget" ||
          reason.code == "device_pools";
-}
-
-void AddShortages(const allocator::Explanation& explanation, Reason& reason) {
-  if (explanation.room_together.has_value()) {
-    reason.shortages.push_back({.what = "devices",
-                                .needed = fmt::format("{}", explanation.needed_together),
-                                .free = fmt::format("{}", *explanation.room_together)});
-  }
-  for (const allocator::Shortage& shortage : explanation.shortages) {
-    reason.shortages.push_back(
-        {.what = shortage.name, .needed = shortage.needed, .free = shortage.left});
-  }
 }
 
 }  // namespace
@@ -250,7 +239,7 @@ std::vector<Reason> DynamicResources::Detail(CycleState& state, const PodInfo& p
                                         world_.expressions());
   auto explanation = std::make_shared<allocator::Explanation>(
       allocator::Explain(*plan, world_.node(node.index)->usage, {.search = options_.search}));
-  AddShortages(*explanation, reason);
+  reason.shortages = ShortagesOf(*explanation);
   reason.devices = std::move(explanation);
   return reasons;
 }

@@ -15,7 +15,9 @@ PluginStatus TaintToleration::Filter(CycleState&, const PodInfo& pod, const Node
   if (taint == nullptr) return PluginStatus::Success();
   return PluginStatus::Unresolvable(
       {.code = "node_taint",
-       .text = fmt::format("node(s) had untolerated taint {{{}: {}}}", taint->key, taint->value)});
+       .text = fmt::format("node(s) had untolerated taint {{{}: {}}}", taint->key, taint->value),
+       .shortages = {{.what = fmt::format("toleration for {}={}:{}", taint->key, taint->value,
+                                          taint->effect)}}});
 }
 
 PluginStatus TaintToleration::PreScore(CycleState&, const PodInfo&, World&) {
