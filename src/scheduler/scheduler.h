@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,24 @@
 #include "scheduler/framework.h"
 #include "scheduler/ids.h"
 #include "scheduler/queue.h"
+#include "scheduler/what_if.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
+
+struct SchedulerOptions;
+
+// What plugins are made with. All outlive them.
+struct PluginHost {
+  World& world;
+  api::Cluster& cluster;
+  const base::Clock& clock;
+  Ids& ids;
+  WhatIf& what_if;
+  const SchedulerOptions& options;
+};
+using PluginFactory =
+    std::function<std::vector<std::unique_ptr<Plugin>>(const Profile&, const PluginHost&)>;
 
 struct SchedulerOptions {
   Config config;
@@ -32,6 +48,11 @@ struct SchedulerOptions {
   std::uint64_t step_budget = 1'000'000;
   // Off: every verdict is computed anew. The decisions are the same.
   bool caches = true;
+  // Shapes of pods whose verdicts are remembered.
+  std::size_t remembered_shapes = 64;
+  // Instead of the default ones, and of the default weights (plugins.h).
+  PluginFactory plugins;
+  std::function<std::int64_t(std::string_view)> score_weight;
 };
 
 // What became of one pod.

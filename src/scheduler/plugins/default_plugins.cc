@@ -31,16 +31,11 @@ constexpr std::array<std::pair<std::string_view, std::int64_t>, 7> kWeights = {{
     {"NodeResourcesBalancedAllocation", 1},
 }};
 
-bool Disabled(const Profile& profile, std::string_view plugin) {
-  const auto disabled = [&](std::string_view name) {
-    return std::ranges::find(profile.disabled, name) != profile.disabled.end();
-  };
-  const bool by_name = std::ranges::find(profile.score_weights, plugin, &PluginWeight::name) !=
-                       profile.score_weights.end();
-  return disabled(plugin) || (disabled("*") && !by_name);
-}
-
 }  // namespace
+
+bool IsDisabled(const Profile& profile, std::string_view plugin) {
+  return std::ranges::find(profile.disabled, plugin) != profile.disabled.end();
+}
 
 std::int64_t DefaultScoreWeight(std::string_view plugin) {
   for (const auto& [name, weight] : kWeights) {
@@ -64,10 +59,12 @@ std::vector<std::unique_ptr<Plugin>> MakeNodePlugins(const Profile& profile,
   plugins.push_back(std::make_unique<NodeResourcesFit>(profile.fit, world));
   plugins.push_back(std::make_unique<PodTopologySpread>());
   plugins.push_back(std::make_unique<InterPodAffinity>(world));
-  plugins.push_back(
-      std::make_unique<DefaultPreemption>(context.cluster, context.clock, context.what_if));
+  plugins.push_back(std::make_unique<DefaultPreemption>(
+      context.cluster, context.clock, context.what_if,
+      PreemptionArgs{profile.preemption.min_candidate_nodes_percentage,
+                     profile.preemption.min_candidate_nodes_absolute}));
   plugins.push_back(std::make_unique<NodeResourcesBalancedAllocation>(kBalanced, world));
-  std::erase_if(plugins, [&](const auto& plugin) { return Disabled(profile, plugin->name()); });
+  std::erase_if(plugins, [&](const auto& plugin) { return IsDisabled(profile, plugin->name()); });
   return plugins;
 }
 

@@ -20,6 +20,8 @@ namespace dray::scheduler {
 // A score plugin's weight unless the configuration says otherwise; 0: none.
 std::int64_t DefaultScoreWeight(std::string_view plugin);
 
+bool IsDisabled(const Profile& profile, std::string_view plugin);
+
 // What MakeNodePlugins hands to the plugins. All outlive them.
 struct PluginContext {
   World& world;

@@ -332,8 +332,6 @@ TEST(DefaultPlugins, AreInOrderAndCanBeDisabled) {
                           "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
                           "PodTopologySpread", "InterPodAffinity", "DefaultPreemption",
                           "NodeResourcesBalancedAllocation"));
-  EXPECT_THAT(names({.disabled = {"*"}, .score_weights = {{"NodeResourcesFit", 5}}}),
-              ElementsAre("NodeResourcesFit"));
   Profile without;
   without.disabled = {"DefaultPreemption", "NodePorts"};
   EXPECT_EQ(names(without).size(), 10);
