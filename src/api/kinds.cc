@@ -43,6 +43,8 @@ KindInfo Kind(std::string_view group, std::string_view version, std::string_view
           [](const void* v) {
             return std::shared_ptr<void>(std::make_shared<T>(*static_cast<const T*>(v)));
           },
+      .equal = [](const void* a,
+                  const void* b) { return *static_cast<const T*>(a) == *static_cast<const T*>(b); },
       .metadata = [](void* v) { return &static_cast<T*>(v)->metadata; },
   };
 }

@@ -33,6 +33,7 @@ struct KindInfo {
   const TypeInfo* hub;   // the hub's, which also identifies the C++ struct
   std::shared_ptr<void> (*make)();
   std::shared_ptr<void> (*copy)(const void*);
+  bool (*equal)(const void*, const void*);  // exactly, as the struct's ==
   ObjectMeta* (*metadata)(void*);
 
   // "v1", "resource.k8s.io/v1beta1"
@@ -75,6 +76,11 @@ class Object {
     if (value_.use_count() > 1) value_ = kind_->copy(value_.get());
     return value_.get();
   }
+
+  ObjectMeta& MutableMetadata() { return *kind_->metadata(MutableData()); }
+
+  // The same value as an object of the hub's version: what a store keeps.
+  Object InHub() && { return Object(&HubKind(*kind_->hub), std::move(value_)); }
 
   // JSON in the version it was read in, or in another of the same kind.
   std::string ToJson() const { return ToJson(*kind_); }

@@ -33,6 +33,11 @@ inline Status InvalidArgument(std::string_view m) {
   return MakeStatus(StatusCode::kInvalidArgument, m);
 }
 inline Status NotFound(std::string_view m) { return MakeStatus(StatusCode::kNotFound, m); }
+inline Status AlreadyExists(std::string_view m) {
+  return MakeStatus(StatusCode::kAlreadyExists, m);
+}
+// Somebody else has changed it: read again, then decide again.
+inline Status Aborted(std::string_view m) { return MakeStatus(StatusCode::kAborted, m); }
 inline Status OutOfRange(std::string_view m) { return MakeStatus(StatusCode::kOutOfRange, m); }
 inline Status Internal(std::string_view m) { return MakeStatus(StatusCode::kInternal, m); }
 inline Status FailedPrecondition(std::string_view m) {

@@ -107,17 +107,15 @@ Change Ledger::Put(const api::ResourceClaim& claim) {
     auto record = std::make_unique<Record>();
     record->holder = dictionary_->Intern(NameOf(claim));
     record->holding = std::move(holding);
-    Change change{internal::Replace(current_.pools_, record->holder, {}, record->holding)};
-    claims_.emplace(key, std::move(record));
-    return change;
+    const Record& added = *claims_.emplace(key, std::move(record)).first->second;
+    return Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding));
   }
   Record& record = *found->second;
   record.state = State::kStored;
   // The usual case: what was reserved has been stored, or something else of the claim has changed.
   if (record.holding == holding) return {};
-  Change change{internal::Replace(current_.pools_, record.holder, record.holding, holding)};
-  record.holding = std::move(holding);
-  return change;
+  const Holding before = std::exchange(record.holding, std::move(holding));
+  return Tell(internal::Replace(current_.pools_, record.holder, before, record.holding));
 }
 
 Change Ledger::Remove(std::string_view uid) {
@@ -126,9 +124,15 @@ Change Ledger::Remove(std::string_view uid) {
 }
 
 Change Ledger::Drop(Claims::iterator found) {
-  Record& record = *found->second;
-  Change change{internal::Replace(current_.pools_, record.holder, record.holding, {})};
+  const std::unique_ptr<Record> record = std::move(found->second);
   claims_.erase(found);
+  return Tell(internal::Replace(current_.pools_, record->holder, record->holding, {}));
+}
+
+// Last in every change, so that a listener finds the ledger as it is then.
+Change Ledger::Tell(std::vector<PoolId> pools) const {
+  Change change{std::move(pools)};
+  if (listener_ && !change.pools.empty()) listener_(change);
   return change;
 }
 
@@ -177,9 +181,10 @@ StatusOr<Reservation> Ledger::Reserve(const api::ResourceClaim& claim,
   record->state = State::kInFlight;
   record->ticket = next_ticket_++;
   record->holding = std::move(holding);
-  internal::Replace(current_.pools_, record->holder, {}, record->holding);
-  Reservation reservation(this, key, record->ticket);
+  const Record& added = *record;
+  Reservation reservation(this, key, added.ticket);
   claims_.emplace(std::move(key), std::move(record));
+  Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding));
   return reservation;
 }
 

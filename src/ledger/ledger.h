@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -140,6 +141,10 @@ class Ledger {
   // Reserved, and its stored form is not allocated yet.
   bool InFlight(std::string_view uid) const;
 
+  // Calls `listener` after every change of usage with the pools that it touched, changes by
+  // reservations and their end included. One listener, which outlives all reservations.
+  void Listen(std::function<void(const Change&)> listener) { listener_ = std::move(listener); }
+
   const Snapshot& snapshot() const { return current_; }
   inventory::Dictionary& dictionary() const { return *dictionary_; }
   std::size_t MemoryBytes() const;
@@ -152,8 +157,10 @@ class Ledger {
   void Keep(std::string_view claim, std::uint64_t ticket, std::string_view stored_version);
   void Undo(std::string_view claim, std::uint64_t ticket);
   Change Drop(Claims::iterator record);
+  Change Tell(std::vector<PoolId> pools) const;
 
   std::shared_ptr<inventory::Dictionary> dictionary_;
+  std::function<void(const Change&)> listener_;
   Snapshot current_;
   Claims claims_;  // those that hold something, or are allocated
   std::uint64_t next_ticket_ = 1;

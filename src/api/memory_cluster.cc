@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/memory_cluster.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "api/internal/change_log.h"
+#include "api/internal/event_folder.h"
+#include "api/internal/status_part.h"
+#include "api/lease.h"
+#include "api/pod.h"
+#include "api/strategy.h"
+#include "api/validation.h"
+#include "fmt/format.h"
+
+namespace dray::api {
+namespace {
+
+constexpr std::string_view kDefaultNamespace = "default";
+
+// As Kubernetes completes generateName: five characters that spell no words, on a stem that leaves
+// room for them in a DNS label.
+constexpr std::string_view kNameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+constexpr std::size_t kNameSuffixLength = 5;
+constexpr std::size_t kNameStemMaxLength = 63 - kNameSuffixLength;
+constexpr int kNameTries = 8;
+
+std::string GenerateName(std::string_view stem, base::RandomSource& random) {
+  std::string name(stem.substr(0, kNameStemMaxLength));
+  std::uint64_t bits = random.Next();
+  for (std::size_t i = 0; i < kNameSuffixLength; ++i) {
+    name.push_back(kNameAlphabet[bits % kNameAlphabet.size()]);
+    bits /= kNameAlphabet.size();
+  }
+  return name;
+}
+
+std::string Shown(const KindInfo& kind, std::string_view namespace_, std::string_view name) {
+  if (!kind.namespaced) return fmt::format("{} \"{}\"", kind.kind, name);
+  return fmt::format("{} \"{}/{}\"", kind.kind, namespace_, name);
+}
+std::string Shown(const Object& object) {
+  return Shown(object.kind(), object.metadata().namespace_, object.metadata().name);
+}
+
+Status NotThere(const KindInfo& kind, std::string_view namespace_, std::string_view name) {
+  return base::NotFound(fmt::format("{} not found", Shown(kind, namespace_, name)));
+}
+
+Status OtherUid(const Object& stored, std::string_view uid) {
+  return base::Aborted(fmt::format("{} has the uid \"{}\", not \"{}\": it is another one by now",
+                                   Shown(stored), stored.metadata().uid, uid));
+}
+
+// A server does not take an unconditional update of a lease: two holders would overwrite each
+// other.
+bool AllowsUnconditionalUpdate(const Object& object) { return object.As<Lease>() == nullptr; }
+
+Status ToStatus(const ErrorList& errors) {
+  if (errors.empty()) return {};
+  std::string text;
+  for (const FieldError& error : errors) {
+    if (!text.empty()) text += "; ";
+    text += error.Message();
+  }
+  return base::InvalidArgument(text);
+}
+
+void MarkScheduled(Pod& pod, base::Time now) {
+  auto& conditions = pod.status.conditions;
+  auto it = std::ranges::find(conditions, kPodScheduledCondition, &PodCondition::type);
+  if (it == conditions.end()) {
+    conditions.push_back({.type = std::string(kPodScheduledCondition)});
+    it = std::prev(conditions.end());
+  }
+  if (it->status != "True") it->last_transition_time = now.TruncateToSeconds();
+  it->status = "True";
+  it->reason.clear();
+  it->message.clear();
+}
+
+}  // namespace
+
+MemoryCluster::MemoryCluster(const base::Clock& clock, base::RandomSource& random,
+                             MemoryClusterOptions options)
+    : clock_(clock),
+      random_(random),
+      options_(std::move(options)),
+      log_(std::make_shared<internal::ChangeLog>()),
+      events_(std::make_unique<internal::EventFolder>(options_.max_events)) {}
+
+MemoryCluster::~MemoryCluster() = default;
+
+std::size_t MemoryCluster::backlog() const { return log_->size(); }
+
+MemoryCluster::KeyView MemoryCluster::KeyOf(const KindInfo& kind, std::string_view namespace_,
+                                            std::string_view name) {
+  return {kind.namespaced ? namespace_ : std::string_view(), name};
+}
+MemoryCluster::KeyView MemoryCluster::KeyOf(const Object& object) {
+  return KeyOf(object.kind(), object.metadata().namespace_, object.metadata().name);
+}
+
+Object* MemoryCluster::FindStored(const KindInfo& kind, std::string_view namespace_,
+                                  std::string_view name) {
+  Objects& objects = ObjectsOf(kind);
+  const auto it = objects.find(KeyOf(kind, namespace_, name));
+  return it == objects.end() ? nullptr : &it->second;
+}
+
+std::vector<Object> MemoryCluster::List(const KindInfo& kind) const {
+  std::vector<Object> list;
+  const auto objects = objects_.find(kind.hub);
+  if (objects == objects_.end()) return list;
+  list.reserve(objects->second.size());
+  for (const auto& [key, object] : objects->second) list.push_back(object);
+  return list;
+}
+
+std::optional<Object> MemoryCluster::Find(const KindInfo& kind, std::string_view namespace_,
+                                          std::string_view name) const {
+  const auto objects = objects_.find(kind.hub);
+  if (objects == objects_.end()) return std::nullopt;
+  const auto it = objects->second.find(KeyOf(kind, namespace_, name));
+  if (it == objects->second.end()) return std::nullopt;
+  return it->second;
+}
+
+std::unique_ptr<ObjectWatch> MemoryCluster::Watch(std::span<const KindInfo* const> kinds) {
+  std::vector<Object> present;
+  std::set<const TypeInfo*> seen;
+  for (const KindInfo* kind : kinds) {
+    if (!seen.insert(kind->hub).second) continue;
+    for (Object& object : List(*kind)) present.push_back(std::move(object));
+  }
+  return log_->Watch(kinds, std::move(present));
+}
+
+Status MemoryCluster::Ask(Verb verb, const Object& object) const {
+  if (!hook_) return {};
+  const WriteHook hook = hook_;  // it may be one that sets the next one
+  return hook(verb, object);
+}
+
+const Object& MemoryCluster::Insert(Object object) {
+  const KeyView key = KeyOf(object);
+  Objects& objects = ObjectsOf(object.kind());
+  const auto it =
+      objects.emplace(Key{std::string(key.namespace_), std::string(key.name)}, object).first;
+  log_->Append({Change::Kind::kAdded, std::move(object)});
+  return it->second;
+}
+
+void MemoryCluster::Overwrite(Object& stored, Object object) {
+  object.MutableMetadata().resource_version = fmt::format_int(++revision_).str();
+  stored = object;
+  log_->Append({Change::Kind::kUpdated, std::move(object)});
+}
+
+void MemoryCluster::Remove(const Object& object) {
+  Object last = object;  // `object` may be the stored one
+  Objects& objects = ObjectsOf(last.kind());
+  objects.erase(objects.find(KeyOf(last)));
+  log_->Append({Change::Kind::kDeleted, std::move(last)});
+}
+
+void MemoryCluster::CompleteName(Object& object) {
+  ObjectMeta& metadata = object.MutableMetadata();
+  if (!metadata.name.empty() || metadata.generate_name.empty()) return;
+  for (int i = 0; i < kNameTries; ++i) {
+    metadata.name = GenerateName(metadata.generate_name, random_);
+    if (FindStored(object.kind(), metadata.namespace_, metadata.name) == nullptr) return;
+  }
+}
+
+StatusOr<Object> MemoryCluster::Create(Object object) {
+  if (Status refused = Ask(Verb::kCreate, object); !refused.ok()) return refused;
+  if (!object.metadata().resource_version.empty()) {
+    return base::InvalidArgument("metadata.resourceVersion must not be set on a new object");
+  }
+  const base::Time now = clock_.Now();
+  SetDefaults(object, now);
+  object = std::move(object).InHub();
+  ObjectMeta& metadata = object.MutableMetadata();
+  metadata.uid = base::NewUuid(random_);
+  metadata.creation_timestamp = now.TruncateToSeconds();
+  metadata.deletion_timestamp.reset();
+  metadata.deletion_grace_period_seconds.reset();
+  metadata.self_link.clear();
+  PrepareForCreate(object, {.gates = options_.gates, .now = now});
+  CompleteName(object);
+  if (object.metadata().name.empty()) {
+    return base::InvalidArgument("metadata.name: Required value: name or generateName is required");
+  }
+  if (options_.validate) {
+    DRAY_RETURN_IF_ERROR(ToStatus(
+        ValidateCreate(object, {.gates = options_.gates, .expressions = options_.expressions})));
+  }
+  if (FindStored(object.kind(), object.metadata().namespace_, object.metadata().name) != nullptr) {
+    return base::AlreadyExists(fmt::format("{} already exists", Shown(object)));
+  }
+  object.MutableMetadata().resource_version = fmt::format_int(++revision_).str();
+  return Insert(std::move(object));
+}
+
+StatusOr<Object*> MemoryCluster::Target(Verb verb, const Object& object) {
+  // Before anything is looked up: a hook may itself write, as another client would at that moment.
+  DRAY_RETURN_IF_ERROR(Ask(verb, object));
+  const ObjectMeta& metadata = object.metadata();
+  Object* stored = FindStored(object.kind(), metadata.namespace_, metadata.name);
+  if (stored == nullptr) return NotThere(object.kind(), metadata.namespace_, metadata.name);
+  if (!metadata.uid.empty() && metadata.uid != stored->metadata().uid) {
+    return OtherUid(*stored, metadata.uid);
+  }
+  if (!metadata.resource_version.empty() &&
+      metadata.resource_version != stored->metadata().resource_version) {
+    return base::Aborted(fmt::format("{} has changed: its resourceVersion is {}, not {}",
+                                     Shown(*stored), stored->metadata().resource_version,
+                                     metadata.resource_version));
+  }
+  return stored;
+}
+
+StatusOr<Object*> MemoryCluster::Target(Verb verb, const KindInfo& kind,
+                                        std::string_view namespace_, std::string_view name,
+                                        std::string_view uid) {
+  if (hook_) {
+    if (const auto present = Find(kind, namespace_, name)) {
+      DRAY_RETURN_IF_ERROR(Ask(verb, *present));
+    }
+  }
+  Object* stored = FindStored(kind, namespace_, name);
+  if (stored == nullptr) return NotThere(kind, namespace_, name);
+  if (!uid.empty() && uid != stored->metadata().uid) return OtherUid(*stored, uid);
+  return stored;
+}
+
+StatusOr<Object> MemoryCluster::Replace(Object& stored, Object object) {
+  if (object.metadata().deletion_timestamp && object.metadata().finalizers.empty()) {
+    object.MutableMetadata().resource_version = fmt::format_int(++revision_).str();
+    Remove(object);
+    return object;
+  }
+  // A write that changes nothing is none: nobody is told, and the resourceVersion stays.
+  if (!object.kind().equal(object.data(), stored.data())) Overwrite(stored, std::move(object));
+  return stored;
+}
+
+StatusOr<Object> MemoryCluster::Update(Object object) {
+  DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kUpdate, object));
+  const base::Time now = clock_.Now();
+  SetDefaults(object, now);
+  object = std::move(object).InHub();
+  ObjectMeta& metadata = object.MutableMetadata();
+  if (AllowsUnconditionalUpdate(object)) {
+    metadata.resource_version = stored->metadata().resource_version;
+  }
+  KeepServerFields(metadata, stored->metadata());
+  internal::KeepStatus(object, *stored);
+  PrepareForUpdate(object, *stored, {.gates = options_.gates, .now = now});
+  if (options_.validate) {
+    DRAY_RETURN_IF_ERROR(ToStatus(ValidateUpdate(
+        object, *stored, {.gates = options_.gates, .expressions = options_.expressions})));
+  }
+  return Replace(*stored, std::move(object));
+}
+
+StatusOr<Object> MemoryCluster::UpdateStatus(Object object) {
+  if (!internal::HasStatus(object.kind())) {
+    return base::NotFound(fmt::format("a {} has no status", object.kind().kind));
+  }
+  DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kUpdateStatus, object));
+  const base::Time now = clock_.Now();
+  SetDefaults(object, now);
+  object = std::move(object).InHub();
+  ObjectMeta& metadata = object.MutableMetadata();
+  metadata.resource_version = stored->metadata().resource_version;
+  KeepServerFields(metadata, stored->metadata());
+  internal::KeepAllButStatus(object, *stored);
+  PrepareForStatusUpdate(object, *stored, {.gates = options_.gates, .now = now});
+  if (options_.validate) {
+    DRAY_RETURN_IF_ERROR(ToStatus(ValidateStatusUpdate(
+        object, *stored, {.gates = options_.gates, .expressions = options_.expressions})));
+  }
+  return Replace(*stored, std::move(object));
+}
+
+Status MemoryCluster::Delete(const KindInfo& kind, std::string_view namespace_,
+                             std::string_view name, std::string_view uid) {
+  DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kDelete, kind, namespace_, name, uid));
+  if (stored->metadata().finalizers.empty()) {
+    Remove(*stored);
+    return {};
+  }
+  if (stored->metadata().deletion_timestamp) return {};
+  Object object = *stored;
+  ObjectMeta& metadata = object.MutableMetadata();
+  metadata.deletion_timestamp = clock_.Now().TruncateToSeconds();
+  metadata.deletion_grace_period_seconds = 0;
+  if (metadata.generation > 0) ++metadata.generation;
+  Overwrite(*stored, std::move(object));
+  return {};
+}
+
+Status MemoryCluster::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
+                           std::string_view node) {
+  const KindInfo& kind = HubKind(TypeInfoOf<Pod>());
+  DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kBind, kind, namespace_, pod, uid));
+  if (node.empty()) return base::InvalidArgument("target.name: Required value");
+  const Pod& before = *stored->As<Pod>();
+  if (before.metadata.deletion_timestamp) {
+    return base::Aborted(fmt::format("{} is being deleted and gets no node", Shown(*stored)));
+  }
+  if (!before.spec.node_name.empty()) {
+    return base::AlreadyExists(
+        fmt::format("{} is already on node \"{}\"", Shown(*stored), before.spec.node_name));
+  }
+  if (!before.spec.scheduling_gates.empty()) {
+    return base::Aborted(fmt::format("{} has scheduling gates and gets no node", Shown(*stored)));
+  }
+  Object object = *stored;
+  Pod& bound = *object.Mutable<Pod>();
+  bound.spec.node_name = node;
+  bound.status.nominated_node_name.clear();
+  MarkScheduled(bound, clock_.Now());
+  Overwrite(*stored, std::move(object));
+  return {};
+}
+
+void MemoryCluster::Note(const EventNote& note) {
+  const KindInfo& kind = HubKind(TypeInfoOf<Event>());
+  const base::Time now = clock_.Now();
+  if (const auto* place = events_->Touch(note)) {
+    if (Object* stored = FindStored(kind, place->namespace_, place->name)) {
+      Object object = *stored;
+      Event& event = *object.Mutable<Event>();
+      event.last_timestamp = now.TruncateToSeconds();
+      ++event.count;
+      Overwrite(*stored, std::move(object));
+      return;
+    }
+  }
+  Event event = internal::EventFor(note, now);
+  // Kubernetes names an event by its object and the time. Clocks may stand still here, so that the
+  // write's number is what tells two events apart.
+  event.metadata.name = fmt::format("{}.{:x}", note.about.metadata().name, ++revision_);
+  event.metadata.uid = base::NewUuid(random_);
+  event.metadata.creation_timestamp = now.TruncateToSeconds();
+  event.metadata.resource_version = fmt::format_int(revision_).str();
+  const auto gone = events_->Add(note, {event.metadata.namespace_, event.metadata.name});
+  Insert(Object::Of(std::move(event)));
+  if (!gone) return;
+  if (const Object* oldest = FindStored(kind, gone->namespace_, gone->name)) Remove(*oldest);
+}
+
+Status MemoryCluster::Load(std::vector<Object> objects) {
+  const base::Time now = clock_.Now();
+  std::uint64_t newest = revision_;
+  std::set<std::pair<const TypeInfo*, KeyView>> keys;
+  for (Object& object : objects) {
+    SetDefaults(object, now);
+    object = std::move(object).InHub();
+    ObjectMeta& metadata = object.MutableMetadata();
+    if (metadata.name.empty()) {
+      return base::InvalidArgument(fmt::format("a {} has no name", object.kind().kind));
+    }
+    if (object.kind().namespaced && metadata.namespace_.empty()) {
+      metadata.namespace_ = kDefaultNamespace;
+    }
+    std::uint64_t version = 0;
+    const std::string& text = metadata.resource_version;
+    std::from_chars(text.data(), text.data() + text.size(), version);
+    newest = std::max(newest, version);
+    if (!keys.emplace(object.kind().hub, KeyOf(object)).second ||
+        FindStored(object.kind(), metadata.namespace_, metadata.name) != nullptr) {
+      return base::AlreadyExists(fmt::format("{} already exists", Shown(object)));
+    }
+  }
+  revision_ = newest;
+  for (Object& object : objects) {
+    ObjectMeta& metadata = object.MutableMetadata();
+    if (metadata.uid.empty()) metadata.uid = base::NewUuid(random_);
+    if (!metadata.creation_timestamp) metadata.creation_timestamp = now.TruncateToSeconds();
+    if (metadata.resource_version.empty()) {
+      metadata.resource_version = fmt::format_int(++revision_).str();
+    }
+    Insert(std::move(object));
+  }
+  return {};
+}
+
+}  // namespace dray::api

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/cycle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/cycle_data.h"
+
+namespace dray::scheduler {
+namespace {
+
+void Name(PluginStatus& status, const Plugin& plugin) {
+  for (Reason& reason : status.reasons) {
+    if (reason.plugin.empty()) reason.plugin = plugin.name();
+  }
+}
+
+}  // namespace
+
+Cycle::Cycle(Environment environment, std::shared_ptr<const PodInfo> pod)
+    : env_(environment), pod_(std::move(pod)) {}
+Cycle::~Cycle() = default;
+
+void Cycle::Fail(PluginStatus status, const Plugin& plugin) {
+  Name(status, plugin);
+  status_ = std::move(status);
+}
+
+NodeInfo* Cycle::Choose() {
+  if (!PreFilter() || !FilterLocal() || !FilterOthers() || !PreScore()) return nullptr;
+  ScoreLocal();
+  if (NodeInfo* node = Nominated(); node != nullptr) return node;
+  NodeInfo* node = Best();
+  if (node == nullptr) status_.code = PluginStatus::Code::kUnschedulable;
+  return node;
+}
+
+bool Cycle::PreFilter() {
+  std::vector<const Plugin*> skipped;
+  for (PreFilterPlugin* plugin : env_.plugins.pre_filters()) {
+    PluginStatus status = plugin->PreFilter(state_, *pod_, env_.world);
+    if (status.code == PluginStatus::Code::kSkip) {
+      skipped.push_back(plugin);
+    } else if (!status.ok()) {
+      if (status.code != PluginStatus::Code::kError) {
+        status.code = PluginStatus::Code::kUnresolvable;
+        refused_before_ = plugin->name();
+      }
+      Fail(std::move(status), *plugin);
+      return false;
+    }
+  }
+  const auto& filters = env_.plugins.filters();
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    if (std::ranges::find(skipped, static_cast<const Plugin*>(filters[i])) != skipped.end()) {
+      continue;
+    }
+    (filters[i]->Local(state_, *pod_) ? local_ : others_).push_back(i);
+  }
+  return true;
+}
+
+bool Cycle::FilterLocal() {
+  const auto& filters = env_.plugins.filters();
+  if (env_.placements == nullptr) {
+    own_ = std::make_unique<Placement>();
+    placement_ = own_.get();
+  } else {
+    PlacementKey key{.shape = pod_->shape, .profile = env_.profile};
+    for (const std::size_t i : local_) {
+      key.classes.push_back(i);
+      key.classes.push_back(filters[i]->ClassOf(state_, *pod_));
+    }
+    placement_ = &env_.placements->Get(key, pod_, env_.world);
+  }
+  nodes_asked_ = true;
+  for (const NodeInfo* node : placement_->Stale(env_.world)) {
+    ++evaluated_;
+    bool passed = true;
+    for (const std::size_t i : local_) {
+      PluginStatus status = filters[i]->Filter(state_, *pod_, *node);
+      if (status.ok()) continue;
+      if (status.code == PluginStatus::Code::kError) {
+        Fail(std::move(status), *filters[i]);
+        return false;
+      }
+      Name(status, *filters[i]);
+      placement_->Refuse(*node, {.filter = static_cast<std::uint32_t>(i),
+                                 .code = status.code,
+                                 .reasons = std::move(status.reasons)});
+      passed = false;
+      break;
+    }
+    if (passed) placement_->Admit(*node);
+  }
+  placement_->Finish();
+  return true;
+}
+
+bool Cycle::FilterOthers() {
+  if (others_.empty() || placement_->admitted() == 0) return true;
+  const auto& filters = env_.plugins.filters();
+  for (const NodeInfo* node : env_.world.nodes()) {
+    if (!placement_->Admitted(*node)) continue;
+    ++evaluated_;
+    for (const std::size_t i : others_) {
+      PluginStatus status = filters[i]->Filter(state_, *pod_, *node);
+      if (status.ok()) continue;
+      Name(status, *filters[i]);
+      if (status.code == PluginStatus::Code::kError) {
+        status_ = std::move(status);
+        return false;
+      }
+      refused_by_others_.emplace(node->index, Refusal{.filter = static_cast<std::uint32_t>(i),
+                                                      .code = status.code,
+                                                      .reasons = std::move(status.reasons)});
+      break;
+    }
+  }
+  return true;
+}
+
+bool Cycle::Passed(const NodeInfo& node) const {
+  return placement_->Admitted(node) && !refused_by_others_.contains(node.index);
+}
+
+std::span<const NodeInfo* const> Cycle::Feasible() {
+  if (!feasible_known_) {
+    feasible_known_ = true;
+    for (const NodeInfo* node : env_.world.nodes()) {
+      if (Passed(*node)) feasible_.push_back(node);
+    }
+  }
+  return feasible_;
+}
+
+bool Cycle::PreScore() {
+  if (placement_->admitted() == refused_by_others_.size()) return true;
+  FeasibleNodes& feasible = state_.Get<FeasibleNodes>();
+  feasible.list = [this] { return Feasible(); };
+  const auto& scorers = env_.plugins.scorers();
+  std::uint64_t asked = 0;
+  for (std::size_t i = 0; i < scorers.size(); ++i) {
+    ScorePlugin& plugin = *scorers[i].plugin;
+    PluginStatus status = plugin.PreScore(state_, *pod_, env_.world);
+    if (status.code == PluginStatus::Code::kSkip) continue;
+    if (!status.ok()) {
+      status.code = PluginStatus::Code::kError;
+      Fail(std::move(status), plugin);
+      return false;
+    }
+    if (!plugin.LocalScore(state_, *pod_)) {
+      anew_.push_back(i);
+      continue;
+    }
+    asked |= std::uint64_t{1} << (i % 64);
+    (plugin.Normalizes() ? raw_ : final_).push_back(i);
+  }
+  feasible.list = nullptr;  // the state may outlive this
+  placement_->SetScorers(asked, raw_.size());
+  return true;
+}
+
+void Cycle::ScoreLocal() {
+  const auto& scorers = env_.plugins.scorers();
+  std::vector<std::int64_t> raw(raw_.size());
+  for (const NodeInfo* node : placement_->Unscored(env_.world)) {
+    std::int64_t total = 0;
+    for (const std::size_t i : final_) {
+      total += scorers[i].weight * scorers[i].plugin->Score(state_, *pod_, *node);
+    }
+    for (std::size_t k = 0; k < raw_.size(); ++k) {
+      raw[k] = scorers[raw_[k]].plugin->Score(state_, *pod_, *node);
+    }
+    placement_->SetScore(*node, total, raw);
+  }
+}
+
+// Where room was made for the pod it goes, if it can.
+NodeInfo* Cycle::Nominated() {
+  const std::string& name = pod_->pod->status.nominated_node_name;
+  if (name.empty()) return nullptr;
+  NodeInfo* node = env_.world.FindNode(name);
+  return node != nullptr && Passed(*node) && KeepsNominations(*node) ? node : nullptr;
+}
+
+NodeInfo* Cycle::Best() {
+  bool told_apart = !anew_.empty();
+  for (std::size_t k = 0; k < raw_.size(); ++k) {
+    told_apart = told_apart || !placement_->RawIsEqual(k);
+  }
+  if (told_apart || !refused_by_others_.empty()) return BestOfAll();
+  NodeInfo* best = nullptr;
+  while (const auto rank = placement_->BestRank()) {
+    best = env_.world.nodes()[*rank];
+    if (KeepsNominations(*best)) break;
+    placement_->LeaveOut(*rank);
+    best = nullptr;
+  }
+  placement_->Restore();
+  return best;
+}
+
+NodeInfo* Cycle::BestOfAll() {
+  const auto& scorers = env_.plugins.scorers();
+  const auto nodes = Feasible();
+  std::vector<std::int64_t> totals(nodes.size());
+  std::ranges::transform(nodes, totals.begin(),
+                         [&](const NodeInfo* node) { return placement_->Total(*node); });
+  std::vector<std::int64_t> scores(nodes.size());
+  const auto add = [&](std::size_t scorer) {
+    if (scorers[scorer].plugin->Normalizes()) {
+      scorers[scorer].plugin->Normalize(state_, *pod_, scores);
+    }
+    for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += scorers[scorer].weight * scores[n];
+  };
+  for (std::size_t k = 0; k < raw_.size(); ++k) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = placement_->Raw(*nodes[n], k);
+    add(raw_[k]);
+  }
+  for (const std::size_t i : anew_) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      scores[n] = scorers[i].plugin->Score(state_, *pod_, *nodes[n]);
+    }
+    add(i);
+  }
+  std::vector<bool> out(nodes.size());
+  while (true) {
+    std::optional<std::size_t> best;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (!out[n] && (!best || totals[n] > totals[*best])) best = n;
+    }
+    if (!best) return nullptr;
+    NodeInfo* node = env_.world.nodes()[nodes[*best]->rank];
+    if (KeepsNominations(*node)) return node;
+    out[*best] = true;
+  }
+}
+
+bool Cycle::KeepsNominations(const NodeInfo& node) {
+  if (env_.nominations == nullptr || env_.nominations->empty()) return true;
+  std::optional<NodeInfo> with;
+  for (const Nomination& nomination : *env_.nominations) {
+    const PodInfo& other = *nomination.pod;
+    if (nomination.node != node.name() || other.priority < pod_->priority ||
+        other.key == pod_->key) {
+      continue;
+    }
+    if (!with) with = node;
+    with->pods.push_back(nomination.pod);
+    with->requested.Add(other.requests);
+    with->non_zero.Add(other.non_zero);
+    with->ports.insert(with->ports.end(), other.host_ports.begin(), other.host_ports.end());
+    with->pods_with_affinity += other.has_affinity ? 1 : 0;
+    with->pods_with_anti_affinity += other.has_required_anti_affinity ? 1 : 0;
+  }
+  if (!with) return true;
+  std::optional<Refusal> refusal = RefusalBy(state_, *pod_, *with);
+  if (!refusal) return true;
+  refused_by_others_.emplace(node.index, std::move(*refusal));
+  return false;
+}
+
+std::vector<const NodeInfo*> Cycle::Curable(const CycleState&) const {
+  std::vector<const NodeInfo*> nodes;
+  if (placement_ == nullptr) return nodes;
+  for (const NodeInfo* node : env_.world.nodes()) {
+    const Refusal* refusal = RefusalOf(*node);
+    if (refusal != nullptr && refusal->code == PluginStatus::Code::kUnschedulable) {
+      nodes.push_back(node);
+    }
+  }
+  return nodes;
+}
+
+std::size_t Cycle::NodeCount(const CycleState&) const { return env_.world.nodes().size(); }
+
+std::optional<Refusal> Cycle::RefusalBy(CycleState& state, const PodInfo& pod,
+                                        const NodeInfo& node) {
+  const auto& filters = env_.plugins.filters();
+  for (const auto* list : {&local_, &others_}) {
+    for (const std::size_t i : *list) {
+      PluginStatus status = filters[i]->Filter(state, pod, node);
+      if (status.ok()) continue;
+      Name(status, *filters[i]);
+      return Refusal{.filter = static_cast<std::uint32_t>(i),
+                     .code = status.code,
+                     .reasons = std::move(status.reasons)};
+    }
+  }
+  return std::nullopt;
+}
+
+PluginStatus Cycle::Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
+  std::optional<Refusal> refusal = RefusalBy(state, pod, node);
+  if (!refusal) return PluginStatus::Success();
+  return {refusal->code, std::move(refusal->reasons)};
+}
+
+void Cycle::Count(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node,
+                  int delta) {
+  for (const auto* list : {&local_, &others_}) {
+    for (const std::size_t i : *list) {
+      auto* counting = dynamic_cast<CountingPlugin*>(env_.plugins.filters()[i]);
+      if (counting != nullptr) counting->Count(state, pod, other, node, delta);
+    }
+  }
+}
+
+}  // namespace dray::scheduler

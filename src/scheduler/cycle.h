@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cycle: one attempt to find a node for a pod, from PreFilter to the choice.
+//
+// Local filters are asked before the others, which are asked only about nodes that are left: so it
+// is with and without remembered answers, and a node's reason is the same in both.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "scheduler/explanation.h"
+#include "scheduler/framework.h"
+#include "scheduler/placement.h"
+#include "scheduler/plugin_set.h"
+#include "scheduler/what_if.h"
+#include "scheduler/world.h"
+
+namespace dray::scheduler {
+
+// Pods that are to get a node as soon as those that were sent away from it are gone. Room on it is
+// theirs, for pods that are not more important.
+struct Nomination {
+  std::shared_ptr<const PodInfo> pod;
+  std::string node;
+};
+
+// One thread.
+class Cycle final : public WhatIf {
+ public:
+  struct Environment {
+    const PluginSet& plugins;
+    World& world;
+    std::uint32_t profile = 0;
+    Placements* placements = nullptr;  // null: nothing is remembered
+    const std::vector<Nomination>* nominations = nullptr;
+  };
+  Cycle(Environment environment, std::shared_ptr<const PodInfo> pod);
+  ~Cycle() override;
+
+  // The node to run on; null: see status().
+  NodeInfo* Choose();
+  // kSuccess, kUnschedulable when no node will do, kUnresolvable when that was clear before any was
+  // looked at, kError.
+  const PluginStatus& status() const { return status_; }
+
+  CycleState& state() { return state_; }
+  // For what comes after this attempt.
+  CycleState TakeState() { return std::move(state_); }
+  // The plugins that refused the pod, or some node, by name; in their order.
+  std::vector<std::string> RefusedBy() const;
+  // What the nodes say, grouped, with details. After Choose found none.
+  void Explain(PodExplanation& explanation);
+  // How many nodes were asked anew.
+  std::uint64_t evaluated() const { return evaluated_; }
+
+  std::vector<const NodeInfo*> Curable(const CycleState& state) const override;
+  std::size_t NodeCount(const CycleState& state) const override;
+  PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  void Count(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node,
+             int delta) override;
+
+ private:
+  bool PreFilter();
+  bool FilterLocal();
+  bool FilterOthers();
+  bool PreScore();
+  void ScoreLocal();
+  NodeInfo* Best();
+  NodeInfo* BestOfAll();
+  NodeInfo* Nominated();
+  // Whether the pod fits beside those that the node is kept for. If not, the node has refused it.
+  bool KeepsNominations(const NodeInfo& node);
+  // Of the first filter that refuses the node, which may be a changed copy.
+  std::optional<Refusal> RefusalBy(CycleState& state, const PodInfo& pod, const NodeInfo& node);
+  void Fail(PluginStatus status, const Plugin& plugin);
+
+  // Explanations.
+  struct RefusedNodes {
+    const Refusal* refusal = nullptr;
+    std::vector<const NodeInfo*> nodes;
+  };
+  std::vector<RefusedNodes> RefusedAlike();
+  std::vector<Reason> AllReasons(const NodeInfo& node, const Refusal& refusal,
+                                 const std::vector<Reason>& detailed);
+
+  bool Passed(const NodeInfo& node) const;
+  const Refusal* RefusalOf(const NodeInfo& node) const;
+  std::span<const NodeInfo* const> Feasible();
+
+  Environment env_;
+  std::shared_ptr<const PodInfo> pod_;
+  CycleState state_;
+  PluginStatus status_;
+  std::vector<std::size_t> local_;   // filters that are asked, of PluginSet::filters()
+  std::vector<std::size_t> others_;  // the same, of those that are not local
+  std::vector<std::size_t> final_;   // local scores that need no normalization
+  std::vector<std::size_t> raw_;     // local scores that do
+  std::vector<std::size_t> anew_;    // scores that are not local
+  std::unique_ptr<Placement> own_;   // with nothing remembered
+  Placement* placement_ = nullptr;
+  absl::flat_hash_map<NodeIndex, Refusal> refused_by_others_;
+  std::vector<const NodeInfo*> feasible_;
+  bool feasible_known_ = false;
+  bool nodes_asked_ = false;
+  std::string refused_before_;  // the plugin whose PreFilter refused the pod
+  std::uint64_t evaluated_ = 0;
+};
+
+}  // namespace dray::scheduler

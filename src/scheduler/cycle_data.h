@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the framework and plugins tell each other through CycleState, besides each plugin's own.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dray::scheduler {
+
+struct NodeInfo;
+
+// Written by PreFilter: the pod can only run on these nodes, so that others need not be asked. A
+// framework that asks them all the same gets the same answer from the plugins' filters.
+struct CandidateNodes {
+  bool restricted = false;
+  std::vector<std::string> names;  // sorted, each once
+
+  // Narrows down to those that are in `only`, too.
+  void Restrict(std::vector<std::string> only);
+};
+
+// Written by the framework before PreScore: the nodes that passed, in the order of the scores. Made
+// when somebody asks, since most pods need only the best of them.
+struct FeasibleNodes {
+  std::function<std::span<const NodeInfo* const>()> list;
+  std::span<const NodeInfo* const> nodes() const { return list(); }
+};
+
+}  // namespace dray::scheduler

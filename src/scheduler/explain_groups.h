@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reasons of many nodes as a few groups, and how far a node is from fitting.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scheduler/explanation.h"
+#include "scheduler/node_info.h"
+#include "scheduler/reason.h"
+
+namespace dray::scheduler {
+
+// Collects nodes by what they say: equal codes and texts, and where devices are in the way an equal
+// summary of it. Names and amounts of single nodes do not make groups. One thread.
+class GroupBuilder {
+ public:
+  // Nodes that say `reasons`, in the order of World. Not empty.
+  void Add(const std::vector<Reason>& reasons, const std::vector<const NodeInfo*>& nodes);
+  // Largest first, equal ones by the name of their first node.
+  std::vector<NodeGroup> Take();
+
+ private:
+  std::map<std::string, NodeGroup, std::less<>> groups_;
+};
+
+// How far a node is from fitting: by the number of things in the way, then by how much is missing
+// of them in proportion. A thing that no amount helps against counts like one of which all is
+// missing.
+struct Distance {
+  std::size_t obstacles = 0;
+  double missing = 0;
+  friend auto operator<=>(const Distance&, const Distance&) = default;
+};
+Distance DistanceOf(const std::vector<Reason>& reasons);
+// What would have to change, in words: "500m more cpu and a toleration for a=b:NoSchedule".
+std::string ChangeFor(const std::vector<Reason>& reasons);
+
+}  // namespace dray::scheduler

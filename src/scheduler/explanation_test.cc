@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/explanation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocator/explanation.h"
+#include "scheduler/explain_groups.h"
+#include "scheduler/objects_for_test.h"
+#include "scheduler/world.h"
+
+namespace dray::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Reason Cpu(std::string needed, std::string free) {
+  return {.plugin = "NodeResourcesFit",
+          .code = "insufficient_resource",
+          .text = "Insufficient cpu",
+          .shortages = {{"cpu", std::move(needed), std::move(free)}}};
+}
+Reason Taint() {
+  return {.plugin = "TaintToleration",
+          .code = "node_taint",
+          .text = "node(s) had untolerated taint {key: value}",
+          .shortages = {{"toleration for key=value:NoSchedule", "", ""}}};
+}
+Reason Devices(std::string summary) {
+  auto explanation = std::make_shared<allocator::Explanation>();
+  explanation->summary = std::move(summary);
+  return {.plugin = "DynamicResources",
+          .code = "cannot_allocate_claims",
+          .text = "cannot allocate all claims",
+          .devices = std::move(explanation)};
+}
+
+class GroupsTest : public ::testing::Test {
+ protected:
+  GroupsTest() {
+    for (int i = 0; i < 9; ++i) world_.Apply(Added(MakeNode("n" + std::to_string(i))));
+  }
+  std::vector<const NodeInfo*> Nodes(std::size_t first, std::size_t n) {
+    return {world_.nodes().begin() + static_cast<std::ptrdiff_t>(first),
+            world_.nodes().begin() + static_cast<std::ptrdiff_t>(first + n)};
+  }
+  World world_{WorldOptions{}};
+  GroupBuilder builder_;
+};
+
+TEST_F(GroupsTest, NodesThatSayTheSameAreOneGroupWhateverTheirAmounts) {
+  builder_.Add({Cpu("2", "1")}, Nodes(0, 2));
+  builder_.Add({Cpu("2", "1500m")}, Nodes(2, 3));
+  builder_.Add({Taint()}, Nodes(5, 1));
+  const std::vector<NodeGroup> groups = builder_.Take();
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].nodes, 5u);
+  EXPECT_THAT(groups[0].examples, ElementsAre("n0", "n1", "n2"));
+  // The amounts of those that come closest.
+  EXPECT_EQ(groups[0].reasons.front().shortages.front().free, "1500m");
+  EXPECT_EQ(groups[1].reasons.front().code, "node_taint");
+}
+
+TEST_F(GroupsTest, DevicesMakeGroupsByWhatIsMissing) {
+  builder_.Add({Devices("2 of 3 GPUs")}, Nodes(0, 4));
+  builder_.Add({Devices("no device of class gpu")}, Nodes(4, 5));
+  EXPECT_EQ(builder_.Take().size(), 2u);
+}
+
+TEST(ClosestMiss, FewerAndSmallerShortagesAreCloser) {
+  EXPECT_LT(DistanceOf({Cpu("2", "1500m")}), DistanceOf({Cpu("2", "1")}));
+  EXPECT_LT(DistanceOf({Cpu("2", "0")}), DistanceOf({Cpu("2", "1900m"), Taint()}));
+}
+
+TEST(ClosestMiss, SaysWhatWouldHaveToChange) {
+  EXPECT_EQ(ChangeFor({Cpu("2", "1500m")}), "500m more cpu");
+  EXPECT_EQ(ChangeFor({Cpu("2", "1"), Taint()}),
+            "1 more cpu and a toleration for key=value:NoSchedule");
+  EXPECT_EQ(ChangeFor({{.code = "node_unschedulable", .text = "node(s) were unschedulable"}}),
+            "the node being schedulable again");
+  EXPECT_EQ(ChangeFor({{.code = "something", .text = "odd"}}), "an end of \"odd\"");
+}
+
+TEST(EventMessage, IsKubernetesSentenceWithSortedParts) {
+  PodExplanation explanation{.pod = "ns/p", .nodes = 500};
+  explanation.groups.push_back({.nodes = 412, .reasons = {Cpu("2", "1")}});
+  explanation.groups.push_back({.nodes = 88, .reasons = {Taint()}});
+  EXPECT_EQ(EventMessage(explanation),
+            "0/500 nodes are available: 412 Insufficient cpu, 88 node(s) had untolerated taint "
+            "{key: value}.");
+  explanation.after.push_back({.text = "preemption: 0/500 nodes are available: none."});
+  EXPECT_THAT(EventMessage(explanation),
+              EndsWith("}. preemption: 0/500 nodes are available: none."));
+}
+
+TEST(EventMessage, CountsEachReasonOfANode) {
+  PodExplanation explanation{.pod = "ns/p", .nodes = 3};
+  Reason memory = Cpu("2", "1");
+  memory.text = "Insufficient memory";
+  explanation.groups.push_back({.nodes = 2, .reasons = {Cpu("2", "1"), memory}});
+  explanation.groups.push_back({.nodes = 1, .reasons = {Cpu("2", "1")}});
+  EXPECT_EQ(EventMessage(explanation),
+            "0/3 nodes are available: 2 Insufficient memory, 3 Insufficient cpu.");
+}
+
+TEST(EventMessage, SaysMoreWhereDevicesAreInTheWay) {
+  PodExplanation explanation{.pod = "ns/p", .nodes = 2};
+  explanation.groups.push_back({.nodes = 2, .reasons = {Devices("request r needs 3, 2 usable")}});
+  explanation.closest = {.node = "n1", .change = "1 more device"};
+  EXPECT_EQ(EventMessage(explanation),
+            "0/2 nodes are available: 2 cannot allocate all claims: request r needs 3, 2 usable. "
+            "Closest: node n1 with 1 more device.");
+}
+
+TEST(EventMessage, KeepsKubernetesPhrasesWhenThereIsNoRoomForMore) {
+  PodExplanation explanation{.pod = "ns/p", .nodes = 2};
+  explanation.groups.push_back({.nodes = 2, .reasons = {Devices(std::string(2000, 'x'))}});
+  EXPECT_EQ(EventMessage(explanation), "0/2 nodes are available: 2 cannot allocate all claims.");
+  explanation.groups.front().reasons.front().text = std::string(2000, 'y');
+  EXPECT_EQ(EventMessage(explanation).size(), kMaxEventMessage);
+  EXPECT_THAT(EventMessage(explanation), EndsWith("yyy..."));
+}
+
+TEST(EventMessage, OfAClusterWithoutNodes) {
+  EXPECT_EQ(EventMessage({.pod = "ns/p"}), "no nodes available to schedule pods");
+}
+
+TEST(Explanation, IsATreeForPeople) {
+  PodExplanation explanation{.pod = "ns/p", .nodes = 10};
+  explanation.groups.push_back(
+      {.nodes = 9, .examples = {"a", "b", "c"}, .reasons = {Cpu("2", "1")}});
+  explanation.groups.push_back({.nodes = 1, .examples = {"d"}, .reasons = {Devices("2 of 3")}});
+  explanation.closest = {.node = "a", .change = "1 more cpu"};
+  EXPECT_EQ(ToText(explanation),
+            "pod ns/p has no node among 10\n"
+            "├─ 9 nodes: a, b, c, ...\n"
+            "│  └─ Insufficient cpu (NodeResourcesFit)\n"
+            "│     └─ cpu: 2 needed, 1 free\n"
+            "├─ 1 node: d\n"
+            "│  └─ cannot allocate all claims (DynamicResources)\n"
+            "│     └─ 2 of 3\n"
+            "└─ closest: node a would do with 1 more cpu\n");
+}
+
+TEST(Explanation, IsJsonForPrograms) {
+  PodExplanation explanation{.pod = "ns/p", .nodes = 1};
+  explanation.groups.push_back({.nodes = 1, .examples = {"a"}, .reasons = {Cpu("2", "1")}});
+  explanation.closest = {.node = "a", .change = "1 more cpu"};
+  EXPECT_EQ(ToJson(explanation),
+            R"({"pod":"ns/p","message":"0/1 nodes are available: 1 Insufficient cpu. )"
+            R"(Closest: node a with 1 more cpu.","nodes":1,"groups":[{"nodes":1,)"
+            R"("examples":["a"],"reasons":[{"plugin":"NodeResourcesFit",)"
+            R"("code":"insufficient_resource","text":"Insufficient cpu",)"
+            R"("shortages":[{"what":"cpu","needed":"2","free":"1"}]}]}],)"
+            R"("closest":{"node":"a","change":"1 more cpu"}})");
+}
+
+}  // namespace
+}  // namespace dray::scheduler

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The phases of scheduling a pod, one small interface each. A plugin implements those it needs.
+//
+// A cycle: PreFilter once, Filter per node, PostFilter when no node is left, Score per node that
+// is, Reserve on the chosen node, PreBind, Bind. What one phase learns for the next is in
+// CycleState.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "api/cluster.h"
+#include "scheduler/node_info.h"
+#include "scheduler/pod_info.h"
+#include "scheduler/reason.h"
+
+namespace dray::scheduler {
+
+class World;
+
+// An answer of a phase.
+struct PluginStatus {
+  enum class Code : std::uint8_t {
+    kSuccess,
+    kSkip,           // PreFilter, Score: this plugin has nothing to say about the pod
+    kUnschedulable,  // not now; removing pods from the node may help
+    kUnresolvable,   // not now, and removing pods does not help
+    kWait,           // PreBind: ask again later
+    kError,          // we could not find out
+  };
+  Code code = Code::kSuccess;
+  std::vector<Reason> reasons;  // unless kSuccess and kSkip
+
+  bool ok() const { return code == Code::kSuccess; }
+  static PluginStatus Success() { return {}; }
+  static PluginStatus Skip() { return {Code::kSkip, {}}; }
+  static PluginStatus Unschedulable(Reason reason) {
+    return {Code::kUnschedulable, {std::move(reason)}};
+  }
+  static PluginStatus Unresolvable(Reason reason) {
+    return {Code::kUnresolvable, {std::move(reason)}};
+  }
+  static PluginStatus Error(std::string text) {
+    return {Code::kError, {Reason{.code = "error", .text = std::move(text)}}};
+  }
+};
+
+// What the phases of one cycle tell each other: each plugin its own type. One thread.
+class CycleState {
+ public:
+  template <typename T>
+  T& Get() {
+    auto& entry = data_[std::type_index(typeid(T))];
+    if (entry == nullptr) entry = std::make_shared<T>();
+    return *static_cast<T*>(entry.get());
+  }
+  template <typename T>
+  const T* Find() const {
+    const auto it = data_.find(std::type_index(typeid(T)));
+    return it == data_.end() ? nullptr : static_cast<const T*>(it->second.get());
+  }
+
+ private:
+  absl::flat_hash_map<std::type_index, std::shared_ptr<void>> data_;
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual std::string_view name() const = 0;  // Kubernetes's: "NodeResourcesFit"
+};
+
+// Called before a pod enters the active queue. kSuccess or kUnresolvable (it waits, and no hint but
+// the plugin's own wakes it).
+class PreEnqueuePlugin : public virtual Plugin {
+ public:
+  virtual PluginStatus PreEnqueue(const PodInfo& pod) = 0;
+};
+
+// Which changes may make a pod fit that this plugin refused.
+enum class Hint : std::uint8_t { kSkip, kQueue };
+class HintPlugin : public virtual Plugin {
+ public:
+  // Called with every change of an object while pods wait because of this plugin. `old` is null for
+  // additions.
+  virtual Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) = 0;
+};
+
+// Called once per pod and cycle, before any node is looked at. kSuccess, kSkip (its Filter is not
+// called in this cycle), kUnresolvable (no node will do), kError.
+class PreFilterPlugin : public virtual Plugin {
+ public:
+  virtual PluginStatus PreFilter(CycleState& state, const PodInfo& pod, World& world) = 0;
+};
+
+// Whether the pod can run on the node. kSuccess, kUnschedulable, kUnresolvable, kError (the cycle
+// ends). Depends on the pod, the node and what PreFilter left in the state, and must say truly
+// whether it looks at anything beyond the pod's class and the node: then the answer is not kept.
+class FilterPlugin : public virtual Plugin {
+ public:
+  virtual PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
+  // Whether, for this pod, the answer for a node can change only when that node changes
+  // (NodeInfo::version) or World::global_version does. Asked after PreFilter.
+  virtual bool Local(const CycleState& state, const PodInfo& pod) const = 0;
+  // With Local: what the answer, and this plugin's score, depend on beyond the pod's shape
+  // (PodInfo::shape) and the node, as a number: equal numbers, equal answers. Asked after
+  // PreFilter.
+  virtual std::uint64_t ClassOf(const CycleState& state, const PodInfo& pod) const {
+    static_cast<void>(state), static_cast<void>(pod);
+    return 0;
+  }
+};
+
+// Says more about the refusals of its Filter than Filter does: for when saying it costs too much to
+// be done for every node. Called after all filters, in the same cycle, for one node of each group.
+class DetailPlugin : public virtual Plugin {
+ public:
+  // Equal for nodes about which Detail says the same.
+  virtual std::uint64_t DetailGroup(CycleState& state, const PodInfo& pod,
+                                    const NodeInfo& node) = 0;
+  // Instead of the reasons that Filter gave.
+  virtual std::vector<Reason> Detail(CycleState& state, const PodInfo& pod,
+                                     const NodeInfo& node) = 0;
+};
+
+// Called when no node is left. May make room (preemption, giving claims back); kSuccess when the
+// pod should be tried again soon.
+struct PostFilterResult {
+  PluginStatus status;
+  std::string nominated_node;
+};
+class PostFilterPlugin : public virtual Plugin {
+ public:
+  virtual PostFilterResult PostFilter(CycleState& state, const PodInfo& pod, World& world) = 0;
+};
+
+inline constexpr std::int64_t kMaxNodeScore = 100;
+
+// How much the pod is wanted on a node that passed: 0 to kMaxNodeScore after Normalize. PreScore
+// may skip the plugin for the pod.
+class ScorePlugin : public virtual Plugin {
+ public:
+  virtual PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) = 0;
+  virtual std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
+  // Scores of all nodes that passed, in place, equal ones to equal ones. False: Score is final
+  // already and, as a Local filter, changes only with its node.
+  virtual bool Normalizes() const = 0;
+  // Whether, for this pod, Score changes only with its node. Asked after PreScore.
+  virtual bool LocalScore(const CycleState& state, const PodInfo& pod) const {
+    static_cast<void>(state), static_cast<void>(pod);
+    return !Normalizes();
+  }
+  virtual void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) = 0;
+};
+
+// Takes what Filter found for the chosen node, so that the next pod cannot.
+class ReservePlugin : public virtual Plugin {
+ public:
+  // Called once per pod, after scoring. kSuccess, kUnschedulable or kError; unless kSuccess the
+  // framework calls Unreserve on every reserve plugin, in reverse order.
+  virtual PluginStatus Reserve(CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                               World& world) = 0;
+  // Idempotent, cannot fail, and may be called although Reserve was not.
+  virtual void Unreserve(CycleState& state, const PodInfo& pod, World& world) = 0;
+};
+
+// Writes what must be written before the pod is bound. kSuccess, kWait (called again when something
+// changes or the clock says so), kUnschedulable, kError.
+class PreBindPlugin : public virtual Plugin {
+ public:
+  virtual PluginStatus PreBind(CycleState& state, const PodInfo& pod, std::string_view node,
+                               World& world) = 0;
+};
+
+}  // namespace dray::scheduler

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What World keeps, by subject: versions, nodes, pods, claims and the rest.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "api/node.h"
+#include "api/priority_class.h"
+#include "base/string_map.h"
+#include "scheduler/world.h"
+
+namespace dray::scheduler {
+
+struct World::Impl {
+  explicit Impl(World& owner) : world(owner) {}
+
+  // A node and what is known of it besides. Exists while the node does or pods mention it.
+  struct NodeEntry {
+    NodeInfo info;
+    std::string name;
+    inventory::NameId name_id;
+    bool devices_stale = true;
+  };
+  struct PodEntry {
+    std::shared_ptr<const PodInfo> info;
+    NodeEntry* on = nullptr;  // where it counts
+    bool assumed = false;
+  };
+  struct ClaimEntry {
+    std::shared_ptr<const api::ResourceClaim> stored;
+    std::shared_ptr<const api::ResourceClaim> assumed;
+    const std::shared_ptr<const api::ResourceClaim>& current() const {
+      return assumed != nullptr ? assumed : stored;
+    }
+  };
+  // The nodes that a pool's slices are bound to; every node when one of them is not.
+  struct PoolNodes {
+    bool all = false;
+    absl::InlinedVector<inventory::NameId, 1> nodes;
+  };
+
+  // Versions.
+  void Touch(NodeInfo& node);
+  void TouchAll();
+  void TouchPools(std::span<const inventory::PoolId> pools);
+  ChangedNodes ChangedSince(std::uint64_t version) const;
+
+  // Nodes.
+  NodeEntry& EntryOf(std::string_view name);
+  void DropIfUnused(NodeEntry& entry);
+  void PutNode(std::shared_ptr<const api::ClusterNode> node);
+  void RemoveNode(std::string_view name);
+  void Sort() const;
+
+  // Devices.
+  void Take(const inventory::Change& change);
+  PoolNodes NodesOf(inventory::PoolId pool) const;
+  Status RefreshDevices(NodeInfo& info);
+
+  // Pods.
+  void PutPod(std::shared_ptr<const api::Pod> pod);
+  void RemovePod(std::string_view key);
+  void PlacePod(PodEntry& entry, std::shared_ptr<const PodInfo> info, NodeEntry* to);
+  void Count(NodeEntry& node, const std::shared_ptr<const PodInfo>& pod);
+  void Discount(NodeEntry& node, const PodInfo& pod);
+  void IndexPod(const api::Pod& pod, const std::string& key, bool add);
+  void PriorityClassesChanged();
+
+  // Claims.
+  void PutClaim(std::shared_ptr<const api::ResourceClaim> claim);
+  void RemoveClaim(const api::ResourceClaim& claim);
+  void IndexClaim(const api::ResourceClaim& claim, const std::string& key, bool add);
+
+  World& world;
+
+  // Node versions in the order in which they were given; bounded.
+  std::deque<std::pair<std::uint64_t, NodeIndex>> log;
+  std::uint64_t log_begin = 0;  // what is not newer than this may have been dropped
+
+  std::vector<std::unique_ptr<NodeEntry>> nodes;  // by NodeIndex; null: free
+  std::vector<NodeIndex> free_indices;
+  base::StringMap<NodeEntry*> nodes_by_name;
+  absl::flat_hash_map<inventory::NameId, NodeEntry*> nodes_by_id;
+  mutable std::vector<NodeInfo*> sorted;
+  mutable bool sorted_stale = false;
+
+  std::vector<PoolNodes> pool_nodes;  // by PoolId
+
+  base::StringMap<PodEntry> pods;
+  std::size_t with_affinity = 0;
+  std::size_t with_anti_affinity = 0;
+  // Claim "namespace/name" to the keys of the pods that name it.
+  base::StringMap<std::set<std::string>> pods_of_claim;
+
+  base::StringMap<ClaimEntry> claims;
+  // Uid of a pod to the claims made for its extended resources, "namespace/name".
+  base::StringMap<std::set<std::string>> extended_claims;
+
+  base::StringMap<std::shared_ptr<const api::DeviceClass>> classes;
+  base::StringMap<std::shared_ptr<const api::Namespace>> namespaces;
+  std::map<std::string, std::shared_ptr<const api::PriorityClass>, std::less<>> priorities;
+};
+
+}  // namespace dray::scheduler

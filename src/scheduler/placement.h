@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Placement: what local filters and scores say of every node for pods of one shape, remembered. A
+// pod of the shape asks only about nodes that have changed since the one before it, and finds the
+// best of the others at once.
+//
+// Exact: with everything forgotten before each pod the same node is chosen. The best is the highest
+// total of weighted scores; of equal totals the node that comes first by name, where Kubernetes
+// throws dice.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/string_map.h"
+#include "scheduler/framework.h"
+#include "scheduler/tournament.h"
+#include "scheduler/world.h"
+
+namespace dray::scheduler {
+
+// Why a filter refused a node.
+struct Refusal {
+  std::uint32_t filter = 0;  // of PluginSet::filters()
+  PluginStatus::Code code = PluginStatus::Code::kUnschedulable;
+  std::vector<Reason> reasons;
+};
+
+// What must be equal for pods to share a placement, beside SameShape.
+struct PlacementKey {
+  std::uint64_t shape = 0;
+  std::uint32_t profile = 0;
+  std::vector<std::uint64_t> classes;  // of each local filter that is asked, in order: its number
+                                       // and FilterPlugin::ClassOf
+  friend bool operator==(const PlacementKey&, const PlacementKey&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const PlacementKey& key) {
+    return H::combine(std::move(h), key.shape, key.profile, key.classes);
+  }
+};
+
+// One thread.
+class Placement {
+ public:
+  Placement() = default;
+  Placement(const Placement&) = delete;
+  Placement& operator=(const Placement&) = delete;
+
+  // Takes note of nodes that came or went. Those that must be looked at again, by rank. Each is to
+  // be answered by Refuse or Admit, then Finish called; without it they come again.
+  std::vector<NodeInfo*> Stale(const World& world);
+  void Refuse(const NodeInfo& node, Refusal refusal);
+  void Admit(const NodeInfo& node);
+  void Finish();
+
+  // The score plugins that are asked, as a set of bits, and how many of them have raw scores to
+  // be normalized. Others than last time: every score is forgotten.
+  void SetScorers(std::uint64_t scorers, std::size_t raw);
+  // Admitted nodes without a score, by rank. Each is to be answered by SetScore.
+  std::vector<NodeInfo*> Unscored(const World& world);
+  // `total`: weighted, of plugins that do not normalize. `raw`: of those that do.
+  void SetScore(const NodeInfo& node, std::int64_t total, std::span<const std::int64_t> raw);
+
+  std::size_t admitted() const { return admitted_; }
+  bool Admitted(const NodeInfo& node) const { return entries_[node.index].refusal == kAdmitted; }
+  // The best by total, if there is any.
+  std::optional<std::size_t> BestRank() const { return best_.Best(); }
+  // Leaves a node out of BestRank until Restore.
+  void LeaveOut(std::size_t rank);
+  void Restore();
+  std::int64_t Total(const NodeInfo& node) const { return entries_[node.index].total; }
+  std::int64_t Raw(const NodeInfo& node, std::size_t i) const {
+    return raw_[node.index * raw_per_node_ + i];
+  }
+  // Whether all admitted nodes have the same raw score: then it cannot tell them apart.
+  bool RawIsEqual(std::size_t i) const { return distinct_[i].size() <= 1; }
+
+  // Null when the node was admitted.
+  const Refusal* RefusalOf(const NodeInfo& node) const;
+  // A number for the refusal of a node: equal numbers, equal refusals. Only for refused ones.
+  std::uint32_t RefusalNumber(const NodeInfo& node) const {
+    return static_cast<std::uint32_t>(entries_[node.index].refusal);
+  }
+  // Kept for as long as the answer for the node is.
+  std::optional<std::uint64_t>& DetailGroup(const NodeInfo& node) {
+    return entries_[node.index].detail_group;
+  }
+
+  std::shared_ptr<const PodInfo> example;  // a pod of the shape
+  std::uint64_t global_version = 0;        // of the world, when this was begun
+
+ private:
+  static constexpr std::int32_t kUnknown = -2;
+  static constexpr std::int32_t kAdmitted = -1;
+  struct Entry {
+    std::uint64_t version = 0;  // of the node, when it was asked about
+    std::int64_t total = 0;
+    std::optional<std::uint64_t> detail_group;
+    std::int32_t refusal = kUnknown;  // kAdmitted, or of refusals_
+    bool scored = false;
+  };
+  struct Counted {
+    Refusal refusal;
+    std::string key;
+    std::size_t nodes = 0;
+  };
+
+  void Rank(const World& world);
+  void Clear(NodeIndex index);
+  void ForgetScore(NodeIndex index);
+  void CountRaw(NodeIndex index, int by);
+
+  std::vector<Entry> entries_;       // by NodeIndex
+  std::vector<std::uint32_t> rank_;  // by NodeIndex, as of nodes_version_
+  std::size_t admitted_ = 0;
+  Tournament best_;  // by rank
+  std::vector<std::pair<std::size_t, std::int64_t>> left_out_;
+  std::vector<NodeIndex> unscored_;
+
+  std::uint64_t scorers_ = 0;
+  std::size_t raw_per_node_ = 0;
+  std::vector<std::int64_t> raw_;  // by NodeIndex and scorer
+  // Per scorer: which raw scores admitted nodes have, and how many.
+  std::vector<absl::flat_hash_map<std::int64_t, std::size_t>> distinct_;
+
+  std::vector<Counted> refusals_;
+  std::vector<std::uint32_t> free_refusals_;
+  base::StringMap<std::uint32_t> refusal_numbers_;
+
+  std::uint64_t seen_ = 0;    // World::version when everything was answered
+  std::uint64_t asking_ = 0;  // the same, of the round that is under way
+  std::uint64_t nodes_version_ = 0;
+  bool begun_ = false;
+};
+
+// The placements of the shapes that were asked for lately. One thread.
+class Placements {
+ public:
+  explicit Placements(std::size_t limit) : limit_(limit) {}
+
+  // That of the pod's shape, an empty one when there is none. Stays until the next call.
+  Placement& Get(const PlacementKey& key, const std::shared_ptr<const PodInfo>& pod,
+                 const World& world);
+  void Clear();
+  std::size_t size() const { return used_.size(); }
+
+ private:
+  using Used = std::list<std::pair<PlacementKey, std::unique_ptr<Placement>>>;
+  std::size_t limit_;
+  Used used_;  // last used first
+  absl::flat_hash_map<PlacementKey, Used::iterator> by_key_;
+};
+
+}  // namespace dray::scheduler

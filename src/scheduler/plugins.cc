@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plugins.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/plugins/default_plugins.h"
+#include "scheduler/plugins/dynamic_resources.h"
+
+namespace dray::scheduler {
+
+std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
+                                                    const PluginHost& host) {
+  std::vector<std::unique_ptr<Plugin>> plugins = MakeNodePlugins(
+      profile,
+      {.world = host.world, .cluster = host.cluster, .clock = host.clock, .what_if = host.what_if});
+  auto devices = std::make_unique<DynamicResources>(
+      host.world, host.cluster, host.clock, host.ids,
+      DynamicResourcesOptions{
+          .args = profile.dynamic_resources,
+          .search = {.policy = host.options.policy, .step_budget = host.options.step_budget},
+          .component = profile.scheduler_name});
+  if (IsDisabled(profile, devices->name())) return plugins;
+  // An idle claim is given back before pods are sent away.
+  const auto preemption = std::ranges::find_if(
+      plugins, [](const auto& plugin) { return plugin->name() == "DefaultPreemption"; });
+  plugins.insert(preemption, std::move(devices));
+  return plugins;
+}
+
+}  // namespace dray::scheduler

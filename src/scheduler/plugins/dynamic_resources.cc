@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DynamicResources: before any node is looked at.
+#include "scheduler/plugins/dynamic_resources.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "scheduler/plugins/pod_claims.h"
+#include "scheduler/plugins/special_claim.h"
+
+namespace dray::scheduler {
+namespace {
+
+PluginStatus Refuse(std::string_view code, std::string text) {
+  return PluginStatus::Unresolvable({.code = std::string(code), .text = std::move(text)});
+}
+
+}  // namespace
+
+DynamicResources::DynamicResources(World& world, api::Cluster& cluster, const base::Clock& clock,
+                                   Ids& ids, DynamicResourcesOptions options)
+    : world_(world),
+      cluster_(cluster),
+      clock_(clock),
+      ids_(ids),
+      options_(std::move(options)),
+      extended_resources_(world.gates().Enabled(api::Gate::kDRAExtendedResource)),
+      binding_conditions_(world.features().device_binding_and_status),
+      prioritized_list_(world.features().prioritized_list),
+      writes_(cluster, clock, binding_conditions_) {}
+
+PluginStatus DynamicResources::PreEnqueue(const PodInfo& pod) {
+  if (pod.pod->spec.resource_claims.empty()) return PluginStatus::Success();
+  PodClaims found = ClaimsOf(*pod.pod, world_);
+  if (found.problem.empty()) return PluginStatus::Success();
+  return Refuse("claims_not_ready", std::move(found.problem));
+}
+
+PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, World&) {
+  State& data = state.Get<State>();
+  data = {};
+  PodClaims found = ClaimsOf(*pod.pod, world_);
+  if (!found.problem.empty()) return Refuse("claims_not_ready", std::move(found.problem));
+  for (ClaimPointer& claim : found.claims) {
+    const bool allocated = claim->status.allocation.has_value();
+    auto refused = allocated ? CheckAllocated(*claim, *pod.pod) : CheckPending(*claim);
+    if (refused.has_value()) return *std::move(refused);
+    data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated});
+  }
+  if (extended_resources_) AddSpecial(data, *pod.pod);
+  if (data.claims.empty()) return PluginStatus::Skip();
+  // Most nodes are alike, and without extended resources all of them.
+  MakeVariant(data, pod, AllByClass(data));
+  return PluginStatus::Success();
+}
+
+std::optional<PluginStatus> DynamicResources::CheckAllocated(const api::ResourceClaim& claim,
+                                                             const api::Pod& pod) {
+  if (claim.status.reserved_for.size() < api::kResourceClaimReservedForMaxSize) return std::nullopt;
+  if (ReservedFor(claim, pod)) return std::nullopt;
+  return Refuse("claim_in_use", "resourceclaim in use");
+}
+
+// A claim that is broken is broken on every node; a class that is missing may come.
+std::optional<PluginStatus> DynamicResources::CheckPending(const api::ResourceClaim& claim) {
+  if (world_.ledger().InFlight(claim.metadata.uid)) {
+    return Refuse("claim_in_flight",
+                  fmt::format("resource claim {} is in the process of being allocated",
+                              KeyOf(claim.metadata)));
+  }
+  for (const api::DeviceRequest& request : claim.spec.devices.requests) {
+    if (request.exactly.has_value()) {
+      if (auto refused = CheckClass(request.exactly->device_class_name, request.name)) {
+        return refused;
+      }
+      continue;
+    }
+    const auto wrong = [&](std::string_view what) {
+      return Refuse("invalid_claim", fmt::format("resource claim {}, request {}: {}",
+                                                 KeyOf(claim.metadata), request.name, what));
+    };
+    if (request.first_available.empty()) return wrong("unknown request type");
+    if (!prioritized_list_) {
+      return wrong("has subrequests, but the DRAPrioritizedList feature is disabled");
+    }
+    for (const api::DeviceSubRequest& sub : request.first_available) {
+      if (auto refused =
+              CheckClass(sub.device_class_name, fmt::format("{}/{}", request.name, sub.name))) {
+        return refused;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<PluginStatus> DynamicResources::CheckClass(std::string_view device_class,
+                                                         std::string_view request) {
+  if (device_class.empty()) {
+    return PluginStatus::Error(fmt::format("request {}: unsupported request type", request));
+  }
+  if (world_.FindClass(device_class) != nullptr) return std::nullopt;
+  return Refuse("class_missing",
+                fmt::format("request {}: device class {} does not exist", request, device_class));
+}
+
+// One that an earlier attempt has stored is used again, as far as it still is what nodes need
+// (KEP-5004 "Failure handling"); Kubernetes deletes it and makes another.
+void DynamicResources::AddSpecial(State& data, const api::Pod& pod) {
+  data.resources = ExtendedResourcesOf(pod, world_.extended_resources());
+  if (data.resources.empty()) return;
+  ClaimPointer claim = world_.FindExtendedResourceClaim(pod);
+  if (claim == nullptr) {
+    claim = std::make_shared<const api::ResourceClaim>(MakeSpecialClaim(pod));
+  }
+  const bool allocated = claim->status.allocation.has_value();
+  data.claims.push_back({.claim = std::move(claim), .special = true, .to_allocate = !allocated});
+}
+
+std::vector<bool> DynamicResources::AllByClass(const State& data) {
+  std::vector<bool> by_class;
+  for (const ExtendedResource& resource : data.resources) {
+    by_class.push_back(!resource.device_class.empty());
+  }
+  return by_class;
+}
+
+bool DynamicResources::Local(const CycleState& state, const PodInfo&) const {
+  const State* data = state.Find<State>();
+  if (data == nullptr) return true;
+  return std::ranges::all_of(data->claims, [](const State::Claim& claim) {
+    return claim.to_allocate && (!claim.special || !Stored(*claim.claim));
+  });
+}
+
+// What all claims together ask for where classes serve every resource. That says it for nodes that
+// serve some by device plugins, too: how many of each resource is part of the pod's shape.
+std::uint64_t DynamicResources::ClassOf(const CycleState& state, const PodInfo&) const {
+  const State* data = state.Find<State>();
+  return data == nullptr || data->variants.empty() ? 0 : data->variants.front()->plan.number;
+}
+
+}  // namespace dray::scheduler

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DynamicResources: gives devices to the claims of pods, and to what pods ask for by names of
+// extended resources.
+//
+// Filter asks the allocator; the devices are taken in Reserve and written down in PreBind, where
+// binding may wait for conditions of the devices. What goes wrong after Reserve is taken back in
+// Unreserve; an allocation that keeps a pod from every node is given back in PostFilter.
+//
+// Spec: KEP-4381, 4816 (score), 5007 (binding conditions), 5004; texts as in Kubernetes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "allocator/allocator.h"
+#include "api/cluster.h"
+#include "base/clock.h"
+#include "scheduler/config.h"
+#include "scheduler/framework.h"
+#include "scheduler/ids.h"
+#include "scheduler/plugins/claim_writes.h"
+#include "scheduler/plugins/dynamic_resources_state.h"
+#include "scheduler/plugins/plan_cache.h"
+#include "scheduler/world.h"
+
+namespace dray::scheduler {
+
+struct DynamicResourcesOptions {
+  DynamicResourcesArgs args;
+  allocator::SearchOptions search;
+  std::string component = "default-scheduler";  // who notes events
+};
+
+// One thread.
+class DynamicResources final : public PreEnqueuePlugin,
+                               public HintPlugin,
+                               public PreFilterPlugin,
+                               public FilterPlugin,
+                               public DetailPlugin,
+                               public PostFilterPlugin,
+                               public ScorePlugin,
+                               public ReservePlugin,
+                               public PreBindPlugin {
+ public:
+  // All outlive it.
+  DynamicResources(World& world, api::Cluster& cluster, const base::Clock& clock, Ids& ids,
+                   DynamicResourcesOptions options);
+
+  std::string_view name() const override { return "DynamicResources"; }
+
+  PluginStatus PreEnqueue(const PodInfo& pod) override;
+  // How exact it is: dynamic_resources.md, "What wakes a pod".
+  Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) override;
+
+  PluginStatus PreFilter(CycleState& state, const PodInfo& pod, World& world) override;
+  PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  bool Local(const CycleState& state, const PodInfo& pod) const override;
+  std::uint64_t ClassOf(const CycleState& state, const PodInfo& pod) const override;
+  std::uint64_t DetailGroup(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  std::vector<Reason> Detail(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  PostFilterResult PostFilter(CycleState& state, const PodInfo& pod, World& world) override;
+
+  // Earlier entries of prioritized lists are better.
+  PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;
+  std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  bool Normalizes() const override { return true; }
+  bool LocalScore(const CycleState& state, const PodInfo& pod) const override {
+    return Local(state, pod);
+  }
+  void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) override;
+
+  PluginStatus Reserve(CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                       World& world) override;
+  void Unreserve(CycleState& state, const PodInfo& pod, World& world) override;
+  PluginStatus PreBind(CycleState& state, const PodInfo& pod, std::string_view node,
+                       World& world) override;
+
+  std::uint64_t allocator_steps() const { return steps_; }
+
+ private:
+  using State = DynamicResourcesState;
+  using Variant = State::Variant;
+
+  // PreFilter.
+  std::optional<PluginStatus> CheckAllocated(const api::ResourceClaim& claim, const api::Pod& pod);
+  std::optional<PluginStatus> CheckPending(const api::ResourceClaim& claim);
+  std::optional<PluginStatus> CheckClass(std::string_view device_class, std::string_view request);
+  void AddSpecial(State& data, const api::Pod& pod);
+  // Of a node without device plugins.
+  static std::vector<bool> AllByClass(const State& data);
+
+  // Filter. What the special claim is on a node; null with a status when the node has no such
+  // resource at all.
+  const Variant* VariantFor(State& data, const PodInfo& pod, const NodeInfo& node,
+                            PluginStatus* status);
+  const Variant& MakeVariant(State& data, const PodInfo& pod, std::vector<bool> by_class);
+  bool Available(const State::Claim& claim, const NodeInfo& node, PluginStatus* status) const;
+  // The claims that are to be allocated, as the variant has them.
+  std::vector<ClaimPointer> ToAllocate(const State& data, const Variant& variant) const;
+  allocator::Decision Decide(const allocator::Plan& plan, const NodeInfo& node);
+  PluginStatus StatusOf(const allocator::Decision& decision, const State& data,
+                        const Variant& variant, const NodeInfo& node);
+  std::int64_t AllocatorScore(const allocator::Plan& plan) const;
+
+  // PreBind.
+  Status BindClaim(State& data, State::Claim& claim, const PodInfo& pod);
+  PluginStatus AwaitConditions(State& data, const PodInfo& pod, std::string_view node);
+
+  // Hints.
+  Hint AfterClaimChange(const PodInfo& pod, const api::ResourceClaim* now,
+                        const api::ResourceClaim* before);
+  Hint AfterSliceChange(const PodInfo& pod, const api::ResourceSlice* now,
+                        const api::ResourceSlice* before);
+  Hint AfterClassChange(const PodInfo& pod, const api::DeviceClass* now,
+                        const api::DeviceClass* before) const;
+  Hint AfterNodeChange(const PodInfo& pod, const api::ClusterNode* now,
+                       const api::ClusterNode* before) const;
+  // The plan of what the pod still needs. Null when it needs nothing, or cannot be scheduled
+  // anyway.
+  KnownPlan Needs(const PodInfo& pod);
+  bool AnyUsableIn(std::string_view driver, std::string_view pool, const KnownPlan& needs);
+
+  World& world_;
+  api::Cluster& cluster_;
+  const base::Clock& clock_;
+  Ids& ids_;
+  const DynamicResourcesOptions options_;
+  const bool extended_resources_;  // gates
+  const bool binding_conditions_;
+  const bool prioritized_list_;
+  ClaimWrites writes_;
+  PlanCache plans_;
+  allocator::Allocator allocator_;
+  std::uint64_t steps_ = 0;
+  // Raw scores by plan and version of a node.
+  absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> scores_;
+};
+
+}  // namespace dray::scheduler

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DynamicResources: taking devices, writing that down, and the way back.
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "scheduler/plugins/binding_conditions.h"
+#include "scheduler/plugins/dynamic_resources.h"
+#include "scheduler/plugins/pod_claims.h"
+
+namespace dray::scheduler {
+namespace {
+
+class UidsForShares final : public allocator::ShareIds {
+ public:
+  explicit UidsForShares(Ids& ids) : ids_(ids) {}
+  std::string Next() override { return ids_.Uid(); }
+
+ private:
+  Ids& ids_;
+};
+
+PluginStatus ErrorFrom(const Status& status) {
+  return PluginStatus::Error(std::string(base::Message(status)));
+}
+
+}  // namespace
+
+PostFilterResult DynamicResources::PostFilter(CycleState& state, const PodInfo& pod, World&) {
+  const auto done = [](std::string text) {
+    return PostFilterResult{.status = PluginStatus::Unschedulable(
+                                {.code = "claim_given_back", .text = std::move(text)})};
+  };
+  State& data = state.Get<State>();
+  for (const State::Claim& claim : data.claims) {
+    if (!claim.unavailable || claim.special) continue;
+    const auto& users = claim.claim->status.reserved_for;
+    const bool free = users.empty() || (users.size() == 1 && ReservedFor(*claim.claim, *pod.pod));
+    if (!free) continue;
+    if (const Status written = writes_.Deallocate(*claim.claim); !written.ok()) {
+      return {.status = ErrorFrom(written)};
+    }
+    return done("deallocation of ResourceClaim completed");
+  }
+  if (const State::Claim* special = data.special(); special && Stored(*special->claim)) {
+    if (const Status written = writes_.DeleteSpecial(*special->claim); !written.ok()) {
+      return {.status = ErrorFrom(written)};
+    }
+    return done("deletion of ResourceClaim completed");
+  }
+  return {.status = {PluginStatus::Code::kUnschedulable, {}}};
+}
+
+PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                                       World&) {
+  State& data = state.Get<State>();
+  if (data.claims.empty()) return PluginStatus::Success();
+  PluginStatus status;
+  data.chosen = VariantFor(data, pod, node, &status);
+  if (data.chosen == nullptr) return status;
+  if (data.chosen->plan.plan == nullptr) return PluginStatus::Success();
+
+  // Filter kept the answer, not the devices: with a kept answer it was not even asked.
+  const allocator::Decision decision = Decide(*data.chosen->plan.plan, node);
+  status = StatusOf(decision, data, *data.chosen, node);
+  if (!status.ok()) return status;
+  UidsForShares share_ids(ids_);
+  auto results = allocator_.Build(share_ids);
+  if (!results.ok()) return ErrorFrom(results.status());
+
+  auto result = results->begin();
+  for (State::Claim& claim : data.claims) {
+    if (!claim.to_allocate || (claim.special && data.chosen->claim == nullptr)) continue;
+    if (claim.special) claim.claim = data.chosen->claim;
+    auto reservation = world_.ledger().Reserve(*claim.claim, *result);
+    if (!reservation.ok()) return ErrorFrom(reservation.status());
+    claim.reservation = *std::move(reservation);
+    claim.allocation = std::move(*result++);
+  }
+  return PluginStatus::Success();
+}
+
+void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, World&) {
+  State& data = state.Get<State>();
+  for (State::Claim& claim : data.claims) {
+    claim.reservation.Release();
+    claim.allocation.reset();
+    claim.bound = false;
+    // What cannot be cleaned up now is found by the next attempt: a reservation does not disturb
+    // the pod that has it, and a special claim is used again or deleted in PostFilter.
+    if (claim.special) {
+      if (!Stored(*claim.claim)) continue;
+      writes_.DeleteSpecial(*claim.claim).IgnoreError();
+      world_.ForgetClaim(claim.claim->metadata.namespace_, claim.claim->metadata.name);
+    } else if (claim.claim->status.allocation.has_value() && ReservedFor(*claim.claim, *pod.pod)) {
+      writes_.RemoveReservation(*claim.claim, *pod.pod).IgnoreError();
+    }
+  }
+}
+
+PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, std::string_view node,
+                                       World&) {
+  State& data = state.Get<State>();
+  for (State::Claim& claim : data.claims) {
+    if (claim.bound) continue;
+    // Everything that the special claim would be for comes from the node's device plugins.
+    if (claim.special && claim.to_allocate && !claim.allocation.has_value()) continue;
+    if (const Status written = BindClaim(data, claim, pod); !written.ok()) {
+      return ErrorFrom(written);
+    }
+    claim.bound = true;
+  }
+  return binding_conditions_ ? AwaitConditions(data, pod, node) : PluginStatus::Success();
+}
+
+Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodInfo& pod) {
+  const api::AllocationResult* allocation =
+      claim.allocation.has_value() ? &*claim.allocation : nullptr;
+  if (claim.special && !Stored(*claim.claim)) {
+    DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.CreateSpecial(*claim.claim));
+    // The devices were taken in the name of the claim in memory; nobody comes in between.
+    claim.reservation.Release();
+    DRAY_ASSIGN_OR_RETURN(claim.reservation, world_.ledger().Reserve(*claim.claim, *allocation));
+  }
+  if (allocation != nullptr || !ReservedFor(*claim.claim, *pod.pod)) {
+    DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.Bind(claim.claim, allocation, *pod.pod));
+    world_.AssumeClaim(claim.claim);
+    if (allocation != nullptr) claim.reservation.Commit(claim.claim->metadata.resource_version);
+  }
+  if (!claim.special) return {};
+  return writes_.SetMappings(*pod.pod, claim.claim->metadata.name, data.chosen->requests.mappings);
+}
+
+PluginStatus DynamicResources::AwaitConditions(State& data, const PodInfo& pod,
+                                               std::string_view node) {
+  bool waits = false;
+  for (State::Claim& claim : data.claims) {
+    if (!HasBindingConditions(*claim.claim)) continue;
+    const api::ObjectMeta& meta = claim.claim->metadata;
+    ClaimPointer now = world_.FindClaim(meta.namespace_, meta.name);
+    if (now == nullptr || now->metadata.uid != meta.uid || !now->status.allocation.has_value()) {
+      return PluginStatus::Error(
+          fmt::format("claim {} got deallocated elsewhere in the meantime", KeyOf(meta)));
+    }
+    claim.claim = std::move(now);
+    BindingState binding = BindingStateOf(*claim.claim);
+    if (binding.kind == BindingState::Kind::kFailed) {
+      return PluginStatus::Error(std::move(binding.message));
+    }
+    if (binding.kind == BindingState::Kind::kReady) continue;
+    // A claim that was allocated while nobody waited for conditions does not say when.
+    const base::Time since = data.waits_since.value_or(clock_.Now());
+    const base::Time deadline = BindingDeadline(*claim.claim, options_.args.binding_timeout)
+                                    .value_or(since + options_.args.binding_timeout);
+    if (deadline < clock_.Now()) {
+      return PluginStatus::Error(fmt::format("device binding timeout: claim={}", meta.name));
+    }
+    waits = true;
+  }
+  if (!waits) return PluginStatus::Success();
+  if (!data.waits_since.has_value()) {
+    data.waits_since = clock_.Now();
+    cluster_.Note(
+        {.about = api::Object::Of(*pod.pod),
+         .type = "Normal",
+         .reason = "BindingConditionsPending",
+         .message = fmt::format("waiting for binding conditions for device on node {}", node),
+         .component = options_.component,
+         .action = "Scheduling"});
+  }
+  return {PluginStatus::Code::kWait, {}};
+}
+
+}  // namespace dray::scheduler

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is written about claims when something goes wrong, and binding conditions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "api/event.h"
+#include "scheduler/plugins/dynamic_resources_test_support.h"
+
+namespace dray::scheduler::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Lets the writes of one verb on claims fail, the first `count` of them.
+api::MemoryCluster::WriteHook FailClaims(api::Verb verb, Status status, int count = 1000) {
+  auto left = std::make_shared<int>(count);
+  return [=](api::Verb wanted, const api::Object& object) -> Status {
+    if (wanted != verb || object.As<api::ResourceClaim>() == nullptr) return {};
+    return (*left)-- > 0 ? status : Status();
+  };
+}
+Status Moved() { return base::MakeStatus(StatusCode::kAborted, "the resourceVersion moved"); }
+Status Down() { return base::Unavailable("the server is down"); }
+
+Scene& Prepare(Scene& scene) {
+  scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a") + PodYaml("p", {"a"}));
+  return scene;
+}
+
+struct WriteCase {
+  std::string name;
+  api::Verb verb;
+  bool conflict = false;
+  int count = 1000;
+  std::string said;
+  std::string devices;
+  friend void PrintTo(const WriteCase& c, std::ostream* os) { *os << c.name; }
+};
+class ClaimWriteTest : public ::testing::TestWithParam<WriteCase> {};
+
+TEST_P(ClaimWriteTest, ThatFailsLeavesNothingTaken) {
+  Scene scene;
+  Prepare(scene);
+  const WriteCase& c = GetParam();
+  scene.cluster_.SetWriteHook(FailClaims(c.verb, c.conflict ? Moved() : Down(), c.count));
+  EXPECT_EQ(scene.Schedule("p"), c.said);
+  EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), c.devices);
+  // Whatever happened, the next attempt succeeds, with the first device.
+  scene.cluster_.SetWriteHook({});
+  if (scene.Pod("p")->pod->spec.node_name.empty()) {
+    EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  }
+  EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), "n1-gpu-0");
+}
+INSTANTIATE_TEST_SUITE_P(
+    PreBind, ClaimWriteTest,
+    ::testing::ValuesIn(std::vector<WriteCase>{
+        {.name = "finalizer_fails",
+         .verb = api::Verb::kUpdate,
+         .said = "Reserve or PreBind error: add finalizer to claim default/a: the server is down",
+         .devices = "not allocated"},
+        {.name = "status_fails",
+         .verb = api::Verb::kUpdateStatus,
+         .said = "Reserve or PreBind error: add allocation and reservation to claim default/a: the "
+                 "server is down",
+         .devices = "not allocated"},
+        {.name = "finalizer_conflicts_once",
+         .verb = api::Verb::kUpdate,
+         .conflict = true,
+         .count = 1,
+         .said = "bound to n1",
+         .devices = "n1-gpu-0"},
+        {.name = "status_conflicts_four_times",
+         .verb = api::Verb::kUpdateStatus,
+         .conflict = true,
+         .count = 4,
+         .said = "bound to n1",
+         .devices = "n1-gpu-0"},
+        {.name = "status_conflicts_for_ever",
+         .verb = api::Verb::kUpdateStatus,
+         .conflict = true,
+         .said = "Reserve or PreBind error: add allocation and reservation to claim default/a: the "
+                 "resourceVersion moved",
+         .devices = "not allocated"},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+// Somebody changes the claim between Reserve and PreBind.
+struct MeantimeCase {
+  std::string name;
+  std::function<void(Scene&)> meanwhile;
+  std::string said;
+  friend void PrintTo(const MeantimeCase& c, std::ostream* os) { *os << c.name; }
+};
+class InTheMeantimeTest : public ::testing::TestWithParam<MeantimeCase> {};
+
+TEST_P(InTheMeantimeTest, TheStoredClaimDecides) {
+  Scene scene;
+  Prepare(scene);
+  Cycle cycle = scene.Start("p");
+  EXPECT_EQ(scene.PreFilter(cycle), "ok");
+  EXPECT_EQ(scene.Reserve(cycle, "n1"), "ok");
+  GetParam().meanwhile(scene);
+  EXPECT_EQ(scene.PreBind(cycle, "n1"), GetParam().said);
+}
+
+void Store(Scene& scene, const std::function<void(api::ResourceClaim&)>& change, bool status) {
+  api::ResourceClaim changed = *scene.Find<api::ResourceClaim>("a");
+  change(changed);
+  auto object = api::Object::Of(std::move(changed));
+  const auto stored = status ? scene.cluster_.UpdateStatus(object) : scene.cluster_.Update(object);
+  ASSERT_TRUE(stored.ok()) << stored.status().message();
+}
+INSTANTIATE_TEST_SUITE_P(
+    PreBind, InTheMeantimeTest,
+    ::testing::ValuesIn(std::vector<MeantimeCase>{
+        {.name = "a_label_does_not_matter",
+         .meanwhile =
+             [](Scene& scene) {
+               Store(
+                   scene, [](auto& claim) { claim.metadata.labels["x"] = "y"; }, false);
+             },
+         .said = "ok"},
+        {.name = "gone",
+         .meanwhile =
+             [](Scene& scene) {
+               ASSERT_TRUE(
+                   scene.cluster_.Delete(KindOf<api::ResourceClaim>(), "default", "a").ok());
+             },
+         .said = "error: add finalizer to claim default/a: ResourceClaim \"default/a\" not found"},
+        {.name = "being_deleted",
+         .meanwhile =
+             [](Scene& scene) {
+               Store(
+                   scene, [](auto& claim) { claim.metadata.finalizers = {"x.io/y"}; }, false);
+               ASSERT_TRUE(
+                   scene.cluster_.Delete(KindOf<api::ResourceClaim>(), "default", "a").ok());
+             },
+         .said = "error: claim default/a got deleted in the meantime"},
+        {.name = "allocated",
+         .meanwhile =
+             [](Scene& scene) {
+               Store(
+                   scene,
+                   [](auto& claim) {
+                     claim.status.allocation.emplace().devices.results.push_back(
+                         {.request = "r",
+                          .driver = "gpu.example.com",
+                          .pool = "n2",
+                          .device = "n2-gpu-0"});
+                   },
+                   true);
+             },
+         .said = "error: claim default/a got allocated elsewhere in the meantime"},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+TEST(PreBind, AClaimThatGotDeallocatedCannotBeReserved) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a") + PodYaml("p", {"a"}) +
+             PodYaml("q", {"a"}));
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  Cycle cycle = scene.Start("q");
+  EXPECT_EQ(scene.PreFilter(cycle), "ok");
+  EXPECT_EQ(scene.Reserve(cycle, "n1"), "ok");
+  Store(
+      scene, [](auto& claim) { claim.status = {}; }, true);
+  EXPECT_EQ(scene.PreBind(cycle, "n1"),
+            "error: claim default/a got deallocated elsewhere in the meantime");
+}
+
+TEST(PreBind, ReservingAnAllocatedClaimKeepsWhatDriversSaidOfTheDevices) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a") + PodYaml("p", {"a"}) +
+             PodYaml("q", {"a"}));
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  scene.Change("a", [](api::ResourceClaim& claim) {
+    api::AllocatedDeviceStatus& status = claim.status.devices.emplace_back();
+    status.driver = "gpu.example.com";
+    status.pool = "n1";
+    status.device = "n1-gpu-0";
+  });
+  EXPECT_EQ(scene.Schedule("q"), "bound to n1");
+  EXPECT_EQ(scene.Find<api::ResourceClaim>("a")->status.devices.size(), 1U);
+}
+
+// One GPU that has to be attached first.
+constexpr std::string_view kAttached = R"(
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: n1}
+spec:
+  driver: gpu.example.com
+  allNodes: true
+  pool: {name: fabric, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: gpu-0
+    bindsToNode: true
+    bindingConditions: [example.com/Attached]
+    bindingFailureConditions: [example.com/AttachFailed]
+---
+)";
+
+class BindingConditions : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    scene_.Load(std::string(kAttached) + ClaimYaml("a") + PodYaml("p", {"a"}));
+    cycle_ = scene_.Start("p");
+    ASSERT_EQ(scene_.PreFilter(cycle_), "ok");
+    ASSERT_EQ(scene_.Filter(cycle_, "n1"), "ok");
+    ASSERT_EQ(scene_.Reserve(cycle_, "n1"), "ok");
+    ASSERT_EQ(scene_.PreBind(cycle_, "n1"), "wait");
+    scene_.Sync();
+  }
+  void SetCondition(std::string_view type) {
+    scene_.Change("a", [&](api::ResourceClaim& claim) {
+      api::AllocatedDeviceStatus& status = claim.status.devices.emplace_back();
+      status.driver = "gpu.example.com";
+      status.pool = "fabric";
+      status.device = "gpu-0";
+      status.conditions.push_back({.type = std::string(type),
+                                   .status = "True",
+                                   .last_transition_time = scene_.clock_.Now(),
+                                   .reason = "Cable",
+                                   .message = "unplugged"});
+    });
+  }
+
+  Scene scene_;
+  Cycle cycle_;
+};
+
+TEST_F(BindingConditions, ThePodIsBoundWhenTheyAreTrue) {
+  EXPECT_EQ(scene_.PreBind(cycle_, "n1"), "wait");
+  SetCondition("example.com/Attached");
+  EXPECT_EQ(scene_.PreBind(cycle_, "n1"), "ok");
+  EXPECT_EQ(scene_.Find<api::ResourceClaim>("a")->status.reserved_for.size(), 1U);
+  const auto events = scene_.cluster_.List(KindOf<api::Event>());
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].As<api::Event>()->reason, "BindingConditionsPending");
+}
+
+TEST_F(BindingConditions, AFailureGivesTheDeviceBackInTheNextAttempt) {
+  SetCondition("example.com/AttachFailed");
+  EXPECT_EQ(scene_.PreBind(cycle_, "n1"),
+            "error: device binding failed: claim=a, reason=Cable, message=\"unplugged\"");
+  scene_.Unreserve(cycle_);
+  scene_.Sync();
+  EXPECT_EQ(scene_.Schedule("p"),
+            "Filter unresolvable: resourceclaim not available on the node; PostFilter "
+            "unschedulable: deallocation of ResourceClaim completed");
+  const auto claim = scene_.Find<api::ResourceClaim>("a");
+  EXPECT_EQ(DevicesOf(claim.get()), "not allocated");
+  EXPECT_THAT(claim->status.devices, IsEmpty());
+}
+
+TEST_F(BindingConditions, TimeOutCountsFromTheAllocation) {
+  scene_.clock_.Advance(std::chrono::seconds(600));
+  EXPECT_EQ(scene_.PreBind(cycle_, "n1"), "wait");
+  scene_.clock_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(scene_.PreBind(cycle_, "n1"), "error: device binding timeout: claim=a");
+  scene_.Unreserve(cycle_);
+  scene_.Sync();
+  EXPECT_THAT(scene_.Schedule("p"), HasSubstr("deallocation of ResourceClaim completed"));
+  Cycle again = scene_.Start("p");
+  EXPECT_EQ(scene_.PreFilter(again), "ok");
+  EXPECT_EQ(scene_.Filter(again, "n1"), "ok");
+}
+
+// Allocated with the feature off: the allocation does not say when, and it can never be told.
+TEST_F(BindingConditions, TimeOutOfAnAllocationWithoutATimeCountsFromTheWait) {
+  api::ResourceClaim claim = *scene_.Find<api::ResourceClaim>("a");
+  claim.status.allocation->allocation_timestamp.reset();
+  claim.status.reserved_for.clear();
+  Scene scene({}, 2);
+  scene.Load(std::string(kAttached) + PodYaml("p", {"a"}));
+  ASSERT_TRUE(scene.cluster_.Load({api::Object::Of(claim)}).ok());
+  scene.Sync();
+  Cycle cycle = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(cycle), "ok");
+  ASSERT_EQ(scene.Filter(cycle, "n1"), "ok");
+  ASSERT_EQ(scene.Reserve(cycle, "n1"), "ok");
+  EXPECT_EQ(scene.PreBind(cycle, "n1"), "wait");
+  EXPECT_EQ(scene.Find<api::ResourceClaim>("a")->status.reserved_for.size(), 1U);
+  scene.clock_.Advance(std::chrono::seconds(600));
+  EXPECT_EQ(scene.PreBind(cycle, "n1"), "wait");
+  scene.clock_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(scene.PreBind(cycle, "n1"), "error: device binding timeout: claim=a");
+}
+
+TEST_F(BindingConditions, AClaimThatIsDeallocatedMeanwhileEndsTheWait) {
+  scene_.Change("a", [](api::ResourceClaim& claim) { claim.status = {}; });
+  EXPECT_EQ(scene_.PreBind(cycle_, "n1"),
+            "error: claim default/a got deallocated elsewhere in the meantime");
+}
+
+}  // namespace
+}  // namespace dray::scheduler::testing

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the phases of DynamicResources tell each other about one pod.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "api/resource_claim.h"
+#include "base/time.h"
+#include "ledger/ledger.h"
+#include "scheduler/plugins/plan_cache.h"
+#include "scheduler/plugins/special_claim.h"
+
+namespace dray::scheduler {
+
+struct DynamicResourcesState {
+  struct Claim {
+    // PreFilter: as it is known then. PreBind: as it has been stored.
+    std::shared_ptr<const api::ResourceClaim> claim;
+    bool special = false;      // PreFilter: for extended resources; the last one
+    bool to_allocate = false;  // PreFilter
+    bool unavailable = false;  // Filter: allocated, and some node cannot use that; for PostFilter
+    // Reserve: what PreBind stores. Stays empty for a special claim that the node does not need.
+    std::optional<api::AllocationResult> allocation;
+    ledger::Reservation reservation;  // Reserve
+    bool bound = false;               // PreBind: stored, with the reservation for the pod
+  };
+  // The special claim as nodes need it that serve the same resources through classes.
+  struct Variant {
+    std::vector<bool> by_class;  // by `resources`
+    SpecialRequests requests;
+    // Null: the node needs none. The stored claim when there is one that asks for just this.
+    std::shared_ptr<const api::ResourceClaim> claim;
+    // A stored claim asks for something else and is in the way.
+    bool conflict = false;
+    KnownPlan plan;  // of all claims that are to be allocated
+  };
+
+  std::vector<Claim> claims;                       // PreFilter: the pod's, the special one last
+  std::vector<ExtendedResource> resources;         // PreFilter: empty without a special claim
+  std::vector<std::unique_ptr<Variant>> variants;  // Filter, as nodes need them
+  const Variant* chosen = nullptr;                 // Reserve
+  // PreBind: since when binding waits for conditions of devices.
+  std::optional<base::Time> waits_since;
+
+  Claim* special() { return !claims.empty() && claims.back().special ? &claims.back() : nullptr; }
+  const Claim* special() const {
+    return !claims.empty() && claims.back().special ? &claims.back() : nullptr;
+  }
+};
+
+}  // namespace dray::scheduler

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// KEP-5004 in the scheduler: mixed clusters, the special claim, and every path of the section
+// "Failure handling".
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "api/extended_resources.h"
+#include "scheduler/plugins/dynamic_resources_test_support.h"
+
+namespace dray::scheduler::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// n0 has two GPUs by a device plugin.
+constexpr std::string_view kDevicePluginNode = R"(
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status: {allocatable: {cpu: "8", memory: 16Gi, pods: "110", example.com/gpu: "2"}}
+---
+)";
+
+std::shared_ptr<const api::ResourceClaim> OnlyClaim(const Scene& scene) {
+  const auto names = scene.ClaimNames();
+  return names.size() == 1 ? scene.Find<api::ResourceClaim>(names[0]) : nullptr;
+}
+
+TEST(ExtendedResourcePods, GetAClaimOfTheirOwnAndSayWhichContainerUsesIt) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  const auto claim = OnlyClaim(scene);
+  ASSERT_NE(claim, nullptr);
+  EXPECT_TRUE(claim->metadata.name.starts_with("p-extended-resources-"));
+  EXPECT_EQ(*claim->metadata.annotations.Find(api::kExtendedResourceClaimAnnotation), "true");
+  EXPECT_EQ(api::ExtendedResourcePod(*claim)->uid, "uid-p");
+  EXPECT_THAT(claim->metadata.finalizers, ElementsAre(kClaimFinalizer));
+  ASSERT_THAT(claim->spec.devices.requests, SizeIs(1));
+  EXPECT_EQ(claim->spec.devices.requests[0].name, "container-0-request-1");
+  EXPECT_EQ(claim->spec.devices.requests[0].exactly->device_class_name, "gpu");
+  EXPECT_EQ(DevicesOf(claim.get()), "n1-gpu-0 n1-gpu-1");
+  EXPECT_THAT(claim->status.reserved_for, SizeIs(1));
+
+  const auto pod = scene.Find<api::Pod>("p");
+  ASSERT_TRUE(pod->status.extended_resource_claim_status.has_value());
+  const auto& status = *pod->status.extended_resource_claim_status;
+  EXPECT_EQ(status.resource_claim_name, claim->metadata.name);
+  ASSERT_THAT(status.request_mappings, SizeIs(1));
+  EXPECT_EQ(status.request_mappings[0].container_name, "c");
+  EXPECT_EQ(status.request_mappings[0].resource_name, "example.com/gpu");
+  EXPECT_EQ(status.request_mappings[0].request_name, "container-0-request-1");
+}
+
+TEST(ExtendedResourcePods, MayUseTheImplicitNameOfAClass) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" +
+             GpuPodYaml("p", 1, "deviceclass.resource.kubernetes.io/gpu"));
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_EQ(DevicesOf(OnlyClaim(scene).get()), "n1-gpu-0");
+}
+
+TEST(ExtendedResourcePods, ShareDevicesWithClaims) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a") + PodYaml("q", {"a"}) +
+             GpuPodYaml("p", 2));
+  EXPECT_EQ(scene.Schedule("q"), "bound to n1");
+  EXPECT_EQ(scene.Schedule("p"), "bound to n2");
+}
+
+TEST(ExtendedResourcePods, MayHaveClaimsToo) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a") + R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: uid-p}
+spec:
+  containers:
+  - {name: c, image: i, resources: {requests: {example.com/gpu: "1"}, limits: {example.com/gpu: "1"}}}
+  resourceClaims: [{name: a, resourceClaimName: a}]
+)");
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), "n1-gpu-0");
+  const auto pod = scene.Find<api::Pod>("p");
+  const auto special = scene.Find<api::ResourceClaim>(
+      pod->status.extended_resource_claim_status->resource_claim_name);
+  EXPECT_EQ(DevicesOf(special.get()), "n1-gpu-1");
+}
+
+TEST(MixedClusters, ANodeWithADevicePluginNeedsNoClaim) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + std::string(kDevicePluginNode) + GpuPodYaml("p", 2) +
+             GpuPodYaml("q", 2));
+  EXPECT_EQ(scene.Schedule("p"), "bound to n0");
+  EXPECT_THAT(scene.ClaimNames(), IsEmpty());
+  EXPECT_FALSE(scene.Find<api::Pod>("p")->status.extended_resource_claim_status.has_value());
+  // The same pod fits on nodes with DRA.
+  Cycle cycle = scene.Start("q");
+  EXPECT_EQ(scene.PreFilter(cycle), "ok");
+  EXPECT_EQ(scene.Filter(cycle, "n1"), "ok");
+  EXPECT_TRUE(scene.plugin_->Local(cycle.state, *cycle.pod));
+}
+
+TEST(MixedClusters, TheClaimHasOnlyWhatTheNodesPluginsDoNotServe) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + std::string(kDevicePluginNode) + R"(
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: nic}
+spec:
+  selectors: [{cel: {expression: device.driver == "nic.example.com"}}]
+  extendedResourceName: example.com/nic
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: nics}
+spec:
+  driver: nic.example.com
+  allNodes: true
+  pool: {name: nics, generation: 1, resourceSliceCount: 1}
+  devices: [{name: nic-0}, {name: nic-1}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: uid-p}
+spec:
+  containers:
+  - name: c
+    image: i
+    resources:
+      requests: {example.com/gpu: "1", example.com/nic: "1"}
+      limits: {example.com/gpu: "1", example.com/nic: "1"}
+)");
+  EXPECT_EQ(scene.Schedule("p"), "bound to n0");
+  const auto claim = OnlyClaim(scene);
+  ASSERT_NE(claim, nullptr);
+  EXPECT_EQ(DevicesOf(claim.get()), "nic-0");
+  ASSERT_THAT(claim->spec.devices.requests, SizeIs(1));
+  EXPECT_EQ(claim->spec.devices.requests[0].name, "container-0-request-1");
+}
+
+TEST(MixedClusters, AResourceThatNobodyServesDoesNotFit) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + R"(
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: uid-p}
+spec:
+  containers:
+  - name: c
+    image: i
+    resources:
+      requests: {example.com/gpu: "1", other.com/thing: "1"}
+      limits: {example.com/gpu: "1", other.com/thing: "1"}
+)");
+  Cycle cycle = scene.Start("p");
+  EXPECT_EQ(scene.PreFilter(cycle), "ok");
+  EXPECT_EQ(scene.Filter(cycle, "n1"), "unresolvable: cannot fit resource");
+}
+
+TEST(ExtendedResourcePods, MoreThan32DevicesAreRefusedOnThisNodeWithTheLimit) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 33) + R"(
+apiVersion: v1
+kind: Node
+metadata: {name: n0}
+status: {allocatable: {example.com/gpu: "64"}}
+)");
+  Cycle cycle = scene.Start("p");
+  EXPECT_EQ(scene.PreFilter(cycle), "ok");
+  EXPECT_EQ(scene.Filter(cycle, "n1"),
+            "unresolvable: 33 devices are asked for by extended resources; one claim can have at "
+            "most 32");
+  EXPECT_EQ(scene.Filter(cycle, "n0"), "ok");
+}
+
+// Failure handling: writes in PreBind that fail, and clean-up in Unreserve.
+struct FailureCase {
+  std::string name;
+  api::Verb verb;
+  bool of_pod = false;
+  std::string said;
+  friend void PrintTo(const FailureCase& c, std::ostream* os) { *os << c.name; }
+};
+class SpecialClaimFailureTest : public ::testing::TestWithParam<FailureCase> {};
+
+api::MemoryCluster::WriteHook FailFirst(api::Verb verb, bool of_pod, Status status, int count = 1) {
+  auto left = std::make_shared<int>(count);
+  return [=](api::Verb wanted, const api::Object& object) -> Status {
+    if (wanted != verb || (object.As<api::Pod>() != nullptr) != of_pod) return {};
+    return (*left)-- > 0 ? status : Status();
+  };
+}
+
+TEST_P(SpecialClaimFailureTest, DeletesWhatWasCreatedAndTheNextAttemptSucceeds) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  scene.cluster_.SetWriteHook(
+      FailFirst(GetParam().verb, GetParam().of_pod, base::Unavailable("the server is down")));
+  EXPECT_THAT(scene.Schedule("p"), HasSubstr(GetParam().said));
+  EXPECT_THAT(scene.ClaimNames(), IsEmpty());
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_EQ(DevicesOf(OnlyClaim(scene).get()), "n1-gpu-0 n1-gpu-1");
+}
+INSTANTIATE_TEST_SUITE_P(
+    PreBind, SpecialClaimFailureTest,
+    ::testing::ValuesIn(std::vector<FailureCase>{
+        {.name = "create",
+         .verb = api::Verb::kCreate,
+         .said = "error: create claim for extended resources default/p-extended-resources-: the "
+                 "server is down"},
+        {.name = "finalizer",
+         .verb = api::Verb::kUpdate,
+         .said = "error: add finalizer to claim default/p-extended-resources-"},
+        {.name = "claim_status",
+         .verb = api::Verb::kUpdateStatus,
+         .said = "error: add allocation and reservation to claim default/p-extended-resources-"},
+        {.name = "pod_status",
+         .verb = api::Verb::kUpdateStatus,
+         .of_pod = true,
+         .said = "error: update pod default/p ExtendedResourceClaimStatus: the server is down"},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+TEST(SpecialClaimFailures, ConflictsAreTriedAgain) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  scene.cluster_.SetWriteHook(FailFirst(api::Verb::kUpdateStatus, true,
+                                        base::MakeStatus(StatusCode::kAborted, "moved"), 3));
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+}
+
+// Takes a pod up to the end of PreBind on n1, with the writes that follow failing: the claim stays
+// behind.
+void LeaveClaimBehind(Scene& scene, api::Verb fails) {
+  Cycle cycle = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(cycle), "ok");
+  ASSERT_EQ(scene.Filter(cycle, "n1"), "ok");
+  ASSERT_EQ(scene.Reserve(cycle, "n1"), "ok");
+  ASSERT_EQ(scene.PreBind(cycle, "n1"), "ok");
+  scene.cluster_.SetWriteHook(FailFirst(fails, false, base::Unavailable("the server is down"), 99));
+  scene.Unreserve(cycle);
+  scene.Unreserve(cycle);  // may be called again, and nobody hears of the failure
+  scene.cluster_.SetWriteHook({});
+  scene.Sync();
+}
+
+TEST(SpecialClaimFailures, UnreserveThatCannotRemoveTheFinalizerLeavesAClaimThatIsUsedAgain) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2) + GpuPodYaml("q", 2));
+  LeaveClaimBehind(scene, api::Verb::kUpdate);
+  ASSERT_THAT(scene.ClaimNames(), SizeIs(1));
+  const std::string name = scene.ClaimNames()[0];
+  // The devices stay its own.
+  EXPECT_EQ(scene.Schedule("q"), "bound to n2");
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_NE(scene.Find<api::ResourceClaim>(name), nullptr);
+  EXPECT_EQ(scene.Find<api::Pod>("p")->status.extended_resource_claim_status->resource_claim_name,
+            name);
+  EXPECT_THAT(scene.ClaimNames(), SizeIs(2));
+}
+
+TEST(SpecialClaimFailures, UnreserveThatCannotDeleteLeavesAClaimThatIsUsedAgain) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  LeaveClaimBehind(scene, api::Verb::kDelete);
+  ASSERT_THAT(scene.ClaimNames(), SizeIs(1));
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_THAT(scene.ClaimNames(), SizeIs(1));
+}
+
+// The status write failed, and so did the clean-up: the claim is stored without an allocation.
+TEST(SpecialClaimFailures, AStoredClaimWithoutAllocationIsAllocated) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  scene.cluster_.SetWriteHook([](api::Verb verb, const api::Object& object) -> Status {
+    if (object.As<api::ResourceClaim>() == nullptr) return {};
+    return verb == api::Verb::kCreate ? Status() : base::Unavailable("the server is down");
+  });
+  EXPECT_THAT(scene.Schedule("p"), HasSubstr("error: add finalizer"));
+  scene.cluster_.SetWriteHook({});
+  ASSERT_THAT(scene.ClaimNames(), SizeIs(1));
+  const std::string name = scene.ClaimNames()[0];
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_THAT(scene.ClaimNames(), ElementsAre(name));
+  EXPECT_EQ(DevicesOf(OnlyClaim(scene).get()), "n1-gpu-0 n1-gpu-1");
+}
+
+void MakeUnschedulable(Scene& scene, std::string_view node) {
+  api::ClusterNode changed = *scene.Find<api::ClusterNode>(node);
+  changed.metadata.name = node;
+  ASSERT_TRUE(scene.cluster_.Delete(KindOf<api::ClusterNode>(), "", node).ok());
+  scene.Sync();
+}
+
+// Filter: its node selector does not match; PostFilter deletes it.
+TEST(SpecialClaimFailures, AClaimOfANodeThatIsGoneIsDeletedInPostFilter) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  LeaveClaimBehind(scene, api::Verb::kDelete);
+  MakeUnschedulable(scene, "n1");
+  EXPECT_EQ(scene.Schedule("p"),
+            "Filter unresolvable: resourceclaim not available on the node; PostFilter "
+            "unschedulable: deletion of ResourceClaim completed");
+  EXPECT_THAT(scene.ClaimNames(), IsEmpty());
+  EXPECT_EQ(scene.Schedule("p"), "bound to n2");
+}
+
+TEST(SpecialClaimFailures, PostFilterSaysWhenItCannotDelete) {
+  for (const api::Verb verb : {api::Verb::kUpdate, api::Verb::kDelete}) {
+    Scene scene;
+    scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+    LeaveClaimBehind(scene, api::Verb::kUpdate);
+    MakeUnschedulable(scene, "n1");
+    scene.cluster_.SetWriteHook(
+        FailFirst(verb, false, base::Unavailable("the server is down"), 99));
+    EXPECT_THAT(scene.Schedule("p"), HasSubstr("PostFilter error: "));
+    scene.cluster_.SetWriteHook({});
+    EXPECT_THAT(scene.ClaimNames(), SizeIs(1));
+    EXPECT_THAT(scene.Schedule("p"), HasSubstr("deletion of ResourceClaim completed"));
+    EXPECT_EQ(scene.Schedule("p"), "bound to n2");
+  }
+}
+
+// PreFilter and Filter: the claim is there, but is not what is needed any more.
+TEST(SpecialClaimFailures, AClaimThatAsksForSomethingElseIsDeletedInPostFilter) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  LeaveClaimBehind(scene, api::Verb::kDelete);
+  // The name moves to another class.
+  scene.clock_.Advance(std::chrono::seconds(1));
+  scene.Load(R"(
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: newer, creationTimestamp: "2030-01-01T00:00:00Z"}
+spec: {extendedResourceName: example.com/gpu}
+)");
+  EXPECT_EQ(scene.Schedule("p"),
+            "Filter unresolvable: cannot schedule extended resource claim; PostFilter "
+            "unschedulable: deletion of ResourceClaim completed");
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_EQ(OnlyClaim(scene)->spec.devices.requests[0].exactly->device_class_name, "newer");
+}
+
+TEST(SpecialClaimFailures, AClaimThatIsBeingDeletedIsRemovedAndMadeAnew) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  LeaveClaimBehind(scene, api::Verb::kUpdate);
+  scene.Delete(KindOf<api::ResourceClaim>(), scene.ClaimNames().at(0));
+  ASSERT_THAT(scene.ClaimNames(), SizeIs(1));  // the finalizer keeps it
+  EXPECT_THAT(scene.Schedule("p"), HasSubstr("deletion of ResourceClaim completed"));
+  EXPECT_THAT(scene.ClaimNames(), IsEmpty());
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+}
+
+// On a node that serves everything by a device plugin a claim left behind would hold devices for
+// nothing.
+TEST(SpecialClaimFailures, AClaimLeftBehindKeepsThePodFromDevicePluginNodes) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + std::string(kDevicePluginNode) + GpuPodYaml("p", 2));
+  LeaveClaimBehind(scene, api::Verb::kDelete);
+  Cycle cycle = scene.Start("p");
+  EXPECT_EQ(scene.PreFilter(cycle), "ok");
+  EXPECT_FALSE(scene.plugin_->Local(cycle.state, *cycle.pod));
+  EXPECT_EQ(scene.Filter(cycle, "n0"), "unresolvable: cannot schedule extended resource claim");
+  EXPECT_EQ(scene.Filter(cycle, "n1"), "ok");
+}
+
+TEST(ExtendedResourceGate, OffThenOnThenOff) {
+  api::FeatureGates off;
+  off.Set(api::Gate::kDRAExtendedResource, false);
+  {
+    Scene scene(off);
+    scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 1));
+    Cycle cycle = scene.Start("p");
+    EXPECT_EQ(scene.PreFilter(cycle), "skip");
+  }
+  Scene on;
+  on.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 1));
+  EXPECT_EQ(on.Schedule("p"), "bound to n1");
+  const auto claim = OnlyClaim(on);
+  ASSERT_NE(claim, nullptr);
+  // Off again: the claim is not touched and its device stays taken; new pods get none.
+  Scene again(off, 2);
+  again.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("q", 1) + ClaimYaml("a", 2) +
+             PodYaml("r", {"a"}));
+  ASSERT_TRUE(again.cluster_.Load({api::Object::Of(*claim)}).ok());
+  again.Sync();
+  Cycle cycle = again.Start("q");
+  EXPECT_EQ(again.PreFilter(cycle), "skip");
+  EXPECT_EQ(again.Schedule("r"), "bound to n2");
+  EXPECT_THAT(again.ClaimNames(), SizeIs(2));
+  // And on: the device is known to be taken.
+  Scene last({}, 3);
+  last.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("q", 2));
+  ASSERT_TRUE(last.cluster_.Load({api::Object::Of(*claim)}).ok());
+  last.Sync();
+  EXPECT_EQ(last.Schedule("q"), "bound to n2");
+}
+
+}  // namespace
+}  // namespace dray::scheduler::testing

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NodeAffinity: nodeSelector and the required terms decide, the preferred terms score.
+#pragma once
+
+#include "scheduler/framework.h"
+
+namespace dray::scheduler {
+
+class NodeAffinity final : public PreFilterPlugin,
+                           public FilterPlugin,
+                           public ScorePlugin,
+                           public HintPlugin {
+ public:
+  std::string_view name() const override { return "NodeAffinity"; }
+  // Terms that name nodes narrow down which nodes are asked.
+  PluginStatus PreFilter(CycleState& state, const PodInfo& pod, World& world) override;
+  PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  bool Local(const CycleState&, const PodInfo&) const override { return true; }
+
+  PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;
+  std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  bool Normalizes() const override { return true; }
+  bool LocalScore(const CycleState&, const PodInfo&) const override { return true; }
+  void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) override;
+
+  Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) override;
+};
+
+}  // namespace dray::scheduler

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PlanCache: plans by what claims ask for. Pods of one template have claims of their own that all
+// ask for the same; what the allocator answers depends on that alone, and so one plan serves them
+// all. A class that changes makes the plans that use it useless: they are made anew, under a new
+// number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "allocator/plan.h"
+#include "api/resource_claim.h"
+
+namespace dray::scheduler {
+
+class World;
+
+using ClaimList = std::span<const std::shared_ptr<const api::ResourceClaim>>;
+
+struct KnownPlan {
+  // Never given twice, so that whatever is kept by it ends with the plan.
+  std::uint64_t number = 0;
+  std::shared_ptr<const allocator::Plan> plan;  // null: nothing is to be allocated
+};
+
+// Bounded: forgets everything when full. One thread.
+class PlanCache {
+ public:
+  explicit PlanCache(std::size_t capacity = 4096) : capacity_(capacity) {}
+
+  // The plan's claims are the first ones that asked for this, so names in it may be others.
+  KnownPlan Get(ClaimList claims, World& world);
+
+ private:
+  struct Entry {
+    std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+    KnownPlan known;
+  };
+  static bool Same(const Entry& entry, ClaimList claims);
+  static bool Current(const allocator::Plan& plan, const World& world);
+  KnownPlan Make(ClaimList claims, World& world);
+
+  std::size_t capacity_;
+  std::size_t size_ = 0;
+  std::uint64_t next_ = 1;
+  // By a hash of a part of what is asked for; equal in full decides.
+  absl::flat_hash_map<std::size_t, std::vector<Entry>> entries_;
+};
+
+}  // namespace dray::scheduler

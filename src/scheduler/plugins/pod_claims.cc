@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/plugins/pod_claims.h"
+
+#include <algorithm>
+
+#include "api/extended_resources.h"
+#include "fmt/format.h"
+#include "scheduler/world.h"
+
+namespace dray::scheduler {
+namespace {
+
+const api::PodResourceClaimStatus* StatusOf(const api::Pod& pod,
+                                            const api::PodResourceClaim& entry) {
+  if (!pod.status.resource_claim_statuses.has_value()) return nullptr;
+  const auto& statuses = *pod.status.resource_claim_statuses;
+  const auto it = std::ranges::find(statuses, entry.name, &api::PodResourceClaimStatus::name);
+  return it == statuses.end() ? nullptr : &*it;
+}
+
+// Why there is no claim behind the entry; empty when that is as it should be.
+std::string WhyUnnamed(const api::Pod& pod, const api::PodResourceClaim& entry) {
+  const api::ObjectMeta& meta = pod.metadata;
+  if (!entry.resource_claim_template_name.has_value()) {
+    return fmt::format(
+        "pod \"{}/{}\", spec.resourceClaim \"{}\": none of the supported fields are set",
+        meta.namespace_, meta.name, entry.name);
+  }
+  if (StatusOf(pod, entry) == nullptr) {
+    return fmt::format("pod \"{}/{}\": ResourceClaim not created yet", meta.namespace_, meta.name);
+  }
+  return {};
+}
+
+std::string WhyNot(const api::Pod& pod, const api::PodResourceClaim& entry,
+                   const api::ResourceClaim& claim) {
+  if (claim.metadata.deletion_timestamp.has_value()) {
+    return fmt::format("resourceclaim \"{}\" is being deleted", claim.metadata.name);
+  }
+  if (!entry.resource_claim_name.has_value() && !OwnedBy(claim, pod)) {
+    return fmt::format("ResourceClaim {} was not created for Pod {} (Pod is not owner)",
+                       KeyOf(claim.metadata), KeyOf(pod.metadata));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string KeyOf(const api::ObjectMeta& metadata) {
+  return fmt::format("{}/{}", metadata.namespace_, metadata.name);
+}
+
+std::optional<std::string_view> ClaimNameOf(const api::Pod& pod,
+                                            const api::PodResourceClaim& entry) {
+  if (entry.resource_claim_name.has_value()) return *entry.resource_claim_name;
+  if (!entry.resource_claim_template_name.has_value()) return std::nullopt;
+  const api::PodResourceClaimStatus* status = StatusOf(pod, entry);
+  if (status == nullptr || !status->resource_claim_name.has_value()) return std::nullopt;
+  return *status->resource_claim_name;
+}
+
+PodClaims ClaimsOf(const api::Pod& pod, const World& world) {
+  PodClaims found;
+  for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
+    const auto name = ClaimNameOf(pod, entry);
+    if (!name.has_value()) {
+      found.problem = WhyUnnamed(pod, entry);
+      if (!found.problem.empty()) return found;
+      continue;  // it was decided that the entry needs no claim
+    }
+    auto claim = world.FindClaim(pod.metadata.namespace_, *name);
+    if (claim == nullptr) {
+      found.problem =
+          fmt::format("could not find ResourceClaim \"{}/{}\"", pod.metadata.namespace_, *name);
+      return found;
+    }
+    found.problem = WhyNot(pod, entry, *claim);
+    if (!found.problem.empty()) return found;
+    if (std::ranges::find(found.claims, claim) == found.claims.end()) {
+      found.claims.push_back(std::move(claim));
+    }
+  }
+  return found;
+}
+
+bool UsesClaim(const api::Pod& pod, const api::ResourceClaim& claim) {
+  if (claim.metadata.namespace_ != pod.metadata.namespace_) return false;
+  for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
+    if (ClaimNameOf(pod, entry) == claim.metadata.name) return true;
+  }
+  const api::OwnerReference* made_for = api::ExtendedResourcePod(claim);
+  return made_for != nullptr && made_for->uid == pod.metadata.uid;
+}
+
+bool OwnedBy(const api::ResourceClaim& claim, const api::Pod& pod) {
+  const api::OwnerReference* owner = api::FindController(claim.metadata);
+  return owner != nullptr && owner->uid == pod.metadata.uid;
+}
+
+bool ReservedFor(const api::ResourceClaim& claim, const api::Pod& pod) {
+  return std::ranges::find(claim.status.reserved_for, pod.metadata.uid,
+                           &api::ResourceClaimConsumerReference::uid) !=
+         claim.status.reserved_for.end();
+}
+
+api::ResourceClaimConsumerReference ConsumerOf(const api::Pod& pod) {
+  return {.resource = "pods", .name = pod.metadata.name, .uid = pod.metadata.uid};
+}
+
+}  // namespace dray::scheduler

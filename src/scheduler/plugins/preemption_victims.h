@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which pods would have to go for another one to fit on a node, and on which node that costs least.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/framework.h"
+#include "scheduler/what_if.h"
+
+namespace dray::scheduler {
+
+struct PreemptionCandidate {
+  const NodeInfo* node = nullptr;
+  std::vector<std::shared_ptr<const PodInfo>> victims;  // most important first
+};
+
+// Higher priority, and of equal ones that which has run for longer.
+bool MoreImportant(const PodInfo& a, const PodInfo& b);
+
+// The fewest pods of lower priority without which the pod fits on the node, keeping the more
+// important ones first. No victims when none are there or it would not fit even then; `why` then
+// says so, as the event words it. Leaves `state` as it was.
+PreemptionCandidate SelectVictims(WhatIf& what_if, CycleState& state, const PodInfo& pod,
+                                  const NodeInfo& node, std::string& why);
+
+// The cheapest: whose most important victim is least important, then by the sum of priorities, then
+// the number of victims, then whose longest-running victim started last; then the first. Never null
+// unless there are none.
+const PreemptionCandidate* PickCheapest(std::span<const PreemptionCandidate> candidates);
+
+}  // namespace dray::scheduler

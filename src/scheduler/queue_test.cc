@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dray::scheduler {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct PodOptions {
+  std::int32_t priority = 0;
+  std::string uid = "1";
+  std::string label;
+  std::string image;
+  std::string claim;
+  std::string condition;
+};
+
+std::shared_ptr<const PodInfo> Named(const std::string& name, const PodOptions& options = {}) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.namespace_ = "ns";
+  pod->metadata.name = name;
+  pod->metadata.uid = options.uid;
+  if (!options.label.empty()) pod->metadata.labels["label"] = options.label;
+  pod->spec.containers.push_back({.name = "main", .image = options.image});
+  if (!options.claim.empty()) {
+    pod->status.resource_claim_statuses.emplace().push_back(
+        {.name = "claim", .resource_claim_name = options.claim});
+  }
+  if (!options.condition.empty()) pod->status.conditions.push_back({.type = options.condition});
+  auto info = std::make_shared<PodInfo>();
+  info->pod = std::move(pod);
+  info->key = "ns/" + name;
+  info->priority = options.priority;
+  return info;
+}
+
+class QueueTest : public ::testing::Test {
+ protected:
+  void Put(const std::string& name, const PodOptions& options = {}) {
+    queue_.Put(Named(name, options), false);
+  }
+  // The keys that come out now, all refused by "Fit".
+  std::vector<std::string> TryAll() {
+    std::vector<std::string> keys;
+    while (auto pod = queue_.Pop()) {
+      keys.push_back(pod->pod->key);
+      queue_.Back(*std::move(pod), {"Fit"}, false);
+    }
+    return keys;
+  }
+  std::size_t WakeAll() {
+    return queue_.WakeIf([](const QueuedPod&) { return true; });
+  }
+  void Advance(std::chrono::nanoseconds by) {
+    clock_.Advance(by);
+    queue_.Tick();
+  }
+
+  base::ManualClock clock_;
+  Queue queue_{clock_, {}};
+};
+
+TEST_F(QueueTest, HighestPriorityFirstThenFirstCome) {
+  Put("a");
+  Put("b", {.priority = 5});
+  Put("c");
+  Put("d", {.priority = 5});
+  Put("e", {.priority = -1});
+  EXPECT_THAT(TryAll(), ElementsAre("ns/b", "ns/d", "ns/a", "ns/c", "ns/e"));
+}
+
+TEST_F(QueueTest, APriorityThatChangesCounts) {
+  Put("a");
+  Put("b");
+  Put("b", {.priority = 1, .image = "other"});
+  EXPECT_THAT(TryAll(), ElementsAre("ns/b", "ns/a"));
+}
+
+TEST_F(QueueTest, ARefusedPodIsNotTriedUntilSomethingHelps) {
+  Put("a");
+  EXPECT_THAT(TryAll(), ElementsAre("ns/a"));
+  Advance(seconds(60));
+  EXPECT_THAT(TryAll(), IsEmpty());
+  EXPECT_EQ(queue_.Where("ns/a"), QueueName::kUnschedulable);
+  EXPECT_EQ(queue_.WakeIf([](const QueuedPod&) { return false; }), 0U);
+  EXPECT_THAT(TryAll(), IsEmpty());
+  EXPECT_EQ(WakeAll(), 1U);
+  EXPECT_THAT(TryAll(), ElementsAre("ns/a"));
+}
+
+TEST_F(QueueTest, HintsSeeWhoRefusedThePod) {
+  Put("a");
+  Put("b");
+  queue_.Back(*queue_.Pop(), {"Fit", "Taints"}, false);
+  queue_.Back(*queue_.Pop(), {"Taints"}, false);
+  const auto by_fit = [](const QueuedPod& pod) {
+    return std::ranges::find(pod.refused_by, "Fit") != pod.refused_by.end();
+  };
+  EXPECT_EQ(queue_.WakeIf(by_fit), 1U);
+  EXPECT_EQ(queue_.Where("ns/a"), QueueName::kBackoff);
+  EXPECT_EQ(queue_.Where("ns/b"), QueueName::kUnschedulable);
+}
+
+TEST_F(QueueTest, APodThatNothingWakesIsTriedAfterTheTimeout) {
+  Put("a");
+  TryAll();
+  EXPECT_EQ(queue_.NextDue(), std::chrono::minutes(5));
+  Advance(std::chrono::minutes(5) - seconds(1));
+  EXPECT_THAT(TryAll(), IsEmpty());
+  Advance(seconds(1));
+  EXPECT_THAT(TryAll(), ElementsAre("ns/a"));
+}
+
+TEST_F(QueueTest, BackoffDoublesUpToItsMaximum) {
+  Put("a");
+  std::vector<std::int64_t> waits;
+  for (int i = 0; i < 6; ++i) {
+    TryAll();
+    WakeAll();
+    EXPECT_EQ(queue_.Where("ns/a"), QueueName::kBackoff);
+    const auto wait = *queue_.NextDue() - clock_.Monotonic();
+    waits.push_back(std::chrono::duration_cast<seconds>(wait).count());
+    Advance(wait - std::chrono::nanoseconds(1));
+    EXPECT_EQ(queue_.size(QueueName::kActive), 0U);
+    Advance(std::chrono::nanoseconds(1));
+    EXPECT_EQ(queue_.size(QueueName::kActive), 1U);
+  }
+  EXPECT_THAT(waits, ElementsAre(1, 2, 4, 8, 10, 10));
+}
+
+TEST_F(QueueTest, BackoffRunsWhileThePodWaits) {
+  Put("a");
+  TryAll();
+  Advance(seconds(1));
+  WakeAll();
+  EXPECT_EQ(queue_.Where("ns/a"), QueueName::kActive);
+}
+
+TEST_F(QueueTest, AnErrorBacksOffWithoutWaitingForAChange) {
+  Put("a");
+  Put("b");
+  queue_.Back(*queue_.Pop(), {}, false);
+  queue_.Back(*queue_.Pop(), {"Fit"}, true);
+  EXPECT_EQ(queue_.size(QueueName::kBackoff), 2U);
+  Advance(seconds(1));
+  EXPECT_THAT(TryAll(), ElementsAre("ns/a", "ns/b"));
+}
+
+TEST_F(QueueTest, ARefusedPodGoesBehindItsEquals) {
+  Put("a");
+  TryAll();
+  Put("b");
+  Advance(seconds(1));
+  auto b = *queue_.Pop();
+  WakeAll();
+  queue_.Back(std::move(b), {"Fit"}, false);
+  Put("c");
+  Advance(seconds(1));
+  EXPECT_THAT(TryAll(), ElementsAre("ns/a", "ns/b", "ns/c"));
+}
+
+TEST_F(QueueTest, AChangeDuringACycleCountsForThePodInIt) {
+  Put("a");
+  auto pod = *queue_.Pop();
+  EXPECT_EQ(WakeAll(), 0U);
+  queue_.Back(std::move(pod), {"Fit"}, false);
+  EXPECT_EQ(queue_.Where("ns/a"), QueueName::kBackoff);
+  // Only once.
+  Advance(seconds(1));
+  TryAll();
+  EXPECT_EQ(queue_.Where("ns/a"), QueueName::kUnschedulable);
+}
+
+TEST_F(QueueTest, APodInACycleIsInNoQueueAndNotHandedOutTwice) {
+  Put("a");
+  auto pod = *queue_.Pop();
+  Put("a", {.image = "other"});
+  EXPECT_FALSE(queue_.Pop().has_value());
+  EXPECT_EQ(queue_.Where("ns/a"), std::nullopt);
+  ASSERT_NE(queue_.Find("ns/a"), nullptr);
+  queue_.Back(std::move(pod), {"Fit"}, false);
+  // It changed in the cycle, and comes back as it is now.
+  EXPECT_EQ(queue_.Where("ns/a"), QueueName::kBackoff);
+  EXPECT_EQ(queue_.Find("ns/a")->pod->pod->spec.containers[0].image, "other");
+}
+
+TEST_F(QueueTest, OnlyAChangeThatMayHelpWakesARefusedPod) {
+  struct Case {
+    PodOptions changed;
+    bool wakes;
+  };
+  const std::vector<Case> cases = {{{.condition = "PodScheduled"}, false},
+                                   {{.label = "x"}, true},
+                                   {{.image = "x"}, true},
+                                   {{.claim = "x"}, true}};
+  for (const Case& c : cases) {
+    Put("a");
+    TryAll();
+    const auto timeout = queue_.NextDue();
+    Advance(seconds(1));
+    Put("a", c.changed);
+    EXPECT_EQ(queue_.size(QueueName::kActive), c.wakes ? 1U : 0U);
+    if (!c.wakes) {
+      EXPECT_EQ(queue_.NextDue(), timeout);
+    }
+    queue_.Remove("ns/a");
+    EXPECT_EQ(queue_.Find("ns/a"), nullptr);
+  }
+}
+
+TEST_F(QueueTest, AGatedPodIsNotTriedUntilItIsPutWithoutGates) {
+  queue_.Put(Named("a"), true);
+  Put("b");
+  EXPECT_EQ(WakeAll(), 0U);
+  Advance(std::chrono::hours(1));
+  EXPECT_THAT(TryAll(), ElementsAre("ns/b"));
+  ASSERT_THAT(queue_.Gated(), ::testing::SizeIs(1));
+  EXPECT_EQ(queue_.Gated()[0]->key, "ns/a");
+  queue_.Put(Named("a"), false);
+  EXPECT_EQ(queue_.size(QueueName::kGated), 0U);
+  EXPECT_THAT(TryAll(), ElementsAre("ns/a"));
+}
+
+TEST_F(QueueTest, APodMayBecomeGatedAnywhere) {
+  Put("active");
+  queue_.Put(Named("active"), true);
+  EXPECT_THAT(TryAll(), IsEmpty());
+  Put("cycle");
+  auto pod = *queue_.Pop();
+  queue_.Put(Named("cycle"), true);
+  queue_.Back(std::move(pod), {"Fit"}, false);
+  Put("refused");
+  TryAll();
+  queue_.Put(Named("refused"), true);
+  EXPECT_EQ(queue_.size(QueueName::kGated), 3U);
+  EXPECT_EQ(queue_.NextDue(), std::nullopt);
+}
+
+TEST_F(QueueTest, APodThatIsDoneIsForgotten) {
+  Put("a");
+  const auto pod = *queue_.Pop();
+  queue_.Done("ns/a");
+  EXPECT_EQ(queue_.Find("ns/a"), nullptr);
+  queue_.Back(pod, {"Fit"}, false);
+  EXPECT_EQ(queue_.Find("ns/a"), nullptr);
+}
+
+TEST_F(QueueTest, ANewPodOfTheSameNameIsAnotherPod) {
+  Put("a");
+  const auto old = *queue_.Pop();
+  Put("a", {.uid = "2"});
+  // What becomes of the old one does not concern it.
+  queue_.Back(old, {"Fit"}, false);
+  EXPECT_EQ(queue_.Where("ns/a"), QueueName::kActive);
+  queue_.Done("ns/a");
+  const auto pod = queue_.Pop();
+  ASSERT_TRUE(pod.has_value());
+  EXPECT_EQ(pod->pod->pod->metadata.uid, "2");
+  EXPECT_EQ(pod->attempts, 1U);
+  queue_.Back(old, {"Fit"}, false);
+  EXPECT_EQ(queue_.Where("ns/a"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dray::scheduler

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/priority_class.h"
+#include "scheduler/internal/scheduler_impl.h"
+#include "scheduler/plugins.h"
+#include "scheduler/plugins/default_plugins.h"
+
+namespace dray::scheduler {
+namespace {
+
+// With that many changes at once it is cheaper to ask a gated pod again than to ask about each.
+constexpr std::size_t kManyChanges = 8;
+// Bindings that wait for a time out are looked at this often.
+constexpr std::chrono::seconds kBindingPoll{1};
+// So many pods between two looks at what has changed.
+constexpr std::size_t kPodsPerSync = 256;
+
+template <typename T>
+const api::KindInfo* KindOf() {
+  return &api::HubKind(api::TypeInfoOf<T>());
+}
+
+std::string KeyOf(const api::Object& object) {
+  const api::ObjectMeta& metadata = object.metadata();
+  return std::string(object.kind().kind) + "/" + metadata.namespace_ + "/" + metadata.name;
+}
+
+}  // namespace
+
+Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, Ids& ids,
+                      SchedulerOptions the_options)
+    : cluster(the_cluster),
+      clock(the_clock),
+      options(std::move(the_options)),
+      world({.gates = options.gates}),
+      queue(clock, {.initial_backoff = options.config.initial_backoff,
+                    .max_backoff = options.config.max_backoff}),
+      placements(options.remembered_shapes) {
+  const PluginHost host{world, cluster, clock, ids, current, options};
+  for (const Profile& profile : options.config.profiles) {
+    const auto weight = [&](std::string_view name) {
+      const auto found = std::ranges::find(profile.score_weights, name, &PluginWeight::name);
+      if (found != profile.score_weights.end()) return found->weight;
+      return options.score_weight ? options.score_weight(name) : DefaultScoreWeight(name);
+    };
+    profiles.push_back({profile.scheduler_name,
+                        std::make_unique<PluginSet>(options.plugins ? options.plugins(profile, host)
+                                                                    : DefaultPlugins(profile, host),
+                                                    weight)});
+    for (const FilterPlugin* filter : profiles.back().plugins->filters()) {
+      const auto* devices = dynamic_cast<const DynamicResources*>(filter);
+      if (devices != nullptr) profiles.back().devices = devices;
+    }
+  }
+  // Priorities and classes first: pods are read with them.
+  const api::KindInfo* const kinds[] = {
+      KindOf<api::PriorityClass>(),   KindOf<api::Namespace>(),
+      KindOf<api::DeviceClass>(),     KindOf<api::ClusterNode>(),
+      KindOf<api::DeviceTaintRule>(), KindOf<api::ResourceSlice>(),
+      KindOf<api::ResourceClaim>(),   KindOf<api::Pod>()};
+  watch = cluster.Watch(kinds);
+}
+
+std::optional<std::uint32_t> Scheduler::Impl::ProfileOf(const api::Pod& pod) const {
+  const std::string_view name =
+      pod.spec.scheduler_name.empty() ? api::kDefaultSchedulerName : pod.spec.scheduler_name;
+  const auto found = std::ranges::find(profiles, name, &ProfileEntry::scheduler_name);
+  if (found == profiles.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - profiles.begin());
+}
+
+std::size_t Scheduler::Impl::Sync() {
+  std::vector<Seen> seen;
+  while (std::optional<api::Change> change = watch->Next()) {
+    const std::string key = KeyOf(change->object);
+    Seen one{.change = std::move(*change)};
+    if (const auto found = last_seen.find(key); found != last_seen.end()) one.old = found->second;
+    if (one.change.kind == api::Change::Kind::kDeleted) {
+      last_seen.erase(key);
+    } else {
+      last_seen.insert_or_assign(key, one.change.object);
+    }
+    world.Apply(one.change);
+    if (one.change.object.As<api::Pod>() != nullptr) TakePod(one.change);
+    seen.push_back(std::move(one));
+  }
+  if (seen.empty()) return 0;
+  look_at_bindings = true;
+  AskGatedAgain(seen);
+  WakePods(seen);
+  return seen.size();
+}
+
+void Scheduler::Impl::TakePod(const api::Change& change) {
+  const api::Pod& pod = *change.object.As<api::Pod>();
+  const std::string key = dray::scheduler::KeyOf(pod);
+  const bool gone = change.kind == api::Change::Kind::kDeleted || !pod.spec.node_name.empty() ||
+                    IsTerminated(pod) || !ProfileOf(pod);
+  if (gone) {
+    queue.Remove(key);
+    refused.erase(key);
+    std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == key; });
+    return;
+  }
+  const std::shared_ptr<const PodInfo> info = world.FindPod(key);
+  Nominate(info, pod.status.nominated_node_name);
+  Enqueue(info);
+}
+
+void Scheduler::Impl::Enqueue(const std::shared_ptr<const PodInfo>& pod) {
+  const PluginSet& plugins = *profiles[*ProfileOf(*pod->pod)].plugins;
+  for (PreEnqueuePlugin* plugin : plugins.pre_enqueue()) {
+    PluginStatus status = plugin->PreEnqueue(*pod);
+    if (status.ok()) continue;
+    Refused& why = refused[pod->key];
+    why.gated_by = plugin->name();
+    why.explanation = {.pod = pod->key, .before = std::move(status.reasons)};
+    for (Reason& reason : why.explanation.before) reason.plugin = plugin->name();
+    queue.Put(pod, /*gated=*/true);
+    return;
+  }
+  if (const auto found = refused.find(pod->key);
+      found != refused.end() && !found->second.gated_by.empty()) {
+    refused.erase(found);
+  }
+  queue.Put(pod, /*gated=*/false);
+}
+
+bool Scheduler::Impl::Wakes(const PodInfo& pod, std::string_view plugin,
+                            const std::vector<Seen>& seen) const {
+  HintPlugin* hints = profiles[*ProfileOf(*pod.pod)].plugins->FindHints(plugin);
+  if (hints == nullptr) return true;  // nobody can say that it does not help
+  return std::ranges::any_of(seen, [&](const Seen& one) {
+    return hints->Wake(pod, one.change, one.old ? &*one.old : nullptr) == Hint::kQueue;
+  });
+}
+
+bool Scheduler::Impl::Wakes(const QueuedPod& pod, const std::vector<Seen>& seen) const {
+  return std::ranges::any_of(
+      pod.refused_by, [&](const std::string& plugin) { return Wakes(*pod.pod, plugin, seen); });
+}
+
+void Scheduler::Impl::WakePods(const std::vector<Seen>& seen) {
+  queue.WakeIf([&](const QueuedPod& pod) { return Wakes(pod, seen); });
+}
+
+void Scheduler::Impl::AskGatedAgain(const std::vector<Seen>& seen) {
+  if (queue.size(QueueName::kGated) == 0) return;
+  for (const std::shared_ptr<const PodInfo>& pod : queue.Gated()) {
+    const auto found = refused.find(pod->key);
+    if (found == refused.end() || seen.size() > kManyChanges ||
+        Wakes(*pod, found->second.gated_by, seen)) {
+      Enqueue(world.FindPod(pod->key));
+    }
+  }
+}
+
+Scheduler::Scheduler(api::Cluster& cluster, const base::Clock& clock, Ids& ids,
+                     SchedulerOptions options)
+    : impl_(std::make_unique<Impl>(cluster, clock, ids, std::move(options))) {}
+Scheduler::~Scheduler() = default;
+
+std::size_t Scheduler::Sync() { return impl_->Sync(); }
+std::optional<Outcome> Scheduler::ScheduleOne() { return impl_->ScheduleOne(); }
+
+std::vector<Outcome> Scheduler::Tick() {
+  impl_->queue.Tick();
+  impl_->look_at_bindings = true;
+  std::vector<Outcome> outcomes;
+  while (std::optional<Outcome> outcome = impl_->ContinueOne()) {
+    outcomes.push_back(std::move(*outcome));
+  }
+  return outcomes;
+}
+
+std::optional<std::chrono::nanoseconds> Scheduler::NextDue() const {
+  std::optional<std::chrono::nanoseconds> due = impl_->queue.NextDue();
+  if (!impl_->bindings.empty()) {
+    const std::chrono::nanoseconds poll = impl_->clock.Monotonic() + kBindingPoll;
+    due = due ? std::min(*due, poll) : poll;
+  }
+  return due;
+}
+
+std::vector<Outcome> Scheduler::Run() {
+  std::vector<Outcome> outcomes;
+  while (true) {
+    const bool changes = Sync() > 0;
+    impl_->queue.Tick();
+    std::size_t tried = 0;
+    while (std::optional<Outcome> outcome = ScheduleOne()) {
+      outcomes.push_back(std::move(*outcome));
+      if (++tried == kPodsPerSync) break;
+    }
+    if (!changes && tried == 0) return outcomes;
+  }
+}
+
+const PodExplanation* Scheduler::Explain(std::string_view pod_key) const {
+  const auto found = impl_->refused.find(pod_key);
+  return found == impl_->refused.end() ? nullptr : &found->second.explanation;
+}
+const Queue& Scheduler::queue() const { return impl_->queue; }
+const World& Scheduler::world() const { return impl_->world; }
+const Statistics& Scheduler::statistics() const {
+  impl_->statistics.allocator_steps = 0;
+  for (const Impl::ProfileEntry& profile : impl_->profiles) {
+    if (profile.devices == nullptr) continue;
+    impl_->statistics.allocator_steps += profile.devices->allocator_steps();
+  }
+  return impl_->statistics;
+}
+
+}  // namespace dray::scheduler

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scheduler: takes pods from the queue, finds nodes and devices for them, and writes that down. It
+// decides; a Cluster does the rest, and it cannot tell whether that one is live.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocator/search.h"
+#include "api/cluster.h"
+#include "api/gates.h"
+#include "base/clock.h"
+#include "scheduler/config.h"
+#include "scheduler/explanation.h"
+#include "scheduler/framework.h"
+#include "scheduler/ids.h"
+#include "scheduler/queue.h"
+#include "scheduler/what_if.h"
+#include "scheduler/world.h"
+
+namespace dray::scheduler {
+
+struct SchedulerOptions;
+
+// What plugins are made with. All outlive them.
+struct PluginHost {
+  World& world;
+  api::Cluster& cluster;
+  const base::Clock& clock;
+  Ids& ids;
+  WhatIf& what_if;
+  const SchedulerOptions& options;
+};
+using PluginFactory =
+    std::function<std::vector<std::unique_ptr<Plugin>>(const Profile&, const PluginHost&)>;
+
+struct SchedulerOptions {
+  Config config;
+  api::FeatureGates gates;
+  allocator::Policy policy = allocator::Policy::kFirstFit;
+  std::uint64_t step_budget = 1'000'000;
+  // Off: every verdict is computed anew. The decisions are the same.
+  bool caches = true;
+  // Shapes of pods whose verdicts are remembered.
+  std::size_t remembered_shapes = 64;
+  // Instead of the default ones, and of the default weights (plugins.h).
+  PluginFactory plugins;
+  std::function<std::int64_t(std::string_view)> score_weight;
+};
+
+// What became of one pod.
+struct Outcome {
+  enum class Kind : std::uint8_t {
+    kBound,
+    kWaiting,        // reserved; binding waits for something
+    kUnschedulable,  // see Explain
+    kError,
+  };
+  std::string pod;
+  Kind kind = Kind::kUnschedulable;
+  std::string node;
+  std::string message;
+};
+
+struct Statistics {
+  std::uint64_t attempts = 0;
+  std::uint64_t bound = 0;
+  std::uint64_t unschedulable = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t node_evaluations = 0;  // filters run on a node
+  std::uint64_t allocator_steps = 0;
+};
+
+// One thread.
+class Scheduler {
+ public:
+  // All outlive it.
+  Scheduler(api::Cluster& cluster, const base::Clock& clock, Ids& ids, SchedulerOptions options);
+  ~Scheduler();
+
+  // Takes in what has changed. The number of changes.
+  std::size_t Sync();
+  // Tries one pod. Nothing when no pod is to be tried now.
+  std::optional<Outcome> ScheduleOne();
+  // Goes on with pods whose binding waits, and moves pods whose backoff is over.
+  std::vector<Outcome> Tick();
+  // When Tick has something to do, on the monotonic clock.
+  std::optional<std::chrono::nanoseconds> NextDue() const;
+
+  // Until nothing changes any more without time going by: Sync and ScheduleOne in turns.
+  std::vector<Outcome> Run();
+
+  // Why a pod waits. Null when it does not.
+  const PodExplanation* Explain(std::string_view pod_key) const;
+  const Queue& queue() const;
+  const World& world() const;
+  const Statistics& statistics() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dray::scheduler

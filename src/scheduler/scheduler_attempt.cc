@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scheduler: one pod, from the queue to its node.
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "scheduler/internal/scheduler_impl.h"
+
+namespace dray::scheduler {
+namespace {
+
+using Code = PluginStatus::Code;
+
+void Name(PluginStatus& status, const Plugin& plugin) {
+  for (Reason& reason : status.reasons) {
+    if (reason.plugin.empty()) reason.plugin = plugin.name();
+  }
+}
+
+}  // namespace
+
+std::optional<Outcome> Scheduler::Impl::ScheduleOne() {
+  if (std::optional<Outcome> outcome = ContinueOne()) return outcome;
+  while (std::optional<QueuedPod> pod = queue.Pop()) {
+    const std::shared_ptr<const PodInfo> known = world.FindPod(pod->pod->key);
+    // Deleted, being deleted, bound by somebody or assumed: nothing to be done for it.
+    if (known == nullptr || known->pod->metadata.deletion_timestamp ||
+        !known->pod->spec.node_name.empty() || world.Assumed(known->key)) {
+      queue.Done(pod->pod->key);
+      continue;
+    }
+    pod->pod = known;
+    const std::optional<std::uint32_t> profile = ProfileOf(*known->pod);
+    return Attempt(std::move(*pod), *profile);
+  }
+  return std::nullopt;
+}
+
+Outcome Scheduler::Impl::Attempt(QueuedPod pod, std::uint32_t profile) {
+  ++statistics.attempts;
+  Cycle cycle({.plugins = *profiles[profile].plugins,
+               .world = world,
+               .profile = profile,
+               .placements = options.caches ? &placements : nullptr,
+               .nominations = &nominations},
+              pod.pod);
+  current.cycle = &cycle;
+  NodeInfo* node = cycle.Choose();
+  statistics.node_evaluations += cycle.evaluated();
+  Outcome outcome = node == nullptr ? NoNode(std::move(pod), profile, cycle)
+                                    : Reserve(std::move(pod), profile, cycle, *node);
+  current.cycle = nullptr;
+  return outcome;
+}
+
+Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle,
+                                 NodeInfo& node) {
+  Binding binding{.pod = std::move(pod), .profile = profile, .node = node.name()};
+  binding.state = cycle.TakeState();
+  for (ReservePlugin* plugin : profiles[profile].plugins->reserve()) {
+    PluginStatus status = plugin->Reserve(binding.state, *binding.pod.pod, node, world);
+    if (status.ok()) continue;
+    Name(status, *plugin);
+    Undo(binding);
+    return Failed(std::move(binding.pod), profile, status, std::move(binding.node));
+  }
+  world.Assume(binding.pod.pod, node);
+  if (std::optional<Outcome> outcome = Continue(binding)) return std::move(*outcome);
+  Outcome waiting{.pod = binding.pod.pod->key, .kind = Outcome::Kind::kWaiting};
+  waiting.node = binding.node;
+  bindings.push_back(std::move(binding));
+  return waiting;
+}
+
+std::optional<Outcome> Scheduler::Impl::Continue(Binding& binding) {
+  const auto& plugins = profiles[binding.profile].plugins->pre_bind();
+  for (; binding.next < plugins.size(); ++binding.next) {
+    PluginStatus status =
+        plugins[binding.next]->PreBind(binding.state, *binding.pod.pod, binding.node, world);
+    if (status.ok() || status.code == Code::kSkip) continue;
+    if (status.code == Code::kWait) return std::nullopt;
+    Name(status, *plugins[binding.next]);
+    Undo(binding);
+    return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+  }
+  return Finish(binding);
+}
+
+Outcome Scheduler::Impl::Finish(Binding& binding) {
+  const api::Pod& pod = *binding.pod.pod->pod;
+  const Status bound =
+      cluster.Bind(pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, binding.node);
+  if (!bound.ok()) {
+    Undo(binding);
+    return Failed(
+        std::move(binding.pod), binding.profile,
+        PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound))),
+        std::move(binding.node));
+  }
+  ++statistics.bound;
+  const std::string key = binding.pod.pod->key;
+  cluster.Note({.about = api::Object::Of(pod),
+                .type = "Normal",
+                .reason = "Scheduled",
+                .message = fmt::format("Successfully assigned {} to {}", key, binding.node),
+                .component = profiles[binding.profile].scheduler_name,
+                .action = "Binding"});
+  queue.Done(key);
+  refused.erase(key);
+  std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == key; });
+  return {.pod = key, .kind = Outcome::Kind::kBound, .node = binding.node};
+}
+
+void Scheduler::Impl::Undo(Binding& binding) {
+  const auto& plugins = profiles[binding.profile].plugins->reserve();
+  for (auto plugin = plugins.rbegin(); plugin != plugins.rend(); ++plugin) {
+    (*plugin)->Unreserve(binding.state, *binding.pod.pod, world);
+  }
+  world.Forget(binding.pod.pod->key);
+}
+
+bool Scheduler::Impl::StillWanted(const Binding& binding) const {
+  const std::shared_ptr<const PodInfo> known = world.FindPod(binding.pod.pod->key);
+  return known != nullptr && known->pod->metadata.uid == binding.pod.pod->pod->metadata.uid &&
+         known->pod->spec.node_name.empty() && !known->pod->metadata.deletion_timestamp &&
+         !IsTerminated(*known->pod);
+}
+
+// Looks at each binding once after something has changed. The first that comes to an end.
+std::optional<Outcome> Scheduler::Impl::ContinueOne() {
+  if (!look_at_bindings) return std::nullopt;
+  for (auto it = bindings.begin(); it != bindings.end();) {
+    if (!StillWanted(*it)) {
+      Undo(*it);
+      queue.Done(it->pod.pod->key);
+      it = bindings.erase(it);
+      continue;
+    }
+    std::optional<Outcome> outcome = Continue(*it);
+    if (!outcome) {
+      ++it;
+      continue;
+    }
+    bindings.erase(it);
+    return outcome;
+  }
+  look_at_bindings = false;
+  return std::nullopt;
+}
+
+}  // namespace dray::scheduler

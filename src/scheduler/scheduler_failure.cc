@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scheduler: pods that got no node, what they are told and when they are tried again.
+#include <algorithm>
+#include <utility>
+
+#include "scheduler/internal/scheduler_impl.h"
+
+namespace dray::scheduler {
+namespace {
+
+using Code = PluginStatus::Code;
+
+constexpr std::string_view kSchedulerError = "SchedulerError";
+
+std::string Join(const std::vector<Reason>& reasons) {
+  std::string text;
+  for (const Reason& reason : reasons) text.append(text.empty() ? "" : ", ").append(reason.text);
+  return text;
+}
+
+}  // namespace
+
+Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle) {
+  if (cycle.status().code == Code::kError) {
+    return Failed(std::move(pod), profile, cycle.status(), {});
+  }
+  ++statistics.unschedulable;
+  const std::shared_ptr<const PodInfo> info = pod.pod;
+  PodExplanation explanation{.pod = info->key};
+  cycle.Explain(explanation);
+  std::vector<std::string> refused_by = cycle.RefusedBy();
+
+  bool retry = false;
+  std::optional<std::string> nominated;
+  for (PostFilterPlugin* plugin : profiles[profile].plugins->post_filters()) {
+    PostFilterResult result = plugin->PostFilter(cycle.state(), *info, world);
+    for (Reason& reason : result.status.reasons) {
+      reason.plugin = plugin->name();
+      explanation.after.push_back(std::move(reason));
+    }
+    if (!result.nominated_node.empty()) nominated = std::move(result.nominated_node);
+    // Room is being made: what that needs, another plugin need not try to make once more.
+    if (result.status.ok()) {
+      retry = !nominated.has_value();
+      break;
+    }
+  }
+  if (nominated) {
+    Nominate(info, *nominated);
+  } else if (!info->pod->status.nominated_node_name.empty() && !NominationHolds(*info)) {
+    nominated = "";
+    Nominate(info, "");
+  }
+
+  const std::string message = EventMessage(explanation);
+  Tell(*info, profile,
+       {.reason = std::string(api::kReasonUnschedulable),
+        .message = message,
+        .nominated = std::move(nominated)});
+  refused[info->key].explanation = std::move(explanation);
+  refused[info->key].gated_by.clear();
+  queue.Back(std::move(pod), std::move(refused_by), retry);
+  return {.pod = info->key, .kind = Outcome::Kind::kUnschedulable, .message = message};
+}
+
+// After a node was chosen, or because something could not be found out.
+Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const PluginStatus& status,
+                                std::string node) {
+  const std::shared_ptr<const PodInfo> info = pod.pod;
+  const bool error = status.code == Code::kError;
+  error ? ++statistics.errors : ++statistics.unschedulable;
+  const std::string message = Join(status.reasons);
+  PodExplanation explanation{.pod = info->key, .nodes = world.nodes().size()};
+  std::vector<std::string> refused_by;
+  if (error) {
+    explanation.error = message;
+  } else {
+    explanation.groups.push_back({.nodes = 1, .examples = {node}, .reasons = status.reasons});
+    for (const Reason& reason : status.reasons) refused_by.push_back(reason.plugin);
+  }
+  Tell(*info, profile,
+       {.reason = std::string(error ? kSchedulerError : api::kReasonUnschedulable),
+        .message = error ? message : EventMessage(explanation)});
+  refused[info->key].explanation = std::move(explanation);
+  refused[info->key].gated_by.clear();
+  // Other nodes have not been asked whether they would do, so it is tried again by itself.
+  queue.Back(std::move(pod), std::move(refused_by), /*retry=*/true);
+  return {.pod = info->key,
+          .kind = error ? Outcome::Kind::kError : Outcome::Kind::kUnschedulable,
+          .node = std::move(node),
+          .message = message};
+}
+
+// Nothing that was said already is said again.
+void Scheduler::Impl::Tell(const PodInfo& pod, std::uint32_t profile, const Report& report) {
+  std::string& said = refused[pod.key].message;
+  if (said != report.message) {
+    cluster.Note({.about = api::Object::Of(*pod.pod),
+                  .type = "Warning",
+                  .reason = "FailedScheduling",
+                  .message = report.message,
+                  .component = profiles[profile].scheduler_name,
+                  .action = "Scheduling"});
+    said = report.message;
+  }
+  WriteStatus(pod, report);
+}
+
+void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
+  // PreBind or PostFilter may have written the pod meanwhile.
+  const api::ObjectMeta& metadata = pod.pod->metadata;
+  std::optional<api::Object> stored =
+      cluster.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), metadata.namespace_, metadata.name);
+  if (!stored || stored->metadata().uid != metadata.uid) return;
+  api::Pod changed = *stored->As<api::Pod>();
+  auto& conditions = changed.status.conditions;
+  auto condition =
+      std::ranges::find(conditions, api::kPodScheduledCondition, &api::PodCondition::type);
+  const bool same_condition = condition != conditions.end() && condition->status == "False" &&
+                              condition->reason == report.reason &&
+                              condition->message == report.message;
+  const bool same_node =
+      !report.nominated || *report.nominated == changed.status.nominated_node_name;
+  if (same_condition && same_node) return;
+  if (condition == conditions.end()) {
+    conditions.push_back({.type = std::string(api::kPodScheduledCondition)});
+    condition = conditions.end() - 1;
+  }
+  if (condition->status != "False") {
+    condition->status = "False";
+    condition->last_transition_time = clock.Now();
+  }
+  condition->reason = report.reason;
+  condition->message = report.message;
+  if (report.nominated) changed.status.nominated_node_name = *report.nominated;
+  // Whoever was faster changed the pod: that comes with the next Sync, and the pod is told then, if
+  // it still has no node.
+  static_cast<void>(cluster.UpdateStatus(api::Object::Of(std::move(changed))));
+}
+
+void Scheduler::Impl::Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node) {
+  std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == pod->key; });
+  if (!node.empty()) nominations.push_back({pod, std::string(node)});
+}
+
+// As long as pods that were sent away for it have not gone.
+bool Scheduler::Impl::NominationHolds(const PodInfo& pod) const {
+  const NodeInfo* node = world.FindNode(pod.pod->status.nominated_node_name);
+  return node != nullptr && std::ranges::any_of(node->pods, [&](const auto& other) {
+           return other->priority < pod.priority && other->pod->metadata.deletion_timestamp;
+         });
+}
+
+}  // namespace dray::scheduler

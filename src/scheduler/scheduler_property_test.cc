@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// With and without remembered verdicts the same is decided and said, whatever happens meanwhile.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "scheduler/device_cluster_for_test.h"
+#include "testing/pod_builder.h"
+
+namespace dray::scheduler {
+namespace {
+
+using testing::Labelled;
+using testing::PodsWith;
+
+// Makes the same random things happen to a cluster, for equal seeds.
+class Fate {
+ public:
+  Fate(std::uint32_t seed, DeviceCluster& test) : random_(seed), test_(test) {}
+
+  void Step() {
+    switch (Below(10)) {
+      case 0:
+        return AddNode();
+      case 1:
+        return RemoveNode();
+      case 2:
+        return ChangeNode();
+      case 3:
+        return RemovePod();
+      default:
+        return AddPod();
+    }
+  }
+  int Below(int n) { return static_cast<int>(random_() % static_cast<std::uint32_t>(n)); }
+
+ private:
+  std::string PickNode() { return "n" + std::to_string(Below(12)); }
+  void AddNode() {
+    const std::string name = PickNode();
+    if (test_.Find<api::ClusterNode>(name, "") != nullptr) return;
+    const int gpus = Below(5);
+    api::ClusterNode node = MakeNode(name, std::to_string(2 + Below(6)));
+    node.metadata.labels["zone"] = std::to_string(Below(3));
+    node.metadata.labels["kubernetes.io/hostname"] = name;
+    if (Below(4) == 0) {
+      const char* effect = Below(2) == 0 ? "NoSchedule" : "PreferNoSchedule";
+      node.spec.taints.push_back({.key = "t", .value = "v", .effect = effect});
+    }
+    test_.Create(std::move(node));
+    if (gpus > 0 && test_.Find<api::ResourceSlice>("slice-" + name, "") == nullptr) {
+      test_.Create(DeviceCluster::GpuSlice(name, gpus));
+    }
+  }
+  void RemoveNode() {
+    const std::string name = PickNode();
+    static_cast<void>(test_.cluster().Delete(DeviceCluster::KindOf<api::ClusterNode>(), "", name));
+    if (Below(2) == 0) {
+      static_cast<void>(
+          test_.cluster().Delete(DeviceCluster::KindOf<api::ResourceSlice>(), "", "slice-" + name));
+    }
+  }
+  void ChangeNode() {
+    const auto* known = test_.Find<api::ClusterNode>(PickNode(), "");
+    if (known == nullptr) return;
+    api::ClusterNode node = *known;
+    if (Below(2) == 0) node.spec.unschedulable = !node.spec.unschedulable;
+    node.metadata.labels["zone"] = std::to_string(Below(3));
+    static_cast<void>(test_.cluster().Update(api::Object::Of(std::move(node))));
+  }
+  void RemovePod() {
+    if (pods_ == 0) return;
+    const std::string name = "p" + std::to_string(Below(pods_));
+    static_cast<void>(test_.cluster().Delete(DeviceCluster::KindOf<api::Pod>(), "ns", name));
+    const auto* claim = test_.Find<api::ResourceClaim>(name);
+    if (claim == nullptr) return;
+    api::ResourceClaim freed = *claim;
+    freed.status = {};
+    static_cast<void>(test_.cluster().UpdateStatus(api::Object::Of(std::move(freed))));
+  }
+  void AddPod() {
+    const std::string name = "p" + std::to_string(pods_++);
+    testing::Pod builder(name);
+    builder.Request("cpu", Below(2) == 0 ? "1" : "500m");
+    builder.Priority(Below(4) == 0 ? 10 : 0);
+    builder.Label("app", Below(2) == 0 ? "x" : "y");
+    switch (Below(9)) {
+      case 0:
+        builder.NodeSelector("zone", std::to_string(Below(3)));
+        break;
+      case 1:
+        builder.Tolerates({.key = "t", .operator_ = "Exists"});
+        break;
+      case 2:
+        builder.AwayFrom(PodsWith(Labelled("app", "x"), "kubernetes.io/hostname"));
+        break;
+      case 3:
+        builder.RatherNear(10, PodsWith(Labelled("app", "y"), "zone"));
+        break;
+      case 4:
+        builder.HostPort(80);
+        break;
+      case 5: {
+        api::TopologySpreadConstraint spread;
+        spread.max_skew = 1;
+        spread.topology_key = "zone";
+        spread.when_unsatisfiable = Below(2) == 0 ? api::kDoNotSchedule : api::kScheduleAnyway;
+        spread.label_selector = Labelled("app", "x");
+        builder.Spread(std::move(spread));
+        break;
+      }
+      default:
+        break;
+    }
+    api::Pod pod = builder;
+    pod.spec.containers.front().image = "i";
+    if (Below(2) == 0) {
+      api::ResourceClaim claim = DeviceCluster::GpuClaim(name, 1 + Below(2));
+      if (Below(4) == 0) {
+        api::DeviceRequest& request = claim.spec.devices.requests.front();
+        for (const int count : {3, 1}) {
+          api::DeviceSubRequest& sub = request.first_available.emplace_back();
+          sub.name = "s" + std::to_string(count);
+          sub.device_class_name = "gpu";
+          sub.allocation_mode = api::kAllocationModeExactCount;
+          sub.count = count;
+        }
+        request.exactly.reset();
+      }
+      test_.Create(std::move(claim));
+      pod = DeviceCluster::WithClaim(std::move(pod), name);
+    }
+    test_.Create(std::move(pod));
+  }
+
+  std::mt19937 random_;
+  DeviceCluster& test_;
+  int pods_ = 0;
+};
+
+std::vector<std::string> Told(const std::vector<Outcome>& outcomes) {
+  std::vector<std::string> told;
+  for (const Outcome& outcome : outcomes) {
+    told.push_back(outcome.pod + " " + std::to_string(static_cast<int>(outcome.kind)) + " " +
+                   outcome.node + " " + outcome.message);
+  }
+  return told;
+}
+
+class CachesProperty : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(CachesProperty, DoNotChangeWhatIsDecided) {
+  SchedulerOptions with;
+  with.remembered_shapes = 4;
+  SchedulerOptions without;
+  without.caches = false;
+  DeviceCluster a(std::move(with));
+  DeviceCluster b(std::move(without));
+  Fate fate_a(GetParam(), a);
+  Fate fate_b(GetParam(), b);
+  for (int step = 0; step < 150; ++step) {
+    const int burst = 1 + fate_a.Below(4);
+    ASSERT_EQ(burst, 1 + fate_b.Below(4));
+    for (int i = 0; i < burst; ++i) {
+      fate_a.Step();
+      fate_b.Step();
+    }
+    if (step % 5 == 4) {
+      a.clock().Advance(std::chrono::seconds(3));
+      b.clock().Advance(std::chrono::seconds(3));
+    }
+    ASSERT_EQ(Told(a.scheduler().Run()), Told(b.scheduler().Run())) << "step " << step;
+  }
+  EXPECT_GT(a.scheduler().statistics().bound, 20u);
+  EXPECT_GT(a.scheduler().statistics().unschedulable, 0u);
+  EXPECT_LT(a.scheduler().statistics().node_evaluations,
+            b.scheduler().statistics().node_evaluations);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, CachesProperty, ::testing::Range(0u, 30u));
+
+}  // namespace
+}  // namespace dray::scheduler

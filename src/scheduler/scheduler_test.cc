@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/event.h"
+#include "api/memory_cluster.h"
+#include "base/clock.h"
+#include "scheduler/fake_plugins_for_test.h"
+#include "scheduler/objects_for_test.h"
+#include "testing/status_matchers.h"
+
+namespace dray::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsOk;
+using Kind = Outcome::Kind;
+
+class SchedulerTest : public ::testing::Test {
+ protected:
+  SchedulerTest() : cluster_(clock_, random_, {.validate = false}) { FakeFit::filtered = 0; }
+
+  Scheduler& Start() {
+    SchedulerOptions options;
+    options.plugins = [this](const Profile&, const PluginHost&) {
+      std::vector<std::unique_ptr<Plugin>> plugins;
+      plugins.push_back(std::make_unique<FakeScripted>("First", first_));
+      plugins.push_back(std::make_unique<FakeFit>());
+      plugins.push_back(std::make_unique<FakeScripted>("Second", second_));
+      return plugins;
+    };
+    options.score_weight = [](std::string_view) { return 1; };
+    scheduler_ = std::make_unique<Scheduler>(cluster_, clock_, ids_, std::move(options));
+    return *scheduler_;
+  }
+  template <typename T>
+  void Create(T object) {
+    ASSERT_THAT(cluster_.Create(api::Object::Of(std::move(object))), IsOk());
+  }
+  template <typename T>
+  static const api::KindInfo& KindOf() {
+    return api::HubKind(api::TypeInfoOf<T>());
+  }
+  api::Pod Stored(std::string_view name) {
+    return *cluster_.Find(KindOf<api::Pod>(), "ns", name)->As<api::Pod>();
+  }
+  const api::PodCondition* ScheduledCondition(const api::Pod& pod) {
+    for (const api::PodCondition& condition : pod.status.conditions) {
+      if (condition.type == api::kPodScheduledCondition) return &condition;
+    }
+    return nullptr;
+  }
+  // "reason xcount: message" of each.
+  std::vector<std::string> Events() {
+    std::vector<std::string> events;
+    for (const api::Object& object : cluster_.List(KindOf<api::Event>())) {
+      const api::Event& event = *object.As<api::Event>();
+      events.push_back(event.reason + ": " + event.message);
+    }
+    return events;
+  }
+  static std::vector<std::string> Nodes(const std::vector<Outcome>& outcomes) {
+    std::vector<std::string> nodes;
+    for (const Outcome& outcome : outcomes) nodes.push_back(outcome.pod + " " + outcome.node);
+    return nodes;
+  }
+
+  base::ManualClock clock_{base::Time::FromUnix(1'000)};
+  base::SeededRandomSource random_{1};
+  api::MemoryCluster cluster_;
+  FakeIds ids_;
+  std::vector<std::string> calls_;
+  Script first_{calls_};
+  Script second_{calls_};
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+TEST_F(SchedulerTest, APodIsBoundToTheBestNode) {
+  Create(MakeNode("a", "4"));
+  Create(MakeNode("b", "8"));
+  Create(MakePod({.name = "old", .node = "b", .cpu = "7"}));
+  Create(MakePod({.name = "p"}));
+  const std::vector<Outcome> outcomes = Start().Run();
+  EXPECT_THAT(Nodes(outcomes), ElementsAre("ns/p a"));
+  EXPECT_EQ(Stored("p").spec.node_name, "a");
+  EXPECT_THAT(Events(), ElementsAre("Scheduled: Successfully assigned ns/p to a"));
+  EXPECT_EQ(scheduler_->statistics().bound, 1u);
+}
+
+TEST_F(SchedulerTest, OfEquallyGoodNodesTheFirstByNameIsTaken) {
+  for (const char* node : {"c", "a", "b"}) Create(MakeNode(node));
+  for (const char* pod : {"p1", "p2", "p3"}) Create(MakePod({.name = pod}));
+  EXPECT_THAT(Nodes(Start().Run()), ElementsAre("ns/p1 a", "ns/p2 b", "ns/p3 c"));
+}
+
+TEST_F(SchedulerTest, OnlyNodesThatHaveChangedAreAskedAgain) {
+  for (int i = 0; i < 100; ++i) Create(MakeNode("n" + std::to_string(i)));
+  for (int i = 0; i < 50; ++i) Create(MakePod({.name = "p" + std::to_string(i)}));
+  Start().Run();
+  EXPECT_EQ(scheduler_->statistics().bound, 50u);
+  // All once, then the one that the pod before went to.
+  EXPECT_LE(FakeFit::filtered, 100 + 50);
+}
+
+TEST_F(SchedulerTest, PodsOfOtherSchedulersAreLeftAlone) {
+  Create(MakeNode("a"));
+  api::Pod pod = MakePod({.name = "p"});
+  pod.spec.scheduler_name = "somebody-else";
+  Create(pod);
+  EXPECT_THAT(Start().Run(), IsEmpty());
+}
+
+TEST_F(SchedulerTest, APodWithoutANodeIsToldOnce) {
+  Create(MakeNode("a", "2"));
+  Create(MakePod({.name = "p", .cpu = "3"}));
+  const std::vector<Outcome> outcomes = Start().Run();
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes.front().kind, Kind::kUnschedulable);
+  EXPECT_THAT(outcomes.front().message, HasSubstr("0/1 nodes are available: 1 Insufficient cpu."));
+  const api::Pod stored = Stored("p");
+  const api::PodCondition* condition = ScheduledCondition(stored);
+  ASSERT_NE(condition, nullptr);
+  EXPECT_EQ(condition->status, "False");
+  EXPECT_EQ(condition->reason, "Unschedulable");
+  EXPECT_EQ(condition->message, outcomes.front().message);
+
+  // Woken in vain: nothing new is to be said.
+  Create(MakePod({.name = "other", .node = "a", .cpu = "0"}));
+  ASSERT_THAT(cluster_.Delete(KindOf<api::Pod>(), "ns", "other"), IsOk());
+  const std::uint64_t revision = cluster_.revision();
+  clock_.Advance(std::chrono::seconds(20));
+  EXPECT_EQ(scheduler_->Run().size(), 1u);
+  EXPECT_THAT(Events(), ElementsAre(HasSubstr("FailedScheduling: 0/1 nodes")));
+  EXPECT_EQ(cluster_.revision(), revision);
+}
+
+TEST_F(SchedulerTest, ARefusedPodIsTriedAgainOnlyWhenItMayHelp) {
+  Create(MakeNode("a", "2"));
+  Create(MakePod({.name = "p", .cpu = "3"}));
+  Start().Run();
+  Create(MakePod({.name = "unrelated", .node = "a", .cpu = "0"}));
+  clock_.Advance(std::chrono::seconds(20));
+  scheduler_->Tick();
+  EXPECT_THAT(scheduler_->Run(), IsEmpty());
+  Create(MakeNode("b", "4"));
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/p b"));
+  EXPECT_EQ(scheduler_->Explain("ns/p"), nullptr);
+}
+
+TEST_F(SchedulerTest, TheMoreImportantPodGoesFirst) {
+  Create(MakeNode("a", "1"));
+  Create(MakePod({.name = "p1", .priority = 1}));
+  Create(MakePod({.name = "p2", .priority = 2}));
+  const std::vector<Outcome> outcomes = Start().Run();
+  ASSERT_EQ(outcomes.size(), 2u);
+  EXPECT_EQ(outcomes[0].pod, "ns/p2");
+  EXPECT_EQ(outcomes[0].kind, Kind::kBound);
+  EXPECT_EQ(outcomes[1].kind, Kind::kUnschedulable);
+}
+
+TEST_F(SchedulerTest, AGatedPodWaitsForItsPlugin) {
+  bool open = false;
+  first_.pre_enqueue = [&](const PodInfo&) {
+    return open ? PluginStatus::Success()
+                : PluginStatus::Unresolvable({.code = "gate", .text = "closed"});
+  };
+  first_.wake = [](const PodInfo&, const api::Change& change) {
+    return change.object.As<api::Namespace>() != nullptr ? Hint::kQueue : Hint::kSkip;
+  };
+  Create(MakeNode("a"));
+  Create(MakePod({.name = "p"}));
+  EXPECT_THAT(Start().Run(), IsEmpty());
+  ASSERT_NE(scheduler_->Explain("ns/p"), nullptr);
+  EXPECT_EQ(scheduler_->Explain("ns/p")->before.front().text, "closed");
+  EXPECT_EQ(scheduler_->queue().size(QueueName::kGated), 1u);
+  open = true;
+  Create(MakeNode("b"));
+  EXPECT_THAT(scheduler_->Run(), IsEmpty());
+  api::Namespace space;
+  space.metadata.name = "ns2";
+  Create(space);
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/p a"));
+}
+
+TEST_F(SchedulerTest, APreFilterRefusalNamesNoNodes) {
+  Create(MakeNode("a"));
+  Create(MakePod({.name = "p"}));
+  first_.pre_filter = [](const PodInfo&) {
+    return PluginStatus::Unresolvable({.code = "x", .text = "no way"});
+  };
+  const std::vector<Outcome> outcomes = Start().Run();
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes.front().message, "0/1 nodes are available: no way.");
+  EXPECT_EQ(scheduler_->queue().Find("ns/p")->refused_by, std::vector<std::string>{"First"});
+}
+
+TEST_F(SchedulerTest, AFailedReservationIsUndoneInReverseOrder) {
+  Create(MakeNode("a"));
+  Create(MakePod({.name = "p"}));
+  second_.reserve = [](const PodInfo&) {
+    return PluginStatus::Unschedulable({.code = "x", .text = "taken meanwhile"});
+  };
+  const std::vector<Outcome> outcomes = Start().Run();
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes.front().kind, Kind::kUnschedulable);
+  EXPECT_THAT(calls_, ElementsAre("First reserve", "Second reserve", "Second unreserve",
+                                  "First unreserve"));
+  EXPECT_EQ(scheduler_->world().FindNode("a")->requested, Resources());
+  EXPECT_EQ(scheduler_->queue().Where("ns/p"), QueueName::kBackoff);
+  second_.reserve = nullptr;
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/p a"));
+}
+
+TEST_F(SchedulerTest, AnErrorIsTriedAgainAfterABackoff) {
+  Create(MakeNode("a"));
+  Create(MakePod({.name = "p"}));
+  first_.pre_bind = [](const PodInfo&) { return PluginStatus::Error("store is away"); };
+  const std::vector<Outcome> outcomes = Start().Run();
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes.front().kind, Kind::kError);
+  const api::Pod stored = Stored("p");
+  ASSERT_NE(ScheduledCondition(stored), nullptr);
+  EXPECT_EQ(ScheduledCondition(stored)->reason, "SchedulerError");
+  EXPECT_EQ(ScheduledCondition(stored)->message, "store is away");
+  EXPECT_THAT(scheduler_->Run(), IsEmpty());
+  first_.pre_bind = nullptr;
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/p a"));
+}
+
+TEST_F(SchedulerTest, AFailedBindIsUndone) {
+  Create(MakeNode("a"));
+  Create(MakePod({.name = "p"}));
+  cluster_.SetWriteHook([](api::Verb verb, const api::Object&) {
+    return verb == api::Verb::kBind ? base::Unavailable("no answer") : Status();
+  });
+  const std::vector<Outcome> outcomes = Start().Run();
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes.front().kind, Kind::kError);
+  EXPECT_THAT(calls_, ElementsAre("First reserve", "Second reserve", "First prebind",
+                                  "Second prebind", "Second unreserve", "First unreserve"));
+  EXPECT_FALSE(scheduler_->world().Assumed("ns/p"));
+}
+
+class WaitingTest : public SchedulerTest {
+ protected:
+  // "p" has node "a" and waits.
+  void Wait() {
+    Create(MakeNode("a", "1"));
+    Create(MakePod({.name = "p"}));
+    first_.pre_bind = [this](const PodInfo&) { return answer_; };
+    const std::vector<Outcome> outcomes = Start().Run();
+    ASSERT_EQ(outcomes.size(), 1u);
+    EXPECT_EQ(outcomes.front().kind, Kind::kWaiting);
+    EXPECT_EQ(outcomes.front().node, "a");
+  }
+  PluginStatus answer_{.code = PluginStatus::Code::kWait, .reasons = {}};
+};
+
+TEST_F(WaitingTest, KeepsItsPlaceAndGoesOnWhenItMay) {
+  Wait();
+  Create(MakePod({.name = "q"}));
+  EXPECT_EQ(scheduler_->Run().front().kind, Kind::kUnschedulable);
+  EXPECT_TRUE(scheduler_->NextDue().has_value());
+  answer_ = PluginStatus::Success();
+  const std::vector<Outcome> outcomes = scheduler_->Tick();
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes.front().kind, Kind::kBound);
+  EXPECT_EQ(Stored("p").spec.node_name, "a");
+}
+
+TEST_F(WaitingTest, GoesOnAfterAnyChange) {
+  Wait();
+  answer_ = PluginStatus::Success();
+  EXPECT_THAT(scheduler_->Run(), IsEmpty());
+  Create(MakeNode("b", "0"));
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/p a"));
+}
+
+TEST_F(WaitingTest, GivesItsPlaceBackWhenItFails) {
+  Wait();
+  answer_ = PluginStatus::Unschedulable({.code = "x", .text = "device binding timeout"});
+  const std::vector<Outcome> outcomes = scheduler_->Tick();
+  ASSERT_EQ(outcomes.size(), 1u);
+  EXPECT_EQ(outcomes.front().kind, Kind::kUnschedulable);
+  EXPECT_EQ(scheduler_->world().FindNode("a")->requested, Resources());
+  EXPECT_EQ(calls_.back(), "First unreserve");
+}
+
+TEST_F(WaitingTest, GivesItsPlaceBackWhenThePodIsDeleted) {
+  Wait();
+  ASSERT_THAT(cluster_.Delete(KindOf<api::Pod>(), "ns", "p"), IsOk());
+  EXPECT_THAT(scheduler_->Run(), IsEmpty());
+  EXPECT_EQ(calls_.back(), "First unreserve");
+  EXPECT_EQ(scheduler_->world().FindNode("a")->requested, Resources());
+  Create(MakePod({.name = "q"}));
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/q a"));
+}
+
+TEST_F(WaitingTest, GivesItsPlaceBackWhenSomebodyElseBindsThePod) {
+  Wait();
+  Create(MakeNode("b"));
+  ASSERT_THAT(cluster_.Bind("ns", "p", "", "b"), IsOk());
+  scheduler_->Run();
+  EXPECT_EQ(calls_.back(), "First unreserve");
+  EXPECT_EQ(scheduler_->world().FindNode("a")->requested, Resources());
+  EXPECT_EQ(scheduler_->world().FindNode("b")->requested.milli_cpu, 1000);
+}
+
+TEST_F(SchedulerTest, RoomThatIsMadeForAPodIsNotGivenToALesserOne) {
+  Create(MakeNode("a", "2"));
+  Create(MakePod({.name = "victim", .node = "a", .cpu = "2"}));
+  Create(MakePod({.name = "high", .cpu = "2", .priority = 10}));
+  first_.post_filter = [&](const PodInfo& pod) -> PostFilterResult {
+    if (pod.priority < 10) return {.status = {.code = PluginStatus::Code::kUnschedulable}};
+    static_cast<void>(cluster_.Delete(KindOf<api::Pod>(), "ns", "victim"));
+    return {.status = PluginStatus::Success(), .nominated_node = "a"};
+  };
+  Start().Run();
+  EXPECT_EQ(Stored("high").status.nominated_node_name, "a");
+  Create(MakePod({.name = "low", .cpu = "2", .priority = 1}));
+  const std::vector<Outcome> low = scheduler_->Run();
+  ASSERT_EQ(low.size(), 1u);
+  EXPECT_EQ(low.front().kind, Kind::kUnschedulable);
+  clock_.Advance(std::chrono::seconds(1));
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/high a"));
+}
+
+TEST_F(SchedulerTest, NothingIsDoneWithoutAReason) {
+  Create(MakeNode("a", "1"));
+  for (int i = 0; i < 20; ++i) Create(MakePod({.name = "p" + std::to_string(i), .cpu = "2"}));
+  Start().Run();
+  const std::uint64_t attempts = scheduler_->statistics().attempts;
+  EXPECT_EQ(attempts, 20u);
+  const std::uint64_t revision = cluster_.revision();
+  for (int i = 0; i < 100; ++i) {
+    clock_.Advance(std::chrono::seconds(1));
+    scheduler_->Tick();
+    EXPECT_THAT(scheduler_->Run(), IsEmpty());
+  }
+  EXPECT_EQ(scheduler_->statistics().attempts, attempts);
+  EXPECT_EQ(cluster_.revision(), revision);
+}
+
+}  // namespace
+}  // namespace dray::scheduler

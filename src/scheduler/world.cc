@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/world.h"
+
+#include <algorithm>
+
+#include "scheduler/internal/world_impl.h"
+
+namespace dray::scheduler {
+namespace {
+
+// A pod's placement touches a node two or three times; a shape that was not asked for during this
+// many changes compares the versions of all nodes instead.
+constexpr std::size_t kLogSize = 16 * 1024;
+
+// The value in an object, kept as long as anybody has it. Null when it is of another kind.
+template <typename T>
+std::shared_ptr<const T> Share(const api::Object& object) {
+  const T* value = object.As<T>();
+  if (value == nullptr) return nullptr;
+  return {std::make_shared<const api::Object>(object), value};
+}
+
+}  // namespace
+
+void World::Impl::Touch(NodeInfo& node) {
+  node.version = ++world.version_;
+  // Several changes of one node in a row are one to everybody who has not looked in between, and
+  // nobody who has can mistake it: the version is the new one.
+  if (!log.empty() && log.back().second == node.index) {
+    log.back().first = node.version;
+    return;
+  }
+  log.emplace_back(node.version, node.index);
+  if (log.size() > kLogSize) {
+    log_begin = log.front().first;
+    log.pop_front();
+  }
+}
+
+void World::Impl::TouchAll() { world.global_version_ = ++world.version_; }
+
+World::ChangedNodes World::Impl::ChangedSince(std::uint64_t version) const {
+  ChangedNodes changed;
+  if (version < log_begin || version < world.global_version_) {
+    changed.all = true;
+    return changed;
+  }
+  for (auto it = log.rbegin(); it != log.rend() && it->first > version; ++it) {
+    changed.nodes.push_back(it->second);
+  }
+  return changed;
+}
+
+World::World(WorldOptions options)
+    : options_(std::move(options)),
+      features_(inventory::Features::From(options_.gates)),
+      dictionary_(std::make_shared<inventory::Dictionary>()),
+      inventory_(dictionary_),
+      ledger_(dictionary_),
+      expressions_(dictionary_),
+      impl_(std::make_unique<Impl>(*this)) {
+  ledger_.Listen([this](const ledger::Change& change) { impl_->TouchPools(change.pools); });
+}
+
+// Reservations may outlive what they would report to.
+World::~World() { ledger_.Listen(nullptr); }
+
+void World::Apply(const api::Change& change) {
+  const bool gone = change.kind == api::Change::Kind::kDeleted;
+  const api::Object& object = change.object;
+  if (auto pod = Share<api::Pod>(object)) {
+    gone ? impl_->RemovePod(KeyOf(*pod)) : impl_->PutPod(std::move(pod));
+  } else if (auto claim = Share<api::ResourceClaim>(object)) {
+    gone ? impl_->RemoveClaim(*claim) : impl_->PutClaim(std::move(claim));
+  } else if (auto node = Share<api::ClusterNode>(object)) {
+    gone ? impl_->RemoveNode(node->metadata.name) : impl_->PutNode(std::move(node));
+  } else if (const auto* slice = object.As<api::ResourceSlice>()) {
+    impl_->Take(gone ? inventory_.Remove(slice->metadata.name) : inventory_.Put(*slice));
+  } else if (const auto* rule = object.As<api::DeviceTaintRule>()) {
+    impl_->Take(gone ? inventory_.RemoveTaintRule(rule->metadata.name)
+                     : inventory_.PutTaintRule(*rule));
+  } else if (auto device_class = Share<api::DeviceClass>(object)) {
+    PutClass(std::move(device_class), gone);
+  } else if (auto space = Share<api::Namespace>(object)) {
+    PutNamespace(std::move(space), gone);
+  } else if (auto priority = Share<api::PriorityClass>(object)) {
+    if (gone) {
+      impl_->priorities.erase(priority->metadata.name);
+    } else {
+      impl_->priorities[priority->metadata.name] = std::move(priority);
+    }
+    impl_->PriorityClassesChanged();
+  }
+}
+
+void World::PutClass(std::shared_ptr<const api::DeviceClass> device_class, bool gone) {
+  auto& known = impl_->classes[device_class->metadata.name];
+  const bool same = !gone && known != nullptr && known->spec == device_class->spec &&
+                    known->metadata.creation_timestamp == device_class->metadata.creation_timestamp;
+  if (gone) {
+    extended_resources_.OnDelete(*device_class);
+    impl_->classes.erase(device_class->metadata.name);
+  } else {
+    extended_resources_.OnUpdate(*device_class);
+    known = std::move(device_class);
+  }
+  if (!same) impl_->TouchAll();
+}
+
+void World::PutNamespace(std::shared_ptr<const api::Namespace> space, bool gone) {
+  auto& known = impl_->namespaces[space->metadata.name];
+  const bool same = !gone && known != nullptr && known->metadata.labels == space->metadata.labels;
+  if (gone) {
+    impl_->namespaces.erase(space->metadata.name);
+  } else {
+    known = std::move(space);
+  }
+  if (!same) impl_->TouchAll();
+}
+
+std::span<NodeInfo* const> World::nodes() const {
+  impl_->Sort();
+  return impl_->sorted;
+}
+NodeInfo* World::FindNode(std::string_view name) const {
+  const auto found = impl_->nodes_by_name.find(name);
+  if (found == impl_->nodes_by_name.end()) return nullptr;
+  NodeInfo& info = found->second->info;
+  return info.node == nullptr ? nullptr : &info;
+}
+NodeInfo* World::node(NodeIndex index) const {
+  if (index >= impl_->nodes.size() || impl_->nodes[index] == nullptr) return nullptr;
+  NodeInfo& info = impl_->nodes[index]->info;
+  return info.node == nullptr ? nullptr : &info;
+}
+std::size_t World::node_indices() const { return impl_->nodes.size(); }
+Status World::RefreshDevices(NodeInfo& node) { return impl_->RefreshDevices(node); }
+World::ChangedNodes World::ChangedSince(std::uint64_t version) const {
+  return impl_->ChangedSince(version);
+}
+
+std::shared_ptr<const api::DeviceClass> World::FindClass(std::string_view name) const {
+  const auto found = impl_->classes.find(name);
+  return found == impl_->classes.end() ? nullptr : found->second;
+}
+std::shared_ptr<const api::Namespace> World::FindNamespace(std::string_view name) const {
+  const auto found = impl_->namespaces.find(name);
+  return found == impl_->namespaces.end() ? nullptr : found->second;
+}
+
+}  // namespace dray::scheduler

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// World: everything that scheduling decides on, kept from changes of objects, plus what has been
+// decided and is not stored yet. Nothing in it is ever computed anew as a whole.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "allocator/expressions.h"
+#include "allocator/plan.h"
+#include "api/cluster.h"
+#include "api/device_class.h"
+#include "api/extended_resources.h"
+#include "api/gates.h"
+#include "api/namespace.h"
+#include "api/resource_claim.h"
+#include "base/string_map.h"
+#include "inventory/inventory.h"
+#include "ledger/ledger.h"
+#include "scheduler/node_info.h"
+#include "scheduler/pod_info.h"
+
+namespace dray::scheduler {
+
+struct WorldOptions {
+  api::FeatureGates gates;
+};
+
+// One thread.
+class World final : public allocator::ClassLister {
+ public:
+  explicit World(WorldOptions options);
+  ~World();
+
+  // Takes in a change; kinds that do not matter are ignored. A change that says what is known
+  // already changes no version.
+  void Apply(const api::Change& change);
+
+  const api::FeatureGates& gates() const { return options_.gates; }
+  const inventory::Features& features() const { return features_; }
+
+  // By name. Nodes that only pods mention are left out.
+  std::span<NodeInfo* const> nodes() const;
+  NodeInfo* FindNode(std::string_view name) const;
+  // Null when there is no such node any more.
+  NodeInfo* node(NodeIndex index) const;
+  // NodeIndex is always below this.
+  std::size_t node_indices() const;
+  // Changes when a node comes or goes.
+  std::uint64_t nodes_version() const { return nodes_version_; }
+  // Gathers the node's devices and brings its usage up to date, where something has changed, and
+  // changes no version. InvalidArgument when some slice's
+  // node selector cannot be read: then no pod with claims can be scheduled.
+  Status RefreshDevices(NodeInfo& node);
+
+  // Which nodes have changed since a version of the world. `all`: too many to tell, or something
+  // that concerns every node.
+  struct ChangedNodes {
+    bool all = false;
+    std::vector<NodeIndex> nodes;  // may repeat
+  };
+  std::uint64_t version() const { return version_; }
+  ChangedNodes ChangedSince(std::uint64_t version) const;
+  // Of the last change that concerned every node: classes, namespaces, taint rules, slices without
+  // a node and what is in use of them.
+  std::uint64_t global_version() const { return global_version_; }
+
+  // Pods. Bound ones count on their node; an assumed one counts as if it were bound, until it is,
+  // or is forgotten.
+  std::shared_ptr<const PodInfo> FindPod(std::string_view key) const;
+  void Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node);
+  void Forget(std::string_view pod_key);
+  bool Assumed(std::string_view pod_key) const;
+  // How many pods on nodes have affinity of any kind to other pods, or required anti-affinity.
+  std::size_t pods_with_affinity() const;
+  std::size_t pods_with_anti_affinity() const;
+
+  // Claims. What is assumed (an allocation that is being stored) goes before what is stored, until
+  // the stored claim is as new.
+  std::shared_ptr<const api::ResourceClaim> FindClaim(std::string_view namespace_,
+                                                      std::string_view name) const;
+  // The pods that use a claim, by key: those whose spec or status names it.
+  std::vector<std::string> PodsOfClaim(std::string_view namespace_, std::string_view name) const;
+  void AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim);
+  void ForgetClaim(std::string_view namespace_, std::string_view name);
+  // The claim that was made for a pod's extended resources, if there is one.
+  std::shared_ptr<const api::ResourceClaim> FindExtendedResourceClaim(const api::Pod& pod) const;
+
+  std::shared_ptr<const api::DeviceClass> FindClass(std::string_view name) const override;
+  std::shared_ptr<const api::Namespace> FindNamespace(std::string_view name) const;
+  const api::ExtendedResourceIndex& extended_resources() const { return extended_resources_; }
+  std::int32_t PriorityOf(const api::Pod& pod) const;
+
+  inventory::Inventory& inventory() { return inventory_; }
+  ledger::Ledger& ledger() { return ledger_; }
+  allocator::Expressions& expressions() { return expressions_; }
+  ResourceNames& resource_names() { return resource_names_; }
+
+ private:
+  struct Impl;
+  void PutClass(std::shared_ptr<const api::DeviceClass> device_class, bool gone);
+  void PutNamespace(std::shared_ptr<const api::Namespace> space, bool gone);
+
+  // Layout is the implementation's affair; see internal/world_impl.h.
+  WorldOptions options_;
+  inventory::Features features_;
+  std::shared_ptr<inventory::Dictionary> dictionary_;
+  inventory::Inventory inventory_;
+  ledger::Ledger ledger_;
+  allocator::Expressions expressions_;
+  ResourceNames resource_names_;
+  api::ExtendedResourceIndex extended_resources_;
+  std::uint64_t nodes_version_ = 0;
+  std::uint64_t version_ = 0;
+  std::uint64_t global_version_ = 0;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dray::scheduler

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// World: claims, as they are stored and as they are assumed to be.
+#include <charconv>
+#include <utility>
+
+#include "scheduler/internal/world_impl.h"
+
+namespace dray::scheduler {
+namespace {
+
+std::string KeyOf(std::string_view namespace_, std::string_view name) {
+  return std::string(namespace_).append("/").append(name);
+}
+std::string KeyOf(const api::ResourceClaim& claim) {
+  return KeyOf(claim.metadata.namespace_, claim.metadata.name);
+}
+
+// Resource versions are numbers that grow. 0: unknown.
+std::uint64_t VersionOf(const api::ResourceClaim& claim) {
+  const std::string& text = claim.metadata.resource_version;
+  std::uint64_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  return error == std::errc() && end == text.data() + text.size() ? version : 0;
+}
+
+// Whether what is stored makes an assumption needless: it is newer than what the assumption was
+// made from or stored as, or says the same, or is about another claim.
+bool Supersedes(const api::ResourceClaim& stored, const api::ResourceClaim& assumed) {
+  if (stored.metadata.uid != assumed.metadata.uid) return true;
+  const std::uint64_t version = VersionOf(stored);
+  if (version == 0 || version > VersionOf(assumed)) return true;
+  return version == VersionOf(assumed) && stored.status == assumed.status;
+}
+
+std::string_view LedgerKey(const api::ResourceClaim& claim, const std::string& key) {
+  return claim.metadata.uid.empty() ? std::string_view(key) : claim.metadata.uid;
+}
+
+}  // namespace
+
+void World::Impl::IndexClaim(const api::ResourceClaim& claim, const std::string& key, bool add) {
+  const api::OwnerReference* pod = api::ExtendedResourcePod(claim);
+  if (pod == nullptr) return;
+  if (add) {
+    extended_claims[pod->uid].insert(key);
+    return;
+  }
+  const auto found = extended_claims.find(pod->uid);
+  if (found == extended_claims.end()) return;
+  found->second.erase(key);
+  if (found->second.empty()) extended_claims.erase(found);
+}
+
+void World::Impl::PutClaim(std::shared_ptr<const api::ResourceClaim> claim) {
+  const std::string key = KeyOf(*claim);
+  ClaimEntry& entry = claims[key];
+  if (entry.current() != nullptr) IndexClaim(*entry.current(), key, false);
+  if (entry.stored != nullptr && entry.stored->metadata.uid != claim->metadata.uid) {
+    world.ledger_.Remove(LedgerKey(*entry.stored, key));
+  }
+  entry.stored = std::move(claim);
+  if (entry.assumed != nullptr && Supersedes(*entry.stored, *entry.assumed)) {
+    entry.assumed = nullptr;
+  }
+  IndexClaim(*entry.current(), key, true);
+  world.ledger_.Put(*entry.stored);
+}
+
+void World::Impl::RemoveClaim(const api::ResourceClaim& claim) {
+  const std::string key = KeyOf(claim);
+  const auto found = claims.find(key);
+  if (found == claims.end()) return;
+  IndexClaim(*found->second.current(), key, false);
+  claims.erase(found);
+  world.ledger_.Remove(LedgerKey(claim, key));
+}
+
+std::shared_ptr<const api::ResourceClaim> World::FindClaim(std::string_view namespace_,
+                                                           std::string_view name) const {
+  const auto found = impl_->claims.find(KeyOf(namespace_, name));
+  return found == impl_->claims.end() ? nullptr : found->second.current();
+}
+
+void World::AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim) {
+  const std::string key = KeyOf(*claim);
+  Impl::ClaimEntry& entry = impl_->claims[key];
+  if (entry.current() != nullptr) impl_->IndexClaim(*entry.current(), key, false);
+  entry.assumed = std::move(claim);
+  if (entry.stored != nullptr && entry.stored->metadata.uid == entry.assumed->metadata.uid &&
+      VersionOf(*entry.stored) > VersionOf(*entry.assumed)) {
+    entry.assumed = nullptr;
+  }
+  impl_->IndexClaim(*entry.current(), key, true);
+}
+
+void World::ForgetClaim(std::string_view namespace_, std::string_view name) {
+  const std::string key = KeyOf(namespace_, name);
+  const auto found = impl_->claims.find(key);
+  if (found == impl_->claims.end() || found->second.assumed == nullptr) return;
+  impl_->IndexClaim(*found->second.assumed, key, false);
+  found->second.assumed = nullptr;
+  if (found->second.stored == nullptr) {
+    impl_->claims.erase(found);
+  } else {
+    impl_->IndexClaim(*found->second.stored, key, true);
+  }
+}
+
+std::vector<std::string> World::PodsOfClaim(std::string_view namespace_,
+                                            std::string_view name) const {
+  const auto found = impl_->pods_of_claim.find(KeyOf(namespace_, name));
+  if (found == impl_->pods_of_claim.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+std::shared_ptr<const api::ResourceClaim> World::FindExtendedResourceClaim(
+    const api::Pod& pod) const {
+  const auto found = impl_->extended_claims.find(pod.metadata.uid);
+  if (found == impl_->extended_claims.end()) return nullptr;
+  for (const std::string& key : found->second) {
+    const auto claim = impl_->claims.find(key);
+    if (claim->second.current()->metadata.namespace_ == pod.metadata.namespace_) {
+      return claim->second.current();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace dray::scheduler

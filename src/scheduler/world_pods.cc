@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// World: pods, where they count, and their priorities.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "scheduler/internal/world_impl.h"
+
+namespace dray::scheduler {
+namespace {
+
+constexpr std::int32_t kSystemClusterCritical = 2'000'000'000;
+constexpr std::int32_t kSystemNodeCritical = 2'000'001'000;
+
+// Whether a node with the one is to everybody as a node with the other.
+bool CountsAlike(const PodInfo& a, const PodInfo& b) {
+  return a.requests == b.requests && a.non_zero == b.non_zero && a.host_ports == b.host_ports &&
+         a.priority == b.priority && a.pod->metadata.uid == b.pod->metadata.uid &&
+         a.pod->metadata.labels == b.pod->metadata.labels &&
+         a.pod->metadata.deletion_timestamp == b.pod->metadata.deletion_timestamp &&
+         a.pod->spec.affinity == b.pod->spec.affinity;
+}
+
+}  // namespace
+
+void World::Impl::Count(NodeEntry& node, const std::shared_ptr<const PodInfo>& pod) {
+  NodeInfo& info = node.info;
+  info.pods.push_back(pod);
+  info.requested.Add(pod->requests);
+  info.non_zero.Add(pod->non_zero);
+  info.ports.insert(info.ports.end(), pod->host_ports.begin(), pod->host_ports.end());
+  info.pods_with_affinity += pod->has_affinity ? 1 : 0;
+  info.pods_with_anti_affinity += pod->has_required_anti_affinity ? 1 : 0;
+  with_affinity += pod->has_affinity ? 1 : 0;
+  with_anti_affinity += pod->has_required_anti_affinity ? 1 : 0;
+  Touch(info);
+}
+
+void World::Impl::Discount(NodeEntry& node, const PodInfo& pod) {
+  NodeInfo& info = node.info;
+  const auto at = std::ranges::find(info.pods, &pod, &std::shared_ptr<const PodInfo>::get);
+  DRAY_CHECK(at != info.pods.end(), "a pod is not where it counts");
+  // `pod` may live no longer than this list's pointer to it.
+  const std::shared_ptr<const PodInfo> keep = std::move(*at);
+  info.pods.erase(at);
+  info.requested.Subtract(pod.requests);
+  info.non_zero.Subtract(pod.non_zero);
+  for (const HostPort& port : pod.host_ports) {
+    const auto found = std::ranges::find(info.ports, port);
+    if (found != info.ports.end()) info.ports.erase(found);
+  }
+  info.pods_with_affinity -= pod.has_affinity ? 1 : 0;
+  info.pods_with_anti_affinity -= pod.has_required_anti_affinity ? 1 : 0;
+  with_affinity -= pod.has_affinity ? 1 : 0;
+  with_anti_affinity -= pod.has_required_anti_affinity ? 1 : 0;
+  Touch(info);
+}
+
+// The pod as `info` says, counted on `to` and nowhere else.
+void World::Impl::PlacePod(PodEntry& entry, std::shared_ptr<const PodInfo> info, NodeEntry* to) {
+  NodeEntry* const from = std::exchange(entry.on, to);
+  if (from != nullptr) Discount(*from, *entry.info);
+  entry.info = std::move(info);
+  if (to != nullptr) Count(*to, entry.info);
+  if (from != nullptr && from != to) DropIfUnused(*from);
+}
+
+void World::Impl::PutPod(std::shared_ptr<const api::Pod> pod) {
+  const std::string key = KeyOf(*pod);
+  const std::string node = IsTerminated(*pod) ? std::string() : pod->spec.node_name;
+  const bool bound = !pod->spec.node_name.empty();
+  PodEntry& entry = pods[key];
+  if (entry.info != nullptr) IndexPod(*entry.info->pod, key, false);
+  IndexPod(*pod, key, true);
+
+  // Another pod of the same name: what was assumed was the old one.
+  const bool other = entry.info != nullptr && entry.info->pod->metadata.uid != pod->metadata.uid;
+  const std::int32_t priority = world.PriorityOf(*pod);
+  auto info = PodInfo::From(std::move(pod), world.resource_names_, priority);
+  const bool stays_assumed = entry.assumed && !bound && !other && !IsTerminated(*info->pod);
+  const bool same_place =
+      entry.on != nullptr && (stays_assumed || (!node.empty() && entry.on->name == node));
+  entry.assumed = stays_assumed;
+  if (same_place && CountsAlike(*entry.info, *info)) {
+    // Usually what was assumed has been stored. Nothing to be decided anew, so no new version.
+    auto& pods_there = entry.on->info.pods;
+    *std::ranges::find(pods_there, entry.info) = info;
+    entry.info = std::move(info);
+    return;
+  }
+  NodeEntry* to = nullptr;
+  if (same_place) {
+    to = entry.on;
+  } else if (!node.empty()) {
+    to = &EntryOf(node);
+  }
+  PlacePod(entry, std::move(info), to);
+}
+
+void World::Impl::RemovePod(std::string_view key) {
+  const auto found = pods.find(key);
+  if (found == pods.end()) return;
+  IndexPod(*found->second.info->pod, found->first, false);
+  PlacePod(found->second, found->second.info, nullptr);
+  pods.erase(found);
+}
+
+void World::Impl::IndexPod(const api::Pod& pod, const std::string& key, bool add) {
+  const auto mark = [&](const std::string& claim) {
+    std::string claim_key = pod.metadata.namespace_ + "/" + claim;
+    if (add) {
+      pods_of_claim[std::move(claim_key)].insert(key);
+      return;
+    }
+    const auto found = pods_of_claim.find(claim_key);
+    if (found == pods_of_claim.end()) return;
+    found->second.erase(key);
+    if (found->second.empty()) pods_of_claim.erase(found);
+  };
+  for (const api::PodResourceClaim& claim : pod.spec.resource_claims) {
+    if (claim.resource_claim_name) mark(*claim.resource_claim_name);
+  }
+  if (pod.status.resource_claim_statuses) {
+    for (const api::PodResourceClaimStatus& status : *pod.status.resource_claim_statuses) {
+      if (status.resource_claim_name) mark(*status.resource_claim_name);
+    }
+  }
+  if (pod.status.extended_resource_claim_status) {
+    mark(pod.status.extended_resource_claim_status->resource_claim_name);
+  }
+}
+
+// Priorities are numbers in the pods of a server with admission. Without one, as in files, they
+// follow the classes whenever those come.
+void World::Impl::PriorityClassesChanged() {
+  std::vector<std::shared_ptr<const api::Pod>> changed;
+  for (const auto& [key, entry] : pods) {
+    if (!entry.info->pod->spec.priority &&
+        world.PriorityOf(*entry.info->pod) != entry.info->priority) {
+      changed.push_back(entry.info->pod);
+    }
+  }
+  // By name, so that versions do not depend on the order of a hash table.
+  std::ranges::sort(changed, {}, [](const auto& pod) { return KeyOf(*pod); });
+  for (auto& pod : changed) PutPod(std::move(pod));
+}
+
+std::shared_ptr<const PodInfo> World::FindPod(std::string_view key) const {
+  const auto found = impl_->pods.find(key);
+  return found == impl_->pods.end() ? nullptr : found->second.info;
+}
+
+void World::Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node) {
+  Impl::PodEntry& entry = impl_->pods[pod->key];
+  if (entry.info == nullptr) impl_->IndexPod(*pod->pod, pod->key, true);
+  entry.assumed = true;
+  impl_->PlacePod(entry, entry.info == nullptr ? pod : entry.info, impl_->nodes[node.index].get());
+}
+
+void World::Forget(std::string_view pod_key) {
+  const auto found = impl_->pods.find(pod_key);
+  if (found == impl_->pods.end() || !found->second.assumed) return;
+  found->second.assumed = false;
+  impl_->PlacePod(found->second, found->second.info, nullptr);
+}
+
+bool World::Assumed(std::string_view pod_key) const {
+  const auto found = impl_->pods.find(pod_key);
+  return found != impl_->pods.end() && found->second.assumed;
+}
+
+std::size_t World::pods_with_affinity() const { return impl_->with_affinity; }
+std::size_t World::pods_with_anti_affinity() const { return impl_->with_anti_affinity; }
+
+std::int32_t World::PriorityOf(const api::Pod& pod) const {
+  if (pod.spec.priority) return *pod.spec.priority;
+  const std::string& name = pod.spec.priority_class_name;
+  if (!name.empty()) {
+    const auto found = impl_->priorities.find(name);
+    if (found != impl_->priorities.end()) return found->second->value;
+    if (name == "system-node-critical") return kSystemNodeCritical;
+    if (name == "system-cluster-critical") return kSystemClusterCritical;
+    return 0;
+  }
+  // Of several defaults the lowest counts, as at admission.
+  std::optional<std::int32_t> lowest;
+  for (const auto& [class_name, priority] : impl_->priorities) {
+    if (priority->global_default) {
+      lowest = std::min(lowest.value_or(std::numeric_limits<std::int32_t>::max()), priority->value);
+    }
+  }
+  return lowest.value_or(0);
+}
+
+}  // namespace dray::scheduler
