@@ -15,15 +15,16 @@ const StructInfo& InfoOf(const ContainerResourceClaim*) {
 
 const StructInfo& InfoOf(const ResourceRequirements*) {
   using T = ResourceRequirements;
-  static const StructInfo info = Struct<T>(
-      "ResourceRequirements",
-      {
-          Field<&T::limits>("limits"),
-          Field<&T::requests>("requests"),
-          Field<&T::claims>(
-              "claims",
-              {.list = ListKind::kMap, .keys = "name", .gate = Gate::kDynamicResourceAllocation}),
-      });
+  static const StructInfo info =
+      Struct<T>("ResourceRequirements",
+                {
+                    Field<&T::limits>("limits"),
+                    Field<&T::requests>("requests"),
+                    Field<&T::claims>("claims", {.list = ListKind::kMap,
+                                                 .keys = "name",
+                                                 .gate = Gate::kDynamicResourceAllocation,
+                                                 .patch_key = kPatchReplaces}),
+                });
   return info;
 }
 
@@ -53,7 +54,8 @@ const StructInfo& InfoOf(const VolumeMount*) {
                     Field<&T::sub_path>("subPath"),
                     Field<&T::mount_propagation>("mountPropagation"),
                     Field<&T::sub_path_expr>("subPathExpr"),
-                    Field<&T::bind_mount_options>("bindMountOptions", {.list = ListKind::kSet}),
+                    Field<&T::bind_mount_options>(
+                        "bindMountOptions", {.list = ListKind::kSet, .patch_key = kPatchReplaces}),
                 });
   return info;
 }
@@ -82,10 +84,11 @@ const StructInfo& InfoOf(const ContainerResizePolicy*) {
 const StructInfo& InfoOf(const ContainerRestartRuleOnExitCodes*) {
   using T = ContainerRestartRuleOnExitCodes;
   static const StructInfo info = Struct<T>(
-      "ContainerRestartRuleOnExitCodes", {
-                                             Field<&T::operator_>("operator"),
-                                             Field<&T::values>("values", {.list = ListKind::kSet}),
-                                         });
+      "ContainerRestartRuleOnExitCodes",
+      {
+          Field<&T::operator_>("operator"),
+          Field<&T::values>("values", {.list = ListKind::kSet, .patch_key = kPatchReplaces}),
+      });
   return info;
 }
 

@@ -63,11 +63,12 @@ const StructInfo& InfoOf(const ResourceHealth*) {
 const StructInfo& InfoOf(const ResourceStatus*) {
   using T = ResourceStatus;
   static const StructInfo info = Struct<T>(
-      "ResourceStatus",
-      {
-          Field<&T::name>("name", {.presence = Presence::kAlways}),
-          Field<&T::resources>("resources", {.list = ListKind::kMap, .keys = "resourceID"}),
-      });
+      "ResourceStatus", {
+                            Field<&T::name>("name", {.presence = Presence::kAlways}),
+                            Field<&T::resources>("resources", {.list = ListKind::kMap,
+                                                               .keys = "resourceID",
+                                                               .patch_key = kPatchReplaces}),
+                        });
   return info;
 }
 

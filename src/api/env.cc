@@ -10,52 +10,61 @@ const StructInfo& InfoOf(const ObjectFieldSelector*) {
                 {
                     Field<&T::api_version>("apiVersion"),
                     Field<&T::field_path>("fieldPath", {.presence = Presence::kAlways}),
-                });
+                },
+                {.atomic = true});
   return info;
 }
 
 const StructInfo& InfoOf(const ResourceFieldSelector*) {
   using T = ResourceFieldSelector;
-  static const StructInfo info = Struct<T>(
-      "ResourceFieldSelector", {
-                                   Field<&T::container_name>("containerName"),
-                                   Field<&T::resource>("resource", {.presence = Presence::kAlways}),
-                                   Field<&T::divisor>("divisor"),
-                               });
+  static const StructInfo info =
+      Struct<T>("ResourceFieldSelector",
+                {
+                    Field<&T::container_name>("containerName"),
+                    Field<&T::resource>("resource", {.presence = Presence::kAlways}),
+                    Field<&T::divisor>("divisor"),
+                },
+                {.atomic = true});
   return info;
 }
 
 const StructInfo& InfoOf(const ConfigMapKeySelector*) {
   using T = ConfigMapKeySelector;
   static const StructInfo info =
-      Struct<T>("ConfigMapKeySelector", {
-                                            Field<&T::name>("name"),
-                                            Field<&T::key>("key", {.presence = Presence::kAlways}),
-                                            Field<&T::optional>("optional"),
-                                        });
+      Struct<T>("ConfigMapKeySelector",
+                {
+                    Field<&T::name>("name"),
+                    Field<&T::key>("key", {.presence = Presence::kAlways}),
+                    Field<&T::optional>("optional"),
+                },
+                {.atomic = true});
   return info;
 }
 
 const StructInfo& InfoOf(const SecretKeySelector*) {
   using T = SecretKeySelector;
   static const StructInfo info =
-      Struct<T>("SecretKeySelector", {
-                                         Field<&T::name>("name"),
-                                         Field<&T::key>("key", {.presence = Presence::kAlways}),
-                                         Field<&T::optional>("optional"),
-                                     });
+      Struct<T>("SecretKeySelector",
+                {
+                    Field<&T::name>("name"),
+                    Field<&T::key>("key", {.presence = Presence::kAlways}),
+                    Field<&T::optional>("optional"),
+                },
+                {.atomic = true});
   return info;
 }
 
 const StructInfo& InfoOf(const FileKeySelector*) {
   using T = FileKeySelector;
-  static const StructInfo info = Struct<T>(
-      "FileKeySelector", {
-                             Field<&T::volume_name>("volumeName", {.presence = Presence::kAlways}),
-                             Field<&T::path>("path", {.presence = Presence::kAlways}),
-                             Field<&T::key>("key", {.presence = Presence::kAlways}),
-                             Field<&T::optional>("optional"),
-                         });
+  static const StructInfo info =
+      Struct<T>("FileKeySelector",
+                {
+                    Field<&T::volume_name>("volumeName", {.presence = Presence::kAlways}),
+                    Field<&T::path>("path", {.presence = Presence::kAlways}),
+                    Field<&T::key>("key", {.presence = Presence::kAlways}),
+                    Field<&T::optional>("optional"),
+                },
+                {.atomic = true});
   return info;
 }
 

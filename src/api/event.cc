@@ -5,16 +5,17 @@ namespace dray::api {
 
 const StructInfo& InfoOf(const ObjectReference*) {
   using T = ObjectReference;
-  static const StructInfo info =
-      Struct<T>("ObjectReference", {
-                                       Field<&T::kind>("kind"),
-                                       Field<&T::namespace_>("namespace"),
-                                       Field<&T::name>("name"),
-                                       Field<&T::uid>("uid"),
-                                       Field<&T::api_version>("apiVersion"),
-                                       Field<&T::resource_version>("resourceVersion"),
-                                       Field<&T::field_path>("fieldPath"),
-                                   });
+  static const StructInfo info = Struct<T>("ObjectReference",
+                                           {
+                                               Field<&T::kind>("kind"),
+                                               Field<&T::namespace_>("namespace"),
+                                               Field<&T::name>("name"),
+                                               Field<&T::uid>("uid"),
+                                               Field<&T::api_version>("apiVersion"),
+                                               Field<&T::resource_version>("resourceVersion"),
+                                               Field<&T::field_path>("fieldPath"),
+                                           },
+                                           {.atomic = true});
   return info;
 }
 

@@ -79,6 +79,17 @@ void BuildSlots(StructInfo& info) {
 
 }  // namespace internal
 
+bool PatchMerges(const FieldInfo& field) {
+  if (!field.options.patch_key.empty()) return field.options.patch_key != kPatchReplaces;
+  return field.options.list != ListKind::kAtomic;
+}
+
+std::string_view PatchKey(const FieldInfo& field) {
+  if (!PatchMerges(field)) return {};
+  if (!field.options.patch_key.empty()) return field.options.patch_key;
+  return field.options.keys.substr(0, field.options.keys.find(','));
+}
+
 int StructInfo::FindByHash(std::string_view wire_name, std::uint64_t head) const {
   const std::size_t mask = slots.size() - 1;
   for (std::size_t slot = SlotHash(wire_name, head) & mask; slots[slot] >= 0;

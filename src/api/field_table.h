@@ -93,12 +93,20 @@ enum class Presence : std::uint8_t {
 // merge).
 enum class ListKind : std::uint8_t { kAtomic, kSet, kMap };
 
+// FieldOptions::patch_key: the list is taken as a whole.
+inline constexpr std::string_view kPatchReplaces = "-";
+
 struct FieldOptions {
   Presence presence = Presence::kOmitEmpty;
   ListKind list = ListKind::kAtomic;
-  std::string_view keys = {};      // ListKind::kMap: the items' key fields, comma separated
-  std::optional<Gate> gate = {};   // the feature gate that the field belongs to
-  std::string_view alias = {};     // a second wire name that is read, never written
+  std::string_view keys = {};     // ListKind::kMap: the items' key fields, comma separated
+  std::optional<Gate> gate = {};  // the feature gate that the field belongs to
+  std::string_view alias = {};    // a second wire name that is read, never written
+  // How a strategic merge patch treats the list where that does not follow from `list`: the key
+  // that items are matched by, or kPatchReplaces.
+  std::string_view patch_key = {};
+  bool retain_keys = false;        // a client's patch names the fields that an item keeps
+  bool atomic = false;             // a map that has one writer as a whole
   const TypeInfo* type = nullptr;  // instead of the member's own: another version's field table
 };
 
@@ -148,6 +156,11 @@ struct FieldInfo {
   }
 };
 
+// Strategic merge patch: whether a patch's items join those of the list, and the key that they are
+// matched by (none: items are the values themselves).
+bool PatchMerges(const FieldInfo& field);
+std::string_view PatchKey(const FieldInfo& field);
+
 struct StructInfo {
   std::string_view name;
   std::vector<FieldInfo> fields;
@@ -155,6 +168,7 @@ struct StructInfo {
   UnknownFields* (*mutable_unknown)(void* object) = nullptr;
   // Called after the last field was read; tidies what the wire form could not say directly.
   void (*after_decode)(void* object) = nullptr;
+  bool atomic = false;  // has one writer as a whole, for server-side apply
 
   // The index of the field with that wire name (or alias), or -1. Tries `hint` first: fields
   // usually come in order.
@@ -315,10 +329,15 @@ FieldInfo Field(std::string_view name, FieldOptions options = {}) {
   };
 }
 
+struct StructOptions {
+  bool atomic = false;  // StructInfo::atomic
+};
+
 // A table. At most 64 fields, so that a decoder can remember in one word which it has seen.
 template <typename T>
-StructInfo Struct(std::string_view name, std::vector<FieldInfo> fields) {
-  StructInfo info{.name = name, .fields = std::move(fields)};
+StructInfo Struct(std::string_view name, std::vector<FieldInfo> fields,
+                  StructOptions options = {}) {
+  StructInfo info{.name = name, .fields = std::move(fields), .atomic = options.atomic};
   if constexpr (requires(T t) { t.unknown; }) {
     info.unknown = [](const void* object) { return &static_cast<const T*>(object)->unknown; };
     info.mutable_unknown = [](void* object) { return &static_cast<T*>(object)->unknown; };

@@ -56,7 +56,7 @@ const StructInfo& InfoOf(const JobStatus*) {
   using T = JobStatus;
   static const StructInfo info =
       Struct<T>("JobStatus", {
-                                 Field<&T::conditions>("conditions"),
+                                 Field<&T::conditions>("conditions", {.patch_key = "type"}),
                                  Field<&T::start_time>("startTime"),
                                  Field<&T::completion_time>("completionTime"),
                                  Field<&T::active>("active"),

@@ -7,15 +7,17 @@ namespace dray::api {
 
 const StructInfo& InfoOf(const OwnerReference*) {
   using T = OwnerReference;
-  static const StructInfo info = Struct<T>(
-      "OwnerReference", {
-                            Field<&T::api_version>("apiVersion", {.presence = Presence::kAlways}),
-                            Field<&T::kind>("kind", {.presence = Presence::kAlways}),
-                            Field<&T::name>("name", {.presence = Presence::kAlways}),
-                            Field<&T::uid>("uid", {.presence = Presence::kAlways}),
-                            Field<&T::controller>("controller"),
-                            Field<&T::block_owner_deletion>("blockOwnerDeletion"),
-                        });
+  static const StructInfo info =
+      Struct<T>("OwnerReference",
+                {
+                    Field<&T::api_version>("apiVersion", {.presence = Presence::kAlways}),
+                    Field<&T::kind>("kind", {.presence = Presence::kAlways}),
+                    Field<&T::name>("name", {.presence = Presence::kAlways}),
+                    Field<&T::uid>("uid", {.presence = Presence::kAlways}),
+                    Field<&T::controller>("controller"),
+                    Field<&T::block_owner_deletion>("blockOwnerDeletion"),
+                },
+                {.atomic = true});
   return info;
 }
 
@@ -116,11 +118,12 @@ const StructInfo& InfoOf(const LabelSelectorRequirement*) {
 
 const StructInfo& InfoOf(const LabelSelector*) {
   using T = LabelSelector;
-  static const StructInfo info =
-      Struct<T>("LabelSelector", {
-                                     Field<&T::match_labels>("matchLabels"),
-                                     Field<&T::match_expressions>("matchExpressions"),
-                                 });
+  static const StructInfo info = Struct<T>("LabelSelector",
+                                           {
+                                               Field<&T::match_labels>("matchLabels"),
+                                               Field<&T::match_expressions>("matchExpressions"),
+                                           },
+                                           {.atomic = true});
   return info;
 }
 

@@ -20,7 +20,8 @@ const StructInfo& InfoOf(const NodePodPreemptionPolicy*) {
   static const StructInfo info = Struct<T>(
       "NodePodPreemptionPolicy",
       {
-          Field<&T::disable_resize_preemption>("disableResizePreemption", {.list = ListKind::kSet}),
+          Field<&T::disable_resize_preemption>(
+              "disableResizePreemption", {.list = ListKind::kSet, .patch_key = kPatchReplaces}),
       });
   return info;
 }

@@ -17,11 +17,12 @@ const StructInfo& InfoOf(const NodeSelectorRequirement*) {
 
 const StructInfo& InfoOf(const NodeSelectorTerm*) {
   using T = NodeSelectorTerm;
-  static const StructInfo info =
-      Struct<T>("NodeSelectorTerm", {
-                                        Field<&T::match_expressions>("matchExpressions"),
-                                        Field<&T::match_fields>("matchFields"),
-                                    });
+  static const StructInfo info = Struct<T>("NodeSelectorTerm",
+                                           {
+                                               Field<&T::match_expressions>("matchExpressions"),
+                                               Field<&T::match_fields>("matchFields"),
+                                           },
+                                           {.atomic = true});
   return info;
 }
 
@@ -29,7 +30,8 @@ const StructInfo& InfoOf(const NodeSelector*) {
   using T = NodeSelector;
   static const StructInfo info = Struct<T>(
       "NodeSelector",
-      {Field<&T::node_selector_terms>("nodeSelectorTerms", {.presence = Presence::kAlways})});
+      {Field<&T::node_selector_terms>("nodeSelectorTerms", {.presence = Presence::kAlways})},
+      {.atomic = true});
   return info;
 }
 

@@ -176,6 +176,10 @@ class Comparison {
 
   void Struct(const Node& schema, const StructInfo& info, const std::string& path) {
     static const Node nothing;
+    if ((TextAt(schema, "x-kubernetes-map-type") == "atomic") != info.atomic) {
+      faults_.push_back(
+          fmt::format("{}: {} is atomic in one of schema and table only", path, info.name));
+    }
     const Member* member = schema.Find("properties");
     const Node& properties = member == nullptr ? nothing : member->value;
     for (const Member& property : properties.members) {
@@ -189,6 +193,10 @@ class Comparison {
       }
       const FieldInfo& field = info.fields[static_cast<std::size_t>(index)];
       Items(property.value, field, here);
+      Patch(property.value, field, here);
+      if ((TextAt(property.value, "x-kubernetes-map-type") == "atomic") != field.options.atomic) {
+        faults_.push_back(here + ": atomic in one of schema and table only");
+      }
       Type(property.value, *field.type, here);
     }
     for (const FieldInfo& field : info.fields) {
@@ -217,6 +225,18 @@ class Comparison {
       faults_.push_back(
           fmt::format("{}: a list of kind {} ({}) in the schema, {} ({}) in the table", path, kind,
                       keys, ours, field.options.keys));
+    }
+  }
+
+  // How a strategic merge patch treats a list.
+  void Patch(const Node& property, const FieldInfo& field, const std::string& path) {
+    if (TextAt(property, "type") != "array") return;
+    const std::string_view key = TextAt(property, "x-kubernetes-patch-merge-key");
+    const std::string_view strategy = TextAt(property, "x-kubernetes-patch-strategy");
+    if (key != PatchKey(field) || strategy.starts_with("merge") != PatchMerges(field) ||
+        strategy.ends_with("retainKeys") != field.options.retain_keys) {
+      faults_.push_back(fmt::format("{}: patched by ({}, {}) in the schema, ({}, {}) in the table",
+                                    path, key, strategy, PatchKey(field), PatchMerges(field)));
     }
   }
 

@@ -5,9 +5,11 @@ namespace dray::api {
 
 const StructInfo& InfoOf(const LocalObjectReference*) {
   using T = LocalObjectReference;
-  static const StructInfo info = Struct<T>("LocalObjectReference", {
-                                                                       Field<&T::name>("name"),
-                                                                   });
+  static const StructInfo info = Struct<T>("LocalObjectReference",
+                                           {
+                                               Field<&T::name>("name"),
+                                           },
+                                           {.atomic = true});
   return info;
 }
 
@@ -71,11 +73,13 @@ const StructInfo& InfoOf(const PodSchedulingGroup*) {
 
 const StructInfo& InfoOf(const EvictionResponder*) {
   using T = EvictionResponder;
-  static const StructInfo info = Struct<T>(
-      "EvictionResponder", {
-                               Field<&T::name>("name", {.presence = Presence::kAlways}),
-                               Field<&T::priority>("priority", {.presence = Presence::kAlways}),
-                           });
+  static const StructInfo info =
+      Struct<T>("EvictionResponder",
+                {
+                    Field<&T::name>("name", {.presence = Presence::kAlways}),
+                    Field<&T::priority>("priority", {.presence = Presence::kAlways}),
+                },
+                {.atomic = true});
   return info;
 }
 
@@ -84,7 +88,8 @@ const StructInfo& InfoOf(const PodSpec*) {
   static const StructInfo info = Struct<T>(
       "PodSpec",
       {
-          Field<&T::volumes>("volumes", {.list = ListKind::kMap, .keys = "name"}),
+          Field<&T::volumes>("volumes",
+                             {.list = ListKind::kMap, .keys = "name", .retain_keys = true}),
           Field<&T::init_containers>("initContainers", {.list = ListKind::kMap, .keys = "name"}),
           Field<&T::containers>(
               "containers",
@@ -95,7 +100,7 @@ const StructInfo& InfoOf(const PodSpec*) {
           Field<&T::termination_grace_period_seconds>("terminationGracePeriodSeconds"),
           Field<&T::active_deadline_seconds>("activeDeadlineSeconds"),
           Field<&T::dns_policy>("dnsPolicy"),
-          Field<&T::node_selector>("nodeSelector"),
+          Field<&T::node_selector>("nodeSelector", {.atomic = true}),
           Field<&T::service_account_name>("serviceAccountName"),
           Field<&T::service_account>("serviceAccount"),
           Field<&T::automount_service_account_token>("automountServiceAccountToken"),
@@ -128,9 +133,10 @@ const StructInfo& InfoOf(const PodSpec*) {
           Field<&T::os>("os"),
           Field<&T::host_users>("hostUsers"),
           Field<&T::scheduling_gates>("schedulingGates", {.list = ListKind::kMap, .keys = "name"}),
-          Field<&T::resource_claims>(
-              "resourceClaims",
-              {.list = ListKind::kMap, .keys = "name", .gate = Gate::kDynamicResourceAllocation}),
+          Field<&T::resource_claims>("resourceClaims", {.list = ListKind::kMap,
+                                                        .keys = "name",
+                                                        .gate = Gate::kDynamicResourceAllocation,
+                                                        .retain_keys = true}),
           Field<&T::resources>("resources"),
           Field<&T::hostname_override>("hostnameOverride"),
           Field<&T::scheduling_group>("schedulingGroup", {.gate = Gate::kGenericWorkload}),

@@ -100,7 +100,8 @@ const StructInfo& InfoOf(const NodeAllocatableResourceClaimStatus*) {
       "NodeAllocatableResourceClaimStatus",
       {
           Field<&T::resource_claim_name>("resourceClaimName", {.presence = Presence::kAlways}),
-          Field<&T::containers>("containers", {.list = ListKind::kSet}),
+          Field<&T::containers>("containers",
+                                {.list = ListKind::kSet, .patch_key = kPatchReplaces}),
           Field<&T::mapping>("mapping", {.list = ListKind::kMap, .keys = "name"}),
           Field<&T::overhead>("overhead", {.list = ListKind::kMap, .keys = "name"}),
       });
@@ -143,7 +144,7 @@ const StructInfo& InfoOf(const PodStatus*) {
           Field<&T::reason>("reason"),
           Field<&T::nominated_node_name>("nominatedNodeName"),
           Field<&T::host_ip>("hostIP"),
-          Field<&T::host_ips>("hostIPs"),
+          Field<&T::host_ips>("hostIPs", {.patch_key = "ip"}),
           Field<&T::pod_ip>("podIP"),
           Field<&T::pod_ips>("podIPs", {.list = ListKind::kMap, .keys = "ip"}),
           Field<&T::start_time>("startTime"),
@@ -152,9 +153,11 @@ const StructInfo& InfoOf(const PodStatus*) {
           Field<&T::qos_class>("qosClass"),
           Field<&T::ephemeral_container_statuses>("ephemeralContainerStatuses"),
           Field<&T::resize>("resize"),
-          Field<&T::resource_claim_statuses>(
-              "resourceClaimStatuses",
-              {.list = ListKind::kMap, .keys = "name", .gate = Gate::kDynamicResourceAllocation}),
+          Field<&T::resource_claim_statuses>("resourceClaimStatuses",
+                                             {.list = ListKind::kMap,
+                                              .keys = "name",
+                                              .gate = Gate::kDynamicResourceAllocation,
+                                              .retain_keys = true}),
           Field<&T::extended_resource_claim_status>("extendedResourceClaimStatus",
                                                     {.gate = Gate::kDRAExtendedResource}),
           Field<&T::allocated_resources>("allocatedResources"),
@@ -163,7 +166,9 @@ const StructInfo& InfoOf(const PodStatus*) {
               "nodeAllocatableResourceClaimStatuses", {.list = ListKind::kMap,
                                                        .keys = "resourceClaimName",
                                                        .gate = Gate::kDRANodeAllocatableResources}),
-          Field<&T::volume_health>("volumeHealth", {.list = ListKind::kMap, .keys = "name"}),
+          Field<&T::volume_health>(
+              "volumeHealth",
+              {.list = ListKind::kMap, .keys = "name", .patch_key = kPatchReplaces}),
       });
   return info;
 }

@@ -169,9 +169,10 @@ const StructInfo& InfoOf(const DeviceRequestAllocationResult*) {
                                                 {.gate = Gate::kDRADeviceBindingConditions}),
           Field<&T::share_id>("shareID", {.gate = Gate::kDRAConsumableCapacity}),
           Field<&T::consumed_capacity>("consumedCapacity", {.gate = Gate::kDRAConsumableCapacity}),
-          Field<&T::skip_node_operations>(
-              "skipNodeOperations",
-              {.list = ListKind::kSet, .gate = Gate::kDRAOptionalNodeOperations}),
+          Field<&T::skip_node_operations>("skipNodeOperations",
+                                          {.list = ListKind::kSet,
+                                           .gate = Gate::kDRAOptionalNodeOperations,
+                                           .patch_key = kPatchReplaces}),
           Field<&T::compatibility_groups>("compatibilityGroups",
                                           {.gate = Gate::kDRADeviceCompatibilityGroups}),
       });
@@ -246,9 +247,10 @@ const StructInfo& InfoOf(const AllocatedDeviceStatus*) {
                     Field<&T::pool>("pool", {.presence = Presence::kAlways}),
                     Field<&T::device>("device", {.presence = Presence::kAlways}),
                     Field<&T::share_id>("shareID", {.gate = Gate::kDRAConsumableCapacity}),
-                    Field<&T::conditions>(
-                        "conditions",
-                        {.presence = Presence::kAlways, .list = ListKind::kMap, .keys = "type"}),
+                    Field<&T::conditions>("conditions", {.presence = Presence::kAlways,
+                                                         .list = ListKind::kMap,
+                                                         .keys = "type",
+                                                         .patch_key = kPatchReplaces}),
                     Field<&T::data>("data"),
                     Field<&T::network_data>("networkData"),
                 });
@@ -264,7 +266,8 @@ const StructInfo& InfoOf(const ResourceClaimStatus*) {
                     Field<&T::reserved_for>("reservedFor", {.list = ListKind::kMap, .keys = "uid"}),
                     Field<&T::devices>("devices", {.list = ListKind::kMap,
                                                    .keys = "driver,device,pool,shareID",
-                                                   .gate = Gate::kDRAResourceClaimDeviceStatus}),
+                                                   .gate = Gate::kDRAResourceClaimDeviceStatus,
+                                                   .patch_key = kPatchReplaces}),
                 });
   return info;
 }

@@ -17,10 +17,11 @@ const StructInfo& InfoOf(const ScopedResourceSelectorRequirement*) {
 
 const StructInfo& InfoOf(const ScopeSelector*) {
   using T = ScopeSelector;
-  static const StructInfo info =
-      Struct<T>("ScopeSelector", {
-                                     Field<&T::match_expressions>("matchExpressions"),
-                                 });
+  static const StructInfo info = Struct<T>("ScopeSelector",
+                                           {
+                                               Field<&T::match_expressions>("matchExpressions"),
+                                           },
+                                           {.atomic = true});
   return info;
 }
 

@@ -228,9 +228,10 @@ const StructInfo& InfoOf(const ResourceSliceSpec*) {
           Field<&T::shared_counters>("sharedCounters", {.gate = Gate::kDRAPartitionableDevices}),
           Field<&T::partition_type_attribute>("partitionTypeAttribute",
                                               {.gate = Gate::kDRAPartitionableDevicesType}),
-          Field<&T::skip_node_operations>(
-              "skipNodeOperations",
-              {.list = ListKind::kSet, .gate = Gate::kDRAOptionalNodeOperations}),
+          Field<&T::skip_node_operations>("skipNodeOperations",
+                                          {.list = ListKind::kSet,
+                                           .gate = Gate::kDRAOptionalNodeOperations,
+                                           .patch_key = kPatchReplaces}),
       });
   return info;
 }
