@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/apply_tree.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "rest/internal/nature.h"
+#include "rest/internal/order.h"
+
+namespace dray::rest {
+namespace {
+
+using internal::Below;
+using internal::ElementOfItem;
+using internal::Nature;
+using internal::Schema;
+using internal::SchemaOf;
+
+bool IsGranularMap(const Schema& schema, const Node& node) {
+  return (schema.nature == Nature::kStruct || schema.nature == Nature::kMap) && IsMap(node);
+}
+bool IsGranularList(const Schema& schema, const Node& node) {
+  return (schema.nature == Nature::kSet || schema.nature == Nature::kKeyed) && IsList(node);
+}
+
+Status Collect(const Schema& schema, const Node& node, FieldSet& set);
+
+Status CollectMap(const Schema& schema, const Node& node, FieldSet& set) {
+  for (const api::Member& member : node.members) {
+    FieldSet below;
+    DRAY_RETURN_IF_ERROR(Collect(Below(schema, member.key), member.value, below));
+    const bool hollow =
+        IsNull(member.value) || (IsMap(member.value) && member.value.members.empty());
+    if (hollow || schema.nature == Nature::kMap) below.Insert();
+    if (!below.empty()) set.At("f:" + member.key) = std::move(below);
+  }
+  return {};
+}
+
+Status CollectList(const Schema& schema, const Node& node, FieldSet& set) {
+  for (const Node& item : node.items) {
+    const std::string element = ElementOfItem(schema, item);
+    if (element.empty()) {
+      return base::InvalidArgument(fmt::format(
+          "an item of a list has none of the list's keys ({}): {}", schema.keys, ToJson(item)));
+    }
+    if (set.Find(element) != nullptr) {
+      return base::InvalidArgument(fmt::format("duplicate entries for key {}", element.substr(2)));
+    }
+    FieldSet& below = set.At(element);
+    below.Insert();
+    if (IsMap(item)) DRAY_RETURN_IF_ERROR(CollectMap(ElementOf(schema), item, below));
+  }
+  return {};
+}
+
+Status Collect(const Schema& schema, const Node& node, FieldSet& set) {
+  if (IsGranularMap(schema, node)) return CollectMap(schema, node, set);
+  if (IsGranularList(schema, node)) return CollectList(schema, node, set);
+  set.Insert();
+  return {};
+}
+
+void Drop(const Schema& schema, Node& node) {
+  if (schema.type == nullptr || schema.type->shape == api::Shape::kRaw) return;
+  if (schema.type->shape == api::Shape::kStruct && IsMap(node)) {
+    std::erase_if(node.members, [&](const api::Member& member) {
+      return Below(schema, member.key).type == nullptr;
+    });
+  }
+  for (api::Member& member : node.members) Drop(Below(schema, member.key), member.value);
+  if (schema.type->shape != api::Shape::kList) return;
+  for (Node& item : node.items) Drop(ElementOf(schema), item);
+}
+
+void Merge(const Schema& schema, const Node& config, Node& object);
+
+void MergeList(const Schema& schema, const Node& config, Node& object) {
+  if (!IsList(object)) object = ListNode();
+  std::vector<internal::NamedItem> items;
+  std::vector<std::string> before;
+  std::unordered_map<std::string, std::size_t> places;
+  for (Node& item : object.items) {
+    std::string name = ElementOfItem(schema, item);
+    before.push_back(name);
+    places.emplace(name, items.size());
+    items.push_back({std::move(name), std::move(item)});
+  }
+  std::vector<std::string> order;
+  for (const Node& item : config.items) {
+    const std::string name = ElementOfItem(schema, item);
+    order.push_back(name);
+    const auto [it, added] = places.emplace(name, items.size());
+    if (added) items.push_back({name, Node{}});
+    Merge(ElementOf(schema), item, items[it->second].item);
+  }
+  object.items = internal::Ordered(order, before, std::move(items));
+}
+
+void Merge(const Schema& schema, const Node& config, Node& object) {
+  if (IsGranularList(schema, config)) return MergeList(schema, config, object);
+  if (!IsGranularMap(schema, config)) {
+    object = config;
+    return;
+  }
+  if (!IsMap(object)) object = MapNode();
+  for (const api::Member& member : config.members) {
+    Node* present = FindIn(object, member.key);
+    if (present == nullptr) present = &SetIn(object, member.key, Node{});
+    Merge(Below(schema, member.key), member.value, *present);
+  }
+}
+
+void Remove(const Schema& schema, const FieldSet& fields, Node& node) {
+  if (IsGranularMap(schema, node)) {
+    std::erase_if(node.members, [&](api::Member& member) {
+      const FieldSet* below = fields.Find("f:" + member.key);
+      if (below == nullptr) return false;
+      if (below->member()) return true;
+      Remove(Below(schema, member.key), *below, member.value);
+      return false;
+    });
+  } else if (IsGranularList(schema, node)) {
+    std::erase_if(node.items, [&](Node& item) {
+      const FieldSet* below = fields.Find(ElementOfItem(schema, item));
+      if (below == nullptr) return false;
+      if (below->member()) return true;
+      Remove(ElementOf(schema), *below, item);
+      return false;
+    });
+  }
+}
+
+void AddParents(const Schema& schema, FieldSet& set) {
+  for (const FieldSet::Child& child : std::vector(set.children())) {
+    const bool field = child.element.starts_with("f:");
+    FieldSet& below = set.At(child.element);
+    if (field && schema.nature == Nature::kStruct) below.Insert();
+    AddParents(field ? Below(schema, child.element.substr(2)) : ElementOf(schema), below);
+  }
+}
+
+}  // namespace
+
+StatusOr<FieldSet> FieldsOf(const Node& config, const api::TypeInfo& type) {
+  FieldSet set;
+  DRAY_RETURN_IF_ERROR(Collect(SchemaOf(&type), config, set));
+  return set;
+}
+
+void DropUnknown(const api::TypeInfo& type, Node& config) { Drop(SchemaOf(&type), config); }
+
+void MergeConfig(const Node& config, const api::TypeInfo& type, Node& object) {
+  Merge(SchemaOf(&type), config, object);
+}
+
+void RemoveFields(const FieldSet& fields, const api::TypeInfo& type, Node& object) {
+  Remove(SchemaOf(&type), fields, object);
+}
+
+FieldSet WithParents(const FieldSet& fields, const api::TypeInfo& type) {
+  FieldSet set = fields;
+  AddParents(SchemaOf(&type), set);
+  return set;
+}
+
+}  // namespace dray::rest

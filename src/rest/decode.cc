@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/decode.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "rest/api_error.h"
+#include "rest/apply_tree.h"
+
+namespace dray::rest {
+namespace {
+
+// How much of a body that cannot be read is shown.
+constexpr std::size_t kShownBody = 200;
+
+std::string_view GroupPackage(std::string_view group) {
+  return group.empty() ? "core" : group.substr(0, group.find('.'));
+}
+
+Status CheckType(std::string_view api_version, std::string_view kind_name,
+                 const api::KindInfo& kind) {
+  const std::string expected = kind.ApiVersion();
+  if (!kind_name.empty() && kind_name != kind.kind) {
+    const std::string version = api_version.empty() ? expected : std::string(api_version);
+    const api::KindInfo* other = api::FindKind(version, kind_name);
+    const std::string_view short_version = std::string_view(version).substr(
+        version.find('/') == version.npos ? 0 : version.find('/') + 1);
+    const std::string why =
+        other == nullptr
+            ? fmt::format("no kind \"{}\" is registered for version \"{}\"", kind_name, version)
+            : fmt::format("converting ({}.{}) to ({}.{}): unknown conversion", other->version,
+                          kind_name, GroupPackage(kind.group), kind.kind);
+    return BadRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind_name,
+                                  short_version, kind.kind, why));
+  }
+  if (!api_version.empty() && api_version != expected) {
+    return BadRequest(
+        fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                    api_version, expected));
+  }
+  return {};
+}
+
+Status CannotHandle(const api::KindInfo& kind, std::string_view why) {
+  return BadRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind.kind,
+                                kind.version, kind.kind, why));
+}
+
+Status Unreadable(const api::KindInfo& kind, std::string_view body, const Status& why) {
+  return BadRequest(fmt::format(
+      "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json "
+      "parse error: {} ({})",
+      kind.kind, base::Message(why), body.substr(0, kShownBody)));
+}
+
+// The fields that diagnostics speak of, in Kubernetes's words.
+std::vector<std::string> Strictness(const std::vector<api::Diagnostic>& diagnostics) {
+  std::vector<std::string> texts;
+  for (const api::Diagnostic& diagnostic : diagnostics) {
+    const bool unknown = diagnostic.reason == "UnknownField";
+    if (!unknown && diagnostic.reason != "DuplicateField") continue;
+    texts.push_back(fmt::format("{} field \"{}\"", unknown ? "unknown" : "duplicate",
+                                diagnostic.path.ToString()));
+  }
+  return texts;
+}
+
+StatusOr<DecodedBody> FromTree(Node tree, const api::KindInfo& kind, FieldValidation validation) {
+  EraseIn(tree, "apiVersion");
+  EraseIn(tree, "kind");
+  DecodedBody decoded{api::Object::New(kind)};
+  std::vector<api::Diagnostic> diagnostics;
+  api::DecodeNode(tree, *kind.type, decoded.object.MutableData(), api::Severity::kWarning,
+                  diagnostics);
+  std::string faults;
+  for (const api::Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity != api::Severity::kError) continue;
+    faults += fmt::format("{}{}: {}", faults.empty() ? "" : ", ", diagnostic.path.ToString(),
+                          diagnostic.message);
+  }
+  if (!faults.empty()) return CannotHandle(kind, faults);
+  const std::vector<std::string> strict = Strictness(diagnostics);
+  if (strict.empty()) return decoded;
+  if (validation == FieldValidation::kStrict) {
+    return CannotHandle(kind, fmt::format("strict decoding error: {}", fmt::join(strict, ", ")));
+  }
+  if (validation == FieldValidation::kWarn) decoded.warnings = strict;
+  // Objects keep unknown fields; a server does not.
+  KeepLastOfEqualKeys(tree);
+  DropUnknown(*kind.type, tree);
+  decoded.object = api::Object::New(kind);
+  diagnostics.clear();
+  api::DecodeNode(tree, *kind.type, decoded.object.MutableData(), api::Severity::kWarning,
+                  diagnostics);
+  return decoded;
+}
+
+}  // namespace
+
+StatusOr<FieldValidation> ParseFieldValidation(std::string_view text) {
+  if (text.empty() || text == "Warn") return FieldValidation::kWarn;
+  if (text == "Strict") return FieldValidation::kStrict;
+  if (text == "Ignore") return FieldValidation::kIgnore;
+  return BadRequest(
+      fmt::format("fieldValidation: Unsupported value: \"{}\": supported values: \"Ignore\", "
+                  "\"Strict\", \"Warn\"",
+                  text));
+}
+
+Status CheckType(const Node& tree, const api::KindInfo& kind) {
+  return CheckType(TextIn(tree, "apiVersion"), TextIn(tree, "kind"), kind);
+}
+
+StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view body,
+                                 BodyFormat format, const api::KindInfo& kind,
+                                 FieldValidation validation) {
+  if (format == BodyFormat::kJson) {
+    // The fast way takes what is plainly right: nothing unknown, nothing twice.
+    const auto type = decoder.PeekType(body);
+    if (type.ok()) {
+      DRAY_RETURN_IF_ERROR(CheckType(type->api_version, type->kind, kind));
+      DecodedBody decoded{api::Object::New(kind)};
+      if (decoder.Decode(body, *kind.type, decoded.object.MutableData(), {.strict = true}).ok()) {
+        return decoded;
+      }
+    }
+  }
+  std::vector<api::Diagnostic> diagnostics;
+  Node tree;
+  if (format == BodyFormat::kJson) {
+    tree = api::ParseJson(body, diagnostics);
+  } else {
+    std::vector<Node> documents = api::ParseYaml(body, diagnostics);
+    if (!documents.empty()) tree = std::move(documents.front());
+  }
+  for (const api::Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity == api::Severity::kError && diagnostic.reason != "DuplicateField") {
+      return Unreadable(kind, body, base::InvalidArgument(ToString(diagnostic)));
+    }
+  }
+  if (!IsMap(tree)) {
+    return Unreadable(kind, body, base::InvalidArgument("an object was expected"));
+  }
+  DRAY_RETURN_IF_ERROR(CheckType(tree, kind));
+  return FromTree(std::move(tree), kind, validation);
+}
+
+StatusOr<DecodedBody> DecodeTree(const Node& tree, const api::KindInfo& kind,
+                                 FieldValidation validation) {
+  if (!IsMap(tree)) return CannotHandle(kind, fmt::format("it is a {}", JsonKindName(tree)));
+  return FromTree(tree, kind, validation);
+}
+
+}  // namespace dray::rest

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/decode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/device_class.h"
+#include "rest/api_error.h"
+
+namespace dray::rest {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const api::KindInfo& Class() { return *api::FindKind("resource.k8s.io/v1", "DeviceClass"); }
+
+StatusOr<DecodedBody> Decode(std::string_view body,
+                             FieldValidation validation = FieldValidation::kWarn,
+                             BodyFormat format = BodyFormat::kJson) {
+  api::JsonDecoder decoder;
+  return DecodeBody(decoder, body, format, Class(), validation);
+}
+
+struct BadBody {
+  std::string name;
+  std::string body;
+  std::string message;  // a part of it
+  FieldValidation validation = FieldValidation::kWarn;
+  friend void PrintTo(const BadBody& c, std::ostream* os) { *os << c.name; }
+};
+
+class BadBodyTest : public ::testing::TestWithParam<BadBody> {};
+
+TEST_P(BadBodyTest, IsABadRequestThatSaysWhy) {
+  const auto decoded = Decode(GetParam().body, GetParam().validation);
+  ASSERT_FALSE(decoded.ok());
+  const ApiError error = FromStatus(decoded.status());
+  EXPECT_EQ(error.code, 400);
+  EXPECT_EQ(error.reason, "BadRequest");
+  EXPECT_THAT(error.message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bodies, BadBodyTest,
+    ::testing::ValuesIn(std::vector<BadBody>{
+        {"cut_off", R"({"apiVersion":)",
+         "the object provided is unrecognized (must be of type DeviceClass): couldn't get "
+         "version/kind; json parse error: "},
+        {"another_kind", R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice"})",
+         "ResourceSlice in version \"v1\" cannot be handled as a DeviceClass: converting "
+         "(v1.ResourceSlice) to (resource.DeviceClass): unknown conversion"},
+        {"no_such_kind", R"({"apiVersion":"resource.k8s.io/v1","kind":"Nonsense"})",
+         "no kind \"Nonsense\" is registered for version \"resource.k8s.io/v1\""},
+        {"another_version", R"({"apiVersion":"resource.k8s.io/v1beta1","kind":"DeviceClass"})",
+         "the API version in the data (resource.k8s.io/v1beta1) does not match the expected API "
+         "version (resource.k8s.io/v1)"},
+        {"a_list", R"([])", "must be of type DeviceClass"},
+        {"wrong_type", R"({"spec":{"extendedResourceName":3}})",
+         "DeviceClass in version \"v1\" cannot be handled as a DeviceClass: "
+         "spec.extendedResourceName: "},
+        {"unknown_field", R"({"metadata":{"name":"a"},"spec":{"selektors":[],"x":1}})",
+         "cannot be handled as a DeviceClass: strict decoding error: unknown field "
+         "\"spec.selektors\", unknown field \"spec.x\"",
+         FieldValidation::kStrict},
+        {"field_twice", R"({"metadata":{"name":"a","name":"b"}})",
+         "strict decoding error: duplicate field \"metadata.name\"", FieldValidation::kStrict},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+TEST(DecodeBody, UnknownFieldsAreToldAndDropped) {
+  const auto decoded = Decode(R"({"metadata":{"name":"a"},"spec":{"selektors":[]}})");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_THAT(decoded->warnings, ElementsAre("unknown field \"spec.selektors\""));
+  EXPECT_EQ(decoded->object.ToJson(),
+            R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"a"},)"
+            R"("spec":{}})");
+}
+
+TEST(DecodeBody, UnknownFieldsAreDroppedSilentlyWhenIgnored) {
+  const auto decoded =
+      Decode(R"({"metadata":{"name":"a"},"spec":{"selektors":[]}})", FieldValidation::kIgnore);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_THAT(decoded->warnings, IsEmpty());
+}
+
+TEST(DecodeBody, OfFieldsThatComeTwiceTheLastCounts) {
+  const auto decoded = Decode(R"({"metadata":{"name":"a","name":"b"}})");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->object.metadata().name, "b");
+  EXPECT_THAT(decoded->warnings, ElementsAre("duplicate field \"metadata.name\""));
+}
+
+TEST(DecodeBody, TakesYaml) {
+  const auto decoded = Decode("kind: DeviceClass\nmetadata:\n  name: a\n", FieldValidation::kStrict,
+                              BodyFormat::kYaml);
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->object.metadata().name, "a");
+}
+
+}  // namespace
+}  // namespace dray::rest

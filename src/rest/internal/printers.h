@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The columns and cells of each kind's table.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/kinds.h"
+#include "base/time.h"
+#include "rest/table.h"
+
+namespace dray::rest::internal {
+
+struct Printer {
+  std::vector<Column> columns;
+  std::vector<Cell> (*cells)(const api::Object&, const TableContext&);
+};
+
+inline constexpr Column kNameColumn = {
+    .name = "Name",
+    .format = "name",
+    .description = "What the object is called: unique among those of its kind in a namespace."};
+inline constexpr Column kAgeColumn = {.name = "Age",
+                                      .description = "How long ago the object was made."};
+
+// Name and age, for kinds with nothing else to show.
+Printer PlainPrinter();
+// printers_devices.cc
+Printer ClaimPrinter();
+Printer SlicePrinter();
+Printer TaintRulePrinter();
+// printers_pods.cc
+Printer PodPrinter();
+// printers_core.cc
+Printer NodePrinter();
+Printer NamespacePrinter();
+Printer QuotaPrinter();
+Printer EventPrinter();
+Printer LeasePrinter();
+Printer PriorityClassPrinter();
+// printers_workloads.cc
+Printer ReplicaSetPrinter();
+Printer DeploymentPrinter();
+Printer JobPrinter();
+
+// "<unknown>" for a time that is not set.
+std::string Since(const std::optional<base::Time>& time, base::Time now);
+inline std::string AgeOf(const api::Object& object, const TableContext& context) {
+  return Since(object.metadata().creation_timestamp, context.now);
+}
+// The text, or what stands for nothing.
+std::string OrNone(std::string_view text, std::string_view nothing = "<none>");
+// "a,b,c"
+std::string Joined(const std::vector<std::string>& parts, std::string_view separator = ",");
+
+}  // namespace dray::rest::internal

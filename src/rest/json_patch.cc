@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/json_patch.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "rest/api_error.h"
+
+namespace dray::rest {
+namespace {
+
+using Pointer = std::vector<std::string>;
+
+// RFC 6901: "/a~1b/0".
+StatusOr<Pointer> ParsePointer(std::string_view text) {
+  Pointer pointer;
+  if (text.empty()) return pointer;
+  if (text.front() != '/') {
+    return BadRequest(fmt::format("a path begins with \"/\", \"{}\" does not", text));
+  }
+  std::string token;
+  for (std::size_t i = 1; i <= text.size(); ++i) {
+    if (i == text.size() || text[i] == '/') {
+      pointer.push_back(std::move(token));
+      token.clear();
+    } else if (text[i] == '~') {
+      ++i;
+      if (i == text.size() || (text[i] != '0' && text[i] != '1')) {
+        return BadRequest(
+            fmt::format("\"~\" in a path is followed by 0 or 1; it is not in \"{}\"", text));
+      }
+      token += text[i] == '0' ? '~' : '/';
+    } else {
+      token += text[i];
+    }
+  }
+  return pointer;
+}
+
+// Of an item that is there, or of the place after the last for an insertion.
+StatusOr<std::size_t> IndexOf(std::string_view token, std::size_t size, bool insert) {
+  if (token == "-" && insert) return size;
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
+  const bool digits = error == std::errc() && end == token.data() + token.size();
+  const bool canonical = token.size() == 1 || !token.starts_with('0');
+  if (!digits || !canonical) {
+    return Unprocessable(fmt::format("\"{}\" is not an index of an array", token));
+  }
+  if (index >= size + (insert ? 1 : 0)) {
+    return Unprocessable(fmt::format("there is no index {} in an array of {}", token, size));
+  }
+  return index;
+}
+
+std::size_t CountNodes(const Node& node) {
+  std::size_t n = 1;
+  for (const Node& item : node.items) n += CountNodes(item);
+  for (const api::Member& member : node.members) n += CountNodes(member.value);
+  return n;
+}
+
+std::size_t DepthOf(const Node& node) {
+  std::size_t depth = 0;
+  for (const Node& item : node.items) depth = std::max(depth, DepthOf(item));
+  for (const api::Member& member : node.members) depth = std::max(depth, DepthOf(member.value));
+  return depth + 1;
+}
+
+class Patcher {
+ public:
+  explicit Patcher(Node& document) : document_(document), nodes_(CountNodes(document)) {}
+
+  Status Operation(const Node& operation) {
+    const std::string_view op = TextIn(operation, "op");
+    const Node* path = FindIn(operation, "path");
+    if (path == nullptr || !IsString(*path)) return BadRequest("an operation needs a path");
+    DRAY_ASSIGN_OR_RETURN(const Pointer at, ParsePointer(path->text));
+    if (op == "remove") return Take(at).status();
+    if (op == "move" || op == "copy") return FromElsewhere(op == "move", operation, at);
+    const Node* value = FindIn(operation, "value");
+    if (op == "add" || op == "replace" || op == "test") {
+      if (value == nullptr) return BadRequest(fmt::format("{} needs a value", op));
+      if (op == "add") return Add(at, *value);
+      if (op == "replace") return Replace(at, *value);
+      return Test(at, *value);
+    }
+    return BadRequest(fmt::format(
+        "\"{}\" is no operation; there are add, remove, replace, move, copy, test", op));
+  }
+
+ private:
+  StatusOr<Node*> Find(const Pointer& at, std::size_t depth) {
+    Node* node = &document_;
+    for (std::size_t i = 0; i < depth; ++i) {
+      if (IsMap(*node)) {
+        node = FindIn(*node, at[i]);
+        if (node == nullptr) return Unprocessable(fmt::format("there is no \"{}\"", at[i]));
+      } else if (IsList(*node)) {
+        DRAY_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(at[i], node->items.size(), false));
+        node = &node->items[index];
+      } else {
+        return Unprocessable(
+            fmt::format("\"{}\" is looked for in a {}", at[i], JsonKindName(*node)));
+      }
+    }
+    return node;
+  }
+
+  Status Add(const Pointer& at, Node value) {
+    nodes_ += CountNodes(value);
+    if (nodes_ > kMaxPatchedNodes) {
+      return TooLarge(fmt::format("the patch makes more than {} values", kMaxPatchedNodes));
+    }
+    if (at.size() + DepthOf(value) > static_cast<std::size_t>(api::kMaxDocumentDepth)) {
+      return Unprocessable(
+          fmt::format("the patch nests values deeper than {} levels", api::kMaxDocumentDepth));
+    }
+    if (at.empty()) {
+      document_ = std::move(value);
+      return {};
+    }
+    DRAY_ASSIGN_OR_RETURN(Node* const parent, Find(at, at.size() - 1));
+    if (IsMap(*parent)) {
+      SetIn(*parent, at.back(), std::move(value));
+      return {};
+    }
+    if (!IsList(*parent)) {
+      return Unprocessable(
+          fmt::format("\"{}\" is to be added to a {}", at.back(), JsonKindName(*parent)));
+    }
+    DRAY_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(at.back(), parent->items.size(), true));
+    parent->items.insert(parent->items.begin() + static_cast<std::ptrdiff_t>(index),
+                         std::move(value));
+    return {};
+  }
+
+  StatusOr<Node> Take(const Pointer& at) {
+    if (at.empty()) return Unprocessable("the whole document cannot be removed");
+    DRAY_ASSIGN_OR_RETURN(Node* const found, Find(at, at.size()));
+    Node taken = std::move(*found);
+    Node& parent = **Find(at, at.size() - 1);
+    if (IsMap(parent)) {
+      EraseIn(parent, at.back());
+    } else {
+      parent.items.erase(parent.items.begin() + (found - parent.items.data()));
+    }
+    return taken;
+  }
+
+  Status Replace(const Pointer& at, const Node& value) {
+    DRAY_ASSIGN_OR_RETURN(Node* const found, Find(at, at.size()));
+    // In a list the place must be emptied first: adding there inserts.
+    Node* const parent = at.empty() ? nullptr : *Find(at, at.size() - 1);
+    if (parent != nullptr && IsList(*parent)) {
+      parent->items.erase(parent->items.begin() + (found - parent->items.data()));
+    }
+    return Add(at, value);
+  }
+
+  Status Test(const Pointer& at, const Node& value) {
+    DRAY_ASSIGN_OR_RETURN(Node* const found, Find(at, at.size()));
+    if (JsonEqual(*found, value)) return {};
+    return Unprocessable(fmt::format("the value is not {}", ToJson(value)));
+  }
+
+  Status FromElsewhere(bool move, const Node& operation, const Pointer& at) {
+    const Node* text = FindIn(operation, "from");
+    if (text == nullptr || !IsString(*text)) return BadRequest("move and copy need a from");
+    DRAY_ASSIGN_OR_RETURN(const Pointer from, ParsePointer(text->text));
+    if (move) {
+      const bool into_itself =
+          from.size() < at.size() && std::equal(from.begin(), from.end(), at.begin());
+      if (into_itself) return Unprocessable("a value cannot be moved into itself");
+      DRAY_ASSIGN_OR_RETURN(Node value, Take(from));
+      return Add(at, std::move(value));
+    }
+    DRAY_ASSIGN_OR_RETURN(const Node* const found, Find(from, from.size()));
+    return Add(at, *found);
+  }
+
+  Node& document_;
+  std::size_t nodes_;
+};
+
+}  // namespace
+
+Status ApplyJsonPatch(const Node& patch, Node& document) {
+  if (!IsList(patch)) {
+    return BadRequest(
+        fmt::format("a JSON patch is an array of operations, not a {}", JsonKindName(patch)));
+  }
+  if (patch.items.size() > kMaxJsonPatchOperations) {
+    return TooLarge(fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
+                                kMaxJsonPatchOperations, patch.items.size()));
+  }
+  Node changed = document;
+  Patcher patcher(changed);
+  for (std::size_t i = 0; i < patch.items.size(); ++i) {
+    const Node& operation = patch.items[i];
+    if (!IsMap(operation)) return BadRequest(fmt::format("operation {} is not an object", i));
+    if (Status done = patcher.Operation(operation); !done.ok()) {
+      ApiError error = FromStatus(done);
+      error.message += fmt::format(" (operation {}: {} {})", i, TextIn(operation, "op"),
+                                   TextIn(operation, "path"));
+      return ToStatus(error);
+    }
+  }
+  document = std::move(changed);
+  return {};
+}
+
+void ApplyMergePatch(const Node& patch, Node& document) {
+  if (!IsMap(patch)) {
+    document = patch;
+    return;
+  }
+  if (!IsMap(document)) document = MapNode();
+  for (const api::Member& member : patch.members) {
+    if (IsNull(member.value)) {
+      EraseIn(document, member.key);
+      continue;
+    }
+    Node* present = FindIn(document, member.key);
+    if (present == nullptr) present = &SetIn(document, member.key, Node{});
+    ApplyMergePatch(member.value, *present);
+  }
+}
+
+}  // namespace dray::rest

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/json_patch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "rest/api_error.h"
+#include "rest/tree_for_test.h"
+
+namespace dray::rest {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct PatchCase {
+  std::string name;
+  std::string document;
+  std::string patch;
+  std::string want;        // the document afterwards, or
+  std::string error = {};  // part of the message
+  int code = 422;
+  friend void PrintTo(const PatchCase& c, std::ostream* os) { *os << c.name; }
+};
+
+class JsonPatchTest : public ::testing::TestWithParam<PatchCase> {};
+
+TEST_P(JsonPatchTest, DoesAllOrNothing) {
+  const PatchCase& c = GetParam();
+  Node document = TreeOf(c.document);
+  const Status status = ApplyJsonPatch(TreeOf(c.patch), document);
+  if (c.error.empty()) {
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(ToJson(document), c.want);
+  } else {
+    ASSERT_FALSE(status.ok());
+    const ApiError error = FromStatus(status);
+    EXPECT_THAT(error.message, HasSubstr(c.error));
+    EXPECT_EQ(error.code, c.code);
+    EXPECT_EQ(ToJson(document), ToJson(TreeOf(c.document)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rfc6902, JsonPatchTest,
+    ::testing::ValuesIn(std::vector<PatchCase>{
+        {"adds_a_member", R"({"a":1})", R"([{"op":"add","path":"/b","value":2}])",
+         R"({"a":1,"b":2})"},
+        {"add_overwrites_a_member", R"({"a":1})", R"([{"op":"add","path":"/a","value":2}])",
+         R"({"a":2})"},
+        {"add_inserts_into_an_array", R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])",
+         R"({"a":[1,2,3]})"},
+        {"dash_is_after_the_last", R"({"a":[1]})", R"([{"op":"add","path":"/a/-","value":2}])",
+         R"({"a":[1,2]})"},
+        {"removes", R"({"a":[1,2],"b":0})",
+         R"([{"op":"remove","path":"/a/0"},{"op":"remove","path":"/b"}])", R"({"a":[2]})"},
+        {"replaces_in_place", R"({"a":[1,2,3]})",
+         R"([{"op":"replace","path":"/a/1","value":{"x":1}}])", R"({"a":[1,{"x":1},3]})"},
+        {"moves", R"({"a":{"x":1},"b":{}})", R"([{"op":"move","from":"/a/x","path":"/b/y"}])",
+         R"({"a":{},"b":{"y":1}})"},
+        {"copies", R"({"a":{"x":1}})", R"([{"op":"copy","from":"/a","path":"/b"}])",
+         R"({"a":{"x":1},"b":{"x":1}})"},
+        {"tilde_escapes", R"({"a/b":1,"c~d":2})",
+         R"([{"op":"remove","path":"/a~1b"},{"op":"remove","path":"/c~0d"}])", R"({})"},
+        {"test_compares_values_not_texts", R"({"a":{"x":1.0,"y":2}})",
+         R"([{"op":"test","path":"/a","value":{"y":2,"x":1}}])", R"({"a":{"x":1.0,"y":2}})"},
+        {"a_failed_test_undoes_what_came_before", R"({"a":1})",
+         R"([{"op":"remove","path":"/a"},{"op":"test","path":"/b","value":1}])", "",
+         "there is no \"b\" (operation 1: test /b)"},
+        {"a_test_that_does_not_hold", R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", "",
+         "the value is not 2"},
+        {"an_index_too_far", R"({"a":[1]})", R"([{"op":"add","path":"/a/2","value":1}])", "",
+         "there is no index 2 in an array of 1"},
+        {"an_index_with_a_leading_zero", R"({"a":[1,2]})", R"([{"op":"remove","path":"/a/01"}])",
+         "", "\"01\" is not an index"},
+        {"into_a_string", R"({"a":"x"})", R"([{"op":"add","path":"/a/b","value":1}])", "",
+         "added to a string"},
+        {"moving_into_itself", R"({"a":{"b":{}}})",
+         R"([{"op":"move","from":"/a","path":"/a/b/c"}])", "", "moved into itself"},
+        {"unknown_operation", R"({})", R"([{"op":"merge","path":"/a"}])", "",
+         "\"merge\" is no operation", 400},
+        {"an_object_is_no_patch", R"({})", R"({"op":"add"})", "", "an array of operations", 400},
+        {"a_relative_path", R"({})", R"([{"op":"add","path":"a","value":1}])", "",
+         "a path begins with", 400},
+        {"no_value", R"({})", R"([{"op":"add","path":"/a"}])", "", "add needs a value", 400},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+// Each copy doubles the document: forty would be a terabyte.
+TEST(JsonPatch, DoublingCopiesAreCutOff) {
+  std::string patch = R"([{"op":"add","path":"/a","value":{}})";
+  for (int i = 0; i < 40; ++i)
+    patch += R"(,{"op":"copy","from":"/a","path":"/a/)" + std::to_string(i) + "\"}";
+  Node document = TreeOf("{}");
+  const Status status = ApplyJsonPatch(TreeOf(patch + "]"), document);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(FromStatus(status).code, ::testing::AnyOf(413, 422));
+}
+
+TEST(JsonPatch, TooManyOperationsAreRefused) {
+  Node patch = ListNode();
+  patch.items.assign(kMaxJsonPatchOperations + 1, MapNode());
+  Node document = MapNode();
+  EXPECT_EQ(FromStatus(ApplyJsonPatch(patch, document)).code, 413);
+}
+
+class MergePatchTest : public ::testing::TestWithParam<PatchCase> {};
+
+TEST_P(MergePatchTest, FollowsTheRfc) {
+  Node document = TreeOf(GetParam().document);
+  ApplyMergePatch(TreeOf(GetParam().patch), document);
+  EXPECT_EQ(ToJson(document), GetParam().want);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rfc7386, MergePatchTest,
+    ::testing::ValuesIn(std::vector<PatchCase>{
+        {"null_removes", R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"})"},
+        {"arrays_are_replaced", R"({"a":[1,2]})", R"({"a":[3]})", R"({"a":[3]})"},
+        {"maps_are_merged", R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null,"e":{"f":null}}})",
+         R"({"a":{"b":"d","e":{}}})"},
+        {"a_map_replaces_a_scalar", R"({"a":1})", R"({"a":{"x":1}})", R"({"a":{"x":1}})"},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace dray::rest

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/managed_fields.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "rest/api_error.h"
+#include "rest/apply_tree.h"
+#include "rest/compare.h"
+#include "rest/field_set.h"
+
+namespace dray::rest {
+namespace {
+
+using api::ManagedFieldsEntry;
+
+constexpr std::string_view kApply = "Apply";
+constexpr std::string_view kUpdate = "Update";
+constexpr std::string_view kOldUpdaters = "ancient-changes";
+
+struct Manager {
+  ManagedFieldsEntry entry;  // all but fieldsV1
+  FieldSet fields;
+  bool changed = false;  // fieldsV1 is to be written anew
+
+  bool applies() const { return entry.operation == kApply; }
+};
+using Managers = std::vector<Manager>;
+
+// What no one manages: the server's own.
+const FieldSet& ServerFields() {
+  static const FieldSet fields = *FieldSet::Parse(
+      R"({"f:apiVersion":{},"f:kind":{},"f:metadata":{".":{},"f:name":{},"f:namespace":{},)"
+      R"("f:creationTimestamp":{},"f:selfLink":{},"f:uid":{},"f:clusterName":{},"f:generation":{},)"
+      R"("f:managedFields":{},"f:resourceVersion":{}}})");
+  return fields;
+}
+
+// Entries that cannot be read manage nothing.
+Managers Read(const std::vector<ManagedFieldsEntry>& entries) {
+  Managers managers;
+  for (const ManagedFieldsEntry& entry : entries) {
+    auto fields = FieldSet::Parse(entry.fields_v1.text.empty() ? "{}" : entry.fields_v1.text);
+    if (!fields.ok() || fields->empty()) continue;
+    managers.push_back({entry, *std::move(fields)});
+  }
+  return managers;
+}
+
+auto SortKey(const ManagedFieldsEntry& e) {
+  return std::tuple(std::string_view(e.operation), e.time ? e.time->seconds() : 0,
+                    std::string_view(e.manager), std::string_view(e.api_version),
+                    std::string_view(e.subresource));
+}
+
+std::vector<ManagedFieldsEntry> Write(Managers managers) {
+  std::vector<ManagedFieldsEntry> entries;
+  for (Manager& manager : managers) {
+    if (manager.fields.empty()) continue;
+    if (manager.changed) manager.entry.fields_v1.text = manager.fields.ToJson();
+    manager.entry.fields_type = "FieldsV1";
+    entries.push_back(std::move(manager.entry));
+  }
+  std::ranges::sort(entries, {}, SortKey);
+  return entries;
+}
+
+ManagedFieldsEntry EntryOf(const FieldOwner& owner, std::string_view operation) {
+  return {.manager = owner.manager.empty() ? "unknown" : owner.manager,
+          .operation = std::string(operation),
+          .api_version = owner.api_version,
+          .subresource = owner.subresource};
+}
+
+// An applier is the same in every version.
+bool SameManager(const ManagedFieldsEntry& a, const ManagedFieldsEntry& b) {
+  return a.manager == b.manager && a.operation == b.operation && a.subresource == b.subresource &&
+         (a.operation == kApply || a.api_version == b.api_version);
+}
+
+Manager& FindOrAdd(Managers& managers, const ManagedFieldsEntry& id) {
+  const auto it =
+      std::ranges::find_if(managers, [&](const Manager& m) { return SameManager(m.entry, id); });
+  return it != managers.end() ? *it : managers.emplace_back(Manager{id, {}});
+}
+
+void Lose(Manager& manager, const FieldSet& fields) {
+  if (fields.empty()) return;
+  FieldSet left = manager.fields;
+  left.Subtract(fields);
+  if (left == manager.fields) return;
+  manager.fields = std::move(left);
+  manager.changed = true;
+}
+
+void CapUpdaters(Managers& managers) {
+  std::erase_if(managers, [](const Manager& m) { return m.fields.empty(); });
+  std::ranges::stable_sort(managers, {}, [](const Manager& m) { return SortKey(m.entry); });
+  auto updaters = static_cast<std::size_t>(
+      std::ranges::count_if(managers, [](const Manager& m) { return !m.applies(); }));
+  while (updaters > kMaxUpdateManagers) {
+    // The two oldest of one version become one; without a pair there is nothing to fold.
+    const auto old = std::ranges::find_if(managers, [](const Manager& m) { return !m.applies(); });
+    const auto next = std::find_if(std::next(old), managers.end(), [&](const Manager& m) {
+      return !m.applies() && m.entry.api_version == old->entry.api_version;
+    });
+    if (next == managers.end()) return;
+    next->fields.Add(old->fields);
+    next->entry.manager = kOldUpdaters;
+    next->entry.subresource.clear();
+    next->changed = true;
+    managers.erase(old);
+    --updaters;
+  }
+}
+
+bool AsksForReset(const std::vector<ManagedFieldsEntry>& entries) {
+  return entries.size() == 1 && entries.front() == ManagedFieldsEntry{};
+}
+
+std::string Shown(const ManagedFieldsEntry& entry) {
+  std::string text = fmt::format("\"{}\"", entry.manager);
+  if (!entry.subresource.empty()) {
+    text += fmt::format(" with subresource \"{}\"", entry.subresource);
+  }
+  if (entry.operation == kUpdate) text += fmt::format(" using {}", entry.api_version);
+  return text;
+}
+
+struct FieldConflict {
+  std::string manager;  // as shown
+  std::string path;
+};
+
+Status ConflictError(const std::vector<FieldConflict>& conflicts) {
+  ApiError error{.code = 409, .reason = "Conflict", .details = StatusDetails{}};
+  for (const FieldConflict& conflict : conflicts) {
+    error.details->causes.push_back({.reason = "FieldManagerConflict",
+                                     .message = fmt::format("conflict with {}", conflict.manager),
+                                     .field = conflict.path});
+  }
+  if (conflicts.size() == 1) {
+    error.message = fmt::format("Apply failed with 1 conflict: conflict with {}: {}",
+                                conflicts[0].manager, conflicts[0].path);
+    return ToStatus(error);
+  }
+  error.message = fmt::format("Apply failed with {} conflicts: ", conflicts.size());
+  std::string_view last;
+  for (const FieldConflict& conflict : conflicts) {
+    if (conflict.manager != last) {
+      error.message +=
+          fmt::format("{}conflicts with {}:", last.empty() ? "" : "\n", conflict.manager);
+    }
+    last = conflict.manager;
+    error.message += fmt::format("\n- {}", conflict.path);
+  }
+  return ToStatus(error);
+}
+
+// Takes from all managers but `self` what has changed, or says who is in the way.
+Status TakeOver(const Comparison& change, const ManagedFieldsEntry& self, bool force,
+                Managers& managers) {
+  FieldSet touched = change.modified;
+  touched.Add(change.added);
+  std::vector<FieldConflict> conflicts;
+  for (Manager& manager : managers) {
+    if (SameManager(manager.entry, self)) continue;
+    const FieldSet common = manager.fields.Intersect(touched);
+    for (std::string& path : common.Paths()) {
+      conflicts.push_back({Shown(manager.entry), std::move(path)});
+    }
+    Lose(manager, common);
+    Lose(manager, change.removed);
+  }
+  if (force || conflicts.empty()) return {};
+  std::ranges::stable_sort(conflicts, {}, &FieldConflict::manager);
+  return ConflictError(conflicts);
+}
+
+StatusOr<api::Object> Decode(const Node& tree, const api::KindInfo& version) {
+  api::Object object = api::Object::New(version);
+  std::vector<api::Diagnostic> diagnostics;
+  Node bare = tree;  // apiVersion and kind are not fields of the tables
+  EraseIn(bare, "apiVersion");
+  EraseIn(bare, "kind");
+  api::DecodeNode(bare, *version.type, object.MutableData(), api::Severity::kWarning, diagnostics);
+  for (const api::Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity == api::Severity::kError) {
+      return BadRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}",
+                                    version.kind, version.version, version.kind,
+                                    ToString(diagnostic)));
+    }
+  }
+  return object;
+}
+
+}  // namespace
+
+void TrackUpdate(const api::Object& before, const FieldOwner& owner, api::Object& after) {
+  api::ObjectMeta& metadata = after.MutableMetadata();
+  std::vector<ManagedFieldsEntry> entries = std::move(metadata.managed_fields);
+  if (AsksForReset(entries)) {
+    metadata.managed_fields.clear();
+    return;
+  }
+  if (entries.empty() || !owner.subresource.empty()) entries = before.metadata().managed_fields;
+  metadata.managed_fields = before.metadata().managed_fields;  // not a change that has an owner
+  Comparison change = Compare(before, after);
+  change.added.Subtract(ServerFields());
+  change.modified.Subtract(ServerFields());
+  if (owner.subresource.empty()) {
+    // The status has its own door; what a server puts there on other writes is nobody's.
+    change.added.Erase("f:status");
+    change.modified.Erase("f:status");
+  }
+  if (change.same()) {
+    metadata.managed_fields = std::move(entries);
+    return;
+  }
+  Managers managers = Read(entries);
+  const ManagedFieldsEntry self = EntryOf(owner, kUpdate);
+  // Forced: an update asks nobody.
+  (void)TakeOver(change, self, true, managers);
+  FieldSet own = std::move(change.added);
+  own.Add(change.modified);
+  if (!own.empty() || !change.removed.empty()) {
+    Manager& manager = FindOrAdd(managers, self);
+    manager.fields.Subtract(change.removed);
+    manager.fields.Add(own);
+    manager.changed = true;
+    if (!own.empty()) manager.entry.time = owner.now.TruncateToSeconds();
+  }
+  CapUpdaters(managers);
+  metadata.managed_fields = Write(std::move(managers));
+}
+
+StatusOr<api::Object> Apply(const api::Object* live, Node config, const api::KindInfo& version,
+                            const ApplyOptions& options) {
+  if (!IsMap(config)) return BadRequest("the body of an apply patch is an object");
+  if (const Node* metadata = FindIn(config, "metadata");
+      metadata != nullptr && IsMap(*metadata) && FindIn(*metadata, "managedFields") != nullptr) {
+    return BadRequest("metadata.managedFields must be nil");
+  }
+  EraseIn(config, "apiVersion");
+  EraseIn(config, "kind");
+  DropUnknown(*version.type, config);
+  auto wanted = FieldsOf(config, *version.type);
+  if (!wanted.ok()) {
+    return BadRequest(
+        fmt::format("failed to create typed patch object: {}", base::Message(wanted.status())));
+  }
+
+  Node merged = MapNode();
+  Managers managers;
+  if (live != nullptr) {
+    DRAY_ASSIGN_OR_RETURN(merged, ReadTree(live->ToJson(version)));
+    managers = Read(live->metadata().managed_fields);
+  }
+  const ManagedFieldsEntry self = EntryOf(options.owner, kApply);
+  Manager& own = FindOrAdd(managers, self);
+  const bool known = own.entry.time.has_value();
+  const FieldSet last = std::exchange(own.fields, *wanted);
+  own.entry.api_version = options.owner.api_version;
+  own.changed = true;
+
+  MergeConfig(config, *version.type, merged);
+  FieldSet kept;
+  for (const Manager& manager : managers) kept.Add(manager.fields);
+  FieldSet given_up = WithParents(last, *version.type);
+  given_up.Subtract(WithParents(kept, *version.type));
+  RemoveFields(given_up, *version.type, merged);
+
+  DRAY_ASSIGN_OR_RETURN(api::Object object, Decode(merged, version));
+  const Comparison change = Compare(live != nullptr ? *live : EmptyObject(version), object);
+  DRAY_RETURN_IF_ERROR(TakeOver(change, self, options.force, managers));
+  Manager& applied = FindOrAdd(managers, self);
+  applied.fields.Subtract(ServerFields());
+  if (!known || !change.same()) applied.entry.time = options.owner.now.TruncateToSeconds();
+  object.MutableMetadata().managed_fields = Write(std::move(managers));
+  return object;
+}
+
+}  // namespace dray::rest

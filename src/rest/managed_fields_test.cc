@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/managed_fields.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/device_class.h"
+#include "api/json.h"
+#include "api/pod.h"
+#include "rest/api_error.h"
+#include "rest/compare.h"
+#include "rest/tree_for_test.h"
+
+namespace dray::rest {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kClassVersion = "resource.k8s.io/v1";
+
+const api::KindInfo& Kind(std::string_view api_version, std::string_view kind) {
+  return *api::FindKind(api_version, kind);
+}
+
+api::Object Class(std::string_view rest) {
+  api::JsonDecoder decoder;
+  return *DecodeObject(decoder, std::string(R"({"apiVersion":"resource.k8s.io/v1",)"
+                                            R"("kind":"DeviceClass",)") +
+                                    std::string(rest) + "}");
+}
+
+FieldOwner Owner(std::string manager, std::int64_t second = 0, std::string subresource = "") {
+  return {std::move(manager), std::string(kClassVersion), std::move(subresource),
+          base::Time::FromUnix(second)};
+}
+
+// "manager Operation fields" of each entry.
+std::vector<std::string> Managers(const api::Object& object) {
+  std::vector<std::string> out;
+  for (const api::ManagedFieldsEntry& entry : object.metadata().managed_fields) {
+    out.push_back(entry.manager + " " + entry.operation + " " + entry.fields_v1.text);
+  }
+  return out;
+}
+
+api::Object Created(std::string_view rest, const FieldOwner& owner) {
+  api::Object object = Class(rest);
+  TrackUpdate(EmptyObject(object.kind()), owner, object);
+  return object;
+}
+
+TEST(ManagedFields, ACreatorOwnsWhatItSets) {
+  const api::Object object = Created(
+      R"("metadata":{"name":"a","labels":{"x":"y"}},"spec":{"extendedResourceName":"e.com/gpu"})",
+      Owner("demo", 5));
+  EXPECT_THAT(Managers(object),
+              ElementsAre(R"(demo Update {"f:metadata":{"f:labels":{".":{},"f:x":{}}},)"
+                          R"("f:spec":{"f:extendedResourceName":{}}})"));
+  EXPECT_EQ(object.metadata().managed_fields[0].time, base::Time::FromUnix(5));
+  EXPECT_EQ(object.metadata().managed_fields[0].api_version, kClassVersion);
+}
+
+TEST(ManagedFields, AnObjectThatSaysNothingHasNoManagers) {
+  EXPECT_THAT(Managers(Created(R"("metadata":{"name":"a"},"spec":{})", Owner("demo"))), IsEmpty());
+}
+
+TEST(ManagedFields, AnUpdaterTakesWhatItChanges) {
+  const api::Object before =
+      Created(R"("metadata":{"name":"a","labels":{"x":"1","y":"1"}},"spec":{})", Owner("one", 1));
+  api::Object after = before;
+  after.MutableMetadata().labels["x"] = "2";
+  after.MutableMetadata().labels.erase("y");
+  TrackUpdate(before, Owner("two", 2), after);
+  EXPECT_THAT(Managers(after), ElementsAre(R"(one Update {"f:metadata":{"f:labels":{}}})",
+                                           R"(two Update {"f:metadata":{"f:labels":{"f:x":{}}}})"));
+}
+
+TEST(ManagedFields, AWriteThatChangesNothingChangesNoEntry) {
+  const api::Object before =
+      Created(R"("metadata":{"name":"a","labels":{"x":"1"}},"spec":{})", Owner("one", 1));
+  api::Object after = before;
+  TrackUpdate(before, Owner("two", 2), after);
+  EXPECT_EQ(after.metadata(), before.metadata());
+}
+
+TEST(ManagedFields, OneEmptyEntryClearsThem) {
+  const api::Object before =
+      Created(R"("metadata":{"name":"a","labels":{"x":"1"}},"spec":{})", Owner("one", 1));
+  api::Object after = before;
+  after.MutableMetadata().managed_fields = {{}};
+  TrackUpdate(before, Owner("two", 2), after);
+  EXPECT_THAT(Managers(after), IsEmpty());
+}
+
+TEST(ManagedFields, BeyondTenTheOldestUpdatersShareAnEntry) {
+  api::Object object = Created(R"("metadata":{"name":"a"},"spec":{})", Owner("none"));
+  for (int i = 0; i < 12; ++i) {
+    api::Object next = object;
+    next.MutableMetadata().labels[std::string(1, static_cast<char>('a' + i))] = "1";
+    TrackUpdate(object, Owner("m" + std::to_string(i), i), next);
+    object = next;
+  }
+  EXPECT_EQ(object.metadata().managed_fields.size(), kMaxUpdateManagers);
+  EXPECT_EQ(
+      Managers(object)[0],
+      R"(ancient-changes Update {"f:metadata":{"f:labels":{".":{},"f:a":{},"f:b":{},"f:c":{}}}})");
+}
+
+StatusOr<api::Object> ApplyClass(const api::Object* live, std::string_view config,
+                                 std::string manager, bool force = false) {
+  return Apply(live, TreeOf(config), Kind(kClassVersion, "DeviceClass"),
+               {.owner = Owner(std::move(manager), 9), .force = force});
+}
+
+TEST(Apply, CreatesWhatIsNotThere) {
+  const auto object = ApplyClass(nullptr,
+                                 R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass",)"
+                                 R"("metadata":{"name":"a","labels":{"x":"1"}}})",
+                                 "one");
+  ASSERT_TRUE(object.ok()) << object.status();
+  EXPECT_EQ(object->metadata().name, "a");
+  EXPECT_THAT(Managers(*object),
+              ElementsAre(R"(one Apply {"f:metadata":{"f:labels":{"f:x":{}}}})"));
+}
+
+TEST(Apply, OfAFieldThatAnotherHasWithAnotherValueIsAConflict) {
+  const auto live = ApplyClass(nullptr, R"({"metadata":{"name":"a","labels":{"x":"1"}}})", "one");
+  ASSERT_TRUE(live.ok());
+  const auto second = ApplyClass(&*live, R"({"metadata":{"name":"a","labels":{"x":"2"}}})", "two");
+  const ApiError error = FromStatus(second.status());
+  EXPECT_EQ(error.code, 409);
+  EXPECT_EQ(error.message,
+            R"(Apply failed with 1 conflict: conflict with "one": .metadata.labels.x)");
+  EXPECT_EQ(error.details->causes,
+            (std::vector<StatusCause>{
+                {"FieldManagerConflict", R"(conflict with "one")", ".metadata.labels.x"}}));
+  const auto forced =
+      ApplyClass(&*live, R"({"metadata":{"name":"a","labels":{"x":"2"}}})", "two", true);
+  ASSERT_TRUE(forced.ok()) << forced.status();
+  EXPECT_THAT(Managers(*forced),
+              ElementsAre(R"(two Apply {"f:metadata":{"f:labels":{"f:x":{}}}})"));
+}
+
+TEST(Apply, SeveralConflictsAreAllNamed) {
+  const api::Object live =
+      Created(R"("metadata":{"name":"a","labels":{"x":"1","y":"1"}},"spec":{})", Owner("one"));
+  const auto second =
+      ApplyClass(&live, R"({"metadata":{"name":"a","labels":{"x":"2","y":"2"}}})", "two");
+  EXPECT_EQ(FromStatus(second.status()).message,
+            "Apply failed with 2 conflicts: conflicts with \"one\" using resource.k8s.io/v1:\n"
+            "- .metadata.labels.x\n- .metadata.labels.y");
+}
+
+TEST(Apply, OfTheSameValueIsShared) {
+  const auto live = ApplyClass(nullptr, R"({"metadata":{"name":"a","labels":{"x":"1"}}})", "one");
+  const auto both = ApplyClass(&*live, R"({"metadata":{"name":"a","labels":{"x":"1"}}})", "two");
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_THAT(Managers(*both), ElementsAre(R"(one Apply {"f:metadata":{"f:labels":{"f:x":{}}}})",
+                                           R"(two Apply {"f:metadata":{"f:labels":{"f:x":{}}}})"));
+}
+
+TEST(Apply, RemovesWhatIsGivenUpUnlessAnotherHasIt) {
+  const auto live =
+      ApplyClass(nullptr, R"({"metadata":{"name":"a","labels":{"x":"1","y":"1"}}})", "one");
+  const auto shared = ApplyClass(&*live, R"({"metadata":{"name":"a","labels":{"y":"1"}}})", "two");
+  ASSERT_TRUE(shared.ok());
+  const auto less = ApplyClass(&*shared, R"({"metadata":{"name":"a"}})", "one");
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_FALSE(less->metadata().labels.contains("x"));
+  EXPECT_TRUE(less->metadata().labels.contains("y"));
+  EXPECT_THAT(Managers(*less), ElementsAre(R"(two Apply {"f:metadata":{"f:labels":{"f:y":{}}}})"));
+}
+
+TEST(Apply, DoesNotRemoveWhatAnUpdaterHasAdded) {
+  const auto live = ApplyClass(nullptr, R"({"metadata":{"name":"a","labels":{"x":"1"}}})", "one");
+  api::Object updated = *live;
+  updated.MutableMetadata().labels["z"] = "1";
+  TrackUpdate(*live, Owner("two"), updated);
+  const auto less = ApplyClass(&updated, R"({"metadata":{"name":"a"}})", "one");
+  ASSERT_TRUE(less.ok()) << less.status();
+  EXPECT_EQ(less->metadata().labels.size(), 1u);
+  EXPECT_TRUE(less->metadata().labels.contains("z"));
+}
+
+StatusOr<api::Object> ApplyPod(const api::Object* live, std::string_view config,
+                               std::string manager, bool force = false) {
+  FieldOwner owner = Owner(std::move(manager), 9);
+  owner.api_version = "v1";
+  return Apply(live, TreeOf(config), Kind("v1", "Pod"), {.owner = owner, .force = force});
+}
+
+TEST(Apply, ItemsOfKeyedListsHaveTheirOwnManagers) {
+  const auto one = ApplyPod(
+      nullptr, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"x"}]}})",
+      "one");
+  ASSERT_TRUE(one.ok()) << one.status();
+  const auto two =
+      ApplyPod(&*one,
+               R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"b","image":"y",)"
+               R"("ports":[{"containerPort":80}]}]}})",
+               "two");
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ(two->As<api::Pod>()->spec.containers.size(), 2u);
+  EXPECT_EQ(Managers(*two)[1],
+            R"(two Apply {"f:spec":{"f:containers":{"k:{\"name\":\"b\"}":{".":{},"f:image":{},)"
+            R"("f:name":{},"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},)"
+            R"("f:containerPort":{}}}}}}})");
+  const auto gone = ApplyPod(&*two, R"({"metadata":{"name":"p"},"spec":{"containers":[]}})", "two");
+  ASSERT_TRUE(gone.ok()) << gone.status();
+  ASSERT_EQ(gone->As<api::Pod>()->spec.containers.size(), 1u);
+  EXPECT_EQ(gone->As<api::Pod>()->spec.containers[0].name, "a");
+}
+
+TEST(Apply, RefusesConfigurationsThatAreNone) {
+  EXPECT_EQ(
+      FromStatus(ApplyPod(nullptr, R"({"metadata":{"managedFields":[]}})", "m").status()).message,
+      "metadata.managedFields must be nil");
+  EXPECT_EQ(
+      FromStatus(
+          ApplyPod(nullptr, R"({"spec":{"containers":[{"name":"a"},{"name":"a"}]}})", "m").status())
+          .message,
+      R"(failed to create typed patch object: duplicate entries for key {"name":"a"})");
+  EXPECT_EQ(FromStatus(ApplyPod(nullptr, R"({"spec":{"containers":3}})", "m").status()).code, 400);
+}
+
+// Field sets are kept as the hub spells them: that needs other versions to have the same paths down
+// to where a value has one owner.
+TEST(ManagedFields, VersionsHaveTheSamePaths) {
+  const Node claim =
+      TreeOf(R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r"}]}}})");
+  const auto in_v1 =
+      Apply(nullptr, claim, Kind("resource.k8s.io/v1", "ResourceClaim"), {.owner = Owner("m")});
+  const auto in_beta = Apply(nullptr, claim, Kind("resource.k8s.io/v1beta1", "ResourceClaim"),
+                             {.owner = Owner("m")});
+  ASSERT_TRUE(in_v1.ok() && in_beta.ok());
+  EXPECT_EQ(Managers(*in_v1), Managers(*in_beta));
+}
+
+}  // namespace
+}  // namespace dray::rest

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/paging.h"
+
+#include <charconv>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "fmt/format.h"
+#include "rest/api_error.h"
+#include "rest/tree.h"
+
+namespace dray::rest {
+namespace {
+
+constexpr std::string_view kVersion = "meta.k8s.io/v1";
+
+Status BadToken(std::string_view why) {
+  return BadRequest(fmt::format("invalid continue token: continue key is not valid: {}", why));
+}
+
+}  // namespace
+
+std::string Base64Url(std::string_view bytes) {
+  return absl::WebSafeBase64Escape(base::ToAbsl(bytes));
+}
+
+StatusOr<std::string> DecodeBase64Url(std::string_view text) {
+  std::string bytes;
+  if (!absl::WebSafeBase64Unescape(base::ToAbsl(text), &bytes) &&
+      !absl::Base64Unescape(base::ToAbsl(text), &bytes)) {
+    return base::InvalidArgument("it is not base64");
+  }
+  return bytes;
+}
+
+std::string ContinueToken::Encode() const {
+  Node token = MapNode();
+  SetIn(token, "v", StringNode(kVersion));
+  SetIn(token, "rv", NumberNode(revision));
+  SetIn(token, "start", StringNode(start));
+  return Base64Url(ToJson(token));
+}
+
+StatusOr<ContinueToken> ContinueToken::Parse(std::string_view text) {
+  const auto json = DecodeBase64Url(text);
+  if (!json.ok()) return BadToken(base::Message(json.status()));
+  const auto tree = ReadTree(*json);
+  if (!tree.ok() || !IsMap(*tree)) return BadToken("it is not a token of this server");
+  if (TextIn(*tree, "v") != kVersion) {
+    return BadToken(fmt::format("its version is \"{}\", not \"{}\"", TextIn(*tree, "v"), kVersion));
+  }
+  ContinueToken token{.start = std::string(TextIn(*tree, "start"))};
+  const Node* revision = FindIn(*tree, "rv");
+  const std::string_view digits = revision == nullptr ? std::string_view() : revision->text;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), token.revision);
+  if (error != std::errc() || end != digits.data() + digits.size() || token.revision == 0) {
+    return BadToken("it has no revision");
+  }
+  if (token.start.empty()) return BadToken("it has no start");
+  return token;
+}
+
+}  // namespace dray::rest

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/table.h"
+
+#include <map>
+#include <utility>
+
+#include "api/device_class.h"
+#include "api/event.h"
+#include "api/job.h"
+#include "api/json.h"
+#include "api/lease.h"
+#include "api/meta.h"
+#include "api/namespace.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/priority_class.h"
+#include "api/resource_claim.h"
+#include "api/resource_quota.h"
+#include "api/workloads.h"
+#include "fmt/format.h"
+#include "rest/internal/printers.h"
+#include "rest/tree.h"
+
+namespace dray::rest {
+namespace {
+
+using internal::Printer;
+
+// Printers by the struct of a kind.
+const std::map<const api::TypeInfo*, Printer>& Printers() {
+  using api::TypeInfoOf;
+  static const std::map<const api::TypeInfo*, Printer> printers = {
+      {&TypeInfoOf<api::DeviceClass>(), internal::PlainPrinter()},
+      {&TypeInfoOf<api::ResourceClaimTemplate>(), internal::PlainPrinter()},
+      {&TypeInfoOf<api::DeviceTaintRule>(), internal::TaintRulePrinter()},
+      {&TypeInfoOf<api::ResourceClaim>(), internal::ClaimPrinter()},
+      {&TypeInfoOf<api::ResourceSlice>(), internal::SlicePrinter()},
+      {&TypeInfoOf<api::Pod>(), internal::PodPrinter()},
+      {&TypeInfoOf<api::ClusterNode>(), internal::NodePrinter()},
+      {&TypeInfoOf<api::Namespace>(), internal::NamespacePrinter()},
+      {&TypeInfoOf<api::ResourceQuota>(), internal::QuotaPrinter()},
+      {&TypeInfoOf<api::Event>(), internal::EventPrinter()},
+      {&TypeInfoOf<api::ReplicaSet>(), internal::ReplicaSetPrinter()},
+      {&TypeInfoOf<api::Deployment>(), internal::DeploymentPrinter()},
+      {&TypeInfoOf<api::Job>(), internal::JobPrinter()},
+      {&TypeInfoOf<api::Lease>(), internal::LeasePrinter()},
+      {&TypeInfoOf<api::PriorityClass>(), internal::PriorityClassPrinter()},
+  };
+  return printers;
+}
+
+void AppendColumn(const Column& column, std::string& out) {
+  out += fmt::format(R"({{"name":{},"type":"{}","format":"{}","description":{},"priority":{}}})",
+                     ToJson(StringNode(column.name)), column.type, column.format,
+                     ToJson(StringNode(column.description)), column.priority);
+}
+
+void AppendCell(const Cell& cell, std::string& out) {
+  if (const auto* number = std::get_if<std::int64_t>(&cell)) {
+    out += fmt::format_int(*number).str();
+  } else {
+    out += ToJson(StringNode(std::get<std::string>(cell)));
+  }
+}
+
+}  // namespace
+
+std::span<const Column> ColumnsOf(const api::KindInfo& kind) {
+  return Printers().at(kind.hub).columns;
+}
+
+std::vector<Cell> CellsOf(const api::Object& object, const TableContext& context) {
+  return Printers().at(object.kind().hub).cells(object, context);
+}
+
+std::string PartialMetadataJson(const api::Object& object) {
+  return fmt::format(
+      R"({{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{}}})",
+      api::EncodeJson(object.metadata()));
+}
+
+std::string TableJson(const api::KindInfo& kind, std::span<const api::Object> objects,
+                      const TableOptions& options, const TableContext& context) {
+  std::string out = fmt::format(
+      R"({{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":)",
+      options.list_metadata);
+  if (options.headers) {
+    out += '[';
+    for (const Column& column : ColumnsOf(kind)) {
+      if (out.back() != '[') out += ',';
+      AppendColumn(column, out);
+    }
+    out += ']';
+  } else {
+    out += "null";
+  }
+  out += ",\"rows\":[";
+  for (const api::Object& object : objects) {
+    if (out.back() != '[') out += ',';
+    out += "{\"cells\":[";
+    for (const Cell& cell : CellsOf(object, context)) {
+      if (out.back() != '[') out += ',';
+      AppendCell(cell, out);
+    }
+    out += ']';
+    if (options.include == IncludeObject::kMetadata) {
+      out += ",\"object\":" + PartialMetadataJson(object);
+    } else if (options.include == IncludeObject::kObject) {
+      out += ",\"object\":" + object.ToJson(kind);
+    }
+    out += '}';
+  }
+  return out + "]}";
+}
+
+std::string HumanDuration(std::int64_t seconds) {
+  if (seconds < -1) return "<invalid>";
+  if (seconds < 0) return "0s";
+  const auto pair = [](std::int64_t large, char unit, std::int64_t small, char small_unit) {
+    return small == 0 ? fmt::format("{}{}", large, unit)
+                      : fmt::format("{}{}{}{}", large, unit, small, small_unit);
+  };
+  if (seconds < 2 * 60) return fmt::format("{}s", seconds);
+  const std::int64_t minutes = seconds / 60;
+  if (minutes < 10) return pair(minutes, 'm', seconds % 60, 's');
+  if (minutes < 3 * 60) return fmt::format("{}m", minutes);
+  const std::int64_t hours = minutes / 60;
+  if (hours < 8) return pair(hours, 'h', minutes % 60, 'm');
+  if (hours < 48) return fmt::format("{}h", hours);
+  const std::int64_t days = hours / 24;
+  if (days < 8) return pair(days, 'd', hours % 24, 'h');
+  if (days < 2 * 365) return fmt::format("{}d", days);
+  const std::int64_t years = days / 365;
+  if (years < 8) return pair(years, 'y', days % 365, 'd');
+  return fmt::format("{}y", years);
+}
+
+}  // namespace dray::rest

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/tree.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "api/json.h"
+#include "fmt/format.h"
+
+namespace dray::rest {
+namespace {
+
+bool NumbersEqual(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  double x = 0;
+  double y = 0;
+  std::from_chars(a.data(), a.data() + a.size(), x);
+  std::from_chars(b.data(), b.data() + b.size(), y);
+  // Two integers that doubles cannot tell apart are told apart by their digits.
+  const bool integers = a.find_first_of(".eE") == a.npos && b.find_first_of(".eE") == b.npos;
+  return !integers && x == y;
+}
+
+bool TooWide(const Node& node) {
+  return node.items.size() > kMaxTreeWidth || node.members.size() > kMaxTreeWidth ||
+         std::ranges::any_of(node.items, TooWide) ||
+         std::ranges::any_of(node.members, TooWide, &api::Member::value);
+}
+
+Node Made(Node::Kind kind) {
+  Node node;
+  node.kind = kind;
+  return node;
+}
+
+}  // namespace
+
+Node MapNode() { return Made(Node::Kind::kMap); }
+Node ListNode() { return Made(Node::Kind::kList); }
+Node StringNode(std::string_view text) {
+  Node node = Made(Node::Kind::kString);
+  node.text = text;
+  return node;
+}
+Node NumberNode(std::int64_t number) {
+  Node node = Made(Node::Kind::kNumber);
+  node.text = fmt::format_int(number).str();
+  return node;
+}
+Node BoolNode(bool value) {
+  Node node = Made(Node::Kind::kBool);
+  node.boolean = value;
+  return node;
+}
+
+Node* FindIn(Node& map, std::string_view key) {
+  const auto it = std::ranges::find(map.members, key, &api::Member::key);
+  return it == map.members.end() ? nullptr : &it->value;
+}
+const Node* FindIn(const Node& map, std::string_view key) {
+  return FindIn(const_cast<Node&>(map), key);
+}
+
+Node& SetIn(Node& map, std::string_view key, Node value) {
+  if (Node* present = FindIn(map, key)) return *present = std::move(value);
+  map.members.push_back({.key = std::string(key), .key_position = {}, .value = std::move(value)});
+  return map.members.back().value;
+}
+
+bool EraseIn(Node& map, std::string_view key) {
+  return std::erase_if(map.members, [&](const api::Member& m) { return m.key == key; }) > 0;
+}
+
+std::string_view TextIn(const Node& map, std::string_view key) {
+  const Node* value = FindIn(map, key);
+  return value != nullptr && IsString(*value) ? std::string_view(value->text) : std::string_view();
+}
+
+bool JsonEqual(const Node& a, const Node& b) {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case Node::Kind::kNull:
+      return true;
+    case Node::Kind::kBool:
+      return a.boolean == b.boolean;
+    case Node::Kind::kNumber:
+      return NumbersEqual(a.text, b.text);
+    case Node::Kind::kString:
+      return a.text == b.text;
+    case Node::Kind::kList:
+      return std::ranges::equal(a.items, b.items, JsonEqual);
+    case Node::Kind::kMap:
+      return a.members.size() == b.members.size() &&
+             std::ranges::all_of(a.members, [&](const api::Member& member) {
+               const Node* other = FindIn(b, member.key);
+               return other != nullptr && JsonEqual(member.value, *other);
+             });
+  }
+  return false;
+}
+
+void KeepLastOfEqualKeys(Node& node) {
+  for (Node& item : node.items) KeepLastOfEqualKeys(item);
+  for (api::Member& member : node.members) KeepLastOfEqualKeys(member.value);
+  std::set<std::string_view> seen;
+  std::vector<bool> keep(node.members.size());
+  std::size_t kept = 0;
+  for (std::size_t i = node.members.size(); i-- > 0;) {
+    keep[i] = seen.insert(node.members[i].key).second;
+    kept += keep[i] ? 1 : 0;
+  }
+  if (kept == node.members.size()) return;
+  std::vector<api::Member> members;
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    if (keep[i]) members.push_back(std::move(node.members[i]));
+  }
+  node.members = std::move(members);
+}
+
+StatusOr<Node> ReadTree(std::string_view text, bool yaml) {
+  std::vector<api::Diagnostic> diagnostics;
+  Node root;
+  if (yaml) {
+    std::vector<Node> documents = api::ParseYaml(text, diagnostics);
+    if (documents.size() > 1) {
+      return base::InvalidArgument(
+          fmt::format("one YAML document was expected, {} were sent", documents.size()));
+    }
+    if (!documents.empty()) root = std::move(documents.front());
+  } else {
+    root = api::ParseJson(text, diagnostics);
+  }
+  for (const api::Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity == api::Severity::kError) {
+      return base::InvalidArgument(ToString(diagnostic));
+    }
+  }
+  if (TooWide(root)) {
+    return base::InvalidArgument(
+        fmt::format("a list or map of a patch has at most {} entries", kMaxTreeWidth));
+  }
+  KeepLastOfEqualKeys(root);
+  return root;
+}
+
+std::string_view JsonKindName(const Node& node) {
+  constexpr std::string_view kNames[] = {"null", "bool", "number", "string", "array", "object"};
+  return kNames[static_cast<std::size_t>(node.kind)];
+}
+
+}  // namespace dray::rest
