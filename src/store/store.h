@@ -54,6 +54,8 @@ struct Operation {
   AttachFn attach;  // optional; of a deletion, for the last version that watchers are shown
 };
 
+inline constexpr std::size_t kMaxOperations = 1024;  // in one transaction
+
 // All of it or nothing. A key may occur once.
 struct Transaction {
   std::vector<Operation> operations;
