@@ -18,10 +18,8 @@ constexpr int kFormat = 1;
 // A version's row id is its revision times this, plus its place in the transaction.
 constexpr std::int64_t kIdsPerRevision = 1024;
 static_assert(kIdsPerRevision >= static_cast<std::int64_t>(kMaxOperations));
-// Pages in the write-ahead log at which it is moved to the file, 16 MiB: often enough that a
-// restart is quick and the file is small, seldom enough that hot pages are moved once for many
-// writes.
-constexpr int kWalPages = 4096;
+// Large enough for several objects: a batch needs fewer and larger writes than with SQLite's 4 KiB.
+constexpr std::size_t kPageSize = 16384;
 
 constexpr const char* kSchema =
     "CREATE TABLE log(id INTEGER PRIMARY KEY, key TEXT NOT NULL, created INTEGER NOT NULL, value "
@@ -37,10 +35,11 @@ int ToInt(std::string_view text) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Log>> Log::Open(const std::string& path, const std::string& vfs) {
-  auto database = Database::Open(path, vfs);
+StatusOr<std::unique_ptr<Log>> Log::Open(const SqliteOptions& options) {
+  const std::string& path = options.path;
+  auto database = Database::Open(path, options.vfs);
   if (!database.ok()) return base::Annotate(database.status(), path);
-  std::unique_ptr<Log> log(new Log(*std::move(database)));
+  std::unique_ptr<Log> log(new Log(*std::move(database), options.wal_bytes / kPageSize));
   if (const Status status = log->Initialise(); !status.ok()) return base::Annotate(status, path);
   return log;
 }
@@ -60,13 +59,16 @@ Status Log::Initialise() {
     return base::FailedPrecondition(fmt::format(
         "has format {}, but this version of dray knows format {} only", format, kFormat));
   }
+  if (is_new) {
+    DRAY_RETURN_IF_ERROR(database_.Execute(fmt::format("PRAGMA page_size={}", kPageSize).c_str()));
+  }
   DRAY_ASSIGN_OR_RETURN(const std::string mode, database_.Query("PRAGMA journal_mode=WAL"));
   if (mode != "wal") return base::Unavailable("cannot use a write-ahead log on this file system");
   DRAY_RETURN_IF_ERROR(database_.Execute("PRAGMA synchronous=FULL"));
   sqlite3_wal_hook(
       database_.handle(),
       [](void* pages, sqlite3*, const char*, int count) {
-        *static_cast<int*>(pages) = count;
+        *static_cast<std::size_t*>(pages) = static_cast<std::size_t>(count);
         return SQLITE_OK;
       },
       &wal_pages_);
@@ -163,7 +165,7 @@ void Log::Forget(std::vector<internal::Forgotten> versions, Revision oldest) {
 }
 
 Status Log::Tidy() {
-  if (wal_pages_ < kWalPages) return {};
+  if (wal_pages_ < max_wal_pages_) return {};
   DRAY_RETURN_IF_ERROR(database_.Checkpoint());
   wal_pages_ = 0;
   return {};

@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "store/internal/timeline.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/sqlite_store.h"
 
 namespace dray::store {
 
@@ -22,7 +22,7 @@ namespace dray::store {
 class Log {
  public:
   // Opens or makes the file, takes it for this process alone and checks that it is whole.
-  static StatusOr<std::unique_ptr<Log>> Open(const std::string& path, const std::string& vfs);
+  static StatusOr<std::unique_ptr<Log>> Open(const SqliteOptions& options);
 
   // Tells the timeline everything that is stored.
   Status Load(internal::Timeline& timeline);
@@ -34,7 +34,8 @@ class Log {
   Status Tidy();
 
  private:
-  explicit Log(Database database) : database_(std::move(database)) {}
+  Log(Database database, std::size_t max_wal_pages)
+      : database_(std::move(database)), max_wal_pages_(max_wal_pages) {}
   Status Initialise();
   Status Insert(const std::vector<Event>& events);
   Status DeleteForgotten(std::size_t limit);
@@ -45,7 +46,8 @@ class Log {
   Statement set_compacted_;
   std::deque<internal::Forgotten> forgotten_;
   Revision oldest_;
-  int wal_pages_ = 0;
+  const std::size_t max_wal_pages_;
+  std::size_t wal_pages_ = 0;
 };
 
 }  // namespace dray::store

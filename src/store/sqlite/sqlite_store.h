@@ -6,6 +6,7 @@
 // cut.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,9 @@ namespace dray::store {
 struct SqliteOptions {
   std::string path;  // of the file; its folder must exist
   HistoryOptions history;
+  // The write-ahead log is moved into the file when it has grown to this: often enough that it
+  // stays small, seldom enough that a page that is written many times is moved once.
+  std::size_t wal_bytes = 16u << 20;
   std::string vfs;  // SQLite's file layer; empty: the system's. For tests that break it
 };
 
