@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Requests and responses as whoever answers them sees them: no sockets, no TLS, no HTTP library. A
+// test makes a Request, hands it to a Handler and looks at what arrives.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dray::apiserver {
+
+// Who asks, after authentication.
+struct User {
+  std::string name = "system:anonymous";
+  std::vector<std::string> groups = {"system:unauthenticated"};
+
+  bool anonymous() const { return name == "system:anonymous"; }
+  friend bool operator==(const User&, const User&) = default;
+};
+
+// Names compare without regard to case; the first of equal names counts.
+struct Headers {
+  std::vector<std::pair<std::string, std::string>> list;
+
+  // Empty if absent.
+  std::string_view Find(std::string_view name) const;
+  void Add(std::string name, std::string value);
+};
+
+struct Request {
+  std::string method;  // upper case, as it came
+  std::string path;    // as it came: percent-encoded, without the query; begins with '/'
+  std::string query;   // what follows the '?', as it came
+  Headers headers;
+  std::string body;
+  User user;
+  std::string remote;  // "127.0.0.1:40312", for logs
+};
+
+// A piece of a body. Shared, so that what a thousand watchers get is one string.
+using Bytes = std::shared_ptr<const std::string>;
+
+// A body that comes bit by bit, such as a watch. The connection pulls when it has sent what it had,
+// so that a slow client makes its source wait instead of filling memory. All calls but those to
+// `wake` come one at a time from I/O threads; none may block. Destroyed when the client is gone,
+// the server ends, or kEnd was returned.
+class StreamSource {
+ public:
+  virtual ~StreamSource() = default;
+  // Once, before the first Pull. `wake` may be called from any thread, as often as one likes, even
+  // after the source is gone, and leads to a Pull soon after.
+  virtual void Start(std::function<void()> wake) = 0;
+
+  enum class State : unsigned char {
+    kMore,  // pull again once these are sent
+    kWait,  // after `wake`, or at the next tick
+    kEnd,   // that was all
+  };
+  // Appends what there is to `out`, a moderate amount (some 64 kB) at a time.
+  virtual State Pull(std::vector<Bytes>& out) = 0;
+};
+
+struct Response {
+  int status = 200;
+  Headers headers;  // Content-Length, Date and Connection are the server's business
+  Bytes body;       // null: empty. Not used with a stream
+  std::unique_ptr<StreamSource> stream;  // if set, sent in chunks
+  // Pull a waiting stream at least this often, for bookmarks and for ends of its own.
+  std::optional<std::chrono::milliseconds> tick;
+};
+
+// Where the response to one request goes. Send exactly once, from any thread, now or later; if a
+// Responder is dropped instead, the client is told 500. Thread-safe.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  virtual void Send(Response response) = 0;
+};
+
+// Answers requests. Called from I/O threads, several at a time: thread-safe, and it must not block;
+// what takes long sends later from another thread.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+  virtual void Handle(Request request, std::shared_ptr<Responder> responder) = 0;
+};
+
+}  // namespace dray::apiserver

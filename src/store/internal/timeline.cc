@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/internal/timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace dray::store::internal {
+
+// Holds its place in a group's events; all of it but the waker is guarded by the timeline's lock.
+class Timeline::TimelineWatch final : public Watch {
+ public:
+  TimelineWatch(std::shared_ptr<Timeline> timeline, WatchGroups::Group& group, Revision from,
+                std::function<void()> wake)
+      : timeline_(std::move(timeline)),
+        group_(group),
+        progress_(from),
+        waker_(std::make_shared<Waker>(std::move(wake))) {
+    const auto next = std::ranges::upper_bound(group.events, from, {}, &Event::revision);
+    next_ = group.first + static_cast<std::uint64_t>(next - group.events.begin());
+  }
+
+  ~TimelineWatch() override {
+    {
+      const std::lock_guard lock(timeline_->mutex_);
+      timeline_->groups_.Leave(group_, waker_);
+    }
+    waker_->Stop();
+  }
+
+  StatusOr<std::vector<Event>> Next(std::size_t max) override {
+    const std::lock_guard lock(timeline_->mutex_);
+    if (next_ < group_.first) {
+      return base::OutOfRange(fmt::format(
+          "the watch fell behind: events up to revision {} are gone", timeline_->compacted_.value));
+    }
+    std::vector<Event> events;
+    const std::size_t end = group_.events.size();
+    std::size_t i = next_ - group_.first;
+    while (i < end &&
+           (events.size() < max || events.back().revision() == group_.events[i].revision())) {
+      events.push_back(group_.events[i++]);
+    }
+    next_ = group_.first + i;
+    progress_ = i == end ? timeline_->revision_ : events.back().revision();
+    if (events.empty()) WatchGroups::Wait(group_, waker_);
+    return events;
+  }
+
+  Revision progress() const override { return progress_; }
+
+ private:
+  const std::shared_ptr<Timeline> timeline_;
+  WatchGroups::Group& group_;
+  std::uint64_t next_ = 0;
+  Revision progress_;
+  const std::shared_ptr<Waker> waker_;
+};
+
+EntryPtr Timeline::Find(std::string_view key) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(key);
+  return it == entries_.end() ? nullptr : it->second;
+}
+
+Status Timeline::CheckRevision(Revision at) const {
+  if (at < compacted_) {
+    return base::OutOfRange(
+        fmt::format("revision {} has been compacted: the oldest one available is {}", at.value,
+                    compacted_.value));
+  }
+  if (at > revision_) {
+    return base::InvalidArgument(fmt::format("revision {} is in the future: the latest one is {}",
+                                             at.value, revision_.value));
+  }
+  return {};
+}
+
+StatusOr<RangeResult> Timeline::Range(std::string_view prefix, const RangeOptions& options) const {
+  const std::lock_guard lock(mutex_);
+  const Revision at = options.at.value_or(revision_);
+  DRAY_RETURN_IF_ERROR(CheckRevision(at));
+  RangeResult result{.revision = at};
+  if (at == revision_) {
+    RangeNow(prefix, options, result);
+  } else {
+    RangeThen(prefix, options, result);
+  }
+  return result;
+}
+
+namespace {
+
+// What an event that leaves the history leaves behind.
+void Forget(const Event& event, std::vector<Forgotten>& forgotten) {
+  if (event.before) forgotten.push_back({event.before->key, event.before->modified});
+  if (event.deleted) forgotten.push_back({event.entry->key, event.revision()});
+}
+
+void Take(const EntryPtr& entry, const RangeOptions& options, RangeResult& result) {
+  if (options.limit == 0 || result.entries.size() < options.limit) {
+    result.entries.push_back(entry);
+  } else {
+    result.more = true;
+    ++result.remaining;
+  }
+}
+
+}  // namespace
+
+void Timeline::RangeNow(std::string_view prefix, const RangeOptions& options,
+                        RangeResult& result) const {
+  for (auto it = entries_.lower_bound(std::max(prefix, options.start));
+       it != entries_.end() && std::string_view(it->first).starts_with(prefix); ++it) {
+    Take(it->second, options, result);
+  }
+}
+
+// The present with everything undone that has happened since. [cost] O(events since), which are few
+// for the pages of one list; chains of versions at every key would cost memory all the time.
+void Timeline::RangeThen(std::string_view prefix, const RangeOptions& options,
+                         RangeResult& result) const {
+  std::map<std::string_view, EntryPtr> then;  // null: was not there
+  for (const Event& event : history_ | std::views::reverse) {
+    if (event.revision() <= result.revision) break;
+    const std::string_view key = event.entry->key;
+    if (key.starts_with(prefix) && key >= options.start) then[key] = event.before;
+  }
+  auto undone = then.begin();
+  const auto take_undone = [&] {
+    if (undone->second) Take(undone->second, options, result);
+    ++undone;
+  };
+  for (auto it = entries_.lower_bound(std::max(prefix, options.start));
+       it != entries_.end() && std::string_view(it->first).starts_with(prefix); ++it) {
+    while (undone != then.end() && undone->first < it->first) take_undone();
+    if (undone != then.end() && undone->first == it->first) {
+      take_undone();
+    } else {
+      Take(it->second, options, result);
+    }
+  }
+  while (undone != then.end()) take_undone();
+}
+
+StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Revision from,
+                                                     std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  DRAY_RETURN_IF_ERROR(CheckRevision(from));
+  return std::make_unique<TimelineWatch>(shared_from_this(), groups_.Join(prefix, history_), from,
+                                         std::move(wake));
+}
+
+void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachment) {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(version.key);
+  if (it == entries_.end() || it->second->modified != version.modified) return;
+  if (it->second->attachment) return;
+  Entry with = *it->second;
+  with.attachment = std::move(attachment);
+  it->second = std::make_shared<const Entry>(std::move(with));
+}
+
+Revision Timeline::revision() const {
+  const std::lock_guard lock(mutex_);
+  return revision_;
+}
+
+Revision Timeline::oldest_revision() const {
+  const std::lock_guard lock(mutex_);
+  return compacted_;
+}
+
+void Timeline::Apply(const Event& event) {
+  if (event.deleted) {
+    entries_.erase(event.entry->key);
+  } else {
+    entries_[event.entry->key] = event.entry;
+  }
+  history_.push_back(event);
+  history_bytes_ += event.entry->value->size();
+  revision_ = std::max(revision_, event.revision());
+}
+
+// Whole revisions leave: a watch that starts at compacted_ must see all of what came after.
+void Timeline::Trim(std::vector<Forgotten>& forgotten) {
+  while (!history_.empty() &&
+         (history_.size() > options_.events || history_bytes_ > options_.bytes ||
+          history_.front().revision() == compacted_)) {
+    const Event event = std::move(history_.front());
+    history_.pop_front();
+    history_bytes_ -= event.entry->value->size();
+    compacted_ = event.revision();
+    groups_.Forget(event);
+    Forget(event, forgotten);
+  }
+}
+
+std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
+  std::vector<Forgotten> forgotten;
+  std::vector<std::shared_ptr<Waker>> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Event& event : events) {
+      Apply(event);
+      groups_.Append(event, wake);
+    }
+    Trim(forgotten);
+  }
+  for (const auto& waker : wake) waker->Wake();
+  return forgotten;
+}
+
+void Timeline::BeginRestore(Revision compacted) {
+  const std::lock_guard lock(mutex_);
+  revision_ = compacted_ = compacted;
+}
+
+void Timeline::Restore(std::string key, std::shared_ptr<const std::string> value, Revision created,
+                       Revision modified, std::vector<Forgotten>& forgotten) {
+  const std::lock_guard lock(mutex_);
+  const auto it = entries_.find(key);
+  const EntryPtr before = it == entries_.end() ? nullptr : it->second;
+  const bool deleted = value == nullptr;
+  if (deleted) {
+    // Without a version before it, the deletion is what a compaction has left.
+    value = before ? before->value : std::make_shared<const std::string>();
+  }
+  Event event{.entry = std::make_shared<const Entry>(Entry{.key = std::move(key),
+                                                           .value = std::move(value),
+                                                           .created = created,
+                                                           .modified = modified}),
+              .before = before,
+              .deleted = deleted};
+  Apply(event);
+  if (modified > compacted_) return Trim(forgotten);
+  Forget(event, forgotten);
+  history_bytes_ -= event.entry->value->size();
+  history_.pop_back();
+}
+
+}  // namespace dray::store::internal

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every store keeps in memory: the current version of each key, the events of the window of
+// history, and the watches. Reads come from here; whoever commits publishes here.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "store/internal/watch_groups.h"
+#include "store/store.h"
+
+namespace dray::store::internal {
+
+// A version that neither the present nor the history needs any more.
+struct Forgotten {
+  std::string key;
+  Revision revision;
+};
+
+// Thread-safe; Publish and Restore are for one thread at a time.
+class Timeline : public std::enable_shared_from_this<Timeline> {
+ public:
+  explicit Timeline(HistoryOptions options) : options_(options) {}
+
+  EntryPtr Find(std::string_view key) const;
+  StatusOr<RangeResult> Range(std::string_view prefix, const RangeOptions& options) const;
+  StatusOr<std::unique_ptr<Watch>> WatchFrom(std::string_view prefix, Revision from,
+                                             std::function<void()> wake);
+  void Attach(const Entry& version, std::shared_ptr<const void> attachment);
+  Revision revision() const;
+  Revision oldest_revision() const;
+
+  // Makes events visible, in order, all at once, and wakes who waits for them. What leaves the
+  // history is returned.
+  std::vector<Forgotten> Publish(const std::vector<Event>& events);
+
+  // What a store has kept, of which everything after `compacted` becomes history: first this, then
+  // each version, oldest first: a put, or a deletion if `value` is null.
+  void BeginRestore(Revision compacted);
+  void Restore(std::string key, std::shared_ptr<const std::string> value, Revision created,
+               Revision modified, std::vector<Forgotten>& forgotten);
+
+ private:
+  class TimelineWatch;
+  using Entries = absl::btree_map<std::string, EntryPtr, std::less<>>;
+
+  Status CheckRevision(Revision at) const;
+  void Apply(const Event& event);
+  void Trim(std::vector<Forgotten>& forgotten);
+  void RangeNow(std::string_view prefix, const RangeOptions& options, RangeResult& result) const;
+  void RangeThen(std::string_view prefix, const RangeOptions& options, RangeResult& result) const;
+
+  const HistoryOptions options_;
+  mutable std::mutex mutex_;  // guards what follows
+  Entries entries_;
+  std::deque<Event> history_;
+  std::size_t history_bytes_ = 0;
+  Revision revision_;
+  Revision compacted_;  // history_ has every event after this one
+  WatchGroups groups_;
+};
+
+}  // namespace dray::store::internal

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/memory/memory_store.h"
+
+#include <mutex>
+#include <utility>
+
+#include "store/internal/batch.h"
+#include "store/internal/timeline_store.h"
+
+namespace dray::store {
+namespace {
+
+class MemoryStore final : public internal::TimelineStore {
+ public:
+  using TimelineStore::TimelineStore;
+
+  void Commit(Transaction transaction, CommitFn done) override { done(Committed(transaction)); }
+  Status Health() const override { return {}; }
+
+ private:
+  StatusOr<Outcome> Committed(const Transaction& transaction) {
+    DRAY_RETURN_IF_ERROR(internal::CheckTransaction(transaction));
+    const std::lock_guard lock(committing_);
+    internal::Batch batch(timeline());
+    Outcome outcome = batch.Add(transaction);
+    timeline().Publish(batch.events());
+    return outcome;
+  }
+
+  std::mutex committing_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> MakeMemoryStore(HistoryOptions history) {
+  return std::make_unique<MemoryStore>(history);
+}
+
+}  // namespace dray::store

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A store in one SQLite file. One thread writes: it takes all transactions that have come in, gives
+// them their revisions, commits them to disk at once, and then shows them to readers and watchers
+// and tells the callers. Nothing that a caller or a reader has seen is lost by a crash or power
+// cut.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "store/store.h"
+
+namespace dray::store {
+
+struct SqliteOptions {
+  std::string path;  // of the file; its folder must exist
+  HistoryOptions history;
+  // The write-ahead log is moved into the file when it has grown to this: often enough that it
+  // stays small, seldom enough that a page that is written many times is moved once.
+  std::size_t wal_bytes = 16u << 20;
+  std::string vfs;  // SQLite's file layer; empty: the system's. For tests that break it
+};
+
+// kFailedPrecondition: another process has it open, or it is another program's. kDataLoss: it is
+// damaged. kUnavailable: it cannot be opened or created.
+StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options);
+
+}  // namespace dray::store

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Store: keys with revisions, optimistic concurrency and watch. Knows no Kubernetes object.
+//
+// Every transaction that changes something gets the next revision; all of its keys carry that one.
+// Everything is in memory, old versions too as long as they are in the window of history, so reads
+// never wait for a disk; what a commit reported as done is durable, if the store is one that is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace dray::store {
+
+// The number of a change. 0 is before the first one, and of a key it says: does not exist.
+struct Revision {
+  std::int64_t value = 0;
+  friend auto operator<=>(Revision, Revision) = default;
+};
+
+// One version of a key. Immutable, shared by everyone who reads it.
+struct Entry {
+  std::string key;
+  std::shared_ptr<const std::string> value;  // never null
+  Revision created;                          // of the transaction that made the key
+  Revision modified;                         // of the one that made this version
+  // What the owner of the key keeps beside the bytes, such as the decoded object. Lives in memory
+  // only: null after a restart until Store::Attach.
+  std::shared_ptr<const void> attachment;
+};
+using EntryPtr = std::shared_ptr<const Entry>;
+
+// Makes the attachment of a version once its revision is known. Called on the thread that commits,
+// one call at a time in the order of revisions, before anyone can see the version; it must be quick
+// and not call the store. It may be called for a version that then fails to be stored.
+using AttachFn = std::function<std::shared_ptr<const void>(const Entry&)>;
+
+struct Operation {
+  enum class Kind : std::uint8_t { kPut, kDelete, kCheck };
+  Kind kind = Kind::kCheck;
+  std::string key;
+  std::shared_ptr<const std::string> value;  // kPut only
+  // The revision that the key must have: Revision{} if it must not exist, none if any will do (of a
+  // deletion: any that exists; deleting what is not there is a conflict).
+  std::optional<Revision> expected;
+  AttachFn attach;  // optional; of a deletion, for the last version that watchers are shown
+};
+
+inline constexpr std::size_t kMaxOperations = 1024;  // in one transaction
+
+// All of it or nothing. A key may occur once.
+struct Transaction {
+  std::vector<Operation> operations;
+
+  Transaction& Put(std::string key, std::string value,
+                   std::optional<Revision> expected = std::nullopt, AttachFn attach = nullptr);
+  Transaction& Delete(std::string key, std::optional<Revision> expected = std::nullopt,
+                      AttachFn attach = nullptr);
+  // Nothing is written to `key`, but the rest only if it has this revision.
+  Transaction& Check(std::string key, Revision expected);
+};
+
+// Why a transaction was refused.
+struct Conflict {
+  std::string key;
+  Revision actual;  // 0: does not exist
+  EntryPtr entry;   // what is there, null if nothing
+};
+
+// What became of a transaction. A conflict is an answer; a Status is for work that failed.
+struct Outcome {
+  Revision revision;  // of the transaction; of the store if it only checked
+  // By operation: what was put, for a deletion the last version as in Event, null for a check.
+  std::vector<EntryPtr> entries;
+  std::optional<Conflict> conflict;  // if set, nothing was done
+};
+using CommitFn = std::function<void(StatusOr<Outcome>)>;
+
+struct Event {
+  EntryPtr entry;   // of a deletion: the last value, `modified` being the deletion's revision
+  EntryPtr before;  // null: the key is new
+  bool deleted = false;
+
+  Revision revision() const { return entry->modified; }
+};
+
+// What happens to the keys with a prefix, pulled at the reader's pace. A watch holds no events of
+// its own: it is a place in the history that all share, so a slow reader costs nothing, but once
+// its place has left the history it is over. Destroying it ends it; after that no wake-up runs.
+// Used by one thread at a time.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  // The next events in order, about `max` of them (those of one revision stay together). Empty: the
+  // wake-up will be called, once, when there are more. kOutOfRange: fell behind the history.
+  virtual StatusOr<std::vector<Event>> Next(std::size_t max) = 0;
+  // Every event up to here has been returned: what a bookmark may say.
+  virtual Revision progress() const = 0;
+};
+
+struct RangeOptions {
+  std::string_view start;      // leave out keys before this one; empty: from the first
+  std::size_t limit = 0;       // at most so many entries; 0: all
+  std::optional<Revision> at;  // as things were then; none: now
+};
+struct RangeResult {
+  std::vector<EntryPtr> entries;  // in order of keys
+  Revision revision;              // what they are a picture of
+  bool more = false;              // the limit left some out
+  std::size_t remaining = 0;      // how many
+};
+
+// How much history is kept. The oldest goes when either is exceeded.
+struct HistoryOptions {
+  std::size_t events = 100'000;
+  std::size_t bytes = 128u << 20;  // of values
+};
+
+// Thread-safe.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // `done` is called exactly once, from some thread, maybe before Commit returns, and must not
+  // block; it may call the store, but not CommitAndWait. Two transactions of one caller are
+  // committed in the order in which they were handed over.
+  // Status: kInvalidArgument for a transaction that makes no sense; kResourceExhausted for a full
+  // disk, when nothing was written; kUnavailable when storage failed and it is unknown what was
+  // written: then the store refuses all later commits, and shows the truth once opened again.
+  virtual void Commit(Transaction transaction, CommitFn done) = 0;
+  StatusOr<Outcome> CommitAndWait(Transaction transaction);
+
+  // Null if there is no such key.
+  virtual EntryPtr Find(std::string_view key) const = 0;
+  // kOutOfRange when `at` has left the history, kInvalidArgument when it has not been yet.
+  virtual StatusOr<RangeResult> Range(std::string_view prefix,
+                                      const RangeOptions& options) const = 0;
+  StatusOr<RangeResult> Range(std::string_view prefix) const { return Range(prefix, {}); }
+  // Events after `from`. `wake` is called as Watch::Next says, from a thread of the store: it must
+  // be quick, and call neither the store nor the watch. kOutOfRange and kInvalidArgument as Range.
+  virtual StatusOr<std::unique_ptr<Watch>> WatchFrom(std::string_view prefix, Revision from,
+                                                     std::function<void()> wake) = 0;
+  // Gives a version its attachment, if it is still the current one and has none.
+  virtual void Attach(const Entry& version, std::shared_ptr<const void> attachment) = 0;
+
+  // Of the latest change that readers can see.
+  virtual Revision revision() const = 0;
+  // Ranges and watches can go back to here.
+  virtual Revision oldest_revision() const = 0;
+  // Whether commits are taken; if not, why.
+  virtual Status Health() const = 0;
+};
+
+}  // namespace dray::store
