@@ -8,11 +8,9 @@
 
 #include "api/internal/change_log.h"
 #include "api/internal/event_folder.h"
-#include "api/internal/status_part.h"
-#include "api/lease.h"
 #include "api/pod.h"
 #include "api/strategy.h"
-#include "api/validation.h"
+#include "api/write_rules.h"
 #include "fmt/format.h"
 
 namespace dray::api {
@@ -20,22 +18,7 @@ namespace {
 
 constexpr std::string_view kDefaultNamespace = "default";
 
-// As Kubernetes completes generateName: five characters that spell no words, on a stem that leaves
-// room for them in a DNS label.
-constexpr std::string_view kNameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-constexpr std::size_t kNameSuffixLength = 5;
-constexpr std::size_t kNameStemMaxLength = 63 - kNameSuffixLength;
 constexpr int kNameTries = 8;
-
-std::string GenerateName(std::string_view stem, base::RandomSource& random) {
-  std::string name(stem.substr(0, kNameStemMaxLength));
-  std::uint64_t bits = random.Next();
-  for (std::size_t i = 0; i < kNameSuffixLength; ++i) {
-    name.push_back(kNameAlphabet[bits % kNameAlphabet.size()]);
-    bits /= kNameAlphabet.size();
-  }
-  return name;
-}
 
 std::string Shown(const KindInfo& kind, std::string_view namespace_, std::string_view name) {
   if (!kind.namespaced) return fmt::format("{} \"{}\"", kind.kind, name);
@@ -54,10 +37,6 @@ Status OtherUid(const Object& stored, std::string_view uid) {
                                    Shown(stored), stored.metadata().uid, uid));
 }
 
-// A server does not take an unconditional update of a lease: two holders would overwrite each
-// other.
-bool AllowsUnconditionalUpdate(const Object& object) { return object.As<Lease>() == nullptr; }
-
 Status ToStatus(const ErrorList& errors) {
   if (errors.empty()) return {};
   std::string text;
@@ -68,19 +47,6 @@ Status ToStatus(const ErrorList& errors) {
   return base::InvalidArgument(text);
 }
 
-void MarkScheduled(Pod& pod, base::Time now) {
-  auto& conditions = pod.status.conditions;
-  auto it = std::ranges::find(conditions, kPodScheduledCondition, &PodCondition::type);
-  if (it == conditions.end()) {
-    conditions.push_back({.type = std::string(kPodScheduledCondition)});
-    it = std::prev(conditions.end());
-  }
-  if (it->status != "True") it->last_transition_time = now.TruncateToSeconds();
-  it->status = "True";
-  it->reason.clear();
-  it->message.clear();
-}
-
 }  // namespace
 
 MemoryCluster::MemoryCluster(const base::Clock& clock, base::RandomSource& random,
@@ -88,6 +54,7 @@ MemoryCluster::MemoryCluster(const base::Clock& clock, base::RandomSource& rando
     : clock_(clock),
       random_(random),
       options_(std::move(options)),
+      rules_{options_.gates, options_.expressions, options_.validate},
       log_(std::make_shared<internal::ChangeLog>()),
       events_(std::make_unique<internal::EventFolder>(options_.max_events)) {}
 
@@ -170,7 +137,7 @@ void MemoryCluster::CompleteName(Object& object) {
   ObjectMeta& metadata = object.MutableMetadata();
   if (!metadata.name.empty() || metadata.generate_name.empty()) return;
   for (int i = 0; i < kNameTries; ++i) {
-    metadata.name = GenerateName(metadata.generate_name, random_);
+    metadata.name = CompletedName(metadata.generate_name, random_);
     if (FindStored(object.kind(), metadata.namespace_, metadata.name) == nullptr) return;
   }
 }
@@ -181,23 +148,12 @@ StatusOr<Object> MemoryCluster::Create(Object object) {
     return base::InvalidArgument("metadata.resourceVersion must not be set on a new object");
   }
   const base::Time now = clock_.Now();
-  SetDefaults(object, now);
-  object = std::move(object).InHub();
-  ObjectMeta& metadata = object.MutableMetadata();
-  metadata.uid = base::NewUuid(random_);
-  metadata.creation_timestamp = now.TruncateToSeconds();
-  metadata.deletion_timestamp.reset();
-  metadata.deletion_grace_period_seconds.reset();
-  metadata.self_link.clear();
-  PrepareForCreate(object, {.gates = options_.gates, .now = now});
+  PrepareNew(object, rules_, now, random_);
   CompleteName(object);
   if (object.metadata().name.empty()) {
     return base::InvalidArgument("metadata.name: Required value: name or generateName is required");
   }
-  if (options_.validate) {
-    DRAY_RETURN_IF_ERROR(ToStatus(
-        ValidateCreate(object, {.gates = options_.gates, .expressions = options_.expressions})));
-  }
+  DRAY_RETURN_IF_ERROR(ToStatus(CheckNew(object, rules_)));
   if (FindStored(object.kind(), object.metadata().namespace_, object.metadata().name) != nullptr) {
     return base::AlreadyExists(fmt::format("{} already exists", Shown(object)));
   }
@@ -250,40 +206,16 @@ StatusOr<Object> MemoryCluster::Replace(Object& stored, Object object) {
 
 StatusOr<Object> MemoryCluster::Update(Object object) {
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kUpdate, object));
-  const base::Time now = clock_.Now();
-  SetDefaults(object, now);
-  object = std::move(object).InHub();
-  ObjectMeta& metadata = object.MutableMetadata();
-  if (AllowsUnconditionalUpdate(object)) {
-    metadata.resource_version = stored->metadata().resource_version;
-  }
-  KeepServerFields(metadata, stored->metadata());
-  internal::KeepStatus(object, *stored);
-  PrepareForUpdate(object, *stored, {.gates = options_.gates, .now = now});
-  if (options_.validate) {
-    DRAY_RETURN_IF_ERROR(ToStatus(ValidateUpdate(
-        object, *stored, {.gates = options_.gates, .expressions = options_.expressions})));
-  }
+  DRAY_RETURN_IF_ERROR(ToStatus(PrepareUpdate(object, *stored, rules_, clock_.Now())));
   return Replace(*stored, std::move(object));
 }
 
 StatusOr<Object> MemoryCluster::UpdateStatus(Object object) {
-  if (!internal::HasStatus(object.kind())) {
+  if (!HasStatusPart(object.kind())) {
     return base::NotFound(fmt::format("a {} has no status", object.kind().kind));
   }
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kUpdateStatus, object));
-  const base::Time now = clock_.Now();
-  SetDefaults(object, now);
-  object = std::move(object).InHub();
-  ObjectMeta& metadata = object.MutableMetadata();
-  metadata.resource_version = stored->metadata().resource_version;
-  KeepServerFields(metadata, stored->metadata());
-  internal::KeepAllButStatus(object, *stored);
-  PrepareForStatusUpdate(object, *stored, {.gates = options_.gates, .now = now});
-  if (options_.validate) {
-    DRAY_RETURN_IF_ERROR(ToStatus(ValidateStatusUpdate(
-        object, *stored, {.gates = options_.gates, .expressions = options_.expressions})));
-  }
+  DRAY_RETURN_IF_ERROR(ToStatus(PrepareStatus(object, *stored, rules_, clock_.Now())));
   return Replace(*stored, std::move(object));
 }
 
@@ -296,10 +228,7 @@ Status MemoryCluster::Delete(const KindInfo& kind, std::string_view namespace_,
   }
   if (stored->metadata().deletion_timestamp) return {};
   Object object = *stored;
-  ObjectMeta& metadata = object.MutableMetadata();
-  metadata.deletion_timestamp = clock_.Now().TruncateToSeconds();
-  metadata.deletion_grace_period_seconds = 0;
-  if (metadata.generation > 0) ++metadata.generation;
+  MarkDeleted(object, clock_.Now());
   Overwrite(*stored, std::move(object));
   return {};
 }
@@ -308,23 +237,7 @@ Status MemoryCluster::Bind(std::string_view namespace_, std::string_view pod, st
                            std::string_view node) {
   const KindInfo& kind = HubKind(TypeInfoOf<Pod>());
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kBind, kind, namespace_, pod, uid));
-  if (node.empty()) return base::InvalidArgument("target.name: Required value");
-  const Pod& before = *stored->As<Pod>();
-  if (before.metadata.deletion_timestamp) {
-    return base::Aborted(fmt::format("{} is being deleted and gets no node", Shown(*stored)));
-  }
-  if (!before.spec.node_name.empty()) {
-    return base::AlreadyExists(
-        fmt::format("{} is already on node \"{}\"", Shown(*stored), before.spec.node_name));
-  }
-  if (!before.spec.scheduling_gates.empty()) {
-    return base::Aborted(fmt::format("{} has scheduling gates and gets no node", Shown(*stored)));
-  }
-  Object object = *stored;
-  Pod& bound = *object.Mutable<Pod>();
-  bound.spec.node_name = node;
-  bound.status.nominated_node_name.clear();
-  MarkScheduled(bound, clock_.Now());
+  DRAY_ASSIGN_OR_RETURN(Object object, BoundPod(*stored, node, clock_.Now()));
   Overwrite(*stored, std::move(object));
   return {};
 }

@@ -22,6 +22,7 @@
 #include "api/cluster.h"
 #include "api/expression_checker.h"
 #include "api/gates.h"
+#include "api/write_rules.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/uuid.h"
@@ -119,6 +120,7 @@ class MemoryCluster final : public Cluster {
   const base::Clock& clock_;
   base::RandomSource& random_;
   const MemoryClusterOptions options_;
+  const WriteRules rules_;
   WriteHook hook_;
   absl::flat_hash_map<const TypeInfo*, Objects> objects_;
   std::shared_ptr<internal::ChangeLog> log_;
