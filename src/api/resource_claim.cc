@@ -278,7 +278,7 @@ const StructInfo& InfoOf(const ResourceClaim*) {
       Struct<T>("ResourceClaim", {
                                      Field<&T::metadata>("metadata"),
                                      Field<&T::spec>("spec", {.presence = Presence::kAlways}),
-                                     Field<&T::status>("status"),
+                                     Field<&T::status>("status", {.presence = Presence::kAlways}),
                                  });
   return info;
 }
