@@ -65,6 +65,24 @@ Status Collect(const Schema& schema, const Node& node, FieldSet& set) {
   return {};
 }
 
+void CollectEmptyLists(const Schema& schema, const Node& node, FieldSet& set) {
+  if (schema.nature != Nature::kStruct || !IsMap(node)) return;
+  const api::StructInfo& info = schema.type->fields();
+  for (const api::Member& member : node.members) {
+    const int index = info.Find(member.key);
+    if (index < 0) continue;
+    const api::FieldInfo& field = info.fields[static_cast<std::size_t>(index)];
+    FieldSet below;
+    if (IsList(member.value) && member.value.items.empty()) {
+      const bool always = field.options.presence == api::Presence::kAlways;
+      if (always && field.type->shape == api::Shape::kList) below.Insert();
+    } else {
+      CollectEmptyLists(SchemaOf(field), member.value, below);
+    }
+    if (!below.empty()) set.At("f:" + member.key) = std::move(below);
+  }
+}
+
 void Drop(const Schema& schema, Node& node) {
   if (schema.type == nullptr || schema.type->shape == api::Shape::kRaw) return;
   if (schema.type->shape == api::Shape::kStruct && IsMap(node)) {
@@ -149,6 +167,12 @@ void AddParents(const Schema& schema, FieldSet& set) {
 StatusOr<FieldSet> FieldsOf(const Node& config, const api::TypeInfo& type) {
   FieldSet set;
   DRAY_RETURN_IF_ERROR(Collect(SchemaOf(&type), config, set));
+  return set;
+}
+
+FieldSet EmptyListsOf(const Node& body, const api::TypeInfo& type) {
+  FieldSet set;
+  CollectEmptyLists(SchemaOf(&type), body, set);
   return set;
 }
 

@@ -15,6 +15,10 @@ namespace dray::rest {
 // any of its keys.
 StatusOr<FieldSet> FieldsOf(const Node& config, const api::TypeInfo& type);
 
+// The lists that a body writes though they have no items. The struct cannot tell them from unset
+// ones where both are written as null, yet whoever wrote them manages them.
+FieldSet EmptyListsOf(const Node& body, const api::TypeInfo& type);
+
 // Takes out members that the tables do not know.
 void DropUnknown(const api::TypeInfo& type, Node& config);
 

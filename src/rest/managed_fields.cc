@@ -211,6 +211,7 @@ void TrackUpdate(const api::Object& before, const FieldOwner& owner, api::Object
   if (entries.empty() || !owner.subresource.empty()) entries = before.metadata().managed_fields;
   metadata.managed_fields = before.metadata().managed_fields;  // not a change that has an owner
   Comparison change = Compare(before, after);
+  change.modified.Add(owner.written_empty);
   change.added.Subtract(ServerFields());
   change.modified.Subtract(ServerFields());
   if (owner.subresource.empty()) {

@@ -13,6 +13,7 @@
 #include "api/kinds.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "rest/field_set.h"
 #include "rest/tree.h"
 
 namespace dray::rest {
@@ -26,6 +27,7 @@ struct FieldOwner {
   std::string api_version;  // of the request
   std::string subresource;  // "status"; empty: the object itself
   base::Time now;
+  FieldSet written_empty = {};  // EmptyListsOf the body of a create
 };
 
 // After a create (`before` is EmptyObject) or an update: what changed belongs to the owner, and to

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kinds, structs and fields mean, in a sentence or two: the words of `kubectl explain`.
+#pragma once
+
+#include <string_view>
+
+namespace dray::rest {
+
+// Of a struct ("DeviceRequest") or a field of one ("DeviceRequest.name"). Empty when nobody has
+// written one; a test sees to it that every field of every served kind has.
+std::string_view DescriptionOf(std::string_view name);
+
+}  // namespace dray::rest

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/discovery.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/namespace.h"
+#include "api/pod.h"
+#include "api/write_rules.h"
+#include "fmt/format.h"
+#include "rest/tree.h"
+
+namespace dray::rest {
+namespace {
+
+constexpr std::string_view kAllVerbs = "create,delete,deletecollection,get,list,patch,update,watch";
+constexpr std::string_view kNamespaceVerbs = "create,delete,get,list,patch,update,watch";
+constexpr std::string_view kStatusVerbs = "get,patch,update";
+
+struct Names {
+  std::string_view kind;
+  std::vector<std::string_view> short_names;
+  bool in_all = false;  // shown by `kubectl get all`
+};
+const std::vector<Names>& KnownNames() {
+  static const std::vector<Names> names = {
+      {"Pod", {"po"}, true},        {"Node", {"no"}},
+      {"Namespace", {"ns"}},        {"Event", {"ev"}},
+      {"ResourceQuota", {"quota"}}, {"Deployment", {"deploy"}, true},
+      {"ReplicaSet", {"rs"}, true}, {"Job", {}, true},
+      {"PriorityClass", {"pc"}},
+  };
+  return names;
+}
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return out;
+}
+
+ResourceInfo Describe(const api::KindInfo& kind) {
+  ResourceInfo info{.singular = Lower(kind.kind), .verbs = kAllVerbs};
+  for (const Names& names : KnownNames()) {
+    if (names.kind != kind.kind) continue;
+    info.short_names = names.short_names;
+    if (names.in_all) info.categories = {"all"};
+  }
+  if (kind.hub == &api::TypeInfoOf<api::Namespace>()) {
+    info.verbs = kNamespaceVerbs;
+    info.subresources.push_back({.name = "finalize", .kind = {}, .verbs = "update"});
+  }
+  if (kind.hub == &api::TypeInfoOf<api::Pod>()) {
+    info.subresources.push_back({.name = "binding", .kind = "Binding", .verbs = "create"});
+    info.subresources.push_back({.name = "eviction",
+                                 .kind = "Eviction",
+                                 .verbs = "create",
+                                 .group = "policy",
+                                 .version = "v1"});
+  }
+  if (api::HasStatusPart(kind)) {
+    info.subresources.push_back({.name = "status", .kind = {}, .verbs = kStatusVerbs});
+  }
+  return info;
+}
+
+Node ListOf(std::string_view commas) {
+  Node list = ListNode();
+  while (!commas.empty()) {
+    const std::size_t end = std::min(commas.find(','), commas.size());
+    list.items.push_back(StringNode(commas.substr(0, end)));
+    commas.remove_prefix(std::min(end + 1, commas.size()));
+  }
+  return list;
+}
+Node ListOf(const std::vector<std::string_view>& texts) {
+  Node list = ListNode();
+  for (const std::string_view text : texts) list.items.push_back(StringNode(text));
+  return list;
+}
+
+std::vector<const api::KindInfo*> KindsOf(std::string_view group, std::string_view version) {
+  std::vector<const api::KindInfo*> kinds;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (kind.group == group && kind.version == version) kinds.push_back(&kind);
+  }
+  std::ranges::sort(kinds, {}, [](const api::KindInfo* kind) { return kind->plural; });
+  return kinds;
+}
+
+Node VersionNode(std::string_view group, std::string_view version) {
+  Node node = MapNode();
+  SetIn(node, "groupVersion", StringNode(fmt::format("{}/{}", group, version)));
+  SetIn(node, "version", StringNode(version));
+  return node;
+}
+
+Node GroupNode(std::string_view group) {
+  Node node = MapNode();
+  SetIn(node, "name", StringNode(group));
+  Node versions = ListNode();
+  for (const std::string_view version : ServedVersions(group)) {
+    versions.items.push_back(VersionNode(group, version));
+  }
+  SetIn(node, "preferredVersion", versions.items.front());
+  SetIn(node, "versions", std::move(versions));
+  return node;
+}
+
+Node Header(std::string_view kind, std::string_view api_version) {
+  Node node = MapNode();
+  SetIn(node, "kind", StringNode(kind));
+  SetIn(node, "apiVersion", StringNode(api_version));
+  return node;
+}
+
+// The one resource without objects: a binding that names its pod in the body.
+Node BindingsNode() {
+  Node node = MapNode();
+  SetIn(node, "name", StringNode("bindings"));
+  SetIn(node, "singularName", StringNode("binding"));
+  SetIn(node, "namespaced", BoolNode(true));
+  SetIn(node, "kind", StringNode("Binding"));
+  SetIn(node, "verbs", ListOf("create"));
+  return node;
+}
+
+Node ResourceNode(const api::KindInfo& kind) {
+  const ResourceInfo& info = ResourceOf(kind);
+  Node node = MapNode();
+  SetIn(node, "name", StringNode(kind.plural));
+  SetIn(node, "singularName", StringNode(info.singular));
+  SetIn(node, "namespaced", BoolNode(kind.namespaced));
+  SetIn(node, "kind", StringNode(kind.kind));
+  SetIn(node, "verbs", ListOf(info.verbs));
+  if (!info.short_names.empty()) SetIn(node, "shortNames", ListOf(info.short_names));
+  if (!info.categories.empty()) SetIn(node, "categories", ListOf(info.categories));
+  return node;
+}
+
+Node SubresourceNode(const api::KindInfo& kind, const Subresource& part) {
+  Node node = MapNode();
+  SetIn(node, "name", StringNode(fmt::format("{}/{}", kind.plural, part.name)));
+  SetIn(node, "singularName", StringNode(""));
+  SetIn(node, "namespaced", BoolNode(kind.namespaced));
+  if (!part.group.empty()) {
+    SetIn(node, "group", StringNode(part.group));
+    SetIn(node, "version", StringNode(part.version));
+  }
+  SetIn(node, "kind", StringNode(part.kind.empty() ? kind.kind : part.kind));
+  SetIn(node, "verbs", ListOf(part.verbs));
+  return node;
+}
+
+Node ResponseKind(std::string_view group, std::string_view version, std::string_view kind) {
+  Node node = MapNode();
+  SetIn(node, "group", StringNode(group));
+  SetIn(node, "version", StringNode(version));
+  SetIn(node, "kind", StringNode(kind));
+  return node;
+}
+
+Node AggregatedResource(const api::KindInfo& kind) {
+  const ResourceInfo& info = ResourceOf(kind);
+  Node node = MapNode();
+  SetIn(node, "resource", StringNode(kind.plural));
+  SetIn(node, "responseKind", ResponseKind("", "", kind.kind));
+  SetIn(node, "scope", StringNode(kind.namespaced ? "Namespaced" : "Cluster"));
+  SetIn(node, "singularResource", StringNode(info.singular));
+  SetIn(node, "verbs", ListOf(info.verbs));
+  if (!info.short_names.empty()) SetIn(node, "shortNames", ListOf(info.short_names));
+  if (!info.categories.empty()) SetIn(node, "categories", ListOf(info.categories));
+  if (info.subresources.empty()) return node;
+  Node parts = ListNode();
+  for (const Subresource& part : info.subresources) {
+    Node entry = MapNode();
+    SetIn(entry, "subresource", StringNode(part.name));
+    SetIn(entry, "responseKind",
+          ResponseKind(part.group, part.version, part.kind.empty() ? kind.kind : part.kind));
+    SetIn(entry, "verbs", ListOf(part.verbs));
+    parts.items.push_back(std::move(entry));
+  }
+  SetIn(node, "subresources", std::move(parts));
+  return node;
+}
+
+Node AggregatedGroup(std::string_view group) {
+  Node metadata = MapNode();
+  if (!group.empty()) SetIn(metadata, "name", StringNode(group));
+  Node node = MapNode();
+  SetIn(node, "metadata", std::move(metadata));
+  Node versions = ListNode();
+  for (const std::string_view version : ServedVersions(group)) {
+    Node entry = MapNode();
+    SetIn(entry, "version", StringNode(version));
+    Node resources = ListNode();
+    for (const api::KindInfo* kind : KindsOf(group, version)) {
+      resources.items.push_back(AggregatedResource(*kind));
+    }
+    SetIn(entry, "resources", std::move(resources));
+    SetIn(entry, "freshness", StringNode("Current"));
+    versions.items.push_back(std::move(entry));
+  }
+  SetIn(node, "versions", std::move(versions));
+  return node;
+}
+
+}  // namespace
+
+const ResourceInfo& ResourceOf(const api::KindInfo& kind) {
+  static const std::map<const api::KindInfo*, ResourceInfo> resources = [] {
+    std::map<const api::KindInfo*, ResourceInfo> all;
+    for (const api::KindInfo& row : api::Kinds()) all.emplace(&row, Describe(row));
+    return all;
+  }();
+  return resources.at(&kind);
+}
+
+const Subresource* FindSubresource(const api::KindInfo& kind, std::string_view name) {
+  const auto& parts = ResourceOf(kind).subresources;
+  const auto it = std::ranges::find(parts, name, &Subresource::name);
+  return it == parts.end() ? nullptr : &*it;
+}
+
+bool HasVerb(std::string_view verbs, std::string_view verb) {
+  return (fmt::format(",{},", verbs)).find(fmt::format(",{},", verb)) != std::string::npos;
+}
+
+std::vector<std::string_view> ServedGroups() {
+  std::vector<std::string_view> groups;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (!kind.group.empty()) groups.push_back(kind.group);
+  }
+  std::ranges::sort(groups);
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
+}
+
+std::vector<std::string_view> ServedVersions(std::string_view group) {
+  std::vector<std::string_view> versions;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    const bool known = std::ranges::find(versions, kind.version) != versions.end();
+    if (kind.group == group && !known) versions.push_back(kind.version);
+  }
+  return versions;
+}
+
+std::string ApiVersionsJson(std::string_view server_address) {
+  return fmt::format(R"({{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":)"
+                     R"([{{"clientCIDR":"0.0.0.0/0","serverAddress":{}}}]}})",
+                     ToJson(StringNode(server_address)));
+}
+
+std::string ApiGroupListJson() {
+  Node list = Header("APIGroupList", "v1");
+  Node groups = ListNode();
+  for (const std::string_view group : ServedGroups()) groups.items.push_back(GroupNode(group));
+  SetIn(list, "groups", std::move(groups));
+  return ToJson(list);
+}
+
+std::optional<std::string> ApiGroupJson(std::string_view group) {
+  if (group.empty() || ServedVersions(group).empty()) return std::nullopt;
+  Node node = Header("APIGroup", "v1");
+  for (api::Member& member : GroupNode(group).members) {
+    SetIn(node, member.key, std::move(member.value));
+  }
+  return ToJson(node);
+}
+
+std::optional<std::string> ApiResourceListJson(std::string_view group, std::string_view version) {
+  const auto kinds = KindsOf(group, version);
+  if (kinds.empty()) return std::nullopt;
+  Node list = Header("APIResourceList", "v1");
+  SetIn(list, "groupVersion", StringNode(kinds.front()->ApiVersion()));
+  Node resources = ListNode();
+  if (group.empty()) resources.items.push_back(BindingsNode());
+  for (const api::KindInfo* kind : kinds) {
+    resources.items.push_back(ResourceNode(*kind));
+    for (const Subresource& part : ResourceOf(*kind).subresources) {
+      resources.items.push_back(SubresourceNode(*kind, part));
+    }
+  }
+  SetIn(list, "resources", std::move(resources));
+  return ToJson(list);
+}
+
+std::string AggregatedDiscoveryJson(bool core) {
+  Node list = Header("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2");
+  SetIn(list, "metadata", MapNode());
+  Node items = ListNode();
+  if (core) {
+    items.items.push_back(AggregatedGroup(""));
+  } else {
+    for (const std::string_view group : ServedGroups()) {
+      items.items.push_back(AggregatedGroup(group));
+    }
+  }
+  SetIn(list, "items", std::move(items));
+  return ToJson(list);
+}
+
+}  // namespace dray::rest

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/discovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/pod.h"
+#include "rest/tree_for_test.h"
+
+namespace dray::rest {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Discovery, NewVersionsComeFirst) {
+  EXPECT_THAT(ServedVersions("resource.k8s.io"), ElementsAre("v1", "v1beta2", "v1beta1"));
+  const Node group = TreeOf(*ApiGroupJson("resource.k8s.io"));
+  EXPECT_EQ(TextIn(*FindIn(group, "preferredVersion"), "version"), "v1");
+}
+
+TEST(Discovery, KnowsOnlyWhatIsServed) {
+  EXPECT_FALSE(ApiGroupJson("none.example.com").has_value());
+  EXPECT_FALSE(ApiGroupJson("").has_value());
+  EXPECT_FALSE(ApiResourceListJson("resource.k8s.io", "v2").has_value());
+}
+
+TEST(Discovery, EveryKindIsInBothForms) {
+  const Node aggregated = TreeOf(AggregatedDiscoveryJson(false));
+  for (const api::KindInfo& kind : api::Kinds()) {
+    const Node list = TreeOf(*ApiResourceListJson(kind.group, kind.version));
+    bool found = false;
+    for (const Node& resource : FindIn(list, "resources")->items) {
+      found |= TextIn(resource, "name") == kind.plural;
+    }
+    EXPECT_TRUE(found) << kind.plural;
+  }
+  EXPECT_EQ(FindIn(aggregated, "items")->items.size(), ServedGroups().size());
+}
+
+TEST(Discovery, PodsHaveTheirSubresources) {
+  const api::KindInfo& pods = api::HubKind(api::TypeInfoOf<api::Pod>());
+  ASSERT_NE(FindSubresource(pods, "eviction"), nullptr);
+  EXPECT_EQ(FindSubresource(pods, "eviction")->group, "policy");
+  EXPECT_TRUE(HasVerb(FindSubresource(pods, "status")->verbs, "patch"));
+  EXPECT_FALSE(HasVerb(FindSubresource(pods, "binding")->verbs, "get"));
+  EXPECT_EQ(FindSubresource(pods, "scale"), nullptr);
+}
+
+}  // namespace
+}  // namespace dray::rest

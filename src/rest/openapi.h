@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// OpenAPI documents, made from the field tables: what `kubectl explain` shows and what clients look
+// up before they patch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dray::rest {
+
+// /openapi/v3: which documents there are.
+std::string OpenApiV3RootJson();
+// /openapi/v3/api/v1, /openapi/v3/apis/{group}/{version}; nothing for a version that is not served.
+std::optional<std::string> OpenApiV3Json(std::string_view group, std::string_view version);
+// /openapi/v2: everything in one.
+std::string OpenApiV2Json();
+
+}  // namespace dray::rest
