@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/admission.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/namespace.h"
+#include "api/pod.h"
+#include "api/priority_class.h"
+#include "fmt/format.h"
+#include "rest/api_error.h"
+
+namespace dray::registry {
+namespace {
+
+template <typename T>
+const api::KindInfo& KindOf() {
+  return api::HubKind(api::TypeInfoOf<T>());
+}
+
+Status Terminating(const api::Object& object) {
+  rest::ApiError error = rest::FromStatus(rest::Forbidden(
+      object.kind(), object.metadata().name,
+      fmt::format("unable to create new content in namespace {} because it is being terminated",
+                  object.metadata().namespace_)));
+  error.details->causes.push_back(
+      {.reason = "NamespaceTerminating",
+       .message = fmt::format("namespace {} is being terminated", object.metadata().namespace_),
+       .field = "metadata.namespace"});
+  return rest::ToStatus(error);
+}
+
+struct Priority {
+  std::int32_t value = 0;
+  std::string class_name;
+  std::optional<std::string> preemption_policy;
+};
+
+// The two classes that every cluster has.
+std::optional<Priority> SystemPriority(std::string_view name) {
+  if (name == "system-cluster-critical") return Priority{2'000'000'000, std::string(name), {}};
+  if (name == "system-node-critical") return Priority{2'000'001'000, std::string(name), {}};
+  return std::nullopt;
+}
+
+Priority Of(const api::PriorityClass& row) {
+  return {row.value, row.metadata.name, row.preemption_policy};
+}
+
+}  // namespace
+
+Status AdmitNamespace(const Objects& objects, const api::Object& object,
+                      store::Transaction& transaction) {
+  if (!object.kind().namespaced) return {};
+  const api::KindInfo& kind = KindOf<api::Namespace>();
+  const auto found = objects.Find(kind, "", object.metadata().namespace_);
+  if (!found) return rest::NotFound(kind, object.metadata().namespace_);
+  if (found->object().metadata().deletion_timestamp) return Terminating(object);
+  transaction.Check(found->entry->key, found->entry->modified);
+  return {};
+}
+
+Status AdmitPriority(const Objects& objects, api::Object& object) {
+  const api::Pod* pod = object.As<api::Pod>();
+  if (pod == nullptr) return {};
+  std::optional<Priority> priority = SystemPriority(pod->spec.priority_class_name);
+  const api::KindInfo& kind = KindOf<api::PriorityClass>();
+  if (priority) {
+    // Known without an object.
+  } else if (!pod->spec.priority_class_name.empty()) {
+    const auto found = objects.Find(kind, "", pod->spec.priority_class_name);
+    if (!found) {
+      return rest::Forbidden(
+          object.kind(), pod->metadata.name,
+          fmt::format("no PriorityClass with name {} was found", pod->spec.priority_class_name));
+    }
+    priority = Of(*found->object().As<api::PriorityClass>());
+  } else {
+    // Of several defaults the lowest, as in Kubernetes.
+    for (const StoredObjectPtr& row : objects.All(kind)) {
+      const api::PriorityClass& candidate = *row->object().As<api::PriorityClass>();
+      if (candidate.global_default && (!priority || candidate.value < priority->value)) {
+        priority = Of(candidate);
+      }
+    }
+    if (!priority) priority = Priority{};
+  }
+  if (pod->spec.priority && *pod->spec.priority != priority->value) {
+    return rest::Forbidden(
+        object.kind(), pod->metadata.name,
+        fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority "
+                    "admission controller computed {} from the given PriorityClass name",
+                    *pod->spec.priority, priority->value));
+  }
+  api::PodSpec& spec = object.Mutable<api::Pod>()->spec;
+  spec.priority = priority->value;
+  spec.priority_class_name = priority->class_name;
+  if (!spec.preemption_policy) {
+    spec.preemption_policy = priority->preemption_policy.value_or("PreemptLowerPriority");
+  }
+  return {};
+}
+
+}  // namespace dray::registry

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a write has to pass besides validation, because it depends on other objects: the namespace
+// is there, the priority class exists, the quota suffices.
+//
+// Each adds to the transaction what must still be true when it is committed, so that two writers
+// cannot both slip through.
+#pragma once
+
+#include <string_view>
+
+#include "api/kinds.h"
+#include "api/write_rules.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "registry/objects.h"
+#include "store/store.h"
+
+namespace dray::registry {
+
+// A new object's namespace exists and is not on its way out.
+Status AdmitNamespace(const Objects& objects, const api::Object& object,
+                      store::Transaction& transaction);
+
+// Fills in a new pod's priority from its class. Other kinds pass.
+Status AdmitPriority(const Objects& objects, api::Object& object);
+
+// Charges a new object (`old` null) or a changed one to the quotas of its namespace: their
+// status.used is part of the transaction. Forbidden names the quota, what was asked, what is used
+// and what the limit is. Only more usage is refused, and only of resources that a quota limits.
+Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,
+                  const api::WriteRules& rules, base::Time now, store::Transaction& transaction);
+
+}  // namespace dray::registry

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Get, list, watch, and the deletion of all that a list finds.
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "registry/internal/exchange.h"
+#include "registry/watch_stream.h"
+#include "rest/api_error.h"
+#include "rest/paging.h"
+#include "rest/tree.h"
+
+namespace dray::registry::internal {
+namespace {
+
+constexpr std::int64_t kDefaultWatchSeconds = 1800;
+constexpr std::size_t kRangeBatch = 500;
+
+StatusOr<Selection> SelectionOf(const Exchange& exchange) {
+  Selection selection{.kind = &exchange.kind(), .namespace_ = exchange.route.namespace_};
+  auto labels = api::LabelMatcher::Parse(exchange.query.Get("labelSelector"));
+  if (!labels.ok()) {
+    return rest::BadRequest(fmt::format("{}", base::Message(labels.status())));
+  }
+  selection.labels = *std::move(labels);
+  auto fields = api::FieldSelector::Parse(exchange.query.Get("fieldSelector"));
+  if (!fields.ok()) return rest::BadRequest(base::Message(fields.status()));
+  if (Status known = fields->CheckSupported(exchange.kind()); !known.ok()) {
+    return rest::BadRequest(base::Message(known));
+  }
+  selection.fields = *std::move(fields);
+  return selection;
+}
+
+StatusOr<std::optional<store::Revision>> RevisionOf(const Query& query) {
+  const std::string_view text = query.Get("resourceVersion");
+  if (text.empty() || text == "0") return std::optional<store::Revision>();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+    return rest::Invalid("meta.k8s.io", "ListOptions", "",
+                         {api::Invalid(base::FieldPath("resourceVersion"), text,
+                                       "must be a number that this server has given")});
+  }
+  return std::optional(store::Revision{number});
+}
+
+struct Page {
+  std::vector<StoredObjectPtr> items;
+  store::Revision revision;
+  std::string next;  // a token; empty: that was all
+  std::optional<std::size_t> remaining;
+};
+
+struct PageRequest {
+  Selection selection;
+  std::optional<store::Revision> at;
+  std::string start;  // relative to the prefix
+  std::size_t limit = 0;
+};
+
+StatusOr<Page> ReadPage(const Objects& objects, const PageRequest& request) {
+  const std::string prefix = PrefixOf(*request.selection.kind, request.selection.namespace_);
+  std::string start = request.start.empty() ? "" : prefix + request.start.substr(1);
+  Page page;
+  std::optional<store::Revision> at = request.at;
+  while (true) {
+    const std::size_t batch = request.limit == 0        ? 0
+                              : request.selection.all() ? request.limit - page.items.size()
+                                                        : kRangeBatch;
+    auto range = objects.store().Range(prefix, {.start = start, .limit = batch, .at = at});
+    if (!range.ok()) return range.status();
+    page.revision = range->revision;
+    at = range->revision;  // further batches are of the same moment
+    for (std::size_t i = 0; i < range->entries.size(); ++i) {
+      const store::Entry& entry = *range->entries[i];
+      DRAY_ASSIGN_OR_RETURN(StoredObjectPtr stored, objects.Read(entry));
+      start = entry.key + '\0';
+      if (!request.selection.Matches(stored->object())) continue;
+      page.items.push_back(std::move(stored));
+      if (request.limit == 0 || page.items.size() < request.limit) continue;
+      const bool more = range->more || i + 1 < range->entries.size();
+      if (!more) return page;
+      page.next =
+          rest::ContinueToken{page.revision.value, "/" + start.substr(prefix.size())}.Encode();
+      if (request.selection.all()) page.remaining = range->remaining;
+      return page;
+    }
+    if (!range->more) return page;
+  }
+}
+
+std::string ListMetadata(const Page& page) {
+  rest::Node metadata = rest::MapNode();
+  rest::SetIn(metadata, "resourceVersion",
+              rest::StringNode(fmt::format_int(page.revision.value).str()));
+  if (!page.next.empty()) rest::SetIn(metadata, "continue", rest::StringNode(page.next));
+  if (page.remaining) {
+    rest::SetIn(metadata, "remainingItemCount",
+                rest::NumberNode(static_cast<std::int64_t>(*page.remaining)));
+  }
+  return ToJson(metadata);
+}
+
+// Items of a list leave out apiVersion and kind.
+std::string ListJson(const api::KindInfo& kind, const Page& page) {
+  const bool hub = &kind == &api::HubKind(*kind.hub);
+  const std::string head =
+      fmt::format(R"("apiVersion":"{}","kind":"{}",)", kind.ApiVersion(), kind.kind);
+  std::string out = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[)",
+                                kind.kind, kind.ApiVersion(), ListMetadata(page));
+  for (const StoredObjectPtr& stored : page.items) {
+    if (out.back() != '[') out += ',';
+    std::string other;
+    if (!hub) other = stored->object().ToJson(kind);
+    const std::string& json = hub ? *stored->Json() : other;
+    out += '{';
+    out.append(json, head.size() + 1);
+  }
+  return out + "]}";
+}
+
+std::string PartialListJson(const Page& page) {
+  std::string out =
+      fmt::format(R"({{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1",)"
+                  R"("metadata":{},"items":[)",
+                  ListMetadata(page));
+  for (const StoredObjectPtr& stored : page.items) {
+    if (out.back() != '[') out += ',';
+    out += rest::PartialMetadataJson(stored->object());
+  }
+  return out + "]}";
+}
+
+Status TooOldToContinue(const rest::ContinueToken& token, store::Revision oldest) {
+  rest::ApiError error = rest::FromStatus(rest::Expired(
+      fmt::format("the list that this token continues is of revision {}, which has left the "
+                  "history (it begins at {}): start the list again without the token",
+                  token.revision, oldest.value)));
+  return rest::ToStatus(error);
+}
+
+StatusOr<PageRequest> PageOf(const Exchange& exchange) {
+  PageRequest request;
+  DRAY_ASSIGN_OR_RETURN(request.selection, SelectionOf(exchange));
+  DRAY_ASSIGN_OR_RETURN(const auto limit, exchange.query.Number("limit"));
+  request.limit = static_cast<std::size_t>(std::max<std::int64_t>(0, limit.value_or(0)));
+  const store::Store& store = exchange.registry->objects().store();
+  if (const std::string_view text = exchange.query.Get("continue"); !text.empty()) {
+    DRAY_ASSIGN_OR_RETURN(rest::ContinueToken token, rest::ContinueToken::Parse(text));
+    if (token.revision > store.revision().value) {
+      return rest::RevisionTooLarge(token.revision, store.revision().value);
+    }
+    if (token.revision > 0 && token.revision < store.oldest_revision().value) {
+      return TooOldToContinue(token, store.oldest_revision());
+    }
+    if (!token.start.starts_with('/')) {
+      return rest::BadRequest("invalid continue token: its start is not one of this list");
+    }
+    if (token.revision > 0) request.at = store::Revision{token.revision};
+    request.start = std::move(token.start);
+    return request;
+  }
+  DRAY_ASSIGN_OR_RETURN(const auto revision, RevisionOf(exchange.query));
+  if (!revision) return request;
+  if (*revision > store.revision()) {
+    return rest::RevisionTooLarge(revision->value, store.revision().value);
+  }
+  // Otherwise any moment from then on will do, and now is the best one.
+  if (exchange.query.Get("resourceVersionMatch") == "Exact") {
+    if (*revision < store.oldest_revision()) {
+      return rest::Expired(
+          fmt::format("The resourceVersion for the provided list is too old: {}", revision->value));
+    }
+    request.at = revision;
+  }
+  return request;
+}
+
+}  // namespace
+
+void HandleGet(const ExchangePtr& exchange) {
+  const Route& route = exchange->route;
+  const auto found =
+      exchange->registry->objects().Find(exchange->kind(), route.namespace_, route.name);
+  if (!found) return exchange->SendError(rest::NotFound(exchange->kind(), route.name));
+  exchange->SendObject(200, found->object());
+}
+
+void HandleList(const ExchangePtr& exchange) {
+  auto request = PageOf(*exchange);
+  if (!request.ok()) return exchange->SendError(request.status());
+  const api::KindInfo& kind = exchange->kind();
+  const auto page = ReadPage(exchange->registry->objects(), *request);
+  if (!page.ok()) return exchange->SendError(page.status());
+  if (exchange->format.shape == Shape::kPartialMetadata) {
+    return exchange->Send(200, PartialListJson(*page));
+  }
+  if (exchange->format.shape != Shape::kTable) return exchange->Send(200, ListJson(kind, *page));
+  const auto include = IncludeOf(exchange->query);
+  if (!include.ok()) return exchange->SendError(include.status());
+  std::vector<api::Object> objects;
+  for (const StoredObjectPtr& stored : page->items) objects.push_back(stored->object());
+  exchange->Send(200, rest::TableJson(kind, objects,
+                                      {.list_metadata = ListMetadata(*page), .include = *include},
+                                      TableContextFor(*exchange->registry, kind)));
+}
+
+void HandleWatch(const ExchangePtr& exchange) {
+  WatchOptions options;
+  auto selection = SelectionOf(*exchange);
+  if (!selection.ok()) return exchange->SendError(selection.status());
+  options.selection = *std::move(selection);
+  // A watch of one object is a watch with a selector.
+  if (!exchange->route.name.empty()) {
+    options.selection.fields =
+        *api::FieldSelector::Parse(fmt::format("metadata.name={}", exchange->route.name));
+  }
+  const auto from = RevisionOf(exchange->query);
+  if (!from.ok()) return exchange->SendError(from.status());
+  const auto include = IncludeOf(exchange->query);
+  if (!include.ok()) return exchange->SendError(include.status());
+  const auto seconds = exchange->query.Number("timeoutSeconds");
+  if (!seconds.ok()) return exchange->SendError(seconds.status());
+  const store::Store& store = exchange->registry->objects().store();
+  if (*from && **from > store.revision()) {
+    return exchange->SendError(rest::RevisionTooLarge((*from)->value, store.revision().value));
+  }
+  const bool initial = exchange->query.IsTrue("sendInitialEvents");
+  if (!initial) options.from = *from;
+  options.mark_initial_end = initial;
+  options.bookmarks = exchange->query.IsTrue("allowWatchBookmarks");
+  options.timeout = std::chrono::seconds(
+      std::clamp<std::int64_t>(seconds->value_or(kDefaultWatchSeconds), 1, 24 * 3600));
+  options.shape = exchange->format.shape;
+  options.include = *include;
+  apiserver::Response response = exchange->Begin(200, exchange->format.content_type());
+  response.stream = MakeWatchStream(exchange->registry->objects(), exchange->registry->clock(),
+                                    std::move(options));
+  response.tick = std::chrono::milliseconds(1000);
+  exchange->responder->Send(std::move(response));
+}
+
+namespace {
+
+// The deletions of one request; answers when the last is done. Thread-safe.
+class Deletions : public std::enable_shared_from_this<Deletions> {
+ public:
+  Deletions(ExchangePtr exchange, Page page)
+      : exchange_(std::move(exchange)), page_(std::move(page)) {}
+
+  void Start(const WriteContext& context) {
+    left_ = page_.items.size() + 1;
+    for (const StoredObjectPtr& stored : page_.items) {
+      const api::ObjectMeta& metadata = stored->object().metadata();
+      exchange_->registry->Delete(
+          exchange_->kind(), metadata.namespace_, metadata.name, {}, context,
+          [self = shared_from_this()](StatusOr<Deleted> deleted) { self->Done(deleted.status()); });
+    }
+    Done({});
+  }
+
+ private:
+  void Done(const Status& status) {
+    {
+      const std::lock_guard lock(mutex_);
+      // What is gone by now needs no deletion.
+      if (!status.ok() && status.code() != StatusCode::kNotFound && failure_.ok()) {
+        failure_ = status;
+      }
+    }
+    if (left_.fetch_sub(1) > 1) return;
+    if (!failure_.ok()) return exchange_->SendError(failure_);
+    exchange_->Send(200, ListJson(exchange_->kind(), page_));
+  }
+
+  const ExchangePtr exchange_;
+  const Page page_;
+  std::atomic<std::size_t> left_ = 0;
+  std::mutex mutex_;
+  Status failure_;
+};
+
+}  // namespace
+
+void HandleDeleteCollection(const ExchangePtr& exchange) {
+  const auto context = ContextOf(*exchange);
+  if (!context.ok()) return exchange->SendError(context.status());
+  auto request = PageOf(*exchange);
+  if (!request.ok()) return exchange->SendError(request.status());
+  auto page = ReadPage(exchange->registry->objects(), *request);
+  if (!page.ok()) return exchange->SendError(page.status());
+  std::make_shared<Deletions>(exchange, *std::move(page))->Start(*context);
+}
+
+}  // namespace dray::registry::internal

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What deleting an object means: at once, or later, when its finalizers are done, its grace is over
+// or its namespace is empty.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/namespace.h"
+#include "api/pod.h"
+#include "fmt/format.h"
+#include "registry/internal/attempt.h"
+#include "registry/registry.h"
+#include "rest/api_error.h"
+
+namespace dray::registry {
+namespace {
+
+constexpr std::string_view kOrphan = "orphan";
+constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr std::int64_t kDefaultGrace = 30;
+
+Status CheckPreconditions(const api::Object& object, const DeleteOptions& options) {
+  const api::ObjectMeta& metadata = object.metadata();
+  if (!options.uid.empty() && options.uid != metadata.uid) {
+    return rest::PreconditionFailed(
+        object.kind(), metadata.name,
+        fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The "
+                    "object might have been deleted and then recreated",
+                    options.uid, metadata.uid));
+  }
+  if (!options.resource_version.empty() && options.resource_version != metadata.resource_version) {
+    return rest::PreconditionFailed(
+        object.kind(), metadata.name,
+        fmt::format("the ResourceVersion in the precondition ({}) does not match the "
+                    "ResourceVersion in record ({}). The object might have been modified",
+                    options.resource_version, metadata.resource_version));
+  }
+  return {};
+}
+
+// How long a pod's containers get to end: only where something runs.
+std::int64_t GraceOf(const api::Object& object, const DeleteOptions& options) {
+  const api::Pod* pod = object.As<api::Pod>();
+  if (pod == nullptr) return 0;
+  const bool over = pod->status.phase == api::kPodSucceeded || pod->status.phase == api::kPodFailed;
+  if (pod->spec.node_name.empty() || over) return 0;
+  const std::int64_t own = pod->spec.termination_grace_period_seconds.value_or(kDefaultGrace);
+  return std::max<std::int64_t>(0, options.grace_seconds.value_or(own));
+}
+
+// The finalizers that say what becomes of what the object owns.
+void SetPropagation(Propagation propagation, std::vector<std::string>& finalizers) {
+  if (propagation == Propagation::kDefault) return;
+  std::erase(finalizers, kOrphan);
+  std::erase(finalizers, kForeground);
+  if (propagation == Propagation::kOrphan) finalizers.emplace_back(kOrphan);
+  if (propagation == Propagation::kForeground) finalizers.emplace_back(kForeground);
+}
+
+bool HoldsContent(const api::Object& object) {
+  const api::Namespace* space = object.As<api::Namespace>();
+  return space != nullptr && !space->spec.finalizers.empty();
+}
+
+}  // namespace
+
+StatusOr<Registry::Attempt> Registry::TryDelete(const Found& found,
+                                                const DeleteOptions& options) const {
+  const api::Object& stored = found.object();
+  DRAY_RETURN_IF_ERROR(CheckPreconditions(stored, options));
+  api::Object next = stored;
+  SetPropagation(options.propagation, next.MutableMetadata().finalizers);
+  const std::int64_t grace = GraceOf(stored, options);
+  const bool waits = !next.metadata().finalizers.empty() || grace > 0 || HoldsContent(stored);
+  Attempt attempt{stored};
+  if (!waits) {
+    attempt.Delete(std::move(next), found.entry->modified);
+    return attempt;
+  }
+  const auto& since = stored.metadata().deletion_timestamp;
+  // A second deletion can only shorten the wait.
+  const bool sooner =
+      since && grace < stored.metadata().deletion_grace_period_seconds.value_or(grace);
+  const bool same = next.metadata().finalizers == stored.metadata().finalizers;
+  if (since && !sooner && same) return attempt;
+  if (!since || sooner) api::MarkDeleted(next, clock_.Now(), grace);
+  if (auto* space = next.Mutable<api::Namespace>()) {
+    space->status.phase = api::kNamespaceTerminating;
+  }
+  attempt.result = next;
+  attempt.Put(std::move(next), found.entry->modified);
+  return attempt;
+}
+
+}  // namespace dray::registry

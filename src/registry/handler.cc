@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/handler.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "fmt/format.h"
+#include "registry/internal/exchange.h"
+#include "rest/api_error.h"
+#include "rest/discovery.h"
+#include "rest/openapi.h"
+#include "rest/tree.h"
+
+namespace dray::registry {
+namespace {
+
+using apiserver::Bytes;
+using internal::Exchange;
+using internal::ExchangePtr;
+
+constexpr std::string_view kNotFoundPage = "404 page not found\n";
+
+std::string VerbOf(const apiserver::Request& request, const Route& route, const Query& query) {
+  const bool one = !route.name.empty();
+  const std::string& method = request.method;
+  if (method == "GET" || method == "HEAD") {
+    if (query.IsTrue("watch")) return "watch";
+    return one ? "get" : "list";
+  }
+  if (method == "POST") return "create";
+  if (method == "PUT") return "update";
+  if (method == "PATCH") return "patch";
+  if (method == "DELETE") return one ? "delete" : "deletecollection";
+  return "";
+}
+
+// Whether the verb can be used on this path: what discovery says, and a name where one is needed.
+Status CheckVerb(const Exchange& exchange) {
+  const Route& route = exchange.route;
+  const std::string& verb = exchange.verb;
+  const rest::ResourceInfo& resource = rest::ResourceOf(exchange.kind());
+  if (!route.subresource.empty()) {
+    const rest::Subresource* part = rest::FindSubresource(exchange.kind(), route.subresource);
+    if (part == nullptr) return rest::UnknownResource();
+    return rest::HasVerb(part->verbs, verb) ? Status() : rest::MethodNotAllowed();
+  }
+  const bool named = !route.name.empty();
+  const bool needs_name = verb == "update" || verb == "patch";
+  if (verb.empty() || (verb == "create" && named) || (needs_name && !named) ||
+      !rest::HasVerb(resource.verbs, verb)) {
+    return rest::MethodNotAllowed();
+  }
+  // Objects are made in a namespace, and found in one.
+  const bool spaceless = exchange.kind().namespaced && route.namespace_.empty();
+  if (spaceless && (named || verb == "create" || verb == "deletecollection")) {
+    return rest::MethodNotAllowed();
+  }
+  return {};
+}
+
+void Dispatch(const ExchangePtr& exchange) {
+  const std::string& verb = exchange->verb;
+  const std::string& part = exchange->route.subresource;
+  if (part == "binding") return internal::HandleBinding(exchange);
+  if (part == "eviction") return internal::HandleEviction(exchange);
+  if (verb == "get") return internal::HandleGet(exchange);
+  if (verb == "list") return internal::HandleList(exchange);
+  if (verb == "watch") return internal::HandleWatch(exchange);
+  if (verb == "create") return internal::HandleCreate(exchange);
+  if (verb == "update") return internal::HandleUpdate(exchange);
+  if (verb == "patch") return internal::HandlePatch(exchange);
+  if (verb == "delete") return internal::HandleDelete(exchange);
+  internal::HandleDeleteCollection(exchange);
+}
+
+// POST .../bindings names its pod in the body; it is the older way to say pods/{name}/binding.
+void ResolveBindings(Exchange& exchange) {
+  Route& route = exchange.route;
+  if (route.resource != "bindings" || route.group != "" || route.version != "v1") return;
+  if (exchange.verb != "create" || !route.name.empty()) return;
+  const auto body = rest::ReadTree(exchange.request.body);
+  const rest::Node* metadata =
+      body.ok() && rest::IsMap(*body) ? rest::FindIn(*body, "metadata") : nullptr;
+  if (metadata == nullptr) return;
+  route.resource = "pods";
+  route.name = rest::TextIn(*metadata, "name");
+  route.subresource = "binding";
+  route.kind = api::FindKind("v1", "Pod");
+}
+
+std::string VersionJson(std::string_view version) {
+  return fmt::format(R"({{"major":"1","minor":"38","gitVersion":{},"gitCommit":"","gitTreeState":)"
+                     R"("clean","buildDate":"1970-01-01T00:00:00Z","goVersion":"","compiler":"",)"
+                     R"("platform":"linux/amd64"}})",
+                     ToJson(rest::StringNode(version)));
+}
+
+bool IsHealth(std::string_view path) {
+  return path == "/healthz" || path == "/livez" || path == "/readyz";
+}
+
+}  // namespace
+
+// Documents that are the same for everybody: made when first asked for. Thread-safe.
+class RestHandler::Documents {
+ public:
+  // Null when there is no such document.
+  Bytes Find(std::string_view path, bool aggregated, std::string_view host) {
+    const std::string key =
+        fmt::format("{}{}{}", path, aggregated ? "?aggregated" : "", path == "/api" ? host : "");
+    const std::lock_guard lock(mutex_);
+    const auto it = made_.find(key);
+    if (it != made_.end()) return it->second;
+    auto text = Make(path, aggregated, host);
+    if (!text) return nullptr;
+    // The host is a client's word: do not keep one document per word.
+    auto bytes = std::make_shared<const std::string>(*std::move(text));
+    if (path != "/api" || aggregated) made_.emplace(key, bytes);
+    return bytes;
+  }
+
+ private:
+  static std::optional<std::string> Make(std::string_view path, bool aggregated,
+                                         std::string_view host) {
+    if (path == "/api") {
+      return aggregated ? rest::AggregatedDiscoveryJson(true) : rest::ApiVersionsJson(host);
+    }
+    if (path == "/apis") {
+      return aggregated ? rest::AggregatedDiscoveryJson(false) : rest::ApiGroupListJson();
+    }
+    if (path == "/openapi/v2") return rest::OpenApiV2Json();
+    if (path == "/openapi/v3") return rest::OpenApiV3RootJson();
+    if (path.starts_with("/openapi/v3/")) {
+      return Versioned(path.substr(std::string_view("/openapi/v3").size()), rest::OpenApiV3Json);
+    }
+    if (path.starts_with("/apis/") && path.find('/', 6) == path.npos) {
+      return rest::ApiGroupJson(path.substr(6));
+    }
+    return Versioned(path, rest::ApiResourceListJson);
+  }
+
+  // Of /api/{version} or /apis/{group}/{version}.
+  template <typename F>
+  static std::optional<std::string> Versioned(std::string_view path, F make) {
+    if (path.starts_with("/api/")) return make(std::string_view(), path.substr(5));
+    if (!path.starts_with("/apis/")) return std::nullopt;
+    path.remove_prefix(6);
+    const std::size_t slash = path.find('/');
+    if (slash == path.npos) return std::nullopt;
+    return make(path.substr(0, slash), path.substr(slash + 1));
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, Bytes> made_;
+};
+
+RestHandler::RestHandler(Registry& registry, const RoleAuthorizer& authorizer,
+                         HandlerOptions options)
+    : registry_(registry),
+      authorizer_(authorizer),
+      options_(std::move(options)),
+      documents_(std::make_unique<Documents>()) {}
+
+RestHandler::~RestHandler() = default;
+
+void RestHandler::Handle(apiserver::Request request,
+                         std::shared_ptr<apiserver::Responder> responder) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->request = std::move(request);
+  exchange->responder = std::move(responder);
+  exchange->registry = &registry_;
+  exchange->query = Query(exchange->request.query);
+  auto route = ParseRoute(exchange->request.path);
+  if (!route) return HandleOther(exchange);
+  exchange->route = *std::move(route);
+  exchange->verb = VerbOf(exchange->request, exchange->route, exchange->query);
+  ResolveBindings(*exchange);
+
+  const Route& at = exchange->route;
+  const api::AuthorizationRequest asked{.user = exchange->user(),
+                                        .verb = exchange->verb,
+                                        .api_group = at.group,
+                                        .resource = at.resource,
+                                        .subresource = at.subresource,
+                                        .namespace_ = at.namespace_,
+                                        .name = at.name};
+  if (!authorizer_.Authorize(asked).allowed) {
+    const api::KindInfo unknown{.group = at.group,
+                                .version = at.version,
+                                .kind = at.resource,
+                                .plural = at.resource,
+                                .namespaced = false};
+    return exchange->SendError(ForbiddenFor(asked, at.kind != nullptr ? *at.kind : unknown));
+  }
+  if (!IsServed(at.group, at.version)) {
+    return exchange->SendText(404, std::string(kNotFoundPage));
+  }
+  if (at.kind == nullptr) return exchange->SendError(rest::UnknownResource());
+  if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
+  auto format = ParseAccept(exchange->request.headers.Find("Accept"));
+  if (!format.ok()) return exchange->SendError(format.status());
+  exchange->format = *format;
+  Dispatch(exchange);
+}
+
+void RestHandler::HandleOther(const ExchangePtr& exchange) {
+  const apiserver::Request& request = exchange->request;
+  std::string_view path = request.path;
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  if (!authorizer_.MayRead(exchange->user(), path)) {
+    return exchange->SendError(ForbiddenPath(exchange->user(), request.method, request.path));
+  }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return exchange->SendError(rest::MethodNotAllowed());
+  }
+  if (IsHealth(path)) return SendHealth(*exchange, path);
+  if (path == "/version") return exchange->Send(200, VersionJson(options_.version));
+  if (options_.other) {
+    if (auto response = options_.other(request)) {
+      return exchange->responder->Send(*std::move(response));
+    }
+  }
+  const auto format = ParseAccept(request.headers.Find("Accept"));
+  const bool aggregated = format.ok() && format->shape == Shape::kDiscovery;
+  Bytes document = documents_->Find(path, aggregated, request.headers.Find("Host"));
+  if (document == nullptr) return exchange->SendText(404, std::string(kNotFoundPage));
+  if (!format.ok()) return exchange->SendError(format.status());
+  const bool whole = aggregated && (path == "/api" || path == "/apis");
+  apiserver::Response response =
+      exchange->Begin(200, whole ? rest::kAggregatedContentType : "application/json");
+  response.body = std::move(document);
+  exchange->responder->Send(std::move(response));
+}
+
+void RestHandler::SendHealth(Exchange& exchange, std::string_view path) const {
+  Status state = registry_.objects().store().Health();
+  std::string lines = fmt::format(
+      "[+]ping ok\n{}", state.ok() ? "[+]store ok\n" : "[-]store failed: reason withheld\n");
+  if (path == "/readyz" && options_.ready) {
+    const Status ready = options_.ready();
+    lines += ready.ok() ? "[+]components ok\n"
+                        : fmt::format("[-]components failed: {}\n", base::Message(ready));
+    if (state.ok()) state = ready;
+  }
+  const std::string_view name = path.substr(1);
+  if (!state.ok()) return exchange.SendText(500, fmt::format("{}{} check failed\n", lines, name));
+  if (!exchange.query.Has("verbose")) return exchange.SendText(200, "ok");
+  exchange.SendText(200, fmt::format("{}{} check passed\n", lines, name));
+}
+
+}  // namespace dray::registry

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RestHandler: the API over HTTP, without a socket: requests in, responses out. What is asked for
+// is read here; what it means is the registry's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apiserver/http.h"
+#include "registry/registry.h"
+#include "registry/roles.h"
+
+namespace dray::registry {
+
+namespace internal {
+struct Exchange;
+}  // namespace internal
+
+struct HandlerOptions {
+  std::string version = "v1.38.0";  // gitVersion: what kubectl compares itself with
+  // "/metrics" and whatever else is not the API's; nothing for a path that it does not know.
+  std::function<std::optional<apiserver::Response>(const apiserver::Request&)> other = nullptr;
+  // What makes the server not ready, if anything does.
+  std::function<Status()> ready = nullptr;
+};
+
+// Thread-safe.
+class RestHandler final : public apiserver::Handler {
+ public:
+  // Both outlive it.
+  RestHandler(Registry& registry, const RoleAuthorizer& authorizer, HandlerOptions options = {});
+  ~RestHandler() override;
+
+  void Handle(apiserver::Request request, std::shared_ptr<apiserver::Responder> responder) override;
+
+ private:
+  class Documents;
+
+  // Health, discovery, OpenAPI: paths that are about no resource.
+  void HandleOther(const std::shared_ptr<internal::Exchange>& exchange);
+  void SendHealth(internal::Exchange& exchange, std::string_view path) const;
+
+  Registry& registry_;
+  const RoleAuthorizer& authorizer_;
+  const HandlerOptions options_;
+  const std::unique_ptr<Documents> documents_;
+};
+
+}  // namespace dray::registry

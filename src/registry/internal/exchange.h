@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One request and its answer, while it is being worked on.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/kinds.h"
+#include "apiserver/http.h"
+#include "base/status.h"
+#include "registry/negotiation.h"
+#include "registry/objects.h"
+#include "registry/registry.h"
+#include "registry/route.h"
+#include "rest/table.h"
+
+namespace dray::registry::internal {
+
+// Held by whoever has to answer; Send* is called once. One thread at a time.
+struct Exchange {
+  apiserver::Request request;
+  std::shared_ptr<apiserver::Responder> responder;
+  Registry* registry = nullptr;
+  Route route = {};
+  Query query = {};
+  Format format = {};
+  std::string verb = {};  // get, list, watch, create, update, patch, delete, deletecollection
+  std::vector<std::string> warnings = {};
+
+  // The kind in the version that was asked for.
+  const api::KindInfo& kind() const { return *route.kind; }
+  api::UserInfo user() const { return {.name = request.user.name, .groups = request.user.groups}; }
+
+  void Send(int code, std::string body);
+  void SendText(int code, std::string body);
+  void SendError(const Status& status);
+  // In the shape that was asked for.
+  void SendObject(int code, const api::Object& object);
+  // {"kind":"Status",...,"status":"Success"}
+  void SendSuccess(int code, const api::Object* about = nullptr);
+  apiserver::Response Begin(int code, std::string_view content_type) const;
+};
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+// What goes with tables of slices: how many of their devices nobody holds.
+rest::TableContext TableContextFor(const Registry& registry, const api::KindInfo& kind);
+StatusOr<rest::IncludeObject> IncludeOf(const Query& query);
+
+// collections.cc
+void HandleGet(const ExchangePtr& exchange);
+void HandleList(const ExchangePtr& exchange);
+void HandleWatch(const ExchangePtr& exchange);
+void HandleDeleteCollection(const ExchangePtr& exchange);
+// writes.cc
+void HandleCreate(const ExchangePtr& exchange);
+void HandleUpdate(const ExchangePtr& exchange);
+void HandleDelete(const ExchangePtr& exchange);
+void HandleBinding(const ExchangePtr& exchange);
+void HandleEviction(const ExchangePtr& exchange);
+// patches.cc
+void HandlePatch(const ExchangePtr& exchange);
+
+// Who writes; BadRequest for a dryRun or a fieldManager that makes no sense.
+StatusOr<WriteContext> ContextOf(const Exchange& exchange);
+inline Part PartOf(const Exchange& exchange) {
+  return exchange.route.subresource == "status" ? Part::kStatus : Part::kObject;
+}
+
+}  // namespace dray::registry::internal

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/objects.h"
+
+#include <utility>
+
+#include "api/json.h"
+#include "fmt/format.h"
+
+namespace dray::registry {
+namespace {
+
+constexpr std::string_view kRoot = "/registry/";
+
+std::string_view GroupFolder(const api::KindInfo& kind) {
+  return kind.group.empty() ? "core" : kind.group;
+}
+
+// The kind whose objects lie under a key.
+const api::KindInfo* KindAt(std::string_view key) {
+  if (!key.starts_with(kRoot)) return nullptr;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (kind.type == kind.hub && key.starts_with(PrefixOf(kind))) return &api::HubKind(*kind.hub);
+  }
+  return nullptr;
+}
+
+// Sets the revision in place the first time, which is nearly always the only one: copying a pod
+// would cost more than the rest of this. A store that has to commit again gets a copy.
+store::AttachFn AttachWithRevision(api::Object object) {
+  auto held = std::make_shared<std::optional<api::Object>>(std::move(object));
+  auto made = std::make_shared<StoredObjectPtr>();
+  return [held, made](const store::Entry& entry) -> std::shared_ptr<const void> {
+    api::Object version = *made == nullptr ? *std::move(*held) : (*made)->object();
+    held->reset();
+    version.MutableMetadata().resource_version = fmt::format_int(entry.modified.value).str();
+    *made = std::make_shared<const StoredObject>(std::move(version));
+    return *made;
+  };
+}
+
+std::string BytesOf(api::Object& object) {
+  object.MutableMetadata().resource_version.clear();
+  return object.ToJson();
+}
+
+}  // namespace
+
+const std::shared_ptr<const std::string>& StoredObject::Json() const {
+  std::call_once(once_, [this] { json_ = std::make_shared<const std::string>(object_.ToJson()); });
+  return json_;
+}
+
+std::string PrefixOf(const api::KindInfo& kind, std::string_view namespace_) {
+  const api::KindInfo& hub = api::HubKind(*kind.hub);
+  std::string prefix = fmt::format("{}{}/{}/", kRoot, GroupFolder(hub), hub.plural);
+  if (hub.namespaced && !namespace_.empty()) {
+    prefix += namespace_;
+    prefix += '/';
+  }
+  return prefix;
+}
+
+std::string KeyOf(const api::KindInfo& kind, std::string_view namespace_, std::string_view name) {
+  return PrefixOf(kind, namespace_).append(name);
+}
+
+std::optional<Found> Objects::Find(const api::KindInfo& kind, std::string_view namespace_,
+                                   std::string_view name) const {
+  store::EntryPtr entry = store_.Find(KeyOf(kind, namespace_, name));
+  if (entry == nullptr) return std::nullopt;
+  auto stored = Read(*entry);
+  if (!stored.ok()) return std::nullopt;
+  return Found{std::move(entry), *std::move(stored)};
+}
+
+StatusOr<StoredObjectPtr> Objects::Read(const store::Entry& entry) const {
+  if (entry.attachment != nullptr) {
+    return std::static_pointer_cast<const StoredObject>(entry.attachment);
+  }
+  const api::KindInfo* kind = KindAt(entry.key);
+  if (kind == nullptr) {
+    return base::Internal(fmt::format("the store has no objects under \"{}\"", entry.key));
+  }
+  thread_local api::JsonDecoder decoder;
+  api::Object object = api::Object::New(*kind);
+  if (Status read = decoder.Decode(*entry.value, *kind->type, object.MutableData()); !read.ok()) {
+    return base::Internal(fmt::format("what is stored under \"{}\" cannot be read: {}", entry.key,
+                                      base::Message(read)));
+  }
+  object.MutableMetadata().resource_version = fmt::format_int(entry.modified.value).str();
+  auto stored = std::make_shared<const StoredObject>(std::move(object));
+  store_.Attach(entry, stored);
+  return stored;
+}
+
+std::vector<StoredObjectPtr> Objects::All(const api::KindInfo& kind,
+                                          std::string_view namespace_) const {
+  std::vector<StoredObjectPtr> all;
+  const auto range = store_.Range(PrefixOf(kind, namespace_));
+  if (!range.ok()) return all;
+  all.reserve(range->entries.size());
+  for (const store::EntryPtr& entry : range->entries) {
+    auto stored = Read(*entry);
+    if (stored.ok()) all.push_back(*std::move(stored));
+  }
+  return all;
+}
+
+void Objects::Put(store::Transaction& transaction, api::Object object,
+                  std::optional<store::Revision> expected) {
+  std::string key = KeyOf(object);
+  std::string bytes = BytesOf(object);
+  transaction.Put(std::move(key), std::move(bytes), expected,
+                  AttachWithRevision(std::move(object)));
+}
+
+void Objects::Delete(store::Transaction& transaction, api::Object last,
+                     std::optional<store::Revision> expected) {
+  std::string key = KeyOf(last);
+  transaction.Delete(std::move(key), expected, AttachWithRevision(std::move(last)));
+}
+
+}  // namespace dray::registry

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/resource_quota.h"
+#include "fmt/format.h"
+#include "registry/world_for_test.h"
+
+namespace dray::registry {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+const std::string kPods = "/api/v1/namespaces/default/pods";
+const std::string kQuotas = "/api/v1/namespaces/default/resourcequotas";
+
+std::string Quota(std::string_view hard, std::string_view more = "") {
+  return fmt::format(R"({{"metadata":{{"name":"q"}},"spec":{{"hard":{}{}}}}})", hard, more);
+}
+std::string Claim(std::string_view name, int count) {
+  return fmt::format(
+      R"({{"metadata":{{"name":"{}"}},"spec":{{"devices":{{"requests":[{{"name":"r",)"
+      R"("exactly":{{"deviceClassName":"gpu","count":{}}}}}]}}}}}})",
+      name, count);
+}
+std::string Pod(std::string_view name, std::string_view more = "") {
+  return fmt::format(
+      R"({{"metadata":{{"name":"{}"}},"spec":{{"containers":[{{"name":"a","image":"x"}}]{}}}}})",
+      name, more);
+}
+
+std::string Used(World& world, std::string_view name) {
+  const auto found = world.registry().objects().Find(
+      api::HubKind(api::TypeInfoOf<api::ResourceQuota>()), "default", "q");
+  const base::Quantity* amount = found->object().As<api::ResourceQuota>()->status.used.Find(name);
+  return amount == nullptr ? "none" : amount->ToString();
+}
+
+TEST(QuotaAdmission, ChargesDevicesOfAClassAndRefusesTooMany) {
+  World world;
+  const std::string name = "gpu.deviceclass.resource.k8s.io/devices";
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"gpu.deviceclass.resource.k8s.io/devices":"3"})")).status,
+            201);
+  EXPECT_EQ(world.Post(kClaims, Claim("a", 2)).status, 201);
+  EXPECT_EQ(Used(world, name), "2");
+  const Answer refused = world.Post(kClaims, Claim("b", 2));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text,
+              HasSubstr("resourceclaims.resource.k8s.io \\\"b\\\" is forbidden: exceeded quota: q, "
+                        "requested: gpu.deviceclass.resource.k8s.io/devices=2, used: "
+                        "gpu.deviceclass.resource.k8s.io/devices=2, limited: "
+                        "gpu.deviceclass.resource.k8s.io/devices=3"));
+  EXPECT_EQ(world.Get(kClaims + "/b").status, 404);
+  EXPECT_EQ(Used(world, name), "2");
+  EXPECT_EQ(world.Post(kClaims, Claim("c", 1)).status, 201);
+}
+
+TEST(QuotaAdmission, ADryRunChargesNothing) {
+  World world;
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"1"})")).status, 201);
+  EXPECT_EQ(world.Post(kPods + "?dryRun=All", Pod("p")).status, 201);
+  EXPECT_EQ(Used(world, "pods"), "none");
+  EXPECT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  EXPECT_EQ(world.Post(kPods, Pod("q")).status, 403);
+}
+
+TEST(QuotaAdmission, ScopesCountSomePodsOnly) {
+  World world;
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"1"})", R"(,"scopes":["Terminating"])")).status,
+            201);
+  EXPECT_EQ(world.Post(kPods, Pod("a")).status, 201);
+  EXPECT_EQ(world.Post(kPods, Pod("b")).status, 201);
+  EXPECT_EQ(Used(world, "pods"), "none");
+  EXPECT_EQ(world.Post(kPods, Pod("c", R"(,"activeDeadlineSeconds":5)")).status, 201);
+  EXPECT_EQ(world.Post(kPods, Pod("d", R"(,"activeDeadlineSeconds":5)")).status, 403);
+}
+
+// Many creators at once: exactly as many get through as the quota has, and it says so.
+TEST(QuotaAdmission, HoldsUnderConcurrency) {
+  World world;
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"20"})")).status, 201);
+  std::atomic<int> made = 0;
+  std::atomic<int> refused = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 10; ++i) {
+          const int status = world.Post(kPods, Pod(fmt::format("p-{}-{}", t, i))).status;
+          (status == 201 ? made : refused) += 1;
+          EXPECT_TRUE(status == 201 || status == 403) << status;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(made, 20);
+  EXPECT_EQ(refused, 20);
+  EXPECT_EQ(Used(world, "pods"), "20");
+}
+
+TEST(AdminAccess, NeedsANamespaceThatAllowsIt) {
+  World world;
+  const std::string body =
+      R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r","exactly":)"
+      R"({"deviceClassName":"gpu","adminAccess":true}}]}}})";
+  const Answer refused = world.Post(kClaims, body);
+  EXPECT_EQ(refused.status, 422) << refused.text;
+  ASSERT_EQ(
+      world
+          .Ask({.method = "PATCH",
+                .path = "/api/v1/namespaces/default",
+                .body = R"({"metadata":{"labels":{"resource.kubernetes.io/admin-access":"true"}}})",
+                .content_type = "application/merge-patch+json"})
+          .status,
+      200);
+  EXPECT_EQ(world.Post(kClaims, body).status, 201);
+}
+
+}  // namespace
+}  // namespace dray::registry

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/registry.h"
+
+#include <utility>
+
+#include "api/authorization.h"
+#include "api/namespace.h"
+#include "api/pod.h"
+#include "api/quota.h"
+#include "api/resource_claim.h"
+#include "fmt/format.h"
+#include "registry/admission.h"
+#include "registry/internal/attempt.h"
+#include "rest/api_error.h"
+#include "rest/compare.h"
+#include "rest/managed_fields.h"
+
+namespace dray::registry {
+namespace {
+
+// Two writers of one key disturb each other once; creations in a namespace with a quota take turns
+// on the quota, so that many at once need many tries.
+constexpr int kMaxTries = 1000;
+
+class StoredNamespaceLabels final : public api::NamespaceLabels {
+ public:
+  explicit StoredNamespaceLabels(const Objects& objects) : objects_(objects) {}
+  StatusOr<api::Map<std::string>> LabelsOf(std::string_view namespace_) const override {
+    const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Namespace>());
+    const auto found = objects_.Find(kind, "", namespace_);
+    if (!found) return rest::NotFound(kind, namespace_);
+    return found->object().metadata().labels;
+  }
+
+ private:
+  const Objects& objects_;
+};
+
+rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind, Part part,
+                         base::Time now) {
+  return {.manager = context.manager,
+          .api_version = context.api_version.empty() ? kind.ApiVersion() : context.api_version,
+          .subresource = part == Part::kStatus ? "status" : "",
+          .now = now,
+          .written_empty = context.written_empty};
+}
+
+// The request says which version of the object it means.
+Status CheckMeant(const api::Object& object, const api::Object& stored) {
+  const api::ObjectMeta& sent = object.metadata();
+  const api::ObjectMeta& now = stored.metadata();
+  if (!sent.uid.empty() && sent.uid != now.uid) {
+    return rest::Conflict(stored.kind(), now.name,
+                          fmt::format("Precondition failed: UID in precondition: {}, UID in object "
+                                      "meta: {}",
+                                      sent.uid, now.uid));
+  }
+  if (sent.resource_version.empty()) {
+    if (api::AllowsUnconditionalUpdate(stored.kind())) return {};
+    return rest::Invalid(stored.kind(), now.name,
+                         {api::InvalidValue(base::FieldPath("metadata") / "resourceVersion", "0x0",
+                                            "must be specified for an update")});
+  }
+  if (sent.resource_version != now.resource_version) {
+    return rest::Modified(stored.kind(), now.name);
+  }
+  return {};
+}
+
+bool IsGone(const api::Object& object) {
+  const api::ObjectMeta& metadata = object.metadata();
+  if (!metadata.deletion_timestamp || !metadata.finalizers.empty()) return false;
+  if (metadata.deletion_grace_period_seconds.value_or(0) > 0) return false;
+  const api::Namespace* space = object.As<api::Namespace>();
+  return space == nullptr || space->spec.finalizers.empty();
+}
+
+}  // namespace
+
+// A write that is tried until it is done or refused; owns itself while the store has it.
+class Registry::Write : public std::enable_shared_from_this<Write> {
+ public:
+  Write(const Registry& registry, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
+        Done done)
+      : registry_(registry),
+        attempt_(std::move(attempt)),
+        dry_run_(dry_run),
+        done_(std::move(done)) {}
+
+  void Try() {
+    auto attempt = attempt_();
+    if (!attempt.ok()) return done_(attempt.status());
+    if (dry_run_ || attempt->transaction.operations.empty()) {
+      return done_(std::move(attempt->result));
+    }
+    const std::optional<std::size_t> index = attempt->index;
+    auto result = std::make_shared<api::Object>(std::move(attempt->result));
+    registry_.objects_.store().Commit(
+        std::move(attempt->transaction),
+        [self = shared_from_this(), index, result](StatusOr<store::Outcome> outcome) {
+          self->Committed(std::move(outcome), index, *result);
+        });
+  }
+
+ private:
+  void Committed(StatusOr<store::Outcome> outcome, std::optional<std::size_t> index,
+                 const api::Object& result) {
+    if (!outcome.ok()) return done_(outcome.status());
+    if (!outcome->conflict) {
+      return done_(index ? Objects::ObjectOf(*outcome->entries[*index]) : result);
+    }
+    if (++tries_ >= kMaxTries) {
+      return done_(rest::TooManyRequests("too many writers at once, try again", 1));
+    }
+    // The next try sees what is there now: a key that is taken, a revision that has moved.
+    auto again = [self = shared_from_this()] { self->Try(); };
+    if (registry_.options_.post) {
+      registry_.options_.post(std::move(again));
+    } else {
+      again();
+    }
+  }
+
+  const Registry& registry_;
+  const std::function<StatusOr<Attempt>()> attempt_;
+  const bool dry_run_;
+  const Done done_;
+  int tries_ = 0;
+};
+
+Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSource& random,
+                   RegistryOptions options)
+    : objects_(store),
+      clock_(clock),
+      random_(random),
+      options_(std::move(options)),
+      namespaces_(std::make_unique<StoredNamespaceLabels>(objects_)) {}
+
+Registry::~Registry() = default;
+
+void Registry::Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const {
+  std::make_shared<Write>(*this, std::move(attempt), dry_run, std::move(done))->Try();
+}
+
+StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view namespace_,
+                                    std::string_view name) const {
+  const auto found = objects_.Find(kind, namespace_, name);
+  if (!found) return rest::NotFound(kind, name);
+  return found->object();
+}
+
+StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteContext& context,
+                                                bool keep_managed_fields) const {
+  const base::Time now = clock_.Now();
+  Attempt attempt{object};
+  DRAY_RETURN_IF_ERROR(AdmitNamespace(objects_, object, attempt.transaction));
+  api::PrepareNew(object, options_.rules, now, random_);
+  DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
+  api::ObjectMeta& metadata = object.MutableMetadata();
+  const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
+  if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
+  if (auto* space = object.Mutable<api::Namespace>()) {
+    space->spec.finalizers = {"kubernetes"};
+    space->status.phase = api::kNamespaceActive;
+    space->metadata.labels["kubernetes.io/metadata.name"] = space->metadata.name;
+  }
+  if (!keep_managed_fields) {
+    metadata.managed_fields.clear();
+    TrackUpdate(rest::EmptyObject(object.kind()),
+                OwnerOf(context, object.kind(), Part::kObject, now), object);
+  }
+  api::ErrorList errors;
+  if (object.metadata().name.empty()) {
+    errors.push_back(
+        api::Required(base::FieldPath("metadata") / "name", "name or generateName is required"));
+  }
+  api::Append(errors, api::CheckNew(object, options_.rules));
+  api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
+  const std::string name = object.metadata().name;
+  if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
+  if (objects_.Find(object.kind(), object.metadata().namespace_, name)) {
+    return rest::AlreadyExists(object.kind(), name);
+  }
+  DRAY_RETURN_IF_ERROR(
+      AdmitQuota(objects_, object, nullptr, options_.rules, now, attempt.transaction));
+  attempt.result = object;
+  attempt.Put(std::move(object), store::Revision{});
+  return attempt;
+}
+
+void Registry::Create(api::Object object, std::string_view namespace_, const WriteContext& context,
+                      Done done) {
+  if (!object.metadata().resource_version.empty()) {
+    return done(rest::BadRequest("resourceVersion should not be set on objects to be created"));
+  }
+  if (object.kind().namespaced) {
+    std::string& own = object.MutableMetadata().namespace_;
+    if (own.empty()) own = namespace_;
+    if (own != namespace_) {
+      return done(rest::BadRequest(
+          "the namespace of the provided object does not match the namespace sent on the request"));
+    }
+  } else {
+    object.MutableMetadata().namespace_.clear();
+  }
+  Run([this, object = std::move(object), context] { return TryCreate(object, context, false); },
+      context.dry_run, std::move(done));
+}
+
+StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const api::Object& stored,
+                                         const WriteContext& context,
+                                         bool keep_managed_fields) const {
+  DRAY_RETURN_IF_ERROR(CheckMeant(object, stored));
+  const base::Time now = clock_.Now();
+  api::ErrorList errors;
+  if (part == Part::kStatus) {
+    errors = api::PrepareStatus(object, stored, options_.rules, now);
+    const auto* claim = object.As<api::ResourceClaim>();
+    if (claim != nullptr && options_.authorizer != nullptr) {
+      api::Append(errors, api::AuthorizeStatusUpdate(
+                              *claim, *stored.As<api::ResourceClaim>(),
+                              {context.user, context.verb, object.metadata().namespace_},
+                              options_.rules.gates, *options_.authorizer, *namespaces_));
+    }
+  } else {
+    errors = api::PrepareUpdate(object, stored, options_.rules, now);
+  }
+  if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
+  if (!keep_managed_fields) {
+    TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);
+  }
+  return object;
+}
+
+StatusOr<Registry::Attempt> Registry::TryReplace(const Found& found, api::Object next) const {
+  Attempt attempt{next};
+  if (IsGone(next)) {
+    // As in Kubernetes: this version is never stored, so that watchers see the one before it go.
+    attempt.Delete(found.object(), found.entry->modified);
+    attempt.index.reset();
+    return attempt;
+  }
+  // A write that changes nothing is none: nobody is told, and the resourceVersion stays.
+  if (next.kind().equal(next.data(), found.object().data())) return attempt;
+  const auto* pod = next.As<api::Pod>();
+  if (pod != nullptr && api::PodQuotaHandles("update", "", pod, found.object().As<api::Pod>())) {
+    DRAY_RETURN_IF_ERROR(AdmitQuota(objects_, next, &found.object(), options_.rules, clock_.Now(),
+                                    attempt.transaction));
+  }
+  attempt.Put(std::move(next), found.entry->modified);
+  return attempt;
+}
+
+void Registry::Modify(Part part, const api::KindInfo& kind, std::string_view namespace_,
+                      std::string_view name, Change change, const WriteContext& context,
+                      Done done) {
+  Run(
+      [this, part, &kind, space = std::string(namespace_), name = std::string(name),
+       change = std::move(change), context]() -> StatusOr<Attempt> {
+        const auto found = objects_.Find(kind, space, name);
+        if (!found) return rest::NotFound(kind, name);
+        DRAY_ASSIGN_OR_RETURN(api::Object next, change(found->object()));
+        DRAY_ASSIGN_OR_RETURN(next,
+                              Prepared(part, std::move(next), found->object(), context, false));
+        return TryReplace(*found, std::move(next));
+      },
+      context.dry_run, std::move(done));
+}
+
+void Registry::Update(Part part, api::Object object, const WriteContext& context, Done done) {
+  const api::KindInfo& kind = object.kind();
+  const std::string space = object.metadata().namespace_;
+  const std::string name = object.metadata().name;
+  Modify(
+      part, kind, space, name,
+      [object = std::move(object)](const api::Object&) -> StatusOr<api::Object> { return object; },
+      context, std::move(done));
+}
+
+void Registry::Apply(Part part, const api::KindInfo& version, std::string_view namespace_,
+                     std::string_view name, rest::Node config, bool force,
+                     const WriteContext& context,
+                     std::function<void(StatusOr<api::Object>, bool created)> done) {
+  auto created = std::make_shared<bool>(false);
+  Run(
+      [this, part, &version, space = std::string(namespace_), name = std::string(name),
+       config = std::move(config), force, context, created]() -> StatusOr<Attempt> {
+        const auto found = objects_.Find(version, space, name);
+        *created = !found;
+        if (!found && part == Part::kStatus) return rest::NotFound(version, name);
+        const rest::ApplyOptions options{OwnerOf(context, version, part, clock_.Now()), force};
+        DRAY_ASSIGN_OR_RETURN(api::Object next, rest::Apply(found ? &found->object() : nullptr,
+                                                            config, version, options));
+        if (!found) {
+          if (version.namespaced) next.MutableMetadata().namespace_ = space;
+          next.MutableMetadata().name = name;
+          return TryCreate(std::move(next), context, true);
+        }
+        DRAY_ASSIGN_OR_RETURN(next,
+                              Prepared(part, std::move(next), found->object(), context, true));
+        return TryReplace(*found, std::move(next));
+      },
+      context.dry_run,
+      [created, done = std::move(done)](StatusOr<api::Object> result) {
+        done(std::move(result), *created);
+      });
+}
+
+void Registry::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
+                    std::string_view node, const WriteContext& context, Done done) {
+  Run(
+      [this, space = std::string(namespace_), name = std::string(pod), uid = std::string(uid),
+       node = std::string(node)]() -> StatusOr<Attempt> {
+        const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
+        const auto found = objects_.Find(kind, space, name);
+        if (!found) return rest::NotFound(kind, name);
+        if (!uid.empty() && uid != found->object().metadata().uid) {
+          return rest::Conflict(kind, name,
+                                fmt::format("Precondition failed: UID in precondition: {}, UID in "
+                                            "object meta: {}",
+                                            uid, found->object().metadata().uid));
+        }
+        auto bound = api::BoundPod(found->object(), node, clock_.Now());
+        if (!bound.ok() && bound.status().code() != StatusCode::kInvalidArgument) {
+          return rest::Conflict(kind, name, base::Message(bound.status()));
+        }
+        DRAY_ASSIGN_OR_RETURN(api::Object next, std::move(bound));
+        return TryReplace(*found, std::move(next));
+      },
+      context.dry_run, std::move(done));
+}
+
+void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
+                      const DeleteOptions& options, const WriteContext& context, DeleteDone done) {
+  auto gone = std::make_shared<bool>(false);
+  Run(
+      [this, &kind, space = std::string(namespace_), name = std::string(name), options,
+       gone]() -> StatusOr<Attempt> {
+        const auto found = objects_.Find(kind, space, name);
+        if (!found) return rest::NotFound(kind, name);
+        auto attempt = TryDelete(*found, options);
+        *gone = attempt.ok() && attempt->deletes;
+        return attempt;
+      },
+      context.dry_run,
+      [gone, done = std::move(done)](StatusOr<api::Object> result) {
+        if (!result.ok()) return done(result.status());
+        done(Deleted{*std::move(result), *gone});
+      });
+}
+
+}  // namespace dray::registry

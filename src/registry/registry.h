@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registry: the verbs on objects, in a store. What the API server does between a request that was
+// read and one that is answered: names, defaults, strategies, validation, admission, managed
+// fields, optimistic concurrency.
+//
+// Writes are handed to the store and answered when they are durable, so that many of them share a
+// disk write; nobody waits on a thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/authorization.h"
+#include "api/kinds.h"
+#include "api/write_rules.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/uuid.h"
+#include "registry/objects.h"
+#include "rest/field_set.h"
+#include "rest/tree.h"
+
+namespace dray::registry {
+
+struct RegistryOptions {
+  api::WriteRules rules;
+  // For the permissions that a claim's status takes (KEP-4817); null: everybody has them. Outlives
+  // the registry.
+  const api::Authorizer* authorizer = nullptr;
+  // Where a write that lost a race is tried again; null: where the store reports.
+  std::function<void(std::function<void()>)> post = nullptr;
+};
+
+// Who writes, and how.
+struct WriteContext {
+  api::UserInfo user;
+  std::string verb = "update";   // create, update, patch, delete: what permissions are asked for
+  std::string manager;           // of fields; empty: "unknown"
+  std::string api_version;       // of the request; empty: the hub's
+  bool dry_run = false;          // everything but the write
+  rest::FieldSet written_empty;  // rest::EmptyListsOf the body of a create
+};
+
+enum class Part : std::uint8_t { kObject, kStatus };
+
+enum class Propagation : std::uint8_t { kDefault, kOrphan, kBackground, kForeground };
+
+struct DeleteOptions {
+  std::string uid;               // only if it has this one
+  std::string resource_version;  // likewise
+  std::optional<std::int64_t> grace_seconds;
+  Propagation propagation = Propagation::kDefault;
+};
+
+struct Deleted {
+  api::Object object;  // as it last was, or as it waits for its finalizers
+  bool gone = false;
+};
+
+// Errors are ApiErrors inside of a Status. Callbacks run once, on the caller's thread or one of the
+// store's. Thread-safe.
+class Registry {
+ public:
+  using Done = std::function<void(StatusOr<api::Object>)>;
+  using DeleteDone = std::function<void(StatusOr<Deleted>)>;
+  // The new version of a stored object; may be called again when another write came first.
+  using Change = std::function<StatusOr<api::Object>(const api::Object& stored)>;
+
+  // All outlive it. `random` is thread-safe.
+  Registry(store::Store& store, const base::Clock& clock, base::RandomSource& random,
+           RegistryOptions options);
+  ~Registry();
+
+  const Objects& objects() const { return objects_; }
+  const base::Clock& clock() const { return clock_; }
+
+  StatusOr<api::Object> Get(const api::KindInfo& kind, std::string_view namespace_,
+                            std::string_view name) const;
+
+  // The namespace is the request's; an object that names another one is refused.
+  void Create(api::Object object, std::string_view namespace_, const WriteContext& context,
+              Done done);
+  void Update(Part part, api::Object object, const WriteContext& context, Done done);
+  // Read, change, write, until nobody comes in between. `change` gives the object as a client would
+  // send it: with the resourceVersion that it must have, or none.
+  void Modify(Part part, const api::KindInfo& kind, std::string_view namespace_,
+              std::string_view name, Change change, const WriteContext& context, Done done);
+  // Server-side apply; creates what is not there.
+  void Apply(Part part, const api::KindInfo& version, std::string_view namespace_,
+             std::string_view name, rest::Node config, bool force, const WriteContext& context,
+             std::function<void(StatusOr<api::Object>, bool created)> done);
+  void Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
+              const DeleteOptions& options, const WriteContext& context, DeleteDone done);
+  // Sets the node of a pod that has none.
+  void Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
+            std::string_view node, const WriteContext& context, Done done);
+
+ private:
+  struct Attempt;
+  class Write;
+
+  StatusOr<Attempt> TryCreate(api::Object object, const WriteContext& context,
+                              bool keep_managed_fields) const;
+  StatusOr<Attempt> TryReplace(const Found& found, api::Object next) const;
+  StatusOr<api::Object> Prepared(Part part, api::Object object, const api::Object& stored,
+                                 const WriteContext& context, bool keep_managed_fields) const;
+  StatusOr<Attempt> TryDelete(const Found& found, const DeleteOptions& options) const;
+  void Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const;
+
+  Objects objects_;
+  const base::Clock& clock_;
+  base::RandomSource& random_;
+  const RegistryOptions options_;
+  const std::unique_ptr<const api::NamespaceLabels> namespaces_;
+};
+
+}  // namespace dray::registry

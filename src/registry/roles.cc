@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/roles.h"
+
+#include <algorithm>
+#include <span>
+
+#include "api/resource_slice.h"
+#include "fmt/format.h"
+#include "rest/api_error.h"
+
+namespace dray::registry {
+namespace {
+
+constexpr std::string_view kResourceGroup = "resource.k8s.io";
+constexpr std::string_view kAny = "*";
+
+struct Rule {
+  std::string_view verbs;  // comma separated; "*": any
+  std::string_view group;
+  std::string_view resources;  // comma separated, with subresources; "*": any
+};
+
+constexpr std::string_view kRead = "get,list,watch";
+constexpr std::string_view kWrite = "create,update,patch,delete,deletecollection";
+
+constexpr Rule kEverything[] = {{kAny, kAny, kAny}};
+constexpr Rule kReadAll[] = {{kRead, kAny, kAny}};
+constexpr Rule kSchedulerRules[] = {
+    {kRead, kAny, kAny},
+    {"create", "", "pods/binding,bindings,events"},
+    {"create,patch,update", "events.k8s.io", "events"},
+    {"patch,update", "", "pods/status,events"},
+    {"delete", "", "pods"},
+    {"create,delete,update,patch", kResourceGroup, "resourceclaims,resourceclaims/status"},
+    {"update,patch", kResourceGroup, "resourceclaims/binding"},
+    {kAny, "coordination.k8s.io", "leases"},
+};
+constexpr Rule kNodeRules[] = {
+    {kRead, "", "pods,nodes,namespaces"},
+    {kRead, kResourceGroup, "resourceclaims,resourceslices,deviceclasses"},
+    {"create,update,patch", "", "nodes,nodes/status,events"},
+    {"update,patch", "", "pods/status"},
+    {"delete", "", "pods"},
+    {kWrite, kResourceGroup, "resourceslices"},
+    {"create,get,update,patch,delete", "coordination.k8s.io", "leases"},
+};
+constexpr Rule kDriverRules[] = {
+    {kRead, kResourceGroup, "resourceclaims,resourceslices,deviceclasses"},
+    {kRead, "", "nodes,pods"},
+    {kWrite, kResourceGroup, "resourceslices"},
+    {"get,update,patch", kResourceGroup, "resourceclaims/status"},
+};
+
+bool Lists(std::string_view list, std::string_view item) {
+  if (list == kAny) return true;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (list.substr(0, end) == item) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+bool HasGroup(const api::UserInfo& user, std::string_view group) {
+  return std::ranges::find(user.groups, group) != user.groups.end();
+}
+
+bool Allows(std::span<const Rule> rules, const api::AuthorizationRequest& request) {
+  const std::string resource = request.subresource.empty()
+                                   ? request.resource
+                                   : fmt::format("{}/{}", request.resource, request.subresource);
+  return std::ranges::any_of(rules, [&](const Rule& rule) {
+    return Lists(rule.verbs, request.verb) &&
+           (rule.group == kAny || rule.group == request.api_group) &&
+           Lists(rule.resources, resource);
+  });
+}
+
+// KEP-4817: the driver's own entries of a claim's status. A driver of dray:drivers is known by its
+// user name and speaks for its devices everywhere.
+bool AllowsDriver(const api::AuthorizationRequest& request) {
+  return request.api_group == kResourceGroup && request.resource == "resourceclaims" &&
+         request.subresource == "driver" &&
+         (request.verb.starts_with("arbitrary-node:") ||
+          request.verb.starts_with("associated-node:")) &&
+         request.user.name == fmt::format("{}{}", kDriverUserPrefix, request.name);
+}
+
+std::string_view OwnNode(const api::UserInfo& user) {
+  return HasGroup(user, kNodes) && user.name.starts_with(kNodeUserPrefix)
+             ? std::string_view(user.name).substr(kNodeUserPrefix.size())
+             : std::string_view();
+}
+
+std::string Scope(const api::AuthorizationRequest& request) {
+  return request.namespace_.empty() ? "at the cluster scope"
+                                    : fmt::format("in the namespace \"{}\"", request.namespace_);
+}
+
+const api::KindInfo& SliceKind() { return api::HubKind(api::TypeInfoOf<api::ResourceSlice>()); }
+
+}  // namespace
+
+api::AuthorizationDecision RoleAuthorizer::Authorize(
+    const api::AuthorizationRequest& request) const {
+  const api::UserInfo& user = request.user;
+  const bool allowed =
+      (HasGroup(user, kMasters) && Allows(kEverything, request)) ||
+      (HasGroup(user, kControllers) && Allows(kEverything, request)) ||
+      (HasGroup(user, kViewers) && Allows(kReadAll, request)) ||
+      (user.name == kSchedulerUser && Allows(kSchedulerRules, request)) ||
+      (!OwnNode(user).empty() && Allows(kNodeRules, request)) ||
+      (HasGroup(user, kDrivers) && (Allows(kDriverRules, request) || AllowsDriver(request)));
+  return {.allowed = allowed};
+}
+
+bool RoleAuthorizer::MayRead(const api::UserInfo& user, std::string_view path) const {
+  constexpr std::string_view kHealth[] = {"/healthz", "/livez", "/readyz"};
+  if (std::ranges::any_of(kHealth, [&](std::string_view p) { return path.starts_with(p); })) {
+    return true;
+  }
+  return !HasGroup(user, "system:unauthenticated");
+}
+
+Status ForbiddenFor(const api::AuthorizationRequest& request, const api::KindInfo& kind,
+                    std::string_view why) {
+  const std::string resource = request.subresource.empty()
+                                   ? request.resource
+                                   : fmt::format("{}/{}", request.resource, request.subresource);
+  std::string text =
+      fmt::format("User \"{}\" cannot {} resource \"{}\" in API group \"{}\" {}", request.user.name,
+                  request.verb, resource, request.api_group, Scope(request));
+  if (!why.empty()) text += fmt::format(": {}", why);
+  return rest::Forbidden(kind, request.name, text);
+}
+
+Status ForbiddenPath(const api::UserInfo& user, std::string_view method, std::string_view path) {
+  std::string verb(method);
+  std::ranges::transform(verb, verb.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return rest::ToStatus({.code = 403,
+                         .reason = "Forbidden",
+                         .message = fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"",
+                                                user.name, verb, path),
+                         .details = rest::StatusDetails{}});
+}
+
+Status CheckOwnSlices(const api::UserInfo& user, const api::Object* object,
+                      const api::Object* old) {
+  const std::string_view node = OwnNode(user);
+  const bool driver = HasGroup(user, kDrivers) && user.name.starts_with(kDriverUserPrefix);
+  if (node.empty() && !driver) return {};
+  for (const api::Object* version : {object, old}) {
+    const api::ResourceSlice* slice =
+        version == nullptr ? nullptr : version->As<api::ResourceSlice>();
+    if (slice == nullptr) continue;
+    if (!node.empty() && slice->spec.node_name != std::string(node)) {
+      return rest::Forbidden(SliceKind(), slice->metadata.name,
+                             fmt::format("node \"{}\" may only write slices whose spec.nodeName is "
+                                         "its own name, not \"{}\"",
+                                         node, slice->spec.node_name.value_or("")));
+    }
+    const std::string_view own =
+        std::string_view(user.name).substr(driver ? kDriverUserPrefix.size() : 0);
+    if (driver && slice->spec.driver != own) {
+      return rest::Forbidden(SliceKind(), slice->metadata.name,
+                             fmt::format("driver \"{}\" may only write slices whose spec.driver is "
+                                         "its own name, not \"{}\"",
+                                         own, slice->spec.driver));
+    }
+  }
+  return {};
+}
+
+}  // namespace dray::registry

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verbs over HTTP, beyond what was recorded.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "registry/world_for_test.h"
+
+namespace dray::registry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kPods = "/api/v1/namespaces/default/pods";
+const std::string kClasses = "/apis/resource.k8s.io/v1/deviceclasses";
+
+std::string Pod(std::string_view name, std::string_view more = "") {
+  return R"({"metadata":{"name":")" + std::string(name) +
+         R"("},"spec":{"containers":[{"name":"a","image":"x"}])" + std::string(more) + "}}";
+}
+
+std::string Text(const rest::Node& node, std::string_view first, std::string_view second) {
+  const rest::Node* part = rest::FindIn(node, first);
+  return part == nullptr ? "" : std::string(rest::TextIn(*part, second));
+}
+
+TEST(Verbs, ADryRunWritesNothing) {
+  World world;
+  const auto before = world.store().revision();
+  const Answer made = world.Post(kPods + "?dryRun=All", Pod("p"));
+  EXPECT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(Text(made.Json(), "metadata", "resourceVersion"), "");
+  EXPECT_EQ(world.store().revision(), before);
+  EXPECT_EQ(world.Post(kPods + "?dryRun=Some", Pod("p")).status, 422);
+}
+
+TEST(Verbs, AnUpdateThatChangesNothingIsNone) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  const Answer got = world.Get(kPods + "/p");
+  const auto before = world.store().revision();
+  const Answer put = world.Ask({.method = "PUT", .path = kPods + "/p", .body = got.text});
+  EXPECT_EQ(put.status, 200) << put.text;
+  EXPECT_EQ(put.text, got.text);
+  EXPECT_EQ(world.store().revision(), before);
+}
+
+TEST(Verbs, NamesAndNamespacesMustAgree) {
+  World world;
+  const Answer other = world.Post(kPods, R"({"metadata":{"name":"p","namespace":"other"}})");
+  EXPECT_EQ(other.status, 400);
+  EXPECT_THAT(other.text, HasSubstr("does not match the namespace sent on the request"));
+  EXPECT_EQ(world.Post(kPods, R"({"metadata":{"name":"p","resourceVersion":"1"}})").status, 400);
+  EXPECT_EQ(world.Post("/api/v1/pods", Pod("p")).status, 405);
+  const Answer nameless = world.Post(kClasses, R"({"spec":{}})");
+  EXPECT_EQ(nameless.status, 422);
+  EXPECT_THAT(nameless.text, HasSubstr("name or generateName is required"));
+}
+
+TEST(Verbs, APodIsBoundOnce) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  const std::string binding =
+      R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"name":"n1"}})";
+  const Answer bound = world.Post(kPods + "/p/binding", binding);
+  EXPECT_EQ(bound.status, 201) << bound.text;
+  EXPECT_EQ(rest::TextIn(bound.Json(), "status"), "Success");
+  EXPECT_EQ(Text(world.Get(kPods + "/p").Json(), "spec", "nodeName"), "n1");
+  EXPECT_EQ(world.Post(kPods + "/p/binding", binding).status, 409);
+  EXPECT_EQ(world.Post("/api/v1/namespaces/default/bindings", binding).status, 409);
+  EXPECT_EQ(world.Post(kPods + "/none/binding", binding).status, 404);
+  EXPECT_EQ(world.Post(kPods + "/p/binding", R"({"metadata":{}})").status, 422);
+}
+
+TEST(Verbs, ARunningPodGetsItsGrace) {
+  World world;
+  ASSERT_EQ(
+      world.Post(kPods, Pod("p", R"(,"nodeName":"n1","terminationGracePeriodSeconds":7)")).status,
+      201);
+  const Answer deleted = world.Ask({.method = "DELETE", .path = kPods + "/p"});
+  EXPECT_EQ(deleted.status, 200) << deleted.text;
+  const rest::Node metadata = *rest::FindIn(deleted.Json(), "metadata");
+  EXPECT_EQ(rest::FindIn(metadata, "deletionGracePeriodSeconds")->text, "7");
+  EXPECT_EQ(world.Get(kPods + "/p").status, 200);
+  // The node lets go: with no grace left it is gone.
+  EXPECT_EQ(world.Ask({.method = "DELETE", .path = kPods + "/p?gracePeriodSeconds=0"}).status, 200);
+  EXPECT_EQ(world.Get(kPods + "/p").status, 404);
+}
+
+TEST(Verbs, AnEvictionDeletes) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  const Answer evicted =
+      world.Post(kPods + "/p/eviction", R"({"apiVersion":"policy/v1","kind":"Eviction"})");
+  EXPECT_EQ(evicted.status, 201) << evicted.text;
+  EXPECT_EQ(world.Get(kPods + "/p").status, 404);
+}
+
+TEST(Verbs, StatusAndSpecHaveTheirOwnDoors) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  const std::string both = R"({"metadata":{"labels":{"a":"b"}},"status":{"phase":"Running"}})";
+  const std::string merge = "application/merge-patch+json";
+  ASSERT_EQ(
+      world.Ask({.method = "PATCH", .path = kPods + "/p", .body = both, .content_type = merge})
+          .status,
+      200);
+  EXPECT_EQ(Text(world.Get(kPods + "/p").Json(), "status", "phase"), "Pending");
+  const Answer patched = world.Ask(
+      {.method = "PATCH", .path = kPods + "/p/status", .body = both, .content_type = merge});
+  ASSERT_EQ(patched.status, 200) << patched.text;
+  EXPECT_EQ(Text(patched.Json(), "status", "phase"), "Running");
+  // A class has no status.
+  ASSERT_EQ(world.Post(kClasses, R"({"metadata":{"name":"c"},"spec":{}})").status, 201);
+  EXPECT_EQ(world.Get(kClasses + "/c/status").status, 404);
+}
+
+TEST(Verbs, ANamespaceWaitsUntilItIsEmptied) {
+  World world;
+  const std::string path = "/api/v1/namespaces/team";
+  ASSERT_EQ(world.Post("/api/v1/namespaces", R"({"metadata":{"name":"team"}})").status, 201);
+  const Answer deleted = world.Ask({.method = "DELETE", .path = path});
+  EXPECT_EQ(Text(deleted.Json(), "status", "phase"), "Terminating") << deleted.text;
+  const Answer refused = world.Post(path + "/pods", Pod("p"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text, HasSubstr("NamespaceTerminating"));
+  rest::Node emptied = world.Get(path).Json();
+  rest::SetIn(*rest::FindIn(emptied, "spec"), "finalizers", rest::ListNode());
+  const Answer finalized =
+      world.Ask({.method = "PUT", .path = path + "/finalize", .body = ToJson(emptied)});
+  EXPECT_EQ(finalized.status, 200) << finalized.text;
+  EXPECT_EQ(world.Get(path).status, 404);
+}
+
+TEST(Verbs, PrioritiesComeFromTheirClass) {
+  World world;
+  const std::string path = "/apis/scheduling.k8s.io/v1/priorityclasses";
+  ASSERT_EQ(world.Post(path, R"({"metadata":{"name":"high"},"value":7})").status, 201);
+  const Answer high = world.Post(kPods, Pod("p", R"(,"priorityClassName":"high")"));
+  ASSERT_EQ(high.status, 201) << high.text;
+  EXPECT_EQ(rest::FindIn(*rest::FindIn(high.Json(), "spec"), "priority")->text, "7");
+  const Answer none = world.Post(kPods, Pod("q", R"(,"priorityClassName":"none")"));
+  EXPECT_EQ(none.status, 403);
+  EXPECT_THAT(none.text, HasSubstr("no PriorityClass with name none was found"));
+}
+
+TEST(Verbs, DeletionsOfOtherKindsAnswerWithAStatus) {
+  World world;
+  ASSERT_EQ(world.Post("/api/v1/nodes", R"({"metadata":{"name":"n"}})").status, 201);
+  const Answer deleted = world.Ask({.method = "DELETE", .path = "/api/v1/nodes/n"});
+  EXPECT_EQ(rest::TextIn(deleted.Json(), "status"), "Success") << deleted.text;
+  EXPECT_EQ(Text(deleted.Json(), "details", "name"), "n");
+}
+
+TEST(Verbs, OwnersAreOrphanedOrDeletedFirstWhenAsked) {
+  World world;
+  ASSERT_EQ(world.Post(kClasses, R"({"metadata":{"name":"c"},"spec":{}})").status, 201);
+  const Answer waits = world.Ask({.method = "DELETE",
+                                  .path = kClasses + "/c",
+                                  .body = R"({"propagationPolicy":"Foreground"})"});
+  EXPECT_THAT(waits.text, HasSubstr("foregroundDeletion"));
+  EXPECT_EQ(world
+                .Ask({.method = "DELETE",
+                      .path = kClasses + "/c",
+                      .body = R"({"propagationPolicy":"Sideways"})"})
+                .status,
+            422);
+}
+
+TEST(Verbs, ObjectsAreServedInTheShapesThatClientsAskFor) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  const Answer partial =
+      world.Ask({.path = kPods,
+                 .accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"});
+  EXPECT_EQ(rest::TextIn(partial.Json(), "kind"), "PartialObjectMetadataList");
+  EXPECT_THAT(partial.text, ::testing::Not(HasSubstr("\"spec\"")));
+  const Answer yaml = world.Ask({.path = kPods + "/p", .accept = "application/yaml"});
+  EXPECT_EQ(yaml.headers.Find("content-type"), "application/yaml");
+  const Answer table = world.Ask({.path = kPods + "/p?includeObject=None",
+                                  .accept = "application/json;as=Table;v=v1;g=meta.k8s.io"});
+  EXPECT_EQ(rest::TextIn(table.Json(), "kind"), "Table") << table.text;
+}
+
+TEST(Verbs, PathsThatAreNoResourcesAreAnswered) {
+  World world;
+  EXPECT_EQ(world.Get("/healthz").text, "ok");
+  EXPECT_EQ(world.Get("/nothing").status, 404);
+  EXPECT_EQ(world.Get("/openapi/v3/apis/resource.k8s.io/v1").status, 200);
+  EXPECT_EQ(world.Get("/openapi/v2").status, 200);
+  EXPECT_EQ(world.Get("/apis/none.example.com").status, 404);
+  EXPECT_EQ(world.Ask({.path = "/apis", .user = {}}).status, 403);
+  EXPECT_EQ(world.Ask({.path = "/livez", .user = {}}).status, 200);
+  const Answer all =
+      world.Ask({.path = "/apis",
+                 .accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"});
+  EXPECT_THAT(std::string(all.headers.Find("Content-Type")), HasSubstr("apidiscovery.k8s.io"));
+}
+
+TEST(Verbs, ApplyAnswersCreatedOnlyTheFirstTime) {
+  World world;
+  const Asking apply{.method = "PATCH",
+                     .path = kClasses + "/c?fieldManager=me",
+                     .body =
+                         "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\n"
+                         "metadata:\n  name: c\n  labels:\n    a: b\n",
+                     .content_type = "application/apply-patch+yaml"};
+  const Answer created = world.Ask(apply);
+  EXPECT_EQ(created.status, 201) << created.text;
+  const auto revision = world.store().revision();
+  EXPECT_EQ(world.Ask(apply).status, 200);
+  EXPECT_EQ(world.store().revision(), revision);
+  Asking forced = apply;
+  forced.path = kClasses + "/other?fieldManager=me";
+  EXPECT_THAT(world.Ask(forced).text, HasSubstr("does not match the name on the URL"));
+}
+
+}  // namespace
+}  // namespace dray::registry

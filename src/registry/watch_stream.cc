@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/watch_stream.h"
+
+#include <utility>
+
+#include "fmt/format.h"
+#include "rest/api_error.h"
+#include "rest/compare.h"
+
+namespace dray::registry {
+namespace {
+
+using apiserver::Bytes;
+
+constexpr std::size_t kBatch = 256;           // events taken from the store at once
+constexpr std::size_t kPullBytes = 64 << 10;  // about so much text per pull
+constexpr std::chrono::seconds kBookmarkEvery(60);
+constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
+
+class WatchStream final : public apiserver::StreamSource {
+ public:
+  WatchStream(const Objects& objects, const base::Clock& clock, WatchOptions options)
+      : objects_(objects),
+        clock_(clock),
+        options_(std::move(options)),
+        ends_(clock.Monotonic() + options_.timeout),
+        next_bookmark_(clock.Monotonic() + kBookmarkEvery) {}
+
+  void Start(std::function<void()> wake) override {
+    const std::string prefix = PrefixOf(*options_.selection.kind, options_.selection.namespace_);
+    store::Revision from;
+    if (options_.from) {
+      from = *options_.from;
+    } else if (auto range = objects_.store().Range(prefix); range.ok()) {
+      from = range->revision;
+      initial_ = std::move(range->entries);
+      initial_revision_ = from;
+    }
+    told_ = from;
+    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake));
+    if (watch.ok()) {
+      watch_ = *std::move(watch);
+    } else {
+      failure_ = TooOld(from);
+    }
+  }
+
+  State Pull(std::vector<Bytes>& out) override {
+    if (!failure_.ok()) return Fail(failure_, out);
+    std::size_t bytes = 0;
+    while (next_initial_ < initial_.size() && bytes < kPullBytes) {
+      auto stored = objects_.Read(*initial_[next_initial_++]);
+      if (!stored.ok()) continue;
+      if (options_.selection.Matches((*stored)->object())) bytes += Send("ADDED", **stored, out);
+    }
+    if (next_initial_ < initial_.size()) return State::kMore;
+    if (options_.mark_initial_end && !std::exchange(initial_ended_, true)) {
+      SendBookmark(initial_revision_, true, out);
+    }
+    initial_.clear();
+    next_initial_ = 0;
+    while (bytes < kPullBytes) {
+      auto events = watch_->Next(kBatch);
+      if (!events.ok()) return Fail(TooOld(watch_->progress()), out);
+      if (events->empty()) return Idle(out);
+      for (const store::Event& event : *events) {
+        auto sent = Send(event, out);
+        if (!sent.ok()) return Fail(sent.status(), out);
+        bytes += *sent;
+      }
+    }
+    return State::kMore;
+  }
+
+ private:
+  Status TooOld(store::Revision from) const {
+    return rest::Expired(fmt::format("too old resource version: {} ({})", from.value,
+                                     objects_.store().oldest_revision().value));
+  }
+
+  State Fail(const Status& status, std::vector<Bytes>& out) {
+    Line("ERROR", rest::FromStatus(status).ToJson(), out);
+    return State::kEnd;
+  }
+
+  // Nothing happened: time for what the clock asks for.
+  State Idle(std::vector<Bytes>& out) {
+    const std::chrono::nanoseconds now = clock_.Monotonic();
+    const bool over = now >= ends_;
+    // A place that the client knows already is not worth a line.
+    if (options_.bookmarks && (over || now >= next_bookmark_) && watch_->progress() > told_) {
+      next_bookmark_ = now + kBookmarkEvery;
+      SendBookmark(watch_->progress(), false, out);
+    }
+    return over ? State::kEnd : State::kWait;
+  }
+
+  StatusOr<std::size_t> Send(const store::Event& event, std::vector<Bytes>& out) {
+    DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr after, objects_.Read(*event.entry));
+    const Selection& selection = options_.selection;
+    // An object that begins or ceases to match comes and goes for this watcher.
+    const bool matches = !event.deleted && selection.Matches(after->object());
+    bool matched = event.before != nullptr;
+    if (matched && !selection.all()) {
+      DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr before, objects_.Read(*event.before));
+      matched = selection.Matches(before->object());
+    }
+    if (!matches && !matched) return std::size_t{0};
+    return Send(!matches ? "DELETED" : matched ? "MODIFIED" : "ADDED", *after, out);
+  }
+
+  std::size_t Send(std::string_view type, const StoredObject& stored, std::vector<Bytes>& out) {
+    const api::KindInfo& kind = *options_.selection.kind;
+    switch (options_.shape) {
+      case Shape::kTable: {
+        const rest::TableOptions table{
+            .list_metadata = fmt::format(R"({{"resourceVersion":"{}"}})",
+                                         stored.object().metadata().resource_version),
+            .include = options_.include,
+            .headers = !std::exchange(headers_sent_, true)};
+        const api::Object object = stored.object();
+        return Line(type, rest::TableJson(kind, {&object, 1}, table, {.now = clock_.Now()}), out);
+      }
+      case Shape::kPartialMetadata:
+        return Line(type, rest::PartialMetadataJson(stored.object()), out);
+      default:
+        if (&kind == &api::HubKind(*kind.hub)) return Line(type, *stored.Json(), out);
+        return Line(type, stored.object().ToJson(kind), out);
+    }
+  }
+
+  void SendBookmark(store::Revision revision, bool initial_end, std::vector<Bytes>& out) {
+    const api::KindInfo& kind = *options_.selection.kind;
+    told_ = revision;
+    api::Object object = rest::EmptyObject(kind);
+    object.MutableMetadata().resource_version = fmt::format_int(revision.value).str();
+    if (initial_end) object.MutableMetadata().annotations[kInitialEventsEnd] = "true";
+    switch (options_.shape) {
+      case Shape::kTable:
+        Line("BOOKMARK",
+             rest::TableJson(
+                 kind, {&object, 1},
+                 {.list_metadata = fmt::format(R"({{"resourceVersion":"{}"}})", revision.value),
+                  .include = options_.include,
+                  .headers = !std::exchange(headers_sent_, true)},
+                 {.now = clock_.Now()}),
+             out);
+        return;
+      case Shape::kPartialMetadata:
+        Line("BOOKMARK", rest::PartialMetadataJson(object), out);
+        return;
+      default:
+        Line("BOOKMARK", object.ToJson(kind), out);
+    }
+  }
+
+  static std::size_t Line(std::string_view type, std::string_view object, std::vector<Bytes>& out) {
+    auto line = std::make_shared<std::string>();
+    line->reserve(object.size() + type.size() + 24);
+    line->append("{\"type\":\"").append(type).append("\",\"object\":");
+    line->append(object).append("}\n");
+    const std::size_t size = line->size();
+    out.push_back(std::move(line));
+    return size;
+  }
+
+  const Objects& objects_;
+  const base::Clock& clock_;
+  const WatchOptions options_;
+  const std::chrono::nanoseconds ends_;
+  std::chrono::nanoseconds next_bookmark_;
+  std::vector<store::EntryPtr> initial_;
+  std::size_t next_initial_ = 0;
+  store::Revision initial_revision_;
+  store::Revision told_;  // of the last bookmark, or where the client began
+  bool initial_ended_ = false;
+  bool headers_sent_ = false;
+  std::unique_ptr<store::Watch> watch_;
+  Status failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<apiserver::StreamSource> MakeWatchStream(const Objects& objects,
+                                                         const base::Clock& clock,
+                                                         WatchOptions options) {
+  return std::make_unique<WatchStream>(objects, clock, std::move(options));
+}
+
+}  // namespace dray::registry

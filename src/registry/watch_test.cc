@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "registry/watch_stream.h"
+#include "registry/world_for_test.h"
+
+namespace dray::registry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kClasses = "/apis/resource.k8s.io/v1/deviceclasses";
+
+class WatchTest : public ::testing::Test {
+ protected:
+  void Create(std::string_view name, std::string_view label) {
+    const Answer made = world_.Post(
+        kClasses, fmt::format(R"({{"metadata":{{"name":"{}","labels":{{"l":"{}"}}}},"spec":{{}}}})",
+                              name, label));
+    ASSERT_EQ(made.status, 201) << made.text;
+  }
+  void Label(std::string_view name, std::string_view label) {
+    ASSERT_EQ(world_
+                  .Ask({.method = "PATCH",
+                        .path = fmt::format("{}/{}", kClasses, name),
+                        .body = fmt::format(R"({{"metadata":{{"labels":{{"l":"{}"}}}}}})", label),
+                        .content_type = "application/merge-patch+json"})
+                  .status,
+              200);
+  }
+  // "TYPE name" of each event.
+  std::vector<std::string> Watch(std::string_view query) {
+    Answer answer = world_.Get(fmt::format("{}?watch=1&{}", kClasses, query));
+    EXPECT_NE(answer.stream, nullptr) << answer.text;
+    std::vector<std::string> events;
+    if (answer.stream == nullptr) return events;
+    for (const rest::Node& event : world_.Events(*answer.stream)) {
+      const rest::Node* metadata = rest::FindIn(*rest::FindIn(event, "object"), "metadata");
+      events.push_back(fmt::format("{} {}", rest::TextIn(event, "type"),
+                                   metadata == nullptr ? "" : rest::TextIn(*metadata, "name")));
+    }
+    return events;
+  }
+  std::string Now() { return fmt::format("{}", world_.store().revision().value); }
+
+  World world_;
+};
+
+TEST_F(WatchTest, BeginsWithWhatIsThereUnlessToldWhereToBegin) {
+  Create("a", "x");
+  const std::string then = Now();
+  Create("b", "x");
+  EXPECT_THAT(Watch(""), ElementsAre("ADDED a", "ADDED b"));
+  EXPECT_THAT(Watch("resourceVersion=0"), ElementsAre("ADDED a", "ADDED b"));
+  EXPECT_THAT(Watch("resourceVersion=" + then), ElementsAre("ADDED b"));
+}
+
+TEST_F(WatchTest, ObjectsThatBeginOrCeaseToMatchComeAndGo) {
+  Create("a", "x");
+  const std::string then = Now();
+  Label("a", "y");
+  Label("a", "x");
+  Label("a", "x2");
+  EXPECT_THAT(Watch("labelSelector=l%3Dy&resourceVersion=" + then),
+              ElementsAre("ADDED a", "DELETED a"));
+  EXPECT_THAT(Watch("labelSelector=l%3Dx&resourceVersion=" + then),
+              ElementsAre("DELETED a", "ADDED a", "DELETED a"));
+  EXPECT_THAT(Watch("fieldSelector=metadata.name%3Db&resourceVersion=" + then), ElementsAre());
+}
+
+TEST_F(WatchTest, BookmarksSayHowFarItHasCome) {
+  const std::string then = Now();
+  Create("a", "x");
+  EXPECT_THAT(Watch("allowWatchBookmarks=true&resourceVersion=" + then),
+              ElementsAre("ADDED a", "BOOKMARK "));
+  EXPECT_THAT(Watch("allowWatchBookmarks=true&resourceVersion=" + Now()), ElementsAre());
+  EXPECT_THAT(Watch("sendInitialEvents=true&allowWatchBookmarks=true"),
+              ElementsAre("ADDED a", "BOOKMARK "));
+}
+
+TEST_F(WatchTest, OfOneObjectLeavesOutTheOthers) {
+  Create("a", "x");
+  Create("b", "x");
+  Answer answer = world_.Get(kClasses + "/b?watch=1");
+  ASSERT_NE(answer.stream, nullptr);
+  EXPECT_EQ(world_.Events(*answer.stream).size(), 1u);
+}
+
+TEST_F(WatchTest, OfTheFutureIsRefused) {
+  const Answer answer = world_.Get(kClasses + "?watch=1&resourceVersion=999999");
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_EQ(world_.Get(kClasses + "?watch=1&resourceVersion=x").status, 422);
+}
+
+// The history is short: what is older is told in the stream, so that clients list again.
+TEST(Watch, ThatIsTooOldEndsWithAnError) {
+  base::ManualClock clock(base::Time::FromUnix(1));
+  base::SystemRandomSource random;
+  const auto store = store::MakeMemoryStore({.events = 4, .bytes = 1 << 20});
+  Registry registry(*store, clock, random, {});
+  for (int i = 0; i < 30; ++i) {
+    api::Object object = api::Object::New(*api::FindKind("resource.k8s.io/v1", "DeviceClass"));
+    object.MutableMetadata().name = fmt::format("c{}", i);
+    registry.Create(std::move(object), "", {},
+                    [](StatusOr<api::Object> made) { EXPECT_TRUE(made.ok()) << made.status(); });
+  }
+  ASSERT_GT(store->oldest_revision().value, 1);
+  WatchOptions options;
+  options.selection.kind = api::FindKind("resource.k8s.io/v1", "DeviceClass");
+  options.from = store::Revision{1};
+  const auto stream = MakeWatchStream(registry.objects(), clock, std::move(options));
+  stream->Start([] {});
+  std::vector<apiserver::Bytes> lines;
+  EXPECT_EQ(stream->Pull(lines), apiserver::StreamSource::State::kEnd);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(*lines[0], HasSubstr(R"({"type":"ERROR","object":{"kind":"Status")"));
+  EXPECT_THAT(*lines[0], HasSubstr(R"("reason":"Expired")"));
+  EXPECT_THAT(*lines[0], HasSubstr(R"("code":410)"));
+}
+
+}  // namespace
+}  // namespace dray::registry

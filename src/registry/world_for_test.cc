@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/world_for_test.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+
+namespace dray::registry {
+namespace {
+
+class Mailbox final : public apiserver::Responder {
+ public:
+  void Send(apiserver::Response response) override { promise_.set_value(std::move(response)); }
+  apiserver::Response Wait() { return promise_.get_future().get(); }
+
+ private:
+  std::promise<apiserver::Response> promise_;
+};
+
+}  // namespace
+
+rest::Node Answer::Json() const {
+  auto tree = rest::ReadTree(text);
+  return tree.ok() ? *std::move(tree) : rest::Node{};
+}
+
+World::World(RegistryOptions options)
+    : clock_(base::Time::FromUnix(1'800'000'000)),
+      expressions_(std::make_unique<cel::DeviceExpressionChecker>()),
+      store_(store::MakeMemoryStore()) {
+  options.rules.expressions = expressions_.get();
+  options.authorizer = &roles_;
+  registry_ = std::make_unique<Registry>(*store_, clock_, random_, std::move(options));
+  handler_ = std::make_unique<RestHandler>(*registry_, roles_);
+  for (const std::string_view name : {"default", "kube-system"}) {
+    Post("/api/v1/namespaces", R"({"metadata":{"name":")" + std::string(name) + "\"}}");
+  }
+}
+
+World::~World() = default;
+
+Answer World::Ask(const Asking& asking) {
+  apiserver::Request request;
+  request.method = asking.method;
+  const std::size_t question = asking.path.find('?');
+  request.path = asking.path.substr(0, question);
+  if (question != std::string::npos) request.query = asking.path.substr(question + 1);
+  if (!asking.content_type.empty()) request.headers.Add("Content-Type", asking.content_type);
+  if (!asking.accept.empty()) request.headers.Add("Accept", asking.accept);
+  request.body = asking.body;
+  request.user = asking.user;
+  auto mailbox = std::make_shared<Mailbox>();
+  handler_->Handle(std::move(request), mailbox);
+  apiserver::Response response = mailbox->Wait();
+  Answer answer{response.status, std::move(response.headers), "", std::move(response.stream)};
+  if (response.body != nullptr) answer.text = *response.body;
+  return answer;
+}
+
+Answer World::Post(std::string path, std::string body) {
+  return Ask({.method = "POST", .path = std::move(path), .body = std::move(body)});
+}
+
+std::vector<rest::Node> World::Events(apiserver::StreamSource& stream) {
+  using State = apiserver::StreamSource::State;
+  std::vector<apiserver::Bytes> lines;
+  stream.Start([] {});
+  State state = State::kMore;
+  while (state == State::kMore) state = stream.Pull(lines);
+  if (state == State::kWait) {
+    clock_.Advance(std::chrono::hours(24));
+    while ((state = stream.Pull(lines)) == State::kMore) {
+    }
+    EXPECT_EQ(state, State::kEnd);
+  }
+  std::vector<rest::Node> events;
+  for (const apiserver::Bytes& line : lines) {
+    EXPECT_EQ(line->back(), '\n');
+    auto event = rest::ReadTree(*line);
+    EXPECT_TRUE(event.ok()) << event.status();
+    if (event.ok()) events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+}  // namespace dray::registry

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Create, update, delete, and the subresources of pods.
+#include <atomic>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "api/namespace.h"
+#include "api/pod.h"
+#include "api/resource_quota.h"
+#include "api/strategy.h"
+#include "fmt/format.h"
+#include "registry/internal/exchange.h"
+#include "registry/roles.h"
+#include "registry/watch_stream.h"
+#include "rest/api_error.h"
+#include "rest/apply_tree.h"
+#include "rest/decode.h"
+#include "rest/tree.h"
+
+namespace dray::registry::internal {
+namespace {
+
+constexpr std::size_t kMaxManagerLength = 128;
+
+api::JsonDecoder& Decoder() {
+  thread_local api::JsonDecoder decoder;
+  return decoder;
+}
+
+// Fields may come from the client's name: "kubectl/v1.30 (linux/amd64)" is the manager "kubectl".
+std::string ManagerOf(const Exchange& exchange) {
+  const std::string_view named = exchange.query.Get("fieldManager");
+  if (!named.empty()) return std::string(named);
+  const std::string_view agent = exchange.request.headers.Find("User-Agent");
+  return std::string(agent.substr(0, agent.find_first_of("/ ")).substr(0, kMaxManagerLength));
+}
+
+StatusOr<rest::DecodedBody> BodyOf(Exchange& exchange) {
+  DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
+                        BodyFormatOf(exchange.request.headers.Find("Content-Type")));
+  DRAY_ASSIGN_OR_RETURN(const rest::FieldValidation validation,
+                        rest::ParseFieldValidation(exchange.query.Get("fieldValidation")));
+  auto body =
+      rest::DecodeBody(Decoder(), exchange.request.body, format, exchange.kind(), validation);
+  if (body.ok()) {
+    for (std::string& warning : body->warnings) exchange.warnings.push_back(std::move(warning));
+  }
+  return body;
+}
+
+// Few bodies have an empty list, so that few are read twice.
+rest::FieldSet WrittenEmpty(const Exchange& exchange) {
+  if (exchange.request.body.find("[]") == std::string::npos) return {};
+  const bool yaml = MediaType(exchange.request.headers.Find("Content-Type")) == "application/yaml";
+  const auto tree = rest::ReadTree(exchange.request.body, yaml);
+  return tree.ok() ? rest::EmptyListsOf(*tree, *exchange.kind().type) : rest::FieldSet();
+}
+
+// A small object that is no kind of the store: DeleteOptions, Binding, Eviction.
+StatusOr<rest::Node> SmallBody(const Exchange& exchange, std::string_view kind) {
+  if (exchange.request.body.empty()) return rest::MapNode();
+  DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
+                        BodyFormatOf(exchange.request.headers.Find("Content-Type")));
+  auto tree = rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml);
+  if (!tree.ok() || !rest::IsMap(*tree)) {
+    return rest::BadRequest(
+        fmt::format("the object provided is unrecognized (must be of type {}): {}", kind,
+                    tree.ok() ? "an object was expected" : base::Message(tree.status())));
+  }
+  return tree;
+}
+
+StatusOr<Propagation> PropagationOf(std::string_view text) {
+  if (text.empty()) return Propagation::kDefault;
+  if (text == "Orphan") return Propagation::kOrphan;
+  if (text == "Background") return Propagation::kBackground;
+  if (text == "Foreground") return Propagation::kForeground;
+  constexpr std::string_view kKnown[] = {"Background", "Foreground", "Orphan"};
+  return rest::Invalid("meta.k8s.io", "DeleteOptions", "",
+                       {api::NotSupported(base::FieldPath("propagationPolicy"), text, kKnown)});
+}
+
+bool AsksForDryRun(const rest::Node& options) {
+  const rest::Node* list = rest::FindIn(options, "dryRun");
+  return list != nullptr && !list->items.empty() && list->items.front().text == "All";
+}
+
+StatusOr<DeleteOptions> DeleteOptionsOf(const Exchange& exchange, const rest::Node& body) {
+  DeleteOptions options;
+  if (const rest::Node* preconditions = rest::FindIn(body, "preconditions")) {
+    options.uid = rest::TextIn(*preconditions, "uid");
+    options.resource_version = rest::TextIn(*preconditions, "resourceVersion");
+  }
+  DRAY_ASSIGN_OR_RETURN(options.grace_seconds, exchange.query.Number("gracePeriodSeconds"));
+  if (const rest::Node* grace = rest::FindIn(body, "gracePeriodSeconds")) {
+    options.grace_seconds = std::atoll(grace->text.c_str());
+  }
+  std::string_view policy = exchange.query.Get("propagationPolicy");
+  if (const std::string_view own = rest::TextIn(body, "propagationPolicy"); !own.empty())
+    policy = own;
+  DRAY_ASSIGN_OR_RETURN(options.propagation, PropagationOf(policy));
+  return options;
+}
+
+// Kubernetes answers the deletion of some kinds with the object, of others with a Status.
+bool AnswersWithObject(const api::KindInfo& kind) {
+  return kind.group == "resource.k8s.io" || kind.hub == &api::TypeInfoOf<api::Pod>() ||
+         kind.hub == &api::TypeInfoOf<api::ResourceQuota>();
+}
+
+void SendDeleted(Exchange& exchange, const Deleted& deleted) {
+  if (!deleted.gone || AnswersWithObject(exchange.kind())) {
+    return exchange.SendObject(200, deleted.object);
+  }
+  exchange.SendSuccess(200, &deleted.object);
+}
+
+Status CheckName(const Exchange& exchange, const api::Object& object) {
+  const Route& route = exchange.route;
+  const api::ObjectMeta& metadata = object.metadata();
+  if (metadata.name != route.name) {
+    return rest::BadRequest(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                    metadata.name, route.name));
+  }
+  if (object.kind().namespaced && metadata.namespace_ != route.namespace_) {
+    return rest::BadRequest(
+        fmt::format("the namespace of the object ({}) does not match the namespace on the URL ({})",
+                    metadata.namespace_, route.namespace_));
+  }
+  return {};
+}
+
+Registry::Done Answer(const ExchangePtr& exchange, int code) {
+  return [exchange, code](StatusOr<api::Object> result) {
+    if (!result.ok()) return exchange->SendError(result.status());
+    exchange->SendObject(code, *result);
+  };
+}
+
+// The stored object, for rules that depend on it; null when there is none.
+const api::Object* OldOf(const Exchange& exchange, std::optional<Found>& found) {
+  found = exchange.registry->objects().Find(exchange.kind(), exchange.route.namespace_,
+                                            exchange.route.name);
+  return found ? &found->object() : nullptr;
+}
+
+}  // namespace
+
+StatusOr<WriteContext> ContextOf(const Exchange& exchange) {
+  WriteContext context{.user = exchange.user(),
+                       .verb = exchange.verb,
+                       .manager = ManagerOf(exchange),
+                       .api_version = exchange.kind().ApiVersion()};
+  if (context.manager.size() > kMaxManagerLength) {
+    return rest::Invalid("meta.k8s.io", "PatchOptions", "",
+                         {api::TooLong(base::FieldPath("fieldManager"), kMaxManagerLength)});
+  }
+  const std::string_view dry_run = exchange.query.Get("dryRun");
+  if (!dry_run.empty() && dry_run != "All") {
+    constexpr std::string_view kKnown[] = {"All"};
+    return rest::Invalid("meta.k8s.io", "CreateOptions", "",
+                         {api::NotSupported(base::FieldPath("dryRun"), dry_run, kKnown)});
+  }
+  context.dry_run = dry_run == "All";
+  return context;
+}
+
+void HandleCreate(const ExchangePtr& exchange) {
+  auto context = ContextOf(*exchange);
+  if (!context.ok()) return exchange->SendError(context.status());
+  auto body = BodyOf(*exchange);
+  if (!body.ok()) return exchange->SendError(body.status());
+  context->written_empty = WrittenEmpty(*exchange);
+  for (std::string& warning : api::WarningsFor(body->object)) {
+    exchange->warnings.push_back(std::move(warning));
+  }
+  if (Status own = CheckOwnSlices(exchange->user(), &body->object, nullptr); !own.ok()) {
+    return exchange->SendError(own);
+  }
+  exchange->registry->Create(std::move(body->object), exchange->route.namespace_, *context,
+                             Answer(exchange, 201));
+}
+
+void HandleUpdate(const ExchangePtr& exchange) {
+  const auto context = ContextOf(*exchange);
+  if (!context.ok()) return exchange->SendError(context.status());
+  auto body = BodyOf(*exchange);
+  if (!body.ok()) return exchange->SendError(body.status());
+  if (exchange->kind().namespaced && body->object.metadata().namespace_.empty()) {
+    body->object.MutableMetadata().namespace_ = exchange->route.namespace_;
+  }
+  if (Status named = CheckName(*exchange, body->object); !named.ok()) {
+    return exchange->SendError(named);
+  }
+  for (std::string& warning : api::WarningsFor(body->object)) {
+    exchange->warnings.push_back(std::move(warning));
+  }
+  std::optional<Found> found;
+  const api::Object* old = OldOf(*exchange, found);
+  if (Status own = CheckOwnSlices(exchange->user(), &body->object, old); !own.ok()) {
+    return exchange->SendError(own);
+  }
+  exchange->registry->Update(PartOf(*exchange), std::move(body->object), *context,
+                             Answer(exchange, 200));
+}
+
+void HandleDelete(const ExchangePtr& exchange) {
+  auto context = ContextOf(*exchange);
+  if (!context.ok()) return exchange->SendError(context.status());
+  const auto body = SmallBody(*exchange, "DeleteOptions");
+  if (!body.ok()) return exchange->SendError(body.status());
+  context->dry_run |= AsksForDryRun(*body);
+  const auto options = DeleteOptionsOf(*exchange, *body);
+  if (!options.ok()) return exchange->SendError(options.status());
+  std::optional<Found> found;
+  const api::Object* old = OldOf(*exchange, found);
+  if (Status own = CheckOwnSlices(exchange->user(), nullptr, old); !own.ok()) {
+    return exchange->SendError(own);
+  }
+  exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
+                             *options, *context, [exchange](StatusOr<Deleted> deleted) {
+                               if (!deleted.ok()) return exchange->SendError(deleted.status());
+                               SendDeleted(*exchange, *deleted);
+                             });
+}
+
+void HandleEviction(const ExchangePtr& exchange) {
+  auto context = ContextOf(*exchange);
+  if (!context.ok()) return exchange->SendError(context.status());
+  const auto body = SmallBody(*exchange, "Eviction");
+  if (!body.ok()) return exchange->SendError(body.status());
+  const rest::Node* inner = rest::FindIn(*body, "deleteOptions");
+  const auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
+  if (!options.ok()) return exchange->SendError(options.status());
+  context->dry_run |= inner != nullptr && AsksForDryRun(*inner);
+  exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
+                             *options, *context, [exchange](StatusOr<Deleted> deleted) {
+                               if (!deleted.ok()) return exchange->SendError(deleted.status());
+                               exchange->SendSuccess(201);
+                             });
+}
+
+void HandleBinding(const ExchangePtr& exchange) {
+  const auto context = ContextOf(*exchange);
+  if (!context.ok()) return exchange->SendError(context.status());
+  const auto body = SmallBody(*exchange, "Binding");
+  if (!body.ok()) return exchange->SendError(body.status());
+  const rest::Node* metadata = rest::FindIn(*body, "metadata");
+  const rest::Node* target = rest::FindIn(*body, "target");
+  const std::string_view node =
+      target == nullptr ? std::string_view() : rest::TextIn(*target, "name");
+  if (node.empty()) {
+    return exchange->SendError(rest::Invalid("", "Binding", exchange->route.name,
+                                             {api::Required(base::FieldPath("target") / "name")}));
+  }
+  exchange->registry->Bind(
+      exchange->route.namespace_, exchange->route.name,
+      metadata == nullptr ? std::string_view() : rest::TextIn(*metadata, "uid"), node, *context,
+      [exchange](StatusOr<api::Object> result) {
+        if (!result.ok()) return exchange->SendError(result.status());
+        exchange->SendSuccess(201);
+      });
+}
+
+}  // namespace dray::registry::internal
