@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What strangers may do to the server, and that it goes on for everyone else.
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "apiserver/handler_for_test.h"
+
+namespace dray::apiserver {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct MalformedCase {
+  std::string name;
+  std::string bytes;
+  int status = 400;
+  std::string says;
+  friend void PrintTo(const MalformedCase& c, std::ostream* os) { *os << c.name; }
+};
+
+class MalformedTest : public ServerTest, public ::testing::WithParamInterface<MalformedCase> {};
+
+TEST_P(MalformedTest, IsAnsweredClearlyAndTheConnectionEnds) {
+  Start([](const Request&, const auto&) { FAIL() << "the handler was called"; });
+  TestClient client(port());
+  client.Send(GetParam().bytes);
+  const ClientResponse response = client.ReadResponse();
+  EXPECT_EQ(response.status, GetParam().status);
+  EXPECT_THAT(response.body, HasSubstr(R"("kind":"Status")"));
+  EXPECT_THAT(response.body, HasSubstr(GetParam().says));
+  EXPECT_THAT(response.head, HasSubstr("Connection: close"));
+  EXPECT_TRUE(client.Ended());
+  EXPECT_EQ(server_->stats().malformed, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Http, MalformedTest,
+    ::testing::ValuesIn(std::vector<MalformedCase>{
+        {.name = "no_http", .bytes = "hello, is anyone there?\r\n\r\n", .says = "malformed"},
+        {.name = "binary",
+         .bytes = std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11)},
+        {.name = "bad_version", .bytes = "GET / HTTP/9.9\r\nHost: x\r\n\r\n", .says = "version"},
+        {.name = "no_host", .bytes = "GET / HTTP/1.1\r\n\r\n", .says = "Host"},
+        {.name = "star_path",
+         .bytes = "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+         .says = "begin with /"},
+        {.name = "absolute_path", .bytes = "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {.name = "header_without_colon", .bytes = "GET / HTTP/1.1\r\nHost: x\r\nbad line\r\n\r\n"},
+        {.name = "two_lengths",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na"},
+        {.name = "negative_length",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"},
+        {.name = "length_too_large_for_a_number",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n"},
+        {.name = "body_too_large",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3145729\r\n\r\n",
+         .status = 413,
+         .says = "limit is 3145728"},
+        {.name = "anonymous_body_too_large",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n",
+         .status = 401,
+         .says = "Unauthorized"},
+        // It could be any size.
+        {.name = "anonymous_body_of_unknown_length",
+         .bytes =
+             "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+         .status = 401,
+         .says = "Unauthorized"},
+        {.name = "header_too_large",
+         .bytes = "GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(70'000, 'x') + "\r\n\r\n",
+         .status = 431,
+         .says = "65536"},
+        {.name = "too_many_headers",
+         .bytes =
+             [] {
+               std::string bytes = "GET / HTTP/1.1\r\nHost: x\r\n";
+               for (int i = 0; i < 10'000; ++i) bytes += "X" + std::to_string(i) + ": x\r\n";
+               return bytes + "\r\n";
+             }(),
+         .status = 431},
+        {.name = "wrong_token",
+         .bytes = "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no\r\n\r\n",
+         .status = 401,
+         .says = R"("message":"Unauthorized","reason":"Unauthorized","code":401)"},
+        {.name = "password",
+         .bytes = "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YTpi\r\n\r\n",
+         .status = 401},
+    }),
+    [](const auto& info) { return info.param.name; });
+
+class AbuseTest : public ServerTest {
+ protected:
+  static ServerOptions Impatient() {
+    return {.handshake_timeout = std::chrono::milliseconds(200),
+            .idle_timeout = std::chrono::milliseconds(200),
+            .request_timeout = std::chrono::milliseconds(200),
+            .write_timeout = std::chrono::milliseconds(200),
+            .resolution = std::chrono::milliseconds(20)};
+  }
+  void ExpectAlive() {
+    TestClient client(port());
+    EXPECT_EQ(client.Get("/alive").status, 200);
+  }
+};
+
+TEST_F(AbuseTest, ABodyInChunksIsLimitedToo) {
+  authenticator_ = *Authenticator::Create("secret,ann,1");
+  Start(Echo, {.max_body_bytes = 1000});
+  TestClient client(port());
+  client.Send(
+      "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 20; ++i) client.Send("64\r\n" + std::string(100, 'x') + "\r\n");
+  EXPECT_EQ(client.ReadResponse().status, 413);
+  ExpectAlive();
+}
+
+// The client goes on sending for a while after it was refused, and must still get to read why.
+TEST_F(AbuseTest, TheReasonArrivesAlthoughTheClientIsStillSending) {
+  Start(Echo);
+  TestClient client(port());
+  client.Send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n");
+  const std::string piece(100'000, 'x');
+  for (int i = 0; i < 40 && client.Send(piece); ++i) {
+  }
+  EXPECT_EQ(client.ReadResponse().status, 413);
+}
+
+TEST_F(AbuseTest, ARequestThatDoesNotEndIsCutOff) {
+  Start(Echo, Impatient());
+  TestClient drip(port());
+  bool sent = true;
+  for (int i = 0; i < 100 && sent; ++i) {
+    sent = drip.Send(i == 0 ? "GET / HTTP/1.1\r\nX: " : "x");
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(drip.Ended());
+  EXPECT_EQ(server_->stats().timed_out, 1u);
+  EXPECT_EQ(server_->stats().connections, 0u);
+}
+
+TEST_F(AbuseTest, IdleConnectionsEndQuietly) {
+  Start(Echo, Impatient());
+  TestClient silent(port());
+  TestClient once(port());
+  EXPECT_EQ(once.Get("/").status, 200);
+  EXPECT_TRUE(silent.Ended());
+  EXPECT_TRUE(once.Ended());
+  EXPECT_EQ(server_->stats().timed_out, 0u);
+}
+
+TEST_F(AbuseTest, AClientThatDoesNotReadItsResponseIsCutOff) {
+  const Bytes large = ToBytes(std::string(32u << 20, 'x'));
+  Start(
+      [&](const Request& request, const auto& responder) {
+        Response response;
+        response.body = request.path == "/alive" ? nullptr : large;
+        responder->Send(std::move(response));
+      },
+      Impatient());
+  TestClient deaf(port(), std::nullopt, 4096);
+  deaf.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  while (server_->stats().timed_out == 0) {
+    ExpectAlive();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(large.use_count(), 1);
+}
+
+TEST_F(AbuseTest, TooManyConnectionsAreRefusedAndTheFirstOnesServed) {
+  Start(Echo, {.max_connections = 50});
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 200; ++i) clients.push_back(std::make_unique<TestClient>(port()));
+  EXPECT_EQ(clients[0]->Get("/").status, 200);
+  EXPECT_EQ(clients[49]->Get("/").status, 200);
+  EXPECT_TRUE(clients[199]->Ended());
+  EXPECT_EQ(server_->stats().connections, 50u);
+  EXPECT_EQ(server_->stats().refused, 150u);
+  clients.clear();
+  while (server_->stats().connections > 0) std::this_thread::yield();
+  ExpectAlive();
+}
+
+TEST_F(AbuseTest, BodiesThatAreBeingReceivedAreBoundedTogether) {
+  authenticator_ = *Authenticator::Create("secret,ann,1");
+  Start(Echo, {.max_receiving_bytes = 5u << 20});
+  const std::string request =
+      "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n"
+      "Content-Length: 3000000\r\nExpect: 100-continue\r\n\r\n";
+  TestClient first(port());
+  first.Send(request);
+  EXPECT_THAT(first.ReadUntil("\r\n\r\n"), HasSubstr("100 Continue"));
+  {
+    TestClient second(port());
+    second.Send(request);
+    EXPECT_EQ(second.ReadResponse().status, 429);
+  }
+  first.Send(std::string(3'000'000, 'x'));
+  EXPECT_EQ(first.ReadResponse().status, 200);
+  TestClient third(port());
+  third.Send(request);
+  EXPECT_THAT(third.ReadUntil("\r\n\r\n"), HasSubstr("100 Continue"));
+}
+
+// Random bytes, and requests with random damage.
+TEST_F(AbuseTest, NoiseHurtsNobody) {
+  Start(Echo, Impatient());
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::string good =
+      "POST /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n"
+      "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\nc\r\nhello world!\r\n0\r\n\r\n";
+  for (int i = 0; i < 300; ++i) {
+    TestClient client(port());
+    std::string bytes = good;
+    if (i % 3 == 0) bytes.resize(random() % 2000);
+    for (int n = static_cast<int>(random() % 10); n >= 0; --n) {
+      if (!bytes.empty()) bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    client.Send(bytes);
+  }
+  ExpectAlive();
+  while (server_->stats().connections > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+}  // namespace
+}  // namespace dray::apiserver

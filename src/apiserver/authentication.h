@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who is asking: by client certificate, else by bearer token, else nobody in particular.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apiserver/certificates.h"
+#include "apiserver/http.h"
+#include "base/status.h"
+#include "base/string_map.h"
+
+namespace dray::apiserver {
+
+// What a connection knows of the certificate that its client has shown.
+struct ShownCertificate {
+  CertificateInfo info;
+  bool trusted = false;  // signed by our authority, for a client, and not over
+};
+
+// Built once, then only read: thread-safe.
+class Authenticator {
+ public:
+  Authenticator() = default;
+  // Tokens from the text of a file as kube-apiserver has it: `token,user,uid` or
+  // `token,user,uid,"group,group"` on a line; empty lines and those that begin with # do not count.
+  // kInvalidArgument names the line.
+  static StatusOr<Authenticator> Create(std::string_view tokens);
+
+  // A certificate that is not trusted does not stand in the way of a good token, as in Kubernetes.
+  // Nothing: what was shown is not believed, the answer is 401. With no credentials at all it is
+  // the anonymous user. Everyone else is in system:authenticated too.
+  std::optional<User> Authenticate(const Headers& headers,
+                                   const ShownCertificate* certificate) const;
+
+ private:
+  // By the token's digest, so that how long a look-up takes tells nothing about tokens.
+  base::StringMap<User> users_;
+};
+
+}  // namespace dray::apiserver

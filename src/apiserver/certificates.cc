@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/certificates.h"
+
+#include <arpa/inet.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+
+#include <memory>
+#include <utility>
+
+#include "apiserver/internal/openssl.h"
+
+namespace dray::apiserver {
+namespace {
+
+using internal::BioPtr;
+using internal::CertificatePtr;
+using internal::KeyPtr;
+using internal::SslError;
+
+constexpr std::chrono::minutes kSlowClock{5};
+
+std::string Contents(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return {data, static_cast<std::size_t>(size)};
+}
+
+StatusOr<KeyPair> ToPem(X509* certificate, EVP_PKEY* key) {
+  const BioPtr certificate_text(BIO_new(BIO_s_mem()));
+  const BioPtr key_text(BIO_new(BIO_s_mem()));
+  if (PEM_write_bio_X509(certificate_text.get(), certificate) != 1 ||
+      PEM_write_bio_PrivateKey(key_text.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+    return SslError("cannot write a certificate");
+  }
+  return KeyPair{Contents(certificate_text.get()), Contents(key_text.get())};
+}
+
+Status AddExtension(X509* certificate, X509* issuer, int nid, const std::string& value) {
+  X509V3_CTX context;
+  X509V3_set_ctx_nodb(&context);
+  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
+  const std::unique_ptr<X509_EXTENSION, internal::Free<X509_EXTENSION_free>> extension(
+      X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
+  if (!extension || X509_add_ext(certificate, extension.get(), -1) != 1) {
+    return SslError("cannot add \"" + value + "\" to a certificate");
+  }
+  return {};
+}
+
+Status AddName(X509* certificate, int nid, const std::string& value) {
+  // 64 bytes is what X.520 allows; OpenSSL refuses more.
+  if (X509_NAME_add_entry_by_NID(X509_get_subject_name(certificate), nid, MBSTRING_UTF8,
+                                 reinterpret_cast<const unsigned char*>(value.data()),
+                                 static_cast<int>(value.size()), -1, 0) != 1) {
+    return base::InvalidArgument("\"" + value + "\" cannot be a name in a certificate (" +
+                                 internal::SslErrors() + "); 1 to 64 bytes of UTF-8 can");
+  }
+  return {};
+}
+
+Status SetRandomSerial(X509* certificate) {
+  unsigned char bytes[16];
+  if (RAND_bytes(bytes, sizeof(bytes)) != 1) return SslError("no random numbers");
+  bytes[0] &= 0x7f;  // positive
+  const std::unique_ptr<BIGNUM, internal::Free<BN_free>> number(
+      BN_bin2bn(bytes, sizeof(bytes), nullptr));
+  BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate));
+  return {};
+}
+
+// A certificate for `key` that lacks its issuer, extensions and signature.
+StatusOr<CertificatePtr> Begin(EVP_PKEY* key, std::string_view common_name,
+                               const std::vector<std::string>& organizations, base::Time now,
+                               std::chrono::seconds valid) {
+  CertificatePtr certificate(X509_new());
+  X509_set_version(certificate.get(), X509_VERSION_3);
+  DRAY_RETURN_IF_ERROR(SetRandomSerial(certificate.get()));
+  ASN1_TIME_set(X509_getm_notBefore(certificate.get()), (now - kSlowClock).seconds());
+  ASN1_TIME_set(X509_getm_notAfter(certificate.get()), (now + valid).seconds());
+  X509_set_pubkey(certificate.get(), key);
+  for (const std::string& organization : organizations) {
+    DRAY_RETURN_IF_ERROR(AddName(certificate.get(), NID_organizationName, organization));
+  }
+  DRAY_RETURN_IF_ERROR(AddName(certificate.get(), NID_commonName, std::string(common_name)));
+  return certificate;
+}
+
+std::string HostList(const std::vector<std::string>& hosts) {
+  std::string list;
+  for (const std::string& host : hosts) {
+    unsigned char address[16];
+    const bool is_address = inet_pton(AF_INET, host.c_str(), address) == 1 ||
+                            inet_pton(AF_INET6, host.c_str(), address) == 1;
+    list.append(list.empty() ? "" : ",").append(is_address ? "IP:" : "DNS:").append(host);
+  }
+  return list;
+}
+
+}  // namespace
+
+StatusOr<KeyPair> MakeAuthority(std::string_view common_name, base::Time now,
+                                std::chrono::seconds valid) {
+  const KeyPtr key(EVP_EC_gen("P-256"));
+  if (!key) return SslError("cannot make a key");
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate,
+                        Begin(key.get(), common_name, {}, now, valid));
+  X509* x509 = certificate.get();
+  X509_set_issuer_name(x509, X509_get_subject_name(x509));
+  DRAY_RETURN_IF_ERROR(AddExtension(x509, x509, NID_basic_constraints, "critical,CA:TRUE"));
+  DRAY_RETURN_IF_ERROR(
+      AddExtension(x509, x509, NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign"));
+  DRAY_RETURN_IF_ERROR(AddExtension(x509, x509, NID_subject_key_identifier, "hash"));
+  if (X509_sign(x509, key.get(), EVP_sha256()) == 0) return SslError("cannot sign");
+  return ToPem(x509, key.get());
+}
+
+StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpec& spec,
+                                  base::Time now) {
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr issuer,
+                        internal::ParseCertificate(authority.certificate));
+  DRAY_ASSIGN_OR_RETURN(const KeyPtr issuer_key, internal::ParseKey(authority.key));
+  const KeyPtr key(EVP_EC_gen("P-256"));
+  if (!key) return SslError("cannot make a key");
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate,
+                        Begin(key.get(), spec.common_name, spec.organizations, now, spec.valid));
+  X509* x509 = certificate.get();
+  X509_set_issuer_name(x509, X509_get_subject_name(issuer.get()));
+  const bool is_server = spec.use == CertificateSpec::Use::kServer;
+  const auto add = [&](int nid, const std::string& value) {
+    return AddExtension(x509, issuer.get(), nid, value);
+  };
+  DRAY_RETURN_IF_ERROR(add(NID_basic_constraints, "critical,CA:FALSE"));
+  DRAY_RETURN_IF_ERROR(add(NID_key_usage, "critical,digitalSignature"));
+  DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, is_server ? "serverAuth" : "clientAuth"));
+  DRAY_RETURN_IF_ERROR(add(NID_authority_key_identifier, "keyid"));
+  if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, HostList(spec.hosts)));
+  if (X509_sign(x509, issuer_key.get(), EVP_sha256()) == 0) return SslError("cannot sign");
+  return ToPem(x509, key.get());
+}
+
+StatusOr<CertificateInfo> ReadCertificate(std::string_view pem) {
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate, internal::ParseCertificate(pem));
+  return internal::Describe(certificate.get());
+}
+
+Status CheckKeyPair(const KeyPair& pair, std::string_view authority_certificate) {
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate,
+                        internal::ParseCertificate(pair.certificate));
+  DRAY_ASSIGN_OR_RETURN(const KeyPtr key, internal::ParseKey(pair.key));
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr issuer,
+                        internal::ParseCertificate(authority_certificate));
+  if (X509_check_private_key(certificate.get(), key.get()) != 1) {
+    return base::InvalidArgument("the key does not fit the certificate: " + internal::SslErrors());
+  }
+  const KeyPtr issuer_key(X509_get_pubkey(issuer.get()));
+  if (X509_verify(certificate.get(), issuer_key.get()) != 1) {
+    return base::InvalidArgument("not signed by this authority: " + internal::SslErrors());
+  }
+  return {};
+}
+
+}  // namespace dray::apiserver

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/credentials.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "apiserver/internal/files.h"
+#include "fmt/format.h"
+
+namespace dray::apiserver {
+namespace {
+
+constexpr std::chrono::hours kAuthorityValid{24 * 3650};
+constexpr std::chrono::hours kRenewBefore{24 * 30};
+
+std::string PkiFolder(const CredentialsOptions& options) { return options.folder + "/pki"; }
+
+std::vector<std::string> Hosts(const CredentialsOptions& options) {
+  std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
+  char name[256] = {};
+  if (::gethostname(name, sizeof(name) - 1) == 0 && name[0] != '\0') hosts.emplace_back(name);
+  hosts.insert(hosts.end(), options.hosts.begin(), options.hosts.end());
+  std::ranges::sort(hosts);
+  hosts.erase(std::ranges::unique(hosts).begin(), hosts.end());
+  return hosts;
+}
+
+StatusOr<std::optional<KeyPair>> ReadPair(const std::string& path) {
+  DRAY_ASSIGN_OR_RETURN(auto certificate, internal::ReadFile(path + ".crt"));
+  DRAY_ASSIGN_OR_RETURN(auto key, internal::ReadFile(path + ".key"));
+  if (!certificate || !key) return std::optional<KeyPair>();
+  return std::optional(KeyPair{*std::move(certificate), *std::move(key)});
+}
+
+// The key first: a certificate without its key would be taken for whole after a crash in between.
+Status WritePair(const std::string& path, const KeyPair& pair) {
+  DRAY_RETURN_IF_ERROR(internal::WriteFile(path + ".key", pair.key));
+  return internal::WriteFile(path + ".crt", pair.certificate);
+}
+
+// An authority is never replaced: everyone who trusts it would be locked out.
+StatusOr<KeyPair> EnsureAuthority(const std::string& path, base::Time now) {
+  DRAY_ASSIGN_OR_RETURN(auto pair, ReadPair(path));
+  if (pair) {
+    const Status fits = CheckKeyPair(*pair, pair->certificate);
+    if (!fits.ok()) return base::Annotate(fits, path + ".crt");
+    return *std::move(pair);
+  }
+  DRAY_ASSIGN_OR_RETURN(KeyPair made, MakeAuthority("dray", now, kAuthorityValid));
+  DRAY_RETURN_IF_ERROR(WritePair(path, made));
+  return made;
+}
+
+bool IsGood(const KeyPair& pair, const KeyPair& authority, const CertificateSpec& spec,
+            base::Time now) {
+  const auto info = ReadCertificate(pair.certificate);
+  return info.ok() && CheckKeyPair(pair, authority.certificate).ok() &&
+         info->not_after > now + kRenewBefore && info->common_name == spec.common_name &&
+         info->organizations == spec.organizations && info->hosts == spec.hosts;
+}
+
+StatusOr<KeyPair> EnsurePair(const std::string& path, const KeyPair& authority,
+                             const CertificateSpec& spec, base::Time now) {
+  DRAY_ASSIGN_OR_RETURN(auto pair, ReadPair(path));
+  if (pair && IsGood(*pair, authority, spec, now)) return *std::move(pair);
+  DRAY_ASSIGN_OR_RETURN(KeyPair made, MakeCertificate(authority, spec, now));
+  DRAY_RETURN_IF_ERROR(WritePair(path, made));
+  return made;
+}
+
+std::string Base64(std::string_view text) { return absl::Base64Escape(base::ToAbsl(text)); }
+
+std::string Kubeconfig(const std::string& url, const std::string& authority, const KeyPair& client,
+                       const std::string& user) {
+  return fmt::format(
+      "apiVersion: v1\nkind: Config\ncurrent-context: dray\n"
+      "clusters:\n- name: dray\n  cluster:\n    server: {}\n    certificate-authority-data: {}\n"
+      "contexts:\n- name: dray\n  context:\n    cluster: dray\n    user: {}\n"
+      "users:\n- name: {}\n  user:\n    client-certificate-data: {}\n    client-key-data: {}\n",
+      url, Base64(authority), user, user, Base64(client.certificate), Base64(client.key));
+}
+
+}  // namespace
+
+StatusOr<Credentials> EnsureCredentials(const CredentialsOptions& options, base::Time now) {
+  const std::string pki = PkiFolder(options);
+  DRAY_RETURN_IF_ERROR(internal::MakeFolder(options.folder));
+  DRAY_RETURN_IF_ERROR(internal::MakeFolder(pki));
+  DRAY_ASSIGN_OR_RETURN(const KeyPair authority, EnsureAuthority(pki + "/ca", now));
+  for (const ClientIdentity& client : options.clients) {
+    DRAY_RETURN_IF_ERROR(EnsurePair(pki + "/" + client.name, authority,
+                                    {.use = CertificateSpec::Use::kClient,
+                                     .common_name = client.user,
+                                     .organizations = client.groups},
+                                    now)
+                             .status());
+  }
+  DRAY_ASSIGN_OR_RETURN(KeyPair server, EnsurePair(pki + "/apiserver", authority,
+                                                   {.use = CertificateSpec::Use::kServer,
+                                                    .common_name = "dray-apiserver",
+                                                    .hosts = Hosts(options)},
+                                                   now));
+  return Credentials{.authority = authority.certificate, .server = std::move(server)};
+}
+
+StatusOr<std::vector<std::string>> WriteKubeconfigs(const CredentialsOptions& options,
+                                                    const std::string& url) {
+  std::vector<std::string> paths;
+  DRAY_ASSIGN_OR_RETURN(const auto authority, internal::ReadFile(PkiFolder(options) + "/ca.crt"));
+  if (!authority) return base::NotFound("there is no " + PkiFolder(options) + "/ca.crt");
+  for (const ClientIdentity& client : options.clients) {
+    DRAY_ASSIGN_OR_RETURN(const auto pair, ReadPair(PkiFolder(options) + "/" + client.name));
+    if (!pair) return base::NotFound("there is no certificate of " + client.name);
+    paths.push_back(options.folder + "/" + client.name + ".kubeconfig");
+    DRAY_RETURN_IF_ERROR(
+        internal::WriteFile(paths.back(), Kubeconfig(url, *authority, *pair, client.user)));
+  }
+  return paths;
+}
+
+}  // namespace dray::apiserver

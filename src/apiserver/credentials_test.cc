@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/credentials.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "apiserver/authentication.h"
+#include "testing/status_matchers.h"
+
+namespace dray::apiserver {
+namespace {
+
+using ::dray::testing::IsOk;
+using ::dray::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const base::Time kNow = base::Time::FromUnix(1'700'000'000);
+constexpr std::chrono::hours kDay{24};
+
+class CredentialsTest : public ::testing::Test {
+ protected:
+  CredentialsTest() {
+    std::string name = std::filesystem::temp_directory_path() / "dray-credentials-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+    options_.folder = root_ / "data";
+    options_.clients = {
+        {.name = "admin", .user = "kubernetes-admin", .groups = {"system:masters"}}};
+  }
+  ~CredentialsTest() override { std::filesystem::remove_all(root_); }
+  Credentials Ensure(base::Time now = kNow) {
+    auto credentials = EnsureCredentials(options_, now);
+    EXPECT_THAT(credentials, IsOk());
+    return credentials.ok() ? *credentials : Credentials();
+  }
+  std::string Read(const std::string& name) {
+    std::ostringstream text;
+    text << std::ifstream(options_.folder + "/" + name).rdbuf();
+    return text.str();
+  }
+
+  std::filesystem::path root_;
+  CredentialsOptions options_;
+};
+
+TEST_F(CredentialsTest, AreMadeOnceAndKept) {
+  const Credentials first = Ensure();
+  const std::string admin = Read("pki/admin.crt");
+  EXPECT_EQ(Ensure(kNow + kDay).server.certificate, first.server.certificate);
+  EXPECT_EQ(Read("pki/admin.crt"), admin);
+  EXPECT_THAT(CheckKeyPair(first.server, first.authority), IsOk());
+  const auto info = ReadCertificate(admin);
+  ASSERT_THAT(info, IsOk());
+  EXPECT_EQ(info->common_name, "kubernetes-admin");
+  EXPECT_THAT(info->organizations, ElementsAre("system:masters"));
+  EXPECT_EQ(info->not_after, kNow + 365 * kDay);
+}
+
+TEST_F(CredentialsTest, TheServerIsKnownByItsHosts) {
+  options_.hosts = {"dray.example.com", "10.1.2.3"};
+  const auto info = ReadCertificate(Ensure().server.certificate);
+  for (const char* host : {"localhost", "127.0.0.1", "::1", "dray.example.com", "10.1.2.3"}) {
+    EXPECT_THAT(info->hosts, Contains(host));
+  }
+}
+
+TEST_F(CredentialsTest, AreMadeAnewWhenTheyNoLongerDo) {
+  const Credentials first = Ensure();
+  // Soon over.
+  const Credentials later = Ensure(kNow + 340 * kDay);
+  EXPECT_NE(later.server.certificate, first.server.certificate);
+  EXPECT_EQ(later.authority, first.authority);
+  // Another host.
+  options_.hosts = {"new.example.com"};
+  const Credentials moved = Ensure(kNow + 340 * kDay);
+  EXPECT_NE(moved.server.certificate, later.server.certificate);
+  // Half of a pair, as a crash may leave it.
+  std::filesystem::remove(options_.folder + "/pki/apiserver.key");
+  EXPECT_THAT(CheckKeyPair(Ensure(kNow + 340 * kDay).server, first.authority), IsOk());
+  // Other groups.
+  const std::string admin = Read("pki/admin.crt");
+  options_.clients[0].groups = {"dev"};
+  Ensure(kNow + 340 * kDay);
+  EXPECT_NE(Read("pki/admin.crt"), admin);
+}
+
+TEST_F(CredentialsTest, AreNotForOthers) {
+  Ensure();
+  ASSERT_THAT(WriteKubeconfigs(options_, "https://127.0.0.1:1"), IsOk());
+  using std::filesystem::perms;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(options_.folder)) {
+    const perms mode = entry.status().permissions();
+    EXPECT_EQ(mode,
+              entry.is_directory() ? perms::owner_all : perms::owner_read | perms::owner_write)
+        << entry.path();
+  }
+}
+
+TEST_F(CredentialsTest, AnAuthorityThatIsBrokenIsNotReplaced) {
+  Ensure();
+  std::ofstream(options_.folder + "/pki/ca.crt") << "nonsense";
+  EXPECT_THAT(EnsureCredentials(options_, kNow),
+              StatusIs(StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("pki/ca.crt"), HasSubstr("not a PEM certificate"))));
+  EXPECT_EQ(Read("pki/ca.crt"), "nonsense");
+}
+
+TEST_F(CredentialsTest, AFolderThatCannotBeMadeIsNamed) {
+  std::ofstream(root_ / "file") << "x";
+  options_.folder = root_ / "file";
+  EXPECT_THAT(EnsureCredentials(options_, kNow),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("file: Not a directory")));
+}
+
+TEST_F(CredentialsTest, ANameThatNoCertificateCanHoldIsRefused) {
+  options_.clients[0].user = std::string(65, 'x');
+  EXPECT_THAT(EnsureCredentials(options_, kNow),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 64 bytes")));
+}
+
+TEST_F(CredentialsTest, AKubeconfigHasAllThatAClientNeeds) {
+  Ensure();
+  const auto paths = WriteKubeconfigs(options_, "https://127.0.0.1:6443");
+  ASSERT_THAT(paths, IsOk());
+  EXPECT_THAT(*paths, ElementsAre(options_.folder + "/admin.kubeconfig"));
+  EXPECT_THAT(Read("admin.kubeconfig"),
+              AllOf(HasSubstr("server: https://127.0.0.1:6443\n"),
+                    HasSubstr("certificate-authority-data: LS0t"),
+                    HasSubstr("client-certificate-data: LS0t"), HasSubstr("client-key-data: LS0t"),
+                    HasSubstr("user: kubernetes-admin\n")));
+}
+
+TEST(Authentication, TokensAreReadAsKubernetesReadsThem) {
+  const auto authenticator = Authenticator::Create(
+      "# who may come\n\nt1,ann,u1\r\n  t2,bob,u2,\"dev,ops\"\nt3,\"eve, the\",u3,dev\n");
+  ASSERT_THAT(authenticator, IsOk());
+  const auto who = [&](const std::string& authorization) {
+    Headers headers;
+    headers.Add("authorization", authorization);
+    return authenticator->Authenticate(headers, nullptr);
+  };
+  EXPECT_EQ(who("Bearer t1"), (User{"ann", {"system:authenticated"}}));
+  EXPECT_EQ(who("bearer  t2"), (User{"bob", {"dev", "ops", "system:authenticated"}}));
+  EXPECT_EQ(who("Bearer t3"), (User{"eve, the", {"dev", "system:authenticated"}}));
+  for (const char* wrong : {"Bearer t4", "Bearer ", "Bearer", "t1", "Basic t1", "Bearer t1 t2"}) {
+    EXPECT_EQ(who(wrong), std::nullopt) << wrong;
+  }
+  EXPECT_EQ(authenticator->Authenticate({}, nullptr), User());
+}
+
+TEST(Authentication, AWrongLineIsNamedAndItsSecretIsNot) {
+  for (const char* text :
+       {"t,a,1\nhush,bob\n", "t,a,1\nhush\n", "t,a,1\nhush,,2\n", "t,a,1\n,bob,2,hush\n",
+        "t,a,1\nhush,b,c,d,e\n", "t,a,1\nhush,b,c,\"d\n"}) {
+    EXPECT_THAT(Authenticator::Create(text),
+                StatusIs(StatusCode::kInvalidArgument,
+                         AllOf(HasSubstr("line 2"), ::testing::Not(HasSubstr("hush")))))
+        << text;
+  }
+  EXPECT_THAT(Authenticator::Create("t,a,1\nt,b,2"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("the same token")));
+}
+
+}  // namespace
+}  // namespace dray::apiserver

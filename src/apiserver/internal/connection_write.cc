@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The half of a connection that writes: responses, and streams pulled as fast as the client takes
+// them.
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "apiserver/internal/connection.h"
+#include "fmt/format.h"
+
+namespace dray::apiserver::internal {
+namespace {
+
+// Pieces smaller than this are copied together into one write.
+constexpr std::size_t kGatherSize = 16u << 10;
+// How much a client may send ahead while its stream runs.
+constexpr std::size_t kMaxAhead = 64u << 10;
+
+}  // namespace
+
+void Connection::OnResponse(Response response) {
+  if (state_ != State::kHandling) return;  // closed meanwhile
+  if (io_->shared().draining) keep_alive_ = false;
+  Framing framing = Framing::kLength;
+  if (response.stream) framing = version_ >= 11 ? Framing::kChunked : Framing::kClose;
+  if (response.status == 204 || response.status == 304) framing = Framing::kNone;
+  if (framing == Framing::kClose) keep_alive_ = false;
+  Queue(HeadText(response, framing, keep_alive_, std::time(nullptr)));
+  const bool has_body = framing != Framing::kNone && !is_head_;
+  if (has_body && response.stream) {
+    source_ = std::move(response.stream);
+    source_state_ = StreamSource::State::kMore;
+    chunked_ = framing == Framing::kChunked;
+    tick_ = response.tick.value_or(std::chrono::milliseconds(0));
+    woken_ = false;
+    source_->Start([weak = weak_from_this(), io = io_] {
+      if (auto self = weak.lock()) io->Post([self = std::move(self)] { self->OnWake(); });
+    });
+  } else if (has_body && response.body && !response.body->empty()) {
+    out_.push_back(std::move(response.body));
+  }
+  state_ = State::kWriting;
+  SetDeadline(io_->shared().options.write_timeout);
+  Flush();
+}
+
+void Connection::Queue(std::string text) {
+  out_.push_back(std::make_shared<const std::string>(std::move(text)));
+}
+
+void Connection::Flush() {
+  while (!out_.empty()) {
+    // TLS wants a write that had to wait to be repeated with the same bytes or more: what is
+    // gathered begins at the same place, and the queue only grows.
+    std::string_view data = std::string_view(*out_.front()).substr(out_offset_);
+    if (data.size() < kGatherSize && out_.size() > 1) {
+      std::string& gathered = io_->scratch();
+      gathered = data;
+      for (auto it = out_.begin() + 1; it != out_.end() && gathered.size() < kGatherSize; ++it) {
+        gathered.append(**it, 0, kGatherSize);
+      }
+      data = gathered;
+    }
+    std::size_t written = 0;
+    switch (transport_.Write(data.data(), data.size(), written)) {
+      case Transport::Result::kDone:
+        break;
+      case Transport::Result::kWaitWrite:
+        return WaitWritable();
+      case Transport::Result::kWaitRead:
+        return WaitReadable();
+      case Transport::Result::kClosed:
+        return Close();
+    }
+    SetDeadline(io_->shared().options.write_timeout);
+    out_offset_ += written;
+    while (!out_.empty() && out_offset_ >= out_.front()->size()) {
+      out_offset_ -= out_.front()->size();
+      out_.pop_front();
+    }
+  }
+  OnFlushed();
+}
+
+void Connection::OnFlushed() {
+  if (!source_) return NextRequest();
+  deadline_ = TimePoint::max();
+  switch (source_state_) {
+    case StreamSource::State::kMore:
+      // Later, so that a stream with much to say does not keep others waiting.
+      state_ = State::kWaiting;
+      woken_ = true;
+      return io_->Post([self = shared_from_this()] { self->Pull(); });
+    case StreamSource::State::kWait:
+      state_ = State::kWaiting;
+      if (tick_.count() > 0) next_tick_ = std::chrono::steady_clock::now() + tick_;
+      if (woken_) return Pull();
+      return WatchForEnd();
+    case StreamSource::State::kEnd:
+      source_.reset();
+      next_tick_ = TimePoint::max();
+      if (!chunked_) return NextRequest();
+      Queue("0\r\n\r\n");
+      state_ = State::kWriting;
+      SetDeadline(io_->shared().options.write_timeout);
+      return Flush();
+  }
+}
+
+void Connection::OnWake() {
+  if (state_ == State::kWaiting) {
+    Pull();
+  } else if (source_) {
+    woken_ = true;
+  }
+}
+
+void Connection::Pull() {
+  if (state_ != State::kWaiting || !source_) return;
+  woken_ = false;
+  std::vector<Bytes> pieces;
+  if (source_state_ != StreamSource::State::kEnd) source_state_ = source_->Pull(pieces);
+  std::size_t size = 0;
+  for (const Bytes& piece : pieces) size += piece->size();
+  if (size > 0) {
+    if (chunked_) Queue(fmt::format("{:x}\r\n", size));
+    std::ranges::move(pieces, std::back_inserter(out_));
+    if (chunked_) Queue("\r\n");
+    SetDeadline(io_->shared().options.write_timeout);
+  }
+  state_ = State::kWriting;
+  Flush();
+}
+
+// Nothing is expected from a client that watches, but the end of it must be noticed.
+void Connection::WatchForEnd() {
+  if (waiting_readable_ || in_.size() > kMaxAhead) return;
+  std::string& buffer = io_->scratch();
+  buffer.resize(kMaxAhead);
+  while (true) {
+    std::size_t read = 0;
+    switch (transport_.Read(buffer.data(), buffer.size(), read)) {
+      case Transport::Result::kDone:
+        in_.append(buffer.data(), read);
+        if (in_.size() > kMaxAhead) return;
+        break;
+      case Transport::Result::kWaitRead:
+      case Transport::Result::kWaitWrite:
+        return WaitReadable();
+      case Transport::Result::kClosed:
+        return Close();
+    }
+  }
+}
+
+}  // namespace dray::apiserver::internal

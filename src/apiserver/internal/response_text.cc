@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apiserver/internal/response_text.h"
+
+#include <boost/beast/http/status.hpp>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "base/status.h"
+#include "fmt/format.h"
+
+namespace dray::apiserver::internal {
+namespace {
+
+// A line break inside of a header would let whoever chose its value write headers of their own.
+bool IsSafe(std::string_view text) { return text.find_first_of("\r\n\0") == text.npos; }
+
+bool IsTheServers(std::string_view name) {
+  for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
+    if (absl::EqualsIgnoreCase(base::ToAbsl(name), base::ToAbsl(own))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string HeadText(const Response& response, Framing framing, bool keep_alive, std::time_t now) {
+  const auto reason = boost::beast::http::obsolete_reason(
+      boost::beast::http::int_to_status(static_cast<unsigned>(response.status)));
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status,
+                                 std::string_view(reason.data(), reason.size()));
+  std::tm utc = {};
+  ::gmtime_r(&now, &utc);
+  char date[64];
+  text.append(date, std::strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &utc));
+  for (const auto& [name, value] : response.headers.list) {
+    if (IsTheServers(name) || !IsSafe(name) || !IsSafe(value)) continue;
+    text.append(name).append(": ").append(value).append("\r\n");
+  }
+  if (framing == Framing::kLength) {
+    text += fmt::format("Content-Length: {}\r\n", response.body ? response.body->size() : 0);
+  } else if (framing == Framing::kChunked) {
+    text += "Transfer-Encoding: chunked\r\n";
+  }
+  text += keep_alive ? "\r\n" : "Connection: close\r\n\r\n";
+  return text;
+}
+
+Response StatusResponse(int code, std::string_view reason, std::string_view message) {
+  Response response{.status = code};
+  response.headers.Add("Content-Type", "application/json");
+  response.body = std::make_shared<const std::string>(fmt::format(
+      R"({{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"{}","reason":"{}","code":{}}})"
+      "\n",
+      message, reason, code));
+  return response;
+}
+
+}  // namespace dray::apiserver::internal

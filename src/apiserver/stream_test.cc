@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "apiserver/handler_for_test.h"
+
+namespace dray::apiserver {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using State = StreamSource::State;
+
+// What the test and the sources share.
+struct Tap {
+  std::mutex mutex;
+  std::string text;            // to be sent; guarded
+  bool end = false;            // guarded
+  std::function<void()> wake;  // guarded
+  std::atomic<int> alive = 0;
+  std::atomic<int> pulls = 0;
+
+  void Say(std::string_view more, bool last = false) {
+    const std::lock_guard lock(mutex);
+    text += more;
+    end = end || last;
+    if (wake) wake();
+  }
+};
+
+class TapSource final : public StreamSource {
+ public:
+  explicit TapSource(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) { ++tap_->alive; }
+  ~TapSource() override { --tap_->alive; }
+  void Start(std::function<void()> wake) override {
+    const std::lock_guard lock(tap_->mutex);
+    tap_->wake = std::move(wake);
+  }
+  State Pull(std::vector<Bytes>& out) override {
+    const std::lock_guard lock(tap_->mutex);
+    ++tap_->pulls;
+    if (!tap_->text.empty()) out.push_back(ToBytes(std::exchange(tap_->text, "")));
+    return tap_->end ? State::kEnd : State::kWait;
+  }
+
+ private:
+  const std::shared_ptr<Tap> tap_;
+};
+
+// Always has more: counts what was taken.
+class EndlessSource final : public StreamSource {
+ public:
+  EndlessSource(std::shared_ptr<std::atomic<std::size_t>> taken, std::shared_ptr<Tap> tap)
+      : taken_(std::move(taken)), tap_(std::move(tap)) {
+    ++tap_->alive;
+  }
+  ~EndlessSource() override { --tap_->alive; }
+  void Start(std::function<void()>) override {}
+  State Pull(std::vector<Bytes>& out) override {
+    static const Bytes piece = ToBytes(std::string(32u << 10, 'x'));
+    out.push_back(piece);
+    *taken_ += piece->size();
+    return State::kMore;
+  }
+
+ private:
+  const std::shared_ptr<std::atomic<std::size_t>> taken_;
+  const std::shared_ptr<Tap> tap_;
+};
+
+class StreamTest : public ServerTest {
+ protected:
+  void StartStreams(ServerOptions options = {}) {
+    Start(
+        [this](Request request, const std::shared_ptr<Responder>& responder) {
+          if (request.path == "/echo") return Echo(std::move(request), responder);
+          Response response;
+          if (request.path == "/endless") {
+            response.stream = std::make_unique<EndlessSource>(taken_, tap_);
+          } else {
+            response.stream = std::make_unique<TapSource>(tap_);
+          }
+          if (request.path == "/tick") response.tick = std::chrono::milliseconds(20);
+          responder->Send(std::move(response));
+        },
+        options);
+  }
+  void WaitFor(const std::function<bool()>& done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!done() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(done());
+  }
+  static std::string Ask(std::string_view path, std::string_view version = "1.1") {
+    return "GET " + std::string(path) + " HTTP/" + std::string(version) + "\r\nHost: x\r\n\r\n";
+  }
+
+  std::shared_ptr<Tap> tap_ = std::make_shared<Tap>();
+  std::shared_ptr<std::atomic<std::size_t>> taken_ = std::make_shared<std::atomic<std::size_t>>(0);
+};
+
+TEST_F(StreamTest, SendsWhatThereIsWhenThereIsSome) {
+  StartStreams();
+  TestClient client(port());
+  client.Send(Ask("/tap"));
+  EXPECT_THAT(client.ReadUntil("\r\n\r\n"), HasSubstr("Transfer-Encoding: chunked\r\n"));
+  tap_->Say("one");
+  EXPECT_EQ(client.ReadChunk(), "one");
+  tap_->Say("two");
+  EXPECT_EQ(client.ReadChunk(), "two");
+  tap_->Say("last", true);
+  EXPECT_EQ(client.ReadChunk(), "last");
+  EXPECT_EQ(client.ReadChunk(), "");
+  WaitFor([&] { return tap_->alive == 0; });
+  EXPECT_EQ(client.Get("/echo").status, 200);  // the connection goes on
+}
+
+TEST_F(StreamTest, ARequestSentAheadWaitsForTheEndOfTheStream) {
+  StartStreams();
+  TestClient client(port());
+  client.Send(Ask("/tap") + Ask("/echo"));
+  client.ReadUntil("\r\n\r\n");
+  tap_->Say("x");
+  EXPECT_EQ(client.ReadChunk(), "x");
+  tap_->Say("", true);
+  EXPECT_EQ(client.ReadChunk(), "");
+  EXPECT_THAT(client.ReadResponse().body, HasSubstr("GET /echo"));
+}
+
+TEST_F(StreamTest, AnOldClientGetsAStreamThatEndsWithTheConnection) {
+  StartStreams();
+  TestClient client(port());
+  tap_->Say("all", true);
+  client.Send(Ask("/tap", "1.0"));
+  EXPECT_THAT(client.ReadUntil("\r\n\r\n"), Not(HasSubstr("chunked")));
+  EXPECT_EQ(client.ReadToEnd(), "all");
+}
+
+TEST_F(StreamTest, TicksPullWithoutAWakeUp) {
+  StartStreams({.resolution = std::chrono::milliseconds(10)});
+  TestClient client(port());
+  client.Send(Ask("/tick"));
+  WaitFor([&] { return tap_->pulls > 5; });
+}
+
+TEST_F(StreamTest, NoTickNoPull) {
+  StartStreams({.resolution = std::chrono::milliseconds(5)});
+  TestClient client(port());
+  client.Send(Ask("/tap"));
+  client.ReadUntil("\r\n\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LE(tap_->pulls, 2);
+}
+
+TEST_F(StreamTest, TheSourceGoesWhenTheClientDoes) {
+  StartStreams();
+  {
+    TestClient client(port());
+    client.Send(Ask("/tap"));
+    client.ReadUntil("\r\n\r\n");
+    EXPECT_EQ(tap_->alive, 1);
+  }
+  WaitFor([&] { return tap_->alive == 0; });
+  tap_->Say("nobody listens");  // waking after the end is harmless
+  EXPECT_EQ(server_->stats().timed_out, 0u);
+}
+
+// The kernel buffers a few megabytes for a client that does not read; the server itself must stop
+// pulling.
+TEST_F(StreamTest, ASlowClientMakesItsSourceWaitAndIsCutOff) {
+  StartStreams({.write_timeout = std::chrono::milliseconds(300),
+                .resolution = std::chrono::milliseconds(20)});
+  TestClient slow(port(), std::nullopt, 4096);
+  slow.Send(Ask("/endless"));
+  TestClient other(port());
+  EXPECT_EQ(other.Get("/echo").status, 200);
+  WaitFor([&] { return server_->stats().timed_out == 1; });
+  EXPECT_EQ(tap_->alive, 0);
+  EXPECT_LT(*taken_, 16u << 20);
+  EXPECT_EQ(other.Get("/echo").status, 200);
+}
+
+TEST_F(StreamTest, AStreamWithMuchToSayLeavesRoomForOthers) {
+  StartStreams({.threads = 1});
+  TestClient greedy(port());
+  greedy.Send(Ask("/endless"));
+  std::atomic<bool> stop = false;
+  std::thread reader([&] {
+    while (!stop) greedy.ReadChunk();
+  });
+  TestClient other(port());
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(other.Get("/echo").status, 200);
+  stop = true;
+  reader.join();
+}
+
+TEST_F(StreamTest, ManyStreamsHearTheSameAndNeedNoThreads) {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Tap>> taps;
+  Start([&](const Request&, const std::shared_ptr<Responder>& responder) {
+    auto tap = std::make_shared<Tap>();
+    Response response;
+    response.stream = std::make_unique<TapSource>(tap);
+    {
+      const std::lock_guard lock(mutex);
+      taps.push_back(std::move(tap));
+    }
+    responder->Send(std::move(response));
+  });
+  constexpr std::size_t kStreams = 300;
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    clients.push_back(std::make_unique<TestClient>(port()));
+    clients.back()->Send(Ask("/"));
+    clients.back()->ReadUntil("\r\n\r\n");
+  }
+  EXPECT_EQ(server_->stats().connections, kStreams);
+  for (const auto& tap : taps) tap->Say("news");
+  for (const auto& client : clients) EXPECT_EQ(client->ReadChunk(), "news");
+}
+
+TEST_F(StreamTest, DrainingEndsStreams) {
+  StartStreams();
+  TestClient client(port());
+  client.Send(Ask("/tap"));
+  client.ReadUntil("\r\n\r\n");
+  std::thread reader([&] {
+    EXPECT_EQ(client.ReadChunk(), "");
+    EXPECT_TRUE(client.Ended());
+  });
+  server_->Drain(std::chrono::seconds(10));
+  reader.join();
+  EXPECT_EQ(tap_->alive, 0);
+}
+
+TEST_F(StreamTest, TheEndOfTheServerEndsStreams) {
+  StartStreams();
+  TestClient client(port());
+  client.Send(Ask("/tap"));
+  client.ReadUntil("\r\n\r\n");
+  server_ = nullptr;
+  EXPECT_EQ(tap_->alive, 0);
+  tap_->Say("too late");
+}
+
+}  // namespace
+}  // namespace dray::apiserver

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who a client is by what it shows.
+#include <string>
+
+#include "apiserver/handler_for_test.h"
+#include "base/clock.h"
+
+namespace dray::apiserver {
+namespace {
+
+using ::dray::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const base::Time kNow = base::SystemClock().Now();
+constexpr std::chrono::hours kYear{24 * 365};
+
+KeyPair Sign(const KeyPair& authority, CertificateSpec spec, base::Time now = kNow) {
+  auto pair = MakeCertificate(authority, spec, now);
+  EXPECT_THAT(pair, testing::IsOk());
+  return *pair;
+}
+
+class TlsTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    authenticator_ = *Authenticator::Create("secret,tom,1,\"dev,ops\"");
+    Start(
+        [](const Request& request, const auto& responder) {
+          std::string text = request.user.name;
+          for (const std::string& group : request.user.groups) text += " " + group;
+          responder->Send(TextResponse(text));
+        },
+        {.tls = TlsOptions{.server = server_pair_, .client_authority = authority_.certificate},
+         .handshake_timeout = std::chrono::milliseconds(300),
+         .resolution = std::chrono::milliseconds(20)});
+  }
+  ClientResponse Ask(const std::optional<KeyPair>& shown, std::string_view headers = "") {
+    TestClient client(port(), ClientTls{.authority = authority_.certificate, .client = shown});
+    EXPECT_TRUE(client.connected());
+    return client.Get("/", headers);
+  }
+
+  const KeyPair authority_ = *MakeAuthority("test", kNow, kYear);
+  const KeyPair server_pair_ = Sign(authority_, {.use = CertificateSpec::Use::kServer,
+                                                 .common_name = "server",
+                                                 .hosts = {"localhost", "127.0.0.1"}});
+};
+
+TEST_F(TlsTest, ACertificateNamesUserAndGroups) {
+  const KeyPair ann =
+      Sign(authority_, {.common_name = "ann", .organizations = {"system:masters", "dev"}});
+  EXPECT_EQ(Ask(ann).body, "ann system:masters dev system:authenticated");
+  EXPECT_THAT(server_->url(), HasSubstr("https://"));
+}
+
+TEST_F(TlsTest, WithoutCredentialsAClientIsAnonymous) {
+  EXPECT_EQ(Ask(std::nullopt).body, "system:anonymous system:unauthenticated");
+}
+
+TEST_F(TlsTest, ATokenNamesItsUser) {
+  EXPECT_EQ(Ask(std::nullopt, "Authorization: Bearer secret\r\n").body,
+            "tom dev ops system:authenticated");
+  EXPECT_EQ(Ask(std::nullopt, "Authorization: Bearer secre\r\n").status, 401);
+}
+
+TEST_F(TlsTest, CertificatesOfOthersAreNotBelieved) {
+  const KeyPair stranger = *MakeAuthority("test", kNow, kYear);
+  EXPECT_EQ(Ask(Sign(stranger, {.common_name = "ann"})).status, 401);
+  // One may be its own authority.
+  EXPECT_EQ(Ask(stranger).status, 401);
+  // A good token is good all the same.
+  EXPECT_THAT(Ask(stranger, "Authorization: Bearer secret\r\n").body, HasSubstr("tom"));
+}
+
+TEST_F(TlsTest, CertificatesThatAreOverOrForServersAreNotBelieved) {
+  EXPECT_EQ(Ask(Sign(authority_, {.common_name = "ann", .valid = kYear},
+                     kNow - std::chrono::hours(24 * 400)))
+                .status,
+            401);
+  EXPECT_EQ(Ask(Sign(authority_, {.common_name = "ann"}, kNow + kYear)).status, 401);
+  EXPECT_EQ(Ask(server_pair_).status, 401);
+}
+
+TEST_F(TlsTest, AClientThatTrustsSomeoneElseHangsUp) {
+  const KeyPair stranger = *MakeAuthority("other", kNow, kYear);
+  EXPECT_FALSE(TestClient(port(), ClientTls{.authority = stranger.certificate}).connected());
+  EXPECT_EQ(Ask(std::nullopt).status, 200);
+}
+
+TEST_F(TlsTest, PlainHttpIsToldSo) {
+  TestClient client(port());
+  client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.ReadToEnd(), AllOf(HasSubstr("400 Bad Request"), HasSubstr("speaks HTTPS")));
+}
+
+TEST_F(TlsTest, AHandshakeThatDoesNotGoOnIsCutOff) {
+  TestClient silent(port());
+  TestClient noise(port());
+  noise.Send("\x16\x03\x01\x02");
+  EXPECT_TRUE(silent.Ended());
+  EXPECT_TRUE(noise.Ended());
+  EXPECT_EQ(server_->stats().timed_out, 2u);
+  EXPECT_EQ(Ask(std::nullopt).status, 200);
+}
+
+TEST_F(TlsTest, LargeResponsesAndManyRequestsPass) {
+  const std::string large(5u << 20, 'x');
+  Start([&](const Request&, const auto& responder) { responder->Send(TextResponse(large)); },
+        {.tls = TlsOptions{.server = server_pair_, .client_authority = authority_.certificate}});
+  TestClient client(port(), ClientTls{.authority = authority_.certificate});
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(client.Get("/").body == large);
+}
+
+TEST_F(TlsTest, AServerNeedsACertificateThatFits) {
+  const KeyPair other = *MakeAuthority("other", kNow, kYear);
+  const KeyPair mixed = {.certificate = server_pair_.certificate, .key = other.key};
+  EXPECT_THAT(
+      Server::Start({.tls = TlsOptions{mixed, authority_.certificate}}, *handler_, authenticator_),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("serving certificate: the key does not fit")));
+  EXPECT_THAT(Server::Start({.tls = TlsOptions{{"x", "y"}, authority_.certificate}}, *handler_,
+                            authenticator_),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("not a PEM certificate")));
+}
+
+}  // namespace
+}  // namespace dray::apiserver
