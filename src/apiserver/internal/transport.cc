@@ -42,7 +42,7 @@ BIO_METHOD* SocketMethod() {
 
 int OfferHttp1(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
                unsigned int in_size, void*) {
-  constexpr unsigned char kHttp1[] = "\x08http/1.1";
+  static constexpr unsigned char kHttp1[] = "\x08http/1.1";
   unsigned char* chosen = nullptr;
   if (SSL_select_next_proto(&chosen, out_size, kHttp1, sizeof(kHttp1) - 1, in, in_size) !=
       OPENSSL_NPN_NEGOTIATED) {
