@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "rest/api_error.h"
+#include "rest/protobuf.h"
 
 namespace dray::registry {
 namespace {
 
-constexpr std::string_view kBodies = "application/json, application/yaml";
+constexpr std::string_view kBodies =
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 constexpr std::string_view kPatches =
     "application/json-patch+json, application/merge-patch+json, "
     "application/strategic-merge-patch+json, application/apply-patch+yaml";
@@ -88,6 +90,7 @@ StatusOr<rest::BodyFormat> BodyFormatOf(std::string_view content_type) {
   const std::string type = MediaType(content_type);
   if (type.empty() || type == "application/json" || type == "*/*") return rest::BodyFormat::kJson;
   if (type == "application/yaml") return rest::BodyFormat::kYaml;
+  if (type == rest::kProtobufMediaType) return rest::BodyFormat::kProtobuf;
   return rest::UnsupportedMediaType(kBodies);
 }
 

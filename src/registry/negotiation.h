@@ -24,7 +24,7 @@ struct Format {
 };
 
 // The first of the ranges in an Accept header that can be served; NotAcceptable when there is none.
-// Protobuf is not spoken: clients that prefer it name JSON, too.
+// Protobuf is read but not written: clients that prefer it name JSON, too.
 StatusOr<Format> ParseAccept(std::string_view accept);
 
 // The media type without parameters, lower case.

@@ -29,6 +29,7 @@ TEST(BodyFormatOf, IsJsonUnlessSaidOtherwise) {
   EXPECT_EQ(*BodyFormatOf(""), rest::BodyFormat::kJson);
   EXPECT_EQ(*BodyFormatOf("application/json; charset=utf-8"), rest::BodyFormat::kJson);
   EXPECT_EQ(*BodyFormatOf("Application/YAML"), rest::BodyFormat::kYaml);
+  EXPECT_EQ(*BodyFormatOf("application/vnd.kubernetes.protobuf"), rest::BodyFormat::kProtobuf);
   EXPECT_EQ(rest::FromStatus(BodyFormatOf("text/plain").status()).code, 415);
 }
 

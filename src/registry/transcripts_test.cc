@@ -34,8 +34,7 @@ constexpr std::string_view kClaims = "/apis/resource.k8s.io/v1/namespaces/defaul
 const std::set<std::string, std::less<>>& OwnWords() {
   static const std::set<std::string, std::less<>> titles = {
       "malformed JSON",                  // the JSON reader's words
-      "unsupported media type",          // protobuf is not spoken here
-      "not acceptable",                  // likewise
+      "not acceptable",                  // protobuf is not written here
       "json patch that fails its test",  // says which one, too
       "list with a bad continue token",
       "delete with wrong uid precondition",  // has uids of that run

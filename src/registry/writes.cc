@@ -17,6 +17,8 @@
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
 #include "rest/decode.h"
+#include "rest/options.h"
+#include "rest/protobuf.h"
 #include "rest/tree.h"
 
 namespace dray::registry::internal {
@@ -53,21 +55,27 @@ StatusOr<rest::DecodedBody> BodyOf(Exchange& exchange) {
 // Few bodies have an empty list, so that few are read twice.
 rest::FieldSet WrittenEmpty(const Exchange& exchange) {
   if (exchange.request.body.find("[]") == std::string::npos) return {};
-  const bool yaml = MediaType(exchange.request.headers.Find("Content-Type")) == "application/yaml";
+  const std::string media = MediaType(exchange.request.headers.Find("Content-Type"));
+  if (media == rest::kProtobufMediaType) return {};
+  const bool yaml = media == "application/yaml";
   const auto tree = rest::ReadTree(exchange.request.body, yaml);
   return tree.ok() ? rest::EmptyListsOf(*tree, *exchange.kind().type) : rest::FieldSet();
 }
 
 // A small object that is no kind of the store: DeleteOptions, Binding, Eviction.
-StatusOr<rest::Node> SmallBody(const Exchange& exchange, std::string_view kind) {
+template <typename T>
+StatusOr<rest::Node> SmallBody(const Exchange& exchange) {
   if (exchange.request.body.empty()) return rest::MapNode();
   DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
                         BodyFormatOf(exchange.request.headers.Find("Content-Type")));
-  auto tree = rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml);
+  const api::TypeInfo& type = api::TypeInfoOf<T>();
+  auto tree = format == rest::BodyFormat::kProtobuf
+                  ? rest::ReadProtobuf(exchange.request.body, type, "", "v1")
+                  : rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml);
   if (!tree.ok() || !rest::IsMap(*tree)) {
-    return rest::BadRequest(
-        fmt::format("the object provided is unrecognized (must be of type {}): {}", kind,
-                    tree.ok() ? "an object was expected" : base::Message(tree.status())));
+    return rest::BadRequest(fmt::format(
+        "the object provided is unrecognized (must be of type {}): {}", type.fields().name,
+        tree.ok() ? "an object was expected" : base::Message(tree.status())));
   }
   return tree;
 }
@@ -210,7 +218,7 @@ void HandleUpdate(const ExchangePtr& exchange) {
 void HandleDelete(const ExchangePtr& exchange) {
   auto context = ContextOf(*exchange);
   if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody(*exchange, "DeleteOptions");
+  const auto body = SmallBody<rest::DeleteOptionsBody>(*exchange);
   if (!body.ok()) return exchange->SendError(body.status());
   context->dry_run |= AsksForDryRun(*body);
   const auto options = DeleteOptionsOf(*exchange, *body);
@@ -230,7 +238,7 @@ void HandleDelete(const ExchangePtr& exchange) {
 void HandleEviction(const ExchangePtr& exchange) {
   auto context = ContextOf(*exchange);
   if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody(*exchange, "Eviction");
+  const auto body = SmallBody<rest::EvictionBody>(*exchange);
   if (!body.ok()) return exchange->SendError(body.status());
   const rest::Node* inner = rest::FindIn(*body, "deleteOptions");
   const auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
@@ -246,7 +254,7 @@ void HandleEviction(const ExchangePtr& exchange) {
 void HandleBinding(const ExchangePtr& exchange) {
   const auto context = ContextOf(*exchange);
   if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody(*exchange, "Binding");
+  const auto body = SmallBody<rest::BindingBody>(*exchange);
   if (!body.ok()) return exchange->SendError(body.status());
   const rest::Node* metadata = rest::FindIn(*body, "metadata");
   const rest::Node* target = rest::FindIn(*body, "target");

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
+#include "rest/protobuf.h"
 
 namespace dray::rest {
 namespace {
@@ -125,6 +126,12 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
         return decoded;
       }
     }
+  }
+  if (format == BodyFormat::kProtobuf) {
+    auto tree = ReadProtobuf(body, *kind.type, kind.group, kind.version);
+    if (!tree.ok()) return CannotHandle(kind, base::Message(tree.status()));
+    DRAY_RETURN_IF_ERROR(CheckType(*tree, kind));
+    return FromTree(*std::move(tree), kind, validation);
   }
   std::vector<api::Diagnostic> diagnostics;
   Node tree;

@@ -25,7 +25,7 @@ enum class FieldValidation : std::uint8_t {
 // "Warn", "Strict", "Ignore", or nothing for the default.
 StatusOr<FieldValidation> ParseFieldValidation(std::string_view text);
 
-enum class BodyFormat : std::uint8_t { kJson, kYaml };
+enum class BodyFormat : std::uint8_t { kJson, kYaml, kProtobuf };
 
 struct DecodedBody {
   api::Object object;

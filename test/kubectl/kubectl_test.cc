@@ -183,6 +183,21 @@ count: 1
   EXPECT_THAT(Ok("describe resourceclaim one"), HasSubstr("gpu.example.com"));
 }
 
+// Commands that make their objects themselves send protobuf.
+TEST_F(KubectlTest, CreatesWithoutManifests) {
+  EXPECT_THAT(Ok("create namespace team"), HasSubstr("namespace/team created"));
+  EXPECT_THAT(Ok("create quota q --hard=pods=3"), HasSubstr("resourcequota/q created"));
+  EXPECT_THAT(Ok("create deployment web --image=x --replicas=2"),
+              HasSubstr("deployment.apps/web created"));
+  EXPECT_THAT(Ok("get deployment web"), ContainsRegex("web +0/2"));
+  EXPECT_THAT(Ok("create job once --image=x -- run"), HasSubstr("job.batch/once created"));
+  EXPECT_THAT(Ok("create priorityclass high --value=7"), HasSubstr("created"));
+  EXPECT_THAT(Ok("run solo --image=x"), HasSubstr("pod/solo created"));
+  Ok("set image deployment/web x=y");
+  EXPECT_THAT(Ok("get deployment web -o wide"), HasSubstr(" y "));
+  Ok("delete deployment web");
+}
+
 TEST_F(KubectlTest, ViewersAreToldWhatTheyMayNot) {
   Ok("apply -f -", kClaim);
   EXPECT_EQ(cluster_->Kubectl("get resourceclaims", "", "viewer").code, 0);

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/protobuf.h"
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/string_map.h"
+#include "base/time.h"
+#include "fmt/format.h"
+#include "rest/internal/proto_numbers.h"
+
+namespace dray::rest {
+namespace {
+
+using api::Shape;
+
+constexpr std::string_view kMagic("k8s\0", 4);
+
+Status CutOff() { return base::InvalidArgument("protobuf: the message is cut off"); }
+
+struct WireField {
+  std::uint32_t number = 0;
+  std::uint64_t scalar = 0;  // varint and fixed
+  std::string_view bytes;    // length-delimited
+  bool delimited = false;
+};
+
+// The fields of one message, one after the other.
+class Wire {
+ public:
+  explicit Wire(std::string_view bytes) : rest_(bytes) {}
+
+  bool done() const { return rest_.empty(); }
+
+  StatusOr<WireField> Next() {
+    DRAY_ASSIGN_OR_RETURN(const std::uint64_t tag, Varint());
+    WireField field{.number = static_cast<std::uint32_t>(tag >> 3)};
+    if (field.number == 0) return base::InvalidArgument("protobuf: a field without a number");
+    switch (tag & 7) {
+      case 0: {
+        DRAY_ASSIGN_OR_RETURN(field.scalar, Varint());
+        return field;
+      }
+      case 1:
+        return Fixed(8, field);
+      case 5:
+        return Fixed(4, field);
+      case 2: {
+        DRAY_ASSIGN_OR_RETURN(const std::uint64_t size, Varint());
+        if (size > rest_.size()) return CutOff();
+        field.bytes = rest_.substr(0, size);
+        field.delimited = true;
+        rest_.remove_prefix(size);
+        return field;
+      }
+      default:
+        return base::InvalidArgument(fmt::format("protobuf: unknown wire type {}", tag & 7));
+    }
+  }
+
+  StatusOr<std::uint64_t> Varint() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (rest_.empty()) return CutOff();
+      const auto byte = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    return base::InvalidArgument("protobuf: a number is too long");
+  }
+
+ private:
+  StatusOr<WireField> Fixed(std::size_t size, WireField field) {
+    if (rest_.size() < size) return CutOff();
+    std::memcpy(&field.scalar, rest_.data(), size);
+    rest_.remove_prefix(size);
+    return field;
+  }
+
+  std::string_view rest_;
+};
+
+// Number, or outer and inner number, to the JSON name.
+using Numbers = std::map<std::pair<std::uint32_t, std::uint32_t>, std::string_view>;
+
+Numbers ParseNumbers(std::string_view text) {
+  Numbers numbers;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view row = text.substr(0, end);
+    const std::size_t equals = row.find('=');
+    std::uint32_t outer = 0;
+    std::uint32_t inner = 0;
+    const char* stop = row.data() + row.size();
+    const auto first = std::from_chars(row.data() + equals + 1, stop, outer);
+    if (first.ptr != stop) std::from_chars(first.ptr + 1, stop, inner);
+    numbers[{outer, inner}] = row.substr(0, equals);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return numbers;
+}
+
+const Numbers* FindNumbers(std::string_view name) {
+  static const base::StringMap<Numbers> all = [] {
+    base::StringMap<Numbers> rows;
+    for (const internal::ProtoNumbers& row : internal::AllProtoNumbers()) {
+      rows.emplace(row.name, ParseNumbers(row.fields));
+    }
+    return rows;
+  }();
+  const auto it = all.find(name);
+  return it == all.end() ? nullptr : &it->second;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view group, std::string_view version) : group_(group), version_(version) {}
+
+  Status Message(const api::StructInfo& info, std::string_view bytes, int depth, Node& node) {
+    if (depth > api::kMaxDocumentDepth) return base::InvalidArgument("protobuf: nested too deep");
+    node.kind = Node::Kind::kMap;
+    const Numbers* numbers = NumbersOf(info);
+    if (numbers == nullptr) {
+      return base::InvalidArgument(fmt::format("protobuf: {} can only be sent as JSON", info.name));
+    }
+    return Fields(info, *numbers, 0, bytes, depth, node);
+  }
+
+ private:
+  // A struct that differs by version or group, else the one that all share.
+  const Numbers* NumbersOf(const api::StructInfo& info) const {
+    for (const std::string& name :
+         {fmt::format("{}/{}", version_, info.name), fmt::format("{}/{}", group_, info.name)}) {
+      if (const Numbers* numbers = FindNumbers(name)) return numbers;
+    }
+    // A container's choice of a claim has the name of the claim itself.
+    if (info.name == "ResourceClaim" && info.Find("request") >= 0) {
+      return FindNumbers("core/ResourceClaim");
+    }
+    return FindNumbers(info.name);
+  }
+
+  Status Fields(const api::StructInfo& info, const Numbers& numbers, std::uint32_t outer,
+                std::string_view bytes, int depth, Node& node) {
+    Wire wire(bytes);
+    while (!wire.done()) {
+      DRAY_ASSIGN_OR_RETURN(const WireField field, wire.Next());
+      const auto it =
+          numbers.find(outer == 0 ? std::pair(field.number, 0u) : std::pair(outer, field.number));
+      if (it == numbers.end()) {
+        const auto within = numbers.lower_bound({field.number, 1});
+        const bool embedded = outer == 0 && field.delimited && within != numbers.end() &&
+                              within->first.first == field.number;
+        if (embedded) {
+          DRAY_RETURN_IF_ERROR(Fields(info, numbers, field.number, field.bytes, depth, node));
+        }
+        continue;  // newer than this server
+      }
+      const int index = info.Find(it->second);
+      if (index < 0) continue;
+      const api::FieldInfo& known = info.fields[static_cast<std::size_t>(index)];
+      Status read = Value(*known.type, field, depth + 1, Slot(node, known.name));
+      if (!read.ok()) return base::Annotate(read, known.name);
+    }
+    return {};
+  }
+
+  static Node& Slot(Node& map, std::string_view name) {
+    Node* present = FindIn(map, name);
+    return present != nullptr ? *present : SetIn(map, name, Node{});
+  }
+
+  Status Value(const api::TypeInfo& type, const WireField& field, int depth, Node& node) {
+    switch (type.shape) {
+      case Shape::kOptional:
+        return Value(*type.element, field, depth, node);
+      case Shape::kList:
+        return Item(*type.element, field, depth, node);
+      case Shape::kMap:
+        return Entry(*type.element, field, depth, node);
+      case Shape::kStruct:
+        if (!field.delimited) return base::InvalidArgument("protobuf: a message was expected");
+        return Message(type.fields(), field.bytes, depth, node);
+      case Shape::kQuantity:
+      case Shape::kTime:
+      case Shape::kMicroTime:
+      case Shape::kIntOrString:
+      case Shape::kRaw:
+        return Special(type.shape, field, node);
+      default:
+        node = Scalar(type.shape, field);
+        return {};
+    }
+  }
+
+  Status Item(const api::TypeInfo& element, const WireField& field, int depth, Node& list) {
+    list.kind = Node::Kind::kList;
+    const bool number = element.shape == Shape::kInt32 || element.shape == Shape::kInt64 ||
+                        element.shape == Shape::kBool;
+    if (!number || !field.delimited) {
+      return Value(element, field, depth, list.items.emplace_back());
+    }
+    for (Wire packed(field.bytes); !packed.done();) {
+      DRAY_ASSIGN_OR_RETURN(const std::uint64_t scalar, packed.Varint());
+      list.items.push_back(Scalar(element.shape, {.scalar = scalar}));
+    }
+    return {};
+  }
+
+  Status Entry(const api::TypeInfo& element, const WireField& field, int depth, Node& map) {
+    map.kind = Node::Kind::kMap;
+    std::string_view key;
+    Node value;
+    bool set = false;
+    for (Wire entry(field.bytes); !entry.done();) {
+      DRAY_ASSIGN_OR_RETURN(const WireField part, entry.Next());
+      if (part.number == 1) key = part.bytes;
+      if (part.number != 2) continue;
+      set = true;
+      DRAY_RETURN_IF_ERROR(Value(element, part, depth, value));
+    }
+    if (!set) value = Scalar(element.shape, {});
+    SetIn(map, key, std::move(value));
+    return {};
+  }
+
+  static Node Scalar(Shape shape, const WireField& field) {
+    switch (shape) {
+      case Shape::kBool:
+        return BoolNode(field.scalar != 0);
+      case Shape::kInt32:
+      case Shape::kInt64:
+        return NumberNode(static_cast<std::int64_t>(field.scalar));
+      case Shape::kDouble: {
+        Node node = NumberNode(0);
+        node.text = fmt::format("{}", std::bit_cast<double>(field.scalar));
+        return node;
+      }
+      default:
+        return StringNode(field.bytes);
+    }
+  }
+
+  // Messages that are one value in JSON.
+  static Status Special(Shape shape, const WireField& field, Node& node) {
+    std::map<std::uint32_t, WireField> parts;
+    for (Wire wire(field.bytes); !wire.done();) {
+      DRAY_ASSIGN_OR_RETURN(const WireField part, wire.Next());
+      parts[part.number] = part;
+    }
+    // A time that is not set is an empty message; so is JSON that is not there.
+    if (parts.empty() && shape != Shape::kQuantity && shape != Shape::kIntOrString) {
+      node = Node{};
+      return {};
+    }
+    const auto number = [&](std::uint32_t n) { return static_cast<std::int64_t>(parts[n].scalar); };
+    if (shape == Shape::kQuantity) {
+      node = StringNode(parts[1].bytes.empty() ? "0" : parts[1].bytes);
+    } else if (shape == Shape::kIntOrString) {
+      node = number(1) == 0 ? NumberNode(number(2)) : StringNode(parts[3].bytes);
+    } else if (shape == Shape::kRaw) {
+      return Raw(parts[1], node);
+    } else {
+      const base::Time time = base::Time::FromUnix(number(1), number(2));
+      node = StringNode(shape == Shape::kTime ? time.ToRfc3339() : time.ToRfc3339Micro());
+    }
+    return {};
+  }
+
+  // JSON inside of protobuf: a driver's parameters, managed fields. Anything else that dray keeps
+  // raw is a message whose fields it does not know.
+  static Status Raw(const WireField& bytes, Node& node) {
+    auto tree = ReadTree(bytes.bytes);
+    if (!tree.ok()) return base::InvalidArgument("can only be sent as JSON");
+    node = *std::move(tree);
+    return {};
+  }
+
+  const std::string_view group_;
+  const std::string_view version_;
+};
+
+}  // namespace
+
+StatusOr<Node> ReadProtobuf(std::string_view body, const api::TypeInfo& type,
+                            std::string_view group, std::string_view version) {
+  if (!body.starts_with(kMagic)) {
+    return base::InvalidArgument("protobuf: the body does not begin as Kubernetes's does");
+  }
+  std::string_view api_version;
+  std::string_view kind;
+  std::string_view raw;
+  for (Wire envelope(body.substr(kMagic.size())); !envelope.done();) {
+    DRAY_ASSIGN_OR_RETURN(const WireField field, envelope.Next());
+    if (field.number == 2) raw = field.bytes;
+    if (field.number != 1) continue;
+    for (Wire meta(field.bytes); !meta.done();) {
+      DRAY_ASSIGN_OR_RETURN(const WireField part, meta.Next());
+      if (part.number == 1) api_version = part.bytes;
+      if (part.number == 2) kind = part.bytes;
+    }
+  }
+  Node node = MapNode();
+  DRAY_RETURN_IF_ERROR(Reader(group, version).Message(type.fields(), raw, 0, node));
+  if (!api_version.empty()) SetIn(node, "apiVersion", StringNode(api_version));
+  if (!kind.empty()) SetIn(node, "kind", StringNode(kind));
+  return node;
+}
+
+}  // namespace dray::rest

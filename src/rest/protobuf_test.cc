@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/protobuf.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/kinds.h"
+#include "api/pod.h"
+#include "fmt/format.h"
+#include "rest/internal/proto_numbers.h"
+#include "rest/options.h"
+
+namespace dray::rest {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// The wire, by hand.
+std::string Varint(std::uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  return out + static_cast<char>(value);
+}
+std::string Number(std::uint32_t field, std::uint64_t value) {
+  return Varint(field << 3) + Varint(value);
+}
+std::string Bytes(std::uint32_t field, const std::string& bytes) {
+  return Varint(field << 3 | 2) + Varint(bytes.size()) + bytes;
+}
+std::string Envelope(const std::string& raw) {
+  return std::string("k8s\0", 4) + Bytes(1, Bytes(1, "v1") + Bytes(2, "Pod")) + Bytes(2, raw);
+}
+
+StatusOr<Node> ReadPod(const std::string& raw) {
+  return ReadProtobuf(Envelope(raw), api::TypeInfoOf<api::Pod>(), "", "v1");
+}
+
+TEST(Protobuf, IsReadAsJsonWouldBe) {
+  const std::string metadata = Bytes(1, "p") + Bytes(8, "") /* creationTimestamp, unset */ +
+                               Bytes(11, Bytes(1, "app") + Bytes(2, "web"));
+  const std::string container =
+      Bytes(1, "main") + Bytes(2, "image") + Bytes(3, "run") + Bytes(3, "fast") +
+      Bytes(6, Number(3, 80) + Bytes(4, "TCP")) +
+      Bytes(8, Bytes(2, Bytes(1, "cpu") + Bytes(2, Bytes(1, "500m"))) + Bytes(3, Bytes(1, "gpu")));
+  const std::string volume = Bytes(1, "v") + Bytes(2, Bytes(2, Bytes(1, "Memory")));
+  const std::string spec = Bytes(1, volume) + Bytes(2, container) + Number(4, 30) + Number(11, 1);
+  const auto tree = ReadPod(Bytes(1, metadata) + Bytes(2, spec));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(ToJson(*tree),
+            R"({"metadata":{"name":"p","creationTimestamp":null,"labels":{"app":"web"}},)"
+            R"("spec":{"volumes":[{"name":"v","emptyDir":{"medium":"Memory"}}],)"
+            R"("containers":[{"name":"main","image":"image","command":["run","fast"],)"
+            R"("ports":[{"containerPort":80,"protocol":"TCP"}],)"
+            R"("resources":{"requests":{"cpu":"500m"},"claims":[{"name":"gpu"}]}}],)"
+            R"("terminationGracePeriodSeconds":30,"hostNetwork":true},)"
+            R"("apiVersion":"v1","kind":"Pod"})");
+}
+
+TEST(Protobuf, TimesAndNegativeNumbersAreWhatTheyWere) {
+  const std::string metadata = Bytes(8, Number(1, 5)) + Number(7, static_cast<std::uint64_t>(-2));
+  const auto tree = ReadPod(Bytes(1, metadata));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_THAT(ToJson(*tree),
+              HasSubstr(R"("creationTimestamp":"1970-01-01T00:00:05Z","generation":-2)"));
+}
+
+TEST(Protobuf, UnknownNumbersArePassedOver) {
+  const auto tree = ReadPod(Bytes(1, Bytes(1, "p") + Bytes(500, "x") + Number(501, 3)));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(TextIn(*FindIn(*tree, "metadata"), "name"), "p");
+}
+
+TEST(Protobuf, WhatIsNotWellFormedIsRefused) {
+  const std::string whole = Envelope(Bytes(1, Bytes(1, "p")));
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    // Cut anywhere it is an error or a shorter message, never a crash.
+    (void)ReadProtobuf(whole.substr(0, i), api::TypeInfoOf<api::Pod>(), "", "v1");
+  }
+  EXPECT_FALSE(ReadProtobuf("{}", api::TypeInfoOf<api::Pod>(), "", "v1").ok());
+  EXPECT_FALSE(ReadPod(std::string("\x0a\xff\xff\xff\xff\x0f", 6)).ok());
+  EXPECT_FALSE(ReadPod(Varint(1 << 3 | 7)).ok());
+  // dray keeps a pod's security context as it came, which it can only do with JSON.
+  const auto raw = ReadPod(Bytes(2, Bytes(14, Number(2, 5))));
+  ASSERT_FALSE(raw.ok());
+  EXPECT_THAT(std::string(base::Message(raw.status())),
+              HasSubstr("spec: securityContext: can only be sent as JSON"));
+}
+
+// Every field of the tables has a number, but those that only dray has.
+void Unnumbered(const api::TypeInfo& type, std::set<const api::StructInfo*>& seen,
+                std::vector<std::string>& names) {
+  if (type.element != nullptr) Unnumbered(*type.element, seen, names);
+  if (type.shape != api::Shape::kStruct) return;
+  const api::StructInfo& info = type.fields();
+  if (!seen.insert(&info).second) return;
+  std::string all;
+  for (const internal::ProtoNumbers& row : internal::AllProtoNumbers()) {
+    if (row.name == info.name || row.name.ends_with(fmt::format("/{}", info.name))) {
+      all += fmt::format(" {}", row.fields);
+    }
+  }
+  for (const api::FieldInfo& field : info.fields) {
+    if (all.find(fmt::format(" {}=", field.name)) == std::string::npos) {
+      names.push_back(fmt::format("{}.{}", info.name, field.name));
+    }
+    Unnumbered(*field.type, seen, names);
+  }
+}
+
+TEST(Protobuf, EveryFieldHasANumber) {
+  std::set<const api::StructInfo*> seen;
+  std::vector<std::string> names;
+  for (const api::KindInfo& kind : api::Kinds()) Unnumbered(*kind.type, seen, names);
+  Unnumbered(api::TypeInfoOf<DeleteOptionsBody>(), seen, names);
+  Unnumbered(api::TypeInfoOf<EvictionBody>(), seen, names);
+  Unnumbered(api::TypeInfoOf<BindingBody>(), seen, names);
+  const std::set<std::string> own = {
+      "DeviceAttribute.list",  "ListAttribute.int",
+      "ListAttribute.bool",    "ListAttribute.string",
+      "ListAttribute.version", "DeviceRequestAllocationResult.compatibilityGroups"};
+  std::erase_if(names, [&](const std::string& name) { return own.contains(name); });
+  EXPECT_THAT(names, IsEmpty());
+}
+
+}  // namespace
+}  // namespace dray::rest
