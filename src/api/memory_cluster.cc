@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "api/event_folder.h"
 #include "api/internal/change_log.h"
-#include "api/internal/event_folder.h"
 #include "api/pod.h"
 #include "api/strategy.h"
 #include "api/write_rules.h"
@@ -56,7 +56,7 @@ MemoryCluster::MemoryCluster(const base::Clock& clock, base::RandomSource& rando
       options_(std::move(options)),
       rules_{options_.gates, options_.expressions, options_.validate},
       log_(std::make_shared<internal::ChangeLog>()),
-      events_(std::make_unique<internal::EventFolder>(options_.max_events)) {}
+      events_(std::make_unique<EventFolder>(options_.max_events)) {}
 
 MemoryCluster::~MemoryCluster() = default;
 
@@ -255,7 +255,7 @@ void MemoryCluster::Note(const EventNote& note) {
       return;
     }
   }
-  Event event = internal::EventFor(note, now);
+  Event event = EventFor(note, now);
   // Kubernetes names an event by its object and the time. Clocks may stand still here, so that the
   // write's number is what tells two events apart.
   event.metadata.name = fmt::format("{}.{:x}", note.about.metadata().name, ++revision_);

@@ -31,8 +31,8 @@ namespace dray::api {
 
 namespace internal {
 class ChangeLog;
-class EventFolder;
 }  // namespace internal
+class EventFolder;
 
 struct MemoryClusterOptions {
   FeatureGates gates;
@@ -124,7 +124,7 @@ class MemoryCluster final : public Cluster {
   WriteHook hook_;
   absl::flat_hash_map<const TypeInfo*, Objects> objects_;
   std::shared_ptr<internal::ChangeLog> log_;
-  std::unique_ptr<internal::EventFolder> events_;
+  std::unique_ptr<EventFolder> events_;
   std::uint64_t revision_ = 0;
 };
 

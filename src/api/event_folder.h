@@ -13,7 +13,7 @@
 #include "base/string_map.h"
 #include "base/time.h"
 
-namespace dray::api::internal {
+namespace dray::api {
 
 // A new event for a note: count 1, without a name.
 Event EventFor(const EventNote& note, base::Time now);
@@ -42,4 +42,4 @@ class EventFolder {
   base::StringMap<std::list<Entry>::iterator> by_key_;
 };
 
-}  // namespace dray::api::internal
+}  // namespace dray::api

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "api/internal/event_folder.h"
+#include "api/event_folder.h"
 
 #include <string_view>
 #include <utility>
 
-namespace dray::api::internal {
+namespace dray::api {
 namespace {
 
 std::string KeyOf(const EventNote& note) {
@@ -68,4 +68,4 @@ std::optional<EventFolder::Place> EventFolder::Add(const EventNote& note, Place 
   return oldest;
 }
 
-}  // namespace dray::api::internal
+}  // namespace dray::api

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/local_cluster.h"
+
+#include "api/namespace.h"
+#include "base/clock.h"
+#include "registry/registry.h"
+#include "store/memory/memory_store.h"
+#include "testing/cluster_contract.h"
+
+namespace dray::testing {
+namespace {
+
+class LocalHolder final : public ClusterHolder {
+ public:
+  explicit LocalHolder(store::HistoryOptions history = {})
+      : store_(store::MakeMemoryStore(history)),
+        registry_(*store_, clock_, random_, {}),
+        cluster_(registry_, "test") {
+    for (const std::string_view name : {"default", "ns", "elsewhere", "a", "a-b", "b"}) {
+      api::Namespace space;
+      space.metadata.name = name;
+      EXPECT_THAT(cluster_.Create(api::Object::Of(space)), IsOk());
+    }
+  }
+  api::Cluster& cluster() override { return cluster_; }
+
+ private:
+  base::ManualClock clock_{base::Time::FromUnix(1'000'000)};
+  base::SystemRandomSource random_;
+  std::unique_ptr<store::Store> store_;
+  registry::Registry registry_;
+  registry::LocalCluster cluster_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Local, ClusterContract,
+                         ::testing::Values(ClusterMaker{
+                             "Registry", [] { return std::make_unique<LocalHolder>(); }}),
+                         NameOf);
+
+// A watch that nobody looked at while the history went by tells what is different.
+TEST(LocalWatch, ThatFellBehindMissesNothing) {
+  LocalHolder holder({.events = 4, .bytes = 1 << 20});
+  api::Cluster& cluster = holder.cluster();
+  const auto create = [&](std::string_view name) {
+    EXPECT_THAT(cluster.Create(api::Object::Of(PodNamed(name))), IsOk());
+  };
+  create("stays");
+  create("goes");
+  const std::vector<const api::KindInfo*> kinds = {&KindOf<api::Pod>()};
+  const auto watch = cluster.Watch(kinds);
+  while (watch->Next()) {
+  }
+  ASSERT_THAT(cluster.Delete(KindOf<api::Pod>(), "ns", "goes"), IsOk());
+  for (int i = 0; i < 50; ++i) create("p" + std::to_string(i));
+  int added = 0;
+  int deleted = 0;
+  while (const auto change = watch->Next()) {
+    added += change->kind == api::Change::Kind::kAdded ? 1 : 0;
+    deleted += change->kind == api::Change::Kind::kDeleted ? 1 : 0;
+    EXPECT_NE(change->object.metadata().name, "stays");
+  }
+  EXPECT_EQ(added, 50);
+  EXPECT_EQ(deleted, 1);
+}
+
+}  // namespace
+}  // namespace dray::testing

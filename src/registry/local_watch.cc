@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/local_watch.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dray::registry {
+namespace {
+
+constexpr std::string_view kEverything = "/registry/";
+constexpr std::size_t kBatch = 512;
+
+class LocalWatch final : public api::ObjectWatch {
+ public:
+  LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds)
+      : objects_(objects) {
+    for (const api::KindInfo* kind : kinds) {
+      std::string prefix = PrefixOf(*kind);
+      const bool twice = std::ranges::find(prefixes_, prefix) != prefixes_.end();
+      if (!twice) prefixes_.push_back(std::move(prefix));
+    }
+    Catch();
+  }
+
+  std::optional<api::Change> Next() override {
+    while (changes_.empty()) {
+      // One watch of everything, so that changes of several kinds come in the order they happened.
+      auto events = watch_->Next(kBatch);
+      if (!events.ok()) {
+        Catch();
+        if (changes_.empty()) return std::nullopt;
+        break;
+      }
+      if (events->empty()) return std::nullopt;
+      for (const store::Event& event : *events) Take(event);
+    }
+    api::Change change = std::move(changes_.front());
+    changes_.pop_front();
+    return change;
+  }
+
+ private:
+  bool IsWatched(std::string_view key) const {
+    return std::ranges::any_of(prefixes_,
+                               [&](const std::string& prefix) { return key.starts_with(prefix); });
+  }
+
+  void Take(const store::Event& event) {
+    if (!IsWatched(event.entry->key)) return;
+    auto stored = objects_.Read(*event.entry);
+    if (!stored.ok()) return;
+    if (event.deleted) {
+      known_.erase(event.entry->key);
+      changes_.push_back({api::Change::Kind::kDeleted, (*stored)->object()});
+      return;
+    }
+    const auto [it, added] = known_.insert_or_assign(event.entry->key, *stored);
+    changes_.push_back(
+        {added ? api::Change::Kind::kAdded : api::Change::Kind::kUpdated, it->second->object()});
+  }
+
+  // All that is there now against what is known: at first nothing is.
+  void Catch() {
+    std::map<std::string, StoredObjectPtr> present;
+    std::optional<store::Revision> at;
+    for (const std::string& prefix : prefixes_) {
+      auto range = objects_.store().Range(prefix, {.at = at});
+      if (!range.ok()) {
+        // The moment has left the history in between: begin again.
+        present.clear();
+        at.reset();
+        return Catch();
+      }
+      at = range->revision;
+      for (const store::EntryPtr& entry : range->entries) {
+        if (auto stored = objects_.Read(*entry); stored.ok()) present[entry->key] = *stored;
+      }
+    }
+    const store::Revision from = at.value_or(objects_.store().revision());
+    auto watch = objects_.store().WatchFrom(kEverything, from, [] {});
+    if (!watch.ok()) return Catch();
+    watch_ = *std::move(watch);
+    for (const auto& [key, stored] : known_) {
+      if (!present.contains(key)) {
+        changes_.push_back({api::Change::Kind::kDeleted, stored->object()});
+      }
+    }
+    for (const auto& [key, stored] : present) {
+      const auto it = known_.find(key);
+      if (it == known_.end()) {
+        changes_.push_back({api::Change::Kind::kAdded, stored->object()});
+      } else if (it->second->object().metadata().resource_version !=
+                 stored->object().metadata().resource_version) {
+        changes_.push_back({api::Change::Kind::kUpdated, stored->object()});
+      }
+    }
+    known_ = std::move(present);
+  }
+
+  const Objects& objects_;
+  std::vector<std::string> prefixes_;
+  std::unique_ptr<store::Watch> watch_;
+  std::map<std::string, StoredObjectPtr> known_;
+  std::deque<api::Change> changes_;
+};
+
+}  // namespace
+
+std::unique_ptr<api::ObjectWatch> MakeLocalWatch(const Objects& objects,
+                                                 std::span<const api::KindInfo* const> kinds) {
+  return std::make_unique<LocalWatch>(objects, kinds);
+}
+
+}  // namespace dray::registry
