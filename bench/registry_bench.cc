@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a request costs the API, without sockets and without a disk: the part that every other cost
+// comes on top of.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/pod.h"
+#include "api/resource_claim.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "fmt/format.h"
+#include "registry/handler.h"
+#include "registry/local_cluster.h"
+#include "registry/registry.h"
+#include "registry/watch_stream.h"
+#include "store/memory/memory_store.h"
+
+namespace dray::registry {
+namespace {
+
+class Mailbox final : public apiserver::Responder {
+ public:
+  void Send(apiserver::Response response) override { response_ = std::move(response); }
+  const apiserver::Response& response() const { return response_; }
+
+ private:
+  apiserver::Response response_;
+};
+
+// A server in memory; its store answers before Commit returns.
+struct World {
+  World() { Ask("POST", "/api/v1/namespaces", R"({"metadata":{"name":"default"}})"); }
+  int Ask(std::string method, std::string path, std::string body) {
+    apiserver::Request request;
+    request.method = std::move(method);
+    request.path = std::move(path);
+    request.body = std::move(body);
+    request.user = {"admin", {std::string(kMasters)}};
+    auto mailbox = std::make_shared<Mailbox>();
+    handler.Handle(std::move(request), mailbox);
+    last = mailbox->response().body;
+    return mailbox->response().status;
+  }
+
+  base::SystemClock clock;
+  base::SeededRandomSource random{1};
+  RoleAuthorizer roles;
+  std::unique_ptr<store::Store> store = store::MakeMemoryStore();
+  Registry registry{*store, clock, random, {}};
+  RestHandler handler{registry, roles};
+  apiserver::Bytes last;
+};
+
+std::string PodBody(std::int64_t i) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"pod-{}","labels":{{"app":"bench"}}}},)"
+      R"("spec":{{"containers":[{{"name":"main","image":"example.com/app:1","resources":{{"requests":)"
+      R"({{"cpu":"100m","memory":"64Mi"}},"claims":[{{"name":"gpu"}}]}}}}],"resourceClaims":)"
+      R"([{{"name":"gpu","resourceClaimTemplateName":"gpu"}}]}}}})",
+      i);
+}
+
+void BM_Registry_CreatePod(benchmark::State& state) {
+  World world;
+  std::int64_t i = 0;
+  for (auto _ : state) {
+    const int status = world.Ask("POST", "/api/v1/namespaces/default/pods", PodBody(i++));
+    DRAY_CHECK(status == 201, *world.last);
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_Registry_CreatePod);
+
+void BM_Registry_BindPod(benchmark::State& state) {
+  World world;
+  LocalCluster cluster(world.registry, "bench");
+  std::int64_t i = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    world.Ask("POST", "/api/v1/namespaces/default/pods", PodBody(i));
+    state.ResumeTiming();
+    DRAY_CHECK(cluster.Bind("default", fmt::format("pod-{}", i++), "", "node-1").ok(), "bound");
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_Registry_BindPod);
+
+// What a scheduler writes for each claim.
+void BM_Registry_AllocateClaim(benchmark::State& state) {
+  World world;
+  LocalCluster cluster(world.registry, "bench");
+  std::int64_t i = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    api::ResourceClaim claim;
+    claim.metadata.name = fmt::format("claim-{}", i++);
+    claim.metadata.namespace_ = "default";
+    api::DeviceRequest& request = claim.spec.devices.requests.emplace_back();
+    request.name = "gpu";
+    request.exactly.emplace().device_class_name = "gpu.example.com";
+    auto made = cluster.Create(api::Object::Of(claim));
+    DRAY_CHECK(made.ok(), made.status().ToString());
+    api::ResourceClaim& next = *made->Mutable<api::ResourceClaim>();
+    next.status.allocation.emplace().devices.results.push_back(
+        {.request = "gpu", .driver = "gpu.example.com", .pool = "node-1", .device = "gpu-0"});
+    next.status.reserved_for.push_back({.resource = "pods", .name = "p", .uid = "u"});
+    state.ResumeTiming();
+    const auto updated = cluster.UpdateStatus(*std::move(made));
+    DRAY_CHECK(updated.ok(), updated.status().ToString());
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_Registry_AllocateClaim);
+
+void BM_Registry_ListPods(benchmark::State& state) {
+  World world;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    world.Ask("POST", "/api/v1/namespaces/default/pods", PodBody(i));
+  }
+  std::int64_t bytes = 0;
+  for (auto _ : state) {
+    world.Ask("GET", "/api/v1/pods", "");
+    bytes += static_cast<std::int64_t>(world.last->size());
+  }
+  state.SetBytesProcessed(bytes);
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_Registry_ListPods)->ArgName("pods")->Arg(5000);
+
+// One pod changes, so many watchers are told.
+void BM_Registry_WatchFanOut(benchmark::State& state) {
+  World world;
+  const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
+  std::vector<std::unique_ptr<apiserver::StreamSource>> streams;
+  for (std::int64_t i = 0; i < state.range(0); ++i) {
+    WatchOptions options;
+    options.selection.kind = &kind;
+    options.from = world.store->revision();
+    streams.push_back(MakeWatchStream(world.registry.objects(), world.clock, std::move(options)));
+    streams.back()->Start([] {});
+  }
+  std::int64_t i = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    world.Ask("POST", "/api/v1/namespaces/default/pods", PodBody(i++));
+    state.ResumeTiming();
+    for (const auto& stream : streams) {
+      std::vector<apiserver::Bytes> lines;
+      stream->Pull(lines);
+      DRAY_CHECK(lines.size() == 1, "one event");
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_Registry_WatchFanOut)->ArgName("watchers")->Arg(100);
+
+}  // namespace
+}  // namespace dray::registry
