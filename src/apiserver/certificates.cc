@@ -125,6 +125,11 @@ StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpe
   DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate,
                         Begin(key.get(), spec.common_name, spec.organizations, now, spec.valid));
   X509* x509 = certificate.get();
+  if (X509_NAME_cmp(X509_get_subject_name(x509), X509_get_subject_name(issuer.get())) == 0) {
+    // It would be taken for one that signed itself, and nobody would believe it.
+    return base::InvalidArgument("\"" + spec.common_name +
+                                 "\" is the name of the authority itself; choose another");
+  }
   X509_set_issuer_name(x509, X509_get_subject_name(issuer.get()));
   const bool is_server = spec.use == CertificateSpec::Use::kServer;
   const auto add = [&](int nid, const std::string& value) {

@@ -49,7 +49,7 @@ StatusOr<KeyPair> EnsureAuthority(const std::string& path, base::Time now) {
     if (!fits.ok()) return base::Annotate(fits, path + ".crt");
     return *std::move(pair);
   }
-  DRAY_ASSIGN_OR_RETURN(KeyPair made, MakeAuthority("dray", now, kAuthorityValid));
+  DRAY_ASSIGN_OR_RETURN(KeyPair made, MakeAuthority("dray-authority", now, kAuthorityValid));
   DRAY_RETURN_IF_ERROR(WritePair(path, made));
   return made;
 }

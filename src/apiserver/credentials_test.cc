@@ -123,6 +123,9 @@ TEST_F(CredentialsTest, ANameThatNoCertificateCanHoldIsRefused) {
   options_.clients[0].user = std::string(65, 'x');
   EXPECT_THAT(EnsureCredentials(options_, kNow),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("1 to 64 bytes")));
+  options_.clients = {{.name = "admin", .user = "dray-authority"}};
+  EXPECT_THAT(EnsureCredentials(options_, kNow),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("the authority itself")));
 }
 
 TEST_F(CredentialsTest, AKubeconfigHasAllThatAClientNeeds) {

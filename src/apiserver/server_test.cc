@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/server.h"
 
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -171,14 +172,14 @@ TEST_F(ServerTest, AnAddressThatCannotBeHadIsNamed) {
 }
 
 TEST_F(ServerTest, DrainingLetsRequestsFinish) {
-  std::shared_ptr<Responder> waiting;
+  std::promise<std::shared_ptr<Responder>> handed;
   Start([&](const Request&, std::shared_ptr<Responder> responder) {
-    waiting = std::move(responder);
+    handed.set_value(std::move(responder));
   });
   TestClient idle(port());
   TestClient busy(port());
   busy.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  while (server_->stats().requests == 0) std::this_thread::yield();
+  const std::shared_ptr<Responder> waiting = handed.get_future().get();
   std::thread answer([&] {
     EXPECT_TRUE(idle.Ended());
     waiting->Send(TextResponse("done"));
@@ -191,13 +192,13 @@ TEST_F(ServerTest, DrainingLetsRequestsFinish) {
 }
 
 TEST_F(ServerTest, AnswersAfterTheEndGoNowhere) {
-  std::shared_ptr<Responder> waiting;
+  std::promise<std::shared_ptr<Responder>> handed;
   Start([&](const Request&, std::shared_ptr<Responder> responder) {
-    waiting = std::move(responder);
+    handed.set_value(std::move(responder));
   });
   TestClient client(port());
   client.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-  while (server_->stats().requests == 0) std::this_thread::yield();
+  const std::shared_ptr<Responder> waiting = handed.get_future().get();
   server_ = nullptr;
   EXPECT_TRUE(client.Ended());
   waiting->Send(TextResponse("too late"));

@@ -176,7 +176,7 @@ bool Connection::Parse() {
   }
   std::string_view rest = in_;
   bool refused = false;
-  while (!parser_->is_done() && !refused) {
+  while (!refused && !parser_->is_done()) {
     boost::beast::error_code error;
     const bool had_head = parser_->is_header_done();
     const std::size_t used = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
