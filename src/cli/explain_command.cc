@@ -199,6 +199,13 @@ class ExplainCommand final : public Command {
     if (names.contains(target.name)) {
       return UsageError(io, message, "it is in another namespace: leave -n away, or use -A");
     }
+    for (const api::Object& object : plan.objects) {
+      if (object.kind().kind != target.kind || object.metadata().name != target.name) continue;
+      return UsageError(
+          io, fmt::format("there is nothing to explain about {} \"{}\"", target.kind, target.name),
+          target.kind == "Pod" ? "it has ended, and takes nothing from its node"
+                               : "no pod belongs to it");
+    }
     const std::vector<std::string_view> words(names.begin(), names.end());
     const auto closest = base::ClosestMatch(target.name, words);
     if (closest) return UsageError(io, message, fmt::format("did you mean {}?", *closest));

@@ -137,6 +137,15 @@ TEST(ExplainCommand, WhatIsNotThereIsGuessedAt) {
   EXPECT_EQ(Explain({"pod/bik"}).code, kExitUsage);
 }
 
+TEST(ExplainCommand, APodThatHasEndedIsNotExplained) {
+  const Outcome outcome = RunLine(
+      {"explain", "pod/old", "-f", "-"},
+      {.in = "apiVersion: v1\nkind: Pod\nmetadata: {name: old}\nspec: {nodeName: n1, containers: "
+             "[{name: c, image: i}]}\nstatus: {phase: Failed}\n"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("it has ended"));
+}
+
 TEST(ExplainCommand, WrongTargetsAreNamed) {
   EXPECT_THAT(Explain({}).err, HasSubstr("nothing to explain"));
   EXPECT_THAT(Explain({"pod"}).err, HasSubstr("which pod?"));

@@ -9,6 +9,7 @@
 #include "api/memory_cluster.h"
 #include "base/clock.h"
 #include "base/uuid.h"
+#include "planner/internal/absent_pods.h"
 #include "planner/internal/admission.h"
 #include "planner/internal/nodes.h"
 #include "planner/internal/outcomes.h"
@@ -60,6 +61,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   internal::CompleteNodes(options.assume_nodes, objects, plan.notes);
   std::vector<api::Object> left_out = internal::TakeHalfGiven(objects, plan.notes);
   internal::Arrange(objects);
+  const internal::AbsentPods absent(objects, plan.notes);
   DRAY_RETURN_IF_ERROR(internal::CheckPodCount(objects, options.max_made_pods));
   const std::uint64_t seed = internal::SeedOf(objects);
   DRAY_ASSIGN_OR_RETURN(std::vector<api::Object> prepared,
@@ -74,6 +76,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   plan.claims = internal::PlaceLooseClaims(before, options, rehearsal);
 
   plan.objects = ObjectsOf(rehearsal.cluster());
+  absent.Restore(plan.objects);
   std::ranges::move(left_out, std::back_inserter(plan.objects));
   internal::Arrange(plan.objects);
   return plan;

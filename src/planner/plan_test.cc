@@ -17,6 +17,7 @@ namespace dray::planner {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -140,6 +141,22 @@ TEST(PlanOrder, IsByAgeThenByName) {
   }
   EXPECT_THAT(Lines(PlanOf(objects)), ElementsAre("a refused", "b placed n1 gpu-0"));
   EXPECT_THAT(Lines(PlanOf(yaml)), ElementsAre("a placed n1 gpu-0", "b refused"));
+}
+
+// kubectl get resourceclaims,resourceslices -o yaml: for a controller its pods would be gone.
+TEST(PlanDump, ClaimsOfPodsThatAreNotGivenKeepTheirDevices) {
+  const std::string cluster = ClassYaml() + NodeYaml("n1", 1);
+  Plan first = PlanOf(cluster + GpuPodYaml("a", 1));
+  std::erase_if(first.objects, [](const api::Object& o) { return o.As<api::Pod>() != nullptr; });
+  std::vector<api::Object> objects = first.objects;
+  for (api::Object& pod : testing::ObjectsFrom(GpuPodYaml("b", 1))) objects.push_back(pod);
+  const Plan plan = PlanOf(objects);
+  ASSERT_THAT(Lines(plan), SizeIs(2));
+  EXPECT_EQ(Lines(plan)[0], "b refused");
+  EXPECT_THAT(Lines(plan)[1], EndsWith("existing n1 gpu-0"));
+  EXPECT_THAT(plan.notes,
+              ElementsAre("1 claim is for pods that are not among the objects: taken as in use"));
+  EXPECT_EQ(JsonOf(PlanOf(first.objects).objects), JsonOf(first.objects));
 }
 
 template <typename T>
