@@ -52,8 +52,7 @@ class PlanCommand final : public Command {
   int Run(Io& io) override {
     auto plan = MakePlan(flags_, io);
     if (!plan) return kExitUsage;
-    const bool refused = plan->Count(planner::State::kRefused) > 0;
-    std::vector<api::Object> objects = std::move(plan->objects);
+    const std::vector<api::Object> objects = std::move(plan->objects);
     KeepNamespace(*plan);
     if (output_ == "json" || output_ == "yaml") {
       PrintObjects(io, objects);
@@ -66,7 +65,7 @@ class PlanCommand final : public Command {
       io.out.flush();
       io.err << PlanSummary(*plan) << '\n';
     }
-    return refused ? kExitFindings : kExitOk;
+    return plan->Count(planner::State::kRefused) > 0 ? kExitFindings : kExitOk;
   }
 
   std::string HintForArgument(std::string_view argument) const override {
@@ -74,7 +73,7 @@ class PlanCommand final : public Command {
   }
 
  private:
-  // What is shown; everything was planned.
+  // What is shown and judged; everything was planned.
   void KeepNamespace(planner::Plan& plan) const {
     if (flags_.namespace_.empty() || flags_.all_namespaces) return;
     const auto other = [&](const auto& outcome) { return outcome.namespace_ != flags_.namespace_; };

@@ -102,6 +102,12 @@ TEST(PlanCommand, NamespacesAreShownWhenThereAreSeveral) {
   EXPECT_THAT(Plan(yaml, {"-n", "team", "-A"}).out, HasSubstr("pod/a"));
 }
 
+TEST(PlanCommand, OnlyWhatIsShownIsJudged) {
+  const std::string yaml = Pod("a", "none") + Pod("b", "", "", "team");
+  EXPECT_EQ(Plan(yaml).code, kExitFindings);
+  EXPECT_EQ(Plan(yaml, {"-n", "team"}).code, kExitOk);
+}
+
 TEST(PlanCommand, ObjectsWithoutANamespaceAreInTheGivenOne) {
   const std::string pod =
       "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: "
