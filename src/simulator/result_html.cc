@@ -121,7 +121,7 @@ std::string OfClasses(const Result& result, std::string_view title, std::string_
     chart.series.push_back(std::move(series));
   }
   chart.max_y = 1;
-  chart.show_y = [](double value) { return Percent(value); };
+  chart.show_y = [](double value) { return fmt::format("{:.3g}%", value * 100); };
   return ToSvg(chart);
 }
 

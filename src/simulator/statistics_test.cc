@@ -88,6 +88,8 @@ TEST(Units, AreShort) {
   EXPECT_EQ(internal::ShortTime(Duration(12'345)), "12.3µs");
   EXPECT_EQ(internal::ShortTime(milliseconds(1500)), "1.5s");
   EXPECT_EQ(internal::ShortTime(std::chrono::seconds(750)), "12m30s");
+  EXPECT_EQ(internal::ShortTime(std::chrono::hours(2)), "2h");
+  EXPECT_EQ(internal::ShortTime(Duration(0)), "0");
   EXPECT_EQ(internal::Devices(12 * kWholeDevice), "12");
   EXPECT_EQ(internal::Devices(kWholeDevice / 2), "0.5");
   EXPECT_EQ(internal::Percent(0.1234), "12.3%");

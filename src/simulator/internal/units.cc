@@ -3,15 +3,20 @@
 
 #include <chrono>
 
-#include "base/time.h"
 #include "fmt/format.h"
 #include "simulator/meter.h"
 
 namespace dray::simulator::internal {
 
 std::string ShortTime(Duration time) {
+  if (time == Duration(0)) return "0";
   if (time >= std::chrono::minutes(1)) {
-    return base::GoDurationToString(std::chrono::round<std::chrono::seconds>(time));
+    const std::int64_t seconds = std::chrono::round<std::chrono::seconds>(time).count();
+    std::string text;
+    if (seconds >= 3600) text += fmt::format("{}h", seconds / 3600);
+    if (seconds / 60 % 60 > 0) text += fmt::format("{}m", seconds / 60 % 60);
+    if (seconds % 60 > 0) text += fmt::format("{}s", seconds % 60);
+    return text;
   }
   auto value = static_cast<double>(time.count());
   for (const char* unit : {"ns", "µs", "ms"}) {

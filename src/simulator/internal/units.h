@@ -10,7 +10,7 @@
 
 namespace dray::simulator::internal {
 
-// Three digits: 12.3µs, 4.56ms, 7.89s, 12m30s.
+// Three digits, or what is not zero of hours, minutes and seconds: 12.3µs, 4.56ms, 12m30s, 2h.
 std::string ShortTime(Duration time);
 // 12.3%
 std::string Percent(double share);
