@@ -208,8 +208,7 @@ const std::vector<ClassUse>& Meter::Measure() {
   } else {
     std::vector<scheduler::NodeIndex> nodes = changed.nodes;
     std::ranges::sort(nodes);
-    const auto repeated = std::ranges::unique(nodes);
-    nodes.erase(repeated.begin(), repeated.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
     for (const scheduler::NodeIndex index : nodes) look(index);
   }
   measured_ = total_;
