@@ -46,6 +46,15 @@ void ResetMetadataForStatus(ObjectMeta& metadata, const ObjectMeta& old) {
 
 }  // namespace internal
 
+bool CarriesStatus(const Object& object) {
+  const StructInfo& info = object.kind().type->fields();
+  const int index = info.Find("status");
+  if (index < 0) return false;
+  const FieldInfo& field = info.fields[static_cast<std::size_t>(index)];
+  const void* value = field.get(object.data());
+  return value != nullptr && !IsEmptyValue(*field.type, value);
+}
+
 void PrepareForCreate(Object& object, const StrategyOptions& options) {
   Create<ResourceClaim>(object, options) || Create<ResourceClaimTemplate>(object, options) ||
       Create<ResourceSlice>(object, options) || Create<DeviceClass>(object, options) ||

@@ -30,6 +30,10 @@ void PrepareForCreate(Object& object, const StrategyOptions& options);
 void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& options);
 void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options);
 
+// Whether the object has a status with something in it. A create leaves it out; who wants it stored
+// updates the status afterwards.
+bool CarriesStatus(const Object& object);
+
 // Warning headers of a create or update.
 std::vector<std::string> WarningsFor(const Object& object);
 

@@ -21,6 +21,7 @@
 #include "cli/internal/command.h"
 #include "cli/internal/expressions.h"
 #include "cli/internal/json_tree.h"
+#include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "cli/manifests.h"
 #include "cli/run.h"
@@ -56,20 +57,10 @@ class CelCommand final : public Command {
   void Define(CLI::App& app) override {
     app.add_option("expression", expression_, "The expression, or - to read it from standard input")
         ->type_name("EXPR|-");
-    app.add_option("-f,--filename", names_,
-                   "File or folder with ResourceSlices, or - for standard input; may be repeated")
-        ->type_name("FILE|DIR|-")
-        ->allow_extra_args(false);
-    app.add_flag("-R,--recursive", recursive_, "Look into the subfolders of folders");
+    AddFiles(app, files_, {.what = "File or folder with ResourceSlices,", .many = false});
     app.add_flag("--derived", derived_, "The expression is a derived attribute, not a selector");
-    app.add_option("-o,--output", output_, "table or json")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"table", "json"}).description(""))
-        ->capture_default_str();
-    app.add_option("--color", color_, "auto (on terminals, unless NO_COLOR is set), always, never")
-        ->type_name("WHEN")
-        ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-        ->capture_default_str();
+    AddOutput(app, output_, {"table", "json"});
+    AddColor(app, color_);
     app.footer(std::string(kFooter));
   }
 
@@ -78,7 +69,7 @@ class CelCommand final : public Command {
       return UsageError(io, "no expression", "dray cel 'device.driver == \"gpu.example.com\"'");
     }
     if (expression_ == "-") {
-      if (std::ranges::find(names_, "-") != names_.end()) {
+      if (std::ranges::find(files_.names, "-") != files_.names.end()) {
         return UsageError(io, "standard input cannot be the expression and a file",
                           "give one of them by its name");
       }
@@ -101,8 +92,8 @@ class CelCommand final : public Command {
     }
     AddRemarks(compiled);
     Manifests manifests;
-    if (!names_.empty()) {
-      manifests = ReadManifests(LoadSources(names_, io.in, {.recursive = recursive_}));
+    if (!files_.names.empty()) {
+      manifests = ReadManifests(LoadSources(files_.names, io.in, {.recursive = files_.recursive}));
     }
     const std::vector<DeviceTrial> trials = TryOnDevices(**program, Purpose(), manifests);
     if (output_ == "json") {
@@ -219,7 +210,7 @@ class CelCommand final : public Command {
     PrintRemarks(io);
     if (!trials.empty()) {
       PrintTrials(io, trials);
-    } else if (!names_.empty()) {
+    } else if (!files_.names.empty()) {
       io.out << "no devices in the given files\n";
     }
   }
@@ -315,11 +306,10 @@ class CelCommand final : public Command {
   }
 
   std::string expression_;
-  std::vector<std::string> names_;
-  bool recursive_ = false;
+  FileFlags files_;
   bool derived_ = false;
-  std::string output_ = "table";
-  std::string color_ = "auto";
+  std::string output_;
+  std::string color_;
   std::vector<Remark> remarks_;
 };
 

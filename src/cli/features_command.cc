@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `dray features`: the gate table.
-#include <algorithm>
-#include <array>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -10,8 +8,10 @@
 #include "CLI/CLI.hpp"
 #include "api/gates.h"
 #include "api/json.h"
+#include "cli/internal/columns.h"
 #include "cli/internal/command.h"
 #include "cli/internal/json_tree.h"
+#include "cli/internal/options.h"
 #include "cli/run.h"
 #include "fmt/format.h"
 
@@ -27,9 +27,6 @@ Examples:
   dray features -o json
   dray validate -f claim.yaml --feature-gates=DRADerivedAttributes=false)";
 
-constexpr std::size_t kColumns = 6;
-using Row = std::array<std::string, kColumns>;
-
 std::string OnOff(bool on) { return on ? "on" : "off"; }
 
 std::string DependsOn(const api::GateInfo& info) {
@@ -41,24 +38,17 @@ std::string DependsOn(const api::GateInfo& info) {
 }
 
 std::string Table() {
-  std::vector<Row> rows = {{"NAME", "STAGE", "DEFAULT", "KUBERNETES", "DEPENDS-ON", "SUMMARY"}};
+  std::vector<Row> rows = {
+      {{"NAME"}, {"STAGE"}, {"DEFAULT"}, {"KUBERNETES"}, {"DEPENDS-ON"}, {"SUMMARY"}}};
   for (const api::GateInfo& info : api::GateTable()) {
-    rows.push_back({std::string(info.name), std::string(api::NameOf(info.stage)),
-                    OnOff(info.dray_default), OnOff(info.kubernetes_default), DependsOn(info),
-                    std::string(info.summary)});
+    rows.push_back({{std::string(info.name)},
+                    {std::string(api::NameOf(info.stage))},
+                    {OnOff(info.dray_default)},
+                    {OnOff(info.kubernetes_default)},
+                    {DependsOn(info)},
+                    {std::string(info.summary)}});
   }
-  std::array<std::size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i + 1 < kColumns; ++i) {
-      text += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    text += row.back() + '\n';
-  }
-  return text;
+  return Columns(rows, Painter(false));
 }
 
 std::string Json() {
@@ -83,10 +73,7 @@ std::string Json() {
 class FeaturesCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("-o,--output", output_, "text or json")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json"}).description(""))
-        ->capture_default_str();
+    AddOutput(app, output_, {"text", "json"});
     app.footer(std::string(kFooter));
   }
 
@@ -96,7 +83,7 @@ class FeaturesCommand final : public Command {
   }
 
  private:
-  std::string output_ = "text";
+  std::string output_;
 };
 
 }  // namespace

@@ -23,10 +23,16 @@ struct CommandRow {
 };
 
 constexpr std::array kCommands = {
+    CommandRow{"plan", "Show who would get which node and devices, without a cluster",
+               &internal::MakePlanCommand},
+    CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",
+               &internal::MakeExplainCommand},
     CommandRow{"validate", "Check manifests, alone and against each other, without a cluster",
                &internal::MakeValidateCommand},
     CommandRow{"cel", "Compile an expression and try it on the devices of slices",
                &internal::MakeCelCommand},
+    CommandRow{"simulate", "Run a scenario: a cluster, its work and its mishaps, in simulated time",
+               &internal::MakeSimulateCommand},
     CommandRow{"features", "List the feature gates and what they are set to",
                &internal::MakeFeaturesCommand},
     CommandRow{"version", "Print the version", &internal::MakeVersionCommand},
@@ -37,6 +43,8 @@ constexpr std::string_view kAbout =
     "says why when it cannot.";
 
 constexpr std::string_view kExamples = R"(Examples:
+  dray plan -f manifests/                  see who would get what where
+  dray explain pod/train -f manifests/     see why a pod gets nothing, and what would help
   dray validate -f manifests/              check every manifest of a folder
   kubectl get resourceslices,deviceclasses,resourceclaims -A -o yaml | dray validate -f -
                                            check what a cluster has

@@ -49,7 +49,7 @@ std::string HintOf(const api::CrossFinding& finding, const std::vector<Manifest>
   return finding.hint.empty() ? place : fmt::format("{} ({})", finding.hint, place);
 }
 
-void AddCrossFindings(const Manifests& given, Report& report) {
+void AddCrossFindings(const Manifests& given, bool all, Report& report) {
   std::vector<api::Object> objects;
   for (const Manifest& manifest : given.manifests) objects.push_back(manifest.object);
   // What an object's own rules have said already is not said again; but whoever sees all objects
@@ -63,6 +63,7 @@ void AddCrossFindings(const Manifests& given, Report& report) {
     if (report.findings[i].level == Level::kError) errors.emplace(key(report.findings[i]), i);
   }
   for (const api::CrossFinding& cross : api::CrossCheck(objects)) {
+    if (!all && cross.reason != "DuplicateObject") continue;
     const Manifest& manifest = given.manifests[cross.object];
     Finding finding = ToFinding(manifest, {.severity = cross.severity,
                                            .reason = cross.reason,
@@ -156,8 +157,8 @@ class ExpressionReporter {
 
 }  // namespace
 
-Report Validate(Manifests manifests, const ValidateOptions& options) {
-  Report report = std::move(manifests.report);
+Report Validate(const Manifests& manifests, const ValidateOptions& options) {
+  Report report = manifests.report;
   ExpressionReporter expressions(manifests, options);
   for (const Manifest& manifest : manifests.manifests) {
     std::vector<Finding> found;
@@ -168,7 +169,7 @@ Report Validate(Manifests manifests, const ValidateOptions& options) {
     if (options.expressions != nullptr) expressions.Add(manifest, found, report);
     std::ranges::move(found, std::back_inserter(report.findings));
   }
-  AddCrossFindings(manifests, report);
+  AddCrossFindings(manifests, options.fit_together, report);
   SortFindings(report);
   return report;
 }

@@ -17,9 +17,12 @@ struct ValidateOptions {
   api::FeatureGates gates;
   const api::ExpressionChecker* expressions = nullptr;  // null: expressions are not compiled
   base::Time now;
+  // Off: what is wrong between objects is left to those who work with them; but that an object is
+  // there twice.
+  bool fit_together = true;
 };
 
 // The report of reading with everything else that was found, in the order of files and lines.
-Report Validate(Manifests manifests, const ValidateOptions& options);
+Report Validate(const Manifests& manifests, const ValidateOptions& options);
 
 }  // namespace dray::cli

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "api/gates.h"
 #include "cel/device_env.h"
 #include "cli/internal/command.h"
+#include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "cli/run.h"
 #include "cli/validate.h"
@@ -38,40 +38,23 @@ not be used. Warnings alone do not change it.)";
 class ValidateCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("-f,--filename", names_,
-                   "File, folder (its *.yaml, *.yml and *.json) or - for standard input; may be "
-                   "repeated")
-        ->type_name("FILE|DIR|-");
-    app.add_flag("-R,--recursive", recursive_, "Look into the subfolders of folders");
-    app.add_option("--feature-gates", gates_, "Which features are on; 'dray features' lists them")
-        ->type_name("A=true,B=false")
-        ->allow_extra_args(false);
-    app.add_flag("--strict", strict_, "Unknown and repeated fields are errors, not warnings");
-    app.add_option("-o,--output", output_, "text or json")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json"}).description(""))
-        ->capture_default_str();
-    app.add_option("--color", color_, "auto (on terminals, unless NO_COLOR is set), always, never")
-        ->type_name("WHEN")
-        ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-        ->capture_default_str();
+    AddFiles(app, files_);
+    AddGates(app, gates_);
+    AddStrict(app, strict_);
+    AddOutput(app, output_, {"text", "json"});
+    AddColor(app, color_);
     app.footer(std::string(kFooter));
   }
 
   int Run(Io& io) override {
-    if (names_.empty()) {
+    if (files_.names.empty()) {
       return UsageError(io, "nothing to validate", "name files with -f; -f - is standard input");
     }
-    std::string gates_text;
-    for (const std::string& text : gates_) {
-      gates_text += (gates_text.empty() ? "" : ",") + text;
-    }
-    const auto gates = api::FeatureGates::Parse(gates_text, api::FeatureGates());
+    const auto gates = ParseGates(gates_);
     if (!gates.ok()) {
-      return UsageError(io, fmt::format("--feature-gates: {}", base::Message(gates.status())),
-                        "'dray features' lists the gates");
+      return UsageError(io, base::Message(gates.status()), "'dray features' lists the gates");
     }
-    Sources sources = LoadSources(names_, io.in, {.recursive = recursive_});
+    Sources sources = LoadSources(files_.names, io.in, {.recursive = files_.recursive});
     const cel::DeviceExpressionChecker expressions;
     const Report report =
         Validate(ReadManifests(std::move(sources), {.strict = strict_}),
@@ -91,12 +74,11 @@ class ValidateCommand final : public Command {
   }
 
  private:
-  std::vector<std::string> names_;
+  FileFlags files_;
   std::vector<std::string> gates_;
-  bool recursive_ = false;
   bool strict_ = false;
-  std::string output_ = "text";
-  std::string color_ = "auto";
+  std::string output_;
+  std::string color_;
 };
 
 }  // namespace

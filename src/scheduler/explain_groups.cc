@@ -66,7 +66,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kChanges 
 std::string ChangeOf(const Reason::Shortage& shortage) {
   if (shortage.needed.empty()) return "a " + shortage.what;
   if (const auto missing = Missing(shortage)) {
-    return fmt::format("{} more {}", missing->ToString(), shortage.what);
+    std::string what = shortage.what;
+    if (*missing == base::Quantity::FromInt(1) && what.starts_with("devices ")) what.erase(6, 1);
+    return fmt::format("{} more {}", missing->ToString(), what);
   }
   return "more " + shortage.what;
 }

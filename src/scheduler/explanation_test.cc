@@ -10,6 +10,7 @@
 
 #include "allocator/explanation.h"
 #include "scheduler/explain_groups.h"
+#include "scheduler/explanation_text.h"
 #include "scheduler/objects_for_test.h"
 #include "scheduler/world.h"
 
@@ -160,6 +161,41 @@ TEST(Explanation, IsJsonForPrograms) {
             R"("code":"insufficient_resource","text":"Insufficient cpu",)"
             R"("shortages":[{"what":"cpu","needed":"2","free":"1"}]}]}],)"
             R"("closest":{"node":"a","change":"1 more cpu"}})");
+}
+
+TEST(ExplanationText, TheAllocatorsTreeHangsBelowItsReason) {
+  Reason reason = Devices("request gpu needs 2 devices, 1 of 2 usable (1 in use)");
+  auto devices = std::make_shared<allocator::Explanation>(*reason.devices);
+  devices->node = "n1";
+  devices->claims.push_back({.name = "ns/c",
+                             .requests = {{.name = "gpu",
+                                           .in_conflict = true,
+                                           .alternatives = {{.name = "gpu",
+                                                             .device_class = "gpu",
+                                                             .needed = 2,
+                                                             .considered = 2,
+                                                             .of_class = 2,
+                                                             .usable = 1}}}}});
+  reason.devices = std::move(devices);
+  const PodExplanation explanation{
+      .pod = "ns/p",
+      .nodes = 1,
+      .groups = {{.nodes = 1, .examples = {"n1"}, .reasons = {std::move(reason)}}}};
+  EXPECT_EQ(ToText(explanation, {.heading = "claim ns/c", .devices = true}),
+            "claim ns/c\n"
+            "└─ 1 node: n1\n"
+            "   └─ cannot allocate all claims (DynamicResources)\n"
+            "      ├─ request gpu needs 2 devices, 1 of 2 usable (1 in use)\n"
+            "      └─ claim ns/c, on n1\n"
+            "         └─ request gpu (class gpu): needs 2, 1 of 2 devices usable\n");
+}
+
+TEST(ExplanationText, OneDeviceIsNotSeveral) {
+  Reason reason = Devices("");
+  reason.shortages = {{"devices of class gpu", "3", "2"}};
+  EXPECT_EQ(ChangeFor({reason}), "1 more device of class gpu");
+  reason.shortages = {{"devices of class gpu", "3", "1"}};
+  EXPECT_EQ(ChangeFor({reason}), "2 more devices of class gpu");
 }
 
 }  // namespace

@@ -32,7 +32,10 @@ class Command {
 };
 
 std::unique_ptr<Command> MakeCelCommand();
+std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
+std::unique_ptr<Command> MakePlanCommand();
+std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeValidateCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 

@@ -30,15 +30,6 @@ void FillIn(api::Object& object) {
   }
 }
 
-bool HasStatus(const api::Object& object) {
-  const api::StructInfo& info = object.kind().type->fields();
-  const int index = info.Find("status");
-  if (index < 0) return false;
-  const api::FieldInfo& field = info.fields[static_cast<std::size_t>(index)];
-  const void* value = field.get(object.data());
-  return value != nullptr && !api::IsEmptyValue(*field.type, value);
-}
-
 // What a stored object has and a file need not have. A deletion that is under way would forbid
 // changes that were made before it began.
 void PretendStored(api::Object& object) {
@@ -118,7 +109,8 @@ std::vector<Fault> CheckObject(const api::Object& given, const ValidateOptions& 
   api::Object created = object;
   api::PrepareForCreate(created, strategy);
   api::ErrorList errors = api::ValidateCreate(created, validation);
-  if (HasStatus(object)) api::Append(errors, CheckStatus(object, created, strategy, validation));
+  if (api::CarriesStatus(object))
+    api::Append(errors, CheckStatus(object, created, strategy, validation));
 
   for (std::size_t i = 0; i < errors.size(); ++i) {
     // Two layers of rules may say the same; once is enough for a reader.

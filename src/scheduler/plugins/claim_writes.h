@@ -14,14 +14,14 @@
 
 #include "api/cluster.h"
 #include "api/pod.h"
+#include "api/pod_claims.h"
 #include "api/resource_claim.h"
 #include "base/clock.h"
 #include "base/status.h"
 
 namespace dray::scheduler {
 
-// A claim that has it is not removed while its devices are in use.
-inline constexpr std::string_view kClaimFinalizer = "resource.kubernetes.io/delete-protection";
+using api::kClaimFinalizer;
 
 using ClaimPointer = std::shared_ptr<const api::ResourceClaim>;
 

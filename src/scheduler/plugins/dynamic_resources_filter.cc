@@ -215,6 +215,8 @@ std::uint64_t DynamicResources::DetailGroup(CycleState& state, const PodInfo& po
   std::size_t group = absl::HashOf(variant->plan.number, static_cast<int>(decision.kind),
                                    base::StringHash{}(base::Message(decision.fault.status)));
   if (decision.kind != allocator::Decision::Kind::kRefused) return group;
+  // Nodes without any devices are not told together with nodes whose devices do not match.
+  group = absl::HashOf(group, world_.node(node.index)->devices->devices().size());
   const allocator::Attempt& attempt = allocator_.attempt();
   for (std::size_t i = 0; i < variant->plan.plan->alternatives().size(); ++i) {
     const allocator::Choices& choices = attempt.choices(i);

@@ -20,24 +20,11 @@
 #include "fmt/format.h"
 #include "scheduler/plugins/dynamic_resources.h"
 #include "scheduler/world.h"
+#include "testing/objects_from.h"
 
 namespace dray::scheduler::testing {
 
-inline std::vector<api::Object> ObjectsFrom(std::string_view yaml) {
-  std::vector<api::Diagnostic> diagnostics;
-  std::vector<api::Object> objects;
-  const std::vector<api::Node> documents = api::ParseYaml(yaml, diagnostics);
-  for (const api::Node& document : documents) {
-    for (const api::ObjectNode& node : api::ObjectsIn(document, diagnostics)) {
-      auto object = api::DecodeObject(node, api::Severity::kError, diagnostics);
-      DRAY_CHECK(object.has_value());
-      objects.push_back(*std::move(object));
-    }
-  }
-  for (const api::Diagnostic& d : diagnostics) fmt::print(stderr, "{}: {}\n", d.reason, d.message);
-  DRAY_CHECK(diagnostics.empty());
-  return objects;
-}
+using dray::testing::ObjectsFrom;
 
 template <typename T>
 const api::KindInfo& KindOf() {

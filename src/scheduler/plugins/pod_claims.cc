@@ -10,14 +10,6 @@
 namespace dray::scheduler {
 namespace {
 
-const api::PodResourceClaimStatus* StatusOf(const api::Pod& pod,
-                                            const api::PodResourceClaim& entry) {
-  if (!pod.status.resource_claim_statuses.has_value()) return nullptr;
-  const auto& statuses = *pod.status.resource_claim_statuses;
-  const auto it = std::ranges::find(statuses, entry.name, &api::PodResourceClaimStatus::name);
-  return it == statuses.end() ? nullptr : &*it;
-}
-
 // Why there is no claim behind the entry; empty when that is as it should be.
 std::string WhyUnnamed(const api::Pod& pod, const api::PodResourceClaim& entry) {
   const api::ObjectMeta& meta = pod.metadata;
@@ -26,7 +18,7 @@ std::string WhyUnnamed(const api::Pod& pod, const api::PodResourceClaim& entry) 
         "pod \"{}/{}\", spec.resourceClaim \"{}\": none of the supported fields are set",
         meta.namespace_, meta.name, entry.name);
   }
-  if (StatusOf(pod, entry) == nullptr) {
+  if (api::FindClaimStatus(pod, entry) == nullptr) {
     return fmt::format("pod \"{}/{}\": ResourceClaim not created yet", meta.namespace_, meta.name);
   }
   return {};
@@ -48,15 +40,6 @@ std::string WhyNot(const api::Pod& pod, const api::PodResourceClaim& entry,
 
 std::string KeyOf(const api::ObjectMeta& metadata) {
   return fmt::format("{}/{}", metadata.namespace_, metadata.name);
-}
-
-std::optional<std::string_view> ClaimNameOf(const api::Pod& pod,
-                                            const api::PodResourceClaim& entry) {
-  if (entry.resource_claim_name.has_value()) return *entry.resource_claim_name;
-  if (!entry.resource_claim_template_name.has_value()) return std::nullopt;
-  const api::PodResourceClaimStatus* status = StatusOf(pod, entry);
-  if (status == nullptr || !status->resource_claim_name.has_value()) return std::nullopt;
-  return *status->resource_claim_name;
 }
 
 PodClaims ClaimsOf(const api::Pod& pod, const World& world) {
@@ -90,21 +73,6 @@ bool UsesClaim(const api::Pod& pod, const api::ResourceClaim& claim) {
   }
   const api::OwnerReference* made_for = api::ExtendedResourcePod(claim);
   return made_for != nullptr && made_for->uid == pod.metadata.uid;
-}
-
-bool OwnedBy(const api::ResourceClaim& claim, const api::Pod& pod) {
-  const api::OwnerReference* owner = api::FindController(claim.metadata);
-  return owner != nullptr && owner->uid == pod.metadata.uid;
-}
-
-bool ReservedFor(const api::ResourceClaim& claim, const api::Pod& pod) {
-  return std::ranges::find(claim.status.reserved_for, pod.metadata.uid,
-                           &api::ResourceClaimConsumerReference::uid) !=
-         claim.status.reserved_for.end();
-}
-
-api::ResourceClaimConsumerReference ConsumerOf(const api::Pod& pod) {
-  return {.resource = "pods", .name = pod.metadata.name, .uid = pod.metadata.uid};
 }
 
 }  // namespace dray::scheduler

@@ -7,12 +7,11 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/pod.h"
+#include "api/pod_claims.h"
 #include "api/resource_claim.h"
 
 namespace dray::scheduler {
@@ -27,17 +26,14 @@ struct PodClaims {
 };
 PodClaims ClaimsOf(const api::Pod& pod, const World& world);
 
-// The name of the claim behind an entry of spec.resourceClaims. Nothing: it is not there yet, or on
-// purpose there is none, or the entry is of a kind that is not known.
-std::optional<std::string_view> ClaimNameOf(const api::Pod& pod,
-                                            const api::PodResourceClaim& entry);
+using api::ClaimNameOf;
+using api::ConsumerOf;
+using api::OwnedBy;
+using api::ReservedFor;
+
 // Whether the claim is one of the pod's: named, made from a template for it, or made for its
 // extended resources.
 bool UsesClaim(const api::Pod& pod, const api::ResourceClaim& claim);
-
-bool OwnedBy(const api::ResourceClaim& claim, const api::Pod& pod);
-bool ReservedFor(const api::ResourceClaim& claim, const api::Pod& pod);
-api::ResourceClaimConsumerReference ConsumerOf(const api::Pod& pod);
 
 // "namespace/name", as events name objects.
 std::string KeyOf(const api::ObjectMeta& metadata);

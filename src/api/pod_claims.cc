@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/pod_claims.h"
+
+#include <algorithm>
+
+namespace dray::api {
+
+const PodResourceClaimStatus* FindClaimStatus(const Pod& pod, const PodResourceClaim& entry) {
+  if (!pod.status.resource_claim_statuses.has_value()) return nullptr;
+  const auto& statuses = *pod.status.resource_claim_statuses;
+  const auto it = std::ranges::find(statuses, entry.name, &PodResourceClaimStatus::name);
+  return it == statuses.end() ? nullptr : &*it;
+}
+
+std::optional<std::string_view> ClaimNameOf(const Pod& pod, const PodResourceClaim& entry) {
+  if (entry.resource_claim_name.has_value()) return *entry.resource_claim_name;
+  if (!entry.resource_claim_template_name.has_value()) return std::nullopt;
+  const PodResourceClaimStatus* status = FindClaimStatus(pod, entry);
+  if (status == nullptr || !status->resource_claim_name.has_value()) return std::nullopt;
+  return *status->resource_claim_name;
+}
+
+bool OwnedBy(const ResourceClaim& claim, const Pod& pod) {
+  const OwnerReference* owner = FindController(claim.metadata);
+  return owner != nullptr && owner->uid == pod.metadata.uid;
+}
+
+bool ReservedFor(const ResourceClaim& claim, const Pod& pod) {
+  return std::ranges::find(claim.status.reserved_for, pod.metadata.uid,
+                           &ResourceClaimConsumerReference::uid) != claim.status.reserved_for.end();
+}
+
+ResourceClaimConsumerReference ConsumerOf(const Pod& pod) {
+  return {.resource = "pods", .name = pod.metadata.name, .uid = pod.metadata.uid};
+}
+
+}  // namespace dray::api

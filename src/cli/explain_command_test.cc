@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `dray explain` as a command line.
+#include <string>
+#include <vector>
+
+#include "cli/cli_test_support.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace dray::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::string_view kInput = R"(apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  allocatable: {cpu: "8", memory: 64Gi, pods: "110"}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: one, namespace: default}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: spare, namespace: default}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: good, namespace: default}
+spec:
+  containers: [{name: c, image: i}]
+  resourceClaims: [{name: gpu, resourceClaimName: one}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: big, namespace: default}
+spec:
+  containers: [{name: c, image: i, resources: {requests: {cpu: "9"}}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: good, namespace: other}
+spec:
+  containers: [{name: c, image: i}]
+)";
+
+Outcome Explain(std::vector<std::string> words, const RunOptions& options = {}) {
+  std::vector<std::string> line = {"explain"};
+  line.insert(line.end(), words.begin(), words.end());
+  line.insert(line.end(), {"-f", "-"});
+  RunOptions with_input = options;
+  with_input.in = kInput;
+  return RunLine(line, with_input);
+}
+
+TEST(ExplainCommand, TellsWhatIsInTheWayAndWhatWouldHelp) {
+  const Outcome outcome = Explain({"pod/big"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_EQ(outcome.out,
+            "pod default/big has no node among 1\n"
+            "├─ 1 node: n1\n"
+            "│  └─ Insufficient cpu (NodeResourcesFit)\n"
+            "│     └─ cpu: 9 needed, 8 free\n"
+            "├─ closest: node n1 would do with 1 more cpu\n"
+            "└─ preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. "
+            "(DefaultPreemption)\n"
+            "what would help:\n"
+            "  - node n1 with 1 more cpu\n");
+}
+
+TEST(ExplainCommand, TellsWhereAPodIsAndWithWhat) {
+  const Outcome outcome = Explain({"pod", "good", "-n", "default"});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_EQ(outcome.out,
+            "pod default/good gets node n1\n"
+            "└─ claim one (gpu)\n"
+            "   └─ request gpu: gpu.example.com/n1/gpu-0\n");
+}
+
+TEST(ExplainCommand, AClaimIsExplainedByItsPodsOrByItself) {
+  const Outcome used = Explain({"resourceclaim/one"});
+  EXPECT_EQ(used.code, kExitOk);
+  EXPECT_THAT(used.out, StartsWith("pod default/good gets node n1\n"));
+  const Outcome loose = Explain({"claim/spare"});
+  EXPECT_EQ(loose.code, kExitFindings);
+  EXPECT_THAT(loose.out,
+              AllOf(StartsWith("claim default/spare gets no devices on any node among 1\n"),
+                    HasSubstr("1 in use: gpu-0 by default/one"),
+                    HasSubstr("  - 1 device coming back from default/one\n")));
+}
+
+TEST(ExplainCommand, SpeaksJsonAndYaml) {
+  const Outcome json = Explain({"pod/big", "-o", "json"});
+  EXPECT_EQ(json.code, kExitFindings);
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"state\": \"Refused\""),
+                              HasSubstr("\"code\": \"insufficient_resource\""),
+                              HasSubstr("\"wouldHelp\": [")));
+  EXPECT_THAT(Explain({"claim/one", "-o", "yaml"}).out,
+              AllOf(StartsWith("outcomes:\n- kind: Pod\n"), HasSubstr("device: gpu-0")));
+}
+
+TEST(ExplainCommand, SeveralOfTheNameNeedANamespace) {
+  const Outcome outcome = Explain({"pod/good"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("Pod \"good\" is in several namespaces: default, other"),
+                                 HasSubstr("as in -n default")));
+  EXPECT_EQ(Explain({"pod/good", "-n", "other"}).out, "pod other/good gets node n1\n");
+  EXPECT_THAT(Explain({"pod/good", "-A"}).out, HasSubstr("\n\npod other/good gets node n1\n"));
+}
+
+TEST(ExplainCommand, WhatIsNotThereIsGuessedAt) {
+  EXPECT_THAT(Explain({"pod/bik"}).err, HasSubstr("did you mean big?"));
+  EXPECT_THAT(Explain({"pod/nothing-like-it"}).err, HasSubstr("there is big, good"));
+  EXPECT_THAT(Explain({"pod/big", "-n", "other"}).err, HasSubstr("it is in another namespace"));
+  EXPECT_EQ(Explain({"pod/bik"}).code, kExitUsage);
+}
+
+TEST(ExplainCommand, APodThatHasEndedIsNotExplained) {
+  const Outcome outcome = RunLine(
+      {"explain", "pod/old", "-f", "-"},
+      {.in = "apiVersion: v1\nkind: Pod\nmetadata: {name: old}\nspec: {nodeName: n1, containers: "
+             "[{name: c, image: i}]}\nstatus: {phase: Failed}\n"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("it has ended"));
+}
+
+TEST(ExplainCommand, WrongTargetsAreNamed) {
+  EXPECT_THAT(Explain({}).err, HasSubstr("nothing to explain"));
+  EXPECT_THAT(Explain({"pod"}).err, HasSubstr("which pod?"));
+  EXPECT_THAT(Explain({"node/n1"}).err, HasSubstr("cannot explain a \"node\""));
+  EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("one thing at a time"));
+  EXPECT_EQ(Explain({"node/n1"}).code, kExitUsage);
+}
+
+TEST(ExplainCommand, ColoursAreForTerminals) {
+  EXPECT_THAT(Explain({"pod/big"}).out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(Explain({"pod/big"}, {.terminal = true}).out,
+              HasSubstr("\x1b[1;32mclosest: node n1 would do with 1 more cpu\x1b[0m"));
+}
+
+}  // namespace
+}  // namespace dray::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Flags that several commands have: defined once, so that they mean and read the same everywhere.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/gates.h"
+#include "base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dray::cli::internal {
+
+// -f and -R.
+struct FileFlags {
+  std::vector<std::string> names;
+  bool recursive = false;
+};
+struct FileOptions {
+  std::string_view what = "File, folder (its *.yaml, *.yml and *.json)";
+  bool many = true;  // several after one -f, as a shell's *.yaml gives them
+};
+void AddFiles(CLI::App& app, FileFlags& files, const FileOptions& options = {});
+
+// -o; the first format is the default.
+void AddOutput(CLI::App& app, std::string& output, std::initializer_list<const char*> formats);
+
+// --color; what it means is UseColor's (paint.h).
+void AddColor(CLI::App& app, std::string& color);
+
+// --feature-gates.
+void AddGates(CLI::App& app, std::vector<std::string>& texts);
+StatusOr<api::FeatureGates> ParseGates(const std::vector<std::string>& texts);
+
+// --strict.
+void AddStrict(CLI::App& app, bool& strict);
+
+}  // namespace dray::cli::internal

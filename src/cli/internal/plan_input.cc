@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/internal/plan_input.h"
+
+#include <ostream>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "cel/device_env.h"
+#include "cli/internal/command.h"
+#include "cli/internal/paint.h"
+#include "cli/manifests.h"
+#include "cli/run.h"
+#include "cli/validate.h"
+#include "fmt/format.h"
+
+namespace dray::cli::internal {
+namespace {
+
+// Of files that somebody else wrote: what is there counts, not where it stands.
+bool Readable(const Report& report, const PlanFlags& flags, Io& io) {
+  const std::string text =
+      ToText(report, {.color = UseColor(flags.color, io.env.err_is_terminal, io.env)});
+  io.err << text;
+  if (report.ExitCode() == kExitOk) return true;
+  io.err << SummaryOf(report) << '\n';
+  return false;
+}
+
+std::optional<scheduler::Config> ReadConfig(const PlanFlags& flags, Io& io) {
+  if (flags.config.empty()) return scheduler::Config();
+  const Sources sources = LoadSources(std::vector{flags.config}, io.in);
+  if (!sources.errors.empty() || sources.files.size() != 1) {
+    UsageError(io, fmt::format("--config {}: {}", flags.config,
+                               sources.errors.empty() ? "not a file" : sources.errors[0].message));
+    return std::nullopt;
+  }
+  const auto loaded = scheduler::ReadConfig(sources.files[0].text);
+  if (!loaded.ok()) {
+    UsageError(io, fmt::format("--config {}: {}", flags.config, base::Message(loaded.status())));
+    return std::nullopt;
+  }
+  for (const std::string& note : loaded->notes) {
+    io.err << Printable(fmt::format("note: --config {}: {}", flags.config, note)) << '\n';
+  }
+  return loaded->config;
+}
+
+planner::AssumeNodes AssumeNodesOf(const std::string& word) {
+  if (word == "always") return planner::AssumeNodes::kAlways;
+  return word == "never" ? planner::AssumeNodes::kNever : planner::AssumeNodes::kIfNone;
+}
+
+std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
+  if (flags.files.names.empty()) {
+    UsageError(io, "no objects", "name files with -f; -f - is standard input");
+    return std::nullopt;
+  }
+  const auto gates = ParseGates(flags.gates);
+  if (!gates.ok()) {
+    UsageError(io, base::Message(gates.status()), "'dray features' lists the gates");
+    return std::nullopt;
+  }
+  auto config = ReadConfig(flags, io);
+  if (!config) return std::nullopt;
+  return planner::PlanOptions{.gates = *gates,
+                              .config = *std::move(config),
+                              .policy = flags.policy == "best-fit" ? allocator::Policy::kBestFit
+                                                                   : allocator::Policy::kFirstFit,
+                              .now = io.env.clock.Now(),
+                              .assume_nodes = AssumeNodesOf(flags.assume_nodes)};
+}
+
+std::vector<api::Object> ObjectsOf(Manifests manifests, const std::string& namespace_) {
+  std::vector<api::Object> objects;
+  for (Manifest& manifest : manifests.manifests) {
+    api::Object& object = manifest.object;
+    if (!namespace_.empty() && object.kind().namespaced && object.metadata().namespace_.empty()) {
+      object.MutableMetadata().namespace_ = namespace_;
+    }
+    objects.push_back(std::move(object));
+  }
+  return objects;
+}
+
+}  // namespace
+
+void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
+  AddFiles(app, flags.files, files);
+  app.add_option("-n,--namespace", flags.namespace_,
+                 "Show this namespace only; objects that name none are in it")
+      ->type_name("NS");
+  app.add_flag("-A,--all-namespaces", flags.all_namespaces, "Show all namespaces");
+  app.add_option("--policy", flags.policy,
+                 "Which devices a claim gets: the first that fit, as in Kubernetes, or those that "
+                 "leave most for others")
+      ->type_name("first-fit|best-fit")
+      ->check(CLI::IsMember({"first-fit", "best-fit"}).description(""))
+      ->capture_default_str();
+  app.add_option("--config", flags.config, "KubeSchedulerConfiguration of the scheduler")
+      ->type_name("FILE");
+  app.add_option("--assume-nodes", flags.assume_nodes,
+                 "Make up nodes that only slices or pods name: auto (if no Node is given), always, "
+                 "never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
+      ->capture_default_str();
+  AddGates(app, flags.gates);
+  AddStrict(app, flags.strict);
+  AddColor(app, flags.color);
+}
+
+std::optional<planner::Plan> MakePlan(const PlanFlags& flags, Io& io) {
+  const auto options = OptionsOf(flags, io);
+  if (!options) return std::nullopt;
+  Manifests manifests =
+      ReadManifests(LoadSources(flags.files.names, io.in, {.recursive = flags.files.recursive}),
+                    {.strict = flags.strict});
+  const cel::DeviceExpressionChecker expressions;
+  const Report report = Validate(manifests, {.gates = options->gates,
+                                             .expressions = &expressions,
+                                             .now = options->now,
+                                             .fit_together = false});
+  if (!Readable(report, flags, io)) return std::nullopt;
+  auto plan = planner::MakePlan(ObjectsOf(std::move(manifests), flags.namespace_), *options);
+  if (!plan.ok()) {
+    UsageError(io, Printable(base::Message(plan.status())));
+    return std::nullopt;
+  }
+  for (const std::string& note : plan->notes) io.err << "note: " << Printable(note) << '\n';
+  return *std::move(plan);
+}
+
+}  // namespace dray::cli::internal

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `dray plan` and `dray explain` have in common: from flags and files to a plan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/environment.h"
+#include "cli/internal/options.h"
+#include "planner/plan.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dray::cli::internal {
+
+struct PlanFlags {
+  FileFlags files;
+  std::string namespace_;
+  bool all_namespaces = false;
+  std::string policy = "first-fit";
+  std::string config;
+  std::string assume_nodes = "auto";
+  std::vector<std::string> gates;
+  bool strict = false;
+  std::string color;
+};
+void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files);
+
+// Reads and checks the objects and makes the plan. Nothing when some flag or input cannot be used;
+// what is to be said about it, and what was assumed, has been written to standard error then.
+std::optional<planner::Plan> MakePlan(const PlanFlags& flags, Io& io);
+
+}  // namespace dray::cli::internal

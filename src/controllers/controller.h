@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Controller: makes what is stored about some objects true of others. It decides; a Cluster does
+// the rest, and it cannot tell whether that one is live.
+//
+// Controllers are level-triggered: what they do depends on what is stored, never on which change
+// told them. So one can be stopped at any point, and a new one goes on.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace dray::controllers {
+
+// One thread.
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  // For logs and metrics: "resource_claim".
+  virtual std::string_view name() const = 0;
+  // Takes in what has changed and does what is due, until there is nothing left to do now. The
+  // number of writes done. What failed is tried again later.
+  virtual std::size_t Sync() = 0;
+  // When Sync has something to do although nothing changes, on the monotonic clock. Nothing: only a
+  // change can give it work.
+  virtual std::optional<std::chrono::nanoseconds> NextDue() const = 0;
+};
+
+}  // namespace dray::controllers

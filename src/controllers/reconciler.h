@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reconciler: a controller that looks at one object after the other. What a change gives it to do
+// is put into a queue of keys; each is then brought in order from what the view says.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "api/cluster.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "controllers/controller.h"
+#include "controllers/object_key.h"
+#include "controllers/view.h"
+#include "controllers/work_queue.h"
+
+namespace dray::controllers {
+
+// One thread.
+class Reconciler : public Controller, private View::Listener {
+ public:
+  std::size_t Sync() final;
+  std::optional<std::chrono::nanoseconds> NextDue() const final { return queue_.NextDue(); }
+  // Objects looked at so far.
+  std::size_t reconciled() const { return reconciled_; }
+
+ protected:
+  // Both outlive it.
+  Reconciler(api::Cluster& cluster, const base::Clock& clock,
+             std::span<const api::KindInfo* const> kinds)
+      : clock_(clock), queue_(clock), view_(cluster, kinds, *this) {}
+
+  // Brings in order what depends on one object, which may be gone. Called as often as it fails,
+  // later and later, and must do nothing when nothing is to be done.
+  virtual Status Reconcile(const ObjectKey& key) = 0;
+
+  const base::Clock& clock() const { return clock_; }
+  View& view() { return view_; }
+  const View& view() const { return view_; }
+  WorkQueue& queue() { return queue_; }
+
+ private:
+  const base::Clock& clock_;
+  WorkQueue queue_;
+  View view_;
+  std::size_t reconciled_ = 0;
+};
+
+}  // namespace dray::controllers

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Claims from templates, and their end: makes a claim for every entry of a pod that names a
+// template, takes pods that are over out of reservations, gives the devices of claims back that
+// nobody uses, and deletes claims whose pod is over.
+//
+// Spec: KEP-4381 "Resource claim controller", KEP-5004 (claims for extended resources).
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "api/cluster.h"
+#include "api/gates.h"
+#include "api/pod.h"
+#include "api/resource_claim.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "controllers/index.h"
+#include "controllers/reconciler.h"
+
+namespace dray::controllers {
+
+// One thread.
+class ResourceClaimController final : public Reconciler {
+ public:
+  // Cluster and clock outlive it.
+  ResourceClaimController(api::Cluster& cluster, const base::Clock& clock, api::FeatureGates gates);
+
+  std::string_view name() const override { return "resource_claim"; }
+
+ private:
+  void OnChange(const api::Object* before, const api::Object* after) override;
+  void OnPod(const api::Pod* before, const api::Pod* after);
+  void OnClaim(const api::ResourceClaim* before, const api::ResourceClaim* after);
+  void OnTemplate(const api::ResourceClaimTemplate& changed);
+  void FileUnder(const api::Pod& pod, bool present);
+  void QueueClaimsOf(const api::Pod& pod);
+
+  Status Reconcile(const ObjectKey& key) override;
+  Status ReconcilePod(const api::Object& object);
+  Status ReconcileClaim(const api::Object& object);
+
+  // The claim's name, when the pod's status does not have it yet.
+  StatusOr<std::optional<std::string>> MakeClaim(const api::Pod& pod,
+                                                 const api::PodResourceClaim& entry);
+  StatusOr<std::string> CreateFrom(const api::ResourceClaimTemplate& made_from, const api::Pod& pod,
+                                   const api::PodResourceClaim& entry);
+  bool IsThere(const api::Pod& pod, const api::PodResourceClaim& entry,
+               std::string_view claim) const;
+  std::optional<std::string> FindOrphan(const api::Pod& pod,
+                                        const api::PodResourceClaim& entry) const;
+  Status Reserve(const api::Pod& pod);
+
+  bool IsOver(const api::ResourceClaim& claim,
+              const api::ResourceClaimConsumerReference& user) const;
+  bool IsPodOver(std::string_view namespace_, std::string_view name, std::string_view uid) const;
+  Status Release(const api::Object& claim,
+                 std::vector<api::ResourceClaimConsumerReference> remaining);
+  Status RemoveFinalizer(const api::Object& claim);
+  Status Unprotect(const api::Object& claim);
+
+  // A claim that is protected and has nothing to protect: in which version that was noticed, and
+  // until when it may be because an allocation is on its way.
+  struct Needless {
+    std::string version;
+    std::chrono::nanoseconds until{0};
+  };
+
+  const api::FeatureGates gates_;
+  // Names of pods by "namespace/name" of what they use; names of claims by the owner's uid.
+  Index pods_of_claim_;
+  Index pods_of_template_;
+  Index claims_of_pod_;
+  absl::flat_hash_map<ObjectKey, Needless> needless_;
+};
+
+}  // namespace dray::controllers

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/work_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dray::controllers {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kFirstDelay = std::chrono::milliseconds(5);
+constexpr nanoseconds kLongestDelay = std::chrono::seconds(1000);
+// 5 ms doubled as often is beyond the longest delay.
+constexpr int kMaxDoublings = 18;
+
+}  // namespace
+
+void WorkQueue::Add(const ObjectKey& key) {
+  if (queued_.insert(key).second) ready_.push_back(key);
+}
+
+void WorkQueue::AddAfter(const ObjectKey& key, nanoseconds delay) {
+  if (delay <= nanoseconds::zero()) return Add(key);
+  const Moment moment{clock_.Monotonic() + delay, number_++};
+  const auto [it, added] = moments_.try_emplace(key, moment);
+  if (!added) {
+    if (it->second.due <= moment.due) return;
+    later_.erase(it->second);
+    it->second = moment;
+  }
+  later_.emplace(moment, key);
+}
+
+void WorkQueue::Retry(const ObjectKey& key) {
+  int& failures = failures_[key];
+  AddAfter(key, std::min(kFirstDelay * (std::int64_t{1} << failures), kLongestDelay));
+  failures = std::min(failures + 1, kMaxDoublings);
+}
+
+void WorkQueue::Wake() {
+  if (later_.empty()) return;
+  const nanoseconds now = clock_.Monotonic();
+  while (!later_.empty() && later_.begin()->first.due <= now) {
+    const ObjectKey key = std::move(later_.begin()->second);
+    later_.erase(later_.begin());
+    moments_.erase(key);
+    Add(key);
+  }
+}
+
+std::optional<ObjectKey> WorkQueue::Pop() {
+  Wake();
+  if (ready_.empty()) return std::nullopt;
+  ObjectKey key = std::move(ready_.front());
+  ready_.pop_front();
+  queued_.erase(key);
+  return key;
+}
+
+std::optional<nanoseconds> WorkQueue::NextDue() const {
+  if (!ready_.empty()) return clock_.Monotonic();
+  if (later_.empty()) return std::nullopt;
+  return later_.begin()->first.due;
+}
+
+}  // namespace dray::controllers

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// WorkQueue: which objects a controller has to look at, now and later.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/clock.h"
+#include "controllers/object_key.h"
+
+namespace dray::controllers {
+
+// In order of arrival; an object that is added twice before it is taken comes once. One thread.
+class WorkQueue {
+ public:
+  // The clock outlives it.
+  explicit WorkQueue(const base::Clock& clock) : clock_(clock) {}
+
+  void Add(const ObjectKey& key);
+  // Not before `delay` has gone by. Of several times the earliest counts.
+  void AddAfter(const ObjectKey& key, std::chrono::nanoseconds delay);
+  // Again after a while that doubles with each failure in a row: 5 ms to 1000 s, as Kubernetes's
+  // controllers.
+  void Retry(const ObjectKey& key);
+  // It went well: the next failure is the first one again.
+  void Forget(const ObjectKey& key) { failures_.erase(key); }
+
+  // Nothing: there is nothing to do now.
+  std::optional<ObjectKey> Pop();
+  // On the monotonic clock. Nothing: not even later.
+  std::optional<std::chrono::nanoseconds> NextDue() const;
+
+ private:
+  struct Moment {
+    std::chrono::nanoseconds due;
+    std::uint64_t number;  // of equal times the first that came
+    friend auto operator<=>(const Moment&, const Moment&) = default;
+  };
+  void Wake();
+
+  const base::Clock& clock_;
+  std::deque<ObjectKey> ready_;
+  absl::flat_hash_set<ObjectKey> queued_;  // what is in ready_
+  absl::btree_map<Moment, ObjectKey> later_;
+  absl::flat_hash_map<ObjectKey, Moment> moments_;  // where a key is in later_
+  absl::flat_hash_map<ObjectKey, int> failures_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace dray::controllers

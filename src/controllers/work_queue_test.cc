@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/work_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "api/pod.h"
+
+namespace dray::controllers {
+namespace {
+
+using namespace std::chrono_literals;
+
+ObjectKey Key(std::string_view name) { return ObjectKey::Of<api::Pod>("ns", name); }
+
+class WorkQueueTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> PopAll() {
+    std::vector<std::string> names;
+    while (const auto key = queue_.Pop()) names.push_back(key->name);
+    return names;
+  }
+  base::ManualClock clock_;
+  WorkQueue queue_{clock_};
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(WorkQueueTest, AKeyComesOnceHoweverOftenItWasAdded) {
+  queue_.Add(Key("b"));
+  queue_.Add(Key("a"));
+  queue_.Add(Key("b"));
+  EXPECT_EQ(PopAll(), (Names{"b", "a"}));
+  queue_.Add(Key("b"));
+  EXPECT_EQ(PopAll(), Names{"b"});
+}
+
+TEST_F(WorkQueueTest, OfSeveralTimesTheEarliestCounts) {
+  queue_.AddAfter(Key("a"), 3s);
+  queue_.AddAfter(Key("a"), 1s);
+  queue_.AddAfter(Key("a"), 2s);
+  EXPECT_EQ(queue_.NextDue(), 1s);
+  clock_.Advance(999ms);
+  EXPECT_EQ(PopAll(), Names{});
+  clock_.Advance(1ms);
+  EXPECT_EQ(PopAll(), Names{"a"});
+  EXPECT_EQ(queue_.NextDue(), std::nullopt);
+}
+
+TEST_F(WorkQueueTest, WhatHasNoDelayIsThereNow) {
+  queue_.AddAfter(Key("a"), -1s);
+  EXPECT_EQ(queue_.NextDue(), 0s);
+  EXPECT_EQ(PopAll(), Names{"a"});
+}
+
+TEST_F(WorkQueueTest, DelaysDoubleUntilOneGoesWell) {
+  const auto delay = [&] {
+    queue_.Retry(Key("a"));
+    const auto waits = *queue_.NextDue() - clock_.Monotonic();
+    clock_.Advance(waits);
+    EXPECT_EQ(PopAll(), Names{"a"});
+    return waits;
+  };
+  EXPECT_EQ(delay(), 5ms);
+  EXPECT_EQ(delay(), 10ms);
+  EXPECT_EQ(delay(), 20ms);
+  for (int i = 0; i < 40; ++i) delay();
+  EXPECT_EQ(delay(), 1000s);
+  queue_.Forget(Key("a"));
+  EXPECT_EQ(delay(), 5ms);
+}
+
+TEST_F(WorkQueueTest, AChangeNeedNotWaitForTheRetry) {
+  queue_.Retry(Key("a"));
+  queue_.Add(Key("a"));
+  EXPECT_EQ(PopAll(), Names{"a"});
+}
+
+}  // namespace
+}  // namespace dray::controllers

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/internal/admission.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "api/event.h"
+#include "api/job.h"
+#include "api/pod.h"
+#include "api/strategy.h"
+#include "api/workloads.h"
+#include "fmt/format.h"
+#include "scheduler/pod_info.h"
+
+namespace dray::planner::internal {
+namespace {
+
+std::string Shown(const api::Object& object) {
+  const api::ObjectMeta& metadata = object.metadata();
+  const std::string& name = metadata.name.empty() ? metadata.generate_name : metadata.name;
+  return object.kind().namespaced
+             ? fmt::format("{} {}/{}", object.kind().kind, metadata.namespace_, name)
+             : fmt::format("{} {}", object.kind().kind, name);
+}
+
+Status Named(const api::Object& object, const Status& status) {
+  return Status(status.code(), fmt::format("{}: {}", Shown(object), base::Message(status)));
+}
+
+Status Create(const api::Object& object, api::MemoryCluster& cluster) {
+  const auto created = cluster.Create(object);
+  if (!created.ok()) return Named(object, created.status());
+  if (!api::CarriesStatus(object)) return {};
+  api::Object with_status = object;
+  with_status.MutableMetadata() = created->metadata();
+  const auto updated = cluster.UpdateStatus(std::move(with_status));
+  return updated.ok() ? Status() : Named(object, updated.status());
+}
+
+bool IsOfDump(const api::Object& object) {
+  return !object.metadata().uid.empty() || !object.metadata().resource_version.empty();
+}
+
+// How many of each kind of thing an owner has, by its uid.
+struct Owned {
+  std::map<std::string, std::int32_t, std::less<>> pods;  // that have not ended
+  std::set<std::string, std::less<>> with_replica_sets;
+};
+
+Owned OwnedBy(const std::vector<api::Object>& objects) {
+  Owned owned;
+  for (const api::Object& object : objects) {
+    const api::OwnerReference* owner = api::FindController(object.metadata());
+    if (owner == nullptr) continue;
+    if (const auto* pod = object.As<api::Pod>()) {
+      if (!scheduler::IsTerminated(*pod) && !pod->metadata.deletion_timestamp) {
+        ++owned.pods[owner->uid];
+      }
+    } else if (object.As<api::ReplicaSet>() != nullptr) {
+      owned.with_replica_sets.insert(owner->uid);
+    }
+  }
+  return owned;
+}
+
+bool IsHalfGiven(const api::Object& object, const Owned& owned) {
+  const std::string& uid = object.metadata().uid;
+  const auto pods = owned.pods.find(uid);
+  const std::int32_t given = pods == owned.pods.end() ? 0 : pods->second;
+  if (const auto* set = object.As<api::ReplicaSet>()) return set->status.replicas != given;
+  if (const auto* job = object.As<api::Job>()) return job->status.active != given;
+  if (const auto* deployment = object.As<api::Deployment>()) {
+    return deployment->status.observed_generation > 0 && !owned.with_replica_sets.contains(uid);
+  }
+  return false;
+}
+
+// Pods that a workload asks for beyond those that it has, and the field that says so.
+struct Wanted {
+  std::int64_t pods = 0;
+  std::string_view field;
+};
+Wanted WantedBy(const api::Object& object) {
+  if (const auto* deployment = object.As<api::Deployment>()) {
+    return {deployment->spec.replicas.value_or(1) - deployment->status.replicas, "spec.replicas"};
+  }
+  if (const auto* set = object.As<api::ReplicaSet>()) {
+    return {set->spec.replicas.value_or(1) - set->status.replicas, "spec.replicas"};
+  }
+  if (const auto* job = object.As<api::Job>()) {
+    return {job->spec.parallelism.value_or(1) - job->status.active, "spec.parallelism"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit) {
+  std::size_t pods = 0;
+  for (const api::Object& object : objects) {
+    const Wanted wanted = WantedBy(object);
+    pods += static_cast<std::size_t>(std::max<std::int64_t>(wanted.pods, 0));
+    if (pods <= limit) continue;
+    return base::InvalidArgument(
+        fmt::format("{}: {} asks for {} more pods: a plan makes at most {} in all", Shown(object),
+                    wanted.field, wanted.pods, limit));
+  }
+  return {};
+}
+
+void Arrange(std::vector<api::Object>& objects) {
+  std::erase_if(objects,
+                [](const api::Object& object) { return object.As<api::Event>() != nullptr; });
+  for (api::Object& object : objects) {
+    // What the request, not the file, says on a real cluster.
+    if (object.kind().namespaced && object.metadata().namespace_.empty()) {
+      object.MutableMetadata().namespace_ = "default";
+    }
+  }
+  std::map<const api::TypeInfo*, std::size_t> ranks;
+  for (const api::KindInfo& kind : api::Kinds()) ranks.emplace(kind.hub, ranks.size());
+  const auto key = [&](const api::Object& object) {
+    const api::ObjectMeta& metadata = object.metadata();
+    return std::tuple(ranks.at(object.kind().hub), std::string_view(metadata.namespace_),
+                      std::string_view(metadata.name));
+  };
+  std::ranges::stable_sort(objects, [&](const api::Object& a, const api::Object& b) {
+    if (key(a) != key(b)) return key(a) < key(b);
+    // Two whose names are to be made up.
+    return a.metadata().name.empty() && a.ToJson() < b.ToJson();
+  });
+}
+
+std::uint64_t SeedOf(const std::vector<api::Object>& objects) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const api::Object& object : objects) {
+    const api::ObjectMeta& metadata = object.metadata();
+    for (const char c :
+         fmt::format("{}\n{}\n{}\n", Shown(object), metadata.uid, metadata.resource_version)) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    }
+  }
+  return hash;
+}
+
+Status Admit(std::vector<api::Object> objects, api::MemoryCluster& cluster) {
+  std::vector<api::Object> stored;
+  std::vector<api::Object> written;
+  for (api::Object& object : objects) {
+    (IsOfDump(object) ? stored : written).push_back(std::move(object));
+  }
+  DRAY_RETURN_IF_ERROR(cluster.Load(std::move(stored)));
+  for (const api::Object& object : written) DRAY_RETURN_IF_ERROR(Create(object, cluster));
+  return {};
+}
+
+std::vector<api::Object> TakeHalfGiven(std::vector<api::Object>& objects,
+                                       std::vector<std::string>& notes) {
+  const Owned owned = OwnedBy(objects);
+  std::set<std::string, std::less<>> owners;  // of such, by uid
+  for (const api::Object& object : objects) {
+    const api::OwnerReference* owner = api::FindController(object.metadata());
+    if (owner != nullptr && IsHalfGiven(object, owned)) owners.insert(owner->uid);
+  }
+  const auto rest = std::ranges::stable_partition(objects, [&](const api::Object& object) {
+    return !IsHalfGiven(object, owned) && !owners.contains(object.metadata().uid);
+  });
+  std::vector<api::Object> taken(std::make_move_iterator(rest.begin()),
+                                 std::make_move_iterator(rest.end()));
+  objects.erase(rest.begin(), rest.end());
+  for (const api::Object& object : taken) {
+    notes.push_back(fmt::format(
+        "{}: its status tells of pods that are not among the objects: no pods are made for it",
+        Shown(object)));
+  }
+  return taken;
+}
+
+}  // namespace dray::planner::internal

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/internal/nodes.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/resource_slice.h"
+#include "base/quantity.h"
+#include "fmt/format.h"
+
+namespace dray::planner::internal {
+namespace {
+
+// More than any pod of an example asks for; as many pods as a kubelet takes unless it is told
+// otherwise.
+constexpr std::pair<std::string_view, std::string_view> kAmple[] = {
+    {api::kResourceCpu, "1000"},
+    {api::kResourceEphemeralStorage, "100Ti"},
+    {api::kResourceMemory, "100Ti"},
+    {api::kResourcePods, "110"}};
+constexpr std::string_view kAmpleText = "with ample cpu and memory, and 110 pods";
+
+constexpr std::size_t kShownNames = 3;
+
+std::string Shown(const std::set<std::string>& names) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& name : names) {
+    if (shown++ == kShownNames) return text + ", ...";
+    text.append(text.empty() ? "" : ", ").append(name);
+  }
+  return text;
+}
+
+std::string Nodes(std::size_t n) { return n == 1 ? "1 node" : fmt::format("{} nodes", n); }
+
+void GiveRoom(api::NodeStatus& status) {
+  for (const auto& [name, amount] : kAmple) {
+    base::Quantity quantity;
+    base::Quantity::TryParse(amount, &quantity);
+    status.capacity[name] = quantity;
+    status.allocatable[name] = quantity;
+  }
+}
+
+api::Object AssumedNode(const std::string& name) {
+  api::ClusterNode node;
+  node.metadata.name = name;
+  // What every kubelet says of itself.
+  node.metadata.labels[api::kHostnameLabel] = name;
+  node.metadata.labels["kubernetes.io/os"] = "linux";
+  GiveRoom(node.status);
+  return api::Object::Of(std::move(node));
+}
+
+struct Names {
+  std::set<std::string> given;
+  std::set<std::string> missing;  // named by slices or pods only
+};
+
+Names NamesOf(const std::vector<api::Object>& objects) {
+  Names names;
+  for (const api::Object& object : objects) {
+    if (const auto* slice = object.As<api::ResourceSlice>()) {
+      if (slice->spec.node_name.has_value()) names.missing.insert(*slice->spec.node_name);
+    } else if (const auto* pod = object.As<api::Pod>()) {
+      names.missing.insert(pod->spec.node_name);
+    } else if (object.As<api::ClusterNode>() != nullptr) {
+      names.given.insert(object.metadata().name);
+    }
+  }
+  names.missing.erase("");
+  for (const std::string& name : names.given) names.missing.erase(name);
+  return names;
+}
+
+// A manifest of a node may say what there is, and leave what can be allocated to the kubelet; or
+// say nothing.
+void CompleteRoom(std::vector<api::Object>& objects, std::vector<std::string>& notes) {
+  std::set<std::string> silent;
+  for (api::Object& object : objects) {
+    const auto* node = object.As<api::ClusterNode>();
+    if (node == nullptr || !node->status.allocatable.empty()) continue;
+    api::NodeStatus& status = object.Mutable<api::ClusterNode>()->status;
+    if (status.capacity.empty()) {
+      silent.insert(object.metadata().name);
+      GiveRoom(status);
+    } else {
+      status.allocatable = status.capacity;
+    }
+  }
+  if (silent.empty()) return;
+  notes.push_back(fmt::format("{} without capacity ({}): taken as {}", Nodes(silent.size()),
+                              Shown(silent), kAmpleText));
+}
+
+}  // namespace
+
+void CompleteNodes(AssumeNodes assume, std::vector<api::Object>& objects,
+                   std::vector<std::string>& notes) {
+  const Names names = NamesOf(objects);
+  CompleteRoom(objects, notes);
+  const bool add =
+      assume == AssumeNodes::kAlways || (assume == AssumeNodes::kIfNone && names.given.empty());
+  if (add && !names.missing.empty()) {
+    for (const std::string& name : names.missing) objects.push_back(AssumedNode(name));
+    notes.push_back(
+        fmt::format("{} that slices or pods name and no Node describes ({}): assumed, {}",
+                    Nodes(names.missing.size()), Shown(names.missing), kAmpleText));
+    return;
+  }
+  if (!names.missing.empty() && assume == AssumeNodes::kIfNone) {
+    notes.push_back(fmt::format(
+        "{} that slices or pods name and no Node describes ({}): taken as gone, since other nodes "
+        "are given",
+        Nodes(names.missing.size()), Shown(names.missing)));
+  } else if (names.given.empty()) {
+    notes.push_back(
+        "there is no node: no Node among the objects, and no slice or pod that names one");
+  }
+}
+
+}  // namespace dray::planner::internal

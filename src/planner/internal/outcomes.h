@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What has become of pods and claims, read from the cluster of a rehearsal.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/kinds.h"
+#include "api/resource_claim.h"
+#include "planner/internal/rehearsal.h"
+#include "planner/plan.h"
+
+namespace dray::planner::internal {
+
+inline std::string KeyOf(std::string_view namespace_, std::string_view name) {
+  return std::string(namespace_).append("/").append(name);
+}
+inline std::string KeyOf(const api::ObjectMeta& metadata) {
+  return KeyOf(metadata.namespace_, metadata.name);
+}
+
+// What there was before anything was decided, by "namespace/name".
+struct Before {
+  std::set<std::string, std::less<>> pods_on_nodes;  // that have not ended
+  std::set<std::string, std::less<>> allocated_claims;
+  std::vector<api::Object> pods;
+
+  static Before Of(const std::vector<api::Object>& objects);
+};
+
+std::vector<DeviceGrant> GrantsOf(const api::ResourceClaim& claim);
+// The node of an allocation; empty if it can be used on several.
+std::string NodeOf(const api::ResourceClaim& claim);
+
+std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal);
+
+// Finds devices for the claims that no pod uses, as for pods that use them, which are taken away
+// again with their reservations. Controllers must not be run after it.
+std::vector<ClaimOutcome> PlaceLooseClaims(const Before& before, const PlanOptions& options,
+                                           Rehearsal& rehearsal);
+
+}  // namespace dray::planner::internal

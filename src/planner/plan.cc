@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "api/event.h"
+#include "api/memory_cluster.h"
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "planner/internal/absent_pods.h"
+#include "planner/internal/admission.h"
+#include "planner/internal/nodes.h"
+#include "planner/internal/outcomes.h"
+#include "planner/internal/rehearsal.h"
+
+namespace dray::planner {
+namespace {
+
+// Everything that is there but events, kind by kind, in order of namespace and name.
+std::vector<api::Object> ObjectsOf(const api::Cluster& cluster) {
+  std::vector<api::Object> objects;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    const bool event = kind.hub == &api::TypeInfoOf<api::Event>();
+    if (event || &api::HubKind(*kind.hub) != &kind) continue;
+    std::ranges::move(cluster.List(kind), std::back_inserter(objects));
+  }
+  return objects;
+}
+
+// The objects as controllers leave them before anything is scheduled.
+StatusOr<std::vector<api::Object>> Prepare(std::vector<api::Object> objects, std::uint64_t seed,
+                                           const PlanOptions& options) {
+  base::ManualClock clock(options.now);
+  base::SeededRandomSource random(seed);
+  api::MemoryCluster cluster(clock, random, {.gates = options.gates, .validate = false});
+  DRAY_RETURN_IF_ERROR(internal::Admit(std::move(objects), cluster));
+  internal::Settle(internal::MakeControllers(cluster, clock, options.gates));
+  return ObjectsOf(cluster);
+}
+
+// Kinds stay together, as the scheduler wants them; the oldest first.
+void SortByAge(std::vector<api::Object>& objects) {
+  std::map<const api::TypeInfo*, std::size_t> ranks;
+  for (const api::Object& object : objects) ranks.emplace(object.kind().hub, ranks.size());
+  std::ranges::stable_sort(objects, {}, [&](const api::Object& object) {
+    return std::tuple(ranks.at(object.kind().hub), object.metadata().creation_timestamp);
+  });
+}
+
+}  // namespace
+
+std::size_t Plan::Count(State state) const {
+  return static_cast<std::size_t>(std::ranges::count(pods, state, &PodOutcome::state) +
+                                  std::ranges::count(claims, state, &ClaimOutcome::state));
+}
+
+StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& options) {
+  Plan plan;
+  internal::CompleteNodes(options.assume_nodes, objects, plan.notes);
+  std::vector<api::Object> left_out = internal::TakeHalfGiven(objects, plan.notes);
+  internal::Arrange(objects);
+  const internal::AbsentPods absent(objects, plan.notes);
+  DRAY_RETURN_IF_ERROR(internal::CheckPodCount(objects, options.max_made_pods));
+  const std::uint64_t seed = internal::SeedOf(objects);
+  DRAY_ASSIGN_OR_RETURN(std::vector<api::Object> prepared,
+                        Prepare(std::move(objects), seed, options));
+  const internal::Before before = internal::Before::Of(prepared);
+  SortByAge(prepared);
+  // Another source of names than that of the preparation: none is used twice.
+  internal::Rehearsal rehearsal(options, seed + 1);
+  DRAY_RETURN_IF_ERROR(rehearsal.Load(std::move(prepared)));
+  rehearsal.Run();
+  plan.pods = internal::PodOutcomes(before, rehearsal);
+  plan.claims = internal::PlaceLooseClaims(before, options, rehearsal);
+
+  plan.objects = ObjectsOf(rehearsal.cluster());
+  absent.Restore(plan.objects);
+  std::ranges::move(left_out, std::back_inserter(plan.objects));
+  internal::Arrange(plan.objects);
+  return plan;
+}
+
+}  // namespace dray::planner

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plans: what would become of the pods and claims of a set of objects. Controllers and the
+// scheduler run on a cluster in memory, on a clock that only moves when somebody waits, until
+// nothing changes any more; what has happened by then is the plan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/search.h"
+#include "api/gates.h"
+#include "api/kinds.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "scheduler/config.h"
+#include "scheduler/explanation.h"
+
+namespace dray::planner {
+
+// Which of the nodes that slices and pods name are taken to exist although no object says so.
+enum class AssumeNodes : std::uint8_t {
+  kIfNone,  // all of them if there is no Node at all
+  kAlways,
+  kNever,
+};
+
+struct PlanOptions {
+  api::FeatureGates gates;
+  scheduler::Config config;
+  allocator::Policy policy = allocator::Policy::kFirstFit;
+  base::Time now;
+  AssumeNodes assume_nodes = AssumeNodes::kIfNone;
+  // Of the search for a claim's devices on a node.
+  std::uint64_t step_budget = 1'000'000;
+  // Of Deployments, ReplicaSets and Jobs together: one line of a manifest may ask for any number.
+  std::size_t max_made_pods = 100'000;
+};
+
+enum class State : std::uint8_t {
+  kExisting,   // a pod that was on its node, a claim that was allocated
+  kPlaced,     // a pod that got a node, a claim that got devices
+  kWaiting,    // has a node and devices; their drivers have to say that they are ready
+  kRefused,    // see the explanation
+  kPreempted,  // was on a node and had to go for a more important one
+};
+
+// A device, or a share of one.
+struct DeviceGrant {
+  std::string request;  // "request" or "request/subrequest"
+  std::string driver;
+  std::string pool;
+  std::string device;
+  std::string share_id;                                       // empty: the whole device
+  std::vector<std::pair<std::string, std::string>> consumed;  // capacity by name
+  bool admin_access = false;
+};
+
+struct ClaimUse {
+  std::string name;
+  std::string pod_claim;  // the entry of spec.resourceClaims; empty: of the extended resources
+  std::vector<DeviceGrant> devices;
+};
+
+struct PodOutcome {
+  std::string namespace_;
+  std::string name;
+  // What it was made by, nearest first: "ReplicaSet/demo-57999b9c4c", "Deployment/demo".
+  std::vector<std::string> owners;
+  State state = State::kRefused;
+  std::string node;
+  std::vector<ClaimUse> claims;
+  std::optional<scheduler::PodExplanation> explanation;  // kRefused
+};
+
+// A claim that no pod uses: what the first pod that did would get.
+struct ClaimOutcome {
+  std::string namespace_;
+  State state = State::kRefused;
+  std::string node;  // empty if it can be used on several
+  ClaimUse claim;
+  std::optional<scheduler::PodExplanation> explanation;  // kRefused
+};
+
+struct Plan {
+  std::vector<PodOutcome> pods;      // but those that have ended; by namespace and name
+  std::vector<ClaimOutcome> claims;  // by namespace and name
+  std::vector<std::string> notes;    // what was assumed, what was left out
+  std::vector<api::Object> objects;  // the cluster afterwards, events left out; by kind and name
+
+  std::size_t Count(State state) const;
+};
+
+// The objects are valid (api/validation.h); none is given twice, or AlreadyExists is returned;
+// InvalidArgument if they ask for too many pods. Their
+// order does not matter: pods are tried as by a scheduler that sees all of them at once, the most
+// important first, then the oldest, then by namespace and name; claims that no pod uses come last.
+// The same objects give the same plan.
+StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& options);
+
+}  // namespace dray::planner
