@@ -138,6 +138,16 @@ class Store {
   virtual void Commit(Transaction transaction, CommitFn done) = 0;
   StatusOr<Outcome> CommitAndWait(Transaction transaction);
 
+  // For deciders of this process, which may not wait for a disk at every step: the outcome as soon
+  // as it is certain but for the disk, with its revision and in order with all commits. Readers,
+  // watchers and other callers learn of it when it is durable, so that what follows from it can be
+  // submitted, but must not be told to anyone. When storage then fails, even by a full disk, the
+  // store takes no more commits: what was decided on is not there. May wait while very much is
+  // under way; not from a store's callback. Status as Commit.
+  virtual StatusOr<Outcome> Submit(Transaction transaction) = 0;
+  // As Find, with what was submitted and is not durable yet.
+  virtual EntryPtr FindSubmitted(std::string_view key) const = 0;
+
   // Null if there is no such key.
   virtual EntryPtr Find(std::string_view key) const = 0;
   // kOutOfRange when `at` has left the history, kInvalidArgument when it has not been yet.

@@ -37,9 +37,23 @@ Status CheckTransaction(const Transaction& transaction) {
   return {};
 }
 
-EntryPtr Batch::Current(const std::string& key) const {
+EntryPtr Batch::Find(std::string_view key) const {
   const auto it = changed_.find(key);
-  return it != changed_.end() ? it->second : stored_.Find(key);
+  return it != changed_.end() ? it->second.entry : stored_.Find(key);
+}
+
+void Batch::Published(const std::vector<Event>& events) {
+  for (const Event& event : events) {
+    const auto it = changed_.find(event.entry->key);
+    // A later change of the same key may still be on its way.
+    if (it != changed_.end() && it->second.revision == event.revision()) changed_.erase(it);
+  }
+}
+
+void Batch::Reset() {
+  changed_.clear();
+  events_.clear();
+  revision_ = stored_.revision();
 }
 
 EntryPtr Batch::Apply(const Operation& operation, EntryPtr before) {
@@ -50,7 +64,7 @@ EntryPtr Batch::Apply(const Operation& operation, EntryPtr before) {
                                              .created = before ? before->created : revision_,
                                              .modified = revision_});
   if (operation.attach) entry->attachment = operation.attach(*entry);
-  changed_[operation.key] = deleted ? nullptr : entry;
+  changed_[operation.key] = {deleted ? nullptr : entry, revision_};
   events_.push_back({.entry = entry, .before = std::move(before), .deleted = deleted});
   return entry;
 }
@@ -60,7 +74,7 @@ Outcome Batch::Add(const Transaction& transaction) {
   before.reserve(transaction.operations.size());
   bool changes = false;
   for (const Operation& operation : transaction.operations) {
-    EntryPtr current = Current(operation.key);
+    EntryPtr current = Find(operation.key);
     const Revision actual = current ? current->modified : Revision{};
     const bool deletes_nothing = operation.kind == Kind::kDelete && !current;
     if (deletes_nothing || (operation.expected && *operation.expected != actual)) {

@@ -15,6 +15,8 @@ class MemoryStore final : public internal::TimelineStore {
   using TimelineStore::TimelineStore;
 
   void Commit(Transaction transaction, CommitFn done) override { done(Committed(transaction)); }
+  StatusOr<Outcome> Submit(Transaction transaction) override { return Committed(transaction); }
+  EntryPtr FindSubmitted(std::string_view key) const override { return Find(key); }
   Status Health() const override { return {}; }
 
  private:
@@ -23,7 +25,7 @@ class MemoryStore final : public internal::TimelineStore {
     const std::lock_guard lock(committing_);
     internal::Batch batch(timeline());
     Outcome outcome = batch.Add(transaction);
-    timeline().Publish(batch.events());
+    timeline().Publish(batch.TakeEvents());
     return outcome;
   }
 

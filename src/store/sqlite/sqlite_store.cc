@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/sqlite/sqlite_store.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +19,8 @@ namespace {
 
 // More than this in one commit makes nobody faster and the first ones wait longer.
 constexpr std::size_t kMaxBatch = 4096;
+// What may wait before those who submit wait, too.
+constexpr std::size_t kMaxQueue = 16'384;
 
 // The same, shared with nobody: the thread sanitizer cannot see how Debian's abseil counts the
 // sharers of a status, and reports each that two threads have.
@@ -38,6 +43,7 @@ class SqliteStore final : public internal::TimelineStore {
 
   Status Start() {
     DRAY_RETURN_IF_ERROR(log_->Load(timeline()));
+    accepted_.emplace(timeline());
     writer_ = std::thread([this] { Write(); });
     return {};
   }
@@ -47,10 +53,33 @@ class SqliteStore final : public internal::TimelineStore {
     if (status.ok()) {
       const std::lock_guard lock(mutex_);
       status = Own(health_);
-      if (status.ok()) queue_.push_back({std::move(transaction), std::move(done)});
+      if (status.ok()) {
+        // A conflict waits its turn, too: it may be with a transaction that is still on its way,
+        // and nobody may hear of that before it is on disk.
+        Outcome outcome = accepted_->Add(transaction);
+        queue_.push_back({accepted_->TakeEvents(), std::move(outcome), std::move(done)});
+      }
     }
     if (!status.ok()) return done(std::move(status));
     work_.notify_one();
+  }
+
+  StatusOr<Outcome> Submit(Transaction transaction) override {
+    DRAY_RETURN_IF_ERROR(internal::CheckTransaction(transaction));
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return queue_.size() < kMaxQueue || !health_.ok(); });
+    DRAY_RETURN_IF_ERROR(Own(health_));
+    Outcome outcome = accepted_->Add(transaction);
+    if (outcome.conflict) return outcome;
+    queue_.push_back({accepted_->TakeEvents(), {}, nullptr});
+    lock.unlock();
+    work_.notify_one();
+    return outcome;
+  }
+
+  EntryPtr FindSubmitted(std::string_view key) const override {
+    const std::lock_guard lock(mutex_);
+    return accepted_->Find(key);
   }
 
   Status Health() const override {
@@ -60,8 +89,9 @@ class SqliteStore final : public internal::TimelineStore {
 
  private:
   struct Pending {
-    Transaction transaction;
-    CommitFn done;
+    std::vector<Event> events;
+    Outcome outcome;
+    CommitFn done;  // null: the outcome was told when it was submitted
   };
 
   // Nothing: it is time to end.
@@ -76,6 +106,7 @@ class SqliteStore final : public internal::TimelineStore {
       taken.assign(std::move_iterator(queue_.begin()), std::move_iterator(end));
       queue_.erase(queue_.begin(), end);
     }
+    room_.notify_all();
     return taken;
   }
 
@@ -83,39 +114,53 @@ class SqliteStore final : public internal::TimelineStore {
     for (std::vector<Pending> batch = Take(); !batch.empty(); batch = Take()) {
       CommitBatch(batch);
       batch.clear();
-      if (Health().ok()) Fail(log_->Tidy());
+      if (Health().ok()) Fail(log_->Tidy(), false);
     }
   }
 
-  // Conflicts are answered after the commit too: they may be with a transaction of this batch, and
-  // nobody may hear of that before it is on disk.
   void CommitBatch(std::vector<Pending>& pending) {
-    internal::Batch batch(timeline());
-    std::vector<Outcome> outcomes;
-    outcomes.reserve(pending.size());
-    for (const Pending& one : pending) outcomes.push_back(batch.Add(one.transaction));
+    std::vector<Event> events;
+    for (Pending& one : pending) {
+      std::ranges::move(one.events, std::back_inserter(events));
+    }
     Status status = Health();
-    if (status.ok() && !batch.events().empty()) {
-      status = log_->Append(batch.events());
-      Fail(status);
-    }
+    if (status.ok() && !events.empty()) status = log_->Append(events);
     if (status.ok()) {
-      auto forgotten = timeline().Publish(batch.events());
+      auto forgotten = timeline().Publish(events);
       log_->Forget(std::move(forgotten), timeline().oldest_revision());
+      const std::lock_guard lock(mutex_);
+      accepted_->Published(events);
+    } else {
+      GiveUp(pending, status);
     }
-    for (std::size_t i = 0; i < pending.size(); ++i) {
+    for (Pending& one : pending) {
+      if (!one.done) continue;
       if (status.ok()) {
-        pending[i].done(std::move(outcomes[i]));
+        one.done(std::move(one.outcome));
       } else {
-        pending[i].done(Own(status));
+        one.done(Own(status));
       }
     }
   }
 
-  // After a full disk the next commit may try again. After anything else it is not known what the
-  // disk has, and going on could acknowledge what a restart would not find.
-  void Fail(const Status& status) {
-    if (status.ok() || status.code() == StatusCode::kResourceExhausted) return;
+  // What was accepted after transactions that failed builds on them, so it fails with them.
+  void GiveUp(std::vector<Pending>& pending, const Status& status) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::ranges::move(queue_, std::back_inserter(pending));
+      queue_.clear();
+      accepted_->Reset();
+    }
+    const bool told = std::ranges::any_of(pending, [](const Pending& one) { return !one.done; });
+    Fail(status, told);
+    room_.notify_all();
+  }
+
+  // After a full disk the next commit may try again, unless somebody was `told` of what is not
+  // there. After anything else it is not known what the disk has, and going on could acknowledge
+  // what a restart would not find.
+  void Fail(const Status& status, bool told) {
+    if (status.ok() || (status.code() == StatusCode::kResourceExhausted && !told)) return;
     const std::lock_guard lock(mutex_);
     health_ = base::Unavailable("storage failed, restart to go on from what is on disk: " +
                                 std::string(base::Message(status)));
@@ -124,7 +169,9 @@ class SqliteStore final : public internal::TimelineStore {
   const std::unique_ptr<Log> log_;  // the writer's, once it runs
   mutable std::mutex mutex_;        // guards what follows
   std::condition_variable work_;
+  std::condition_variable room_;
   std::vector<Pending> queue_;
+  std::optional<internal::Batch> accepted_;  // what is in the queue and being written
   bool stopping_ = false;
   Status health_;
   std::thread writer_;

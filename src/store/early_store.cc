@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/early_store.h"
+
+#include <utility>
+
+namespace dray::store {
+namespace {
+
+class EarlyStore final : public Store {
+ public:
+  explicit EarlyStore(Store& store) : store_(store) {}
+
+  void Commit(Transaction transaction, CommitFn done) override {
+    done(store_.Submit(std::move(transaction)));
+  }
+  StatusOr<Outcome> Submit(Transaction transaction) override {
+    return store_.Submit(std::move(transaction));
+  }
+  EntryPtr FindSubmitted(std::string_view key) const override { return store_.FindSubmitted(key); }
+  EntryPtr Find(std::string_view key) const override { return store_.FindSubmitted(key); }
+  StatusOr<RangeResult> Range(std::string_view prefix, const RangeOptions& options) const override {
+    return store_.Range(prefix, options);
+  }
+  StatusOr<std::unique_ptr<Watch>> WatchFrom(std::string_view prefix, Revision from,
+                                             std::function<void()> wake) override {
+    return store_.WatchFrom(prefix, from, std::move(wake));
+  }
+  void Attach(const Entry& version, std::shared_ptr<const void> attachment) override {
+    store_.Attach(version, std::move(attachment));
+  }
+  Revision revision() const override { return store_.revision(); }
+  Revision oldest_revision() const override { return store_.oldest_revision(); }
+  Status Health() const override { return store_.Health(); }
+
+ private:
+  Store& store_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> MakeEarlyStore(Store& store) { return std::make_unique<EarlyStore>(store); }
+
+}  // namespace dray::store
