@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hollow/hollow_nodes.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "api/pod_claims.h"
+#include "api/resource_claim.h"
+#include "controllers/pods.h"
+#include "hollow/pod_life.h"
+
+namespace dray::hollow {
+namespace {
+
+using controllers::KindOf;
+using controllers::ObjectKey;
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDefaultCapacity = {{
+    {api::kResourceCpu, "32"},
+    {api::kResourceMemory, "128Gi"},
+    {api::kResourcePods, "110"},
+    {api::kResourceEphemeralStorage, "100Gi"},
+}};
+
+std::array<const api::KindInfo*, 3> Kinds() {
+  return {&KindOf<api::ClusterNode>(), &KindOf<api::Pod>(), &KindOf<api::ResourceClaim>()};
+}
+
+// Names of pods and claims have no '/'.
+std::string PathOf(const api::ObjectMeta& metadata) {
+  return metadata.namespace_ + "/" + metadata.name;
+}
+ObjectKey PodAt(const std::string& path) {
+  const auto slash = path.find('/');
+  return ObjectKey::Of<api::Pod>(path.substr(0, slash), path.substr(slash + 1));
+}
+
+api::NodeCondition& ConditionOf(api::ClusterNode& node, std::string_view type) {
+  auto& conditions = node.status.conditions;
+  const auto it = std::ranges::find(conditions, type, &api::NodeCondition::type);
+  if (it != conditions.end()) return *it;
+  conditions.push_back({.type = std::string(type)});
+  return conditions.back();
+}
+
+const api::NodeCondition* FindReady(const api::ClusterNode& node) {
+  const auto& conditions = node.status.conditions;
+  const auto it =
+      std::ranges::find(conditions, api::kNodeReadyCondition, &api::NodeCondition::type);
+  return it == conditions.end() ? nullptr : &*it;
+}
+
+bool IsHollow(const api::ClusterNode& node) {
+  const std::string* label = node.metadata.labels.Find(kHollowLabel);
+  return label == nullptr || *label != "false";
+}
+
+void FillIn(api::ClusterNode& node, const HollowOptions& options) {
+  api::NodeStatus& status = node.status;
+  if (status.capacity.empty()) {
+    for (const auto& [name, amount] : kDefaultCapacity) {
+      status.capacity[name] = *base::Quantity::Parse(amount);
+    }
+  }
+  if (status.allocatable.empty()) status.allocatable = status.capacity;
+  status.addresses = {{.type = "Hostname", .address = node.metadata.name}};
+  api::NodeSystemInfo& info = status.node_info;
+  info.kubelet_version = options.version;
+  info.container_runtime_version = "hollow://1";
+  info.os_image = "none";
+  info.operating_system = "linux";
+  info.architecture = "amd64";
+}
+
+}  // namespace
+
+HollowNodes::HollowNodes(api::Cluster& cluster, const base::Clock& clock, HollowOptions options)
+    : Reconciler(cluster, clock, Kinds()), options_(std::move(options)) {}
+
+void HollowNodes::OnChange(const api::Object* before, const api::Object* after) {
+  const api::Object& either = after != nullptr ? *after : *before;
+  const std::string path = PathOf(either.metadata());
+  if (either.As<api::ClusterNode>() != nullptr) {
+    if (after == nullptr) return;
+    queue().Add(ObjectKey::Of(either));
+    if (before != nullptr) return;
+    for (const std::string& pod : pods_on_.At(either.metadata().name)) queue().Add(PodAt(pod));
+    return;
+  }
+  if (either.As<api::ResourceClaim>() != nullptr) {
+    for (const std::string& pod : waiting_for_.At(path)) queue().Add(PodAt(pod));
+    return;
+  }
+  const auto each_claim = [&](const api::Pod& pod, auto&& use) {
+    for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
+      const auto name = api::ClaimNameOf(pod, entry);
+      if (name) use(pod.metadata.namespace_ + "/" + std::string(*name));
+    }
+  };
+  if (before != nullptr && !before->As<api::Pod>()->spec.node_name.empty()) {
+    const api::Pod& pod = *before->As<api::Pod>();
+    pods_on_.Remove(pod.spec.node_name, path);
+    each_claim(pod, [&](const std::string& claim) { waiting_for_.Remove(claim, path); });
+  }
+  if (after == nullptr || after->As<api::Pod>()->spec.node_name.empty()) return;
+  const api::Pod& pod = *after->As<api::Pod>();
+  pods_on_.Add(pod.spec.node_name, path);
+  if (!IsRunning(pod) && !controllers::IsTerminal(pod)) {
+    each_claim(pod, [&](const std::string& claim) { waiting_for_.Add(claim, path); });
+  }
+  queue().Add(ObjectKey::Of(*after));
+}
+
+Status HollowNodes::Reconcile(const ObjectKey& key) {
+  const api::Object* found = view().Find(key);
+  if (found == nullptr) return {};
+  const api::Object object = *found;
+  return key.Is<api::ClusterNode>() ? ReconcileNode(object) : ReconcilePod(object);
+}
+
+Status HollowNodes::ReconcileNode(const api::Object& object) {
+  const api::ClusterNode& node = *object.As<api::ClusterNode>();
+  if (!IsHollow(node)) return {};
+  const base::Time now = clock().Now();
+  const api::NodeCondition* ready = FindReady(node);
+  const bool fresh = ready != nullptr && ready->status == "True" && ready->last_heartbeat_time &&
+                     now < *ready->last_heartbeat_time + options_.heartbeat;
+  if (fresh && !node.status.allocatable.empty()) {
+    queue().AddAfter(ObjectKey::Of(object), *ready->last_heartbeat_time + options_.heartbeat - now);
+    return {};
+  }
+  queue().AddAfter(ObjectKey::Of(object), options_.heartbeat);
+  return view().EditStatus(object, [&](api::Object& edited) {
+    api::ClusterNode& next = *edited.Mutable<api::ClusterNode>();
+    FillIn(next, options_);
+    api::NodeCondition& condition = ConditionOf(next, api::kNodeReadyCondition);
+    if (condition.status != "True" || !condition.last_transition_time) {
+      condition.last_transition_time = now.TruncateToSeconds();
+    }
+    condition.status = "True";
+    condition.reason = "KubeletReady";
+    condition.message = "hollow node is ready";
+    condition.last_heartbeat_time = now.TruncateToSeconds();
+    return true;
+  });
+}
+
+bool HollowNodes::RunsHere(const api::Pod& pod) const {
+  if (pod.spec.node_name.empty()) return false;
+  const auto* node = view().Find<api::ClusterNode>("", pod.spec.node_name);
+  return node != nullptr && IsHollow(*node);
+}
+
+bool HollowNodes::HasItsClaims(const api::Pod& pod) const {
+  return std::ranges::all_of(pod.spec.resource_claims, [&](const api::PodResourceClaim& entry) {
+    const auto name = api::ClaimNameOf(pod, entry);
+    // Nothing may be behind an entry on purpose; a template whose claim is not made yet is not
+    // that.
+    if (!name) return api::FindClaimStatus(pod, entry) != nullptr;
+    const auto* claim = view().Find<api::ResourceClaim>(pod.metadata.namespace_, *name);
+    return claim != nullptr && claim->status.allocation.has_value() &&
+           api::ReservedFor(*claim, pod);
+  });
+}
+
+Status HollowNodes::SetStatus(const api::Object& object, void (*change)(api::Pod&, base::Time)) {
+  const base::Time now = clock().Now();
+  const Status written = view().EditStatus(object, [&](api::Object& edited) {
+    if (controllers::IsTerminal(*edited.As<api::Pod>())) return false;
+    change(*edited.Mutable<api::Pod>(), now);
+    return true;
+  });
+  return written.code() == StatusCode::kNotFound ? Status() : written;
+}
+
+// A hollow container ends as soon as it is told. The end is written before the pod goes, so that
+// owners can count it.
+Status HollowNodes::Terminate(const api::Object& object) {
+  if (!controllers::IsTerminal(*object.As<api::Pod>())) {
+    DRAY_RETURN_IF_ERROR(
+        SetStatus(object, [](api::Pod& pod, base::Time now) { End(pod, 0, now); }));
+  }
+  return view().Delete(object);
+}
+
+Status HollowNodes::ReconcilePod(const api::Object& object) {
+  const api::Pod& pod = *object.As<api::Pod>();
+  if (!RunsHere(pod)) return {};
+  if (pod.metadata.deletion_timestamp) return Terminate(object);
+  if (controllers::IsTerminal(pod)) return {};
+  if (!IsRunning(pod)) {
+    if (!HasItsClaims(pod)) return {};
+    return SetStatus(object, Start);
+  }
+  const auto end = EndOf(pod);
+  if (!end) return {};
+  const base::Time now = clock().Now();
+  if (now < *end) {
+    queue().AddAfter(ObjectKey::Of(object), *end - now);
+    return {};
+  }
+  return SetStatus(object, EndOrRestart);
+}
+
+}  // namespace dray::hollow

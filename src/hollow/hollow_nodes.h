@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HollowNodes: kubelets without machines. They report nodes as ready and let pods that are bound to
+// them run and end, so that the whole life of a claim can be watched on a laptop.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "absl/container/btree_set.h"
+#include "api/cluster.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/string_map.h"
+#include "controllers/index.h"
+#include "controllers/reconciler.h"
+
+namespace dray::hollow {
+
+// A node with this label and the value "false" has a kubelet of its own.
+inline constexpr std::string_view kHollowLabel = "dray/hollow";
+
+struct HollowOptions {
+  // How often a node says that it is alive, as often as a kubelet writes its status when nothing
+  // happens. Nobody here takes its silence for death.
+  std::chrono::seconds heartbeat{300};
+  std::string version = "v1.38.0";  // of the kubelet
+};
+
+// One thread.
+class HollowNodes final : public controllers::Reconciler {
+ public:
+  // Cluster and clock outlive it.
+  HollowNodes(api::Cluster& cluster, const base::Clock& clock, HollowOptions options = {});
+
+  std::string_view name() const override { return "hollow-nodes"; }
+
+ private:
+  void OnChange(const api::Object* before, const api::Object* after) override;
+  Status Reconcile(const controllers::ObjectKey& key) override;
+  Status ReconcileNode(const api::Object& node);
+  Status ReconcilePod(const api::Object& pod);
+  Status Terminate(const api::Object& pod);
+  Status SetStatus(const api::Object& pod, void (*change)(api::Pod&, base::Time));
+  bool RunsHere(const api::Pod& pod) const;
+  // Nothing is started before its devices are the pod's.
+  bool HasItsClaims(const api::Pod& pod) const;
+
+  const HollowOptions options_;
+  controllers::Index pods_on_;      // by node
+  controllers::Index waiting_for_;  // by claim: pods that are on a node and may wait for it
+};
+
+}  // namespace dray::hollow

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hollow/hollow_nodes.h"
+
+#include <gtest/gtest.h>
+
+#include "api/pod_claims.h"
+#include "controllers/scene_for_test.h"
+#include "hollow/pod_life.h"
+
+namespace dray::hollow {
+namespace {
+
+using controllers::KindOf;
+using controllers::PodNamed;
+using namespace std::chrono_literals;
+
+class HollowNodesTest : public ::testing::Test {
+ protected:
+  void AddNode(std::string_view name, std::string_view label = "") {
+    api::ClusterNode node;
+    node.metadata.name = name;
+    if (!label.empty()) node.metadata.labels[kHollowLabel] = label;
+    scene_.Add(node);
+  }
+  api::Pod AddPod(std::string_view name, std::string_view node,
+                  std::string_view policy = api::kRestartPolicyAlways) {
+    api::Pod pod = PodNamed(name);
+    pod.spec.node_name = node;
+    pod.spec.restart_policy = policy;
+    return scene_.Add(pod);
+  }
+  std::string Phase(std::string_view pod) { return scene_.Get<api::Pod>(pod).status.phase; }
+
+  controllers::Scene scene_;
+  HollowNodes nodes_{scene_.cluster(), scene_.clock()};
+};
+
+TEST_F(HollowNodesTest, ANodeBecomesReadyAndStaysSo) {
+  AddNode("a");
+  nodes_.Sync();
+  const auto node = scene_.Get<api::ClusterNode>("a", "");
+  ASSERT_EQ(node.status.conditions.size(), 1u);
+  EXPECT_EQ(node.status.conditions[0].status, "True");
+  EXPECT_TRUE(node.status.allocatable.contains("cpu"));
+  EXPECT_EQ(nodes_.Sync(), 0u);
+  scene_.clock().Advance(301s);
+  EXPECT_EQ(nodes_.Sync(), 1u);
+  const auto later = scene_.Get<api::ClusterNode>("a", "");
+  EXPECT_EQ(later.status.conditions[0].last_transition_time,
+            node.status.conditions[0].last_transition_time);
+  EXPECT_GT(later.status.conditions[0].last_heartbeat_time,
+            node.status.conditions[0].last_heartbeat_time);
+}
+
+TEST_F(HollowNodesTest, NodesWithAKubeletOfTheirOwnAreLeftAlone) {
+  AddNode("real", "false");
+  AddPod("p", "real");
+  EXPECT_EQ(nodes_.Sync(), 0u);
+}
+
+TEST_F(HollowNodesTest, ABoundPodRunsAndANewNodeStartsItsPods) {
+  AddPod("early", "a");
+  AddPod("unbound", "");
+  nodes_.Sync();
+  EXPECT_EQ(Phase("early"), api::kPodPending);
+  AddNode("a");
+  nodes_.Sync();
+  EXPECT_EQ(Phase("early"), api::kPodRunning);
+  EXPECT_EQ(Phase("unbound"), api::kPodPending);
+}
+
+TEST_F(HollowNodesTest, APodThatEndsSucceedsAfterItsTime) {
+  AddNode("a");
+  AddPod("once", "a", api::kRestartPolicyNever);
+  nodes_.Sync();
+  EXPECT_EQ(Phase("once"), api::kPodRunning);
+  ASSERT_TRUE(nodes_.NextDue().has_value());
+  scene_.clock().Advance(1s);
+  nodes_.Sync();
+  EXPECT_EQ(Phase("once"), api::kPodSucceeded);
+  EXPECT_EQ(nodes_.Sync(), 0u);
+}
+
+TEST_F(HollowNodesTest, ANewOneGoesOnWhereAnotherStopped) {
+  AddNode("a");
+  AddPod("once", "a", api::kRestartPolicyNever);
+  nodes_.Sync();
+  scene_.clock().Advance(1s);
+  HollowNodes next(scene_.cluster(), scene_.clock());
+  next.Sync();
+  EXPECT_EQ(Phase("once"), api::kPodSucceeded);
+}
+
+TEST_F(HollowNodesTest, ADeletedPodEndsBeforeItGoes) {
+  AddNode("a");
+  api::Pod pod = PodNamed("held");
+  pod.spec.node_name = "a";
+  pod.spec.restart_policy = api::kRestartPolicyAlways;
+  pod.metadata.finalizers = {"example.com/count-me"};
+  scene_.Add(pod);
+  nodes_.Sync();
+  scene_.Delete<api::Pod>("held");
+  nodes_.Sync();
+  EXPECT_EQ(Phase("held"), api::kPodSucceeded);
+  pod = scene_.Get<api::Pod>("held");
+  pod.metadata.finalizers.clear();
+  scene_.Put(pod);
+  nodes_.Sync();
+  EXPECT_FALSE(scene_.Has<api::Pod>("held"));
+}
+
+TEST_F(HollowNodesTest, NothingStartsBeforeItsDevicesAreThere) {
+  AddNode("a");
+  api::ResourceClaim claim;
+  claim.metadata.name = "c";
+  claim.metadata.namespace_ = "ns";
+  claim.spec = controllers::OneDevice();
+  scene_.Add(claim);
+  api::Pod pod = PodNamed("p");
+  pod.spec.node_name = "a";
+  pod.spec.restart_policy = api::kRestartPolicyAlways;
+  pod.spec.resource_claims = {{.name = "gpu", .resource_claim_name = "c"}};
+  pod = scene_.Add(pod);
+  nodes_.Sync();
+  EXPECT_EQ(Phase("p"), api::kPodPending);
+  claim = scene_.Get<api::ResourceClaim>("c");
+  claim.status.allocation = api::AllocationResult();
+  claim.status.reserved_for = {api::ConsumerOf(pod)};
+  scene_.PutStatus(claim);
+  nodes_.Sync();
+  EXPECT_EQ(Phase("p"), api::kPodRunning);
+}
+
+}  // namespace
+}  // namespace dray::hollow
