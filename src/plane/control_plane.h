@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ControlPlane: everything in one process. A store, the API over HTTP, the scheduler, the
+// controllers and hollow nodes, each decider on a thread of its own and woken by what is stored.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/cluster.h"
+#include "api/gates.h"
+#include "api/kinds.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "scheduler/config.h"
+
+namespace dray::plane {
+
+struct PlaneOptions {
+  // Where keys, kubeconfigs and the database are; made if it is not there.
+  std::string data;
+  bool in_memory = false;  // no database: objects end with the process
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: a free one
+  api::FeatureGates gates;
+  scheduler::Config config;
+  // Made at start unless they are there: nodes, slices, workloads.
+  std::vector<api::Object> objects;
+  std::chrono::milliseconds drain{5'000};  // how long requests under way get at the end
+};
+
+// A part of it, in a line for people.
+struct Component {
+  std::string name;
+  std::string text;
+};
+
+// Runs from Start until it is destroyed. Thread-safe.
+class ControlPlane {
+ public:
+  virtual ~ControlPlane() = default;
+  // The clock outlives it. kFailedPrecondition: another process uses the data. kUnavailable: the
+  // address cannot be had. kInvalidArgument: an object is refused.
+  static StatusOr<std::unique_ptr<ControlPlane>> Start(PlaneOptions options,
+                                                       const base::Clock& clock);
+
+  virtual const std::string& url() const = 0;
+  // Of the administrator.
+  virtual const std::string& kubeconfig() const = 0;
+  virtual std::vector<Component> components() const = 0;
+  // The objects, for others in this process; writes are waited for until they are durable.
+  virtual api::Cluster& cluster() = 0;
+  // Not OK: what was decided can no longer be stored, and the process should end.
+  virtual Status Health() const = 0;
+};
+
+}  // namespace dray::plane

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole control plane in this process: pods come, get devices, run and go.
+#include "plane/control_plane.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/pod.h"
+#include "api/resource_claim.h"
+#include "plane/plane_for_test.h"
+
+namespace dray::plane {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST(ControlPlane, PodsWithTemplatesRunWithTheirDevices) {
+  TestPlane plane;
+  plane.Start();
+  for (int i = 0; i < 3; ++i) plane.Create(PodFromTemplate("p" + std::to_string(i)));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(plane.Await("p" + std::to_string(i), api::kPodRunning));
+  }
+  int allocated = 0;
+  for (const auto& claim : plane.All<api::ResourceClaim>()) {
+    allocated += claim.status.allocation.has_value() ? 1 : 0;
+    EXPECT_THAT(claim.status.reserved_for, SizeIs(1));
+  }
+  EXPECT_EQ(allocated, 3);
+}
+
+TEST(ControlPlane, ARefusalIsAnEventWithAReason) {
+  TestPlane plane;
+  plane.Start();
+  api::Pod pod = PodFromTemplate("greedy");
+  pod.spec.node_selector["nowhere"] = "true";
+  plane.Create(pod);
+  EXPECT_TRUE(plane.AwaitEvent("greedy", "FailedScheduling"));
+}
+
+TEST(ControlPlane, AfterARestartItGoesOnFromWhatIsStored) {
+  TestPlane plane;
+  plane.Start();
+  plane.Create(PodFromTemplate("before"));
+  EXPECT_TRUE(plane.Await("before", api::kPodRunning));
+  const auto claims = plane.All<api::ResourceClaim>();
+  plane.Start();
+  EXPECT_EQ(plane.All<api::ResourceClaim>(), claims);
+  plane.Create(PodFromTemplate("after"));
+  EXPECT_TRUE(plane.Await("after", api::kPodRunning));
+  EXPECT_THAT(plane.All<api::ResourceClaim>(), SizeIs(2));
+}
+
+TEST(ControlPlane, DeletedPodsGoAndGiveTheirDevicesBack) {
+  TestPlane plane;
+  plane.Start();
+  plane.Create(PodFromTemplate("p"));
+  EXPECT_TRUE(plane.Await("p", api::kPodRunning));
+  plane.Delete<api::Pod>("p");
+  EXPECT_TRUE(plane.Until([&] { return plane.All<api::Pod>().empty(); }));
+  EXPECT_TRUE(plane.Until([&] { return plane.All<api::ResourceClaim>().empty(); }));
+}
+
+TEST(ControlPlane, TheDataBelongsToOneProcess) {
+  TestPlane plane;
+  plane.Start();
+  const base::SystemClock clock;
+  const auto second = ControlPlane::Start({.data = plane.folder()}, clock);
+  EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition) << second.status();
+}
+
+TEST(ControlPlane, AnObjectThatIsRefusedIsNamed) {
+  api::Pod pod = PodFromTemplate("Bad_Name");
+  TestPlane plane;
+  const base::SystemClock clock;
+  const auto started = ControlPlane::Start(
+      {.data = plane.folder(), .in_memory = true, .objects = {api::Object::Of(pod)}}, clock);
+  EXPECT_THAT(started.status().ToString(), HasSubstr("Bad_Name"));
+}
+
+}  // namespace
+}  // namespace dray::plane

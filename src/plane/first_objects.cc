@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plane/first_objects.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "api/namespace.h"
+#include "api/node.h"
+#include "api/priority_class.h"
+
+namespace dray::plane {
+namespace {
+
+api::Object NamespaceNamed(std::string_view name) {
+  api::Namespace space;
+  space.metadata.name = name;
+  return api::Object::Of(std::move(space));
+}
+
+api::Object PriorityNamed(std::string_view name, std::int32_t value, std::string_view description) {
+  api::PriorityClass priority;
+  priority.metadata.name = name;
+  priority.value = value;
+  priority.description = description;
+  return api::Object::Of(std::move(priority));
+}
+
+}  // namespace
+
+std::vector<api::Object> FirstObjects() {
+  std::vector<api::Object> objects;
+  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
+    objects.push_back(NamespaceNamed(name));
+  }
+  objects.push_back(PriorityNamed("system-cluster-critical", 2'000'000'000,
+                                  "For pods that the cluster cannot do without."));
+  objects.push_back(PriorityNamed("system-node-critical", 2'000'001'000,
+                                  "For pods that their node cannot do without."));
+  return objects;
+}
+
+Status CreateMissing(api::Cluster& cluster, std::vector<api::Object> objects) {
+  for (api::Object& object : objects) {
+    if (object.kind().namespaced && object.metadata().namespace_.empty()) {
+      object.MutableMetadata().namespace_ = "default";
+    }
+    std::optional<api::ClusterNode> node;
+    if (const auto* wanted = object.As<api::ClusterNode>()) node = *wanted;
+    auto stored = cluster.Create(std::move(object));
+    if (stored.status().code() == StatusCode::kAlreadyExists) continue;
+    if (!stored.ok()) return stored.status();
+    if (!node) continue;
+    node->metadata = stored->metadata();
+    const auto written = cluster.UpdateStatus(api::Object::Of(*std::move(node)));
+    if (!written.ok()) return written.status();
+  }
+  return {};
+}
+
+}  // namespace dray::plane

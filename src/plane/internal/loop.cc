@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plane/internal/loop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dray::plane::internal {
+namespace {
+
+constexpr std::size_t kBatch = 4096;
+// Clocks of tests stand still, and a watch that cannot be made is tried again: never sleep for
+// ever.
+constexpr std::chrono::nanoseconds kLongestNap = std::chrono::seconds(1);
+
+}  // namespace
+
+Loop::Loop(store::Store& store, const base::Clock& clock, Factory factory)
+    : store_(store), clock_(clock) {
+  thread_ = std::thread([this, factory = std::move(factory)] { Run(factory); });
+}
+
+Loop::~Loop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Loop::Run(const Factory& factory) {
+  const std::unique_ptr<Worker> worker = factory();
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) break;
+      woken_ = false;
+    }
+    // In this order: what is stored while the worker works wakes the loop again.
+    const bool changed = Changed();
+    const bool more = worker->Work();
+    if (!changed && !more) Wait(worker->NextDue());
+  }
+  watch_ = nullptr;
+}
+
+bool Loop::Changed() {
+  bool changed = false;
+  if (watch_ != nullptr) {
+    for (;;) {
+      const auto events = watch_->Next(kBatch);
+      if (events.ok() && events->empty()) return changed;
+      changed = true;
+      if (!events.ok()) break;
+    }
+  }
+  auto watch = store_.WatchFrom("", store_.revision(), [this] {
+    {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+    }
+    wake_.notify_one();
+  });
+  watch_ = watch.ok() ? *std::move(watch) : nullptr;
+  return true;
+}
+
+void Loop::Wait(std::optional<std::chrono::nanoseconds> due) {
+  std::chrono::nanoseconds nap = kLongestNap;
+  if (due) nap = std::clamp(*due - clock_.Monotonic(), std::chrono::nanoseconds(0), nap);
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, nap, [this] { return woken_ || stopping_; });
+}
+
+}  // namespace dray::plane::internal

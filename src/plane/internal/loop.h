@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loop: a thread that lets somebody work whenever something is stored, and when time brings work.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "store/store.h"
+
+namespace dray::plane::internal {
+
+// What a loop drives. Called from its thread only.
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  // Does a moderate amount of work. Returns whether there may be more that can be done now.
+  virtual bool Work() = 0;
+  // When there is work although nothing changes, on the monotonic clock.
+  virtual std::optional<std::chrono::nanoseconds> NextDue() const = 0;
+};
+
+// Runs from its construction until it is destroyed, which waits for the piece of work under way.
+class Loop {
+ public:
+  // Made on the loop's thread, so that one that begins with reading everything keeps nobody
+  // waiting.
+  using Factory = std::function<std::unique_ptr<Worker>()>;
+
+  // Store and clock outlive it.
+  Loop(store::Store& store, const base::Clock& clock, Factory factory);
+  ~Loop();
+
+ private:
+  void Run(const Factory& factory);
+  // Whether something was stored since the last call; arms the wake-up.
+  bool Changed();
+  void Wait(std::optional<std::chrono::nanoseconds> due);
+
+  store::Store& store_;
+  const base::Clock& clock_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  bool woken_ = false;
+  bool stopping_ = false;
+  std::unique_ptr<store::Watch> watch_;  // the loop's thread
+  std::thread thread_;
+};
+
+}  // namespace dray::plane::internal
