@@ -1,11 +1,12 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up test build install-packages check format asan tsan fuzz clang bench clean
+.PHONY: help up demo test build install-packages check format asan tsan fuzz clang bench clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 
 help:
-	@echo 'make up      install packages, build, and run dray on the examples'
+	@echo 'make up      install packages, build, and run a small cluster for kubectl: dray up --demo'
+	@echo 'make demo    the same for what needs no cluster: plan, explain, validate on the examples'
 	@echo 'make test    install packages, build, and run every test'
 	@echo 'make build   the release build: $(RELEASE)/dray, test tools in $(RELEASE)/bin'
 	@echo 'make bench   the benchmarks behind the numbers in the docs'
@@ -13,6 +14,9 @@ help:
 	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60)'
 
 up: build
+	@$(RELEASE)/dray up --demo
+
+demo: build
 	@tools/demo $(RELEASE)/dray
 
 test: build

@@ -23,6 +23,8 @@ struct CommandRow {
 };
 
 constexpr std::array kCommands = {
+    CommandRow{"up", "Run a control plane that kubectl talks to, in one process",
+               &internal::MakeUpCommand},
     CommandRow{"plan", "Show who would get which node and devices, without a cluster",
                &internal::MakePlanCommand},
     CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",
@@ -43,6 +45,7 @@ constexpr std::string_view kAbout =
     "says why when it cannot.";
 
 constexpr std::string_view kExamples = R"(Examples:
+  dray up --demo                           run a small cluster, for kubectl
   dray plan -f manifests/                  see who would get what where
   dray explain pod/train -f manifests/     see why a pod gets nothing, and what would help
   dray validate -f manifests/              check every manifest of a folder

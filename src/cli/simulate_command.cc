@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "cli/internal/command.h"
 #include "cli/internal/paint.h"
+#include "cli/internal/scenario_faults.h"
 #include "cli/manifests.h"
 #include "cli/report.h"
 #include "cli/run.h"
@@ -146,17 +147,7 @@ class SimulateCommand final : public Command {
   }
 
   int Tell(Io& io, const std::vector<simulator::Fault>& faults) const {
-    Report report;
-    for (const simulator::Fault& fault : faults) {
-      report.findings.push_back(
-          {.reason = "Scenario",
-           .object = {.file = scenario_ == "-" ? std::string(kStandardInputName) : scenario_},
-           .position = fault.position,
-           .field = fault.field,
-           .message = fault.message,
-           .hint = fault.hint});
-    }
-    io.err << ToText(report, {.color = UseColor("auto", io.env.err_is_terminal, io.env)});
+    TellFaults(io, scenario_ == "-" ? std::string(kStandardInputName) : scenario_, faults);
     return kExitUsage;
   }
 

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flags of `dray up`.
+#include <charconv>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "cli/internal/command.h"
+#include "cli/internal/hollow_cluster.h"
+#include "cli/internal/options.h"
+#include "cli/run.h"
+#include "cli/source_files.h"
+#include "fmt/format.h"
+#include "plane/control_plane.h"
+
+namespace dray::cli::internal {
+namespace {
+
+constexpr std::string_view kFooter =
+    R"(One process: API server, store, scheduler, controllers, and nodes without machines
+on which pods run and end. What was stored is there again after a restart. Ends on
+SIGTERM or Ctrl-C.
+
+Examples:
+  dray up --demo                           a small cluster with a workload per proposal
+  dray up --nodes 10                       ten nodes with four devices each
+  dray up --hollow-nodes cluster.yaml      the cluster of a scenario (docs/simulate.md)
+  kubectl --kubeconfig ~/.dray/admin.kubeconfig get pods,resourceclaims
+
+Exit code: 0 ended when told to, 1 storage failed, 2 it could not be started.)";
+
+constexpr std::int64_t kMaxNodes = 10'000;
+constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 250'000'000};
+
+// Threads that are started from here on leave the signals to the one that waits for them.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+class UpCommand final : public Command {
+ public:
+  void Define(CLI::App& app) override {
+    app.add_option("--data", data_, "Folder for the database, keys and kubeconfigs; ~/.dray")
+        ->type_name("DIR");
+    app.add_flag("--memory", memory_, "No database: objects end with the process");
+    app.add_option("--listen", listen_, "Address and port; port 0 is a free one")
+        ->type_name("ADDRESS:PORT")
+        ->capture_default_str();
+    app.add_option("--nodes", nodes_, "So many nodes with four devices each")
+        ->type_name("NUMBER")
+        ->check(CLI::Range(std::int64_t{1}, kMaxNodes).description(""));
+    app.add_option("--hollow-nodes", hollow_nodes_,
+                   "Nodes and objects of a scenario's cluster section")
+        ->type_name("FILE");
+    app.add_flag("--demo", demo_, "A small mixed cluster with a workload per proposal");
+    AddGates(app, gates_);
+    app.footer(std::string(kFooter));
+  }
+
+  int Run(Io& io) override {
+    plane::PlaneOptions options;
+    const auto gates = ParseGates(gates_);
+    if (!gates.ok()) {
+      return UsageError(io, fmt::format("--feature-gates: {}", base::Message(gates.status())),
+                        "'dray features' lists the gates");
+    }
+    options.gates = *gates;
+    options.in_memory = memory_;
+    options.data = DataFolder(io.env);
+    if (!ReadListen(options)) {
+      return UsageError(io, fmt::format("--listen: \"{}\" must be an address and a port", listen_),
+                        "as in 127.0.0.1:6443");
+    }
+    if (!ReadObjects(io, options)) return kExitUsage;
+    const sigset_t signals = BlockSignals();
+    const auto plane = plane::ControlPlane::Start(std::move(options), io.env.clock);
+    if (!plane.ok()) return UsageError(io, base::Message(plane.status()));
+    for (const plane::Component& part : (*plane)->components()) {
+      io.out << fmt::format("{:<12} {}\n", part.name, part.text);
+    }
+    io.out << fmt::format("{:<12} {}\n", "kubeconfig", (*plane)->kubeconfig());
+    io.out << fmt::format("ready: export KUBECONFIG={}\n", (*plane)->kubeconfig()) << std::flush;
+    for (;;) {
+      if (sigtimedwait(&signals, nullptr, &kLook) > 0) return kExitOk;
+      if (const Status health = (*plane)->Health(); !health.ok()) {
+        io.err << fmt::format("error: {}\n", base::Message(health));
+        return kExitFindings;
+      }
+    }
+  }
+
+ private:
+  std::string DataFolder(const Environment& env) const {
+    if (!data_.empty()) return data_;
+    const auto home = env.variables.find("HOME");
+    return home == env.variables.end() ? ".dray" : home->second + "/.dray";
+  }
+
+  bool ReadListen(plane::PlaneOptions& options) const {
+    const auto colon = listen_.rfind(':');
+    if (colon == std::string::npos || colon == 0) return false;
+    options.address = listen_.substr(0, colon);
+    if (options.address.front() == '[' && options.address.back() == ']') {
+      options.address = options.address.substr(1, options.address.size() - 2);
+    }
+    const char* const end = listen_.data() + listen_.size();
+    const auto [rest, error] = std::from_chars(listen_.data() + colon + 1, end, options.port);
+    return error == std::errc() && rest == end;
+  }
+
+  // False: it has been told why.
+  bool ReadObjects(Io& io, plane::PlaneOptions& options) const {
+    const auto add = [&](const std::string& name, std::string_view text) {
+      auto objects = ReadHollowCluster(io, name, text, options.gates);
+      if (!objects) return false;
+      for (api::Object& object : *objects) options.objects.push_back(std::move(object));
+      return true;
+    };
+    if (demo_ && !add("demo", DemoScenario())) return false;
+    if (nodes_ && !add("--nodes", PlainScenario(*nodes_))) return false;
+    if (hollow_nodes_.empty()) return true;
+    const Sources sources = LoadSources(std::vector<std::string>{hollow_nodes_}, io.in);
+    for (const SourceError& error : sources.errors) {
+      UsageError(io, fmt::format("{}: {}", error.path, error.message), error.hint);
+    }
+    if (!sources.errors.empty()) return false;
+    for (const SourceFile& file : sources.files) {
+      if (!add(file.path, file.text)) return false;
+    }
+    return true;
+  }
+
+  std::string data_;
+  bool memory_ = false;
+  std::string listen_ = "127.0.0.1:6443";
+  std::optional<std::int64_t> nodes_;
+  std::string hollow_nodes_;
+  bool demo_ = false;
+  std::vector<std::string> gates_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeUpCommand() { return std::make_unique<UpCommand>(); }
+
+}  // namespace dray::cli::internal
