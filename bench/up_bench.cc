@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole of `dray up` under load: pods with claim templates are created over HTTPS by several
+// clients and watched until all have a node, with everything stored durably. The clients are in
+// this process, so that their work is in the time, as on a laptop.
+#include <benchmark/benchmark.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/device_class.h"
+#include "api/node.h"
+#include "api/resource_claim.h"
+#include "api/resource_slice.h"
+#include "apiserver/client_for_test.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "fmt/format.h"
+#include "plane/control_plane.h"
+
+namespace dray::plane {
+namespace {
+
+using Moment = std::chrono::steady_clock::time_point;
+
+constexpr int kClients = 4;
+constexpr int kDevicesPerNode = 10;
+
+std::vector<api::Object> ClusterOf(int nodes) {
+  std::vector<api::Object> objects;
+  for (int n = 0; n < nodes; ++n) {
+    api::ClusterNode node;
+    node.metadata.name = fmt::format("node-{:04}", n);
+    objects.push_back(api::Object::Of(node));
+    api::ResourceSlice slice;
+    slice.metadata.name = node.metadata.name + "-gpus";
+    slice.spec.driver = "gpu.example.com";
+    slice.spec.node_name = node.metadata.name;
+    slice.spec.pool = {.name = node.metadata.name, .generation = 1, .resource_slice_count = 1};
+    auto& devices = slice.spec.devices.emplace();
+    for (int i = 0; i < kDevicesPerNode; ++i)
+      devices.emplace_back().name = fmt::format("gpu-{}", i);
+    objects.push_back(api::Object::Of(slice));
+  }
+  api::DeviceClass gpus;
+  gpus.metadata.name = "gpu";
+  objects.push_back(api::Object::Of(gpus));
+  api::ResourceClaimTemplate one;
+  one.metadata.name = "one";
+  one.metadata.namespace_ = "default";
+  api::DeviceRequest& request = one.spec.spec.devices.requests.emplace_back();
+  request.name = "gpu";
+  request.exactly.emplace().device_class_name = "gpu";
+  objects.push_back(api::Object::Of(one));
+  return objects;
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::string PodBody(int index) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p-{}"}},"spec":{{"containers":[{{"name":"c","image":"example.com/i","resources":{{"requests":{{"cpu":"100m","memory":"64Mi"}},"claims":[{{"name":"gpu"}}]}}}}],"resourceClaims":[{{"name":"gpu","resourceClaimTemplateName":"one"}}]}}}})",
+      index);
+}
+
+struct Door {
+  std::uint16_t port = 0;
+  apiserver::ClientTls tls;
+
+  explicit Door(const ControlPlane& plane, const std::string& folder) {
+    const std::string& url = plane.url();
+    port = static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+    tls = {.authority = ReadAll(folder + "/pki/ca.crt"),
+           .client = apiserver::KeyPair{.certificate = ReadAll(folder + "/pki/admin.crt"),
+                                        .key = ReadAll(folder + "/pki/admin.key")}};
+  }
+};
+
+// Creates every kClients-th pod.
+void CreatePods(const Door& door, int first, int pods, std::vector<Moment>& sent) {
+  apiserver::TestClient client(door.port, door.tls);
+  DRAY_CHECK(client.connected(), "no connection");
+  for (int i = first; i < pods; i += kClients) {
+    const std::string body = PodBody(i);
+    sent[static_cast<std::size_t>(i)] = std::chrono::steady_clock::now();
+    client.Send(
+        fmt::format("POST /api/v1/namespaces/default/pods HTTP/1.1\r\nHost: localhost\r\n"
+                    "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+                    body.size(), body));
+    const auto response = client.ReadResponse();
+    DRAY_CHECK(response.status == 201, response.body);
+  }
+}
+
+// The name of the pod that an event is about, if it has a node.
+std::string_view BoundPod(std::string_view event) {
+  if (event.find("\"nodeName\":\"") == std::string_view::npos) return {};
+  constexpr std::string_view kName = "\"name\":\"p-";
+  const auto at = event.find(kName);
+  if (at == std::string_view::npos) return {};
+  const auto begin = at + kName.size();
+  return event.substr(begin, event.find('"', begin) - begin);
+}
+
+// Until every pod has a node: when each was seen to have one.
+void AwaitBound(const Door& door, int pods, std::vector<Moment>& bound) {
+  apiserver::TestClient client(door.port, door.tls);
+  client.Send("GET /api/v1/pods?watch=1&resourceVersion=0 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  client.ReadUntil("\r\n\r\n");
+  std::string text;
+  for (int left = pods; left > 0;) {
+    const std::string chunk = client.ReadChunk();
+    DRAY_CHECK(!chunk.empty(), "the watch has ended");
+    text += chunk;
+    std::size_t begin = 0;
+    for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+      const std::string_view name = BoundPod(std::string_view(text).substr(begin, end - begin));
+      begin = end + 1;
+      if (name.empty()) continue;
+      Moment& seen = bound[static_cast<std::size_t>(std::stoi(std::string(name)))];
+      if (seen != Moment()) continue;
+      seen = std::chrono::steady_clock::now();
+      --left;
+    }
+    text.erase(0, begin);
+  }
+}
+
+double Percentile(std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+}
+
+void BM_Up_PodsThroughTheApi(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const int pods = static_cast<int>(state.range(1));
+  const base::SystemClock clock;
+  std::vector<double> latencies;
+  for ([[maybe_unused]] auto _ : state) {
+    state.PauseTiming();
+    std::string folder = (std::filesystem::temp_directory_path() / "dray-up-XXXXXX").string();
+    DRAY_CHECK(::mkdtemp(folder.data()) != nullptr, "mkdtemp");
+    auto plane = ControlPlane::Start({.data = folder, .objects = ClusterOf(nodes)}, clock);
+    DRAY_CHECK(plane.ok(), plane.status().ToString());
+    const Door door(**plane, folder);
+    std::vector<Moment> sent(static_cast<std::size_t>(pods));
+    std::vector<Moment> bound(static_cast<std::size_t>(pods));
+    state.ResumeTiming();
+    {
+      std::vector<std::jthread> threads;
+      threads.emplace_back([&] { AwaitBound(door, pods, bound); });
+      for (int c = 0; c < kClients; ++c) {
+        threads.emplace_back([&, c] { CreatePods(door, c, pods, sent); });
+      }
+    }
+    state.PauseTiming();
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+      latencies.push_back(std::chrono::duration<double, std::milli>(bound[i] - sent[i]).count());
+    }
+    *plane = nullptr;
+    std::filesystem::remove_all(folder);
+    state.ResumeTiming();
+  }
+  std::ranges::sort(latencies);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  state.counters["pods"] =
+      benchmark::Counter(static_cast<double>(pods) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate);
+  state.counters["p50_ms"] = Percentile(latencies, 0.5);
+  state.counters["p99_ms"] = Percentile(latencies, 0.99);
+  state.counters["max_ms"] = latencies.back();
+  state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+BENCHMARK(BM_Up_PodsThroughTheApi)
+    ->ArgNames({"nodes", "pods"})
+    ->Args({20, 100})
+    ->Args({500, 5000})
+    ->Iterations(1)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace dray::plane
