@@ -120,11 +120,11 @@ Status DeploymentController::WriteStatus(const api::Object& deployment, const Se
       if (IsComplete(status, replicas)) {
         Set(status.conditions, Progress("True", kDone, set, "has successfully progressed."), now,
             false);
-      } else if (known == nullptr) {
+      } else if (known == nullptr && status.updated_replicas == 0) {
         Set(status.conditions, Progress("True", "NewReplicaSetCreated", set, "was created."), now,
             false);
         look_again = deadline;
-      } else if (HasProgressed(before, status) || known->reason == kDone) {
+      } else if (known == nullptr || HasProgressed(before, status) || known->reason == kDone) {
         Set(status.conditions, Progress("True", "ReplicaSetUpdated", set, "is progressing."), now,
             true);
         look_again = deadline;
