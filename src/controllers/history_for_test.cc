@@ -49,7 +49,10 @@ std::vector<Deed> RandomDeeds(std::uint64_t seed, std::size_t count) {
 }
 
 Life::Life(std::uint64_t seed, int disturbance)
-    : random_(seed), disturbance_(disturbance), scene_(seed) {
+    : random_(seed),
+      disturbance_(disturbance),
+      scene_(seed),
+      late_(scene_.cluster(), [this] { return !peace_ && Chance(disturbance_); }) {
   scene_.cluster().SetWriteHook(
       [this](api::Verb verb, const api::Object& object) { return Disturb(verb, object); });
   api::ClusterNode node;
@@ -65,7 +68,7 @@ bool Life::Chance(int percent) {
   return percent > 0 && random_() % 100 < static_cast<std::uint64_t>(percent);
 }
 
-void Life::Restart() { controllers_ = MakeControllers(scene_.cluster(), scene_.clock()); }
+void Life::Restart() { controllers_ = MakeControllers(late_, scene_.clock()); }
 
 Status Life::Disturb(api::Verb verb, const api::Object& object) {
   if (peace_ || !Chance(disturbance_)) return {};
@@ -231,9 +234,14 @@ bool Life::RunPods() {
 }
 
 void Life::Do(const Deed& deed) {
+  // Whoever is older is so by the clock, however long the rest took.
+  scene_.clock().Advance(std::chrono::seconds(1));
   Act(deed);
+  bool quiet = false;
   for (int round = 0;; ++round) {
-    peace_ = round >= kDisturbedRounds;
+    // A quiet round may be one in which all watches were late: rest is what peace leaves as it is.
+    const bool peaceful = quiet || disturbance_ == 0 || round >= kDisturbedRounds;
+    peace_ = peaceful;
     const std::size_t before = disturbed_;
     const std::size_t writes = SyncAll(controllers_);
     peace_ = true;
@@ -246,7 +254,8 @@ void Life::Do(const Deed& deed) {
       scene_.clock().Advance(
           std::max(*due - scene_.clock().Monotonic(), std::chrono::nanoseconds(0)));
     }
-    if (writes == 0 && !ran && !soon && !fresh) return;
+    quiet = writes == 0 && !ran && !soon && !fresh;
+    if (quiet && peaceful) return;
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controllers/all_controllers.h"
+#include "controllers/late_cluster_for_test.h"
 #include "controllers/workloads_for_test.h"
 
 namespace dray::controllers {
@@ -45,8 +46,9 @@ std::vector<Deed> RandomDeeds(std::uint64_t seed, std::size_t count);
 // One cluster and its controllers. One thread.
 class Life {
  public:
-  // `disturbance`: how many writes of controllers in a hundred fail or come late, and how often
-  // controllers are replaced by new ones.
+  // `disturbance`: of a hundred writes of controllers, how many fail or meet somebody who was
+  // faster; of a hundred changes, how many hold up their watch. Then controllers are sometimes
+  // replaced by new ones, too.
   Life(std::uint64_t seed, int disturbance);
 
   // Does it and lets everything come to rest.
@@ -72,6 +74,7 @@ class Life {
   bool peace_ = true;
   std::size_t disturbed_ = 0;
   Scene scene_;
+  LateCluster late_;
   ControllerList controllers_;
 };
 
