@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/device_taints.h"
 #include "fmt/format.h"
 
 namespace dray::allocator {
@@ -11,14 +12,6 @@ namespace {
 using inventory::NodeDevice;
 using inventory::PoolOnNode;
 using inventory::PoolState;
-
-bool Tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.operator_ == "Exists") return true;
-  return (toleration.operator_.empty() || toleration.operator_ == "Equal") &&
-         toleration.value == taint.value;
-}
 
 }  // namespace
 
@@ -29,7 +22,7 @@ bool Tolerates(std::span<const api::DeviceToleration> tolerations,
       return true;
     }
     return std::ranges::any_of(tolerations, [&](const api::DeviceToleration& toleration) {
-      return Tolerates(toleration, taint);
+      return api::Tolerates(toleration, taint);
     });
   });
 }

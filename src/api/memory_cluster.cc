@@ -10,6 +10,7 @@
 #include "api/internal/event_folder.h"
 #include "api/internal/status_part.h"
 #include "api/lease.h"
+#include "api/namespace.h"
 #include "api/pod.h"
 #include "api/strategy.h"
 #include "api/validation.h"
@@ -66,6 +67,14 @@ Status ToStatus(const ErrorList& errors) {
     text += error.Message();
   }
   return base::InvalidArgument(text);
+}
+
+// Whether somebody wants to do something before the object goes. A namespace says that in its spec,
+// too.
+bool IsHeld(const Object& object) {
+  if (!object.metadata().finalizers.empty()) return true;
+  const auto* space = object.As<Namespace>();
+  return space != nullptr && !space->spec.finalizers.empty();
 }
 
 void MarkScheduled(Pod& pod, base::Time now) {
@@ -238,7 +247,7 @@ StatusOr<Object*> MemoryCluster::Target(Verb verb, const KindInfo& kind,
 }
 
 StatusOr<Object> MemoryCluster::Replace(Object& stored, Object object) {
-  if (object.metadata().deletion_timestamp && object.metadata().finalizers.empty()) {
+  if (object.metadata().deletion_timestamp && !IsHeld(object)) {
     object.MutableMetadata().resource_version = fmt::format_int(++revision_).str();
     Remove(object);
     return object;
@@ -290,7 +299,7 @@ StatusOr<Object> MemoryCluster::UpdateStatus(Object object) {
 Status MemoryCluster::Delete(const KindInfo& kind, std::string_view namespace_,
                              std::string_view name, std::string_view uid) {
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kDelete, kind, namespace_, name, uid));
-  if (stored->metadata().finalizers.empty()) {
+  if (!IsHeld(*stored)) {
     Remove(*stored);
     return {};
   }

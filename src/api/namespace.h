@@ -17,6 +17,8 @@ namespace dray::api {
 
 inline constexpr std::string_view kNamespaceActive = "Active";
 inline constexpr std::string_view kNamespaceTerminating = "Terminating";
+// In the spec: what is in the namespace has to go first.
+inline constexpr std::string_view kNamespaceFinalizer = "kubernetes";
 
 struct NamespaceSpec {
   std::vector<std::string> finalizers;

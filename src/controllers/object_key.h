@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "api/kinds.h"
@@ -38,6 +39,10 @@ struct ObjectKey {
   }
 
   friend bool operator==(const ObjectKey&, const ObjectKey&) = default;
+  // By namespace and name.
+  friend bool operator<(const ObjectKey& a, const ObjectKey& b) {
+    return std::tie(a.namespace_, a.name, a.kind) < std::tie(b.namespace_, b.name, b.kind);
+  }
   template <typename H>
   friend H AbslHashValue(H h, const ObjectKey& key) {
     return H::combine(std::move(h), key.kind, key.namespace_, key.name);

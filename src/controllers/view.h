@@ -46,9 +46,13 @@ class View {
     return object == nullptr ? nullptr : object->As<T>();
   }
   // Past the watch: what is stored at this moment.
+  std::optional<api::Object> Fetch(const api::KindInfo& kind, std::string_view namespace_,
+                                   std::string_view name) const {
+    return cluster_.Find(kind, namespace_, name);
+  }
   template <typename T>
   std::optional<api::Object> Fetch(std::string_view namespace_, std::string_view name) const {
-    return cluster_.Find(KindOf<T>(), namespace_, name);
+    return Fetch(KindOf<T>(), namespace_, name);
   }
 
   // As the Cluster's verbs. An update of what is not the newest fails with Aborted.

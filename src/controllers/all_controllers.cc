@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/all_controllers.h"
+
+#include <algorithm>
+
+#include "controllers/deployment_controller.h"
+#include "controllers/device_taint_eviction.h"
+#include "controllers/garbage_collector.h"
+#include "controllers/job_controller.h"
+#include "controllers/namespace_controller.h"
+#include "controllers/quota_controller.h"
+#include "controllers/replica_set_controller.h"
+#include "controllers/resource_claim_controller.h"
+
+namespace dray::controllers {
+
+ControllerList MakeControllers(api::Cluster& cluster, const base::Clock& clock,
+                               const ControllerOptions& options) {
+  ControllerList list;
+  list.push_back(std::make_unique<NamespaceController>(cluster, clock));
+  list.push_back(std::make_unique<DeploymentController>(cluster, clock));
+  list.push_back(std::make_unique<ReplicaSetController>(cluster, clock));
+  list.push_back(std::make_unique<JobController>(cluster, clock));
+  list.push_back(std::make_unique<ResourceClaimController>(cluster, clock, options.gates));
+  list.push_back(std::make_unique<DeviceTaintEviction>(cluster, clock, options.gates));
+  list.push_back(std::make_unique<PodCleanup>(cluster, clock, options.pod_cleanup));
+  list.push_back(std::make_unique<GarbageCollector>(cluster, clock));
+  list.push_back(std::make_unique<QuotaController>(cluster, clock, options.gates));
+  return list;
+}
+
+std::size_t SyncAll(std::span<const std::unique_ptr<Controller>> controllers) {
+  std::size_t writes = 0;
+  for (;;) {
+    std::size_t round = 0;
+    for (const auto& controller : controllers) round += controller->Sync();
+    if (round == 0) return writes;
+    writes += round;
+  }
+}
+
+std::optional<std::chrono::nanoseconds> NextDue(
+    std::span<const std::unique_ptr<Controller>> controllers) {
+  std::optional<std::chrono::nanoseconds> next;
+  for (const auto& controller : controllers) {
+    const auto due = controller->NextDue();
+    if (due.has_value()) next = std::min(next.value_or(*due), *due);
+  }
+  return next;
+}
+
+}  // namespace dray::controllers

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All controllers together, for whoever runs a whole cluster.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "api/cluster.h"
+#include "api/gates.h"
+#include "base/clock.h"
+#include "controllers/controller.h"
+#include "controllers/pod_cleanup.h"
+
+namespace dray::controllers {
+
+struct ControllerOptions {
+  api::FeatureGates gates;
+  PodCleanupOptions pod_cleanup;
+};
+
+using ControllerList = std::vector<std::unique_ptr<Controller>>;
+
+// Cluster and clock outlive them.
+ControllerList MakeControllers(api::Cluster& cluster, const base::Clock& clock,
+                               const ControllerOptions& options = {});
+
+// In turns until none has anything to do now. The number of writes.
+std::size_t SyncAll(std::span<const std::unique_ptr<Controller>> controllers);
+// The earliest of all.
+std::optional<std::chrono::nanoseconds> NextDue(
+    std::span<const std::unique_ptr<Controller>> controllers);
+
+}  // namespace dray::controllers

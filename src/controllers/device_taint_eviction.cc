@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/device_taint_eviction.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "api/device_taints.h"
+#include "api/pod_claims.h"
+#include "controllers/pods.h"
+#include "controllers/workload_pods.h"
+#include "fmt/format.h"
+
+namespace dray::controllers {
+namespace {
+
+constexpr std::string_view kEvent = "DeviceTaintManagerEviction";
+
+std::array<const api::KindInfo*, 4> Kinds() {
+  return {&KindOf<api::ResourceSlice>(), &KindOf<api::DeviceTaintRule>(),
+          &KindOf<api::ResourceClaim>(), &KindOf<api::Pod>()};
+}
+
+bool Evicts(const api::DeviceTaint& taint) { return taint.effect == api::kTaintEffectNoExecute; }
+
+bool HasEvictingTaint(const api::ResourceSlice& slice) {
+  return slice.spec.devices.has_value() &&
+         std::ranges::any_of(*slice.spec.devices, [](const api::Device& device) {
+           return std::ranges::any_of(device.taints, Evicts);
+         });
+}
+
+std::string PoolKey(std::string_view driver, std::string_view pool) {
+  return fmt::format("{}/{}", driver, pool);
+}
+std::string PoolKey(const api::ResourceSlice& slice) {
+  return PoolKey(slice.spec.driver, slice.spec.pool.name);
+}
+
+std::set<std::string> PoolsOf(const api::Object& claim) {
+  std::set<std::string> pools;
+  const auto& allocation = claim.As<api::ResourceClaim>()->status.allocation;
+  if (!allocation.has_value()) return pools;
+  for (const auto& result : allocation->devices.results) {
+    pools.insert(PoolKey(result.driver, result.pool));
+  }
+  return pools;
+}
+
+bool Matches(const api::DeviceTaintRule& rule, const api::DeviceRequestAllocationResult& device) {
+  const auto& selector = rule.spec.device_selector;
+  if (!selector.has_value()) return false;
+  return selector->driver.value_or(device.driver) == device.driver &&
+         selector->pool.value_or(device.pool) == device.pool &&
+         selector->device.value_or(device.device) == device.device;
+}
+
+// When the taint drives users of the device away. Nothing: it is tolerated for good.
+std::optional<base::Time> DueOf(const api::DeviceTaint& taint,
+                                const std::vector<api::DeviceToleration>& tolerations) {
+  std::optional<std::int64_t> shortest;
+  for (const api::DeviceToleration& toleration : tolerations) {
+    if (toleration.effect != api::kTaintEffectNoExecute) continue;
+    if (!api::Tolerates(toleration, taint)) continue;
+    if (!toleration.toleration_seconds.has_value()) return std::nullopt;
+    const std::int64_t seconds = std::max<std::int64_t>(*toleration.toleration_seconds, 0);
+    shortest = std::min(shortest.value_or(seconds), seconds);
+  }
+  return taint.time_added.value_or(base::Time()) + std::chrono::seconds(shortest.value_or(0));
+}
+
+void TakeEarlier(std::optional<base::Time>& due, std::optional<base::Time> other) {
+  if (other.has_value()) due = std::min(due.value_or(*other), *other);
+}
+
+}  // namespace
+
+DeviceTaintEviction::DeviceTaintEviction(api::Cluster& cluster, const base::Clock& clock,
+                                         api::FeatureGates gates)
+    : Reconciler(cluster, clock, Kinds()),
+      slices_(gates.Enabled(api::Gate::kDRADeviceTaints)),
+      rules_counted_(slices_ && gates.Enabled(api::Gate::kDRADeviceTaintRules)) {}
+
+void DeviceTaintEviction::OnChange(const api::Object* before, const api::Object* after) {
+  const api::Object& either = after != nullptr ? *after : *before;
+  if (either.As<api::ResourceSlice>() != nullptr) return OnSlice(before, after);
+  if (either.As<api::ResourceClaim>() != nullptr) return OnClaim(before, after);
+  if (either.As<api::DeviceTaintRule>() != nullptr) return OnRule(before, after);
+  if (after == nullptr) {
+    waiting_.erase(before->metadata().uid);
+  } else if (!after->As<api::Pod>()->spec.node_name.empty()) {
+    queue().Add(ObjectKey::Of(*after));
+  }
+}
+
+void DeviceTaintEviction::QueueUsers(const ObjectKey& key) {
+  const auto* claim = view().Find<api::ResourceClaim>(key.namespace_, key.name);
+  if (claim == nullptr) return;
+  for (const auto& user : claim->status.reserved_for) {
+    if (!user.api_group.empty() || user.resource != "pods") continue;
+    queue().Add(ObjectKey::Of<api::Pod>(key.namespace_, user.name));
+  }
+}
+
+void DeviceTaintEviction::OnSlice(const api::Object* before, const api::Object* after) {
+  std::set<std::string> touched;
+  if (before != nullptr) {
+    const auto& slice = *before->As<api::ResourceSlice>();
+    Pool& pool = pools_[PoolKey(slice)];
+    pool.slices.erase(slice.metadata.name);
+    if (HasEvictingTaint(slice)) {
+      --pool.tainted;
+      touched.insert(PoolKey(slice));
+    }
+  }
+  if (after != nullptr) {
+    const auto& slice = *after->As<api::ResourceSlice>();
+    Pool& pool = pools_[PoolKey(slice)];
+    // A new generation takes the taints of the old one away, too.
+    if (pool.tainted > 0 || HasEvictingTaint(slice)) touched.insert(PoolKey(slice));
+    pool.slices.insert_or_assign(slice.metadata.name, *after);
+    if (HasEvictingTaint(slice)) ++pool.tainted;
+  }
+  for (const std::string& key : touched) {
+    for (const ObjectKey& claim : pools_[key].claims) QueueUsers(claim);
+  }
+}
+
+void DeviceTaintEviction::OnClaim(const api::Object* before, const api::Object* after) {
+  if (before != nullptr) {
+    for (const std::string& key : PoolsOf(*before)) {
+      pools_[key].claims.erase(ObjectKey::Of(*before));
+    }
+  }
+  if (after == nullptr) return;
+  const ObjectKey claim = ObjectKey::Of(*after);
+  bool tainted = !rules_.empty();
+  for (const std::string& key : PoolsOf(*after)) {
+    Pool& pool = pools_[key];
+    pool.claims.insert(claim);
+    tainted = tainted || pool.tainted > 0;
+  }
+  if (tainted) QueueUsers(claim);
+}
+
+void DeviceTaintEviction::OnRule(const api::Object* before, const api::Object* after) {
+  const auto evicts = [](const api::Object* rule) {
+    return rule != nullptr && Evicts(rule->As<api::DeviceTaintRule>()->spec.taint);
+  };
+  if (!evicts(before) && !evicts(after)) return;
+  const api::Object& either = after != nullptr ? *after : *before;
+  rules_.erase(either.metadata().name);
+  if (evicts(after)) rules_.emplace(either.metadata().name, *after);
+  // Rules are few and seldom change; a rule may be about any pool.
+  for (const auto& [key, pool] : pools_) {
+    for (const ObjectKey& claim : pool.claims) QueueUsers(claim);
+  }
+}
+
+const api::Device* DeviceTaintEviction::FindDevice(
+    const api::DeviceRequestAllocationResult& result) const {
+  const auto it = pools_.find(PoolKey(result.driver, result.pool));
+  if (it == pools_.end() || it->second.tainted == 0) return nullptr;
+  std::int64_t newest = 0;
+  for (const auto& [name, slice] : it->second.slices) {
+    newest = std::max(newest, slice.As<api::ResourceSlice>()->spec.pool.generation);
+  }
+  for (const auto& [name, object] : it->second.slices) {
+    const auto& spec = object.As<api::ResourceSlice>()->spec;
+    if (spec.pool.generation != newest || !spec.devices.has_value()) continue;
+    const auto found = std::ranges::find(*spec.devices, result.device, &api::Device::name);
+    if (found != spec.devices->end()) return &*found;
+  }
+  return nullptr;
+}
+
+std::optional<base::Time> DeviceTaintEviction::DueOf(const api::ResourceClaim& claim) const {
+  std::optional<base::Time> due;
+  if (!slices_ || !claim.status.allocation.has_value()) return due;
+  for (const auto& result : claim.status.allocation->devices.results) {
+    if (const api::Device* device = FindDevice(result)) {
+      for (const api::DeviceTaint& taint : device->taints) {
+        if (Evicts(taint)) TakeEarlier(due, controllers::DueOf(taint, result.tolerations));
+      }
+    }
+    if (!rules_counted_) continue;
+    for (const auto& [name, object] : rules_) {
+      const auto& rule = *object.As<api::DeviceTaintRule>();
+      if (!Matches(rule, result)) continue;
+      TakeEarlier(due, controllers::DueOf(rule.spec.taint, result.tolerations));
+    }
+  }
+  return due;
+}
+
+std::optional<base::Time> DeviceTaintEviction::DueOf(const api::Pod& pod) const {
+  std::optional<base::Time> due;
+  if (pod.spec.node_name.empty()) return due;
+  const auto look = [&](std::string_view name, bool owned) {
+    const auto* claim = view().Find<api::ResourceClaim>(pod.metadata.namespace_, name);
+    if (claim == nullptr || !api::ReservedFor(*claim, pod)) return;
+    if (owned && !api::OwnedBy(*claim, pod)) return;
+    TakeEarlier(due, DueOf(*claim));
+  };
+  for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
+    const auto name = api::ClaimNameOf(pod, entry);
+    if (name.has_value()) look(*name, !entry.resource_claim_name.has_value());
+  }
+  if (const auto& special = pod.status.extended_resource_claim_status) {
+    look(special->resource_claim_name, true);
+  }
+  return due;
+}
+
+Status DeviceTaintEviction::Reconcile(const ObjectKey& key) {
+  const api::Object* found = view().Find(key);
+  if (found == nullptr || view().Leaving(*found)) return {};
+  const api::Object object = *found;
+  const api::Pod& pod = *object.As<api::Pod>();
+  const auto due = IsTerminal(pod) ? std::nullopt : DueOf(pod);
+  if (!due.has_value()) {
+    if (waiting_.erase(pod.metadata.uid) > 0) {
+      Tell(view(), object,
+           {.component = name(), .reason = kEvent, .message = "Cancelling deletion"});
+    }
+    return {};
+  }
+  const base::Time now = clock().Now();
+  if (*due <= now) return Evict(object);
+  waiting_.insert(pod.metadata.uid);
+  queue().AddAfter(key, *due - now);
+  return {};
+}
+
+Status DeviceTaintEviction::Evict(const api::Object& pod) {
+  Tell(view(), pod, {.component = name(), .reason = kEvent, .message = "Marking for deletion"});
+  const Status marked =
+      MarkDisrupted(view(), pod,
+                    {.reason = "DeletionByDeviceTaintManager",
+                     .message = "Device Taint manager: deleting due to NoExecute taint",
+                     .now = clock().Now()});
+  if (marked.code() == StatusCode::kNotFound) return {};
+  DRAY_RETURN_IF_ERROR(marked);
+  return view().Delete(pod);
+}
+
+}  // namespace dray::controllers

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pods whose devices are tainted with NoExecute are deleted, at once or when the toleration of
+// their claim runs out. Taints come with slices and from DeviceTaintRules.
+//
+// Spec: KEP-5055 "Eviction".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_set.h"
+#include "api/cluster.h"
+#include "api/device_class.h"
+#include "api/gates.h"
+#include "api/pod.h"
+#include "api/resource_claim.h"
+#include "api/resource_slice.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "controllers/reconciler.h"
+
+namespace dray::controllers {
+
+// One thread.
+class DeviceTaintEviction final : public Reconciler {
+ public:
+  // Cluster and clock outlive it.
+  DeviceTaintEviction(api::Cluster& cluster, const base::Clock& clock, api::FeatureGates gates);
+
+  std::string_view name() const override { return "device-taint-eviction-controller"; }
+
+ private:
+  // The slices of one pool, and the claims that have devices of it.
+  struct Pool {
+    absl::btree_map<std::string, api::Object> slices;
+    absl::btree_set<ObjectKey> claims;
+    std::size_t tainted = 0;  // slices with a taint that evicts
+  };
+
+  void OnChange(const api::Object* before, const api::Object* after) override;
+  void OnSlice(const api::Object* before, const api::Object* after);
+  void OnClaim(const api::Object* before, const api::Object* after);
+  void OnRule(const api::Object* before, const api::Object* after);
+  void QueueUsers(const ObjectKey& claim);
+
+  Status Reconcile(const ObjectKey& key) override;
+  Status Evict(const api::Object& pod);
+  // When the pod has to go. Nothing: it may stay.
+  std::optional<base::Time> DueOf(const api::Pod& pod) const;
+  std::optional<base::Time> DueOf(const api::ResourceClaim& claim) const;
+  const api::Device* FindDevice(const api::DeviceRequestAllocationResult& result) const;
+
+  const bool slices_;  // whether their taints count
+  const bool rules_counted_;
+  absl::btree_map<std::string, Pool> pools_;         // by "driver/pool"
+  absl::btree_map<std::string, api::Object> rules_;  // those that evict, by name
+  absl::flat_hash_set<std::string> waiting_;         // uids of pods whose time is set
+};
+
+}  // namespace dray::controllers

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/device_taint_eviction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "api/pod_claims.h"
+#include "controllers/scene_for_test.h"
+
+namespace dray::controllers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+class TaintTest : public ::testing::Test {
+ protected:
+  void Start(api::FeatureGates gates = {}) {
+    controller_ = std::make_unique<DeviceTaintEviction>(scene_.cluster(), scene_.clock(), gates);
+  }
+  void SetUp() override { Start(); }
+
+  // gpu-0 of the pool node-1, tainted from now on.
+  void Taint(std::string_view effect, std::int64_t generation = 1, std::string_view slice = "s") {
+    api::ResourceSlice changed;
+    const bool there = scene_.Has<api::ResourceSlice>(slice, "");
+    if (there) changed = scene_.Get<api::ResourceSlice>(slice, "");
+    changed.metadata.name = slice;
+    changed.spec.driver = "gpu.example.com";
+    changed.spec.pool = {.name = "node-1", .generation = generation, .resource_slice_count = 1};
+    changed.spec.node_name = "node-1";
+    auto& device = changed.spec.devices.emplace().emplace_back();
+    device.name = "gpu-0";
+    if (!effect.empty()) {
+      device.taints.push_back({.key = "broken",
+                               .effect = std::string(effect),
+                               .time_added = scene_.clock().Now().TruncateToSeconds()});
+    }
+    there ? scene_.Put(changed) : static_cast<void>(scene_.Add(changed));
+  }
+  void AddRule(std::optional<std::string> device) {
+    api::DeviceTaintRule rule;
+    rule.metadata.name = "rule";
+    rule.spec.device_selector.emplace().device = std::move(device);
+    rule.spec.taint = {.key = "broken",
+                       .effect = std::string(api::kTaintEffectNoExecute),
+                       .time_added = scene_.clock().Now().TruncateToSeconds()};
+    scene_.Add(rule);
+  }
+  // A pod on a node that uses gpu-0 through a claim.
+  void AddUser(std::string_view name, std::vector<api::DeviceToleration> tolerations = {}) {
+    api::Pod pod = PodWith(name, std::string(name) + "-claim");
+    pod.spec.node_name = "node-1";
+    const api::Pod stored = scene_.Add(pod);
+    api::ResourceClaim claim = ClaimNamed(std::string(name) + "-claim");
+    claim.metadata.finalizers = {std::string(api::kClaimFinalizer)};
+    claim.spec.devices.requests[0].exactly->tolerations = tolerations;
+    claim.status.allocation = OneResult();
+    claim.status.allocation->devices.results[0].tolerations = std::move(tolerations);
+    claim.status.reserved_for.push_back(api::ConsumerOf(stored));
+    scene_.Add(claim);
+  }
+  static api::DeviceToleration Tolerates(std::optional<std::int64_t> seconds) {
+    return {.key = "broken",
+            .operator_ = std::string(api::kTolerationOpExists),
+            .effect = std::string(api::kTaintEffectNoExecute),
+            .toleration_seconds = seconds};
+  }
+  bool Has(std::string_view pod) { return scene_.Has<api::Pod>(pod); }
+
+  Scene scene_;
+  std::unique_ptr<DeviceTaintEviction> controller_;
+};
+
+TEST_F(TaintTest, AUserOfATaintedDeviceIsDeleted) {
+  Taint("");
+  AddUser("a");
+  scene_.Add(PodNamed("bystander"));
+  EXPECT_EQ(controller_->Sync(), 0u);
+  api::PodStatus last;
+  scene_.cluster().SetWriteHook([&](api::Verb verb, const api::Object& object) {
+    if (verb == api::Verb::kDelete) last = object.As<api::Pod>()->status;
+    return Status();
+  });
+  Taint(api::kTaintEffectNoExecute);
+  EXPECT_EQ(controller_->Sync(), 2u);  // the condition, the deletion
+  EXPECT_FALSE(Has("a"));
+  EXPECT_TRUE(Has("bystander"));
+  ASSERT_EQ(last.conditions.size(), 1u);
+  EXPECT_EQ(last.conditions[0].type, api::kDisruptionTargetCondition);
+  EXPECT_EQ(last.conditions[0].status, "True");
+  EXPECT_EQ(last.conditions[0].reason, "DeletionByDeviceTaintManager");
+  EXPECT_THAT(scene_.Events(), ElementsAre("DeviceTaintManagerEviction: Marking for deletion"));
+}
+
+TEST_F(TaintTest, OtherEffectsEvictNobody) {
+  AddUser("a");
+  Taint(api::kTaintEffectNoSchedule);
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_TRUE(Has("a"));
+}
+
+TEST_F(TaintTest, ATolerationHoldsForItsTime) {
+  AddUser("a", {Tolerates(60)});
+  AddUser("b", {Tolerates(60), Tolerates(20)});  // the shorter one counts
+  AddUser("c", {Tolerates(std::nullopt)});
+  AddUser("d", {Tolerates(-5)});
+  Taint(api::kTaintEffectNoExecute);
+  controller_->Sync();
+  EXPECT_TRUE(Has("a") && Has("b") && Has("c"));
+  EXPECT_FALSE(Has("d"));
+  scene_.clock().Advance(20s);
+  controller_->Sync();
+  EXPECT_TRUE(Has("a"));
+  EXPECT_FALSE(Has("b"));
+  scene_.clock().Advance(40s);
+  controller_->Sync();
+  EXPECT_FALSE(Has("a"));
+  EXPECT_TRUE(Has("c"));
+  EXPECT_EQ(controller_->NextDue(), std::nullopt);
+}
+
+TEST_F(TaintTest, ATolerationOfAnotherTaintDoesNotHelp) {
+  auto other = Tolerates(std::nullopt);
+  other.key = "slow";
+  AddUser("a", {other});
+  auto schedule = Tolerates(std::nullopt);
+  schedule.effect = api::kTaintEffectNoSchedule;
+  AddUser("b", {schedule});
+  Taint(api::kTaintEffectNoExecute);
+  controller_->Sync();
+  EXPECT_FALSE(Has("a"));
+  EXPECT_FALSE(Has("b"));
+}
+
+TEST_F(TaintTest, ATaintThatGoesInTimeIsForgotten) {
+  AddUser("a", {Tolerates(60)});
+  Taint(api::kTaintEffectNoExecute);
+  controller_->Sync();
+  Taint("");
+  scene_.clock().Advance(60s);
+  controller_->Sync();
+  EXPECT_TRUE(Has("a"));
+  EXPECT_THAT(scene_.Events(), ElementsAre("DeviceTaintManagerEviction: Cancelling deletion"));
+}
+
+TEST_F(TaintTest, OnlyTheNewestGenerationOfAPoolCounts) {
+  AddUser("a", {Tolerates(60)});
+  Taint(api::kTaintEffectNoExecute, 1, "old");
+  controller_->Sync();
+  Taint("", 2, "new");
+  scene_.clock().Advance(60s);
+  controller_->Sync();
+  EXPECT_TRUE(Has("a"));
+}
+
+TEST_F(TaintTest, ARuleTaintsTheDevicesThatItSelects) {
+  AddUser("a");
+  AddRule("gpu-1");
+  controller_->Sync();
+  EXPECT_TRUE(Has("a"));
+  scene_.Delete<api::DeviceTaintRule>("rule", "");
+  AddRule(std::nullopt);
+  controller_->Sync();
+  EXPECT_FALSE(Has("a"));
+}
+
+TEST_F(TaintTest, APodThatDoesNotUseTheClaimStays) {
+  Taint(api::kTaintEffectNoExecute);
+  api::Pod pod = PodWith("a", "c");
+  pod.spec.node_name = "node-1";
+  scene_.Add(pod);
+  api::ResourceClaim claim = ClaimNamed("c");
+  claim.metadata.finalizers = {std::string(api::kClaimFinalizer)};
+  claim.status.allocation = OneResult();
+  scene_.Add(claim);  // reserved for nobody
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_TRUE(Has("a"));
+}
+
+TEST_F(TaintTest, PodsThatHaveEndedStay) {
+  AddUser("a");
+  scene_.SetPhase("a", api::kPodSucceeded);
+  Taint(api::kTaintEffectNoExecute);
+  EXPECT_EQ(controller_->Sync(), 0u);
+}
+
+TEST_F(TaintTest, WithTheGatesOffNobodyIsEvicted) {
+  api::FeatureGates gates;
+  gates.Set(api::Gate::kDRADeviceTaintRules, false);
+  Start(gates);
+  AddUser("a");
+  AddRule(std::nullopt);
+  controller_->Sync();
+  EXPECT_TRUE(Has("a"));
+  gates.Set(api::Gate::kDRADeviceTaints, false);
+  Start(gates);
+  Taint(api::kTaintEffectNoExecute);
+  controller_->Sync();
+  EXPECT_TRUE(Has("a"));
+}
+
+TEST_F(TaintTest, ARestartDoesNotLengthenATolerance) {
+  AddUser("a", {Tolerates(60)});
+  Taint(api::kTaintEffectNoExecute);
+  controller_->Sync();
+  scene_.clock().Advance(45s);
+  Start();
+  controller_->Sync();
+  EXPECT_EQ(*controller_->NextDue() - scene_.clock().Monotonic(), 15s);
+}
+
+}  // namespace
+}  // namespace dray::controllers

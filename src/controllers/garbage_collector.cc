@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/garbage_collector.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "api/event.h"
+#include "api/kinds.h"
+
+namespace dray::controllers {
+namespace {
+
+// Every kind once. Events own nothing and nobody owns them.
+std::vector<const api::KindInfo*> Kinds() {
+  std::vector<const api::KindInfo*> kinds;
+  std::set<const api::TypeInfo*> seen = {&api::TypeInfoOf<api::Event>()};
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (seen.insert(kind.hub).second) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+bool Has(const api::ObjectMeta& metadata, std::string_view finalizer) {
+  return std::ranges::find(metadata.finalizers, finalizer) != metadata.finalizers.end();
+}
+// Deleted, and kept until something is done about its dependents.
+bool Waits(const api::ObjectMeta& metadata, std::string_view finalizer) {
+  return metadata.deletion_timestamp.has_value() && Has(metadata, finalizer);
+}
+
+}  // namespace
+
+GarbageCollector::GarbageCollector(api::Cluster& cluster, const base::Clock& clock)
+    : Reconciler(cluster, clock, Kinds()) {}
+
+void GarbageCollector::OnChange(const api::Object* before, const api::Object* after) {
+  const bool moved = before == nullptr || after == nullptr ||
+                     before->metadata().owner_references != after->metadata().owner_references;
+  if (moved && before != nullptr) {
+    for (const auto& owner : before->metadata().owner_references) {
+      const auto it = dependents_.find(owner.uid);
+      if (it == dependents_.end()) continue;
+      it->second.erase(ObjectKey::Of(*before));
+      if (it->second.empty()) dependents_.erase(it);
+    }
+  }
+  if (moved && after != nullptr) {
+    const ObjectKey key = ObjectKey::Of(*after);
+    for (const auto& owner : after->metadata().owner_references) {
+      dependents_[owner.uid].insert(key);
+    }
+  }
+  if (after == nullptr) {
+    const auto it = dependents_.find(before->metadata().uid);
+    if (it != dependents_.end()) {
+      for (const ObjectKey& key : it->second) queue().Add(key);
+    }
+    QueueOwners(*before);
+    return;
+  }
+  const api::ObjectMeta& metadata = after->metadata();
+  if (moved && !metadata.owner_references.empty()) queue().Add(ObjectKey::Of(*after));
+  if (moved && before != nullptr) QueueOwners(*before);
+  if (Waits(metadata, kOrphanFinalizer) || Waits(metadata, kForegroundFinalizer)) {
+    queue().Add(ObjectKey::Of(*after));
+  }
+}
+
+// Owners that may have waited for it.
+void GarbageCollector::QueueOwners(const api::Object& object) {
+  for (const auto& owner : object.metadata().owner_references) {
+    const api::KindInfo* kind = api::FindKind(owner.api_version, owner.kind);
+    if (kind == nullptr) continue;
+    const ObjectKey key{kind->hub, kind->namespaced ? object.metadata().namespace_ : "",
+                        owner.name};
+    const api::Object* found = view().Find(key);
+    if (found != nullptr && Waits(found->metadata(), kForegroundFinalizer)) queue().Add(key);
+  }
+}
+
+Status GarbageCollector::Reconcile(const ObjectKey& key) {
+  const api::Object* found = view().Find(key);
+  if (found == nullptr) return {};
+  const api::Object object = *found;
+  if (Waits(object.metadata(), kOrphanFinalizer)) return Orphan(object);
+  if (Waits(object.metadata(), kForegroundFinalizer)) return WaitForDependents(object);
+  return ReconcileDependent(object);
+}
+
+std::vector<api::Object> GarbageCollector::DependentsOf(std::string_view uid) const {
+  std::vector<api::Object> dependents;
+  const auto it = dependents_.find(base::ToAbsl(uid));
+  if (it == dependents_.end()) return dependents;
+  for (const ObjectKey& key : it->second) {
+    if (const api::Object* found = view().Find(key)) dependents.push_back(*found);
+  }
+  return dependents;
+}
+
+GarbageCollector::OwnerState GarbageCollector::StateOf(const api::OwnerReference& reference,
+                                                       const api::Object& dependent) const {
+  const api::KindInfo* kind = api::FindKind(reference.api_version, reference.kind);
+  // Of a kind that nobody here can look up, or in a namespace that the dependent does not say.
+  // Better to keep too much than to delete what is in use.
+  if (kind == nullptr) return OwnerState::kThere;
+  if (kind->namespaced && !dependent.kind().namespaced) return OwnerState::kThere;
+  const std::string namespace_ = kind->namespaced ? dependent.metadata().namespace_ : "";
+  const api::Object* known = view().Find(ObjectKey{kind->hub, namespace_, reference.name});
+  if (known != nullptr && known->metadata().uid == reference.uid) {
+    return Waits(known->metadata(), kForegroundFinalizer) ? OwnerState::kWaiting
+                                                          : OwnerState::kThere;
+  }
+  // It may be too new for the watch.
+  const auto stored = view().Fetch(*kind, namespace_, reference.name);
+  const bool there = stored.has_value() && stored->metadata().uid == reference.uid;
+  return there ? OwnerState::kThere : OwnerState::kGone;
+}
+
+Status GarbageCollector::ReconcileDependent(const api::Object& object) {
+  const auto& references = object.metadata().owner_references;
+  if (references.empty() || view().Leaving(object)) return {};
+  std::vector<std::string> left;  // uids of those that do not hold it
+  for (const auto& reference : references) {
+    if (StateOf(reference, object) != OwnerState::kThere) left.push_back(reference.uid);
+  }
+  if (left.empty()) return {};
+  if (left.size() == references.size()) return view().Delete(object);
+  const Status status = view().EditObject(object, [&](api::Object& changed) {
+    return std::erase_if(changed.MutableMetadata().owner_references, [&](const auto& reference) {
+             return std::ranges::find(left, reference.uid) != left.end();
+           }) > 0;
+  });
+  return status.code() == StatusCode::kNotFound ? Status() : status;
+}
+
+Status GarbageCollector::RemoveFinalizer(const api::Object& object, std::string_view finalizer) {
+  const Status status = view().EditObject(object, [&](api::Object& changed) {
+    return std::erase(changed.MutableMetadata().finalizers, finalizer) > 0;
+  });
+  return status.code() == StatusCode::kNotFound ? Status() : status;
+}
+
+Status GarbageCollector::Orphan(const api::Object& owner) {
+  const std::string& uid = owner.metadata().uid;
+  for (const api::Object& dependent : DependentsOf(uid)) {
+    const Status status = view().EditObject(dependent, [&](api::Object& changed) {
+      return std::erase_if(changed.MutableMetadata().owner_references,
+                           [&](const auto& reference) { return reference.uid == uid; }) > 0;
+    });
+    if (status.code() != StatusCode::kNotFound) DRAY_RETURN_IF_ERROR(status);
+  }
+  return RemoveFinalizer(owner, kOrphanFinalizer);
+}
+
+Status GarbageCollector::WaitForDependents(const api::Object& owner) {
+  bool blocked = false;
+  for (const api::Object& dependent : DependentsOf(owner.metadata().uid)) {
+    const auto& references = dependent.metadata().owner_references;
+    blocked = blocked || std::ranges::any_of(references, [&](const auto& reference) {
+                return reference.uid == owner.metadata().uid &&
+                       reference.block_owner_deletion.value_or(false);
+              });
+    DRAY_RETURN_IF_ERROR(ReconcileDependent(dependent));
+  }
+  return blocked ? Status() : RemoveFinalizer(owner, kForegroundFinalizer);
+}
+
+}  // namespace dray::controllers

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/garbage_collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "controllers/workload_pods.h"
+#include "controllers/workloads_for_test.h"
+
+namespace dray::controllers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class GarbageTest : public ::testing::Test {
+ protected:
+  void Start() {
+    controller_ = std::make_unique<GarbageCollector>(scene_.cluster(), scene_.clock());
+  }
+  void SetUp() override { Start(); }
+  template <typename T>
+  api::OwnerReference Reference(const T& owner) {
+    return ControllerReference(api::Object::Of(owner));
+  }
+  api::Pod Owned(std::string_view name, std::vector<api::OwnerReference> owners) {
+    api::Pod pod = PodNamed(name);
+    for (std::size_t i = 1; i < owners.size(); ++i) owners[i].controller.reset();
+    pod.metadata.owner_references = std::move(owners);
+    return scene_.Add(pod);
+  }
+  Scene scene_;
+  std::unique_ptr<GarbageCollector> controller_;
+};
+
+TEST_F(GarbageTest, WhatTheLastOwnerLeftBehindIsDeleted) {
+  const auto set = scene_.Add(SetNamed("web", 0));
+  Owned("a", {Reference(set)});
+  scene_.Add(PodNamed("b"));
+  EXPECT_EQ(controller_->Sync(), 0u);
+  scene_.Delete<api::ReplicaSet>("web");
+  EXPECT_EQ(controller_->Sync(), 1u);
+  EXPECT_FALSE(scene_.Has<api::Pod>("a"));
+  EXPECT_TRUE(scene_.Has<api::Pod>("b"));
+}
+
+TEST_F(GarbageTest, GenerationsGoOneAfterTheOther) {
+  const auto deployment = scene_.Add(DeploymentNamed("web", 0));
+  auto child = SetNamed("web-1", 0);
+  child.metadata.owner_references = {Reference(deployment)};
+  const auto set = scene_.Add(child);
+  const auto pod = Owned("a", {Reference(set)});
+  auto claim = ClaimNamed("c");
+  claim.metadata.owner_references = {Reference(pod)};
+  scene_.Add(claim);
+  controller_->Sync();
+  scene_.Delete<api::Deployment>("web");
+  EXPECT_EQ(controller_->Sync(), 3u);
+  EXPECT_THAT(scene_.All<api::ResourceClaim>(), IsEmpty());
+}
+
+TEST_F(GarbageTest, AnOwnerThatWentBeforeTheStartIsMissed) {
+  const auto set = scene_.Add(SetNamed("web", 0));
+  Owned("a", {Reference(set)});
+  scene_.Delete<api::ReplicaSet>("web");
+  Start();
+  controller_->Sync();
+  EXPECT_FALSE(scene_.Has<api::Pod>("a"));
+}
+
+TEST_F(GarbageTest, AnotherOneByTheOwnersNameIsNoOwner) {
+  const auto set = scene_.Add(SetNamed("web", 0));
+  Owned("a", {Reference(set)});
+  scene_.Delete<api::ReplicaSet>("web");
+  scene_.Add(SetNamed("web", 0));
+  controller_->Sync();
+  EXPECT_FALSE(scene_.Has<api::Pod>("a"));
+}
+
+TEST_F(GarbageTest, OneOwnerThatStaysIsEnough) {
+  const auto a = scene_.Add(SetNamed("a", 0));
+  const auto b = scene_.Add(SetNamed("b", 0));
+  Owned("pod", {Reference(a), Reference(b)});
+  controller_->Sync();
+  scene_.Delete<api::ReplicaSet>("a");
+  EXPECT_EQ(controller_->Sync(), 1u);
+  const auto owners = scene_.Get<api::Pod>("pod").metadata.owner_references;
+  ASSERT_THAT(owners, SizeIs(1));
+  EXPECT_EQ(owners[0].uid, b.metadata.uid);
+}
+
+TEST_F(GarbageTest, OwnersOfKindsThatAreNotKnownAreTakenToBeThere) {
+  Owned("a", {{.api_version = "example.com/v1", .kind = "Thing", .name = "t", .uid = "u"}});
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_TRUE(scene_.Has<api::Pod>("a"));
+}
+
+TEST_F(GarbageTest, OrphansAreLetGo) {
+  auto wanted = SetNamed("web", 0);
+  wanted.metadata.finalizers = {std::string(kOrphanFinalizer)};
+  const auto set = scene_.Add(wanted);
+  Owned("a", {Reference(set)});
+  controller_->Sync();
+  scene_.Delete<api::ReplicaSet>("web");
+  controller_->Sync();
+  EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web"));
+  EXPECT_THAT(scene_.Get<api::Pod>("a").metadata.owner_references, IsEmpty());
+}
+
+TEST_F(GarbageTest, InTheForegroundTheOwnerWaitsForThoseWhoBlockIt) {
+  auto wanted = SetNamed("web", 0);
+  wanted.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  const auto set = scene_.Add(wanted);
+  api::Pod slow = PodNamed("slow");
+  slow.metadata.owner_references = {Reference(set)};
+  slow.metadata.finalizers = {"example.com/slow"};
+  scene_.Add(slow);
+  api::OwnerReference idle = Reference(set);
+  idle.block_owner_deletion.reset();
+  Owned("idle", {idle});
+  controller_->Sync();
+  scene_.Delete<api::ReplicaSet>("web");
+  controller_->Sync();
+  EXPECT_TRUE(scene_.Has<api::ReplicaSet>("web"));
+  EXPECT_FALSE(scene_.Has<api::Pod>("idle"));
+  auto leaving = scene_.Get<api::Pod>("slow");
+  EXPECT_TRUE(leaving.metadata.deletion_timestamp.has_value());
+  leaving.metadata.finalizers.clear();
+  scene_.Put(leaving);
+  controller_->Sync();
+  EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web"));
+}
+
+TEST_F(GarbageTest, AChangeThatIsNotAboutOwnersIsNotLookedAt) {
+  const auto set = scene_.Add(SetNamed("web", 0));
+  Owned("a", {Reference(set)});
+  controller_->Sync();
+  const std::size_t before = controller_->reconciled();
+  scene_.SetPhase("a", api::kPodRunning);
+  controller_->Sync();
+  EXPECT_EQ(controller_->reconciled(), before);
+}
+
+}  // namespace
+}  // namespace dray::controllers

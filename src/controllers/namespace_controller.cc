@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/namespace_controller.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "api/namespace.h"
+
+namespace dray::controllers {
+namespace {
+
+std::vector<const api::KindInfo*> Kinds() {
+  std::vector<const api::KindInfo*> kinds = {&KindOf<api::Namespace>()};
+  std::set<const api::TypeInfo*> seen;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (kind.namespaced && seen.insert(kind.hub).second) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+Status GoneIsFine(const Status& status) {
+  return status.code() == StatusCode::kNotFound ? Status() : status;
+}
+
+}  // namespace
+
+NamespaceController::NamespaceController(api::Cluster& cluster, const base::Clock& clock)
+    : Reconciler(cluster, clock, Kinds()) {}
+
+void NamespaceController::OnChange(const api::Object* before, const api::Object* after) {
+  const api::Object& either = after != nullptr ? *after : *before;
+  if (either.As<api::Namespace>() != nullptr) {
+    if (after != nullptr) queue().Add(ObjectKey::Of(*after));
+    return;
+  }
+  const std::string& namespace_ = either.metadata().namespace_;
+  auto& contents = contents_[namespace_];
+  if (before == nullptr) contents.insert(ObjectKey::Of(either));
+  if (after == nullptr) contents.erase(ObjectKey::Of(either));
+  if (before != nullptr && after != nullptr) return;
+  const ObjectKey key = ObjectKey::Of<api::Namespace>("", namespace_);
+  const api::Object* found = view().Find(key);
+  if (found != nullptr && found->metadata().deletion_timestamp.has_value()) queue().Add(key);
+}
+
+Status NamespaceController::Reconcile(const ObjectKey& key) {
+  const api::Object* found = view().Find(key);
+  if (found == nullptr) return {};
+  const api::Object object = *found;
+  return object.metadata().deletion_timestamp.has_value() ? Empty(object) : Protect(object);
+}
+
+Status NamespaceController::SetPhase(const api::Object& object, std::string_view phase) {
+  return GoneIsFine(view().EditStatus(object, [&](api::Object& changed) {
+    if (changed.As<api::Namespace>()->status.phase == phase) return false;
+    changed.Mutable<api::Namespace>()->status.phase = phase;
+    return true;
+  }));
+}
+
+Status NamespaceController::Protect(const api::Object& active) {
+  DRAY_RETURN_IF_ERROR(GoneIsFine(view().EditObject(active, [&](api::Object& changed) {
+    auto& finalizers = changed.Mutable<api::Namespace>()->spec.finalizers;
+    if (std::ranges::find(finalizers, api::kNamespaceFinalizer) != finalizers.end()) return false;
+    // One that was deleted in the meantime is not to be held.
+    if (changed.metadata().deletion_timestamp.has_value()) return false;
+    finalizers.emplace_back(api::kNamespaceFinalizer);
+    return true;
+  })));
+  return SetPhase(active, api::kNamespaceActive);
+}
+
+Status NamespaceController::Empty(const api::Object& leaving) {
+  DRAY_RETURN_IF_ERROR(SetPhase(leaving, api::kNamespaceTerminating));
+  const auto contents = contents_[leaving.metadata().name];
+  for (const ObjectKey& key : contents) {
+    const api::Object* found = view().Find(key);
+    if (found == nullptr || view().Leaving(*found)) continue;
+    DRAY_RETURN_IF_ERROR(view().Delete(api::Object(*found)));
+  }
+  // Each that goes brings it back here.
+  if (!contents.empty()) return {};
+  return GoneIsFine(view().EditObject(leaving, [](api::Object& changed) {
+    return std::erase(changed.Mutable<api::Namespace>()->spec.finalizers,
+                      api::kNamespaceFinalizer) > 0;
+  }));
+}
+
+}  // namespace dray::controllers

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Namespaces: active ones carry the finalizer "kubernetes" in their spec, so that one that is
+// deleted stays until everything in it is gone. That is deleted here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/container/btree_set.h"
+#include "api/cluster.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/string_map.h"
+#include "controllers/reconciler.h"
+
+namespace dray::controllers {
+
+// One thread.
+class NamespaceController final : public Reconciler {
+ public:
+  // Both outlive it.
+  NamespaceController(api::Cluster& cluster, const base::Clock& clock);
+
+  std::string_view name() const override { return "namespace-controller"; }
+
+ private:
+  void OnChange(const api::Object* before, const api::Object* after) override;
+  Status Reconcile(const ObjectKey& key) override;
+  Status Protect(const api::Object& active);
+  Status Empty(const api::Object& leaving);
+  Status SetPhase(const api::Object& object, std::string_view phase);
+
+  base::StringMap<absl::btree_set<ObjectKey>> contents_;  // by namespace
+};
+
+}  // namespace dray::controllers

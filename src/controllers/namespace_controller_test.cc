@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/namespace_controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/namespace.h"
+#include "controllers/workloads_for_test.h"
+
+namespace dray::controllers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class NamespaceTest : public ::testing::Test {
+ protected:
+  void AddNamespace(std::string_view name) {
+    api::Namespace space;
+    space.metadata.name = name;
+    scene_.Add(space);
+    controller_.Sync();
+  }
+  api::Namespace Get(std::string_view name) { return scene_.Get<api::Namespace>(name, ""); }
+  Scene scene_;
+  NamespaceController controller_{scene_.cluster(), scene_.clock()};
+};
+
+TEST_F(NamespaceTest, ANewOneIsActiveAndProtected) {
+  AddNamespace("ns");
+  EXPECT_EQ(Get("ns").status.phase, api::kNamespaceActive);
+  EXPECT_THAT(Get("ns").spec.finalizers, ElementsAre("kubernetes"));
+  EXPECT_EQ(controller_.Sync(), 0u);
+}
+
+TEST_F(NamespaceTest, ADeletedOneIsEmptiedAndGoes) {
+  AddNamespace("ns");
+  AddNamespace("other");
+  scene_.Add(PodNamed("a"));
+  scene_.Add(DeploymentNamed("web", 1));
+  scene_.Add(ClaimNamed("c"));
+  api::Pod stays = PodNamed("a");
+  stays.metadata.namespace_ = "other";
+  scene_.Add(stays);
+  scene_.Delete<api::Namespace>("ns", "");
+  EXPECT_TRUE(scene_.Has<api::Namespace>("ns", ""));
+  controller_.Sync();
+  EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
+  EXPECT_THAT(scene_.All<api::Pod>(), SizeIs(1));
+  EXPECT_THAT(scene_.All<api::Deployment>(), IsEmpty());
+  EXPECT_THAT(scene_.All<api::ResourceClaim>(), IsEmpty());
+}
+
+TEST_F(NamespaceTest, WaitsForWhatIsHeld) {
+  AddNamespace("ns");
+  api::Pod held = PodNamed("held");
+  held.metadata.finalizers = {"example.com/wait"};
+  scene_.Add(held);
+  scene_.Delete<api::Namespace>("ns", "");
+  controller_.Sync();
+  EXPECT_EQ(Get("ns").status.phase, api::kNamespaceTerminating);
+  EXPECT_EQ(controller_.Sync(), 0u);
+  held = scene_.Get<api::Pod>("held");
+  held.metadata.finalizers.clear();
+  scene_.Put(held);
+  controller_.Sync();
+  EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
+}
+
+TEST_F(NamespaceTest, WhatComesWhileItLeavesGoes) {
+  AddNamespace("ns");
+  api::Pod held = PodNamed("held");
+  held.metadata.finalizers = {"example.com/wait"};
+  scene_.Add(held);
+  scene_.Delete<api::Namespace>("ns", "");
+  controller_.Sync();
+  scene_.Add(PodNamed("late"));
+  controller_.Sync();
+  EXPECT_FALSE(scene_.Has<api::Pod>("late"));
+}
+
+}  // namespace
+}  // namespace dray::controllers

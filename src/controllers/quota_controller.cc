@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/quota_controller.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "api/device_class.h"
+#include "api/event.h"
+#include "api/lease.h"
+#include "api/pod_resources.h"
+#include "controllers/quota_scopes.h"
+#include "fmt/format.h"
+
+namespace dray::controllers {
+namespace {
+
+// Whatever is in namespaces and can be counted, and the classes that names depend on.
+std::vector<const api::KindInfo*> Kinds() {
+  std::vector<const api::KindInfo*> kinds = {&KindOf<api::DeviceClass>()};
+  std::set<const api::TypeInfo*> seen = {&api::TypeInfoOf<api::Event>(),
+                                         &api::TypeInfoOf<api::Lease>()};
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (kind.namespaced && seen.insert(kind.hub).second) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+std::string CountName(const api::KindInfo& kind) {
+  return kind.group.empty() ? fmt::format("count/{}", kind.plural)
+                            : fmt::format("count/{}.{}", kind.plural, kind.group);
+}
+
+// When a pod that is being deleted stops to count although it is still there.
+std::optional<base::Time> GraceEnd(const api::Pod& pod) {
+  const api::ObjectMeta& metadata = pod.metadata;
+  if (!metadata.deletion_timestamp || !metadata.deletion_grace_period_seconds) return std::nullopt;
+  return *metadata.deletion_timestamp +
+         std::chrono::seconds(*metadata.deletion_grace_period_seconds);
+}
+
+// Whether its usage can be another one: most changes of pods are about their status.
+bool MattersToQuotas(const api::Object& before, const api::Object& after) {
+  const api::Pod* was = before.As<api::Pod>();
+  const api::Pod* is = after.As<api::Pod>();
+  if (was == nullptr) return after.As<api::ResourceClaim>() != nullptr;
+  return was->status.phase != is->status.phase || was->spec != is->spec ||
+         was->metadata.deletion_timestamp != is->metadata.deletion_timestamp ||
+         was->status.extended_resource_claim_status != is->status.extended_resource_claim_status ||
+         was->status.container_statuses != is->status.container_statuses ||
+         was->status.resources != is->status.resources ||
+         was->status.allocated_resources != is->status.allocated_resources;
+}
+
+}  // namespace
+
+QuotaController::QuotaController(api::Cluster& cluster, const base::Clock& clock,
+                                 api::FeatureGates gates)
+    : Reconciler(cluster, clock, Kinds()), gates_(gates) {}
+
+void QuotaController::OnChange(const api::Object* before, const api::Object* after) {
+  const api::Object& either = after != nullptr ? *after : *before;
+  if (either.As<api::DeviceClass>() != nullptr) {
+    return OnClass(after != nullptr ? after->As<api::DeviceClass>() : nullptr,
+                   before != nullptr ? before->As<api::DeviceClass>() : nullptr);
+  }
+  const api::ObjectMeta& metadata = either.metadata();
+  const ObjectKey key = ObjectKey::Of(either);
+  if (before == nullptr) objects_[metadata.namespace_].insert(key);
+  if (after == nullptr) objects_[metadata.namespace_].erase(key);
+  if (either.As<api::ResourceQuota>() != nullptr) OnQuota(before, after);
+  if (const auto* claim = either.As<api::ResourceClaim>()) {
+    if (const api::OwnerReference* pod = api::ExtendedResourcePod(*claim)) {
+      after != nullptr ? claims_of_pod_.Add(pod->uid, metadata.name)
+                       : claims_of_pod_.Remove(pod->uid, metadata.name);
+      // Only one claim of a pod counts less for it; which one may be another now.
+      MarkClaimsOf(metadata.namespace_, pod->uid);
+    }
+  }
+  if (before != nullptr && after != nullptr && !MattersToQuotas(*before, *after)) return;
+  Mark(key);
+  if (either.As<api::Pod>() != nullptr) MarkClaimsOf(metadata.namespace_, metadata.uid);
+}
+
+void QuotaController::OnQuota(const api::Object* before, const api::Object* after) {
+  const api::Object& either = after != nullptr ? *after : *before;
+  const ObjectKey key = ObjectKey::Of(either);
+  const std::string& namespace_ = key.namespace_;
+  if (after == nullptr) {
+    quotas_[namespace_].erase(key);
+    sums_.erase(key);
+    return;
+  }
+  quotas_[namespace_].insert(key);
+  queue().Add(key);
+  const auto spec = [](const api::Object& quota) { return quota.As<api::ResourceQuota>()->spec; };
+  if (before != nullptr && spec(*before) == spec(*after)) return;
+  sums_[key] = {};
+  for (const ObjectKey& object : objects_[namespace_]) marked_[namespace_].insert(object);
+}
+
+void QuotaController::OnClass(const api::DeviceClass* after, const api::DeviceClass* before) {
+  after != nullptr ? classes_.OnUpdate(*after) : classes_.OnDelete(*before);
+  for (const auto& [namespace_, quotas] : quotas_) {
+    if (quotas.empty()) continue;
+    for (const ObjectKey& object : objects_[namespace_]) {
+      if (object.Is<api::ResourceClaim>()) Mark(object);
+    }
+  }
+}
+
+void QuotaController::MarkClaimsOf(std::string_view namespace_, std::string_view pod_uid) {
+  for (const std::string& name : claims_of_pod_.At(pod_uid)) {
+    Mark(ObjectKey::Of<api::ResourceClaim>(namespace_, name));
+  }
+}
+
+void QuotaController::Mark(const ObjectKey& key) {
+  const auto quotas = quotas_.find(key.namespace_);
+  if (quotas == quotas_.end() || quotas->second.empty()) return;  // a quota marks all when it comes
+  marked_[key.namespace_].insert(key);
+  for (const ObjectKey& quota : quotas->second) queue().Add(quota);
+}
+
+Status QuotaController::Reconcile(const ObjectKey& key) {
+  if (!key.Is<api::ResourceQuota>()) {
+    Mark(key);  // its time has come
+    return {};
+  }
+  Recount(key.namespace_);
+  const api::Object* found = view().Find(key);
+  if (found == nullptr || view().Leaving(*found)) return {};
+  return WriteStatus(api::Object(*found));
+}
+
+void QuotaController::Recount(const std::string& namespace_) {
+  const auto it = marked_.find(namespace_);
+  if (it == marked_.end()) return;
+  const auto marked = std::move(it->second);
+  marked_.erase(it);
+  for (const ObjectKey& object : marked) {
+    for (const ObjectKey& quota : quotas_[namespace_]) Charge(quota, object);
+  }
+}
+
+QuotaController::Amounts QuotaController::PartOf(const api::ResourceQuotaSpec& quota,
+                                                 const ObjectKey& key) {
+  const api::Object* object = view().Find(key);
+  if (object == nullptr) return {};
+  const base::Time now = clock().Now();
+  if (const auto* pod = object->As<api::Pod>()) {
+    const auto end = GraceEnd(*pod);
+    if (end.has_value() && *end >= now) {
+      queue().AddAfter(key, *end - now + std::chrono::nanoseconds(1));
+    }
+    return InScope(quota, *pod) ? api::PodQuotaUsage(*pod, now) : Amounts();
+  }
+  if (HasScopes(quota)) return {};  // only pods have what scopes are about
+  if (const auto* claim = object->As<api::ResourceClaim>()) {
+    return api::ClaimQuotaUsage(
+        *claim, {.classes = classes_, .objects = *this, .gates = gates_, .now = now});
+  }
+  const base::Quantity one = base::Quantity::FromInt(1);
+  Amounts part = {{CountName(object->kind()), one}};
+  if (key.Is<api::ResourceQuota>()) part["resourcequotas"] = one;
+  return part;
+}
+
+void QuotaController::Charge(const ObjectKey& quota, const ObjectKey& object) {
+  const auto* found = view().Find<api::ResourceQuota>(quota.namespace_, quota.name);
+  if (found == nullptr) return;
+  Sums& sums = sums_[quota];
+  Amounts part = PartOf(found->spec, object);
+  Amounts& known = sums.parts[object];
+  for (const auto& [name, amount] : known) sums.total[name] -= amount;
+  api::AddResources(sums.total, part);
+  if (part.empty()) {
+    sums.parts.erase(object);
+  } else {
+    known = std::move(part);
+  }
+}
+
+Status QuotaController::WriteStatus(const api::Object& object) {
+  const api::ResourceQuota& quota = *object.As<api::ResourceQuota>();
+  const Amounts& total = sums_[ObjectKey::Of(object)].total;
+  api::ResourceQuotaStatus status;
+  status.hard = api::NormalizeHard(quota.spec.hard);
+  for (const auto& [name, limit] : status.hard) {
+    const base::Quantity* used = total.Find(name);
+    status.used[name] = used != nullptr ? *used : base::Quantity();
+  }
+  const Status written = view().EditStatus(object, [&](api::Object& changed) {
+    api::ResourceQuotaStatus& stored = changed.Mutable<api::ResourceQuota>()->status;
+    status.unknown = stored.unknown;
+    if (stored == status) return false;
+    stored = status;
+    return true;
+  });
+  return written.code() == StatusCode::kNotFound ? Status() : written;
+}
+
+const api::Pod* QuotaController::FindPod(std::string_view namespace_, std::string_view name) const {
+  return view().Find<api::Pod>(namespace_, name);
+}
+
+std::vector<const api::ResourceClaim*> QuotaController::ExtendedResourceClaimsOf(
+    std::string_view namespace_, std::string_view pod_uid) const {
+  std::vector<const api::ResourceClaim*> claims;
+  for (const std::string& name : claims_of_pod_.At(pod_uid)) {
+    const auto* claim = view().Find<api::ResourceClaim>(namespace_, name);
+    if (claim != nullptr) claims.push_back(claim);
+  }
+  return claims;
+}
+
+}  // namespace dray::controllers
