@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 bool IsManifest(const fs::path& path) { return path.extension() == ".yaml"; }
 
-// Every folder that holds manifests, relative to the project, but broken/.
+// Every folder that holds manifests, relative to the project, but broken/; scenarios/ holds none.
 std::vector<std::string> GoodFolders() {
   std::set<std::string> folders;
   if (!fs::exists(SourceFolder() / "examples")) return {};  // not run by CTest
@@ -27,7 +27,9 @@ std::vector<std::string> GoodFolders() {
     if (!IsManifest(entry.path())) continue;
     const std::string folder =
         fs::relative(entry.path().parent_path(), SourceFolder()).generic_string();
-    if (!folder.starts_with("examples/broken")) folders.insert(folder);
+    const bool manifests =
+        !folder.starts_with("examples/broken") && !folder.starts_with("examples/scenarios");
+    if (manifests) folders.insert(folder);
   }
   return {folders.begin(), folders.end()};
 }

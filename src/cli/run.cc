@@ -31,6 +31,8 @@ constexpr std::array kCommands = {
                &internal::MakeValidateCommand},
     CommandRow{"cel", "Compile an expression and try it on the devices of slices",
                &internal::MakeCelCommand},
+    CommandRow{"simulate", "Run a scenario: a cluster, its work and its mishaps, in simulated time",
+               &internal::MakeSimulateCommand},
     CommandRow{"features", "List the feature gates and what they are set to",
                &internal::MakeFeaturesCommand},
     CommandRow{"version", "Print the version", &internal::MakeVersionCommand},

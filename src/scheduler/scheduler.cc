@@ -206,6 +206,7 @@ const PodExplanation* Scheduler::Explain(std::string_view pod_key) const {
 }
 const Queue& Scheduler::queue() const { return impl_->queue; }
 const World& Scheduler::world() const { return impl_->world; }
+World& Scheduler::world() { return impl_->world; }
 const Statistics& Scheduler::statistics() const {
   impl_->statistics.allocator_steps = 0;
   for (const Impl::ProfileEntry& profile : impl_->profiles) {

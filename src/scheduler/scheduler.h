@@ -101,6 +101,8 @@ class Scheduler {
   const PodExplanation* Explain(std::string_view pod_key) const;
   const Queue& queue() const;
   const World& world() const;
+  // For those who measure: a node's devices are brought up to date on demand.
+  World& world();
   const Statistics& statistics() const;
 
  private:

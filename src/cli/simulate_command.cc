@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flags of `dray simulate`.
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "api/gates.h"
+#include "base/time.h"
+#include "cli/internal/command.h"
+#include "cli/internal/paint.h"
+#include "cli/manifests.h"
+#include "cli/report.h"
+#include "cli/run.h"
+#include "cli/source_files.h"
+#include "fmt/format.h"
+#include "scheduler/config.h"
+#include "simulator/cluster_builder.h"
+#include "simulator/simulation.h"
+
+namespace dray::cli::internal {
+namespace {
+
+constexpr std::string_view kFooter =
+    R"(A scenario describes a cluster (groups of nodes with devices, or a dump of one),
+the pods that come and go, and what goes wrong meanwhile. The scheduler that runs
+is the real one; only time is not. The same scenario and seed give the same
+decisions. docs/simulate.md explains the file, examples/scenarios has many.
+
+Examples:
+  dray simulate examples/scenarios/everyday.yaml
+  dray simulate examples/scenarios/everyday.yaml --seed 3 --report day.html
+  dray simulate examples/scenarios/perf-full.yaml --policy best-fit -o json
+
+Exit code: 0 the scenario was simulated, 1 with --fail-on-refused when pods have no
+node at the end, 2 the scenario or a flag could not be used.)";
+
+constexpr int kBarWidth = 30;
+
+simulator::Duration ThreadTime() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+std::string ProgressLine(const simulator::Progress& progress) {
+  double share = 0;
+  if (progress.end) {
+    share = static_cast<double>(progress.now.count()) /
+            static_cast<double>(std::max<std::int64_t>(progress.end->count(), 1));
+  } else if (progress.expected > 0) {
+    share = static_cast<double>(progress.settled) / static_cast<double>(progress.expected);
+  }
+  const int filled = std::clamp(static_cast<int>(share * kBarWidth), 0, kBarWidth);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(progress.now);
+  return fmt::format("\r[{:=<{}}{: <{}}] {} pods, {} simulated\x1b[K", "", filled, "",
+                     kBarWidth - filled, progress.created, base::GoDurationToString(seconds));
+}
+
+class SimulateCommand final : public Command {
+ public:
+  void Define(CLI::App& app) override {
+    app.add_option("scenario", scenario_, "The scenario, or - for standard input")
+        ->type_name("SCENARIO.yaml");
+    app.add_option("--seed", seed_, "Another seed than the scenario's")->type_name("NUMBER");
+    app.add_option("--duration", duration_, "End after this much simulated time")
+        ->type_name("1h30m");
+    app.add_option("--policy", policy_, "first-fit or best-fit, instead of the scenario's")
+        ->type_name("POLICY")
+        ->check(CLI::IsMember({"first-fit", "best-fit"}).description(""));
+    app.add_option("--feature-gates", gates_,
+                   "Which features are on, on top of the scenario's; 'dray features' lists them")
+        ->type_name("A=true,B=false")
+        ->allow_extra_args(false);
+    app.add_option("--config", config_, "A KubeSchedulerConfiguration")->type_name("FILE");
+    app.add_option("--report", report_, "Write a page with charts to this file")
+        ->type_name("FILE.html");
+    app.add_flag("--fail-on-refused", fail_on_refused_,
+                 "Exit with 1 when pods have no node at the end");
+    app.add_option("-o,--output", output_, "text or json")
+        ->type_name("FORMAT")
+        ->check(CLI::IsMember({"text", "json"}).description(""))
+        ->capture_default_str();
+    app.footer(std::string(kFooter));
+  }
+
+  int Run(Io& io) override {
+    if (scenario_.empty()) {
+      return UsageError(io, "no scenario", "name one, as in 'dray simulate scenario.yaml'");
+    }
+    simulator::SimulationOptions options;
+    std::vector<simulator::Fault> faults;
+    const std::optional<simulator::Scenario> scenario = ReadScenario(io, faults);
+    if (!scenario) return Tell(io, faults);
+    if (const int code = ReadFlags(io, *scenario, options); code != kExitOk) return code;
+    faults = simulator::ClusterBuilder(*scenario).Check(options.gates);
+    if (!faults.empty()) return Tell(io, faults);
+    std::vector<api::Object> dump;
+    if (const int code = ReadDump(io, *scenario, dump); code != kExitOk) return code;
+
+    options.processor_time = ThreadTime;
+    if (io.env.err_is_terminal) {
+      options.progress = [&](const simulator::Progress& progress) {
+        io.err << ProgressLine(progress) << std::flush;
+      };
+    }
+    const auto result = simulator::Simulate(*scenario, std::move(dump), options);
+    if (io.env.err_is_terminal) io.err << "\r\x1b[K" << std::flush;
+    if (!result.ok()) return UsageError(io, base::Message(result.status()));
+    io.out << (output_ == "json" ? ToJson(*result) : ToText(*result));
+    if (!report_.empty()) {
+      std::ofstream file(report_, std::ios::binary);
+      file << ToHtml(*result);
+      file.close();
+      if (!file) return UsageError(io, fmt::format("--report: \"{}\" cannot be written", report_));
+    }
+    const bool all = result->pods.refused == 0 && result->pods.pending == 0;
+    return fail_on_refused_ && !all ? kExitFindings : kExitOk;
+  }
+
+ private:
+  // One text, or a message and nothing.
+  static std::optional<std::string> ReadText(Io& io, const std::string& name) {
+    Sources sources = LoadSources(std::vector<std::string>{name}, io.in);
+    for (const SourceError& error : sources.errors) {
+      UsageError(io, fmt::format("{}: {}", error.path, error.message), error.hint);
+    }
+    if (!sources.errors.empty()) return std::nullopt;
+    if (sources.files.size() != 1) {
+      UsageError(io, fmt::format("\"{}\" must be one file", name));
+      return std::nullopt;
+    }
+    return std::move(sources.files.front().text);
+  }
+
+  std::optional<simulator::Scenario> ReadScenario(Io& io,
+                                                  std::vector<simulator::Fault>& faults) const {
+    const std::optional<std::string> text = ReadText(io, scenario_);
+    if (!text) return std::nullopt;
+    return simulator::ReadScenario(*text, faults);
+  }
+
+  int Tell(Io& io, const std::vector<simulator::Fault>& faults) const {
+    Report report;
+    for (const simulator::Fault& fault : faults) {
+      report.findings.push_back(
+          {.reason = "Scenario",
+           .object = {.file = scenario_ == "-" ? std::string(kStandardInputName) : scenario_},
+           .position = fault.position,
+           .field = fault.field,
+           .message = fault.message,
+           .hint = fault.hint});
+    }
+    io.err << ToText(report, {.color = UseColor("auto", io.env.err_is_terminal, io.env)});
+    return kExitUsage;
+  }
+
+  int ReadFlags(Io& io, const simulator::Scenario& scenario,
+                simulator::SimulationOptions& options) const {
+    std::string gates = scenario.feature_gates;
+    for (const std::string& text : gates_) gates += (gates.empty() ? "" : ",") + text;
+    const auto parsed = api::FeatureGates::Parse(gates, api::FeatureGates());
+    if (!parsed.ok()) {
+      return UsageError(io, fmt::format("--feature-gates: {}", base::Message(parsed.status())),
+                        "'dray features' lists the gates");
+    }
+    options.gates = *parsed;
+    options.seed = seed_;
+    if (!policy_.empty()) options.policy = simulator::FindPolicy(policy_);
+    if (!duration_.empty()) {
+      const auto duration = base::ParseGoDuration(duration_);
+      if (!duration.ok() || *duration <= simulator::Duration(0) ||
+          *duration > simulator::kMaxDuration) {
+        return UsageError(
+            io, fmt::format("--duration: \"{}\" must be above 0 and at most a year", duration_),
+            "as in 90s or 1h30m");
+      }
+      options.duration = *duration;
+    }
+    if (config_.empty()) return kExitOk;
+    const std::optional<std::string> text = ReadText(io, config_);
+    if (!text) return kExitUsage;
+    auto config = scheduler::ReadConfig(*text);
+    if (!config.ok()) {
+      return UsageError(io, fmt::format("{}: {}", config_, base::Message(config.status())));
+    }
+    for (const std::string& note : config->notes) io.err << "note: " << note << '\n';
+    options.config = std::move(config->config);
+    return kExitOk;
+  }
+
+  // Relative to the scenario.
+  int ReadDump(Io& io, const simulator::Scenario& scenario, std::vector<api::Object>& dump) const {
+    if (scenario.dump.empty()) return kExitOk;
+    const std::filesystem::path folder =
+        scenario_ == "-" ? std::filesystem::path() : std::filesystem::path(scenario_).parent_path();
+    const std::vector<std::string> names = {(folder / scenario.dump).string()};
+    Manifests manifests = ReadManifests(LoadSources(names, io.in));
+    io.err << ToText(manifests.report, {.color = UseColor("auto", io.env.err_is_terminal, io.env)});
+    if (manifests.report.ExitCode() != kExitOk) return kExitUsage;
+    for (Manifest& manifest : manifests.manifests) dump.push_back(std::move(manifest.object));
+    return kExitOk;
+  }
+
+  std::string scenario_;
+  std::optional<std::uint64_t> seed_;
+  std::string duration_;
+  std::string policy_;
+  std::vector<std::string> gates_;
+  std::string config_;
+  std::string report_;
+  bool fail_on_refused_ = false;
+  std::string output_ = "text";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSimulateCommand() { return std::make_unique<SimulateCommand>(); }
+
+}  // namespace dray::cli::internal

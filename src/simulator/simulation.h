@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Simulate: runs a scenario. The real scheduler and the real controllers work on a cluster in
+// memory; time is a clock that is moved from one event to the next.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "api/cluster.h"
+#include "api/gates.h"
+#include "api/kinds.h"
+#include "base/status.h"
+#include "scheduler/config.h"
+#include "simulator/result.h"
+#include "simulator/scenario.h"
+
+namespace dray::simulator {
+
+struct Progress {
+  Duration now{0};
+  std::optional<Duration> end;  // none: when nothing is left to do
+  std::int64_t created = 0;     // pods
+  std::int64_t settled = 0;     // of these placed, or told why not
+  std::int64_t expected = 0;    // pods that will come; 0: not known
+};
+
+struct SimulationOptions {
+  // Instead of the scenario's.
+  std::optional<std::uint64_t> seed;
+  std::optional<allocator::Policy> policy;
+  std::optional<Duration> duration;
+  api::FeatureGates gates;  // the scenario's are not looked at
+  scheduler::Config config;
+  // Processor time of this thread so far. Null: nothing is measured.
+  std::function<Duration()> processor_time;
+  // Called now and then.
+  std::function<void(const Progress&)> progress;
+  // Called with the cluster whenever a sample is taken, the last time at the end.
+  std::function<void(const api::Cluster&)> inspect;
+};
+
+// `dump`: objects that are there besides the scenario's. InvalidArgument when they cannot all be.
+StatusOr<Result> Simulate(const Scenario& scenario, std::vector<api::Object> dump,
+                          const SimulationOptions& options);
+
+}  // namespace dray::simulator

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What most pods of a scenario ask of a class: what fragmentation is measured against.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/kinds.h"
+#include "api/map.h"
+#include "base/quantity.h"
+#include "simulator/cluster_builder.h"
+#include "simulator/scenario.h"
+
+namespace dray::simulator {
+
+struct TypicalRequest {
+  std::string device_class;
+  std::int64_t count = 1;             // devices of the class that one pod asks for, on one node
+  api::Map<base::Quantity> capacity;  // of each
+};
+
+// One per class that some workload asks for, by the name of the class: of the workload that has
+// most pods; of equal ones, the first. Of alternatives the first counts; requests for all devices
+// and with admin access do not. `objects`: where claims, templates and classes are looked up.
+std::vector<TypicalRequest> TypicalRequests(const Scenario& scenario, ClusterBuilder& builder,
+                                            const std::vector<api::Object>& objects);
+
+}  // namespace dray::simulator
