@@ -111,6 +111,26 @@ TEST(ExplainCommand, AClaimIsExplainedByItsPodsOrByItself) {
                     HasSubstr("  - 1 device coming back from default/one\n")));
 }
 
+TEST(ExplainCommand, ADeploymentIsExplainedByItsPods) {
+  const std::string yaml = std::string(kInput) + R"(---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: c, image: i, resources: {requests: {cpu: "5"}}}]
+)";
+  const Outcome outcome = RunLine({"explain", "deploy", "web", "-f", "-"}, {.in = yaml});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr(" gets node n1\n"), HasSubstr(" has no node among 1\n"),
+                    HasSubstr("cpu: 5 needed, 3 free"), Not(HasSubstr("pod default/big"))));
+}
+
 TEST(ExplainCommand, SpeaksJsonAndYaml) {
   const Outcome json = Explain({"pod/big", "-o", "json"});
   EXPECT_EQ(json.code, kExitFindings);
