@@ -87,6 +87,11 @@ void Bounds::AddCarriers(std::size_t constraint, const Choices& choices, std::si
   const bool sets = attempt_->plan().features().list_type_attributes;
   std::vector<BitSet>& mine = carriers.by_alternative[&choices];
   mine.resize(carriers.elements.size(), BitSet(attempt_->device_count()));
+  // Lists can bring thousands of elements: they are found by hash, not by looking through them.
+  absl::flat_hash_map<ElementId, std::size_t> numbers;
+  for (std::size_t i = 0; i < carriers.elements.size(); ++i) {
+    numbers.emplace(carriers.elements[i], i);
+  }
   choices.candidates.ForEach([&](std::size_t device) {
     const ValueId value = attempt_->value(choices, use, device);
     if (value == ValueId::kNone) return;
@@ -97,12 +102,9 @@ void Bounds::AddCarriers(std::size_t constraint, const Choices& choices, std::si
       return;
     }
     for (const ElementId element : attribute.elements) {
-      auto it = std::ranges::find(carriers.elements, element);
-      if (it == carriers.elements.end()) {
-        carriers.elements.push_back(element);
-        it = carriers.elements.end() - 1;
-      }
-      const auto at = static_cast<std::size_t>(it - carriers.elements.begin());
+      const auto number = numbers.try_emplace(element, carriers.elements.size());
+      if (number.second) carriers.elements.push_back(element);
+      const std::size_t at = number.first->second;
       if (at >= mine.size()) mine.resize(at + 1, BitSet(attempt_->device_count()));
       mine[at].Set(device);
     }
