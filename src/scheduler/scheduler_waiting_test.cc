@@ -168,14 +168,18 @@ TEST_F(SchedulerTest, RoomThatIsMadeForAPodIsNotGivenToALesserOne) {
 }
 
 TEST_F(SchedulerTest, RoomThatIsMadeForAPodIsNotGivenToAnEqualOne) {
-  Create(MakeNode("a", "3"));
+  Create(MakeNode("a", "5"));
+  api::Pod victim = MakePod({.name = "victim", .node = "a", .cpu = "2", .priority = -1});
+  victim.metadata.deletion_timestamp = clock_.Now();
   api::Pod first = MakePod({.name = "first", .cpu = "2"});
   first.status.nominated_node_name = "a";
   first_.pre_filter = [](const PodInfo& pod) {
     if (pod.key == "ns/first") return PluginStatus::Unresolvable({.code = "x", .text = "not yet"});
     return PluginStatus::Skip();
   };
-  ASSERT_THAT(cluster_.Load({api::Object::Of(std::move(first))}), IsOk());
+  ASSERT_THAT(
+      cluster_.Load({api::Object::Of(std::move(victim)), api::Object::Of(std::move(first))}),
+      IsOk());
   Create(MakePod({.name = "second", .cpu = "2"}));
   Create(MakePod({.name = "small", .cpu = "1"}));
   Start().Run();
