@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "allocator/explain.h"
@@ -19,6 +18,7 @@
 #include "model/generator.h"
 #include "model/hard_instances.h"
 #include "model/model.h"
+#include "model/seeds.h"
 #include "testing/recorded_cases.h"
 
 namespace dray::engine {
@@ -29,26 +29,12 @@ using allocator::ConflictMember;
 using allocator::Decision;
 using allocator::Drop;
 using allocator::Explanation;
+using model::FirstSeed;
 using model::Instance;
+using model::Instances;
+using model::Keep;
 using model::Outcome;
 using ::testing::StartsWith;
-
-std::uint64_t FirstSeed() {
-  if (const char* text = std::getenv("DRAY_SEED")) return std::strtoull(text, nullptr, 10);
-  return 1;
-}
-
-std::uint64_t Instances(std::uint64_t usual) {
-  if (const char* text = std::getenv("DRAY_INSTANCES")) return std::strtoull(text, nullptr, 10);
-  return usual;
-}
-
-// Where to look at an instance that fails.
-std::string Keep(const Instance& instance, std::uint64_t seed) {
-  const std::string path = fmt::format("{}explained-{}.json", ::testing::TempDir(), seed);
-  std::ofstream(path) << model::WriteInstance(instance);
-  return path;
-}
 
 // The instance with only these requests and constraints.
 Instance Only(const Instance& instance, const std::vector<ConflictMember>& members) {
