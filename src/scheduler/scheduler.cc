@@ -2,6 +2,7 @@
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/priority_class.h"
@@ -104,6 +105,7 @@ std::size_t Scheduler::Impl::Sync() {
   if (taken == 0) return 0;
   ++changes;
   look_at_bindings = true;
+  std::ranges::move(std::exchange(room_left, {}), std::back_inserter(seen));
   if (seen.empty()) return taken;
   AskGatedAgain(seen);
   WakePods(seen);
@@ -118,7 +120,7 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
   if (gone) {
     queue.Remove(key);
     refused.erase(key);
-    std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == key; });
+    Withdraw(key, pod.spec.node_name);
     return;
   }
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);

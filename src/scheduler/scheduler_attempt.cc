@@ -117,7 +117,8 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
                 .action = "Binding"});
   queue.Done(key);
   refused.erase(key);
-  std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == key; });
+  Withdraw(key, binding.node);
+  WakeForRoom();
   return {.pod = key, .kind = Outcome::Kind::kBound, .node = binding.node};
 }
 
@@ -127,12 +128,9 @@ void Scheduler::Impl::Undo(Binding& binding) {
     (*plugin)->Unreserve(binding.state, *binding.pod.pod, world);
   }
   world.Forget(binding.pod.pod->key);
-  ++changes;
-  // Nothing has changed that others could see, and yet there is room now, as if the pod had gone
-  // from the node. What becomes of its claims is seen.
-  api::Pod gone = *binding.pod.pod->pod;
-  gone.spec.node_name = binding.node;
-  WakePods({{.change = {api::Change::Kind::kDeleted, api::Object::Of(std::move(gone))}}});
+  // What becomes of its claims is seen.
+  LeaveRoom(*binding.pod.pod->pod, binding.node);
+  WakeForRoom();
 }
 
 std::optional<std::chrono::nanoseconds> Scheduler::Impl::BindingDue() const {

@@ -58,6 +58,7 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
     nominated = "";
     Nominate(info, "");
   }
+  WakeForRoom();
 
   const std::string message = EventMessage(explanation);
   Tell(*info, profile,
@@ -202,8 +203,27 @@ void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
 }
 
 void Scheduler::Impl::Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node) {
-  std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == pod->key; });
+  Withdraw(pod->key, node);
   if (!node.empty()) nominations.push_back({pod, std::string(node)});
+}
+
+void Scheduler::Impl::Withdraw(std::string_view key, std::string_view node) {
+  const auto found = std::ranges::find_if(
+      nominations, [&](const Nomination& nomination) { return nomination.pod->key == key; });
+  if (found == nominations.end()) return;
+  if (found->node != node) LeaveRoom(*found->pod->pod, found->node);
+  nominations.erase(found);
+}
+
+void Scheduler::Impl::LeaveRoom(api::Pod pod, std::string_view node) {
+  ++changes;
+  pod.spec.node_name = node;
+  room_left.push_back({.change = {api::Change::Kind::kDeleted, api::Object::Of(std::move(pod))}});
+}
+
+void Scheduler::Impl::WakeForRoom() {
+  if (room_left.empty()) return;
+  WakePods(std::exchange(room_left, {}));
 }
 
 // As long as pods that were sent away for it have not gone.

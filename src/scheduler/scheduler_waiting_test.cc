@@ -187,6 +187,30 @@ TEST_F(SchedulerTest, RoomThatIsMadeForAPodIsNotGivenToAnEqualOne) {
   EXPECT_EQ(Stored("small").spec.node_name, "a");
 }
 
+// The soak found it: a nomination that could not be written ended, and nobody was told.
+TEST_F(SchedulerTest, RoomThatIsNoLongerKeptWakesWhoWaitsForIt) {
+  Create(MakeNode("a", "2"));
+  Create(MakePod({.name = "victim", .node = "a", .cpu = "2"}));
+  Create(MakePod({.name = "high", .cpu = "2", .priority = 10}));
+  first_.post_filter = [&](const PodInfo& pod) -> PostFilterResult {
+    if (pod.priority < 10) return {.status = {.code = PluginStatus::Code::kUnschedulable}};
+    static_cast<void>(cluster_.Delete(KindOf<api::Pod>(), "ns", "victim"));
+    return {.status = PluginStatus::Success(), .nominated_node = "a"};
+  };
+  cluster_.SetWriteHook([](api::Verb verb, const api::Object&) {
+    return verb == api::Verb::kUpdateStatus ? absl::UnavailableError("not now") : absl::OkStatus();
+  });
+  Start().Run();
+  Create(MakePod({.name = "low", .cpu = "2", .priority = 1}));
+  scheduler_->Run();
+  EXPECT_EQ(scheduler_->queue().Where("ns/low"), QueueName::kUnschedulable);
+  ASSERT_THAT(cluster_.Delete(KindOf<api::Pod>(), "ns", "high"), IsOk());
+  scheduler_->Run();
+  EXPECT_EQ(scheduler_->queue().Where("ns/low"), QueueName::kBackoff);
+  clock_.Advance(std::chrono::seconds(10));
+  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/low a"));
+}
+
 TEST_F(SchedulerTest, AChangeIsAskedAboutOnceForPodsThatAreAlike) {
   Create(MakeNode("a", "1"));
   for (int i = 0; i < 20; ++i) Create(MakePod({.name = "p" + std::to_string(i), .cpu = "2"}));

@@ -113,6 +113,11 @@ struct Scheduler::Impl {
   void Tell(const PodInfo& pod, std::uint32_t profile, const Report& report);
   void WriteStatus(const PodInfo& pod, const Report& report);
   void Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node);
+  // Ends the nomination of a pod that stays on, or is now to have, `node`; empty: none.
+  void Withdraw(std::string_view key, std::string_view node);
+  // Room that is there although nobody could see anything change: as if the pod had gone.
+  void LeaveRoom(api::Pod pod, std::string_view node);
+  void WakeForRoom();
   bool NominationHolds(const PodInfo& pod) const;
 
   std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
@@ -126,6 +131,7 @@ struct Scheduler::Impl {
   std::vector<ProfileEntry> profiles;
   Placements placements;
   std::vector<Nomination> nominations;
+  std::vector<Seen> room_left;  // for which nobody has been woken yet
   std::list<Binding> bindings;  // those that wait
   bool look_at_bindings = false;
   base::StringMap<Refused> refused;  // by pod
