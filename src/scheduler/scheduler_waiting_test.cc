@@ -138,6 +138,21 @@ TEST_F(SchedulerTest, APodThatDidNotGetToItsNodeLeavesRoomForWhoWaits) {
   EXPECT_EQ(scheduler_->queue().Where("ns/q"), QueueName::kBackoff);
 }
 
+class RoomTest : public SchedulerTest {
+ protected:
+  // "high" has the one node "a" cleared of "victim".
+  void HighTakesTheNodeOfVictim() {
+    Create(MakeNode("a", "2"));
+    Create(MakePod({.name = "victim", .node = "a", .cpu = "2"}));
+    Create(MakePod({.name = "high", .cpu = "2", .priority = 10}));
+    first_.post_filter = [&](const PodInfo& pod) -> PostFilterResult {
+      if (pod.priority < 10) return {.status = {.code = PluginStatus::Code::kUnschedulable}};
+      static_cast<void>(cluster_.Delete(KindOf<api::Pod>(), "ns", "victim"));
+      return {.status = PluginStatus::Success(), .nominated_node = "a"};
+    };
+  }
+};
+
 TEST_F(SchedulerTest, RoomThatCouldNotBeMadeIsTriedAgainByItself) {
   Create(MakeNode("a", "1"));
   Create(MakePod({.name = "p", .cpu = "2"}));
@@ -148,15 +163,8 @@ TEST_F(SchedulerTest, RoomThatCouldNotBeMadeIsTriedAgainByItself) {
   EXPECT_EQ(scheduler_->queue().Where("ns/p"), QueueName::kBackoff);
 }
 
-TEST_F(SchedulerTest, RoomThatIsMadeForAPodIsNotGivenToALesserOne) {
-  Create(MakeNode("a", "2"));
-  Create(MakePod({.name = "victim", .node = "a", .cpu = "2"}));
-  Create(MakePod({.name = "high", .cpu = "2", .priority = 10}));
-  first_.post_filter = [&](const PodInfo& pod) -> PostFilterResult {
-    if (pod.priority < 10) return {.status = {.code = PluginStatus::Code::kUnschedulable}};
-    static_cast<void>(cluster_.Delete(KindOf<api::Pod>(), "ns", "victim"));
-    return {.status = PluginStatus::Success(), .nominated_node = "a"};
-  };
+TEST_F(RoomTest, ThatIsMadeForAPodIsNotGivenToALesserOne) {
+  HighTakesTheNodeOfVictim();
   Start().Run();
   EXPECT_EQ(Stored("high").status.nominated_node_name, "a");
   Create(MakePod({.name = "low", .cpu = "2", .priority = 1}));
@@ -188,15 +196,8 @@ TEST_F(SchedulerTest, RoomThatIsMadeForAPodIsNotGivenToAnEqualOne) {
 }
 
 // The soak found it: a nomination that could not be written ended, and nobody was told.
-TEST_F(SchedulerTest, RoomThatIsNoLongerKeptWakesWhoWaitsForIt) {
-  Create(MakeNode("a", "2"));
-  Create(MakePod({.name = "victim", .node = "a", .cpu = "2"}));
-  Create(MakePod({.name = "high", .cpu = "2", .priority = 10}));
-  first_.post_filter = [&](const PodInfo& pod) -> PostFilterResult {
-    if (pod.priority < 10) return {.status = {.code = PluginStatus::Code::kUnschedulable}};
-    static_cast<void>(cluster_.Delete(KindOf<api::Pod>(), "ns", "victim"));
-    return {.status = PluginStatus::Success(), .nominated_node = "a"};
-  };
+TEST_F(RoomTest, ThatIsNoLongerKeptWakesWhoWaitsForIt) {
+  HighTakesTheNodeOfVictim();
   cluster_.SetWriteHook([](api::Verb verb, const api::Object&) {
     return verb == api::Verb::kUpdateStatus ? absl::UnavailableError("not now") : absl::OkStatus();
   });
