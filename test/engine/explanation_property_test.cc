@@ -235,24 +235,10 @@ TEST(ExplanationProperties, TheModelConfirmsEveryConflict) {
 TEST(ExplanationProperties, TheModelConfirmsConflictsOfManyMembers) {
   const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(1'500);
-  const model::GeneratorOptions options{.max_pools = 2,
-                                        .max_devices = 8,
-                                        .max_claims = 4,
-                                        .max_requests = 3,
-                                        .max_count = 2,
-                                        .counters = 0.5,
-                                        .taints = 0.05,
-                                        .binding = 0.05,
-                                        .per_device = 0.05,
-                                        .node_selectors = 0.05,
-                                        .other_nodes = 0.05,
-                                        .broken_pools = 0.0,
-                                        .skip_operations = 0.0,
-                                        .taken = 0.2,
-                                        .constraints = 0.7,
-                                        .all = 0.1,
-                                        .features_off = 0.05,
-                                        .errors = 0.0};
+  model::GeneratorOptions options = model::DeepOptions();
+  options.max_devices = 8;
+  options.max_count = 2;
+  options.taken = 0.2;
   Counts counts;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
     Check(model::RandomInstance(seed, options), seed, counts);
