@@ -16,26 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr std::string_view kInput = R"(apiVersion: v1
-kind: Node
-metadata: {name: n1}
-status:
-  allocatable: {cpu: "8", memory: 64Gi, pods: "110"}
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
-  devices:
-  - {name: gpu-0}
----
+constexpr std::string_view kAsks = R"(---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: one, namespace: default}
@@ -66,12 +47,14 @@ spec:
   containers: [{name: c, image: i}]
 )";
 
+std::string Input() { return OneNodeYaml("  devices: [{name: gpu-0}]\n") + std::string(kAsks); }
+
 Outcome Explain(std::vector<std::string> words, const RunOptions& options = {}) {
   std::vector<std::string> line = {"explain"};
   line.insert(line.end(), words.begin(), words.end());
   line.insert(line.end(), {"-f", "-"});
   RunOptions with_input = options;
-  with_input.in = kInput;
+  with_input.in = Input();
   return RunLine(line, with_input);
 }
 
@@ -112,7 +95,7 @@ TEST(ExplainCommand, AClaimIsExplainedByItsPodsOrByItself) {
 }
 
 TEST(ExplainCommand, ADeploymentIsExplainedByItsPods) {
-  const std::string yaml = std::string(kInput) + R"(---
+  const std::string yaml = Input() + R"(---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: default}

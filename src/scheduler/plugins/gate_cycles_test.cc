@@ -13,11 +13,13 @@
 
 #include "scheduler/plugins/dynamic_resources_test_support.h"
 #include "scheduler/scheduler.h"
+#include "testing/slice_yaml.h"
 
 namespace dray::scheduler::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using dray::testing::SliceYaml;
 
 // A control plane that can be started again with other gates; what is stored stays.
 class ControlPlane {
@@ -107,7 +109,6 @@ metadata: {{name: n1}}
 status:
   capacity: {{cpu: "8", memory: 16Gi, pods: "110"}}
   allocatable: {{cpu: "8", memory: 16Gi, pods: "110"}}
----
 {})",
                      slices);
 }
@@ -131,16 +132,9 @@ spec:
 TEST(GateCycles, ExtendedResourcesOnOffOn) {
   ControlPlane plane(api::Gate::kDRAExtendedResource);
   plane.Start(false);
-  plane.Apply(OneNode(R"(
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  plane.Apply(OneNode(SliceYaml(R"(
   devices: [{name: gpu-0}, {name: gpu-1}]
-)"));
+)")));
   plane.Apply(GpuPodYaml("early", 1));
   EXPECT_EQ(plane.NodeOf("early"), "");
   EXPECT_FALSE(plane.Find<api::DeviceClass>("gpu")->spec.extended_resource_name.has_value());
@@ -172,16 +166,9 @@ spec:
 
 TEST(GateCycles, ConsumableCapacityOnOffOn) {
   ControlPlane plane(api::Gate::kDRAConsumableCapacity);
-  plane.Apply(OneNode(R"(
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  plane.Apply(OneNode(SliceYaml(R"(
   devices: [{name: nic, allowMultipleAllocations: true, capacity: {bandwidth: {value: 10G}}}]
-)"));
+)")));
   const auto asks = [](std::string_view amount) {
     return fmt::format("capacity: {{requests: {{bandwidth: {}}}}}", amount);
   };
@@ -216,21 +203,14 @@ spec:
 
 TEST(GateCycles, ListAttributesOnOffOn) {
   ControlPlane plane(api::Gate::kDRAListTypeAttributes);
-  plane.Apply(OneNode(R"(
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  plane.Apply(OneNode(SliceYaml(R"(
   devices:
   - {name: gpu-0, attributes: {roots: {strings: [a, b]}}}
   - {name: gpu-1, attributes: {roots: {strings: [c]}}}
   - {name: gpu-2, attributes: {roots: {strings: [b, d]}}}
   - {name: gpu-3, attributes: {roots: {strings: [d, e]}}}
   - {name: gpu-4, attributes: {roots: {strings: [e]}}}
-)"));
+)")));
   const std::string match = "[{matchAttribute: gpu.example.com/roots}]";
   plane.Apply(PodWithClaim("first", "count: 2", match));
   EXPECT_EQ(plane.NodeOf("first"), "n1");
@@ -249,23 +229,11 @@ spec:
 
 TEST(GateCycles, CompatibilityGroupsOnOffOn) {
   ControlPlane plane(api::Gate::kDRADeviceCompatibilityGroups);
-  plane.Apply(OneNode(R"(
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: counters}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 2}
+  plane.Apply(OneNode(SliceYaml(R"(
   sharedCounters: [{name: card, counters: {memory: {value: "8"}}}]
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 2}
+)",
+                                {.name = "counters", .slices = 2}) +
+                      SliceYaml(R"(
   devices:
   - name: mig-0
     consumesCounters: [{counterSet: card, counters: {memory: {value: "2"}}, compatibilityGroups: [mig]}]
@@ -273,7 +241,7 @@ spec:
     consumesCounters: [{counterSet: card, counters: {memory: {value: "2"}}, compatibilityGroups: [mig]}]
   - name: vgpu-0
     consumesCounters: [{counterSet: card, counters: {memory: {value: "2"}}, compatibilityGroups: [vgpu]}]
-)"));
+)")));
   const auto named = [](std::string_view prefix) {
     return fmt::format(R"(selectors: [{{cel: {{expression: device.name.startsWith("{}")}}}}])",
                        prefix);
@@ -303,20 +271,13 @@ spec:
 
 TEST(GateCycles, DerivedAttributesOnOffOn) {
   ControlPlane plane(api::Gate::kDRADerivedAttributes);
-  plane.Apply(OneNode(R"(
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  plane.Apply(OneNode(SliceYaml(R"(
   devices:
   - {name: gpu-0, attributes: {index: {int: 0}}}
   - {name: gpu-1, attributes: {index: {int: 2}}}
   - {name: gpu-2, attributes: {index: {int: 1}}}
   - {name: gpu-3, attributes: {index: {int: 3}}}
-)"));
+)")));
   const std::string derived =
       R"(count: 2, derivedAttributes: [{name: half, expression: 'device.attributes["gpu.example.com"].index / 2'}])";
   const std::string match = "[{matchAttribute: half}]";
