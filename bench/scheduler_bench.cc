@@ -2,10 +2,14 @@
 //
 // Pods per second from the queue to the node, against a cluster in memory: every write (claim
 // status, binding, event) and every change that comes back of it is included; loading the cluster,
-// creating the pods and the first pod, which looks at every node, are not.
+// creating the pods and the first pod, which looks at every node, are not. DRAY_BENCH_LARGE=1 adds
+// the clusters of 100,000 nodes.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <string>
@@ -17,12 +21,18 @@
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "scheduler/scheduler.h"
+#include "scheduler_workloads.h"
 
 namespace dray::scheduler {
 namespace {
 
+using workloads::Workload;
+
 constexpr int kPods = 20'000;
 constexpr int kRefusedPods = 500;
+// Of the shapes: pods at a time, which go before the next come.
+constexpr int kRoundPods = 250;
+constexpr int kRounds = 8;
 
 // Of the processor: what else the machine does is not counted.
 double ThreadSeconds() {
@@ -31,86 +41,9 @@ double ThreadSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-base::Quantity Amount(std::string_view text) { return *base::Quantity::Parse(text); }
-
-std::string NodeName(std::int64_t i) {
-  std::string digits = std::to_string(i);
-  return "node-" + std::string(6 - digits.size(), '0') + digits;
-}
-
-api::ClusterNode MakeNode(std::int64_t i) {
-  api::ClusterNode node;
-  node.metadata.name = NodeName(i);
-  node.metadata.labels["kubernetes.io/hostname"] = node.metadata.name;
-  node.metadata.labels["topology.kubernetes.io/zone"] = "zone-" + std::to_string(i % 3);
-  node.status.allocatable["cpu"] = Amount("64");
-  node.status.allocatable["memory"] = Amount("512Gi");
-  node.status.allocatable["pods"] = Amount("110");
-  node.status.capacity = node.status.allocatable;
-  return node;
-}
-
-api::ResourceSlice MakeSlice(std::int64_t node, std::int64_t devices) {
-  api::ResourceSlice slice;
-  slice.metadata.name = NodeName(node) + "-gpu.example.com";
-  slice.spec.driver = "gpu.example.com";
-  slice.spec.pool = {.name = NodeName(node), .generation = 1, .resource_slice_count = 1};
-  slice.spec.node_name = NodeName(node);
-  auto& list = slice.spec.devices.emplace();
-  for (std::int64_t d = 0; d < devices; ++d) {
-    api::Device& device = list.emplace_back();
-    device.name = "gpu-" + std::to_string(d);
-    device.attributes["model"].string_value = base::OptionalText("H100");
-    device.attributes["index"].int_value = d;
-    device.capacity["memory"].value = Amount("80Gi");
-  }
-  return slice;
-}
-
-api::DeviceClass MakeClass() {
-  api::DeviceClass gpu;
-  gpu.metadata.name = "gpu.example.com";
-  gpu.spec.selectors.emplace_back().cel.emplace().expression =
-      "device.driver == 'gpu.example.com' && device.attributes['gpu.example.com'].model == 'H100'";
-  return gpu;
-}
-
-// As the claims' controller makes them from a template.
-api::ResourceClaim MakeClaim(const std::string& pod, std::int64_t count) {
-  api::ResourceClaim claim;
-  claim.metadata.namespace_ = "default";
-  claim.metadata.name = pod + "-gpu";
-  claim.metadata.uid = "uid-claim-" + pod;
-  claim.metadata.annotations[api::kPodClaimNameAnnotation] = "gpu";
-  claim.metadata.owner_references.push_back(
-      {.api_version = "v1", .kind = "Pod", .name = pod, .uid = "uid-" + pod, .controller = true});
-  api::DeviceRequest& request = claim.spec.devices.requests.emplace_back();
-  request.name = "gpu";
-  request.exactly.emplace();
-  request.exactly->device_class_name = "gpu.example.com";
-  request.exactly->allocation_mode = api::kAllocationModeExactCount;
-  request.exactly->count = count;
-  return claim;
-}
-
-api::Pod MakePod(const std::string& name, bool claim) {
-  api::Pod pod;
-  pod.metadata.namespace_ = "default";
-  pod.metadata.name = name;
-  pod.metadata.uid = "uid-" + name;
-  pod.metadata.labels["app"] = "training";
-  pod.spec.scheduler_name = api::kDefaultSchedulerName;
-  api::Container& container = pod.spec.containers.emplace_back();
-  container.name = "main";
-  container.image = "registry.example.com/training:1";
-  container.resources.requests["cpu"] = Amount("1");
-  container.resources.requests["memory"] = Amount("4Gi");
-  if (!claim) return pod;
-  container.resources.claims.push_back({.name = "gpu"});
-  pod.spec.resource_claims.push_back({.name = "gpu", .resource_claim_template_name = "gpu"});
-  pod.status.resource_claim_statuses.emplace().push_back(
-      {.name = "gpu", .resource_claim_name = name + "-gpu"});
-  return pod;
+double BytesInUse() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
 class CountedIds final : public Ids {
@@ -121,87 +54,239 @@ class CountedIds final : public Ids {
   std::uint64_t next_ = 100'000'000'000;
 };
 
-struct Setting {
-  Setting(std::int64_t nodes, std::int64_t devices, int pods, std::int64_t asked) {
+class Setting {
+ public:
+  Setting(Workload workload, std::int64_t nodes) : workload_(std::move(workload)) {
     std::vector<api::Object> objects;
-    objects.push_back(api::Object::Of(MakeClass()));
+    objects.push_back(api::Object::Of(workloads::MakeClass()));
     for (std::int64_t i = 0; i < nodes; ++i) {
-      objects.push_back(api::Object::Of(MakeNode(i)));
-      if (devices > 0) objects.push_back(api::Object::Of(MakeSlice(i, devices)));
+      objects.push_back(api::Object::Of(workloads::MakeNode(i)));
+      if (!workload_.devices) continue;
+      for (api::ResourceSlice& slice : workloads::SlicesOf(workload_, i)) {
+        objects.push_back(api::Object::Of(std::move(slice)));
+      }
     }
-    for (int i = 0; i < pods; ++i) {
-      const std::string name = "pod-" + std::to_string(i);
-      if (asked > 0) objects.push_back(api::Object::Of(MakeClaim(name, asked)));
-      objects.push_back(api::Object::Of(MakePod(name, asked > 0)));
-    }
-    DRAY_CHECK(cluster.Load(std::move(objects)).ok());
-    scheduler = std::make_unique<Scheduler>(cluster, clock, ids, SchedulerOptions{});
-    scheduler->Sync();
-    DRAY_CHECK(scheduler->ScheduleOne().has_value());
+    DRAY_CHECK(cluster_.Load(std::move(objects)).ok());
   }
-  base::SystemClock clock;
-  base::SeededRandomSource random{1};
-  api::MemoryCluster cluster{clock, random, {.validate = false}};
-  CountedIds ids;
-  std::unique_ptr<Scheduler> scheduler;
+
+  void Start() {
+    scheduler_ = std::make_unique<Scheduler>(cluster_, clock_, ids_, SchedulerOptions{});
+    scheduler_->Sync();
+  }
+  void Create(int pods, bool devices = true) {
+    std::vector<api::Object> objects;
+    for (int i = 0; i < pods; ++i) {
+      const std::string name = "pod-" + std::to_string(made_++);
+      const bool claim = devices && workload_.asks != nullptr;
+      if (claim) objects.push_back(api::Object::Of(workloads::MakeClaim(workload_, name)));
+      api::Pod pod = workloads::MakePod(name, claim);
+      if (devices && workload_.asks == nullptr) {
+        pod.spec.containers[0].resources.requests[workloads::kExtended] = workloads::Amount("1");
+      }
+      objects.push_back(api::Object::Of(std::move(pod)));
+    }
+    DRAY_CHECK(cluster_.Load(std::move(objects)).ok());
+  }
+  // The pods that were made last, with their claims.
+  void Delete(int pods) {
+    const auto& pod_kind = api::HubKind(api::TypeInfoOf<api::Pod>());
+    const auto& claim_kind = api::HubKind(api::TypeInfoOf<api::ResourceClaim>());
+    for (int i = 0; i < pods; ++i) {
+      const std::string name = "pod-" + std::to_string(made_ - 1 - i);
+      const api::Object pod = *cluster_.Find(pod_kind, "default", name);
+      const auto& special = pod.As<api::Pod>()->status.extended_resource_claim_status;
+      const std::string claim_name = special ? special->resource_claim_name : name + "-gpu";
+      DRAY_CHECK(cluster_.Delete(pod_kind, "default", name).ok());
+      api::ResourceClaim claim =
+          *cluster_.Find(claim_kind, "default", claim_name)->As<api::ResourceClaim>();
+      claim.status = {};
+      claim = *cluster_.UpdateStatus(api::Object::Of(std::move(claim)))->As<api::ResourceClaim>();
+      claim.metadata.finalizers.clear();
+      DRAY_CHECK(cluster_.Update(api::Object::Of(std::move(claim))).ok());
+      DRAY_CHECK(cluster_.Delete(claim_kind, "default", claim_name).ok());
+    }
+  }
+  // Seconds.
+  double Run() {
+    const double start = ThreadSeconds();
+    scheduler_->Run();
+    return ThreadSeconds() - start;
+  }
+  // The time of the rounds' pods, which all find a node.
+  double Round(int pods) {
+    Create(pods);
+    const std::uint64_t before = scheduler_->statistics().bound;
+    const double took = Run();
+    DRAY_CHECK(scheduler_->statistics().bound == before + static_cast<std::uint64_t>(pods));
+    Delete(pods);
+    return took;
+  }
+  Scheduler& scheduler() { return *scheduler_; }
+
+ private:
+  Workload workload_;
+  base::SystemClock clock_;
+  base::SeededRandomSource random_{1};
+  api::MemoryCluster cluster_{clock_, random_, {.validate = false}};
+  CountedIds ids_;
+  std::unique_ptr<Scheduler> scheduler_;
+  std::int64_t made_ = 0;
 };
 
-void Measure(benchmark::State& state, Setting& setting) {
-  const double start = ThreadSeconds();
-  const std::vector<Outcome> outcomes = setting.scheduler->Run();
-  const double took = ThreadSeconds() - start;
-  const Statistics& statistics = setting.scheduler->statistics();
+void Report(benchmark::State& state, Setting& setting, double took, double pods) {
+  const Statistics& statistics = setting.scheduler().statistics();
   state.SetIterationTime(took);
-  state.counters["pods/s"] = static_cast<double>(outcomes.size()) / took;
+  state.counters["pods/s"] = pods / took;
   state.counters["nodes/pod"] =
       static_cast<double>(statistics.node_evaluations) / static_cast<double>(statistics.attempts);
 }
 
-// One device each, from a template.
-void BM_Scheduler_Devices(benchmark::State& state) {
+// Pods until `pods` are placed, all waiting from the start.
+void Fill(benchmark::State& state, Workload workload, std::int64_t nodes, int pods, bool devices) {
   for (auto _ : state) {
-    Setting setting(state.range(0), state.range(1), kPods, 1);
-    Measure(state, setting);
-    DRAY_CHECK(setting.scheduler->statistics().bound == kPods);
+    Setting setting(workload, nodes);
+    setting.Create(pods, devices);
+    setting.Start();
+    DRAY_CHECK(setting.scheduler().ScheduleOne().has_value());
+    Report(state, setting, setting.Run(), pods - 1);
+    DRAY_CHECK(setting.scheduler().statistics().bound == static_cast<std::uint64_t>(pods));
   }
 }
-BENCHMARK(BM_Scheduler_Devices)
-    ->ArgNames({"nodes", "devices"})
-    ->Args({5'000, 10})
-    ->Args({100'000, 16})
-    ->Iterations(1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
 
-// Cpu and memory alone.
-void BM_Scheduler_Plain(benchmark::State& state) {
+// A shape in a cluster where `there` pods are already, some pods at a time.
+void Steady(benchmark::State& state, const Workload& workload, int there, int at_a_time) {
   for (auto _ : state) {
-    Setting setting(state.range(0), 0, kPods, 0);
-    Measure(state, setting);
-    DRAY_CHECK(setting.scheduler->statistics().bound == kPods);
+    Setting setting(workload, 500);
+    setting.Create(there);
+    setting.Start();
+    setting.Run();
+    setting.Round(1);
+    double took = 0;
+    int pods = 0;
+    for (; pods < kRoundPods * kRounds; pods += at_a_time) took += setting.Round(at_a_time);
+    Report(state, setting, took, pods);
   }
 }
-BENCHMARK(BM_Scheduler_Plain)
-    ->ArgNames({"nodes", "devices"})
-    ->Args({5'000, 0})
-    ->Iterations(1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
 
-// More devices than any node has: each pod is explained.
-void BM_Scheduler_Refused(benchmark::State& state) {
+// What a feature costs: its shape and the same without it in turns, so that both see the same
+// machine. The better half of the turns counts.
+void Compare(benchmark::State& state, const Workload& with, const Workload& without) {
   for (auto _ : state) {
-    Setting setting(state.range(0), state.range(1), kRefusedPods, state.range(1) + 1);
-    Measure(state, setting);
-    DRAY_CHECK(setting.scheduler->statistics().unschedulable >= kRefusedPods);
+    Setting a(with, 500);
+    Setting b(without, 500);
+    std::vector<double> with_times;
+    std::vector<double> without_times;
+    for (Setting* setting : {&a, &b}) {
+      setting->Start();
+      setting->Round(1);
+    }
+    for (int i = 0; i < 4 * kRounds; ++i) {
+      with_times.push_back(a.Round(kRoundPods));
+      without_times.push_back(b.Round(kRoundPods));
+    }
+    const auto better_half = [](std::vector<double>& times) {
+      std::ranges::sort(times);
+      double sum = 0;
+      for (std::size_t i = 0; i < times.size() / 2; ++i) sum += times[i];
+      return sum;
+    };
+    const double took = better_half(with_times);
+    Report(state, a, took, 2.0 * kRounds * kRoundPods);
+    state.counters["costs_%"] = 100 * (took / better_half(without_times) - 1);
   }
 }
-BENCHMARK(BM_Scheduler_Refused)
-    ->ArgNames({"nodes", "devices"})
-    ->Args({5'000, 10})
-    ->Iterations(1)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+
+// What a scheduler keeps, beside the objects, which it shares with the cluster.
+void Memory(benchmark::State& state, std::int64_t nodes, std::int64_t devices) {
+  for (auto _ : state) {
+    const double empty = BytesInUse();
+    Setting setting(workloads::Plain(devices), nodes);
+    const double loaded = BytesInUse();
+    const double start = ThreadSeconds();
+    setting.Start();
+    // The first pod looks at every node; what is kept of that is the nodes'.
+    setting.Create(1);
+    setting.Run();
+    const double started = BytesInUse();
+    setting.Create(kPods);
+    const double created = BytesInUse();
+    setting.Run();
+    const double placed = BytesInUse();
+    state.SetIterationTime(ThreadSeconds() - start);
+    const auto per = [](double bytes, std::int64_t things) {
+      return bytes / static_cast<double>(things);
+    };
+    state.counters["B/node"] = per(started - loaded, nodes);
+    state.counters["B/node_objects"] = per(loaded - empty, nodes);
+    state.counters["B/pod"] = per(placed - created, kPods);
+    state.counters["B/pod_objects"] = per(created - started, kPods);
+  }
+}
+
+void Register(const std::string& name, std::function<void(benchmark::State&)> run) {
+  benchmark::RegisterBenchmark(("BM_Scheduler_" + name).c_str(), std::move(run))
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+const bool kRegistered = [] {
+  using namespace workloads;
+  const auto shape = [](const std::string& name, const Workload& workload) {
+    Register("Shapes/" + name + "/nodes:500",
+             [=](benchmark::State& state) { Steady(state, workload, 0, kRoundPods); });
+  };
+  // Ten pods at a time beside what is there, as in scheduler_perf.
+  for (const auto& [name, there] : {std::pair{"empty", 0}, {"half", 2'500}, {"full", 4'990}}) {
+    Register(std::string("Steady/") + name + "/nodes:500/devices:10",
+             [there = there](benchmark::State& state) { Steady(state, Plain(), there, 10); });
+  }
+  shape("plain", Plain());
+  shape("selector", Selector());
+  shape("match", Match());
+  shape("distinct", Distinct());
+  shape("extended_resource", ExtendedResource());
+  shape("consumable_capacity", ConsumableCapacity());
+  shape("partitions", Partitions(false));
+  shape("partitions_backtracking", Backtracking());
+  shape("groups", Partitions(true));
+  shape("lists_64x47", Roots(true));
+  shape("derived", Derived());
+  const auto costs = [](const std::string& name, const Workload& with, const Workload& without) {
+    Register("Costs/" + name, [=](benchmark::State& state) { Compare(state, with, without); });
+  };
+  costs("derived", Derived(), Match());
+  costs("groups", Partitions(true), Partitions(false));
+  costs("lists", Roots(true), Roots(false));
+
+  const bool large = std::getenv("DRAY_BENCH_LARGE") != nullptr;
+  std::vector<std::pair<std::int64_t, std::int64_t>> sizes = {{5'000, 10}};
+  if (large) sizes.emplace_back(100'000, 16);
+  for (const auto& [nodes, devices] : sizes) {
+    const std::string size =
+        "nodes:" + std::to_string(nodes) + "/devices:" + std::to_string(devices);
+    Register("Devices/" + size, [=, nodes = nodes, devices = devices](benchmark::State& state) {
+      Fill(state, Plain(devices), nodes, kPods, true);
+    });
+    Register("Memory/" + size, [=, nodes = nodes, devices = devices](benchmark::State& state) {
+      Memory(state, nodes, devices);
+    });
+  }
+  Register("Plain/nodes:5000",
+           [](benchmark::State& state) { Fill(state, {}, 5'000, kPods, false); });
+  // More devices than any node has: each pod is explained.
+  Register("Refused/nodes:5000/devices:10", [](benchmark::State& state) {
+    for (auto _ : state) {
+      Setting setting(Plain(10, 11), 5'000);
+      setting.Create(kRefusedPods);
+      setting.Start();
+      DRAY_CHECK(setting.scheduler().ScheduleOne().has_value());
+      Report(state, setting, setting.Run(), kRefusedPods - 1);
+      DRAY_CHECK(setting.scheduler().statistics().unschedulable >= kRefusedPods);
+    }
+  });
+  return true;
+}();
 
 }  // namespace
 }  // namespace dray::scheduler

@@ -18,8 +18,12 @@ Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
   decision.searched = true;
   decision.steps = search_.steps();
   switch (result) {
-    case SearchResult::kFound: decision.kind = Decision::Kind::kFits; break;
-    case SearchResult::kBudget: decision.kind = Decision::Kind::kBudget; break;
+    case SearchResult::kFound:
+      decision.kind = Decision::Kind::kFits;
+      break;
+    case SearchResult::kBudget:
+      decision.kind = Decision::Kind::kBudget;
+      break;
     case SearchResult::kNone:
       decision.kind = Decision::Kind::kRefused;
       if (usage.devices().any_invalid()) {

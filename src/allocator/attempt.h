@@ -2,8 +2,8 @@
 //
 // Attempt: a plan on one node: which devices each alternative can have, before anything is chosen.
 //
-// Spec: kubernetes-allocator.md chapters 3 and 5, and 4.1 steps 1 to 10 as far as they do not depend
-// on what else is chosen.
+// Spec: kubernetes-allocator.md chapters 3 and 5, and 4.1 steps 1 to 10 as far as they do not
+// depend on what else is chosen.
 #pragma once
 
 #include <cstdint>

@@ -21,9 +21,9 @@ std::int64_t Millionths(const Amount& left, const Amount& total) {
 }
 
 struct Score {
-  bool fresh = false;              // a device to share that nobody shares yet
-  std::uint32_t untouched = 0;     // counter sets that nothing is drawn from yet
-  std::int64_t left = 0;           // of capacities and counters
+  bool fresh = false;           // a device to share that nobody shares yet
+  std::uint32_t untouched = 0;  // counter sets that nothing is drawn from yet
+  std::int64_t left = 0;        // of capacities and counters
   std::uint32_t device = 0;
   friend auto operator<=>(const Score&, const Score&) = default;
 };

@@ -23,15 +23,7 @@ void Bounds::Reset(const Attempt& attempt) {
   constraints_usable_ = true;
   carriers_.assign(plan.constraints().size(), {});
   for (const ClaimPlan& claim : plan.claims()) {
-    for (const RequestPlan& request : plan.requests(claim)) {
-      for (std::uint32_t i = 0; i < request.count; ++i) {
-        const Choices& choices = attempt.choices(request.first + i);
-        const auto& uses = choices.alternative->constraints;
-        for (std::size_t use = 0; use < uses.size(); ++use) {
-          AddCarriers(claim.first_constraint + uses[use].constraint, choices, use);
-        }
-      }
-    }
+    for (std::size_t i = 0; i < claim.constraints; ++i) FindCarriers(claim, i);
   }
 
   counters_.assign(devices.counters().size(), {});
@@ -79,37 +71,6 @@ void Bounds::Reset(const Attempt& attempt) {
     }
   }
   first_small_[n] = static_cast<std::uint32_t>(smallest_.size());
-}
-
-void Bounds::AddCarriers(std::size_t constraint, const Choices& choices, std::size_t use) {
-  const auto& dictionary = attempt_->devices().dictionary();
-  Carriers& carriers = carriers_[constraint];
-  const bool sets = attempt_->plan().features().list_type_attributes;
-  std::vector<BitSet>& mine = carriers.by_alternative[&choices];
-  mine.resize(carriers.elements.size(), BitSet(attempt_->device_count()));
-  choices.candidates.ForEach([&](std::size_t device) {
-    const ValueId value = attempt_->value(choices, use, device);
-    if (value == ValueId::kNone) return;
-    const inventory::AttributeValue& attribute = dictionary.At(value);
-    // A list where lists do not count is accepted only from the first device: no bound knows that.
-    if (!sets && (attribute.is_list || attribute.elements.size() != 1)) {
-      constraints_usable_ = false;
-      return;
-    }
-    for (const ElementId element : attribute.elements) {
-      auto it = std::ranges::find(carriers.elements, element);
-      if (it == carriers.elements.end()) {
-        carriers.elements.push_back(element);
-        it = carriers.elements.end() - 1;
-      }
-      const auto at = static_cast<std::size_t>(it - carriers.elements.begin());
-      if (at >= mine.size()) mine.resize(at + 1, BitSet(attempt_->device_count()));
-      mine[at].Set(device);
-    }
-  });
-  for (auto& [other, sets_of] : carriers.by_alternative) {
-    sets_of.resize(carriers.elements.size(), BitSet(attempt_->device_count()));
-  }
 }
 
 Bounds::Demand& Bounds::NextDemand() {

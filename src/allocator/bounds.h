@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -46,14 +47,23 @@ class Bounds {
   bool Hopeless(const State& state, const Position& position);
 
  private:
-  // The elements of a constraint and who has them, per alternative that it covers.
+  // The elements of a constraint and who has them, as the alternatives that it covers see it.
   struct Carriers {
+    // What alternatives with the same candidates and values see, once for all of them.
+    struct View {
+      const Choices* choices = nullptr;  // of one of them
+      std::size_t use = 0;
+      std::vector<base::BitSet> with;  // by element
+    };
     std::vector<ElementId> elements;  // sorted
-    absl::flat_hash_map<const Choices*, std::vector<base::BitSet>> by_alternative;
+    std::vector<View> views;
+    absl::flat_hash_map<const Choices*, std::uint32_t> view_of;
     const std::vector<base::BitSet>* Find(const Choices* choices) const {
-      const auto it = by_alternative.find(choices);
-      return it == by_alternative.end() ? nullptr : &it->second;
+      const auto it = view_of.find(choices);
+      return it == view_of.end() ? nullptr : &views[it->second].with;
     }
+    // Where an element is; elements.size() if nobody has it.
+    std::size_t IndexOf(ElementId element) const;
   };
   struct CounterList {
     struct Entry {
@@ -89,7 +99,10 @@ class Bounds {
 
   static constexpr std::uint32_t kUnlimited = 1 << 20;
   static void Clear(base::BitSet& set, std::size_t size);
-  void AddCarriers(std::size_t constraint, const Choices& choices, std::size_t use);
+  void FindCarriers(const ClaimPlan& claim, std::size_t i);
+  void FindViews(const ClaimPlan& claim, std::size_t i, Carriers& carriers) const;
+  void ListElements(const Carriers& carriers);
+  std::int64_t LeastNeeded(const ClaimPlan& claim, const Carriers& carriers) const;
   bool MakeDemands(const State& state, const Position& position);
   Demand& NextDemand();
   void FindOpen(const State& state);
@@ -122,8 +135,9 @@ class Bounds {
 
   const Attempt* attempt_ = nullptr;
   bool constraints_usable_ = true;
-  std::vector<Carriers> carriers_;       // by constraint
-  std::vector<CounterList> counters_;    // by counter
+  std::vector<Carriers> carriers_;                               // by constraint
+  std::vector<std::pair<ElementId, std::uint32_t>> element_of_;  // element, device; sorted
+  std::vector<CounterList> counters_;                            // by counter
   std::vector<std::uint32_t> total_of_;  // by counter: those of one pool and name together
   std::size_t totals_ = 0;
   std::vector<Amount> smallest_;            // per device and capacity: the least that anybody takes

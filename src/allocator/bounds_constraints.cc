@@ -89,10 +89,8 @@ bool Bounds::DistinctHopeless(std::size_t constraint, std::size_t claim, const S
   BitSet used(elements);
   for (const ValueId value : state.met(constraint)) {
     for (const ElementId element : dictionary.At(value).elements) {
-      const auto it = std::ranges::find(carriers.elements, element);
-      if (it != carriers.elements.end()) {
-        used.Set(static_cast<std::size_t>(it - carriers.elements.begin()));
-      }
+      const std::size_t at = carriers.IndexOf(element);
+      if (at < elements) used.Set(at);
     }
   }
   // One value stands for a device: no two devices have it.
@@ -274,11 +272,10 @@ bool Bounds::ShapesHopeless(const Shape& s, std::size_t constraint, const Shape&
     element_scratch_ &= demand.mask;
   };
   for (std::size_t e = 0; e < mine.elements.size(); ++e) {
-    const auto at = std::ranges::find(theirs.elements, mine.elements[e]);
-    const auto f = static_cast<std::size_t>(at - theirs.elements.begin());
+    const std::size_t f = theirs.IndexOf(mine.elements[e]);
     const std::size_t most_s = std::min(ClaimsOn(s, constraint, e), s.claims);
     const std::size_t most_t =
-        at == theirs.elements.end() ? 0 : std::min(ClaimsOn(t, other, f), t.claims);
+        f == theirs.elements.size() ? 0 : std::min(ClaimsOn(t, other, f), t.claims);
     room_.assign(most_s + 1, static_cast<std::uint32_t>(most_t));
     if (most_s == 0 || most_t == 0) {
       packing_.Add(room_);
@@ -305,7 +302,7 @@ bool Bounds::ShapesHopeless(const Shape& s, std::size_t constraint, const Shape&
   }
   // Values that only the other shape knows.
   for (std::size_t f = 0; f < theirs.elements.size(); ++f) {
-    if (std::ranges::find(mine.elements, theirs.elements[f]) != mine.elements.end()) continue;
+    if (mine.IndexOf(theirs.elements[f]) < mine.elements.size()) continue;
     room_.assign(1, static_cast<std::uint32_t>(std::min(ClaimsOn(t, other, f), t.claims)));
     packing_.Add(room_);
   }

@@ -22,10 +22,10 @@ const Expression* Expressions::Get(std::string_view text, bool derived) {
 
   auto expression = std::make_unique<Expression>();
   expression->text = text;
-  const auto compiled = cel::Compile(
-      text, cel::DeviceEnvironment(cel::DeviceEnvironmentOptions::Stored()),
-      {.purpose = derived ? cel::Purpose::kDerivedAttribute : cel::Purpose::kSelector,
-       .estimate_cost = false});
+  const auto compiled =
+      cel::Compile(text, cel::DeviceEnvironment(cel::DeviceEnvironmentOptions::Stored()),
+                   {.purpose = derived ? cel::Purpose::kDerivedAttribute : cel::Purpose::kSelector,
+                    .estimate_cost = false});
   if (!compiled.ok()) {
     expression->error = base::InvalidArgument(compiled.error);
   } else if (auto program = cel::Program::Compile(*compiled.checked); !program.ok()) {

@@ -112,8 +112,8 @@ class Planner {
     const bool match = constraint.match_attribute.has_value();
     if (!match && !constraint.distinct_attribute.has_value()) {
       if (claim.constraint_error.ok()) {
-        claim.constraint_error = base::InvalidArgument(
-            "a constraint has neither matchAttribute nor distinctAttribute");
+        claim.constraint_error =
+            base::InvalidArgument("a constraint has neither matchAttribute nor distinctAttribute");
       }
     }
     ConstraintPlan planned;
@@ -159,22 +159,23 @@ class Planner {
           request.name));
     }
     if (request.first_available.empty() && !request.exactly.has_value()) {
-      return base::InvalidArgument(fmt::format(
-          "request {}: one of exactly and firstAvailable is needed", request.name));
+      return base::InvalidArgument(
+          fmt::format("request {}: one of exactly and firstAvailable is needed", request.name));
     }
     const bool wants_capacity =
         (request.exactly.has_value() && request.exactly->capacity.has_value()) ||
         std::ranges::any_of(request.first_available,
                             [](const auto& sub) { return sub.capacity.has_value(); });
     if (wants_capacity && !features.consumable_capacity) {
-      return base::InvalidArgument(fmt::format(
-          "request {}: capacity needs the feature DRAConsumableCapacity, which is off",
-          request.name));
+      return base::InvalidArgument(
+          fmt::format("request {}: capacity needs the feature DRAConsumableCapacity, which is off",
+                      request.name));
     }
     return {};
   }
 
-  void AddAlternative(const Asked& asked, std::string_view request_name, const api::DeviceClaim& claim) {
+  void AddAlternative(const Asked& asked, std::string_view request_name,
+                      const api::DeviceClaim& claim) {
     Alternative planned;
     planned.device_class = classes_.FindClass(asked.class_name);
     planned.tolerations = asked.tolerations;
@@ -183,7 +184,8 @@ class Planner {
     planned.count = std::max<std::int64_t>(asked.count, 0);
     planned.error = CheckAlternative(asked, planned);
     planned.result_name = asked.result_name;
-    if (planned.device_class != nullptr) AddSelectors(planned.device_class->spec.selectors, planned);
+    if (planned.device_class != nullptr)
+      AddSelectors(planned.device_class->spec.selectors, planned);
     planned.class_selectors = planned.selectors.size();
     AddSelectors(asked.selectors, planned);
     if (asked.capacity != nullptr) {
@@ -279,10 +281,9 @@ class Planner {
 
   // Of the claim that is being added.
   const ConstraintPlan& ConstraintOf(const ConstraintUse& use) const {
-    const std::uint32_t first =
-        plan_->claims_.empty()
-            ? 0
-            : plan_->claims_.back().first_constraint + plan_->claims_.back().constraints;
+    const std::uint32_t first = plan_->claims_.empty() ? 0
+                                                       : plan_->claims_.back().first_constraint +
+                                                             plan_->claims_.back().constraints;
     return plan_->constraints_[first + use.constraint];
   }
 
@@ -301,11 +302,11 @@ class Planner {
                        static_cast<std::uint64_t>(alternative.admin));
         list.push_back(alternative.tolerations.size());
         for (const api::DeviceToleration& toleration : alternative.tolerations) {
-          list.push_back(expressions_.dictionary()
-                             .Intern(fmt::format("{}\n{}\n{}\n{}", toleration.key,
-                                                 toleration.operator_, toleration.value,
-                                                 toleration.effect))
-                             .id());
+          list.push_back(
+              expressions_.dictionary()
+                  .Intern(fmt::format("{}\n{}\n{}\n{}", toleration.key, toleration.operator_,
+                                      toleration.value, toleration.effect))
+                  .id());
         }
         list.push_back(alternative.constraints.size());
         for (const ConstraintUse& use : alternative.constraints) list.push_back(use.constraint);

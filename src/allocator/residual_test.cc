@@ -126,6 +126,27 @@ TEST_F(ResidualTest, SharesCountByWhatTheyLeave) {
   EXPECT_NE(After({"a"}), After({"a", "b"}));
 }
 
+// The limit of devices is one for the whole claim, whatever its requests have in common besides.
+TEST_F(ResidualTest, RequestsThatMayPassTheLimitTogetherAreNotSearchedApart) {
+  std::vector<api::Device> devices;
+  for (int i = 0; i < 20; ++i) {
+    devices.push_back(Device("a" + std::to_string(i)));
+    devices.push_back(Device("b" + std::to_string(i)));
+  }
+  world_.Devices(devices);
+  const auto claim = [](std::int64_t much, std::int64_t less) {
+    const std::string a = "device.name.startsWith('a')";
+    const std::string b = "device.name.startsWith('b')";
+    return PendingClaim("c")
+        .FirstAvailable("r", {Ask("m").Where(a).Count(much), Ask("l").Where(a).Count(less)})
+        .FirstAvailable("s", {Ask("m").Where(b).Count(much), Ask("l").Where(b).Count(less)});
+  };
+  Prepare({claim(20, 10)});
+  EXPECT_EQ(residual_.IndependentRequests().size(), 1u);
+  Prepare({claim(16, 10)});
+  EXPECT_EQ(residual_.IndependentRequests().size(), 2u);
+}
+
 // Lists where lists do not count: only the first device may have one, and no fingerprint says so.
 TEST_F(ResidualTest, IsNotUsableForListsInScalarMode) {
   world_.features.list_type_attributes = false;

@@ -23,9 +23,12 @@ bool RunSelectors(const Alternative& alternative, const SliceTable& slice, const
   for (const Expression* selector : alternative.selectors) {
     if (selector->program == nullptr) return *error = true, false;
     switch (selector->program->Match(slice, row, nullptr)) {
-      case Verdict::kYes: break;
-      case Verdict::kNo: return false;
-      case Verdict::kError: return *error = true, false;
+      case Verdict::kYes:
+        break;
+      case Verdict::kNo:
+        return false;
+      case Verdict::kError:
+        return *error = true, false;
     }
   }
   return true;
@@ -109,9 +112,9 @@ Consumption ConsumptionOf(const Alternative& alternative, const SliceTable& slic
 
 Status ErrorOf(const Alternative& alternative, const SliceTable& slice, const DeviceRow& row,
                Dictionary& dictionary) {
-  const auto device = fmt::format("device {}/{}/{}", dictionary.View(slice.driver()),
-                                  dictionary.View(dictionary.At(slice.pool()).pool),
-                                  dictionary.View(row.name));
+  const auto device =
+      fmt::format("device {}/{}/{}", dictionary.View(slice.driver()),
+                  dictionary.View(dictionary.At(slice.pool()).pool), dictionary.View(row.name));
   for (const Expression* selector : alternative.selectors) {
     if (selector->program == nullptr) {
       return base::Annotate(selector->error,
@@ -119,8 +122,8 @@ Status ErrorOf(const Alternative& alternative, const SliceTable& slice, const De
     }
     std::string message;
     if (selector->program->Match(slice, row, &message) == Verdict::kError) {
-      return base::InvalidArgument(fmt::format("request {}: {}: {}", alternative.result_name,
-                                               device, message));
+      return base::InvalidArgument(
+          fmt::format("request {}: {}: {}", alternative.result_name, device, message));
     }
   }
   for (const ConstraintUse& use : alternative.constraints) {
@@ -161,17 +164,16 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
     if (!selected) continue;
     for (std::size_t use = 0; use < uses && !error; ++use) {
       const ConstraintUse& constraint_use = alternative.constraints[use];
-      verdicts->values[use * rows + i] = ValueOf(
-          constraint_use, constraints[constraint_use.constraint], slice, row, &error);
+      verdicts->values[use * rows + i] =
+          ValueOf(constraint_use, constraints[constraint_use.constraint], slice, row, &error);
     }
     if (error) {
       verdicts->error.Set(i);
       continue;
     }
     if (with_capacity && row.capacities > 0) {
-      const Consumption consumption =
-          ConsumptionOf(alternative, slice, row, plan.features().fractional_capacity_range,
-                        dictionary);
+      const Consumption consumption = ConsumptionOf(
+          alternative, slice, row, plan.features().fractional_capacity_range, dictionary);
       if (consumption.broken) verdicts->broken.Set(i);
       if (!consumption.problem.empty()) continue;
       verdicts->first_amount[i] = static_cast<std::uint32_t>(verdicts->amounts.size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verdicts: what an alternative's filter says of the devices of a slice. Depends on neither node nor
-// ledger, so it is computed once per filter and slice and kept.
+// Verdicts: what an alternative's filter says of the devices of a slice. Depends on neither node
+// nor ledger, so it is computed once per filter and slice and kept.
 //
 // Spec: kubernetes-allocator.md 4.1 steps 2 and 3, chapters 5, 7 and 10.
 #pragma once

@@ -33,12 +33,12 @@ class ObjectWatch {
 };
 
 struct EventNote {
-  Object about;             // the object that it is about
-  std::string type;         // Normal, Warning
-  std::string reason;       // FailedScheduling
+  Object about;        // the object that it is about
+  std::string type;    // Normal, Warning
+  std::string reason;  // FailedScheduling
   std::string message;
-  std::string component;    // who says so: default-scheduler
-  std::string action;       // what was being done: Scheduling
+  std::string component;  // who says so: default-scheduler
+  std::string action;     // what was being done: Scheduling
 };
 
 // Thread story: that of the implementation; deciders use one from one thread.

@@ -69,8 +69,8 @@ struct Diagnostic {
   Position position;
 };
 
-// Bounds on hostile input: how many lists and maps may be around a value, and how many values may be
-// copied for anchors and aliases.
+// Bounds on hostile input: how many lists and maps may be around a value, and how many values may
+// be copied for anchors and aliases.
 inline constexpr int kMaxDocumentDepth = 200;
 inline constexpr std::size_t kMaxAliasNodes = 1'000'000;
 

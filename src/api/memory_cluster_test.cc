@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/namespace.h"
 #include "api/resource_slice.h"
 #include "testing/cluster_contract.h"
 
@@ -72,6 +73,21 @@ class MemoryClusterTest : public ::testing::Test {
   base::ManualClock clock_{base::Time::FromUnix(1'000, 500)};
   base::SeededRandomSource random_{1};
 };
+
+TEST_F(MemoryClusterTest, ANamespaceStaysUntilItsSpecHasNoFinalizers) {
+  MemoryCluster cluster = Make();
+  Namespace space;
+  space.metadata.name = "ns";
+  space.spec.finalizers = {std::string(kNamespaceFinalizer)};
+  ASSERT_THAT(cluster.Create(Object::Of(space)), IsOk());
+  ASSERT_THAT(cluster.Delete(KindOf<Namespace>(), "", "ns"), IsOk());
+  auto leaving = cluster.Find(KindOf<Namespace>(), "", "ns");
+  ASSERT_TRUE(leaving.has_value());
+  EXPECT_TRUE(leaving->metadata().deletion_timestamp.has_value());
+  leaving->Mutable<Namespace>()->spec.finalizers.clear();
+  ASSERT_THAT(cluster.Update(*leaving), IsOk());
+  EXPECT_FALSE(cluster.Find(KindOf<Namespace>(), "", "ns").has_value());
+}
 
 TEST_F(MemoryClusterTest, TheSameSeedGivesTheSameUidsAndNames) {
   const auto run = [&] {

@@ -97,7 +97,8 @@ struct DeviceAttribute {
   }
   friend bool operator==(const DeviceAttribute& a, const DeviceAttribute& b) {
     return a.int_value == b.int_value && a.string_value == b.string_value &&
-           a.version_value == b.version_value && a.bool_value == b.bool_value && a.Lists() == b.Lists();
+           a.version_value == b.version_value && a.bool_value == b.bool_value &&
+           a.Lists() == b.Lists();
   }
 };
 const StructInfo& InfoOf(const DeviceAttribute*);

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "cli/run.h"
 #include "gtest/gtest.h"
+#include "testing/slice_yaml.h"
 
 namespace dray::cli {
 
@@ -45,6 +46,20 @@ inline Outcome RunLine(const std::vector<std::string>& args, const RunOptions& o
   outcome.out = out.str();
   outcome.err = err.str();
   return outcome;
+}
+
+// A node n1 with what its slice's spec ends with (testing/slice_yaml.h), and a class gpu.
+inline std::string OneNodeYaml(std::string_view slice_lines) {
+  return R"(apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  allocatable: {cpu: "8", memory: 64Gi, pods: "110"}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+)" + testing::SliceYaml(slice_lines);
 }
 
 // A folder that goes away with the test.

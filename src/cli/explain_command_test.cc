@@ -16,26 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr std::string_view kInput = R"(apiVersion: v1
-kind: Node
-metadata: {name: n1}
-status:
-  allocatable: {cpu: "8", memory: 64Gi, pods: "110"}
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
-  devices:
-  - {name: gpu-0}
----
+constexpr std::string_view kAsks = R"(---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: one, namespace: default}
@@ -66,12 +47,14 @@ spec:
   containers: [{name: c, image: i}]
 )";
 
+std::string Input() { return OneNodeYaml("  devices: [{name: gpu-0}]\n") + std::string(kAsks); }
+
 Outcome Explain(std::vector<std::string> words, const RunOptions& options = {}) {
   std::vector<std::string> line = {"explain"};
   line.insert(line.end(), words.begin(), words.end());
   line.insert(line.end(), {"-f", "-"});
   RunOptions with_input = options;
-  with_input.in = kInput;
+  with_input.in = Input();
   return RunLine(line, with_input);
 }
 
@@ -109,6 +92,26 @@ TEST(ExplainCommand, AClaimIsExplainedByItsPodsOrByItself) {
               AllOf(StartsWith("claim default/spare gets no devices on any node among 1\n"),
                     HasSubstr("1 in use: gpu-0 by default/one"),
                     HasSubstr("  - 1 device coming back from default/one\n")));
+}
+
+TEST(ExplainCommand, ADeploymentIsExplainedByItsPods) {
+  const std::string yaml = Input() + R"(---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: c, image: i, resources: {requests: {cpu: "5"}}}]
+)";
+  const Outcome outcome = RunLine({"explain", "deploy", "web", "-f", "-"}, {.in = yaml});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr(" gets node n1\n"), HasSubstr(" has no node among 1\n"),
+                    HasSubstr("cpu: 5 needed, 3 free"), Not(HasSubstr("pod default/big"))));
 }
 
 TEST(ExplainCommand, SpeaksJsonAndYaml) {

@@ -16,24 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr std::string_view kCluster = R"(apiVersion: v1
-kind: Node
-metadata: {name: n1}
-status:
-  allocatable: {cpu: "8", memory: 64Gi, pods: "110"}
----
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
-  devices:
+constexpr std::string_view kDevices = R"(  devices:
   - {name: gpu-0}
   - {name: gpu-1, allowMultipleAllocations: true, capacity: {memory: {value: 80Gi}}}
 )";
@@ -60,7 +43,7 @@ Outcome Plan(const std::string& yaml, std::vector<std::string> more = {},
   std::vector<std::string> line = {"plan", "-f", "-"};
   line.insert(line.end(), more.begin(), more.end());
   RunOptions with_input = options;
-  with_input.in = std::string(kCluster) + yaml;
+  with_input.in = OneNodeYaml(kDevices) + yaml;
   return RunLine(line, with_input);
 }
 

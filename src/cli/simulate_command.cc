@@ -13,8 +13,10 @@
 #include "api/gates.h"
 #include "base/time.h"
 #include "cli/internal/command.h"
+#include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "cli/internal/scenario_faults.h"
+#include "cli/internal/scheduler_flags.h"
 #include "cli/manifests.h"
 #include "cli/report.h"
 #include "cli/run.h"
@@ -78,15 +80,12 @@ class SimulateCommand final : public Command {
                    "Which features are on, on top of the scenario's; 'dray features' lists them")
         ->type_name("A=true,B=false")
         ->allow_extra_args(false);
-    app.add_option("--config", config_, "A KubeSchedulerConfiguration")->type_name("FILE");
+    AddConfig(app, config_);
     app.add_option("--report", report_, "Write a page with charts to this file")
         ->type_name("FILE.html");
     app.add_flag("--fail-on-refused", fail_on_refused_,
                  "Exit with 1 when pods have no node at the end");
-    app.add_option("-o,--output", output_, "text or json")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json"}).description(""))
-        ->capture_default_str();
+    AddOutput(app, output_, {"text", "json"});
     app.footer(std::string(kFooter));
   }
 
@@ -125,20 +124,6 @@ class SimulateCommand final : public Command {
   }
 
  private:
-  // One text, or a message and nothing.
-  static std::optional<std::string> ReadText(Io& io, const std::string& name) {
-    Sources sources = LoadSources(std::vector<std::string>{name}, io.in);
-    for (const SourceError& error : sources.errors) {
-      UsageError(io, fmt::format("{}: {}", error.path, error.message), error.hint);
-    }
-    if (!sources.errors.empty()) return std::nullopt;
-    if (sources.files.size() != 1) {
-      UsageError(io, fmt::format("\"{}\" must be one file", name));
-      return std::nullopt;
-    }
-    return std::move(sources.files.front().text);
-  }
-
   std::optional<simulator::Scenario> ReadScenario(Io& io,
                                                   std::vector<simulator::Fault>& faults) const {
     const std::optional<std::string> text = ReadText(io, scenario_);
@@ -174,14 +159,9 @@ class SimulateCommand final : public Command {
       options.duration = *duration;
     }
     if (config_.empty()) return kExitOk;
-    const std::optional<std::string> text = ReadText(io, config_);
-    if (!text) return kExitUsage;
-    auto config = scheduler::ReadConfig(*text);
-    if (!config.ok()) {
-      return UsageError(io, fmt::format("{}: {}", config_, base::Message(config.status())));
-    }
-    for (const std::string& note : config->notes) io.err << "note: " << note << '\n';
-    options.config = std::move(config->config);
+    auto config = ReadSchedulerConfig(io, config_);
+    if (!config) return kExitUsage;
+    options.config = *std::move(config);
     return kExitOk;
   }
 
@@ -206,7 +186,7 @@ class SimulateCommand final : public Command {
   std::string config_;
   std::string report_;
   bool fail_on_refused_ = false;
-  std::string output_ = "text";
+  std::string output_;
 };
 
 }  // namespace

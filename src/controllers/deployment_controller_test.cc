@@ -109,6 +109,24 @@ TEST_F(DeploymentTest, RollsOutWithinItsLimits) {
   EXPECT_EQ(ConditionOf("Progressing"), "True NewReplicaSetAvailable");
 }
 
+TEST_F(DeploymentTest, ScalingInTheMiddleOfARollOutIsTheNewSets) {
+  scene_.Add(DeploymentNamed("web", 4));
+  Settle();
+  MakeAllReady(scene_);
+  Settle();
+  SetImage("new");
+  Settle();  // one more, one fewer
+  const auto old = [&] { return Total() - Fresh().spec.replicas.value_or(0); };
+  EXPECT_EQ(old(), 3);
+  EXPECT_EQ(Fresh().spec.replicas, 2);
+  auto larger = scene_.Get<api::Deployment>("web");
+  larger.spec.replicas = 8;
+  scene_.Put(larger);
+  Settle();
+  EXPECT_EQ(old(), 3);
+  EXPECT_EQ(Fresh().spec.replicas, 7);  // with the surge of two
+}
+
 TEST_F(DeploymentTest, GoingBackTakesTheOldSetAndANewRevision) {
   scene_.Add(DeploymentNamed("web", 1));
   Settle();

@@ -73,6 +73,10 @@ api::DeploymentCondition Progress(std::string_view status, std::string_view reas
           .message = fmt::format("ReplicaSet \"{}\" {}", set, what)};
 }
 
+bool Names(const api::DeploymentCondition& condition, std::string_view set) {
+  return condition.message.find(fmt::format("\"{}\"", set)) != std::string::npos;
+}
+
 api::DeploymentStatus Count(const api::Object* fresh, const std::vector<api::Object>& old) {
   api::DeploymentStatus counted;
   const auto add = [&](const api::Object& set) {
@@ -120,11 +124,12 @@ Status DeploymentController::WriteStatus(const api::Object& deployment, const Se
       if (IsComplete(status, replicas)) {
         Set(status.conditions, Progress("True", kDone, set, "has successfully progressed."), now,
             false);
-      } else if (known == nullptr) {
+      } else if (known == nullptr && status.updated_replicas == 0) {
         Set(status.conditions, Progress("True", "NewReplicaSetCreated", set, "was created."), now,
             false);
         look_again = deadline;
-      } else if (HasProgressed(before, status) || known->reason == kDone) {
+      } else if (known == nullptr || !Names(*known, set) || HasProgressed(before, status) ||
+                 known->reason == kDone) {
         Set(status.conditions, Progress("True", "ReplicaSetUpdated", set, "is progressing."), now,
             true);
         look_again = deadline;

@@ -181,6 +181,35 @@ TEST_F(TaintTest, APodThatDoesNotUseTheClaimStays) {
   EXPECT_TRUE(Has("a"));
 }
 
+TEST_F(TaintTest, ADeviceBehindAnExtendedResourceCountsToo) {
+  api::Pod pod = PodNamed("a");
+  auto& resources = pod.spec.containers[0].resources;
+  resources.requests["example.com/gpu"] = base::Quantity::FromInt(1);
+  resources.limits = resources.requests;
+  pod.spec.node_name = "node-1";
+  const api::Pod stored = scene_.Add(pod);
+  api::ResourceClaim claim = ClaimNamed("special");
+  claim.metadata.annotations[api::kExtendedResourceClaimAnnotation] = "true";
+  claim.metadata.owner_references = {{.api_version = "v1",
+                                      .kind = "Pod",
+                                      .name = "a",
+                                      .uid = stored.metadata.uid,
+                                      .controller = true}};
+  claim.metadata.finalizers = {std::string(api::kClaimFinalizer)};
+  claim.status.allocation = OneResult();
+  claim.status.reserved_for.push_back(api::ConsumerOf(stored));
+  scene_.Add(claim);
+  auto changed = scene_.Get<api::Pod>("a");
+  auto& special = changed.status.extended_resource_claim_status.emplace();
+  special.resource_claim_name = "special";
+  special.request_mappings.push_back(
+      {.container_name = "c", .resource_name = "example.com/gpu", .request_name = "gpu"});
+  scene_.PutStatus(changed);
+  Taint(api::kTaintEffectNoExecute);
+  controller_->Sync();
+  EXPECT_FALSE(Has("a"));
+}
+
 TEST_F(TaintTest, PodsThatHaveEndedStay) {
   AddUser("a");
   scene_.SetPhase("a", api::kPodSucceeded);

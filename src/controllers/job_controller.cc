@@ -158,6 +158,8 @@ void JobController::WriteConditions(const api::Object& object, const std::option
                                     const JobTally& tally, api::JobStatus& status) {
   const api::Job& job = *object.As<api::Job>();
   const base::Time now = clock().Now();
+  const bool suspended = job.spec.suspend.value_or(false);
+  if (!suspended && !status.start_time.has_value()) status.start_time = now.TruncateToSeconds();
   if (end.has_value()) {
     SetCondition(status, end->success ? kSuccessCriteriaMet : kFailureTarget, true, end->reason,
                  end->message, now);
@@ -177,7 +179,6 @@ void JobController::WriteConditions(const api::Object& object, const std::option
           .message = end->success ? "Job completed" : end->message});
     return;
   }
-  const bool suspended = job.spec.suspend.value_or(false);
   const bool was = FindTrue(status, api::kJobSuspended) != nullptr;
   if (suspended && !was) {
     SetCondition(status, api::kJobSuspended, true, "JobSuspended", "Job suspended", now);
@@ -186,7 +187,6 @@ void JobController::WriteConditions(const api::Object& object, const std::option
     SetCondition(status, api::kJobSuspended, false, "JobResumed", "Job resumed", now);
   }
   if (suspended) return;
-  if (!status.start_time.has_value()) status.start_time = now.TruncateToSeconds();
   if (job.spec.active_deadline_seconds.has_value()) {
     const auto deadline = *status.start_time + seconds(*job.spec.active_deadline_seconds);
     if (deadline > now) queue().AddAfter(ObjectKey::Of(object), deadline - now);

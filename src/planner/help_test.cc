@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/plan_for_test.h"
+#include "testing/slice_yaml.h"
 
 namespace dray::planner {
 namespace {
@@ -44,19 +45,12 @@ TEST(Help, NamesWhoHasTheDevices) {
 }
 
 TEST(Help, NamesTolerationsAndSelectors) {
-  const std::string yaml = ClassYaml() + R"(---
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  const std::string yaml = ClassYaml() + testing::SliceYaml(R"(
   devices:
   - name: gpu-0
     taints: [{key: example.com/broken, effect: NoSchedule}]
   - name: gpu-1
----
+)") + R"(---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: c, namespace: default}

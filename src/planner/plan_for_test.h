@@ -110,6 +110,24 @@ inline std::string ClaimPodYaml(std::string_view name, std::string_view claim,
       fmt::format("  resourceClaims:\n  - name: gpus\n    resourceClaimName: {}\n{}", claim, more));
 }
 
+// Each pod has a device from the template gpus-1.
+inline std::string DeploymentYaml(std::string_view name, int replicas) {
+  return fmt::format(R"(---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {0}, namespace: default}}
+spec:
+  replicas: {1}
+  selector: {{matchLabels: {{app: {0}}}}}
+  template:
+    metadata: {{labels: {{app: {0}}}}}
+    spec:
+      containers: [{{name: c, image: i}}]
+      resourceClaims: [{{name: gpus, resourceClaimTemplateName: gpus-1}}]
+)",
+                     name, replicas);
+}
+
 inline PlanOptions DefaultOptions() { return {.now = base::Time::FromUnix(1'780'000'000)}; }
 
 inline Plan PlanOf(std::vector<api::Object> objects,

@@ -25,6 +25,7 @@ std::string RandomCluster(std::mt19937& random) {
   const int nodes = up_to(3);
   for (int i = 0; i < nodes; ++i) yaml += NodeYaml(fmt::format("n{}", i), up_to(4));
   for (int i = up_to(3); i > 0; --i) yaml += ClaimYaml(fmt::format("c{}", i), 1 + up_to(2));
+  if (random() % 2 == 0) yaml += DeploymentYaml("web", up_to(3));
   for (int i = up_to(6); i > 0; --i) {
     const std::string name = fmt::format("p{}", i);
     std::string more = fmt::format("  priority: {}\n", up_to(2) * 10);

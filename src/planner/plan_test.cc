@@ -11,6 +11,7 @@
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "planner/plan_for_test.h"
+#include "testing/slice_yaml.h"
 #include "testing/status_matchers.h"
 
 namespace dray::planner {
@@ -340,18 +341,11 @@ TEST(PlanInput, AnObjectThatIsGivenTwiceIsAnError) {
 
 TEST(PlanPolicy, BestFitLeavesMoreForOthers) {
   // The first device of the node is the larger one.
-  const std::string yaml = ClassYaml() + R"(---
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: n1
-  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  const std::string yaml = ClassYaml() + testing::SliceYaml(R"(
   devices:
   - {name: large, allowMultipleAllocations: true, capacity: {memory: {value: 80Gi}}}
   - {name: small, allowMultipleAllocations: true, capacity: {memory: {value: 20Gi}}}
----
+)") + R"(---
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaim
 metadata: {name: c, namespace: default}

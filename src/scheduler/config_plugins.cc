@@ -10,6 +10,7 @@
 
 #include "fmt/format.h"
 #include "scheduler/internal/config_reader.h"
+#include "scheduler/plugins/default_plugins.h"
 
 namespace dray::scheduler::internal {
 namespace {
@@ -31,22 +32,21 @@ constexpr Points kFiltering = kPreFilter | kFilter;
 struct PluginRow {
   std::string_view name;
   Points points;
-  std::int64_t weight = 0;  // the default one of its scores
 };
-// In the order in which they are asked; weights are Kubernetes's.
+// In the order in which they are asked.
 constexpr std::array<PluginRow, 12> kPlugins = {{
     {"SchedulingGates", kPreEnqueue},
     {"NodeName", kFilter},
     {"NodeUnschedulable", kFilter},
-    {"TaintToleration", kFilter | kScoring, 3},
-    {"NodeAffinity", kFiltering | kScoring, 2},
+    {"TaintToleration", kFilter | kScoring},
+    {"NodeAffinity", kFiltering | kScoring},
     {"NodePorts", kFiltering},
-    {"NodeResourcesFit", kFiltering | kScoring, 1},
-    {"PodTopologySpread", kFiltering | kScoring, 2},
-    {"InterPodAffinity", kFiltering | kScoring, 2},
-    {"DynamicResources", kPreEnqueue | kFiltering | kPostFilter | kScore | kReserve | kPreBind, 2},
+    {"NodeResourcesFit", kFiltering | kScoring},
+    {"PodTopologySpread", kFiltering | kScoring},
+    {"InterPodAffinity", kFiltering | kScoring},
+    {"DynamicResources", kPreEnqueue | kFiltering | kPostFilter | kScore | kReserve | kPreBind},
     {"DefaultPreemption", kPostFilter},
-    {"NodeResourcesBalancedAllocation", kScoring, 1},
+    {"NodeResourcesBalancedAllocation", kScoring},
 }};
 // Part of every scheduler here, whatever a file says.
 constexpr std::array<std::string_view, 2> kAlways = {"PrioritySort", "DefaultBinder"};
@@ -167,7 +167,8 @@ void Conclude(const PluginRow& row, const PluginState& state, const FieldPath& a
                                     row.name));
   }
   const std::int64_t weight = scores ? state.weight : 0;
-  if (weight != row.weight) profile.score_weights.push_back({std::string(row.name), weight});
+  if (weight != DefaultScoreWeight(row.name))
+    profile.score_weights.push_back({std::string(row.name), weight});
 }
 
 }  // namespace
@@ -185,7 +186,7 @@ void ReadPlugins(const FilePlugins& plugins, const FieldPath& at, Profile& profi
   constexpr Points kAll = ~Points{0};
   States states;
   for (std::size_t i = 0; i < kPlugins.size(); ++i) {
-    states[i] = {kPlugins[i].points, kPlugins[i].weight};
+    states[i] = {kPlugins[i].points, DefaultScoreWeight(kPlugins[i].name)};
   }
   // What a list of one point says goes before what multiPoint says, and within one list what is
   // enabled goes before what is disabled.

@@ -60,18 +60,30 @@ bool Cycle::PreFilter() {
   return true;
 }
 
+PlacementKey Cycle::KeyOfShape() const {
+  PlacementKey key{.shape = pod_->shape, .profile = env_.profile};
+  for (const std::size_t i : local_) {
+    key.classes.push_back(i);
+    key.classes.push_back(env_.plugins.filters()[i]->ClassOf(state_, *pod_));
+  }
+  return key;
+}
+
+std::optional<PlacementKey> Cycle::Alike() const {
+  if (!nodes_asked_) return std::nullopt;
+  for (const std::size_t i : others_) {
+    if (env_.plugins.filters()[i]->ClassOf(state_, *pod_) != 0) return std::nullopt;
+  }
+  return KeyOfShape();
+}
+
 bool Cycle::FilterLocal() {
   const auto& filters = env_.plugins.filters();
   if (env_.placements == nullptr) {
     own_ = std::make_unique<Placement>();
     placement_ = own_.get();
   } else {
-    PlacementKey key{.shape = pod_->shape, .profile = env_.profile};
-    for (const std::size_t i : local_) {
-      key.classes.push_back(i);
-      key.classes.push_back(filters[i]->ClassOf(state_, *pod_));
-    }
-    placement_ = &env_.placements->Get(key, pod_, env_.world);
+    placement_ = &env_.placements->Get(KeyOfShape(), pod_, env_.world);
   }
   nodes_asked_ = true;
   for (const NodeInfo* node : placement_->Stale(env_.world)) {
@@ -240,6 +252,7 @@ NodeInfo* Cycle::BestOfAll() {
 bool Cycle::KeepsNominations(const NodeInfo& node) {
   if (env_.nominations == nullptr || env_.nominations->empty()) return true;
   std::optional<NodeInfo> with;
+  std::vector<const PodInfo*> kept_for;
   for (const Nomination& nomination : *env_.nominations) {
     const PodInfo& other = *nomination.pod;
     if (nomination.node != node.name() || other.priority < pod_->priority ||
@@ -247,6 +260,7 @@ bool Cycle::KeepsNominations(const NodeInfo& node) {
       continue;
     }
     if (!with) with = node;
+    kept_for.push_back(&other);
     with->pods.push_back(nomination.pod);
     with->requested.Add(other.requests);
     with->non_zero.Add(other.non_zero);
@@ -255,7 +269,9 @@ bool Cycle::KeepsNominations(const NodeInfo& node) {
     with->pods_with_anti_affinity += other.has_required_anti_affinity ? 1 : 0;
   }
   if (!with) return true;
+  for (const PodInfo* other : kept_for) Count(state_, *pod_, *other, node, 1);
   std::optional<Refusal> refusal = RefusalBy(state_, *pod_, *with);
+  for (const PodInfo* other : kept_for) Count(state_, *pod_, *other, node, -1);
   if (!refusal) return true;
   refused_by_others_.emplace(node.index, std::move(*refusal));
   return false;

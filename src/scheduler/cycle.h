@@ -24,7 +24,7 @@
 namespace dray::scheduler {
 
 // Pods that are to get a node as soon as those that were sent away from it are gone. Room on it is
-// theirs, for pods that are not more important.
+// theirs before pods that are not more important: those must fit beside them.
 struct Nomination {
   std::shared_ptr<const PodInfo> pod;
   std::string node;
@@ -54,6 +54,10 @@ class Cycle final : public WhatIf {
   CycleState TakeState() { return std::move(state_); }
   // The plugins that refused the pod, or some node, by name; in their order.
   std::vector<std::string> RefusedBy() const;
+  // The same for pods that were refused by nodes and that the same changes can help, those of their
+  // own objects aside, if their labels and namespaces are the same, too. Nothing: of this pod
+  // nothing of the kind can be said.
+  std::optional<PlacementKey> Alike() const;
   // What the nodes say, grouped, with details. After Choose found none.
   void Explain(PodExplanation& explanation);
   // How many nodes were asked anew.
@@ -67,6 +71,7 @@ class Cycle final : public WhatIf {
 
  private:
   bool PreFilter();
+  PlacementKey KeyOfShape() const;
   bool FilterLocal();
   bool FilterOthers();
   bool PreScore();

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/time.h"
 
 namespace dray::scheduler {
 
@@ -27,6 +30,12 @@ struct CandidateNodes {
 struct FeasibleNodes {
   std::function<std::span<const NodeInfo* const>()> list;
   std::span<const NodeInfo* const> nodes() const { return list(); }
+};
+
+// Written by PreBind with kWait: when the answer is another one although nothing has changed. The
+// plugin is asked again then. None: never.
+struct WaitsUntil {
+  std::optional<base::Time> time;
 };
 
 }  // namespace dray::scheduler

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/cycle_data.h"
 #include "scheduler/scheduler.h"
 
 namespace dray::scheduler {
@@ -59,6 +60,7 @@ struct Script {
   std::function<PostFilterResult(const PodInfo&)> post_filter;
   std::function<PluginStatus(const PodInfo&)> reserve;
   std::function<PluginStatus(const PodInfo&)> pre_bind;
+  std::optional<base::Time> waits_until;  // with kWait of pre_bind
   std::function<Hint(const PodInfo&, const api::Change&)> wake;
 };
 
@@ -88,8 +90,9 @@ class FakeScripted final : public PreEnqueuePlugin,
   void Unreserve(CycleState&, const PodInfo&, World&) override {
     script_.calls.push_back(name_ + " unreserve");
   }
-  PluginStatus PreBind(CycleState&, const PodInfo& pod, std::string_view, World&) override {
+  PluginStatus PreBind(CycleState& state, const PodInfo& pod, std::string_view, World&) override {
     script_.calls.push_back(name_ + " prebind");
+    state.Get<WaitsUntil>().time = script_.waits_until;
     return script_.pre_bind ? script_.pre_bind(pod) : PluginStatus::Success();
   }
   Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object*) override {

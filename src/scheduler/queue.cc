@@ -8,17 +8,12 @@
 #include "base/check.h"
 
 namespace dray::scheduler {
-namespace {
 
-// What the scheduler itself writes into a pod's status (conditions, a nomination, the claim for its
-// extended resources) does not help it: such changes must not wake it, or it would wake itself.
 bool ChangeMayHelp(const api::Pod& pod, const api::Pod& old) {
   return pod.metadata.labels != old.metadata.labels ||
          pod.status.resource_claim_statuses != old.status.resource_claim_statuses ||
          pod.spec != old.spec;
 }
-
-}  // namespace
 
 bool Queue::ActiveOrder::operator()(const Entry* a, const Entry* b) const {
   return std::tuple(-std::int64_t{a->pod.pod->priority}, a->pod.arrival) <
@@ -42,9 +37,13 @@ void Queue::Leave(Entry& entry) {
     case QueueName::kBackoff:
       backoff_.erase(&entry);
       break;
-    case QueueName::kUnschedulable:
+    case QueueName::kUnschedulable: {
       unschedulable_.erase(&entry);
+      const auto group = alike_.find(entry.pod.alike);
+      group->second.erase(&entry);
+      if (group->second.empty()) alike_.erase(group);
       break;
+    }
     case QueueName::kGated:
       gated_.erase(&entry);
       break;
@@ -65,12 +64,18 @@ void Queue::Enter(Entry& entry, QueueName queue) {
       break;
     case QueueName::kUnschedulable:
       entry.due = clock_.Monotonic() + options_.unschedulable_timeout;
-      unschedulable_.insert(&entry);
+      Wait(entry);
       break;
     case QueueName::kGated:
       gated_.insert(&entry);
       break;
   }
+}
+
+void Queue::Wait(Entry& entry) {
+  entry.where = QueueName::kUnschedulable;
+  unschedulable_.insert(&entry);
+  alike_[entry.pod.alike].insert(&entry);
 }
 
 void Queue::EnterWhenRested(Entry& entry) {
@@ -108,8 +113,7 @@ void Queue::Put(std::shared_ptr<const PodInfo> pod, bool gated) {
     Enter(entry, QueueName::kGated);
   } else if (*was == QueueName::kUnschedulable && !may_help) {
     // Not anew: the time that it has waited counts.
-    entry.where = QueueName::kUnschedulable;
-    unschedulable_.insert(&entry);
+    Wait(entry);
   } else {
     EnterWhenRested(entry);
   }
@@ -140,6 +144,7 @@ void Queue::Back(QueuedPod pod, std::vector<std::string> refused_by, bool retry)
   const bool woken = entry.wakes_seen != wakes_ || entry.changed_in_cycle;
   const bool waits = !refused_by.empty() && !retry && !woken;
   entry.pod.refused_by = std::move(refused_by);
+  entry.pod.alike = pod.alike;
   entry.pod.arrival = ++arrivals_;
   entry.pod.retry_at = clock_.Monotonic() + BackoffAfter(entry.pod.attempts);
   if (entry.gated) {
@@ -156,11 +161,26 @@ void Queue::Done(std::string_view key) {
   if (it != entries_.end() && !it->second->where) entries_.erase(it);
 }
 
-std::size_t Queue::WakeIf(absl::FunctionRef<bool(const QueuedPod&)> wakes) {
+std::size_t Queue::WakeIf(absl::FunctionRef<bool(const QueuedPod&)> wakes,
+                          std::span<const std::string> concerned) {
   ++wakes_;
   std::vector<Entry*> woken;
-  for (Entry* entry : unschedulable_) {
-    if (wakes(entry->pod)) woken.push_back(entry);
+  for (const std::string& key : concerned) {
+    const auto it = entries_.find(key);
+    if (it == entries_.end() || it->second->where != QueueName::kUnschedulable) continue;
+    Entry& entry = *it->second;
+    Leave(entry);
+    entry.pod.alike = 0;
+    Wait(entry);
+  }
+  for (const auto& [alike, group] : alike_) {
+    if (alike != 0) {
+      if (wakes((*group.begin())->pod)) woken.insert(woken.end(), group.begin(), group.end());
+      continue;
+    }
+    for (Entry* entry : group) {
+      if (wakes(entry->pod)) woken.push_back(entry);
+    }
   }
   for (Entry* entry : woken) {
     Leave(*entry);

@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,7 +40,15 @@ struct QueuedPod {
   std::chrono::nanoseconds retry_at{0};  // end of its backoff
   std::vector<std::string> refused_by;   // plugins, by name, in its last attempt
   std::uint64_t arrival = 0;             // among equals the lower one is first; new in each attempt
+  // Equal for pods that were refused by the same plugins and that the same changes help, those of
+  // their own objects aside. 0: like no other.
+  std::uint64_t alike = 0;
 };
+
+// Whether a pod that was refused may be taken now that it is another: its spec, its labels or the
+// names of its claims. What the scheduler itself writes into its status (conditions, a nomination,
+// the claim for its extended resources) does not help it, or it would wake itself.
+bool ChangeMayHelp(const api::Pod& pod, const api::Pod& old);
 
 // Highest priority first, then longest waiting since the last attempt, so that a pod that does not
 // fit does not keep its equals from being tried. One thread.
@@ -63,10 +73,13 @@ class Queue {
   // It needs no node any more. No effect on a pod that is not in the caller's hands.
   void Done(std::string_view key);
 
-  // Asks `wakes` about every pod that was refused and waits, and moves those for which it says so:
-  // at once, or when their backoff is over. How many. Of a pod in a cycle it is not known yet what
-  // is in its way, so it is not asked: if it is refused, it backs off instead of waiting.
-  std::size_t WakeIf(absl::FunctionRef<bool(const QueuedPod&)> wakes);
+  // Asks `wakes` about pods that were refused and wait, once for all that are alike, and moves
+  // those for which it says so: at once, or when their backoff is over. How many. Pods of which an
+  // own object has changed are `concerned`: each is asked about, and is like no other from then on.
+  // Of a pod in a cycle it is not known yet what is in its way, so it is not asked: if it is
+  // refused, it backs off instead of waiting.
+  std::size_t WakeIf(absl::FunctionRef<bool(const QueuedPod&)> wakes,
+                     std::span<const std::string> concerned = {});
   // Those that are gated, longest waiting first: whether they still are is for Put to be told.
   std::vector<std::shared_ptr<const PodInfo>> Gated() const;
 
@@ -101,6 +114,7 @@ class Queue {
     bool operator()(const Entry* a, const Entry* b) const;
   };
 
+  void Wait(Entry& entry);
   // Between Leave and Enter the entry's fields may change.
   void Leave(Entry& entry);
   void Enter(Entry& entry, QueueName queue);
@@ -114,6 +128,7 @@ class Queue {
   std::set<Entry*, ActiveOrder> active_;
   std::set<Entry*, DueOrder> backoff_;
   std::set<Entry*, DueOrder> unschedulable_;
+  std::map<std::uint64_t, std::set<Entry*, ArrivalOrder>> alike_;  // the unschedulable ones
   std::set<Entry*, ArrivalOrder> gated_;
   std::uint64_t arrivals_ = 0;
   std::uint64_t wakes_ = 0;  // calls of WakeIf

@@ -270,5 +270,45 @@ TEST_F(QueueTest, ANewPodOfTheSameNameIsAnotherPod) {
   EXPECT_EQ(queue_.Where("ns/a"), std::nullopt);
 }
 
+class AlikeTest : public QueueTest {
+ protected:
+  // All refused by "Fit", with their numbers.
+  void Refuse(const std::vector<std::pair<std::string, std::uint64_t>>& pods) {
+    for (const auto& [name, alike] : pods) {
+      Put(name);
+      auto pod = queue_.Pop();
+      pod->alike = alike;
+      queue_.Back(*std::move(pod), {"Fit"}, false);
+    }
+  }
+  // Of which pods it was asked, and they are woken.
+  std::vector<std::string> Asked(const std::vector<std::string>& concerned, bool wakes) {
+    std::vector<std::string> asked;
+    woken_ = queue_.WakeIf(
+        [&](const QueuedPod& pod) {
+          asked.push_back(pod.pod->key);
+          return wakes;
+        },
+        concerned);
+    return asked;
+  }
+  std::size_t woken_ = 0;
+};
+
+TEST_F(AlikeTest, OneIsAskedAboutForAll) {
+  Refuse({{"a", 1}, {"b", 1}, {"c", 2}, {"d", 0}, {"e", 0}});
+  EXPECT_THAT(Asked({}, false), ::testing::UnorderedElementsAre("ns/a", "ns/c", "ns/d", "ns/e"));
+  EXPECT_EQ(woken_, 0u);
+  Asked({}, true);
+  EXPECT_EQ(woken_, 5u);
+}
+
+TEST_F(AlikeTest, APodThatIsConcernedIsLikeNoOtherFromThenOn) {
+  Refuse({{"a", 1}, {"b", 1}, {"c", 1}});
+  EXPECT_THAT(Asked({"ns/a", "ns/gone"}, false), ::testing::UnorderedElementsAre("ns/a", "ns/b"));
+  EXPECT_THAT(Asked({}, false), ::testing::UnorderedElementsAre("ns/a", "ns/b"));
+  EXPECT_EQ(queue_.size(QueueName::kUnschedulable), 3u);
+}
+
 }  // namespace
 }  // namespace dray::scheduler

@@ -2,6 +2,7 @@
 #include "scheduler/scheduler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/priority_class.h"
@@ -14,8 +15,6 @@ namespace {
 
 // With that many changes at once it is cheaper to ask a gated pod again than to ask about each.
 constexpr std::size_t kManyChanges = 8;
-// Bindings that wait for a time out are looked at this often.
-constexpr std::chrono::seconds kBindingPoll{1};
 // So many pods between two looks at what has changed.
 constexpr std::size_t kPodsPerSync = 256;
 
@@ -73,9 +72,24 @@ std::optional<std::uint32_t> Scheduler::Impl::ProfileOf(const api::Pod& pod) con
   return static_cast<std::uint32_t>(found - profiles.begin());
 }
 
+// A pod that still waits and is told something else does not help anybody.
+bool Scheduler::Impl::IsNews(const Seen& seen) {
+  const api::Pod* now = seen.change.object.As<api::Pod>();
+  const api::Pod* old = seen.old ? seen.old->As<api::Pod>() : nullptr;
+  if (now == nullptr || old == nullptr || seen.change.kind == api::Change::Kind::kDeleted) {
+    return true;
+  }
+  return !now->spec.node_name.empty() || now->metadata.uid != old->metadata.uid ||
+         now->metadata.deletion_timestamp != old->metadata.deletion_timestamp ||
+         now->status.phase != old->status.phase ||
+         now->status.nominated_node_name != old->status.nominated_node_name ||
+         ChangeMayHelp(*now, *old);
+}
+
 std::size_t Scheduler::Impl::Sync() {
   std::vector<Seen> seen;
-  while (std::optional<api::Change> change = watch->Next()) {
+  std::size_t taken = 0;
+  for (; std::optional<api::Change> change = watch->Next(); ++taken) {
     const std::string key = KeyOf(change->object);
     Seen one{.change = std::move(*change)};
     if (const auto found = last_seen.find(key); found != last_seen.end()) one.old = found->second;
@@ -86,13 +100,16 @@ std::size_t Scheduler::Impl::Sync() {
     }
     world.Apply(one.change);
     if (one.change.object.As<api::Pod>() != nullptr) TakePod(one.change);
-    seen.push_back(std::move(one));
+    if (IsNews(one)) seen.push_back(std::move(one));
   }
-  if (seen.empty()) return 0;
+  if (taken == 0) return 0;
+  ++changes;
   look_at_bindings = true;
+  std::ranges::move(std::exchange(room_left, {}), std::back_inserter(seen));
+  if (seen.empty()) return taken;
   AskGatedAgain(seen);
   WakePods(seen);
-  return seen.size();
+  return taken;
 }
 
 void Scheduler::Impl::TakePod(const api::Change& change) {
@@ -103,7 +120,7 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
   if (gone) {
     queue.Remove(key);
     refused.erase(key);
-    std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == key; });
+    Withdraw(key, pod.spec.node_name);
     return;
   }
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);
@@ -144,8 +161,31 @@ bool Scheduler::Impl::Wakes(const QueuedPod& pod, const std::vector<Seen>& seen)
       pod.refused_by, [&](const std::string& plugin) { return Wakes(*pod.pod, plugin, seen); });
 }
 
+// Pods that changed, or of which a claim did: what is asked about them cannot be asked for others.
+std::vector<std::string> Scheduler::Impl::Concerned(const std::vector<Seen>& seen) const {
+  std::vector<std::string> keys;
+  for (const Seen& one : seen) {
+    if (const auto* pod = one.change.object.As<api::Pod>()) {
+      keys.push_back(dray::scheduler::KeyOf(*pod));
+    } else if (const auto* claim = one.change.object.As<api::ResourceClaim>()) {
+      const api::ObjectMeta& metadata = claim->metadata;
+      for (std::string& key : world.PodsOfClaim(metadata.namespace_, metadata.name)) {
+        keys.push_back(std::move(key));
+      }
+      if (const api::OwnerReference* owner = api::ExtendedResourcePod(*claim)) {
+        keys.push_back(metadata.namespace_ + "/" + owner->name);
+      }
+    }
+  }
+  return keys;
+}
+
 void Scheduler::Impl::WakePods(const std::vector<Seen>& seen) {
-  queue.WakeIf([&](const QueuedPod& pod) { return Wakes(pod, seen); });
+  if (queue.size(QueueName::kUnschedulable) == 0) {
+    queue.WakeIf([](const QueuedPod&) { return false; });
+    return;
+  }
+  queue.WakeIf([&](const QueuedPod& pod) { return Wakes(pod, seen); }, Concerned(seen));
 }
 
 void Scheduler::Impl::AskGatedAgain(const std::vector<Seen>& seen) {
@@ -179,10 +219,7 @@ std::vector<Outcome> Scheduler::Tick() {
 
 std::optional<std::chrono::nanoseconds> Scheduler::NextDue() const {
   std::optional<std::chrono::nanoseconds> due = impl_->queue.NextDue();
-  if (!impl_->bindings.empty()) {
-    const std::chrono::nanoseconds poll = impl_->clock.Monotonic() + kBindingPoll;
-    due = due ? std::min(*due, poll) : poll;
-  }
+  if (const auto binding = impl_->BindingDue()) due = due ? std::min(*due, *binding) : *binding;
   return due;
 }
 
@@ -191,6 +228,8 @@ std::vector<Outcome> Scheduler::Run() {
   while (true) {
     const bool changes = Sync() > 0;
     impl_->queue.Tick();
+    const auto due = impl_->BindingDue();
+    if (due && *due <= impl_->clock.Monotonic()) impl_->look_at_bindings = true;
     std::size_t tried = 0;
     while (std::optional<Outcome> outcome = ScheduleOne()) {
       outcomes.push_back(std::move(*outcome));
@@ -202,7 +241,9 @@ std::vector<Outcome> Scheduler::Run() {
 
 const PodExplanation* Scheduler::Explain(std::string_view pod_key) const {
   const auto found = impl_->refused.find(pod_key);
-  return found == impl_->refused.end() ? nullptr : &found->second.explanation;
+  if (found == impl_->refused.end()) return nullptr;
+  impl_->BringUpToDate(found->second);
+  return &found->second.explanation;
 }
 const Queue& Scheduler::queue() const { return impl_->queue; }
 const World& Scheduler::world() const { return impl_->world; }

@@ -91,13 +91,14 @@ class Scheduler {
   std::optional<Outcome> ScheduleOne();
   // Goes on with pods whose binding waits, and moves pods whose backoff is over.
   std::vector<Outcome> Tick();
-  // When Tick has something to do, on the monotonic clock.
+  // When Tick has something to do although nothing changes, on the monotonic clock.
   std::optional<std::chrono::nanoseconds> NextDue() const;
 
   // Until nothing changes any more without time going by: Sync and ScheduleOne in turns.
   std::vector<Outcome> Run();
 
-  // Why a pod waits. Null when it does not.
+  // Why a pod waits, as things are now: where something has changed since its last attempt, nodes
+  // are asked again. Null when it does not wait.
   const PodExplanation* Explain(std::string_view pod_key) const;
   const Queue& queue() const;
   const World& world() const;

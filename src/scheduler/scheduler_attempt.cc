@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "scheduler/cycle_data.h"
 #include "scheduler/internal/scheduler_impl.h"
 
 namespace dray::scheduler {
@@ -37,14 +38,17 @@ std::optional<Outcome> Scheduler::Impl::ScheduleOne() {
   return std::nullopt;
 }
 
+Cycle::Environment Scheduler::Impl::EnvironmentOf(std::uint32_t profile) {
+  return {.plugins = *profiles[profile].plugins,
+          .world = world,
+          .profile = profile,
+          .placements = options.caches ? &placements : nullptr,
+          .nominations = &nominations};
+}
+
 Outcome Scheduler::Impl::Attempt(QueuedPod pod, std::uint32_t profile) {
   ++statistics.attempts;
-  Cycle cycle({.plugins = *profiles[profile].plugins,
-               .world = world,
-               .profile = profile,
-               .placements = options.caches ? &placements : nullptr,
-               .nominations = &nominations},
-              pod.pod);
+  Cycle cycle(EnvironmentOf(profile), pod.pod);
   current.cycle = &cycle;
   NodeInfo* node = cycle.Choose();
   statistics.node_evaluations += cycle.evaluated();
@@ -58,6 +62,7 @@ Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cy
                                  NodeInfo& node) {
   Binding binding{.pod = std::move(pod), .profile = profile, .node = node.name()};
   binding.state = cycle.TakeState();
+  ++changes;
   for (ReservePlugin* plugin : profiles[profile].plugins->reserve()) {
     PluginStatus status = plugin->Reserve(binding.state, *binding.pod.pod, node, world);
     if (status.ok()) continue;
@@ -79,7 +84,12 @@ std::optional<Outcome> Scheduler::Impl::Continue(Binding& binding) {
     PluginStatus status =
         plugins[binding.next]->PreBind(binding.state, *binding.pod.pod, binding.node, world);
     if (status.ok() || status.code == Code::kSkip) continue;
-    if (status.code == Code::kWait) return std::nullopt;
+    if (status.code == Code::kWait) {
+      const std::optional<base::Time> until = binding.state.Get<WaitsUntil>().time;
+      binding.due.reset();
+      if (until) binding.due = clock.Monotonic() + (*until - clock.Now());
+      return std::nullopt;
+    }
     Name(status, *plugins[binding.next]);
     Undo(binding);
     return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
@@ -93,10 +103,9 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
       cluster.Bind(pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, binding.node);
   if (!bound.ok()) {
     Undo(binding);
-    return Failed(
-        std::move(binding.pod), binding.profile,
-        PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound))),
-        std::move(binding.node));
+    const PluginStatus status =
+        PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
+    return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
   }
   ++statistics.bound;
   const std::string key = binding.pod.pod->key;
@@ -108,7 +117,8 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
                 .action = "Binding"});
   queue.Done(key);
   refused.erase(key);
-  std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == key; });
+  Withdraw(key, binding.node);
+  WakeForRoom();
   return {.pod = key, .kind = Outcome::Kind::kBound, .node = binding.node};
 }
 
@@ -118,6 +128,17 @@ void Scheduler::Impl::Undo(Binding& binding) {
     (*plugin)->Unreserve(binding.state, *binding.pod.pod, world);
   }
   world.Forget(binding.pod.pod->key);
+  // What becomes of its claims is seen.
+  LeaveRoom(*binding.pod.pod->pod, binding.node);
+  WakeForRoom();
+}
+
+std::optional<std::chrono::nanoseconds> Scheduler::Impl::BindingDue() const {
+  std::optional<std::chrono::nanoseconds> first;
+  for (const Binding& binding : bindings) {
+    if (binding.due && (!first || *binding.due < *first)) first = binding.due;
+  }
+  return first;
 }
 
 bool Scheduler::Impl::StillWanted(const Binding& binding) const {
@@ -136,6 +157,14 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
       queue.Done(it->pod.pod->key);
       it = bindings.erase(it);
       continue;
+    }
+    if (world.FindNode(it->node) == nullptr) {
+      Binding binding = std::move(*it);
+      bindings.erase(it);
+      Undo(binding);
+      const PluginStatus status = PluginStatus::Unschedulable(
+          {.code = "node_gone", .text = fmt::format("node {} is gone", binding.node)});
+      return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
     }
     std::optional<Outcome> outcome = Continue(*it);
     if (!outcome) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/hash/hash.h"
+#include "fmt/format.h"
 #include "scheduler/internal/scheduler_impl.h"
 
 namespace dray::scheduler {
@@ -11,6 +13,8 @@ namespace {
 
 using Code = PluginStatus::Code;
 
+// Kinds of refused pods that are told apart; beyond that it is begun anew.
+constexpr std::size_t kMostAlike = 4096;
 constexpr std::string_view kSchedulerError = "SchedulerError";
 
 std::string Join(const std::vector<Reason>& reasons) {
@@ -40,6 +44,8 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
       explanation.after.push_back(std::move(reason));
     }
     if (!result.nominated_node.empty()) nominated = std::move(result.nominated_node);
+    // It could not be done now, and no change will say when it can.
+    if (result.status.code == Code::kError) retry = true;
     // Room is being made: what that needs, another plugin need not try to make once more.
     if (result.status.ok()) {
       retry = !nominated.has_value();
@@ -52,14 +58,18 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
     nominated = "";
     Nominate(info, "");
   }
+  WakeForRoom();
 
   const std::string message = EventMessage(explanation);
   Tell(*info, profile,
        {.reason = std::string(api::kReasonUnschedulable),
         .message = message,
         .nominated = std::move(nominated)});
-  refused[info->key].explanation = std::move(explanation);
-  refused[info->key].gated_by.clear();
+  Refused& why = refused[info->key];
+  why.explanation = std::move(explanation);
+  why.gated_by.clear();
+  why.as_of = changes;
+  pod.alike = Alike(*info, refused_by, cycle);
   queue.Back(std::move(pod), std::move(refused_by), retry);
   return {.pod = info->key, .kind = Outcome::Kind::kUnschedulable, .message = message};
 }
@@ -82,14 +92,67 @@ Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const Plug
   Tell(*info, profile,
        {.reason = std::string(error ? kSchedulerError : api::kReasonUnschedulable),
         .message = error ? message : EventMessage(explanation)});
-  refused[info->key].explanation = std::move(explanation);
-  refused[info->key].gated_by.clear();
+  Refused& why = refused[info->key];
+  why.explanation = std::move(explanation);
+  why.gated_by.clear();
+  why.as_of = changes;
+  pod.alike = 0;
   // Other nodes have not been asked whether they would do, so it is tried again by itself.
   queue.Back(std::move(pod), std::move(refused_by), /*retry=*/true);
   return {.pod = info->key,
           .kind = error ? Outcome::Kind::kError : Outcome::Kind::kUnschedulable,
           .node = std::move(node),
           .message = message};
+}
+
+std::uint64_t Scheduler::Impl::Alike(const PodInfo& pod, const std::vector<std::string>& refused_by,
+                                     const Cycle& cycle) {
+  std::optional<PlacementKey> key = cycle.Alike();
+  if (!key) return 0;
+  std::string beside = pod.pod->metadata.namespace_;
+  for (const auto& [label, value] : pod.pod->metadata.labels) {
+    beside.append("\n").append(label.view()).append("=").append(value);
+  }
+  for (const std::string& plugin : refused_by) beside.append("\n").append(plugin);
+  key->classes.push_back(absl::HashOf(beside));
+  if (alike.size() >= kMostAlike) alike.clear();
+  const auto [found, added] = alike.try_emplace(*std::move(key));
+  AlikePods& pods = found->second;
+  const auto same = [&](const PodInfo& other) {
+    const api::ObjectMeta& a = pod.pod->metadata;
+    const api::ObjectMeta& b = other.pod->metadata;
+    return SameShape(pod, other) && a.namespace_ == b.namespace_ && a.labels == b.labels;
+  };
+  if (added || pods.refused_by != refused_by || !same(*pods.example)) {
+    pods = {++alike_numbers, world.FindPod(pod.key), refused_by};
+  }
+  return pods.number;
+}
+
+void Scheduler::Impl::BringUpToDate(Refused& why) {
+  PodExplanation& explanation = why.explanation;
+  // What went wrong in an attempt stays true, and a gated pod is asked about when that may help it.
+  if (why.as_of == changes || !why.gated_by.empty() || !explanation.error.empty()) return;
+  const std::shared_ptr<const PodInfo> pod = world.FindPod(explanation.pod);
+  if (pod == nullptr || world.Assumed(pod->key)) return;
+  const std::optional<std::uint32_t> profile = ProfileOf(*pod->pod);
+  if (!profile) return;
+  why.as_of = changes;
+  Cycle cycle(EnvironmentOf(*profile), pod);
+  current.cycle = &cycle;
+  PodExplanation now{.pod = pod->key, .nodes = world.nodes().size()};
+  if (const NodeInfo* node = cycle.Choose()) {
+    now.before.push_back(
+        {.code = "fits_now",
+         .text = fmt::format("node {} would take it now; it is tried again soon", node->name())});
+  } else if (cycle.status().code == Code::kError) {
+    now.error = Join(cycle.status().reasons);
+  } else {
+    cycle.Explain(now);
+    now.after = std::move(explanation.after);
+  }
+  current.cycle = nullptr;
+  explanation = std::move(now);
 }
 
 // Nothing that was said already is said again.
@@ -140,8 +203,27 @@ void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
 }
 
 void Scheduler::Impl::Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node) {
-  std::erase_if(nominations, [&](const Nomination& n) { return n.pod->key == pod->key; });
+  Withdraw(pod->key, node);
   if (!node.empty()) nominations.push_back({pod, std::string(node)});
+}
+
+void Scheduler::Impl::Withdraw(std::string_view key, std::string_view node) {
+  const auto found = std::ranges::find_if(
+      nominations, [&](const Nomination& nomination) { return nomination.pod->key == key; });
+  if (found == nominations.end()) return;
+  if (found->node != node) LeaveRoom(*found->pod->pod, found->node);
+  nominations.erase(found);
+}
+
+void Scheduler::Impl::LeaveRoom(api::Pod pod, std::string_view node) {
+  ++changes;
+  pod.spec.node_name = node;
+  room_left.push_back({.change = {api::Change::Kind::kDeleted, api::Object::Of(std::move(pod))}});
+}
+
+void Scheduler::Impl::WakeForRoom() {
+  if (room_left.empty()) return;
+  WakePods(std::exchange(room_left, {}));
 }
 
 // As long as pods that were sent away for it have not gone.

@@ -3,6 +3,7 @@
 // With and without remembered verdicts the same is decided and said, whatever happens meanwhile.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ class Fate {
   Fate(std::uint32_t seed, DeviceCluster& test) : random_(seed), test_(test) {}
 
   void Step() {
-    switch (Below(10)) {
+    switch (Below(11)) {
       case 0:
         return AddNode();
       case 1:
@@ -31,10 +32,13 @@ class Fate {
         return ChangeNode();
       case 3:
         return RemovePod();
+      case 4:
+        return AllocateElsewhere();
       default:
         return AddPod();
     }
   }
+  int elsewhere() const { return elsewhere_; }
   int Below(int n) { return static_cast<int>(random_() % static_cast<std::uint32_t>(n)); }
 
  private:
@@ -80,6 +84,40 @@ class Fate {
     api::ResourceClaim freed = *claim;
     freed.status = {};
     static_cast<void>(test_.cluster().UpdateStatus(api::Object::Of(std::move(freed))));
+  }
+  // Somebody else gives a device that is free to a claim that waits.
+  void AllocateElsewhere() {
+    const std::string name = "p" + std::to_string(Below(pods_ + 1));
+    const std::string node = PickNode();
+    const std::string device = "gpu-" + std::to_string(Below(4));
+    const auto* slice = test_.Find<api::ResourceSlice>("slice-" + node, "");
+    if (slice == nullptr || std::ranges::find(*slice->spec.devices, device, &api::Device::name) ==
+                                slice->spec.devices->end()) {
+      return;
+    }
+    for (const api::Object& object :
+         test_.cluster().List(DeviceCluster::KindOf<api::ResourceClaim>())) {
+      const auto& allocation = object.As<api::ResourceClaim>()->status.allocation;
+      if (!allocation) continue;
+      for (const auto& result : allocation->devices.results) {
+        if (result.pool == node && result.device == device) return;
+      }
+    }
+    const auto* known = test_.Find<api::ResourceClaim>(name);
+    if (known == nullptr || known->status.allocation ||
+        !known->spec.devices.requests.front().exactly ||
+        known->spec.devices.requests.front().exactly->count != 1) {
+      return;
+    }
+    api::ResourceClaim claim = *known;
+    api::AllocationResult& allocation = claim.status.allocation.emplace();
+    allocation.devices.results.push_back({.request = "gpus",
+                                          .driver = std::string(testing::kDriver),
+                                          .pool = node,
+                                          .device = device});
+    allocation.node_selector.emplace().node_selector_terms.push_back(
+        {.match_fields = {{.key = "metadata.name", .operator_ = "In", .values = {node}}}});
+    if (test_.cluster().UpdateStatus(api::Object::Of(std::move(claim))).ok()) ++elsewhere_;
   }
   void AddPod() {
     const std::string name = "p" + std::to_string(pods_++);
@@ -139,6 +177,7 @@ class Fate {
   std::mt19937 random_;
   DeviceCluster& test_;
   int pods_ = 0;
+  int elsewhere_ = 0;
 };
 
 std::vector<std::string> Told(const std::vector<Outcome>& outcomes) {
@@ -175,6 +214,7 @@ TEST_P(CachesProperty, DoNotChangeWhatIsDecided) {
     ASSERT_EQ(Told(a.scheduler().Run()), Told(b.scheduler().Run())) << "step " << step;
   }
   EXPECT_GT(a.scheduler().statistics().bound, 20u);
+  EXPECT_EQ(fate_a.elsewhere(), fate_b.elsewhere());
   EXPECT_GT(a.scheduler().statistics().unschedulable, 0u);
   EXPECT_LT(a.scheduler().statistics().node_evaluations,
             b.scheduler().statistics().node_evaluations);

@@ -4,16 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "api/event.h"
-#include "api/memory_cluster.h"
-#include "base/clock.h"
-#include "scheduler/fake_plugins_for_test.h"
-#include "scheduler/objects_for_test.h"
-#include "testing/status_matchers.h"
+#include "scheduler/scheduler_fixture_for_test.h"
 
 namespace dray::scheduler {
 namespace {
@@ -23,65 +17,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
 using Kind = Outcome::Kind;
-
-class SchedulerTest : public ::testing::Test {
- protected:
-  SchedulerTest() : cluster_(clock_, random_, {.validate = false}) { FakeFit::filtered = 0; }
-
-  Scheduler& Start() {
-    SchedulerOptions options;
-    options.plugins = [this](const Profile&, const PluginHost&) {
-      std::vector<std::unique_ptr<Plugin>> plugins;
-      plugins.push_back(std::make_unique<FakeScripted>("First", first_));
-      plugins.push_back(std::make_unique<FakeFit>());
-      plugins.push_back(std::make_unique<FakeScripted>("Second", second_));
-      return plugins;
-    };
-    options.score_weight = [](std::string_view) { return 1; };
-    scheduler_ = std::make_unique<Scheduler>(cluster_, clock_, ids_, std::move(options));
-    return *scheduler_;
-  }
-  template <typename T>
-  void Create(T object) {
-    ASSERT_THAT(cluster_.Create(api::Object::Of(std::move(object))), IsOk());
-  }
-  template <typename T>
-  static const api::KindInfo& KindOf() {
-    return api::HubKind(api::TypeInfoOf<T>());
-  }
-  api::Pod Stored(std::string_view name) {
-    return *cluster_.Find(KindOf<api::Pod>(), "ns", name)->As<api::Pod>();
-  }
-  const api::PodCondition* ScheduledCondition(const api::Pod& pod) {
-    for (const api::PodCondition& condition : pod.status.conditions) {
-      if (condition.type == api::kPodScheduledCondition) return &condition;
-    }
-    return nullptr;
-  }
-  // "reason xcount: message" of each.
-  std::vector<std::string> Events() {
-    std::vector<std::string> events;
-    for (const api::Object& object : cluster_.List(KindOf<api::Event>())) {
-      const api::Event& event = *object.As<api::Event>();
-      events.push_back(event.reason + ": " + event.message);
-    }
-    return events;
-  }
-  static std::vector<std::string> Nodes(const std::vector<Outcome>& outcomes) {
-    std::vector<std::string> nodes;
-    for (const Outcome& outcome : outcomes) nodes.push_back(outcome.pod + " " + outcome.node);
-    return nodes;
-  }
-
-  base::ManualClock clock_{base::Time::FromUnix(1'000)};
-  base::SeededRandomSource random_{1};
-  api::MemoryCluster cluster_;
-  FakeIds ids_;
-  std::vector<std::string> calls_;
-  Script first_{calls_};
-  Script second_{calls_};
-  std::unique_ptr<Scheduler> scheduler_;
-};
 
 TEST_F(SchedulerTest, APodIsBoundToTheBestNode) {
   Create(MakeNode("a", "4"));
@@ -251,88 +186,21 @@ TEST_F(SchedulerTest, AFailedBindIsUndone) {
   EXPECT_FALSE(scheduler_->world().Assumed("ns/p"));
 }
 
-class WaitingTest : public SchedulerTest {
- protected:
-  // "p" has node "a" and waits.
-  void Wait() {
-    Create(MakeNode("a", "1"));
-    Create(MakePod({.name = "p"}));
-    first_.pre_bind = [this](const PodInfo&) { return answer_; };
-    const std::vector<Outcome> outcomes = Start().Run();
-    ASSERT_EQ(outcomes.size(), 1u);
-    EXPECT_EQ(outcomes.front().kind, Kind::kWaiting);
-    EXPECT_EQ(outcomes.front().node, "a");
-  }
-  PluginStatus answer_{.code = PluginStatus::Code::kWait, .reasons = {}};
-};
-
-TEST_F(WaitingTest, KeepsItsPlaceAndGoesOnWhenItMay) {
-  Wait();
-  Create(MakePod({.name = "q"}));
-  EXPECT_EQ(scheduler_->Run().front().kind, Kind::kUnschedulable);
-  EXPECT_TRUE(scheduler_->NextDue().has_value());
-  answer_ = PluginStatus::Success();
-  const std::vector<Outcome> outcomes = scheduler_->Tick();
-  ASSERT_EQ(outcomes.size(), 1u);
-  EXPECT_EQ(outcomes.front().kind, Kind::kBound);
-  EXPECT_EQ(Stored("p").spec.node_name, "a");
-}
-
-TEST_F(WaitingTest, GoesOnAfterAnyChange) {
-  Wait();
-  answer_ = PluginStatus::Success();
-  EXPECT_THAT(scheduler_->Run(), IsEmpty());
-  Create(MakeNode("b", "0"));
-  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/p a"));
-}
-
-TEST_F(WaitingTest, GivesItsPlaceBackWhenItFails) {
-  Wait();
-  answer_ = PluginStatus::Unschedulable({.code = "x", .text = "device binding timeout"});
-  const std::vector<Outcome> outcomes = scheduler_->Tick();
-  ASSERT_EQ(outcomes.size(), 1u);
-  EXPECT_EQ(outcomes.front().kind, Kind::kUnschedulable);
-  EXPECT_EQ(scheduler_->world().FindNode("a")->requested, Resources());
-  EXPECT_EQ(calls_.back(), "First unreserve");
-}
-
-TEST_F(WaitingTest, GivesItsPlaceBackWhenThePodIsDeleted) {
-  Wait();
-  ASSERT_THAT(cluster_.Delete(KindOf<api::Pod>(), "ns", "p"), IsOk());
-  EXPECT_THAT(scheduler_->Run(), IsEmpty());
-  EXPECT_EQ(calls_.back(), "First unreserve");
-  EXPECT_EQ(scheduler_->world().FindNode("a")->requested, Resources());
-  Create(MakePod({.name = "q"}));
-  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/q a"));
-}
-
-TEST_F(WaitingTest, GivesItsPlaceBackWhenSomebodyElseBindsThePod) {
-  Wait();
-  Create(MakeNode("b"));
-  ASSERT_THAT(cluster_.Bind("ns", "p", "", "b"), IsOk());
-  scheduler_->Run();
-  EXPECT_EQ(calls_.back(), "First unreserve");
-  EXPECT_EQ(scheduler_->world().FindNode("a")->requested, Resources());
-  EXPECT_EQ(scheduler_->world().FindNode("b")->requested.milli_cpu, 1000);
-}
-
-TEST_F(SchedulerTest, RoomThatIsMadeForAPodIsNotGivenToALesserOne) {
-  Create(MakeNode("a", "2"));
-  Create(MakePod({.name = "victim", .node = "a", .cpu = "2"}));
-  Create(MakePod({.name = "high", .cpu = "2", .priority = 10}));
-  first_.post_filter = [&](const PodInfo& pod) -> PostFilterResult {
-    if (pod.priority < 10) return {.status = {.code = PluginStatus::Code::kUnschedulable}};
-    static_cast<void>(cluster_.Delete(KindOf<api::Pod>(), "ns", "victim"));
-    return {.status = PluginStatus::Success(), .nominated_node = "a"};
-  };
+TEST_F(SchedulerTest, WhatIsToldAgainIsOneEventWithACount) {
+  Create(MakeNode("a", "1"));
+  Create(MakePod({.name = "p", .cpu = "2"}));
   Start().Run();
-  EXPECT_EQ(Stored("high").status.nominated_node_name, "a");
-  Create(MakePod({.name = "low", .cpu = "2", .priority = 1}));
-  const std::vector<Outcome> low = scheduler_->Run();
-  ASSERT_EQ(low.size(), 1u);
-  EXPECT_EQ(low.front().kind, Kind::kUnschedulable);
-  clock_.Advance(std::chrono::seconds(1));
-  EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/high a"));
+  const auto told = [&] {
+    clock_.Advance(std::chrono::seconds(20));
+    scheduler_->Run();
+    return Events();
+  };
+  Create(MakeNode("b", "1"));
+  const std::vector<std::string> two = told();
+  EXPECT_EQ(two.size(), 2u);
+  ASSERT_THAT(cluster_.Delete(KindOf<api::ClusterNode>(), "", "b"), IsOk());
+  EXPECT_THAT(told(), ::testing::UnorderedElementsAre(HasSubstr("0/2 nodes are available"),
+                                                      ::testing::EndsWith(" x2")));
 }
 
 TEST_F(SchedulerTest, NothingIsDoneWithoutAReason) {

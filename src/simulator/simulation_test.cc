@@ -244,7 +244,7 @@ TEST(Report, IsOneFileThatNeedsNothingElse) {
 TEST(Report, TextIsTables) {
   const Result result = RunText(Text("workloads:\n- name: w\n  count: 10\n" + Pods(1)));
   EXPECT_EQ(ToText(result, {.measured = false}), R"(a test & more
-4 nodes, 8 devices; 1.01s simulated, seed 1, first-fit
+4 nodes, 8 devices; 10ms simulated, seed 1, first-fit
 
 CREATED   PLACED   REFUSED   PENDING   RUNNING   DEPARTED
 10        8        2         0         8         0
@@ -253,12 +253,12 @@ TIME                  P50   P90   P99   MAX
 waiting (simulated)   3ms   7ms   7ms   7ms
 
 CLASS   DEVICES   USED   UTILISATION   MEAN    PEAK     FRAGMENTATION   MEAN
-gpu     8         8      100.0%        99.0%   100.0%   0.0%            0.0%
+gpu     8         8      100.0%        50.0%   100.0%   0.0%            0.0%
 
 ATTEMPTS   PODS   PLUGIN             REASON
-4          2      DynamicResources   cannot allocate all claims
+2          2      DynamicResources   cannot allocate all claims
 
-12 attempts, 80 allocator steps
+10 attempts, 80 allocator steps
 )");
 }
 

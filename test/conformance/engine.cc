@@ -37,7 +37,8 @@ model::FitResult FitsByDray(const api::CapacityRequirements* request, std::strin
     const auto asked = requested->find(std::string(name));
     const auto amount = allocator::ConsumedAmount(
         asked == requested->end() ? nullptr : &asked->second, entry, fractional);
-    if (!amount || amount->Sign() < 0) return {.fit = model::Fit::kNotRepresentable, .consumed = {}};
+    if (!amount || amount->Sign() < 0)
+      return {.fit = model::Fit::kNotRepresentable, .consumed = {}};
     result.consumed[std::string(name)] = *amount;
   }
   for (const auto& [name, entry] : capacity) {

@@ -5,34 +5,27 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "api/json.h"
 #include "engine/engine.h"
+#include "engine/small_world.h"
 #include "fmt/format.h"
 #include "model/checker.h"
 #include "model/dice.h"
 #include "model/generator.h"
 #include "model/hard_instances.h"
 #include "model/model.h"
+#include "model/seeds.h"
 
 namespace dray::engine {
 namespace {
 
+using model::FirstSeed;
 using model::Instance;
+using model::Instances;
+using model::Keep;
 using model::Outcome;
-
-std::uint64_t FirstSeed() {
-  if (const char* text = std::getenv("DRAY_SEED")) return std::strtoull(text, nullptr, 10);
-  return 1;
-}
-
-std::uint64_t Instances(std::uint64_t usual) {
-  if (const char* text = std::getenv("DRAY_INSTANCES")) return std::strtoull(text, nullptr, 10);
-  return usual;
-}
 
 std::string Describe(const Outcome& outcome) {
   std::string text(model::ToString(outcome.kind));
@@ -56,13 +49,6 @@ void NormalizeShareIds(Outcome& outcome) {
 bool SameAnswer(const Outcome& a, const Outcome& b) {
   if (a.kind != b.kind || a.node_only != b.node_only) return false;
   return a.results == b.results;
-}
-
-// Where to look at an instance that fails.
-std::string Keep(const Instance& instance, std::uint64_t seed) {
-  const std::string path = fmt::format("{}instance-{}.json", testing::TempDir(), seed);
-  std::ofstream(path) << model::WriteInstance(instance);
-  return path;
 }
 
 struct Counts {
@@ -124,23 +110,9 @@ TEST(AllocatorProperties, SearchAndModelGiveTheSameAnswer) {
 TEST(AllocatorProperties, SearchAndModelAgreeOnDeepSearches) {
   const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(4'000);
-  const model::GeneratorOptions options{.max_pools = 2,
-                                        .max_devices = 12,
-                                        .max_claims = 4,
-                                        .max_requests = 3,
-                                        .max_count = 3,
-                                        .counters = 0.5,
-                                        .taints = 0.05,
-                                        .binding = 0.05,
-                                        .per_device = 0.05,
-                                        .node_selectors = 0.05,
-                                        .other_nodes = 0.05,
-                                        .broken_pools = 0.0,
-                                        .skip_operations = 0.0,
-                                        .constraints = 0.7,
-                                        .all = 0.1,
-                                        .features_off = 0.05,
-                                        .errors = 0.0};
+  model::GeneratorOptions options = model::DeepOptions();
+  options.max_devices = 12;
+  options.max_count = 3;
   Counts counts;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
     Compare(model::RandomInstance(seed, options), seed, counts);
@@ -170,6 +142,52 @@ TEST(AllocatorProperties, SearchAndModelAgreeOnBrokenDevices) {
   EXPECT_GT(counts.allocated, n / 20);
   EXPECT_GT(counts.errors, n / 10);
   EXPECT_GT(steps, n / 100);
+}
+
+// After the first dead end requests that have nothing in common are searched one by one. The limit
+// of devices is one for the whole claim all the same.
+TEST(AllocatorProperties, RequestsThatHaveNothingInCommonShareTheLimitOfTheirClaim) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(400);
+  Counts counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    model::Dice dice(seed);
+    testing::Slice gpus = OnNode("gpus");
+    testing::Slice nics = OnNode("nics");
+    nics.Driver("nic.example.com").Pool("nics");
+    for (int i = 0; i < 24; ++i) {
+      gpus.With(testing::Device(fmt::format("gpu-{:02}", i)).Int("kind", 0));
+      nics.With(testing::Device(fmt::format("nic-{:02}", i)).Int("kind", 0));
+    }
+    // A pair of one colour, of which the first device is not: the dead end.
+    testing::Slice odd = OnNode("odd");
+    odd.Pool("odd");
+    for (int i = 0; i < 3; ++i) {
+      testing::Device device(fmt::format("odd-{}", i));
+      odd.With(device.Int("kind", 1).Int("colour", i == 0 ? 7 : 8));
+    }
+    const auto some = [&](const char* name, const char* device_class) {
+      Ask ask(name);
+      ask.Class(device_class);
+      for (const char* entry : {"much", "less", "least"}) ask.Or(entry, dice.Range(5, 24));
+      api::DeviceRequest request = ask;
+      for (auto& sub : request.first_available) {
+        sub.selectors.push_back(Selector("device.attributes[device.driver].kind == 0"));
+      }
+      return request;
+    };
+    api::DeviceConstraint pair = Match("gpu.example.com/colour");
+    pair.requests = {"pair"};
+    const Instance instance =
+        WorldOf({gpus, nics, odd},
+                {Claim("c",
+                       {Ask("pair", 2).Where("device.attributes[device.driver].kind == 1"),
+                        some("a", "gpu"), some("b", "nic")},
+                       {pair})});
+    Compare(instance, seed, counts);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(counts.allocated, n / 4);
 }
 
 // Small relatives of the hard cases, which the model can still answer.

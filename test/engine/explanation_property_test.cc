@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "allocator/explain.h"
@@ -19,6 +18,7 @@
 #include "model/generator.h"
 #include "model/hard_instances.h"
 #include "model/model.h"
+#include "model/seeds.h"
 #include "testing/recorded_cases.h"
 
 namespace dray::engine {
@@ -29,26 +29,12 @@ using allocator::ConflictMember;
 using allocator::Decision;
 using allocator::Drop;
 using allocator::Explanation;
+using model::FirstSeed;
 using model::Instance;
+using model::Instances;
+using model::Keep;
 using model::Outcome;
 using ::testing::StartsWith;
-
-std::uint64_t FirstSeed() {
-  if (const char* text = std::getenv("DRAY_SEED")) return std::strtoull(text, nullptr, 10);
-  return 1;
-}
-
-std::uint64_t Instances(std::uint64_t usual) {
-  if (const char* text = std::getenv("DRAY_INSTANCES")) return std::strtoull(text, nullptr, 10);
-  return usual;
-}
-
-// Where to look at an instance that fails.
-std::string Keep(const Instance& instance, std::uint64_t seed) {
-  const std::string path = fmt::format("{}explained-{}.json", ::testing::TempDir(), seed);
-  std::ofstream(path) << model::WriteInstance(instance);
-  return path;
-}
 
 // The instance with only these requests and constraints.
 Instance Only(const Instance& instance, const std::vector<ConflictMember>& members) {
@@ -249,24 +235,10 @@ TEST(ExplanationProperties, TheModelConfirmsEveryConflict) {
 TEST(ExplanationProperties, TheModelConfirmsConflictsOfManyMembers) {
   const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(1'500);
-  const model::GeneratorOptions options{.max_pools = 2,
-                                        .max_devices = 8,
-                                        .max_claims = 4,
-                                        .max_requests = 3,
-                                        .max_count = 2,
-                                        .counters = 0.5,
-                                        .taints = 0.05,
-                                        .binding = 0.05,
-                                        .per_device = 0.05,
-                                        .node_selectors = 0.05,
-                                        .other_nodes = 0.05,
-                                        .broken_pools = 0.0,
-                                        .skip_operations = 0.0,
-                                        .taken = 0.2,
-                                        .constraints = 0.7,
-                                        .all = 0.1,
-                                        .features_off = 0.05,
-                                        .errors = 0.0};
+  model::GeneratorOptions options = model::DeepOptions();
+  options.max_devices = 8;
+  options.max_count = 2;
+  options.taken = 0.2;
   Counts counts;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
     Check(model::RandomInstance(seed, options), seed, counts);

@@ -18,6 +18,7 @@
 #include "model/checker.h"
 #include "model/dice.h"
 #include "model/hard_instances.h"
+#include "model/seeds.h"
 
 namespace dray::engine {
 namespace {
@@ -26,23 +27,11 @@ using model::HardInstance;
 using model::HardKind;
 using model::Outcome;
 
-std::uint64_t FromEnvironment(const char* name, std::uint64_t usual) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
-}
-
 struct Worst {
   std::uint64_t steps = 0;
   std::uint64_t seed = 0;
   std::size_t devices = 0;
 };
-
-std::string Keep(const model::Instance& instance, std::uint64_t seed) {
-  const std::string path =
-      fmt::format("{}hard-{}-{}.json", testing::TempDir(), instance.name, seed);
-  std::ofstream(path) << model::WriteInstance(instance);
-  return path;
-}
 
 void Check(const HardInstance& hard, std::uint64_t seed, Worst& worst) {
   World world(hard.instance);
@@ -57,7 +46,7 @@ void Check(const HardInstance& hard, std::uint64_t seed, Worst& worst) {
   worst.devices = std::max(worst.devices, world.devices()->devices().size());
   ASSERT_EQ(outcome.kind, hard.feasible ? Outcome::Kind::kAllocated : Outcome::Kind::kNotPossible)
       << hard.instance.name << " seed " << seed << ": " << model::ToString(outcome.kind) << " "
-      << outcome.error << ", kept in " << Keep(hard.instance, seed);
+      << outcome.error << ", kept in " << model::Keep(hard.instance, seed);
   if (outcome.kind == Outcome::Kind::kAllocated) {
     const auto complaints = model::CheckAllocation(hard.instance, outcome.results);
     ASSERT_TRUE(complaints.empty())
@@ -73,8 +62,8 @@ std::uint64_t Allowed(HardKind kind, int times) {
 }
 
 TEST(HardCases, RelativesOfEveryKindAreAnsweredWithFewSteps) {
-  const std::uint64_t first = FromEnvironment("DRAY_SEED", 1);
-  const std::uint64_t n = FromEnvironment("DRAY_INSTANCES", 40);
+  const std::uint64_t first = model::FirstSeed();
+  const std::uint64_t n = model::Instances(40);
   for (const HardKind kind : model::HardKinds()) {
     std::string line = fmt::format("{:32}", model::NameOf(kind));
     for (const int times : {1, 2, 4}) {
@@ -93,8 +82,8 @@ TEST(HardCases, RelativesOfEveryKindAreAnsweredWithFewSteps) {
 }
 
 TEST(HardCases, PairsOfKindsDoNotHideEachOther) {
-  const std::uint64_t first = FromEnvironment("DRAY_SEED", 1);
-  const std::uint64_t n = FromEnvironment("DRAY_INSTANCES", 40) * 25;
+  const std::uint64_t first = model::FirstSeed();
+  const std::uint64_t n = model::Instances(40) * 25;
   std::uint64_t most = 0;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
     model::Dice dice(seed);

@@ -20,6 +20,7 @@
 #include "model/dice.h"
 #include "model/generator.h"
 #include "model/hard_instances.h"
+#include "model/seeds.h"
 
 namespace dray::engine {
 namespace {
@@ -27,18 +28,10 @@ namespace {
 using allocator::Attempt;
 using allocator::Position;
 using allocator::State;
+using model::FirstSeed;
+using model::Instances;
 
 constexpr std::uint64_t kMostPlaces = 4'000;
-
-std::uint64_t FirstSeed() {
-  if (const char* text = std::getenv("DRAY_SEED")) return std::strtoull(text, nullptr, 10);
-  return 1;
-}
-
-std::uint64_t Instances(std::uint64_t usual) {
-  if (const char* text = std::getenv("DRAY_INSTANCES")) return std::strtoull(text, nullptr, 10);
-  return usual;
-}
 
 // Every other one a small relative of a hard case, where looking ahead has the most to say.
 model::Instance InstanceOf(std::uint64_t seed) {

@@ -4,9 +4,6 @@
 // changed in it afterwards is noticed.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 
@@ -15,6 +12,7 @@
 #include "model/checker.h"
 #include "model/generator.h"
 #include "model/model.h"
+#include "model/seeds.h"
 
 namespace dray::model {
 namespace {
@@ -22,25 +20,10 @@ namespace {
 using Results = std::vector<api::AllocationResult>;
 
 constexpr std::uint64_t kFirstSeed = 1;
-constexpr std::uint64_t kInstances = 12'000;
-
-// A longer or another run: DRAY_MODEL_SEED and DRAY_MODEL_INSTANCES.
-std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-// Where an instance that went wrong can be found.
-std::string Keep(const Instance& instance) {
-  const auto path =
-      std::filesystem::temp_directory_path() / fmt::format("dray-{}.json", instance.name);
-  std::ofstream(path) << WriteInstance(instance);
-  return path.string();
-}
 
 TEST(CheckerProperty, AcceptsEveryAllocationOfTheModel) {
-  const std::uint64_t first = FromEnvironment("DRAY_MODEL_SEED", kFirstSeed);
-  const std::uint64_t instances = FromEnvironment("DRAY_MODEL_INSTANCES", kInstances);
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t instances = Instances(12'000);
   fmt::print("seeds {} to {}\n", first, first + instances - 1);
   std::uint64_t allocated = 0;
   for (std::uint64_t seed = first; seed < first + instances; ++seed) {
@@ -49,8 +32,9 @@ TEST(CheckerProperty, AcceptsEveryAllocationOfTheModel) {
     if (outcome.kind != Outcome::Kind::kAllocated) continue;
     ++allocated;
     const auto complaints = CheckAllocation(instance, outcome.results);
-    ASSERT_TRUE(complaints.empty()) << "seed " << seed << ", kept in " << Keep(instance) << "\n"
-                                    << fmt::format("{}", fmt::join(complaints, "\n"));
+    ASSERT_TRUE(complaints.empty())
+        << "seed " << seed << ", kept in " << Keep(instance, seed) << "\n"
+        << fmt::format("{}", fmt::join(complaints, "\n"));
   }
   EXPECT_GT(allocated, instances / 4);
 }

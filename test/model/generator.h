@@ -45,6 +45,25 @@ struct GeneratorOptions {
   double contradictions = 0.0;
 };
 
+// Fewer kinds of trouble, more claims and constraints: what there is to decide is deep.
+inline GeneratorOptions DeepOptions() {
+  return {.max_pools = 2,
+          .max_claims = 4,
+          .max_requests = 3,
+          .counters = 0.5,
+          .taints = 0.05,
+          .binding = 0.05,
+          .per_device = 0.05,
+          .node_selectors = 0.05,
+          .other_nodes = 0.05,
+          .broken_pools = 0.0,
+          .skip_operations = 0.0,
+          .constraints = 0.7,
+          .all = 0.1,
+          .features_off = 0.05,
+          .errors = 0.0};
+}
+
 Instance RandomInstance(Dice& dice, const GeneratorOptions& options = {});
 Instance RandomInstance(std::uint64_t seed, const GeneratorOptions& options = {});
 

@@ -8,6 +8,7 @@
 #include "cel/device_env.h"
 #include "cli/internal/command.h"
 #include "cli/internal/paint.h"
+#include "cli/internal/scheduler_flags.h"
 #include "cli/manifests.h"
 #include "cli/run.h"
 #include "cli/validate.h"
@@ -26,25 +27,6 @@ bool Readable(const Report& report, const PlanFlags& flags, Io& io) {
   return false;
 }
 
-std::optional<scheduler::Config> ReadConfig(const PlanFlags& flags, Io& io) {
-  if (flags.config.empty()) return scheduler::Config();
-  const Sources sources = LoadSources(std::vector{flags.config}, io.in);
-  if (!sources.errors.empty() || sources.files.size() != 1) {
-    UsageError(io, fmt::format("--config {}: {}", flags.config,
-                               sources.errors.empty() ? "not a file" : sources.errors[0].message));
-    return std::nullopt;
-  }
-  const auto loaded = scheduler::ReadConfig(sources.files[0].text);
-  if (!loaded.ok()) {
-    UsageError(io, fmt::format("--config {}: {}", flags.config, base::Message(loaded.status())));
-    return std::nullopt;
-  }
-  for (const std::string& note : loaded->notes) {
-    io.err << Printable(fmt::format("note: --config {}: {}", flags.config, note)) << '\n';
-  }
-  return loaded->config;
-}
-
 planner::AssumeNodes AssumeNodesOf(const std::string& word) {
   if (word == "always") return planner::AssumeNodes::kAlways;
   return word == "never" ? planner::AssumeNodes::kNever : planner::AssumeNodes::kIfNone;
@@ -60,7 +42,7 @@ std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
     UsageError(io, base::Message(gates.status()), "'dray features' lists the gates");
     return std::nullopt;
   }
-  auto config = ReadConfig(flags, io);
+  auto config = ReadSchedulerConfig(io, flags.config);
   if (!config) return std::nullopt;
   return planner::PlanOptions{.gates = *gates,
                               .config = *std::move(config),
@@ -96,8 +78,7 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
       ->type_name("first-fit|best-fit")
       ->check(CLI::IsMember({"first-fit", "best-fit"}).description(""))
       ->capture_default_str();
-  app.add_option("--config", flags.config, "KubeSchedulerConfiguration of the scheduler")
-      ->type_name("FILE");
+  AddConfig(app, flags.config);
   app.add_option("--assume-nodes", flags.assume_nodes,
                  "Make up nodes that only slices or pods name: auto (if no Node is given), always, "
                  "never")

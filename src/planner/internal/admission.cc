@@ -73,7 +73,9 @@ bool IsHalfGiven(const api::Object& object, const Owned& owned) {
   if (const auto* set = object.As<api::ReplicaSet>()) return set->status.replicas != given;
   if (const auto* job = object.As<api::Job>()) return job->status.active != given;
   if (const auto* deployment = object.As<api::Deployment>()) {
-    return deployment->status.observed_generation > 0 && !owned.with_replica_sets.contains(uid);
+    const api::DeploymentStatus& status = deployment->status;
+    return (status.observed_generation > 0 || status.replicas > 0) &&
+           !owned.with_replica_sets.contains(uid);
   }
   return false;
 }

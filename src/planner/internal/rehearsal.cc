@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/deployment_controller.h"
+#include "controllers/job_controller.h"
+#include "controllers/replica_set_controller.h"
 #include "controllers/resource_claim_controller.h"
 
 namespace dray::planner::internal {
@@ -21,6 +24,11 @@ constexpr std::size_t kMaxLooks = 8;
 std::vector<std::unique_ptr<controllers::Controller>> MakeControllers(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates) {
   std::vector<std::unique_ptr<controllers::Controller>> made;
+  // Those that make something. Others clean up, and for a dump of some kinds of objects what others
+  // belong to is gone.
+  made.push_back(std::make_unique<controllers::DeploymentController>(cluster, clock));
+  made.push_back(std::make_unique<controllers::ReplicaSetController>(cluster, clock));
+  made.push_back(std::make_unique<controllers::JobController>(cluster, clock));
   made.push_back(std::make_unique<controllers::ResourceClaimController>(cluster, clock, gates));
   return made;
 }

@@ -4,6 +4,7 @@
 // why others do.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/string_map.h"
 #include "scheduler/cycle.h"
 #include "scheduler/placement.h"
@@ -53,7 +55,8 @@ struct Scheduler::Impl {
     std::uint32_t profile = 0;
     std::string node;
     CycleState state;
-    std::size_t next = 0;  // of the profile's PreBind plugins
+    std::size_t next = 0;                         // of the profile's PreBind plugins
+    std::optional<std::chrono::nanoseconds> due;  // when to ask that one again, at the latest
   };
   struct Seen {
     api::Change change;
@@ -62,16 +65,19 @@ struct Scheduler::Impl {
   // What was last said of a pod that waits.
   struct Refused {
     PodExplanation explanation;
-    std::string message;   // as the event said it
-    std::string gated_by;  // the plugin that keeps it out of the queue
+    std::string message;      // as the event said it
+    std::string gated_by;     // the plugin that keeps it out of the queue
+    std::uint64_t as_of = 0;  // `changes` when the explanation was made
   };
 
   // Taking in changes.
   std::size_t Sync();
+  static bool IsNews(const Seen& seen);
   void TakePod(const api::Change& change);
   void WakePods(const std::vector<Seen>& seen);
   void AskGatedAgain(const std::vector<Seen>& seen);
   void Enqueue(const std::shared_ptr<const PodInfo>& pod);
+  std::vector<std::string> Concerned(const std::vector<Seen>& seen) const;
   bool Wakes(const QueuedPod& pod, const std::vector<Seen>& seen) const;
   bool Wakes(const PodInfo& pod, std::string_view plugin, const std::vector<Seen>& seen) const;
 
@@ -84,10 +90,18 @@ struct Scheduler::Impl {
   Outcome Finish(Binding& binding);
   void Undo(Binding& binding);
   std::optional<Outcome> ContinueOne();
+  // When the first of the bindings is to be asked again although nothing has changed.
+  std::optional<std::chrono::nanoseconds> BindingDue() const;
   // Whether the pod is still to be bound: nobody has deleted it, or bound it.
   bool StillWanted(const Binding& binding) const;
 
   // Refusals.
+  // A number for pods that the same changes help. 0: none.
+  std::uint64_t Alike(const PodInfo& pod, const std::vector<std::string>& refused_by,
+                      const Cycle& cycle);
+  Cycle::Environment EnvironmentOf(std::uint32_t profile);
+  // Says it as it is now, where something has changed since it was said.
+  void BringUpToDate(Refused& why);
   Outcome NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle);
   Outcome Failed(QueuedPod pod, std::uint32_t profile, const PluginStatus& status,
                  std::string node);
@@ -99,6 +113,11 @@ struct Scheduler::Impl {
   void Tell(const PodInfo& pod, std::uint32_t profile, const Report& report);
   void WriteStatus(const PodInfo& pod, const Report& report);
   void Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node);
+  // Ends the nomination of a pod that stays on, or is now to have, `node`; empty: none.
+  void Withdraw(std::string_view key, std::string_view node);
+  // Room that is there although nobody could see anything change: as if the pod had gone.
+  void LeaveRoom(api::Pod pod, std::string_view node);
+  void WakeForRoom();
   bool NominationHolds(const PodInfo& pod) const;
 
   std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
@@ -112,9 +131,18 @@ struct Scheduler::Impl {
   std::vector<ProfileEntry> profiles;
   Placements placements;
   std::vector<Nomination> nominations;
+  std::vector<Seen> room_left;  // for which nobody has been woken yet
   std::list<Binding> bindings;  // those that wait
   bool look_at_bindings = false;
   base::StringMap<Refused> refused;  // by pod
+  std::uint64_t changes = 0;         // of the world: a number that only grows
+  struct AlikePods {
+    std::uint64_t number = 0;
+    std::shared_ptr<const PodInfo> example;
+    std::vector<std::string> refused_by;
+  };
+  absl::flat_hash_map<PlacementKey, AlikePods> alike;
+  std::uint64_t alike_numbers = 0;
   std::unique_ptr<api::ObjectWatch> watch;
   base::StringMap<api::Object> last_seen;  // by kind and name, for hints
   Statistics statistics;

@@ -21,6 +21,7 @@
 namespace dray::scheduler {
 namespace {
 
+// Kubernetes's.
 constexpr std::array<std::pair<std::string_view, std::int64_t>, 7> kWeights = {{
     {"TaintToleration", 3},
     {"NodeAffinity", 2},

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "scheduler/cycle_data.h"
 #include "scheduler/plugins/binding_conditions.h"
 #include "scheduler/plugins/dynamic_resources.h"
 #include "scheduler/plugins/pod_claims.h"
@@ -23,6 +24,24 @@ class UidsForShares final : public allocator::ShareIds {
 
 PluginStatus ErrorFrom(const Status& status) {
   return PluginStatus::Error(std::string(base::Message(status)));
+}
+
+// When the first of the claims has waited too long for its conditions.
+std::optional<base::Time> FirstTimeout(const DynamicResourcesState& data,
+                                       std::chrono::nanoseconds timeout) {
+  std::optional<base::Time> first;
+  for (const DynamicResourcesState::Claim& claim : data.claims) {
+    if (!HasBindingConditions(*claim.claim) ||
+        BindingStateOf(*claim.claim).kind != BindingState::Kind::kPending) {
+      continue;
+    }
+    // Past the deadline, not at it.
+    const base::Time over =
+        BindingDeadline(*claim.claim, timeout).value_or(*data.waits_since + timeout) +
+        std::chrono::nanoseconds(1);
+    first = first ? std::min(*first, over) : over;
+  }
+  return first;
 }
 
 }  // namespace
@@ -111,7 +130,12 @@ PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, st
     }
     claim.bound = true;
   }
-  return binding_conditions_ ? AwaitConditions(data, pod, node) : PluginStatus::Success();
+  if (!binding_conditions_) return PluginStatus::Success();
+  PluginStatus status = AwaitConditions(data, pod, node);
+  if (status.code == PluginStatus::Code::kWait) {
+    state.Get<WaitsUntil>().time = FirstTimeout(data, options_.args.binding_timeout);
+  }
+  return status;
 }
 
 Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodInfo& pod) {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which devices have which values of a constraint, found once per attempt. Lists can bring
+// thousands of values, most of them on one device: those that can never be the common one are left
+// out.
+#include <algorithm>
+#include <limits>
+
+#include "allocator/bounds.h"
+
+namespace dray::allocator {
+
+using base::BitSet;
+
+std::size_t Bounds::Carriers::IndexOf(ElementId element) const {
+  const auto it = std::ranges::lower_bound(elements, element);
+  if (it == elements.end() || *it != element) return elements.size();
+  return static_cast<std::size_t>(it - elements.begin());
+}
+
+void Bounds::FindCarriers(const ClaimPlan& claim, std::size_t i) {
+  const std::size_t constraint = claim.first_constraint + i;
+  Carriers& carriers = carriers_[constraint];
+  FindViews(claim, i, carriers);
+  ListElements(carriers);
+
+  // Devices that are given once cannot share a value that fewer of them have than are needed.
+  const bool match = !attempt_->plan().constraints()[constraint].distinct;
+  const std::int64_t least = match ? LeastNeeded(claim, carriers) : 0;
+  for (std::size_t at = 0; at < element_of_.size();) {
+    const ElementId element = element_of_[at].first;
+    std::int64_t devices = 0;
+    bool shared = false;
+    for (; at < element_of_.size() && element_of_[at].first == element; ++at) {
+      ++devices;
+      shared |= attempt_->multi(element_of_[at].second);
+    }
+    if (shared || devices >= least) carriers.elements.push_back(element);
+  }
+
+  const auto& dictionary = attempt_->devices().dictionary();
+  for (Carriers::View& view : carriers.views) {
+    view.with.assign(carriers.elements.size(), BitSet(attempt_->device_count()));
+    view.choices->candidates.ForEach([&](std::size_t device) {
+      const ValueId value = attempt_->value(*view.choices, view.use, device);
+      if (value == ValueId::kNone) return;
+      for (const ElementId element : dictionary.At(value).elements) {
+        const std::size_t e = carriers.IndexOf(element);
+        if (e < carriers.elements.size()) view.with[e].Set(device);
+      }
+    });
+  }
+}
+
+void Bounds::FindViews(const ClaimPlan& claim, std::size_t i, Carriers& carriers) const {
+  const Plan& plan = attempt_->plan();
+  for (const RequestPlan& request : plan.requests(claim)) {
+    for (std::uint32_t a = 0; a < request.count; ++a) {
+      const Choices& choices = attempt_->choices(request.first + a);
+      const auto& uses = choices.alternative->constraints;
+      const auto use = std::ranges::find(uses, i, &ConstraintUse::constraint);
+      if (use == uses.end()) continue;
+      const auto number = static_cast<std::size_t>(use - uses.begin());
+      const auto known = std::ranges::find_if(carriers.views, [&](const Carriers::View& view) {
+        return view.use == number &&
+               view.choices->alternative->filter == choices.alternative->filter &&
+               view.choices->candidates == choices.candidates;
+      });
+      carriers.view_of[&choices] = static_cast<std::uint32_t>(known - carriers.views.begin());
+      if (known == carriers.views.end()) {
+        carriers.views.push_back({.choices = &choices, .use = number});
+      }
+    }
+  }
+}
+
+// Who has which element in the eyes of anybody.
+void Bounds::ListElements(const Carriers& carriers) {
+  const auto& dictionary = attempt_->devices().dictionary();
+  const bool sets = attempt_->plan().features().list_type_attributes;
+  element_of_.clear();
+  for (const Carriers::View& view : carriers.views) {
+    view.choices->candidates.ForEach([&](std::size_t device) {
+      const ValueId value = attempt_->value(*view.choices, view.use, device);
+      if (value == ValueId::kNone) return;
+      const inventory::AttributeValue& attribute = dictionary.At(value);
+      // A list where lists do not count is accepted only from the first device: no bound knows
+      // that.
+      if (!sets && (attribute.is_list || attribute.elements.size() != 1)) {
+        constraints_usable_ = false;
+        return;
+      }
+      for (const ElementId element : attribute.elements) {
+        element_of_.emplace_back(element, static_cast<std::uint32_t>(device));
+      }
+    });
+  }
+  std::ranges::sort(element_of_);
+  const auto repeated = std::ranges::unique(element_of_);
+  element_of_.erase(repeated.begin(), repeated.end());
+}
+
+// Devices that every solution has under the constraint, each of them other than the rest unless it
+// can be given more than once.
+std::int64_t Bounds::LeastNeeded(const ClaimPlan& claim, const Carriers& carriers) const {
+  std::int64_t sum = 0;
+  for (const RequestPlan& request : attempt_->plan().requests(claim)) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (std::uint32_t a = 0; a < request.count; ++a) {
+      const Choices& choices = attempt_->choices(request.first + a);
+      const bool counts = !choices.alternative->admin && carriers.Find(&choices) != nullptr;
+      least = std::min(least, counts ? choices.need : 0);
+    }
+    if (request.count > 0) sum += std::min<std::int64_t>(least, kUnlimited);
+  }
+  return sum;
+}
+
+}  // namespace dray::allocator

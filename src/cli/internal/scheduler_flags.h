@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --config, for commands that run a scheduler.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/environment.h"
+#include "scheduler/config.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dray::cli::internal {
+
+void AddConfig(CLI::App& app, std::string& file);
+
+// The text of one file, or of standard input. Nothing when it cannot be read, which has been said.
+std::optional<std::string> ReadText(Io& io, const std::string& name);
+
+// What has no effect is told on standard error. Nothing when the file cannot be used, which has
+// been said. No file: the defaults.
+std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file);
+
+}  // namespace dray::cli::internal

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scheduler in a town where everything happens at once and writes fail, for a hundred thousand
+// events: nothing is given twice, nothing is lost, and whoever waits is told the truth.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "fmt/format.h"
+#include "model/seeds.h"
+#include "scheduler/scheduler.h"
+#include "soak/onlooker.h"
+#include "soak/town.h"
+#include "soak/watcher.h"
+
+namespace dray::soak {
+namespace {
+
+constexpr int kEventsPerTown = 2'500;
+constexpr int kEventsBetweenLooks = 25;
+
+// A scheduler in a town, with the watcher beside it.
+class Soak {
+ public:
+  explicit Soak(std::uint64_t seed)
+      : town_(seed), watcher_(town_), ids_(town_.cluster()), scheduler_(MakeScheduler()) {}
+
+  void Run() {
+    for (int events = 0; events < kEventsPerTown;) {
+      const int burst = town_.dice().Range(1, 4);
+      for (int i = 0; i < burst; ++i) events += town_.Happen() ? 1 : 0;
+      if (town_.dice().Chance(0.5)) Advance(std::chrono::seconds(town_.dice().Range(1, 20)));
+      Schedule(town_.dice().Chance(0.5) ? 0.08 : 0.0);
+      if (events / kEventsBetweenLooks != looks_) {
+        looks_ = events / kEventsBetweenLooks;
+        // What has failed has its reasons; without failures nobody may have been passed over.
+        Schedule(0.0);
+        looked_ += watcher_.CheckWaiting(scheduler_, /*all=*/false) ? 1 : 0;
+      }
+      if (!watcher_.complaints().empty()) return;
+    }
+    Calm();
+  }
+
+  const Watcher& watcher() const { return watcher_; }
+  const Town& town() const { return town_; }
+  const scheduler::Statistics& statistics() { return scheduler_.statistics(); }
+  int looked() const { return looked_; }
+
+ private:
+  scheduler::Scheduler MakeScheduler() {
+    scheduler::SchedulerOptions options;
+    options.gates = AllDeviceGates();
+    options.remembered_shapes = 8;
+    return {town_.cluster(), town_.clock(), ids_, std::move(options)};
+  }
+  void Advance(std::chrono::nanoseconds by) { town_.clock().Advance(by); }
+
+  // Until nothing changes without time going by, as Scheduler::Run does it.
+  void Schedule(double failures) {
+    watcher_.Learn();
+    town_.SchedulerActs(failures);
+    while (true) {
+      const std::size_t changes = scheduler_.Sync();
+      std::size_t tried = 0;
+      for (const scheduler::Outcome& outcome : scheduler_.Tick()) {
+        watcher_.After(outcome);
+        ++tried;
+      }
+      while (const auto outcome = scheduler_.ScheduleOne()) {
+        watcher_.After(*outcome);
+        ++tried;
+      }
+      if (changes == 0 && tried == 0) break;
+    }
+    town_.SchedulerRests();
+  }
+
+  // Nothing happens any more but what was under way: in the end everything that can be placed is.
+  void Calm() {
+    for (int i = 0; i < 40; ++i) {
+      town_.Settle();
+      Advance(std::chrono::seconds(11));
+      Schedule(0.0);
+    }
+    if (!watcher_.CheckWaiting(scheduler_, /*all=*/true)) ADD_FAILURE() << "a pod never arrives";
+  }
+
+  Town town_;
+  Watcher watcher_;
+  Onlooker ids_;
+  scheduler::Scheduler scheduler_;
+  int looks_ = 0;
+  int looked_ = 0;
+};
+
+TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
+  const std::uint64_t first = model::FirstSeed();
+  const std::uint64_t n = model::Instances(40);
+  std::uint64_t events = 0;
+  std::uint64_t bound = 0;
+  std::uint64_t allocations = 0;
+  std::uint64_t explanations = 0;
+  std::uint64_t by_model = 0;
+  std::uint64_t failures = 0;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    Soak soak(seed);
+    soak.Run();
+    ASSERT_TRUE(soak.watcher().complaints().empty())
+        << "DRAY_SEED=" << seed << " DRAY_INSTANCES=1: " << soak.watcher().complaints().front();
+    for (const auto& [what, times] : soak.town().happened()) events += times;
+    bound += soak.statistics().bound;
+    allocations += soak.watcher().allocations();
+    explanations += soak.watcher().explanations();
+    by_model += soak.watcher().refusals_of_the_model();
+    failures += soak.town().failed_writes();
+    EXPECT_GT(soak.looked(), 0);
+  }
+  fmt::print(
+      "{} events, {} pods bound, {} allocations, {} writes failed, {} explanations held against a "
+      "fresh scheduler, {} against the model\n",
+      events, bound, allocations, failures, explanations, by_model);
+  EXPECT_GE(events, n * kEventsPerTown);
+  EXPECT_GT(bound, events / 40);
+  EXPECT_GT(allocations, events / 80);
+  EXPECT_GT(failures, events / 400);
+  EXPECT_GT(explanations, events / 100);
+  EXPECT_GT(by_model, events / 1'000);
+}
+
+}  // namespace
+}  // namespace dray::soak

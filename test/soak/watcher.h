@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Watcher: looks at a town after everything that a scheduler does in it, and complains. It knows
+// what is stored and nothing else; sums and rules are the model's, not the scheduler's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "scheduler/scheduler.h"
+#include "soak/town.h"
+
+namespace dray::soak {
+
+// One thread.
+class Watcher {
+ public:
+  explicit Watcher(Town& town) : town_(town) {}
+
+  // What others have done is as it is.
+  void Learn();
+  // After each attempt: whatever has been allocated was free, right and for that node; a pod that
+  // is bound has its claims and its room there.
+  void After(const scheduler::Outcome& outcome);
+  // No pod that waits would be taken by a scheduler that begins now and remembers nothing, and what
+  // is said of it is what that one says; and the model finds no devices either. With `all`, pods
+  // that back off count, too. False: some pod is on its way to a node, or has one kept for it, so
+  // it cannot be said.
+  bool CheckWaiting(scheduler::Scheduler& scheduler, bool all);
+
+  const std::vector<std::string>& complaints() const { return complaints_; }
+  std::uint64_t allocations() const { return allocations_; }
+  std::uint64_t explanations() const { return explanations_; }
+  std::uint64_t refusals_of_the_model() const { return model_refusals_; }
+
+ private:
+  void CheckAllocated(const std::string& node, std::vector<api::ResourceClaim> claims);
+  void CheckExclusive();
+  void CheckBound(const std::string& pod, const std::string& node);
+  void CheckReasons(const api::Pod& pod, const scheduler::PodExplanation& explanation);
+  void Complain(std::string text) { complaints_.push_back(std::move(text)); }
+
+  Town& town_;
+  std::map<std::string, api::AllocationResult> known_;  // by uid of the claim
+  std::set<std::string> waited_;                        // pods whose binding did
+  std::vector<std::string> complaints_;
+  std::uint64_t allocations_ = 0;
+  std::uint64_t explanations_ = 0;
+  std::uint64_t model_refusals_ = 0;
+};
+
+}  // namespace dray::soak
