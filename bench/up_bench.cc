@@ -31,7 +31,7 @@ namespace {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-constexpr int kClients = 4;
+constexpr int kClients = 64;
 constexpr int kDevicesPerNode = 10;
 
 std::vector<api::Object> ClusterOf(int nodes) {
