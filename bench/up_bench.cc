@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -89,9 +90,7 @@ struct Door {
 };
 
 // Creates every kClients-th pod.
-void CreatePods(const Door& door, int first, int pods, std::vector<Moment>& sent) {
-  apiserver::TestClient client(door.port, door.tls);
-  DRAY_CHECK(client.connected(), "no connection");
+void CreatePods(apiserver::TestClient& client, int first, int pods, std::vector<Moment>& sent) {
   for (int i = first; i < pods; i += kClients) {
     const std::string body = PodBody(i);
     sent[static_cast<std::size_t>(i)] = std::chrono::steady_clock::now();
@@ -156,18 +155,25 @@ void BM_Up_PodsThroughTheApi(benchmark::State& state) {
     const Door door(**plane, folder);
     std::vector<Moment> sent(static_cast<std::size_t>(pods));
     std::vector<Moment> bound(static_cast<std::size_t>(pods));
+    std::vector<std::unique_ptr<apiserver::TestClient>> clients;
+    for (int c = 0; c < kClients; ++c) {
+      clients.push_back(std::make_unique<apiserver::TestClient>(door.port, door.tls));
+      DRAY_CHECK(clients.back()->connected(), "no connection");
+    }
     state.ResumeTiming();
     {
       std::vector<std::jthread> threads;
       threads.emplace_back([&] { AwaitBound(door, pods, bound); });
       for (int c = 0; c < kClients; ++c) {
-        threads.emplace_back([&, c] { CreatePods(door, c, pods, sent); });
+        threads.emplace_back(
+            [&, c] { CreatePods(*clients[static_cast<std::size_t>(c)], c, pods, sent); });
       }
     }
     state.PauseTiming();
     for (std::size_t i = 0; i < sent.size(); ++i) {
       latencies.push_back(std::chrono::duration<double, std::milli>(bound[i] - sent[i]).count());
     }
+    clients.clear();
     *plane = nullptr;
     std::filesystem::remove_all(folder);
     state.ResumeTiming();
