@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
 #include "controllers/controller.h"
+#include "controllers/picture.h"
 #include "controllers/pod_cleanup.h"
 
 namespace dray::controllers {
@@ -25,8 +25,8 @@ struct ControllerOptions {
 
 using ControllerList = std::vector<std::unique_ptr<Controller>>;
 
-// Cluster and clock outlive them.
-ControllerList MakeControllers(api::Cluster& cluster, const base::Clock& clock,
+// They share one picture. What the source names and the clock outlive them.
+ControllerList MakeControllers(const Source& source, const base::Clock& clock,
                                const ControllerOptions& options = {});
 
 // In turns until none has anything to do now. The number of writes.
