@@ -76,11 +76,9 @@ void SetFailure(std::vector<api::ReplicaSetCondition>& conditions, const Status&
                                    .last_transition_time = now.TruncateToSeconds(),
                                    .reason = "FailedCreate",
                                    .message = std::string(base::Message(scaled))};
-  if (it == conditions.end()) {
-    conditions.push_back(std::move(failure));
-  } else if (it->message != failure.message) {
-    *it = std::move(failure);
-  }
+  // The first message stays: each refusal names another pod, and a status that changes with every
+  // try would bring the next one at once.
+  if (it == conditions.end()) conditions.push_back(std::move(failure));
 }
 
 }  // namespace

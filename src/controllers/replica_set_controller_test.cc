@@ -7,6 +7,7 @@
 #include <set>
 
 #include "controllers/workloads_for_test.h"
+#include "fmt/format.h"
 
 namespace dray::controllers {
 namespace {
@@ -130,6 +131,20 @@ TEST_F(ReplicaSetTest, AFailureIsToldAndTriedAgain) {
   controller_.Sync();
   EXPECT_THAT(Pods(), SizeIs(2));
   EXPECT_THAT(StatusOf("web").conditions, IsEmpty());
+}
+
+// As with a quota: what is said names the pod that was refused, and that is another each time.
+TEST_F(ReplicaSetTest, ARefusalInOtherWordsIsNotTriedAgainAtOnce) {
+  scene_.Add(SetNamed("web", 2));
+  int tries = 0;
+  scene_.cluster().SetWriteHook([&](api::Verb verb, const api::Object&) {
+    if (verb != api::Verb::kCreate || tries == 100) return Status();
+    return base::Unavailable(fmt::format("pods \"web-{}\" is forbidden", tries++));
+  });
+  controller_.Sync();
+  EXPECT_LE(tries, 2);
+  EXPECT_GT(*controller_.NextDue(), scene_.clock().Monotonic());
+  EXPECT_EQ(StatusOf("web").conditions[0].message, "pods \"web-0\" is forbidden");
 }
 
 TEST_F(ReplicaSetTest, OneThatIsBeingDeletedMakesNoPods) {
