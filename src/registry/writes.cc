@@ -241,8 +241,17 @@ void HandleEviction(const ExchangePtr& exchange) {
   const auto body = SmallBody<rest::EvictionBody>(*exchange);
   if (!body.ok()) return exchange->SendError(body.status());
   const rest::Node* inner = rest::FindIn(*body, "deleteOptions");
-  const auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
+  auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
   if (!options.ok()) return exchange->SendError(options.status());
+  options->eviction = true;
+  const rest::Node* metadata = rest::FindIn(*body, "metadata");
+  const std::string_view name =
+      metadata == nullptr ? std::string_view() : rest::TextIn(*metadata, "name");
+  if (!name.empty() && name != exchange->route.name) {
+    return exchange->SendError(
+        rest::BadRequest(fmt::format("name in URL ({}) does not match name in Eviction object ({})",
+                                     exchange->route.name, name)));
+  }
   context->dry_run |= inner != nullptr && AsksForDryRun(*inner);
   exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
                              *options, *context, [exchange](StatusOr<Deleted> deleted) {
