@@ -102,9 +102,7 @@ class Plane final : public ControlPlane {
 
  private:
   Status Serve() {
-    registry::HandlerOptions handling;
-    handling.ready = [this] { return store_->Health(); };
-    handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
+    handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_);
     const apiserver::CredentialsOptions credentials{
         .folder = options_.data,
         .clients = {{"admin", "kubernetes-admin", {std::string(registry::kMasters)}},
