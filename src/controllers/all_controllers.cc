@@ -26,6 +26,7 @@ ControllerList MakeControllers(api::Cluster& cluster, const base::Clock& clock,
   list.push_back(std::make_unique<PodCleanup>(cluster, clock, options.pod_cleanup));
   list.push_back(std::make_unique<GarbageCollector>(cluster, clock));
   list.push_back(std::make_unique<QuotaController>(cluster, clock, options.gates));
+  for (const auto& controller : list) controller->Observe(options.observer);
   return list;
 }
 

@@ -21,6 +21,7 @@ namespace dray::controllers {
 struct ControllerOptions {
   api::FeatureGates gates;
   PodCleanupOptions pod_cleanup;
+  Observer* observer = nullptr;  // null: nobody watches. Outlives them
 };
 
 using ControllerList = std::vector<std::unique_ptr<Controller>>;
