@@ -29,6 +29,7 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<EventCleanup>(shared, clock, options.event_cleanup));
   list.push_back(std::make_unique<GarbageCollector>(shared, clock));
   list.push_back(std::make_unique<QuotaController>(shared, clock, options.gates));
+  for (const auto& controller : list) controller->Observe(options.observer);
   return list;
 }
 

@@ -23,6 +23,7 @@ struct ControllerOptions {
   api::FeatureGates gates;
   PodCleanupOptions pod_cleanup;
   EventCleanupOptions event_cleanup;
+  Observer* observer = nullptr;  // null: nobody watches. Outlives them
 };
 
 using ControllerList = std::vector<std::unique_ptr<Controller>>;

@@ -53,6 +53,8 @@ class ControlPlane {
   virtual std::vector<Component> components() const = 0;
   // The objects, for others in this process; writes are waited for until they are durable.
   virtual api::Cluster& cluster() = 0;
+  // As /metrics shows them.
+  virtual std::string Metrics() const = 0;
   // Not OK: what was decided can no longer be stored, and the process should end.
   virtual Status Health() const = 0;
 };

@@ -13,6 +13,7 @@ namespace dray::registry {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::string kPods = "/api/v1/namespaces/default/pods";
@@ -127,6 +128,22 @@ TEST(Verbs, ARunningPodGetsItsGrace) {
   // The node lets go: with no grace left it is gone.
   EXPECT_EQ(world.Ask({.method = "DELETE", .path = kPods + "/p?gracePeriodSeconds=0"}).status, 200);
   EXPECT_EQ(world.Get(kPods + "/p").status, 404);
+}
+
+// An eviction is a deletion that says so, with the grace and the preconditions of one.
+TEST(Verbs, AnEvictedPodSaysSo) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p", R"(,"nodeName":"n1")")).status, 201);
+  const std::string path = kPods + "/p/eviction";
+  EXPECT_EQ(world.Post(path, R"({"metadata":{"name":"q"}})").status, 400);
+  EXPECT_EQ(world.Post(path, R"({"deleteOptions":{"preconditions":{"uid":"other"}}})").status, 409);
+  EXPECT_EQ(world.Post(path, R"({"deleteOptions":{"dryRun":["All"]}})").status, 201);
+  EXPECT_THAT(world.Get(kPods + "/p").text, Not(HasSubstr("deletionTimestamp")));
+  EXPECT_EQ(world.Post(path, R"({"deleteOptions":{"gracePeriodSeconds":9}})").status, 201);
+  const Answer evicted = world.Get(kPods + "/p");
+  EXPECT_THAT(evicted.text, HasSubstr(R"("deletionGracePeriodSeconds":9)"));
+  EXPECT_THAT(evicted.text, HasSubstr(R"("reason":"EvictionByEvictionAPI")"));
+  EXPECT_EQ(world.Post(kPods + "/none/eviction", "{}").status, 404);
 }
 
 TEST(Verbs, AnEvictionDeletes) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "api/priority_class.h"
@@ -245,6 +246,24 @@ const PodExplanation* Scheduler::Explain(std::string_view pod_key) const {
   impl_->BringUpToDate(found->second);
   return &found->second.explanation;
 }
+std::vector<Scheduler::Waiting> Scheduler::WaitingByPlugin() const {
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  const auto count = [&](const PodInfo& pod, const std::string& plugin) {
+    if (const auto profile = impl_->ProfileOf(*pod.pod)) {
+      ++counts[{plugin, impl_->profiles[*profile].scheduler_name}];
+    }
+  };
+  impl_->queue.ForEachUnschedulable([&](const QueuedPod& pod) {
+    for (const std::string& plugin : pod.refused_by) count(*pod.pod, plugin);
+  });
+  for (const auto& pod : impl_->queue.Gated()) {
+    const auto why = impl_->refused.find(pod->key);
+    if (why != impl_->refused.end()) count(*pod, why->second.gated_by);
+  }
+  std::vector<Waiting> waiting;
+  for (const auto& [who, pods] : counts) waiting.push_back({who.first, who.second, pods});
+  return waiting;
+}
 const Queue& Scheduler::queue() const { return impl_->queue; }
 const World& Scheduler::world() const { return impl_->world; }
 World& Scheduler::world() { return impl_->world; }
@@ -254,6 +273,7 @@ const Statistics& Scheduler::statistics() const {
     if (profile.devices == nullptr) continue;
     impl_->statistics.allocator_steps += profile.devices->allocator_steps();
   }
+  impl_->statistics.expressions = impl_->world.expressions().statistics();
   return impl_->statistics;
 }
 

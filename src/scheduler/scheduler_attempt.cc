@@ -46,61 +46,96 @@ Cycle::Environment Scheduler::Impl::EnvironmentOf(std::uint32_t profile) {
           .nominations = &nominations};
 }
 
+Timing Scheduler::Impl::MakeTiming(std::uint32_t profile) {
+  const bool plugins = options.plugin_sampling > 0 && ++measured % options.plugin_sampling == 0;
+  return {options.observer, clock, profiles[profile].scheduler_name, plugins};
+}
+
+void Scheduler::Impl::Observe(const Trial& trial, const Outcome& outcome) {
+  if (options.observer == nullptr || outcome.kind == Outcome::Kind::kWaiting) return;
+  using Result = AttemptReport::Result;
+  const std::chrono::nanoseconds now = clock.Monotonic();
+  options.observer->OnAttempt({.profile = profiles[trial.profile].scheduler_name,
+                               .result = outcome.kind == Outcome::Kind::kBound ? Result::kScheduled
+                                         : outcome.kind == Outcome::Kind::kError
+                                             ? Result::kError
+                                             : Result::kUnschedulable,
+                               .took = now - trial.began,
+                               .attempts = trial.attempts,
+                               .since_added = now - trial.added});
+}
+
 Outcome Scheduler::Impl::Attempt(QueuedPod pod, std::uint32_t profile) {
   ++statistics.attempts;
-  Cycle cycle(EnvironmentOf(profile), pod.pod);
+  Timing timing = MakeTiming(profile);
+  const Trial trial{profile, pod.attempts, pod.added, timing.began()};
+  attempt_began = trial.began;
+  Cycle::Environment environment = EnvironmentOf(profile);
+  if (options.observer != nullptr) environment.timing = &timing;
+  Cycle cycle(environment, pod.pod);
   current.cycle = &cycle;
   NodeInfo* node = cycle.Choose();
   statistics.node_evaluations += cycle.evaluated();
-  Outcome outcome = node == nullptr ? NoNode(std::move(pod), profile, cycle)
-                                    : Reserve(std::move(pod), profile, cycle, *node);
+  Outcome outcome = node == nullptr ? NoNode(std::move(pod), profile, cycle, timing)
+                                    : Reserve(std::move(pod), profile, cycle, *node, timing);
   current.cycle = nullptr;
+  Observe(trial, outcome);
   return outcome;
 }
 
-Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle,
-                                 NodeInfo& node) {
+Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node,
+                                 Timing& timing) {
   Binding binding{.pod = std::move(pod), .profile = profile, .node = node.name()};
+  binding.began = attempt_began;
   binding.state = cycle.TakeState();
   ++changes;
   for (ReservePlugin* plugin : profiles[profile].plugins->reserve()) {
-    PluginStatus status = plugin->Reserve(binding.state, *binding.pod.pod, node, world);
+    PluginStatus status = timing.Ask(Phase::kReserve, *plugin, [&] {
+      return plugin->Reserve(binding.state, *binding.pod.pod, node, world);
+    });
     if (status.ok()) continue;
+    timing.End(Phase::kReserve, status.code);
     Name(status, *plugin);
     Undo(binding);
     return Failed(std::move(binding.pod), profile, status, std::move(binding.node));
   }
   world.Assume(binding.pod.pod, node);
-  if (std::optional<Outcome> outcome = Continue(binding)) return std::move(*outcome);
+  timing.End(Phase::kReserve, Code::kSuccess);
+  if (std::optional<Outcome> outcome = Continue(binding, timing)) return std::move(*outcome);
   Outcome waiting{.pod = binding.pod.pod->key, .kind = Outcome::Kind::kWaiting};
   waiting.node = binding.node;
   bindings.push_back(std::move(binding));
   return waiting;
 }
 
-std::optional<Outcome> Scheduler::Impl::Continue(Binding& binding) {
+std::optional<Outcome> Scheduler::Impl::Continue(Binding& binding, Timing& timing) {
   const auto& plugins = profiles[binding.profile].plugins->pre_bind();
   for (; binding.next < plugins.size(); ++binding.next) {
-    PluginStatus status =
-        plugins[binding.next]->PreBind(binding.state, *binding.pod.pod, binding.node, world);
+    PreBindPlugin& plugin = *plugins[binding.next];
+    PluginStatus status = timing.Ask(Phase::kPreBind, plugin, [&] {
+      return plugin.PreBind(binding.state, *binding.pod.pod, binding.node, world);
+    });
     if (status.ok() || status.code == Code::kSkip) continue;
+    timing.End(Phase::kPreBind, status.code);
     if (status.code == Code::kWait) {
       const std::optional<base::Time> until = binding.state.Get<WaitsUntil>().time;
       binding.due.reset();
       if (until) binding.due = clock.Monotonic() + (*until - clock.Now());
       return std::nullopt;
     }
-    Name(status, *plugins[binding.next]);
+    Name(status, plugin);
     Undo(binding);
     return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
   }
-  return Finish(binding);
+  timing.End(Phase::kPreBind, Code::kSuccess);
+  return Finish(binding, timing);
 }
 
-Outcome Scheduler::Impl::Finish(Binding& binding) {
+Outcome Scheduler::Impl::Finish(Binding& binding, Timing& timing) {
   const api::Pod& pod = *binding.pod.pod->pod;
   const Status bound =
       cluster.Bind(pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, binding.node);
+  timing.End(Phase::kBind, bound.ok() ? Code::kSuccess : Code::kError);
   if (!bound.ok()) {
     Undo(binding);
     const PluginStatus status =
@@ -164,14 +199,21 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
       Undo(binding);
       const PluginStatus status = PluginStatus::Unschedulable(
           {.code = "node_gone", .text = fmt::format("node {} is gone", binding.node)});
-      return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+      const Trial trial = TrialOf(binding);
+      Outcome outcome =
+          Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+      Observe(trial, outcome);
+      return outcome;
     }
-    std::optional<Outcome> outcome = Continue(*it);
+    const Trial trial = TrialOf(*it);
+    Timing timing = MakeTiming(it->profile);
+    std::optional<Outcome> outcome = Continue(*it, timing);
     if (!outcome) {
       ++it;
       continue;
     }
     bindings.erase(it);
+    Observe(trial, *outcome);
     return outcome;
   }
   look_at_bindings = false;

@@ -25,7 +25,8 @@ std::string Join(const std::vector<Reason>& reasons) {
 
 }  // namespace
 
-Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle) {
+Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle,
+                                Timing& timing) {
   if (cycle.status().code == Code::kError) {
     return Failed(std::move(pod), profile, cycle.status(), {});
   }
@@ -35,10 +36,18 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   cycle.Explain(explanation);
   std::vector<std::string> refused_by = cycle.RefusedBy();
 
+  timing.Restart();
   bool retry = false;
   std::optional<std::string> nominated;
   for (PostFilterPlugin* plugin : profiles[profile].plugins->post_filters()) {
-    PostFilterResult result = plugin->PostFilter(cycle.state(), *info, world);
+    PostFilterResult result;
+    timing.Ask(Phase::kPostFilter, *plugin, [&] {
+      result = plugin->PostFilter(cycle.state(), *info, world);
+      return PluginStatus{result.status.code, {}};
+    });
+    if (options.observer != nullptr && result.victims) {
+      options.observer->OnPreemption(*result.victims);
+    }
     for (Reason& reason : result.status.reasons) {
       reason.plugin = plugin->name();
       explanation.after.push_back(std::move(reason));
@@ -52,6 +61,7 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
       break;
     }
   }
+  timing.End(Phase::kPostFilter, nominated ? Code::kSuccess : Code::kUnschedulable);
   if (nominated) {
     Nominate(info, *nominated);
   } else if (!info->pod->status.nominated_node_name.empty() && !NominationHolds(*info)) {
@@ -65,6 +75,7 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
        {.reason = std::string(api::kReasonUnschedulable),
         .message = message,
         .nominated = std::move(nominated)});
+  if (options.observer != nullptr) options.observer->OnRefusal(explanation);
   Refused& why = refused[info->key];
   why.explanation = std::move(explanation);
   why.gated_by.clear();
@@ -92,6 +103,7 @@ Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const Plug
   Tell(*info, profile,
        {.reason = std::string(error ? kSchedulerError : api::kReasonUnschedulable),
         .message = error ? message : EventMessage(explanation)});
+  if (options.observer != nullptr) options.observer->OnRefusal(explanation);
   Refused& why = refused[info->key];
   why.explanation = std::move(explanation);
   why.gated_by.clear();

@@ -55,6 +55,7 @@ struct Scheduler::Impl {
     std::uint32_t profile = 0;
     std::string node;
     CycleState state;
+    std::chrono::nanoseconds began{0};            // the attempt, if somebody observes
     std::size_t next = 0;                         // of the profile's PreBind plugins
     std::optional<std::chrono::nanoseconds> due;  // when to ask that one again, at the latest
   };
@@ -84,10 +85,23 @@ struct Scheduler::Impl {
   // One pod.
   std::optional<Outcome> ScheduleOne();
   Outcome Attempt(QueuedPod pod, std::uint32_t profile);
-  Outcome Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node);
+  Outcome Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node,
+                  Timing& timing);
   // Nothing: it waits on.
-  std::optional<Outcome> Continue(Binding& binding);
-  Outcome Finish(Binding& binding);
+  std::optional<Outcome> Continue(Binding& binding, Timing& timing);
+  Outcome Finish(Binding& binding, Timing& timing);
+  // Tells the observer how an attempt ended that is not waiting on.
+  struct Trial {
+    std::uint32_t profile = 0;
+    std::uint32_t attempts = 0;
+    std::chrono::nanoseconds added{0};
+    std::chrono::nanoseconds began{0};
+  };
+  static Trial TrialOf(const Binding& binding) {
+    return {binding.profile, binding.pod.attempts, binding.pod.added, binding.began};
+  }
+  void Observe(const Trial& trial, const Outcome& outcome);
+  Timing MakeTiming(std::uint32_t profile);
   void Undo(Binding& binding);
   std::optional<Outcome> ContinueOne();
   // When the first of the bindings is to be asked again although nothing has changed.
@@ -102,7 +116,7 @@ struct Scheduler::Impl {
   Cycle::Environment EnvironmentOf(std::uint32_t profile);
   // Says it as it is now, where something has changed since it was said.
   void BringUpToDate(Refused& why);
-  Outcome NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle);
+  Outcome NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle, Timing& timing);
   Outcome Failed(QueuedPod pod, std::uint32_t profile, const PluginStatus& status,
                  std::string node);
   struct Report {
@@ -146,6 +160,8 @@ struct Scheduler::Impl {
   std::unique_ptr<api::ObjectWatch> watch;
   base::StringMap<api::Object> last_seen;  // by kind and name, for hints
   Statistics statistics;
+  std::uint64_t measured = 0;                 // attempts, for sampling
+  std::chrono::nanoseconds attempt_began{0};  // the one that is under way
 };
 
 }  // namespace dray::scheduler
