@@ -92,6 +92,7 @@ void Dispatch(const ExchangePtr& exchange) {
   const std::string& part = exchange->route.subresource;
   if (part == "binding") return internal::HandleBinding(exchange);
   if (part == "eviction") return internal::HandleEviction(exchange);
+  if (part == "scale") return internal::HandleScale(exchange);
   if (verb == "get") return internal::HandleGet(exchange);
   if (verb == "list") return internal::HandleList(exchange);
   if (verb == "watch") return internal::HandleWatch(exchange);
@@ -224,7 +225,12 @@ void RestHandler::Handle(apiserver::Request request,
   if (!IsServed(at.group, at.version)) {
     return exchange->SendText(404, std::string(kNotFoundPage));
   }
-  if (at.kind == nullptr) return exchange->SendError(rest::UnknownResource());
+  if (at.kind == nullptr) {
+    const bool review = !at.group.empty() && at.name.empty() &&
+                        rest::FindObjectless(at.group, at.version, at.resource) != nullptr;
+    if (review) return internal::HandleReview(exchange, authorizer_);
+    return exchange->SendError(rest::UnknownResource());
+  }
   if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
   if (!format.ok()) return exchange->SendError(format.status());

@@ -23,6 +23,10 @@ struct Rule {
 constexpr std::string_view kRead = "get,list,watch";
 constexpr std::string_view kWrite = "create,update,patch,delete,deletecollection";
 
+constexpr Rule kBasic[] = {
+    {"create", "authentication.k8s.io", "selfsubjectreviews"},
+    {"create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews"},
+};
 constexpr Rule kEverything[] = {{kAny, kAny, kAny}};
 constexpr Rule kReadAll[] = {{kRead, kAny, kAny}};
 constexpr Rule kSchedulerRules[] = {
@@ -92,6 +96,28 @@ std::string_view OwnNode(const api::UserInfo& user) {
              : std::string_view();
 }
 
+// The roles that a user has.
+std::vector<std::span<const Rule>> RolesOf(const api::UserInfo& user) {
+  std::vector<std::span<const Rule>> roles;
+  if (!HasGroup(user, "system:unauthenticated")) roles.emplace_back(kBasic);
+  if (HasGroup(user, kMasters) || HasGroup(user, kControllers)) roles.emplace_back(kEverything);
+  if (HasGroup(user, kViewers)) roles.emplace_back(kReadAll);
+  if (user.name == kSchedulerUser) roles.emplace_back(kSchedulerRules);
+  if (!OwnNode(user).empty()) roles.emplace_back(kNodeRules);
+  if (HasGroup(user, kDrivers)) roles.emplace_back(kDriverRules);
+  return roles;
+}
+
+std::vector<std::string> Items(std::string_view list) {
+  std::vector<std::string> items;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    items.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return items;
+}
+
 std::string Scope(const api::AuthorizationRequest& request) {
   return request.namespace_.empty() ? "at the cluster scope"
                                     : fmt::format("in the namespace \"{}\"", request.namespace_);
@@ -103,15 +129,21 @@ const api::KindInfo& SliceKind() { return api::HubKind(api::TypeInfoOf<api::Reso
 
 api::AuthorizationDecision RoleAuthorizer::Authorize(
     const api::AuthorizationRequest& request) const {
-  const api::UserInfo& user = request.user;
   const bool allowed =
-      (HasGroup(user, kMasters) && Allows(kEverything, request)) ||
-      (HasGroup(user, kControllers) && Allows(kEverything, request)) ||
-      (HasGroup(user, kViewers) && Allows(kReadAll, request)) ||
-      (user.name == kSchedulerUser && Allows(kSchedulerRules, request)) ||
-      (!OwnNode(user).empty() && Allows(kNodeRules, request)) ||
-      (HasGroup(user, kDrivers) && (Allows(kDriverRules, request) || AllowsDriver(request)));
+      std::ranges::any_of(RolesOf(request.user),
+                          [&](std::span<const Rule> rules) { return Allows(rules, request); }) ||
+      (HasGroup(request.user, kDrivers) && AllowsDriver(request));
   return {.allowed = allowed};
+}
+
+std::vector<RoleRule> RoleAuthorizer::RulesOf(const api::UserInfo& user) const {
+  std::vector<RoleRule> all;
+  for (const std::span<const Rule> rules : RolesOf(user)) {
+    for (const Rule& rule : rules) {
+      all.push_back({Items(rule.verbs), std::string(rule.group), Items(rule.resources)});
+    }
+  }
+  return all;
 }
 
 bool RoleAuthorizer::MayRead(const api::UserInfo& user, std::string_view path) const {
