@@ -25,8 +25,8 @@ std::vector<std::string> Worlds() {
   for (const auto& entry : fs::directory_iterator(examples)) {
     const std::string name = entry.path().filename().string();
     // Broken ones are not read; scenarios are for another command; the states of one object over
-    // time have nothing to place.
-    if (!entry.is_directory() || name == "broken" || name == "scenarios" ||
+    // time have nothing to place; live ones are pods for the other folders.
+    if (!entry.is_directory() || name == "broken" || name == "scenarios" || name == "live" ||
         name == "kep-5004-moving-a-name") {
       continue;
     }

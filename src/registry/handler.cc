@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "api/pod.h"
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
 #include "rest/api_error.h"
@@ -37,6 +38,32 @@ std::string VerbOf(const apiserver::Request& request, const Route& route, const 
   return "";
 }
 
+// People try these with any cluster; they are told why they cannot work rather than that there is
+// no such path.
+Status WhyNoPart(const Exchange& exchange) {
+  struct Row {
+    std::string_view part;
+    std::string_view why;
+  };
+  constexpr Row kRows[] = {
+      {"log", "there is no log"},
+      {"exec", "there is no process to join"},
+      {"attach", "there is no process to join"},
+      {"portforward", "there is no port to reach"},
+      {"proxy", "there is no port to reach"},
+  };
+  const Route& route = exchange.route;
+  if (exchange.kind().hub != &api::TypeInfoOf<api::Pod>()) return rest::UnknownResource();
+  const auto* row = std::ranges::find(kRows, route.subresource, &Row::part);
+  if (row == std::end(kRows)) return rest::UnknownResource();
+  return rest::ToStatus({.code = 501,
+                         .reason = "NotImplemented",
+                         .message = fmt::format("pods \"{}\" is on a hollow node, where nothing is "
+                                                "executed: {}",
+                                                route.name, row->why),
+                         .details = rest::StatusDetails{.name = route.name, .kind = "pods"}});
+}
+
 // Whether the verb can be used on this path: what discovery says, and a name where one is needed.
 Status CheckVerb(const Exchange& exchange) {
   const Route& route = exchange.route;
@@ -44,7 +71,7 @@ Status CheckVerb(const Exchange& exchange) {
   const rest::ResourceInfo& resource = rest::ResourceOf(exchange.kind());
   if (!route.subresource.empty()) {
     const rest::Subresource* part = rest::FindSubresource(exchange.kind(), route.subresource);
-    if (part == nullptr) return rest::UnknownResource();
+    if (part == nullptr) return WhyNoPart(exchange);
     return rest::HasVerb(part->verbs, verb) ? Status() : rest::MethodNotAllowed();
   }
   const bool named = !route.name.empty();
@@ -66,6 +93,7 @@ void Dispatch(const ExchangePtr& exchange) {
   const std::string& part = exchange->route.subresource;
   if (part == "binding") return internal::HandleBinding(exchange);
   if (part == "eviction") return internal::HandleEviction(exchange);
+  if (part == "scale") return internal::HandleScale(exchange);
   if (verb == "get") return internal::HandleGet(exchange);
   if (verb == "list") return internal::HandleList(exchange);
   if (verb == "watch") return internal::HandleWatch(exchange);
@@ -240,7 +268,12 @@ void RestHandler::Handle(apiserver::Request request,
   if (!IsServed(at.group, at.version)) {
     return exchange->SendText(404, std::string(kNotFoundPage));
   }
-  if (at.kind == nullptr) return exchange->SendError(rest::UnknownResource());
+  if (at.kind == nullptr) {
+    const bool review = !at.group.empty() && at.name.empty() &&
+                        rest::FindObjectless(at.group, at.version, at.resource) != nullptr;
+    if (review) return internal::HandleReview(exchange, authorizer_);
+    return exchange->SendError(rest::UnknownResource());
+  }
   if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
   if (!format.ok()) return exchange->SendError(format.status());

@@ -14,19 +14,6 @@
 namespace dray::registry::internal {
 namespace {
 
-Status Patched(PatchKind how, const rest::Node& patch, const api::TypeInfo& type,
-               rest::Node& document) {
-  switch (how) {
-    case PatchKind::kJson:
-      return rest::ApplyJsonPatch(patch, document);
-    case PatchKind::kMerge:
-      rest::ApplyMergePatch(patch, document);
-      return {};
-    default:
-      return rest::ApplyStrategicMerge(patch, type, document);
-  }
-}
-
 // The object that a patch makes of the stored one, in the request's version. The warnings of the
 // last try are the ones that count.
 StatusOr<api::Object> Changed(Exchange& exchange, PatchKind how, const rest::Node& patch,
@@ -87,6 +74,19 @@ void HandleApply(const ExchangePtr& exchange, const WriteContext& context,
 }
 
 }  // namespace
+
+Status Patched(PatchKind how, const rest::Node& patch, const api::TypeInfo& type,
+               rest::Node& document) {
+  switch (how) {
+    case PatchKind::kJson:
+      return rest::ApplyJsonPatch(patch, document);
+    case PatchKind::kMerge:
+      rest::ApplyMergePatch(patch, document);
+      return {};
+    default:
+      return rest::ApplyStrategicMerge(patch, type, document);
+  }
+}
 
 void HandlePatch(const ExchangePtr& exchange) {
   const auto context = ContextOf(*exchange);

@@ -22,6 +22,10 @@ struct Rule {
 constexpr std::string_view kRead = "get,list,watch";
 constexpr std::string_view kWrite = "create,update,patch,delete,deletecollection";
 
+constexpr Rule kBasic[] = {
+    {"create", "authentication.k8s.io", "selfsubjectreviews"},
+    {"create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews"},
+};
 constexpr Rule kEverything[] = {{kAny, kAny, kAny}};
 constexpr Rule kReadAll[] = {{kRead, kAny, kAny}};
 constexpr Rule kSchedulerRules[] = {
@@ -84,7 +88,29 @@ bool AllowsDriver(const api::AuthorizationRequest& request) {
          request.subresource == "driver" &&
          (request.verb.starts_with("associated-node:") ||
           (!on_node && request.verb.starts_with("arbitrary-node:"))) &&
-         request.name == DriverOf(request.user);
+         !request.name.empty() && request.name == DriverOf(request.user);
+}
+
+// The roles that a user has.
+std::vector<std::span<const Rule>> RolesOf(const api::UserInfo& user) {
+  std::vector<std::span<const Rule>> roles;
+  if (!HasGroup(user, "system:unauthenticated")) roles.emplace_back(kBasic);
+  if (HasGroup(user, kMasters) || HasGroup(user, kControllers)) roles.emplace_back(kEverything);
+  if (HasGroup(user, kViewers)) roles.emplace_back(kReadAll);
+  if (user.name == kSchedulerUser) roles.emplace_back(kSchedulerRules);
+  if (HasGroup(user, kNodes) && !NodeOf(user).empty()) roles.emplace_back(kNodeRules);
+  if (!DriverOf(user).empty()) roles.emplace_back(kDriverRules);
+  return roles;
+}
+
+std::vector<std::string> Items(std::string_view list) {
+  std::vector<std::string> items;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    items.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return items;
 }
 
 std::string Scope(const api::AuthorizationRequest& request) {
@@ -115,15 +141,21 @@ std::string_view DriverOf(const api::UserInfo& user) {
 
 api::AuthorizationDecision RoleAuthorizer::Authorize(
     const api::AuthorizationRequest& request) const {
-  const api::UserInfo& user = request.user;
   const bool allowed =
-      (HasGroup(user, kMasters) && Allows(kEverything, request)) ||
-      (HasGroup(user, kControllers) && Allows(kEverything, request)) ||
-      (HasGroup(user, kViewers) && Allows(kReadAll, request)) ||
-      (user.name == kSchedulerUser && Allows(kSchedulerRules, request)) ||
-      (HasGroup(user, kNodes) && !NodeOf(user).empty() && Allows(kNodeRules, request)) ||
-      (!DriverOf(user).empty() && (Allows(kDriverRules, request) || AllowsDriver(request)));
+      std::ranges::any_of(RolesOf(request.user),
+                          [&](std::span<const Rule> rules) { return Allows(rules, request); }) ||
+      AllowsDriver(request);
   return {.allowed = allowed};
+}
+
+std::vector<RoleRule> RoleAuthorizer::RulesOf(const api::UserInfo& user) const {
+  std::vector<RoleRule> all;
+  for (const std::span<const Rule> rules : RolesOf(user)) {
+    for (const Rule& rule : rules) {
+      all.push_back({Items(rule.verbs), std::string(rule.group), Items(rule.resources)});
+    }
+  }
+  return all;
 }
 
 bool RoleAuthorizer::MayRead(const api::UserInfo& user, std::string_view path) const {

@@ -5,6 +5,7 @@
 //
 // | who | may |
 // |---|---|
+// | anyone who is known | ask who they are and what they may |
 // | group system:masters | everything |
 // | group dray:viewers | read everything |
 // | user system:kube-scheduler | read, bind pods, write claims, their binding, and events |
@@ -39,12 +40,21 @@ inline constexpr std::string_view kDriverUserPrefix = "dray:driver:";
 inline constexpr std::string_view kNodeDriverUserPrefix = "system:serviceaccount:dray-drivers:";
 inline constexpr std::string_view kOnNodePrefix = "dray:node:";
 
+// A line of a role, as people are shown it. "*": any.
+struct RoleRule {
+  std::vector<std::string> verbs;
+  std::string group;
+  std::vector<std::string> resources;  // with subresources
+};
+
 // Thread-safe.
 class RoleAuthorizer final : public api::Authorizer {
  public:
   api::AuthorizationDecision Authorize(const api::AuthorizationRequest& request) const override;
   // A path that is no resource: /metrics, /apis, ...
   bool MayRead(const api::UserInfo& user, std::string_view path) const;
+  // Everything that Authorize allows, less what depends on names (AllowsDriver).
+  std::vector<RoleRule> RulesOf(const api::UserInfo& user) const;
 };
 
 // "pods "x" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "n""

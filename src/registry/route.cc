@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "rest/api_error.h"
+#include "rest/discovery.h"
 
 namespace dray::registry {
 namespace {
@@ -104,9 +105,12 @@ StatusOr<std::optional<std::int64_t>> Query::Number(std::string_view name) const
 }
 
 bool IsServed(std::string_view group, std::string_view version) {
-  return std::ranges::any_of(api::Kinds(), [&](const api::KindInfo& kind) {
+  const bool has_kinds = std::ranges::any_of(api::Kinds(), [&](const api::KindInfo& kind) {
     return kind.group == group && kind.version == version;
   });
+  if (has_kinds) return true;
+  const auto versions = rest::ServedVersions(group);
+  return std::ranges::find(versions, version) != versions.end();
 }
 
 std::optional<Route> ParseRoute(std::string_view path) {

@@ -256,6 +256,16 @@ TEST(Verbs, PathsThatAreNoResourcesAreAnswered) {
   EXPECT_THAT(std::string(all.headers.Find("Content-Type")), HasSubstr("apidiscovery.k8s.io"));
 }
 
+TEST(Verbs, WhatHollowNodesCannotDoIsRefusedWithItsReason) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  const Answer log = world.Get(kPods + "/p/log");
+  EXPECT_EQ(log.status, 501);
+  EXPECT_THAT(log.text, HasSubstr("nothing is executed: there is no log"));
+  EXPECT_EQ(world.Post(kPods + "/p/exec?command=ls", "").status, 501);
+  EXPECT_EQ(world.Get(kPods + "/p/nonsense").status, 404);
+}
+
 TEST(Verbs, ApplyAnswersCreatedOnlyTheFirstTime) {
   World world;
   const Asking apply{.method = "PATCH",

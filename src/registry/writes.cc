@@ -61,24 +61,6 @@ rest::FieldSet WrittenEmpty(const Exchange& exchange) {
   return tree.ok() ? rest::EmptyListsOf(*tree, *exchange.kind().type) : rest::FieldSet();
 }
 
-// A small object that is no kind of the store: DeleteOptions, Binding, Eviction.
-template <typename T>
-StatusOr<rest::Node> SmallBody(const Exchange& exchange) {
-  if (exchange.request.body.empty()) return rest::MapNode();
-  DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
-                        BodyFormatOf(exchange.request.headers.Find("Content-Type")));
-  const api::TypeInfo& type = api::TypeInfoOf<T>();
-  auto tree = format == rest::BodyFormat::kProtobuf
-                  ? rest::ReadProtobuf(exchange.request.body, type, "", "v1")
-                  : rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml);
-  if (!tree.ok() || !rest::IsMap(*tree)) {
-    return rest::BadRequest(fmt::format(
-        "the object provided is unrecognized (must be of type {}): {}", type.fields().name,
-        tree.ok() ? "an object was expected" : base::Message(tree.status())));
-  }
-  return tree;
-}
-
 StatusOr<Propagation> PropagationOf(std::string_view text) {
   if (text.empty()) return Propagation::kDefault;
   if (text == "Orphan") return Propagation::kOrphan;
@@ -149,6 +131,21 @@ Registry::Done Answer(const ExchangePtr& exchange, int code) {
 
 }  // namespace
 
+StatusOr<rest::Node> SmallBody(const Exchange& exchange, const api::TypeInfo& type) {
+  if (exchange.request.body.empty()) return rest::MapNode();
+  DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
+                        BodyFormatOf(exchange.request.headers.Find("Content-Type")));
+  auto tree = format == rest::BodyFormat::kProtobuf
+                  ? rest::ReadProtobuf(exchange.request.body, type, "", "v1")
+                  : rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml);
+  if (!tree.ok() || !rest::IsMap(*tree)) {
+    return rest::BadRequest(fmt::format(
+        "the object provided is unrecognized (must be of type {}): {}", type.fields().name,
+        tree.ok() ? "an object was expected" : base::Message(tree.status())));
+  }
+  return tree;
+}
+
 StatusOr<WriteContext> ContextOf(const Exchange& exchange) {
   WriteContext context{.user = exchange.user(),
                        .verb = exchange.verb,
@@ -202,7 +199,7 @@ void HandleUpdate(const ExchangePtr& exchange) {
 void HandleDelete(const ExchangePtr& exchange) {
   auto context = ContextOf(*exchange);
   if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody<rest::DeleteOptionsBody>(*exchange);
+  const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::DeleteOptionsBody>());
   if (!body.ok()) return exchange->SendError(body.status());
   context->dry_run |= AsksForDryRun(*body);
   const auto options = DeleteOptionsOf(*exchange, *body);
@@ -217,7 +214,7 @@ void HandleDelete(const ExchangePtr& exchange) {
 void HandleEviction(const ExchangePtr& exchange) {
   auto context = ContextOf(*exchange);
   if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody<rest::EvictionBody>(*exchange);
+  const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::EvictionBody>());
   if (!body.ok()) return exchange->SendError(body.status());
   const rest::Node* inner = rest::FindIn(*body, "deleteOptions");
   auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
@@ -242,7 +239,7 @@ void HandleEviction(const ExchangePtr& exchange) {
 void HandleBinding(const ExchangePtr& exchange) {
   const auto context = ContextOf(*exchange);
   if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody<rest::BindingBody>(*exchange);
+  const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::BindingBody>());
   if (!body.ok()) return exchange->SendError(body.status());
   const rest::Node* metadata = rest::FindIn(*body, "metadata");
   const rest::Node* target = rest::FindIn(*body, "target");

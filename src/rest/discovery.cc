@@ -7,6 +7,7 @@
 
 #include "api/namespace.h"
 #include "api/pod.h"
+#include "api/workloads.h"
 #include "api/write_rules.h"
 #include "fmt/format.h"
 #include "rest/tree.h"
@@ -17,6 +18,15 @@ namespace {
 constexpr std::string_view kAllVerbs = "create,delete,deletecollection,get,list,patch,update,watch";
 constexpr std::string_view kNamespaceVerbs = "create,delete,get,list,patch,update,watch";
 constexpr std::string_view kStatusVerbs = "get,patch,update";
+
+constexpr ObjectlessResource kObjectless[] = {
+    {"", "v1", "bindings", "binding", "Binding", true},
+    {"authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview"},
+    {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview",
+     "SelfSubjectAccessReview"},
+    {"authorization.k8s.io", "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview",
+     "SelfSubjectRulesReview"},
+};
 
 struct Names {
   std::string_view kind;
@@ -59,6 +69,14 @@ ResourceInfo Describe(const api::KindInfo& kind) {
                                  .kind = "Eviction",
                                  .verbs = "create",
                                  .group = "policy",
+                                 .version = "v1"});
+  }
+  if (kind.hub == &api::TypeInfoOf<api::Deployment>() ||
+      kind.hub == &api::TypeInfoOf<api::ReplicaSet>()) {
+    info.subresources.push_back({.name = "scale",
+                                 .kind = "Scale",
+                                 .verbs = kStatusVerbs,
+                                 .group = "autoscaling",
                                  .version = "v1"});
   }
   if (api::HasStatusPart(kind)) {
@@ -117,13 +135,12 @@ Node Header(std::string_view kind, std::string_view api_version) {
   return node;
 }
 
-// The one resource without objects: a binding that names its pod in the body.
-Node BindingsNode() {
+Node ObjectlessNode(const ObjectlessResource& resource) {
   Node node = MapNode();
-  SetIn(node, "name", StringNode("bindings"));
-  SetIn(node, "singularName", StringNode("binding"));
-  SetIn(node, "namespaced", BoolNode(true));
-  SetIn(node, "kind", StringNode("Binding"));
+  SetIn(node, "name", StringNode(resource.plural));
+  SetIn(node, "singularName", StringNode(resource.singular));
+  SetIn(node, "namespaced", BoolNode(resource.namespaced));
+  SetIn(node, "kind", StringNode(resource.kind));
   SetIn(node, "verbs", ListOf("create"));
   return node;
 }
@@ -163,6 +180,16 @@ Node ResponseKind(std::string_view group, std::string_view version, std::string_
   return node;
 }
 
+Node AggregatedObjectless(const ObjectlessResource& resource) {
+  Node node = MapNode();
+  SetIn(node, "resource", StringNode(resource.plural));
+  SetIn(node, "responseKind", ResponseKind("", "", resource.kind));
+  SetIn(node, "scope", StringNode(resource.namespaced ? "Namespaced" : "Cluster"));
+  SetIn(node, "singularResource", StringNode(resource.singular));
+  SetIn(node, "verbs", ListOf("create"));
+  return node;
+}
+
 Node AggregatedResource(const api::KindInfo& kind) {
   const ResourceInfo& info = ResourceOf(kind);
   Node node = MapNode();
@@ -197,6 +224,10 @@ Node AggregatedGroup(std::string_view group) {
     Node entry = MapNode();
     SetIn(entry, "version", StringNode(version));
     Node resources = ListNode();
+    for (const ObjectlessResource& resource : kObjectless) {
+      if (resource.group != group || resource.version != version) continue;
+      resources.items.push_back(AggregatedObjectless(resource));
+    }
     for (const api::KindInfo* kind : KindsOf(group, version)) {
       resources.items.push_back(AggregatedResource(*kind));
     }
@@ -225,6 +256,14 @@ const Subresource* FindSubresource(const api::KindInfo& kind, std::string_view n
   return it == parts.end() ? nullptr : &*it;
 }
 
+const ObjectlessResource* FindObjectless(std::string_view group, std::string_view version,
+                                         std::string_view plural) {
+  const auto* it = std::ranges::find_if(kObjectless, [&](const ObjectlessResource& resource) {
+    return resource.group == group && resource.version == version && resource.plural == plural;
+  });
+  return it == std::end(kObjectless) ? nullptr : it;
+}
+
 bool HasVerb(std::string_view verbs, std::string_view verb) {
   return (fmt::format(",{},", verbs)).find(fmt::format(",{},", verb)) != std::string::npos;
 }
@@ -234,6 +273,9 @@ std::vector<std::string_view> ServedGroups() {
   for (const api::KindInfo& kind : api::Kinds()) {
     if (!kind.group.empty()) groups.push_back(kind.group);
   }
+  for (const ObjectlessResource& resource : kObjectless) {
+    if (!resource.group.empty()) groups.push_back(resource.group);
+  }
   std::ranges::sort(groups);
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   return groups;
@@ -241,10 +283,12 @@ std::vector<std::string_view> ServedGroups() {
 
 std::vector<std::string_view> ServedVersions(std::string_view group) {
   std::vector<std::string_view> versions;
-  for (const api::KindInfo& kind : api::Kinds()) {
-    const bool known = std::ranges::find(versions, kind.version) != versions.end();
-    if (kind.group == group && !known) versions.push_back(kind.version);
-  }
+  const auto add = [&](std::string_view of, std::string_view version) {
+    const bool known = std::ranges::find(versions, version) != versions.end();
+    if (of == group && !known) versions.push_back(version);
+  };
+  for (const api::KindInfo& kind : api::Kinds()) add(kind.group, kind.version);
+  for (const ObjectlessResource& resource : kObjectless) add(resource.group, resource.version);
   return versions;
 }
 
@@ -272,18 +316,21 @@ std::optional<std::string> ApiGroupJson(std::string_view group) {
 }
 
 std::optional<std::string> ApiResourceListJson(std::string_view group, std::string_view version) {
-  const auto kinds = KindsOf(group, version);
-  if (kinds.empty()) return std::nullopt;
-  Node list = Header("APIResourceList", "v1");
-  SetIn(list, "groupVersion", StringNode(kinds.front()->ApiVersion()));
   Node resources = ListNode();
-  if (group.empty()) resources.items.push_back(BindingsNode());
-  for (const api::KindInfo* kind : kinds) {
+  for (const ObjectlessResource& resource : kObjectless) {
+    if (resource.group != group || resource.version != version) continue;
+    resources.items.push_back(ObjectlessNode(resource));
+  }
+  for (const api::KindInfo* kind : KindsOf(group, version)) {
     resources.items.push_back(ResourceNode(*kind));
     for (const Subresource& part : ResourceOf(*kind).subresources) {
       resources.items.push_back(SubresourceNode(*kind, part));
     }
   }
+  if (resources.items.empty()) return std::nullopt;
+  Node list = Header("APIResourceList", "v1");
+  SetIn(list, "groupVersion",
+        StringNode(group.empty() ? std::string(version) : fmt::format("{}/{}", group, version)));
   SetIn(list, "resources", std::move(resources));
   return ToJson(list);
 }

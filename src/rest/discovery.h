@@ -31,6 +31,19 @@ struct ResourceInfo {
   std::vector<Subresource> subresources = {};
 };
 
+// Something that is only posted: a binding, a question about oneself. No object is behind it.
+struct ObjectlessResource {
+  std::string_view group;
+  std::string_view version;
+  std::string_view plural;
+  std::string_view singular;
+  std::string_view kind;
+  bool namespaced = false;
+};
+// Null when there is none.
+const ObjectlessResource* FindObjectless(std::string_view group, std::string_view version,
+                                         std::string_view plural);
+
 const ResourceInfo& ResourceOf(const api::KindInfo& kind);
 // Null when there is none.
 const Subresource* FindSubresource(const api::KindInfo& kind, std::string_view name);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/pod.h"
+#include "api/workloads.h"
 #include "rest/tree_for_test.h"
 
 namespace dray::rest {
@@ -44,6 +45,24 @@ TEST(Discovery, PodsHaveTheirSubresources) {
   EXPECT_TRUE(HasVerb(FindSubresource(pods, "status")->verbs, "patch"));
   EXPECT_FALSE(HasVerb(FindSubresource(pods, "binding")->verbs, "get"));
   EXPECT_EQ(FindSubresource(pods, "scale"), nullptr);
+}
+
+TEST(Discovery, WhatCanBeScaledSaysSo) {
+  for (const api::TypeInfo* type :
+       {&api::TypeInfoOf<api::Deployment>(), &api::TypeInfoOf<api::ReplicaSet>()}) {
+    const Subresource* scale = FindSubresource(api::HubKind(*type), "scale");
+    ASSERT_NE(scale, nullptr);
+    EXPECT_EQ(scale->group, "autoscaling");
+  }
+}
+
+TEST(Discovery, QuestionsAboutOneselfAreListedAlthoughTheyAreNoObjects) {
+  EXPECT_THAT(ServedVersions("authentication.k8s.io"), ElementsAre("v1"));
+  const Node list = TreeOf(*ApiResourceListJson("authorization.k8s.io", "v1"));
+  EXPECT_EQ(TextIn(list, "groupVersion"), "authorization.k8s.io/v1");
+  EXPECT_EQ(TextIn(FindIn(list, "resources")->items.at(0), "name"), "selfsubjectaccessreviews");
+  EXPECT_NE(FindObjectless("", "v1", "bindings"), nullptr);
+  EXPECT_EQ(FindObjectless("", "v1", "pods"), nullptr);
 }
 
 }  // namespace

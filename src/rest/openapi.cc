@@ -336,11 +336,12 @@ std::string OpenApiV3RootJson() {
   Node paths = MapNode();
   const auto add = [&](std::string_view group, const std::string& path) {
     for (const std::string_view version : ServedVersions(group)) {
+      const auto document = OpenApiV3Json(group, version);
+      if (!document) continue;  // nothing in it has a schema
       Node entry = MapNode();
       const std::string here = fmt::format("{}/{}", path, version);
       SetIn(entry, "serverRelativeURL",
-            StringNode(fmt::format("/openapi/v3/{}?hash={}", here,
-                                   HashOf(*OpenApiV3Json(group, version)))));
+            StringNode(fmt::format("/openapi/v3/{}?hash={}", here, HashOf(*document))));
       SetIn(paths, here, std::move(entry));
     }
   };

@@ -119,6 +119,10 @@ TEST(Protobuf, EveryFieldHasANumber) {
   Unnumbered(api::TypeInfoOf<DeleteOptionsBody>(), seen, names);
   Unnumbered(api::TypeInfoOf<EvictionBody>(), seen, names);
   Unnumbered(api::TypeInfoOf<BindingBody>(), seen, names);
+  Unnumbered(api::TypeInfoOf<ScaleBody>(), seen, names);
+  Unnumbered(api::TypeInfoOf<SelfReviewBody>(), seen, names);
+  Unnumbered(api::TypeInfoOf<AccessReviewBody>(), seen, names);
+  Unnumbered(api::TypeInfoOf<RulesReviewBody>(), seen, names);
   const std::set<std::string> own = {
       "DeviceAttribute.list",  "ListAttribute.int",
       "ListAttribute.bool",    "ListAttribute.string",

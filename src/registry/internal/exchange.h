@@ -15,8 +15,10 @@
 #include "registry/negotiation.h"
 #include "registry/objects.h"
 #include "registry/registry.h"
+#include "registry/roles.h"
 #include "registry/route.h"
 #include "rest/table.h"
+#include "rest/tree.h"
 
 namespace dray::registry::internal {
 
@@ -61,8 +63,17 @@ void HandleUpdate(const ExchangePtr& exchange);
 void HandleDelete(const ExchangePtr& exchange);
 void HandleBinding(const ExchangePtr& exchange);
 void HandleEviction(const ExchangePtr& exchange);
+// A small object that is no kind of the store, as a tree: DeleteOptions, Binding, Scale.
+StatusOr<rest::Node> SmallBody(const Exchange& exchange, const api::TypeInfo& type);
 // patches.cc
 void HandlePatch(const ExchangePtr& exchange);
+// What a JSON patch, a merge patch or a strategic one makes of a document.
+Status Patched(PatchKind how, const rest::Node& patch, const api::TypeInfo& type,
+               rest::Node& document);
+// scale.cc
+void HandleScale(const ExchangePtr& exchange);
+// reviews.cc: questions that users ask about themselves.
+void HandleReview(const ExchangePtr& exchange, const RoleAuthorizer& authorizer);
 
 // Who writes; BadRequest for a dryRun or a fieldManager that makes no sense.
 StatusOr<WriteContext> ContextOf(const Exchange& exchange);

@@ -181,6 +181,7 @@ std::span<const ProtoNumbers> AllProtoNumbers() {
        "machineID=1 systemUUID=2 bootID=3 kernelVersion=4 osImage=5 containerRuntimeVersion=6 "
        "kubeletVersion=7 kubeProxyVersion=8 operatingSystem=9 architecture=10 swap=11 "
        "runningInUserNamespace=12"},
+      {"NonResourceAttributes", "path=1 verb=2"},
       {"ObjectFieldSelector", "apiVersion=1 fieldPath=2"},
       {"ObjectMeta",
        "name=1 generateName=2 namespace=3 selfLink=4 uid=5 resourceVersion=6 generation=7 "
@@ -244,6 +245,8 @@ std::span<const ProtoNumbers> AllProtoNumbers() {
       {"ReplicaSetStatus",
        "replicas=1 fullyLabeledReplicas=2 observedGeneration=3 readyReplicas=4 availableReplicas=5 "
        "conditions=6 terminatingReplicas=7"},
+      {"ResourceAttributes",
+       "namespace=1 verb=2 group=3 version=4 resource=5 subresource=6 name=7"},
       {"ResourceClaim", "metadata=1 spec=2 status=3"},
       {"ResourceClaimConsumerReference", "apiGroup=1 resource=3 name=4 uid=5"},
       {"ResourceClaimSpec", "devices=1"},
@@ -263,11 +266,18 @@ std::span<const ProtoNumbers> AllProtoNumbers() {
        "sharedCounters=8 partitionTypeAttribute=9 skipNodeOperations=10"},
       {"ResourceStatus", "name=1 resources=2"},
       {"RollingUpdateDeployment", "maxUnavailable=1 maxSurge=2"},
+      {"Scale", "metadata=1 spec=2"},
+      {"ScaleSpec", "replicas=1"},
       {"ScopeSelector", "matchExpressions=1"},
       {"ScopedResourceSelectorRequirement", "scopeName=1 operator=2 values=3"},
       {"SecretEnvSource", "optional=2 name=1.1"},
       {"SecretKeySelector", "key=2 optional=3 name=1.1"},
       {"SecretVolumeSource", "secretName=1 items=2 defaultMode=3 optional=4 defaultUser=5"},
+      {"SelfSubjectAccessReview", "metadata=1 spec=2"},
+      {"SelfSubjectAccessReviewSpec", "resourceAttributes=1 nonResourceAttributes=2"},
+      {"SelfSubjectReview", "metadata=1"},
+      {"SelfSubjectRulesReview", "metadata=1 spec=2"},
+      {"SelfSubjectRulesReviewSpec", "namespace=1"},
       {"Taint", "key=1 value=2 effect=3 timeAdded=4"},
       {"Toleration", "key=1 operator=2 value=3 effect=4 tolerationSeconds=5"},
       {"TopologySpreadConstraint",
