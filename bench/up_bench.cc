@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -31,7 +32,7 @@ namespace {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-constexpr int kClients = 4;
+constexpr int kClients = 64;
 constexpr int kDevicesPerNode = 10;
 
 std::vector<api::Object> ClusterOf(int nodes) {
@@ -89,9 +90,7 @@ struct Door {
 };
 
 // Creates every kClients-th pod.
-void CreatePods(const Door& door, int first, int pods, std::vector<Moment>& sent) {
-  apiserver::TestClient client(door.port, door.tls);
-  DRAY_CHECK(client.connected(), "no connection");
+void CreatePods(apiserver::TestClient& client, int first, int pods, std::vector<Moment>& sent) {
   for (int i = first; i < pods; i += kClients) {
     const std::string body = PodBody(i);
     sent[static_cast<std::size_t>(i)] = std::chrono::steady_clock::now();
@@ -138,6 +137,29 @@ void AwaitBound(const Door& door, int pods, std::vector<Moment>& bound) {
   }
 }
 
+double SecondsSince(Moment start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Pods a second in one list of all, and the bytes of one of them.
+double ListRate(const Door& door, int pods, benchmark::State& state) {
+  apiserver::TestClient client(door.port, door.tls);
+  const Moment start = std::chrono::steady_clock::now();
+  const auto response = client.Get("/api/v1/pods");
+  DRAY_CHECK(response.status == 200, response.body);
+  const double seconds = SecondsSince(start);
+  state.counters["pod_bytes"] = static_cast<double>(response.body.size()) / pods;
+  return pods / seconds;
+}
+
+// Events a second to one watcher that asks for all that is there.
+double WatchRate(const Door& door, int pods) {
+  std::vector<Moment> bound(static_cast<std::size_t>(pods));
+  const Moment start = std::chrono::steady_clock::now();
+  AwaitBound(door, pods, bound);
+  return pods / SecondsSince(start);
+}
+
 double Percentile(std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
@@ -147,6 +169,8 @@ void BM_Up_PodsThroughTheApi(benchmark::State& state) {
   const int pods = static_cast<int>(state.range(1));
   const base::SystemClock clock;
   std::vector<double> latencies;
+  double lists = 0;
+  double events = 0;
   for ([[maybe_unused]] auto _ : state) {
     state.PauseTiming();
     std::string folder = (std::filesystem::temp_directory_path() / "dray-up-XXXXXX").string();
@@ -156,18 +180,27 @@ void BM_Up_PodsThroughTheApi(benchmark::State& state) {
     const Door door(**plane, folder);
     std::vector<Moment> sent(static_cast<std::size_t>(pods));
     std::vector<Moment> bound(static_cast<std::size_t>(pods));
+    std::vector<std::unique_ptr<apiserver::TestClient>> clients;
+    for (int c = 0; c < kClients; ++c) {
+      clients.push_back(std::make_unique<apiserver::TestClient>(door.port, door.tls));
+      DRAY_CHECK(clients.back()->connected(), "no connection");
+    }
     state.ResumeTiming();
     {
       std::vector<std::jthread> threads;
       threads.emplace_back([&] { AwaitBound(door, pods, bound); });
       for (int c = 0; c < kClients; ++c) {
-        threads.emplace_back([&, c] { CreatePods(door, c, pods, sent); });
+        threads.emplace_back(
+            [&, c] { CreatePods(*clients[static_cast<std::size_t>(c)], c, pods, sent); });
       }
     }
     state.PauseTiming();
     for (std::size_t i = 0; i < sent.size(); ++i) {
       latencies.push_back(std::chrono::duration<double, std::milli>(bound[i] - sent[i]).count());
     }
+    clients.clear();
+    lists = ListRate(door, pods, state);
+    events = WatchRate(door, pods);
     *plane = nullptr;
     std::filesystem::remove_all(folder);
     state.ResumeTiming();
@@ -178,6 +211,8 @@ void BM_Up_PodsThroughTheApi(benchmark::State& state) {
   state.counters["pods"] =
       benchmark::Counter(static_cast<double>(pods) * static_cast<double>(state.iterations()),
                          benchmark::Counter::kIsRate);
+  state.counters["listed_per_s"] = lists;
+  state.counters["watched_per_s"] = events;
   state.counters["p50_ms"] = Percentile(latencies, 0.5);
   state.counters["p99_ms"] = Percentile(latencies, 0.99);
   state.counters["max_ms"] = latencies.back();

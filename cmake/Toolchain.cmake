@@ -39,3 +39,14 @@ function(dray_optimise_link target)
     target_link_options(${target} PRIVATE -flto=auto)
   endif()
 endfunction()
+
+# What tests say of themselves is linked without it, so it is not compiled for it; unit tests are over in moments and spend
+# their compile time on matchers, which nobody needs fast.
+function(dray_compile_test target label)
+  if(DRAY_LTO)
+    target_compile_options(${target} PRIVATE -fno-lto)
+    if(label STREQUAL "unit")
+      target_compile_options(${target} PRIVATE -O0)
+    endif()
+  endif()
+endfunction()

@@ -14,18 +14,21 @@
 
 namespace dray::controllers {
 
-ControllerList MakeControllers(api::Cluster& cluster, const base::Clock& clock,
+ControllerList MakeControllers(const Source& source, const base::Clock& clock,
                                const ControllerOptions& options) {
+  // One picture for all: there is no need to be told ten times.
+  const Source shared = source.Shared();
   ControllerList list;
-  list.push_back(std::make_unique<NamespaceController>(cluster, clock));
-  list.push_back(std::make_unique<DeploymentController>(cluster, clock));
-  list.push_back(std::make_unique<ReplicaSetController>(cluster, clock));
-  list.push_back(std::make_unique<JobController>(cluster, clock));
-  list.push_back(std::make_unique<ResourceClaimController>(cluster, clock, options.gates));
-  list.push_back(std::make_unique<DeviceTaintEviction>(cluster, clock, options.gates));
-  list.push_back(std::make_unique<PodCleanup>(cluster, clock, options.pod_cleanup));
-  list.push_back(std::make_unique<GarbageCollector>(cluster, clock));
-  list.push_back(std::make_unique<QuotaController>(cluster, clock, options.gates));
+  list.push_back(std::make_unique<NamespaceController>(shared, clock));
+  list.push_back(std::make_unique<DeploymentController>(shared, clock));
+  list.push_back(std::make_unique<ReplicaSetController>(shared, clock));
+  list.push_back(std::make_unique<JobController>(shared, clock));
+  list.push_back(std::make_unique<ResourceClaimController>(shared, clock, options.gates));
+  list.push_back(std::make_unique<DeviceTaintEviction>(shared, clock, options.gates));
+  list.push_back(std::make_unique<PodCleanup>(shared, clock, options.pod_cleanup));
+  list.push_back(std::make_unique<EventCleanup>(shared, clock, options.event_cleanup));
+  list.push_back(std::make_unique<GarbageCollector>(shared, clock));
+  list.push_back(std::make_unique<QuotaController>(shared, clock, options.gates));
   return list;
 }
 

@@ -10,10 +10,11 @@
 #include <span>
 #include <vector>
 
-#include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
 #include "controllers/controller.h"
+#include "controllers/event_cleanup.h"
+#include "controllers/picture.h"
 #include "controllers/pod_cleanup.h"
 
 namespace dray::controllers {
@@ -21,12 +22,13 @@ namespace dray::controllers {
 struct ControllerOptions {
   api::FeatureGates gates;
   PodCleanupOptions pod_cleanup;
+  EventCleanupOptions event_cleanup;
 };
 
 using ControllerList = std::vector<std::unique_ptr<Controller>>;
 
-// Cluster and clock outlive them.
-ControllerList MakeControllers(api::Cluster& cluster, const base::Clock& clock,
+// They share one picture. What the source names and the clock outlive them.
+ControllerList MakeControllers(const Source& source, const base::Clock& clock,
                                const ControllerOptions& options = {});
 
 // In turns until none has anything to do now. The number of writes.

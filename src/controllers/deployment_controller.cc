@@ -41,8 +41,8 @@ std::int64_t MaxRevision(const std::vector<api::Object>& sets) {
 
 }  // namespace
 
-DeploymentController::DeploymentController(api::Cluster& cluster, const base::Clock& clock)
-    : Reconciler(cluster, clock, Kinds()) {}
+DeploymentController::DeploymentController(const Source& source, const base::Clock& clock)
+    : Reconciler(source, clock, Kinds()) {}
 
 void DeploymentController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

@@ -22,7 +22,7 @@ namespace dray::controllers {
 class DeploymentController final : public Reconciler {
  public:
   // Both outlive it.
-  DeploymentController(api::Cluster& cluster, const base::Clock& clock);
+  DeploymentController(const Source& source, const base::Clock& clock);
 
   std::string_view name() const override { return "deployment-controller"; }
 

@@ -78,9 +78,9 @@ void TakeEarlier(std::optional<base::Time>& due, std::optional<base::Time> other
 
 }  // namespace
 
-DeviceTaintEviction::DeviceTaintEviction(api::Cluster& cluster, const base::Clock& clock,
+DeviceTaintEviction::DeviceTaintEviction(const Source& source, const base::Clock& clock,
                                          api::FeatureGates gates)
-    : Reconciler(cluster, clock, Kinds()),
+    : Reconciler(source, clock, Kinds()),
       slices_(gates.Enabled(api::Gate::kDRADeviceTaints)),
       rules_counted_(slices_ && gates.Enabled(api::Gate::kDRADeviceTaintRules)) {}
 

@@ -30,7 +30,7 @@ namespace dray::controllers {
 class DeviceTaintEviction final : public Reconciler {
  public:
   // Cluster and clock outlive it.
-  DeviceTaintEviction(api::Cluster& cluster, const base::Clock& clock, api::FeatureGates gates);
+  DeviceTaintEviction(const Source& source, const base::Clock& clock, api::FeatureGates gates);
 
   std::string_view name() const override { return "device-taint-eviction-controller"; }
 

@@ -31,8 +31,8 @@ bool Waits(const api::ObjectMeta& metadata, std::string_view finalizer) {
 
 }  // namespace
 
-GarbageCollector::GarbageCollector(api::Cluster& cluster, const base::Clock& clock)
-    : Reconciler(cluster, clock, Kinds()) {}
+GarbageCollector::GarbageCollector(const Source& source, const base::Clock& clock)
+    : Reconciler(source, clock, Kinds()) {}
 
 void GarbageCollector::OnChange(const api::Object* before, const api::Object* after) {
   const bool moved = before == nullptr || after == nullptr ||

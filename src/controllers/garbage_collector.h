@@ -30,7 +30,7 @@ inline constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
 class GarbageCollector final : public Reconciler {
  public:
   // Both outlive it.
-  GarbageCollector(api::Cluster& cluster, const base::Clock& clock);
+  GarbageCollector(const Source& source, const base::Clock& clock);
 
   std::string_view name() const override { return "garbage-collector-controller"; }
 

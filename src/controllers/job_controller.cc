@@ -70,8 +70,8 @@ std::int32_t WantedActive(const api::Job& job, const JobTally& tally) {
 
 }  // namespace
 
-JobController::JobController(api::Cluster& cluster, const base::Clock& clock)
-    : Reconciler(cluster, clock, Kinds()) {}
+JobController::JobController(const Source& source, const base::Clock& clock)
+    : Reconciler(source, clock, Kinds()) {}
 
 void JobController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

@@ -22,7 +22,7 @@ namespace dray::controllers {
 class JobController final : public Reconciler {
  public:
   // Both outlive it.
-  JobController(api::Cluster& cluster, const base::Clock& clock);
+  JobController(const Source& source, const base::Clock& clock);
 
   std::string_view name() const override { return "job-controller"; }
 

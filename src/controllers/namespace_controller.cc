@@ -25,8 +25,8 @@ Status GoneIsFine(const Status& status) {
 
 }  // namespace
 
-NamespaceController::NamespaceController(api::Cluster& cluster, const base::Clock& clock)
-    : Reconciler(cluster, clock, Kinds()) {}
+NamespaceController::NamespaceController(const Source& source, const base::Clock& clock)
+    : Reconciler(source, clock, Kinds()) {}
 
 void NamespaceController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

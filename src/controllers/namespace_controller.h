@@ -20,7 +20,7 @@ namespace dray::controllers {
 class NamespaceController final : public Reconciler {
  public:
   // Both outlive it.
-  NamespaceController(api::Cluster& cluster, const base::Clock& clock);
+  NamespaceController(const Source& source, const base::Clock& clock);
 
   std::string_view name() const override { return "namespace-controller"; }
 

@@ -20,8 +20,8 @@ std::array<const api::KindInfo*, 2> Kinds() {
 
 }  // namespace
 
-PodCleanup::PodCleanup(api::Cluster& cluster, const base::Clock& clock, PodCleanupOptions options)
-    : Reconciler(cluster, clock, Kinds()), options_(options) {}
+PodCleanup::PodCleanup(const Source& source, const base::Clock& clock, PodCleanupOptions options)
+    : Reconciler(source, clock, Kinds()), options_(options) {}
 
 void PodCleanup::OnNode(const api::Object* before, const api::Object* after) {
   const std::string& name = (after != nullptr ? after : before)->metadata().name;

@@ -30,7 +30,7 @@ struct PodCleanupOptions {
 class PodCleanup final : public Reconciler {
  public:
   // Cluster and clock outlive it.
-  PodCleanup(api::Cluster& cluster, const base::Clock& clock, PodCleanupOptions options = {});
+  PodCleanup(const Source& source, const base::Clock& clock, PodCleanupOptions options = {});
 
   std::string_view name() const override { return "pod-garbage-collector"; }
 

@@ -55,9 +55,9 @@ bool MattersToQuotas(const api::Object& before, const api::Object& after) {
 
 }  // namespace
 
-QuotaController::QuotaController(api::Cluster& cluster, const base::Clock& clock,
+QuotaController::QuotaController(const Source& source, const base::Clock& clock,
                                  api::FeatureGates gates)
-    : Reconciler(cluster, clock, Kinds()), gates_(gates) {}
+    : Reconciler(source, clock, Kinds()), gates_(gates) {}
 
 void QuotaController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

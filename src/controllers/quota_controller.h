@@ -30,7 +30,7 @@ namespace dray::controllers {
 class QuotaController final : public Reconciler, private api::QuotaObjects {
  public:
   // Cluster and clock outlive it.
-  QuotaController(api::Cluster& cluster, const base::Clock& clock, api::FeatureGates gates);
+  QuotaController(const Source& source, const base::Clock& clock, api::FeatureGates gates);
 
   std::string_view name() const override { return "resourcequota-controller"; }
 

@@ -29,9 +29,9 @@ class Reconciler : public Controller, private View::Listener {
 
  protected:
   // Both outlive it.
-  Reconciler(api::Cluster& cluster, const base::Clock& clock,
+  Reconciler(const Source& source, const base::Clock& clock,
              std::span<const api::KindInfo* const> kinds)
-      : clock_(clock), queue_(clock), view_(cluster, kinds, *this) {}
+      : clock_(clock), queue_(clock), view_(source, kinds, *this) {}
 
   // Brings in order what depends on one object, which may be gone. Called as often as it fails,
   // later and later, and must do nothing when nothing is to be done.

@@ -85,8 +85,8 @@ void SetFailure(std::vector<api::ReplicaSetCondition>& conditions, const Status&
 
 }  // namespace
 
-ReplicaSetController::ReplicaSetController(api::Cluster& cluster, const base::Clock& clock)
-    : Reconciler(cluster, clock, Kinds()) {}
+ReplicaSetController::ReplicaSetController(const Source& source, const base::Clock& clock)
+    : Reconciler(source, clock, Kinds()) {}
 
 void ReplicaSetController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

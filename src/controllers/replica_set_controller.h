@@ -20,7 +20,7 @@ namespace dray::controllers {
 class ReplicaSetController final : public Reconciler {
  public:
   // Both outlive it.
-  ReplicaSetController(api::Cluster& cluster, const base::Clock& clock);
+  ReplicaSetController(const Source& source, const base::Clock& clock);
 
   std::string_view name() const override { return "replicaset-controller"; }
 

@@ -58,9 +58,9 @@ bool NeedsReservation(const api::ResourceClaim& claim, const api::Pod& pod) {
 
 }  // namespace
 
-ResourceClaimController::ResourceClaimController(api::Cluster& cluster, const base::Clock& clock,
+ResourceClaimController::ResourceClaimController(const Source& source, const base::Clock& clock,
                                                  api::FeatureGates gates)
-    : Reconciler(cluster, clock, Kinds()), gates_(gates) {}
+    : Reconciler(source, clock, Kinds()), gates_(gates) {}
 
 void ResourceClaimController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

@@ -29,7 +29,7 @@ namespace dray::controllers {
 class ResourceClaimController final : public Reconciler {
  public:
   // Cluster and clock outlive it.
-  ResourceClaimController(api::Cluster& cluster, const base::Clock& clock, api::FeatureGates gates);
+  ResourceClaimController(const Source& source, const base::Clock& clock, api::FeatureGates gates);
 
   std::string_view name() const override { return "resource_claim"; }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controllers/view.h"
 
-#include <charconv>
-#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -12,76 +10,22 @@ namespace {
 // As often as Kubernetes's clients do.
 constexpr int kTries = 5;
 
-std::optional<std::uint64_t> RevisionOf(const api::Object& object) {
-  const std::string& text = object.metadata().resource_version;
-  std::uint64_t revision = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return revision;
-}
-
-// Whether `told` says nothing that `known` does not.
-bool IsOldNews(const api::Object& told, const api::Object& known) {
-  const auto a = RevisionOf(told);
-  const auto b = RevisionOf(known);
-  if (!a.has_value() || !b.has_value()) {
-    return told.metadata().resource_version == known.metadata().resource_version;
-  }
-  return *a <= *b;
-}
-
 }  // namespace
 
-View::View(api::Cluster& cluster, std::span<const api::KindInfo* const> kinds, Listener& listener)
-    : cluster_(cluster), listener_(listener), watch_(cluster.Watch(kinds)) {}
-
-std::size_t View::Pull() {
-  std::size_t news = 0;
-  while (const auto change = watch_->Next()) news += Take(*change) ? 1 : 0;
-  return news;
+View::View(const Source& source, std::span<const api::KindInfo* const> kinds, Listener& listener)
+    : picture_(source.Open(kinds)), cluster_(picture_->cluster()), listener_(listener) {
+  picture_->Listen(kinds, *this);
 }
 
-bool View::Take(const api::Change& change) {
-  if (change.kind != api::Change::Kind::kDeleted) return Put(change.object);
-  told_to_go_.erase(change.object.metadata().uid);
-  const auto it = objects_.find(ObjectKey::Of(change.object));
-  if (it == objects_.end() || it->second.metadata().uid != change.object.metadata().uid) {
-    return false;
-  }
-  const api::Object before = std::move(it->second);
-  objects_.erase(it);
-  listener_.OnChange(&before, nullptr);
-  return true;
-}
-
-bool View::Put(const api::Object& object) {
-  const auto [it, added] = objects_.try_emplace(ObjectKey::Of(object), object);
-  if (added) {
-    listener_.OnChange(nullptr, &object);
-    return true;
-  }
-  const api::Object before = it->second;
-  const bool same = before.metadata().uid == object.metadata().uid;
-  if (IsOldNews(object, before)) return false;
-  it->second = object;
-  if (same) {
-    listener_.OnChange(&before, &object);
-  } else {
-    listener_.OnChange(&before, nullptr);
-    listener_.OnChange(nullptr, &object);
-  }
-  return true;
-}
-
-const api::Object* View::Find(const ObjectKey& key) const {
-  const auto it = objects_.find(key);
-  return it == objects_.end() ? nullptr : &it->second;
+void View::OnChange(const api::Object* before, const api::Object* after) {
+  if (after == nullptr) told_to_go_.erase(before->metadata().uid);
+  listener_.OnChange(before, after);
 }
 
 StatusOr<api::Object> View::Written(StatusOr<api::Object> stored) {
   if (stored.ok()) {
     ++writes_;
-    Put(*stored);
+    picture_->Put(*stored);
   }
   return stored;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // View: what a controller knows of the cluster, and its pen. Objects are as a watch has told them;
-// what the controller writes itself is seen at once, so that it never does a thing twice because
-// the watch is late.
+// what is written by a controller is seen at once, so that it never does a thing twice because the
+// watch is late.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,31 @@
 #include <string>
 #include <string_view>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "api/cluster.h"
 #include "base/status.h"
 #include "controllers/object_key.h"
+#include "controllers/picture.h"
 
 namespace dray::controllers {
 
 // One thread.
-class View {
+class View final : private Picture::Listener {
  public:
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    // Null before: it is new. Null after: it is gone. Both are of one object, never of two that had
-    // the same name. Called after the view has changed.
-    virtual void OnChange(const api::Object* before, const api::Object* after) = 0;
-  };
+  using Listener = Picture::Listener;
 
-  // Both outlive it.
-  View(api::Cluster& cluster, std::span<const api::KindInfo* const> kinds, Listener& listener);
+  // What the source names outlives it, the listener too.
+  View(const Source& source, std::span<const api::KindInfo* const> kinds, Listener& listener);
+  ~View() override { picture_->Leave(*this); }
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
 
-  // Takes in what has happened. The number of changes that were news.
-  std::size_t Pull();
+  // Takes in what has happened, for all who share the picture. The number of changes that were
+  // news.
+  std::size_t Pull() { return picture_->Pull(); }
 
   // Valid until the next Pull or write; a copy of the Object stays.
-  const api::Object* Find(const ObjectKey& key) const;
+  const api::Object* Find(const ObjectKey& key) const { return picture_->Find(key); }
   template <typename T>
   const T* Find(std::string_view namespace_, std::string_view name) const {
     const api::Object* object = Find(ObjectKey::Of<T>(namespace_, name));
@@ -79,15 +77,12 @@ class View {
  private:
   using Write = StatusOr<api::Object> (View::*)(api::Object);
   Status EditWith(const api::Object& object, const Edit& edit, Write write);
-  // Whether that was news.
-  bool Take(const api::Change& change);
-  bool Put(const api::Object& object);
+  void OnChange(const api::Object* before, const api::Object* after) override;
   StatusOr<api::Object> Written(StatusOr<api::Object> stored);
 
+  std::shared_ptr<Picture> picture_;
   api::Cluster& cluster_;
   Listener& listener_;
-  std::unique_ptr<api::ObjectWatch> watch_;
-  absl::flat_hash_map<ObjectKey, api::Object> objects_;
   absl::flat_hash_set<std::string> told_to_go_;  // uids
   std::size_t writes_ = 0;
 };

@@ -75,8 +75,9 @@ void FillIn(api::ClusterNode& node, const HollowOptions& options) {
 
 }  // namespace
 
-HollowNodes::HollowNodes(api::Cluster& cluster, const base::Clock& clock, HollowOptions options)
-    : Reconciler(cluster, clock, Kinds()), options_(std::move(options)) {}
+HollowNodes::HollowNodes(const controllers::Source& source, const base::Clock& clock,
+                         HollowOptions options)
+    : Reconciler(source, clock, Kinds()), options_(std::move(options)) {}
 
 void HollowNodes::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

@@ -34,7 +34,8 @@ struct HollowOptions {
 class HollowNodes final : public controllers::Reconciler {
  public:
   // Cluster and clock outlive it.
-  HollowNodes(api::Cluster& cluster, const base::Clock& clock, HollowOptions options = {});
+  HollowNodes(const controllers::Source& source, const base::Clock& clock,
+              HollowOptions options = {});
 
   std::string_view name() const override { return "hollow-nodes"; }
 

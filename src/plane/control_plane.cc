@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "plane/first_objects.h"
 #include "plane/internal/loop.h"
+#include "plane/internal/snapshots.h"
 #include "plane/internal/workers.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
@@ -51,6 +52,7 @@ class Plane final : public ControlPlane {
   ~Plane() override {
     if (server_ != nullptr) server_->Drain(options_.drain);
     server_ = nullptr;
+    snapshots_ = nullptr;
     scheduler_ = nullptr;
     controllers_ = nullptr;
     // Writes that are under way may be tried once more by the registry, which is still there.
@@ -117,7 +119,8 @@ class Plane final : public ControlPlane {
     serving.address = options_.address;
     serving.port = options_.port;
     serving.tls = apiserver::TlsOptions{made.server, made.authority};
-    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *handler_, authenticator_));
+    snapshots_ = std::make_unique<internal::Snapshots>(*store_, options_.data, *handler_);
+    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *snapshots_, authenticator_));
     url_ = server_->url();
     DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
                           apiserver::WriteKubeconfigs(credentials, url_));
@@ -139,6 +142,7 @@ class Plane final : public ControlPlane {
   std::unique_ptr<registry::LocalCluster> scheduler_cluster_;
   std::unique_ptr<registry::LocalCluster> controller_cluster_;
   std::unique_ptr<registry::RestHandler> handler_;
+  std::unique_ptr<internal::Snapshots> snapshots_;
   std::unique_ptr<apiserver::Server> server_;
   std::string url_;
   std::string kubeconfig_;

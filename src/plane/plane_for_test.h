@@ -84,9 +84,9 @@ class TestPlane {
   ControlPlane& plane() { return *plane_; }
 
   // Again: ends the one that runs first.
-  void Start() {
+  void Start(std::vector<api::Object> objects = SmallCluster()) {
     plane_ = nullptr;
-    auto started = ControlPlane::Start({.data = folder_, .objects = SmallCluster()}, clock_);
+    auto started = ControlPlane::Start({.data = folder_, .objects = std::move(objects)}, clock_);
     ASSERT_TRUE(started.ok()) << started.status();
     plane_ = *std::move(started);
   }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/local_watch.h"
 
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 
 namespace dray::registry {
 namespace {
@@ -20,9 +22,7 @@ class LocalWatch final : public api::ObjectWatch {
   LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds)
       : objects_(objects) {
     for (const api::KindInfo* kind : kinds) {
-      std::string prefix = PrefixOf(*kind);
-      const bool twice = std::ranges::find(prefixes_, prefix) != prefixes_.end();
-      if (!twice) prefixes_.push_back(std::move(prefix));
+      if (hubs_.insert(kind->hub).second) prefixes_.push_back(PrefixOf(*kind));
     }
     Catch();
   }
@@ -45,15 +45,12 @@ class LocalWatch final : public api::ObjectWatch {
   }
 
  private:
-  bool IsWatched(std::string_view key) const {
-    return std::ranges::any_of(prefixes_,
-                               [&](const std::string& prefix) { return key.starts_with(prefix); });
-  }
+  // By key.
+  using Known = absl::flat_hash_map<std::string, StoredObjectPtr>;
 
   void Take(const store::Event& event) {
-    if (!IsWatched(event.entry->key)) return;
     auto stored = objects_.Read(*event.entry);
-    if (!stored.ok()) return;
+    if (!stored.ok() || !hubs_.contains((*stored)->object().kind().hub)) return;
     if (event.deleted) {
       known_.erase(event.entry->key);
       changes_.push_back({api::Change::Kind::kDeleted, (*stored)->object()});
@@ -66,14 +63,12 @@ class LocalWatch final : public api::ObjectWatch {
 
   // All that is there now against what is known: at first nothing is.
   void Catch() {
-    std::map<std::string, StoredObjectPtr> present;
+    std::map<std::string, StoredObjectPtr> present;  // in order, for all who look on
     std::optional<store::Revision> at;
     for (const std::string& prefix : prefixes_) {
       auto range = objects_.store().Range(prefix, {.at = at});
       if (!range.ok()) {
         // The moment has left the history in between: begin again.
-        present.clear();
-        at.reset();
         return Catch();
       }
       at = range->revision;
@@ -99,13 +94,14 @@ class LocalWatch final : public api::ObjectWatch {
         changes_.push_back({api::Change::Kind::kUpdated, stored->object()});
       }
     }
-    known_ = std::move(present);
+    known_ = Known(present.begin(), present.end());
   }
 
   const Objects& objects_;
+  absl::flat_hash_set<const api::TypeInfo*> hubs_;  // what is watched
   std::vector<std::string> prefixes_;
   std::unique_ptr<store::Watch> watch_;
-  std::map<std::string, StoredObjectPtr> known_;
+  Known known_;
   std::deque<api::Change> changes_;
 };
 

@@ -26,16 +26,30 @@ const api::KindInfo* KindAt(std::string_view key) {
 
 // Sets the revision in place the first time, which is nearly always the only one: copying a pod
 // would cost more than the rest of this. A store that has to commit again gets a copy.
-store::AttachFn AttachWithRevision(api::Object object) {
+// `stored`: the entry's bytes are this object's, not those of the version before its end.
+store::AttachFn AttachWithRevision(api::Object object, bool stored) {
   auto held = std::make_shared<std::optional<api::Object>>(std::move(object));
   auto made = std::make_shared<StoredObjectPtr>();
-  return [held, made](const store::Entry& entry) -> std::shared_ptr<const void> {
+  return [held, made, stored](const store::Entry& entry) -> std::shared_ptr<const void> {
     api::Object version = *made == nullptr ? *std::move(*held) : (*made)->object();
     held->reset();
     version.MutableMetadata().resource_version = fmt::format_int(entry.modified.value).str();
-    *made = std::make_shared<const StoredObject>(std::move(version));
+    *made =
+        std::make_shared<const StoredObject>(std::move(version), stored ? entry.value : nullptr);
     return *made;
   };
+}
+
+// The bytes have all but the resourceVersion, whose place is behind the uid: nothing before that
+// can be taken for it, since names hold no quotes.
+std::optional<std::string> WithRevision(std::string_view bytes, const api::ObjectMeta& metadata) {
+  if (metadata.uid.empty() || metadata.resource_version.empty()) return std::nullopt;
+  const std::string uid = fmt::format("\"uid\":\"{}\"", metadata.uid);
+  const std::size_t at = bytes.find(uid);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::size_t end = at + uid.size();
+  return fmt::format("{},\"resourceVersion\":\"{}\"{}", bytes.substr(0, end),
+                     metadata.resource_version, bytes.substr(end));
 }
 
 std::string BytesOf(api::Object& object) {
@@ -46,7 +60,11 @@ std::string BytesOf(api::Object& object) {
 }  // namespace
 
 const std::shared_ptr<const std::string>& StoredObject::Json() const {
-  std::call_once(once_, [this] { json_ = std::make_shared<const std::string>(object_.ToJson()); });
+  std::call_once(once_, [this] {
+    std::optional<std::string> text;
+    if (bytes_ != nullptr) text = WithRevision(*bytes_, object_.metadata());
+    json_ = std::make_shared<const std::string>(text ? *std::move(text) : object_.ToJson());
+  });
   return json_;
 }
 
@@ -88,7 +106,7 @@ StatusOr<StoredObjectPtr> Objects::Read(const store::Entry& entry) const {
                                       base::Message(read)));
   }
   object.MutableMetadata().resource_version = fmt::format_int(entry.modified.value).str();
-  auto stored = std::make_shared<const StoredObject>(std::move(object));
+  auto stored = std::make_shared<const StoredObject>(std::move(object), entry.value);
   store_.Attach(entry, stored);
   return stored;
 }
@@ -111,13 +129,13 @@ void Objects::Put(store::Transaction& transaction, api::Object object,
   std::string key = KeyOf(object);
   std::string bytes = BytesOf(object);
   transaction.Put(std::move(key), std::move(bytes), expected,
-                  AttachWithRevision(std::move(object)));
+                  AttachWithRevision(std::move(object), true));
 }
 
 void Objects::Delete(store::Transaction& transaction, api::Object last,
                      std::optional<store::Revision> expected) {
   std::string key = KeyOf(last);
-  transaction.Delete(std::move(key), expected, AttachWithRevision(std::move(last)));
+  transaction.Delete(std::move(key), expected, AttachWithRevision(std::move(last), false));
 }
 
 }  // namespace dray::registry

@@ -22,7 +22,9 @@ namespace dray::registry {
 // made once for all who ask. Thread-safe.
 class StoredObject {
  public:
-  explicit StoredObject(api::Object object) : object_(std::move(object)) {}
+  // `bytes`: what the store keeps of it; without them the text is made from the struct.
+  explicit StoredObject(api::Object object, std::shared_ptr<const std::string> bytes = nullptr)
+      : object_(std::move(object)), bytes_(std::move(bytes)) {}
 
   const api::Object& object() const { return object_; }
   // JSON in the hub version.
@@ -30,6 +32,7 @@ class StoredObject {
 
  private:
   api::Object object_;
+  std::shared_ptr<const std::string> bytes_;
   mutable std::once_flag once_;
   mutable std::shared_ptr<const std::string> json_;
 };

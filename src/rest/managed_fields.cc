@@ -2,12 +2,14 @@
 #include "rest/managed_fields.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
@@ -23,12 +25,19 @@ constexpr std::string_view kApply = "Apply";
 constexpr std::string_view kUpdate = "Update";
 constexpr std::string_view kOldUpdaters = "ancient-changes";
 
+using FieldSetPtr = std::shared_ptr<const FieldSet>;  // never null
+
 struct Manager {
-  ManagedFieldsEntry entry;  // all but fieldsV1
-  FieldSet fields;
+  ManagedFieldsEntry entry;  // fieldsV1 as it was read
+  FieldSetPtr set;
   bool changed = false;  // fieldsV1 is to be written anew
 
+  const FieldSet& fields() const { return *set; }
   bool applies() const { return entry.operation == kApply; }
+  void Become(FieldSet fields) {
+    set = std::make_shared<const FieldSet>(std::move(fields));
+    changed = true;
+  }
 };
 using Managers = std::vector<Manager>;
 
@@ -41,13 +50,27 @@ const FieldSet& ServerFields() {
   return fields;
 }
 
+// The fields that a text names; none where it cannot be read. Objects of a kind have the same few
+// texts by the thousand, so those read lately are remembered.
+FieldSetPtr Parsed(const std::string& text) {
+  constexpr std::size_t kRemembered = 512;
+  constexpr std::size_t kLongest = 4096;
+  thread_local absl::flat_hash_map<std::string, FieldSetPtr> remembered;
+  if (const auto it = remembered.find(text); it != remembered.end()) return it->second;
+  auto fields = FieldSet::Parse(text.empty() ? "{}" : text);
+  auto set = std::make_shared<const FieldSet>(fields.ok() ? *std::move(fields) : FieldSet());
+  if (text.size() > kLongest) return set;
+  if (remembered.size() >= kRemembered) remembered.clear();
+  remembered.emplace(text, set);
+  return set;
+}
+
 // Entries that cannot be read manage nothing.
 Managers Read(const std::vector<ManagedFieldsEntry>& entries) {
   Managers managers;
   for (const ManagedFieldsEntry& entry : entries) {
-    auto fields = FieldSet::Parse(entry.fields_v1.text.empty() ? "{}" : entry.fields_v1.text);
-    if (!fields.ok() || fields->empty()) continue;
-    managers.push_back({entry, *std::move(fields)});
+    FieldSetPtr set = Parsed(entry.fields_v1.text);
+    if (!set->empty()) managers.push_back({entry, std::move(set)});
   }
   return managers;
 }
@@ -61,8 +84,8 @@ auto SortKey(const ManagedFieldsEntry& e) {
 std::vector<ManagedFieldsEntry> Write(Managers managers) {
   std::vector<ManagedFieldsEntry> entries;
   for (Manager& manager : managers) {
-    if (manager.fields.empty()) continue;
-    if (manager.changed) manager.entry.fields_v1.text = manager.fields.ToJson();
+    if (manager.fields().empty()) continue;
+    if (manager.changed) manager.entry.fields_v1.text = manager.fields().ToJson();
     manager.entry.fields_type = "FieldsV1";
     entries.push_back(std::move(manager.entry));
   }
@@ -86,20 +109,18 @@ bool SameManager(const ManagedFieldsEntry& a, const ManagedFieldsEntry& b) {
 Manager& FindOrAdd(Managers& managers, const ManagedFieldsEntry& id) {
   const auto it =
       std::ranges::find_if(managers, [&](const Manager& m) { return SameManager(m.entry, id); });
-  return it != managers.end() ? *it : managers.emplace_back(Manager{id, {}});
+  return it != managers.end() ? *it : managers.emplace_back(Manager{id, Parsed("")});
 }
 
 void Lose(Manager& manager, const FieldSet& fields) {
   if (fields.empty()) return;
-  FieldSet left = manager.fields;
+  FieldSet left = manager.fields();
   left.Subtract(fields);
-  if (left == manager.fields) return;
-  manager.fields = std::move(left);
-  manager.changed = true;
+  if (left != manager.fields()) manager.Become(std::move(left));
 }
 
 void CapUpdaters(Managers& managers) {
-  std::erase_if(managers, [](const Manager& m) { return m.fields.empty(); });
+  std::erase_if(managers, [](const Manager& m) { return m.fields().empty(); });
   std::ranges::stable_sort(managers, {}, [](const Manager& m) { return SortKey(m.entry); });
   auto updaters = static_cast<std::size_t>(
       std::ranges::count_if(managers, [](const Manager& m) { return !m.applies(); }));
@@ -110,10 +131,11 @@ void CapUpdaters(Managers& managers) {
       return !m.applies() && m.entry.api_version == old->entry.api_version;
     });
     if (next == managers.end()) return;
-    next->fields.Add(old->fields);
+    FieldSet both = next->fields();
+    both.Add(old->fields());
+    next->Become(std::move(both));
     next->entry.manager = kOldUpdaters;
     next->entry.subresource.clear();
-    next->changed = true;
     managers.erase(old);
     --updaters;
   }
@@ -170,7 +192,7 @@ Status TakeOver(const Comparison& change, const ManagedFieldsEntry& self, bool f
   std::vector<FieldConflict> conflicts;
   for (Manager& manager : managers) {
     if (SameManager(manager.entry, self)) continue;
-    const FieldSet common = manager.fields.Intersect(touched);
+    const FieldSet common = manager.fields().Intersect(touched);
     for (std::string& path : common.Paths()) {
       conflicts.push_back({Shown(manager.entry), std::move(path)});
     }
@@ -231,9 +253,10 @@ void TrackUpdate(const api::Object& before, const FieldOwner& owner, api::Object
   own.Add(change.modified);
   if (!own.empty() || !change.removed.empty()) {
     Manager& manager = FindOrAdd(managers, self);
-    manager.fields.Subtract(change.removed);
-    manager.fields.Add(own);
-    manager.changed = true;
+    FieldSet fields = manager.fields();
+    fields.Subtract(change.removed);
+    fields.Add(own);
+    if (fields != manager.fields()) manager.Become(std::move(fields));
     if (!own.empty()) manager.entry.time = owner.now.TruncateToSeconds();
   }
   CapUpdaters(managers);
@@ -265,14 +288,14 @@ StatusOr<api::Object> Apply(const api::Object* live, Node config, const api::Kin
   const ManagedFieldsEntry self = EntryOf(options.owner, kApply);
   Manager& own = FindOrAdd(managers, self);
   const bool known = own.entry.time.has_value();
-  const FieldSet last = std::exchange(own.fields, *wanted);
+  const FieldSetPtr last = own.set;
+  own.Become(*wanted);
   own.entry.api_version = options.owner.api_version;
-  own.changed = true;
 
   MergeConfig(config, *version.type, merged);
   FieldSet kept;
-  for (const Manager& manager : managers) kept.Add(manager.fields);
-  FieldSet given_up = WithParents(last, *version.type);
+  for (const Manager& manager : managers) kept.Add(manager.fields());
+  FieldSet given_up = WithParents(*last, *version.type);
   given_up.Subtract(WithParents(kept, *version.type));
   RemoveFields(given_up, *version.type, merged);
 
@@ -280,7 +303,9 @@ StatusOr<api::Object> Apply(const api::Object* live, Node config, const api::Kin
   const Comparison change = Compare(live != nullptr ? *live : EmptyObject(version), object);
   DRAY_RETURN_IF_ERROR(TakeOver(change, self, options.force, managers));
   Manager& applied = FindOrAdd(managers, self);
-  applied.fields.Subtract(ServerFields());
+  FieldSet fields = applied.fields();
+  fields.Subtract(ServerFields());
+  applied.Become(std::move(fields));
   if (!known || !change.same()) applied.entry.time = options.owner.now.TruncateToSeconds();
   object.MutableMetadata().managed_fields = Write(std::move(managers));
   return object;

@@ -65,7 +65,7 @@ stop
 
 start
 says Running kubectl get pod kep-5963-vgpu
-says scaled kubectl scale deployment/inference --replicas=1
+says patched kubectl patch deployment/inference -p '{"spec":{"replicas":1}}'
 says 'successfully rolled out' kubectl rollout status deployment/inference --timeout=60s
 says deleted kubectl delete deployment/inference --timeout=60s
 stop

@@ -47,9 +47,11 @@ class SchedulerWorker final : public Worker {
 
 class ControllerWorker final : public Worker {
  public:
-  ControllerWorker(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates)
-      : controllers_(controllers::MakeControllers(cluster, clock, {.gates = gates})) {
-    controllers_.push_back(std::make_unique<hollow::HollowNodes>(cluster, clock));
+  ControllerWorker(api::Cluster& cluster, const base::Clock& clock,
+                   const api::FeatureGates& gates) {
+    const controllers::Source shared = controllers::Source(cluster).Shared();
+    controllers_ = controllers::MakeControllers(shared, clock, {.gates = gates});
+    controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
   }
 
   bool Work() override {

@@ -128,6 +128,15 @@ Status Log::Append(const std::vector<Event>& events) {
   return {};
 }
 
+Status Log::Fill(const std::vector<Event>& events, Revision oldest) {
+  DRAY_RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE"));
+  DRAY_RETURN_IF_ERROR(Insert(events));
+  set_compacted_.BindInt(1, oldest.value);
+  DRAY_RETURN_IF_ERROR(set_compacted_.Run());
+  DRAY_RETURN_IF_ERROR(database_.Execute("COMMIT"));
+  return database_.Checkpoint();
+}
+
 Status Log::Insert(const std::vector<Event>& events) {
   std::int64_t id = 0;
   for (const Event& event : events) {

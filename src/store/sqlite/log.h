@@ -28,6 +28,9 @@ class Log {
   Status Load(internal::Timeline& timeline);
   // All of it or nothing, on disk for good when this returns OK. Errors are those of FromSqlite.
   Status Append(const std::vector<Event>& events);
+  // Everything at once into a file that is new: versions in the order of their revisions, and where
+  // the history begins.
+  Status Fill(const std::vector<Event>& events, Revision oldest);
   // What the history has let go of; `oldest` is where it begins now. Deleted with later Appends.
   void Forget(std::vector<internal::Forgotten> versions, Revision oldest);
   // Keeps the write-ahead log short. To be called after each Append, once nobody waits for it.

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -186,6 +188,26 @@ StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options) {
     return base::Annotate(status, options.path);
   }
   return std::unique_ptr<Store>(std::move(store));
+}
+
+Status WriteBackup(const Store& store, const std::string& path) {
+  if (std::filesystem::exists(path)) {
+    return base::FailedPrecondition(path + ": there is such a file already");
+  }
+  DRAY_ASSIGN_OR_RETURN(RangeResult all, store.Range(""));
+  std::ranges::sort(all.entries, {}, [](const EntryPtr& entry) { return entry->modified.value; });
+  std::vector<Event> events;
+  events.reserve(all.entries.size());
+  for (EntryPtr& entry : all.entries) events.push_back({.entry = std::move(entry)});
+  DRAY_ASSIGN_OR_RETURN(std::unique_ptr<Log> log, Log::Open({.path = path}));
+  const Status status = log->Fill(events, all.revision);
+  log = nullptr;
+  if (!status.ok()) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    std::filesystem::remove(path + "-wal", ignored);
+  }
+  return status.ok() ? status : base::Annotate(status, path);
 }
 
 }  // namespace dray::store

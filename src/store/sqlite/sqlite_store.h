@@ -27,4 +27,9 @@ struct SqliteOptions {
 // damaged. kUnavailable: it cannot be opened or created.
 StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options);
 
+// Writes what a store of any kind holds at this moment to a new file that OpenSqliteStore opens. The
+// revision goes along, the history does not. Any thread; the store's readers and writers go on.
+// kFailedPrecondition: the file is there already. Errors leave no file behind.
+Status WriteBackup(const Store& store, const std::string& path);
+
 }  // namespace dray::store

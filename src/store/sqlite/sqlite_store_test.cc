@@ -189,5 +189,44 @@ TEST_F(SqliteStoreTest, WhatWasHandedOverIsCommittedBeforeTheEnd) {
   EXPECT_EQ(store_->Range("")->entries.size(), 100u);
 }
 
+TEST_F(SqliteStoreTest, ABackupHoldsWhatIsThereAndGoesOnFromItsRevision) {
+  Open();
+  Put("a", "1");
+  Put("b", "1");
+  Put("a", "2");
+  ASSERT_THAT(store_->CommitAndWait(Transaction().Put("c", "1").Put("d", "1")), IsOk());
+  Delete("b");
+  const std::string before = All();
+  const std::string copy = folder_.File("copy.db");
+  ASSERT_THAT(WriteBackup(*store_, copy), IsOk());
+  Put("a", "later");
+
+  auto restored = OpenSqliteStore({.path = copy});
+  ASSERT_THAT(restored, IsOk());
+  EXPECT_EQ(Show((*restored)->Range("")), before);
+  EXPECT_EQ((*restored)->revision().value, 5);
+  EXPECT_THAT((*restored)->Range("", {.at = Revision{4}}),
+              StatusIs(StatusCode::kOutOfRange, ::testing::_));
+  ASSERT_THAT((*restored)->CommitAndWait(Transaction().Put("e", "1")), IsOk());
+  EXPECT_EQ((*restored)->revision().value, 6);
+}
+
+TEST_F(SqliteStoreTest, ABackupIsOneFileAndOverwritesNone) {
+  Open();
+  Put("a", "1");
+  const std::string copy = folder_.File("copy.db");
+  ASSERT_THAT(WriteBackup(*store_, copy), IsOk());
+  EXPECT_FALSE(std::filesystem::exists(copy + "-wal"));
+  EXPECT_THAT(WriteBackup(*store_, copy),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("already")));
+}
+
+TEST_F(SqliteStoreTest, ABackupThatCannotBeWrittenLeavesNothing) {
+  Open();
+  Put("a", "1");
+  EXPECT_FALSE(WriteBackup(*store_, folder_.File("missing/copy.db")).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("missing")));
+}
+
 }  // namespace
 }  // namespace dray::store

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/picture.h"
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/check.h"
+
+namespace dray::controllers {
+namespace {
+
+std::optional<std::uint64_t> RevisionOf(const api::Object& object) {
+  const std::string& text = object.metadata().resource_version;
+  std::uint64_t revision = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), revision);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return revision;
+}
+
+// Whether `told` says nothing that `known` does not.
+bool IsOldNews(const api::Object& told, const api::Object& known) {
+  const auto a = RevisionOf(told);
+  const auto b = RevisionOf(known);
+  if (!a.has_value() || !b.has_value()) {
+    return told.metadata().resource_version == known.metadata().resource_version;
+  }
+  return *a <= *b;
+}
+
+std::vector<const api::KindInfo*> EveryKind() {
+  std::vector<const api::KindInfo*> kinds;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (&kind == &api::HubKind(*kind.hub)) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
+}  // namespace
+
+Picture::Picture(api::Cluster& cluster) : Picture(cluster, EveryKind()) {}
+
+void Picture::Listen(std::span<const api::KindInfo* const> kinds, Listener& listener) {
+  DRAY_CHECK(objects_.empty(), "a listener that comes late would miss what was told");
+  for (const api::KindInfo* kind : kinds) {
+    std::vector<Listener*>& all = listeners_[kind->hub];
+    if (all.empty() || all.back() != &listener) all.push_back(&listener);
+  }
+}
+
+void Picture::Leave(const Listener& listener) {
+  for (auto& [kind, all] : listeners_) std::erase(all, &listener);
+}
+
+void Picture::Tell(const api::Object* before, const api::Object* after) const {
+  const auto it = listeners_.find((after != nullptr ? after : before)->kind().hub);
+  if (it == listeners_.end()) return;
+  for (Listener* listener : it->second) listener->OnChange(before, after);
+}
+
+std::size_t Picture::Pull() {
+  std::size_t news = 0;
+  while (const auto change = watch_->Next()) news += Take(*change) ? 1 : 0;
+  return news;
+}
+
+bool Picture::Take(const api::Change& change) {
+  if (change.kind != api::Change::Kind::kDeleted) return Put(change.object);
+  const auto it = objects_.find(ObjectKey::Of(change.object));
+  if (it == objects_.end() || it->second.metadata().uid != change.object.metadata().uid) {
+    return false;
+  }
+  const api::Object before = std::move(it->second);
+  objects_.erase(it);
+  Tell(&before, nullptr);
+  return true;
+}
+
+bool Picture::Put(const api::Object& object) {
+  const auto [it, added] = objects_.try_emplace(ObjectKey::Of(object), object);
+  if (added) {
+    Tell(nullptr, &object);
+    return true;
+  }
+  if (IsOldNews(object, it->second)) return false;
+  const api::Object before = std::exchange(it->second, object);
+  if (before.metadata().uid == object.metadata().uid) {
+    Tell(&before, &object);
+  } else {
+    Tell(&before, nullptr);
+    Tell(nullptr, &object);
+  }
+  return true;
+}
+
+const api::Object* Picture::Find(const ObjectKey& key) const {
+  const auto it = objects_.find(key);
+  return it == objects_.end() ? nullptr : &it->second;
+}
+
+}  // namespace dray::controllers

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Picture: the cluster as a watch has told it, kept once for all controllers of a thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "api/cluster.h"
+#include "controllers/object_key.h"
+
+namespace dray::controllers {
+
+// One thread.
+class Picture {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // Null before: it is new. Null after: it is gone. Both are of one object, never of two that had
+    // the same name. Called after the picture has changed.
+    virtual void OnChange(const api::Object* before, const api::Object* after) = 0;
+  };
+
+  // The cluster outlives it. Others than these kinds are not seen.
+  Picture(api::Cluster& cluster, std::span<const api::KindInfo* const> kinds)
+      : cluster_(cluster), watch_(cluster.Watch(kinds)) {}
+  // Of every kind.
+  explicit Picture(api::Cluster& cluster);
+
+  // Before anything was taken in, so that listeners hear of everything. They outlive it or leave.
+  void Listen(std::span<const api::KindInfo* const> kinds, Listener& listener);
+  void Leave(const Listener& listener);
+
+  // Takes in what has happened. The number of changes that were news.
+  std::size_t Pull();
+  // What was written through the cluster is seen at once. Whether that was news.
+  bool Put(const api::Object& object);
+
+  // Valid until the next Pull or Put; a copy of the Object stays.
+  const api::Object* Find(const ObjectKey& key) const;
+  api::Cluster& cluster() const { return cluster_; }
+
+ private:
+  bool Take(const api::Change& change);
+  void Tell(const api::Object* before, const api::Object* after) const;
+
+  api::Cluster& cluster_;
+  std::unique_ptr<api::ObjectWatch> watch_;
+  absl::flat_hash_map<ObjectKey, api::Object> objects_;
+  absl::flat_hash_map<const api::TypeInfo*, std::vector<Listener*>> listeners_;
+};
+
+// What a controller is made from: a cluster, of which it then has a picture of its own, or a
+// picture that it shares with others.
+class Source {
+ public:
+  Source(api::Cluster& cluster) : cluster_(&cluster) {}
+  Source(std::shared_ptr<Picture> picture) : picture_(std::move(picture)) {}
+
+  // For several controllers.
+  Source Shared() const {
+    return picture_ != nullptr ? *this : Source(std::make_shared<Picture>(*cluster_));
+  }
+  std::shared_ptr<Picture> Open(std::span<const api::KindInfo* const> kinds) const {
+    return picture_ != nullptr ? picture_ : std::make_shared<Picture>(*cluster_, kinds);
+  }
+
+ private:
+  api::Cluster* cluster_ = nullptr;
+  std::shared_ptr<Picture> picture_;
+};
+
+}  // namespace dray::controllers
