@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -57,7 +58,10 @@ struct Scheduler::Impl {
     CycleState state;
     std::size_t next = 0;                         // of the profile's PreBind plugins
     std::optional<std::chrono::nanoseconds> due;  // when to ask that one again, at the latest
+    bool running = false;                         // in the background: hands off
+    PluginStatus written;                         // what came of that
   };
+  using BindingIterator = std::list<Binding>::iterator;
   struct Seen {
     api::Change change;
     std::optional<api::Object> old;
@@ -85,9 +89,14 @@ struct Scheduler::Impl {
   std::optional<Outcome> ScheduleOne();
   Outcome Attempt(QueuedPod pod, std::uint32_t profile);
   Outcome Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node);
+  // PreBind and Bind, as far as they come.
+  PluginStatus Write(Binding& binding);
   // Nothing: it waits on.
-  std::optional<Outcome> Continue(Binding& binding);
+  std::optional<Outcome> Conclude(Binding& binding, const PluginStatus& written);
   Outcome Finish(Binding& binding);
+  void Launch(BindingIterator binding);
+  // Of those that come back from the background, the first that comes to an end.
+  std::optional<Outcome> TakeWritten();
   void Undo(Binding& binding);
   std::optional<Outcome> ContinueOne();
   // When the first of the bindings is to be asked again although nothing has changed.
@@ -110,7 +119,7 @@ struct Scheduler::Impl {
     std::string message;
     std::optional<std::string> nominated;
   };
-  void Tell(const PodInfo& pod, std::uint32_t profile, const Report& report);
+  void Tell(const std::shared_ptr<const PodInfo>& pod, std::uint32_t profile, Report report);
   void WriteStatus(const PodInfo& pod, const Report& report);
   void Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node);
   // Ends the nomination of a pod that stays on, or is now to have, `node`; empty: none.
@@ -132,10 +141,12 @@ struct Scheduler::Impl {
   Placements placements;
   std::vector<Nomination> nominations;
   std::vector<Seen> room_left;  // for which nobody has been woken yet
-  std::list<Binding> bindings;  // those that wait
+  std::list<Binding> bindings;  // those that wait, or run in the background
   bool look_at_bindings = false;
-  base::StringMap<Refused> refused;  // by pod
-  std::uint64_t changes = 0;         // of the world: a number that only grows
+  std::deque<BindingIterator> written;  // back from the background
+  base::StringSet running;              // pods that are there
+  base::StringMap<Refused> refused;     // by pod
+  std::uint64_t changes = 0;            // of the world: a number that only grows
   struct AlikePods {
     std::uint64_t number = 0;
     std::shared_ptr<const PodInfo> example;
