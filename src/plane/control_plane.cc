@@ -80,24 +80,31 @@ class Plane final : public ControlPlane {
   }
 
   void Decide() {
-    scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-      return internal::MakeSchedulerWorker(*scheduler_cluster_, clock_, options_.gates,
-                                           options_.config);
-    });
-    controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-      return internal::MakeControllerWorker(*controller_cluster_, clock_, options_.gates);
+    if (options_.scheduler) {
+      scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
+        return internal::MakeSchedulerWorker(*scheduler_cluster_, clock_, options_.gates,
+                                             options_.config);
+      });
+    }
+    const internal::ControllerParts parts{options_.controllers, options_.nodes};
+    if (!parts.controllers && !parts.nodes) return;
+    controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this, parts] {
+      return internal::MakeControllerWorker(*controller_cluster_, clock_, options_.gates, parts);
     });
   }
 
   const std::string& url() const override { return url_; }
   const std::string& kubeconfig() const override { return kubeconfig_; }
   std::vector<Component> components() const override {
+    const auto unless = [](bool here, std::string text) {
+      return here ? std::move(text) : std::string("not here");
+    };
     return {{"store", options_.in_memory ? "in memory, ends with this process"
                                          : fmt::format("{}/dray.db", options_.data)},
             {"apiserver", url_},
-            {"scheduler", std::string(kSchedulerName)},
-            {"controllers", std::string(kControllersName)},
-            {"nodes", "hollow: pods run and end, nothing is executed"}};
+            {"scheduler", unless(options_.scheduler, std::string(kSchedulerName))},
+            {"controllers", unless(options_.controllers, std::string(kControllersName))},
+            {"nodes", unless(options_.nodes, "hollow: pods run and end, nothing is executed")}};
   }
   api::Cluster& cluster() override { return *cluster_; }
   Status Health() const override { return store_->Health(); }

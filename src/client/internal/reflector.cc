@@ -47,7 +47,7 @@ Reflector::~Reflector() {
 }
 
 void Reflector::Start() {
-  inbox_.SetTrouble(feed_, List());
+  Settle(List());
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -77,23 +77,28 @@ void Reflector::Run() {
       continue;
     }
     const bool unknown = status.code() == StatusCode::kNotFound;
-    // Not having a kind is no trouble: there are no objects of it.
-    inbox_.SetTrouble(feed_, unknown ? Status() : std::move(status));
+    Settle(std::move(status));
     Nap(unknown ? kUnknownKindNap : backoff);
     backoff = std::min(backoff * 2, options_.longest_backoff);
   }
+}
+
+// Not having a kind is no trouble: there are no objects of it.
+void Reflector::Settle(Status status) {
+  const bool unknown = status.code() == StatusCode::kNotFound;
+  inbox_.SetTrouble(feed_, unknown ? Status() : std::move(status));
 }
 
 Status Reflector::Step() { return revision_.empty() ? List() : Follow(); }
 
 Status Reflector::List() {
   auto listing = client_.List(kind_);
-  if (listing.status().code() == StatusCode::kNotFound) {
-    inbox_.Put(feed_, {}, 0);
-    return listing.status();
-  }
-  if (!listing.ok()) {
-    return base::Annotate(listing.status(), fmt::format("cannot list {}", kind_.plural));
+  const bool unknown = listing.status().code() == StatusCode::kNotFound;
+  const Status status = listing.status();
+  if (unknown) {
+    listing = ObjectClient::Listing();
+  } else if (!listing.ok()) {
+    return base::Annotate(status, fmt::format("cannot list {}", kind_.plural));
   }
   // What is new at the first time is what is there; later it happened at some time before now.
   const std::uint64_t at = NumberOf(listing->revision);
@@ -126,13 +131,16 @@ Status Reflector::List() {
   listed_ = true;
   revision_ = std::move(listing->revision);
   inbox_.Put(feed_, std::move(items), at);
-  return {};
+  return status;
 }
 
 Status Reflector::Follow() {
   const auto begin = std::chrono::steady_clock::now();
   auto opened = client_.Watch(kind_, revision_, options_.watch_for);
-  if (opened.status().code() == StatusCode::kOutOfRange) revision_.clear();
+  if (opened.status().code() == StatusCode::kOutOfRange ||
+      opened.status().code() == StatusCode::kNotFound) {
+    revision_.clear();
+  }
   if (!opened.ok()) {
     return base::Annotate(opened.status(), fmt::format("cannot watch {}", kind_.plural));
   }

@@ -46,6 +46,8 @@ class Reflector {
   Status Step();
   Status List();
   Status Follow();
+  // What keeps it from going on, for the inbox.
+  void Settle(Status status);
   void Take(ObjectClient::WatchEvent event);
   void Nap(std::chrono::milliseconds time);
   bool Stopping();

@@ -13,8 +13,10 @@
 namespace dray::plane::internal {
 namespace {
 
-// So many decisions between two looks at what has changed.
+// So many decisions between two looks at what has changed, fewer when bindings in the background
+// wait for their turn meanwhile.
 constexpr int kDecisionsPerSync = 256;
+constexpr int kDecisionsPerTurn = 8;
 
 class RandomIds final : public scheduler::Ids {
  public:
@@ -24,34 +26,40 @@ class RandomIds final : public scheduler::Ids {
   base::SystemRandomSource random_;
 };
 
-class SchedulerWorker final : public Worker {
+class Scheduling final : public SchedulerWorker {
  public:
-  SchedulerWorker(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
-                  const scheduler::Config& config)
-      : scheduler_(cluster, clock, ids_, {.config = config, .gates = gates}) {}
+  Scheduling(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+             const scheduler::Config& config, scheduler::Background* background)
+      : decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
+        scheduler_(cluster, clock, ids_,
+                   {.config = config, .gates = gates, .background = background}) {}
 
   bool Work() override {
     scheduler_.Sync();
     scheduler_.Tick();
-    for (int i = 0; i < kDecisionsPerSync; ++i) {
+    for (int i = 0; i < decisions_; ++i) {
       if (!scheduler_.ScheduleOne()) return false;
     }
     return true;
   }
   std::optional<std::chrono::nanoseconds> NextDue() const override { return scheduler_.NextDue(); }
+  scheduler::Statistics statistics() const override { return scheduler_.statistics(); }
 
  private:
+  const int decisions_;
   RandomIds ids_;
   scheduler::Scheduler scheduler_;
 };
 
 class ControllerWorker final : public Worker {
  public:
-  ControllerWorker(api::Cluster& cluster, const base::Clock& clock,
-                   const api::FeatureGates& gates) {
+  ControllerWorker(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+                   ControllerParts parts) {
     const controllers::Source shared = controllers::Source(cluster).Shared();
-    controllers_ = controllers::MakeControllers(shared, clock, {.gates = gates});
-    controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
+    if (parts.controllers) {
+      controllers_ = controllers::MakeControllers(shared, clock, {.gates = gates});
+    }
+    if (parts.nodes) controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
   }
 
   bool Work() override {
@@ -69,15 +77,18 @@ class ControllerWorker final : public Worker {
 
 }  // namespace
 
-std::unique_ptr<Worker> MakeSchedulerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                            const api::FeatureGates& gates,
-                                            const scheduler::Config& config) {
-  return std::make_unique<SchedulerWorker>(cluster, clock, gates, config);
+std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(api::Cluster& cluster,
+                                                     const base::Clock& clock,
+                                                     const api::FeatureGates& gates,
+                                                     const scheduler::Config& config,
+                                                     scheduler::Background* background) {
+  return std::make_unique<Scheduling>(cluster, clock, gates, config, background);
 }
 
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                             const api::FeatureGates& gates) {
-  return std::make_unique<ControllerWorker>(cluster, clock, gates);
+                                             const api::FeatureGates& gates,
+                                             ControllerParts parts) {
+  return std::make_unique<ControllerWorker>(cluster, clock, gates, parts);
 }
 
 }  // namespace dray::plane::internal

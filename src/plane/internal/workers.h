@@ -9,16 +9,31 @@
 #include "api/gates.h"
 #include "base/clock.h"
 #include "plane/internal/loop.h"
+#include "scheduler/background.h"
 #include "scheduler/config.h"
+#include "scheduler/scheduler.h"
 
 namespace dray::plane::internal {
 
-// Cluster and clock outlive them.
-std::unique_ptr<Worker> MakeSchedulerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                            const api::FeatureGates& gates,
-                                            const scheduler::Config& config);
-// Controllers and hollow nodes.
+class SchedulerWorker : public Worker {
+ public:
+  virtual scheduler::Statistics statistics() const = 0;
+};
+
+// Everything outlives them. `background`: see scheduler::SchedulerOptions.
+std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(api::Cluster& cluster,
+                                                     const base::Clock& clock,
+                                                     const api::FeatureGates& gates,
+                                                     const scheduler::Config& config,
+                                                     scheduler::Background* background = nullptr);
+
+// What works on the controllers' thread.
+struct ControllerParts {
+  bool controllers = true;
+  bool nodes = true;  // hollow ones
+};
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                             const api::FeatureGates& gates);
+                                             const api::FeatureGates& gates,
+                                             ControllerParts parts = {});
 
 }  // namespace dray::plane::internal
