@@ -94,27 +94,34 @@ class Plane final : public ControlPlane {
   }
 
   void Decide() {
-    scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-      return internal::MakeSchedulerWorker(*counted_for_scheduler_, clock_, options_.gates,
-                                           options_.config, metrics_.scheduler());
-    });
-    controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
+    if (options_.scheduler) {
+      scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
+        return internal::MakeSchedulerWorker(*counted_for_scheduler_, clock_, options_.gates,
+                                             options_.config, &metrics_.scheduler());
+      });
+      scheduling_ = scheduler_.get();
+    }
+    const internal::ControllerParts parts{options_.controllers, options_.nodes};
+    if (!parts.controllers && !parts.nodes) return;
+    controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this, parts] {
       return internal::MakeControllerWorker(*counted_for_controllers_, clock_, options_.gates,
-                                            metrics_.controllers());
+                                            metrics_.controllers(), parts);
     });
-    scheduling_ = scheduler_.get();
     controlling_ = controllers_.get();
   }
 
   const std::string& url() const override { return url_; }
   const std::string& kubeconfig() const override { return kubeconfig_; }
   std::vector<Component> components() const override {
+    const auto unless = [](bool here, std::string text) {
+      return here ? std::move(text) : std::string("not here");
+    };
     return {{"store", options_.in_memory ? "in memory, ends with this process"
                                          : fmt::format("{}/dray.db", options_.data)},
             {"apiserver", url_},
-            {"scheduler", std::string(kSchedulerName)},
-            {"controllers", std::string(kControllersName)},
-            {"nodes", "hollow: pods run and end, nothing is executed"}};
+            {"scheduler", unless(options_.scheduler, std::string(kSchedulerName))},
+            {"controllers", unless(options_.controllers, std::string(kControllersName))},
+            {"nodes", unless(options_.nodes, "hollow: pods run and end, nothing is executed")}};
   }
   api::Cluster& cluster() override { return *cluster_; }
   std::string Metrics() const override { return metrics_.Text(); }
@@ -158,11 +165,15 @@ class Plane final : public ControlPlane {
         return base::Unavailable("it has not seen everything yet");
       };
     };
-    return {{"scheduler", started(&scheduling_), /*only_ready=*/true},
-            {"controllers", started(&controlling_), /*only_ready=*/true},
-            {"shutdown",
-             [this] { return stopping_ ? base::Unavailable("the process is ending") : Status(); },
-             /*only_ready=*/true}};
+    std::vector<registry::HealthCheck> checks{
+        {"shutdown",
+         [this] { return stopping_ ? base::Unavailable("the process is ending") : Status(); },
+         /*only_ready=*/true}};
+    if (options_.scheduler) checks.push_back({"scheduler", started(&scheduling_), true});
+    if (options_.controllers || options_.nodes) {
+      checks.push_back({"controllers", started(&controlling_), true});
+    }
+    return checks;
   }
 
   // Of a server that is there: requests are under way only while it is.

@@ -210,7 +210,11 @@ std::optional<Outcome> Scheduler::ScheduleOne() { return impl_->ScheduleOne(); }
 
 std::vector<Outcome> Scheduler::Tick() {
   impl_->queue.Tick();
-  impl_->look_at_bindings = true;
+  // Asking in the background comes back here: only those are asked that want to be.
+  const auto due = impl_->BindingDue();
+  if (impl_->options.background == nullptr || (due && *due <= impl_->clock.Monotonic())) {
+    impl_->look_at_bindings = true;
+  }
   std::vector<Outcome> outcomes;
   while (std::optional<Outcome> outcome = impl_->ContinueOne()) {
     outcomes.push_back(std::move(*outcome));

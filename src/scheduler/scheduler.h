@@ -18,6 +18,7 @@
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
+#include "scheduler/background.h"
 #include "scheduler/config.h"
 #include "scheduler/explanation.h"
 #include "scheduler/framework.h"
@@ -56,6 +57,10 @@ struct SchedulerOptions {
   Observer* observer = nullptr;
   // Calls of plugins are measured in one of so many attempts.
   std::uint32_t plugin_sampling = 16;
+  // Where pods are bound while others are decided about, at most so many at a time; outlives the
+  // scheduler. Null: each is bound before the next is tried.
+  Background* background = nullptr;
+  std::size_t bindings_at_once = 512;
   // Instead of the default ones, and of the default weights (plugins.h).
   PluginFactory plugins;
   std::function<std::int64_t(std::string_view)> score_weight;
@@ -65,7 +70,7 @@ struct SchedulerOptions {
 struct Outcome {
   enum class Kind : std::uint8_t {
     kBound,
-    kWaiting,        // reserved; binding waits for something
+    kWaiting,        // reserved; binding waits for something, or goes on in the background
     kUnschedulable,  // see Explain
     kError,
   };

@@ -2,6 +2,7 @@
 //
 // Scheduler: one pod, from the queue to its node.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "fmt/format.h"
@@ -23,11 +24,14 @@ void Name(PluginStatus& status, const Plugin& plugin) {
 
 std::optional<Outcome> Scheduler::Impl::ScheduleOne() {
   if (std::optional<Outcome> outcome = ContinueOne()) return outcome;
+  if (running.size() >= options.bindings_at_once) return std::nullopt;
   while (std::optional<QueuedPod> pod = queue.Pop()) {
     const std::shared_ptr<const PodInfo> known = world.FindPod(pod->pod->key);
-    // Deleted, being deleted, bound by somebody or assumed: nothing to be done for it.
+    // Deleted, being deleted, bound by somebody or assumed: nothing to be done for it. Or one by
+    // that name is still being bound: then it comes after that one.
     if (known == nullptr || known->pod->metadata.deletion_timestamp ||
-        !known->pod->spec.node_name.empty() || world.Assumed(known->key)) {
+        !known->pod->spec.node_name.empty() || world.Assumed(known->key) ||
+        running.contains(known->key)) {
       queue.Done(pod->pod->key);
       continue;
     }
@@ -101,14 +105,17 @@ Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cy
   }
   world.Assume(binding.pod.pod, node);
   timing.End(Phase::kReserve, Code::kSuccess);
-  if (std::optional<Outcome> outcome = Continue(binding, timing)) return std::move(*outcome);
+  if (options.background == nullptr) {
+    if (auto outcome = Conclude(binding, Write(binding, timing))) return std::move(*outcome);
+  }
   Outcome waiting{.pod = binding.pod.pod->key, .kind = Outcome::Kind::kWaiting};
   waiting.node = binding.node;
   bindings.push_back(std::move(binding));
+  if (options.background != nullptr) Launch(std::prev(bindings.end()));
   return waiting;
 }
 
-std::optional<Outcome> Scheduler::Impl::Continue(Binding& binding, Timing& timing) {
+PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
   const auto& plugins = profiles[binding.profile].plugins->pre_bind();
   for (; binding.next < plugins.size(); ++binding.next) {
     PreBindPlugin& plugin = *plugins[binding.next];
@@ -117,31 +124,31 @@ std::optional<Outcome> Scheduler::Impl::Continue(Binding& binding, Timing& timin
     });
     if (status.ok() || status.code == Code::kSkip) continue;
     timing.End(Phase::kPreBind, status.code);
-    if (status.code == Code::kWait) {
-      const std::optional<base::Time> until = binding.state.Get<WaitsUntil>().time;
-      binding.due.reset();
-      if (until) binding.due = clock.Monotonic() + (*until - clock.Now());
-      return std::nullopt;
-    }
-    Name(status, plugin);
-    Undo(binding);
-    return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+    if (status.code != Code::kWait) Name(status, plugin);
+    return status;
   }
   timing.End(Phase::kPreBind, Code::kSuccess);
-  return Finish(binding, timing);
+  const api::ObjectMeta& pod = binding.pod.pod->pod->metadata;
+  const Status bound = cluster.Bind(pod.namespace_, pod.name, pod.uid, binding.node);
+  timing.End(Phase::kBind, bound.ok() ? Code::kSuccess : Code::kError);
+  if (bound.ok()) return PluginStatus::Success();
+  return PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
 }
 
-Outcome Scheduler::Impl::Finish(Binding& binding, Timing& timing) {
-  const api::Pod& pod = *binding.pod.pod->pod;
-  const Status bound =
-      cluster.Bind(pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, binding.node);
-  timing.End(Phase::kBind, bound.ok() ? Code::kSuccess : Code::kError);
-  if (!bound.ok()) {
-    Undo(binding);
-    const PluginStatus status =
-        PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
-    return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginStatus& written) {
+  if (written.code == Code::kWait) {
+    const std::optional<base::Time> until = binding.state.Get<WaitsUntil>().time;
+    binding.due.reset();
+    if (until) binding.due = clock.Monotonic() + (*until - clock.Now());
+    return std::nullopt;
   }
+  if (written.ok()) return Finish(binding);
+  Undo(binding);
+  return Failed(std::move(binding.pod), binding.profile, written, std::move(binding.node));
+}
+
+Outcome Scheduler::Impl::Finish(Binding& binding) {
+  const api::Pod& pod = *binding.pod.pod->pod;
   ++statistics.bound;
   const std::string key = binding.pod.pod->key;
   cluster.Note({.about = api::Object::Of(pod),
@@ -171,7 +178,7 @@ void Scheduler::Impl::Undo(Binding& binding) {
 std::optional<std::chrono::nanoseconds> Scheduler::Impl::BindingDue() const {
   std::optional<std::chrono::nanoseconds> first;
   for (const Binding& binding : bindings) {
-    if (binding.due && (!first || *binding.due < *first)) first = binding.due;
+    if (!binding.running && binding.due && (!first || *binding.due < *first)) first = binding.due;
   }
   return first;
 }
@@ -183,10 +190,55 @@ bool Scheduler::Impl::StillWanted(const Binding& binding) const {
          !IsTerminated(*known->pod);
 }
 
+void Scheduler::Impl::Launch(BindingIterator binding) {
+  binding->running = true;
+  running.insert(binding->pod.pod->key);
+  options.background->Run([this, binding] {
+    Timing timing = MakeTiming(binding->profile);
+    binding->written = Write(*binding, timing);
+    written.push_back(binding);
+  });
+}
+
+std::optional<Outcome> Scheduler::Impl::TakeWritten() {
+  while (!written.empty()) {
+    const BindingIterator it = written.front();
+    written.pop_front();
+    it->running = false;
+    const std::shared_ptr<const PodInfo> pod = it->pod.pod;
+    const Trial trial = TrialOf(*it);
+    running.erase(pod->key);
+    std::optional<Outcome> outcome;
+    if (it->written.ok() || StillWanted(*it)) {
+      outcome = Conclude(*it, it->written);
+      if (!outcome) continue;
+    } else {
+      Undo(*it);
+      queue.Done(pod->key);
+    }
+    bindings.erase(it);
+    // Another one by that name had to wait.
+    const std::shared_ptr<const PodInfo> now = world.FindPod(pod->key);
+    if (now != nullptr && now->pod->metadata.uid != pod->pod->metadata.uid &&
+        now->pod->spec.node_name.empty() && !IsTerminated(*now->pod) && ProfileOf(*now->pod)) {
+      Enqueue(now);
+    }
+    if (!outcome) continue;
+    Observe(trial, *outcome);
+    return outcome;
+  }
+  return std::nullopt;
+}
+
 // Looks at each binding once after something has changed. The first that comes to an end.
 std::optional<Outcome> Scheduler::Impl::ContinueOne() {
+  if (std::optional<Outcome> outcome = TakeWritten()) return outcome;
   if (!look_at_bindings) return std::nullopt;
   for (auto it = bindings.begin(); it != bindings.end();) {
+    if (it->running) {
+      ++it;
+      continue;
+    }
     if (!StillWanted(*it)) {
       Undo(*it);
       queue.Done(it->pod.pod->key);
@@ -205,14 +257,16 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
       Observe(trial, outcome);
       return outcome;
     }
-    const Trial trial = TrialOf(*it);
-    Timing timing = MakeTiming(it->profile);
-    std::optional<Outcome> outcome = Continue(*it, timing);
-    if (!outcome) {
-      ++it;
+    const auto asked = it++;
+    if (options.background != nullptr) {
+      Launch(asked);
       continue;
     }
-    bindings.erase(it);
+    const Trial trial = TrialOf(*asked);
+    Timing timing = MakeTiming(asked->profile);
+    std::optional<Outcome> outcome = Conclude(*asked, Write(*asked, timing));
+    if (!outcome) continue;
+    bindings.erase(asked);
     Observe(trial, *outcome);
     return outcome;
   }

@@ -71,7 +71,7 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   WakeForRoom();
 
   const std::string message = EventMessage(explanation);
-  Tell(*info, profile,
+  Tell(info, profile,
        {.reason = std::string(api::kReasonUnschedulable),
         .message = message,
         .nominated = std::move(nominated)});
@@ -100,7 +100,7 @@ Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const Plug
     explanation.groups.push_back({.nodes = 1, .examples = {node}, .reasons = status.reasons});
     for (const Reason& reason : status.reasons) refused_by.push_back(reason.plugin);
   }
-  Tell(*info, profile,
+  Tell(info, profile,
        {.reason = std::string(error ? kSchedulerError : api::kReasonUnschedulable),
         .message = error ? message : EventMessage(explanation)});
   if (options.observer != nullptr) options.observer->OnRefusal(explanation);
@@ -168,10 +168,11 @@ void Scheduler::Impl::BringUpToDate(Refused& why) {
 }
 
 // Nothing that was said already is said again.
-void Scheduler::Impl::Tell(const PodInfo& pod, std::uint32_t profile, const Report& report) {
-  std::string& said = refused[pod.key].message;
+void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint32_t profile,
+                           Report report) {
+  std::string& said = refused[pod->key].message;
   if (said != report.message) {
-    cluster.Note({.about = api::Object::Of(*pod.pod),
+    cluster.Note({.about = api::Object::Of(*pod->pod),
                   .type = "Warning",
                   .reason = "FailedScheduling",
                   .message = report.message,
@@ -179,7 +180,8 @@ void Scheduler::Impl::Tell(const PodInfo& pod, std::uint32_t profile, const Repo
                   .action = "Scheduling"});
     said = report.message;
   }
-  WriteStatus(pod, report);
+  if (options.background == nullptr) return WriteStatus(*pod, report);
+  options.background->Run([this, pod, report = std::move(report)] { WriteStatus(*pod, report); });
 }
 
 void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
@@ -189,6 +191,7 @@ void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
       cluster.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), metadata.namespace_, metadata.name);
   if (!stored || stored->metadata().uid != metadata.uid) return;
   api::Pod changed = *stored->As<api::Pod>();
+  if (!changed.spec.node_name.empty()) return;  // it need not be told any more
   auto& conditions = changed.status.conditions;
   auto condition =
       std::ranges::find(conditions, api::kPodScheduledCondition, &api::PodCondition::type);
