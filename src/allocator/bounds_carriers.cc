@@ -96,8 +96,7 @@ void Bounds::ListElements(const Carriers& carriers) {
     });
   }
   std::ranges::sort(element_of_);
-  const auto repeated = std::ranges::unique(element_of_);
-  element_of_.erase(repeated.begin(), repeated.end());
+  element_of_.erase(std::unique(element_of_.begin(), element_of_.end()), element_of_.end());
 }
 
 // Devices that every solution has under the constraint, each of them other than the rest unless it

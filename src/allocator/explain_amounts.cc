@@ -135,7 +135,9 @@ void AddCapacities(const Attempt& attempt, const std::vector<BitSet>& usable,
       it->second += state.capacity(device)[i] - state.consumed(device)[i];
     }
   });
-  for (const auto& [name, amount] : left) {
+  for (const auto& entry : left) {
+    const auto& name = entry.first;  // clang 14 captures no structured bindings
+    const auto& amount = entry.second;
     const auto amount_of = [&](const Choices& choices, std::uint32_t device) {
       const NodeDevice& on_node = devices.devices()[device];
       const auto entries = on_node.slice->capacities(*on_node.row);
@@ -258,8 +260,7 @@ std::vector<GroupReport> ReportGroups(const inventory::NodeDevices& devices, con
       }
     }
     std::ranges::sort(groups);
-    const auto repeated = std::ranges::unique(groups);
-    groups.erase(repeated.begin(), repeated.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
     auto it = std::ranges::find(reports, groups, &GroupReport::groups);
     if (it == reports.end()) it = reports.insert(it, {.groups = std::move(groups)});
     ++it->devices;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -228,7 +229,8 @@ TEST(Plan, FiltersAreEqualWhereTheSameDevicesPass) {
   for (const Alternative& alternative : plan->alternatives()) filters.push_back(alternative.filter);
   EXPECT_EQ(filters[0], filters[1]) << "number, tolerations and admin access are not the filter's";
   std::ranges::sort(filters);
-  EXPECT_EQ(std::ranges::unique(filters).size(), 1) << "all others differ";
+  const auto repeated = std::unique(filters.begin(), filters.end());
+  EXPECT_EQ(filters.end() - repeated, 1) << "all others differ";
 }
 
 TEST(Plan, AFilterBelongsToItsFeatures) {

@@ -8,8 +8,38 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
 
 namespace dray::apiserver {
+namespace {
+
+internal::SslContextPtr MakeContext(const ClientTls& tls) {
+  internal::SslContextPtr context(SSL_CTX_new(TLS_client_method()));
+  const auto authority = internal::ParseCertificate(tls.authority);
+  X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), authority->get());
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  if (tls.client) {
+    SSL_CTX_use_certificate(context.get(),
+                            internal::ParseCertificate(tls.client->certificate)->get());
+    SSL_CTX_use_PrivateKey(context.get(), internal::ParseKey(tls.client->key)->get());
+  }
+  return context;
+}
+
+// Making one takes longer than a handshake, and tests have thousands of clients.
+internal::SslContextPtr ContextFor(const ClientTls& tls) {
+  static std::mutex mutex;
+  static std::map<std::string, internal::SslContextPtr> made;
+  const std::lock_guard lock(mutex);
+  internal::SslContextPtr& context =
+      made[tls.authority + (tls.client ? tls.client->certificate + tls.client->key : "")];
+  if (context == nullptr) context = MakeContext(tls);
+  SSL_CTX_up_ref(context.get());
+  return internal::SslContextPtr(context.get());
+}
+
+}  // namespace
 
 TestClient::TestClient(std::uint16_t port, const std::optional<ClientTls>& tls,
                        int receive_buffer) {
@@ -27,15 +57,7 @@ TestClient::TestClient(std::uint16_t port, const std::optional<ClientTls>& tls,
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   bool good = ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   if (good && tls) {
-    context_.reset(SSL_CTX_new(TLS_client_method()));
-    const auto authority = internal::ParseCertificate(tls->authority);
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context_.get()), authority->get());
-    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
-    if (tls->client) {
-      SSL_CTX_use_certificate(context_.get(),
-                              internal::ParseCertificate(tls->client->certificate)->get());
-      SSL_CTX_use_PrivateKey(context_.get(), internal::ParseKey(tls->client->key)->get());
-    }
+    context_ = ContextFor(*tls);
     ssl_.reset(SSL_new(context_.get()));
     SSL_set1_host(ssl_.get(), "localhost");
     SSL_set_fd(ssl_.get(), socket_);

@@ -24,7 +24,7 @@ std::vector<std::string> Hosts(const CredentialsOptions& options) {
   if (::gethostname(name, sizeof(name) - 1) == 0 && name[0] != '\0') hosts.emplace_back(name);
   hosts.insert(hosts.end(), options.hosts.begin(), options.hosts.end());
   std::ranges::sort(hosts);
-  hosts.erase(std::ranges::unique(hosts).begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
 }
 

@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
+#include "rest/internal/body_size.h"
 #include "rest/protobuf.h"
 
 namespace dray::rest {
@@ -116,6 +117,10 @@ Status CheckType(const Node& tree, const api::KindInfo& kind) {
 StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view body,
                                  BodyFormat format, const api::KindInfo& kind,
                                  FieldValidation validation) {
+  if (format != BodyFormat::kProtobuf &&
+      internal::HasTooManyValues(body, format == BodyFormat::kYaml)) {
+    return TooLarge(fmt::format("the body has more than {} values", internal::kMaxBodyValues));
+  }
   if (format == BodyFormat::kJson) {
     // The fast way takes what is plainly right: nothing unknown, nothing twice.
     const auto type = decoder.PeekType(body);

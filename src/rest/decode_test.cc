@@ -6,6 +6,7 @@
 
 #include "api/device_class.h"
 #include "rest/api_error.h"
+#include "rest/tree.h"
 
 namespace dray::rest {
 namespace {
@@ -30,6 +31,26 @@ struct BadBody {
   FieldValidation validation = FieldValidation::kWarn;
   friend void PrintTo(const BadBody& c, std::ostream* os) { *os << c.name; }
 };
+
+// As a tree they would take a hundred times their bytes.
+TEST(DecodeBody, TooManyValuesAreRefusedBeforeTheyAreRead) {
+  std::string json = R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","x":[0)";
+  std::string yaml = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nx:\n";
+  for (int i = 0; i < 500'000; ++i) {
+    json += ",0";
+    yaml += "- 0\n";
+  }
+  for (const auto& decoded :
+       {Decode(json + "]}"), Decode(yaml, FieldValidation::kWarn, BodyFormat::kYaml)}) {
+    ASSERT_FALSE(decoded.ok());
+    EXPECT_EQ(FromStatus(decoded.status()).code, 413);
+    EXPECT_THAT(FromStatus(decoded.status()).message, HasSubstr("more than 500000 values"));
+  }
+  EXPECT_FALSE(ReadTree(json + "]}").ok());
+  // What only looks like values is text.
+  const std::string text(1'000'000, ',');
+  EXPECT_TRUE(ReadTree("[\"\\\"" + text + "\"]").ok());
+}
 
 class BadBodyTest : public ::testing::TestWithParam<BadBody> {};
 

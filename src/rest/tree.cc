@@ -9,6 +9,7 @@
 
 #include "api/json.h"
 #include "fmt/format.h"
+#include "rest/internal/body_size.h"
 
 namespace dray::rest {
 namespace {
@@ -121,6 +122,10 @@ void KeepLastOfEqualKeys(Node& node) {
 }
 
 StatusOr<Node> ReadTree(std::string_view text, bool yaml) {
+  if (internal::HasTooManyValues(text, yaml)) {
+    return base::InvalidArgument(
+        fmt::format("there are more than {} values in it", internal::kMaxBodyValues));
+  }
   std::vector<api::Diagnostic> diagnostics;
   Node root;
   if (yaml) {

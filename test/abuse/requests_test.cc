@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
          Post(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","x":)" +
               Deep("[", 100'000, "", "]") + "}"),
          {400}},
-        {"many_values", Post("[" + Deep("0,", 1'400'000, "0", "") + "]"), {400}},
+        {"many_values", Post("[" + Deep("0,", 1'400'000, "0", "") + "]"), {413}},
         {"not_utf_8", Post(TemplateBody("utf", "\xff\xfe\xc0\x80")), {400}},
         {"another_kind",
          Post(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"x"}})"),

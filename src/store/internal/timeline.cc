@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <utility>
 
 #include "fmt/format.h"
@@ -124,10 +123,10 @@ void Timeline::RangeNow(std::string_view prefix, const RangeOptions& options,
 void Timeline::RangeThen(std::string_view prefix, const RangeOptions& options,
                          RangeResult& result) const {
   std::map<std::string_view, EntryPtr> then;  // null: was not there
-  for (const Event& event : history_ | std::views::reverse) {
-    if (event.revision() <= result.revision) break;
-    const std::string_view key = event.entry->key;
-    if (key.starts_with(prefix) && key >= options.start) then[key] = event.before;
+  for (auto event = history_.rbegin(); event != history_.rend(); ++event) {
+    if (event->revision() <= result.revision) break;
+    const std::string_view key = event->entry->key;
+    if (key.starts_with(prefix) && key >= options.start) then[key] = event->before;
   }
   auto undone = then.begin();
   const auto take_undone = [&] {
