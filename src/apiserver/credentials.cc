@@ -83,6 +83,15 @@ std::string Kubeconfig(const std::string& url, const std::string& authority, con
       url, Base64(authority), user, user, Base64(client.certificate), Base64(client.key));
 }
 
+// Of a kubeconfig that Kubeconfig has written.
+std::optional<std::string> ServerOf(std::string_view kubeconfig) {
+  constexpr std::string_view kServer = "\n    server: ";
+  const std::size_t at = kubeconfig.find(kServer);
+  if (at == kubeconfig.npos) return std::nullopt;
+  const std::size_t begin = at + kServer.size();
+  return std::string(kubeconfig.substr(begin, kubeconfig.find('\n', begin) - begin));
+}
+
 }  // namespace
 
 StatusOr<Credentials> EnsureCredentials(const CredentialsOptions& options, base::Time now) {
@@ -119,6 +128,27 @@ StatusOr<std::vector<std::string>> WriteKubeconfigs(const CredentialsOptions& op
         internal::WriteFile(paths.back(), Kubeconfig(url, *authority, *pair, client.user)));
   }
   return paths;
+}
+
+StatusOr<std::string> IssueKubeconfig(const std::string& folder, const ClientIdentity& client,
+                                      base::Time now) {
+  const CredentialsOptions options{.folder = folder, .clients = {client}, .hosts = {}};
+  const std::string pki = PkiFolder(options);
+  DRAY_ASSIGN_OR_RETURN(const auto authority, ReadPair(pki + "/ca"));
+  DRAY_ASSIGN_OR_RETURN(const auto known, internal::ReadFile(folder + "/admin.kubeconfig"));
+  const std::optional<std::string> url = known ? ServerOf(*known) : std::nullopt;
+  if (!authority || !url) {
+    return base::FailedPrecondition(
+        fmt::format("{} has no authority yet: it is made when a server starts there", folder));
+  }
+  DRAY_RETURN_IF_ERROR(EnsurePair(pki + "/" + client.name, *authority,
+                                  {.use = CertificateSpec::Use::kClient,
+                                   .common_name = client.user,
+                                   .organizations = client.groups},
+                                  now)
+                           .status());
+  DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, WriteKubeconfigs(options, *url));
+  return paths.front();
 }
 
 }  // namespace dray::apiserver

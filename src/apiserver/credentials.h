@@ -44,4 +44,10 @@ StatusOr<Credentials> EnsureCredentials(const CredentialsOptions& options, base:
 StatusOr<std::vector<std::string>> WriteKubeconfigs(const CredentialsOptions& options,
                                                     const std::string& url);
 
+// Makes DIR/NAME.kubeconfig of one more client, with a certificate of the folder's authority, for
+// the server of the other kubeconfigs; the path. Idempotent. kFailedPrecondition: no server has
+// been started with that folder.
+StatusOr<std::string> IssueKubeconfig(const std::string& folder, const ClientIdentity& client,
+                                      base::Time now);
+
 }  // namespace dray::apiserver

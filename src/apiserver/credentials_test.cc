@@ -50,6 +50,27 @@ class CredentialsTest : public ::testing::Test {
   CredentialsOptions options_;
 };
 
+TEST_F(CredentialsTest, OneMoreClientIsSignedByTheSameAuthority) {
+  const ClientIdentity node{"node-n1", "system:node:n1", {"system:nodes"}};
+  EXPECT_THAT(IssueKubeconfig(options_.folder, node, kNow),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("when a server starts there")));
+  const Credentials made = Ensure();
+  const std::string server = Read("pki/apiserver.crt");
+  ASSERT_THAT(WriteKubeconfigs(options_, "https://127.0.0.1:6443"), IsOk());
+  const auto path = IssueKubeconfig(options_.folder, node, kNow);
+  ASSERT_THAT(path, IsOk());
+  EXPECT_EQ(*path, options_.folder + "/node-n1.kubeconfig");
+  EXPECT_THAT(Read("node-n1.kubeconfig"), HasSubstr("server: https://127.0.0.1:6443\n"));
+  const KeyPair pair{Read("pki/node-n1.crt"), Read("pki/node-n1.key")};
+  EXPECT_THAT(CheckKeyPair(pair, made.authority), IsOk());
+  const auto info = ReadCertificate(pair.certificate);
+  ASSERT_THAT(info, IsOk());
+  EXPECT_EQ(info->common_name, "system:node:n1");
+  EXPECT_THAT(info->organizations, ElementsAre("system:nodes"));
+  // What the server shows is not touched: it may be running.
+  EXPECT_EQ(Read("pki/apiserver.crt"), server);
+}
+
 TEST_F(CredentialsTest, AreMadeOnceAndKept) {
   const Credentials first = Ensure();
   const std::string admin = Read("pki/admin.crt");

@@ -25,6 +25,8 @@ struct CommandRow {
 constexpr std::array kCommands = {
     CommandRow{"up", "Run a control plane that kubectl talks to, in one process",
                &internal::MakeUpCommand},
+    CommandRow{"kubeconfig", "Make credentials for a node, a driver or a person",
+               &internal::MakeKubeconfigCommand},
     CommandRow{"plan", "Show who would get which node and devices, without a cluster",
                &internal::MakePlanCommand},
     CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",

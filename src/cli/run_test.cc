@@ -74,6 +74,21 @@ TEST(Commands, ValidateWithoutFilesSaysHowToNameThem) {
   EXPECT_THAT(RunLine({"validate", "claim.yaml"}).err, HasSubstr("-f claim.yaml"));
 }
 
+TEST(Kubeconfig, SaysWhatIsWrongWithWhomItIsFor) {
+  const Outcome unknown = RunLine({"kubeconfig", "robot/r2"});
+  EXPECT_EQ(unknown.code, kExitUsage);
+  EXPECT_THAT(unknown.err, HasSubstr("expected node/NAME, driver/NAME"));
+  const Outcome nobody = RunLine({"kubeconfig"});
+  EXPECT_EQ(nobody.code, kExitUsage);
+}
+
+TEST(Kubeconfig, NeedsTheFolderOfAServer) {
+  const Outcome outcome = RunLine({"kubeconfig", "node/n1", "--data", "/nonexistent/data"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("/nonexistent/data has no authority yet"), HasSubstr("--data")));
+}
+
 TEST(Features, AreATableInTheOrderOfTheirNames) {
   const Outcome outcome = RunLine({"features"});
   EXPECT_EQ(outcome.code, kExitOk);

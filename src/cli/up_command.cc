@@ -53,8 +53,7 @@ sigset_t BlockSignals() {
 class UpCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("--data", data_, "Folder for the database, keys and kubeconfigs; ~/.dray")
-        ->type_name("DIR");
+    AddDataFolder(app, data_);
     app.add_flag("--memory", memory_, "No database: objects end with the process");
     app.add_option("--listen", listen_, "Address and port; port 0 is a free one")
         ->type_name("ADDRESS:PORT")
@@ -66,6 +65,10 @@ class UpCommand final : public Command {
                    "Nodes and objects of a scenario's cluster section")
         ->type_name("FILE");
     app.add_flag("--demo", demo_, "A small mixed cluster with a workload per proposal");
+    app.add_option(
+           "--token-auth-file", tokens_,
+           "Bearer tokens, as kube-apiserver has them: token,user,uid,\"group,group\" lines")
+        ->type_name("FILE");
     AddGates(app, gates_);
     app.footer(std::string(kFooter));
   }
@@ -79,12 +82,12 @@ class UpCommand final : public Command {
     }
     options.gates = *gates;
     options.in_memory = memory_;
-    options.data = DataFolder(io.env);
+    options.data = DataFolder(io.env, data_);
     if (!ReadListen(options)) {
       return UsageError(io, fmt::format("--listen: \"{}\" must be an address and a port", listen_),
                         "as in 127.0.0.1:6443");
     }
-    if (!ReadObjects(io, options)) return kExitUsage;
+    if (!ReadObjects(io, options) || !ReadTokens(io, options)) return kExitUsage;
     const sigset_t signals = BlockSignals();
     const auto plane = plane::ControlPlane::Start(std::move(options), io.env.clock);
     if (!plane.ok()) return UsageError(io, base::Message(plane.status()));
@@ -103,12 +106,6 @@ class UpCommand final : public Command {
   }
 
  private:
-  std::string DataFolder(const Environment& env) const {
-    if (!data_.empty()) return data_;
-    const auto home = env.variables.find("HOME");
-    return home == env.variables.end() ? ".dray" : home->second + "/.dray";
-  }
-
   bool ReadListen(plane::PlaneOptions& options) const {
     const auto colon = listen_.rfind(':');
     if (colon == std::string::npos || colon == 0) return false;
@@ -143,12 +140,23 @@ class UpCommand final : public Command {
     return true;
   }
 
+  bool ReadTokens(Io& io, plane::PlaneOptions& options) const {
+    if (tokens_.empty()) return true;
+    const Sources sources = LoadSources(std::vector<std::string>{tokens_}, io.in);
+    for (const SourceError& error : sources.errors) {
+      UsageError(io, fmt::format("--token-auth-file: {}: {}", error.path, error.message));
+    }
+    for (const SourceFile& file : sources.files) options.tokens += file.text + "\n";
+    return sources.errors.empty();
+  }
+
   std::string data_;
   bool memory_ = false;
   std::string listen_ = "127.0.0.1:6443";
   std::optional<std::int64_t> nodes_;
   std::string hollow_nodes_;
   bool demo_ = false;
+  std::string tokens_;
   std::vector<std::string> gates_;
 };
 

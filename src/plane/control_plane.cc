@@ -13,6 +13,7 @@
 #include "cel/device_env.h"
 #include "fmt/format.h"
 #include "plane/first_objects.h"
+#include "plane/identities.h"
 #include "plane/internal/loop.h"
 #include "plane/internal/plane_metrics.h"
 #include "plane/internal/snapshots.h"
@@ -136,11 +137,8 @@ class Plane final : public ControlPlane {
     metrics_.Watch(registry_->objects(), Database(options_), [this] { return Stats(); });
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
     const apiserver::CredentialsOptions credentials{
-        .folder = options_.data,
-        .clients = {{"admin", "kubernetes-admin", {std::string(registry::kMasters)}},
-                    {"viewer", "dray-viewer", {std::string(registry::kViewers)}},
-                    {"scheduler", std::string(registry::kSchedulerUser), {}}},
-        .hosts = {options_.address}};
+        .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
+    DRAY_ASSIGN_OR_RETURN(authenticator_, apiserver::Authenticator::Create(options_.tokens));
     DRAY_ASSIGN_OR_RETURN(const apiserver::Credentials made,
                           apiserver::EnsureCredentials(credentials, clock_.Now()));
     apiserver::ServerOptions serving;

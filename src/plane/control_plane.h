@@ -25,6 +25,8 @@ struct PlaneOptions {
   bool in_memory = false;  // no database: objects end with the process
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: a free one
+  // Bearer tokens as apiserver/authentication.h reads them; empty: none.
+  std::string tokens;
   api::FeatureGates gates;
   scheduler::Config config;
   // Parts that this process has; others may run elsewhere.

@@ -50,4 +50,15 @@ void AddStrict(CLI::App& app, bool& strict) {
   app.add_flag("--strict", strict, "Unknown and repeated fields are errors, not warnings");
 }
 
+void AddDataFolder(CLI::App& app, std::string& data) {
+  app.add_option("--data", data, "Folder for the database, keys and kubeconfigs; ~/.dray")
+      ->type_name("DIR");
+}
+
+std::string DataFolder(const Environment& env, const std::string& data) {
+  if (!data.empty()) return data;
+  const auto home = env.variables.find("HOME");
+  return home == env.variables.end() ? ".dray" : home->second + "/.dray";
+}
+
 }  // namespace dray::cli::internal

@@ -10,6 +10,7 @@
 
 #include "api/gates.h"
 #include "base/status.h"
+#include "cli/environment.h"
 
 namespace CLI {
 class App;
@@ -37,6 +38,10 @@ void AddColor(CLI::App& app, std::string& color);
 // --feature-gates.
 void AddGates(CLI::App& app, std::vector<std::string>& texts);
 StatusOr<api::FeatureGates> ParseGates(const std::vector<std::string>& texts);
+
+// --data: the folder of `dray up`, and what it is if nobody says.
+void AddDataFolder(CLI::App& app, std::string& data);
+std::string DataFolder(const Environment& env, const std::string& data);
 
 // --strict.
 void AddStrict(CLI::App& app, bool& strict);
