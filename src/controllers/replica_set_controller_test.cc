@@ -7,6 +7,7 @@
 #include <set>
 
 #include "controllers/workloads_for_test.h"
+#include "fmt/format.h"
 
 namespace dray::controllers {
 namespace {
@@ -130,6 +131,25 @@ TEST_F(ReplicaSetTest, AFailureIsToldAndTriedAgain) {
   controller_.Sync();
   EXPECT_THAT(Pods(), SizeIs(2));
   EXPECT_THAT(StatusOf("web").conditions, IsEmpty());
+}
+
+// A refusal by quota names the pod, which gets another name with every try.
+TEST_F(ReplicaSetTest, ARefusalInOtherWordsIsNotTriedAgainAtOnce) {
+  scene_.Add(SetNamed("web", 1));
+  int tries = 0;
+  scene_.cluster().SetWriteHook([&](api::Verb verb, const api::Object& object) {
+    if (verb != api::Verb::kCreate || object.As<api::Pod>() == nullptr || tries == 50) {
+      return Status();
+    }
+    return base::Unavailable(fmt::format("no web-{}", ++tries));
+  });
+  controller_.Sync();
+  // Once more, because the condition is news.
+  EXPECT_EQ(tries, 2);
+  scene_.clock().Advance(1s);
+  controller_.Sync();
+  EXPECT_EQ(tries, 3);
+  EXPECT_EQ(StatusOf("web").conditions[0].message, "no web-1");
 }
 
 TEST_F(ReplicaSetTest, OneThatIsBeingDeletedMakesNoPods) {
