@@ -155,7 +155,7 @@ void BM_Inventory_MatchWarm(benchmark::State& state) {
     benchmark::DoNotOptimize(program.Match(slice, slice.devices()[i % 16], nullptr));
     ++i;
   }
-  state.counters["evaluations"] = static_cast<double>(program.EvaluationsForTest());
+  state.counters["evaluations"] = static_cast<double>(program.statistics().evaluations);
 }
 BENCHMARK(BM_Inventory_MatchWarm)->ThreadRange(1, 2);
 
@@ -175,8 +175,8 @@ void BM_Inventory_MatchCold(benchmark::State& state) {
     benchmark::DoNotOptimize(program.Match(slice, slice.devices()[i % 16], nullptr));
     ++i;
   }
-  state.counters["evaluated"] =
-      static_cast<double>(program.EvaluationsForTest()) / static_cast<double>(state.iterations());
+  state.counters["evaluated"] = static_cast<double>(program.statistics().evaluations) /
+                                static_cast<double>(state.iterations());
 }
 BENCHMARK(BM_Inventory_MatchCold);
 

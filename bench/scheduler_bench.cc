@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/uuid.h"
+#include "plane/internal/scheduler_metrics.h"
 #include "scheduler/scheduler.h"
 #include "scheduler_workloads.h"
 
@@ -69,10 +70,13 @@ class Setting {
     DRAY_CHECK(cluster_.Load(std::move(objects)).ok());
   }
 
-  void Start() {
-    scheduler_ = std::make_unique<Scheduler>(cluster_, clock_, ids_, SchedulerOptions{});
+  void Start(Observer* observer = nullptr) {
+    SchedulerOptions options;
+    options.observer = observer;
+    scheduler_ = std::make_unique<Scheduler>(cluster_, clock_, ids_, std::move(options));
     scheduler_->Sync();
   }
+  const base::Clock& clock() const { return clock_; }
   void Create(int pods, bool devices = true) {
     std::vector<api::Object> objects;
     for (int i = 0; i < pods; ++i) {
@@ -170,16 +174,18 @@ void Steady(benchmark::State& state, const Workload& workload, int there, int at
 
 // What a feature costs: its shape and the same without it in turns, so that both see the same
 // machine. The better half of the turns counts.
-void Compare(benchmark::State& state, const Workload& with, const Workload& without) {
+void Compare(benchmark::State& state, const Workload& with, const Workload& without,
+             bool observed = false) {
   for (auto _ : state) {
+    metrics::Registry registry;
     Setting a(with, 500);
     Setting b(without, 500);
+    plane::internal::SchedulerMetrics observer(registry, a.clock());
     std::vector<double> with_times;
     std::vector<double> without_times;
-    for (Setting* setting : {&a, &b}) {
-      setting->Start();
-      setting->Round(1);
-    }
+    a.Start(observed ? &observer : nullptr);
+    b.Start();
+    for (Setting* setting : {&a, &b}) setting->Round(1);
     for (int i = 0; i < 4 * kRounds; ++i) {
       with_times.push_back(a.Round(kRoundPods));
       without_times.push_back(b.Round(kRoundPods));
@@ -258,6 +264,8 @@ const bool kRegistered = [] {
   costs("derived", Derived(), Match());
   costs("groups", Partitions(true), Partitions(false));
   costs("lists", Roots(true), Roots(false));
+  Register("Costs/observed",
+           [](benchmark::State& state) { Compare(state, Plain(), Plain(), /*observed=*/true); });
 
   const bool large = std::getenv("DRAY_BENCH_LARGE") != nullptr;
   std::vector<std::pair<std::int64_t, std::int64_t>> sizes = {{5'000, 10}};

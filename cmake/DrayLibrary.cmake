@@ -7,7 +7,11 @@
 #     PRIVATE_DEPS dray::cel      used in our sources only
 #     TESTS search_test.cc        -> allocator_test, label unit
 #     PROPERTY_TESTS x_test.cc    -> allocator_property_test, label property
-#     TEST_DEPS dray::testing)
+#     TEST_DEPS dray::testing
+#     ALONE a.cc b.cc)            these are compiled alone: their local names are also in other files of the room
+#
+# Where DRAY_UNITY is on, sources of a room are compiled several at a time. Most of a compiler's time goes into headers that
+# they have in common. The dev preset compiles each alone, so that none lives on another one's includes.
 #
 # Files are listed, not globbed, so that a diff shows what joined.
 include(GoogleTest)
@@ -33,12 +37,13 @@ function(dray_test)
 endfunction()
 
 function(dray_library)
-  cmake_parse_arguments(A "" "NAME" "HDRS;SRCS;DEPS;PRIVATE_DEPS;TESTS;PROPERTY_TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(A "" "NAME" "HDRS;SRCS;DEPS;PRIVATE_DEPS;TESTS;PROPERTY_TESTS;TEST_DEPS;ALONE" ${ARGN})
   set(target dray_${A_NAME})
   add_library(${target} STATIC ${A_SRCS})
   add_library(dray::${A_NAME} ALIAS ${target})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_SOURCE_DIR}/src" FILES ${A_HDRS})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  dray_compile_together(${target} "${A_ALONE}")
   target_link_libraries(${target} PUBLIC dray_options ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
   if(A_TESTS)
     dray_test(NAME ${A_NAME}_test LABEL unit SRCS ${A_TESTS} DEPS ${target} ${A_PRIVATE_DEPS} ${A_TEST_DEPS})

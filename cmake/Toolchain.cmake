@@ -50,3 +50,14 @@ function(dray_compile_test target label)
     endif()
   endif()
 endfunction()
+
+# Sources of a room several at a time, but those that are named alone; "ALL": each alone.
+function(dray_compile_together target alone)
+  if(NOT DRAY_UNITY OR alone STREQUAL "ALL")
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  # What is local to a source looks to the compiler as if it came from a header.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()

@@ -37,6 +37,25 @@ const Expression* Expressions::Get(std::string_view text, bool derived) {
   return known.emplace(std::string(text), std::move(expression)).first->second.get();
 }
 
+ExpressionStatistics Expressions::statistics() const {
+  ExpressionStatistics sum;
+  const std::lock_guard lock(mutex_);
+  for (const auto* known : {&selectors_, &derived_}) {
+    for (const auto& [text, expression] : *known) {
+      ++sum.compiled;
+      if (expression->program == nullptr) {
+        ++sum.broken;
+        continue;
+      }
+      const inventory::EvaluationStatistics one = expression->program->statistics();
+      sum.evaluations.evaluations += one.evaluations;
+      sum.evaluations.errors += one.errors;
+      sum.evaluations.cost += one.cost;
+    }
+  }
+  return sum;
+}
+
 std::uint32_t Expressions::Number(const std::vector<std::uint64_t>& list) {
   const std::lock_guard lock(mutex_);
   return numbers_.try_emplace(list, static_cast<std::uint32_t>(numbers_.size() + 1)).first->second;

@@ -25,6 +25,12 @@ struct Expression {
   Status error;
 };
 
+struct ExpressionStatistics {
+  std::uint64_t compiled = 0;  // expressions that are known, broken ones among them
+  std::uint64_t broken = 0;
+  inventory::EvaluationStatistics evaluations;  // of all together
+};
+
 // Only grows; what it returns stays. Thread-safe.
 class Expressions {
  public:
@@ -36,6 +42,8 @@ class Expressions {
   // The number of a list of numbers: equal lists, equal numbers.
   std::uint32_t Number(const std::vector<std::uint64_t>& list);
 
+  ExpressionStatistics statistics() const;
+
   inventory::Dictionary& dictionary() const { return *dictionary_; }
 
  private:
@@ -43,7 +51,7 @@ class Expressions {
 
   std::shared_ptr<inventory::Dictionary> dictionary_;
   // Guards what follows. Not abseil's: the thread sanitizer cannot see into the packaged library.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   base::StringMap<std::unique_ptr<Expression>> selectors_;
   base::StringMap<std::unique_ptr<Expression>> derived_;
   absl::flat_hash_map<std::vector<std::uint64_t>, std::uint32_t> numbers_;

@@ -18,7 +18,6 @@ constexpr std::string_view kBinding = "binding";
 constexpr std::string_view kDriver = "driver";
 constexpr std::string_view kAssociatedNode = "associated-node:";
 constexpr std::string_view kArbitraryNode = "arbitrary-node:";
-constexpr std::string_view kNodeNameExtra = "authentication.kubernetes.io/node-name";
 constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
 
 ErrorList CheckNamespace(base::FieldPath path, std::string_view namespace_,

@@ -21,6 +21,9 @@
 
 namespace dray::api {
 
+// Of UserInfo::extra: the node on which whoever has the credentials runs.
+inline constexpr std::string_view kNodeNameExtra = "authentication.kubernetes.io/node-name";
+
 struct UserInfo {
   std::string name;
   std::vector<std::string> groups = {};

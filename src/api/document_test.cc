@@ -57,6 +57,13 @@ TEST(Yaml, AnAliasBombIsRefused) {
   EXPECT_THAT(YamlAsJson(bomb), HasSubstr("aliases expand to more than"));
 }
 
+// Few values, each of them long.
+TEST(Yaml, AnAliasBombOfTextIsRefused) {
+  std::string bomb = "a: &a " + std::string(100'000, 'x') + "\nb: [";
+  for (int i = 0; i < 400; ++i) bomb += "*a, ";
+  EXPECT_THAT(YamlAsJson(bomb + "x]\n"), HasSubstr("expand to more than 33554432 bytes"));
+}
+
 TEST(Yaml, SyntaxErrorsHaveAPositionAndKeepWhatCameBefore) {
   const std::string text = YamlAsJson("a: 1\n---\nb: [1, 2\nc: 3\n");
   EXPECT_THAT(text, HasSubstr("{\"a\":1}"));

@@ -12,6 +12,7 @@
 #include "api/pod.h"
 #include "api/strategy.h"
 #include "api/write_rules.h"
+#include "api/shown_name.h"
 #include "fmt/format.h"
 
 namespace dray::api {
@@ -21,21 +22,13 @@ constexpr std::string_view kDefaultNamespace = "default";
 
 constexpr int kNameTries = 8;
 
-std::string Shown(const KindInfo& kind, std::string_view namespace_, std::string_view name) {
-  if (!kind.namespaced) return fmt::format("{} \"{}\"", kind.kind, name);
-  return fmt::format("{} \"{}/{}\"", kind.kind, namespace_, name);
-}
-std::string Shown(const Object& object) {
-  return Shown(object.kind(), object.metadata().namespace_, object.metadata().name);
-}
-
 Status NotThere(const KindInfo& kind, std::string_view namespace_, std::string_view name) {
-  return base::NotFound(fmt::format("{} not found", Shown(kind, namespace_, name)));
+  return base::NotFound(fmt::format("{} not found", ShownName(kind, namespace_, name)));
 }
 
 Status OtherUid(const Object& stored, std::string_view uid) {
   return base::Aborted(fmt::format("{} has the uid \"{}\", not \"{}\": it is another one by now",
-                                   Shown(stored), stored.metadata().uid, uid));
+                                   ShownName(stored), stored.metadata().uid, uid));
 }
 
 Status ToStatus(const ErrorList& errors) {
@@ -164,7 +157,7 @@ StatusOr<Object> MemoryCluster::Create(Object object) {
   }
   DRAY_RETURN_IF_ERROR(ToStatus(CheckNew(object, rules_)));
   if (FindStored(object.kind(), object.metadata().namespace_, object.metadata().name) != nullptr) {
-    return base::AlreadyExists(fmt::format("{} already exists", Shown(object)));
+    return base::AlreadyExists(fmt::format("{} already exists", ShownName(object)));
   }
   object.MutableMetadata().resource_version = fmt::format_int(++revision_).str();
   return Insert(std::move(object));
@@ -182,7 +175,7 @@ StatusOr<Object*> MemoryCluster::Target(Verb verb, const Object& object) {
   if (!metadata.resource_version.empty() &&
       metadata.resource_version != stored->metadata().resource_version) {
     return base::Aborted(fmt::format("{} has changed: its resourceVersion is {}, not {}",
-                                     Shown(*stored), stored->metadata().resource_version,
+                                     ShownName(*stored), stored->metadata().resource_version,
                                      metadata.resource_version));
   }
   return stored;
@@ -297,7 +290,7 @@ Status MemoryCluster::Load(std::vector<Object> objects) {
     newest = std::max(newest, version);
     if (!keys.emplace(object.kind().hub, KeyOf(object)).second ||
         FindStored(object.kind(), metadata.namespace_, metadata.name) != nullptr) {
-      return base::AlreadyExists(fmt::format("{} already exists", Shown(object)));
+      return base::AlreadyExists(fmt::format("{} already exists", ShownName(object)));
     }
   }
   revision_ = newest;

@@ -20,6 +20,9 @@
 namespace dray::api {
 namespace {
 
+// Of text that is copied for anchors and aliases: few values can be long ones.
+constexpr std::size_t kMaxAliasBytes = 32u << 20;
+
 Position At(const yaml_mark_t& mark) {
   return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1};
 }
@@ -235,6 +238,7 @@ class YamlReader {
   struct Anchor {
     Node node;
     std::size_t nodes = 0;  // in all of it
+    std::size_t bytes = 0;  // of their text and keys
     int depth = 0;          // of the deepest value below it
   };
 
@@ -243,7 +247,7 @@ class YamlReader {
   bool Remember(const std::string& name, const Node& node) {
     Anchor anchor;
     Measure(node, 0, anchor);
-    if (!Spend(anchor.nodes, node.position)) return false;
+    if (!Spend(anchor, node.position)) return false;
     anchor.node = node;
     anchors_[name] = std::move(anchor);
     return true;
@@ -256,7 +260,7 @@ class YamlReader {
       return Fail(node.position, fmt::format("not valid YAML: unknown anchor \"{}\"", name));
     const Anchor& anchor = it->second;
     if (depth + anchor.depth > kMaxDocumentDepth) return FailTooDeep(node.position);
-    if (!Spend(anchor.nodes, node.position)) return false;
+    if (!Spend(anchor, node.position)) return false;
     const Position here = node.position;
     node = anchor.node;
     node.position = here;
@@ -264,18 +268,27 @@ class YamlReader {
     return true;
   }
 
-  bool Spend(std::size_t nodes, Position position) {
-    copied_nodes_ += nodes;
-    if (copied_nodes_ <= kMaxAliasNodes) return true;
+  bool Spend(const Anchor& anchor, Position position) {
+    copied_nodes_ += anchor.nodes;
+    copied_bytes_ += anchor.bytes;
+    if (copied_nodes_ > kMaxAliasNodes) {
+      return Fail(position,
+                  fmt::format("anchors and aliases expand to more than {} values", kMaxAliasNodes));
+    }
+    if (copied_bytes_ <= kMaxAliasBytes) return true;
     return Fail(position,
-                fmt::format("anchors and aliases expand to more than {} values", kMaxAliasNodes));
+                fmt::format("anchors and aliases expand to more than {} bytes", kMaxAliasBytes));
   }
 
   static void Measure(const Node& node, int depth, Anchor& anchor) {
     ++anchor.nodes;
+    anchor.bytes += node.text.size();
     anchor.depth = std::max(anchor.depth, depth);
     for (const Node& item : node.items) Measure(item, depth + 1, anchor);
-    for (const Member& member : node.members) Measure(member.value, depth + 1, anchor);
+    for (const Member& member : node.members) {
+      anchor.bytes += member.key.size();
+      Measure(member.value, depth + 1, anchor);
+    }
   }
 
   bool FailTooDeep(Position position) {
@@ -380,6 +393,7 @@ class YamlReader {
   yaml_event_t event_{};
   base::StringMap<Anchor> anchors_;
   std::size_t copied_nodes_ = 0;  // for anchors and aliases, in the whole stream
+  std::size_t copied_bytes_ = 0;
 };
 
 }  // namespace

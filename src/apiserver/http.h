@@ -64,6 +64,8 @@ class StreamSource {
   };
   // Appends what there is to `out`, a moderate amount (some 64 kB) at a time.
   virtual State Pull(std::vector<Bytes>& out) = 0;
+  // An answer that is only long: a server that ends lets it come to its own end.
+  virtual bool Finite() const { return false; }
 };
 
 struct Response {

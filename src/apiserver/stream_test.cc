@@ -70,6 +70,22 @@ class EndlessSource final : public StreamSource {
   const std::shared_ptr<Tap> tap_;
 };
 
+constexpr int kPieces = 200;
+
+// An answer that is only long.
+class LongSource final : public StreamSource {
+ public:
+  void Start(std::function<void()>) override {}
+  State Pull(std::vector<Bytes>& out) override {
+    out.push_back(ToBytes(std::string(32u << 10, 'x')));
+    return --left_ > 0 ? State::kMore : State::kEnd;
+  }
+  bool Finite() const override { return true; }
+
+ private:
+  int left_ = kPieces;
+};
+
 class StreamTest : public ServerTest {
  protected:
   void StartStreams(ServerOptions options = {}) {
@@ -79,6 +95,8 @@ class StreamTest : public ServerTest {
           Response response;
           if (request.path == "/endless") {
             response.stream = std::make_unique<EndlessSource>(taken_, tap_);
+          } else if (request.path == "/long") {
+            response.stream = std::make_unique<LongSource>();
           } else {
             response.stream = std::make_unique<TapSource>(tap_);
           }
@@ -234,6 +252,23 @@ TEST_F(StreamTest, DrainingEndsStreams) {
   server_->Drain(std::chrono::seconds(10));
   reader.join();
   EXPECT_EQ(tap_->alive, 0);
+}
+
+TEST_F(StreamTest, DrainingLetsALongAnswerComeToItsEnd) {
+  StartStreams();
+  TestClient client(port(), std::nullopt, 4096);
+  client.Send(Ask("/long"));
+  EXPECT_EQ(client.ReadUntil("\r\n").substr(9, 3), "200");
+  std::thread draining([&] { server_->Drain(std::chrono::seconds(10)); });
+  while (TestClient(port()).connected()) std::this_thread::yield();
+  client.ReadUntil("\r\n\r\n");
+  std::size_t size = 0;
+  for (std::string chunk = client.ReadChunk(); !chunk.empty(); chunk = client.ReadChunk()) {
+    size += chunk.size();
+  }
+  EXPECT_EQ(size, std::size_t{kPieces} * (32u << 10));
+  EXPECT_TRUE(client.Ended());
+  draining.join();
 }
 
 TEST_F(StreamTest, TheEndOfTheServerEndsStreams) {

@@ -182,8 +182,10 @@ StatusOr<api::DeviceAttribute> ToAttribute(const Value& value) {
 }
 
 StatusOr<api::DeviceAttribute> Derive(const Program& program, const DeviceView& view, Arena& arena,
-                                      const EvaluationLimits& limits) {
-  const Value value = Evaluate(program, view, arena, limits).value;
+                                      const EvaluationLimits& limits, std::uint64_t* cost) {
+  const EvaluationResult result = Evaluate(program, view, arena, limits);
+  const Value& value = result.value;
+  if (cost != nullptr) *cost = result.cost;
   if (value.is_error()) return base::InvalidArgument(ErrorText(program, view, value));
   return ToAttribute(value);
 }

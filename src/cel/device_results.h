@@ -46,8 +46,10 @@ StatusOr<MatchResult> Match(const Program& program, std::string_view driver,
 StatusOr<bool> ToMatch(const Value& value);
 
 // A derived attribute's value, or why it is none.
+// `cost`, if given, gets what it took, whatever came of it.
 StatusOr<api::DeviceAttribute> Derive(const Program& program, const DeviceView& view, Arena& arena,
-                                      const EvaluationLimits& limits = {});
+                                      const EvaluationLimits& limits = {},
+                                      std::uint64_t* cost = nullptr);
 StatusOr<api::DeviceAttribute> Derive(const Program& program, std::string_view driver,
                                       const api::Device& device,
                                       const EvaluationLimits& limits = {});

@@ -16,7 +16,7 @@ namespace dray::controllers {
 
 ControllerList MakeControllers(const Source& source, const base::Clock& clock,
                                const ControllerOptions& options) {
-  // One picture for all: there is no need to be told nine times.
+  // One picture for all: there is no need to be told ten times.
   const Source shared = source.Shared();
   ControllerList list;
   list.push_back(std::make_unique<NamespaceController>(shared, clock));
@@ -26,8 +26,10 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<ResourceClaimController>(shared, clock, options.gates));
   list.push_back(std::make_unique<DeviceTaintEviction>(shared, clock, options.gates));
   list.push_back(std::make_unique<PodCleanup>(shared, clock, options.pod_cleanup));
+  list.push_back(std::make_unique<EventCleanup>(shared, clock, options.event_cleanup));
   list.push_back(std::make_unique<GarbageCollector>(shared, clock));
   list.push_back(std::make_unique<QuotaController>(shared, clock, options.gates));
+  for (const auto& controller : list) controller->Observe(options.observer);
   return list;
 }
 

@@ -13,6 +13,7 @@
 #include "api/gates.h"
 #include "base/clock.h"
 #include "controllers/controller.h"
+#include "controllers/event_cleanup.h"
 #include "controllers/picture.h"
 #include "controllers/pod_cleanup.h"
 
@@ -21,6 +22,8 @@ namespace dray::controllers {
 struct ControllerOptions {
   api::FeatureGates gates;
   PodCleanupOptions pod_cleanup;
+  EventCleanupOptions event_cleanup;
+  Observer* observer = nullptr;  // null: nobody watches. Outlives them
 };
 
 using ControllerList = std::vector<std::unique_ptr<Controller>>;

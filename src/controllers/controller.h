@@ -9,10 +9,20 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace dray::controllers {
+
+class Observer;
+
+// Of the queue of objects that are to be looked at; all but `depth` since the start.
+struct QueueStatistics {
+  std::size_t depth = 0;
+  std::uint64_t adds = 0;
+  std::uint64_t retries = 0;
+};
 
 // One thread.
 class Controller {
@@ -27,6 +37,10 @@ class Controller {
   // When Sync has something to do although nothing changes, on the monotonic clock. Nothing: only a
   // change can give it work.
   virtual std::optional<std::chrono::nanoseconds> NextDue() const = 0;
+
+  // For those who watch. Null: nobody does. The observer outlives the controller.
+  virtual void Observe(Observer* observer) = 0;
+  virtual QueueStatistics queue_statistics() const = 0;
 };
 
 }  // namespace dray::controllers

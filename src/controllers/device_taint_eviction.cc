@@ -10,6 +10,7 @@
 
 #include "api/device_taints.h"
 #include "api/pod_claims.h"
+#include "controllers/observer.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
 #include "fmt/format.h"
@@ -229,13 +230,13 @@ Status DeviceTaintEviction::Reconcile(const ObjectKey& key) {
     return {};
   }
   const base::Time now = clock().Now();
-  if (*due <= now) return Evict(object);
+  if (*due <= now) return Evict(object, *due);
   waiting_.insert(pod.metadata.uid);
   queue().AddAfter(key, *due - now);
   return {};
 }
 
-Status DeviceTaintEviction::Evict(const api::Object& pod) {
+Status DeviceTaintEviction::Evict(const api::Object& pod, base::Time due) {
   Tell(view(), pod, {.component = name(), .reason = kEvent, .message = "Marking for deletion"});
   const Status marked =
       MarkDisrupted(view(), pod,
@@ -244,7 +245,9 @@ Status DeviceTaintEviction::Evict(const api::Object& pod) {
                      .now = clock().Now()});
   if (marked.code() == StatusCode::kNotFound) return {};
   DRAY_RETURN_IF_ERROR(marked);
-  return view().Delete(pod);
+  DRAY_RETURN_IF_ERROR(view().Delete(pod));
+  if (observer() != nullptr) observer()->OnTaintEviction(clock().Now() - due);
+  return {};
 }
 
 }  // namespace dray::controllers

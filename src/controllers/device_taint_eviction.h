@@ -49,7 +49,7 @@ class DeviceTaintEviction final : public Reconciler {
   void QueueUsers(const ObjectKey& claim);
 
   Status Reconcile(const ObjectKey& key) override;
-  Status Evict(const api::Object& pod);
+  Status Evict(const api::Object& pod, base::Time due);
   // When the pod has to go. Nothing: it may stay.
   std::optional<base::Time> DueOf(const api::Pod& pod) const;
   std::optional<base::Time> DueOf(const api::ResourceClaim& claim) const;

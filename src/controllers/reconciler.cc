@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controllers/reconciler.h"
 
+#include "controllers/observer.h"
+
 namespace dray::controllers {
+
+Status Reconciler::ReconcileObserved(const ObjectKey& key) {
+  const std::chrono::nanoseconds waited = queue_.waited();
+  const std::chrono::nanoseconds began = clock_.Monotonic();
+  Status status = Reconcile(key);
+  observer_->OnReconciled(name(), status.ok(), waited, clock_.Monotonic() - began);
+  return status;
+}
 
 std::size_t Reconciler::Sync() {
   const std::size_t before = view_.writes();
@@ -11,7 +21,8 @@ std::size_t Reconciler::Sync() {
     if (news == 0 && !key.has_value()) return view_.writes() - before;
     for (; key.has_value(); key = queue_.Pop()) {
       ++reconciled_;
-      if (Reconcile(*key).ok()) {
+      const Status done = observer_ == nullptr ? Reconcile(*key) : ReconcileObserved(*key);
+      if (done.ok()) {
         queue_.Forget(*key);
       } else {
         queue_.Retry(*key);

@@ -24,6 +24,8 @@ class Reconciler : public Controller, private View::Listener {
  public:
   std::size_t Sync() final;
   std::optional<std::chrono::nanoseconds> NextDue() const final { return queue_.NextDue(); }
+  void Observe(Observer* observer) final { observer_ = observer; }
+  QueueStatistics queue_statistics() const final { return queue_.statistics(); }
   // Objects looked at so far.
   std::size_t reconciled() const { return reconciled_; }
 
@@ -41,12 +43,17 @@ class Reconciler : public Controller, private View::Listener {
   View& view() { return view_; }
   const View& view() const { return view_; }
   WorkQueue& queue() { return queue_; }
+  // Null: nobody watches.
+  Observer* observer() const { return observer_; }
 
  private:
+  Status ReconcileObserved(const ObjectKey& key);
+
   const base::Clock& clock_;
   WorkQueue queue_;
   View view_;
   std::size_t reconciled_ = 0;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace dray::controllers

@@ -71,14 +71,14 @@ void SetFailure(std::vector<api::ReplicaSetCondition>& conditions, const Status&
     if (it != conditions.end()) conditions.erase(it);
     return;
   }
-  // The first message stays. The next one may differ in nothing but the name that was tried, and
-  // each write of the status would have the set looked at again at once.
-  if (it != conditions.end()) return;
-  conditions.push_back({.type = std::string(kReplicaFailure),
-                        .status = "True",
-                        .last_transition_time = now.TruncateToSeconds(),
-                        .reason = "FailedCreate",
-                        .message = std::string(base::Message(scaled))});
+  api::ReplicaSetCondition failure{.type = std::string(kReplicaFailure),
+                                   .status = "True",
+                                   .last_transition_time = now.TruncateToSeconds(),
+                                   .reason = "FailedCreate",
+                                   .message = std::string(base::Message(scaled))};
+  // The first message stays: each refusal names another pod, and a status that changes with every
+  // try would bring the next one at once.
+  if (it == conditions.end()) conditions.push_back(std::move(failure));
 }
 
 }  // namespace

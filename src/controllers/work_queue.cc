@@ -17,7 +17,9 @@ constexpr int kMaxDoublings = 18;
 }  // namespace
 
 void WorkQueue::Add(const ObjectKey& key) {
-  if (queued_.insert(key).second) ready_.push_back(key);
+  if (!queued_.insert(key).second) return;
+  ready_.emplace_back(key, clock_.Monotonic());
+  ++adds_;
 }
 
 void WorkQueue::AddAfter(const ObjectKey& key, nanoseconds delay) {
@@ -33,6 +35,7 @@ void WorkQueue::AddAfter(const ObjectKey& key, nanoseconds delay) {
 }
 
 void WorkQueue::Retry(const ObjectKey& key) {
+  ++retries_;
   int& failures = failures_[key];
   AddAfter(key, std::min(kFirstDelay * (std::int64_t{1} << failures), kLongestDelay));
   failures = std::min(failures + 1, kMaxDoublings);
@@ -52,7 +55,8 @@ void WorkQueue::Wake() {
 std::optional<ObjectKey> WorkQueue::Pop() {
   Wake();
   if (ready_.empty()) return std::nullopt;
-  ObjectKey key = std::move(ready_.front());
+  ObjectKey key = std::move(ready_.front().first);
+  waited_ = clock_.Monotonic() - ready_.front().second;
   ready_.pop_front();
   queued_.erase(key);
   return key;

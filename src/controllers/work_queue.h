@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/clock.h"
+#include "controllers/controller.h"
 #include "controllers/object_key.h"
 
 namespace dray::controllers {
@@ -34,6 +36,11 @@ class WorkQueue {
 
   // Nothing: there is nothing to do now.
   std::optional<ObjectKey> Pop();
+  // How long the object that Pop gave last was ready to be looked at.
+  std::chrono::nanoseconds waited() const { return waited_; }
+  QueueStatistics statistics() const {
+    return {.depth = ready_.size(), .adds = adds_, .retries = retries_};
+  }
   // On the monotonic clock. Nothing: not even later.
   std::optional<std::chrono::nanoseconds> NextDue() const;
 
@@ -46,12 +53,15 @@ class WorkQueue {
   void Wake();
 
   const base::Clock& clock_;
-  std::deque<ObjectKey> ready_;
-  absl::flat_hash_set<ObjectKey> queued_;  // what is in ready_
+  std::deque<std::pair<ObjectKey, std::chrono::nanoseconds>> ready_;  // since when
+  absl::flat_hash_set<ObjectKey> queued_;                             // what is in ready_
   absl::btree_map<Moment, ObjectKey> later_;
   absl::flat_hash_map<ObjectKey, Moment> moments_;  // where a key is in later_
   absl::flat_hash_map<ObjectKey, int> failures_;
   std::uint64_t number_ = 0;
+  std::chrono::nanoseconds waited_{0};
+  std::uint64_t adds_ = 0;
+  std::uint64_t retries_ = 0;
 };
 
 }  // namespace dray::controllers

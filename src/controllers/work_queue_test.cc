@@ -36,6 +36,31 @@ TEST_F(WorkQueueTest, AKeyComesOnceHoweverOftenItWasAdded) {
   EXPECT_EQ(PopAll(), Names{"b"});
 }
 
+TEST_F(WorkQueueTest, SaysHowMuchThereIsToDoAndHowLongItWaited) {
+  queue_.Add(Key("a"));
+  clock_.Advance(2s);
+  queue_.Add(Key("b"));
+  queue_.Add(Key("b"));
+  EXPECT_EQ(queue_.statistics().depth, 2u);
+  EXPECT_EQ(queue_.statistics().adds, 2u);
+  clock_.Advance(1s);
+  ASSERT_TRUE(queue_.Pop());
+  EXPECT_EQ(queue_.waited(), 3s);
+  ASSERT_TRUE(queue_.Pop());
+  EXPECT_EQ(queue_.waited(), 1s);
+  queue_.Retry(Key("b"));
+  EXPECT_EQ(queue_.statistics().depth, 0u);
+  EXPECT_EQ(queue_.statistics().retries, 1u);
+}
+
+// A key that is due later waits from then on.
+TEST_F(WorkQueueTest, TimeBeforeAKeyIsDueIsNoWaiting) {
+  queue_.AddAfter(Key("a"), 5s);
+  clock_.Advance(5s);
+  ASSERT_TRUE(queue_.Pop());
+  EXPECT_EQ(queue_.waited(), 0s);
+}
+
 TEST_F(WorkQueueTest, OfSeveralTimesTheEarliestCounts) {
   queue_.AddAfter(Key("a"), 3s);
   queue_.AddAfter(Key("a"), 1s);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
+#include "api/pod_conditions.h"
 #include "controllers/pods.h"
 
 namespace dray::controllers {
@@ -58,16 +58,11 @@ Status MarkDisrupted(View& view, const api::Object& pod, const Disruption& disru
     const api::PodStatus before = changed.As<api::Pod>()->status;
     api::PodStatus& status = changed.Mutable<api::Pod>()->status;
     if (disruption.fail && !IsTerminal(*changed.As<api::Pod>())) status.phase = api::kPodFailed;
-    auto it = std::ranges::find(status.conditions, api::kDisruptionTargetCondition,
-                                &api::PodCondition::type);
-    if (it == status.conditions.end()) {
-      status.conditions.push_back({.type = std::string(api::kDisruptionTargetCondition)});
-      it = std::prev(status.conditions.end());
-    }
-    if (it->status != "True") it->last_transition_time = disruption.now.TruncateToSeconds();
-    it->status = "True";
-    it->reason = disruption.reason;
-    it->message = disruption.message;
+    api::SetCondition(status, {.type = std::string(api::kDisruptionTargetCondition),
+                               .status = "True",
+                               .last_transition_time = disruption.now.TruncateToSeconds(),
+                               .reason = std::string(disruption.reason),
+                               .message = std::string(disruption.message)});
     return status != before;
   });
 }

@@ -35,7 +35,15 @@ struct BoundProgram::Impl {
   const BoundReads reads;
   ProjectionCache verdicts;
   ProjectionCache values;
+
+  void Count(std::uint64_t by_cost, bool failed) {
+    evaluations.fetch_add(1, std::memory_order_relaxed);
+    cost.fetch_add(by_cost, std::memory_order_relaxed);
+    if (failed) errors.fetch_add(1, std::memory_order_relaxed);
+  }
   std::atomic<std::uint64_t> evaluations = 0;
+  std::atomic<std::uint64_t> errors = 0;
+  std::atomic<std::uint64_t> cost = 0;
 };
 
 namespace {
@@ -94,9 +102,9 @@ Verdict BoundProgram::Match(const SliceTable& slice, const DeviceRow& row,
   }
   const RowView view(impl.reads, numbers, *impl.dictionary, slice, row, !impl.remembers());
   cel::Arena arena;
-  impl.evaluations.fetch_add(1, std::memory_order_relaxed);
   const cel::MatchOutcome outcome = cel::TryMatch(*impl.program, view, arena);
   const Verdict verdict = ToVerdict(outcome.verdict);
+  impl.Count(outcome.cost, verdict == Verdict::kError);
   if (verdict == Verdict::kError && error != nullptr) {
     *error = base::Message(cel::MatchError(*impl.program, view, outcome.value));
   }
@@ -117,17 +125,20 @@ StatusOr<ValueId> BoundProgram::Derive(const SliceTable& slice, const DeviceRow&
   }
   const RowView view(impl.reads, numbers, *impl.dictionary, slice, row, !impl.remembers());
   cel::Arena arena;
-  impl.evaluations.fetch_add(1, std::memory_order_relaxed);
-  DRAY_ASSIGN_OR_RETURN(const api::DeviceAttribute attribute,
-                        cel::Derive(*impl.program, view, arena));
-  const ValueId value = impl.dictionary->Intern(attribute);
+  std::uint64_t cost = 0;
+  const auto attribute = cel::Derive(*impl.program, view, arena, {}, &cost);
+  impl.Count(cost, !attribute.ok());
+  if (!attribute.ok()) return attribute.status();
+  const ValueId value = impl.dictionary->Intern(*attribute);
   // An error is not remembered: it ends the allocation, and its message is needed each time.
   if (impl.remembers()) impl.values.Put(numbers, static_cast<std::uint32_t>(value));
   return value;
 }
 
-std::uint64_t BoundProgram::EvaluationsForTest() const {
-  return impl_->evaluations.load(std::memory_order_relaxed);
+EvaluationStatistics BoundProgram::statistics() const {
+  return {.evaluations = impl_->evaluations.load(std::memory_order_relaxed),
+          .errors = impl_->errors.load(std::memory_order_relaxed),
+          .cost = impl_->cost.load(std::memory_order_relaxed)};
 }
 
 }  // namespace dray::inventory

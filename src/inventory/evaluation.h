@@ -16,6 +16,13 @@
 
 namespace dray::inventory {
 
+// What evaluating has taken so far.
+struct EvaluationStatistics {
+  std::uint64_t evaluations = 0;  // that were done: remembered results cost none
+  std::uint64_t errors = 0;       // of these, those that failed
+  std::uint64_t cost = 0;         // in the language's units
+};
+
 enum class Verdict : std::uint8_t { kNo, kYes, kError };
 
 // A selector or a derived attribute, ready for rows of one dictionary. Remembers results by
@@ -33,8 +40,7 @@ class BoundProgram {
   // As a derived attribute: an interned value.
   StatusOr<ValueId> Derive(const SliceTable& slice, const DeviceRow& row) const;
 
-  // How often the program was in fact evaluated.
-  std::uint64_t EvaluationsForTest() const;
+  EvaluationStatistics statistics() const;
 
  private:
   struct Impl;

@@ -53,7 +53,7 @@ TEST_F(EvaluationTest, MatchesRowsAndRemembersByWhatIsRead) {
     EXPECT_EQ(program.Match(*slice, slice->devices()[1], nullptr), Verdict::kNo);
     EXPECT_EQ(program.Match(*slice, slice->devices()[2], nullptr), Verdict::kYes);
   }
-  EXPECT_EQ(program.EvaluationsForTest(), 2u);
+  EXPECT_EQ(program.statistics().evaluations, 2u);
 }
 
 TEST_F(EvaluationTest, AttributesThatComeAfterBindingAreSeen) {
@@ -99,7 +99,7 @@ TEST_F(EvaluationTest, AnAttributeThatCannotBeReadIsAnErrorEvenIfNobodyAsksForIt
   EXPECT_THAT(error, HasSubstr("attribute nothing: "));
   EXPECT_THAT(program.Derive(*slice, slice->devices()[0]),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("driverVersion")));
-  EXPECT_EQ(program.EvaluationsForTest(), 0u);
+  EXPECT_EQ(program.statistics().evaluations, 0u);
 }
 
 TEST_F(EvaluationTest, DerivesInternedValues) {
@@ -114,7 +114,7 @@ TEST_F(EvaluationTest, DerivesInternedValues) {
   EXPECT_EQ(dictionary_->At(*a).value.as_text(), "numa0");
   EXPECT_EQ(*program.Derive(*slice, slice->devices()[1]), *a);
   EXPECT_EQ(*program.Derive(*slice, slice->devices()[2]), *a);
-  EXPECT_EQ(program.EvaluationsForTest(), 2u);
+  EXPECT_EQ(program.statistics().evaluations, 2u);
 }
 
 TEST_F(EvaluationTest, ADerivedAttributeThatFailsSaysWhyEachTime) {
@@ -200,7 +200,7 @@ TEST_F(EvaluationTest, AnExpressionThatWalksOverMapsIsEvaluatedEachTime) {
   const BoundProgram program = Bind(R"(device.attributes["gpu.example.com"].exists(k, k == "x"))");
   EXPECT_EQ(program.Match(*slice, slice->devices()[0], nullptr), Verdict::kYes);
   EXPECT_EQ(program.Match(*slice, slice->devices()[0], nullptr), Verdict::kYes);
-  EXPECT_EQ(program.EvaluationsForTest(), 2u);
+  EXPECT_EQ(program.statistics().evaluations, 2u);
 }
 
 TEST_F(EvaluationTest, AProgramMayReadManyThings) {
@@ -215,7 +215,7 @@ TEST_F(EvaluationTest, AProgramMayReadManyThings) {
   const BoundProgram program = Bind(expression);
   EXPECT_EQ(program.Match(*slice, slice->devices()[0], nullptr), Verdict::kYes);
   EXPECT_EQ(program.Match(*slice, slice->devices()[0], nullptr), Verdict::kYes);
-  EXPECT_EQ(program.EvaluationsForTest(), 1u);
+  EXPECT_EQ(program.statistics().evaluations, 1u);
 }
 
 }  // namespace

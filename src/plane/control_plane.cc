@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plane/control_plane.h"
 
+#include <atomic>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "fmt/format.h"
 #include "plane/first_objects.h"
 #include "plane/internal/loop.h"
+#include "plane/internal/plane_metrics.h"
 #include "plane/internal/snapshots.h"
 #include "plane/internal/workers.h"
 #include "registry/handler.h"
@@ -37,19 +39,29 @@ Status MakeFolder(const std::string& folder) {
   return base::Unavailable(fmt::format("{}: {}", folder, error.message()));
 }
 
-StatusOr<std::unique_ptr<store::Store>> OpenStore(const PlaneOptions& options) {
+std::string Database(const PlaneOptions& options) {
+  return options.in_memory ? std::string() : options.data + "/dray.db";
+}
+
+StatusOr<std::unique_ptr<store::Store>> OpenStore(const PlaneOptions& options,
+                                                  internal::StoreMetrics& metrics) {
   if (options.in_memory) return store::MakeMemoryStore();
-  return store::OpenSqliteStore({.path = options.data + "/dray.db"});
+  store::SqliteOptions sqlite{.path = Database(options)};
+  sqlite.on_commit = [&metrics](const store::CommitReport& report) { metrics.OnCommit(report); };
+  return store::OpenSqliteStore(sqlite);
 }
 
 class Plane final : public ControlPlane {
  public:
   Plane(PlaneOptions options, const base::Clock& clock)
-      : options_(std::move(options)), clock_(clock) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        metrics_(clock, options_.gates, registry::HandlerOptions().version) {}
 
   // The door closes first, so that nobody is told of something that then has no end; deciders stop
   // before what they write to.
   ~Plane() override {
+    stopping_ = true;
     if (server_ != nullptr) server_->Drain(options_.drain);
     server_ = nullptr;
     snapshots_ = nullptr;
@@ -61,7 +73,7 @@ class Plane final : public ControlPlane {
 
   Status Open() {
     DRAY_RETURN_IF_ERROR(MakeFolder(options_.data));
-    DRAY_ASSIGN_OR_RETURN(store_, OpenStore(options_));
+    DRAY_ASSIGN_OR_RETURN(store_, OpenStore(options_, metrics_.store()));
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
@@ -74,38 +86,54 @@ class Plane final : public ControlPlane {
         std::make_unique<registry::LocalCluster>(*deciding_, std::string(kSchedulerName));
     controller_cluster_ =
         std::make_unique<registry::LocalCluster>(*deciding_, std::string(kControllersName));
+    counted_for_scheduler_ = metrics_.claims().ForScheduler(*scheduler_cluster_);
+    counted_for_controllers_ = metrics_.claims().ForControllers(*controller_cluster_);
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, FirstObjects()));
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, std::move(options_.objects)));
     return Serve();
   }
 
   void Decide() {
-    scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-      return internal::MakeSchedulerWorker(*scheduler_cluster_, clock_, options_.gates,
-                                           options_.config);
+    if (options_.scheduler) {
+      scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
+        return internal::MakeSchedulerWorker(*counted_for_scheduler_, clock_, options_.gates,
+                                             options_.config, &metrics_.scheduler());
+      });
+      scheduling_ = scheduler_.get();
+    }
+    const internal::ControllerParts parts{options_.controllers, options_.nodes};
+    if (!parts.controllers && !parts.nodes) return;
+    controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this, parts] {
+      return internal::MakeControllerWorker(*counted_for_controllers_, clock_, options_.gates,
+                                            metrics_.controllers(), parts);
     });
-    controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-      return internal::MakeControllerWorker(*controller_cluster_, clock_, options_.gates);
-    });
+    controlling_ = controllers_.get();
   }
 
   const std::string& url() const override { return url_; }
   const std::string& kubeconfig() const override { return kubeconfig_; }
   std::vector<Component> components() const override {
+    const auto unless = [](bool here, std::string text) {
+      return here ? std::move(text) : std::string("not here");
+    };
     return {{"store", options_.in_memory ? "in memory, ends with this process"
                                          : fmt::format("{}/dray.db", options_.data)},
             {"apiserver", url_},
-            {"scheduler", std::string(kSchedulerName)},
-            {"controllers", std::string(kControllersName)},
-            {"nodes", "hollow: pods run and end, nothing is executed"}};
+            {"scheduler", unless(options_.scheduler, std::string(kSchedulerName))},
+            {"controllers", unless(options_.controllers, std::string(kControllersName))},
+            {"nodes", unless(options_.nodes, "hollow: pods run and end, nothing is executed")}};
   }
   api::Cluster& cluster() override { return *cluster_; }
+  std::string Metrics() const override { return metrics_.Text(); }
   Status Health() const override { return store_->Health(); }
 
  private:
   Status Serve() {
     registry::HandlerOptions handling;
-    handling.ready = [this] { return store_->Health(); };
+    handling.checks = Checks();
+    handling.metrics = &metrics_.requests();
+    handling.other = [this](const apiserver::Request& request) { return metrics_.Answer(request); };
+    metrics_.Watch(registry_->objects(), Database(options_), [this] { return Stats(); });
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
     const apiserver::CredentialsOptions credentials{
         .folder = options_.data,
@@ -121,6 +149,7 @@ class Plane final : public ControlPlane {
     serving.tls = apiserver::TlsOptions{made.server, made.authority};
     snapshots_ = std::make_unique<internal::Snapshots>(*store_, options_.data, *handler_);
     DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *snapshots_, authenticator_));
+    serving_ = server_.get();
     url_ = server_->url();
     DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
                           apiserver::WriteKubeconfigs(credentials, url_));
@@ -128,8 +157,35 @@ class Plane final : public ControlPlane {
     return {};
   }
 
+  std::vector<registry::HealthCheck> Checks() {
+    const auto started = [](const std::atomic<internal::Loop*>* loop) {
+      return [loop]() -> Status {
+        const internal::Loop* running = loop->load();
+        if (running != nullptr && running->Started()) return {};
+        return base::Unavailable("it has not seen everything yet");
+      };
+    };
+    std::vector<registry::HealthCheck> checks{
+        {"shutdown",
+         [this] { return stopping_ ? base::Unavailable("the process is ending") : Status(); },
+         /*only_ready=*/true}};
+    if (options_.scheduler) checks.push_back({"scheduler", started(&scheduling_), true});
+    if (options_.controllers || options_.nodes) {
+      checks.push_back({"controllers", started(&controlling_), true});
+    }
+    return checks;
+  }
+
+  // Of a server that is there: requests are under way only while it is.
+  apiserver::ServerStats Stats() const {
+    const apiserver::Server* server = serving_.load();
+    return server == nullptr || stopping_ ? apiserver::ServerStats() : server->stats();
+  }
+
   PlaneOptions options_;
   const base::Clock& clock_;
+  internal::PlaneMetrics metrics_;
+  std::atomic<bool> stopping_ = false;
   base::SystemRandomSource random_;
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;
@@ -141,9 +197,14 @@ class Plane final : public ControlPlane {
   std::unique_ptr<registry::LocalCluster> cluster_;
   std::unique_ptr<registry::LocalCluster> scheduler_cluster_;
   std::unique_ptr<registry::LocalCluster> controller_cluster_;
+  std::unique_ptr<api::Cluster> counted_for_scheduler_;
+  std::unique_ptr<api::Cluster> counted_for_controllers_;
   std::unique_ptr<registry::RestHandler> handler_;
   std::unique_ptr<internal::Snapshots> snapshots_;
   std::unique_ptr<apiserver::Server> server_;
+  std::atomic<const apiserver::Server*> serving_ = nullptr;
+  std::atomic<internal::Loop*> scheduling_ = nullptr;
+  std::atomic<internal::Loop*> controlling_ = nullptr;
   std::string url_;
   std::string kubeconfig_;
   std::unique_ptr<internal::Loop> scheduler_;

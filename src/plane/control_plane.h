@@ -27,6 +27,10 @@ struct PlaneOptions {
   std::uint16_t port = 0;  // 0: a free one
   api::FeatureGates gates;
   scheduler::Config config;
+  // Parts that this process has; others may run elsewhere.
+  bool scheduler = true;
+  bool controllers = true;
+  bool nodes = true;  // hollow ones
   // Made at start unless they are there: nodes, slices, workloads.
   std::vector<api::Object> objects;
   std::chrono::milliseconds drain{5'000};  // how long requests under way get at the end
@@ -53,6 +57,8 @@ class ControlPlane {
   virtual std::vector<Component> components() const = 0;
   // The objects, for others in this process; writes are waited for until they are durable.
   virtual api::Cluster& cluster() = 0;
+  // As /metrics shows them.
+  virtual std::string Metrics() const = 0;
   // Not OK: what was decided can no longer be stored, and the process should end.
   virtual Status Health() const = 0;
 };

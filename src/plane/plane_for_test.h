@@ -85,11 +85,16 @@ class TestPlane {
 
   // Again: ends the one that runs first.
   void Start(std::vector<api::Object> objects = SmallCluster()) {
+    StartWith({.objects = std::move(objects)});
+  }
+  void StartWith(PlaneOptions options) {
     plane_ = nullptr;
-    auto started = ControlPlane::Start({.data = folder_, .objects = std::move(objects)}, clock_);
+    options.data = folder_;
+    auto started = ControlPlane::Start(std::move(options), clock_);
     ASSERT_TRUE(started.ok()) << started.status();
     plane_ = *std::move(started);
   }
+  void Stop() { plane_ = nullptr; }
   template <typename T>
   void Create(T object) {
     const auto stored = plane_->cluster().Create(api::Object::Of(std::move(object)));

@@ -87,7 +87,8 @@ std::multiset<std::string> Outcome(const std::vector<api::ResourceClaim>& claims
 std::map<std::string, std::string> Used(const std::vector<api::ResourceQuota>& quotas) {
   std::map<std::string, std::string> used;
   for (const api::ResourceQuota& quota : quotas) {
-    for (const auto& [name, amount] : quota.status.used) used[std::string(name)] = amount.ToString();
+    for (const auto& [name, amount] : quota.status.used)
+      used[std::string(name)] = amount.ToString();
   }
   return used;
 }

@@ -10,6 +10,7 @@
 
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/list_text.h"
 #include "registry/watch_stream.h"
 #include "rest/api_error.h"
 #include "rest/paging.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kDefaultWatchSeconds = 1800;
 constexpr std::size_t kRangeBatch = 500;
+constexpr std::size_t kShortList = 256u << 10;  // bytes
 
 StatusOr<Selection> SelectionOf(const Exchange& exchange) {
   Selection selection{.kind = &exchange.kind(), .namespace_ = exchange.route.namespace_};
@@ -107,34 +109,9 @@ std::string ListMetadata(const Page& page) {
   return ToJson(metadata);
 }
 
-// Items of a list leave out apiVersion and kind.
-std::string ListJson(const api::KindInfo& kind, const Page& page) {
-  const bool hub = &kind == &api::HubKind(*kind.hub);
-  const std::string head =
-      fmt::format(R"("apiVersion":"{}","kind":"{}",)", kind.ApiVersion(), kind.kind);
-  std::string out = fmt::format(R"({{"kind":"{}List","apiVersion":"{}","metadata":{},"items":[)",
-                                kind.kind, kind.ApiVersion(), ListMetadata(page));
-  for (const StoredObjectPtr& stored : page.items) {
-    if (out.back() != '[') out += ',';
-    std::string other;
-    if (!hub) other = stored->object().ToJson(kind);
-    const std::string& json = hub ? *stored->Json() : other;
-    out += '{';
-    out.append(json, head.size() + 1);
-  }
-  return out + "]}";
-}
-
-std::string PartialListJson(const Page& page) {
-  std::string out =
-      fmt::format(R"({{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1",)"
-                  R"("metadata":{},"items":[)",
-                  ListMetadata(page));
-  for (const StoredObjectPtr& stored : page.items) {
-    if (out.back() != '[') out += ',';
-    out += rest::PartialMetadataJson(stored->object());
-  }
-  return out + "]}";
+ListText TextOf(const api::KindInfo& kind, Page page, bool metadata_only = false) {
+  std::string metadata = ListMetadata(page);
+  return ListText({&kind, metadata_only, std::move(metadata), std::move(page.items)});
 }
 
 Status TooOldToContinue(const rest::ContinueToken& token, store::Revision oldest) {
@@ -192,16 +169,29 @@ void HandleGet(const ExchangePtr& exchange) {
   exchange->SendObject(200, found->object());
 }
 
+namespace {
+
+// A short list has a length, which clients like; a long one is made as it is read.
+void SendList(Exchange& exchange, ListText text) {
+  std::string beginning;
+  if (!text.Append(beginning, kShortList)) return exchange.Send(200, std::move(beginning));
+  apiserver::Response response = exchange.Begin(200, exchange.format.content_type());
+  response.stream = MakeListStream(std::move(beginning), std::move(text));
+  exchange.responder->Send(std::move(response));
+}
+
+}  // namespace
+
 void HandleList(const ExchangePtr& exchange) {
   auto request = PageOf(*exchange);
   if (!request.ok()) return exchange->SendError(request.status());
   const api::KindInfo& kind = exchange->kind();
-  const auto page = ReadPage(exchange->registry->objects(), *request);
+  auto page = ReadPage(exchange->registry->objects(), *request);
   if (!page.ok()) return exchange->SendError(page.status());
-  if (exchange->format.shape == Shape::kPartialMetadata) {
-    return exchange->Send(200, PartialListJson(*page));
+  if (exchange->format.shape != Shape::kTable) {
+    const bool metadata_only = exchange->format.shape == Shape::kPartialMetadata;
+    return SendList(*exchange, TextOf(kind, *std::move(page), metadata_only));
   }
-  if (exchange->format.shape != Shape::kTable) return exchange->Send(200, ListJson(kind, *page));
   const auto include = IncludeOf(exchange->query);
   if (!include.ok()) return exchange->SendError(include.status());
   std::vector<api::Object> objects;
@@ -276,7 +266,7 @@ class Deletions : public std::enable_shared_from_this<Deletions> {
     }
     if (left_.fetch_sub(1) > 1) return;
     if (!failure_.ok()) return exchange_->SendError(failure_);
-    exchange_->Send(200, ListJson(exchange_->kind(), page_));
+    SendList(*exchange_, TextOf(exchange_->kind(), page_));
   }
 
   const ExchangePtr exchange_;

@@ -9,6 +9,7 @@
 
 #include "api/namespace.h"
 #include "api/pod.h"
+#include "api/pod_conditions.h"
 #include "fmt/format.h"
 #include "registry/internal/attempt.h"
 #include "registry/registry.h"
@@ -59,6 +60,17 @@ void SetPropagation(Propagation propagation, std::vector<std::string>& finalizer
   if (propagation == Propagation::kForeground) finalizers.emplace_back(kForeground);
 }
 
+// Tells whoever counts the ends of pods that this one was not its own.
+void MarkEvicted(api::Object& object, base::Time now) {
+  auto* pod = object.Mutable<api::Pod>();
+  if (pod == nullptr) return;
+  api::SetCondition(pod->status, {.type = std::string(api::kDisruptionTargetCondition),
+                                  .status = "True",
+                                  .last_transition_time = now.TruncateToSeconds(),
+                                  .reason = "EvictionByEvictionAPI",
+                                  .message = "Eviction API: evicting"});
+}
+
 bool HoldsContent(const api::Object& object) {
   const api::Namespace* space = object.As<api::Namespace>();
   return space != nullptr && !space->spec.finalizers.empty();
@@ -72,6 +84,7 @@ StatusOr<Registry::Attempt> Registry::TryDelete(const Found& found,
   DRAY_RETURN_IF_ERROR(CheckPreconditions(stored, options));
   api::Object next = stored;
   SetPropagation(options.propagation, next.MutableMetadata().finalizers);
+  if (options.eviction) MarkEvicted(next, clock_.Now());
   const std::int64_t grace = GraceOf(stored, options);
   const bool waits = !next.metadata().finalizers.empty() || grace > 0 || HoldsContent(stored);
   Attempt attempt{stored};

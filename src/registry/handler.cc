@@ -2,6 +2,7 @@
 #include "registry/handler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -125,8 +126,43 @@ std::string VersionJson(std::string_view version) {
                      ToJson(rest::StringNode(version)));
 }
 
-bool IsHealth(std::string_view path) {
-  return path == "/healthz" || path == "/livez" || path == "/readyz";
+// As kube-apiserver's metrics call it.
+std::string_view MetricVerb(std::string_view method, std::string_view verb, bool apply) {
+  if (verb == "list") return "LIST";
+  if (verb == "watch") return "WATCH";
+  if (verb == "deletecollection") return "DELETECOLLECTION";
+  if (apply) return "APPLY";
+  constexpr std::string_view kMethods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+  const auto known = std::ranges::find(kMethods, method);
+  return known == std::end(kMethods) ? "OTHER" : *known;
+}
+
+RequestLabels LabelsOf(const Exchange& exchange) {
+  const apiserver::Request& request = exchange.request;
+  const Route& route = exchange.route;
+  const bool apply =
+      exchange.verb == "patch" &&
+      MediaType(request.headers.Find("Content-Type")).starts_with("application/apply-patch");
+  RequestLabels labels{.verb = MetricVerb(request.method, exchange.verb, apply),
+                       .kind = route.kind,
+                       .dry_run = exchange.query.Get("dryRun") == "All",
+                       .mutating = request.method != "GET" && request.method != "HEAD"};
+  if (route.kind == nullptr) return labels;
+  if (const auto* part = rest::FindSubresource(*route.kind, route.subresource)) {
+    labels.subresource = part->name;
+  }
+  labels.scope = !route.name.empty()         ? "resource"
+                 : !route.namespace_.empty() ? "namespace"
+                                             : "cluster";
+  return labels;
+}
+
+std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<HealthCheck> others) {
+  std::vector<HealthCheck> checks = {
+      {"ping", [] { return Status(); }},
+      {"store", [&registry] { return registry.objects().store().Health(); }}};
+  for (HealthCheck& check : others) checks.push_back(std::move(check));
+  return checks;
 }
 
 }  // namespace
@@ -189,6 +225,7 @@ RestHandler::RestHandler(Registry& registry, const RoleAuthorizer& authorizer,
     : registry_(registry),
       authorizer_(authorizer),
       options_(std::move(options)),
+      health_(WithOwnChecks(registry, options_.checks)),
       documents_(std::make_unique<Documents>()) {}
 
 RestHandler::~RestHandler() = default;
@@ -201,10 +238,16 @@ void RestHandler::Handle(apiserver::Request request,
   exchange->registry = &registry_;
   exchange->query = Query(exchange->request.query);
   auto route = ParseRoute(exchange->request.path);
+  if (route) {
+    exchange->route = *std::move(route);
+    exchange->verb = VerbOf(exchange->request, exchange->route, exchange->query);
+    ResolveBindings(*exchange);
+  }
+  if (options_.metrics != nullptr) {
+    exchange->responder =
+        options_.metrics->Observe(std::move(exchange->responder), LabelsOf(*exchange));
+  }
   if (!route) return HandleOther(exchange);
-  exchange->route = *std::move(route);
-  exchange->verb = VerbOf(exchange->request, exchange->route, exchange->query);
-  ResolveBindings(*exchange);
 
   const Route& at = exchange->route;
   const api::AuthorizationRequest asked{.user = exchange->user(),
@@ -248,7 +291,9 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   if (request.method != "GET" && request.method != "HEAD") {
     return exchange->SendError(rest::MethodNotAllowed());
   }
-  if (IsHealth(path)) return SendHealth(*exchange, path);
+  if (const auto health = health_.Answer(path, exchange->query)) {
+    return exchange->SendText(health->code, health->text);
+  }
   if (path == "/version") return exchange->Send(200, VersionJson(options_.version));
   if (options_.other) {
     if (auto response = options_.other(request)) {
@@ -265,22 +310,6 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
       exchange->Begin(200, whole ? rest::kAggregatedContentType : "application/json");
   response.body = std::move(document);
   exchange->responder->Send(std::move(response));
-}
-
-void RestHandler::SendHealth(Exchange& exchange, std::string_view path) const {
-  Status state = registry_.objects().store().Health();
-  std::string lines = fmt::format(
-      "[+]ping ok\n{}", state.ok() ? "[+]store ok\n" : "[-]store failed: reason withheld\n");
-  if (path == "/readyz" && options_.ready) {
-    const Status ready = options_.ready();
-    lines += ready.ok() ? "[+]components ok\n"
-                        : fmt::format("[-]components failed: {}\n", base::Message(ready));
-    if (state.ok()) state = ready;
-  }
-  const std::string_view name = path.substr(1);
-  if (!state.ok()) return exchange.SendText(500, fmt::format("{}{} check failed\n", lines, name));
-  if (!exchange.query.Has("verbose")) return exchange.SendText(200, "ok");
-  exchange.SendText(200, fmt::format("{}{} check passed\n", lines, name));
 }
 
 }  // namespace dray::registry

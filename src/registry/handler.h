@@ -9,9 +9,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apiserver/http.h"
+#include "registry/health.h"
 #include "registry/registry.h"
+#include "registry/request_metrics.h"
 #include "registry/roles.h"
 
 namespace dray::registry {
@@ -24,8 +27,9 @@ struct HandlerOptions {
   std::string version = "v1.38.0";  // gitVersion: what kubectl compares itself with
   // "/metrics" and whatever else is not the API's; nothing for a path that it does not know.
   std::function<std::optional<apiserver::Response>(const apiserver::Request&)> other = nullptr;
-  // What makes the server not ready, if anything does.
-  std::function<Status()> ready = nullptr;
+  // Beside ping and the store.
+  std::vector<HealthCheck> checks = {};
+  RequestMetrics* metrics = nullptr;  // null: nobody counts. Outlives the handler
 };
 
 // Thread-safe.
@@ -42,11 +46,11 @@ class RestHandler final : public apiserver::Handler {
 
   // Health, discovery, OpenAPI: paths that are about no resource.
   void HandleOther(const std::shared_ptr<internal::Exchange>& exchange);
-  void SendHealth(internal::Exchange& exchange, std::string_view path) const;
 
   Registry& registry_;
   const RoleAuthorizer& authorizer_;
   const HandlerOptions options_;
+  const Health health_;
   const std::unique_ptr<Documents> documents_;
 };
 

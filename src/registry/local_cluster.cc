@@ -9,6 +9,7 @@
 
 #include "api/event.h"
 #include "api/pod.h"
+#include "api/shown_name.h"
 #include "fmt/format.h"
 #include "registry/local_watch.h"
 #include "registry/roles.h"
@@ -25,17 +26,12 @@ struct Waited {
   }
 };
 
-std::string Shown(const api::KindInfo& kind, std::string_view namespace_, std::string_view name) {
-  if (!kind.namespaced) return fmt::format("{} \"{}\"", kind.kind, name);
-  return fmt::format("{} \"{}/{}\"", kind.kind, namespace_, name);
-}
-
 // A decider reads messages in logs, far from the request: they say which object it is about. One
 // whose name was to be generated is called by what the refusal says.
 Status Named(const Status& status, const api::KindInfo& kind, std::string_view namespace_,
              std::string_view name) {
   if (name.empty()) return status;
-  return base::Annotate(status, Shown(kind, namespace_, name));
+  return base::Annotate(status, api::ShownName(kind, namespace_, name));
 }
 StatusOr<api::Object> NamedResult(StatusOr<api::Object> result, const api::KindInfo& kind,
                                   const std::string& namespace_, const std::string& name) {
@@ -166,7 +162,7 @@ Status LocalCluster::Bind(std::string_view namespace_, std::string_view pod, std
   const bool same = found && (uid.empty() || found->metadata().uid == uid);
   if (same && !found->As<api::Pod>()->spec.node_name.empty()) {
     return base::AlreadyExists(fmt::format("{} is already on node \"{}\"",
-                                           Shown(kind, namespace_, pod),
+                                           api::ShownName(kind, namespace_, pod),
                                            found->As<api::Pod>()->spec.node_name));
   }
   return Named(status, kind, namespace_, pod);

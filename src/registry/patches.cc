@@ -5,7 +5,6 @@
 
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
-#include "registry/roles.h"
 #include "rest/api_error.h"
 #include "rest/decode.h"
 #include "rest/json_patch.h"
@@ -32,7 +31,6 @@ StatusOr<api::Object> Changed(Exchange& exchange, PatchKind how, const rest::Nod
         fmt::format("the name of the object ({}) does not match the name on the URL ({})",
                     metadata.name, stored.metadata().name));
   }
-  DRAY_RETURN_IF_ERROR(CheckOwnSlices(exchange.user(), &decoded.object, &stored));
   exchange.warnings = std::move(decoded.warnings);
   return std::move(decoded.object);
 }
@@ -64,13 +62,6 @@ void HandleApply(const ExchangePtr& exchange, const WriteContext& context,
     return exchange->SendError(rest::BadRequest(
         fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
                     exchange->route.name)));
-  }
-  std::optional<Found> found =
-      exchange->registry->objects().Find(kind, exchange->route.namespace_, exchange->route.name);
-  if (Status own =
-          CheckOwnSlices(exchange->user(), &decoded->object, found ? &found->object() : nullptr);
-      !own.ok()) {
-    return exchange->SendError(own);
   }
   exchange->warnings = std::move(decoded->warnings);
   exchange->registry->Apply(PartOf(*exchange), kind, exchange->route.namespace_,

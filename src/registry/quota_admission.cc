@@ -190,12 +190,24 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
   const Usage usage(objects, rules, now);
   const Amounts after = usage.Of(object);
   const Amounts before = old == nullptr ? Amounts{} : usage.Of(*old);
-  for (const store::EntryPtr& entry : range->entries) {
+  const store::Store& versions = objects.store();
+  for (const store::EntryPtr& shown : range->entries) {
+    // Writes that are on their way to the disk have charged it already: building on them, instead
+    // of waiting for each, lets many share a disk write. Should they fail, this one fails with
+    // them.
+    const store::EntryPtr entry = versions.FindSubmitted(shown->key);
+    if (entry == nullptr) continue;
     DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr stored, objects.Read(*entry));
     const api::ResourceQuota& quota = *stored->object().As<api::ResourceQuota>();
     if (!Counts(quota, object)) continue;
     const Charge charge = ChargeOf(quota, usage.Names(object, quota.spec.hard), after, before);
     if (!charge.exceeded.empty()) {
+      const store::EntryPtr known = versions.Find(shown->key);
+      if (known != nullptr && known->modified != entry->modified) {
+        // Nobody may be refused because of what is not there yet: tried again when it is.
+        transaction.Check(shown->key, known->modified);
+        return {};
+      }
       return rest::Forbidden(
           object.kind(), object.metadata().name,
           fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {}",

@@ -3,13 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "api/namespace.h"
+#include "api/pod.h"
 #include "api/resource_quota.h"
 #include "fmt/format.h"
 #include "registry/world_for_test.h"
+#include "rest/api_error.h"
+#include "store/store_for_test.h"
+#include "testing/slice_builder.h"
+#include "testing/status_matchers.h"
 
 namespace dray::registry {
 namespace {
@@ -102,6 +110,54 @@ TEST(QuotaAdmission, HoldsUnderConcurrency) {
   EXPECT_EQ(made, 20);
   EXPECT_EQ(refused, 20);
   EXPECT_EQ(Used(world, "pods"), "20");
+}
+
+// On a disk: a creation does not wait until the one before it is durable, and nobody is told that
+// others were in the way.
+TEST(QuotaAdmission, CreationsAtOnceShareTheDisk) {
+  constexpr int kRoom = 150;
+  constexpr int kCreated = 200;
+  const store::TempFolder folder;
+  const base::SystemClock clock;
+  base::SystemRandomSource random;
+  std::atomic<int> commits = 0;
+  auto store =
+      *store::OpenSqliteStore({.path = folder.File("store.db"),
+                               .on_commit = [&](const store::CommitReport&) { ++commits; }});
+  Registry registry(*store, clock, random, {});
+  const auto create = [&](api::Object object, Registry::Done done) {
+    registry.Create(std::move(object), "default", {}, std::move(done));
+  };
+  const auto create_now = [&](api::Object object) {
+    std::promise<Status> promise;
+    create(std::move(object), [&](const auto& result) { promise.set_value(result.status()); });
+    return promise.get_future().get();
+  };
+  api::Namespace space;
+  space.metadata.name = "default";
+  EXPECT_THAT(create_now(api::Object::Of(space)), dray::testing::IsOk());
+  api::ResourceQuota quota;
+  quota.metadata.name = "q";
+  quota.spec.hard["pods"] = dray::testing::ToQuantity(std::to_string(kRoom));
+  EXPECT_THAT(create_now(api::Object::Of(quota)), dray::testing::IsOk());
+  std::atomic<int> made = 0;
+  std::atomic<int> refused = 0;
+  std::latch done(kCreated);
+  for (int i = 0; i < kCreated; ++i) {
+    api::Pod pod;
+    pod.metadata.name = fmt::format("p-{}", i);
+    pod.spec.containers.push_back({.name = "c", .image = "i"});
+    create(api::Object::Of(pod), [&](const StatusOr<api::Object>& result) {
+      const int code = result.ok() ? 201 : rest::FromStatus(result.status()).code;
+      EXPECT_TRUE(code == 201 || code == 403) << result.status();
+      (code == 201 ? made : refused) += 1;
+      done.count_down();
+    });
+  }
+  done.wait();
+  EXPECT_EQ(made, kRoom);
+  EXPECT_EQ(refused, kCreated - kRoom);
+  EXPECT_LT(commits, kRoom / 2);
 }
 
 TEST(AdminAccess, NeedsANamespaceThatAllowsIt) {

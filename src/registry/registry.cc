@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "registry/admission.h"
 #include "registry/internal/attempt.h"
+#include "registry/own_objects.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
 #include "rest/managed_fields.h"
@@ -153,6 +154,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
                                                 bool keep_managed_fields) const {
   const base::Time now = clock_.Now();
   Attempt attempt{object};
+  DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, nullptr));
   DRAY_RETURN_IF_ERROR(AdmitNamespace(objects_, object, attempt.transaction));
   api::PrepareNew(object, options_.rules, now, random_);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
@@ -225,6 +227,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   } else {
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
   }
+  DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
   if (!keep_managed_fields) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);
@@ -335,9 +338,10 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
   auto gone = std::make_shared<bool>(false);
   Run(
       [this, &kind, space = std::string(namespace_), name = std::string(name), options,
-       gone]() -> StatusOr<Attempt> {
+       user = context.user, gone]() -> StatusOr<Attempt> {
         const auto found = objects_.Find(kind, space, name);
         if (!found) return rest::NotFound(kind, name);
+        DRAY_RETURN_IF_ERROR(CheckOwn(user, nullptr, &found->object()));
         auto attempt = TryDelete(*found, options);
         *gone = attempt.ok() && attempt->deletes;
         return attempt;

@@ -56,6 +56,7 @@ struct DeleteOptions {
   std::string resource_version;  // likewise
   std::optional<std::int64_t> grace_seconds;
   Propagation propagation = Propagation::kDefault;
+  bool eviction = false;  // the pod says that it was evicted
 };
 
 struct Deleted {

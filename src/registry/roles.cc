@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <span>
 
-#include "api/resource_slice.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 
@@ -45,6 +44,7 @@ constexpr Rule kNodeRules[] = {
     {"create,update,patch", "", "nodes,nodes/status,events"},
     {"update,patch", "", "pods/status"},
     {"delete", "", "pods"},
+    {"create", "", "pods/eviction"},
     {kWrite, kResourceGroup, "resourceslices"},
     {"create,get,update,patch,delete", "coordination.k8s.io", "leases"},
 };
@@ -80,20 +80,15 @@ bool Allows(std::span<const Rule> rules, const api::AuthorizationRequest& reques
   });
 }
 
-// KEP-4817: the driver's own entries of a claim's status. A driver of dray:drivers is known by its
-// user name and speaks for its devices everywhere.
+// KEP-4817: the driver's own entries of a claim's status. A driver that runs on one node speaks for
+// devices of claims that are allocated for that node, any other for its devices everywhere.
 bool AllowsDriver(const api::AuthorizationRequest& request) {
+  const bool on_node = !NodeOf(request.user).empty();
   return request.api_group == kResourceGroup && request.resource == "resourceclaims" &&
          request.subresource == "driver" &&
-         (request.verb.starts_with("arbitrary-node:") ||
-          request.verb.starts_with("associated-node:")) &&
-         request.user.name == fmt::format("{}{}", kDriverUserPrefix, request.name);
-}
-
-std::string_view OwnNode(const api::UserInfo& user) {
-  return HasGroup(user, kNodes) && user.name.starts_with(kNodeUserPrefix)
-             ? std::string_view(user.name).substr(kNodeUserPrefix.size())
-             : std::string_view();
+         (request.verb.starts_with("associated-node:") ||
+          (!on_node && request.verb.starts_with("arbitrary-node:"))) &&
+         !request.name.empty() && request.name == DriverOf(request.user);
 }
 
 // The roles that a user has.
@@ -103,8 +98,8 @@ std::vector<std::span<const Rule>> RolesOf(const api::UserInfo& user) {
   if (HasGroup(user, kMasters) || HasGroup(user, kControllers)) roles.emplace_back(kEverything);
   if (HasGroup(user, kViewers)) roles.emplace_back(kReadAll);
   if (user.name == kSchedulerUser) roles.emplace_back(kSchedulerRules);
-  if (!OwnNode(user).empty()) roles.emplace_back(kNodeRules);
-  if (HasGroup(user, kDrivers)) roles.emplace_back(kDriverRules);
+  if (HasGroup(user, kNodes) && !NodeOf(user).empty()) roles.emplace_back(kNodeRules);
+  if (!DriverOf(user).empty()) roles.emplace_back(kDriverRules);
   return roles;
 }
 
@@ -123,16 +118,33 @@ std::string Scope(const api::AuthorizationRequest& request) {
                                     : fmt::format("in the namespace \"{}\"", request.namespace_);
 }
 
-const api::KindInfo& SliceKind() { return api::HubKind(api::TypeInfoOf<api::ResourceSlice>()); }
+std::string_view After(std::string_view text, std::string_view prefix) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : std::string_view();
+}
 
 }  // namespace
+
+std::string_view NodeOf(const api::UserInfo& user) {
+  if (HasGroup(user, kNodes)) return After(user.name, kNodeUserPrefix);
+  if (!HasGroup(user, kDrivers)) return {};
+  for (const std::string& group : user.groups) {
+    if (const std::string_view node = After(group, kOnNodePrefix); !node.empty()) return node;
+  }
+  return {};
+}
+
+std::string_view DriverOf(const api::UserInfo& user) {
+  if (!HasGroup(user, kDrivers)) return {};
+  const std::string_view driver = After(user.name, kDriverUserPrefix);
+  return driver.empty() ? After(user.name, kNodeDriverUserPrefix) : driver;
+}
 
 api::AuthorizationDecision RoleAuthorizer::Authorize(
     const api::AuthorizationRequest& request) const {
   const bool allowed =
       std::ranges::any_of(RolesOf(request.user),
                           [&](std::span<const Rule> rules) { return Allows(rules, request); }) ||
-      (HasGroup(request.user, kDrivers) && AllowsDriver(request));
+      AllowsDriver(request);
   return {.allowed = allowed};
 }
 
@@ -151,7 +163,9 @@ bool RoleAuthorizer::MayRead(const api::UserInfo& user, std::string_view path) c
   if (std::ranges::any_of(kHealth, [&](std::string_view p) { return path.starts_with(p); })) {
     return true;
   }
-  return !HasGroup(user, "system:unauthenticated");
+  if (HasGroup(user, "system:unauthenticated")) return false;
+  if (path != "/metrics" && !path.starts_with("/metrics/")) return true;
+  return HasGroup(user, kMasters) || HasGroup(user, kControllers) || HasGroup(user, kViewers);
 }
 
 Status ForbiddenFor(const api::AuthorizationRequest& request, const api::KindInfo& kind,
@@ -176,33 +190,6 @@ Status ForbiddenPath(const api::UserInfo& user, std::string_view method, std::st
                          .message = fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"",
                                                 user.name, verb, path),
                          .details = rest::StatusDetails{}});
-}
-
-Status CheckOwnSlices(const api::UserInfo& user, const api::Object* object,
-                      const api::Object* old) {
-  const std::string_view node = OwnNode(user);
-  const bool driver = HasGroup(user, kDrivers) && user.name.starts_with(kDriverUserPrefix);
-  if (node.empty() && !driver) return {};
-  for (const api::Object* version : {object, old}) {
-    const api::ResourceSlice* slice =
-        version == nullptr ? nullptr : version->As<api::ResourceSlice>();
-    if (slice == nullptr) continue;
-    if (!node.empty() && slice->spec.node_name != std::string(node)) {
-      return rest::Forbidden(SliceKind(), slice->metadata.name,
-                             fmt::format("node \"{}\" may only write slices whose spec.nodeName is "
-                                         "its own name, not \"{}\"",
-                                         node, slice->spec.node_name.value_or("")));
-    }
-    const std::string_view own =
-        std::string_view(user.name).substr(driver ? kDriverUserPrefix.size() : 0);
-    if (driver && slice->spec.driver != own) {
-      return rest::Forbidden(SliceKind(), slice->metadata.name,
-                             fmt::format("driver \"{}\" may only write slices whose spec.driver is "
-                                         "its own name, not \"{}\"",
-                                         own, slice->spec.driver));
-    }
-  }
-  return {};
 }
 
 }  // namespace dray::registry

@@ -9,9 +9,9 @@
 // | group system:masters | everything |
 // | group dray:viewers | read everything |
 // | user system:kube-scheduler | read, bind pods, write claims, their binding, and events |
-// | group system:nodes | run the pods of its own node, publish its slices, report its claims'
-// devices | | group dray:drivers | publish slices, report the devices of its own driver | | group
-// system:controllers | everything but what decides who may do what |
+// | group system:nodes | run the pods of its own node, publish its slices |
+// | group dray:drivers | publish slices, report the devices of its own driver |
+// | group system:controllers | everything |
 //
 // Claims' status follows KEP-4817's granular rules: see api/authorization.h.
 #pragma once
@@ -33,9 +33,12 @@ inline constexpr std::string_view kNodes = "system:nodes";
 inline constexpr std::string_view kControllers = "system:controllers";
 inline constexpr std::string_view kSchedulerUser = "system:kube-scheduler";
 // Users of the group system:nodes are called system:node:<name>, those of dray:drivers
-// dray:driver:<driver name>.
+// dray:driver:<driver name>. A driver that runs on one node is a service account with the driver's
+// name, in the group dray:node:<node>, too.
 inline constexpr std::string_view kNodeUserPrefix = "system:node:";
 inline constexpr std::string_view kDriverUserPrefix = "dray:driver:";
+inline constexpr std::string_view kNodeDriverUserPrefix = "system:serviceaccount:dray-drivers:";
+inline constexpr std::string_view kOnNodePrefix = "dray:node:";
 
 // A line of a role, as people are shown it. "*": any.
 struct RoleRule {
@@ -59,8 +62,9 @@ Status ForbiddenFor(const api::AuthorizationRequest& request, const api::KindInf
                     std::string_view why = {});
 Status ForbiddenPath(const api::UserInfo& user, std::string_view method, std::string_view path);
 
-// What a role's rules cannot say because it depends on the object: a node writes slices of its own
-// node, a driver of its own name. `old` is null for a create, `object` for a deletion.
-Status CheckOwnSlices(const api::UserInfo& user, const api::Object* object, const api::Object* old);
+// The node that a user is, or runs on; empty: none in particular.
+std::string_view NodeOf(const api::UserInfo& user);
+// The driver that a user is; empty: none.
+std::string_view DriverOf(const api::UserInfo& user);
 
 }  // namespace dray::registry

@@ -79,6 +79,14 @@ bool Query::Has(std::string_view name) const {
          values_.end();
 }
 
+std::vector<std::string> Query::All(std::string_view name) const {
+  std::vector<std::string> all;
+  for (const auto& [key, value] : values_) {
+    if (key == name) all.push_back(value);
+  }
+  return all;
+}
+
 bool Query::IsTrue(std::string_view name) const {
   constexpr std::string_view kYes[] = {"1", "t", "T", "true", "TRUE", "True"};
   return std::ranges::find(kYes, Get(name)) != std::end(kYes);

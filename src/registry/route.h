@@ -27,6 +27,8 @@ class Query {
   // Empty when it is missing.
   std::string_view Get(std::string_view name) const;
   bool Has(std::string_view name) const;
+  // Of one that may be given several times.
+  std::vector<std::string> All(std::string_view name) const;
   // Whether it says yes: 1, t, T, true, TRUE, True.
   bool IsTrue(std::string_view name) const;
   // BadRequest when it is there and no number.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "registry/world_for_test.h"
 
@@ -12,6 +13,7 @@ namespace dray::registry {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 const std::string kPods = "/api/v1/namespaces/default/pods";
@@ -35,6 +37,44 @@ TEST(Verbs, ADryRunWritesNothing) {
   EXPECT_EQ(Text(made.Json(), "metadata", "resourceVersion"), "");
   EXPECT_EQ(world.store().revision(), before);
   EXPECT_EQ(world.Post(kPods + "?dryRun=Some", Pod("p")).status, 422);
+}
+
+// Whoever reads it slowly holds no copy of it, and is told how it was.
+TEST(Verbs, ALongListIsMadeAsItIsRead) {
+  World world;
+  for (int i = 100; i < 150; ++i) {
+    std::string pod = Pod("p" + std::to_string(i));
+    pod.insert(pod.find("},\"spec\""),
+               R"(,"annotations":{"a":")" + std::string(10'000, 'x') + "\"}");
+    ASSERT_EQ(world.Post(kPods, pod).status, 201);
+  }
+  Answer list = world.Get(kPods);
+  ASSERT_NE(list.stream, nullptr);
+  EXPECT_TRUE(list.stream->Finite());
+  for (const char* name : {"/p100", "/p149"}) {
+    ASSERT_EQ(world.Ask({.method = "DELETE", .path = kPods + name}).status, 200);
+  }
+  std::string text;
+  std::vector<apiserver::Bytes> pieces;
+  list.stream->Start([] {});
+  for (bool more = true; more;) {
+    pieces.clear();
+    more = list.stream->Pull(pieces) == apiserver::StreamSource::State::kMore;
+    for (const apiserver::Bytes& piece : pieces) {
+      EXPECT_LT(piece->size(), 300'000u);
+      text += *piece;
+    }
+  }
+  const auto tree = rest::ReadTree(text);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  const rest::Node* items = rest::FindIn(*tree, "items");
+  ASSERT_EQ(items->items.size(), 50u);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(Text(items->items[static_cast<std::size_t>(i)], "metadata", "name"),
+              "p" + std::to_string(100 + i));
+  }
+  // A short one has a length.
+  EXPECT_EQ(world.Get(kPods + "?limit=3").stream, nullptr);
 }
 
 TEST(Verbs, AnUpdateThatChangesNothingIsNone) {
@@ -88,6 +128,22 @@ TEST(Verbs, ARunningPodGetsItsGrace) {
   // The node lets go: with no grace left it is gone.
   EXPECT_EQ(world.Ask({.method = "DELETE", .path = kPods + "/p?gracePeriodSeconds=0"}).status, 200);
   EXPECT_EQ(world.Get(kPods + "/p").status, 404);
+}
+
+// An eviction is a deletion that says so, with the grace and the preconditions of one.
+TEST(Verbs, AnEvictedPodSaysSo) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p", R"(,"nodeName":"n1")")).status, 201);
+  const std::string path = kPods + "/p/eviction";
+  EXPECT_EQ(world.Post(path, R"({"metadata":{"name":"q"}})").status, 400);
+  EXPECT_EQ(world.Post(path, R"({"deleteOptions":{"preconditions":{"uid":"other"}}})").status, 409);
+  EXPECT_EQ(world.Post(path, R"({"deleteOptions":{"dryRun":["All"]}})").status, 201);
+  EXPECT_THAT(world.Get(kPods + "/p").text, Not(HasSubstr("deletionTimestamp")));
+  EXPECT_EQ(world.Post(path, R"({"deleteOptions":{"gracePeriodSeconds":9}})").status, 201);
+  const Answer evicted = world.Get(kPods + "/p");
+  EXPECT_THAT(evicted.text, HasSubstr(R"("deletionGracePeriodSeconds":9)"));
+  EXPECT_THAT(evicted.text, HasSubstr(R"("reason":"EvictionByEvictionAPI")"));
+  EXPECT_EQ(world.Post(kPods + "/none/eviction", "{}").status, 404);
 }
 
 TEST(Verbs, AnEvictionDeletes) {

@@ -25,14 +25,16 @@ rest::Node Answer::Json() const {
   return tree.ok() ? *std::move(tree) : rest::Node{};
 }
 
-World::World(RegistryOptions options)
+World::World(RegistryOptions options, metrics::Registry* metrics)
     : clock_(base::Time::FromUnix(1'800'000'000)),
       expressions_(std::make_unique<cel::DeviceExpressionChecker>()),
       store_(store::MakeMemoryStore()) {
   options.rules.expressions = expressions_.get();
   options.authorizer = &roles_;
   registry_ = std::make_unique<Registry>(*store_, clock_, random_, std::move(options));
-  handler_ = std::make_unique<RestHandler>(*registry_, roles_);
+  if (metrics != nullptr) metrics_ = std::make_unique<RequestMetrics>(*metrics, clock_);
+  handler_ =
+      std::make_unique<RestHandler>(*registry_, roles_, HandlerOptions{.metrics = metrics_.get()});
   for (const std::string_view name : {"default", "kube-system"}) {
     Post("/api/v1/namespaces", R"({"metadata":{"name":")" + std::string(name) + "\"}}");
   }

@@ -42,7 +42,8 @@ struct Asking {
 
 class World {
  public:
-  explicit World(RegistryOptions options = {});
+  // With `metrics`, requests are counted there.
+  explicit World(RegistryOptions options = {}, metrics::Registry* metrics = nullptr);
   ~World();
 
   // The answer; a write is waited for.
@@ -63,6 +64,7 @@ class World {
   RoleAuthorizer roles_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Registry> registry_;
+  std::unique_ptr<RequestMetrics> metrics_;
   std::unique_ptr<RestHandler> handler_;
 };
 

@@ -12,7 +12,6 @@
 #include "api/strategy.h"
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
-#include "registry/roles.h"
 #include "registry/watch_stream.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
@@ -130,13 +129,6 @@ Registry::Done Answer(const ExchangePtr& exchange, int code) {
   };
 }
 
-// The stored object, for rules that depend on it; null when there is none.
-const api::Object* OldOf(const Exchange& exchange, std::optional<Found>& found) {
-  found = exchange.registry->objects().Find(exchange.kind(), exchange.route.namespace_,
-                                            exchange.route.name);
-  return found ? &found->object() : nullptr;
-}
-
 }  // namespace
 
 StatusOr<rest::Node> SmallBody(const Exchange& exchange, const api::TypeInfo& type) {
@@ -182,9 +174,6 @@ void HandleCreate(const ExchangePtr& exchange) {
   for (std::string& warning : api::WarningsFor(body->object)) {
     exchange->warnings.push_back(std::move(warning));
   }
-  if (Status own = CheckOwnSlices(exchange->user(), &body->object, nullptr); !own.ok()) {
-    return exchange->SendError(own);
-  }
   exchange->registry->Create(std::move(body->object), exchange->route.namespace_, *context,
                              Answer(exchange, 201));
 }
@@ -203,11 +192,6 @@ void HandleUpdate(const ExchangePtr& exchange) {
   for (std::string& warning : api::WarningsFor(body->object)) {
     exchange->warnings.push_back(std::move(warning));
   }
-  std::optional<Found> found;
-  const api::Object* old = OldOf(*exchange, found);
-  if (Status own = CheckOwnSlices(exchange->user(), &body->object, old); !own.ok()) {
-    return exchange->SendError(own);
-  }
   exchange->registry->Update(PartOf(*exchange), std::move(body->object), *context,
                              Answer(exchange, 200));
 }
@@ -220,11 +204,6 @@ void HandleDelete(const ExchangePtr& exchange) {
   context->dry_run |= AsksForDryRun(*body);
   const auto options = DeleteOptionsOf(*exchange, *body);
   if (!options.ok()) return exchange->SendError(options.status());
-  std::optional<Found> found;
-  const api::Object* old = OldOf(*exchange, found);
-  if (Status own = CheckOwnSlices(exchange->user(), nullptr, old); !own.ok()) {
-    return exchange->SendError(own);
-  }
   exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
                              *options, *context, [exchange](StatusOr<Deleted> deleted) {
                                if (!deleted.ok()) return exchange->SendError(deleted.status());
@@ -238,8 +217,17 @@ void HandleEviction(const ExchangePtr& exchange) {
   const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::EvictionBody>());
   if (!body.ok()) return exchange->SendError(body.status());
   const rest::Node* inner = rest::FindIn(*body, "deleteOptions");
-  const auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
+  auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
   if (!options.ok()) return exchange->SendError(options.status());
+  options->eviction = true;
+  const rest::Node* metadata = rest::FindIn(*body, "metadata");
+  const std::string_view name =
+      metadata == nullptr ? std::string_view() : rest::TextIn(*metadata, "name");
+  if (!name.empty() && name != exchange->route.name) {
+    return exchange->SendError(
+        rest::BadRequest(fmt::format("name in URL ({}) does not match name in Eviction object ({})",
+                                     exchange->route.name, name)));
+  }
   context->dry_run |= inner != nullptr && AsksForDryRun(*inner);
   exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
                              *options, *context, [exchange](StatusOr<Deleted> deleted) {

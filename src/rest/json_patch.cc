@@ -64,6 +64,13 @@ std::size_t CountNodes(const Node& node) {
   return n;
 }
 
+std::size_t CountBytes(const Node& node) {
+  std::size_t n = node.text.size();
+  for (const Node& item : node.items) n += CountBytes(item);
+  for (const api::Member& member : node.members) n += member.key.size() + CountBytes(member.value);
+  return n;
+}
+
 std::size_t DepthOf(const Node& node) {
   std::size_t depth = 0;
   for (const Node& item : node.items) depth = std::max(depth, DepthOf(item));
@@ -180,11 +187,16 @@ class Patcher {
       return Add(at, std::move(value));
     }
     DRAY_ASSIGN_OR_RETURN(const Node* const found, Find(from, from.size()));
+    copied_bytes_ += CountBytes(*found);
+    if (copied_bytes_ > kMaxCopiedBytes) {
+      return TooLarge(fmt::format("the patch copies more than {} bytes", kMaxCopiedBytes));
+    }
     return Add(at, *found);
   }
 
   Node& document_;
   std::size_t nodes_;
+  std::size_t copied_bytes_ = 0;
 };
 
 }  // namespace

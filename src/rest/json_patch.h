@@ -14,6 +14,8 @@ namespace dray::rest {
 inline constexpr std::size_t kMaxJsonPatchOperations = 10'000;
 // Copying can double a document with each operation; a patch may add this much, and no more.
 inline constexpr std::size_t kMaxPatchedNodes = 1'000'000;
+// Of text that is copied, as in Kubernetes.
+inline constexpr std::size_t kMaxCopiedBytes = 3u << 20;
 
 // Does the operations of `patch` on `document`, all or none. BadRequest for a patch that is not
 // one, Unprocessable for an operation that cannot be done: it names the operation and its path.

@@ -99,6 +99,17 @@ TEST(JsonPatch, DoublingCopiesAreCutOff) {
   EXPECT_THAT(FromStatus(status).code, ::testing::AnyOf(413, 422));
 }
 
+// One value each, so it is not their number that gives them away.
+TEST(JsonPatch, CopiesOfLongTextAreCutOff) {
+  std::string patch = R"([{"op":"add","path":"/a","value":")" + std::string(100'000, 'x') + "\"}";
+  for (int i = 0; i < 40; ++i)
+    patch += R"(,{"op":"copy","from":"/a","path":"/b)" + std::to_string(i) + "\"}";
+  Node document = TreeOf("{}");
+  const Status status = ApplyJsonPatch(TreeOf(patch + "]"), document);
+  EXPECT_EQ(FromStatus(status).code, 413);
+  EXPECT_EQ(ToJson(document), "{}");
+}
+
 TEST(JsonPatch, TooManyOperationsAreRefused) {
   Node patch = ListNode();
   patch.items.assign(kMaxJsonPatchOperations + 1, MapNode());

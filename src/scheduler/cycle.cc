@@ -26,19 +26,28 @@ void Cycle::Fail(PluginStatus status, const Plugin& plugin) {
   status_ = std::move(status);
 }
 
+bool Cycle::End(Phase phase, bool done) {
+  if (env_.timing != nullptr) env_.timing->End(phase, status_.code);
+  return done;
+}
+
 NodeInfo* Cycle::Choose() {
-  if (!PreFilter() || !FilterLocal() || !FilterOthers() || !PreScore()) return nullptr;
+  if (!End(Phase::kPreFilter, PreFilter())) return nullptr;
+  if (!End(Phase::kFilter, FilterLocal() && FilterOthers())) return nullptr;
+  if (!End(Phase::kPreScore, PreScore())) return nullptr;
   ScoreLocal();
-  if (NodeInfo* node = Nominated(); node != nullptr) return node;
-  NodeInfo* node = Best();
+  NodeInfo* node = Nominated();
+  if (node == nullptr) node = Best();
   if (node == nullptr) status_.code = PluginStatus::Code::kUnschedulable;
+  End(Phase::kScore, true);
   return node;
 }
 
 bool Cycle::PreFilter() {
   std::vector<const Plugin*> skipped;
   for (PreFilterPlugin* plugin : env_.plugins.pre_filters()) {
-    PluginStatus status = plugin->PreFilter(state_, *pod_, env_.world);
+    PluginStatus status = Ask(Phase::kPreFilter, *plugin,
+                              [&] { return plugin->PreFilter(state_, *pod_, env_.world); });
     if (status.code == PluginStatus::Code::kSkip) {
       skipped.push_back(plugin);
     } else if (!status.ok()) {
@@ -90,7 +99,8 @@ bool Cycle::FilterLocal() {
     ++evaluated_;
     bool passed = true;
     for (const std::size_t i : local_) {
-      PluginStatus status = filters[i]->Filter(state_, *pod_, *node);
+      PluginStatus status = Ask(Phase::kFilter, *filters[i],
+                                [&] { return filters[i]->Filter(state_, *pod_, *node); });
       if (status.ok()) continue;
       if (status.code == PluginStatus::Code::kError) {
         Fail(std::move(status), *filters[i]);
@@ -116,7 +126,8 @@ bool Cycle::FilterOthers() {
     if (!placement_->Admitted(*node)) continue;
     ++evaluated_;
     for (const std::size_t i : others_) {
-      PluginStatus status = filters[i]->Filter(state_, *pod_, *node);
+      PluginStatus status = Ask(Phase::kFilter, *filters[i],
+                                [&] { return filters[i]->Filter(state_, *pod_, *node); });
       if (status.ok()) continue;
       Name(status, *filters[i]);
       if (status.code == PluginStatus::Code::kError) {
@@ -154,7 +165,8 @@ bool Cycle::PreScore() {
   std::uint64_t asked = 0;
   for (std::size_t i = 0; i < scorers.size(); ++i) {
     ScorePlugin& plugin = *scorers[i].plugin;
-    PluginStatus status = plugin.PreScore(state_, *pod_, env_.world);
+    PluginStatus status =
+        Ask(Phase::kPreScore, plugin, [&] { return plugin.PreScore(state_, *pod_, env_.world); });
     if (status.code == PluginStatus::Code::kSkip) continue;
     if (!status.ok()) {
       status.code = PluginStatus::Code::kError;

@@ -18,6 +18,7 @@
 #include "scheduler/framework.h"
 #include "scheduler/placement.h"
 #include "scheduler/plugin_set.h"
+#include "scheduler/timing.h"
 #include "scheduler/what_if.h"
 #include "scheduler/world.h"
 
@@ -39,6 +40,7 @@ class Cycle final : public WhatIf {
     std::uint32_t profile = 0;
     Placements* placements = nullptr;  // null: nothing is remembered
     const std::vector<Nomination>* nominations = nullptr;
+    Timing* timing = nullptr;  // null: nobody measures
   };
   Cycle(Environment environment, std::shared_ptr<const PodInfo> pod);
   ~Cycle() override;
@@ -84,6 +86,13 @@ class Cycle final : public WhatIf {
   // Of the first filter that refuses the node, which may be a changed copy.
   std::optional<Refusal> RefusalBy(CycleState& state, const PodInfo& pod, const NodeInfo& node);
   void Fail(PluginStatus status, const Plugin& plugin);
+  // A call of a plugin, measured where somebody wants to know.
+  template <typename Call>
+  PluginStatus Ask(Phase phase, const Plugin& plugin, Call call) {
+    return env_.timing == nullptr ? call() : env_.timing->Ask(phase, plugin, call);
+  }
+  // The phase is over. Whether it went well, as `done`.
+  bool End(Phase phase, bool done);
 
   // Explanations.
   struct RefusedNodes {

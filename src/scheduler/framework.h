@@ -7,6 +7,7 @@
 // CycleState.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -136,6 +137,8 @@ class DetailPlugin : public virtual Plugin {
 struct PostFilterResult {
   PluginStatus status;
   std::string nominated_node;
+  // How many pods were sent away; nothing: the plugin sends none.
+  std::optional<std::size_t> victims;
 };
 class PostFilterPlugin : public virtual Plugin {
  public:

@@ -19,7 +19,8 @@ std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
       DynamicResourcesOptions{
           .args = profile.dynamic_resources,
           .search = {.policy = host.options.policy, .step_budget = host.options.step_budget},
-          .component = profile.scheduler_name});
+          .component = profile.scheduler_name,
+          .observer = host.options.observer});
   if (IsDisabled(profile, devices->name())) return plugins;
   // An idle claim is given back before pods are sent away.
   const auto preemption = std::ranges::find_if(

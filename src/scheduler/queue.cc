@@ -216,6 +216,10 @@ std::optional<std::chrono::nanoseconds> Queue::NextDue() const {
   return next;
 }
 
+void Queue::ForEachUnschedulable(absl::FunctionRef<void(const QueuedPod&)> visit) const {
+  for (const Entry* entry : unschedulable_) visit(entry->pod);
+}
+
 std::size_t Queue::size(QueueName queue) const {
   switch (queue) {
     case QueueName::kActive:

@@ -83,6 +83,9 @@ class Queue {
   // Those that are gated, longest waiting first: whether they still are is for Put to be told.
   std::vector<std::shared_ptr<const PodInfo>> Gated() const;
 
+  // Those that were refused and wait for a change.
+  void ForEachUnschedulable(absl::FunctionRef<void(const QueuedPod&)> visit) const;
+
   // Moves what is due. When the next one is, on the monotonic clock.
   void Tick();
   std::optional<std::chrono::nanoseconds> NextDue() const;

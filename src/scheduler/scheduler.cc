@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "api/priority_class.h"
@@ -209,7 +210,11 @@ std::optional<Outcome> Scheduler::ScheduleOne() { return impl_->ScheduleOne(); }
 
 std::vector<Outcome> Scheduler::Tick() {
   impl_->queue.Tick();
-  impl_->look_at_bindings = true;
+  // Asking in the background comes back here: only those are asked that want to be.
+  const auto due = impl_->BindingDue();
+  if (impl_->options.background == nullptr || (due && *due <= impl_->clock.Monotonic())) {
+    impl_->look_at_bindings = true;
+  }
   std::vector<Outcome> outcomes;
   while (std::optional<Outcome> outcome = impl_->ContinueOne()) {
     outcomes.push_back(std::move(*outcome));
@@ -245,6 +250,24 @@ const PodExplanation* Scheduler::Explain(std::string_view pod_key) const {
   impl_->BringUpToDate(found->second);
   return &found->second.explanation;
 }
+std::vector<Scheduler::Waiting> Scheduler::WaitingByPlugin() const {
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  const auto count = [&](const PodInfo& pod, const std::string& plugin) {
+    if (const auto profile = impl_->ProfileOf(*pod.pod)) {
+      ++counts[{plugin, impl_->profiles[*profile].scheduler_name}];
+    }
+  };
+  impl_->queue.ForEachUnschedulable([&](const QueuedPod& pod) {
+    for (const std::string& plugin : pod.refused_by) count(*pod.pod, plugin);
+  });
+  for (const auto& pod : impl_->queue.Gated()) {
+    const auto why = impl_->refused.find(pod->key);
+    if (why != impl_->refused.end()) count(*pod, why->second.gated_by);
+  }
+  std::vector<Waiting> waiting;
+  for (const auto& [who, pods] : counts) waiting.push_back({who.first, who.second, pods});
+  return waiting;
+}
 const Queue& Scheduler::queue() const { return impl_->queue; }
 const World& Scheduler::world() const { return impl_->world; }
 World& Scheduler::world() { return impl_->world; }
@@ -254,6 +277,7 @@ const Statistics& Scheduler::statistics() const {
     if (profile.devices == nullptr) continue;
     impl_->statistics.allocator_steps += profile.devices->allocator_steps();
   }
+  impl_->statistics.expressions = impl_->world.expressions().statistics();
   return impl_->statistics;
 }
 

@@ -13,14 +13,17 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/expressions.h"
 #include "allocator/search.h"
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
+#include "scheduler/background.h"
 #include "scheduler/config.h"
 #include "scheduler/explanation.h"
 #include "scheduler/framework.h"
 #include "scheduler/ids.h"
+#include "scheduler/observer.h"
 #include "scheduler/queue.h"
 #include "scheduler/what_if.h"
 #include "scheduler/world.h"
@@ -50,6 +53,14 @@ struct SchedulerOptions {
   bool caches = true;
   // Shapes of pods whose verdicts are remembered.
   std::size_t remembered_shapes = 64;
+  // Is told what is done; null: nobody is. Outlives the scheduler.
+  Observer* observer = nullptr;
+  // Calls of plugins are measured in one of so many attempts.
+  std::uint32_t plugin_sampling = 16;
+  // Where pods are bound while others are decided about, at most so many at a time; outlives the
+  // scheduler. Null: each is bound before the next is tried.
+  Background* background = nullptr;
+  std::size_t bindings_at_once = 512;
   // Instead of the default ones, and of the default weights (plugins.h).
   PluginFactory plugins;
   std::function<std::int64_t(std::string_view)> score_weight;
@@ -59,7 +70,7 @@ struct SchedulerOptions {
 struct Outcome {
   enum class Kind : std::uint8_t {
     kBound,
-    kWaiting,        // reserved; binding waits for something
+    kWaiting,        // reserved; binding waits for something, or goes on in the background
     kUnschedulable,  // see Explain
     kError,
   };
@@ -76,6 +87,7 @@ struct Statistics {
   std::uint64_t errors = 0;
   std::uint64_t node_evaluations = 0;  // filters run on a node
   std::uint64_t allocator_steps = 0;
+  allocator::ExpressionStatistics expressions;
 };
 
 // One thread.
@@ -100,6 +112,13 @@ class Scheduler {
   // Why a pod waits, as things are now: where something has changed since its last attempt, nodes
   // are asked again. Null when it does not wait.
   const PodExplanation* Explain(std::string_view pod_key) const;
+  // How many pods wait because a plugin refused them, before the queue or on nodes.
+  struct Waiting {
+    std::string plugin;
+    std::string profile;
+    std::size_t pods = 0;
+  };
+  std::vector<Waiting> WaitingByPlugin() const;
   const Queue& queue() const;
   const World& world() const;
   // For those who measure: a node's devices are brought up to date on demand.

@@ -2,6 +2,7 @@
 //
 // Scheduler: one pod, from the queue to its node.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "fmt/format.h"
@@ -23,11 +24,14 @@ void Name(PluginStatus& status, const Plugin& plugin) {
 
 std::optional<Outcome> Scheduler::Impl::ScheduleOne() {
   if (std::optional<Outcome> outcome = ContinueOne()) return outcome;
+  if (running.size() >= options.bindings_at_once) return std::nullopt;
   while (std::optional<QueuedPod> pod = queue.Pop()) {
     const std::shared_ptr<const PodInfo> known = world.FindPod(pod->pod->key);
-    // Deleted, being deleted, bound by somebody or assumed: nothing to be done for it.
+    // Deleted, being deleted, bound by somebody or assumed: nothing to be done for it. Or one by
+    // that name is still being bound: then it comes after that one.
     if (known == nullptr || known->pod->metadata.deletion_timestamp ||
-        !known->pod->spec.node_name.empty() || world.Assumed(known->key)) {
+        !known->pod->spec.node_name.empty() || world.Assumed(known->key) ||
+        running.contains(known->key)) {
       queue.Done(pod->pod->key);
       continue;
     }
@@ -46,67 +50,105 @@ Cycle::Environment Scheduler::Impl::EnvironmentOf(std::uint32_t profile) {
           .nominations = &nominations};
 }
 
+Timing Scheduler::Impl::MakeTiming(std::uint32_t profile) {
+  const bool plugins = options.plugin_sampling > 0 && ++measured % options.plugin_sampling == 0;
+  return {options.observer, clock, profiles[profile].scheduler_name, plugins};
+}
+
+void Scheduler::Impl::Observe(const Trial& trial, const Outcome& outcome) {
+  if (options.observer == nullptr || outcome.kind == Outcome::Kind::kWaiting) return;
+  using Result = AttemptReport::Result;
+  const std::chrono::nanoseconds now = clock.Monotonic();
+  options.observer->OnAttempt({.profile = profiles[trial.profile].scheduler_name,
+                               .result = outcome.kind == Outcome::Kind::kBound ? Result::kScheduled
+                                         : outcome.kind == Outcome::Kind::kError
+                                             ? Result::kError
+                                             : Result::kUnschedulable,
+                               .took = now - trial.began,
+                               .attempts = trial.attempts,
+                               .since_added = now - trial.added});
+}
+
 Outcome Scheduler::Impl::Attempt(QueuedPod pod, std::uint32_t profile) {
   ++statistics.attempts;
-  Cycle cycle(EnvironmentOf(profile), pod.pod);
+  Timing timing = MakeTiming(profile);
+  const Trial trial{profile, pod.attempts, pod.added, timing.began()};
+  attempt_began = trial.began;
+  Cycle::Environment environment = EnvironmentOf(profile);
+  if (options.observer != nullptr) environment.timing = &timing;
+  Cycle cycle(environment, pod.pod);
   current.cycle = &cycle;
   NodeInfo* node = cycle.Choose();
   statistics.node_evaluations += cycle.evaluated();
-  Outcome outcome = node == nullptr ? NoNode(std::move(pod), profile, cycle)
-                                    : Reserve(std::move(pod), profile, cycle, *node);
+  Outcome outcome = node == nullptr ? NoNode(std::move(pod), profile, cycle, timing)
+                                    : Reserve(std::move(pod), profile, cycle, *node, timing);
   current.cycle = nullptr;
+  Observe(trial, outcome);
   return outcome;
 }
 
-Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle,
-                                 NodeInfo& node) {
+Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node,
+                                 Timing& timing) {
   Binding binding{.pod = std::move(pod), .profile = profile, .node = node.name()};
+  binding.began = attempt_began;
   binding.state = cycle.TakeState();
   ++changes;
   for (ReservePlugin* plugin : profiles[profile].plugins->reserve()) {
-    PluginStatus status = plugin->Reserve(binding.state, *binding.pod.pod, node, world);
+    PluginStatus status = timing.Ask(Phase::kReserve, *plugin, [&] {
+      return plugin->Reserve(binding.state, *binding.pod.pod, node, world);
+    });
     if (status.ok()) continue;
+    timing.End(Phase::kReserve, status.code);
     Name(status, *plugin);
     Undo(binding);
     return Failed(std::move(binding.pod), profile, status, std::move(binding.node));
   }
   world.Assume(binding.pod.pod, node);
-  if (std::optional<Outcome> outcome = Continue(binding)) return std::move(*outcome);
+  timing.End(Phase::kReserve, Code::kSuccess);
+  if (options.background == nullptr) {
+    if (auto outcome = Conclude(binding, Write(binding, timing))) return std::move(*outcome);
+  }
   Outcome waiting{.pod = binding.pod.pod->key, .kind = Outcome::Kind::kWaiting};
   waiting.node = binding.node;
   bindings.push_back(std::move(binding));
+  if (options.background != nullptr) Launch(std::prev(bindings.end()));
   return waiting;
 }
 
-std::optional<Outcome> Scheduler::Impl::Continue(Binding& binding) {
+PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
   const auto& plugins = profiles[binding.profile].plugins->pre_bind();
   for (; binding.next < plugins.size(); ++binding.next) {
-    PluginStatus status =
-        plugins[binding.next]->PreBind(binding.state, *binding.pod.pod, binding.node, world);
+    PreBindPlugin& plugin = *plugins[binding.next];
+    PluginStatus status = timing.Ask(Phase::kPreBind, plugin, [&] {
+      return plugin.PreBind(binding.state, *binding.pod.pod, binding.node, world);
+    });
     if (status.ok() || status.code == Code::kSkip) continue;
-    if (status.code == Code::kWait) {
-      const std::optional<base::Time> until = binding.state.Get<WaitsUntil>().time;
-      binding.due.reset();
-      if (until) binding.due = clock.Monotonic() + (*until - clock.Now());
-      return std::nullopt;
-    }
-    Name(status, *plugins[binding.next]);
-    Undo(binding);
-    return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+    timing.End(Phase::kPreBind, status.code);
+    if (status.code != Code::kWait) Name(status, plugin);
+    return status;
   }
-  return Finish(binding);
+  timing.End(Phase::kPreBind, Code::kSuccess);
+  const api::ObjectMeta& pod = binding.pod.pod->pod->metadata;
+  const Status bound = cluster.Bind(pod.namespace_, pod.name, pod.uid, binding.node);
+  timing.End(Phase::kBind, bound.ok() ? Code::kSuccess : Code::kError);
+  if (bound.ok()) return PluginStatus::Success();
+  return PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
+}
+
+std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginStatus& written) {
+  if (written.code == Code::kWait) {
+    const std::optional<base::Time> until = binding.state.Get<WaitsUntil>().time;
+    binding.due.reset();
+    if (until) binding.due = clock.Monotonic() + (*until - clock.Now());
+    return std::nullopt;
+  }
+  if (written.ok()) return Finish(binding);
+  Undo(binding);
+  return Failed(std::move(binding.pod), binding.profile, written, std::move(binding.node));
 }
 
 Outcome Scheduler::Impl::Finish(Binding& binding) {
   const api::Pod& pod = *binding.pod.pod->pod;
-  const Status bound =
-      cluster.Bind(pod.metadata.namespace_, pod.metadata.name, pod.metadata.uid, binding.node);
-  if (!bound.ok()) {
-    Undo(binding);
-    const PluginStatus status =
-        PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
-    return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
-  }
   ++statistics.bound;
   const std::string key = binding.pod.pod->key;
   cluster.Note({.about = api::Object::Of(pod),
@@ -136,7 +178,7 @@ void Scheduler::Impl::Undo(Binding& binding) {
 std::optional<std::chrono::nanoseconds> Scheduler::Impl::BindingDue() const {
   std::optional<std::chrono::nanoseconds> first;
   for (const Binding& binding : bindings) {
-    if (binding.due && (!first || *binding.due < *first)) first = binding.due;
+    if (!binding.running && binding.due && (!first || *binding.due < *first)) first = binding.due;
   }
   return first;
 }
@@ -148,10 +190,55 @@ bool Scheduler::Impl::StillWanted(const Binding& binding) const {
          !IsTerminated(*known->pod);
 }
 
+void Scheduler::Impl::Launch(BindingIterator binding) {
+  binding->running = true;
+  running.insert(binding->pod.pod->key);
+  options.background->Run([this, binding] {
+    Timing timing = MakeTiming(binding->profile);
+    binding->written = Write(*binding, timing);
+    written.push_back(binding);
+  });
+}
+
+std::optional<Outcome> Scheduler::Impl::TakeWritten() {
+  while (!written.empty()) {
+    const BindingIterator it = written.front();
+    written.pop_front();
+    it->running = false;
+    const std::shared_ptr<const PodInfo> pod = it->pod.pod;
+    const Trial trial = TrialOf(*it);
+    running.erase(pod->key);
+    std::optional<Outcome> outcome;
+    if (it->written.ok() || StillWanted(*it)) {
+      outcome = Conclude(*it, it->written);
+      if (!outcome) continue;
+    } else {
+      Undo(*it);
+      queue.Done(pod->key);
+    }
+    bindings.erase(it);
+    // Another one by that name had to wait.
+    const std::shared_ptr<const PodInfo> now = world.FindPod(pod->key);
+    if (now != nullptr && now->pod->metadata.uid != pod->pod->metadata.uid &&
+        now->pod->spec.node_name.empty() && !IsTerminated(*now->pod) && ProfileOf(*now->pod)) {
+      Enqueue(now);
+    }
+    if (!outcome) continue;
+    Observe(trial, *outcome);
+    return outcome;
+  }
+  return std::nullopt;
+}
+
 // Looks at each binding once after something has changed. The first that comes to an end.
 std::optional<Outcome> Scheduler::Impl::ContinueOne() {
+  if (std::optional<Outcome> outcome = TakeWritten()) return outcome;
   if (!look_at_bindings) return std::nullopt;
   for (auto it = bindings.begin(); it != bindings.end();) {
+    if (it->running) {
+      ++it;
+      continue;
+    }
     if (!StillWanted(*it)) {
       Undo(*it);
       queue.Done(it->pod.pod->key);
@@ -164,14 +251,23 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
       Undo(binding);
       const PluginStatus status = PluginStatus::Unschedulable(
           {.code = "node_gone", .text = fmt::format("node {} is gone", binding.node)});
-      return Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+      const Trial trial = TrialOf(binding);
+      Outcome outcome =
+          Failed(std::move(binding.pod), binding.profile, status, std::move(binding.node));
+      Observe(trial, outcome);
+      return outcome;
     }
-    std::optional<Outcome> outcome = Continue(*it);
-    if (!outcome) {
-      ++it;
+    const auto asked = it++;
+    if (options.background != nullptr) {
+      Launch(asked);
       continue;
     }
-    bindings.erase(it);
+    const Trial trial = TrialOf(*asked);
+    Timing timing = MakeTiming(asked->profile);
+    std::optional<Outcome> outcome = Conclude(*asked, Write(*asked, timing));
+    if (!outcome) continue;
+    bindings.erase(asked);
+    Observe(trial, *outcome);
     return outcome;
   }
   look_at_bindings = false;

@@ -25,7 +25,8 @@ std::string Join(const std::vector<Reason>& reasons) {
 
 }  // namespace
 
-Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle) {
+Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle,
+                                Timing& timing) {
   if (cycle.status().code == Code::kError) {
     return Failed(std::move(pod), profile, cycle.status(), {});
   }
@@ -35,10 +36,18 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   cycle.Explain(explanation);
   std::vector<std::string> refused_by = cycle.RefusedBy();
 
+  timing.Restart();
   bool retry = false;
   std::optional<std::string> nominated;
   for (PostFilterPlugin* plugin : profiles[profile].plugins->post_filters()) {
-    PostFilterResult result = plugin->PostFilter(cycle.state(), *info, world);
+    PostFilterResult result;
+    timing.Ask(Phase::kPostFilter, *plugin, [&] {
+      result = plugin->PostFilter(cycle.state(), *info, world);
+      return PluginStatus{result.status.code, {}};
+    });
+    if (options.observer != nullptr && result.victims) {
+      options.observer->OnPreemption(*result.victims);
+    }
     for (Reason& reason : result.status.reasons) {
       reason.plugin = plugin->name();
       explanation.after.push_back(std::move(reason));
@@ -52,6 +61,7 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
       break;
     }
   }
+  timing.End(Phase::kPostFilter, nominated ? Code::kSuccess : Code::kUnschedulable);
   if (nominated) {
     Nominate(info, *nominated);
   } else if (!info->pod->status.nominated_node_name.empty() && !NominationHolds(*info)) {
@@ -61,10 +71,11 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   WakeForRoom();
 
   const std::string message = EventMessage(explanation);
-  Tell(*info, profile,
+  Tell(info, profile,
        {.reason = std::string(api::kReasonUnschedulable),
         .message = message,
         .nominated = std::move(nominated)});
+  if (options.observer != nullptr) options.observer->OnRefusal(explanation);
   Refused& why = refused[info->key];
   why.explanation = std::move(explanation);
   why.gated_by.clear();
@@ -89,9 +100,10 @@ Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const Plug
     explanation.groups.push_back({.nodes = 1, .examples = {node}, .reasons = status.reasons});
     for (const Reason& reason : status.reasons) refused_by.push_back(reason.plugin);
   }
-  Tell(*info, profile,
+  Tell(info, profile,
        {.reason = std::string(error ? kSchedulerError : api::kReasonUnschedulable),
         .message = error ? message : EventMessage(explanation)});
+  if (options.observer != nullptr) options.observer->OnRefusal(explanation);
   Refused& why = refused[info->key];
   why.explanation = std::move(explanation);
   why.gated_by.clear();
@@ -156,10 +168,11 @@ void Scheduler::Impl::BringUpToDate(Refused& why) {
 }
 
 // Nothing that was said already is said again.
-void Scheduler::Impl::Tell(const PodInfo& pod, std::uint32_t profile, const Report& report) {
-  std::string& said = refused[pod.key].message;
+void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint32_t profile,
+                           Report report) {
+  std::string& said = refused[pod->key].message;
   if (said != report.message) {
-    cluster.Note({.about = api::Object::Of(*pod.pod),
+    cluster.Note({.about = api::Object::Of(*pod->pod),
                   .type = "Warning",
                   .reason = "FailedScheduling",
                   .message = report.message,
@@ -167,7 +180,8 @@ void Scheduler::Impl::Tell(const PodInfo& pod, std::uint32_t profile, const Repo
                   .action = "Scheduling"});
     said = report.message;
   }
-  WriteStatus(pod, report);
+  if (options.background == nullptr) return WriteStatus(*pod, report);
+  options.background->Run([this, pod, report = std::move(report)] { WriteStatus(*pod, report); });
 }
 
 void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
@@ -177,6 +191,7 @@ void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
       cluster.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), metadata.namespace_, metadata.name);
   if (!stored || stored->metadata().uid != metadata.uid) return;
   api::Pod changed = *stored->As<api::Pod>();
+  if (!changed.spec.node_name.empty()) return;  // it need not be told any more
   auto& conditions = changed.status.conditions;
   auto condition =
       std::ranges::find(conditions, api::kPodScheduledCondition, &api::PodCondition::type);

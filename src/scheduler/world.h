@@ -79,6 +79,9 @@ class World final : public allocator::ClassLister {
   void Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node);
   void Forget(std::string_view pod_key);
   bool Assumed(std::string_view pod_key) const;
+  // All that are known, and those that are assumed.
+  std::size_t pods() const;
+  std::size_t assumed_pods() const;
   // How many pods on nodes have affinity of any kind to other pods, or required anti-affinity.
   std::size_t pods_with_affinity() const;
   std::size_t pods_with_anti_affinity() const;

@@ -67,6 +67,12 @@ void World::Impl::PlacePod(PodEntry& entry, std::shared_ptr<const PodInfo> info,
   if (from != nullptr && from != to) DropIfUnused(*from);
 }
 
+void World::Impl::SetAssumed(PodEntry& entry, bool assumed) {
+  if (entry.assumed == assumed) return;
+  entry.assumed = assumed;
+  assumed ? ++assumed_pods : --assumed_pods;
+}
+
 void World::Impl::PutPod(std::shared_ptr<const api::Pod> pod) {
   const std::string key = KeyOf(*pod);
   const std::string node = IsTerminated(*pod) ? std::string() : pod->spec.node_name;
@@ -82,7 +88,7 @@ void World::Impl::PutPod(std::shared_ptr<const api::Pod> pod) {
   const bool stays_assumed = entry.assumed && !bound && !other && !IsTerminated(*info->pod);
   const bool same_place =
       entry.on != nullptr && (stays_assumed || (!node.empty() && entry.on->name == node));
-  entry.assumed = stays_assumed;
+  SetAssumed(entry, stays_assumed);
   if (same_place && CountsAlike(*entry.info, *info)) {
     // Usually what was assumed has been stored. Nothing to be decided anew, so no new version.
     auto& pods_there = entry.on->info.pods;
@@ -103,6 +109,7 @@ void World::Impl::RemovePod(std::string_view key) {
   const auto found = pods.find(key);
   if (found == pods.end()) return;
   IndexPod(*found->second.info->pod, found->first, false);
+  SetAssumed(found->second, false);
   PlacePod(found->second, found->second.info, nullptr);
   pods.erase(found);
 }
@@ -155,14 +162,14 @@ std::shared_ptr<const PodInfo> World::FindPod(std::string_view key) const {
 void World::Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node) {
   Impl::PodEntry& entry = impl_->pods[pod->key];
   if (entry.info == nullptr) impl_->IndexPod(*pod->pod, pod->key, true);
-  entry.assumed = true;
+  impl_->SetAssumed(entry, true);
   impl_->PlacePod(entry, entry.info == nullptr ? pod : entry.info, impl_->nodes[node.index].get());
 }
 
 void World::Forget(std::string_view pod_key) {
   const auto found = impl_->pods.find(pod_key);
   if (found == impl_->pods.end() || !found->second.assumed) return;
-  found->second.assumed = false;
+  impl_->SetAssumed(found->second, false);
   impl_->PlacePod(found->second, found->second.info, nullptr);
 }
 
@@ -171,6 +178,8 @@ bool World::Assumed(std::string_view pod_key) const {
   return found != impl_->pods.end() && found->second.assumed;
 }
 
+std::size_t World::pods() const { return impl_->pods.size(); }
+std::size_t World::assumed_pods() const { return impl_->assumed_pods; }
 std::size_t World::pods_with_affinity() const { return impl_->with_affinity; }
 std::size_t World::pods_with_anti_affinity() const { return impl_->with_anti_affinity; }
 

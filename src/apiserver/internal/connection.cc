@@ -298,7 +298,7 @@ void Connection::Drain() {
   keep_alive_ = false;
   if (state_ == State::kHandshake) return Close();
   if (state_ == State::kReading && !parser_ && in_.empty()) return Close();
-  if (source_) {
+  if (source_ && !source_->Finite()) {
     source_state_ = StreamSource::State::kEnd;
     if (state_ == State::kWaiting) OnFlushed();
   }

@@ -39,6 +39,7 @@ void Loop::Run(const Factory& factory) {
     // In this order: what is stored while the worker works wakes the loop again.
     const bool changed = Changed();
     const bool more = worker->Work();
+    started_ = true;
     if (!changed && !more) Wait(worker->NextDue());
   }
   watch_ = nullptr;

@@ -3,6 +3,7 @@
 // Loop: a thread that lets somebody work whenever something is stored, and when time brings work.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -38,6 +39,9 @@ class Loop {
   Loop(store::Store& store, const base::Clock& clock, Factory factory);
   ~Loop();
 
+  // Whether the worker is there and has seen everything once. Thread-safe.
+  bool Started() const { return started_.load(); }
+
  private:
   void Run(const Factory& factory);
   // Whether something was stored since the last call; arms the wake-up.
@@ -46,6 +50,7 @@ class Loop {
 
   store::Store& store_;
   const base::Clock& clock_;
+  std::atomic<bool> started_ = false;
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
   bool woken_ = false;

@@ -13,8 +13,10 @@
 namespace dray::plane::internal {
 namespace {
 
-// So many decisions between two looks at what has changed.
+// So many decisions between two looks at what has changed, fewer when bindings in the background
+// wait for their turn meanwhile.
 constexpr int kDecisionsPerSync = 256;
+constexpr int kDecisionsPerTurn = 8;
 
 class RandomIds final : public scheduler::Ids {
  public:
@@ -24,39 +26,56 @@ class RandomIds final : public scheduler::Ids {
   base::SystemRandomSource random_;
 };
 
-class SchedulerWorker final : public Worker {
+class Scheduling final : public SchedulerWorker {
  public:
-  SchedulerWorker(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
-                  const scheduler::Config& config)
-      : scheduler_(cluster, clock, ids_, {.config = config, .gates = gates}) {}
+  Scheduling(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+             const scheduler::Config& config, SchedulerMetrics* metrics,
+             scheduler::Background* background)
+      : decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
+        metrics_(metrics),
+        scheduler_(
+            cluster, clock, ids_,
+            {.config = config, .gates = gates, .observer = metrics, .background = background}) {}
 
   bool Work() override {
     scheduler_.Sync();
     scheduler_.Tick();
-    for (int i = 0; i < kDecisionsPerSync; ++i) {
-      if (!scheduler_.ScheduleOne()) return false;
+    bool more = true;
+    for (int i = 0; more && i < decisions_; ++i) {
+      more = scheduler_.ScheduleOne().has_value();
     }
-    return true;
+    if (metrics_ != nullptr) metrics_->Publish(scheduler_);
+    return more;
   }
   std::optional<std::chrono::nanoseconds> NextDue() const override { return scheduler_.NextDue(); }
+  scheduler::Statistics statistics() const override { return scheduler_.statistics(); }
 
  private:
+  const int decisions_;
+  SchedulerMetrics* const metrics_;
   RandomIds ids_;
   scheduler::Scheduler scheduler_;
 };
 
 class ControllerWorker final : public Worker {
  public:
-  ControllerWorker(api::Cluster& cluster, const base::Clock& clock,
-                   const api::FeatureGates& gates) {
+  ControllerWorker(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+                   ControllerMetrics& metrics, ControllerParts parts)
+      : metrics_(metrics) {
     const controllers::Source shared = controllers::Source(cluster).Shared();
-    controllers_ = controllers::MakeControllers(shared, clock, {.gates = gates});
+    if (parts.controllers) {
+      controllers_ =
+          controllers::MakeControllers(shared, clock, {.gates = gates, .observer = &metrics});
+    }
+    if (!parts.nodes) return;
     controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
+    controllers_.back()->Observe(&metrics);
   }
 
   bool Work() override {
     std::size_t writes = 0;
     for (const auto& controller : controllers_) writes += controller->Sync();
+    metrics_.Publish(controllers_);
     return writes > 0;
   }
   std::optional<std::chrono::nanoseconds> NextDue() const override {
@@ -64,20 +83,22 @@ class ControllerWorker final : public Worker {
   }
 
  private:
+  ControllerMetrics& metrics_;
   controllers::ControllerList controllers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Worker> MakeSchedulerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                            const api::FeatureGates& gates,
-                                            const scheduler::Config& config) {
-  return std::make_unique<SchedulerWorker>(cluster, clock, gates, config);
+std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
+    api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+    const scheduler::Config& config, SchedulerMetrics* metrics, scheduler::Background* background) {
+  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background);
 }
 
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                             const api::FeatureGates& gates) {
-  return std::make_unique<ControllerWorker>(cluster, clock, gates);
+                                             const api::FeatureGates& gates,
+                                             ControllerMetrics& metrics, ControllerParts parts) {
+  return std::make_unique<ControllerWorker>(cluster, clock, gates, metrics, parts);
 }
 
 }  // namespace dray::plane::internal

@@ -8,17 +8,36 @@
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
+#include "plane/internal/controller_metrics.h"
 #include "plane/internal/loop.h"
+#include "plane/internal/scheduler_metrics.h"
+#include "scheduler/background.h"
 #include "scheduler/config.h"
+#include "scheduler/scheduler.h"
 
 namespace dray::plane::internal {
 
-// Cluster and clock outlive them.
-std::unique_ptr<Worker> MakeSchedulerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                            const api::FeatureGates& gates,
-                                            const scheduler::Config& config);
-// Controllers and hollow nodes.
+class SchedulerWorker : public Worker {
+ public:
+  virtual scheduler::Statistics statistics() const = 0;
+};
+
+// Everything outlives them. `metrics` may be null; `background`: see scheduler::SchedulerOptions.
+std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(api::Cluster& cluster,
+                                                     const base::Clock& clock,
+                                                     const api::FeatureGates& gates,
+                                                     const scheduler::Config& config,
+                                                     SchedulerMetrics* metrics,
+                                                     scheduler::Background* background = nullptr);
+
+// What works on the controllers' thread.
+struct ControllerParts {
+  bool controllers = true;
+  bool nodes = true;  // hollow ones
+};
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
-                                             const api::FeatureGates& gates);
+                                             const api::FeatureGates& gates,
+                                             ControllerMetrics& metrics,
+                                             ControllerParts parts = {});
 
 }  // namespace dray::plane::internal

@@ -7,6 +7,7 @@
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "fmt/format.h"
+#include "registry/roles.h"
 #include "rest/api_error.h"
 #include "rest/tree.h"
 
@@ -38,6 +39,15 @@ std::string DeviceKey(std::string_view driver, std::string_view pool, std::strin
 }
 
 }  // namespace
+
+api::UserInfo Exchange::user() const {
+  api::UserInfo user{.name = request.user.name, .groups = request.user.groups};
+  // As tokens of service accounts say in Kubernetes where they are used.
+  if (const std::string_view node = NodeOf(user); !node.empty()) {
+    user.extra[std::string(api::kNodeNameExtra)] = {std::string(node)};
+  }
+  return user;
+}
 
 apiserver::Response Exchange::Begin(int code, std::string_view content_type) const {
   apiserver::Response response;

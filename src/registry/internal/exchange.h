@@ -35,7 +35,7 @@ struct Exchange {
 
   // The kind in the version that was asked for.
   const api::KindInfo& kind() const { return *route.kind; }
-  api::UserInfo user() const { return {.name = request.user.name, .groups = request.user.groups}; }
+  api::UserInfo user() const;
 
   void Send(int code, std::string body);
   void SendText(int code, std::string body);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <optional>
@@ -55,9 +56,13 @@ struct Scheduler::Impl {
     std::uint32_t profile = 0;
     std::string node;
     CycleState state;
+    std::chrono::nanoseconds began{0};            // the attempt, if somebody observes
     std::size_t next = 0;                         // of the profile's PreBind plugins
     std::optional<std::chrono::nanoseconds> due;  // when to ask that one again, at the latest
+    bool running = false;                         // in the background: hands off
+    PluginStatus written;                         // what came of that
   };
+  using BindingIterator = std::list<Binding>::iterator;
   struct Seen {
     api::Change change;
     std::optional<api::Object> old;
@@ -84,10 +89,28 @@ struct Scheduler::Impl {
   // One pod.
   std::optional<Outcome> ScheduleOne();
   Outcome Attempt(QueuedPod pod, std::uint32_t profile);
-  Outcome Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node);
+  Outcome Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node,
+                  Timing& timing);
+  // PreBind and Bind, as far as they come.
+  PluginStatus Write(Binding& binding, Timing& timing);
   // Nothing: it waits on.
-  std::optional<Outcome> Continue(Binding& binding);
+  std::optional<Outcome> Conclude(Binding& binding, const PluginStatus& written);
   Outcome Finish(Binding& binding);
+  void Launch(BindingIterator binding);
+  // Of those that come back from the background, the first that comes to an end.
+  std::optional<Outcome> TakeWritten();
+  // Tells the observer how an attempt ended that is not waiting on.
+  struct Trial {
+    std::uint32_t profile = 0;
+    std::uint32_t attempts = 0;
+    std::chrono::nanoseconds added{0};
+    std::chrono::nanoseconds began{0};
+  };
+  static Trial TrialOf(const Binding& binding) {
+    return {binding.profile, binding.pod.attempts, binding.pod.added, binding.began};
+  }
+  void Observe(const Trial& trial, const Outcome& outcome);
+  Timing MakeTiming(std::uint32_t profile);
   void Undo(Binding& binding);
   std::optional<Outcome> ContinueOne();
   // When the first of the bindings is to be asked again although nothing has changed.
@@ -102,7 +125,7 @@ struct Scheduler::Impl {
   Cycle::Environment EnvironmentOf(std::uint32_t profile);
   // Says it as it is now, where something has changed since it was said.
   void BringUpToDate(Refused& why);
-  Outcome NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle);
+  Outcome NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle, Timing& timing);
   Outcome Failed(QueuedPod pod, std::uint32_t profile, const PluginStatus& status,
                  std::string node);
   struct Report {
@@ -110,7 +133,7 @@ struct Scheduler::Impl {
     std::string message;
     std::optional<std::string> nominated;
   };
-  void Tell(const PodInfo& pod, std::uint32_t profile, const Report& report);
+  void Tell(const std::shared_ptr<const PodInfo>& pod, std::uint32_t profile, Report report);
   void WriteStatus(const PodInfo& pod, const Report& report);
   void Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node);
   // Ends the nomination of a pod that stays on, or is now to have, `node`; empty: none.
@@ -132,10 +155,12 @@ struct Scheduler::Impl {
   Placements placements;
   std::vector<Nomination> nominations;
   std::vector<Seen> room_left;  // for which nobody has been woken yet
-  std::list<Binding> bindings;  // those that wait
+  std::list<Binding> bindings;  // those that wait, or run in the background
   bool look_at_bindings = false;
-  base::StringMap<Refused> refused;  // by pod
-  std::uint64_t changes = 0;         // of the world: a number that only grows
+  std::deque<BindingIterator> written;  // back from the background
+  base::StringSet running;              // pods that are there
+  base::StringMap<Refused> refused;     // by pod
+  std::uint64_t changes = 0;            // of the world: a number that only grows
   struct AlikePods {
     std::uint64_t number = 0;
     std::shared_ptr<const PodInfo> example;
@@ -146,6 +171,8 @@ struct Scheduler::Impl {
   std::unique_ptr<api::ObjectWatch> watch;
   base::StringMap<api::Object> last_seen;  // by kind and name, for hints
   Statistics statistics;
+  std::uint64_t measured = 0;                 // attempts, for sampling
+  std::chrono::nanoseconds attempt_began{0};  // the one that is under way
 };
 
 }  // namespace dray::scheduler

@@ -68,6 +68,7 @@ struct World::Impl {
 
   // Pods.
   void PutPod(std::shared_ptr<const api::Pod> pod);
+  void SetAssumed(PodEntry& entry, bool assumed);
   void RemovePod(std::string_view key);
   void PlacePod(PodEntry& entry, std::shared_ptr<const PodInfo> info, NodeEntry* to);
   void Count(NodeEntry& node, const std::shared_ptr<const PodInfo>& pod);
@@ -96,6 +97,7 @@ struct World::Impl {
   std::vector<PoolNodes> pool_nodes;  // by PoolId
 
   base::StringMap<PodEntry> pods;
+  std::size_t assumed_pods = 0;
   std::size_t with_affinity = 0;
   std::size_t with_anti_affinity = 0;
   // Claim "namespace/name" to the keys of the pods that name it.

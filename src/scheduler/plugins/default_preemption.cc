@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/pod_conditions.h"
 #include "fmt/format.h"
 #include "scheduler/world.h"
 
@@ -17,7 +18,8 @@ constexpr std::string_view kPreemptionByScheduler = "PreemptionByScheduler";
 PostFilterResult Refused(std::string text) {
   return {
       PluginStatus::Unschedulable({.code = "preemption", .text = "preemption: " + std::move(text)}),
-      {}};
+      {},
+      0};
 }
 
 bool TerminatingByPreemption(const api::Pod& pod) {
@@ -26,16 +28,6 @@ bool TerminatingByPreemption(const api::Pod& pod) {
            return c.type == api::kDisruptionTargetCondition && c.status == "True" &&
                   c.reason == kPreemptionByScheduler;
          });
-}
-
-void SetCondition(api::PodStatus& status, api::PodCondition condition) {
-  const auto at = std::ranges::find(status.conditions, condition.type, &api::PodCondition::type);
-  if (at == status.conditions.end()) {
-    status.conditions.push_back(std::move(condition));
-    return;
-  }
-  if (at->status == condition.status) condition.last_transition_time = at->last_transition_time;
-  *at = std::move(condition);
 }
 
 const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()); }
@@ -103,9 +95,9 @@ PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo&
     return Refused(NotAvailable(nodes, reasons));
   }
   if (const Status evicted = Evict(pod, *cheapest); !evicted.ok()) {
-    return {PluginStatus::Error("preemption: " + std::string(base::Message(evicted))), {}};
+    return {PluginStatus::Error("preemption: " + std::string(base::Message(evicted))), {}, 0};
   }
-  return {PluginStatus::Success(), cheapest->node->name()};
+  return {PluginStatus::Success(), cheapest->node->name(), cheapest->victims.size()};
 }
 
 Status DefaultPreemption::Evict(const PodInfo& pod, const PreemptionCandidate& candidate) {
@@ -125,13 +117,13 @@ Status DefaultPreemption::EvictOne(const PodInfo& pod, const api::Pod& victim,
 
   // The condition tells whoever waits for the pod why it ends.
   api::Object marked = *stored;
-  SetCondition(marked.Mutable<api::Pod>()->status,
-               {.type = std::string(api::kDisruptionTargetCondition),
-                .status = "True",
-                .last_transition_time = clock_.Now().TruncateToSeconds(),
-                .reason = std::string(kPreemptionByScheduler),
-                .message = fmt::format("{}: preempting to accommodate a higher priority pod",
-                                       pod.pod->spec.scheduler_name)});
+  api::SetCondition(marked.Mutable<api::Pod>()->status,
+                    {.type = std::string(api::kDisruptionTargetCondition),
+                     .status = "True",
+                     .last_transition_time = clock_.Now().TruncateToSeconds(),
+                     .reason = std::string(kPreemptionByScheduler),
+                     .message = fmt::format("{}: preempting to accommodate a higher priority pod",
+                                            pod.pod->spec.scheduler_name)});
   const auto written = cluster_.UpdateStatus(std::move(marked));
   if (!written.ok() && written.status().code() != StatusCode::kNotFound) return written.status();
   const Status deleted = cluster_.Delete(PodKind(), meta.namespace_, meta.name, meta.uid);

@@ -25,6 +25,7 @@
 #include "scheduler/config.h"
 #include "scheduler/framework.h"
 #include "scheduler/ids.h"
+#include "scheduler/observer.h"
 #include "scheduler/plugins/claim_writes.h"
 #include "scheduler/plugins/dynamic_resources_state.h"
 #include "scheduler/plugins/plan_cache.h"
@@ -36,6 +37,7 @@ struct DynamicResourcesOptions {
   DynamicResourcesArgs args;
   allocator::SearchOptions search;
   std::string component = "default-scheduler";  // who notes events
+  Observer* observer = nullptr;                 // outlives the plugin
 };
 
 // One thread.
@@ -112,6 +114,8 @@ class DynamicResources final : public PreEnqueuePlugin,
   // PreBind.
   Status BindClaim(State& data, State::Claim& claim, const PodInfo& pod);
   PluginStatus AwaitConditions(State& data, const PodInfo& pod, std::string_view node);
+  // Waiting is over, for all claims of the pod.
+  void ConditionsOver(const State& data, std::string_view status) const;
 
   // Hints.
   Hint AfterClaimChange(const PodInfo& pod, const api::ResourceClaim* now,

@@ -2,6 +2,7 @@
 //
 // DynamicResources: taking devices, writing that down, and the way back.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "fmt/format.h"
@@ -156,6 +157,22 @@ Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodIn
   return writes_.SetMappings(*pod.pod, claim.claim->metadata.name, data.chosen->requests.mappings);
 }
 
+void DynamicResources::ConditionsOver(const State& data, std::string_view status) const {
+  if (options_.observer == nullptr) return;
+  const auto waited =
+      data.waits_since ? clock_.Now() - *data.waits_since : std::chrono::nanoseconds::zero();
+  for (const State::Claim& claim : data.claims) {
+    if (!HasBindingConditions(*claim.claim)) continue;
+    std::set<std::string_view> drivers;
+    for (const auto& result : claim.claim->status.allocation->devices.results) {
+      if (!result.binding_conditions.empty()) drivers.insert(result.driver);
+    }
+    for (const std::string_view driver : drivers) {
+      options_.observer->OnBindingConditions(options_.component, driver, status, waited);
+    }
+  }
+}
+
 PluginStatus DynamicResources::AwaitConditions(State& data, const PodInfo& pod,
                                                std::string_view node) {
   bool waits = false;
@@ -170,6 +187,7 @@ PluginStatus DynamicResources::AwaitConditions(State& data, const PodInfo& pod,
     claim.claim = std::move(now);
     BindingState binding = BindingStateOf(*claim.claim);
     if (binding.kind == BindingState::Kind::kFailed) {
+      ConditionsOver(data, "failed");
       return PluginStatus::Error(std::move(binding.message));
     }
     if (binding.kind == BindingState::Kind::kReady) continue;
@@ -178,11 +196,15 @@ PluginStatus DynamicResources::AwaitConditions(State& data, const PodInfo& pod,
     const base::Time deadline = BindingDeadline(*claim.claim, options_.args.binding_timeout)
                                     .value_or(since + options_.args.binding_timeout);
     if (deadline < clock_.Now()) {
+      ConditionsOver(data, "timeout");
       return PluginStatus::Error(fmt::format("device binding timeout: claim={}", meta.name));
     }
     waits = true;
   }
-  if (!waits) return PluginStatus::Success();
+  if (!waits) {
+    ConditionsOver(data, "success");
+    return PluginStatus::Success();
+  }
   if (!data.waits_since.has_value()) {
     data.waits_since = clock_.Now();
     cluster_.Note(

@@ -2,6 +2,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <iterator>
@@ -30,8 +31,8 @@ Status Own(const Status& status) { return base::MakeStatus(status.code(), base::
 
 class SqliteStore final : public internal::TimelineStore {
  public:
-  SqliteStore(HistoryOptions history, std::unique_ptr<Log> log)
-      : TimelineStore(history), log_(std::move(log)) {}
+  SqliteStore(const SqliteOptions& options, std::unique_ptr<Log> log)
+      : TimelineStore(options.history), on_commit_(options.on_commit), log_(std::move(log)) {}
 
   // Commits what has been handed over first.
   ~SqliteStore() override {
@@ -126,7 +127,15 @@ class SqliteStore final : public internal::TimelineStore {
       std::ranges::move(one.events, std::back_inserter(events));
     }
     Status status = Health();
+    const auto began = std::chrono::steady_clock::now();
     if (status.ok() && !events.empty()) status = log_->Append(events);
+    if (on_commit_ && !events.empty()) {
+      on_commit_({.ok = status.ok(),
+                  .transactions = pending.size(),
+                  .changes = events.size(),
+                  .wrote = std::chrono::steady_clock::now() - began,
+                  .waiting = Waiting()});
+    }
     if (status.ok()) {
       auto forgotten = timeline().Publish(events);
       log_->Forget(std::move(forgotten), timeline().oldest_revision());
@@ -143,6 +152,11 @@ class SqliteStore final : public internal::TimelineStore {
         one.done(Own(status));
       }
     }
+  }
+
+  std::size_t Waiting() const {
+    const std::lock_guard lock(mutex_);
+    return queue_.size();
   }
 
   // What was accepted after transactions that failed builds on them, so it fails with them.
@@ -168,6 +182,7 @@ class SqliteStore final : public internal::TimelineStore {
                                 std::string(base::Message(status)));
   }
 
+  const std::function<void(const CommitReport&)> on_commit_;
   const std::unique_ptr<Log> log_;  // the writer's, once it runs
   mutable std::mutex mutex_;        // guards what follows
   std::condition_variable work_;
@@ -183,7 +198,7 @@ class SqliteStore final : public internal::TimelineStore {
 
 StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options) {
   DRAY_ASSIGN_OR_RETURN(std::unique_ptr<Log> log, Log::Open(options));
-  auto store = std::make_unique<SqliteStore>(options.history, std::move(log));
+  auto store = std::make_unique<SqliteStore>(options, std::move(log));
   if (const Status status = store->Start(); !status.ok()) {
     return base::Annotate(status, options.path);
   }

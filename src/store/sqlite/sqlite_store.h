@@ -6,7 +6,9 @@
 // cut.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,12 +16,23 @@
 
 namespace dray::store {
 
+// A group of transactions that has been written at once.
+struct CommitReport {
+  bool ok = true;
+  std::size_t transactions = 0;
+  std::size_t changes = 0;            // keys that were put or deleted
+  std::chrono::nanoseconds wrote{0};  // until it was on disk for good
+  std::size_t waiting = 0;            // transactions that came meanwhile
+};
+
 struct SqliteOptions {
   std::string path;  // of the file; its folder must exist
   HistoryOptions history;
   // The write-ahead log is moved into the file when it has grown to this: often enough that it
   // stays small, seldom enough that a page that is written many times is moved once.
   std::size_t wal_bytes = 16u << 20;
+  // Called after each group by the thread that writes: quick, and calls nothing of the store.
+  std::function<void(const CommitReport&)> on_commit = nullptr;
   std::string vfs;  // SQLite's file layer; empty: the system's. For tests that break it
 };
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
 
 #include "store/store_for_test.h"
@@ -52,6 +53,27 @@ class SqliteStoreTest : public ::testing::Test {
   const std::string file_ = folder_.File("store.db");
   std::unique_ptr<Store> store_;
 };
+
+TEST_F(SqliteStoreTest, EveryGroupThatIsWrittenIsReported) {
+  std::mutex mutex;
+  std::size_t transactions = 0;
+  std::size_t changes = 0;
+  std::size_t failed = 0;
+  auto store = OpenSqliteStore({.path = file_, .on_commit = [&](const CommitReport& report) {
+                                  const std::lock_guard lock(mutex);
+                                  transactions += report.transactions;
+                                  changes += report.changes;
+                                  failed += report.ok ? 0 : 1;
+                                }});
+  ASSERT_THAT(store, IsOk());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_THAT((*store)->CommitAndWait(Transaction().Put("a", "1").Put("b", "2")), IsOk());
+  }
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(transactions, 5u);
+  EXPECT_EQ(changes, 10u);
+  EXPECT_EQ(failed, 0u);
+}
 
 TEST_F(SqliteStoreTest, IsThereAgainAfterARestart) {
   Open();

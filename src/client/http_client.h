@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HttpClient: requests to one server over kept connections, and streams of lines on their own.
+// HTTP/1.1, with TLS or without; calls wait, each until a deadline.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "client/kubeconfig.h"
+
+namespace dray::client {
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string target;  // path and query, encoded
+  std::string body = {};
+  std::string content_type = "application/json";
+};
+
+struct HttpResponse {
+  int status = 0;
+  std::string body;
+  std::optional<std::chrono::seconds> retry_after;
+};
+
+struct HttpOptions {
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds request_timeout{60'000};  // from the first byte to the last
+  std::size_t max_response_bytes = 1u << 30;
+  std::size_t max_line_bytes = 64u << 20;
+  std::size_t max_idle_connections = 64;
+  std::chrono::milliseconds max_idle{60'000};
+  // Answers "too many requests" that are waited out, each for as long as the server says, at most
+  // the given time.
+  int throttled_tries = 5;
+  std::chrono::milliseconds longest_throttle{10'000};
+};
+
+// A response that goes on. One thread, but for Cancel.
+class LineStream {
+ public:
+  virtual ~LineStream() = default;
+  // The next line, without its end. False: the server has ended the stream.
+  virtual StatusOr<bool> Next(std::string& line) = 0;
+  // Next fails, now and from then on. Any thread.
+  virtual void Cancel() = 0;
+};
+
+// Thread-safe.
+class HttpClient {
+ public:
+  virtual ~HttpClient() = default;
+  // Connects to nobody yet. kInvalidArgument: the URL or a certificate cannot be used.
+  static StatusOr<std::unique_ptr<HttpClient>> Create(const ServerAccess& access,
+                                                      HttpOptions options = {});
+
+  // What the server answers, whatever it is. An error: nothing whole was received; what the server
+  // has done is not known then, unless the status is kUnauthenticated (its certificate is not
+  // trusted) or it could not be reached. A request that may be sent twice is, when a kept
+  // connection turns out to be broken.
+  virtual StatusOr<HttpResponse> Send(const HttpRequest& request) = 0;
+
+  // A response with status 200, as lines; any other status is an error that FailureOf makes of it.
+  // The whole stream ends after `longest`.
+  virtual StatusOr<std::shared_ptr<LineStream>> Open(const HttpRequest& request,
+                                                     std::chrono::milliseconds longest) = 0;
+
+  // Everything that waits fails with kCancelled, now and from then on.
+  virtual void Close() = 0;
+};
+
+// The error that a response with a status of 400 or more tells: what the server says in a Status
+// object (rest/api_error.h), else what the number means.
+Status FailureOf(const HttpResponse& response);
+
+}  // namespace dray::client

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/internal/inbox.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace dray::client::internal {
+
+Inbox::Inbox(std::size_t feeds, std::function<void()> wake)
+    : wake_(std::move(wake)), feeds_(feeds) {}
+
+void Inbox::Put(std::size_t feed, std::vector<Item> items, std::uint64_t revision) {
+  const bool any = !items.empty();
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Feed& box = feeds_[feed];
+    first = !std::exchange(box.listed, true);
+    box.revision = std::max(box.revision, revision);
+    std::ranges::move(items, std::back_inserter(box.items));
+  }
+  if ((any || first) && wake_) wake_();
+}
+
+void Inbox::SetTrouble(std::size_t feed, Status trouble) {
+  const std::lock_guard lock(mutex_);
+  feeds_[feed].trouble = std::move(trouble);
+}
+
+std::vector<api::Change> Inbox::Take() {
+  std::vector<std::vector<Item>> taken(feeds_.size());
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::ranges::all_of(feeds_, &Feed::listed)) return {};
+    for (std::size_t i = 0; i < feeds_.size(); ++i) taken[i].swap(feeds_[i].items);
+  }
+  std::vector<api::Change> changes;
+  std::vector<std::size_t> next(taken.size(), 0);
+  for (;;) {
+    // What was there at the beginning has revision 0: kind by kind, in their order.
+    std::size_t best = taken.size();
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      if (next[i] == taken[i].size()) continue;
+      if (best == taken.size() || taken[i][next[i]].revision < taken[best][next[best]].revision) {
+        best = i;
+      }
+    }
+    if (best == taken.size()) return changes;
+    changes.push_back(std::move(taken[best][next[best]++].change));
+  }
+}
+
+std::uint64_t Inbox::Progress() const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (const Feed& feed : feeds_) least = std::min(least, feed.listed ? feed.revision : 0);
+  return least;
+}
+
+Status Inbox::Trouble() const {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::ranges::find_if(feeds_, [](const Feed& feed) { return !feed.trouble.ok(); });
+  return found == feeds_.end() ? Status() : found->trouble;
+}
+
+}  // namespace dray::client::internal

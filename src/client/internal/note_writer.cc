@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/internal/note_writer.h"
+
+#include <utility>
+
+#include "api/event.h"
+#include "fmt/format.h"
+
+namespace dray::client::internal {
+namespace {
+
+constexpr std::size_t kMaxWaiting = 20'000;
+
+const api::KindInfo& EventKind() { return api::HubKind(api::TypeInfoOf<api::Event>()); }
+
+}  // namespace
+
+NoteWriter::NoteWriter(const ObjectClient& client, const base::Clock& clock, std::size_t max_events)
+    : client_(client), clock_(clock), folder_(max_events) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+NoteWriter::~NoteWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void NoteWriter::Put(api::EventNote note) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (notes_.size() >= kMaxWaiting) return;
+    notes_.push_back(std::move(note));
+  }
+  wake_.notify_one();
+}
+
+void NoteWriter::Flush() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return notes_.empty() && !writing_; });
+}
+
+void NoteWriter::Run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    writing_ = false;
+    if (notes_.empty()) idle_.notify_all();
+    wake_.wait(lock, [this] { return stopping_ || !notes_.empty(); });
+    if (notes_.empty()) return;
+    const api::EventNote note = std::move(notes_.front());
+    notes_.pop_front();
+    writing_ = true;
+    lock.unlock();
+    const bool reached = Write(note);
+    lock.lock();
+    if (!reached && stopping_) notes_.clear();
+  }
+}
+
+bool NoteWriter::Write(const api::EventNote& note) {
+  if (const auto* known = folder_.Touch(note)) {
+    const Status repeated = Repeat(*known);
+    // Somebody may have deleted it: people are told anew then.
+    if (repeated.code() != StatusCode::kNotFound) {
+      return repeated.code() != StatusCode::kUnavailable;
+    }
+    counts_.erase(known->name);
+  }
+  const base::Time now = clock_.Now();
+  api::Event event = api::EventFor(note, now);
+  // Kubernetes names an event by its object and the time.
+  event.metadata.name =
+      fmt::format("{}.{:x}", note.about.metadata().name, now.UnixNanos() + ++serial_);
+  const api::EventFolder::Place place{event.metadata.namespace_, event.metadata.name};
+  const auto made = client_.Create(api::Object::Of(std::move(event)));
+  if (!made.ok()) return made.status().code() != StatusCode::kUnavailable;
+  counts_[place.name] = 1;
+  if (const auto gone = folder_.Add(note, place)) {
+    counts_.erase(gone->name);
+    client_.Delete(EventKind(), gone->namespace_, gone->name, "").IgnoreError();
+  }
+  return true;
+}
+
+Status NoteWriter::Repeat(const api::EventFolder::Place& place) {
+  const int count = ++counts_[place.name];
+  return client_.Patch(EventKind(), place.namespace_, place.name,
+                       fmt::format(R"({{"count":{},"lastTimestamp":"{}"}})", count,
+                                   clock_.Now().TruncateToSeconds().ToRfc3339()));
+}
+
+}  // namespace dray::client::internal

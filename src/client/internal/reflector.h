@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reflector: keeps up with one kind of objects: lists them, then watches from there, and begins
+// again where it was when the connection breaks. Only when the server has forgotten that place are
+// they listed again, and what is different is told.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/cluster.h"
+#include "client/internal/inbox.h"
+#include "client/object_client.h"
+
+namespace dray::client::internal {
+
+struct ReflectorOptions {
+  std::chrono::milliseconds first_backoff{100};
+  std::chrono::milliseconds longest_backoff{10'000};
+  std::chrono::seconds watch_for{300};  // then the watch is begun again, where it was
+};
+
+// Has a thread from Start until it is destroyed.
+class Reflector {
+ public:
+  // All outlive it.
+  Reflector(const ObjectClient& client, const api::KindInfo& kind, Inbox& inbox, std::size_t feed,
+            const ReflectorOptions& options);
+  ~Reflector();
+  // Lists on the caller's thread; if that fails, the other one goes on trying.
+  void Start();
+  // Asks the thread to end; does not wait.
+  void Stop();
+
+ private:
+  void Run();
+  // One list or one watch. Not OK: wait before the next.
+  Status Step();
+  Status List();
+  Status Follow();
+  // What keeps it from going on, for the inbox.
+  void Settle(Status status);
+  void Take(ObjectClient::WatchEvent event);
+  void Nap(std::chrono::milliseconds time);
+  bool Stopping();
+
+  const ObjectClient& client_;
+  const api::KindInfo& kind_;
+  Inbox& inbox_;
+  const std::size_t feed_;
+  const ReflectorOptions options_;
+  // The thread's, once it runs.
+  api::JsonDecoder decoder_;
+  std::map<std::string, api::Object> known_;
+  bool listed_ = false;
+  std::string revision_;  // empty: to be listed
+  std::thread thread_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::shared_ptr<LineStream> stream_;
+};
+
+}  // namespace dray::client::internal

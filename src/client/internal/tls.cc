@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Socket: whom to trust and what to show.
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <boost/asio/error.hpp>
+
+#include "client/internal/socket.h"
+#include "fmt/format.h"
+
+namespace dray::client::internal {
+namespace {
+
+template <auto free>
+struct Free {
+  template <typename T>
+  void operator()(T* object) const {
+    free(object);
+  }
+};
+using BioPtr = std::unique_ptr<BIO, Free<BIO_free>>;
+using CertificatePtr = std::unique_ptr<X509, Free<X509_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+
+std::string TlsErrors() {
+  std::string text;
+  while (const unsigned long code = ERR_get_error()) {
+    const char* reason = ERR_reason_error_string(code);
+    text.append(text.empty() ? "" : "; ").append(reason != nullptr ? reason : "unknown error");
+  }
+  return text.empty() ? "unknown error" : text;
+}
+
+Status Unusable(std::string_view what) {
+  return base::InvalidArgument(fmt::format("{}: {}", what, TlsErrors()));
+}
+
+BioPtr BioOf(std::string_view text) {
+  return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+// All certificates of a PEM text, as bundles have them. How many there were.
+int AddAuthorities(SSL_CTX* context, std::string_view pem) {
+  const BioPtr bio = BioOf(pem);
+  int count = 0;
+  while (
+      const CertificatePtr certificate{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get());
+    ++count;
+  }
+  if (count > 0) ERR_clear_error();  // the end of the text is one
+  return count;
+}
+
+bool AddClient(SSL_CTX* context, const ServerAccess& access) {
+  const BioPtr certificates = BioOf(access.certificate);
+  const CertificatePtr certificate(
+      PEM_read_bio_X509(certificates.get(), nullptr, nullptr, nullptr));
+  if (!certificate || SSL_CTX_use_certificate(context, certificate.get()) != 1) return false;
+  while (CertificatePtr above{PEM_read_bio_X509(certificates.get(), nullptr, nullptr, nullptr)}) {
+    if (SSL_CTX_add0_chain_cert(context, above.get()) == 1) static_cast<void>(above.release());
+  }
+  ERR_clear_error();
+  const BioPtr text = BioOf(access.key);
+  const KeyPtr key(PEM_read_bio_PrivateKey(text.get(), nullptr, nullptr, nullptr));
+  return key && SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
+         SSL_CTX_check_private_key(context) == 1;
+}
+
+bool IsAddress(const std::string& host) {
+  in6_addr address = {};
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+}  // namespace
+
+StatusOr<SslContextPtr> MakeSslContext(const ServerAccess& access) {
+  SslContextPtr context(SSL_CTX_new(TLS_client_method()));
+  if (!context) return base::Internal(fmt::format("cannot set up TLS: {}", TlsErrors()));
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+  if (!access.insecure) {
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    if (access.authority.empty()) {
+      SSL_CTX_set_default_verify_paths(context.get());
+    } else if (AddAuthorities(context.get(), access.authority) == 0) {
+      return Unusable("certificate-authority must be PEM certificates");
+    }
+  }
+  if (!access.certificate.empty() && !AddClient(context.get(), access)) {
+    return Unusable("client-certificate and client-key must be PEM and belong together");
+  }
+  return context;
+}
+
+Status Socket::Handshake(const Endpoint& endpoint) {
+  ssl_.reset(SSL_new(endpoint.tls));
+  in_ = BIO_new(BIO_s_mem());
+  out_ = BIO_new(BIO_s_mem());
+  // An empty buffer means "later", not the end.
+  BIO_set_mem_eof_return(in_, -1);
+  BIO_set_mem_eof_return(out_, -1);
+  SSL_set_bio(ssl_.get(), in_, out_);
+  SSL_set_connect_state(ssl_.get());
+  const bool address = IsAddress(endpoint.tls_name);
+  if (!endpoint.tls_name.empty() && !address) {
+    SSL_set_tlsext_host_name(ssl_.get(), endpoint.tls_name.c_str());
+    SSL_set1_host(ssl_.get(), endpoint.tls_name.c_str());
+  } else if (address) {
+    X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), endpoint.tls_name.c_str());
+  }
+  const auto where = [&] { return fmt::format("{} port {}", endpoint.host, endpoint.port); };
+  for (;;) {
+    ERR_clear_error();
+    const int result = SSL_do_handshake(ssl_.get());
+    const int why = SSL_get_error(ssl_.get(), result);
+    boost::system::error_code error = Flush();
+    if (result == 1 && !error) return {};
+    if (result != 1 && why != SSL_ERROR_WANT_READ) {
+      const long verified = SSL_get_verify_result(ssl_.get());
+      if (verified != X509_V_OK) {
+        return base::MakeStatus(StatusCode::kUnauthenticated,
+                                fmt::format("{}: the server's certificate is not trusted: {}",
+                                            where(), X509_verify_cert_error_string(verified)));
+      }
+      return base::Unavailable(fmt::format("{}: TLS failed: {}", where(), TlsErrors()));
+    }
+    if (!error) error = Fill();
+    if (error) {
+      return base::Unavailable(fmt::format("{}: TLS failed: {}", where(), error.message()));
+    }
+  }
+}
+
+}  // namespace dray::client::internal

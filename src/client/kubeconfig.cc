@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/kubeconfig.h"
+
+#include <array>
+#include <deque>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "api/document.h"
+#include "api/json.h"
+#include "client/internal/text_file.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+namespace dray::client {
+namespace {
+
+using api::Node;
+using internal::ReadTextFile;
+
+// One cluster, user or context, and the file that it is from.
+struct Entry {
+  const Node* value = nullptr;
+  std::string path;  // "~/.kube/config: users[\"admin\"]"
+  std::string folder;
+};
+using Entries = std::map<std::string, Entry, std::less<>>;
+
+// All files together: of equal names the first counts.
+struct Merged {
+  std::deque<Node> documents;  // what entries point into
+  std::string current;
+  Entries clusters;
+  Entries users;
+  Entries contexts;
+};
+
+Status Fault(const std::string& path, std::string_view message) {
+  return base::InvalidArgument(fmt::format("{}: {}", path, message));
+}
+
+// A string member; empty when there is none.
+StatusOr<std::string> TextOf(const Entry& entry, std::string_view key) {
+  const api::Member* member = entry.value == nullptr ? nullptr : entry.value->Find(key);
+  if (member == nullptr || member->value.kind == Node::Kind::kNull) return std::string();
+  if (member->value.kind != Node::Kind::kString) {
+    return Fault(fmt::format("{}.{}", entry.path, key), "must be a string");
+  }
+  return member->value.text;
+}
+
+StatusOr<bool> BoolOf(const Entry& entry, std::string_view key) {
+  const api::Member* member = entry.value == nullptr ? nullptr : entry.value->Find(key);
+  if (member == nullptr || member->value.kind == Node::Kind::kNull) return false;
+  if (member->value.kind != Node::Kind::kBool) {
+    return Fault(fmt::format("{}.{}", entry.path, key), "must be true or false");
+  }
+  return member->value.boolean;
+}
+
+// `key`-data holds the text itself and goes before `key`, which names a file.
+StatusOr<std::string> DataOf(const Entry& entry, std::string_view key) {
+  const std::string data_key = fmt::format("{}-data", key);
+  DRAY_ASSIGN_OR_RETURN(const std::string data, TextOf(entry, data_key));
+  if (!data.empty()) {
+    std::string text;
+    if (absl::Base64Unescape(data, &text)) return text;
+    return Fault(fmt::format("{}.{}", entry.path, data_key), "must be base64");
+  }
+  DRAY_ASSIGN_OR_RETURN(const std::string file, TextOf(entry, key));
+  if (file.empty()) return std::string();
+  auto text = ReadTextFile(std::filesystem::path(entry.folder) / file);
+  if (text.ok()) return text;
+  return Fault(fmt::format("{}.{}", entry.path, key), base::Message(text.status()));
+}
+
+Status AddEntries(const Node& document, const std::string& file, std::string_view list,
+                  std::string_view field, Entries& entries) {
+  const api::Member* member = document.Find(list);
+  if (member == nullptr || member->value.kind == Node::Kind::kNull) return {};
+  const std::string path = fmt::format("{}: {}", file, list);
+  if (member->value.kind != Node::Kind::kList) return Fault(path, "must be a list");
+  for (const Node& item : member->value.items) {
+    const api::Member* name = item.Find("name");
+    if (name == nullptr || name->value.kind != Node::Kind::kString) {
+      return Fault(path, "every entry must have a name");
+    }
+    const api::Member* value = item.Find(field);
+    const bool is_map = value != nullptr && value->value.kind == Node::Kind::kMap;
+    if (value != nullptr && !is_map && value->value.kind != Node::Kind::kNull) {
+      return Fault(fmt::format("{}[\"{}\"].{}", path, name->value.text, field), "must be a map");
+    }
+    entries.try_emplace(name->value.text,
+                        Entry{.value = is_map ? &value->value : nullptr,
+                              .path = fmt::format("{}[\"{}\"].{}", path, name->value.text, field),
+                              .folder = std::filesystem::path(file).parent_path()});
+  }
+  return {};
+}
+
+Status AddFile(const std::string& file, std::string_view text, Merged& merged) {
+  std::vector<api::Diagnostic> diagnostics;
+  std::vector<Node> documents = api::ParseYaml(text, diagnostics);
+  if (!diagnostics.empty()) return Fault(file, api::ToString(diagnostics.back()));
+  if (documents.empty()) return {};  // kubectl leaves empty files behind
+  if (documents.size() > 1 || documents[0].kind != Node::Kind::kMap) {
+    return Fault(file, "must be one document of kind Config");
+  }
+  const Node& document = merged.documents.emplace_back(std::move(documents[0]));
+  const Entry whole{.value = &document, .path = file};
+  DRAY_ASSIGN_OR_RETURN(const std::string kind, TextOf(whole, "kind"));
+  if (!kind.empty() && kind != "Config") {
+    return Fault(file, fmt::format("kind must be Config, not {}", kind));
+  }
+  DRAY_ASSIGN_OR_RETURN(const std::string current, TextOf(whole, "current-context"));
+  if (merged.current.empty()) merged.current = current;
+  DRAY_RETURN_IF_ERROR(AddEntries(document, file, "clusters", "cluster", merged.clusters));
+  DRAY_RETURN_IF_ERROR(AddEntries(document, file, "users", "user", merged.users));
+  return AddEntries(document, file, "contexts", "context", merged.contexts);
+}
+
+std::string_view Variable(const AccessOptions& options, std::string_view name) {
+  const auto found = options.variables.find(name);
+  return found == options.variables.end() ? std::string_view() : found->second;
+}
+
+std::vector<std::string> FilesOf(const AccessOptions& options) {
+  if (!options.kubeconfig.empty()) return {options.kubeconfig};
+  std::vector<std::string> files;
+  for (std::string_view rest = Variable(options, "KUBECONFIG"); !rest.empty();) {
+    const std::size_t colon = rest.find(':');
+    if (colon != 0) files.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
+  }
+  if (!files.empty()) return files;
+  const std::string_view home = Variable(options, "HOME");
+  if (home.empty()) return {};
+  return {fmt::format("{}/.kube/config", home)};
+}
+
+std::string NamesOf(const Entries& entries) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, entry] : entries) names.push_back(name);
+  return names.empty() ? "there are none" : fmt::format("there is {}", fmt::join(names, ", "));
+}
+
+StatusOr<Entry> Chosen(const Entries& entries, std::string_view what, const std::string& name) {
+  const auto found = entries.find(name);
+  if (found != entries.end()) return found->second;
+  return base::InvalidArgument(
+      fmt::format("kubeconfig: there is no {} \"{}\"; {}", what, name, NamesOf(entries)));
+}
+
+struct Unsupported {
+  std::string_view field;
+  std::string_view instead;
+};
+constexpr std::array kUnsupportedInUser = {
+    Unsupported{"exec", "a token or a client certificate"},
+    Unsupported{"auth-provider", "a token or a client certificate"},
+    Unsupported{"username", "a token or a client certificate"},
+    Unsupported{"as", "the credentials of that user"},
+    Unsupported{"as-uid", "the credentials of that user"},
+    Unsupported{"as-groups", "the credentials of a user in these groups"},
+    Unsupported{"as-user-extra", "the credentials of that user"},
+};
+constexpr std::array kUnsupportedInCluster = {
+    Unsupported{"proxy-url", "a server that can be reached directly"},
+};
+
+template <std::size_t N>
+Status Refuse(const Entry& entry, const std::array<Unsupported, N>& table) {
+  for (const Unsupported& row : table) {
+    if (entry.value == nullptr || entry.value->Find(row.field) == nullptr) continue;
+    return base::MakeStatus(
+        StatusCode::kUnimplemented,
+        fmt::format("{}.{}: not supported; use {}", entry.path, row.field, row.instead));
+  }
+  return {};
+}
+
+Status ReadCluster(const Entry& cluster, ServerAccess& access) {
+  DRAY_RETURN_IF_ERROR(Refuse(cluster, kUnsupportedInCluster));
+  DRAY_ASSIGN_OR_RETURN(access.url, TextOf(cluster, "server"));
+  if (access.url.empty()) return Fault(cluster.path + ".server", "must be the server's URL");
+  DRAY_ASSIGN_OR_RETURN(access.authority, DataOf(cluster, "certificate-authority"));
+  DRAY_ASSIGN_OR_RETURN(access.insecure, BoolOf(cluster, "insecure-skip-tls-verify"));
+  if (access.insecure && !access.authority.empty()) {
+    return Fault(cluster.path,
+                 "insecure-skip-tls-verify and certificate-authority must not both be set");
+  }
+  DRAY_ASSIGN_OR_RETURN(access.tls_server_name, TextOf(cluster, "tls-server-name"));
+  return {};
+}
+
+Status ReadUser(const Entry& user, ServerAccess& access) {
+  DRAY_RETURN_IF_ERROR(Refuse(user, kUnsupportedInUser));
+  DRAY_ASSIGN_OR_RETURN(access.certificate, DataOf(user, "client-certificate"));
+  DRAY_ASSIGN_OR_RETURN(access.key, DataOf(user, "client-key"));
+  if (access.certificate.empty() != access.key.empty()) {
+    return Fault(user.path, "client-certificate and client-key must both be set, or none");
+  }
+  DRAY_ASSIGN_OR_RETURN(access.token, TextOf(user, "token"));
+  DRAY_ASSIGN_OR_RETURN(const std::string file, TextOf(user, "tokenFile"));
+  // As in Kubernetes, the file goes before the text.
+  if (!file.empty()) access.token_file = std::filesystem::path(user.folder) / file;
+  return {};
+}
+
+StatusOr<ServerAccess> FromFiles(const Merged& merged, const std::string& wanted) {
+  const std::string& name = wanted.empty() ? merged.current : wanted;
+  if (name.empty()) {
+    return base::InvalidArgument(
+        fmt::format("kubeconfig: current-context is not set and no context was chosen; {}",
+                    NamesOf(merged.contexts)));
+  }
+  DRAY_ASSIGN_OR_RETURN(const Entry context, Chosen(merged.contexts, "context", name));
+  DRAY_ASSIGN_OR_RETURN(const std::string cluster_name, TextOf(context, "cluster"));
+  DRAY_ASSIGN_OR_RETURN(const std::string user_name, TextOf(context, "user"));
+  DRAY_ASSIGN_OR_RETURN(const Entry cluster, Chosen(merged.clusters, "cluster", cluster_name));
+  ServerAccess access;
+  DRAY_RETURN_IF_ERROR(ReadCluster(cluster, access));
+  if (!user_name.empty()) {
+    DRAY_ASSIGN_OR_RETURN(const Entry user, Chosen(merged.users, "user", user_name));
+    DRAY_RETURN_IF_ERROR(ReadUser(user, access));
+  }
+  DRAY_ASSIGN_OR_RETURN(access.namespace_, TextOf(context, "namespace"));
+  return access;
+}
+
+StatusOr<ServerAccess> FromServiceAccount(const AccessOptions& options) {
+  const std::string_view host = Variable(options, "KUBERNETES_SERVICE_HOST");
+  const std::string_view port = Variable(options, "KUBERNETES_SERVICE_PORT");
+  ServerAccess access;
+  const bool v6 = host.find(':') != std::string_view::npos;
+  access.url = fmt::format("https://{}{}{}:{}", v6 ? "[" : "", host, v6 ? "]" : "",
+                           port.empty() ? "443" : port);
+  access.token_file = options.service_account + "/token";
+  DRAY_RETURN_IF_ERROR(ReadTextFile(access.token_file).status());
+  DRAY_ASSIGN_OR_RETURN(access.authority, ReadTextFile(options.service_account + "/ca.crt"));
+  auto space = ReadTextFile(options.service_account + "/namespace");
+  if (space.ok()) access.namespace_ = *std::move(space);
+  return access;
+}
+
+}  // namespace
+
+StatusOr<ServerAccess> LoadAccess(const AccessOptions& options) {
+  Merged merged;
+  bool any = false;
+  const std::vector<std::string> files = FilesOf(options);
+  for (const std::string& file : files) {
+    const auto text = ReadTextFile(file);
+    // Of a list, those that there are count.
+    const bool missing = text.status().code() == StatusCode::kNotFound;
+    if (missing && options.kubeconfig.empty()) continue;
+    if (!text.ok()) return text.status();
+    DRAY_RETURN_IF_ERROR(AddFile(file, *text, merged));
+    any = true;
+  }
+  if (any) return FromFiles(merged, options.context);
+  if (!Variable(options, "KUBERNETES_SERVICE_HOST").empty()) return FromServiceAccount(options);
+  return base::NotFound(
+      files.empty() ? std::string("there is no kubeconfig: name one with --kubeconfig")
+                    : fmt::format("there is no kubeconfig: looked at {}", fmt::join(files, ", ")));
+}
+
+}  // namespace dray::client

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where an API server is and who asks: kubeconfig files as kubectl reads them, or the service
+// account of a pod.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/status.h"
+
+namespace dray::client {
+
+// What it takes to talk to a server. Certificates and keys are PEM texts: files have been read.
+struct ServerAccess {
+  std::string url;              // https://host:6443, with a path if the server is behind one
+  std::string authority;        // who signs the server; empty: whom this machine trusts
+  bool insecure = false;        // whoever answers is believed
+  std::string tls_server_name;  // instead of the host's
+  std::string certificate;      // of the client, with `key`
+  std::string key;
+  std::string token;
+  std::string token_file;  // read again from time to time: such tokens are replaced
+  std::string namespace_;  // the context's; empty: it names none
+};
+
+struct AccessOptions {
+  std::string kubeconfig;  // --kubeconfig: this file and no other
+  std::string context;     // --context; empty: the current one
+  // KUBECONFIG, HOME, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are looked at.
+  std::map<std::string, std::string, std::less<>> variables;
+  std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
+};
+
+// The file that is named; else the files of $KUBECONFIG, merged, the first to say something
+// counts; else ~/.kube/config; else the service account, inside of a cluster. Relative paths in a
+// file are relative to it.
+//
+// kNotFound: there is nothing of all that. kInvalidArgument names file, field and value.
+// kUnimplemented: a way to log in or to connect that needs other programs (exec,
+// auth-provider, proxy-url), or to be somebody else.
+StatusOr<ServerAccess> LoadAccess(const AccessOptions& options);
+
+}  // namespace dray::client

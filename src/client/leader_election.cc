@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/leader_election.h"
+
+#include <utility>
+
+namespace dray::client {
+namespace {
+
+const api::KindInfo& LeaseKind() { return api::HubKind(api::TypeInfoOf<api::Lease>()); }
+
+}  // namespace
+
+LeaderElector::LeaderElector(api::Cluster& cluster, const base::Clock& clock, LeaseOptions options)
+    : cluster_(cluster), clock_(clock), options_(std::move(options)) {}
+
+std::optional<api::Lease> LeaderElector::Stored() const {
+  const auto found = cluster_.Find(LeaseKind(), options_.namespace_, options_.name);
+  if (!found) return std::nullopt;
+  return *found->As<api::Lease>();
+}
+
+bool LeaderElector::Try() {
+  std::optional<api::Lease> stored = Stored();
+  if (!stored) {
+    api::Lease lease;
+    lease.metadata.namespace_ = options_.namespace_;
+    lease.metadata.name = options_.name;
+    lease.spec.lease_transitions = 0;
+    return Write(std::move(lease), true);
+  }
+  if (stored->metadata.resource_version != seen_revision_) {
+    seen_revision_ = stored->metadata.resource_version;
+    seen_at_ = clock_.Monotonic();
+  }
+  holder_ = stored->spec.holder_identity.value_or("");
+  const bool ours = holder_ == options_.identity;
+  if (!ours) renewed_at_.reset();
+  // The holder says how long it lasts; it may have been started with other options than we.
+  const std::chrono::seconds lasts(
+      stored->spec.lease_duration_seconds.value_or(static_cast<int>(options_.duration.count())));
+  const bool over = clock_.Monotonic() - seen_at_ >= lasts;
+  if (!ours && !holder_.empty() && !over) return false;
+  return Write(*std::move(stored), false);
+}
+
+bool LeaderElector::Write(api::Lease lease, bool create) {
+  const std::chrono::nanoseconds now = clock_.Monotonic();
+  api::LeaseSpec& spec = lease.spec;
+  spec.renew_time = api::MicroTime{clock_.Now()};
+  if (spec.holder_identity != options_.identity) {
+    spec.acquire_time = spec.renew_time;
+    if (!create) spec.lease_transitions = spec.lease_transitions.value_or(0) + 1;
+  }
+  spec.holder_identity = options_.identity;
+  spec.lease_duration_seconds = static_cast<int>(options_.duration.count());
+  auto object = api::Object::Of(std::move(lease));
+  const auto written =
+      create ? cluster_.Create(std::move(object)) : cluster_.Update(std::move(object));
+  if (!written.ok()) return leading();
+  seen_revision_ = written->metadata().resource_version;
+  seen_at_ = now;
+  renewed_at_ = now;
+  holder_ = options_.identity;
+  return true;
+}
+
+bool LeaderElector::leading() const {
+  return renewed_at_ && clock_.Monotonic() - *renewed_at_ < options_.renew_deadline;
+}
+
+void LeaderElector::Release() {
+  if (!std::exchange(renewed_at_, std::nullopt)) return;
+  std::optional<api::Lease> stored = Stored();
+  if (!stored || stored->spec.holder_identity != options_.identity) return;
+  stored->spec.holder_identity = "";
+  stored->spec.lease_duration_seconds = 1;
+  static_cast<void>(cluster_.Update(api::Object::Of(*std::move(stored))));
+}
+
+}  // namespace dray::client

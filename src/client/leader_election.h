@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LeaderElector: of several processes that could do the same work, one does. Who that is says a
+// Lease, in the way of Kubernetes's components, so that they can take turns with ours.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "api/cluster.h"
+#include "api/lease.h"
+#include "base/clock.h"
+
+namespace dray::client {
+
+struct LeaseOptions {
+  std::string namespace_ = "kube-system";
+  std::string name = "kube-scheduler";
+  std::string identity;                     // who we are; nobody else says the same
+  std::chrono::seconds duration{15};        // how long others wait for a holder that says nothing
+  std::chrono::seconds renew_deadline{10};  // how long we lead without having been able to say so
+  std::chrono::seconds retry{2};            // how often to call Try
+};
+
+// One thread.
+class LeaderElector {
+ public:
+  // Both outlive it.
+  LeaderElector(api::Cluster& cluster, const base::Clock& clock, LeaseOptions options);
+
+  // Takes the lease if it is free, or if its holder has not renewed it for as long as it lasts;
+  // renews it if it is ours. Whether we lead then.
+  bool Try();
+  // Whether we may act as the leader now: well before anybody else may.
+  bool leading() const;
+  // Gives the lease back, so that others need not wait.
+  void Release();
+  // Who has it, as far as was seen.
+  const std::string& holder() const { return holder_; }
+
+ private:
+  std::optional<api::Lease> Stored() const;
+  bool Write(api::Lease lease, bool create);
+
+  api::Cluster& cluster_;
+  const base::Clock& clock_;
+  const LeaseOptions options_;
+  std::string holder_;
+  // The lease as it was last seen to change, and when that was: clocks of others are not trusted.
+  std::string seen_revision_;
+  std::chrono::nanoseconds seen_at_{};
+  std::optional<std::chrono::nanoseconds> renewed_at_;  // ours: before it was written
+};
+
+}  // namespace dray::client

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/leader_election.h"
+
+#include <gtest/gtest.h>
+
+#include "api/memory_cluster.h"
+#include "base/uuid.h"
+
+namespace dray::client {
+namespace {
+
+using std::chrono::seconds;
+
+class LeaderElectionTest : public ::testing::Test {
+ protected:
+  LeaderElector Candidate(const std::string& identity) {
+    return {cluster_, clock_, {.identity = identity}};
+  }
+  api::Lease Stored() {
+    const auto& kind = api::HubKind(api::TypeInfoOf<api::Lease>());
+    return *cluster_.Find(kind, "kube-system", "kube-scheduler")->As<api::Lease>();
+  }
+  void Fail(bool fails) {
+    cluster_.SetWriteHook([fails](api::Verb, const api::Object&) {
+      return fails ? base::Unavailable("away") : Status();
+    });
+  }
+
+  base::ManualClock clock_{base::Time::FromUnix(1'000'000)};
+  base::SeededRandomSource random_{1};
+  api::MemoryCluster cluster_{clock_, random_};
+  LeaderElector a_ = Candidate("a");
+  LeaderElector b_ = Candidate("b");
+};
+
+TEST_F(LeaderElectionTest, TheFirstLeadsAsLongAsItRenews) {
+  EXPECT_TRUE(a_.Try());
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_FALSE(b_.Try());
+    clock_.Advance(seconds(2));
+    EXPECT_TRUE(a_.Try());
+  }
+  EXPECT_EQ(b_.holder(), "a");
+  EXPECT_EQ(Stored().spec.lease_transitions, 0);
+  EXPECT_EQ(Stored().spec.lease_duration_seconds, 15);
+}
+
+TEST_F(LeaderElectionTest, AHolderThatSaysNothingIsReplacedAfterItStoppedLeading) {
+  EXPECT_TRUE(a_.Try());
+  EXPECT_FALSE(b_.Try());
+  clock_.Advance(seconds(9));
+  EXPECT_TRUE(a_.leading());
+  clock_.Advance(seconds(1));
+  EXPECT_FALSE(a_.leading());
+  EXPECT_FALSE(b_.Try());
+  clock_.Advance(seconds(5));
+  EXPECT_TRUE(b_.Try());
+  EXPECT_EQ(Stored().spec.holder_identity, "b");
+  EXPECT_EQ(Stored().spec.lease_transitions, 1);
+  EXPECT_FALSE(a_.Try());
+  EXPECT_FALSE(a_.leading());
+}
+
+// What counts is when a candidate saw the lease change, not the times written in it.
+TEST_F(LeaderElectionTest, ClocksOfOthersAreNotTrusted) {
+  EXPECT_TRUE(a_.Try());
+  clock_.SetNow(clock_.Now() + std::chrono::hours(1));
+  EXPECT_FALSE(b_.Try());
+}
+
+TEST_F(LeaderElectionTest, ALeaseThatIsGivenBackIsFree) {
+  EXPECT_TRUE(a_.Try());
+  EXPECT_FALSE(b_.Try());
+  a_.Release();
+  EXPECT_FALSE(a_.leading());
+  EXPECT_TRUE(b_.Try());
+  // Not ours any more: stays.
+  a_.Release();
+  EXPECT_EQ(Stored().spec.holder_identity, "b");
+}
+
+TEST_F(LeaderElectionTest, AShortTroubleDoesNotEndIt) {
+  EXPECT_TRUE(a_.Try());
+  Fail(true);
+  clock_.Advance(seconds(4));
+  EXPECT_TRUE(a_.Try());
+  clock_.Advance(seconds(6));
+  EXPECT_FALSE(a_.Try());
+  Fail(false);
+  EXPECT_TRUE(a_.Try());
+}
+
+}  // namespace
+}  // namespace dray::client

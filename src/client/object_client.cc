@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/object_client.h"
+
+#include <utility>
+
+#include "api/field_table.h"
+#include "api/meta.h"
+#include "api/pod.h"
+#include "api/values.h"
+#include "fmt/format.h"
+#include "rest/api_error.h"
+
+namespace dray::client {
+namespace {
+
+constexpr int kPage = 500;
+// What a server may take longer than it was asked to.
+constexpr std::chrono::seconds kGrace{30};
+
+// A page of a list: its items are read one by one, in the list's version.
+struct ListFrame {
+  api::ListMeta metadata;
+  std::vector<api::RawJson> items;
+};
+const api::StructInfo& InfoOf(const ListFrame*) {
+  using T = ListFrame;
+  static const api::StructInfo info = api::Struct<T>(
+      "List", {api::Field<&T::metadata>("metadata"), api::Field<&T::items>("items")});
+  return info;
+}
+
+struct EventFrame {
+  std::string type;
+  api::RawJson object;
+};
+const api::StructInfo& InfoOf(const EventFrame*) {
+  using T = EventFrame;
+  static const api::StructInfo info = api::Struct<T>(
+      "WatchEvent", {api::Field<&T::type>("type"), api::Field<&T::object>("object")});
+  return info;
+}
+
+// What is decoded as a whole before its parts are: unknown fields do not matter.
+template <typename T>
+Status Frame(api::JsonDecoder& decoder, std::string_view text, T& frame) {
+  const Status status = decoder.Decode(text, api::TypeInfoOf<T>(), &frame);
+  return base::Annotate(status, "the server's answer cannot be read");
+}
+
+std::string Encoded(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.' || c == '_' || c == '~';
+    if (plain) {
+      encoded.push_back(c);
+    } else {
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return encoded;
+}
+
+// "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims". An empty namespace: of all of them.
+std::string Collection(const api::KindInfo& version, std::string_view namespace_) {
+  std::string path = version.group.empty()
+                         ? fmt::format("/api/{}", version.version)
+                         : fmt::format("/apis/{}/{}", version.group, version.version);
+  if (version.namespaced && !namespace_.empty()) {
+    path += fmt::format("/namespaces/{}", Encoded(namespace_));
+  }
+  return path.append("/").append(version.plural);
+}
+
+std::string Place(const api::KindInfo& version, std::string_view namespace_,
+                  std::string_view name) {
+  return fmt::format("{}/{}", Collection(version, namespace_), Encoded(name));
+}
+
+std::string Quoted(std::string_view text) {
+  const std::string value(text);
+  std::string json;
+  api::EncodeJson(api::TypeInfoOf<std::string>(), &value, json);
+  return json;
+}
+
+StatusOr<api::Object> ReadObject(api::JsonDecoder& decoder, const api::KindInfo& version,
+                                 std::string_view json) {
+  api::Object object = api::Object::New(version);
+  const Status status = decoder.Decode(json, *version.type, object.MutableData());
+  if (!status.ok()) {
+    return base::Annotate(status, fmt::format("the server's {} cannot be read", version.kind));
+  }
+  return std::move(object).InHub();
+}
+
+}  // namespace
+
+ObjectClient::ObjectClient(HttpClient& http, std::string manager)
+    : http_(http), manager_(std::move(manager)) {}
+
+const api::KindInfo& ObjectClient::Served(const api::KindInfo& kind) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = versions_.find(kind.hub);
+  return found == versions_.end() ? api::HubKind(*kind.hub) : *found->second;
+}
+
+StatusOr<std::string> ObjectClient::Ask(const HttpRequest& request) const {
+  DRAY_ASSIGN_OR_RETURN(HttpResponse response, http_.Send(request));
+  if (response.status >= 300) return FailureOf(response);
+  return std::move(response.body);
+}
+
+StatusOr<ObjectClient::Listing> ObjectClient::List(const api::KindInfo& kind) const {
+  const api::KindInfo& first = Served(kind);
+  auto listing = ListIn(first);
+  if (listing.status().code() != StatusCode::kNotFound) return listing;
+  for (const api::KindInfo& version : api::Kinds()) {
+    if (version.hub != kind.hub || &version == &first) continue;
+    auto other = ListIn(version);
+    if (other.status().code() == StatusCode::kNotFound) continue;
+    if (other.ok()) {
+      const std::lock_guard lock(mutex_);
+      versions_[kind.hub] = &version;
+    }
+    return other;
+  }
+  return listing;
+}
+
+StatusOr<ObjectClient::Listing> ObjectClient::ListIn(const api::KindInfo& version) const {
+  const std::string path = Collection(version, "");
+  api::JsonDecoder decoder;
+  Listing listing;
+  std::string next;
+  int limit = kPage;
+  for (;;) {
+    std::string target = limit > 0 ? fmt::format("{}?limit={}", path, limit) : path;
+    if (!next.empty()) target += fmt::format("&continue={}", Encoded(next));
+    auto body = Ask({.target = std::move(target)});
+    // The moment that the pages are of has left the history: all at once is always possible.
+    if (body.status().code() == StatusCode::kOutOfRange && !next.empty()) {
+      listing = {};
+      next.clear();
+      limit = 0;
+      continue;
+    }
+    if (!body.ok()) return body.status();
+    ListFrame frame;
+    DRAY_RETURN_IF_ERROR(Frame(decoder, *body, frame));
+    for (const api::RawJson& item : frame.items) {
+      DRAY_ASSIGN_OR_RETURN(api::Object object, ReadObject(decoder, version, item.text));
+      listing.objects.push_back(std::move(object));
+    }
+    listing.revision = std::move(frame.metadata.resource_version);
+    next = std::move(frame.metadata.continue_token);
+    if (next.empty()) return listing;
+  }
+}
+
+StatusOr<api::Object> ObjectClient::Get(const api::KindInfo& kind, std::string_view namespace_,
+                                        std::string_view name) const {
+  const api::KindInfo& version = Served(kind);
+  DRAY_ASSIGN_OR_RETURN(const std::string body, Ask({.target = Place(version, namespace_, name)}));
+  api::JsonDecoder decoder;
+  return ReadObject(decoder, version, body);
+}
+
+StatusOr<api::Object> ObjectClient::Write(std::string_view method, std::string target,
+                                          const api::Object& object) const {
+  const api::KindInfo& version = Served(object.kind());
+  target += fmt::format("?fieldManager={}&fieldValidation=Ignore", Encoded(manager_));
+  DRAY_ASSIGN_OR_RETURN(const std::string body, Ask({.method = std::string(method),
+                                                     .target = std::move(target),
+                                                     .body = object.ToJson(version)}));
+  api::JsonDecoder decoder;
+  return ReadObject(decoder, version, body);
+}
+
+StatusOr<api::Object> ObjectClient::Create(const api::Object& object) const {
+  return Write("POST", Collection(Served(object.kind()), object.metadata().namespace_), object);
+}
+
+StatusOr<api::Object> ObjectClient::Update(const api::Object& object) const {
+  const api::ObjectMeta& metadata = object.metadata();
+  return Write("PUT", Place(Served(object.kind()), metadata.namespace_, metadata.name), object);
+}
+
+StatusOr<api::Object> ObjectClient::UpdateStatus(const api::Object& object) const {
+  const api::ObjectMeta& metadata = object.metadata();
+  return Write("PUT", Place(Served(object.kind()), metadata.namespace_, metadata.name) + "/status",
+               object);
+}
+
+Status ObjectClient::Patch(const api::KindInfo& kind, std::string_view namespace_,
+                           std::string_view name, std::string_view patch) const {
+  return Ask({.method = "PATCH",
+              .target = fmt::format("{}?fieldManager={}", Place(Served(kind), namespace_, name),
+                                    Encoded(manager_)),
+              .body = std::string(patch),
+              .content_type = "application/merge-patch+json"})
+      .status();
+}
+
+Status ObjectClient::Delete(const api::KindInfo& kind, std::string_view namespace_,
+                            std::string_view name, std::string_view uid) const {
+  std::string body = R"({"apiVersion":"v1","kind":"DeleteOptions")";
+  if (!uid.empty()) body += fmt::format(R"(,"preconditions":{{"uid":{}}})", Quoted(uid));
+  return Ask({.method = "DELETE",
+              .target = Place(Served(kind), namespace_, name),
+              .body = body + "}"})
+      .status();
+}
+
+Status ObjectClient::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
+                          std::string_view node) const {
+  const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
+  std::string metadata = fmt::format(R"({{"name":{})", Quoted(pod));
+  if (!uid.empty()) metadata += fmt::format(R"(,"uid":{})", Quoted(uid));
+  return Ask({.method = "POST",
+              .target = Place(kind, namespace_, pod) + "/binding",
+              .body =
+                  fmt::format(R"({{"apiVersion":"v1","kind":"Binding","metadata":{}}},"target":{{)"
+                              R"("apiVersion":"v1","kind":"Node","name":{}}}}})",
+                              metadata, Quoted(node))})
+      .status();
+}
+
+StatusOr<std::shared_ptr<LineStream>> ObjectClient::Watch(const api::KindInfo& kind,
+                                                          std::string_view revision,
+                                                          std::chrono::seconds longest) const {
+  const std::string target =
+      fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}",
+                  Collection(Served(kind), ""), Encoded(revision), longest.count());
+  return http_.Open({.target = target}, longest + kGrace);
+}
+
+StatusOr<ObjectClient::WatchEvent> ObjectClient::ReadEvent(api::JsonDecoder& decoder,
+                                                           const api::KindInfo& kind,
+                                                           std::string_view line) const {
+  EventFrame frame;
+  DRAY_RETURN_IF_ERROR(Frame(decoder, line, frame));
+  using Type = WatchEvent::Type;
+  Type type = Type::kAdded;
+  if (frame.type == "MODIFIED") {
+    type = Type::kModified;
+  } else if (frame.type == "DELETED") {
+    type = Type::kDeleted;
+  } else if (frame.type == "BOOKMARK") {
+    type = Type::kBookmark;
+  } else if (frame.type == "ERROR") {
+    auto told = decoder.Decode<rest::ApiError>(frame.object.text);
+    if (!told.ok()) return told.status();
+    return rest::ToStatus(*told);
+  } else if (frame.type != "ADDED") {
+    return base::Internal(fmt::format("unknown type \"{}\" of a watch event", frame.type));
+  }
+  DRAY_ASSIGN_OR_RETURN(api::Object object, ReadObject(decoder, Served(kind), frame.object.text));
+  return WatchEvent{type, std::move(object)};
+}
+
+}  // namespace dray::client

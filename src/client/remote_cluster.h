@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RemoteCluster: a Cluster at the other end of a connection. Deciders that run on it cannot tell it
+// from one in their own process, but for the time that it takes.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/cluster.h"
+#include "base/clock.h"
+#include "client/http_client.h"
+#include "client/object_client.h"
+
+namespace dray::client {
+
+namespace internal {
+class Inbox;
+class NoteWriter;
+}  // namespace internal
+
+struct RemoteOptions {
+  std::string component = "dray";  // who writes: fields are managed by that name
+  // Called from other threads when a watch has something to tell.
+  std::function<void()> on_change = nullptr;
+  // Between two attempts to reach the server again.
+  std::chrono::milliseconds first_backoff{100};
+  std::chrono::milliseconds longest_backoff{10'000};
+  std::size_t max_events = 10'000;
+  std::size_t note_writers = 4;  // threads
+};
+
+// Reads go to the server. What cannot be read is tried a few times and then taken to be absent;
+// ObjectClient tells the difference. A write of which no answer came may have been done: the error
+// is kUnavailable then. Thread-safe; a watch belongs to one thread.
+class RemoteCluster final : public api::Cluster {
+ public:
+  // Both outlive it.
+  RemoteCluster(HttpClient& http, const base::Clock& clock, RemoteOptions options = {});
+  // Writes the notes that wait, if the server takes them. Watches are gone by then.
+  ~RemoteCluster() override;
+
+  std::vector<api::Object> List(const api::KindInfo& kind) const override;
+  std::optional<api::Object> Find(const api::KindInfo& kind, std::string_view namespace_,
+                                  std::string_view name) const override;
+  // Waits until everything is listed, or cannot be at the moment: the watch tells nothing then
+  // until it can.
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override;
+  StatusOr<api::Object> Create(api::Object object) override;
+  StatusOr<api::Object> Update(api::Object object) override;
+  StatusOr<api::Object> UpdateStatus(api::Object object) override;
+  Status Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
+                std::string_view uid = {}) override;
+  Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
+              std::string_view node) override;
+  // Does not wait.
+  void Note(const api::EventNote& note) override;
+
+  // Waits for notes to be written.
+  void Flush();
+  // The revision up to which all watches have been told everything.
+  std::uint64_t Progress() const;
+  // What keeps watches from going on, such as a server that is away.
+  Status Health() const;
+
+ private:
+  std::vector<std::shared_ptr<internal::Inbox>> Inboxes() const;
+
+  const RemoteOptions options_;
+  const ObjectClient client_;
+  mutable std::mutex mutex_;
+  std::vector<std::weak_ptr<internal::Inbox>> inboxes_;  // guarded by mutex_
+  std::vector<std::unique_ptr<internal::NoteWriter>> notes_;
+};
+
+}  // namespace dray::client

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RemoteCluster against a real server: what every Cluster does.
+#include "client/remote_cluster.h"
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "client/server_for_test.h"
+#include "testing/cluster_contract.h"
+
+namespace dray::testing {
+namespace {
+
+class RemoteHolder final : public ClusterHolder {
+ public:
+  api::Cluster& cluster() override { return cluster_; }
+
+  // Bookmarks come by the server's clock; they say that a watch has been told everything.
+  void Settle() override {
+    cluster_.Flush();
+    const std::uint64_t revision = server_.revision();
+    const auto begin = std::chrono::steady_clock::now();
+    auto advance = begin;
+    for (auto now = begin; cluster_.Progress() < revision; now = std::chrono::steady_clock::now()) {
+      ASSERT_LT(now - begin, std::chrono::seconds(30)) << cluster_.Health();
+      // Again for watches that had not begun.
+      if (now >= advance) {
+        server_.clock().Advance(std::chrono::minutes(1));
+        advance = now + std::chrono::seconds(2);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+ private:
+  client::TestServer server_;
+  std::unique_ptr<client::HttpClient> http_ = server_.Connect();
+  client::RemoteCluster cluster_{*http_, server_.clock(), {.component = "test"}};
+};
+
+INSTANTIATE_TEST_SUITE_P(Remote, ClusterContract,
+                         ::testing::Values(ClusterMaker{
+                             "Http", [] { return std::make_unique<RemoteHolder>(); }}),
+                         NameOf);
+
+}  // namespace
+}  // namespace dray::testing

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Watches of a RemoteCluster when servers go away and forget.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/pod.h"
+#include "client/remote_cluster.h"
+#include "client/server_for_test.h"
+#include "testing/status_matchers.h"
+
+namespace dray::client {
+namespace {
+
+using ::dray::testing::IsOk;
+using ::testing::HasSubstr;
+
+api::Pod MakePod(const std::string& name) {
+  api::Pod pod;
+  pod.metadata.namespace_ = "ns";
+  pod.metadata.name = name;
+  pod.spec.containers.push_back({.name = "main", .image = "image"});
+  return pod;
+}
+
+const RemoteOptions kImpatient{.first_backoff = std::chrono::milliseconds(2),
+                               .longest_backoff = std::chrono::milliseconds(20)};
+
+// What a decider would know: every change must make sense after those before it.
+class Seen {
+ public:
+  explicit Seen(std::unique_ptr<api::ObjectWatch> watch) : watch_(std::move(watch)) {}
+
+  // Whether `done` holds before long.
+  bool Until(const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    for (;;) {
+      while (auto change = watch_->Next()) Take(*change);
+      if (done()) return true;
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  bool Has(const std::string& name) const { return revisions_.contains(name); }
+  std::size_t size() const { return revisions_.size(); }
+  const std::map<std::string, std::string>& revisions() const { return revisions_; }
+  int changes() const { return changes_; }
+
+ private:
+  void Take(const api::Change& change) {
+    ++changes_;
+    const std::string& name = change.object.metadata().name;
+    const std::string& revision = change.object.metadata().resource_version;
+    switch (change.kind) {
+      case api::Change::Kind::kAdded:
+        EXPECT_TRUE(revisions_.emplace(name, revision).second) << name << " was added twice";
+        break;
+      case api::Change::Kind::kUpdated:
+        EXPECT_TRUE(revisions_.contains(name)) << name << " was never added";
+        EXPECT_NE(revisions_[name], revision) << name << " was told twice";
+        revisions_[name] = revision;
+        break;
+      case api::Change::Kind::kDeleted:
+        EXPECT_EQ(revisions_.erase(name), 1u) << name << " was never there";
+    }
+  }
+
+  std::unique_ptr<api::ObjectWatch> watch_;
+  std::map<std::string, std::string> revisions_;
+  int changes_ = 0;
+};
+
+const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()); }
+
+class RemoteWatchTest : public ::testing::Test {
+ protected:
+  explicit RemoteWatchTest(store::HistoryOptions history = {}) : server_(history) {}
+
+  std::unique_ptr<api::ObjectWatch> Watch() {
+    const std::vector<const api::KindInfo*> kinds = {&PodKind()};
+    return cluster_.Watch(kinds);
+  }
+  void Create(const std::string& name) {
+    EXPECT_THAT(server_.local().Create(api::Object::Of(MakePod(name))), IsOk());
+  }
+  void Label(const std::string& name, const std::string& value) {
+    auto pod = *server_.local().Find(PodKind(), "ns", name);
+    pod.MutableMetadata().labels["a"] = value;
+    EXPECT_THAT(server_.local().Update(pod), IsOk());
+  }
+  void Delete(const std::string& name) {
+    EXPECT_THAT(server_.local().Delete(PodKind(), "ns", name), IsOk());
+  }
+  std::map<std::string, std::string> Stored() {
+    std::map<std::string, std::string> stored;
+    for (const api::Object& object : server_.local().List(PodKind())) {
+      stored[object.metadata().name] = object.metadata().resource_version;
+    }
+    return stored;
+  }
+
+  TestServer server_;
+  std::unique_ptr<HttpClient> http_ = server_.Connect();
+  RemoteCluster cluster_{*http_, server_.clock(), kImpatient};
+};
+
+TEST_F(RemoteWatchTest, GoesOnWhereItWasWhenTheServerComesBack) {
+  Create("a");
+  Seen seen(Watch());
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("a"); }));
+  server_.Stop();
+  Create("b");
+  Label("a", "1");
+  Label("a", "2");
+  Delete("b");
+  Create("c");
+  EXPECT_TRUE(seen.Until([&] { return !cluster_.Health().ok(); }));
+  server_.Start();
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("c"); }));
+  EXPECT_EQ(seen.revisions(), Stored());
+  // Nothing was left out on the way: a, b, twice a, b gone, c.
+  EXPECT_EQ(seen.changes(), 6);
+  EXPECT_TRUE(seen.Until([&] { return cluster_.Health().ok(); }));
+}
+
+TEST_F(RemoteWatchTest, ThatBeginsWhileTheServerIsAwayBeginsLater) {
+  Create("a");
+  server_.Stop();
+  Seen seen(Watch());
+  EXPECT_THAT(cluster_.Health().ToString(), HasSubstr("cannot list pods"));
+  EXPECT_EQ(cluster_.Progress(), 0u);
+  server_.Start();
+  EXPECT_TRUE(seen.Until([&] { return seen.Has("a"); }));
+}
+
+TEST_F(RemoteWatchTest, EndsAtOnceWhateverTheServerDoes) {
+  for (const bool away : {false, true}) {
+    auto watch = Watch();
+    if (away) server_.Stop();
+    const auto begin = std::chrono::steady_clock::now();
+    watch = nullptr;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  }
+}
+
+TEST_F(RemoteWatchTest, WakesWhoWaits) {
+  std::atomic<int> woken = 0;
+  RemoteOptions options = kImpatient;
+  options.on_change = [&] { ++woken; };
+  RemoteCluster cluster(*http_, server_.clock(), options);
+  const std::vector<const api::KindInfo*> kinds = {&PodKind()};
+  Seen seen(cluster.Watch(kinds));
+  const int before = woken;
+  Create("a");
+  EXPECT_TRUE(seen.Until([&] { return woken > before; }));
+  EXPECT_TRUE(seen.Until([&] { return seen.Has("a"); }));
+}
+
+TEST_F(RemoteWatchTest, SurvivesAServerThatKeepsFalling) {
+  Seen seen(Watch());
+  for (int round = 0; round < 10; ++round) {
+    const std::string name = "p" + std::to_string(round);
+    if (round % 2 == 0) server_.Stop();
+    Create(name);
+    Label(name, "x");
+    if (round % 3 == 0) Delete(name);
+    if (round % 2 == 0) server_.Start();
+    if (round % 4 == 0) {
+      ASSERT_TRUE(seen.Until([&] { return cluster_.Health().ok(); }));
+    }
+  }
+  Create("last");
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("last"); }));
+  EXPECT_EQ(seen.revisions(), Stored());
+}
+
+class ForgetfulServerTest : public RemoteWatchTest {
+ protected:
+  ForgetfulServerTest() : RemoteWatchTest({.events = 4, .bytes = 1 << 20}) {}
+};
+
+// What happened in between is lost; what is different is told.
+TEST_F(ForgetfulServerTest, IsListedAgainAndTheDifferenceIsTold) {
+  Create("stays");
+  Create("changes");
+  Create("goes");
+  Create("replaced");
+  Seen seen(Watch());
+  ASSERT_TRUE(seen.Until([&] { return seen.size() == 4; }));
+  server_.Stop();
+  Label("changes", "1");
+  Delete("goes");
+  Delete("replaced");
+  Create("replaced");
+  for (int i = 0; i < 20; ++i) Create("p" + std::to_string(i));
+  server_.Start();
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("p19"); }));
+  EXPECT_EQ(seen.revisions(), Stored());
+  // 4 and 20 new, one changed, one gone, one gone and come.
+  EXPECT_EQ(seen.changes(), 4 + 20 + 1 + 1 + 2);
+}
+
+TEST_F(RemoteWatchTest, ListsOfManyPagesAreWhole) {
+  for (int i = 0; i < 1'203; ++i) Create("p" + std::to_string(i));
+  EXPECT_EQ(cluster_.List(PodKind()).size(), 1'203u);
+  Seen seen(Watch());
+  EXPECT_TRUE(seen.Until([&] { return seen.size() == 1'203; }));
+}
+
+}  // namespace
+}  // namespace dray::client

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A real API server for tests: a registry over a store in memory, with TLS, on a free port, that
+// can be stopped and started again at the same place.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/namespace.h"
+#include "apiserver/authentication.h"
+#include "apiserver/certificates.h"
+#include "apiserver/server.h"
+#include "base/clock.h"
+#include "base/uuid.h"
+#include "client/http_client.h"
+#include "client/kubeconfig.h"
+#include "registry/handler.h"
+#include "registry/local_cluster.h"
+#include "registry/registry.h"
+#include "registry/roles.h"
+#include "store/memory/memory_store.h"
+
+namespace dray::client {
+
+// Keys of an authority, a server and an administrator.
+struct TestKeys {
+  TestKeys() {
+    const base::Time now = base::SystemClock().Now();
+    constexpr std::chrono::hours kDay{24};
+    authority = *apiserver::MakeAuthority("test", now, kDay);
+    using Use = apiserver::CertificateSpec::Use;
+    server = *apiserver::MakeCertificate(authority,
+                                         {.use = Use::kServer,
+                                          .common_name = "server",
+                                          .hosts = {"localhost", "127.0.0.1"},
+                                          .valid = kDay},
+                                         now);
+    admin = *apiserver::MakeCertificate(authority,
+                                        {.use = Use::kClient,
+                                         .common_name = "admin",
+                                         .organizations = {std::string(registry::kMasters)},
+                                         .valid = kDay},
+                                        now);
+  }
+  apiserver::KeyPair authority;
+  apiserver::KeyPair server;
+  apiserver::KeyPair admin;
+
+  apiserver::ServerOptions Serving(std::uint16_t port = 0) const {
+    apiserver::ServerOptions options;
+    options.port = port;
+    options.tls = apiserver::TlsOptions{server, authority.certificate};
+    options.resolution = std::chrono::milliseconds(5);
+    return options;
+  }
+  ServerAccess Access(const std::string& url) const {
+    return {.url = url,
+            .authority = authority.certificate,
+            .certificate = admin.certificate,
+            .key = admin.key};
+  }
+};
+
+// One thread.
+class TestServer {
+ public:
+  explicit TestServer(store::HistoryOptions history = {})
+      : store_(store::MakeMemoryStore(history)),
+        registry_(*store_, clock_, random_, {}),
+        local_(registry_, "test"),
+        handler_(registry_, roles_) {
+    for (const std::string_view name : {"default", "ns", "elsewhere", "a", "a-b", "b"}) {
+      api::Namespace space;
+      space.metadata.name = name;
+      EXPECT_TRUE(local_.Create(api::Object::Of(space)).ok());
+    }
+    Start();
+  }
+
+  void Stop() { server_ = nullptr; }
+  // Where it was before.
+  void Start() {
+    auto started = apiserver::Server::Start(keys_.Serving(port_), handler_, authenticator_);
+    ASSERT_TRUE(started.ok()) << started.status();
+    server_ = *std::move(started);
+    port_ = server_->port();
+    url_ = server_->url();
+  }
+
+  ServerAccess Access() const { return keys_.Access(url_); }
+  std::unique_ptr<HttpClient> Connect(HttpOptions options = {}) const {
+    auto client = HttpClient::Create(Access(), options);
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+  // The same objects, without HTTP.
+  api::Cluster& local() { return local_; }
+  base::ManualClock& clock() { return clock_; }
+  const base::ManualClock& clock() const { return clock_; }
+  std::uint64_t revision() const { return static_cast<std::uint64_t>(store_->revision().value); }
+
+ private:
+  const TestKeys keys_;
+  base::ManualClock clock_{base::Time::FromUnix(1'000'000)};
+  base::SystemRandomSource random_;
+  apiserver::Authenticator authenticator_;
+  registry::RoleAuthorizer roles_;
+  std::unique_ptr<store::Store> store_;
+  registry::Registry registry_;
+  registry::LocalCluster local_;
+  registry::RestHandler handler_;
+  std::uint16_t port_ = 0;
+  std::string url_;
+  std::unique_ptr<apiserver::Server> server_;
+};
+
+}  // namespace dray::client

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RemoteScheduler: the scheduler alone, for an API server somewhere else.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "api/gates.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "client/kubeconfig.h"
+#include "scheduler/config.h"
+#include "scheduler/scheduler.h"
+
+namespace dray::plane {
+
+struct RemoteSchedulerOptions {
+  client::ServerAccess access;
+  api::FeatureGates gates;
+  scheduler::Config config;
+  // Decide only while holding the lease kube-system/kube-scheduler.
+  bool leader_elect = true;
+  std::string identity;      // in the lease; empty: this machine's name and something unique
+  std::size_t writers = 32;  // pods that are being bound at the same time
+};
+
+// Runs from Start until it is destroyed: bindings under way are finished then, and the lease is
+// given back. Thread-safe.
+class RemoteScheduler {
+ public:
+  virtual ~RemoteScheduler() = default;
+  // The clock outlives it. An error: the server cannot be reached, or does not want to talk to us.
+  static StatusOr<std::unique_ptr<RemoteScheduler>> Start(RemoteSchedulerOptions options,
+                                                          const base::Clock& clock);
+
+  // Whether it decides; without an election always.
+  virtual bool leading() const = 0;
+  // Who has the lease; empty: nobody, or there is no election.
+  virtual std::string leader() const = 0;
+  // Not OK: it led and does not any more. The process should end, as Kubernetes's scheduler does.
+  virtual Status Health() const = 0;
+  // Not OK: what keeps it from seeing what happens at the moment.
+  virtual Status Connection() const = 0;
+  virtual scheduler::Statistics statistics() const = 0;
+};
+
+}  // namespace dray::plane

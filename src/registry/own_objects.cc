@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/own_objects.h"
+
+#include <string>
+#include <string_view>
+
+#include "api/lease.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/resource_slice.h"
+#include "fmt/format.h"
+#include "registry/roles.h"
+#include "rest/api_error.h"
+
+namespace dray::registry {
+namespace {
+
+constexpr std::string_view kLeaseNamespace = "kube-node-lease";
+// Labels that say where a node may run what: its kubelet must not give them to itself.
+constexpr std::string_view kRestrictedLabel = "node-restriction.kubernetes.io/";
+
+// One write of a node's kubelet, or of a driver that runs on one node.
+struct Write {
+  std::string_view node;
+  const api::Object* next;
+  const api::Object* old;
+
+  const api::Object& any() const { return next != nullptr ? *next : *old; }
+  Status Refuse(const std::string& why) const {
+    return rest::Forbidden(any().kind(), any().metadata().name, why);
+  }
+};
+
+Status CheckNode(const Write& write) {
+  const std::string& name = write.any().metadata().name;
+  if (name != write.node) {
+    return write.Refuse(
+        fmt::format("node \"{}\" is not allowed to modify node \"{}\"", write.node, name));
+  }
+  if (write.next == nullptr) return {};
+  const auto& next = *write.next->As<api::ClusterNode>();
+  const auto* old = write.old == nullptr ? nullptr : write.old->As<api::ClusterNode>();
+  if (old != nullptr && old->spec.taints != next.spec.taints) {
+    return write.Refuse(fmt::format("node \"{}\" is not allowed to modify taints", write.node));
+  }
+  std::string labels;
+  const auto changed = [&](const api::Map<std::string>& from, const api::Map<std::string>* to) {
+    for (const auto& [label, value] : from) {
+      if (label.view().find(kRestrictedLabel) == std::string_view::npos) continue;
+      const std::string* other = to == nullptr ? nullptr : to->Find(label.view());
+      if (other != nullptr && *other == value) continue;
+      if (labels.find(label.view()) != std::string::npos) continue;
+      labels.append(labels.empty() ? "" : ", ").append(label.view());
+    }
+  };
+  changed(next.metadata.labels, old == nullptr ? nullptr : &old->metadata.labels);
+  if (old != nullptr) changed(old->metadata.labels, &next.metadata.labels);
+  if (labels.empty()) return {};
+  return write.Refuse(fmt::format("is not allowed to modify labels: {}", labels));
+}
+
+Status CheckPod(const Write& write) {
+  const auto& pod = *(write.old != nullptr ? write.old : write.next)->As<api::Pod>();
+  const bool own = pod.spec.node_name == write.node;
+  if (write.next == nullptr) {
+    if (own) return {};
+    return write.Refuse(fmt::format(
+        "node \"{}\" can only delete pods with spec.nodeName set to itself", write.node));
+  }
+  if (!own) {
+    return write.Refuse(
+        fmt::format("node \"{}\" can only update pod status for pods with spec.nodeName set to "
+                    "itself",
+                    write.node));
+  }
+  const auto& next = *write.next->As<api::Pod>();
+  if (next.status.resource_claim_statuses != pod.status.resource_claim_statuses) {
+    return write.Refuse(
+        fmt::format("node \"{}\" cannot update resource claim statuses", write.node));
+  }
+  if (next.status.extended_resource_claim_status != pod.status.extended_resource_claim_status) {
+    return write.Refuse(
+        fmt::format("node \"{}\" cannot update extended resource claim status", write.node));
+  }
+  return {};
+}
+
+Status CheckLease(const Write& write) {
+  const api::ObjectMeta& metadata = write.any().metadata();
+  if (metadata.namespace_ != kLeaseNamespace) {
+    return write.Refuse(
+        fmt::format("can only access leases in the \"{}\" system namespace", kLeaseNamespace));
+  }
+  if (metadata.name == write.node) return {};
+  return write.Refuse("can only access node lease with the same name as the requesting node");
+}
+
+Status CheckSlice(const Write& write) {
+  for (const api::Object* version : {write.next, write.old}) {
+    if (version == nullptr) continue;
+    if (version->As<api::ResourceSlice>()->spec.node_name == std::string(write.node)) continue;
+    return write.Refuse(
+        fmt::format("can only {} ResourceSlice with the same NodeName as the requesting node",
+                    write.next == nullptr  ? "delete"
+                    : write.old == nullptr ? "create"
+                                           : "update"));
+  }
+  return {};
+}
+
+Status CheckDriver(std::string_view driver, const api::Object* next, const api::Object* old) {
+  for (const api::Object* version : {next, old}) {
+    const auto* slice = version == nullptr ? nullptr : version->As<api::ResourceSlice>();
+    if (slice == nullptr || slice->spec.driver == driver) continue;
+    return rest::Forbidden(version->kind(), slice->metadata.name,
+                           fmt::format("driver \"{}\" may only write slices whose spec.driver is "
+                                       "its own name, not \"{}\"",
+                                       driver, slice->spec.driver));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckOwn(const api::UserInfo& user, const api::Object* next, const api::Object* old) {
+  const std::string_view driver = DriverOf(user);
+  if (!driver.empty()) DRAY_RETURN_IF_ERROR(CheckDriver(driver, next, old));
+  const std::string_view node = NodeOf(user);
+  if (node.empty()) return {};
+  const Write write{node, next, old};
+  const api::TypeInfo* type = write.any().kind().hub;
+  if (type == &api::TypeInfoOf<api::ResourceSlice>()) return CheckSlice(write);
+  // Drivers may write nothing else that is of a node.
+  if (!driver.empty()) return {};
+  if (type == &api::TypeInfoOf<api::ClusterNode>()) return CheckNode(write);
+  if (type == &api::TypeInfoOf<api::Pod>()) return CheckPod(write);
+  if (type == &api::TypeInfoOf<api::Lease>()) return CheckLease(write);
+  return {};
+}
+
+}  // namespace dray::registry
