@@ -26,9 +26,11 @@ struct Waited {
   }
 };
 
-// A decider reads messages in logs, far from the request: they say which object it is about.
+// A decider reads messages in logs, far from the request: they say which object it is about. One
+// whose name was to be generated is called by what the refusal says.
 Status Named(const Status& status, const api::KindInfo& kind, std::string_view namespace_,
              std::string_view name) {
+  if (name.empty()) return status;
   return base::Annotate(status, api::ShownName(kind, namespace_, name));
 }
 StatusOr<api::Object> NamedResult(StatusOr<api::Object> result, const api::KindInfo& kind,

@@ -37,6 +37,18 @@ INSTANTIATE_TEST_SUITE_P(Local, ClusterContract,
                              "Registry", [] { return std::make_unique<LocalHolder>(); }}),
                          NameOf);
 
+TEST(LocalCluster, ARefusalOfWhatHasNoNameYetIsNotAttributedToAnEmptyOne) {
+  LocalHolder holder;
+  api::Pod pod = PodNamed("");
+  pod.metadata.generate_name = "web-";
+  pod.metadata.namespace_ = "nowhere";
+  const auto refused = holder.cluster().Create(api::Object::Of(pod));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(std::string(base::Message(refused.status())),
+              ::testing::AllOf(::testing::HasSubstr("nowhere"),
+                               ::testing::Not(::testing::HasSubstr("nowhere/\""))));
+}
+
 // A watch that nobody looked at while the history went by tells what is different.
 TEST(LocalWatch, ThatFellBehindMissesNothing) {
   LocalHolder holder({.events = 4, .bytes = 1 << 20});
