@@ -35,6 +35,7 @@ std::unique_ptr<Command> MakeCelCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
 std::unique_ptr<Command> MakePlanCommand();
+std::unique_ptr<Command> MakeSchedulerCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeUpCommand();
 std::unique_ptr<Command> MakeValidateCommand();
