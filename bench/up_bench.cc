@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "fmt/format.h"
 #include "plane/control_plane.h"
+#include "plane/remote_scheduler.h"
 
 namespace dray::plane {
 namespace {
@@ -164,7 +165,19 @@ double Percentile(std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
-void BM_Up_PodsThroughTheApi(benchmark::State& state) {
+// A scheduler over HTTPS instead of the one in process; none: no writers.
+std::unique_ptr<RemoteScheduler> ScheduleRemotely(const std::string& folder, std::size_t writers,
+                                                  const base::Clock& clock) {
+  if (writers == 0) return nullptr;
+  auto access = client::LoadAccess({.kubeconfig = folder + "/scheduler.kubeconfig"});
+  DRAY_CHECK(access.ok(), access.status().ToString());
+  auto started = RemoteScheduler::Start(
+      {.access = *std::move(access), .leader_elect = false, .writers = writers}, clock);
+  DRAY_CHECK(started.ok(), started.status().ToString());
+  return *std::move(started);
+}
+
+void RunPods(benchmark::State& state, std::size_t writers) {
   const int nodes = static_cast<int>(state.range(0));
   const int pods = static_cast<int>(state.range(1));
   const base::SystemClock clock;
@@ -175,8 +188,10 @@ void BM_Up_PodsThroughTheApi(benchmark::State& state) {
     state.PauseTiming();
     std::string folder = (std::filesystem::temp_directory_path() / "dray-up-XXXXXX").string();
     DRAY_CHECK(::mkdtemp(folder.data()) != nullptr, "mkdtemp");
-    auto plane = ControlPlane::Start({.data = folder, .objects = ClusterOf(nodes)}, clock);
+    auto plane = ControlPlane::Start(
+        {.data = folder, .scheduler = writers == 0, .objects = ClusterOf(nodes)}, clock);
     DRAY_CHECK(plane.ok(), plane.status().ToString());
+    auto scheduler = ScheduleRemotely(folder, writers, clock);
     const Door door(**plane, folder);
     std::vector<Moment> sent(static_cast<std::size_t>(pods));
     std::vector<Moment> bound(static_cast<std::size_t>(pods));
@@ -199,6 +214,7 @@ void BM_Up_PodsThroughTheApi(benchmark::State& state) {
       latencies.push_back(std::chrono::duration<double, std::milli>(bound[i] - sent[i]).count());
     }
     clients.clear();
+    scheduler = nullptr;
     lists = ListRate(door, pods, state);
     events = WatchRate(door, pods);
     *plane = nullptr;
@@ -218,10 +234,24 @@ void BM_Up_PodsThroughTheApi(benchmark::State& state) {
   state.counters["max_ms"] = latencies.back();
   state.counters["peak_MiB"] = static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
+
+void BM_Up_PodsThroughTheApi(benchmark::State& state) { RunPods(state, 0); }
 BENCHMARK(BM_Up_PodsThroughTheApi)
     ->ArgNames({"nodes", "pods"})
     ->Args({20, 100})
     ->Args({500, 5000})
+    ->Iterations(1)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+void BM_Up_SchedulerOverHttp(benchmark::State& state) {
+  RunPods(state, static_cast<std::size_t>(state.range(2)));
+}
+BENCHMARK(BM_Up_SchedulerOverHttp)
+    ->ArgNames({"nodes", "pods", "writers"})
+    ->Args({20, 100, 32})
+    ->Args({500, 5000, 1})
+    ->Args({500, 5000, 32})
     ->Iterations(1)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);

@@ -30,6 +30,7 @@ struct RunOptions {
   std::string in;
   std::map<std::string, std::string, std::less<>> variables;
   bool terminal = false;
+  bool plugin = false;
 };
 
 inline Outcome RunLine(const std::vector<std::string>& args, const RunOptions& options = {}) {
@@ -40,7 +41,8 @@ inline Outcome RunLine(const std::vector<std::string>& args, const RunOptions& o
   const Environment env{.variables = options.variables,
                         .out_is_terminal = options.terminal,
                         .err_is_terminal = options.terminal,
-                        .clock = clock};
+                        .clock = clock,
+                        .plugin = options.plugin};
   Outcome outcome;
   outcome.code = Run(args, in, out, err, env);
   outcome.out = out.str();

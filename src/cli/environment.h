@@ -18,6 +18,7 @@ struct Environment {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   const base::Clock& clock;
+  bool plugin = false;  // called as `kubectl dray`
 };
 
 // The streams of a run and its environment, borrowed.

@@ -32,6 +32,7 @@ Examples:
   dray explain pod/train -f manifests/
   dray explain claim/gpus -n team-a -f manifests/
   dray explain deployment inference -f manifests/ -o json
+  dray explain pod/train -n team-a               in the cluster of the current context
   kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates \
     -A -o yaml | dray explain pod/train -f -
 
@@ -123,7 +124,7 @@ class ExplainCommand final : public Command {
  private:
   // "pod/a", or "pod a".
   std::optional<Target> ParseTarget(Io& io) const {
-    constexpr std::string_view kExample = "name one as in 'dray explain pod/NAME -f FILE'";
+    constexpr std::string_view kExample = "name one as in 'dray explain pod/NAME'";
     std::string kind = words_.empty() ? "" : words_[0];
     std::string name = words_.size() == 2 ? words_[1] : "";
     if (words_.size() == 1) {

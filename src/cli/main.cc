@@ -14,10 +14,13 @@
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const dray::base::SystemClock clock;
+  std::string_view program = argc > 0 ? argv[0] : "";
+  program.remove_prefix(program.rfind('/') + 1);  // npos + 1 is 0
   dray::cli::Environment env{.variables = {},
                              .out_is_terminal = isatty(STDOUT_FILENO) == 1,
                              .err_is_terminal = isatty(STDERR_FILENO) == 1,
-                             .clock = clock};
+                             .clock = clock,
+                             .plugin = program == "kubectl-dray"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const auto equals = text.find('=');

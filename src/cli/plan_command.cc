@@ -20,7 +20,9 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Takes manifests, or what 'kubectl get -o yaml' prints of a cluster: pods that are
+    R"(Takes manifests, what 'kubectl get -o yaml' prints of a cluster, or, when no file is
+named, the cluster itself; with --kubeconfig or --context, what the files hold is
+applied to what the cluster has. Nothing is written there. Pods that are
 on nodes and claims that are allocated stay as they are. Claims are made from
 templates, pods from Deployments, ReplicaSets and Jobs, and every pod without a
 node is scheduled as kube-scheduler would do it: the most important first, then
@@ -32,6 +34,8 @@ the cluster as it would be, -o name what was placed.
 Examples:
   dray plan -f manifests/
   dray plan -f manifests/ --explain
+  dray plan -A                                   the cluster of the current context
+  dray plan --context prod -f new-pod.yaml       if that were applied
   kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates \
     -A -o yaml | dray plan -f - -f new-pod.yaml
   dray plan -f cluster.yaml -f job.yaml --policy best-fit -o wide

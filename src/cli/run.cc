@@ -5,6 +5,8 @@
 #include <array>
 #include <memory>
 #include <ostream>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +29,7 @@ constexpr std::array kCommands = {
                &internal::MakeUpCommand},
     CommandRow{"kubeconfig", "Make credentials for a node, a driver or a person",
                &internal::MakeKubeconfigCommand},
-    CommandRow{"plan", "Show who would get which node and devices, without a cluster",
+    CommandRow{"plan", "Show who would get which node and devices, of files or of a cluster",
                &internal::MakePlanCommand},
     CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",
                &internal::MakeExplainCommand},
@@ -37,6 +39,8 @@ constexpr std::array kCommands = {
                &internal::MakeCelCommand},
     CommandRow{"simulate", "Run a scenario: a cluster, its work and its mishaps, in simulated time",
                &internal::MakeSimulateCommand},
+    CommandRow{"scheduler", "Run the scheduler alone, for an API server somewhere else",
+               &internal::MakeSchedulerCommand},
     CommandRow{"features", "List the feature gates and what they are set to",
                &internal::MakeFeaturesCommand},
     CommandRow{"version", "Print the version", &internal::MakeVersionCommand},
@@ -61,6 +65,25 @@ constexpr std::string_view kExamples = R"(Examples:
 const CommandRow* FindCommand(std::string_view word) {
   const auto it = std::ranges::find(kCommands, word, &CommandRow::name);
   return it == kCommands.end() ? nullptr : &*it;
+}
+
+// kubectl's users call the commands by another name.
+std::string Spoken(const Environment& env, std::string text) {
+  if (!env.plugin) return text;
+  std::vector<std::string_view> words = {"COMMAND", "--help", "help"};
+  for (const CommandRow& row : kCommands) words.push_back(row.name);
+  constexpr std::string_view kOurs = "dray ";
+  for (std::size_t at = text.find(kOurs); at != std::string::npos; at = text.find(kOurs, at + 1)) {
+    const std::string_view rest = std::string_view(text).substr(at + kOurs.size());
+    const bool command =
+        std::ranges::any_of(words, [&](std::string_view word) { return rest.starts_with(word); });
+    const bool alone = at == 0 || std::string_view(" \n'|").find(text[at - 1]) != std::string::npos;
+    if (!command || !alone) continue;
+    constexpr std::string_view kTheirs = "kubectl ";
+    text.insert(at, kTheirs);
+    at += kTheirs.size();
+  }
+  return text;
 }
 
 int UnknownCommand(Io& io, std::string_view word) {
@@ -112,7 +135,7 @@ namespace internal {
 
 int UsageError(Io& io, std::string_view message, std::string_view hint) {
   io.err << "error: " << message << '\n';
-  if (!hint.empty()) io.err << "  hint: " << hint << '\n';
+  if (!hint.empty()) io.err << "  hint: " << Spoken(io.env, std::string(hint)) << '\n';
   return kExitUsage;
 }
 
@@ -125,7 +148,7 @@ int Run(std::span<const std::string> args, std::istream& in, std::ostream& out, 
   const CommandRow* row = FindCommand(words[0]);
   if (row == nullptr && !words[0].starts_with("-")) return UnknownCommand(io, words[0]);
 
-  CLI::App app{std::string(kAbout), "dray"};
+  CLI::App app{std::string(kAbout), env.plugin ? "kubectl dray" : "dray"};
   app.set_help_flag("-h,--help", "Show this text");
   app.footer(std::string(kExamples));
   app.require_subcommand(0, 1);
@@ -144,7 +167,10 @@ int Run(std::span<const std::string> args, std::istream& in, std::ostream& out, 
     std::ranges::reverse(words);  // CLI11 takes them last first
     app.parse(std::move(words));
   } catch (const CLI::CallForHelp& help) {
-    return app.exit(help, out, err);
+    std::ostringstream text;
+    const int code = app.exit(help, text, err);
+    out << Spoken(env, text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     const std::string topic = row == nullptr ? "" : fmt::format(" {}", row->name);
     return internal::UsageError(io, error.what(), fmt::format("see 'dray{} --help'", topic));

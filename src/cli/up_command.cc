@@ -2,8 +2,6 @@
 //
 // The flags of `dray up`.
 #include <charconv>
-#include <csignal>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -15,6 +13,7 @@
 #include "cli/internal/command.h"
 #include "cli/internal/hollow_cluster.h"
 #include "cli/internal/options.h"
+#include "cli/internal/signals.h"
 #include "cli/run.h"
 #include "cli/source_files.h"
 #include "fmt/format.h"
@@ -32,23 +31,12 @@ Examples:
   dray up --demo                           a small cluster with a workload per proposal
   dray up --nodes 10                       ten nodes with four devices each
   dray up --hollow-nodes cluster.yaml      the cluster of a scenario (docs/simulate.md)
+  dray up --without scheduler              leave scheduling to 'dray scheduler'
   kubectl --kubeconfig ~/.dray/admin.kubeconfig get pods,resourceclaims
 
 Exit code: 0 ended when told to, 1 storage failed, 2 it could not be started.)";
 
 constexpr std::int64_t kMaxNodes = 10'000;
-constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 250'000'000};
-
-// Threads that are started from here on leave the signals to the one that waits for them.
-sigset_t BlockSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return signals;
-}
 
 class UpCommand final : public Command {
  public:
@@ -69,6 +57,12 @@ class UpCommand final : public Command {
            "--token-auth-file", tokens_,
            "Bearer tokens, as kube-apiserver has them: token,user,uid,\"group,group\" lines")
         ->type_name("FILE");
+    app.add_option("--without", without_,
+                   "Parts that run elsewhere or not at all: scheduler, controllers, nodes")
+        ->type_name("PART,PART")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::IsMember({"scheduler", "controllers", "nodes"}).description(""));
     AddGates(app, gates_);
     app.footer(std::string(kFooter));
   }
@@ -82,13 +76,18 @@ class UpCommand final : public Command {
     }
     options.gates = *gates;
     options.in_memory = memory_;
+    for (const std::string& part : without_) {
+      if (part == "scheduler") options.scheduler = false;
+      if (part == "controllers") options.controllers = false;
+      if (part == "nodes") options.nodes = false;
+    }
     options.data = DataFolder(io.env, data_);
     if (!ReadListen(options)) {
       return UsageError(io, fmt::format("--listen: \"{}\" must be an address and a port", listen_),
                         "as in 127.0.0.1:6443");
     }
     if (!ReadObjects(io, options) || !ReadTokens(io, options)) return kExitUsage;
-    const sigset_t signals = BlockSignals();
+    const EndSignals signals;
     const auto plane = plane::ControlPlane::Start(std::move(options), io.env.clock);
     if (!plane.ok()) return UsageError(io, base::Message(plane.status()));
     for (const plane::Component& part : (*plane)->components()) {
@@ -97,7 +96,7 @@ class UpCommand final : public Command {
     io.out << fmt::format("{:<12} {}\n", "kubeconfig", (*plane)->kubeconfig());
     io.out << fmt::format("ready: export KUBECONFIG={}\n", (*plane)->kubeconfig()) << std::flush;
     for (;;) {
-      if (sigtimedwait(&signals, nullptr, &kLook) > 0) return kExitOk;
+      if (signals.Came()) return kExitOk;
       if (const Status health = (*plane)->Health(); !health.ok()) {
         io.err << fmt::format("error: {}\n", base::Message(health));
         return kExitFindings;
@@ -157,6 +156,7 @@ class UpCommand final : public Command {
   std::string hollow_nodes_;
   bool demo_ = false;
   std::string tokens_;
+  std::vector<std::string> without_;
   std::vector<std::string> gates_;
 };
 

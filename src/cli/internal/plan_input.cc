@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/internal/plan_input.h"
 
+#include <algorithm>
+#include <chrono>
 #include <ostream>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "cli/internal/command.h"
 #include "cli/internal/paint.h"
 #include "cli/internal/scheduler_flags.h"
+#include "cli/internal/server_objects.h"
 #include "cli/manifests.h"
 #include "cli/run.h"
 #include "cli/validate.h"
@@ -32,11 +35,11 @@ planner::AssumeNodes AssumeNodesOf(const std::string& word) {
   return word == "never" ? planner::AssumeNodes::kNever : planner::AssumeNodes::kIfNone;
 }
 
+bool AsksServer(const PlanFlags& flags, const Io& io) {
+  return flags.server.given() || flags.files.names.empty() || io.env.plugin;
+}
+
 std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
-  if (flags.files.names.empty()) {
-    UsageError(io, "no objects", "name files with -f; -f - is standard input");
-    return std::nullopt;
-  }
   const auto gates = ParseGates(flags.gates);
   if (!gates.ok()) {
     UsageError(io, base::Message(gates.status()), "'dray features' lists the gates");
@@ -50,6 +53,34 @@ std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
                                                                    : allocator::Policy::kFirstFit,
                               .now = io.env.clock.Now(),
                               .assume_nodes = AssumeNodesOf(flags.assume_nodes)};
+}
+
+// What the server has; the namespace becomes that of its context.
+std::optional<std::vector<api::Object>> ServerObjects(PlanFlags& flags, Io& io) {
+  const auto access = ReadAccess(io, flags.server);
+  if (!access) {
+    if (flags.files.names.empty())
+      io.err << "  hint: or name files with -f; -f - is standard input\n";
+    return std::nullopt;
+  }
+  auto objects = ReadServer(*access);
+  if (!objects.ok()) {
+    UsageError(io, Printable(base::Message(objects.status())));
+    return std::nullopt;
+  }
+  if (flags.namespace_.empty()) {
+    flags.namespace_ = access->namespace_.empty() ? "default" : access->namespace_;
+  }
+  return *std::move(objects);
+}
+
+// What files add is younger than all that is there, whatever the clocks say.
+base::Time AfterAll(base::Time now, const std::vector<api::Object>& stored) {
+  for (const api::Object& object : stored) {
+    const auto& created = object.metadata().creation_timestamp;
+    if (created) now = std::max(now, *created + std::chrono::seconds(1));
+  }
+  return now;
 }
 
 std::vector<api::Object> ObjectsOf(Manifests manifests, const std::string& namespace_) {
@@ -68,6 +99,7 @@ std::vector<api::Object> ObjectsOf(Manifests manifests, const std::string& names
 
 void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
   AddFiles(app, flags.files, files);
+  AddServerFlags(app, flags.server);
   app.add_option("-n,--namespace", flags.namespace_,
                  "Show this namespace only; objects that name none are in it")
       ->type_name("NS");
@@ -90,8 +122,8 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
   AddColor(app, flags.color);
 }
 
-std::optional<planner::Plan> MakePlan(const PlanFlags& flags, Io& io) {
-  const auto options = OptionsOf(flags, io);
+std::optional<planner::Plan> MakePlan(PlanFlags& flags, Io& io) {
+  auto options = OptionsOf(flags, io);
   if (!options) return std::nullopt;
   Manifests manifests =
       ReadManifests(LoadSources(flags.files.names, io.in, {.recursive = flags.files.recursive}),
@@ -102,7 +134,21 @@ std::optional<planner::Plan> MakePlan(const PlanFlags& flags, Io& io) {
                                              .now = options->now,
                                              .fit_together = false});
   if (!Readable(report, flags, io)) return std::nullopt;
-  auto plan = planner::MakePlan(ObjectsOf(std::move(manifests), flags.namespace_), *options);
+  std::vector<api::Object> objects;
+  if (AsksServer(flags, io)) {
+    auto stored = ServerObjects(flags, io);
+    if (!stored) return std::nullopt;
+    options->now = AfterAll(options->now, *stored);
+    auto applied = Applied(*std::move(stored), manifests, flags.namespace_);
+    if (!applied.ok()) {
+      UsageError(io, Printable(base::Message(applied.status())));
+      return std::nullopt;
+    }
+    objects = *std::move(applied);
+  } else {
+    objects = ObjectsOf(std::move(manifests), flags.namespace_);
+  }
+  auto plan = planner::MakePlan(std::move(objects), *options);
   if (!plan.ok()) {
     UsageError(io, Printable(base::Message(plan.status())));
     return std::nullopt;

@@ -9,6 +9,7 @@
 
 #include "cli/environment.h"
 #include "cli/internal/options.h"
+#include "cli/internal/server_flags.h"
 #include "planner/plan.h"
 
 namespace CLI {
@@ -19,7 +20,8 @@ namespace dray::cli::internal {
 
 struct PlanFlags {
   FileFlags files;
-  std::string namespace_;
+  ServerFlags server;
+  std::string namespace_;  // with a server: its context's, unless given
   bool all_namespaces = false;
   std::string policy = "first-fit";
   std::string config;
@@ -30,8 +32,10 @@ struct PlanFlags {
 };
 void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files);
 
-// Reads and checks the objects and makes the plan. Nothing when some flag or input cannot be used;
-// what is to be said about it, and what was assumed, has been written to standard error then.
-std::optional<planner::Plan> MakePlan(const PlanFlags& flags, Io& io);
+// Reads and checks the objects and makes the plan. Files alone are planned by themselves. With a
+// server, which is also asked when no file is named and always by kubectl's plugin, it is what the
+// server has and the files applied to that. Nothing when some flag or input cannot be used; what is
+// to be said about it, and what was assumed, has been written to standard error then.
+std::optional<planner::Plan> MakePlan(PlanFlags& flags, Io& io);
 
 }  // namespace dray::cli::internal

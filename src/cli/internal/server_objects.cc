@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/internal/server_objects.h"
+
+#include <iterator>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "api/document.h"
+#include "api/event.h"
+#include "api/lease.h"
+#include "api/shown_name.h"
+#include "api/write_rules.h"
+#include "client/http_client.h"
+#include "client/object_client.h"
+#include "fmt/format.h"
+#include "rest/decode.h"
+#include "rest/strategic_merge.h"
+#include "rest/tree.h"
+
+namespace dray::cli::internal {
+namespace {
+
+using Key = std::tuple<const api::TypeInfo*, std::string, std::string>;
+
+Key KeyOf(const api::Object& object) {
+  return {object.kind().hub, object.metadata().namespace_, object.metadata().name};
+}
+
+// What is only said, or only of use to those who are alive.
+bool Matters(const api::KindInfo& kind) {
+  return kind.hub != &api::TypeInfoOf<api::Event>() && kind.hub != &api::TypeInfoOf<api::Lease>();
+}
+
+StatusOr<api::Object> Patched(const api::Object& stored, const Manifest& manifest) {
+  const api::KindInfo& version = manifest.object.kind();
+  std::vector<api::Diagnostic> none;
+  rest::Node document = api::ParseJson(stored.ToJson(version), none);
+  rest::Node patch = *manifest.node;
+  rest::KeepLastOfEqualKeys(patch);
+  if (api::HasStatusPart(version)) rest::EraseIn(patch, "status");
+  DRAY_RETURN_IF_ERROR(rest::ApplyStrategicMerge(patch, *version.type, document));
+  DRAY_ASSIGN_OR_RETURN(rest::DecodedBody body,
+                        rest::DecodeTree(document, version, rest::FieldValidation::kIgnore));
+  return std::move(body.object).InHub();
+}
+
+}  // namespace
+
+StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access) {
+  DRAY_ASSIGN_OR_RETURN(const std::unique_ptr<client::HttpClient> http,
+                        client::HttpClient::Create(access));
+  const client::ObjectClient client(*http, "dray");
+  std::vector<api::Object> objects;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (&kind != &api::HubKind(*kind.hub) || !Matters(kind)) continue;
+    auto listing = client.List(kind);
+    // Servers do not have every kind.
+    if (listing.status().code() == StatusCode::kNotFound) continue;
+    if (!listing.ok()) {
+      return base::Annotate(listing.status(), fmt::format("{} of {}", kind.plural, access.url));
+    }
+    std::move(listing->objects.begin(), listing->objects.end(), std::back_inserter(objects));
+  }
+  return objects;
+}
+
+StatusOr<std::vector<api::Object>> Applied(std::vector<api::Object> stored,
+                                           const Manifests& manifests,
+                                           const std::string& namespace_) {
+  std::map<Key, std::size_t> places;
+  for (std::size_t i = 0; i < stored.size(); ++i) places.emplace(KeyOf(stored[i]), i);
+  for (const Manifest& manifest : manifests.manifests) {
+    api::Object object = manifest.object;
+    if (object.kind().namespaced && object.metadata().namespace_.empty()) {
+      object.MutableMetadata().namespace_ = namespace_;
+    }
+    const auto found = places.find(KeyOf(object));
+    if (found == places.end()) {
+      stored.push_back(std::move(object));
+      continue;
+    }
+    auto patched = Patched(stored[found->second], manifest);
+    if (!patched.ok()) return base::Annotate(patched.status(), api::ShownName(object));
+    stored[found->second] = *std::move(patched);
+  }
+  return stored;
+}
+
+}  // namespace dray::cli::internal

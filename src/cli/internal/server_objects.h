@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a server has, and what it would have after some manifests were applied.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/kinds.h"
+#include "base/status.h"
+#include "cli/manifests.h"
+#include "client/kubeconfig.h"
+
+namespace dray::cli::internal {
+
+// Everything that decisions depend on, in all namespaces. Reads only.
+StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access);
+
+// `stored` with the manifests applied as kubectl does it: what is there already is patched and
+// keeps its status. Objects that name no namespace are in `namespace_`. The error names the object.
+StatusOr<std::vector<api::Object>> Applied(std::vector<api::Object> stored,
+                                           const Manifests& manifests,
+                                           const std::string& namespace_);
+
+}  // namespace dray::cli::internal
