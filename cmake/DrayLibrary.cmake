@@ -45,12 +45,15 @@ function(dray_library)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   dray_compile_together(${target} "${A_ALONE}")
   target_link_libraries(${target} PUBLIC dray_options ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
+  # Rooms below come with this one. Naming one again makes its archive occur twice, and ld then takes members of it twice.
+  set(others ${A_PRIVATE_DEPS})
+  list(FILTER others EXCLUDE REGEX "^dray::")
   if(A_TESTS)
-    dray_test(NAME ${A_NAME}_test LABEL unit SRCS ${A_TESTS} DEPS ${target} ${A_PRIVATE_DEPS} ${A_TEST_DEPS})
+    dray_test(NAME ${A_NAME}_test LABEL unit SRCS ${A_TESTS} DEPS ${target} ${others} ${A_TEST_DEPS})
   endif()
   if(A_PROPERTY_TESTS)
     dray_test(NAME ${A_NAME}_property_test LABEL property SRCS ${A_PROPERTY_TESTS}
-              DEPS ${target} ${A_PRIVATE_DEPS} ${A_TEST_DEPS})
+              DEPS ${target} ${others} ${A_TEST_DEPS})
   endif()
 endfunction()
 
