@@ -117,16 +117,47 @@ const StructInfo& InfoOf(const ApiError*) {
   return info;
 }
 
+namespace {
+
+// The bytes of the character that `text` begins with; 0 if it begins with none.
+std::size_t CharacterSize(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(1);
+  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+  const bool beyond = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
+  return overlong || beyond ? 0 : size;
+}
+
+// Errors quote what was sent, also when that is no text, or cut in the middle of a character.
+std::string AsUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t size = CharacterSize(text);
+    out += size > 0 ? text.substr(0, size) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(size > 0 ? size : 1);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string ApiError::ToJson() const {
   std::string out;
   api::EncodeJson(api::TypeInfoOf<ApiError>(), this, out,
                   R"("kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure")");
-  return out;
+  return AsUtf8(out);
 }
 
 Status ToStatus(const ApiError& error) {
   Status status = base::MakeStatus(CodeOf(error), error.message);
-  status.SetPayload(kPayload, absl::Cord(api::EncodeJson(error)));
+  status.SetPayload(kPayload, absl::Cord(AsUtf8(api::EncodeJson(error))));
   return status;
 }
 

@@ -46,5 +46,13 @@ TEST(ApiError, OneFaultStandsAloneAndSeveralInBrackets) {
             (StatusCause{"FieldValueInvalid", "Invalid value: \"x\": must be y", "spec.b"}));
 }
 
+// Whatever was quoted, clients can read the answer.
+TEST(ApiError, WhatIsNoTextIsQuotedAsText) {
+  const ApiError error = FromStatus(BadRequest("not \xE1 \xED\xA0\x80 but \xC3\xA9 \xE2\x82"));
+  EXPECT_EQ(error.code, 400);
+  EXPECT_EQ(error.message, "not \uFFFD \uFFFD\uFFFD\uFFFD but \u00E9 \uFFFD\uFFFD");
+  EXPECT_NE(ApiError({.code = 400, .message = "\xFF"}).ToJson().find("\uFFFD"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dray::rest
