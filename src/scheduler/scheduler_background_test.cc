@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +31,7 @@ class Later final : public Background {
  public:
   void Run(std::function<void()> work) override { works_.push_back(std::move(work)); }
   std::size_t size() const { return works_.size(); }
+  bool creating = false;  // the test itself writes
   void DoOne() {
     const std::function<void()> work = std::move(works_.front());
     works_.pop_front();
@@ -34,6 +39,11 @@ class Later final : public Background {
   }
   void DoAll() {
     while (!works_.empty()) DoOne();
+  }
+  // Work that waits for a cluster comes back in any order.
+  void DoAny(std::size_t which) {
+    std::swap(works_.front(), works_[which % works_.size()]);
+    DoOne();
   }
 
  private:
@@ -159,6 +169,61 @@ TEST_F(BackgroundTest, AStatusIsNotWrittenOverABoundPods) {
   ASSERT_TRUE(cluster_.cluster().Bind("ns", "p", pod->metadata.uid, "b").ok());
   later_.DoAll();
   EXPECT_EQ(cluster_.Find<api::Pod>("p")->status.conditions.front().status, "True");
+}
+
+// Property: whatever the order in which writes are done, and whichever fail, no device is given
+// twice, and in the end a pod waits only if no device is left.
+TEST_F(BackgroundTest, NoOrderOfWritesAndNoFailureGivesADeviceTwice) {
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto one_in = [&](std::uint32_t n) { return random() % n == 0; };
+    Later later;
+    SchedulerOptions options;
+    options.background = &later;
+    options.bindings_at_once = 1 + seed % 5;
+    DeviceCluster cluster(std::move(options));
+    cluster.AddNode("a", 3);
+    cluster.AddNode("b", 4);
+    cluster.cluster().SetWriteHook([&](api::Verb, const api::Object& object) -> Status {
+      const bool ours =
+          object.As<api::Pod>() != nullptr || object.As<api::ResourceClaim>() != nullptr;
+      return ours && !later.creating && one_in(6) ? base::Unavailable("away") : Status();
+    });
+    int pods = 0;
+    for (int step = 0; step < 200; ++step) {
+      if (pods < 10 && one_in(4)) {
+        later.creating = true;
+        cluster.AddGpuPod("p" + std::to_string(pods++), 1);
+        later.creating = false;
+      }
+      if (later.size() > 0 && !one_in(3)) later.DoAny(random());
+      if (one_in(3)) cluster.scheduler().Run();
+      if (one_in(5)) cluster.clock().Advance(std::chrono::seconds(2));
+    }
+    cluster.cluster().SetWriteHook({});
+    for (int round = 0; round < 40; ++round) {
+      cluster.scheduler().Run();
+      later.DoAll();
+      cluster.clock().Advance(std::chrono::seconds(20));
+    }
+    std::vector<std::string> devices;
+    int bound = 0;
+    for (int i = 0; i < pods; ++i) {
+      const std::string name = "p" + std::to_string(i);
+      const bool has_node = !cluster.Find<api::Pod>(name)->spec.node_name.empty();
+      const auto* claim = cluster.Find<api::ResourceClaim>(name);
+      EXPECT_EQ(claim->status.allocation.has_value(), has_node) << name;
+      bound += has_node ? 1 : 0;
+      if (!claim->status.allocation) continue;
+      for (const auto& result : claim->status.allocation->devices.results) {
+        devices.push_back(result.pool + "/" + result.device);
+      }
+    }
+    EXPECT_EQ(bound, std::min(pods, 7));
+    std::ranges::sort(devices);
+    EXPECT_EQ(std::ranges::adjacent_find(devices), devices.end());
+  }
 }
 
 }  // namespace
