@@ -78,7 +78,7 @@ refuses 'may only write slices whose spec.driver is its own name' as nic patch r
 # A node writes its own slices and pods' status, not those of others.
 identity kubelet "system:node:$node" system:nodes
 says patched as kubelet patch resourceslice "$node-gpu.example.com-0" --type=merge -p '{"metadata":{"labels":{"a":"b"}}}'
-refuses 'may only write slices whose spec.nodeName is its own name' as kubelet patch resourceslice partitioned-000000-mig.example.com-0 \
+refuses 'can only update ResourceSlice with the same NodeName as the requesting node' as kubelet patch resourceslice partitioned-000000-mig.example.com-0 \
   --type=merge -p '{"metadata":{"labels":{"a":"b"}}}'
 refuses '(Forbidden)' as kubelet delete deviceclass gpu.example.com
 
