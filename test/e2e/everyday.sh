@@ -41,11 +41,11 @@ eventually 'No resources found' kubectl get resourceclaims
 apply "$daily/30-prioritized-list.yaml"
 runs wants-large
 field accelerator/large '{.items[0].status.allocation.devices.results[0].request}' resourceclaims
-field alpha '{.spec.nodeName}' pod wants-large
+field delta '{.spec.nodeName}' pod wants-large
 for i in 1 2 3; do another wants-large "wants-large-$i"; done
 runs wants-large-1 wants-large-2
 waits wants-large-3 'cannot allocate all claims'
-field beta '{.spec.nodeName}' pod wants-large-1
+field zeta '{.spec.nodeName}' pod wants-large-1
 
 # Administrators see what others use, in namespaces that may.
 refuses 'admin access' sh -c "sed 's/namespace: monitoring/namespace: default/' '$daily/40-admin-access.yaml' | kubectl apply -f -"
