@@ -4,6 +4,13 @@
 #include "controllers/observer.h"
 
 namespace dray::controllers {
+namespace {
+
+// More than any chain of changes that follow from each other takes. One that never ends must not
+// keep all others, or the end of the process, waiting; NextDue says that there is more.
+constexpr int kMaxRounds = 64;
+
+}  // namespace
 
 Status Reconciler::ReconcileObserved(const ObjectKey& key) {
   const std::chrono::nanoseconds waited = queue_.waited();
@@ -15,11 +22,14 @@ Status Reconciler::ReconcileObserved(const ObjectKey& key) {
 
 std::size_t Reconciler::Sync() {
   const std::size_t before = view_.writes();
-  for (;;) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const std::size_t news = view_.Pull();
-    auto key = queue_.Pop();
-    if (news == 0 && !key.has_value()) return view_.writes() - before;
-    for (; key.has_value(); key = queue_.Pop()) {
+    const std::size_t ready = queue_.Ready();
+    if (news == 0 && ready == 0) break;
+    // What is added meanwhile is for the next round.
+    for (std::size_t i = 0; i < ready; ++i) {
+      const auto key = queue_.Pop();
+      if (!key.has_value()) break;
       ++reconciled_;
       const Status done = observer_ == nullptr ? Reconcile(*key) : ReconcileObserved(*key);
       if (done.ok()) {
@@ -29,6 +39,7 @@ std::size_t Reconciler::Sync() {
       }
     }
   }
+  return view_.writes() - before;
 }
 
 }  // namespace dray::controllers

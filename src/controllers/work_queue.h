@@ -34,6 +34,11 @@ class WorkQueue {
   // It went well: the next failure is the first one again.
   void Forget(const ObjectKey& key) { failures_.erase(key); }
 
+  // How many are to be looked at now.
+  std::size_t Ready() {
+    Wake();
+    return ready_.size();
+  }
   // Nothing: there is nothing to do now.
   std::optional<ObjectKey> Pop();
   // How long the object that Pop gave last was ready to be looked at.
