@@ -95,10 +95,10 @@ INSTANTIATE_TEST_SUITE_P(
 class AbuseTest : public ServerTest {
  protected:
   static ServerOptions Impatient() {
-    return {.handshake_timeout = std::chrono::milliseconds(200),
-            .idle_timeout = std::chrono::milliseconds(200),
-            .request_timeout = std::chrono::milliseconds(200),
-            .write_timeout = std::chrono::milliseconds(200),
+    return {.handshake_timeout = std::chrono::milliseconds(500),
+            .idle_timeout = std::chrono::milliseconds(500),
+            .request_timeout = std::chrono::milliseconds(500),
+            .write_timeout = std::chrono::milliseconds(500),
             .resolution = std::chrono::milliseconds(20)};
   }
   void ExpectAlive() {
@@ -116,6 +116,14 @@ TEST_F(AbuseTest, ABodyInChunksIsLimitedToo) {
       "Transfer-Encoding: chunked\r\n\r\n");
   for (int i = 0; i < 20; ++i) client.Send("64\r\n" + std::string(100, 'x') + "\r\n");
   EXPECT_EQ(client.ReadResponse().status, 413);
+  ExpectAlive();
+}
+
+// Longer than the parser's own fields can be.
+TEST_F(AbuseTest, AHugeHeaderIsRefusedEvenWhereHeadersMayBeHuge) {
+  Start(Echo, {.max_header_bytes = 1u << 20});
+  TestClient client(port());
+  EXPECT_EQ(client.Get("/", "X: " + std::string(100'000, 'x') + "\r\n").status, 431);
   ExpectAlive();
 }
 

@@ -61,6 +61,9 @@ TestClient::TestClient(std::uint16_t port, const std::optional<ClientTls>& tls,
     ssl_.reset(SSL_new(context_.get()));
     SSL_set1_host(ssl_.get(), "localhost");
     SSL_set_fd(ssl_.get(), socket_);
+    constexpr std::string_view kProtocols = "\x02h2\x08http/1.1";
+    SSL_set_alpn_protos(ssl_.get(), reinterpret_cast<const unsigned char*>(kProtocols.data()),
+                        static_cast<unsigned>(kProtocols.size()));
     good = SSL_connect(ssl_.get()) == 1;
   }
   if (!good) {
@@ -146,6 +149,13 @@ ClientResponse TestClient::Get(std::string_view path, std::string_view headers) 
   Send("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) +
        "\r\n");
   return ReadResponse();
+}
+
+std::string TestClient::Protocol() const {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  if (ssl_) SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+  return {reinterpret_cast<const char*>(name), size};
 }
 
 bool TestClient::Ended() { return received_.empty() && !ReadMore(); }

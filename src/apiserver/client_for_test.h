@@ -44,6 +44,8 @@ class TestClient {
   // One chunk of a stream, without its frame; empty at the end.
   std::string ReadChunk();
   ClientResponse Get(std::string_view path, std::string_view headers = "");
+  // What the server chose of h2 and http/1.1; empty: neither, or no TLS.
+  std::string Protocol() const;
   // Whether the server has ended the connection.
   bool Ended();
 

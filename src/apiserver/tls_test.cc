@@ -33,7 +33,7 @@ class TlsTest : public ServerTest {
           responder->Send(TextResponse(text));
         },
         {.tls = TlsOptions{.server = server_pair_, .client_authority = authority_.certificate},
-         .handshake_timeout = std::chrono::milliseconds(300),
+         .handshake_timeout = std::chrono::milliseconds(1000),
          .resolution = std::chrono::milliseconds(20)});
   }
   ClientResponse Ask(const std::optional<KeyPair>& shown, std::string_view headers = "") {
@@ -53,6 +53,13 @@ TEST_F(TlsTest, ACertificateNamesUserAndGroups) {
       Sign(authority_, {.common_name = "ann", .organizations = {"system:masters", "dev"}});
   EXPECT_EQ(Ask(ann).body, "ann system:masters dev system:authenticated");
   EXPECT_THAT(server_->url(), HasSubstr("https://"));
+}
+
+// Go's clients hang up on a protocol that they did not offer.
+TEST_F(TlsTest, TheProtocolIsOneThatTheClientOffered) {
+  TestClient client(port(), ClientTls{.authority = authority_.certificate});
+  ASSERT_TRUE(client.connected());
+  EXPECT_EQ(client.Protocol(), "http/1.1");
 }
 
 TEST_F(TlsTest, WithoutCredentialsAClientIsAnonymous) {

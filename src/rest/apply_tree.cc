@@ -41,8 +41,25 @@ Status CollectMap(const Schema& schema, const Node& node, FieldSet& set) {
   return {};
 }
 
+// A key may be left out if the field is optional, or has a default: then its absence is a value,
+// too.
+Status CheckKeys(const Schema& list, const Node& item) {
+  if (list.nature != Nature::kKeyed || !IsMap(item)) return {};
+  const api::StructInfo& info = internal::WithoutOptional(list.type->element)->fields();
+  for (const std::string_view key : internal::SortedKeys(list.keys)) {
+    const Node* value = FindIn(item, key);
+    if ((value != nullptr && !IsNull(*value)) || key == "protocol") continue;
+    const api::FieldInfo& field = info.fields[static_cast<std::size_t>(info.Find(key))];
+    if (field.type->shape == api::Shape::kOptional) continue;
+    return base::InvalidArgument(fmt::format(
+        "an item of a list does not have \"{}\", a key of its list: {}", key, ToJson(item)));
+  }
+  return {};
+}
+
 Status CollectList(const Schema& schema, const Node& node, FieldSet& set) {
   for (const Node& item : node.items) {
+    DRAY_RETURN_IF_ERROR(CheckKeys(schema, item));
     const std::string element = ElementOfItem(schema, item);
     if (element.empty()) {
       return base::InvalidArgument(fmt::format(

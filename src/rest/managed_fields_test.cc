@@ -225,6 +225,10 @@ TEST(Apply, RefusesConfigurationsThatAreNone) {
           ApplyPod(nullptr, R"({"spec":{"containers":[{"name":"a"},{"name":"a"}]}})", "m").status())
           .message,
       R"(failed to create typed patch object: duplicate entries for key {"name":"a"})");
+  EXPECT_THAT(
+      FromStatus(ApplyPod(nullptr, R"({"spec":{"containers":[{"image":"a"}]}})", "m").status())
+          .message,
+      ::testing::HasSubstr("does not have \"name\", a key of its list"));
   EXPECT_EQ(FromStatus(ApplyPod(nullptr, R"({"spec":{"containers":3}})", "m").status()).code, 400);
 }
 

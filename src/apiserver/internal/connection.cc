@@ -179,7 +179,12 @@ bool Connection::Parse() {
   while (!refused && !parser_->is_done()) {
     boost::beast::error_code error;
     const bool had_head = parser_->is_header_done();
-    const std::size_t used = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
+    std::size_t used = 0;
+    try {
+      used = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
+    } catch (const std::exception&) {
+      error = http::error::header_limit;  // a header that no field can hold
+    }
     rest.remove_prefix(used);
     if (!had_head) head_bytes_ += used;
     // The parser limits each header, not their sum.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A process that writes is killed at random moments, again and again, on one file.
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,7 +83,13 @@ TEST(Kill, NothingAcknowledgedIsLostAndNothingIsHalfWritten) {
       WriteUntilKilled(folder, ends[1]);
     }
     ::close(ends[1]);
-    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 120));
+    // Every other time not before something was acknowledged, however slow the machine is; else
+    // opening the file may be hit too.
+    if (round % 2 == 1) {
+      pollfd reports = {.fd = ends[0], .events = POLLIN};
+      ASSERT_EQ(::poll(&reports, 1, 60'000), 1);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 80));
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
