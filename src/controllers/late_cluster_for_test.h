@@ -14,45 +14,21 @@
 #include <vector>
 
 #include "api/cluster.h"
+#include "api/forwarding_cluster.h"
 
 namespace dray::controllers {
 
 // One thread.
-class LateCluster final : public api::Cluster {
+class LateCluster final : public api::ForwardingCluster {
  public:
   // `late` is asked before a watch tells a change: true, and it tells nothing more for now. The
   // cluster outlives this one.
   LateCluster(api::Cluster& cluster, std::function<bool()> late)
-      : cluster_(cluster), late_(std::move(late)) {}
+      : ForwardingCluster(cluster), late_(std::move(late)) {}
 
-  std::vector<api::Object> List(const api::KindInfo& kind) const override {
-    return cluster_.List(kind);
-  }
-  std::optional<api::Object> Find(const api::KindInfo& kind, std::string_view namespace_,
-                                  std::string_view name) const override {
-    return cluster_.Find(kind, namespace_, name);
-  }
   std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override {
-    return std::make_unique<LateWatch>(cluster_.Watch(kinds), late_);
+    return std::make_unique<LateWatch>(inner().Watch(kinds), late_);
   }
-  StatusOr<api::Object> Create(api::Object object) override {
-    return cluster_.Create(std::move(object));
-  }
-  StatusOr<api::Object> Update(api::Object object) override {
-    return cluster_.Update(std::move(object));
-  }
-  StatusOr<api::Object> UpdateStatus(api::Object object) override {
-    return cluster_.UpdateStatus(std::move(object));
-  }
-  Status Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
-                std::string_view uid) override {
-    return cluster_.Delete(kind, namespace_, name, uid);
-  }
-  Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
-              std::string_view node) override {
-    return cluster_.Bind(namespace_, pod, uid, node);
-  }
-  void Note(const api::EventNote& note) override { cluster_.Note(note); }
 
  private:
   class LateWatch final : public api::ObjectWatch {
@@ -75,7 +51,6 @@ class LateCluster final : public api::Cluster {
     std::deque<api::Change> present_;
   };
 
-  api::Cluster& cluster_;
   const std::function<bool()> late_;
 };
 

@@ -7,26 +7,17 @@
 #include <string>
 
 #include "api/cluster.h"
+#include "api/forwarding_cluster.h"
 #include "scheduler/ids.h"
 
 namespace dray::soak {
 
 // One thread.
-class Onlooker final : public api::Cluster, public scheduler::Ids {
+class Onlooker final : public api::ForwardingCluster, public scheduler::Ids {
  public:
   // It outlives this.
-  explicit Onlooker(api::Cluster& cluster) : cluster_(cluster) {}
+  explicit Onlooker(api::Cluster& cluster) : ForwardingCluster(cluster) {}
 
-  std::vector<api::Object> List(const api::KindInfo& kind) const override {
-    return cluster_.List(kind);
-  }
-  std::optional<api::Object> Find(const api::KindInfo& kind, std::string_view namespace_,
-                                  std::string_view name) const override {
-    return cluster_.Find(kind, namespace_, name);
-  }
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override {
-    return cluster_.Watch(kinds);
-  }
   StatusOr<api::Object> Create(api::Object) override { return Refused(); }
   StatusOr<api::Object> Update(api::Object) override { return Refused(); }
   StatusOr<api::Object> UpdateStatus(api::Object) override { return Refused(); }
@@ -44,7 +35,6 @@ class Onlooker final : public api::Cluster, public scheduler::Ids {
  private:
   static Status Refused() { return base::FailedPrecondition("this is for looking only"); }
 
-  api::Cluster& cluster_;
   std::uint64_t next_ = 100'000'000'000;
 };
 

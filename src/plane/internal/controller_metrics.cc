@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/forwarding_cluster.h"
 #include "api/resource_claim.h"
 #include "plane/internal/claims.h"
 #include "plane/internal/measures.h"
@@ -63,47 +64,21 @@ void ControllerMetrics::Publish(const controllers::ControllerList& controllers) 
   }
 }
 
-// Everything is the inner one's; creations of claims are counted.
-class ClaimMetrics::CountedCluster final : public api::Cluster {
+// Creations of claims are counted.
+class ClaimMetrics::CountedCluster final : public api::ForwardingCluster {
  public:
   CountedCluster(api::Cluster& inner, ClaimMetrics& metrics, bool scheduler)
-      : inner_(inner), metrics_(metrics), scheduler_(scheduler) {}
+      : ForwardingCluster(inner), metrics_(metrics), scheduler_(scheduler) {}
 
-  std::vector<api::Object> List(const api::KindInfo& kind) const override {
-    return inner_.List(kind);
-  }
-  std::optional<api::Object> Find(const api::KindInfo& kind, std::string_view namespace_,
-                                  std::string_view name) const override {
-    return inner_.Find(kind, namespace_, name);
-  }
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override {
-    return inner_.Watch(kinds);
-  }
   StatusOr<api::Object> Create(api::Object object) override {
-    if (object.As<api::ResourceClaim>() == nullptr) return inner_.Create(std::move(object));
+    if (object.As<api::ResourceClaim>() == nullptr) return inner().Create(std::move(object));
     const api::Object claim = object;
-    auto created = inner_.Create(std::move(object));
+    auto created = inner().Create(std::move(object));
     metrics_.Created(claim, created.ok(), scheduler_);
     return created;
   }
-  StatusOr<api::Object> Update(api::Object object) override {
-    return inner_.Update(std::move(object));
-  }
-  StatusOr<api::Object> UpdateStatus(api::Object object) override {
-    return inner_.UpdateStatus(std::move(object));
-  }
-  Status Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
-                std::string_view uid) override {
-    return inner_.Delete(kind, namespace_, name, uid);
-  }
-  Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
-              std::string_view node) override {
-    return inner_.Bind(namespace_, pod, uid, node);
-  }
-  void Note(const api::EventNote& note) override { inner_.Note(note); }
 
  private:
-  api::Cluster& inner_;
   ClaimMetrics& metrics_;
   const bool scheduler_;
 };
