@@ -1,5 +1,5 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build install install-packages check format asan tsan fuzz clang bench clean
+.PHONY: help up demo test build binary install install-packages check format asan tsan fuzz clang bench clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
@@ -10,25 +10,30 @@ help:
 	@echo 'make demo    the same for what needs no cluster: plan, explain, validate on the examples'
 	@echo 'make test    install packages, build, and run every test'
 	@echo 'make build   the release build: $(RELEASE)/dray, test tools in $(RELEASE)/bin'
-	@echo 'make install  $(PREFIX)/bin/dray, and kubectl-dray beside it for `kubectl dray`'
+	@echo 'make install $(PREFIX)/bin/dray, and kubectl-dray beside it for `kubectl dray`'
 	@echo 'make bench   the benchmarks behind the numbers in the docs'
 	@echo 'make check   what to run before a push: other compiler, sanitizers, layering, format'
 	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60)'
 
-up: build
+up: binary
 	@$(RELEASE)/dray up --demo
 
-demo: build
+demo: binary
 	@tools/demo $(RELEASE)/dray
 
 test: build
 	ctest --preset release -j$(JOBS)
 
+# The command alone: whoever wants to try it does not wait for tests and benchmarks.
+binary: install-packages
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j$(JOBS) --target dray
+
 build: install-packages
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j$(JOBS)
 
-install: build
+install: binary
 	cmake --install $(RELEASE) --prefix $(PREFIX)
 
 install-packages:
