@@ -34,7 +34,7 @@ Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
       break;
     case SearchResult::kFault: {
       decision.kind = Decision::Kind::kFault;
-      const Choice& where = search_.faulty();
+      const PlacedDevice& where = search_.faulty();
       const inventory::NodeDevice& device = usage.devices().devices()[where.device];
       decision.fault = {ErrorOf(plan.alternatives()[where.alternative], *device.slice, *device.row,
                                 usage.devices().dictionary()),
@@ -46,7 +46,7 @@ Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
 }
 
 StatusOr<std::vector<api::AllocationResult>> Allocator::Build(ShareIds& share_ids) const {
-  return BuildResults(attempt_, search_.choices(), search_.taken(), share_ids);
+  return BuildResults(attempt_, search_.placed(), search_.chosen_alternatives(), share_ids);
 }
 
 }  // namespace dray::allocator

@@ -33,12 +33,12 @@ Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, Verdict
   any_faulty_ = false;
   cache.Trim();
   TakeDevices();
-  choices_.resize(plan.alternatives().size());
+  candidates_.resize(plan.alternatives().size());
   for (const ClaimPlan& claim : plan.claims()) {
     for (const RequestPlan& request : plan.requests(claim)) {
       for (std::uint32_t i = 0; i < request.count; ++i) {
         const std::size_t at = request.first + i;
-        Fill(choices_[at], plan.alternatives()[at], plan.constraints(claim), cache);
+        Fill(candidates_[at], plan.alternatives()[at], plan.constraints(claim), cache);
       }
     }
   }
@@ -65,14 +65,14 @@ void Attempt::TakeDevices() {
   }
 }
 
-void Attempt::Fill(Choices& choices, const Alternative& alternative,
+void Attempt::Fill(Candidates& candidates, const Alternative& alternative,
                    std::span<const ConstraintPlan> constraints, VerdictCache& cache) {
   const inventory::NodeDevices& devices = usage_->devices();
-  choices.alternative = &alternative;
-  choices.impossible = false;
-  choices.need = alternative.count;
-  choices.verdicts.clear();
-  for (base::BitSet* set : {&choices.candidates, &choices.faulty}) {
+  candidates.alternative = &alternative;
+  candidates.impossible = false;
+  candidates.need = alternative.count;
+  candidates.verdicts.clear();
+  for (base::BitSet* set : {&candidates.devices, &candidates.faulty}) {
     if (set->size() != device_count_) *set = base::BitSet(device_count_);
     set->ResetAll();
   }
@@ -80,39 +80,39 @@ void Attempt::Fill(Choices& choices, const Alternative& alternative,
   for (const auto& range : devices.slices()) {
     const Verdicts& verdicts =
         cache.Get(alternative, *plan_, constraints, *range.slice, devices.dictionary());
-    choices.verdicts.push_back(&verdicts);
+    candidates.verdicts.push_back(&verdicts);
     verdicts.pass.ForEach([&](std::size_t row) {
       const std::size_t device = range.first_device + row;
       if (!devices.devices()[device].on_node || devices.devices()[device].groups_off) return;
-      const bool usable = Usable(alternative, device);
-      if (usable || alternative.all) choices.candidates.Set(device);
-      if (!usable) choices.impossible = true;
+      const bool usable = Admissible(alternative, device);
+      if (usable || alternative.all) candidates.devices.Set(device);
+      if (!usable) candidates.impossible = true;
     });
     if (!verdicts.any_error) continue;
     verdicts.error.ForEach([&](std::size_t row) {
       const std::size_t device = range.first_device + row;
-      if (!devices.devices()[device].groups_off) choices.faulty.Set(device);
+      if (!devices.devices()[device].groups_off) candidates.faulty.Set(device);
     });
     verdicts.broken.ForEach([&](std::size_t row) {
       const NodeDevice& device = devices.devices()[range.first_device + row];
-      if (device.on_node && !device.groups_off) choices.faulty.Set(range.first_device + row);
+      if (device.on_node && !device.groups_off) candidates.faulty.Set(range.first_device + row);
     });
   }
   if (alternative.all) {
-    choices.need = static_cast<std::int64_t>(choices.candidates.Count());
+    candidates.need = static_cast<std::int64_t>(candidates.devices.Count());
     return;
   }
-  choices.impossible = false;
+  candidates.impossible = false;
   // What is in use is not looked at.
   if (!alternative.admin) {
-    choices.candidates.AndNot(usage_->taken());
-    choices.faulty.AndNot(usage_->taken());
+    candidates.devices.AndNot(usage_->taken());
+    candidates.faulty.AndNot(usage_->taken());
   }
-  any_faulty_ |= choices.faulty.Any();
+  any_faulty_ |= candidates.faulty.Any();
 }
 
 // Without regard to whether it is taken.
-bool Attempt::Usable(const Alternative& alternative, std::size_t index) const {
+bool Attempt::Admissible(const Alternative& alternative, std::size_t index) const {
   const NodeDevice& device = usage_->devices().devices()[index];
   if (device.operations_missing || device.counters_off) return false;
   if (device.uses > 0 && usage_->overdrawn(device.pool) &&
@@ -135,14 +135,15 @@ Fault Attempt::CheckClaims() {
       if (!request.error.ok()) return {named(request.error), false};
       std::int64_t fewest = -1;
       for (std::uint32_t i = 0; i < request.count; ++i) {
-        const Choices& choices = choices_[request.first + i];
-        if (!choices.alternative->error.ok()) return {named(choices.alternative->error), false};
-        if (choices.alternative->all) {
-          if (Fault fault = CheckAll(choices); !fault.status.ok()) {
+        const Candidates& candidates = candidates_[request.first + i];
+        if (!candidates.alternative->error.ok())
+          return {named(candidates.alternative->error), false};
+        if (candidates.alternative->all) {
+          if (Fault fault = CheckAll(candidates); !fault.status.ok()) {
             return {named(fault.status), fault.only_this_node};
           }
         }
-        fewest = fewest < 0 ? choices.need : std::min(fewest, choices.need);
+        fewest = fewest < 0 ? candidates.need : std::min(fewest, candidates.need);
       }
       devices += std::max<std::int64_t>(fewest, 0);
     }
@@ -159,9 +160,9 @@ Fault Attempt::CheckClaims() {
 
 // In the order of pools: the first one that cannot be looked at in full, or has a device on which
 // an expression fails, decides.
-Fault Attempt::CheckAll(const Choices& choices) const {
+Fault Attempt::CheckAll(const Candidates& candidates) const {
   const inventory::NodeDevices& devices = usage_->devices();
-  const std::string& request = choices.alternative->result_name;
+  const std::string& request = candidates.alternative->result_name;
   for (const PoolOnNode& pool : devices.pools()) {
     if (pool.state != PoolState::kComplete) {
       return {base::FailedPrecondition(fmt::format(
@@ -170,10 +171,10 @@ Fault Attempt::CheckAll(const Choices& choices) const {
                   pool.state == PoolState::kInvalid ? "invalid" : "incomplete", pool.why)),
               true};
     }
-    const std::size_t faulty = choices.faulty.FirstFrom(pool.first_device);
+    const std::size_t faulty = candidates.faulty.FirstFrom(pool.first_device);
     if (faulty < pool.first_device + pool.devices) {
       const NodeDevice& device = devices.devices()[faulty];
-      return {ErrorOf(*choices.alternative, *device.slice, *device.row, devices.dictionary()),
+      return {ErrorOf(*candidates.alternative, *device.slice, *device.row, devices.dictionary()),
               false};
     }
   }

@@ -25,15 +25,15 @@ struct Fault {
 };
 
 // One alternative on the node.
-struct Choices {
+struct Candidates {
   const Alternative* alternative = nullptr;
   // Devices that it may have if nothing else is chosen. With mode All: the whole set, of which
   // each must be had.
-  base::BitSet candidates;
+  base::BitSet devices;
   // Devices on which an expression fails, or with a capacity that cannot be counted. To look at one
   // is an error.
   base::BitSet faulty;
-  // Mode All: those of `candidates` that cannot be had at all.
+  // Mode All: those of `devices` that cannot be had at all.
   bool impossible = false;
   std::int64_t need = 0;
   std::vector<const Verdicts*> verdicts;  // by NodeDevices::slices()
@@ -54,19 +54,19 @@ class Attempt {
   const inventory::NodeDevices& devices() const { return usage_->devices(); }
   std::size_t device_count() const { return device_count_; }
 
-  const Choices& choices(std::size_t alternative) const { return choices_[alternative]; }
+  const Candidates& candidates(std::size_t alternative) const { return candidates_[alternative]; }
   bool any_faulty() const { return any_faulty_; }
 
   bool multi(std::size_t device) const { return multi_.Test(device); }
   const base::BitSet& multi() const { return multi_; }
   // What the alternative would consume of the device's capacities.
-  const Amount* consumed(const Choices& choices, std::size_t device) const {
+  const Amount* consumed(const Candidates& candidates, std::size_t device) const {
     const auto [slice, row] = Place(device);
-    return choices.verdicts[slice]->consumed(row);
+    return candidates.verdicts[slice]->consumed(row);
   }
-  ValueId value(const Choices& choices, std::size_t use, std::size_t device) const {
+  ValueId value(const Candidates& candidates, std::size_t use, std::size_t device) const {
     const auto [slice, row] = Place(device);
-    return choices.verdicts[slice]->value(use, row);
+    return candidates.verdicts[slice]->value(use, row);
   }
 
  private:
@@ -76,11 +76,11 @@ class Attempt {
   };
   SliceAndRow Place(std::size_t device) const { return places_[device]; }
   void TakeDevices();
-  void Fill(Choices& choices, const Alternative& alternative,
+  void Fill(Candidates& candidates, const Alternative& alternative,
             std::span<const ConstraintPlan> constraints, VerdictCache& cache);
-  bool Usable(const Alternative& alternative, std::size_t device) const;
+  bool Admissible(const Alternative& alternative, std::size_t device) const;
   Fault CheckClaims();
-  Fault CheckAll(const Choices& choices) const;
+  Fault CheckAll(const Candidates& candidates) const;
 
   const Plan* plan_ = nullptr;
   const ledger::NodeUsage* usage_ = nullptr;
@@ -88,7 +88,7 @@ class Attempt {
   std::size_t device_count_ = 0;
   std::vector<SliceAndRow> places_;
   base::BitSet multi_;
-  std::vector<Choices> choices_;
+  std::vector<Candidates> candidates_;
   bool any_faulty_ = false;
 };
 

@@ -418,8 +418,8 @@ TEST(Attempt, VerdictsAreForgottenOnlyBetweenAttempts) {
       world.PlanOf({PendingClaim("c").Request(Ask("r")).Request(Ask("s").Where("true"))});
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(attempt.Prepare(*plan, world.Usage(), cache).status.ok());
-    EXPECT_EQ(attempt.choices(0).candidates.Count(), 2);
-    EXPECT_EQ(attempt.choices(1).candidates.Count(), 2);
+    EXPECT_EQ(attempt.candidates(0).devices.Count(), 2);
+    EXPECT_EQ(attempt.candidates(1).devices.Count(), 2);
   }
 }
 

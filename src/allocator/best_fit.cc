@@ -28,7 +28,7 @@ struct Score {
   friend auto operator<=>(const Score&, const Score&) = default;
 };
 
-Score ScoreOf(const Attempt& attempt, const State& state, const Choices& choices,
+Score ScoreOf(const Attempt& attempt, const State& state, const Candidates& candidates,
               std::uint32_t index) {
   const inventory::NodeDevices& devices = attempt.devices();
   const NodeDevice& device = devices.devices()[index];
@@ -36,10 +36,10 @@ Score ScoreOf(const Attempt& attempt, const State& state, const Choices& choices
   score.fresh = attempt.multi(index) && !state.shared().Test(index);
   std::int64_t parts = 0;
   const auto capacity = state.capacity(index);
-  if (!capacity.empty() && choices.candidates.Test(index)) {
+  if (!capacity.empty() && candidates.devices.Test(index)) {
     const auto consumed = state.consumed(index);
     // A dedicated device goes as a whole; what the request does not need of it is wasted.
-    const Amount* wanted = attempt.consumed(choices, index);
+    const Amount* wanted = attempt.consumed(candidates, index);
     for (std::size_t i = 0; i < capacity.size(); ++i, ++parts) {
       score.left += Millionths(capacity[i] - consumed[i] - wanted[i], capacity[i]);
     }
@@ -64,11 +64,11 @@ Score ScoreOf(const Attempt& attempt, const State& state, const Choices& choices
 }  // namespace
 
 std::vector<std::uint32_t> TightestFirst(const Attempt& attempt, const State& state,
-                                         const Choices& choices) {
+                                         const Candidates& candidates) {
   std::vector<Score> scores;
   for (std::uint32_t d = 0; d < attempt.device_count(); ++d) {
-    if (choices.candidates.Test(d) || choices.faulty.Test(d)) {
-      scores.push_back(ScoreOf(attempt, state, choices, d));
+    if (candidates.devices.Test(d) || candidates.faulty.Test(d)) {
+      scores.push_back(ScoreOf(attempt, state, candidates, d));
     }
   }
   std::ranges::sort(scores);

@@ -15,6 +15,6 @@ namespace dray::allocator {
 // that are shared already, counter sets and partitions that are broken open already, the least
 // capacity and the least of the counters left over; then search order.
 std::vector<std::uint32_t> TightestFirst(const Attempt& attempt, const State& state,
-                                         const Choices& choices);
+                                         const Candidates& candidates);
 
 }  // namespace dray::allocator

@@ -62,9 +62,9 @@ void Bounds::Reset(const Attempt& attempt) {
     const std::size_t first = smallest_.size();
     smallest_.resize(first + capacities, absl::Int128Max());
     for (std::size_t a = 0; a < plan.alternatives().size(); ++a) {
-      const Choices& choices = attempt.choices(a);
-      if (!choices.candidates.Test(d)) continue;
-      const Amount* wanted = attempt.consumed(choices, d);
+      const Candidates& candidates = attempt.candidates(a);
+      if (!candidates.devices.Test(d)) continue;
+      const Amount* wanted = attempt.consumed(candidates, d);
       for (std::size_t i = 0; i < capacities; ++i) {
         smallest_[first + i] = std::min(smallest_[first + i], wanted[i]);
       }
@@ -76,7 +76,7 @@ void Bounds::Reset(const Attempt& attempt) {
 Bounds::Demand& Bounds::NextDemand() {
   if (demand_count_ == demands_.size()) demands_.emplace_back();
   Demand& demand = demands_[demand_count_++];
-  demand.choices.clear();
+  demand.candidates.clear();
   demand.admin = false;
   Clear(demand.mask, attempt_->device_count());
   return demand;
@@ -106,9 +106,9 @@ bool Bounds::MakeDemands(const State& state, const Position& position) {
     Demand& demand = NextDemand();
     demand.claim = position.claim;
     demand.need = static_cast<std::uint32_t>(position.remaining);
-    demand.choices.push_back(position.current);
+    demand.candidates.push_back(position.current);
     demand.admin = position.current->alternative->admin;
-    demand.mask = position.current->candidates;
+    demand.mask = position.current->devices;
     if (position.after != nullptr) demand.mask &= *position.after;
     if (!Narrow(demand, state)) return false;
   }
@@ -123,14 +123,15 @@ bool Bounds::MakeDemands(const State& state, const Position& position) {
       demand.claim = c;
       std::int64_t need = std::numeric_limits<std::int64_t>::max();
       for (std::uint32_t i = 0; i < request.count; ++i) {
-        const Choices& choices = attempt_->choices(request.first + i);
-        if (choices.alternative->all && (choices.impossible || choices.need == 0)) continue;
-        need = std::min(need, choices.need);
-        demand.choices.push_back(&choices);
-        demand.admin |= choices.alternative->admin;
-        demand.mask |= choices.candidates;
+        const Candidates& candidates = attempt_->candidates(request.first + i);
+        if (candidates.alternative->all && (candidates.impossible || candidates.need == 0))
+          continue;
+        need = std::min(need, candidates.need);
+        demand.candidates.push_back(&candidates);
+        demand.admin |= candidates.alternative->admin;
+        demand.mask |= candidates.devices;
       }
-      if (demand.choices.empty()) return false;
+      if (demand.candidates.empty()) return false;
       demand.need = static_cast<std::uint32_t>(std::min<std::int64_t>(need, kUnlimited));
       if (!Narrow(demand, state)) return false;
     }
@@ -148,9 +149,9 @@ bool Bounds::Narrow(Demand& demand, const State& state) const {
     BitSet full = demand.mask;
     full &= attempt_->multi();
     full.ForEach([&](std::size_t d) {
-      const bool room = std::ranges::any_of(demand.choices, [&](const Choices* choices) {
-        return choices->candidates.Test(d) &&
-               state.HasRoom(*choices, static_cast<std::uint32_t>(d));
+      const bool room = std::ranges::any_of(demand.candidates, [&](const Candidates* candidates) {
+        return candidates->devices.Test(d) &&
+               state.HasRoom(*candidates, static_cast<std::uint32_t>(d));
       });
       if (!room) demand.mask.Reset(d);
     });

@@ -34,7 +34,7 @@ namespace dray::allocator {
 struct Position {
   std::size_t claim = 0;
   std::size_t request = 0;  // of Plan::requests(): the first one that is not begun
-  const Choices* current = nullptr;
+  const Candidates* current = nullptr;
   std::int64_t remaining = 0;
   const base::BitSet* after = nullptr;  // null: all
   const base::BitSet* part = nullptr;   // the requests that are searched together; null: all
@@ -51,15 +51,15 @@ class Bounds {
   struct Carriers {
     // What alternatives with the same candidates and values see, once for all of them.
     struct View {
-      const Choices* choices = nullptr;  // of one of them
+      const Candidates* candidates = nullptr;  // of one of them
       std::size_t use = 0;
       std::vector<base::BitSet> with;  // by element
     };
     std::vector<ElementId> elements;  // sorted
     std::vector<View> views;
-    absl::flat_hash_map<const Choices*, std::uint32_t> view_of;
-    const std::vector<base::BitSet>* Find(const Choices* choices) const {
-      const auto it = view_of.find(choices);
+    absl::flat_hash_map<const Candidates*, std::uint32_t> view_of;
+    const std::vector<base::BitSet>* Find(const Candidates* candidates) const {
+      const auto it = view_of.find(candidates);
       return it == view_of.end() ? nullptr : &views[it->second].with;
     }
     // Where an element is; elements.size() if nobody has it.
@@ -76,7 +76,7 @@ class Bounds {
   struct Demand {
     std::size_t claim = 0;
     std::uint32_t need = 0;
-    std::vector<const Choices*> choices;  // any of them
+    std::vector<const Candidates*> candidates;  // any of them
     base::BitSet mask;
     bool admin = false;
   };
@@ -89,7 +89,7 @@ class Bounds {
   };
   // Requests that see devices alike.
   struct Kind {
-    const Choices* choices = nullptr;  // of one of them; null: no such kind
+    const Candidates* candidates = nullptr;  // of one of them; null: no such kind
     std::uint32_t need = 0;
     std::uint32_t requests = 0;
     bool begun = false;  // the request that is being filled, alone

@@ -41,8 +41,8 @@ void Bounds::FindCarriers(const ClaimPlan& claim, std::size_t i) {
   const auto& dictionary = attempt_->devices().dictionary();
   for (Carriers::View& view : carriers.views) {
     view.with.assign(carriers.elements.size(), BitSet(attempt_->device_count()));
-    view.choices->candidates.ForEach([&](std::size_t device) {
-      const ValueId value = attempt_->value(*view.choices, view.use, device);
+    view.candidates->devices.ForEach([&](std::size_t device) {
+      const ValueId value = attempt_->value(*view.candidates, view.use, device);
       if (value == ValueId::kNone) return;
       for (const ElementId element : dictionary.At(value).elements) {
         const std::size_t e = carriers.IndexOf(element);
@@ -56,19 +56,19 @@ void Bounds::FindViews(const ClaimPlan& claim, std::size_t i, Carriers& carriers
   const Plan& plan = attempt_->plan();
   for (const RequestPlan& request : plan.requests(claim)) {
     for (std::uint32_t a = 0; a < request.count; ++a) {
-      const Choices& choices = attempt_->choices(request.first + a);
-      const auto& uses = choices.alternative->constraints;
+      const Candidates& candidates = attempt_->candidates(request.first + a);
+      const auto& uses = candidates.alternative->constraints;
       const auto use = std::ranges::find(uses, i, &ConstraintUse::constraint);
       if (use == uses.end()) continue;
       const auto number = static_cast<std::size_t>(use - uses.begin());
       const auto known = std::ranges::find_if(carriers.views, [&](const Carriers::View& view) {
         return view.use == number &&
-               view.choices->alternative->filter == choices.alternative->filter &&
-               view.choices->candidates == choices.candidates;
+               view.candidates->alternative->filter == candidates.alternative->filter &&
+               view.candidates->devices == candidates.devices;
       });
-      carriers.view_of[&choices] = static_cast<std::uint32_t>(known - carriers.views.begin());
+      carriers.view_of[&candidates] = static_cast<std::uint32_t>(known - carriers.views.begin());
       if (known == carriers.views.end()) {
-        carriers.views.push_back({.choices = &choices, .use = number});
+        carriers.views.push_back({.candidates = &candidates, .use = number});
       }
     }
   }
@@ -80,8 +80,8 @@ void Bounds::ListElements(const Carriers& carriers) {
   const bool sets = attempt_->plan().features().list_type_attributes;
   element_of_.clear();
   for (const Carriers::View& view : carriers.views) {
-    view.choices->candidates.ForEach([&](std::size_t device) {
-      const ValueId value = attempt_->value(*view.choices, view.use, device);
+    view.candidates->devices.ForEach([&](std::size_t device) {
+      const ValueId value = attempt_->value(*view.candidates, view.use, device);
       if (value == ValueId::kNone) return;
       const inventory::AttributeValue& attribute = dictionary.At(value);
       // A list where lists do not count is accepted only from the first device: no bound knows
@@ -106,9 +106,9 @@ std::int64_t Bounds::LeastNeeded(const ClaimPlan& claim, const Carriers& carrier
   for (const RequestPlan& request : attempt_->plan().requests(claim)) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t a = 0; a < request.count; ++a) {
-      const Choices& choices = attempt_->choices(request.first + a);
-      const bool counts = !choices.alternative->admin && carriers.Find(&choices) != nullptr;
-      least = std::min(least, counts ? choices.need : 0);
+      const Candidates& candidates = attempt_->candidates(request.first + a);
+      const bool counts = !candidates.alternative->admin && carriers.Find(&candidates) != nullptr;
+      least = std::min(least, counts ? candidates.need : 0);
     }
     if (request.count > 0) sum += std::min<std::int64_t>(least, kUnlimited);
   }

@@ -27,19 +27,20 @@ bool Bounds::ConstraintsHopeless(const State& state, const Position& position) {
 
 bool Bounds::Covers(const Demand& demand, std::size_t constraint) const {
   return !demand.admin && demand.need > 0 &&
-         std::ranges::all_of(demand.choices, [&](const Choices* choices) {
-           return carriers_[constraint].Find(choices) != nullptr;
+         std::ranges::all_of(demand.candidates, [&](const Candidates* candidates) {
+           return carriers_[constraint].Find(candidates) != nullptr;
          });
 }
 
 std::size_t Bounds::CountWith(const Demand& demand, std::size_t constraint,
                               std::size_t element) const {
   const Carriers& carriers = carriers_[constraint];
-  if (demand.choices.size() == 1) {
-    return demand.mask.IntersectionCount((*carriers.Find(demand.choices.front()))[element]);
+  if (demand.candidates.size() == 1) {
+    return demand.mask.IntersectionCount((*carriers.Find(demand.candidates.front()))[element]);
   }
   BitSet any(attempt_->device_count());
-  for (const Choices* choices : demand.choices) any |= (*carriers.Find(choices))[element];
+  for (const Candidates* candidates : demand.candidates)
+    any |= (*carriers.Find(candidates))[element];
   return demand.mask.IntersectionCount(any);
 }
 
@@ -74,8 +75,8 @@ bool Bounds::MatchHopeless(std::size_t constraint, std::size_t claim, const Stat
   // Nothing else can be chosen; the bounds behind this one see less.
   for (Demand* demand : covered) {
     Clear(scratch_, attempt_->device_count());
-    for (const Choices* choices : demand->choices) {
-      for (const std::size_t e : alive) scratch_ |= (*carriers.Find(choices))[e];
+    for (const Candidates* candidates : demand->candidates) {
+      for (const std::size_t e : alive) scratch_ |= (*carriers.Find(candidates))[e];
     }
     demand->mask &= scratch_;
   }
@@ -103,10 +104,11 @@ bool Bounds::DistinctHopeless(std::size_t constraint, std::size_t claim, const S
     if (used.Any()) {
       BitSet clash(attempt_->device_count());
       used.ForEach([&](std::size_t e) {
-        for (const Choices* choices : demand.choices) clash |= (*carriers.Find(choices))[e];
+        for (const Candidates* candidates : demand.candidates)
+          clash |= (*carriers.Find(candidates))[e];
       });
       // Seen by one alternative only, a clash says nothing about the others.
-      if (demand.choices.size() == 1) demand.mask.AndNot(clash);
+      if (demand.candidates.size() == 1) demand.mask.AndNot(clash);
     }
     for (std::size_t e = 0; e < elements; ++e) {
       if (!used.Test(e) && CountWith(demand, constraint, e) > 0) values.Set(e);
@@ -142,9 +144,9 @@ bool Bounds::TooFewDisjoint(std::size_t constraint, std::size_t claim, const Bit
     const Demand& demand = demands_[i];
     if (demand.claim != claim || !Covers(demand, constraint)) continue;
     // Two alternatives may see different values of one device.
-    if (demand.choices.size() > 1) continue;
+    if (demand.candidates.size() > 1) continue;
     need += demand.need;
-    const std::vector<BitSet>& with = *carriers.Find(demand.choices.front());
+    const std::vector<BitSet>& with = *carriers.Find(demand.candidates.front());
     seen_values_.assign(n, 0);
     for (std::uint32_t e = 0; e < elements; ++e) {
       if (used.Test(e) || !with[e].Intersects(demand.mask)) continue;
@@ -266,8 +268,8 @@ bool Bounds::ShapesHopeless(const Shape& s, std::size_t constraint, const Shape&
   packing_.Reset(s.claims);
   const auto with = [&](const Demand& demand, const Carriers& carriers, std::size_t element) {
     Clear(element_scratch_, attempt_->device_count());
-    for (const Choices* choices : demand.choices) {
-      element_scratch_ |= (*carriers.Find(choices))[element];
+    for (const Candidates* candidates : demand.candidates) {
+      element_scratch_ |= (*carriers.Find(candidates))[element];
     }
     element_scratch_ &= demand.mask;
   };

@@ -27,7 +27,7 @@ void Bounds::FindKinds(const Position& position) {
   const auto add = [&](const Demand& demand) -> Kind& {
     if (kind_count_ == kinds_.size()) kinds_.emplace_back();
     Kind& kind = kinds_[kind_count_++];
-    kind.choices = demand.choices.front();
+    kind.candidates = demand.candidates.front();
     kind.need = demand.need;
     kind.requests = 1;
     kind.begun = false;
@@ -36,11 +36,11 @@ void Bounds::FindKinds(const Position& position) {
   };
   for (std::size_t i = 0; i < demand_count_ && kind_count_ < kMostKinds; ++i) {
     const Demand& demand = demands_[i];
-    if (demand.admin || demand.need == 0 || demand.choices.size() != 1) continue;
-    const std::uint32_t filter = demand.choices.front()->alternative->filter;
+    if (demand.admin || demand.need == 0 || demand.candidates.size() != 1) continue;
+    const std::uint32_t filter = demand.candidates.front()->alternative->filter;
     const auto end = kinds_.begin() + static_cast<std::ptrdiff_t>(kind_count_);
     const auto known = std::find_if(kinds_.begin(), end, [&](const Kind& kind) {
-      return kind.choices->alternative->filter == filter;
+      return kind.candidates->alternative->filter == filter;
     });
     if (known == end) {
       add(demand);
@@ -51,7 +51,7 @@ void Bounds::FindKinds(const Position& position) {
     known->mask |= demand.mask;
   }
   if (position.current != nullptr && demand_count_ > 0 && kind_count_ > 0 &&
-      demands_[0].choices.front() == position.current && kinds_[0].requests > 1 &&
+      demands_[0].candidates.front() == position.current && kinds_[0].requests > 1 &&
       !demands_[0].admin) {
     add(demands_[0]).begun = true;
   }
@@ -69,8 +69,8 @@ bool Bounds::PairsHopeless(const State& state, const Position& position) {
     bool alone = true;
     for (std::size_t b = 0; b < kind_count_; ++b) {
       if (a == b) continue;
-      if (kinds_[a].begun && kinds_[b].choices == kinds_[a].choices) continue;
-      if (kinds_[b].begun && kinds_[b].choices == kinds_[a].choices) continue;
+      if (kinds_[a].begun && kinds_[b].candidates == kinds_[a].candidates) continue;
+      if (kinds_[b].begun && kinds_[b].candidates == kinds_[a].candidates) continue;
       if (!kinds_[a].mask.Intersects(kinds_[b].mask) &&
           !kinds_[a].sets.Intersects(kinds_[b].sets)) {
         continue;
@@ -84,7 +84,7 @@ bool Bounds::PairsHopeless(const State& state, const Position& position) {
 }
 
 bool Bounds::PairHopeless(const Kind& a, const Kind& b, const State& state) {
-  const bool pair = b.choices != nullptr;
+  const bool pair = b.candidates != nullptr;
   packing_.Reset(a.need);
   AddLoose(a, b);
   for (std::size_t s = 0; s < set_devices_.size(); ++s) {
@@ -100,7 +100,7 @@ bool Bounds::PairHopeless(const Kind& a, const Kind& b, const State& state) {
 
 // Dedicated devices that draw on nothing.
 void Bounds::AddLoose(const Kind& a, const Kind& b) {
-  const bool pair = b.choices != nullptr;
+  const bool pair = b.candidates != nullptr;
   const auto mine = static_cast<std::uint32_t>(a.mask.IntersectionCount(loose_));
   const auto theirs =
       pair ? static_cast<std::uint32_t>(b.mask.IntersectionCount(loose_)) : std::uint32_t{0};
@@ -138,7 +138,7 @@ void Bounds::LeastDrawn(const Kind& kind, std::size_t set, std::size_t counter, 
 
 // Dedicated devices that draw on the counter set.
 void Bounds::AddSet(const Kind& a, const Kind& b, std::size_t s, const State& state) {
-  const bool pair = b.choices != nullptr;
+  const bool pair = b.candidates != nullptr;
   const auto& set = attempt_->devices().counter_sets()[s];
   const BitSet& here = set_devices_[s];
   const auto mine = static_cast<std::uint32_t>(a.mask.IntersectionCount(here));
@@ -213,9 +213,9 @@ void Bounds::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const Stat
   const auto consumed = state.consumed(d);
   const auto capacity = state.capacity(d);
   const bool mine = a.mask.Test(d);
-  const bool theirs = b.choices != nullptr && b.mask.Test(d);
-  const Amount* wanted_a = mine ? attempt_->consumed(*a.choices, d) : nullptr;
-  const Amount* wanted_b = theirs ? attempt_->consumed(*b.choices, d) : nullptr;
+  const bool theirs = b.candidates != nullptr && b.mask.Test(d);
+  const Amount* wanted_a = mine ? attempt_->consumed(*a.candidates, d) : nullptr;
+  const Amount* wanted_b = theirs ? attempt_->consumed(*b.candidates, d) : nullptr;
   room_.clear();
   for (std::uint32_t x = 0; x <= (mine ? std::min(a.requests, a.need) : 0); ++x) {
     std::uint32_t y = theirs ? b.requests : 0;
@@ -238,13 +238,14 @@ void Bounds::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const Stat
 // Requests with the same alternatives: so many can have the first one, so many the second.
 bool Bounds::AlternativesHopeless(const State& state) const {
   const auto same = [](const Demand& x, const Demand& y) {
-    return std::ranges::equal(x.choices, y.choices, [](const Choices* p, const Choices* q) {
-      return p->alternative->filter == q->alternative->filter && p->need == q->need;
-    });
+    return std::ranges::equal(
+        x.candidates, y.candidates, [](const Candidates* p, const Candidates* q) {
+          return p->alternative->filter == q->alternative->filter && p->need == q->need;
+        });
   };
   for (std::size_t i = 0; i < demand_count_; ++i) {
     const Demand& demand = demands_[i];
-    if (demand.admin || demand.need == 0 || demand.choices.size() < 2) continue;
+    if (demand.admin || demand.need == 0 || demand.candidates.size() < 2) continue;
     std::size_t equal = 1;
     bool first = true;
     for (std::size_t j = 0; j < demand_count_; ++j) {
@@ -254,13 +255,13 @@ bool Bounds::AlternativesHopeless(const State& state) const {
     }
     if (!first) continue;
     std::size_t served = 0;
-    for (const Choices* choices : demand.choices) {
+    for (const Candidates* candidates : demand.candidates) {
       std::size_t supply = 0;
-      choices->candidates.ForEach([&](std::size_t d) {
+      candidates->devices.ForEach([&](std::size_t d) {
         if (!open_.Test(d)) return;
         supply += attempt_->multi(d) ? SharesLeft(static_cast<std::uint32_t>(d), state) : 1;
       });
-      served += supply / static_cast<std::size_t>(std::max<std::int64_t>(choices->need, 1));
+      served += supply / static_cast<std::size_t>(std::max<std::int64_t>(candidates->need, 1));
     }
     if (served < equal) return true;
   }

@@ -51,7 +51,7 @@ void CountTogether(const Attempt& attempt, const std::vector<BitSet>& usable,
     const RequestPlan& request = attempt.plan().requests()[r];
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t i = request.first; i < request.first + request.count; ++i) {
-      least = std::min(least, attempt.choices(i).need);
+      least = std::min(least, attempt.candidates(i).need);
       usable[i].ForEach([&](std::size_t device) {
         explanation.counters_drawn |= attempt.devices().devices()[device].uses > 0;
       });

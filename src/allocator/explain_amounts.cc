@@ -19,16 +19,16 @@ using inventory::Dictionary;
 using inventory::NodeDevice;
 
 // What a device takes of something, or nothing of it.
-using AmountOf = std::function<Amount(const Choices& choices, std::uint32_t device)>;
+using AmountOf = std::function<Amount(const Candidates& candidates, std::uint32_t device)>;
 
 // The least that one alternative takes: its cheapest devices.
-Amount Least(const Choices& choices, const BitSet& usable, const AmountOf& amount_of) {
+Amount Least(const Candidates& candidates, const BitSet& usable, const AmountOf& amount_of) {
   std::vector<Amount> amounts;
   usable.ForEach([&](std::size_t device) {
-    amounts.push_back(amount_of(choices, static_cast<std::uint32_t>(device)));
+    amounts.push_back(amount_of(candidates, static_cast<std::uint32_t>(device)));
   });
   std::ranges::sort(amounts);
-  const std::size_t n = std::min(amounts.size(), static_cast<std::size_t>(choices.need));
+  const std::size_t n = std::min(amounts.size(), static_cast<std::size_t>(candidates.need));
   Amount sum = 0;
   for (std::size_t i = 0; i < n; ++i) sum += amounts[i];
   return sum;
@@ -42,8 +42,8 @@ Amount LeastOfAll(const Attempt& attempt, const std::vector<BitSet>& usable, con
     std::optional<Amount> least;
     for (std::uint32_t i = request.first; i < request.first + request.count; ++i) {
       // An alternative that cannot be had at all takes nothing and is no way out either.
-      if (usable[i].Count() < static_cast<std::size_t>(attempt.choices(i).need)) continue;
-      const Amount amount = Least(attempt.choices(i), usable[i], amount_of);
+      if (usable[i].Count() < static_cast<std::size_t>(attempt.candidates(i).need)) continue;
+      const Amount amount = Least(attempt.candidates(i), usable[i], amount_of);
       if (!least || amount < *least) least = amount;
     }
     sum += least.value_or(0);
@@ -90,7 +90,7 @@ void AddCounters(const Attempt& attempt, const std::vector<BitSet>& usable, cons
     if (supply.shortage.counter_set.empty() && std::ranges::count(supply.counters, true) < 2) {
       continue;
     }
-    const auto amount_of = [&](const Choices&, std::uint32_t device) {
+    const auto amount_of = [&](const Candidates&, std::uint32_t device) {
       Amount sum = 0;
       // A shared device is charged once, whoever comes.
       if (attempt.multi(device)) return sum;
@@ -138,11 +138,12 @@ void AddCapacities(const Attempt& attempt, const std::vector<BitSet>& usable,
   for (const auto& entry : left) {
     const auto& name = entry.first;  // clang 14 captures no structured bindings
     const auto& amount = entry.second;
-    const auto amount_of = [&](const Choices& choices, std::uint32_t device) {
+    const auto amount_of = [&](const Candidates& candidates, std::uint32_t device) {
       const NodeDevice& on_node = devices.devices()[device];
       const auto entries = on_node.slice->capacities(*on_node.row);
       for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (dictionary.View(entries[i].name) == name) return attempt.consumed(choices, device)[i];
+        if (dictionary.View(entries[i].name) == name)
+          return attempt.consumed(candidates, device)[i];
       }
       return Amount(0);
     };
@@ -217,13 +218,13 @@ std::optional<std::int64_t> FindRoom(const Attempt& attempt, const std::vector<B
     const RequestPlan& request = attempt.plan().requests()[r];
     BitSet any(attempt.device_count());
     for (std::uint32_t i = request.first; i < request.first + request.count; ++i) {
-      const Choices& choices = attempt.choices(i);
-      admin |= choices.alternative->admin;
+      const Candidates& candidates = attempt.candidates(i);
+      admin |= candidates.alternative->admin;
       any |= usable[i];
       usable[i].ForEach([&](std::size_t device) {
         const std::size_t n = state.consumed(static_cast<std::uint32_t>(device)).size();
         std::vector<Amount>& least = of_device[device].least;
-        const Amount* asked = n > 0 ? attempt.consumed(choices, device) : nullptr;
+        const Amount* asked = n > 0 ? attempt.consumed(candidates, device) : nullptr;
         if (least.empty()) {
           least.assign(asked, asked + n);
         } else {
@@ -293,7 +294,7 @@ ConstraintReport ReportConstraint(const Attempt& attempt, const ClaimPlan& claim
     for (std::size_t i = 0; i < covered.size(); ++i) {
       const auto [alternative, use] = covered[i];
       if (!usable[alternative].Test(device)) continue;
-      const ValueId value = attempt.value(attempt.choices(alternative), use, device);
+      const ValueId value = attempt.value(attempt.candidates(alternative), use, device);
       for (Element& element :
            ElementsOf(dictionary.Attribute(value), plan.features().list_type_attributes)) {
         auto it = std::ranges::find(counts, element, [](const auto& entry) { return entry.first; });

@@ -77,15 +77,15 @@ DeviceName DeviceReports::NameOf(std::size_t index) const {
 
 AlternativeReport DeviceReports::Report(const ClaimPlan& claim, std::size_t alternative,
                                         base::BitSet& usable) {
-  const Choices& choices = attempt_.choices(alternative);
-  const Alternative& asked = *choices.alternative;
+  const Candidates& candidates = attempt_.candidates(alternative);
+  const Alternative& asked = *candidates.alternative;
   usable = base::BitSet(attempt_.device_count());
   AlternativeReport report{.name = asked.result_name,
                            .device_class = {},
                            .error = std::string(base::Message(asked.error)),
                            .all = asked.all,
                            .admin_access = asked.admin,
-                           .needed = choices.need};
+                           .needed = candidates.need};
   if (asked.device_class != nullptr) report.device_class = asked.device_class->metadata.name;
   if (!asked.error.ok()) return report;
   report.considered = static_cast<std::int64_t>(attempt_.device_count());
@@ -93,7 +93,7 @@ AlternativeReport DeviceReports::Report(const ClaimPlan& claim, std::size_t alte
   std::vector<Gathered> gathered;
   for (std::size_t device = 0; device < attempt_.device_count(); ++device) {
     Finding finding;
-    if (Judge(claim, choices, device, finding)) {
+    if (Judge(claim, candidates, device, finding)) {
       usable.Set(device);
       ++report.usable;
       continue;
@@ -111,7 +111,7 @@ AlternativeReport DeviceReports::Report(const ClaimPlan& claim, std::size_t alte
 }
 
 // Each of these is true when the device passes, and otherwise says why not.
-bool DeviceReports::Judge(const ClaimPlan& claim, const Choices& choices, std::size_t index,
+bool DeviceReports::Judge(const ClaimPlan& claim, const Candidates& candidates, std::size_t index,
                           Finding& finding) {
   const NodeDevice& device = devices_.devices()[index];
   const inventory::Features& features = attempt_.plan().features();
@@ -122,26 +122,27 @@ bool DeviceReports::Judge(const ClaimPlan& claim, const Choices& choices, std::s
   if (device.row->has_binding_conditions && !features.device_binding_and_status) {
     return fail(Reason::kBindingConditionsOff);
   }
-  if (!JudgeSelectors(choices, index, finding)) return false;
+  if (!JudgeSelectors(candidates, index, finding)) return false;
   if (!device.on_node) return fail(Reason::kOtherNode);
-  if (features.consumable_capacity && !JudgeOwnCapacity(choices, index, finding)) return false;
+  if (features.consumable_capacity && !JudgeOwnCapacity(candidates, index, finding)) return false;
   if (device.groups_off) return fail(Reason::kGroupsOff);
-  if (attempt_.usage().taken().Test(index) && !choices.alternative->admin) {
+  if (attempt_.usage().taken().Test(index) && !candidates.alternative->admin) {
     const bool shares = attempt_.usage().shared().Test(index) && !attempt_.multi(index);
     return fail(shares ? Reason::kInUseByShares : Reason::kInUse);
   }
-  if (!JudgeCapacityLeft(choices, index, finding)) return false;
+  if (!JudgeCapacityLeft(candidates, index, finding)) return false;
   if (device.operations_missing) return fail(Reason::kNodeOperations);
   if (device.counters_off) return fail(Reason::kCountersOff);
   const bool charged = attempt_.multi(index) && attempt_.usage().shared().Test(index);
   if (!charged && !(JudgeGroups(index, finding) && JudgeCounters(index, finding))) return false;
-  return JudgeTaints(choices, index, finding) && JudgeAttributes(claim, choices, index, finding);
+  return JudgeTaints(candidates, index, finding) &&
+         JudgeAttributes(claim, candidates, index, finding);
 }
 
-bool DeviceReports::JudgeSelectors(const Choices& choices, std::size_t index,
+bool DeviceReports::JudgeSelectors(const Candidates& candidates, std::size_t index,
                                    Finding& finding) const {
   const NodeDevice& device = devices_.devices()[index];
-  const Alternative& asked = *choices.alternative;
+  const Alternative& asked = *candidates.alternative;
   const auto& selectors = asked.selectors;
   for (std::size_t i = 0; i < selectors.size() && selectors[i]->program != nullptr; ++i) {
     const auto verdict = selectors[i]->program->Match(*device.slice, *device.row, nullptr);
@@ -168,7 +169,7 @@ bool DeviceReports::JudgeSelectors(const Choices& choices, std::size_t index,
   return false;
 }
 
-bool DeviceReports::JudgeOwnCapacity(const Choices& choices, std::size_t index,
+bool DeviceReports::JudgeOwnCapacity(const Candidates& candidates, std::size_t index,
                                      Finding& finding) const {
   const NodeDevice& device = devices_.devices()[index];
   const Dictionary& dictionary = devices_.dictionary();
@@ -176,7 +177,7 @@ bool DeviceReports::JudgeOwnCapacity(const Choices& choices, std::size_t index,
   const std::span<const CapacityEntry> entries = device.slice->capacities(*device.row);
   std::vector<const base::Quantity*> requested(entries.size(), nullptr);
   Drop& drop = finding.drop;
-  for (const CapacityRequest& request : choices.alternative->capacity) {
+  for (const CapacityRequest& request : candidates.alternative->capacity) {
     const auto entry = FindCapacity(request.name, *device.slice, entries, dictionary);
     if (!entry) {
       drop.reason = Reason::kCapacityMissing;
@@ -205,13 +206,13 @@ bool DeviceReports::JudgeOwnCapacity(const Choices& choices, std::size_t index,
   return true;
 }
 
-bool DeviceReports::JudgeCapacityLeft(const Choices& choices, std::size_t index,
+bool DeviceReports::JudgeCapacityLeft(const Candidates& candidates, std::size_t index,
                                       Finding& finding) const {
   const auto device = static_cast<std::uint32_t>(index);
   const std::span<const Amount> consumed = state_.consumed(device);
   if (consumed.empty()) return true;
   const std::span<const Amount> capacity = state_.capacity(device);
-  const Amount* asked = attempt_.consumed(choices, device);
+  const Amount* asked = attempt_.consumed(candidates, device);
   const NodeDevice& on_node = devices_.devices()[index];
   for (std::size_t i = 0; i < consumed.size(); ++i) {
     const Amount left = capacity[i] - consumed[i];
@@ -306,11 +307,12 @@ bool DeviceReports::JudgeCounters(std::size_t index, Finding& finding) const {
   return false;
 }
 
-bool DeviceReports::JudgeTaints(const Choices& choices, std::size_t index, Finding& finding) const {
+bool DeviceReports::JudgeTaints(const Candidates& candidates, std::size_t index,
+                                Finding& finding) const {
   if (!attempt_.plan().features().device_taints) return true;
   const auto taints = devices_.dictionary().At(devices_.devices()[index].taints);
   for (std::size_t i = 0; i < taints.size(); ++i) {
-    if (Tolerates(choices.alternative->tolerations, taints.subspan(i, 1))) continue;
+    if (Tolerates(candidates.alternative->tolerations, taints.subspan(i, 1))) continue;
     finding.drop.reason = Reason::kTaint;
     finding.drop.subject =
         taints[i].value.empty()
@@ -321,18 +323,19 @@ bool DeviceReports::JudgeTaints(const Choices& choices, std::size_t index, Findi
   return true;
 }
 
-bool DeviceReports::HasValue(const Choices& choices, std::size_t i, std::size_t device) const {
-  const ValueId value = attempt_.value(choices, i, device);
+bool DeviceReports::HasValue(const Candidates& candidates, std::size_t i,
+                             std::size_t device) const {
+  const ValueId value = attempt_.value(candidates, i, device);
   if (value == ValueId::kNone) return false;
   return !attempt_.plan().features().list_type_attributes ||
          !devices_.dictionary().At(value).elements.empty();
 }
 
-bool DeviceReports::JudgeAttributes(const ClaimPlan& claim, const Choices& choices,
+bool DeviceReports::JudgeAttributes(const ClaimPlan& claim, const Candidates& candidates,
                                     std::size_t index, Finding& finding) const {
-  const auto& uses = choices.alternative->constraints;
+  const auto& uses = candidates.alternative->constraints;
   for (std::size_t i = 0; i < uses.size(); ++i) {
-    if (HasValue(choices, i, index)) continue;
+    if (HasValue(candidates, i, index)) continue;
     finding.drop.reason = Reason::kAttributeMissing;
     finding.drop.subject = attempt_.plan().constraints(claim)[uses[i].constraint].attribute;
     finding.drop.constraint = uses[i].constraint;
@@ -343,16 +346,16 @@ bool DeviceReports::JudgeAttributes(const ClaimPlan& claim, const Choices& choic
 
 base::BitSet DeviceReports::UsableUnder(const ClaimPlan& claim, std::size_t alternative,
                                         const base::BitSet& constraints) {
-  const Choices& choices = attempt_.choices(alternative);
-  const auto& uses = choices.alternative->constraints;
+  const Candidates& candidates = attempt_.candidates(alternative);
+  const auto& uses = candidates.alternative->constraints;
   base::BitSet usable(attempt_.device_count());
   for (std::size_t device = 0; device < attempt_.device_count(); ++device) {
     Finding finding;
-    bool passes =
-        Judge(claim, choices, device, finding) || finding.drop.reason == Reason::kAttributeMissing;
+    bool passes = Judge(claim, candidates, device, finding) ||
+                  finding.drop.reason == Reason::kAttributeMissing;
     for (std::size_t i = 0; i < uses.size() && passes; ++i) {
       passes = !constraints.Test(claim.first_constraint + uses[i].constraint) ||
-               HasValue(choices, i, device);
+               HasValue(candidates, i, device);
     }
     usable.Assign(device, passes);
   }

@@ -35,17 +35,18 @@ class DeviceReports {
   struct Finding;   // about one device
   struct Gathered;  // about devices with the same reason
 
-  bool Judge(const ClaimPlan& claim, const Choices& choices, std::size_t device, Finding& finding);
-  bool JudgeSelectors(const Choices& choices, std::size_t device, Finding& finding) const;
-  bool JudgeOwnCapacity(const Choices& choices, std::size_t device, Finding& finding) const;
-  bool JudgeCapacityLeft(const Choices& choices, std::size_t device, Finding& finding) const;
+  bool Judge(const ClaimPlan& claim, const Candidates& candidates, std::size_t device,
+             Finding& finding);
+  bool JudgeSelectors(const Candidates& candidates, std::size_t device, Finding& finding) const;
+  bool JudgeOwnCapacity(const Candidates& candidates, std::size_t device, Finding& finding) const;
+  bool JudgeCapacityLeft(const Candidates& candidates, std::size_t device, Finding& finding) const;
   bool JudgeGroups(std::size_t device, Finding& finding) const;
   bool JudgeCounters(std::size_t device, Finding& finding) const;
-  bool JudgeTaints(const Choices& choices, std::size_t device, Finding& finding) const;
-  bool JudgeAttributes(const ClaimPlan& claim, const Choices& choices, std::size_t device,
+  bool JudgeTaints(const Candidates& candidates, std::size_t device, Finding& finding) const;
+  bool JudgeAttributes(const ClaimPlan& claim, const Candidates& candidates, std::size_t device,
                        Finding& finding) const;
   // Whether the device has what the i-th constraint of the alternative compares.
-  bool HasValue(const Choices& choices, std::size_t i, std::size_t device) const;
+  bool HasValue(const Candidates& candidates, std::size_t i, std::size_t device) const;
   void SetCounter(std::size_t counter, Finding& finding) const;
   void Add(std::size_t device, Finding finding, std::vector<Gathered>& gathered) const;
   void AddHolders(std::size_t device, Drop& drop) const;

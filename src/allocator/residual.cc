@@ -62,10 +62,10 @@ void Residual::Reset(const Attempt& attempt, const State& initial) {
     // A list where lists do not count is accepted only from the first device.
     const auto& dictionary = attempt.devices().dictionary();
     for (std::size_t a = 0; a < alternatives.size() && usable_; ++a) {
-      const Choices& choices = attempt.choices(a);
+      const Candidates& candidates = attempt.candidates(a);
       for (std::size_t use = 0; use < alternatives[a].constraints.size(); ++use) {
-        choices.candidates.ForEach([&](std::size_t device) {
-          const ValueId value = attempt.value(choices, use, device);
+        candidates.devices.ForEach([&](std::size_t device) {
+          const ValueId value = attempt.value(candidates, use, device);
           if (value == ValueId::kNone) return;
           const inventory::AttributeValue& attribute = dictionary.At(value);
           usable_ &= !attribute.is_list && attribute.elements.size() == 1;
@@ -83,7 +83,7 @@ void Residual::Reset(const Attempt& attempt, const State& initial) {
 bool Residual::Relevant(std::uint32_t device) const {
   const std::size_t alternatives = attempt_->plan().alternatives().size();
   for (std::size_t a = 0; a < alternatives; ++a) {
-    if (attempt_->choices(a).candidates.Test(device)) return true;
+    if (attempt_->candidates(a).devices.Test(device)) return true;
   }
   return false;
 }
@@ -99,12 +99,12 @@ Fingerprint Residual::Signature(std::uint32_t index, const State& initial, Local
   const auto capacity = initial.capacity(index);
   const std::size_t alternatives = attempt_->plan().alternatives().size();
   for (std::size_t a = 0; a < alternatives; ++a) {
-    const Choices& choices = attempt_->choices(a);
-    const bool candidate = choices.candidates.Test(index);
+    const Candidates& candidates = attempt_->candidates(a);
+    const bool candidate = candidates.devices.Test(index);
     f.Add(static_cast<std::uint64_t>(candidate));
     if (!candidate) continue;
-    for (std::size_t use = 0; use < choices.alternative->constraints.size(); ++use) {
-      const ValueId value = attempt_->value(choices, use, index);
+    for (std::size_t use = 0; use < candidates.alternative->constraints.size(); ++use) {
+      const ValueId value = attempt_->value(candidates, use, index);
       if (local == nullptr) {
         f.Add(static_cast<std::uint64_t>(value));
         continue;
@@ -123,7 +123,7 @@ Fingerprint Residual::Signature(std::uint32_t index, const State& initial, Local
       }
     }
     if (!capacity.empty()) {
-      const Amount* wanted = attempt_->consumed(choices, index);
+      const Amount* wanted = attempt_->consumed(candidates, index);
       for (std::size_t i = 0; i < capacity.size(); ++i) Add(f, wanted[i]);
     }
   }
@@ -193,9 +193,9 @@ void Residual::FindUnits() {
     std::vector<Amount>& units = class_units_[class_of_[d]];
     units.resize(device.row->capacities, Amount(0));
     for (std::size_t a = 0; a < alternatives; ++a) {
-      const Choices& choices = attempt_->choices(a);
-      if (!choices.candidates.Test(d)) continue;
-      const Amount* wanted = attempt_->consumed(choices, d);
+      const Candidates& candidates = attempt_->candidates(a);
+      if (!candidates.devices.Test(d)) continue;
+      const Amount* wanted = attempt_->consumed(candidates, d);
       for (std::size_t i = 0; i < units.size(); ++i) into(units[i], wanted[i]);
     }
   }
@@ -204,7 +204,7 @@ void Residual::FindUnits() {
   wanted_by_.assign(requests.size(), BitSet(members_.size()));
   for (std::size_t r = 0; r < requests.size(); ++r) {
     for (std::uint32_t i = 0; i < requests[r].count; ++i) {
-      attempt_->choices(requests[r].first + i).candidates.ForEach([&](std::size_t d) {
+      attempt_->candidates(requests[r].first + i).devices.ForEach([&](std::size_t d) {
         wanted_by_[r].Set(class_of_[d]);
       });
     }
@@ -248,10 +248,10 @@ std::vector<BitSet> Residual::IndependentRequests() const {
     for (std::uint32_t r = claim.first_request; r < claim.first_request + claim.requests; ++r) {
       std::int64_t need = 0;
       for (std::uint32_t i = 0; i < requests[r].count; ++i) {
-        const Choices& choices = attempt_->choices(requests[r].first + i);
-        need = std::max(need, choices.need);
-        admin |= choices.alternative->admin;
-        for (const ConstraintUse& use : choices.alternative->constraints) {
+        const Candidates& candidates = attempt_->candidates(requests[r].first + i);
+        need = std::max(need, candidates.need);
+        admin |= candidates.alternative->admin;
+        for (const ConstraintUse& use : candidates.alternative->constraints) {
           link(of_constraint[claim.first_constraint + use.constraint], r);
         }
       }
@@ -314,10 +314,10 @@ void Residual::FindComponents() {
       link(first_of_set[use.set], d);
     }
     for (std::size_t a = 0; a < alternatives; ++a) {
-      const Choices& choices = attempt_->choices(a);
-      if (!choices.candidates.Test(d)) continue;
-      for (std::size_t use = 0; use < choices.alternative->constraints.size(); ++use) {
-        const ValueId value = attempt_->value(choices, use, d);
+      const Candidates& candidates = attempt_->candidates(a);
+      if (!candidates.devices.Test(d)) continue;
+      for (std::size_t use = 0; use < candidates.alternative->constraints.size(); ++use) {
+        const ValueId value = attempt_->value(candidates, use, d);
         if (value == ValueId::kNone) continue;
         for (const ElementId element : dictionary.At(value).elements) {
           const Element key{attributes_[a][use], element};
@@ -366,7 +366,7 @@ Fingerprint Residual::Of(const State& state, const Position& position) {
   available_ = state.chosen();
   // What the rest of the current request may still take, if there is one.
   if (position.current != nullptr && position.remaining > 0) {
-    available_ = position.current->candidates;
+    available_ = position.current->devices;
     if (position.after != nullptr) available_ &= *position.after;
     available_.AndNot(state.blocked(*position.current->alternative));
     available_.ForEach([&](std::size_t d) { wanted_.Set(class_of_[d]); });
@@ -386,7 +386,7 @@ Fingerprint Residual::Of(const State& state, const Position& position) {
   whole.Add(position.request);
   whole.Add(position.current == nullptr
                 ? kNone
-                : static_cast<std::uint64_t>(position.current - &attempt_->choices(0)));
+                : static_cast<std::uint64_t>(position.current - &attempt_->candidates(0)));
   whole.Add(static_cast<std::uint64_t>(position.remaining));
   whole.Add(state.chosen_in_claim());
   if (position.claim < plan.claims().size()) {

@@ -21,13 +21,13 @@ std::string Text(const Dictionary& dictionary, inventory::NameId name) {
   return std::string(dictionary.View(name));
 }
 
-api::DeviceRequestAllocationResult ResultOf(const Attempt& attempt, const Choice& choice,
+api::DeviceRequestAllocationResult ResultOf(const Attempt& attempt, const PlacedDevice& placed,
                                             ShareIds& share_ids) {
   const inventory::Features& features = attempt.plan().features();
   const inventory::NodeDevices& devices = attempt.devices();
   Dictionary& dictionary = devices.dictionary();
-  const Alternative& alternative = attempt.plan().alternatives()[choice.alternative];
-  const NodeDevice& device = devices.devices()[choice.device];
+  const Alternative& alternative = attempt.plan().alternatives()[placed.alternative];
+  const NodeDevice& device = devices.devices()[placed.device];
   const inventory::PoolOnNode& pool = devices.pools()[device.pool];
 
   api::DeviceRequestAllocationResult result;
@@ -43,7 +43,7 @@ api::DeviceRequestAllocationResult ResultOf(const Attempt& attempt, const Choice
     result.binding_conditions = conditions.binding;
     result.binding_failure_conditions = conditions.binding_failure;
   }
-  if (attempt.multi(choice.device)) {
+  if (attempt.multi(placed.device)) {
     result.share_id = share_ids.Next();
     const Consumption consumption = ConsumptionOf(alternative, *device.slice, *device.row,
                                                   features.fractional_capacity_range, dictionary);
@@ -70,7 +70,7 @@ api::DeviceRequestAllocationResult ResultOf(const Attempt& attempt, const Choice
 
 // The class's configuration, once per class, with the requests that use it; then the claim's.
 std::vector<api::DeviceAllocationConfiguration> ConfigOf(const Plan& plan, const ClaimPlan& claim,
-                                                         std::span<const std::uint32_t> taken) {
+                                                         std::span<const std::uint32_t> chosen) {
   struct Seen {
     const api::DeviceClass* device_class = nullptr;
     std::size_t first = 0;
@@ -79,7 +79,7 @@ std::vector<api::DeviceAllocationConfiguration> ConfigOf(const Plan& plan, const
   std::vector<api::DeviceAllocationConfiguration> config;
   absl::InlinedVector<Seen, 8> seen;
   for (std::uint32_t r = 0; r < claim.requests; ++r) {
-    const Alternative& alternative = plan.alternatives()[taken[claim.first_request + r]];
+    const Alternative& alternative = plan.alternatives()[chosen[claim.first_request + r]];
     const api::DeviceClass* device_class = alternative.device_class.get();
     const auto known = std::ranges::find_if(seen, [&](const Seen& other) {
       return other.device_class->metadata.name == device_class->metadata.name;
@@ -99,10 +99,10 @@ std::vector<api::DeviceAllocationConfiguration> ConfigOf(const Plan& plan, const
     }
   }
 
-  // Whether `name` is that of a request, or of the alternative that was taken for it.
+  // Whether `name` is that of a request, or of the alternative that was chosen for it.
   const auto names = [&](const std::string& name, std::uint32_t request) {
     return name == plan.requests()[claim.first_request + request].request->name ||
-           name == plan.alternatives()[taken[claim.first_request + request]].result_name;
+           name == plan.alternatives()[chosen[claim.first_request + request]].result_name;
   };
   for (const api::DeviceClaimConfiguration& entry : claim.claim->spec.devices.config) {
     const auto concerns = [&](const std::string& name) {
@@ -151,12 +151,12 @@ void Merge(const std::vector<api::NodeSelectorRequirement>& from,
 
 // The nodes from which all devices of a claim can be used. Nothing: from every node.
 StatusOr<std::optional<api::NodeSelector>> NodesOf(const Attempt& attempt,
-                                                   std::span<const Choice> choices) {
+                                                   std::span<const PlacedDevice> placed) {
   const inventory::NodeDevices& devices = attempt.devices();
   const Dictionary& dictionary = devices.dictionary();
   api::NodeSelectorTerm merged;
-  for (const Choice& choice : choices) {
-    const NodeDevice& device = devices.devices()[choice.device];
+  for (const PlacedDevice& one : placed) {
+    const NodeDevice& device = devices.devices()[one.device];
     const NodeChoice& nodes = device.slice->per_device_node_selection()
                                   ? device.slice->choice(*device.row)
                                   : device.slice->node_choice();
@@ -189,8 +189,8 @@ StatusOr<std::optional<api::NodeSelector>> NodesOf(const Attempt& attempt,
 }  // namespace
 
 StatusOr<std::vector<api::AllocationResult>> BuildResults(const Attempt& attempt,
-                                                          std::span<const Choice> choices,
-                                                          std::span<const std::uint32_t> taken,
+                                                          std::span<const PlacedDevice> placed,
+                                                          std::span<const std::uint32_t> chosen,
                                                           ShareIds& share_ids) {
   const Plan& plan = attempt.plan();
   std::vector<api::AllocationResult> results;
@@ -204,15 +204,15 @@ StatusOr<std::vector<api::AllocationResult>> BuildResults(const Attempt& attempt
                             : plan.requests(claim).back().first + plan.requests(claim).back().count;
     const std::size_t begin = next;
     result.devices.results.reserve(static_cast<std::size_t>(std::ranges::count_if(
-        choices.subspan(begin),
-        [&](const Choice& c) { return c.alternative >= first && c.alternative < end; })));
-    while (next < choices.size() && choices[next].alternative >= first &&
-           choices[next].alternative < end) {
-      result.devices.results.push_back(ResultOf(attempt, choices[next], share_ids));
+        placed.subspan(begin),
+        [&](const PlacedDevice& c) { return c.alternative >= first && c.alternative < end; })));
+    while (next < placed.size() && placed[next].alternative >= first &&
+           placed[next].alternative < end) {
+      result.devices.results.push_back(ResultOf(attempt, placed[next], share_ids));
       ++next;
     }
-    result.devices.config = ConfigOf(plan, claim, taken);
-    DRAY_ASSIGN_OR_RETURN(auto nodes, NodesOf(attempt, choices.subspan(begin, next - begin)));
+    result.devices.config = ConfigOf(plan, claim, chosen);
+    DRAY_ASSIGN_OR_RETURN(auto nodes, NodesOf(attempt, placed.subspan(begin, next - begin)));
     if (nodes) result.node_selector = *std::move(nodes);
   }
   return results;

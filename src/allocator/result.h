@@ -13,10 +13,10 @@
 
 namespace dray::allocator {
 
-// `choices` in the order of the search; `taken` the alternative of each request.
+// `placed` in the order of the search; `chosen` the alternative of each request.
 StatusOr<std::vector<api::AllocationResult>> BuildResults(const Attempt& attempt,
-                                                          std::span<const Choice> choices,
-                                                          std::span<const std::uint32_t> taken,
+                                                          std::span<const PlacedDevice> placed,
+                                                          std::span<const std::uint32_t> chosen,
                                                           ShareIds& share_ids);
 
 }  // namespace dray::allocator

@@ -14,7 +14,7 @@ struct Search::Frame {
   std::size_t claim = 0;
   std::size_t request = 0;  // of Plan::requests()
   std::uint32_t alternative = 0;
-  const Choices* choices = nullptr;
+  const Candidates* candidates = nullptr;
   // Best fit: the candidates in the order of trying; places in it are what `start` means.
   std::vector<std::uint32_t> order;
   bool ordered = false;
@@ -44,7 +44,7 @@ SearchResult Search::Run(const Attempt& attempt, const SearchOptions& options) {
   ahead_ = false;
   may_look_ahead_ = options.look_ahead && !attempt.any_faulty();
   stopped_ = SearchResult::kNone;
-  taken_.assign(attempt.plan().requests().size(), 0);
+  chosen_alternatives_.assign(attempt.plan().requests().size(), 0);
   state_.Reset(attempt);
   parts_.clear();
   part_ = nullptr;
@@ -78,7 +78,7 @@ SearchResult Search::InParts() {
     const SearchResult result = ResultOf(Claim(0));
     if (result != SearchResult::kFound) return result;
   }
-  state_.SortChoices();
+  state_.SortPlaced();
   return SearchResult::kFound;
 }
 
@@ -86,9 +86,9 @@ SearchResult Search::InParts() {
 bool Search::TooFew() const {
   return std::ranges::any_of(attempt_->plan().requests(), [&](const RequestPlan& request) {
     for (std::uint32_t i = 0; i < request.count; ++i) {
-      const Choices& choices = attempt_->choices(request.first + i);
-      if (choices.alternative->all || choices.need == 0 ||
-          choices.candidates.Count() >= static_cast<std::size_t>(choices.need)) {
+      const Candidates& candidates = attempt_->candidates(request.first + i);
+      if (candidates.alternative->all || candidates.need == 0 ||
+          candidates.devices.Count() >= static_cast<std::size_t>(candidates.need)) {
         return false;
       }
     }
@@ -127,13 +127,13 @@ Search::Answer Search::Request(std::size_t claim, std::size_t request) {
     Frame frame{.claim = claim,
                 .request = request,
                 .alternative = asked.first + i,
-                .choices = &attempt_->choices(asked.first + i)};
+                .candidates = &attempt_->candidates(asked.first + i)};
     const auto chosen = static_cast<std::int64_t>(state_.chosen_in_claim());
     Answer answer = Answer::kTooMany;
-    if (chosen + frame.choices->need <= kMaxDevicesPerClaim) {
-      taken_[request] = frame.alternative;
+    if (chosen + frame.candidates->need <= kMaxDevicesPerClaim) {
+      chosen_alternatives_[request] = frame.alternative;
       if (options_.policy == Policy::kBestFit) Order(frame);
-      answer = frame.choices->alternative->all ? AllDevices(frame) : Device(frame, 0, 0);
+      answer = frame.candidates->alternative->all ? AllDevices(frame) : Device(frame, 0, 0);
     }
     if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
     if (answer == Answer::kTooMany && !asked.prioritized) return answer;
@@ -144,21 +144,21 @@ Search::Answer Search::Request(std::size_t claim, std::size_t request) {
 
 std::size_t Search::FirstFrom(const Frame& frame, std::size_t start) const {
   if (frame.ordered) return start < frame.order.size() ? start : BitSet::kNone;
-  const BitSet& candidates = frame.choices->candidates;
-  const BitSet& faulty = frame.choices->faulty;
+  const BitSet& candidates = frame.candidates->devices;
+  const BitSet& faulty = frame.candidates->faulty;
   return std::min(candidates.FirstFrom(start), faulty.FirstFrom(start));
 }
 
 Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
   if (!Step()) return Answer::kStopped;
-  const Choices& choices = *frame.choices;
-  if (k >= choices.need) return Request(frame.claim, frame.request + 1);
+  const Candidates& candidates = *frame.candidates;
+  if (k >= candidates.need) return Request(frame.claim, frame.request + 1);
 
   BitSet after;
   Position here{.claim = frame.claim,
                 .request = frame.request + 1,
-                .current = &choices,
-                .remaining = choices.need - k,
+                .current = &candidates,
+                .remaining = candidates.need - k,
                 .part = part_};
   const auto look_here = [&] {
     if (after.size() == 0) {
@@ -175,8 +175,8 @@ Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
   for (std::size_t at = FirstFrom(frame, start); at != BitSet::kNone;
        at = FirstFrom(frame, at + 1)) {
     const std::uint32_t device = frame.ordered ? frame.order[at] : static_cast<std::uint32_t>(at);
-    if (state_.blocked(*choices.alternative).Test(device)) continue;
-    if (choices.faulty.Test(device)) {
+    if (state_.blocked(*candidates.alternative).Test(device)) continue;
+    if (candidates.faulty.Test(device)) {
       faulty_ = {frame.alternative, device};
       stopped_ = SearchResult::kFault;
       return Answer::kStopped;
@@ -212,17 +212,17 @@ Search::Answer Search::Try(Frame& frame, std::uint32_t device, std::int64_t k, s
 }
 
 Search::Answer Search::AllDevices(Frame& frame) {
-  const Choices& choices = *frame.choices;
-  if (choices.need == 0 || choices.impossible) return Answer::kFailed;
+  const Candidates& candidates = *frame.candidates;
+  if (candidates.need == 0 || candidates.impossible) return Answer::kFailed;
   const BitSet& taken = attempt_->usage().taken();
-  const bool admin = choices.alternative->admin;
+  const bool admin = candidates.alternative->admin;
   std::size_t placed = 0;
   bool fits = true;
-  for (std::size_t d = choices.candidates.First(); d != BitSet::kNone && fits;
-       d = choices.candidates.Next(d)) {
+  for (std::size_t d = candidates.devices.First(); d != BitSet::kNone && fits;
+       d = candidates.devices.Next(d)) {
     if (!Step()) return Answer::kStopped;
     const auto device = static_cast<std::uint32_t>(d);
-    fits = (admin || !taken.Test(d)) && !state_.blocked(*choices.alternative).Test(d) &&
+    fits = (admin || !taken.Test(d)) && !state_.blocked(*candidates.alternative).Test(d) &&
            state_.TryPlace(frame.alternative, device);
     placed += static_cast<std::size_t>(fits);
   }
@@ -278,7 +278,7 @@ void Search::Remember(const Position& position) {
 
 void Search::Order(Frame& frame) const {
   frame.ordered = true;
-  frame.order = TightestFirst(*attempt_, state_, *frame.choices);
+  frame.order = TightestFirst(*attempt_, state_, *frame.candidates);
 }
 
 }  // namespace dray::allocator

@@ -46,11 +46,11 @@ class Search {
   SearchResult Run(const Attempt& attempt, const SearchOptions& options);
 
   // In the order in which they were made.
-  std::span<const Choice> choices() const { return state_.choices(); }
-  // The alternative that was taken for each request: of Plan::alternatives().
-  std::span<const std::uint32_t> taken() const { return taken_; }
+  std::span<const PlacedDevice> placed() const { return state_.placed(); }
+  // The alternative that was chosen for each request: of Plan::alternatives().
+  std::span<const std::uint32_t> chosen_alternatives() const { return chosen_alternatives_; }
   // With kFault: where an expression failed.
-  const Choice& faulty() const { return faulty_; }
+  const PlacedDevice& faulty() const { return faulty_; }
 
   std::uint64_t steps() const { return steps_; }
   // Whether it looked ahead, how often that ended a branch, and how often memory did.
@@ -90,8 +90,8 @@ class Search {
   Bounds bounds_;
   Residual residual_;
   absl::flat_hash_set<Fingerprint> failed_;
-  std::vector<std::uint32_t> taken_;
-  Choice faulty_;
+  std::vector<std::uint32_t> chosen_alternatives_;
+  PlacedDevice faulty_;
   SearchResult stopped_ = SearchResult::kNone;
   std::uint64_t steps_ = 0;
   std::uint64_t cut_ = 0;

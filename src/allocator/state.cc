@@ -75,7 +75,7 @@ void State::Reset(const Attempt& attempt) {
   met_.resize(plan.constraints().size());
   for (auto& met : met_) met.clear();
   elements_.clear();
-  choices_.clear();
+  placed_.clear();
   marks_.clear();
   saved_group_count_ = 0;
   saved_constraints_.clear();
@@ -83,17 +83,17 @@ void State::Reset(const Attempt& attempt) {
 
 void State::EnterClaim(std::size_t claim) {
   claim_ = claim;
-  claim_start_[claim] = choices_.size();
+  claim_start_[claim] = placed_.size();
   in_claim_[claim].ResetAll();
 }
 
 void State::BackToClaim(std::size_t claim) { claim_ = claim; }
 
-bool State::CapacityFits(const Choices& choices, std::uint32_t device) const {
+bool State::CapacityFits(const Candidates& candidates, std::uint32_t device) const {
   const std::span<const Amount> consumed = this->consumed(device);
   if (consumed.empty()) return true;
   const std::span<const Amount> capacity = this->capacity(device);
-  const Amount* wanted = attempt_->consumed(choices, device);
+  const Amount* wanted = attempt_->consumed(candidates, device);
   for (std::size_t i = 0; i < consumed.size(); ++i) {
     if (wanted[i] > capacity[i] - consumed[i]) return false;
   }
@@ -120,20 +120,20 @@ bool State::CountersAndGroupsAdmit(std::uint32_t index) const {
   });
 }
 
-bool State::HasRoom(const Choices& choices, std::uint32_t device) const {
-  return CapacityFits(choices, device) && CountersAndGroupsAdmit(device);
+bool State::HasRoom(const Candidates& candidates, std::uint32_t device) const {
+  return CapacityFits(candidates, device) && CountersAndGroupsAdmit(device);
 }
 
 bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
-  const Choices& choices = attempt_->choices(alternative);
-  if (!HasRoom(choices, device)) return false;
+  const Candidates& candidates = attempt_->candidates(alternative);
+  if (!HasRoom(candidates, device)) return false;
   Mark mark{.elements = static_cast<std::uint32_t>(elements_.size()),
             .groups = static_cast<std::uint32_t>(saved_group_count_),
             .constraints = static_cast<std::uint32_t>(saved_constraints_.size()),
             .was_chosen = chosen_.Test(device),
             .was_in_claim = in_claim_[claim_].Test(device),
             .was_shared = shared_.Test(device)};
-  if (!choices.alternative->constraints.empty() && !Constrain(choices, device)) {
+  if (!candidates.alternative->constraints.empty() && !Constrain(candidates, device)) {
     UndoConstraints(mark);
     return false;
   }
@@ -148,20 +148,20 @@ bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
     chosen_.Set(device);
     in_claim_[claim_].Set(device);
   }
-  if (multi) Consume(choices, device, 1);
-  choices_.push_back({alternative, device});
+  if (multi) Consume(candidates, device, 1);
+  placed_.push_back({alternative, device});
   marks_.push_back(mark);
   return true;
 }
 
 void State::TakeBack() {
-  const Choice choice = choices_.back();
+  const PlacedDevice last = placed_.back();
   const Mark mark = marks_.back();
-  choices_.pop_back();
+  placed_.pop_back();
   marks_.pop_back();
-  const Choices& choices = attempt_->choices(choice.alternative);
-  const std::uint32_t device = choice.device;
-  if (attempt_->multi(device)) Consume(choices, device, -1);
+  const Candidates& candidates = attempt_->candidates(last.alternative);
+  const std::uint32_t device = last.device;
+  if (attempt_->multi(device)) Consume(candidates, device, -1);
   chosen_.Assign(device, mark.was_chosen);
   in_claim_[claim_].Assign(device, mark.was_in_claim);
   shared_.Assign(device, mark.was_shared);
@@ -169,10 +169,10 @@ void State::TakeBack() {
   UndoConstraints(mark);
 }
 
-void State::Consume(const Choices& choices, std::uint32_t device, int sign) {
+void State::Consume(const Candidates& candidates, std::uint32_t device, int sign) {
   const std::size_t n = first_consumed_[device + 1] - first_consumed_[device];
   if (n == 0) return;
-  const Amount* wanted = attempt_->consumed(choices, device);
+  const Amount* wanted = attempt_->consumed(candidates, device);
   for (std::size_t i = 0; i < n; ++i) consumed_[first_consumed_[device] + i] += wanted[i] * sign;
 }
 
@@ -214,13 +214,13 @@ void State::Discharge(std::uint32_t index, const Mark& mark) {
   }
 }
 
-bool State::Constrain(const Choices& choices, std::uint32_t device) {
+bool State::Constrain(const Candidates& candidates, std::uint32_t device) {
   const ClaimPlan& claim = attempt_->plan().claims()[claim_];
-  const auto& uses = choices.alternative->constraints;
+  const auto& uses = candidates.alternative->constraints;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const std::size_t constraint = claim.first_constraint + uses[i].constraint;
     const bool distinct = attempt_->plan().constraints()[constraint].distinct;
-    if (!Accept(constraint, distinct, attempt_->value(choices, i, device))) return false;
+    if (!Accept(constraint, distinct, attempt_->value(candidates, i, device))) return false;
   }
   return true;
 }

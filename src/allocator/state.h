@@ -22,7 +22,7 @@ namespace dray::allocator {
 using inventory::ElementId;
 
 // A device chosen for an alternative.
-struct Choice {
+struct PlacedDevice {
   std::uint32_t alternative = 0;  // of Plan::alternatives()
   std::uint32_t device = 0;       // of NodeDevices::devices()
 };
@@ -56,16 +56,16 @@ class State {
   void TakeBack();
 
   std::size_t claim() const { return claim_; }
-  std::span<const Choice> choices() const { return choices_; }
+  std::span<const PlacedDevice> placed() const { return placed_; }
   // By request, when they were made in another order. Nothing can be taken back after this.
-  void SortChoices() {
-    std::ranges::stable_sort(choices_, {}, &Choice::alternative);
+  void SortPlaced() {
+    std::ranges::stable_sort(placed_, {}, &PlacedDevice::alternative);
     marks_.clear();
   }
-  std::size_t chosen_in_claim() const { return choices_.size() - claim_start_[claim_]; }
+  std::size_t chosen_in_claim() const { return placed_.size() - claim_start_[claim_]; }
 
   // Without regard to constraints: would the counters, groups and capacities still let it in?
-  bool HasRoom(const Choices& choices, std::uint32_t device) const;
+  bool HasRoom(const Candidates& candidates, std::uint32_t device) const;
   bool CountersAndGroupsAdmit(std::uint32_t device) const;
 
   // What is left, for bounds and for recognising states.
@@ -114,13 +114,13 @@ class State {
     ConstraintState state;
   };
 
-  bool CapacityFits(const Choices& choices, std::uint32_t device) const;
-  bool Constrain(const Choices& choices, std::uint32_t device);
+  bool CapacityFits(const Candidates& candidates, std::uint32_t device) const;
+  bool Constrain(const Candidates& candidates, std::uint32_t device);
   bool Accept(std::size_t constraint, bool distinct, ValueId value);
   bool AcceptMatch(ConstraintState& state, ValueId value, std::span<const ValueId> met);
   bool AcceptDistinct(ValueId value, std::span<const ValueId> met) const;
   void UndoConstraints(const Mark& mark);
-  void Consume(const Choices& choices, std::uint32_t device, int sign);
+  void Consume(const Candidates& candidates, std::uint32_t device, int sign);
   void Charge(std::uint32_t device);
   void Discharge(std::uint32_t device, const Mark& mark);
 
@@ -128,7 +128,7 @@ class State {
   bool lists_ = false;  // constraints compare sets
   bool capacity_on_ = false;
   std::size_t claim_ = 0;
-  std::vector<std::size_t> claim_start_;  // of choices_
+  std::vector<std::size_t> claim_start_;  // of placed_
 
   base::BitSet chosen_;  // any claim; never devices for multiple allocations
   std::vector<base::BitSet> in_claim_;
@@ -143,7 +143,7 @@ class State {
   std::vector<std::vector<ValueId>> met_;
   std::vector<ElementId> elements_;
 
-  std::vector<Choice> choices_;
+  std::vector<PlacedDevice> placed_;
   std::vector<Mark> marks_;
   // Only so many are in use; the others are kept for their memory.
   std::vector<SavedGroup> saved_groups_;

@@ -118,16 +118,16 @@ void CheckAgainstSearch(World& world, const Explanation& explanation) {
     for (std::size_t r = 0; r < requests.size(); ++r) {
       for (std::uint32_t i = 0; i < requests[r].count; ++i) {
         const std::uint32_t alternative = requests[r].first + i;
-        const allocator::Choices& choices = attempt.choices(alternative);
-        if (choices.alternative->all) continue;
+        const allocator::Candidates& candidates = attempt.candidates(alternative);
+        if (candidates.alternative->all) continue;
         std::int64_t usable = 0;
-        choices.candidates.ForEach([&](std::size_t device) {
+        candidates.devices.ForEach([&](std::size_t device) {
           if (!state.TryPlace(alternative, static_cast<std::uint32_t>(device))) return;
           state.TakeBack();
           ++usable;
         });
         ASSERT_EQ(explanation.claims[c].requests[r].alternatives[i].usable, usable)
-            << choices.alternative->result_name;
+            << candidates.alternative->result_name;
       }
     }
   }

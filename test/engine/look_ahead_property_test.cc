@@ -82,7 +82,7 @@ TEST(LookAhead, WhatIsTakenBackIsAsBefore) {
     state.EnterClaim(0);
     std::size_t claim = 0;
     std::vector<std::string> before;       // per choice: the state it was made in
-    std::vector<std::size_t> begun = {0};  // per claim: choices when it was entered
+    std::vector<std::size_t> begun = {0};  // per claim: placed when it was entered
     for (int step = 0; step < 60; ++step) {
       if (dice.Chance(0.4) && before.size() > begun.back()) {
         state.TakeBack();
@@ -109,8 +109,8 @@ TEST(LookAhead, WhatIsTakenBackIsAsBefore) {
                                                    0, static_cast<int>(request.count) - 1));
       const auto device = static_cast<std::uint32_t>(
           dice.Range(0, static_cast<int>(it.attempt.device_count()) - 1));
-      const auto& choices = it.attempt.choices(alternative);
-      if (!choices.candidates.Test(device) || state.blocked(*choices.alternative).Test(device)) {
+      const auto& candidates = it.attempt.candidates(alternative);
+      if (!candidates.devices.Test(device) || state.blocked(*candidates.alternative).Test(device)) {
         continue;
       }
       std::string now = Dump(state, it.attempt);
@@ -212,7 +212,7 @@ TEST(LookAhead, EqualDevicesLeaveEqualFingerprints) {
              state.shared().Test(a) == state.shared().Test(b) && residual.SameLeft(state, a, b);
     };
     std::vector<std::pair<std::uint32_t, allocator::Fingerprint>> left;
-    it.attempt.choices(alternative).candidates.ForEach([&](std::size_t index) {
+    it.attempt.candidates(alternative).devices.ForEach([&](std::size_t index) {
       const auto device = static_cast<std::uint32_t>(index);
       if (!state.TryPlace(alternative, device)) return;
       const auto fingerprint = residual.Of(state, {.claim = 0, .request = 1});

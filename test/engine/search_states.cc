@@ -7,7 +7,7 @@ namespace dray::engine {
 
 using allocator::Alternative;
 using allocator::Attempt;
-using allocator::Choices;
+using allocator::Candidates;
 using allocator::ClaimPlan;
 using allocator::Position;
 using allocator::RequestPlan;
@@ -54,8 +54,8 @@ std::string Dump(const State& state, const Attempt& attempt) {
       text += fmt::format(" {}", static_cast<std::uint32_t>(value));
     }
   }
-  for (const auto& choice : state.choices()) {
-    text += fmt::format("\nchoice {} {}", choice.alternative, choice.device);
+  for (const auto& placed : state.placed()) {
+    text += fmt::format("\nchoice {} {}", placed.alternative, placed.device);
   }
   return text;
 }
@@ -87,13 +87,13 @@ bool Places::Request(std::size_t claim, std::size_t request) {
   bool any = false;
   for (std::uint32_t i = 0; i < asked.count; ++i) {
     const std::uint32_t alternative = asked.first + i;
-    const Choices& choices = attempt_->choices(alternative);
-    if (static_cast<std::int64_t>(state_.chosen_in_claim()) + choices.need >
+    const Candidates& candidates = attempt_->candidates(alternative);
+    if (static_cast<std::int64_t>(state_.chosen_in_claim()) + candidates.need >
         allocator::kMaxDevicesPerClaim) {
       continue;
     }
-    any |= choices.alternative->all ? All(claim, request, alternative)
-                                    : Device(claim, request, alternative, 0, 0);
+    any |= candidates.alternative->all ? All(claim, request, alternative)
+                                       : Device(claim, request, alternative, 0, 0);
   }
   if (left_ > 0) visitor_->leave(ticket, any);
   return any;
@@ -102,19 +102,19 @@ bool Places::Request(std::size_t claim, std::size_t request) {
 bool Places::Device(std::size_t claim, std::size_t request, std::uint32_t alternative,
                     std::int64_t k, std::size_t start) {
   if (left_ == 0 || --left_ == 0) return false;
-  const Choices& choices = attempt_->choices(alternative);
-  if (k >= choices.need) return Request(claim, request + 1);
+  const Candidates& candidates = attempt_->candidates(alternative);
+  if (k >= candidates.need) return Request(claim, request + 1);
   BitSet after(attempt_->device_count());
   for (std::size_t d = start; d < after.size(); ++d) after.Set(d);
   const std::size_t ticket = visitor_->enter(state_, {.claim = claim,
                                                       .request = request + 1,
-                                                      .current = &choices,
-                                                      .remaining = choices.need - k,
+                                                      .current = &candidates,
+                                                      .remaining = candidates.need - k,
                                                       .after = &after});
   bool any = false;
-  for (std::size_t d = choices.candidates.FirstFrom(start); d != BitSet::kNone;
-       d = choices.candidates.Next(d)) {
-    if (state_.blocked(*choices.alternative).Test(d)) continue;
+  for (std::size_t d = candidates.devices.FirstFrom(start); d != BitSet::kNone;
+       d = candidates.devices.Next(d)) {
+    if (state_.blocked(*candidates.alternative).Test(d)) continue;
     if (!state_.TryPlace(alternative, static_cast<std::uint32_t>(d))) continue;
     any |= Device(claim, request, alternative, k + 1, d + 1);
     state_.TakeBack();
@@ -124,14 +124,14 @@ bool Places::Device(std::size_t claim, std::size_t request, std::uint32_t altern
 }
 
 bool Places::All(std::size_t claim, std::size_t request, std::uint32_t alternative) {
-  const Choices& choices = attempt_->choices(alternative);
-  if (choices.need == 0 || choices.impossible) return false;
+  const Candidates& candidates = attempt_->candidates(alternative);
+  if (candidates.need == 0 || candidates.impossible) return false;
   std::size_t placed = 0;
   bool fits = true;
-  for (std::size_t d = choices.candidates.First(); d != BitSet::kNone && fits;
-       d = choices.candidates.Next(d)) {
-    fits = (choices.alternative->admin || !attempt_->usage().taken().Test(d)) &&
-           !state_.blocked(*choices.alternative).Test(d) &&
+  for (std::size_t d = candidates.devices.First(); d != BitSet::kNone && fits;
+       d = candidates.devices.Next(d)) {
+    fits = (candidates.alternative->admin || !attempt_->usage().taken().Test(d)) &&
+           !state_.blocked(*candidates.alternative).Test(d) &&
            state_.TryPlace(alternative, static_cast<std::uint32_t>(d));
     placed += static_cast<std::size_t>(fits);
   }

@@ -219,10 +219,11 @@ std::uint64_t DynamicResources::DetailGroup(CycleState& state, const PodInfo& po
   group = absl::HashOf(group, world_.node(node.index)->devices->devices().size());
   const allocator::Attempt& attempt = allocator_.attempt();
   for (std::size_t i = 0; i < variant->plan.plan->alternatives().size(); ++i) {
-    const allocator::Choices& choices = attempt.choices(i);
+    const allocator::Candidates& candidates = attempt.candidates(i);
     std::size_t matching = 0;
-    for (const allocator::Verdicts* verdicts : choices.verdicts) matching += verdicts->pass.Count();
-    group = absl::HashOf(group, choices.candidates.Count(), matching);
+    for (const allocator::Verdicts* verdicts : candidates.verdicts)
+      matching += verdicts->pass.Count();
+    group = absl::HashOf(group, candidates.devices.Count(), matching);
   }
   return group;
 }
@@ -264,7 +265,8 @@ std::int64_t DynamicResources::AllocatorScore(const allocator::Plan& plan) const
   std::int64_t score = 0;
   for (std::size_t i = 0; i < plan.requests().size(); ++i) {
     const allocator::RequestPlan& request = plan.requests()[i];
-    if (request.prioritized) score += best - (allocator_.search().taken()[i] - request.first);
+    if (request.prioritized)
+      score += best - (allocator_.search().chosen_alternatives()[i] - request.first);
   }
   return score;
 }
