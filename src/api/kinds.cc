@@ -38,11 +38,8 @@ KindInfo Kind(std::string_view group, std::string_view version, std::string_view
       .namespaced = namespaced,
       .type = &type,
       .hub = &TypeInfoOf<T>(),
-      .make = [] { return std::shared_ptr<void>(std::make_shared<T>()); },
-      .copy =
-          [](const void* v) {
-            return std::shared_ptr<void>(std::make_shared<T>(*static_cast<const T*>(v)));
-          },
+      .make = [] { return base::SharedValue::Of(T()); },
+      .copy = [](const void* v) { return base::SharedValue::Of(*static_cast<const T*>(v)); },
       .equal = [](const void* a,
                   const void* b) { return *static_cast<const T*>(a) == *static_cast<const T*>(b); },
       .metadata = [](void* v) { return &static_cast<T*>(v)->metadata; },

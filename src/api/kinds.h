@@ -7,7 +7,6 @@
 // get lost between the two.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@
 #include "api/field_table.h"
 #include "api/json.h"
 #include "api/meta.h"
+#include "base/shared_value.h"
 #include "base/status.h"
 
 namespace dray::api {
@@ -31,8 +31,8 @@ struct KindInfo {
   bool namespaced;
   const TypeInfo* type;  // this version's field table
   const TypeInfo* hub;   // the hub's, which also identifies the C++ struct
-  std::shared_ptr<void> (*make)();
-  std::shared_ptr<void> (*copy)(const void*);
+  base::SharedValue (*make)();
+  base::SharedValue (*copy)(const void*);
   bool (*equal)(const void*, const void*);  // exactly, as the struct's ==
   ObjectMeta* (*metadata)(void*);
 
@@ -49,12 +49,12 @@ const KindInfo& HubKind(const TypeInfo& hub);
 
 // An object of some kind: a value on the heap that copies share until one asks to change it
 // (Mutable copies a shared value first). Never empty but when moved from. Thread-compatible; copies
-// may live on different threads.
+// may live on different threads, and a copy may be changed as soon as those of others are gone.
 class Object {
  public:
   template <typename T>
   static Object Of(T value) {
-    return Object(&HubKind(TypeInfoOf<T>()), std::make_shared<T>(std::move(value)));
+    return Object(&HubKind(TypeInfoOf<T>()), base::SharedValue::Of(std::move(value)));
   }
   static Object New(const KindInfo& kind) { return Object(&kind, kind.make()); }
 
@@ -73,7 +73,7 @@ class Object {
   }
   const void* data() const { return value_.get(); }
   void* MutableData() {
-    if (value_.use_count() > 1) value_ = kind_->copy(value_.get());
+    if (!value_.Alone()) value_ = kind_->copy(value_.get());
     return value_.get();
   }
 
@@ -91,11 +91,10 @@ class Object {
   }
 
  private:
-  Object(const KindInfo* kind, std::shared_ptr<void> value)
-      : kind_(kind), value_(std::move(value)) {}
+  Object(const KindInfo* kind, base::SharedValue value) : kind_(kind), value_(std::move(value)) {}
 
   const KindInfo* kind_;
-  std::shared_ptr<void> value_;
+  base::SharedValue value_;
 };
 
 // One object of a known kind. An unknown apiVersion or kind is an error that names what is known.
