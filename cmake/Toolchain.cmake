@@ -2,7 +2,11 @@
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  # ccache trusts a compiled header (PrecompiledHeaders.cmake) only when told that macros and times are no concern of its user:
+  # ours are the same for every file. Compiled headers are large, so what they hash to is remembered. Said here, so that
+  # nobody's own configuration matters.
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_ctime,include_file_mtime CCACHE_INODECACHE=true "${CCACHE_PROGRAM}")
 endif()
 
 # What every target of ours is compiled with. A table row in a test may leave fields out, hence the one exception.
@@ -15,6 +19,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these inside the standard library's own inlined code; clang has no such reports to lose.
   target_compile_options(dray_options INTERFACE
     -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread)
+endif()
+if(DRAY_PCH AND CCACHE_PROGRAM)
+  target_compile_options(dray_options INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 target_include_directories(dray_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
 
