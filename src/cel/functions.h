@@ -34,7 +34,7 @@ struct Builtin {
 // Null when there is none of that name.
 const Builtin* FindBuiltin(std::string_view name, Dialect dialect);
 
-// One per file *_lib.cc and the files of operators; by dialect where it matters.
+// One per file of libraries/; by dialect where it matters.
 std::span<const Builtin> ArithmeticFunctions();
 std::span<const Builtin> ComparisonFunctions();
 std::span<const Builtin> ConversionFunctions();
