@@ -30,7 +30,7 @@ CompileResult InContainer(std::string_view expression) {
   builder.AddVariable("x.y", Type::Int());
   builder.AddVariable("ns.v", Type::Uint());
   builder.AddVariable("v", Type::String());
-  builder.AddLibrary("ns.g\n  g_int (int) -> string\n");
+  builder.AddOverload("ns.g", ReadOverload("g_int (int) -> string", builder.pool()));
   builder.SetContainer("ns.inner");
   return Compile(expression, std::move(builder).Build());
 }

@@ -2,23 +2,20 @@
 #include "cel/cost_estimate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "cel/internal/call_costs.h"
-#include "cel/internal/core_costs.h"
+#include "cel/estimates.h"
 #include "cel/internal/paths.h"
+#include "cel/library.h"
 #include "cel/operators.h"
 
 namespace dray::cel {
 namespace {
 
-using internal::CallCost;
-using internal::CostNode;
 using internal::EntrySizes;
 using internal::Paths;
 
@@ -188,8 +185,7 @@ class Estimator {
 
   CostRange VisitCall(ExprId id) {
     const CallExpr call = ast_.call(id);
-    const std::string_view function = expr_.function(id).name;
-    if (function == "dyn") {
+    if (expr_.function(id).name == "dyn") {
       const CostRange cost = Visit(call.args[0]);
       CopySizes(id, call.args[0]);
       return cost + CostRange::Exactly(1);
@@ -208,29 +204,22 @@ class Estimator {
       const Paths::Id items = paths_.Below(PathOf(*call.target), "@items");
       receiver->element_size = paths_.SizeAt(items).value_or(CostRange::Unknown());
     }
-    return sum + OverloadsCost(id, call, function, receiver, args, costs);
+    const CallSite site{
+        .receiver = receiver ? &*receiver : nullptr, .args = args, .arg_costs = costs};
+    return sum + OverloadsCost(id, call, site);
   }
 
   // The union over what the call may reach. Also learns the size of its result.
-  CostRange OverloadsCost(ExprId id, const CallExpr& call, std::string_view function,
-                          const std::optional<CostNode>& receiver, std::span<const CostNode> args,
-                          std::span<const CostRange> arg_costs) {
+  CostRange OverloadsCost(ExprId id, const CallExpr& call, const CallSite& site) {
     CostRange arguments;
-    for (const CostRange& cost : arg_costs) arguments = arguments + cost;
-    const CostNode* target = receiver ? &*receiver : nullptr;
+    for (const CostRange& cost : site.arg_costs) arguments = arguments + cost;
 
     CostRange all{CostRange::kLargest, 0};
     std::optional<CostRange> result_size;
     for (const Overload* overload : expr_.overloads(id)) {
-      CallCost own;
-      if (auto library = internal::LibraryCallCost(function, overload->id, target, args)) {
-        own = *library;
-        own.cost = own.cost + arguments;
-      } else {
-        own = internal::CoreCallCost(overload->id, target, args, arg_costs, arguments);
-        LearnEntries(id, overload->id, call.args);
-      }
-      all = all.Union(own.cost);
+      const CallEstimate own = EstimateOf(*overload, site);
+      LearnEntries(id, overload->id, call.args);
+      all = all.Union(own.with_arguments ? own.cost : own.cost + arguments);
       if (own.result_size) {
         result_size = result_size ? result_size->Union(*own.result_size) : own.result_size;
       }
@@ -243,6 +232,11 @@ class Estimator {
     }
     if (result_size) At(id).size = result_size;
     return all;
+  }
+
+  // An overload without a row was declared to be checked, not to be called.
+  static CallEstimate EstimateOf(const Overload& overload, const CallSite& site) {
+    return overload.row == nullptr ? estimate::Unit(site) : overload.row->estimate(site);
   }
 
   static std::optional<std::string_view> IndexStep(std::string_view overload) {
@@ -367,36 +361,7 @@ class Estimator {
   std::vector<Local> locals_;  // the innermost last
 };
 
-std::uint64_t Times(std::uint64_t n, double factor) {
-  const double up = std::ceil(static_cast<double>(n) * factor);
-  return up >= 0x1p64 ? CostRange::kLargest : static_cast<std::uint64_t>(up);
-}
-
-std::uint64_t Sum(std::uint64_t a, std::uint64_t b) {
-  return a > CostRange::kLargest - b ? CostRange::kLargest : a + b;
-}
-
-std::uint64_t Product(std::uint64_t a, std::uint64_t b) {
-  return b != 0 && a > CostRange::kLargest / b ? CostRange::kLargest : a * b;
-}
-
 }  // namespace
-
-CostRange CostRange::Times(double factor) const {
-  return {cel::Times(min, factor), cel::Times(max, factor)};
-}
-
-CostRange CostRange::Union(const CostRange& other) const {
-  return {std::min(min, other.min), std::max(max, other.max)};
-}
-
-CostRange operator+(const CostRange& a, const CostRange& b) {
-  return {Sum(a.min, b.min), Sum(a.max, b.max)};
-}
-
-CostRange operator*(const CostRange& a, const CostRange& b) {
-  return {Product(a.min, b.min), Product(a.max, b.max)};
-}
 
 CostRange EstimateCost(const CheckedExpr& expr) { return Estimator(expr).Run(); }
 

@@ -9,7 +9,7 @@
 
 #include "cel/compile.h"
 #include "cel/device_env.h"
-#include "cel/internal/call_costs.h"
+#include "cel/estimates.h"
 
 namespace dray::cel {
 namespace {
@@ -81,7 +81,7 @@ class ReplacedSizeTest : public ::testing::TestWithParam<ReplaceCase> {};
 
 TEST_P(ReplacedSizeTest, IsBounded) {
   const ReplaceCase& c = GetParam();
-  EXPECT_EQ(internal::ReplacedSize(c.text, c.searched, c.replacement), c.want);
+  EXPECT_EQ(estimate::ReplacedSize(c.text, c.searched, c.replacement), c.want);
 }
 
 INSTANTIATE_TEST_SUITE_P(Upstream, ReplacedSizeTest,

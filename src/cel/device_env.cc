@@ -45,13 +45,13 @@ std::optional<std::uint64_t> DeviceSize(PathView path) {
 }
 
 void AddLibraries(EnvironmentBuilder& builder) {
-  for (const std::string_view text :
-       {library::kOperators, library::kOrdering, library::kNumericOrdering, library::kStandard,
-        library::kTimes, library::kStrings, library::kLists, library::kSets, library::kTwoVariables,
-        library::kOptionals, library::kKubernetesLists, library::kRegex, library::kUrls,
-        library::kNetwork, library::kFormats, library::kQuantity, library::kSemver,
-        library::kAuthorizer}) {
-    builder.AddLibrary(text);
+  using namespace library;
+  for (const Library& rows :
+       {Arithmetic(),   Comparison(),   Logic(),           Conversions(), Times(),
+        Strings(),      StringFormat(), Matches(),         Lists(),       Sets(),
+        TwoVariables(), Optionals(),    KubernetesLists(), Regex(),       Urls(),
+        Network(),      NamedFormats(), Quantity(),        Semver(),      Authorizer()}) {
+    builder.AddLibrary(rows);
   }
   TypePool& pool = builder.pool();
   builder.AddTypeName(kOptionalTypeName, pool.Optional(Type::Dyn()));
@@ -63,8 +63,8 @@ std::shared_ptr<const Environment> Make(const DeviceEnvironmentOptions& options)
   EnvironmentBuilder builder;
   AddLibraries(builder);
   if (options.list_type_attributes) {
-    builder.AddLibrary(library::kIncludes);
-    if (!options.kubernetes_only) builder.AddLibrary(library::kInclude);
+    builder.AddLibrary(library::Includes());
+    if (!options.kubernetes_only) builder.AddLibrary(library::Include());
   }
 
   TypePool& pool = builder.pool();

@@ -109,9 +109,11 @@ EnvironmentBuilder& EnvironmentBuilder::AddOverload(std::string_view function, O
   return *this;
 }
 
-EnvironmentBuilder& EnvironmentBuilder::AddLibrary(std::string_view text) {
-  for (Declaration& declaration : ReadLibrary(text, pool())) {
-    AddOverload(declaration.function, std::move(declaration.overload));
+EnvironmentBuilder& EnvironmentBuilder::AddLibrary(std::span<const FunctionRow> rows) {
+  for (const FunctionRow& row : rows) {
+    Overload overload = ReadOverload(row.declaration, pool());
+    overload.row = &row;
+    AddOverload(row.function, std::move(overload));
   }
   return *this;
 }
@@ -147,12 +149,11 @@ std::shared_ptr<const Environment> EnvironmentBuilder::Build() && {
 
 EnvironmentBuilder StandardEnvironment() {
   EnvironmentBuilder builder;
-  for (const std::string_view text :
-       {library::kOperators, library::kOrdering, library::kNumericOrdering, library::kStandard,
-        library::kTimes, library::kStrings, library::kStringReverse, library::kLists,
-        library::kSets, library::kTwoVariables, library::kOptionals, library::kNetwork,
-        library::kEncoders, library::kMath}) {
-    builder.AddLibrary(text);
+  using namespace library;
+  for (const Library& rows : {Arithmetic(), Comparison(), Logic(), Conversions(), Times(),
+                              Strings(), StringReverse(), StringFormat(), Matches(), Lists(),
+                              Sets(), TwoVariables(), Optionals(), Network(), Encoders(), Math()}) {
+    builder.AddLibrary(rows);
   }
   builder.AddTypeName(kOptionalTypeName, builder.pool().Optional(Type::Dyn()));
   builder.AddTypeName("net.IP", builder.pool().Opaque("net.IP"));

@@ -3,7 +3,7 @@
 // Environment: what an expression may name and how it is read. Variables, type names, functions
 // with their overloads, objects with fields, the container, and the switches of parser and checker.
 //
-// A library is a text with one overload per line (library.h); builders put libraries together.
+// A library is a table with one row per overload (library.h); builders put libraries together.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,8 @@
 
 namespace dray::cel {
 
+struct FunctionRow;  // library.h
+
 struct Variable {
   std::string name;  // may have dots: "a.b.c"
   Type type;
@@ -34,6 +36,8 @@ struct Overload {
   std::vector<Type> params;  // with the receiver
   Type result;
   std::uint32_t type_params = 0;
+  // How it is done and what it costs. Null of an overload that is only to be checked.
+  const FunctionRow* row = nullptr;
 };
 
 struct Function {
@@ -111,8 +115,8 @@ class EnvironmentBuilder {
   EnvironmentBuilder& AddTypeName(std::string_view name, Type type);
   // An overload whose id the function already has is ignored.
   EnvironmentBuilder& AddOverload(std::string_view function, Overload overload);
-  // A text as library.h describes. It is part of the program: a mistake in it aborts.
-  EnvironmentBuilder& AddLibrary(std::string_view text);
+  // The rows are part of the program: a mistake in a declaration aborts.
+  EnvironmentBuilder& AddLibrary(std::span<const FunctionRow> rows);
 
   EnvironmentBuilder& SetContainer(std::string_view name);
   EnvironmentBuilder& SetParseOptions(const ParseOptions& options);

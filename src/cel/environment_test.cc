@@ -17,15 +17,14 @@ using ::testing::NotNull;
 
 TEST(Library, OverloadsAreReadWithTheirTypeParameters) {
   TypePool pool;
-  const auto read =
-      ReadLibrary("f\n  f_a (A, list(B)) -> map(A, B)\n  f_m net.IP.(int) -> bool\n", pool);
-  ASSERT_EQ(read.size(), 2u);
-  EXPECT_EQ(read[0].function, "f");
-  EXPECT_EQ(read[0].overload.type_params, 2u);
-  EXPECT_FALSE(read[0].overload.member);
-  EXPECT_TRUE(read[1].overload.member);
-  EXPECT_EQ(read[1].overload.params[0], pool.Opaque("net.IP"));
-  EXPECT_EQ(read[1].overload.result, Type::Bool());
+  const Overload global = ReadOverload("f_a (A, list(B)) -> map(A, B)", pool);
+  EXPECT_EQ(global.id, "f_a");
+  EXPECT_EQ(global.type_params, 2u);
+  EXPECT_FALSE(global.member);
+  const Overload member = ReadOverload("f_m net.IP.(int) -> bool", pool);
+  EXPECT_TRUE(member.member);
+  EXPECT_EQ(member.params[0], pool.Opaque("net.IP"));
+  EXPECT_EQ(member.result, Type::Bool());
 }
 
 TEST(DeviceEnvironment, FeaturesChangeWhatThereIs) {

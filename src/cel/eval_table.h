@@ -13,7 +13,7 @@
 #include "cel/compile.h"
 #include "cel/device_env.h"
 #include "cel/evaluator.h"
-#include "cel/functions.h"
+#include "cel/library.h"
 #include "cel/program.h"
 #include "cel/values.h"
 
@@ -64,7 +64,8 @@ inline void ExpectInLanguage(const std::vector<Row>& rows) {
 // A function by itself, for arguments that no expression can write. Lives as long as the process.
 inline std::string Call(std::string_view function, std::vector<Value> args) {
   static Arena arena;
-  const Value value = FindBuiltin(function, Dialect::kKubernetes)->impl(arena, args);
+  const FunctionRow& row = *FindFunctionByName(function)->row;
+  const Value value = row.implementation.In(Dialect::kKubernetes)(arena, args);
   return value.is_error() ? "error: " + std::string(ErrorMessage(value)) : ToDebugString(value);
 }
 

@@ -82,7 +82,7 @@ Value Evaluation::EvalLogic(const Node& node, bool decisive) {
 Value Evaluation::EvalEquality(const Node& node) {
   const std::array<Value, 2> args = {EvalOperand(node.a), EvalOperand(node.b)};
   const bool equal = node.op == Op::kEqual;
-  Charge(CallCost(equal ? CostRule::kEqual : CostRule::kSmaller, args, Value()));
+  Charge(CallCost(node.rule, args, Value()));
   if (args[0].is_error()) return args[0];
   if (args[1].is_error()) return args[1];
   const Value result = Equal(args[0], args[1]);
@@ -143,7 +143,7 @@ Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Val
       result = NoSuchOverload();
     }
   } else {
-    const Builtin& function = *program_.functions_[node.target];
+    const Program::Callee& function = program_.functions_[node.target];
     result = function.impl(arena_, args);
     if (result.is_error() && IsUnmatchedCall(result)) {
       result = node.op == Op::kRegex ? NoSuchOverload() : Unmatched(function, args);
@@ -154,7 +154,7 @@ Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Val
   return result;
 }
 
-Value Evaluation::Unmatched(const Builtin& function, std::span<const Value> args) {
+Value Evaluation::Unmatched(const Program::Callee& function, std::span<const Value> args) {
   std::string message = fmt::format("no such overload: {}(", function.name);
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (i != 0) message += ", ";

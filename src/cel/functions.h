@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions that expressions call. A function looks at the kinds of its arguments and picks the
-// overload itself; whether a call is well typed is the checker's business.
+// How functions that expressions call are written, and what their files need of one another. A
+// function looks at the kinds of its arguments and picks the overload itself; whether a call is
+// well typed is the checker's business. library.h says what else belongs to one.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +19,9 @@ class RE2;
 
 namespace dray::cel {
 
-// Arguments are no errors, their number is within the function's bounds; a receiver comes first.
+// Arguments are no errors, their number is that of an overload; a receiver comes first.
 // UnmatchedCall() when no overload takes these kinds.
-using BuiltinImpl = Value (*)(Arena& arena, std::span<const Value> args);
-
-struct Builtin {
-  // "size", "sets.contains", "_+_"; or the id of an overload that the kinds of the arguments do not
-  // tell apart from its function's others: the sum of an empty list.
-  std::string_view name;
-  std::uint8_t min_args = 0;
-  std::uint8_t max_args = 0;
-  BuiltinImpl impl = nullptr;
-};
-
-// Null when there is none of that name.
-const Builtin* FindBuiltin(std::string_view name, Dialect dialect);
-
-// One per file of libraries/; by dialect where it matters.
-std::span<const Builtin> ArithmeticFunctions();
-std::span<const Builtin> ComparisonFunctions();
-std::span<const Builtin> ConversionFunctions();
-std::span<const Builtin> StringFunctions(Dialect dialect);
-std::span<const Builtin> FormatFunctions(Dialect dialect);
-std::span<const Builtin> ListFunctions();
-std::span<const Builtin> SetFunctions();
-std::span<const Builtin> TimeFunctions();
-std::span<const Builtin> RegexFunctions();
-std::span<const Builtin> OptionalFunctions();
-std::span<const Builtin> QuantityFunctions();
-std::span<const Builtin> SemverFunctions();
-std::span<const Builtin> NetworkFunctions(Dialect dialect);
-std::span<const Builtin> UrlFunctions();
-std::span<const Builtin> NamedFormatFunctions();
-std::span<const Builtin> MathFunctions();
-std::span<const Builtin> EncoderFunctions();
+using FunctionImpl = Value (*)(Arena& arena, std::span<const Value> args);
 
 // What the evaluator and other libraries need of one.
 Value Add(Arena& arena, const Value& a, const Value& b);
@@ -62,6 +32,16 @@ bool ListContains(const List& list, const Value& x);
 Value TypeOf(Arena& arena, const Value& value);
 // string(value); an error if there is no such conversion.
 Value ConvertToString(Arena& arena, const Value& value);
+
+// Of texts and lists, quantities and versions, all that has a text: rows in several libraries.
+Value IndexOf(Arena& arena, std::span<const Value> args);
+template <Dialect dialect>
+Value LastIndexOf(Arena& arena, std::span<const Value> args);
+Value Reverse(Arena& arena, std::span<const Value> args);
+Value IsGreaterThan(Arena& arena, std::span<const Value> args);
+Value IsLessThan(Arena& arena, std::span<const Value> args);
+Value CompareTo(Arena& arena, std::span<const Value> args);
+Value ToString(Arena& arena, std::span<const Value> args);
 
 // With a pattern compiled before: `args` as of the function, the pattern unused.
 Value RegexMatches(Arena& arena, const re2::RE2& pattern, std::span<const Value> args);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <string>
 
 #include "base/check.h"
 
@@ -28,10 +28,10 @@ constexpr std::array<NamedType, 11> kSimpleTypes = {{
     {"timestamp", Type::Timestamp},
 }};
 
-// Reads one line from the left.
-class LineReader {
+// Reads a declaration from the left.
+class DeclarationReader {
  public:
-  LineReader(std::string_view line, TypePool& pool) : rest_(line), pool_(pool) {}
+  DeclarationReader(std::string_view text, TypePool& pool) : rest_(text), pool_(pool) {}
 
   Overload ReadOverload() {
     Overload overload;
@@ -116,23 +116,12 @@ class LineReader {
 
 }  // namespace
 
-std::vector<Declaration> ReadLibrary(std::string_view text, TypePool& pool) {
-  std::vector<Declaration> out;
-  std::string_view function;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty()) continue;
-    if (!line.starts_with("  ")) {
-      function = line;
-      continue;
-    }
-    out.push_back({std::string(function), LineReader(line.substr(2), pool).ReadOverload()});
-  }
-  return out;
+Overload ReadOverload(std::string_view declaration, TypePool& pool) {
+  return DeclarationReader(declaration, pool).ReadOverload();
 }
 
-Type ReadType(std::string_view text, TypePool& pool) { return LineReader(text, pool).ReadType(); }
+Type ReadType(std::string_view text, TypePool& pool) {
+  return DeclarationReader(text, pool).ReadType();
+}
 
 }  // namespace dray::cel

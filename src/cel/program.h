@@ -178,7 +178,11 @@ class Program {
   std::vector<Message> messages_;
   std::vector<std::uint32_t> args_;
   std::vector<Value> constants_;
-  std::vector<const Builtin*> functions_;
+  struct Callee {
+    std::string_view name;
+    FunctionImpl impl = nullptr;
+  };
+  std::vector<Callee> functions_;
   struct Pattern;
   std::vector<std::shared_ptr<const Pattern>> patterns_;
   std::vector<std::vector<bool>> optional_flags_;

@@ -11,15 +11,6 @@
 namespace dray::cel {
 namespace {
 
-// Calls of these with constants are done when the program is built; a failure is one of building.
-bool IsConversion(std::string_view function) {
-  for (const std::string_view name : {"bool", "bytes", "double", "duration", "dyn", "int", "string",
-                                      "timestamp", "type", "uint"}) {
-    if (function == name) return true;
-  }
-  return false;
-}
-
 bool IsPrimitive(Kind kind) {
   return kind == Kind::kBool || kind == Kind::kBytes || kind == Kind::kDouble ||
          kind == Kind::kInt || kind == Kind::kString || kind == Kind::kUint;
@@ -36,10 +27,27 @@ std::uint8_t Compiler::OrdersOf(std::string_view function) {
   return 0;
 }
 
-std::string_view Compiler::OnlyOverload(ExprId id) const {
-  if (checked_ == nullptr) return {};
-  const auto overloads = checked_->overloads(id);
-  return overloads.size() == 1 ? std::string_view(overloads[0]->id) : std::string_view();
+Compiler::Callee Compiler::CalleeOf(const FunctionRow& row, bool known) const {
+  return {.name = row.function,
+          .impl = row.implementation.In(dialect_),
+          .rule = known ? row.cost.known : row.cost.otherwise,
+          .of_constants = row.of_constants};
+}
+
+// Without an implementation when there is none for so many arguments.
+Compiler::Callee Compiler::FindCallee(ExprId id, std::string_view function,
+                                      std::size_t args) const {
+  if (checked_ == nullptr) {
+    const NamedFunction* named = FindFunctionByName(function);
+    const bool found = named != nullptr && args >= named->min_args && args <= named->max_args;
+    return found ? CalleeOf(*named->row, false) : Callee{.name = function};
+  }
+  const auto candidates = checked_->overloads(id);
+  const bool known = candidates.size() == 1;
+  const Overload& overload = known ? *candidates[0] : checked_->function(id).overloads[0];
+  Callee callee = overload.row == nullptr ? Callee{} : CalleeOf(*overload.row, known);
+  if (known) callee.overload = overload.id;
+  return callee;
 }
 
 // Without a checker, the full name of a global function whose name begins with the target's.
@@ -53,7 +61,7 @@ std::optional<std::string> Compiler::NamespacedFunction(const CallExpr& call) co
   if (prefix.empty()) return std::nullopt;
   if (prefix.starts_with('.')) prefix.erase(0, 1);
   std::string name = prefix + "." + std::string(ast_.text(call.function));
-  if (FindBuiltin(name, dialect_) == nullptr) return std::nullopt;
+  if (FindFunctionByName(name) == nullptr) return std::nullopt;
   return name;
 }
 
@@ -78,8 +86,6 @@ std::uint32_t Compiler::CompileCall(ExprId id) {
   if (function == op::kNotStrictlyFalse || function == "__not_strictly_false__") {
     return Add({.op = Op::kNotStrictlyFalse, .a = args[0]});
   }
-  if (function == op::kEqual) return Add({.op = Op::kEqual, .a = args[0], .b = args[1]});
-  if (function == op::kNotEqual) return Add({.op = Op::kNotEqual, .a = args[0], .b = args[1]});
   if (function == "or" && args.size() == 2) {
     return Add({.op = Op::kOptionalOr, .a = args[0], .b = args[1]});
   }
@@ -87,20 +93,22 @@ std::uint32_t Compiler::CompileCall(ExprId id) {
     return Add({.op = Op::kOrValue, .a = args[0], .b = args[1]});
   }
 
-  const std::string_view overload = OnlyOverload(id);
-  const Builtin* builtin = FindBuiltin(overload, dialect_);
-  if (builtin == nullptr) builtin = FindBuiltin(function, dialect_);
-  if (builtin == nullptr || args.size() < builtin->min_args || args.size() > builtin->max_args) {
-    return Failing(fmt::format("no such overload: {}", function));
+  const Callee callee = FindCallee(id, function, args.size());
+  if (function == op::kEqual || function == op::kNotEqual) {
+    return Add({.op = function == op::kEqual ? Op::kEqual : Op::kNotEqual,
+                .rule = callee.rule,
+                .a = args[0],
+                .b = args[1]});
   }
-  if (overload == "in_list" && IsConstant(args[1])) {
+  if (callee.impl == nullptr) return Failing(fmt::format("no such overload: {}", function));
+  if (callee.overload == "in_list" && IsConstant(args[1])) {
     if (const auto folded = FoldMembership(args[0], args[1])) return *folded;
   }
-  if (args.size() == 1 && IsConversion(function) && IsConstant(args[0])) {
-    return FoldConversion(*builtin, args[0]);
+  if (callee.of_constants == OfConstants::kFold && args.size() == 1 && IsConstant(args[0])) {
+    return FoldCall(callee, args[0]);
   }
   Node node{.op = Op::kCall,
-            .rule = CostRuleOf(function, overload),
+            .rule = callee.rule,
             .a = AddArgs(args),
             .b = static_cast<std::uint32_t>(args.size())};
   if (const auto pattern = ConstantPattern(function, args)) {
@@ -111,26 +119,23 @@ std::uint32_t Compiler::CompileCall(ExprId id) {
     node.flag = 1;
   }
   if (options_.optimize) {
-    if (const auto made = MakeOnce(*builtin, node, args)) return *made;
+    if (const auto made = MakeOnce(callee, args)) return *made;
   }
   if (const std::uint8_t orders = OrdersOf(function); orders != 0 && options_.optimize) {
     node.op = Op::kOrder;
     node.flag = orders;
   }
   node.target = static_cast<std::uint32_t>(program_->functions_.size());
-  program_->functions_.push_back(builtin);
+  program_->functions_.push_back({callee.name, callee.impl});
   return Add(node);
 }
 
 // quantity("1Mi") and its like are made once, but paid for every time: Kubernetes makes them in
 // every evaluation. One that fails stays a call, since its error may be absorbed.
-std::optional<std::uint32_t> Compiler::MakeOnce(const Builtin& builtin, const Node& node,
+std::optional<std::uint32_t> Compiler::MakeOnce(const Callee& callee,
                                                 std::span<const std::uint32_t> args) {
-  bool parses = false;
-  for (const std::string_view name : {"quantity", "semver", "ip", "cidr", "url"}) {
-    parses = parses || builtin.name == name;
-  }
-  if (!parses || !std::ranges::all_of(args, [&](auto arg) { return IsConstant(arg); })) {
+  if (callee.of_constants != OfConstants::kMakeOnce ||
+      !std::ranges::all_of(args, [&](auto arg) { return IsConstant(arg); })) {
     return std::nullopt;
   }
   std::vector<Value> values;
@@ -138,21 +143,21 @@ std::optional<std::uint32_t> Compiler::MakeOnce(const Builtin& builtin, const No
     values.push_back(ConstantOf(arg));
     if (values.back().is_error()) return std::nullopt;
   }
-  const Value value = builtin.impl(arena(), values);
+  const Value value = callee.impl(arena(), values);
   if (value.is_error()) return std::nullopt;
   program_->constants_.push_back(value);
   return Add({.op = Op::kPaid,
               .a = static_cast<std::uint32_t>(program_->constants_.size() - 1),
-              .b = static_cast<std::uint32_t>(CallCost(node.rule, values, value))});
+              .b = static_cast<std::uint32_t>(CallCost(callee.rule, values, value))});
 }
 
-std::uint32_t Compiler::FoldConversion(const Builtin& builtin, std::uint32_t arg) {
+std::uint32_t Compiler::FoldCall(const Callee& callee, std::uint32_t arg) {
   const Value value = ConstantOf(arg);
   if (value.is_error()) return arg;
-  const Value result = builtin.impl(arena(), std::span(&value, 1));
+  const Value result = callee.impl(arena(), std::span(&value, 1));
   if (result.is_error()) {
     Fail(IsUnmatchedCall(result)
-             ? fmt::format("no such overload: {}({})", builtin.name, TypeName(value))
+             ? fmt::format("no such overload: {}({})", callee.name, TypeName(value))
              : std::string(ErrorMessage(result)));
   }
   return Constant(result);

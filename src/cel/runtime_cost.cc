@@ -2,99 +2,12 @@
 #include "cel/runtime_cost.h"
 
 #include <algorithm>
-#include <string>
 
-#include "base/string_map.h"
 #include "cel/bounds.h"
-#include "cel/operators.h"
 #include "cel/values.h"
 
 namespace dray::cel {
 namespace {
-
-// Rules that apply whatever the overload.
-const base::StringMap<CostRule>& RulesByFunction() {
-  using enum CostRule;
-  static const auto* const kRules = new base::StringMap<CostRule>{
-      {"isSorted", kTraversal},
-      {"sum", kTraversal},
-      {"max", kTraversal},
-      {"min", kTraversal},
-      {"indexOf", kTraversal},
-      {"lastIndexOf", kTraversal},
-      {"includes", kTraversal},
-      {"include", kTraversal},
-      {"url", kTenth},
-      {"lowerAscii", kTenth},
-      {"upperAscii", kTenth},
-      {"substring", kTenth},
-      {"trim", kTenth},
-      {"replace", kFifth},
-      {"split", kFifth},
-      {"join", kJoin},
-      {"find", kPattern},
-      {"findAll", kPattern},
-      {"cidr", kTenth},
-      {"isIP", kTenth},
-      {"isCIDR", kTenth},
-      {"ip", kTenth},
-      {"ip.isCanonical", kFifth},
-      {"containsIP", kContainsIp},
-      {"containsCIDR", kContainsCidr},
-      {"quantity", kTenth},
-      {"isQuantity", kTenth},
-      {"semver", kTenth},
-      {"isSemver", kTenth},
-      {"validate", kValidate},
-      {std::string(op::kEqual), kEqual},
-      {std::string(op::kNotEqual), kSmaller},
-  };
-  return *kRules;
-}
-
-// Rules that apply only when the checker left one overload.
-const base::StringMap<CostRule>& RulesByOverload() {
-  using enum CostRule;
-  static const auto* const kRules = [] {
-    auto* rules = new base::StringMap<CostRule>{
-        {"list_sets_contains_list", kSets},
-        {"list_sets_intersects_list", kSets},
-        {"list_sets_equivalent_list", kSetsTwice},
-        {"list_slice", kListResult},
-        {"lists_range", kListResult},
-        {"list_reverse", kListResult},
-        {"list_flatten", kFlatten},
-        {"list_flatten_int", kFlatten},
-        {"list_distinct", kSelfCompare},
-        {"cidr_ip", kOne},
-        {"cidr_contains_ip_string", kContainsIpText},
-        {"cidr_contains_cidr_string", kContainsCidrText},
-        {"starts_with_string", kTenthOfSecond},
-        {"ends_with_string", kTenthOfSecond},
-        {"string_to_bytes", kTenth},
-        {"bytes_to_string", kTenth},
-        {"strings_quote", kTenth},
-        {"string_format", kTenth},
-        {"in_list", kSizeOfSecond},
-        {"add_string", kSum},
-        {"add_bytes", kSum},
-        {"matches", kPattern},
-        {"matches_string", kPattern},
-        {"contains_string", kContains},
-    };
-    for (const char* type : {"int", "uint", "double", "bool", "google.protobuf.Duration",
-                             "google.protobuf.Timestamp", "string", "bytes"}) {
-      rules->emplace(std::string("list_") + type + "_sort", kSelfCompare);
-      rules->emplace(std::string("list_") + type + "_sortByAssociatedKeys", kSelfCompareKeys);
-    }
-    for (const char* order : {"less", "less_equals", "greater", "greater_equals"}) {
-      rules->emplace(std::string(order) + "_string", kSmaller);
-      rules->emplace(std::string(order) + "_bytes", kSmaller);
-    }
-    return rules;
-  }();
-  return *kRules;
-}
 
 // Rounded up; without std::ceil, which is a call.
 std::uint64_t Scaled(std::uint64_t size, double factor) {
@@ -182,21 +95,11 @@ std::uint64_t ActualSize(const Value& value) {
   }
 }
 
-CostRule CostRuleOf(std::string_view function, std::string_view overload) {
-  if (!overload.empty()) {
-    if (const auto it = RulesByOverload().find(overload); it != RulesByOverload().end()) {
-      return it->second;
-    }
-  }
-  const auto it = RulesByFunction().find(function);
-  return it == RulesByFunction().end() ? CostRule::kOne : it->second;
-}
-
 std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& result) {
   switch (rule) {
     case CostRule::kOne:
       return 1;
-    case CostRule::kFree:
+    case CostRule::kByEvaluator:
       return 0;
     case CostRule::kSets:
       return 1 + ActualSize(args[0]) * ActualSize(args[1]);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call costs when it is evaluated: spec kubernetes-cel.md chapter 8.
+// What a call costs when it is evaluated: kubernetes-cel.md chapter 8.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "cel/value.h"
 
 namespace dray::cel {
 
+// A row of library.h names one. Another one is a case of CallCost, which the compiler asks for.
 enum class CostRule : std::uint8_t {
   kOne,
-  kFree,
+  kByEvaluator,      // which charges for it step by step
   kSets,             // 1 + a * b
   kSetsTwice,        // 1 + 2 * a * b
   kListResult,       // size of the result + 11
@@ -37,9 +37,6 @@ enum class CostRule : std::uint8_t {
   kSum,            // a tenth of both
   kContains,       // product of tenths
 };
-
-// `overload` is the only overload that the checker left, or empty.
-CostRule CostRuleOf(std::string_view function, std::string_view overload);
 
 std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& result);
 

@@ -150,7 +150,7 @@ std::string Describe(const cel::Overload& overload) {
   return out + " -> " + overload.result.ToMessage();
 }
 
-// A recorded overload as a line of a library, so that letters of type parameters do not matter.
+// A recorded overload as a row declares it, so that letters of type parameters do not matter.
 std::string DescribeRecorded(const Node& overload) {
   std::vector<std::string> args = TextsOf(overload, "args");
   std::string receiver;
@@ -159,9 +159,9 @@ std::string DescribeRecorded(const Node& overload) {
     args.erase(args.begin());
   }
   cel::TypePool pool;
-  const auto line = fmt::format("f\n  {} {}({}) -> {}\n", TextOf(overload, "id"), receiver,
-                                fmt::join(args, ", "), TextOf(overload, "result"));
-  return Describe(cel::ReadLibrary(line, pool).at(0).overload);
+  const auto declaration = fmt::format("{} {}({}) -> {}", TextOf(overload, "id"), receiver,
+                                       fmt::join(args, ", "), TextOf(overload, "result"));
+  return Describe(cel::ReadOverload(declaration, pool));
 }
 
 // The function is declared, with exactly the recorded overloads.

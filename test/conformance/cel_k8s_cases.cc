@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cel/device_env.h"
-#include "cel/internal/call_costs.h"
+#include "cel/library.h"
 #include "conformance/case_files.h"
 #include "conformance/device_expression.h"
 #include "conformance/suite.h"
@@ -34,19 +34,20 @@ std::string RangeText(const cel::CostRange& range) {
 
 // Only the sizes of receiver and arguments are recorded.
 Outcome RunSize(const Node& test) {
-  const cel::internal::CostNode receiver{.type = cel::Type::String(),
-                                         .known_size = RangeOf(*Get(test, "targetSize"))};
-  std::vector<cel::internal::CostNode> args;
+  const cel::CostNode receiver{.type = cel::Type::String(),
+                               .known_size = RangeOf(*Get(test, "targetSize"))};
+  std::vector<cel::CostNode> args;
   for (const Node& size : ItemsOf(test, "argSizes")) {
     args.push_back({.type = cel::Type::String(), .known_size = RangeOf(size)});
   }
-  const auto cost = cel::internal::LibraryCallCost(TextOf(test, "function"),
-                                                   "string_replace_string_string", &receiver, args);
-  if (!cost || !cost->result_size) return "no size known";
+  const cel::NamedFunction* function = cel::FindFunctionByName(TextOf(test, "function"));
+  if (function == nullptr) return "there is no such function";
+  const cel::CallEstimate cost = function->row->estimate({.receiver = &receiver, .args = args});
+  if (!cost.result_size) return "no size known";
   Differences differences;
   differences.Compare("size", RangeText(RangeOf(*Get(test, "resultSize"))),
-                      RangeText(*cost->result_size));
-  differences.Compare("cost", RangeText(RangeOf(*Get(test, "callCost"))), RangeText(cost->cost));
+                      RangeText(*cost.result_size));
+  differences.Compare("cost", RangeText(RangeOf(*Get(test, "callCost"))), RangeText(cost.cost));
   return differences.text();
 }
 

@@ -78,7 +78,7 @@ class Evaluation {
   Value EvalCall(const Node& node);
   Value EvalOrder(const Node& node);
   Value Apply(const Node& node, std::span<const Value> args, const Value* error);
-  Value Unmatched(const Builtin& function, std::span<const Value> args);
+  Value Unmatched(const Program::Callee& function, std::span<const Value> args);
   Value EvalInSet(const Node& node);
   Value EvalOr(const Node& node);
 

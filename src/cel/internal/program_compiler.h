@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cel/library.h"
 #include "cel/program.h"
 #include "cel/values.h"
 
@@ -90,12 +91,20 @@ class Compiler {
 
   // --- calls ---
   static std::uint8_t OrdersOf(std::string_view function);
-  std::string_view OnlyOverload(ExprId id) const;
+  // What a call runs and pays.
+  struct Callee {
+    std::string_view name;
+    std::string_view overload;  // if it is known
+    FunctionImpl impl = nullptr;
+    CostRule rule = CostRule::kOne;
+    OfConstants of_constants = OfConstants::kEvaluate;
+  };
+  Callee CalleeOf(const FunctionRow& row, bool known) const;
+  Callee FindCallee(ExprId id, std::string_view function, std::size_t args) const;
   std::optional<std::string> NamespacedFunction(const CallExpr& call) const;
   std::uint32_t CompileCall(ExprId id);
-  std::optional<std::uint32_t> MakeOnce(const Builtin& builtin, const Node& node,
-                                        std::span<const std::uint32_t> args);
-  std::uint32_t FoldConversion(const Builtin& builtin, std::uint32_t arg);
+  std::optional<std::uint32_t> MakeOnce(const Callee& callee, std::span<const std::uint32_t> args);
+  std::uint32_t FoldCall(const Callee& callee, std::uint32_t arg);
   std::optional<std::uint32_t> FoldMembership(std::uint32_t x, std::uint32_t constant);
   std::optional<std::uint32_t> ConstantPattern(std::string_view function,
                                                std::span<const std::uint32_t> args);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cel/functions.h"
+#include "cel/library.h"
 #include "cel/operators.h"
 #include "cel/values.h"
 
@@ -57,6 +58,116 @@ Value Size(Arena&, Args args) {
   }
 }
 
+using enum CostRule;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {op::kEqual, "equals (A, A) -> bool", EqualFunction, kEqual, estimate::Equality},
+    {op::kNotEqual, "not_equals (A, A) -> bool", NotEqual, kSmaller, estimate::Comparison},
+    {op::kLess, "less_bool (bool, bool) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_int64 (int, int) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_uint64 (uint, uint) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_double (double, double) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_string (string, string) -> bool", Less, RunTimeCost(kSmaller, kOne),
+     estimate::Comparison},
+    {op::kLess, "less_bytes (bytes, bytes) -> bool", Less, RunTimeCost(kSmaller, kOne),
+     estimate::Comparison},
+    {op::kLess, "less_timestamp (timestamp, timestamp) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_duration (duration, duration) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_int64_double (int, double) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_int64_uint64 (int, uint) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_uint64_double (uint, double) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_uint64_int64 (uint, int) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_double_int64 (double, int) -> bool", Less, kOne, estimate::Unit},
+    {op::kLess, "less_double_uint64 (double, uint) -> bool", Less, kOne, estimate::Unit},
+    {op::kLessEqual, "less_equals_bool (bool, bool) -> bool", LessEqual, kOne, estimate::Unit},
+    {op::kLessEqual, "less_equals_int64 (int, int) -> bool", LessEqual, kOne, estimate::Unit},
+    {op::kLessEqual, "less_equals_uint64 (uint, uint) -> bool", LessEqual, kOne, estimate::Unit},
+    {op::kLessEqual, "less_equals_double (double, double) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_string (string, string) -> bool", LessEqual,
+     RunTimeCost(kSmaller, kOne), estimate::Comparison},
+    {op::kLessEqual, "less_equals_bytes (bytes, bytes) -> bool", LessEqual,
+     RunTimeCost(kSmaller, kOne), estimate::Comparison},
+    {op::kLessEqual, "less_equals_timestamp (timestamp, timestamp) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_duration (duration, duration) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_int64_double (int, double) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_int64_uint64 (int, uint) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_uint64_double (uint, double) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_uint64_int64 (uint, int) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_double_int64 (double, int) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kLessEqual, "less_equals_double_uint64 (double, uint) -> bool", LessEqual, kOne,
+     estimate::Unit},
+    {op::kGreater, "greater_bool (bool, bool) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_int64 (int, int) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_uint64 (uint, uint) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_double (double, double) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_string (string, string) -> bool", Greater, RunTimeCost(kSmaller, kOne),
+     estimate::Comparison},
+    {op::kGreater, "greater_bytes (bytes, bytes) -> bool", Greater, RunTimeCost(kSmaller, kOne),
+     estimate::Comparison},
+    {op::kGreater, "greater_timestamp (timestamp, timestamp) -> bool", Greater, kOne,
+     estimate::Unit},
+    {op::kGreater, "greater_duration (duration, duration) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_int64_double (int, double) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_int64_uint64 (int, uint) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_uint64_double (uint, double) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_uint64_int64 (uint, int) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_double_int64 (double, int) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreater, "greater_double_uint64 (double, uint) -> bool", Greater, kOne, estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_bool (bool, bool) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_int64 (int, int) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_uint64 (uint, uint) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_double (double, double) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_string (string, string) -> bool", GreaterEqual,
+     RunTimeCost(kSmaller, kOne), estimate::Comparison},
+    {op::kGreaterEqual, "greater_equals_bytes (bytes, bytes) -> bool", GreaterEqual,
+     RunTimeCost(kSmaller, kOne), estimate::Comparison},
+    {op::kGreaterEqual, "greater_equals_timestamp (timestamp, timestamp) -> bool", GreaterEqual,
+     kOne, estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_duration (duration, duration) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_int64_double (int, double) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_int64_uint64 (int, uint) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_uint64_double (uint, double) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_uint64_int64 (uint, int) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_double_int64 (double, int) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kGreaterEqual, "greater_equals_double_uint64 (double, uint) -> bool", GreaterEqual, kOne,
+     estimate::Unit},
+    {op::kIn, "in_list (A, list(A)) -> bool", In, RunTimeCost(kSizeOfSecond, kOne),
+     estimate::InList},
+    {op::kIn, "in_map (A, map(A, B)) -> bool", In, kOne, estimate::Unit},
+    {"_in_", "in_list (A, list(A)) -> bool", In, RunTimeCost(kSizeOfSecond, kOne),
+     estimate::InList},
+    {"_in_", "in_map (A, map(A, B)) -> bool", In, kOne, estimate::Unit},
+    {"in", "in_list (A, list(A)) -> bool", In, RunTimeCost(kSizeOfSecond, kOne), estimate::InList},
+    {"in", "in_map (A, map(A, B)) -> bool", In, kOne, estimate::Unit},
+    {op::kNot, "logical_not (bool) -> bool", Not, kOne, estimate::Unit},
+    {"size", "size_bytes (bytes) -> int", Size, kOne, estimate::Unit},
+    {"size", "bytes_size bytes.() -> int", Size, kOne, estimate::Unit},
+    {"size", "size_list (list(A)) -> int", Size, kOne, estimate::Unit},
+    {"size", "list_size list(A).() -> int", Size, kOne, estimate::Unit},
+    {"size", "size_map (map(A, B)) -> int", Size, kOne, estimate::Unit},
+    {"size", "map_size map(A, B).() -> int", Size, kOne, estimate::Unit},
+    {"size", "size_string (string) -> int", Size, kOne, estimate::Unit},
+    {"size", "string_size string.() -> int", Size, kOne, estimate::Unit},
+});
+
 }  // namespace
 
 bool ListContains(const List& list, const Value& x) {
@@ -75,21 +186,6 @@ Value Contains(const Value& container, const Value& x) {
   return NoSuchOverload();
 }
 
-std::span<const Builtin> ComparisonFunctions() {
-  static constexpr std::array<Builtin, 11> kFunctions = {{
-      {op::kEqual, 2, 2, EqualFunction},
-      {op::kNotEqual, 2, 2, NotEqual},
-      {op::kLess, 2, 2, Less},
-      {op::kLessEqual, 2, 2, LessEqual},
-      {op::kGreater, 2, 2, Greater},
-      {op::kGreaterEqual, 2, 2, GreaterEqual},
-      {op::kIn, 2, 2, In},
-      {"_in_", 2, 2, In},
-      {"in", 2, 2, In},
-      {op::kNot, 1, 1, Not},
-      {"size", 1, 1, Size},
-  }};
-  return kFunctions;
-}
+Library library::Comparison() { return kRows; }
 
 }  // namespace dray::cel

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "base/status.h"
 #include "cel/functions.h"
+#include "cel/library.h"
 #include "cel/values.h"
 
 namespace dray::cel {
@@ -27,14 +28,15 @@ Value Decode(Arena& arena, Args args) {
   return MakeBytes(arena, out);
 }
 
+using enum CostRule;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {"base64.decode", "base64_decode_string (string) -> bytes", Decode, kOne, estimate::Unit},
+    {"base64.encode", "base64_encode_bytes (bytes) -> string", Encode, kOne, estimate::Unit},
+});
+
 }  // namespace
 
-std::span<const Builtin> EncoderFunctions() {
-  static constexpr std::array<Builtin, 2> kFunctions = {{
-      {"base64.encode", 1, 1, Encode},
-      {"base64.decode", 1, 1, Decode},
-  }};
-  return kFunctions;
-}
+Library library::Encoders() { return kRows; }
 
 }  // namespace dray::cel

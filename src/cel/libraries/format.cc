@@ -8,6 +8,7 @@
 #include "cel/bounds.h"
 #include "cel/functions.h"
 #include "cel/internal/format_clauses.h"
+#include "cel/library.h"
 #include "cel/values.h"
 #include "fmt/format.h"
 
@@ -198,14 +199,17 @@ Value FormatFunction(Arena& arena, Args args) {
   return MakeString(arena, out);
 }
 
+using enum CostRule;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {"format", "string_format string.(list(dyn)) -> string",
+     Implementation(FormatFunction<internal::kKubernetesClauses>,
+                    FormatFunction<internal::kLanguageClauses>),
+     RunTimeCost(kTenth, kOne), estimate::ReadReceiver},
+});
+
 }  // namespace
 
-std::span<const Builtin> FormatFunctions(Dialect dialect) {
-  static constexpr std::array<Builtin, 1> kKubernetes = {
-      {{"format", 2, 2, FormatFunction<internal::kKubernetesClauses>}}};
-  static constexpr std::array<Builtin, 1> kLanguage = {
-      {{"format", 2, 2, FormatFunction<internal::kLanguageClauses>}}};
-  return dialect == Dialect::kKubernetes ? kKubernetes : kLanguage;
-}
+Library library::StringFormat() { return kRows; }
 
 }  // namespace dray::cel

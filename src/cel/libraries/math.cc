@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "cel/functions.h"
+#include "cel/library.h"
 #include "cel/values.h"
 #include "fmt/format.h"
 
@@ -134,30 +135,77 @@ Value BitShiftRight(Arena& arena, Args args) {
                   [](std::uint64_t a, std::int64_t n) { return a >> n; });
 }
 
+using enum CostRule;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {"math.@max", "math_@max_int (int) -> int", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_uint (uint) -> uint", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_double (double) -> double", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_int_int (int, int) -> int", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_int_uint (int, uint) -> dyn", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_int_double (int, double) -> dyn", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_uint_int (uint, int) -> dyn", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_uint_uint (uint, uint) -> uint", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_uint_double (uint, double) -> dyn", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_double_int (double, int) -> dyn", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_double_uint (double, uint) -> dyn", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_double_double (double, double) -> double", Greatest, kOne,
+     estimate::Unit},
+    {"math.@max", "math_@max_list_int (list(int)) -> int", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_list_uint (list(uint)) -> uint", Greatest, kOne, estimate::Unit},
+    {"math.@max", "math_@max_list_double (list(double)) -> double", Greatest, kOne, estimate::Unit},
+    {"math.@min", "math_@min_int (int) -> int", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_uint (uint) -> uint", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_double (double) -> double", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_int_int (int, int) -> int", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_int_uint (int, uint) -> dyn", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_int_double (int, double) -> dyn", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_uint_int (uint, int) -> dyn", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_uint_uint (uint, uint) -> uint", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_uint_double (uint, double) -> dyn", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_double_int (double, int) -> dyn", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_double_uint (double, uint) -> dyn", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_double_double (double, double) -> double", Least, kOne,
+     estimate::Unit},
+    {"math.@min", "math_@min_list_int (list(int)) -> int", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_list_uint (list(uint)) -> uint", Least, kOne, estimate::Unit},
+    {"math.@min", "math_@min_list_double (list(double)) -> double", Least, kOne, estimate::Unit},
+    {"math.ceil", "math_ceil_double (double) -> double", Ceil, kOne, estimate::Unit},
+    {"math.floor", "math_floor_double (double) -> double", Floor, kOne, estimate::Unit},
+    {"math.round", "math_round_double (double) -> double", Round, kOne, estimate::Unit},
+    {"math.trunc", "math_trunc_double (double) -> double", Trunc, kOne, estimate::Unit},
+    {"math.isInf", "math_isInf_double (double) -> bool", IsInf, kOne, estimate::Unit},
+    {"math.isNaN", "math_isNaN_double (double) -> bool", IsNan, kOne, estimate::Unit},
+    {"math.isFinite", "math_isFinite_double (double) -> bool", IsFinite, kOne, estimate::Unit},
+    {"math.abs", "math_abs_int (int) -> int", Abs, kOne, estimate::Unit},
+    {"math.abs", "math_abs_uint (uint) -> uint", Abs, kOne, estimate::Unit},
+    {"math.abs", "math_abs_double (double) -> double", Abs, kOne, estimate::Unit},
+    {"math.sign", "math_sign_int (int) -> int", SignOf, kOne, estimate::Unit},
+    {"math.sign", "math_sign_uint (uint) -> uint", SignOf, kOne, estimate::Unit},
+    {"math.sign", "math_sign_double (double) -> double", SignOf, kOne, estimate::Unit},
+    {"math.sqrt", "math_sqrt_int (int) -> double", Sqrt, kOne, estimate::Unit},
+    {"math.sqrt", "math_sqrt_uint (uint) -> double", Sqrt, kOne, estimate::Unit},
+    {"math.sqrt", "math_sqrt_double (double) -> double", Sqrt, kOne, estimate::Unit},
+    {"math.bitAnd", "math_bitAnd_int_int (int, int) -> int", BitAnd, kOne, estimate::Unit},
+    {"math.bitAnd", "math_bitAnd_uint_uint (uint, uint) -> uint", BitAnd, kOne, estimate::Unit},
+    {"math.bitOr", "math_bitOr_int_int (int, int) -> int", BitOr, kOne, estimate::Unit},
+    {"math.bitOr", "math_bitOr_uint_uint (uint, uint) -> uint", BitOr, kOne, estimate::Unit},
+    {"math.bitXor", "math_bitXor_int_int (int, int) -> int", BitXor, kOne, estimate::Unit},
+    {"math.bitXor", "math_bitXor_uint_uint (uint, uint) -> uint", BitXor, kOne, estimate::Unit},
+    {"math.bitNot", "math_bitNot_int_int (int) -> int", BitNot, kOne, estimate::Unit},
+    {"math.bitNot", "math_bitNot_uint_uint (uint) -> uint", BitNot, kOne, estimate::Unit},
+    {"math.bitShiftLeft", "math_bitShiftLeft_int_int (int, int) -> int", BitShiftLeft, kOne,
+     estimate::Unit},
+    {"math.bitShiftLeft", "math_bitShiftLeft_uint_int (uint, int) -> uint", BitShiftLeft, kOne,
+     estimate::Unit},
+    {"math.bitShiftRight", "math_bitShiftRight_int_int (int, int) -> int", BitShiftRight, kOne,
+     estimate::Unit},
+    {"math.bitShiftRight", "math_bitShiftRight_uint_int (uint, int) -> uint", BitShiftRight, kOne,
+     estimate::Unit},
+});
+
 }  // namespace
 
-std::span<const Builtin> MathFunctions() {
-  static constexpr std::array<Builtin, 18> kFunctions = {{
-      {"math.@max", 1, 2, Greatest},
-      {"math.@min", 1, 2, Least},
-      {"math.ceil", 1, 1, Ceil},
-      {"math.floor", 1, 1, Floor},
-      {"math.round", 1, 1, Round},
-      {"math.trunc", 1, 1, Trunc},
-      {"math.isNaN", 1, 1, IsNan},
-      {"math.isInf", 1, 1, IsInf},
-      {"math.isFinite", 1, 1, IsFinite},
-      {"math.abs", 1, 1, Abs},
-      {"math.sign", 1, 1, SignOf},
-      {"math.sqrt", 1, 1, Sqrt},
-      {"math.bitAnd", 2, 2, BitAnd},
-      {"math.bitOr", 2, 2, BitOr},
-      {"math.bitXor", 2, 2, BitXor},
-      {"math.bitNot", 1, 1, BitNot},
-      {"math.bitShiftLeft", 2, 2, BitShiftLeft},
-      {"math.bitShiftRight", 2, 2, BitShiftRight},
-  }};
-  return kFunctions;
-}
+Library library::Math() { return kRows; }
 
 }  // namespace dray::cel

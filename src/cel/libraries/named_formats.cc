@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "cel/functions.h"
 #include "cel/internal/url.h"
+#include "cel/library.h"
 #include "cel/values.h"
 #include "re2/re2.h"
 
@@ -167,27 +168,39 @@ Value Validate(Arena& arena, Args args) {
   return MakeOptional(arena, MakeList(arena, texts));
 }
 
+using enum CostRule;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {"format.byte", "format.byte () -> kubernetes.NamedFormat", Constant<10>, kOne, estimate::Unit},
+    {"format.date", "format.date () -> kubernetes.NamedFormat", Constant<11>, kOne, estimate::Unit},
+    {"format.datetime", "format.datetime () -> kubernetes.NamedFormat", Constant<12>, kOne,
+     estimate::Unit},
+    {"format.dns1035Label", "format.dns1035Label () -> kubernetes.NamedFormat", Constant<2>, kOne,
+     estimate::Unit},
+    {"format.dns1035LabelPrefix", "format.dns1035LabelPrefix () -> kubernetes.NamedFormat",
+     Constant<6>, kOne, estimate::Unit},
+    {"format.dns1123Label", "format.dns1123Label () -> kubernetes.NamedFormat", Constant<0>, kOne,
+     estimate::Unit},
+    {"format.dns1123LabelPrefix", "format.dns1123LabelPrefix () -> kubernetes.NamedFormat",
+     Constant<4>, kOne, estimate::Unit},
+    {"format.dns1123Subdomain", "format.dns1123Subdomain () -> kubernetes.NamedFormat", Constant<1>,
+     kOne, estimate::Unit},
+    {"format.dns1123SubdomainPrefix", "format.dns1123SubdomainPrefix () -> kubernetes.NamedFormat",
+     Constant<5>, kOne, estimate::Unit},
+    {"format.labelValue", "format.labelValue () -> kubernetes.NamedFormat", Constant<7>, kOne,
+     estimate::Unit},
+    {"format.named", "format-named (string) -> optional_type(kubernetes.NamedFormat)", Named, kOne,
+     estimate::Unit},
+    {"format.qualifiedName", "format.qualifiedName () -> kubernetes.NamedFormat", Constant<3>, kOne,
+     estimate::Unit},
+    {"format.uri", "format.uri () -> kubernetes.NamedFormat", Constant<8>, kOne, estimate::Unit},
+    {"format.uuid", "format.uuid () -> kubernetes.NamedFormat", Constant<9>, kOne, estimate::Unit},
+    {"validate", "format-validate kubernetes.NamedFormat.(string) -> optional_type(list(string))",
+     Validate, kValidate, estimate::ValidateFormat},
+});
+
 }  // namespace
 
-std::span<const Builtin> NamedFormatFunctions() {
-  static constexpr std::array<Builtin, 15> kFunctions = {{
-      {"format.dns1123Label", 0, 0, Constant<0>},
-      {"format.dns1123Subdomain", 0, 0, Constant<1>},
-      {"format.dns1035Label", 0, 0, Constant<2>},
-      {"format.qualifiedName", 0, 0, Constant<3>},
-      {"format.dns1123LabelPrefix", 0, 0, Constant<4>},
-      {"format.dns1123SubdomainPrefix", 0, 0, Constant<5>},
-      {"format.dns1035LabelPrefix", 0, 0, Constant<6>},
-      {"format.labelValue", 0, 0, Constant<7>},
-      {"format.uri", 0, 0, Constant<8>},
-      {"format.uuid", 0, 0, Constant<9>},
-      {"format.byte", 0, 0, Constant<10>},
-      {"format.date", 0, 0, Constant<11>},
-      {"format.datetime", 0, 0, Constant<12>},
-      {"format.named", 1, 1, Named},
-      {"validate", 2, 2, Validate},
-  }};
-  return kFunctions;
-}
+Library library::NamedFormats() { return kRows; }
 
 }  // namespace dray::cel

@@ -5,6 +5,7 @@
 
 #include "cel/functions.h"
 #include "cel/internal/regex.h"
+#include "cel/library.h"
 #include "cel/values.h"
 #include "fmt/format.h"
 #include "re2/re2.h"
@@ -29,6 +30,23 @@ Value WithPattern(Arena& arena, Args args, Use use) {
 Value Matches(Arena& arena, Args args) { return WithPattern(arena, args, RegexMatches); }
 Value Find(Arena& arena, Args args) { return WithPattern(arena, args, RegexFind); }
 Value FindAll(Arena& arena, Args args) { return WithPattern(arena, args, RegexFindAll); }
+
+using enum CostRule;
+
+constexpr auto kMatches = std::to_array<FunctionRow>({
+    {"matches", "matches (string, string) -> bool", Matches, RunTimeCost(kPattern, kOne),
+     estimate::Unit},
+    {"matches", "matches_string string.(string) -> bool", Matches, RunTimeCost(kPattern, kOne),
+     estimate::Matches},
+});
+
+constexpr auto kRegex = std::to_array<FunctionRow>({
+    {"find", "string_find_string string.(string) -> string", Find, kPattern, estimate::FindAll},
+    {"findAll", "string_find_all_string string.(string) -> list(string)", FindAll, kPattern,
+     estimate::FindAll},
+    {"findAll", "string_find_all_string_int string.(string, int) -> list(string)", FindAll,
+     kPattern, estimate::FindAll},
+});
 
 }  // namespace
 
@@ -118,13 +136,7 @@ Value RegexFindAll(Arena& arena, const re2::RE2& pattern, Args args) {
   return Value::Pointer(Kind::kList, static_cast<const List*>(found));
 }
 
-std::span<const Builtin> RegexFunctions() {
-  static constexpr std::array<Builtin, 3> kFunctions = {{
-      {"matches", 2, 2, Matches},
-      {"find", 2, 2, Find},
-      {"findAll", 2, 3, FindAll},
-  }};
-  return kFunctions;
-}
+Library library::Matches() { return kMatches; }
+Library library::Regex() { return kRegex; }
 
 }  // namespace dray::cel

@@ -10,6 +10,7 @@
 #include "base/semver.h"
 #include "base/status.h"
 #include "cel/functions.h"
+#include "cel/library.h"
 #include "cel/values.h"
 #include "fmt/format.h"
 
@@ -159,33 +160,50 @@ std::optional<int> Order(Args args) {
   }
   return std::nullopt;
 }
+
+}  // namespace
+
 Value CompareTo(Arena&, Args args) {
   const auto order = Order(args);
   return order ? Value::Int(*order) : UnmatchedCall();
 }
+
 Value IsGreaterThan(Arena&, Args args) {
   const auto order = Order(args);
   return order ? Value::Bool(*order > 0) : UnmatchedCall();
 }
+
 Value IsLessThan(Arena&, Args args) {
   const auto order = Order(args);
   return order ? Value::Bool(*order < 0) : UnmatchedCall();
 }
 
+namespace {
+
+using enum CostRule;
+using enum OfConstants;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {"semver", "string_to_semver (string) -> kubernetes.Semver", Parse, kTenth,
+     estimate::ReadArgument, kMakeOnce},
+    {"semver", "string_bool_to_semver (string, bool) -> kubernetes.Semver", Parse, kTenth,
+     estimate::ReadArgument, kMakeOnce},
+    {"isSemver", "is_semver_string (string) -> bool", IsSemver, kTenth, estimate::ReadArgument},
+    {"isSemver", "is_semver_string_bool (string, bool) -> bool", IsSemver, kTenth,
+     estimate::ReadArgument},
+    {"major", "semver_major kubernetes.Semver.() -> int", Major, kOne, estimate::Unit},
+    {"minor", "semver_minor kubernetes.Semver.() -> int", Minor, kOne, estimate::Unit},
+    {"patch", "semver_patch kubernetes.Semver.() -> int", Patch, kOne, estimate::Unit},
+    {"isGreaterThan", "semver_is_greater_than kubernetes.Semver.(kubernetes.Semver) -> bool",
+     IsGreaterThan, kOne, estimate::Unit},
+    {"isLessThan", "semver_is_less_than kubernetes.Semver.(kubernetes.Semver) -> bool", IsLessThan,
+     kOne, estimate::Unit},
+    {"compareTo", "semver_compare_to kubernetes.Semver.(kubernetes.Semver) -> int", CompareTo, kOne,
+     estimate::Unit},
+});
+
 }  // namespace
 
-std::span<const Builtin> SemverFunctions() {
-  static constexpr std::array<Builtin, 8> kFunctions = {{
-      {"semver", 1, 2, Parse},
-      {"isSemver", 1, 2, IsSemver},
-      {"major", 1, 1, Major},
-      {"minor", 1, 1, Minor},
-      {"patch", 1, 1, Patch},
-      {"compareTo", 2, 2, CompareTo},
-      {"isGreaterThan", 2, 2, IsGreaterThan},
-      {"isLessThan", 2, 2, IsLessThan},
-  }};
-  return kFunctions;
-}
+Library library::Semver() { return kRows; }
 
 }  // namespace dray::cel

@@ -5,6 +5,7 @@
 
 #include "cel/bounds.h"
 #include "cel/functions.h"
+#include "cel/library.h"
 #include "cel/values.h"
 
 namespace dray::cel {
@@ -48,15 +49,19 @@ Value Intersects(Arena&, Args args) {
   return Value::Bool(false);
 }
 
+using enum CostRule;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {"sets.contains", "list_sets_contains_list (list(T), list(T)) -> bool", SetsContains,
+     RunTimeCost(kSets, kOne), estimate::Sets},
+    {"sets.equivalent", "list_sets_equivalent_list (list(T), list(T)) -> bool", Equivalent,
+     RunTimeCost(kSetsTwice, kOne), estimate::SetsTwice},
+    {"sets.intersects", "list_sets_intersects_list (list(T), list(T)) -> bool", Intersects,
+     RunTimeCost(kSets, kOne), estimate::Sets},
+});
+
 }  // namespace
 
-std::span<const Builtin> SetFunctions() {
-  static constexpr std::array<Builtin, 3> kFunctions = {{
-      {"sets.contains", 2, 2, SetsContains},
-      {"sets.equivalent", 2, 2, Equivalent},
-      {"sets.intersects", 2, 2, Intersects},
-  }};
-  return kFunctions;
-}
+Library library::Sets() { return kRows; }
 
 }  // namespace dray::cel

@@ -9,6 +9,7 @@
 
 #include "cel/bounds.h"
 #include "cel/functions.h"
+#include "cel/library.h"
 #include "cel/source.h"
 #include "cel/values.h"
 #include "fmt/format.h"
@@ -75,6 +76,8 @@ Value ListLastIndexOf(Args args) {
   return Value::Int(-1);
 }
 
+}  // namespace
+
 // Also of Kubernetes' lists.
 Value IndexOf(Arena& arena, Args args) {
   if (args[0].is(Kind::kList) && args.size() == 2) return ListIndexOf(args);
@@ -117,6 +120,10 @@ Value LastIndexOf(Arena& arena, Args args) {
   if (found == std::string_view::npos) return Value::Int(-1);
   return Value::Int(static_cast<std::int64_t>(CodePoints(text.substr(0, found))));
 }
+template Value LastIndexOf<Dialect::kKubernetes>(Arena&, Args);
+template Value LastIndexOf<Dialect::kLanguage>(Arena&, Args);
+
+namespace {
 
 template <typename Change>
 Value MapCharacters(Arena& arena, Args args, Change change) {
@@ -305,6 +312,8 @@ Value ReverseText(Arena& arena, std::string_view text) {
   return MakeString(arena, out);
 }
 
+}  // namespace
+
 // Of strings (not in DRA) and lists.
 Value Reverse(Arena& arena, Args args) {
   if (args[0].is(Kind::kString)) return ReverseText(arena, args[0].as_text());
@@ -315,30 +324,59 @@ Value Reverse(Arena& arena, Args args) {
   return WrapList(arena, values);
 }
 
-template <Dialect dialect>
-constexpr std::array<Builtin, 15> kFunctions = {{
-    {"contains", 2, 2, ContainsText},
-    {"startsWith", 2, 2, StartsWith},
-    {"endsWith", 2, 2, EndsWith},
-    {"charAt", 2, 2, CharAt},
-    {"indexOf", 2, 3, IndexOf},
-    {"lastIndexOf", 2, 3, LastIndexOf<dialect>},
-    {"lowerAscii", 1, 1, LowerAscii},
-    {"upperAscii", 1, 1, UpperAscii},
-    {"replace", 3, 4, Replace},
-    {"split", 2, 3, Split},
-    {"substring", 2, 3, Substring},
-    {"trim", 1, 1, Trim},
-    {"join", 1, 2, Join},
-    {"strings.quote", 1, 1, Quote},
-    {"reverse", 1, 1, Reverse},
-}};
+namespace {
+
+using enum CostRule;
+using enum Dialect;
+
+constexpr auto kStrings = std::to_array<FunctionRow>({
+    {"contains", "contains_string string.(string) -> bool", ContainsText,
+     RunTimeCost(kContains, kOne), estimate::Contains},
+    {"startsWith", "starts_with_string string.(string) -> bool", StartsWith,
+     RunTimeCost(kTenthOfSecond, kOne), estimate::ReadArgument},
+    {"endsWith", "ends_with_string string.(string) -> bool", EndsWith,
+     RunTimeCost(kTenthOfSecond, kOne), estimate::ReadArgument},
+    {"charAt", "string_char_at_int string.(int) -> string", CharAt, kOne, estimate::Unit},
+    {"indexOf", "string_index_of_string string.(string) -> int", IndexOf, kTraversal,
+     estimate::Elements},
+    {"indexOf", "string_index_of_string_int string.(string, int) -> int", IndexOf, kTraversal,
+     estimate::Elements},
+    {"lastIndexOf", "string_last_index_of_string string.(string) -> int",
+     Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
+     estimate::Elements},
+    {"lastIndexOf", "string_last_index_of_string_int string.(string, int) -> int",
+     Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
+     estimate::Elements},
+    {"lowerAscii", "string_lower_ascii string.() -> string", LowerAscii, kTenth,
+     estimate::CopyReceiver},
+    {"upperAscii", "string_upper_ascii string.() -> string", UpperAscii, kTenth,
+     estimate::CopyReceiver},
+    {"replace", "string_replace_string_string string.(string, string) -> string", Replace, kFifth,
+     estimate::Replace},
+    {"replace", "string_replace_string_string_int string.(string, string, int) -> string", Replace,
+     kFifth, estimate::Replace},
+    {"split", "string_split_string string.(string) -> list(string)", Split, kFifth,
+     estimate::Split},
+    {"split", "string_split_string_int string.(string, int) -> list(string)", Split, kFifth,
+     estimate::Split},
+    {"substring", "string_substring_int string.(int) -> string", Substring, kTenth,
+     estimate::CopyReceiver},
+    {"substring", "string_substring_int_int string.(int, int) -> string", Substring, kTenth,
+     estimate::CopyReceiver},
+    {"trim", "string_trim string.() -> string", Trim, kTenth, estimate::CopyReceiver},
+    {"strings.quote", "strings_quote (string) -> string", Quote, RunTimeCost(kTenth, kOne),
+     estimate::Quote},
+    {"join", "list_join list(string).() -> string", Join, kJoin, estimate::Join},
+    {"join", "list_join_string list(string).(string) -> string", Join, kJoin, estimate::Join},
+});
+
+constexpr auto kStringReverse = std::to_array<FunctionRow>({
+    {"reverse", "string_reverse string.() -> string", Reverse, kOne, estimate::Unit},
+});
 
 }  // namespace
 
-std::span<const Builtin> StringFunctions(Dialect dialect) {
-  if (dialect == Dialect::kKubernetes) return kFunctions<Dialect::kKubernetes>;
-  return kFunctions<Dialect::kLanguage>;
-}
+Library library::Strings() { return kStrings; }
+Library library::StringReverse() { return kStringReverse; }
 
 }  // namespace dray::cel

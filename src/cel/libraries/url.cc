@@ -9,6 +9,7 @@
 
 #include "cel/functions.h"
 #include "cel/internal/url.h"
+#include "cel/library.h"
 #include "cel/values.h"
 #include "fmt/format.h"
 
@@ -326,20 +327,26 @@ Value GetQuery(Arena& arena, Args args) {
   return Value::Pointer(Kind::kMap, static_cast<const Map*>(map));
 }
 
+using enum CostRule;
+using enum OfConstants;
+
+constexpr auto kRows = std::to_array<FunctionRow>({
+    {"url", "string_to_url (string) -> kubernetes.URL", MakeUrl, kTenth, estimate::CopyArgument,
+     kMakeOnce},
+    {"isURL", "is_url_string (string) -> bool", IsUrl, kOne, estimate::Unit},
+    {"getEscapedPath", "url_get_escaped_path kubernetes.URL.() -> string", GetEscapedPath, kOne,
+     estimate::Unit},
+    {"getHost", "url_get_host kubernetes.URL.() -> string", GetHost, kOne, estimate::Unit},
+    {"getHostname", "url_get_hostname kubernetes.URL.() -> string", GetHostname, kOne,
+     estimate::Unit},
+    {"getPort", "url_get_port kubernetes.URL.() -> string", GetPort, kOne, estimate::Unit},
+    {"getQuery", "url_get_query kubernetes.URL.() -> map(string, list(string))", GetQuery, kOne,
+     estimate::Unit},
+    {"getScheme", "url_get_scheme kubernetes.URL.() -> string", GetScheme, kOne, estimate::Unit},
+});
+
 }  // namespace
 
-std::span<const Builtin> UrlFunctions() {
-  static constexpr std::array<Builtin, 8> kFunctions = {{
-      {"url", 1, 1, MakeUrl},
-      {"isURL", 1, 1, IsUrl},
-      {"getScheme", 1, 1, GetScheme},
-      {"getHost", 1, 1, GetHost},
-      {"getHostname", 1, 1, GetHostname},
-      {"getPort", 1, 1, GetPort},
-      {"getEscapedPath", 1, 1, GetEscapedPath},
-      {"getQuery", 1, 1, GetQuery},
-  }};
-  return kFunctions;
-}
+Library library::Urls() { return kRows; }
 
 }  // namespace dray::cel
