@@ -55,6 +55,27 @@ TEST(AllDevices, LeavesOutDevicesOfOtherNodesAndWithoutTheCapacity) {
   EXPECT_EQ(world.Solve(Ask("r").All()), "r=a r=c r=d");
 }
 
+// KEP-5075: All fails if a device that matches and has the capacity, with a value as large as is
+// asked for, cannot be allocated. To leave it out would give a part of what "all" means.
+TEST(AllDevices, ADeviceWhosePolicyHasNoSuchAmountMakesItFail) {
+  const auto with_policy = [](std::string_view name, std::string_view max) {
+    api::Device device = Device(name).Capacity("m", "8");
+    api::CapacityRequestPolicy policy;
+    policy.default_value = testing::ToQuantity("1");
+    policy.valid_range.emplace();
+    policy.valid_range->min = testing::ToQuantity("1");
+    policy.valid_range->max = testing::ToQuantity(max);
+    device.capacity["m"].request_policy = policy;
+    return device;
+  };
+  WorldForTest world;
+  world.Devices({with_policy("a", "8"), with_policy("b", "4")});
+  EXPECT_EQ(world.Solve(Ask("r").All().Capacity({{"m", "4"}})), "r=a r=b");
+  EXPECT_EQ(world.Solve(Ask("r").All().Capacity({{"m", "5"}})), "refused");
+  EXPECT_EQ(world.Solve(Ask("r").Capacity({{"m", "5"}})), "r=a");
+  EXPECT_EQ(world.Solve(Ask("r").All().Capacity({{"m", "9"}})), "refused") << "none has as much";
+}
+
 TEST(AllDevices, OfNoneIsARefusal) {
   WorldForTest world;
   world.Devices({Device("a")});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "allocator/rules.h"
 #include "api/device_taints.h"
 #include "fmt/format.h"
 
@@ -31,6 +32,7 @@ Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, Verdict
   plan_ = &plan;
   usage_ = &usage;
   any_faulty_ = false;
+  any_derived_error_ = false;
   cache.Trim();
   TakeDevices();
   candidates_.resize(plan.alternatives().size());
@@ -42,7 +44,10 @@ Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, Verdict
       }
     }
   }
-  return plan.simple() ? Fault{} : CheckClaims();
+  if (!plan.simple()) {
+    if (Fault fault = CheckClaims(); !fault.status.ok()) return fault;
+  }
+  return any_derived_error_ ? CheckDerived() : Fault{};
 }
 
 void Attempt::TakeDevices() {
@@ -82,21 +87,26 @@ void Attempt::Fill(Candidates& candidates, const Alternative& alternative,
         cache.Get(alternative, *plan_, constraints, *range.slice, devices.dictionary());
     candidates.verdicts.push_back(&verdicts);
     verdicts.pass.ForEach([&](std::size_t row) {
-      const std::size_t device = range.first_device + row;
-      if (!devices.devices()[device].on_node || devices.devices()[device].groups_off) return;
-      const bool usable = Admissible(alternative, device);
-      if (usable || alternative.all) candidates.devices.Set(device);
+      const Question question{*this, candidates,
+                              range.first_device + static_cast<std::uint32_t>(row)};
+      if (!Admits<Scope::kMember>(question)) return;
+      const bool usable = Admits<Scope::kUsable>(question);
+      if (usable || alternative.all) candidates.devices.Set(question.device);
       if (!usable) candidates.impossible = true;
     });
-    if (!verdicts.any_error) continue;
-    verdicts.error.ForEach([&](std::size_t row) {
-      const std::size_t device = range.first_device + row;
-      if (!devices.devices()[device].groups_off) candidates.faulty.Set(device);
-    });
-    verdicts.broken.ForEach([&](std::size_t row) {
-      const NodeDevice& device = devices.devices()[range.first_device + row];
-      if (device.on_node && !device.groups_off) candidates.faulty.Set(range.first_device + row);
-    });
+    // Spec: KEP-5075: All fails if a device that matches and has the capacity, with a value as
+    // large as is asked for, cannot be allocated. [differs] Kubernetes leaves it out.
+    // docs/decisions.md #72.
+    if (alternative.all && verdicts.withheld.Any()) {
+      verdicts.withheld.ForEach([&](std::size_t row) {
+        const Question question{*this, candidates,
+                                range.first_device + static_cast<std::uint32_t>(row)};
+        if (!Admits<Scope::kMember>(question)) return;
+        candidates.devices.Set(question.device);
+        candidates.impossible = true;
+      });
+    }
+    if (verdicts.any_error) FillFaulty(candidates, verdicts, range.first_device);
   }
   if (alternative.all) {
     candidates.need = static_cast<std::int64_t>(candidates.devices.Count());
@@ -111,17 +121,39 @@ void Attempt::Fill(Candidates& candidates, const Alternative& alternative,
   any_faulty_ |= candidates.faulty.Any();
 }
 
-// Without regard to whether it is taken.
-bool Attempt::Admissible(const Alternative& alternative, std::size_t index) const {
-  const NodeDevice& device = usage_->devices().devices()[index];
-  if (device.operations_missing || device.counters_off) return false;
-  if (device.uses > 0 && usage_->overdrawn(device.pool) &&
-      !(multi_.Test(index) && usage_->shared().Test(index))) {
-    return false;
+// Devices that would be an error to look at. Expressions run before it is asked whether the device
+// is for this node; but a device whose feature is off is not looked at, and what it consumes is
+// counted only for devices that are there.
+void Attempt::FillFaulty(Candidates& candidates, const Verdicts& verdicts,
+                         std::uint32_t first_device) {
+  const auto question = [&](std::size_t row) {
+    return Question{*this, candidates, first_device + static_cast<std::uint32_t>(row)};
+  };
+  verdicts.error.ForEach([&](std::size_t row) {
+    if (rules::GroupsOn(question(row))) candidates.faulty.Set(first_device + row);
+  });
+  verdicts.broken.ForEach([&](std::size_t row) {
+    if (Admits<Scope::kMember>(question(row))) candidates.faulty.Set(first_device + row);
+  });
+  any_derived_error_ |= verdicts.derived_error.Any();
+}
+
+// Spec: KEP-6080 "Runtime Error Handling": a derived attribute that fails on a candidate stops the
+// pod even if other devices evaluate. So that does not depend on which devices the search would
+// come to, as it does for selectors: Kubernetes's allocator raises those when it comes across them.
+// [differs] Kubernetes evaluates derived attributes lazily, too. docs/decisions.md #31.
+Fault Attempt::CheckDerived() const {
+  for (const Candidates& candidates : candidates_) {
+    for (std::size_t d = candidates.faulty.First(); d != base::BitSet::kNone;
+         d = candidates.faulty.Next(d)) {
+      const auto [slice, row] = Place(d);
+      if (!candidates.verdicts[slice]->derived_error.Test(row)) continue;
+      const NodeDevice& device = devices().devices()[d];
+      return {ErrorOf(*candidates.alternative, *device.slice, *device.row, devices().dictionary()),
+              false};
+    }
   }
-  if (device.taints == inventory::TaintsId::kNone || !plan_->features().device_taints) return true;
-  return allocator::Tolerates(alternative.tolerations,
-                              usage_->devices().dictionary().At(device.taints));
+  return {};
 }
 
 Fault Attempt::CheckClaims() {
@@ -149,7 +181,7 @@ Fault Attempt::CheckClaims() {
     }
     if (devices > kMaxDevicesPerClaim) {
       return {named(base::InvalidArgument(
-                  fmt::format("{} devices are asked for; one claim can have at most {}", devices,
+                  fmt::format("it asks for {} devices; one claim can have at most {}", devices,
                               kMaxDevicesPerClaim))),
               false};
     }

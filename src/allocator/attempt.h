@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attempt: a plan on one node: which devices each alternative can have, before anything is chosen.
+// The rules that do not depend on what else is chosen (rules.h), decided for every device at once.
 //
-// Spec: kubernetes-allocator.md chapters 3 and 5, and 4.1 steps 1 to 10 as far as they do not
-// depend on what else is chosen.
+// Spec: kubernetes-allocator.md chapters 3 and 5, and 4.1 steps 1 to 10.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,13 +34,13 @@ struct Candidates {
   // Devices on which an expression fails, or with a capacity that cannot be counted. To look at one
   // is an error.
   base::BitSet faulty;
-  // Mode All: those of `devices` that cannot be had at all.
+  // Mode All: some of `devices` cannot be had at all, so all of them cannot.
   bool impossible = false;
   std::int64_t need = 0;
   std::vector<const Verdicts*> verdicts;  // by NodeDevices::slices()
 };
 
-// What taints a request's tolerations leave.
+// Whether the tolerations cover every taint that keeps pods away.
 bool Tolerates(std::span<const api::DeviceToleration> tolerations,
                std::span<const api::DeviceTaint> taints);
 
@@ -68,6 +69,11 @@ class Attempt {
     const auto [slice, row] = Place(device);
     return candidates.verdicts[slice]->value(use, row);
   }
+  // The rule of the slice that drops the device, if any does.
+  std::optional<Reason> dropped(const Candidates& candidates, std::size_t device) const {
+    const auto [slice, row] = Place(device);
+    return candidates.verdicts[slice]->dropped[row];
+  }
 
  private:
   struct SliceAndRow {
@@ -78,8 +84,9 @@ class Attempt {
   void TakeDevices();
   void Fill(Candidates& candidates, const Alternative& alternative,
             std::span<const ConstraintPlan> constraints, VerdictCache& cache);
-  bool Admissible(const Alternative& alternative, std::size_t device) const;
+  void FillFaulty(Candidates& candidates, const Verdicts& verdicts, std::uint32_t first_device);
   Fault CheckClaims();
+  Fault CheckDerived() const;
   Fault CheckAll(const Candidates& candidates) const;
 
   const Plan* plan_ = nullptr;
@@ -90,6 +97,7 @@ class Attempt {
   base::BitSet multi_;
   std::vector<Candidates> candidates_;
   bool any_faulty_ = false;
+  bool any_derived_error_ = false;  // on a device of the node, whether somebody looks at it or not
 };
 
 }  // namespace dray::allocator

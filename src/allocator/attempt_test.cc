@@ -104,6 +104,58 @@ TEST(Attempt, ADerivedAttributeIsEvaluatedForWhatPassesTheSelectorsAndIsUnderACo
             "r=b");
 }
 
+// KEP-6080 "Runtime Error Handling": even if other candidates evaluate, so whatever the order of
+// the search. A selector that fails is an error where the search comes across it, as in Kubernetes.
+TEST(Attempt, ADerivedAttributeThatFailsIsAnErrorWhereverTheDeviceIs) {
+  const PendingClaim derives =
+      PendingClaim("c")
+          .Request(Ask("r").Derive("half", "device.attributes['gpu.example.com'].gone"))
+          .Match("half");
+  const PendingClaim selects =
+      PendingClaim("c").Request(Ask("r").Where("device.attributes['gpu.example.com'].gone == 1"));
+  for (const bool bad_first : {true, false}) {
+    WorldForTest world;
+    std::vector<api::Device> devices = {Device("good").Int("gone", 1), Device("bad")};
+    if (bad_first) std::swap(devices[0], devices[1]);
+    world.Devices(devices);
+    EXPECT_THAT(world.Solve(derives),
+                AllOf(StartsWith("error: request r"), HasSubstr("bad: derived attribute")));
+    EXPECT_THAT(world.Solve(selects), StartsWith(bad_first ? "error: request r" : "r=good"));
+  }
+}
+
+TEST(Attempt, ADerivedAttributeThatFailsIsAnErrorInAnyAlternative) {
+  WorldForTest world;
+  world.Devices({Device("a"), Device("b")});
+  EXPECT_THAT(
+      world.Solve(PendingClaim("c")
+                      .FirstAvailable(
+                          "r", {Ask("one"), Ask("two").Derive("half", "device.attributes['x'].y")})
+                      .Match("half", {"r/two"})),
+      StartsWith("error: request r/two"));
+}
+
+// A name without a domain has the driver's, in a constraint as in a slice.
+TEST(Attempt, AConstraintFindsAnAttributeWithTheDriversDomainOrWithout) {
+  const PendingClaim claim =
+      PendingClaim("c")
+          .Request(Ask("gpu").Derive("shared", "1").Where("device.driver == 'gpu.example.com'"))
+          .Request(Ask("nic").Where("device.driver == 'nic.example.com'"))
+          .Match("shared");
+  for (const char* name : {"shared", "nic.example.com/shared", "other.example.com/shared"}) {
+    WorldForTest world;
+    world.Devices({Device("g")});
+    world.Put(Slice("n")
+                  .Driver("nic.example.com")
+                  .Pool("nics")
+                  .OnNode("n1")
+                  .With(Device("n").Int(name, 1)));
+    EXPECT_EQ(world.Solve(claim),
+              std::string_view(name).starts_with("other") ? "refused" : "gpu=g nic=n")
+        << name;
+  }
+}
+
 TEST(Attempt, ABrokenAttributeIsAnErrorOnlyWhereSomethingIsEvaluated) {
   WorldForTest world;
   world.Devices({Device("a").NoValue("odd")});

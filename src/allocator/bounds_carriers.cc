@@ -25,8 +25,8 @@ void Bounds::FindCarriers(const ClaimPlan& claim, std::size_t i) {
   ListElements(carriers);
 
   // Devices that are given once cannot share a value that fewer of them have than are needed.
-  const bool match = !attempt_->plan().constraints()[constraint].distinct;
-  const std::int64_t least = match ? LeastNeeded(claim, carriers) : 0;
+  const Promise promise = attempt_->plan().constraints()[constraint].type->promise();
+  const std::int64_t least = promise == Promise::kCommonElement ? LeastNeeded(claim, carriers) : 0;
   for (std::size_t at = 0; at < element_of_.size();) {
     const ElementId element = element_of_[at].first;
     std::int64_t devices = 0;

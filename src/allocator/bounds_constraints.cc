@@ -16,9 +16,15 @@ bool Bounds::ConstraintsHopeless(const State& state, const Position& position) {
     const ClaimPlan& claim = plan.claims()[c];
     for (std::size_t i = 0; i < claim.constraints; ++i) {
       const std::size_t constraint = claim.first_constraint + i;
-      if (plan.constraints()[constraint].distinct ? DistinctHopeless(constraint, c, state)
-                                                  : MatchHopeless(constraint, c, state)) {
-        return true;
+      switch (plan.constraints()[constraint].type->promise()) {
+        case Promise::kCommonElement:
+          if (MatchHopeless(constraint, c, state)) return true;
+          break;
+        case Promise::kDisjointElements:
+          if (DistinctHopeless(constraint, c, state)) return true;
+          break;
+        case Promise::kNothing:
+          break;
       }
     }
   }
@@ -53,14 +59,10 @@ bool Bounds::MatchHopeless(std::size_t constraint, std::size_t claim, const Stat
     }
   }
   if (covered.empty()) return false;
-  const ConstraintState& met = state.constraint(constraint);
+  const Accepted accepted = state.accepted(constraint);
+  const ConstraintType& type = *attempt_->plan().constraints()[constraint].type;
   const auto possible = [&](ElementId element) {
-    if (met.devices == 0) return true;
-    if (attempt_->plan().features().list_type_attributes) {
-      return std::ranges::binary_search(state.common(met), element);
-    }
-    const auto& first = attempt_->devices().dictionary().At(state.met(constraint).front());
-    return std::ranges::find(first.elements, element) != first.elements.end();
+    return accepted.state.devices == 0 || type.DependsOn(accepted, element);
   };
   std::vector<std::size_t> alive;
   for (std::size_t e = 0; e < carriers.elements.size(); ++e) {
@@ -88,7 +90,7 @@ bool Bounds::DistinctHopeless(std::size_t constraint, std::size_t claim, const S
   const std::size_t elements = carriers.elements.size();
   const auto& dictionary = attempt_->devices().dictionary();
   BitSet used(elements);
-  for (const ValueId value : state.met(constraint)) {
+  for (const ValueId value : state.accepted(constraint).values) {
     for (const ElementId element : dictionary.At(value).elements) {
       const std::size_t at = carriers.IndexOf(element);
       if (at < elements) used.Set(at);
@@ -213,15 +215,19 @@ bool Bounds::EqualClaimsHopeless(const Position& position) {
     }
     shapes_.push_back(std::move(shape));
   }
+  // Whether the devices of a claim have a value of the constraint in common.
+  const auto shares = [&](std::size_t constraint) {
+    return plan.constraints()[constraint].type->promise() == Promise::kCommonElement;
+  };
   for (std::size_t s = 0; s < shapes_.size(); ++s) {
     for (std::size_t i = 0; i < claims[shapes_[s].claim].constraints; ++i) {
       const std::size_t constraint = claims[shapes_[s].claim].first_constraint + i;
-      if (plan.constraints()[constraint].distinct) continue;
+      if (!shares(constraint)) continue;
       if (ShapeHopeless(shapes_[s], constraint)) return true;
       for (std::size_t t = s + 1; t < shapes_.size(); ++t) {
         for (std::size_t j = 0; j < claims[shapes_[t].claim].constraints; ++j) {
           const std::size_t other = claims[shapes_[t].claim].first_constraint + j;
-          if (plan.constraints()[other].distinct ||
+          if (!shares(other) ||
               plan.constraints()[other].name != plan.constraints()[constraint].name) {
             continue;
           }

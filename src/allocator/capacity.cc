@@ -30,7 +30,11 @@ Quantity FromUnits(std::int64_t units, bool milli, Quantity::Format format) {
 
 std::optional<Quantity> RoundUpToStep(const Quantity& requested,
                                       const api::CapacityRequestPolicyRange& range, bool milli) {
-  const auto amount = InUnits(requested, milli);
+  // KEP-5075: up to the nearest valid amount. All bounds are whole thousandths, so the next one of
+  // these does not pass any of them. [differs] Kubernetes refuses a finer request. #74.
+  Quantity wanted = requested;
+  if (milli) wanted.RoundUp(Quantity::kMilli);
+  const auto amount = InUnits(wanted, milli);
   const auto min = InUnits(*range.min, milli);
   const auto step = InUnits(*range.step, milli);
   if (!amount || !min || !step || *step <= 0) return std::nullopt;

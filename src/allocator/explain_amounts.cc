@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "allocator/explain_devices.h"
+#include "allocator/explain_words.h"
 #include "fmt/format.h"
 
 namespace dray::allocator {
@@ -102,7 +102,7 @@ void AddCounters(const Attempt& attempt, const std::vector<BitSet>& usable, cons
     const Amount needed = LeastOfAll(attempt, usable, requests, amount_of);
     if (needed <= supply.left || needed == 0) continue;
     supply.shortage.needed = AmountText(needed);
-    supply.shortage.left = AmountText(supply.left);
+    supply.shortage.left = LeftText(supply.left);
     supply.shortage.short_by = AmountText(needed - supply.left);
     shortages.push_back(std::move(supply.shortage));
   }
@@ -152,7 +152,7 @@ void AddCapacities(const Attempt& attempt, const std::vector<BitSet>& usable,
     shortages.push_back({.capacity = true,
                          .name = name,
                          .needed = AmountText(needed),
-                         .left = AmountText(amount),
+                         .left = LeftText(amount),
                          .short_by = AmountText(needed - amount)});
   }
 }
@@ -275,7 +275,7 @@ ConstraintReport ReportConstraint(const Attempt& attempt, const ClaimPlan& claim
   const Plan& plan = attempt.plan();
   const Dictionary& dictionary = attempt.devices().dictionary();
   const ConstraintPlan& planned = plan.constraints(claim)[index];
-  ConstraintReport report{.distinct = planned.distinct, .attribute = planned.attribute};
+  ConstraintReport report{.type = planned.type, .attribute = planned.attribute};
   // (alternative, which of its constraints)
   std::vector<std::pair<std::uint32_t, std::size_t>> covered;
   for (std::uint32_t r = claim.first_request; r < claim.first_request + claim.requests; ++r) {

@@ -9,14 +9,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "allocator/attempt.h"
+#include "allocator/explain_words.h"
 #include "allocator/explanation.h"
+#include "allocator/rules.h"
 #include "allocator/state.h"
 #include "base/bit_set.h"
 
 namespace dray::allocator {
-
-// An exact amount as a reader writes it.
-std::string AmountText(Amount amount);
 
 // Of one attempt that is prepared. One thread.
 class DeviceReports {
@@ -32,23 +31,8 @@ class DeviceReports {
   DeviceName NameOf(std::size_t device) const;
 
  private:
-  struct Finding;   // about one device
-  struct Gathered;  // about devices with the same reason
-
-  bool Judge(const ClaimPlan& claim, const Candidates& candidates, std::size_t device,
-             Finding& finding);
-  bool JudgeSelectors(const Candidates& candidates, std::size_t device, Finding& finding) const;
-  bool JudgeOwnCapacity(const Candidates& candidates, std::size_t device, Finding& finding) const;
-  bool JudgeCapacityLeft(const Candidates& candidates, std::size_t device, Finding& finding) const;
-  bool JudgeGroups(std::size_t device, Finding& finding) const;
-  bool JudgeCounters(std::size_t device, Finding& finding) const;
-  bool JudgeTaints(const Candidates& candidates, std::size_t device, Finding& finding) const;
-  bool JudgeAttributes(const ClaimPlan& claim, const Candidates& candidates, std::size_t device,
-                       Finding& finding) const;
-  // Whether the device has what the i-th constraint of the alternative compares.
-  bool HasValue(const Candidates& candidates, std::size_t i, std::size_t device) const;
-  void SetCounter(std::size_t counter, Finding& finding) const;
-  void Add(std::size_t device, Finding finding, std::vector<Gathered>& gathered) const;
+  // Adds to the finding of devices with the same reason, or as another one.
+  void Add(std::size_t device, Finding finding, std::vector<Finding>& gathered) const;
   void AddHolders(std::size_t device, Drop& drop) const;
 
   const Attempt& attempt_;

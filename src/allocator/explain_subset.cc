@@ -52,7 +52,8 @@ std::shared_ptr<const Plan> Subsets::Make(const Kept& kept) {
         for (std::size_t use = 0; use < alternative.constraints.size(); ++use) {
           const auto constraint = renumbered[alternative.constraints[use].constraint];
           if (!constraint) continue;
-          uses.push_back({*constraint, alternative.constraints[use].derived});
+          uses.push_back(alternative.constraints[use]);
+          uses.back().constraint = *constraint;
           filter.push_back(use);
         }
         alternative.constraints = std::move(uses);

@@ -141,8 +141,7 @@ std::string Join(const std::vector<std::string>& items, std::size_t in_all) {
 }
 
 std::string NameOf(const ConstraintReport& constraint) {
-  return fmt::format("{} {}", constraint.distinct ? "distinctAttribute" : "matchAttribute",
-                     constraint.attribute);
+  return fmt::format("{} {}", constraint.type->field(), constraint.attribute);
 }
 
 std::string ToText(const Shortage& shortage) {
@@ -172,7 +171,10 @@ std::string ShortText(const Drop& drop) {
     case Reason::kCapacityMissing:
       return fmt::format("{} without capacity {}", n, drop.subject);
     case Reason::kCapacityPolicy:
-      return fmt::format("{} that cannot give {} of {}", n, drop.asked, drop.subject);
+      return drop.allowed.empty()
+                 ? fmt::format("{} that cannot give {} of {}", n, drop.asked, drop.subject)
+                 : fmt::format("{} that cannot give {} of {}, only {}", n, drop.asked, drop.subject,
+                               drop.allowed);
     case Reason::kCapacityTooSmall:
       return fmt::format("{} too small: {} of {} asked, {} is all there is", n, drop.asked,
                          drop.subject, drop.available);

@@ -15,34 +15,10 @@
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "allocator/constraint.h"
+#include "allocator/reason.h"
 
 namespace dray::allocator {
-
-// Why a device cannot serve an alternative even if nothing else is chosen. In the order in which
-// they are looked at: a device is counted under the first that holds. What a device is comes before
-// who has it, so that a request for a NIC does not count the GPUs that are in use.
-enum class Reason : std::uint8_t {
-  kBindingConditionsOff,  // it has binding conditions, and the feature is off
-  kSelectorFalse,         // `selector`, `of_class`, `expression`
-  kExpressionError,       // `message`; to look at the device is an error
-  kOtherNode,
-  kCapacityMissing,    // `subject`
-  kCapacityPolicy,     // `subject`, `asked`
-  kCapacityTooSmall,   // `subject`, `asked`, `available`: all that the device has
-  kGroupsOff,          // it declares compatibility groups, and the feature is off
-  kInUse,              // `holders`
-  kInUseByShares,      // `holders`: for one claim only, but still shared by these
-  kCapacityInUse,      // `subject`, `asked`, `available`: what is left; `holders`
-  kNodeOperations,     // the driver skips node operations, which the node does not support
-  kCountersOff,        // it consumes counters, and the feature is off
-  kGroups,             // `pool`, `counter_set`, `declared` against `placed`
-  kCounters,           // `pool`, `counter_set`, `subject`, `asked`, `available`
-  kCountersOverdrawn,  // `pool`, `counter_set`, `subject`, `available` below zero
-  kTaint,              // `subject`: key=value:effect
-  kAttributeMissing,   // `subject`, `constraint`: has no value that the constraint could compare
-};
-// Stable: "in_use", "selector_false", ...
-const std::string& CodeOf(Reason reason);
 
 struct DeviceName {
   std::string driver;
@@ -76,6 +52,7 @@ struct Drop {
   std::string counter_set;
   // Amounts: of the device that came closest.
   std::string asked;
+  std::string allowed;  // amounts that the request policy has
   std::string available;
   std::string short_by;
   std::vector<std::string> declared;  // groups; empty: none
@@ -120,7 +97,7 @@ struct ValueReport {
 };
 
 struct ConstraintReport {
-  bool distinct = false;
+  const ConstraintType* type = nullptr;
   std::string attribute;
   bool in_conflict = false;
   std::vector<std::string> covers;  // alternatives by name

@@ -3,7 +3,9 @@
 // The JSON of an explanation: field tables, as the API's objects have them. Names and codes are
 // stable; docs/explanations.md is their description.
 #include <array>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "allocator/explanation.h"
 #include "api/field_table.h"
@@ -38,6 +40,31 @@ const std::string& ReasonCode(const void* drop) {
 const std::string& KindCode(const void* explanation) {
   static const std::array<std::string, 4> codes = {"fits", "refused", "fault", "gave_up"};
   return codes[static_cast<std::size_t>(static_cast<const Explanation*>(explanation)->kind)];
+}
+
+const std::string& TypeCode(const void* report) {
+  static const std::map<std::string_view, std::string> names = [] {
+    std::map<std::string_view, std::string> all;
+    for (const ConstraintType* type : ConstraintTypes()) {
+      all.emplace(type->field(), std::string(type->field()));
+    }
+    return all;
+  }();
+  return names.at(static_cast<const ConstraintReport*>(report)->type->field());
+}
+
+// From before constraints had a `type`.
+api::FieldInfo Distinct() {
+  return {.name = "distinct",
+          .type = &api::TypeInfoOf<bool>(),
+          .options = kAlways,
+          .get = [](const void* report) -> const void* {
+            static const bool yes = true;
+            static const bool no = false;
+            const ConstraintType* type = static_cast<const ConstraintReport*>(report)->type;
+            return type->promise() == Promise::kDisjointElements ? &yes : &no;
+          },
+          .mut = nullptr};
 }
 
 }  // namespace
@@ -89,9 +116,9 @@ static const StructInfo& InfoOf(const Drop*) {
                          Field<&T::message>("message"), Field<&T::subject>("subject"),
                          Field<&T::constraint>("constraint"), Field<&T::pool>("pool"),
                          Field<&T::counter_set>("counterSet"), Field<&T::asked>("asked"),
-                         Field<&T::available>("available"), Field<&T::short_by>("shortBy"),
-                         Field<&T::declared>("declaredGroups"), Field<&T::placed>("placedGroups"),
-                         Field<&T::holders>("holders")});
+                         Field<&T::allowed>("allowed"), Field<&T::available>("available"),
+                         Field<&T::short_by>("shortBy"), Field<&T::declared>("declaredGroups"),
+                         Field<&T::placed>("placedGroups"), Field<&T::holders>("holders")});
   return info;
 }
 
@@ -135,7 +162,7 @@ static const StructInfo& InfoOf(const ConstraintReport*) {
   using T = ConstraintReport;
   static const StructInfo info =
       Struct<T>("ConstraintReport",
-                {Field<&T::distinct>("distinct", kAlways), Field<&T::attribute>("attribute"),
+                {Distinct(), Code<&TypeCode>("type"), Field<&T::attribute>("attribute"),
                  Field<&T::in_conflict>("inConflict", kAlways), Field<&T::covers>("covers"),
                  Field<&T::values>("values"), Field<&T::values_in_all>("valuesInAll", kAlways)});
   return info;

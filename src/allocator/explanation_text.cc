@@ -104,11 +104,12 @@ Branch BranchOf(const RequestReport& request, bool drops) {
   return branch;
 }
 
-// Whether every value of a matchAttribute is short of devices for some request. Where requests have
-// alternatives or values are left out this is not said.
+// Whether every value of a constraint that wants one in common is short of devices for some
+// request. Where requests have alternatives or values are left out this is not said.
 bool NoValueHasEnough(const ConstraintReport& constraint, const ClaimReport& claim) {
   const auto shown = static_cast<std::int64_t>(constraint.values.size());
-  if (constraint.distinct || shown < constraint.values_in_all) return false;
+  if (constraint.type->promise() != Promise::kCommonElement) return false;
+  if (shown < constraint.values_in_all) return false;
   std::vector<std::int64_t> needed;
   for (const RequestReport& request : claim.requests) {
     const AlternativeReport& report = request.alternatives.front();

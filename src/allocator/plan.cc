@@ -77,10 +77,11 @@ class Planner {
     planned.first_request = Size(plan_->requests_);
     planned.first_constraint = Size(plan_->constraints_);
     const api::DeviceClaim& spec = claim->spec.devices;
+    constraints_.clear();
     for (const api::DeviceConstraint& constraint : spec.constraints) {
       AddConstraint(constraint, planned);
     }
-    for (const api::DeviceRequest& request : spec.requests) AddRequest(request, spec);
+    for (const api::DeviceRequest& request : spec.requests) AddRequest(request);
     planned.requests = Size(plan_->requests_) - planned.first_request;
     planned.constraints = Size(plan_->constraints_) - planned.first_constraint;
     planned.shape = ShapeOf(planned);
@@ -108,32 +109,40 @@ class Planner {
     return devices;
   }
 
+  // What validation would not let in gets a defined answer too: of no type, the claim is refused;
+  // of several, all of them hold.
   void AddConstraint(const api::DeviceConstraint& constraint, ClaimPlan& claim) {
-    const bool match = constraint.match_attribute.has_value();
-    if (!match && !constraint.distinct_attribute.has_value()) {
-      if (claim.constraint_error.ok()) {
-        claim.constraint_error =
-            base::InvalidArgument("a constraint has neither matchAttribute nor distinctAttribute");
-      }
+    bool any = false;
+    for (const ConstraintType* type : ConstraintTypes()) {
+      const std::optional<std::string>& attribute = type->AttributeOf(constraint);
+      if (!attribute) continue;
+      any = true;
+      AddConstraint(*type, *attribute);
+      constraints_.push_back(&constraint);
     }
+    if (any || !claim.constraint_error.ok()) return;
+    std::string fields;
+    for (const ConstraintType* type : ConstraintTypes()) {
+      fields += fmt::format("{}{}", fields.empty() ? "" : " nor ", type->field());
+    }
+    claim.constraint_error =
+        base::InvalidArgument(fmt::format("a constraint has neither {}", fields));
+  }
+
+  void AddConstraint(const ConstraintType& type, const std::string& attribute) {
     ConstraintPlan planned;
-    planned.distinct = !match;
-    if (match) {
-      planned.attribute = *constraint.match_attribute;
-    } else if (constraint.distinct_attribute.has_value()) {
-      planned.attribute = *constraint.distinct_attribute;
-    }
+    planned.type = &type;
+    planned.attribute = attribute;
     inventory::Dictionary& dictionary = expressions_.dictionary();
     planned.name = dictionary.Intern(planned.attribute);
-    const std::string_view attribute = planned.attribute;
-    if (const auto slash = attribute.find('/'); slash != std::string_view::npos) {
-      planned.domain = dictionary.Intern(attribute.substr(0, slash));
-      planned.bare = dictionary.Intern(attribute.substr(slash + 1));
+    if (const auto slash = attribute.find('/'); slash != std::string::npos) {
+      planned.domain = dictionary.Intern(std::string_view(attribute).substr(0, slash));
+      planned.bare = dictionary.Intern(std::string_view(attribute).substr(slash + 1));
     }
     plan_->constraints_.push_back(std::move(planned));
   }
 
-  void AddRequest(const api::DeviceRequest& request, const api::DeviceClaim& claim) {
+  void AddRequest(const api::DeviceRequest& request) {
     RequestPlan planned;
     planned.request = &request;
     planned.first = Size(plan_->alternatives_);
@@ -141,10 +150,10 @@ class Planner {
     planned.error = CheckRequest(request);
     if (planned.prioritized) {
       for (const api::DeviceSubRequest& sub : request.first_available) {
-        AddAlternative(AskedBy(request, sub), request.name, claim);
+        AddAlternative(AskedBy(request, sub), request.name);
       }
     } else if (request.exactly.has_value()) {
-      AddAlternative(AskedBy(request), request.name, claim);
+      AddAlternative(AskedBy(request), request.name);
     }
     planned.count = Size(plan_->alternatives_) - planned.first;
     if (!planned.error.ok()) plan_->simple_ = false;
@@ -174,8 +183,7 @@ class Planner {
     return {};
   }
 
-  void AddAlternative(const Asked& asked, std::string_view request_name,
-                      const api::DeviceClaim& claim) {
+  void AddAlternative(const Asked& asked, std::string_view request_name) {
     Alternative planned;
     planned.device_class = classes_.FindClass(asked.class_name);
     planned.tolerations = asked.tolerations;
@@ -193,7 +201,7 @@ class Planner {
         planned.capacity.push_back({std::string(name), amount});
       }
     }
-    AddConstraintUses(asked, request_name, claim, planned);
+    AddConstraintUses(asked, request_name, planned);
     planned.filter = FilterOf(planned);
     if (!planned.error.ok() || planned.all || planned.admin) plan_->simple_ = false;
     plan_->alternatives_.push_back(std::move(planned));
@@ -234,25 +242,26 @@ class Planner {
     }
   }
 
-  void AddConstraintUses(const Asked& asked, std::string_view request_name,
-                         const api::DeviceClaim& claim, Alternative& planned) {
-    for (std::uint32_t i = 0; i < claim.constraints.size(); ++i) {
-      const api::DeviceConstraint& constraint = claim.constraints[i];
+  void AddConstraintUses(const Asked& asked, std::string_view request_name, Alternative& planned) {
+    for (std::uint32_t i = 0; i < constraints_.size(); ++i) {
+      const api::DeviceConstraint& constraint = *constraints_[i];
       const auto covers = [&](const std::string& name) {
         return name == request_name || name == asked.result_name;
       };
       if (!constraint.requests.empty() && std::ranges::none_of(constraint.requests, covers)) {
         continue;
       }
-      planned.constraints.push_back({.constraint = i, .derived = DerivedOf(asked, constraint)});
+      const std::size_t at = plan_->constraints_.size() - constraints_.size() + i;
+      const ConstraintPlan& of_claim = plan_->constraints_[at];
+      planned.constraints.push_back({.constraint = i,
+                                     .type = of_claim.type,
+                                     .derived = DerivedOf(asked, of_claim.attribute)});
     }
   }
 
   // The last of that name, as in Kubernetes; validation allows one.
-  const Expression* DerivedOf(const Asked& asked, const api::DeviceConstraint& constraint) {
+  const Expression* DerivedOf(const Asked& asked, const std::string& name) {
     if (!plan_->features_.derived_attributes) return nullptr;
-    const std::optional<std::string>& name =
-        constraint.match_attribute ? constraint.match_attribute : constraint.distinct_attribute;
     const Expression* found = nullptr;
     for (const api::DeviceDerivedAttribute& attribute : asked.derived) {
       if (name == attribute.name) found = expressions_.Derived(attribute.expression);
@@ -273,25 +282,19 @@ class Planner {
     }
     for (const ConstraintUse& use : planned.constraints) {
       // The constraints of this claim are the last in the plan so far, in order.
-      list.push_back(dictionary.Intern(ConstraintOf(use).attribute).id());
+      const std::size_t at = plan_->constraints_.size() - constraints_.size() + use.constraint;
+      list.push_back(plan_->constraints_[at].name.id());
       list.push_back(reinterpret_cast<std::uintptr_t>(use.derived));
     }
     return expressions_.Number(list);
-  }
-
-  // Of the claim that is being added.
-  const ConstraintPlan& ConstraintOf(const ConstraintUse& use) const {
-    const std::uint32_t first = plan_->claims_.empty() ? 0
-                                                       : plan_->claims_.back().first_constraint +
-                                                             plan_->claims_.back().constraints;
-    return plan_->constraints_[first + use.constraint];
   }
 
   std::uint32_t ShapeOf(const ClaimPlan& planned) {
     // Each part says how long it is, so that no two claims write the same list.
     std::vector<std::uint64_t> list = {planned.constraints, planned.requests};
     for (const ConstraintPlan& constraint : plan_->constraints(planned)) {
-      list.push_back(constraint.name.id() * 2 + static_cast<std::uint64_t>(constraint.distinct));
+      list.push_back(constraint.name.id());
+      list.push_back(reinterpret_cast<std::uintptr_t>(constraint.type));
     }
     for (const RequestPlan& request : plan_->requests(planned)) {
       list.push_back(request.count);
@@ -318,6 +321,8 @@ class Planner {
   const ClassLister& classes_;
   Expressions& expressions_;
   std::shared_ptr<Plan> plan_;
+  // Of the claim that is being added: where each of its ConstraintPlans comes from.
+  std::vector<const api::DeviceConstraint*> constraints_;
 };
 
 std::shared_ptr<const Plan> MakePlan(

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/constraint.h"
 #include "allocator/expressions.h"
 #include "api/device_class.h"
 #include "api/resource_claim.h"
@@ -36,18 +37,20 @@ class ClassLister {
   ~ClassLister() = default;
 };
 
+// One constraint of a claim that is of several types is several of these.
 struct ConstraintPlan {
-  bool distinct = false;
+  const ConstraintType* type = nullptr;
   std::string attribute;  // as written
   inventory::NameId name;
-  // When `attribute` is "domain/id": what a device of driver `domain` may call it.
+  // When `attribute` is "domain/id": what a device of driver `domain` may call it, too.
   std::optional<inventory::NameId> domain;
   std::optional<inventory::NameId> bare;
 };
 
 // How a constraint applies to the devices of an alternative.
 struct ConstraintUse {
-  std::uint32_t constraint = 0;  // of the claim's
+  std::uint32_t constraint = 0;          // of Plan::constraints(claim)
+  const ConstraintType* type = nullptr;  // that constraint's
   // The request's derived attribute of that name, which goes before what the device publishes.
   const Expression* derived = nullptr;
 };

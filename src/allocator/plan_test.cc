@@ -177,8 +177,8 @@ TEST(Plan, AConstraintCoversTheRequestsThatItNames) {
   EXPECT_THAT(UsesOf(alternatives[0]), ElementsAre(0, 1));
   EXPECT_THAT(UsesOf(alternatives[1]), ElementsAre(0, 2)) << "p/a";
   EXPECT_THAT(UsesOf(alternatives[2]), ElementsAre(0, 2, 3)) << "p/b";
-  EXPECT_TRUE(plan->constraints()[3].distinct);
-  EXPECT_FALSE(plan->constraints()[2].distinct);
+  EXPECT_EQ(plan->constraints()[3].type, &kDistinctAttribute);
+  EXPECT_EQ(plan->constraints()[2].type, &kMatchAttribute);
 }
 
 TEST(Plan, ConstraintsOfOneClaimDoNotCoverAnother) {
@@ -204,14 +204,18 @@ TEST(Plan, ADerivedAttributeIsUsedByTheConstraintsOfItsName) {
   EXPECT_EQ(plan->alternatives()[1].constraints[0].derived, nullptr) << "another request's";
 }
 
-TEST(Plan, WithMatchAndDistinctBothGivenItMatches) {
+TEST(Plan, AConstraintWithMatchAndDistinctIsTwo) {
   WorldForTest world;
   api::DeviceConstraint both;
   both.match_attribute = "d/a";
   both.distinct_attribute = "d/b";
   const auto plan = world.PlanOf({PendingClaim("c").Request(Ask("r")).Constraint(both)});
-  EXPECT_FALSE(plan->constraints().front().distinct);
-  EXPECT_EQ(plan->constraints().front().attribute, "d/a");
+  ASSERT_EQ(plan->constraints().size(), 2);
+  EXPECT_EQ(plan->constraints()[0].type, &kMatchAttribute);
+  EXPECT_EQ(plan->constraints()[0].attribute, "d/a");
+  EXPECT_EQ(plan->constraints()[1].type, &kDistinctAttribute);
+  EXPECT_EQ(plan->constraints()[1].attribute, "d/b");
+  EXPECT_THAT(UsesOf(plan->alternatives()[0]), ElementsAre(0, 1));
 }
 
 // Alternatives of one claim, all in one plan: equal filters where the same devices pass.

@@ -475,30 +475,15 @@ void Residual::AddConstraints(const Component& component, const State& state,
                               const Position& position, Fingerprint& part) const {
   const Plan& plan = attempt_->plan();
   if (position.claim >= plan.claims().size()) return;
-  const auto& dictionary = attempt_->devices().dictionary();
-  const bool sets = plan.features().list_type_attributes;
   const ClaimPlan& claim = plan.claims()[position.claim];
   for (std::size_t i = 0; i < claim.constraints; ++i) {
     const std::size_t constraint = claim.first_constraint + i;
-    const ConstraintState& met = state.constraint(constraint);
-    if (met.devices == 0) continue;
-    const auto has = [](std::span<const ElementId> elements, ElementId element) {
-      return std::ranges::find(elements, element) != elements.end();
-    };
+    const ConstraintPlan& planned = plan.constraints()[constraint];
+    const Accepted accepted = state.accepted(constraint);
+    if (accepted.state.devices == 0) continue;
     for (std::size_t e = 0; e < component.elements.size(); ++e) {
-      if (component.elements[e].attribute != plan.constraints()[constraint].name) continue;
-      const ElementId element = component.elements[e].element;
-      bool flag = false;
-      if (plan.constraints()[constraint].distinct) {
-        flag = std::ranges::any_of(state.met(constraint), [&](ValueId value) {
-          return has(dictionary.At(value).elements, element);
-        });
-      } else if (sets) {
-        flag = has(state.common(met), element);
-      } else {
-        flag = has(dictionary.At(state.met(constraint).front()).elements, element);
-      }
-      if (flag) part.Add(i << 32 | e);
+      if (component.elements[e].attribute != planned.name) continue;
+      if (planned.type->DependsOn(accepted, component.elements[e].element)) part.Add(i << 32 | e);
     }
     part.Add(kNone);
   }

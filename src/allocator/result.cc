@@ -54,9 +54,11 @@ api::DeviceRequestAllocationResult ResultOf(const Attempt& attempt, const Placed
   }
   const auto skipped = device.slice->skip_node_operations();
   result.skip_node_operations.assign(skipped.begin(), skipped.end());
-  if (features.compatibility_groups && device.row->has_groups) {
+  // A snapshot for every set that the device draws on, with none where it declares none: what it
+  // was placed with is then known for good, whatever the driver publishes later. [differs] KEP-5963
+  // leaves the field out where no set has groups. docs/decisions.md #60.
+  if (features.compatibility_groups) {
     for (const inventory::SetConsumption& use : dictionary.At(device.row->consumption)) {
-      if (use.groups == inventory::GroupsId::kNone) continue;
       auto& groups = result.compatibility_groups[dictionary.View(use.counter_set)];
       groups.reserve(dictionary.At(use.groups).size());
       for (const inventory::NameId group : dictionary.At(use.groups)) {
@@ -118,7 +120,7 @@ std::vector<api::DeviceAllocationConfiguration> ConfigOf(const Plan& plan, const
     added.opaque = entry.opaque;
   }
 
-  // Who concerns everybody says so by naming nobody.
+  // An entry that covers every request of the claim lists none, which means all of them.
   for (api::DeviceAllocationConfiguration& entry : config) {
     bool all = true;
     for (std::uint32_t r = 0; r < claim.requests && all; ++r) {

@@ -126,15 +126,42 @@ TEST(Result, ConsumedCapacityGoesByTheDevicesNames) {
 }
 
 // KEP-5963: authoritative from now on, whatever the slice says later. docs/decisions.md: sorted.
-TEST(Result, GroupsAreRecordedSortedForSetsThatHaveSome) {
+// KEP-5963 omits the field where there are no groups; but then nobody knows later that there were
+// none, once the driver has added some.
+TEST(Result, GroupsAreRecordedSortedForEverySetThatTheDeviceDrawsOnNoneToo) {
   WorldForTest world;
   world.Partitions(
       Slice("t").Counters("x", {{"m", "1"}}).Counters("y", {{"m", "1"}}),
       {Device("a").Consumes("x", {{"m", "1"}}, {"mps", "mig"}).Consumes("y", {{"m", "1"}})});
   const auto result = One(world, Ask("r"));
-  ASSERT_EQ(result.compatibility_groups.size(), 1);
-  EXPECT_EQ(result.compatibility_groups.begin()->first, "x");
-  EXPECT_THAT(result.compatibility_groups.begin()->second, ElementsAre("mig", "mps"));
+  ASSERT_EQ(result.compatibility_groups.size(), 2);
+  EXPECT_THAT(*result.compatibility_groups.Find("x"), ElementsAre("mig", "mps"));
+  EXPECT_THAT(*result.compatibility_groups.Find("y"), IsEmpty());
+  world.features.compatibility_groups = false;
+  world.Partitions(Slice("t").Counters("x", {{"m", "1"}}),
+                   {Device("a").Consumes("x", {{"m", "1"}})});
+  EXPECT_TRUE(One(world, Ask("r")).compatibility_groups.empty());
+}
+
+TEST(Result, ADeviceThatDrawsOnNoCountersHasNoSnapshot) {
+  WorldForTest world;
+  world.Devices({Device("a")});
+  EXPECT_TRUE(One(world, Ask("r")).compatibility_groups.empty());
+}
+
+// What the driver adds later does not let others in beside a device that was given without groups.
+TEST(Result, ADeviceGivenWithoutGroupsStaysSo) {
+  WorldForTest world;
+  const auto counters = [] { return Slice("t").Counters("x", {{"m", "9"}}); };
+  world.Partitions(counters(), {Device("a").Consumes("x", {{"m", "1"}})});
+  EXPECT_EQ(world.Solve(Ask("r")), "r=a");
+  api::ResourceClaim holder = PendingClaim("holder");
+  holder.status.allocation = world.results().front();
+  world.Taken(holder);
+  world.Partitions(counters(), {Device("a").Consumes("x", {{"m", "1"}}, {"mig"}),
+                                Device("b").Consumes("x", {{"m", "1"}}, {"mig"}),
+                                Device("c").Consumes("x", {{"m", "1"}})});
+  EXPECT_EQ(world.Solve(Ask("r")), "r=c");
 }
 
 // Configuration as "source requests... driver".

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "allocator/rules.h"
+
 namespace dray::allocator {
 
 using inventory::CounterUse;
@@ -17,18 +19,6 @@ namespace {
 void Fit(base::BitSet& set, std::size_t size) {
   if (set.size() != size) set = base::BitSet(size);
   set.ResetAll();
-}
-
-bool Disjoint(std::span<const ElementId> a, std::span<const ElementId> b) {
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i] == b[j]) return false;
-    if (a[i] < b[j]) {
-      ++i;
-    } else {
-      ++j;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -100,28 +90,45 @@ bool State::CapacityFits(const Candidates& candidates, std::uint32_t device) con
   return true;
 }
 
-bool State::CountersAndGroupsAdmit(std::uint32_t index) const {
+bool State::GroupsAdmit(std::uint32_t index) const {
   const inventory::NodeDevices& devices = attempt_->devices();
   const NodeDevice& device = devices.devices()[index];
-  if (device.sets == 0 && device.uses == 0) return true;
-  if (attempt_->multi(index) && shared_.Test(index)) return true;
-  for (const SetUse& use : devices.set_uses(device)) {
+  if (device.sets == 0 || Charged(index)) return true;
+  return std::ranges::all_of(devices.set_uses(device), [&](const SetUse& use) {
     const ledger::GroupState& state = group(use.set);
-    // With nothing placed, or without groups on either side, there is nothing to compare.
-    if (state.kind == ledger::GroupState::Kind::kNothing) continue;
-    if (use.groups == GroupsId::kNone) {
-      if (!state.Admits({})) return false;
-    } else if (!state.Admits(devices.dictionary().At(use.groups))) {
-      return false;
-    }
-  }
+    // With nothing placed there is nothing to compare.
+    if (state.kind == ledger::GroupState::Kind::kNothing) return true;
+    if (use.groups == GroupsId::kNone) return state.Admits({});
+    return state.Admits(devices.dictionary().At(use.groups));
+  });
+}
+
+bool State::CountersAdmit(std::uint32_t index) const {
+  const inventory::NodeDevices& devices = attempt_->devices();
+  const NodeDevice& device = devices.devices()[index];
+  if (device.uses == 0 || Charged(index)) return true;
   return std::ranges::all_of(devices.counter_uses(device), [&](const CounterUse& use) {
     return use.amount <= counters_[use.counter];
   });
 }
 
 bool State::HasRoom(const Candidates& candidates, std::uint32_t device) const {
-  return CapacityFits(candidates, device) && CountersAndGroupsAdmit(device);
+  return Admits<Scope::kState>({*attempt_, candidates, device, this});
+}
+
+bool State::AcceptsAlone(const Candidates& candidates, std::size_t use,
+                         std::uint32_t device) const {
+  const ValueId value = attempt_->value(candidates, use, device);
+  if (value == ValueId::kNone) return false;
+  ConstraintState nothing;
+  std::vector<ElementId> arena;
+  const Accepted accepted{.dictionary = attempt_->devices().dictionary(),
+                          .lists = lists_,
+                          .state = nothing,
+                          .values = {},
+                          .elements = arena};
+  ConstraintState next;
+  return candidates.alternative->constraints[use].type->Accepts(accepted, value, next, arena);
 }
 
 bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
@@ -214,72 +221,24 @@ void State::Discharge(std::uint32_t index, const Mark& mark) {
   }
 }
 
+// In the claim's order, each with what it has accepted so far. What was changed before one of them
+// says no is undone by the caller.
 bool State::Constrain(const Candidates& candidates, std::uint32_t device) {
   const ClaimPlan& claim = attempt_->plan().claims()[claim_];
   const auto& uses = candidates.alternative->constraints;
   for (std::size_t i = 0; i < uses.size(); ++i) {
+    const ValueId value = attempt_->value(candidates, i, device);
+    if (value == ValueId::kNone) return false;
     const std::size_t constraint = claim.first_constraint + uses[i].constraint;
-    const bool distinct = attempt_->plan().constraints()[constraint].distinct;
-    if (!Accept(constraint, distinct, attempt_->value(candidates, i, device))) return false;
+    ConstraintState next = constraints_[constraint];
+    if (!uses[i].type->Accepts(accepted(constraint), value, next, elements_)) return false;
+    saved_constraints_.push_back(
+        {static_cast<std::uint32_t>(constraint), constraints_[constraint]});
+    ++next.devices;
+    constraints_[constraint] = next;
+    met_[constraint].push_back(value);
   }
   return true;
-}
-
-bool State::Accept(std::size_t constraint, bool distinct, ValueId value) {
-  if (value == ValueId::kNone) return false;
-  const ConstraintState before = constraints_[constraint];
-  ConstraintState after = before;
-  if (distinct ? !AcceptDistinct(value, met_[constraint])
-               : !AcceptMatch(after, value, met_[constraint])) {
-    return false;
-  }
-  saved_constraints_.push_back({static_cast<std::uint32_t>(constraint), before});
-  ++after.devices;
-  constraints_[constraint] = after;
-  met_[constraint].push_back(value);
-  return true;
-}
-
-bool State::AcceptMatch(ConstraintState& state, ValueId value, std::span<const ValueId> met) {
-  // One and the same value again, which is the rule: nothing to intersect.
-  if (state.devices > 0 && state.whole == value) return true;
-  const auto& dictionary = attempt_->devices().dictionary();
-  const inventory::AttributeValue& attribute = dictionary.At(value);
-  const std::span<const ElementId> elements = attribute.elements;
-  if (!lists_) {
-    if (met.empty()) return true;
-    const inventory::AttributeValue& first = dictionary.At(met.front());
-    return !attribute.is_list && !first.is_list && elements.size() == 1 &&
-           std::ranges::equal(elements, first.elements);
-  }
-  if (state.devices == 0) {
-    state.whole = value;
-    return !elements.empty();
-  }
-  const auto start = static_cast<std::uint32_t>(elements_.size());
-  // By index: what is in common may lie in the vector that grows.
-  const std::size_t before = common(state).size();
-  for (std::size_t i = 0, j = 0; i < before; ++i) {
-    const ElementId element = common(state)[i];
-    while (j < elements.size() && elements[j] < element) ++j;
-    if (j < elements.size() && elements[j] == element) elements_.push_back(element);
-  }
-  state.whole = ValueId::kNone;
-  state.first = start;
-  state.count = static_cast<std::uint32_t>(elements_.size()) - start;
-  return state.count > 0;
-}
-
-bool State::AcceptDistinct(ValueId value, std::span<const ValueId> met) const {
-  const auto& dictionary = attempt_->devices().dictionary();
-  const inventory::AttributeValue& attribute = dictionary.At(value);
-  if (!lists_ && met.empty()) return true;
-  if (attribute.elements.empty() || (!lists_ && attribute.is_list)) return false;
-  return std::ranges::all_of(met, [&](ValueId other) {
-    const inventory::AttributeValue& earlier = dictionary.At(other);
-    if (!lists_ && earlier.is_list) return true;
-    return Disjoint(attribute.elements, earlier.elements);
-  });
 }
 
 void State::UndoConstraints(const Mark& mark) {

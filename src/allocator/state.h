@@ -14,27 +14,16 @@
 
 #include "absl/container/inlined_vector.h"
 #include "allocator/attempt.h"
+#include "allocator/constraint.h"
 #include "base/bit_set.h"
 #include "inventory/dictionary.h"
 
 namespace dray::allocator {
 
-using inventory::ElementId;
-
 // A device chosen for an alternative.
 struct PlacedDevice {
   std::uint32_t alternative = 0;  // of Plan::alternatives()
   std::uint32_t device = 0;       // of NodeDevices::devices()
-};
-
-// What a constraint of the current claim has met.
-struct ConstraintState {
-  std::uint32_t devices = 0;
-  // Match: what all of them have in common: the elements of this value, which all of them have; or,
-  // when it is none, a range of State::elements_.
-  ValueId whole = ValueId::kNone;
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
 };
 
 // One thread. Reused: Reset makes it fit another attempt.
@@ -66,7 +55,14 @@ class State {
 
   // Without regard to constraints: would the counters, groups and capacities still let it in?
   bool HasRoom(const Candidates& candidates, std::uint32_t device) const;
-  bool CountersAndGroupsAdmit(std::uint32_t device) const;
+  bool CapacityFits(const Candidates& candidates, std::uint32_t device) const;
+  bool CountersAndGroupsAdmit(std::uint32_t device) const {
+    return GroupsAdmit(device) && CountersAdmit(device);
+  }
+  bool GroupsAdmit(std::uint32_t device) const;
+  bool CountersAdmit(std::uint32_t device) const;
+  // Whether the constraint of `use` would accept the device as its first one.
+  bool AcceptsAlone(const Candidates& candidates, std::size_t use, std::uint32_t device) const;
 
   // What is left, for bounds and for recognising states.
   std::span<const Amount> counters() const { return counters_; }
@@ -85,14 +81,14 @@ class State {
                                         first_consumed_[device + 1] - first_consumed_[device]);
   }
   const ConstraintState& constraint(std::size_t i) const { return constraints_[i]; }
-  std::span<const ElementId> common(const ConstraintState& state) const {
-    if (state.whole != ValueId::kNone) {
-      return attempt_->devices().dictionary().At(state.whole).elements;
-    }
-    return std::span(elements_).subspan(state.first, state.count);
+  // The devices that constraint `i` of Plan::constraints() has accepted, as its type sees them.
+  Accepted accepted(std::size_t i) const {
+    return {.dictionary = attempt_->devices().dictionary(),
+            .lists = lists_,
+            .state = constraints_[i],
+            .values = met_[i],
+            .elements = elements_};
   }
-  // The values of the devices that a constraint has met, for `distinct`.
-  std::span<const ValueId> met(std::size_t i) const { return met_[i]; }
 
  private:
   struct Mark {
@@ -114,11 +110,11 @@ class State {
     ConstraintState state;
   };
 
-  bool CapacityFits(const Candidates& candidates, std::uint32_t device) const;
+  // It has been charged for already: a share of it is in use.
+  bool Charged(std::uint32_t device) const {
+    return attempt_->multi(device) && shared_.Test(device);
+  }
   bool Constrain(const Candidates& candidates, std::uint32_t device);
-  bool Accept(std::size_t constraint, bool distinct, ValueId value);
-  bool AcceptMatch(ConstraintState& state, ValueId value, std::span<const ValueId> met);
-  bool AcceptDistinct(ValueId value, std::span<const ValueId> met) const;
   void UndoConstraints(const Mark& mark);
   void Consume(const Candidates& candidates, std::uint32_t device, int sign);
   void Charge(std::uint32_t device);

@@ -6,6 +6,7 @@
 
 #include "allocator/capacity.h"
 #include "fmt/format.h"
+#include "inventory/capacity_names.h"
 
 namespace dray::allocator {
 namespace {
@@ -17,94 +18,138 @@ using inventory::NameId;
 using inventory::SliceTable;
 using inventory::Verdict;
 
-// True: go on to the next selector.
-bool RunSelectors(const Alternative& alternative, const SliceTable& slice, const DeviceRow& row,
-                  bool* error) {
+// The first selector that is not true ends it.
+std::optional<Reason> RunSelectors(const Alternative& alternative, const SliceTable& slice,
+                                   const DeviceRow& row) {
   for (const Expression* selector : alternative.selectors) {
-    if (selector->program == nullptr) return *error = true, false;
+    if (selector->program == nullptr) return Reason::kExpressionError;
     switch (selector->program->Match(slice, row, nullptr)) {
       case Verdict::kYes:
         break;
       case Verdict::kNo:
-        return false;
+        return Reason::kSelectorFalse;
       case Verdict::kError:
-        return *error = true, false;
+        return Reason::kExpressionError;
     }
+  }
+  return std::nullopt;
+}
+
+// The other way in which a device of the slice's driver may call a constraint's attribute: a name
+// without a domain has the driver's.
+std::optional<NameId> OtherName(const ConstraintPlan& constraint, const SliceTable& slice,
+                                const Dictionary& dictionary) {
+  if (constraint.domain) {
+    return constraint.domain == slice.driver() ? constraint.bare : std::nullopt;
+  }
+  return dictionary.Find(
+      fmt::format("{}/{}", dictionary.View(slice.driver()), constraint.attribute));
+}
+
+// What a constraint sees of a device. Nothing: a derived attribute failed.
+std::optional<ValueId> ValueOf(const ConstraintUse& use, const ConstraintPlan& constraint,
+                               std::optional<NameId> other_name, const SliceTable& slice,
+                               const DeviceRow& row) {
+  if (use.derived == nullptr) return slice.FindAttribute(row, constraint.name, other_name);
+  if (use.derived->program == nullptr) return std::nullopt;
+  const auto value = use.derived->program->Derive(slice, row);
+  if (!value.ok()) return std::nullopt;
+  return *value;
+}
+
+// Whether the device has as much of every capacity as is asked for, whatever its policies say.
+bool IsThere(std::span<const base::Quantity* const> requested,
+             std::span<const CapacityEntry> entries, const Dictionary& dictionary) {
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (requested[i] == nullptr) continue;
+    if (*requested[i] > dictionary.At(entries[i].capacity).capacity.value) return false;
   }
   return true;
 }
 
-ValueId ValueOf(const ConstraintUse& use, const ConstraintPlan& constraint, const SliceTable& slice,
-                const DeviceRow& row, bool* error) {
-  if (use.derived != nullptr) {
-    if (use.derived->program == nullptr) return *error = true, ValueId::kNone;
-    const auto value = use.derived->program->Derive(slice, row);
-    if (!value.ok()) return *error = true, ValueId::kNone;
-    return *value;
+// The rules of a slice, one after the other, for one row: the first that drops it. Writes the
+// values and amounts of a row that passes, and which kind of error it is.
+std::optional<Reason> JudgeRow(const Alternative& alternative, const Plan& plan,
+                               std::span<const ConstraintPlan> constraints,
+                               std::span<const std::optional<NameId>> other_names,
+                               const SliceTable& slice, std::size_t i, Dictionary& dictionary,
+                               Verdicts& verdicts) {
+  const DeviceRow& row = slice.devices()[i];
+  if (row.has_binding_conditions && !plan.features().device_binding_and_status) {
+    return Reason::kBindingConditionsOff;
   }
-  const bool own_domain = constraint.domain == slice.driver();
-  return slice.FindAttribute(row, constraint.name, own_domain ? constraint.bare : std::nullopt);
+  if (const auto dropped = RunSelectors(alternative, slice, row)) return dropped;
+  for (std::size_t use = 0; use < alternative.constraints.size(); ++use) {
+    const ConstraintUse& constraint_use = alternative.constraints[use];
+    const auto value = ValueOf(constraint_use, constraints[constraint_use.constraint],
+                               other_names[use], slice, row);
+    if (!value) {
+      verdicts.derived_error.Set(i);
+      return Reason::kExpressionError;
+    }
+    verdicts.values[use * verdicts.rows + i] = *value;
+  }
+  if (!plan.features().consumable_capacity) return std::nullopt;
+  if (row.capacities == 0) {
+    return alternative.capacity.empty() ? std::nullopt : std::optional(Reason::kCapacityMissing);
+  }
+  const Consumption consumption =
+      ConsumptionOf(alternative, slice, row, plan.features().fractional_capacity_range, dictionary);
+  if (consumption.broken) verdicts.broken.Set(i);
+  if (consumption.withheld) {
+    verdicts.withheld.Set(i);
+    verdicts.first_amount[i] = static_cast<std::uint32_t>(verdicts.amounts.size());
+    verdicts.amounts.resize(verdicts.amounts.size() + row.capacities, Amount(0));
+  }
+  if (consumption.broken || consumption.dropped) return consumption.dropped;
+  verdicts.first_amount[i] = static_cast<std::uint32_t>(verdicts.amounts.size());
+  for (const base::Quantity& amount : consumption.amounts) {
+    verdicts.amounts.push_back(inventory::ToAmount(amount));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
-
-std::optional<std::size_t> FindCapacity(std::string_view name, const SliceTable& slice,
-                                        std::span<const CapacityEntry> entries,
-                                        const Dictionary& dictionary) {
-  const auto find = [&](std::string_view key) -> std::optional<std::size_t> {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (dictionary.View(entries[i].name) == key) return i;
-    }
-    return std::nullopt;
-  };
-  if (const auto literal = find(name)) return literal;
-  const std::string_view driver = dictionary.View(slice.driver());
-  const auto slash = name.find('/');
-  if (slash == std::string_view::npos) return find(fmt::format("{}/{}", driver, name));
-  if (name.substr(0, slash) == driver) return find(name.substr(slash + 1));
-  return std::nullopt;
-}
 
 Consumption ConsumptionOf(const Alternative& alternative, const SliceTable& slice,
                           const DeviceRow& row, bool fractional_capacity_range,
                           Dictionary& dictionary) {
   const std::span<const CapacityEntry> entries = slice.capacities(row);
   std::vector<const base::Quantity*> requested(entries.size(), nullptr);
+  Consumption result;
   for (const CapacityRequest& request : alternative.capacity) {
-    const auto entry = FindCapacity(request.name, slice, entries, dictionary);
-    if (!entry) return {.amounts = {}, .problem = fmt::format("has no capacity {}", request.name)};
+    const auto entry = inventory::FindCapacity(request.name, slice, entries, dictionary);
+    if (!entry) {
+      result.dropped = Reason::kCapacityMissing;
+      result.missing = &request;
+      return result;
+    }
     // Of two names for one capacity the literal one counts.
     const bool literal = dictionary.View(entries[*entry].name) == request.name;
     if (literal || requested[*entry] == nullptr) requested[*entry] = &request.amount;
   }
-  Consumption result;
   // Whatever else is the matter with it.
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const api::DeviceCapacity& capacity = dictionary.At(entries[i].capacity).capacity;
-    if (!NeedsBrokenStep(requested[i], capacity)) continue;
-    result.problem = fmt::format("capacity {} has a step of {}; it must be positive",
-                                 dictionary.View(entries[i].name),
-                                 capacity.request_policy->valid_range->step->ToString());
+    if (!NeedsBrokenStep(requested[i], dictionary.At(entries[i].capacity).capacity)) continue;
     result.broken = true;
+    result.capacity = i;
     return result;
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const api::DeviceCapacity& capacity = dictionary.At(entries[i].capacity).capacity;
-    const std::string_view name = dictionary.View(entries[i].name);
     auto amount = ConsumedAmount(requested[i], capacity, fractional_capacity_range);
-    if (!amount) {
-      result.problem = fmt::format("{} of capacity {} cannot be counted in its steps",
-                                   requested[i]->ToString(), name);
-    } else if (amount->Sign() < 0) {
-      result.problem = fmt::format("{} of capacity {} is negative", amount->ToString(), name);
-    } else if (ViolatesPolicy(*amount, capacity.request_policy.get(), fractional_capacity_range)) {
-      result.problem = fmt::format("{} of capacity {} is not what its request policy allows",
-                                   amount->ToString(), name);
+    if (!amount || amount->Sign() < 0 ||
+        ViolatesPolicy(*amount, capacity.request_policy.get(), fractional_capacity_range)) {
+      result.dropped = Reason::kCapacityPolicy;
     } else if (*amount > capacity.value) {
-      result.problem = fmt::format("{} of capacity {} asked, {} is all there is",
-                                   amount->ToString(), name, capacity.value.ToString());
+      result.dropped = Reason::kCapacityTooSmall;
     }
-    if (!result.problem.empty()) return result;
+    if (result.dropped) {
+      result.capacity = i;
+      result.amount = amount ? *std::move(amount) : *requested[i];
+      result.withheld = IsThere(requested, entries, dictionary);
+      return result;
+    }
     result.amounts.push_back(*std::move(amount));
   }
   return result;
@@ -138,8 +183,11 @@ Status ErrorOf(const Alternative& alternative, const SliceTable& slice, const De
   }
   const Consumption consumption = ConsumptionOf(alternative, slice, row, false, dictionary);
   if (!consumption.broken) return {};
-  return base::InvalidArgument(
-      fmt::format("request {}: {}: {}", alternative.result_name, device, consumption.problem));
+  const CapacityEntry& entry = slice.capacities(row)[consumption.capacity];
+  const api::DeviceCapacity& capacity = dictionary.At(entry.capacity).capacity;
+  return base::InvalidArgument(fmt::format(
+      "request {}: {}: capacity {} has a step of {}; it must be positive", alternative.result_name,
+      device, dictionary.View(entry.name), capacity.request_policy->valid_range->step->ToString()));
 }
 
 std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan& plan,
@@ -147,43 +195,25 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
                                       const SliceTable& slice, Dictionary& dictionary) {
   const std::size_t rows = slice.devices().size();
   const std::size_t uses = alternative.constraints.size();
-  const bool with_capacity = plan.features().consumable_capacity;
   auto verdicts = std::make_shared<Verdicts>();
   verdicts->rows = rows;
-  verdicts->pass = base::BitSet(rows);
-  verdicts->error = base::BitSet(rows);
-  verdicts->broken = base::BitSet(rows);
+  for (base::BitSet* set : {&verdicts->pass, &verdicts->error, &verdicts->derived_error,
+                            &verdicts->broken, &verdicts->withheld}) {
+    *set = base::BitSet(rows);
+  }
+  verdicts->dropped.resize(rows);
   verdicts->values.resize(uses * rows, ValueId::kNone);
   verdicts->first_amount.resize(rows, 0);
+  std::vector<std::optional<NameId>> other_names;
+  for (const ConstraintUse& use : alternative.constraints) {
+    other_names.push_back(OtherName(constraints[use.constraint], slice, dictionary));
+  }
   for (std::size_t i = 0; i < rows; ++i) {
-    const DeviceRow& row = slice.devices()[i];
-    if (row.has_binding_conditions && !plan.features().device_binding_and_status) continue;
-    bool error = false;
-    const bool selected = RunSelectors(alternative, slice, row, &error);
-    if (error) verdicts->error.Set(i);
-    if (!selected) continue;
-    for (std::size_t use = 0; use < uses && !error; ++use) {
-      const ConstraintUse& constraint_use = alternative.constraints[use];
-      verdicts->values[use * rows + i] =
-          ValueOf(constraint_use, constraints[constraint_use.constraint], slice, row, &error);
-    }
-    if (error) {
-      verdicts->error.Set(i);
-      continue;
-    }
-    if (with_capacity && row.capacities > 0) {
-      const Consumption consumption = ConsumptionOf(
-          alternative, slice, row, plan.features().fractional_capacity_range, dictionary);
-      if (consumption.broken) verdicts->broken.Set(i);
-      if (!consumption.problem.empty()) continue;
-      verdicts->first_amount[i] = static_cast<std::uint32_t>(verdicts->amounts.size());
-      for (const base::Quantity& amount : consumption.amounts) {
-        verdicts->amounts.push_back(inventory::ToAmount(amount));
-      }
-    } else if (with_capacity && !alternative.capacity.empty()) {
-      continue;
-    }
-    verdicts->pass.Set(i);
+    const std::optional<Reason> dropped =
+        JudgeRow(alternative, plan, constraints, other_names, slice, i, dictionary, *verdicts);
+    verdicts->dropped[i] = dropped;
+    if (dropped == Reason::kExpressionError) verdicts->error.Set(i);
+    if (!dropped && !verdicts->broken.Test(i)) verdicts->pass.Set(i);
   }
   verdicts->any_error = verdicts->error.Any() || verdicts->broken.Any();
   return verdicts;

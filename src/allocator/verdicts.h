@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Verdicts: what an alternative's filter says of the devices of a slice. Depends on neither node
-// nor ledger, so it is computed once per filter and slice and kept.
+// Verdicts: what an alternative's filter says of the devices of a slice: the rules of Scope::kSlice
+// (rules.h), decided. They depend on neither node nor ledger, so that is done once per filter and
+// slice and kept, with the rule that dropped each device; an explanation reads that same record.
 //
 // Spec: kubernetes-allocator.md 4.1 steps 2 and 3, chapters 5, 7 and 10.
 #pragma once
@@ -17,6 +18,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "allocator/plan.h"
+#include "allocator/reason.h"
 #include "base/bit_set.h"
 #include "inventory/slice_table.h"
 
@@ -29,14 +31,22 @@ using inventory::ValueId;
 struct Verdicts {
   // All selectors are true, and the device's capacities, nothing taken off, can serve the request.
   base::BitSet pass;
+  // The first rule that drops the device; nothing where it passes, and for `broken`.
+  std::vector<std::optional<Reason>> dropped;
   // A selector, or a derived attribute of a device that passed the selectors, failed to evaluate.
   base::BitSet error;
+  // Of these, those that passed the selectors.
+  base::BitSet derived_error;
   // Passed so far, but what it would consume has to be counted in steps that lead nowhere: an error
   // for who may use the device at all.
   base::BitSet broken;
+  // Dropped because its request policy has no such amount, although every capacity that is asked
+  // for is there and as large: mode All means this device too, and fails with it.
+  base::BitSet withheld;
   // What constraints see of a device: [use * rows + row], uses as in Alternative::constraints.
   std::vector<ValueId> values;
-  // What a device would consume of its capacities, in their order: from first_amount[row].
+  // What a device would consume of its capacities, in their order: from first_amount[row]. Nothing
+  // of each where it is withheld.
   std::vector<std::uint32_t> first_amount;
   std::vector<Amount> amounts;
   std::size_t rows = 0;
@@ -51,18 +61,19 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
                                       const inventory::SliceTable& slice,
                                       inventory::Dictionary& dictionary);
 
-// The capacity that a request's name means, among `entries` of the slice: literally, or with the
-// driver's domain added or removed (docs/decisions.md).
-std::optional<std::size_t> FindCapacity(std::string_view name, const inventory::SliceTable& slice,
-                                        std::span<const inventory::CapacityEntry> entries,
-                                        const inventory::Dictionary& dictionary);
-
 // What `alternative` consumes of one device's capacities: the amounts, in their order, or why the
 // device cannot serve the request at all.
 struct Consumption {
   std::vector<base::Quantity> amounts;
-  std::string problem;  // empty: none
-  bool broken = false;  // the problem is the device's own: see Verdicts::broken
+  // kCapacityMissing, kCapacityPolicy or kCapacityTooSmall; nothing: it can, or `broken`.
+  std::optional<Reason> dropped;
+  bool broken = false;    // see Verdicts::broken
+  bool withheld = false;  // see Verdicts::withheld
+  // Where it ended: the request for a capacity that is missing, or the capacity among the device's
+  // and what of it would be consumed, rounded as its policy says if that is possible.
+  const CapacityRequest* missing = nullptr;
+  std::size_t capacity = 0;
+  base::Quantity amount;
 };
 Consumption ConsumptionOf(const Alternative& alternative, const inventory::SliceTable& slice,
                           const inventory::DeviceRow& row, bool fractional_capacity_range,

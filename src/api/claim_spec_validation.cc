@@ -102,6 +102,9 @@ void CheckConstraint(Report& report, const Path& at, const DeviceConstraint& con
     CheckConstraintAttribute(report, at.Child("distinctAttribute"), *constraint.distinct_attribute,
                              constraint, context.claim);
   }
+  if (constraint.match_attribute && constraint.distinct_attribute) {
+    report.InvalidAsIs(at, "", "must have matchAttribute or distinctAttribute, not both");
+  }
   if (constraint.match_attribute || constraint.distinct_attribute) return;
   if (report.Enabled(Gate::kDRAConsumableCapacity)) {
     report.Required(at, "must have matchAttribute or distinctAttribute");

@@ -88,29 +88,41 @@ bool IsUsed(const GivenClaim& claim, const Alternative& alternative, std::string
       });
 }
 
-// What keeps the attribute from ever being found on a device, or nothing.
-void CheckUse(const World& world, const GivenClaim& claim, const Use& use,
-              const std::vector<std::string_view>& derived, const base::FieldPath& path,
-              Findings& findings) {
+// What keeps the attribute from ever being found on a device of `request`, which does not derive
+// it, or nothing. `derived_by_another`: by a request that the constraint covers, too.
+void CheckUse(const World& world, const GivenClaim& claim, const Use& use, std::string_view request,
+              bool derived_by_another, const std::vector<std::string_view>& derived,
+              const base::FieldPath& path, Findings& findings) {
   const std::string& name = *use.attribute;
   const bool qualified = name.find('/') != std::string::npos;
-  if (qualified && (!world.has_devices || world.attributes.contains(name))) return;
-  CrossFinding finding{.object = claim.index,
-                       .path = path / use.field,
-                       .severity = qualified ? Severity::kWarning : Severity::kError,
-                       .reason = "UnknownAttribute",
-                       .message = {},
-                       .hint = {}};
+  const std::string id = name.substr(name.rfind('/') + 1);
+  // Without a domain it is the one of the device's driver.
+  const bool published =
+      qualified ? world.attributes.contains(name) : world.attributes_by_id.contains(id);
+  if ((qualified || derived_by_another) && (!world.has_devices || published)) return;
+  CrossFinding finding{
+      .object = claim.index,
+      .path = path / use.field,
+      .severity = qualified || derived_by_another ? Severity::kWarning : Severity::kError,
+      .reason = "UnknownAttribute",
+      .message = {},
+      .hint = {}};
+  if (derived_by_another) {
+    finding.message = fmt::format(
+        "request \"{}\" does not derive \"{}\", and no given device has an attribute of that name",
+        request, name);
+    finding.hint = "derive it in every request that the constraint covers";
+    findings.push_back(std::move(finding));
+    return;
+  }
   if (qualified) {
     finding.message = fmt::format("no given device has the attribute \"{}\"", name);
   } else {
-    // A device's attributes are always compared by their qualified names.
     finding.message = fmt::format(
         "\"{}\" has no domain, and no request that the constraint covers derives an attribute of "
         "that name",
         name);
   }
-  const std::string id = name.substr(name.rfind('/') + 1);
   const auto closest = base::ClosestMatch(name, derived);
   if (closest && *closest != name) {
     finding.hint = fmt::format("did you mean the derived attribute \"{}\"?", *closest);
@@ -176,9 +188,15 @@ void CheckConstraintAttributesExist(const World& world, Findings& findings) {
         const auto takes_it_from_device = [&](const Alternative& alternative) {
           return Covers(constraints[i], alternative) && !Derives(alternative, *use.attribute);
         };
+        const auto derives_it = [&](const Alternative& alternative) {
+          return Covers(constraints[i], alternative) && Derives(alternative, *use.attribute);
+        };
         if (use.attribute->empty()) continue;
-        if (!std::ranges::any_of(alternatives, takes_it_from_device)) continue;
-        CheckUse(world, claim, use, DerivedNames(alternatives), path, findings);
+        const auto from_device = std::ranges::find_if(alternatives, takes_it_from_device);
+        if (from_device == alternatives.end()) continue;
+        CheckUse(world, claim, use, from_device->request,
+                 std::ranges::any_of(alternatives, derives_it), DerivedNames(alternatives), path,
+                 findings);
       }
     }
   }

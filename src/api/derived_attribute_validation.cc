@@ -32,12 +32,10 @@ bool Covers(const DeviceConstraint& constraint, std::string_view request) {
          });
 }
 
-// Of a constraint with both attributes only the first counts for Kubernetes.
 bool IsReferenced(std::string_view name, std::string_view request, const DeviceClaim& claim) {
   return std::ranges::any_of(claim.constraints, [&](const DeviceConstraint& constraint) {
-    const auto& attribute =
-        constraint.match_attribute ? constraint.match_attribute : constraint.distinct_attribute;
-    return attribute == name && Covers(constraint, request);
+    return (constraint.match_attribute == name || constraint.distinct_attribute == name) &&
+           Covers(constraint, request);
   });
 }
 

@@ -216,6 +216,17 @@ TEST(DerivedAttributes, AreAtMost32) {
               ElementsAre("FieldValueTooMany spec.devices.requests[0].exactly.derivedAttributes"));
 }
 
+// KEP-5075: a constraint has exactly one.
+TEST(Constraints, MatchAndDistinctInOneAreRefused) {
+  const ErrorList errors =
+      ValidateCreate(Parse(Deriving("[]",
+                                    "[{matchAttribute: a.example.com/x, distinctAttribute: "
+                                    "a.example.com/y}]")),
+                     {});
+  ASSERT_THAT(Keys(errors), ElementsAre("FieldValueInvalid spec.devices.constraints[0]"));
+  EXPECT_THAT(errors[0].detail, HasSubstr("not both"));
+}
+
 TEST(Constraints, ABareNameMustBeDerivedBecauseStaticAttributesNeedTheirDomain) {
   const ErrorList errors = ValidateCreate(Parse(Deriving("[]", "[{matchAttribute: numa}]")), {});
   ASSERT_THAT(Keys(errors),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compatibility groups: KEP-5963, and docs/decisions.md #33, #34 and the rows that refer to them.
+// Compatibility groups: KEP-5963, and docs/decisions.md #33, #34, #80 and #81.
 #include <algorithm>
 
 #include "ledger/node_usage.h"
@@ -18,6 +18,7 @@ bool GroupState::Admits(std::span<const NameId> candidate) const {
     case Kind::kGroups:
       return std::ranges::any_of(
           candidate, [this](NameId group) { return std::ranges::binary_search(groups, group); });
+    case Kind::kMixed:
     case Kind::kClosed:
       break;
   }
@@ -25,20 +26,33 @@ bool GroupState::Admits(std::span<const NameId> candidate) const {
 }
 
 void GroupState::Place(std::span<const NameId> placed) {
-  if (kind == Kind::kNothing) {
-    kind = placed.empty() ? Kind::kNoGroups : Kind::kGroups;
-    groups.assign(placed.begin(), placed.end());
-  } else if (kind == Kind::kGroups && !placed.empty()) {
-    std::erase_if(groups, [&](NameId group) { return !std::ranges::binary_search(placed, group); });
+  switch (kind) {
+    case Kind::kNothing:
+      kind = placed.empty() ? Kind::kNoGroups : Kind::kGroups;
+      groups.assign(placed.begin(), placed.end());
+      return;
+    case Kind::kNoGroups:
+      if (!placed.empty()) kind = Kind::kMixed;
+      return;
+    case Kind::kGroups:
+      if (placed.empty()) {
+        kind = Kind::kMixed;
+        groups.clear();
+      } else {
+        std::erase_if(groups,
+                      [&](NameId group) { return !std::ranges::binary_search(placed, group); });
+      }
+      return;
+    case Kind::kMixed:
+    case Kind::kClosed:
+      return;
   }
-  // Otherwise it is of the other kind than what came first, and does not count; or it says what is
-  // known already.
 }
 
 // What was recorded when a device was given is what it was placed with, whatever its slice says
-// now. A result that recorded some sets and not this one was placed on it without groups; one that
-// recorded nothing (Kubernetes writes no snapshots) goes by the slice. Within a device those
-// without groups come first.
+// now: groups, or explicitly none. Where a result has no record for a set that the device draws on,
+// the slice is all there is to go by: Kubernetes records nothing, and a set that is missing in a
+// record was renamed or came later. What is placed does not depend on the order.
 void NodeUsage::PlaceGroups(std::uint32_t pool, const DeviceUsage& usage,
                             std::span<const inventory::SetUse> live) {
   const inventory::Dictionary& dictionary = devices_->dictionary();
@@ -51,21 +65,19 @@ void NodeUsage::PlaceGroups(std::uint32_t pool, const DeviceUsage& usage,
     }
     return;
   }
-  const auto set_name = [this](std::uint32_t set) { return devices_->counter_sets()[set].name; };
-  for (const inventory::SetUse& use : live) {
-    std::uint32_t without = usage.results() - usage.unrecorded;
-    for (const GroupSnapshot& snapshot : usage.groups) {
-      if (snapshot.counter_set == set_name(use.set)) without -= snapshot.count;
-    }
-    if (without > 0) groups_[use.set].Place({});
-  }
   for (const GroupSnapshot& snapshot : usage.groups) {
     if (const auto set = devices_->FindSet(pool, snapshot.counter_set)) {
       groups_[*set].Place(dictionary.At(snapshot.groups));
     }
   }
-  if (usage.unrecorded == 0) return;
-  for (const inventory::SetUse& use : live) groups_[use.set].Place(dictionary.At(use.groups));
+  for (const inventory::SetUse& use : live) {
+    const NameId name = devices_->counter_sets()[use.set].name;
+    std::uint32_t unrecorded = usage.results();
+    for (const GroupSnapshot& snapshot : usage.groups) {
+      if (snapshot.counter_set == name) unrecorded -= snapshot.count;
+    }
+    if (unrecorded > 0) groups_[use.set].Place(dictionary.At(use.groups));
+  }
 }
 
 }  // namespace dray::ledger

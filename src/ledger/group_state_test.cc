@@ -33,8 +33,24 @@ TEST(GroupState, NoGroupsGoWithNoGroupsOnly) {
   state.Place({});
   EXPECT_TRUE(state.Admits({}));
   EXPECT_FALSE(state.Admits(Names{kX}));
-  state.Place(Names{kX});
-  EXPECT_EQ(state.kind, Kind::kNoGroups) << "the first decides";
+}
+
+// KEP-5963 never lets them meet. When a driver makes them, whoever comes joins one that it must
+// not.
+TEST(GroupState, WhereDevicesWithAndWithoutGroupsMeetNothingMoreMayCome) {
+  GroupState groups_first;
+  groups_first.Place(Names{kX});
+  groups_first.Place({});
+  GroupState groups_last;
+  groups_last.Place({});
+  groups_last.Place(Names{kX});
+  EXPECT_EQ(groups_first, groups_last) << "whatever the order";
+  for (GroupState state : {groups_first, groups_last}) {
+    EXPECT_FALSE(state.Admits({}));
+    EXPECT_FALSE(state.Admits(Names{kX}));
+    state.Place(Names{kX});
+    EXPECT_EQ(state.kind, Kind::kMixed);
+  }
 }
 
 TEST(GroupState, GroupsIntersectOneAfterTheOther) {
@@ -42,8 +58,7 @@ TEST(GroupState, GroupsIntersectOneAfterTheOther) {
   state.Place(Names{kX, kY});
   EXPECT_FALSE(state.Admits({}));
   EXPECT_TRUE(state.Admits(Names{kY, kZ}));
-  state.Place({});
-  EXPECT_TRUE(state.Admits(Names{kX})) << "of the other kind: ignored";
+  EXPECT_TRUE(state.Admits(Names{kX}));
   state.Place(Names{kY, kZ});
   EXPECT_FALSE(state.Admits(Names{kX}));
   EXPECT_FALSE(state.Admits(Names{kZ})) << "the first device is not in z";
@@ -144,8 +159,13 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "an_empty_snapshot_is_no_groups",
          .claims = {Claim("1").Exclusive("a").Groups("set", {})},
          .kind = Kind::kNoGroups},
-        {.name = "a_snapshot_of_another_set_only_is_no_groups_here",
+        // Renamed since, or drawn on since: what the device says now is all that is known.
+        {.name = "a_snapshot_of_another_set_only_goes_by_the_slice_here",
          .claims = {Claim("1").Exclusive("a").Groups("other", {"z"})},
+         .kind = Kind::kGroups,
+         .groups = {"x", "y"}},
+        {.name = "a_group_that_came_later_does_not_change_what_was_placed_without",
+         .claims = {Claim("1").Exclusive("a").Groups("set", {}), Claim("2").Exclusive("c")},
          .kind = Kind::kNoGroups},
         {.name = "a_snapshot_for_a_set_that_the_device_no_longer_uses",
          .claims = {Claim("1").Exclusive("c").Groups("set", {"x"})},
@@ -161,20 +181,21 @@ INSTANTIATE_TEST_SUITE_P(
          .claims = {Claim("1").Exclusive("a").Groups("set", {"x"}), Claim("2").Exclusive("e")},
          .kind = Kind::kGroups,
          .kind_when_off = Kind::kClosed},
-        // c comes before a in the slice, although its name and its claim come later.
-        {.name = "of_both_kinds_the_first_in_search_order_decides",
+        {.name = "of_both_kinds_nothing_more_may_come",
          .claims = {Claim("1").Exclusive("a"), Claim("2").Exclusive("c")},
-         .kind = Kind::kNoGroups},
-        {.name = "devices_of_the_node_come_before_others",
+         .kind = Kind::kMixed},
+        {.name = "of_both_kinds_by_record_and_slice",
          .claims = {Claim("1").Exclusive("0-gone").Groups("set", {"x"}), Claim("2").Exclusive("c")},
-         .kind = Kind::kNoGroups,
+         .kind = Kind::kMixed,
          .kind_when_off = Kind::kClosed},
-        // "z" is interned first here, so the order is that of the names, not of their numbers.
-        {.name = "the_others_come_by_name",
+        {.name = "of_both_kinds_by_records_alone",
          .claims = {Claim("1").Exclusive("z-gone").Groups("set", {"x"}),
                     Claim("2").Exclusive("b-gone").Groups("set", {})},
-         .kind = Kind::kNoGroups,
+         .kind = Kind::kMixed,
          .kind_when_off = Kind::kClosed},
+        {.name = "shares_of_one_device_of_both_kinds",
+         .claims = {Claim("1").Share("b").Groups("set", {}), Claim("2").Share("b")},
+         .kind = Kind::kMixed},
         {.name = "shares_of_one_device_intersect",
          .claims = {Claim("1").Share("b").Groups("set", {"x", "y"}), Claim("2").Share("b")},
          .kind = Kind::kGroups,

@@ -55,7 +55,6 @@ void Add(PoolUsage& pool, Holder holder, const Part& part) {
   }
   DeviceUsage& usage = *at;
   ++(part.held.share ? usage.shares : usage.exclusive);
-  if (!part.held.recorded) ++usage.unrecorded;
   usage.holders.push_back(holder);
   for (const ConsumedCapacity& c : part.consumed) AddConsumed(usage, c.capacity, c.amount);
   for (const GroupSnapshot& snapshot : part.groups) {
@@ -79,7 +78,6 @@ void Subtract(PoolUsage& pool, Holder holder, const Part& part) {
     pool.devices.erase(at);
     return;
   }
-  if (!part.held.recorded) --usage.unrecorded;
   if (const auto mine = std::ranges::find(usage.holders, holder); mine != usage.holders.end()) {
     usage.holders.erase(mine);
   }
@@ -106,8 +104,7 @@ Holding HoldingOf(const api::AllocationResult& allocation, inventory::Dictionary
     if (result.admin_access.value_or(false)) continue;
     Held held{.pool = dictionary.InternPool(result.driver, result.pool),
               .device = dictionary.Intern(result.device),
-              .share = result.share_id.has_value(),
-              .recorded = !result.compatibility_groups.empty()};
+              .share = result.share_id.has_value()};
     if (held.share) {
       for (const auto& [name, quantity] : result.consumed_capacity) {
         const Amount amount = inventory::ToAmount(quantity);

@@ -38,7 +38,8 @@ struct ConsumedCapacity {
   Amount amount;
   friend bool operator==(const ConsumedCapacity&, const ConsumedCapacity&) = default;
 };
-// The groups that a result recorded for one counter set when it was allocated.
+// The groups that a result recorded for one counter set when it was allocated; none is a record
+// too: it was placed there without groups.
 struct GroupSnapshot {
   NameId counter_set;
   GroupsId groups = GroupsId::kNone;
@@ -50,9 +51,8 @@ struct GroupSnapshot {
 // takes no memory of its own beside this row, so that a pool is copied in one go.
 struct DeviceUsage {
   NameId device;
-  std::uint32_t exclusive = 0;   // results without a share id; more than one is a conflict
-  std::uint32_t shares = 0;      // results with one
-  std::uint32_t unrecorded = 0;  // results without any snapshot of groups: the live slice decides
+  std::uint32_t exclusive = 0;  // results without a share id; more than one is a conflict
+  std::uint32_t shares = 0;     // results with one
   absl::InlinedVector<Holder, 4> holders;  // in the order in which they came; one per result
   std::vector<ConsumedCapacity> consumed;  // of all shares, none of them zero; sorted by NameId
   std::vector<GroupSnapshot> groups;       // sorted by counter set, then groups

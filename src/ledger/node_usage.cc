@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "inventory/capacity_names.h"
+
 namespace dray::ledger {
 
 using inventory::CounterOnNode;
@@ -85,21 +87,21 @@ void NodeUsage::Mark(std::uint32_t device, const DeviceUsage& usage) {
   if (usage.consumed.empty()) return;
   if (consumed_.empty()) consumed_.resize(usage_.size());
   std::vector<Amount>& amounts = consumed_[device];
-  bool any = false;
-  for (const inventory::CapacityEntry& entry : on_node.slice->capacities(*on_node.row)) {
+  const auto entries = on_node.slice->capacities(*on_node.row);
+  // A claim recorded the name that the capacity had then. The driver may publish it with its domain
+  // or without, and change its mind: it is the same capacity (docs/decisions.md #36).
+  for (const ConsumedCapacity& consumed : usage.consumed) {
     const auto at =
-        std::ranges::lower_bound(usage.consumed, entry.name, {}, &ConsumedCapacity::capacity);
-    const bool found = at != usage.consumed.end() && at->capacity == entry.name;
-    amounts.push_back(found ? at->amount : 0);
-    any |= found;
+        inventory::FindCapacity(consumed.capacity, *on_node.slice, entries, devices_->dictionary());
+    if (!at) continue;
+    if (amounts.empty()) amounts.resize(entries.size(), Amount(0));
+    amounts[*at] += consumed.amount;
   }
-  if (!any) amounts.clear();
 }
 
 // Spec: chapters 8 and 9. Every device in use counts once, on this node or elsewhere; a device that
 // is no longer in the slices consumes nothing, but the groups that its claims recorded still stand.
 void NodeUsage::UpdateCounters(std::uint32_t pool) {
-  const inventory::Dictionary& dictionary = devices_->dictionary();
   const PoolOnNode& in = devices_->pools()[pool];
   for (std::uint32_t set = in.first_set; set < in.first_set + in.sets; ++set) {
     groups_[set].kind = GroupState::Kind::kNothing;
@@ -110,10 +112,6 @@ void NodeUsage::UpdateCounters(std::uint32_t pool) {
       counters_[c] = devices_->counters()[c].value;
     }
   }
-  // The order decides where devices with and without groups contradict each other.
-  std::ranges::sort(in_use_[pool]);
-  std::ranges::sort(not_here_, {},
-                    [&](const DeviceUsage* usage) { return dictionary.View(usage->device); });
   for (const std::uint32_t device : in_use_[pool]) {
     const NodeDevice& on_node = devices_->devices()[device];
     for (const auto& use : devices_->counter_uses(on_node)) counters_[use.counter] -= use.amount;

@@ -23,7 +23,8 @@ struct GroupState {
     kNothing,   // nothing placed: anything may come
     kNoGroups,  // only devices without groups
     kGroups,    // only devices with groups that intersect `groups`
-    kClosed,    // no device at all
+    kMixed,     // devices with and without groups, which never go together: no device at all
+    kClosed,    // groups are recorded and the feature is off: no device at all
   };
   Kind kind = Kind::kNothing;
   // With kGroups: the intersection so far, sorted; empty: nothing more is admitted.

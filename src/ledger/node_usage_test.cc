@@ -92,6 +92,25 @@ TEST_F(NodeUsageTest, SharesLeaveAMultiAllocatableDeviceOpen) {
   EXPECT_THAT(usage_.consumed(0), IsEmpty());
 }
 
+// A driver that publishes a capacity with its domain or without means the same one.
+TEST_F(NodeUsageTest, WhatWasConsumedCountsWhicheverWayTheCapacityIsSpelled) {
+  ledger_.Put(Claim("a").Share("gpu-0", {{"bandwidth", "3"}}));
+  ledger_.Put(Claim("b").Share("gpu-0", {{"gpu.example.com/bandwidth", "4"}}));
+  ledger_.Put(Claim("c").Share("gpu-0", {{"other.example.com/bandwidth", "1"}}));
+  for (const char* name : {"gpu.example.com/bandwidth", "bandwidth"}) {
+    inventory_.Put(Slice("s").OnNode("n1").With(Device("gpu-0").Shared().Capacity(name, "10")));
+    Update();
+    EXPECT_THAT(usage_.consumed(0), ElementsAre(7 * kUnit)) << name;
+  }
+  // Two capacities, then: each name means itself.
+  inventory_.Put(Slice("s").OnNode("n1").With(Device("gpu-0")
+                                                  .Shared()
+                                                  .Capacity("bandwidth", "10")
+                                                  .Capacity("gpu.example.com/bandwidth", "10")));
+  Update();
+  EXPECT_THAT(usage_.consumed(0), ElementsAre(3 * kUnit, 4 * kUnit));
+}
+
 // KEP-5075: no new allocations until the shares are gone. docs/decisions.md.
 TEST_F(NodeUsageTest, AMultiAllocatableDeviceThatBecameDedicatedIsClosedWhileSharesExist) {
   inventory_.Put(Slice("s").OnNode("n1").With(Device("gpu-0")));

@@ -241,6 +241,51 @@ TEST(Verbs, ObjectsAreServedInTheShapesThatClientsAskFor) {
   EXPECT_EQ(rest::TextIn(table.Json(), "kind"), "Table") << table.text;
 }
 
+// A device that claims share is free for another one until some capacity of it is used up.
+TEST(Verbs, ASharedDeviceWithRoomIsFree) {
+  World world;
+  const std::string resource = "/apis/resource.k8s.io/v1/";
+  const std::string claims = resource + "namespaces/default/resourceclaims";
+  ASSERT_EQ(
+      world
+          .Post(resource + "resourceslices",
+                R"({"metadata":{"name":"s"},"spec":{"driver":"gpu.example.com","nodeName":"n",)"
+                R"("pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[)"
+                R"({"name":"g","allowMultipleAllocations":true,)"
+                R"("capacity":{"memory":{"value":"10"}}}]}})")
+          .status,
+      201);
+  const auto free = [&] {
+    const Answer table = world.Ask({.path = resource + "resourceslices?includeObject=None",
+                                    .accept = "application/json;as=Table;v=v1;g=meta.k8s.io"});
+    const std::size_t at = table.text.find("\"cells\":[");
+    return table.text.substr(at, table.text.find(']', at) - at);
+  };
+  EXPECT_THAT(free(), HasSubstr(",1,\"1\","));
+  const auto hold = [&](const std::string& name, const std::string& amount) {
+    ASSERT_EQ(world
+                  .Post(claims, R"({"metadata":{"name":")" + name +
+                                    R"("},"spec":{"devices":{"requests":[{"name":"r",)"
+                                    R"("exactly":{"deviceClassName":"c"}}]}}})")
+                  .status,
+              201);
+    const Answer held =
+        world.Ask({.method = "PATCH",
+                   .path = claims + "/" + name + "/status",
+                   .body = R"({"status":{"allocation":{"devices":{"results":[{"request":"r",)"
+                           R"("driver":"gpu.example.com","pool":"p","device":"g",)"
+                           R"("shareID":"00000000-0000-4000-8000-00000000000)" +
+                           name + R"(","consumedCapacity":{"gpu.example.com/memory":")" + amount +
+                           R"("}}]}}}})",
+                   .content_type = "application/merge-patch+json"});
+    ASSERT_EQ(held.status, 200) << held.text;
+  };
+  hold("1", "4");
+  EXPECT_THAT(free(), HasSubstr(",1,\"1\",")) << "six are left";
+  hold("2", "6");
+  EXPECT_THAT(free(), HasSubstr(",1,\"0\","));
+}
+
 TEST(Verbs, PathsThatAreNoResourcesAreAnswered) {
   World world;
   EXPECT_EQ(world.Get("/healthz").text, "ok");

@@ -51,7 +51,10 @@ double Proportion(const Reason::Shortage& shortage) {
 }
 
 // What helps against refusals that are not about amounts.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kChanges = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kChanges = {{
+    {"cannot_allocate_claims", "devices that can serve all of its claims together"},
+    {"device_pools", "resource pools that are complete and valid"},
+    {"search_budget", "claims that ask for less, or with fewer constraints"},
     {"node_unschedulable", "the node being schedulable again"},
     {"node_affinity", "other labels on the node, or another node selector or affinity of the pod"},
     {"node_name", "another node name in the pod"},
@@ -82,7 +85,7 @@ std::string ChangeOf(const Reason& reason) {
   const auto known =
       std::ranges::find(kChanges, reason.code, &decltype(kChanges)::value_type::first);
   if (known != kChanges.end()) return std::string(known->second);
-  return fmt::format("an end of \"{}\"", reason.text);
+  return fmt::format("a way around \"{}\"", reason.text);
 }
 
 }  // namespace

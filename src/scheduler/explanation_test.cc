@@ -86,7 +86,7 @@ TEST(ClosestMiss, SaysWhatWouldHaveToChange) {
             "1 more cpu and a toleration for key=value:NoSchedule");
   EXPECT_EQ(ChangeFor({{.code = "node_unschedulable", .text = "node(s) were unschedulable"}}),
             "the node being schedulable again");
-  EXPECT_EQ(ChangeFor({{.code = "something", .text = "odd"}}), "an end of \"odd\"");
+  EXPECT_EQ(ChangeFor({{.code = "something", .text = "odd"}}), "a way around \"odd\"");
 }
 
 TEST(EventMessage, IsKubernetesSentenceWithSortedParts) {

@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "allocator/explain.h"
+#include "allocator/rules.h"
 #include "api/json.h"
 #include "engine/engine.h"
 #include "fmt/format.h"
@@ -36,6 +38,22 @@ using model::Keep;
 using model::Outcome;
 using ::testing::StartsWith;
 
+// Constraints as the members of a conflict number them: one with both attributes is two.
+std::vector<api::DeviceConstraint> OneByOne(const std::vector<api::DeviceConstraint>& constraints) {
+  std::vector<api::DeviceConstraint> all;
+  for (const api::DeviceConstraint& constraint : constraints) {
+    if (constraint.match_attribute) {
+      all.push_back(constraint);
+      all.back().distinct_attribute.reset();
+    }
+    if (constraint.distinct_attribute) {
+      all.push_back(constraint);
+      all.back().match_attribute.reset();
+    }
+  }
+  return all;
+}
+
 // The instance with only these requests and constraints.
 Instance Only(const Instance& instance, const std::vector<ConflictMember>& members) {
   Instance reduced = instance;
@@ -51,6 +69,7 @@ Instance Only(const Instance& instance, const std::vector<ConflictMember>& membe
       }
     };
     keep(spec.requests, false);
+    spec.constraints = OneByOne(spec.constraints);
     keep(spec.constraints, true);
   }
   return reduced;
@@ -90,7 +109,8 @@ void CheckUsable(const Instance& instance, const Explanation& explanation, Count
       if (!requests[r].exactly || requests[r].exactly->allocation_mode == "All") continue;
       std::vector<ConflictMember> members = {
           {static_cast<std::int64_t>(c), false, static_cast<std::int64_t>(r)}};
-      for (std::size_t i = 0; i < instance.claims[c].spec.devices.constraints.size(); ++i) {
+      const auto constraints = OneByOne(instance.claims[c].spec.devices.constraints);
+      for (std::size_t i = 0; i < constraints.size(); ++i) {
         members.push_back({static_cast<std::int64_t>(c), true, static_cast<std::int64_t>(i)});
       }
       Instance one = Only(instance, members);
@@ -130,6 +150,111 @@ void CheckAgainstSearch(World& world, const Explanation& explanation) {
             << candidates.alternative->result_name;
       }
     }
+  }
+}
+
+// Where deciding drops a device, found without asking any rule twice: what the verdicts of the
+// slice have on record, the candidates of the attempt, and what placing it first does.
+enum class DroppedBy { kNobody, kSlice, kFault, kAttempt, kInUse, kRoom, kConstraints };
+
+DroppedBy Decided(const allocator::Attempt& attempt, allocator::State& state,
+                  std::uint32_t alternative, std::uint32_t device) {
+  const allocator::Candidates& candidates = attempt.candidates(alternative);
+  if (candidates.faulty.Test(device)) return DroppedBy::kFault;
+  if (!candidates.devices.Test(device)) {
+    std::size_t slice = 0;
+    const auto slices = attempt.devices().slices();
+    while (slice + 1 < slices.size() && slices[slice + 1].first_device <= device) ++slice;
+    if (!candidates.verdicts[slice]->pass.Test(device - slices[slice].first_device)) {
+      return DroppedBy::kSlice;
+    }
+    const bool in_use = attempt.usage().taken().Test(device) && !candidates.alternative->admin;
+    return in_use && !candidates.alternative->all ? DroppedBy::kInUse : DroppedBy::kAttempt;
+  }
+  if (state.TryPlace(alternative, device)) {
+    state.TakeBack();
+    return DroppedBy::kNobody;
+  }
+  return state.HasRoom(candidates, device) ? DroppedBy::kConstraints : DroppedBy::kRoom;
+}
+
+// Whether a rule that the explanation names is one of those that deciding applied there. A device
+// may break several rules; the first in their order is named, which another part of deciding may
+// have come to before.
+bool Agrees(DroppedBy decided, allocator::Scope scope, bool all) {
+  using Scope = allocator::Scope;
+  // Mode All keeps what it cannot have among its devices, and fails with it.
+  if (all && (scope == Scope::kInUse || scope == Scope::kUsable || scope == Scope::kSlice)) {
+    return true;
+  }
+  switch (decided) {
+    case DroppedBy::kNobody:
+      return false;
+    case DroppedBy::kSlice:
+      return scope == Scope::kSlice || scope == Scope::kMember || scope == Scope::kInUse;
+    case DroppedBy::kFault:
+      return scope == Scope::kSlice;
+    case DroppedBy::kAttempt:
+      return scope == Scope::kMember || scope == Scope::kUsable || scope == Scope::kState;
+    case DroppedBy::kInUse:
+      return scope == Scope::kInUse || scope == Scope::kMember;
+    case DroppedBy::kRoom:
+      return scope == Scope::kState;
+    case DroppedBy::kConstraints:
+      return scope == Scope::kConstraint;
+  }
+  return false;
+}
+
+// For every device and alternative: the rule that the explanation names is one at which deciding
+// drops the device, and it names none exactly where deciding takes the device.
+void CheckRules(const Instance& instance, std::array<std::uint64_t, 18>& seen) {
+  World world(instance);
+  if (!world.status().ok()) return;
+  const allocator::Plan& plan = *world.plan();
+  allocator::VerdictCache cache;
+  allocator::Attempt attempt;
+  (void)attempt.Prepare(plan, world.usage(), cache);
+  allocator::State state;
+  state.Reset(attempt);
+  for (std::size_t c = 0; c < plan.claims().size(); ++c) {
+    state.EnterClaim(c);
+    for (const allocator::RequestPlan& request : plan.requests(plan.claims()[c])) {
+      for (std::uint32_t a = request.first; a < request.first + request.count; ++a) {
+        const allocator::Candidates& candidates = attempt.candidates(a);
+        if (!candidates.alternative->error.ok()) continue;
+        const bool all = candidates.alternative->all;
+        for (std::uint32_t d = 0; d < attempt.device_count(); ++d) {
+          const DroppedBy decided = Decided(attempt, state, a, d);
+          const allocator::Rule* rule = allocator::FirstToDrop({attempt, candidates, d, &state});
+          if (rule == nullptr) {
+            ASSERT_EQ(decided, DroppedBy::kNobody) << candidates.alternative->result_name << d;
+            continue;
+          }
+          ++seen[static_cast<std::size_t>(rule->reason)];
+          ASSERT_TRUE(Agrees(decided, rule->scope, all))
+              << candidates.alternative->result_name << " device " << d << ": "
+              << allocator::CodeOf(rule->reason) << ", decided " << static_cast<int>(decided);
+        }
+      }
+    }
+  }
+}
+
+TEST(ExplanationProperties, TheRuleThatIsNamedIsOneAtWhichDecidingDropsTheDevice) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(4'000);
+  std::array<std::uint64_t, 18> seen{};
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    const Instance instance = model::RandomInstance(seed);
+    CheckRules(instance, seen);
+    if (HasFatalFailure()) {
+      fmt::print("kept in {}\n", Keep(instance, seed));
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_GT(seen[i], 0u) << allocator::CodeOf(static_cast<allocator::Reason>(i));
   }
 }
 

@@ -128,11 +128,24 @@ std::vector<ReasonCase> ReasonCases() {
   add("capacity_policy",
       WorldOf({OnNode().With(WithPolicy("8Gi"))},
               {Claim("c", {Ask("gpu").Capacity("memory", "9Gi")})}),
-      "capacity_policy", "1 that cannot give 9Gi of memory: g0");
+      "capacity_policy", "1 that cannot give 9Gi of memory, only 1Gi to 8Gi: g0");
   add("capacity_too_small",
       WorldOf({OnNode().With(Device("g0").Capacity("memory", "40Gi"))},
               {Claim("c", {Ask("gpu").Capacity("memory", "48Gi")})}),
       "capacity_too_small", "1 too small: 48Gi of memory asked, 40Gi is all there is: g0");
+  // Of two names for one capacity the literal one counts, for deciding and for explaining.
+  add("capacity_under_two_names",
+      WorldOf(
+          {OnNode().With(Device("g0").Shared().Capacity("gpu.example.com/memory", "10"))},
+          {Claim("c",
+                 {Ask("gpu").Capacity("gpu.example.com/memory", "11").Capacity("memory", "1")})}),
+      "capacity_too_small",
+      "1 too small: 11 of gpu.example.com/memory asked, 10 is all there is: g0");
+  add("capacity_of_which_more_is_in_use_than_there_is",
+      WorldOf({OnNode().With(Device("g0").Shared().Capacity("memory", "8Gi"))},
+              {Claim("c", {Ask("gpu").Capacity("memory", "1Gi")})},
+              {AllocatedClaim("a").Share("g0", {{"memory", "10Gi"}})}),
+      "capacity_in_use", "1 too full: 1Gi of memory asked, 0 free: g0 by ns/a");
   add("capacity_in_use",
       WorldOf({OnNode().With(Device("g0").Shared().Capacity("memory", "40Gi"))},
               {Claim("c", {Ask("gpu").Capacity("memory", "30Gi")})},

@@ -44,13 +44,13 @@ std::string Dump(const State& state, const Attempt& attempt) {
     for (const auto& amount : state.capacity(d)) text += " " + Text(amount);
   }
   for (std::size_t c = 0; c < attempt.plan().constraints().size(); ++c) {
-    const auto& constraint = state.constraint(c);
-    text += fmt::format("\nconstraint {} {}:", c, constraint.devices);
-    for (const auto element : state.common(constraint)) {
+    const allocator::Accepted accepted = state.accepted(c);
+    text += fmt::format("\nconstraint {} {}:", c, accepted.state.devices);
+    for (const auto element : accepted.common()) {
       text += fmt::format(" {}", static_cast<std::uint32_t>(element));
     }
     text += " met";
-    for (const auto value : state.met(c)) {
+    for (const auto value : accepted.values) {
       text += fmt::format(" {}", static_cast<std::uint32_t>(value));
     }
   }

@@ -26,8 +26,8 @@ std::optional<Quantity> RoundUpToStep(const Quantity& request,
                                       bool fractional) {
   CheckStep(*range.step);
   const bool milli = CountsInMilli(range, fractional);
-  if (milli && !ExactMilli(request)) return std::nullopt;
-  const Quantity wanted = milli ? request : Whole(request);
+  Quantity wanted = milli ? request : Whole(request);
+  if (milli) wanted.RoundUp(Quantity::kMilli);
   const Quantity min = milli ? *range.min : Whole(*range.min);
   const Quantity step = milli ? *range.step : Whole(*range.step);
   const auto fits = [&](const Quantity& q) {
@@ -119,6 +119,14 @@ std::optional<Amounts> RequestedAmounts(const api::CapacityRequirements* request
     amounts.emplace(other, amount);
   }
   return amounts;
+}
+
+std::string PublishedName(const std::string& name, std::string_view driver,
+                          const api::Map<api::DeviceCapacity>& capacity) {
+  const std::string domain = fmt::format("{}/", driver);
+  const std::string other =
+      name.starts_with(domain) ? name.substr(domain.size()) : fmt::format("{}{}", domain, name);
+  return capacity.contains(name) || !capacity.contains(other) ? name : other;
 }
 
 // Throws when what is consumed of a capacity would have to be counted in steps that are none.

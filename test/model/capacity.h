@@ -38,6 +38,11 @@ std::optional<Amounts> RequestedAmounts(const api::CapacityRequirements* request
                                         std::string_view driver,
                                         const api::Map<api::DeviceCapacity>& capacity);
 
+// What the device calls the capacity that a claim recorded as `name`: the same, or with the
+// driver's domain added or removed if it was published so then.
+std::string PublishedName(const std::string& name, std::string_view driver,
+                          const api::Map<api::DeviceCapacity>& capacity);
+
 enum class Fit : std::uint8_t { kFits, kDoesNotFit, kNotRepresentable };
 struct FitResult {
   Fit fit = Fit::kFits;

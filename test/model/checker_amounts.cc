@@ -138,10 +138,25 @@ void CheckCapacity(const Context& context) {
   if (!context.instance.features.consumable_capacity) return;
   const bool fractional = context.instance.features.fractional_capacity_range;
   std::map<DeviceId, std::map<std::string, Quantity>> used;
+  // By what the capacity was called then; a device may have been published otherwise since.
   for (const Held& held : HeldOf(context.instance)) {
     if (!held.share) continue;
     for (const auto& [name, amount] : held.result->consumed_capacity) {
       used[held.id][name.str()] += amount;
+    }
+  }
+  std::set<DeviceId> renamed;
+  for (const Use& use : context.uses) {
+    if (!renamed.insert(use.id()).second) continue;
+    auto& amounts = used[use.id()];
+    for (const auto& [name, capacity] : use.device->capacity) {
+      const std::string mine = name.str();
+      const std::string domain = use.result->driver + "/";
+      const std::string old = mine.starts_with(domain) ? mine.substr(domain.size()) : domain + mine;
+      if (use.device->capacity.contains(old)) continue;
+      if (const auto found = amounts.find(old); found != amounts.end()) {
+        amounts[mine] += found->second;
+      }
     }
   }
   for (const Use& use : context.uses) {
@@ -240,10 +255,8 @@ void CheckGroups(const Context& context) {
             remember(*h.result);
             for (const auto& use : device.consumes_counters) {
               if (h.result->compatibility_groups.contains(use.counter_set)) continue;
-              const bool live = h.result->compatibility_groups.empty();
-              before[use.counter_set].push_back(
-                  live ? Groups(use.compatibility_groups.begin(), use.compatibility_groups.end())
-                       : Groups());
+              before[use.counter_set].emplace_back(use.compatibility_groups.begin(),
+                                                   use.compatibility_groups.end());
             }
           }
         }
@@ -270,13 +283,12 @@ void CheckGroups(const Context& context) {
       }
       const auto& there = before[set];
       const bool grouped = !placed.front().empty();
-      bool right =
-          std::ranges::all_of(placed, [&](const auto& g) { return !g.empty() == grouped; });
-      if (!there.empty()) right = right && !there.front().empty() == grouped;
+      const auto alike = [&](const Groups& g) { return !g.empty() == grouped; };
+      bool right = std::ranges::all_of(placed, alike) && std::ranges::all_of(there, alike);
       if (grouped) {
-        // Some group is everybody's, of those that have any.
+        // Some group is everybody's.
         right = right && std::ranges::any_of(placed.front(), [&](const std::string& group) {
-                  const auto has = [&](const Groups& g) { return g.empty() || g.contains(group); };
+                  const auto has = [&](const Groups& g) { return g.contains(group); };
                   return std::ranges::all_of(placed, has) && std::ranges::all_of(there, has);
                 });
       }

@@ -57,6 +57,9 @@ std::optional<api::DeviceAttribute> Attribute(const Context& context, const Use&
   if (found == nullptr && name.starts_with(prefix)) {
     found = use.device->attributes.Find(name.substr(prefix.size()));
   }
+  if (found == nullptr && name.find('/') == std::string::npos) {
+    found = use.device->attributes.Find(prefix + name);
+  }
   if (found == nullptr) return std::nullopt;
   return *found;
 }
@@ -151,26 +154,33 @@ void CheckTaints(const Context& context) {
   }
 }
 
-void CheckConstraints(const Context& context, std::size_t claim) {
+void CheckConstraint(const Context& context, std::size_t claim,
+                     const api::DeviceConstraint& constraint, const std::string& name, bool match) {
   const bool lists = context.instance.features.list_type_attributes;
-  for (const auto& constraint : context.instance.claims[claim].spec.devices.constraints) {
-    const std::string name = constraint.match_attribute
-                                 ? *constraint.match_attribute
-                                 : constraint.distinct_attribute.value_or("");
-    std::vector<std::vector<std::string>> values;
-    for (const Use& use : context.uses) {
-      if (use.claim != claim || !Covered(constraint, use.view)) continue;
-      const auto attribute = Attribute(context, use, name);
-      if (!attribute) {
-        context.Complain(fmt::format("{}: no attribute {}", use.where(), name));
-        return;
-      }
-      values.push_back(Values(*attribute, lists));
+  std::vector<std::vector<std::string>> values;
+  for (const Use& use : context.uses) {
+    if (use.claim != claim || !Covered(constraint, use.view)) continue;
+    const auto attribute = Attribute(context, use, name);
+    if (!attribute) {
+      context.Complain(fmt::format("{}: no attribute {}", use.where(), name));
+      return;
     }
-    if (values.empty()) continue;
-    if (constraint.match_attribute ? !AllMatch(values, lists) : !AllDistinct(values, lists)) {
-      context.Complain(
-          fmt::format("claim {}: values of {} are not as they should be", claim, name));
+    values.push_back(Values(*attribute, lists));
+  }
+  if (values.empty()) return;
+  if (match ? !AllMatch(values, lists) : !AllDistinct(values, lists)) {
+    context.Complain(fmt::format("claim {}: values of {} are not as they should be", claim, name));
+  }
+}
+
+// One with both attributes, which somebody stored before it was refused, holds both.
+void CheckConstraints(const Context& context, std::size_t claim) {
+  for (const auto& constraint : context.instance.claims[claim].spec.devices.constraints) {
+    if (constraint.match_attribute) {
+      CheckConstraint(context, claim, constraint, *constraint.match_attribute, true);
+    }
+    if (constraint.distinct_attribute) {
+      CheckConstraint(context, claim, constraint, *constraint.distinct_attribute, false);
     }
   }
 }

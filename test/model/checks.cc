@@ -4,6 +4,7 @@
 // Spec: kubernetes-allocator.md 4.1 and the chapters it names.
 #include <algorithm>
 
+#include "model/abort.h"
 #include "model/constraints.h"
 #include "model/node_match.h"
 #include "model/search.h"
@@ -41,8 +42,13 @@ const api::DeviceDerivedAttribute* FindDerived(const RequestView& view, std::str
   return found;
 }
 
-const std::string& AttributeOf(const api::DeviceConstraint& constraint) {
-  return constraint.match_attribute ? *constraint.match_attribute : *constraint.distinct_attribute;
+// The attributes that it compares: one, or two where somebody stored a constraint with both.
+std::vector<std::string> AttributesOf(const api::DeviceConstraint& constraint) {
+  std::vector<std::string> names;
+  for (const auto* name : {&constraint.match_attribute, &constraint.distinct_attribute}) {
+    if (*name) names.push_back(**name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -74,24 +80,32 @@ bool Search::Selectable(const api::ResourceClaim& claim, const Alternative& alte
   return answer;
 }
 
-bool Search::SelectableAnew(const api::ResourceClaim& claim, const Alternative& alternative,
-                            const Candidate& candidate) {
+bool Search::Selected(const Alternative& alternative, const Candidate& candidate) {
   const api::Device& device = *candidate.device;
-  const RequestView& view = alternative.view;
   if (!features_.device_binding_and_status && !device.binding_conditions.empty()) return false;
   // What cannot be enforced is not given away (KEP-5963, gate off).
   if (!features_.compatibility_groups && DeclaresGroups(device)) return false;
-  if (!expressions_.Match(alternative.device_class->spec.selectors, candidate.id.driver, device) ||
-      !expressions_.Match(*view.selectors, candidate.id.driver, device)) {
-    return false;
-  }
-  // KEP-6080: derived for every device that passed the selectors, so that a failure always shows.
+  return expressions_.Match(alternative.device_class->spec.selectors, candidate.id.driver,
+                            device) &&
+         expressions_.Match(*alternative.view.selectors, candidate.id.driver, device);
+}
+
+// Throws where a derived attribute that a constraint wants fails.
+void Search::DeriveFor(const api::ResourceClaim& claim, const RequestView& view,
+                       const Candidate& candidate) {
   for (const api::DeviceConstraint& constraint : claim.spec.devices.constraints) {
-    if (!constraint.match_attribute && !constraint.distinct_attribute) continue;
-    if (Covers(constraint, view.name, view.sub)) {
-      (void)AttributeFor(view, candidate, AttributeOf(constraint));
+    if (!Covers(constraint, view.name, view.sub)) continue;
+    for (const std::string& name : AttributesOf(constraint)) {
+      (void)AttributeFor(view, candidate, name);
     }
   }
+}
+
+bool Search::SelectableAnew(const api::ResourceClaim& claim, const Alternative& alternative,
+                            const Candidate& candidate) {
+  const api::Device& device = *candidate.device;
+  if (!Selected(alternative, candidate)) return false;
+  DeriveFor(claim, alternative.view, candidate);
   return !candidate.slice->spec.per_device_node_selection.value_or(false) ||
          DeviceMatchesNode(instance_.node, device);
 }
@@ -99,7 +113,9 @@ bool Search::SelectableAnew(const api::ResourceClaim& claim, const Alternative& 
 FitResult Search::CapacityFor(const RequestView& view, const Candidate& candidate) const {
   Amounts already;
   if (const auto taken = taken_.consumed.find(candidate.id); taken != taken_.consumed.end()) {
-    already = taken->second;
+    for (const auto& [name, amount] : taken->second) {
+      already[PublishedName(name, candidate.id.driver, candidate.device->capacity)] += amount;
+    }
   }
   for (const Choice& choice : choices_) {
     if (candidates_[choice.candidate].id != candidate.id) continue;
@@ -147,15 +163,13 @@ std::map<std::string, CommonGroups> Search::GroupsOfTaken(const Pool& pool) cons
         const auto results = taken_.results.find(id);
         if (results == taken_.results.end()) continue;
         for (const auto* result : results->second) {
-          // What the device said when it was given away counts; without that, what it says now.
+          // What the device said of a set when it was given away counts; without that, what it
+          // says now.
           const auto& snapshot = result->compatibility_groups;
           for (const auto& [set, groups] : snapshot) sets[set.str()].Add(groups);
           for (const api::DeviceCounterConsumption& use : device.consumes_counters) {
-            if (snapshot.empty()) {
-              sets[use.counter_set].Add(use.compatibility_groups);
-            } else if (!snapshot.contains(use.counter_set)) {
-              sets[use.counter_set].Add({});
-            }
+            if (snapshot.contains(use.counter_set)) continue;
+            sets[use.counter_set].Add(use.compatibility_groups);
           }
         }
       }
@@ -262,26 +276,55 @@ std::optional<api::DeviceAttribute> Search::AttributeFor(const RequestView& view
   return *found;
 }
 
+bool Search::ConstraintAllows(std::size_t claim, const RequestView& view,
+                              const Candidate& candidate, const api::DeviceConstraint& constraint,
+                              const std::string& name, bool match) {
+  const std::optional<api::DeviceAttribute> value = AttributeFor(view, candidate, name);
+  if (!value) return false;
+  std::vector<api::DeviceAttribute> earlier;
+  for (const Choice& choice : choices_) {
+    const RequestView& other = choice.alternative->view;
+    if (choice.claim != claim || !Covers(constraint, other.name, other.sub)) continue;
+    earlier.push_back(*AttributeFor(other, candidates_[choice.candidate], name));
+  }
+  const bool lists = features_.list_type_attributes;
+  return match ? Matches(earlier, *value, lists) : IsDistinct(earlier, *value, lists);
+}
+
 bool Search::ConstraintsAllow(std::size_t claim, const RequestView& view,
                               const Candidate& candidate) {
   for (const api::DeviceConstraint& constraint : plans_[claim].claim->spec.devices.constraints) {
     if (!Covers(constraint, view.name, view.sub)) continue;
-    const std::string& name = AttributeOf(constraint);
-    const std::optional<api::DeviceAttribute> value = AttributeFor(view, candidate, name);
-    if (!value) return false;
-    std::vector<api::DeviceAttribute> earlier;
-    for (const Choice& choice : choices_) {
-      const RequestView& other = choice.alternative->view;
-      if (choice.claim != claim || !Covers(constraint, other.name, other.sub)) continue;
-      earlier.push_back(*AttributeFor(other, candidates_[choice.candidate], name));
+    if (constraint.match_attribute &&
+        !ConstraintAllows(claim, view, candidate, constraint, *constraint.match_attribute, true)) {
+      return false;
     }
-    const bool lists = features_.list_type_attributes;
-    if (constraint.match_attribute ? !Matches(earlier, *value, lists)
-                                   : !IsDistinct(earlier, *value, lists)) {
+    if (constraint.distinct_attribute && !ConstraintAllows(claim, view, candidate, constraint,
+                                                           *constraint.distinct_attribute, false)) {
       return false;
     }
   }
   return true;
+}
+
+// KEP-6080 "Runtime Error Handling": a derived attribute that fails on a candidate ends the
+// attempt, even if others evaluate, and so whatever the enumeration would come to.
+void Search::DeriveForCandidates() {
+  for (const ClaimPlan& plan : plans_) {
+    for (const RequestPlan& request : plan.requests) {
+      for (const Alternative& alternative : request.alternatives) {
+        for (const Candidate& candidate : candidates_) {
+          if (InUse(0, alternative.view, candidate)) continue;
+          try {
+            if (!Selected(alternative, candidate)) continue;
+          } catch (const Abort&) {
+            continue;  // no candidate; who comes across it hears of it
+          }
+          DeriveFor(*plan.claim, alternative.view, candidate);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace dray::model

@@ -68,9 +68,12 @@ bool Covers(const api::DeviceConstraint& constraint, std::string_view request,
 const api::DeviceAttribute* FindAttribute(const api::Device& device, std::string_view driver,
                                           std::string_view name) {
   if (const auto* exact = device.attributes.Find(name)) return exact;
+  // A name without a domain has that of the driver, whoever leaves it out.
   const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos || name.substr(0, slash) != driver) return nullptr;
-  return device.attributes.Find(name.substr(slash + 1));
+  if (slash == std::string_view::npos) {
+    return device.attributes.Find(fmt::format("{}/{}", driver, name));
+  }
+  return name.substr(0, slash) == driver ? device.attributes.Find(name.substr(slash + 1)) : nullptr;
 }
 
 bool Matches(const std::vector<api::DeviceAttribute>& earlier, const api::DeviceAttribute& value,

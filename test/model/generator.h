@@ -40,9 +40,8 @@ struct GeneratorOptions {
   double config = 0.2;
   double features_off = 0.2;
   double errors = 0.06;  // expressions that fail, attributes without a value, broken requests
-  // Claims taken that could not have been made by anybody: groups that exclude each other. The
-  // order in which they are looked at then decides, which is nothing to build on.
-  double contradictions = 0.0;
+  // Claims taken that could not have been made by anybody: groups that exclude each other.
+  double contradictions = 0.03;
 };
 
 // Fewer kinds of trouble, more claims and constraints: what there is to decide is deep.

@@ -110,6 +110,11 @@ void AddConstraints(Dice& dice, const Themes& themes, api::DeviceClaim& claim) {
     api::DeviceConstraint constraint;
     constraint.requests = SomeRequests(dice, claim);
     (dice.Chance(0.7) ? constraint.match_attribute : constraint.distinct_attribute) = attribute;
+    // Stored before that was refused: both hold.
+    if (dice.Chance(0.05)) {
+      if (!constraint.match_attribute) constraint.match_attribute = kNuma;
+      if (!constraint.distinct_attribute) constraint.distinct_attribute = "gpu.example.com/model";
+    }
     claim.constraints.push_back(std::move(constraint));
   }
 }

@@ -13,7 +13,7 @@ namespace {
 api::Map<std::vector<std::string>> Snapshot(const api::Device& device) {
   api::Map<std::vector<std::string>> groups;
   for (const auto& use : device.consumes_counters) {
-    if (!use.compatibility_groups.empty()) groups[use.counter_set] = use.compatibility_groups;
+    groups[use.counter_set] = use.compatibility_groups;
   }
   return groups;
 }
@@ -28,21 +28,21 @@ class Placed {
   bool Admits(const std::string& pool, const api::Map<std::vector<std::string>>& groups,
               const api::Device& device) {
     for (const auto& use : device.consumes_counters) {
-      if (!sets_[pool + "/" + use.counter_set].Admits(GroupsOn(groups, use.counter_set))) {
+      if (!sets_[pool + "/" + use.counter_set].Admits(GroupsOn(groups, use))) {
         return false;
       }
     }
     for (const auto& use : device.consumes_counters) {
-      sets_[pool + "/" + use.counter_set].Add(GroupsOn(groups, use.counter_set));
+      sets_[pool + "/" + use.counter_set].Add(GroupsOn(groups, use));
     }
     return true;
   }
 
  private:
   static std::vector<std::string> GroupsOn(const api::Map<std::vector<std::string>>& groups,
-                                           const std::string& set) {
-    const auto* found = groups.Find(set);
-    return found == nullptr ? std::vector<std::string>() : *found;
+                                           const api::DeviceCounterConsumption& use) {
+    const auto* found = groups.Find(use.counter_set);
+    return found == nullptr ? use.compatibility_groups : *found;
   }
   std::map<std::string, CommonGroups> sets_;
 };
@@ -70,7 +70,12 @@ void AddTaken(Dice& dice, const Themes& themes, const GeneratorOptions& options,
       api::Map<std::vector<std::string>> groups = Snapshot(device);
       const bool remembered = dice.Chance(0.6);
       if (themes.odd_snapshots && remembered && dice.Chance(0.5)) {
-        for (auto& [set, names] : groups) names = {dice.Pick({"mig", "vgpu", "mps", "shared"})};
+        // Groups that it no longer has, none although it has some now, or of a set that is renamed.
+        for (auto& [set, names] : groups) {
+          names.clear();
+          if (dice.Chance(0.7)) names = {dice.Pick({"mig", "vgpu", "mps", "shared"})};
+        }
+        if (dice.Chance(0.2)) groups = {{"set-before", {"mig"}}};
       }
       if (!dice.Chance(options.contradictions) &&
           !placed.Admits(slice.spec.driver + "/" + slice.spec.pool.name, groups, device)) {
@@ -88,7 +93,14 @@ void AddTaken(Dice& dice, const Themes& themes, const GeneratorOptions& options,
         if (shares) {
           result.share_id = ShareId(instance.allocated_claims.size());
           for (const auto& [name, capacity] : device.capacity) {
-            result.consumed_capacity[name] = Amount(dice.Pick({"0", "1", "2", "500m"}));
+            // Sometimes the capacity was published under its other name.
+            const bool otherwise = dice.Chance(0.1);
+            const std::string domain = slice.spec.driver + "/";
+            const std::string other = name.starts_with(domain)
+                                          ? std::string(name.substr(domain.size()))
+                                          : domain + name.str();
+            result.consumed_capacity[otherwise ? other : name.str()] =
+                Amount(dice.Pick({"0", "1", "2", "500m"}));
           }
         }
         if (remembered) result.compatibility_groups = groups;

@@ -16,19 +16,19 @@ std::set<std::string> Intersect(const std::set<std::string>& a, const std::set<s
 }  // namespace
 
 bool CommonGroups::Admits(const std::vector<std::string>& groups) const {
-  if (!occupied_) return true;
+  if (!grouped_ && !ungrouped_) return true;
+  if (grouped_ && ungrouped_) return false;
   if (groups.empty() || !grouped_) return groups.empty() && !grouped_;
   return !Intersect(common_, {groups.begin(), groups.end()}).empty();
 }
 
 void CommonGroups::Add(const std::vector<std::string>& groups) {
   const std::set<std::string> set(groups.begin(), groups.end());
-  if (!occupied_) {
-    occupied_ = true;
-    grouped_ = !set.empty();
-    common_ = set;
-  } else if (grouped_ && !set.empty()) {
-    common_ = Intersect(common_, set);
+  if (set.empty()) {
+    ungrouped_ = true;
+  } else {
+    common_ = grouped_ ? Intersect(common_, set) : set;
+    grouped_ = true;
   }
 }
 

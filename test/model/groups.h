@@ -12,17 +12,15 @@
 namespace dray::model {
 
 // The groups that all devices on a counter set have in common. A device without groups only goes
-// with others without.
+// with others without; where both kinds are there already, nobody joins them.
 class CommonGroups {
  public:
   bool Admits(const std::vector<std::string>& groups) const;
-  // Of devices that were there before and contradict each other, the first decides whether it is a
-  // set of devices with or without groups.
   void Add(const std::vector<std::string>& groups);
 
  private:
-  bool occupied_ = false;
-  bool grouped_ = false;
+  bool grouped_ = false;    // some device there has groups
+  bool ungrouped_ = false;  // some device there has none
   std::set<std::string> common_;
 };
 

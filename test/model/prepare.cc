@@ -17,6 +17,14 @@ namespace {
   throw Abort{fmt::format("claim {}, request {}: {}", claim.metadata.name, request, why)};
 }
 
+// Whether the device has every capacity that is asked for, with a value that is as large.
+bool HasAsMuch(const api::CapacityRequirements* request, const Candidate& candidate) {
+  const auto asked = RequestedAmounts(request, candidate.id.driver, candidate.device->capacity);
+  return asked && std::ranges::all_of(*asked, [&](const auto& entry) {
+           return entry.second <= candidate.device->capacity.Find(entry.first)->value;
+         });
+}
+
 }  // namespace
 
 void Search::Gather() {
@@ -67,12 +75,13 @@ Alternative Search::PrepareAlternative(const api::ResourceClaim& claim, const Re
     for (; next < candidates_.size() && candidates_[next].pool == p; ++next) {
       const Candidate& candidate = candidates_[next];
       if (!SelectableAnew(claim, alternative, candidate)) continue;
-      if (features_.consumable_capacity &&
-          Fits(view.capacity, candidate.id.driver, candidate.device->capacity, {},
-               features_.fractional_capacity_range)
-                  .fit != Fit::kFits) {
-        continue;
-      }
+      // What cannot give as much is not meant; what has as much and cannot be had makes All fail
+      // (KEP-5075), be it in use or its policy has no such amount.
+      const bool fits = !features_.consumable_capacity ||
+                        Fits(view.capacity, candidate.id.driver, candidate.device->capacity, {},
+                             features_.fractional_capacity_range)
+                                .fit == Fit::kFits;
+      if (!fits && !HasAsMuch(view.capacity, candidate)) continue;
       alternative.all.push_back(next);
     }
   }
@@ -120,6 +129,7 @@ ClaimPlan Search::PrepareClaim(const api::ResourceClaim& claim) {
 
 void Search::Prepare() {
   for (const api::ResourceClaim& claim : instance_.claims) plans_.push_back(PrepareClaim(claim));
+  DeriveForCandidates();
 }
 
 }  // namespace dray::model

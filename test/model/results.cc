@@ -34,7 +34,7 @@ api::DeviceRequestAllocationResult DeviceResult(const Instance& instance, const 
   }
   if (instance.features.compatibility_groups) {
     for (const auto& use : device.consumes_counters) {
-      if (use.compatibility_groups.empty()) continue;
+      // None is remembered too: the driver may declare some later.
       auto& groups = result.compatibility_groups[use.counter_set];
       groups = use.compatibility_groups;
       std::ranges::sort(groups);

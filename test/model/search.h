@@ -53,12 +53,19 @@ class Search {
                   std::size_t candidate);
   bool SelectableAnew(const api::ResourceClaim& claim, const Alternative& alternative,
                       const Candidate& candidate);
+  bool Selected(const Alternative& alternative, const Candidate& candidate);
+  void DeriveFor(const api::ResourceClaim& claim, const RequestView& view,
+                 const Candidate& candidate);
+  void DeriveForCandidates();
   FitResult CapacityFor(const RequestView& view, const Candidate& candidate) const;
   bool Usable(std::size_t claim, const Alternative& alternative, const Candidate& candidate);
   bool NodeOperationsAllow(const Candidate& candidate) const;
   bool GroupsAllow(const Candidate& candidate) const;
   bool CountersAllow(const Candidate& candidate) const;
   bool TaintsAllow(const RequestView& view, const Candidate& candidate) const;
+  bool ConstraintAllows(std::size_t claim, const RequestView& view, const Candidate& candidate,
+                        const api::DeviceConstraint& constraint, const std::string& name,
+                        bool match);
   bool ConstraintsAllow(std::size_t claim, const RequestView& view, const Candidate& candidate);
 
   bool MultiAllocatable(const Candidate& candidate) const;

@@ -20,7 +20,6 @@ struct Held {
   PoolId pool = PoolId::kNone;
   NameId device;
   bool share = false;
-  bool recorded = false;  // has a snapshot of groups
   std::uint16_t consumed = 0;
   std::uint16_t groups = 0;
   friend bool operator==(const Held&, const Held&) = default;

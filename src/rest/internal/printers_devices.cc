@@ -104,7 +104,8 @@ Printer SlicePrinter() {
            {.name = "Driver", .description = "The driver that publishes them."},
            {.name = "Pool", .description = "The pool that the slice is part of."},
            {.name = "Devices", .type = "integer", .description = "How many there are."},
-           {.name = "Free", .description = "How many of them nobody holds."},
+           {.name = "Free",
+            .description = "How many of them are held by nobody, or can be shared by one more."},
            kAgeColumn},
           [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
             const api::ResourceSlice& slice = *object.As<api::ResourceSlice>();
