@@ -3,6 +3,7 @@
 // The inventory at the size of a large cluster: loading it, changing one slice of it, and asking
 // what a node can use. A device has eight attributes, one of them unique, and two capacities.
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -131,6 +132,77 @@ void BM_Inventory_Gather(benchmark::State& state) {
   }
 }
 
+// One pool for all nodes, each with a counter set of its own, on which its devices draw.
+void PutSpanningPool(Inventory& inventory, std::int64_t nodes) {
+  constexpr std::int64_t kDevices = 8;
+  const base::Quantity memory = *base::Quantity::Parse("640Gi");
+  const base::Quantity part = *base::Quantity::Parse("80Gi");
+  for (std::int64_t node = 0; node < nodes; ++node) {
+    api::ResourceSlice slice = MakeSlice(node, kDevices);
+    slice.spec.pool = {.name = "pool", .generation = 1, .resource_slice_count = 2 * nodes};
+    const std::string set = fmt::format("set-{}", node);
+    for (api::Device& device : *slice.spec.devices) {
+      device.name = fmt::format("{}-{}", slice.metadata.name, device.name);
+      api::DeviceCounterConsumption& draws = device.consumes_counters.emplace_back();
+      draws.counter_set = set;
+      draws.counters["memory"].value = part;
+    }
+    api::ResourceSlice counters = slice;
+    counters.metadata.name += "-counters";
+    counters.spec.devices.reset();
+    api::CounterSet& added = counters.spec.shared_counters.emplace().emplace_back();
+    added.name = set;
+    added.counters["memory"].value = memory;
+    inventory.Put(slice);
+    inventory.Put(counters);
+  }
+}
+
+// What every node of a pool that spans them can use. The bytes are those that malloc counts, for
+// all nodes together.
+void BM_Inventory_GatherAllOfAPoolThatSpansNodes(benchmark::State& state) {
+  Inventory inventory;
+  PutSpanningPool(inventory, state.range(0));
+  const auto in_use = [] {
+    const struct mallinfo2 heap = mallinfo2();
+    return heap.uordblks + heap.hblkhd;
+  };
+  for (auto _ : state) {
+    const std::size_t before = in_use();
+    std::vector<std::shared_ptr<const NodeDevices>> all;
+    for (std::int64_t n = 0; n < state.range(0); ++n) {
+      api::ClusterNode node;
+      node.metadata.name = NodeName(n);
+      auto devices = Gather(inventory.snapshot(), node, Features::All());
+      DRAY_CHECK(devices.ok() && (*devices)->devices().size() == 8);
+      all.push_back(*std::move(devices));
+    }
+    state.counters["bytes"] = static_cast<double>(in_use() - before);
+  }
+  state.counters["nodes_per_second"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * state.range(0)), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Inventory_GatherAllOfAPoolThatSpansNodes)
+    ->ArgName("nodes")
+    ->Arg(500)
+    ->Arg(1'000)
+    ->Arg(5'000)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
+// What forgetting costs: everything that is there is looked at, and a quarter of it is dead.
+void BM_Inventory_Collect(benchmark::State& state) {
+  Inventory& inventory = Loaded(state.range(0), state.range(1));
+  Dictionary& dictionary = inventory.snapshot().dictionary();
+  std::uint64_t name = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    while (!dictionary.CollectionDue()) dictionary.Intern(fmt::format("name-{:016}", name++));
+    state.ResumeTiming();
+    dictionary.Collect([&](Marker& marker) { inventory.Mark(marker); });
+  }
+}
+
 std::shared_ptr<const cel::Program> Compile(std::string_view expression) {
   const auto compiled = cel::Compile(expression, cel::DeviceEnvironment({}));
   DRAY_CHECK(compiled.ok(), compiled.error);
@@ -193,6 +265,7 @@ BENCHMARK(BM_Inventory_Load)
     ->Iterations(1);
 BENCHMARK(BM_Inventory_PutOneSlice)->Apply(Sizes);
 BENCHMARK(BM_Inventory_Gather)->Apply(Sizes);
+BENCHMARK(BM_Inventory_Collect)->Apply(Sizes)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace dray::inventory

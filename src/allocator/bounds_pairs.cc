@@ -37,7 +37,7 @@ void Bounds::FindKinds(const Position& position) {
   for (std::size_t i = 0; i < demand_count_ && kind_count_ < kMostKinds; ++i) {
     const Demand& demand = demands_[i];
     if (demand.admin || demand.need == 0 || demand.candidates.size() != 1) continue;
-    const std::uint32_t filter = demand.candidates.front()->alternative->filter;
+    const std::uint64_t filter = demand.candidates.front()->alternative->filter;
     const auto end = kinds_.begin() + static_cast<std::ptrdiff_t>(kind_count_);
     const auto known = std::find_if(kinds_.begin(), end, [&](const Kind& kind) {
       return kind.candidates->alternative->filter == filter;

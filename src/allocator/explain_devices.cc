@@ -134,7 +134,7 @@ void DeviceReports::Add(std::size_t device, Finding finding, std::vector<Finding
 void DeviceReports::AddHolders(std::size_t device, Drop& drop) const {
   std::vector<std::string_view> seen;  // a claim may have several shares of a device
   for (const ledger::Holder holder : attempt_.usage().holders(device)) {
-    const std::string_view claim = devices_.dictionary().View(holder);
+    const std::string_view claim = attempt_.usage().NameOf(holder);
     if (std::ranges::find(seen, claim) != seen.end()) continue;
     seen.push_back(claim);
     auto it = std::ranges::find(drop.holders, claim, &Holding::claim);

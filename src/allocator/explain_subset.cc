@@ -7,15 +7,14 @@
 namespace dray::allocator {
 namespace {
 
-// Numbers from here on are never those of a plan that was made from claims, unless somebody has
-// two billion expressions.
-constexpr std::uint32_t kFirstNumber = 0x8000'0000;
+// Numbers from here on are never those of a plan that was made from claims.
+constexpr std::uint64_t kFirstNumber = std::uint64_t{1} << 63;
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 
 }  // namespace
 
-std::uint32_t Subsets::Number(std::vector<std::uint64_t> list) {
-  const auto next = kFirstNumber + static_cast<std::uint32_t>(numbers_.size());
+std::uint64_t Subsets::Number(std::vector<std::uint64_t> list) {
+  const std::uint64_t next = kFirstNumber + numbers_.size();
   return numbers_.try_emplace(std::move(list), next).first->second;
 }
 
@@ -25,6 +24,7 @@ std::shared_ptr<const Plan> Subsets::Make(const Kept& kept) {
   subset->features_ = plan_.features_;
   if (kept.ignore_groups) subset->features_.compatibility_groups = false;
   subset->simple_ = plan_.simple_;
+  subset->keep_ = plan_.keep_;
   for (const ClaimPlan& claim : plan_.claims()) {
     ClaimPlan reduced = claim;
     reduced.first_request = static_cast<std::uint32_t>(subset->requests_.size());

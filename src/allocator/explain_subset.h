@@ -35,10 +35,10 @@ class Subsets {
   std::shared_ptr<const Plan> Make(const Kept& kept);
 
  private:
-  std::uint32_t Number(std::vector<std::uint64_t> list);
+  std::uint64_t Number(std::vector<std::uint64_t> list);
 
   const Plan& plan_;
-  absl::flat_hash_map<std::vector<std::uint64_t>, std::uint32_t> numbers_;
+  absl::flat_hash_map<std::vector<std::uint64_t>, std::uint64_t> numbers_;
 };
 
 }  // namespace dray::allocator

@@ -8,20 +8,37 @@
 #include "cel/program.h"
 
 namespace dray::allocator {
+namespace {
 
-Expressions::Expressions(std::shared_ptr<inventory::Dictionary> dictionary)
-    : dictionary_(std::move(dictionary)) {}
+void Add(const inventory::EvaluationStatistics& one, inventory::EvaluationStatistics& sum) {
+  sum.evaluations += one.evaluations;
+  sum.errors += one.errors;
+  sum.cost += one.cost;
+}
 
-const Expression* Expressions::Selector(std::string_view text) { return Get(text, false); }
-const Expression* Expressions::Derived(std::string_view text) { return Get(text, true); }
+}  // namespace
 
-const Expression* Expressions::Get(std::string_view text, bool derived) {
+Expressions::Expressions(std::shared_ptr<inventory::Dictionary> dictionary, std::size_t capacity)
+    : dictionary_(std::move(dictionary)),
+      selectors_(capacity),
+      derived_(capacity),
+      numbers_(4 * capacity) {}
+
+std::shared_ptr<const Expression> Expressions::Selector(std::string_view text) {
+  return Get(text, false);
+}
+std::shared_ptr<const Expression> Expressions::Derived(std::string_view text) {
+  return Get(text, true);
+}
+
+std::shared_ptr<const Expression> Expressions::Get(std::string_view text, bool derived) {
   const std::lock_guard lock(mutex_);
-  auto& known = derived ? derived_ : selectors_;
-  if (const auto it = known.find(text); it != known.end()) return it->second.get();
+  Known& known = derived ? derived_ : selectors_;
+  if (const auto* found = known.Find(text)) return *found;
 
   auto expression = std::make_unique<Expression>();
   expression->text = text;
+  expression->number = next_expression_++;
   const auto compiled =
       cel::Compile(text, cel::DeviceEnvironment(cel::DeviceEnvironmentOptions::Stored()),
                    {.purpose = derived ? cel::Purpose::kDerivedAttribute : cel::Purpose::kSelector,
@@ -34,31 +51,46 @@ const Expression* Expressions::Get(std::string_view text, bool derived) {
     expression->program =
         std::make_shared<inventory::BoundProgram>(*std::move(program), dictionary_);
   }
-  return known.emplace(std::string(text), std::move(expression)).first->second.get();
+  const std::shared_ptr<const Expression> shared(
+      expression.release(), [living = living_](const Expression* gone) {
+        const std::unique_ptr<const Expression> owned(gone);
+        const std::lock_guard lock(living->mutex);
+        living->expressions.erase(gone);
+        if (gone->program != nullptr) Add(gone->program->statistics(), living->gone);
+      });
+  {
+    const std::lock_guard lock_living(living_->mutex);
+    living_->expressions.insert(shared.get());
+  }
+  known.Trim();
+  return known.Put(std::string(text), shared);
 }
 
 ExpressionStatistics Expressions::statistics() const {
+  const std::lock_guard lock(living_->mutex);
   ExpressionStatistics sum;
-  const std::lock_guard lock(mutex_);
-  for (const auto* known : {&selectors_, &derived_}) {
-    for (const auto& [text, expression] : *known) {
-      ++sum.compiled;
-      if (expression->program == nullptr) {
-        ++sum.broken;
-        continue;
-      }
-      const inventory::EvaluationStatistics one = expression->program->statistics();
-      sum.evaluations.evaluations += one.evaluations;
-      sum.evaluations.errors += one.errors;
-      sum.evaluations.cost += one.cost;
+  sum.evaluations = living_->gone;
+  for (const Expression* expression : living_->expressions) {
+    ++sum.compiled;
+    if (expression->program == nullptr) {
+      ++sum.broken;
+    } else {
+      Add(expression->program->statistics(), sum.evaluations);
     }
   }
   return sum;
 }
 
-std::uint32_t Expressions::Number(const std::vector<std::uint64_t>& list) {
+std::size_t Expressions::known() const {
   const std::lock_guard lock(mutex_);
-  return numbers_.try_emplace(list, static_cast<std::uint32_t>(numbers_.size() + 1)).first->second;
+  return selectors_.size() + derived_.size();
+}
+
+std::uint64_t Expressions::Number(std::string_view description) {
+  const std::lock_guard lock(mutex_);
+  if (const auto* found = numbers_.Find(description)) return *found;
+  numbers_.Trim();
+  return numbers_.Put(std::string(description), next_number_++);
 }
 
 }  // namespace dray::allocator

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "base/generations.h"
 #include "base/status.h"
 #include "base/string_map.h"
 #include "inventory/dictionary.h"
@@ -23,38 +23,58 @@ struct Expression {
   std::string text;
   std::shared_ptr<const inventory::BoundProgram> program;  // null: see `error`
   Status error;
+  std::uint64_t number = 0;  // never given twice, unlike an address
 };
 
 struct ExpressionStatistics {
   std::uint64_t compiled = 0;  // expressions that are known, broken ones among them
   std::uint64_t broken = 0;
-  inventory::EvaluationStatistics evaluations;  // of all together
+  inventory::EvaluationStatistics evaluations;  // of all that ever were
 };
 
-// Only grows; what it returns stays. Thread-safe.
+// Whoever may create claims may send any number of expressions, so they are forgotten when nobody
+// has asked for them in a long time. Who needs one keeps what he was given. Thread-safe.
 class Expressions {
  public:
-  explicit Expressions(std::shared_ptr<inventory::Dictionary> dictionary);
+  // At most about twice `capacity` are kept for those who may ask again.
+  explicit Expressions(std::shared_ptr<inventory::Dictionary> dictionary,
+                       std::size_t capacity = 2048);
 
-  const Expression* Selector(std::string_view text);
-  const Expression* Derived(std::string_view text);
+  std::shared_ptr<const Expression> Selector(std::string_view text);
+  std::shared_ptr<const Expression> Derived(std::string_view text);
 
-  // The number of a list of numbers: equal lists, equal numbers.
-  std::uint32_t Number(const std::vector<std::uint64_t>& list);
+  // A number for a description: another one for another description, and mostly the same one for
+  // the same. It may be another one when the description was not asked for in a long time.
+  std::uint64_t Number(std::string_view description);
 
   ExpressionStatistics statistics() const;
+  // What is kept for those who may ask again; programs without what they remember.
+  std::size_t known() const;
 
   inventory::Dictionary& dictionary() const { return *dictionary_; }
+  const std::shared_ptr<inventory::Dictionary>& shared_dictionary() const { return dictionary_; }
 
  private:
-  const Expression* Get(std::string_view text, bool derived);
+  using Known = base::Generations<base::StringMap<std::shared_ptr<const Expression>>>;
+  // Those that somebody has, and what those have done that nobody has any more. Lives as long as
+  // the last expression.
+  struct Living {
+    std::mutex mutex;
+    absl::flat_hash_set<const Expression*> expressions;
+    inventory::EvaluationStatistics gone;
+  };
 
-  std::shared_ptr<inventory::Dictionary> dictionary_;
+  std::shared_ptr<const Expression> Get(std::string_view text, bool derived);
+
+  const std::shared_ptr<inventory::Dictionary> dictionary_;
+  const std::shared_ptr<Living> living_ = std::make_shared<Living>();
   // Guards what follows. Not abseil's: the thread sanitizer cannot see into the packaged library.
   mutable std::mutex mutex_;
-  base::StringMap<std::unique_ptr<Expression>> selectors_;
-  base::StringMap<std::unique_ptr<Expression>> derived_;
-  absl::flat_hash_map<std::vector<std::uint64_t>, std::uint32_t> numbers_;
+  Known selectors_;
+  Known derived_;
+  base::Generations<base::StringMap<std::uint64_t>> numbers_;
+  std::uint64_t next_expression_ = 1;
+  std::uint64_t next_number_ = 1;
 };
 
 }  // namespace dray::allocator

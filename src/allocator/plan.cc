@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -62,13 +65,36 @@ std::uint64_t Bits(const Features& features) {
   return bits;
 }
 
+// What something is, as bytes: two that are not the same never have the same ones, since every part
+// says how long it is.
+class Description {
+ public:
+  void Add(std::uint64_t number) {
+    char bytes[sizeof(number)];
+    std::memcpy(bytes, &number, sizeof(number));
+    text_.append(bytes, sizeof(bytes));
+  }
+  void Add(std::string_view part) {
+    Add(std::uint64_t{part.size()});
+    text_.append(part);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
 }  // namespace
 
 class Planner {
  public:
   Planner(const ClassLister& classes, const Features& features, Expressions& expressions)
-      : classes_(classes), expressions_(expressions), plan_(std::make_shared<Plan>()) {
+      : classes_(classes),
+        expressions_(expressions),
+        plan_(std::make_shared<Plan>()),
+        kept_(std::make_shared<Kept>(expressions.shared_dictionary())) {
     plan_->features_ = features;
+    plan_->keep_ = kept_;
   }
 
   void Add(const std::shared_ptr<const api::ResourceClaim>& claim) {
@@ -94,6 +120,17 @@ class Planner {
   std::shared_ptr<const Plan> Finish() { return std::move(plan_); }
 
  private:
+  // What a plan points to and nobody else may have any more.
+  struct Kept {
+    explicit Kept(std::shared_ptr<inventory::Dictionary> dictionary)
+        : names(std::move(dictionary)) {}
+    inventory::Pins names;
+    std::vector<std::shared_ptr<const Expression>> expressions;
+  };
+  const Expression* Keep(std::shared_ptr<const Expression> expression) {
+    return kept_->expressions.emplace_back(std::move(expression)).get();
+  }
+
   template <typename T>
   static std::uint32_t Size(const std::vector<T>& items) {
     return static_cast<std::uint32_t>(items.size());
@@ -133,11 +170,11 @@ class Planner {
     ConstraintPlan planned;
     planned.type = &type;
     planned.attribute = attribute;
-    inventory::Dictionary& dictionary = expressions_.dictionary();
-    planned.name = dictionary.Intern(planned.attribute);
+    inventory::Pins& names = kept_->names;
+    planned.name = names.Intern(planned.attribute);
     if (const auto slash = attribute.find('/'); slash != std::string::npos) {
-      planned.domain = dictionary.Intern(std::string_view(attribute).substr(0, slash));
-      planned.bare = dictionary.Intern(std::string_view(attribute).substr(slash + 1));
+      planned.domain = names.Intern(std::string_view(attribute).substr(0, slash));
+      planned.bare = names.Intern(std::string_view(attribute).substr(slash + 1));
     }
     plan_->constraints_.push_back(std::move(planned));
   }
@@ -238,7 +275,7 @@ class Planner {
   void AddSelectors(std::span<const api::DeviceSelector> selectors, Alternative& planned) {
     for (const api::DeviceSelector& selector : selectors) {
       planned.selectors.push_back(
-          expressions_.Selector(selector.cel.has_value() ? selector.cel->expression : ""));
+          Keep(expressions_.Selector(selector.cel.has_value() ? selector.cel->expression : "")));
     }
   }
 
@@ -264,58 +301,57 @@ class Planner {
     if (!plan_->features_.derived_attributes) return nullptr;
     const Expression* found = nullptr;
     for (const api::DeviceDerivedAttribute& attribute : asked.derived) {
-      if (name == attribute.name) found = expressions_.Derived(attribute.expression);
+      if (name == attribute.name) found = Keep(expressions_.Derived(attribute.expression));
     }
     return found;
   }
 
-  std::uint32_t FilterOf(const Alternative& planned) {
-    std::vector<std::uint64_t> list = {Bits(plan_->features_), planned.selectors.size()};
-    for (const Expression* selector : planned.selectors) {
-      list.push_back(reinterpret_cast<std::uintptr_t>(selector));
-    }
-    inventory::Dictionary& dictionary = expressions_.dictionary();
-    list.push_back(planned.capacity.size());
+  std::uint64_t FilterOf(const Alternative& planned) {
+    Description description;
+    description.Add(Bits(plan_->features_));
+    description.Add(planned.selectors.size());
+    for (const Expression* selector : planned.selectors) description.Add(selector->number);
+    description.Add(planned.capacity.size());
     for (const CapacityRequest& request : planned.capacity) {
-      list.push_back(dictionary.Intern(request.name).id());
-      list.push_back(dictionary.Intern(request.amount.ToString()).id());
+      description.Add(request.name);
+      description.Add(request.amount.ToString());
     }
     for (const ConstraintUse& use : planned.constraints) {
       // The constraints of this claim are the last in the plan so far, in order.
       const std::size_t at = plan_->constraints_.size() - constraints_.size() + use.constraint;
-      list.push_back(plan_->constraints_[at].name.id());
-      list.push_back(reinterpret_cast<std::uintptr_t>(use.derived));
+      description.Add(plan_->constraints_[at].attribute);
+      description.Add(use.derived == nullptr ? 0 : use.derived->number);
     }
-    return expressions_.Number(list);
+    return expressions_.Number(description.text());
   }
 
-  std::uint32_t ShapeOf(const ClaimPlan& planned) {
-    // Each part says how long it is, so that no two claims write the same list.
-    std::vector<std::uint64_t> list = {planned.constraints, planned.requests};
+  std::uint64_t ShapeOf(const ClaimPlan& planned) {
+    Description description;
+    description.Add(planned.constraints);
+    description.Add(planned.requests);
     for (const ConstraintPlan& constraint : plan_->constraints(planned)) {
-      list.push_back(constraint.name.id());
-      list.push_back(reinterpret_cast<std::uintptr_t>(constraint.type));
+      description.Add(constraint.attribute);
+      description.Add(constraint.type->field());
     }
     for (const RequestPlan& request : plan_->requests(planned)) {
-      list.push_back(request.count);
+      description.Add(request.count);
       for (const Alternative& alternative : plan_->alternatives(request)) {
-        list.push_back(alternative.filter);
-        list.push_back(std::bit_cast<std::uint64_t>(alternative.count));
-        list.push_back(static_cast<std::uint64_t>(alternative.all) * 2 +
-                       static_cast<std::uint64_t>(alternative.admin));
-        list.push_back(alternative.tolerations.size());
+        description.Add(alternative.filter);
+        description.Add(std::bit_cast<std::uint64_t>(alternative.count));
+        description.Add(static_cast<std::uint64_t>(alternative.all) * 2 +
+                        static_cast<std::uint64_t>(alternative.admin));
+        description.Add(alternative.tolerations.size());
         for (const api::DeviceToleration& toleration : alternative.tolerations) {
-          list.push_back(
-              expressions_.dictionary()
-                  .Intern(fmt::format("{}\n{}\n{}\n{}", toleration.key, toleration.operator_,
-                                      toleration.value, toleration.effect))
-                  .id());
+          for (const std::string* part :
+               {&toleration.key, &toleration.operator_, &toleration.value, &toleration.effect}) {
+            description.Add(*part);
+          }
         }
-        list.push_back(alternative.constraints.size());
-        for (const ConstraintUse& use : alternative.constraints) list.push_back(use.constraint);
+        description.Add(alternative.constraints.size());
+        for (const ConstraintUse& use : alternative.constraints) description.Add(use.constraint);
       }
     }
-    return expressions_.Number(list);
+    return expressions_.Number(description.text());
   }
 
   const ClassLister& classes_;
@@ -323,6 +359,7 @@ class Planner {
   std::shared_ptr<Plan> plan_;
   // Of the claim that is being added: where each of its ConstraintPlans comes from.
   std::vector<const api::DeviceConstraint*> constraints_;
+  const std::shared_ptr<Kept> kept_;
 };
 
 std::shared_ptr<const Plan> MakePlan(

@@ -74,7 +74,7 @@ struct Alternative {
   std::int64_t count = 0;  // unless `all`
   // Equal for alternatives that let the same devices pass: selectors, derived attributes,
   // constrained attributes and capacity are the same.
-  std::uint32_t filter = 0;
+  std::uint64_t filter = 0;
   // Why this can never be searched for.
   Status error;
 };
@@ -94,7 +94,7 @@ struct ClaimPlan {
   std::uint32_t first_constraint = 0;  // of Plan::constraints()
   std::uint32_t constraints = 0;
   // Equal for claims that ask for the same.
-  std::uint32_t shape = 0;
+  std::uint64_t shape = 0;
   Status constraint_error;
 };
 
@@ -126,6 +126,7 @@ class Plan {
   std::vector<RequestPlan> requests_;
   std::vector<Alternative> alternatives_;
   std::vector<ConstraintPlan> constraints_;
+  std::shared_ptr<const void> keep_;  // expressions and names
   bool simple_ = true;
 };
 

@@ -222,13 +222,14 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
 const Verdicts& VerdictCache::Get(const Alternative& alternative, const Plan& plan,
                                   std::span<const ConstraintPlan> constraints,
                                   const SliceTable& slice, Dictionary& dictionary) {
-  auto& known = known_[Key{slice.serial(), alternative.filter}];
-  if (known == nullptr) known = Judge(alternative, plan, constraints, slice, dictionary);
-  return *known;
-}
-
-void VerdictCache::Trim() {
-  if (known_.size() > capacity_) known_.clear();
+  // Between two allocations, so nobody has anything of it.
+  if (const std::uint32_t epoch = dictionary.epoch(); epoch != epoch_) {
+    known_.Clear();
+    epoch_ = epoch;
+  }
+  const Key key{slice.serial(), alternative.filter};
+  if (const auto* known = known_.Find(key)) return **known;
+  return *known_.Put(key, Judge(alternative, plan, constraints, slice, dictionary));
 }
 
 }  // namespace dray::allocator

@@ -7,6 +7,7 @@
 // Spec: kubernetes-allocator.md 4.1 steps 2 and 3, chapters 5, 7 and 10.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "allocator/plan.h"
 #include "allocator/reason.h"
 #include "base/bit_set.h"
+#include "base/generations.h"
 #include "inventory/slice_table.h"
 
 namespace dray::allocator {
@@ -84,29 +86,38 @@ Consumption ConsumptionOf(const Alternative& alternative, const inventory::Slice
 Status ErrorOf(const Alternative& alternative, const inventory::SliceTable& slice,
                const inventory::DeviceRow& row, inventory::Dictionary& dictionary);
 
-// Verdicts by filter and slice. Bounded: forgets everything when full. One thread.
+// Verdicts by filter and slice. Forgets those that nobody has asked for in a long time, and all of
+// them when the dictionary was collected: values in them may mean something else. One thread.
 class VerdictCache {
  public:
-  explicit VerdictCache(std::size_t capacity = std::size_t{1} << 20) : capacity_(capacity) {}
+  static constexpr std::size_t kMostVerdicts = std::size_t{1} << 19;
+
+  // At most about twice so many, and what one allocation needs.
+  explicit VerdictCache(std::size_t capacity = kMostVerdicts) : known_(capacity) {}
+  // Of a cluster of that many slices: room for the filters that are in use together.
+  void FitTo(std::size_t slices) {
+    known_.set_capacity(std::clamp<std::size_t>(64 * slices, 4096, kMostVerdicts));
+  }
 
   const Verdicts& Get(const Alternative& alternative, const Plan& plan,
                       std::span<const ConstraintPlan> constraints,
                       const inventory::SliceTable& slice, inventory::Dictionary& dictionary);
   // To be called between allocations only: what Get returned is valid until here.
-  void Trim();
+  void Trim() { known_.Trim(); }
+  std::size_t size() const { return known_.size(); }
 
  private:
   struct Key {
     std::uint64_t slice = 0;
-    std::uint32_t filter = 0;
+    std::uint64_t filter = 0;
     friend bool operator==(const Key&, const Key&) = default;
     template <typename H>
     friend H AbslHashValue(H h, const Key& key) {
       return H::combine(std::move(h), key.slice, key.filter);
     }
   };
-  std::size_t capacity_;
-  absl::flat_hash_map<Key, std::shared_ptr<const Verdicts>> known_;
+  base::Generations<absl::flat_hash_map<Key, std::shared_ptr<const Verdicts>>> known_;
+  std::uint32_t epoch_ = 0;  // of the dictionary
 };
 
 }  // namespace dray::allocator

@@ -12,12 +12,41 @@ const PodResourceClaimStatus* FindClaimStatus(const Pod& pod, const PodResourceC
   return it == statuses.end() ? nullptr : &*it;
 }
 
-std::optional<std::string_view> ClaimNameOf(const Pod& pod, const PodResourceClaim& entry) {
+namespace {
+
+constexpr std::size_t kFewStatuses = 8;
+
+template <typename FindStatus>
+std::optional<std::string_view> NameBehind(const PodResourceClaim& entry, FindStatus find_status) {
   if (entry.resource_claim_name.has_value()) return *entry.resource_claim_name;
   if (!entry.resource_claim_template_name.has_value()) return std::nullopt;
-  const PodResourceClaimStatus* status = FindClaimStatus(pod, entry);
+  const PodResourceClaimStatus* status = find_status();
   if (status == nullptr || !status->resource_claim_name.has_value()) return std::nullopt;
   return *status->resource_claim_name;
+}
+
+}  // namespace
+
+std::optional<std::string_view> ClaimNameOf(const Pod& pod, const PodResourceClaim& entry) {
+  return NameBehind(entry, [&] { return FindClaimStatus(pod, entry); });
+}
+
+ClaimsOfPod::ClaimsOfPod(const Pod& pod) : pod_(pod) {
+  if (!pod.status.resource_claim_statuses.has_value()) return;
+  const auto& statuses = *pod.status.resource_claim_statuses;
+  if (statuses.size() <= kFewStatuses) return;
+  statuses_.reserve(statuses.size());
+  for (const PodResourceClaimStatus& status : statuses) statuses_.emplace(status.name, &status);
+}
+
+const PodResourceClaimStatus* ClaimsOfPod::FindStatus(const PodResourceClaim& entry) const {
+  if (statuses_.empty()) return FindClaimStatus(pod_, entry);
+  const auto found = statuses_.find(entry.name);
+  return found == statuses_.end() ? nullptr : found->second;
+}
+
+std::optional<std::string_view> ClaimsOfPod::NameOf(const PodResourceClaim& entry) const {
+  return NameBehind(entry, [&] { return FindStatus(entry); });
 }
 
 bool OwnedBy(const ResourceClaim& claim, const Pod& pod) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
 
@@ -22,6 +24,21 @@ const PodResourceClaimStatus* FindClaimStatus(const Pod& pod, const PodResourceC
 // The name of the claim behind an entry of spec.resourceClaims. Nothing: it is not there yet, or on
 // purpose there is none, or the entry is of a kind that is not known.
 std::optional<std::string_view> ClaimNameOf(const Pod& pod, const PodResourceClaim& entry);
+
+// The same for who looks at every entry of a pod: a pod may have thousands, and looking for each by
+// itself costs their square. The pod outlives it. Thread-compatible.
+class ClaimsOfPod {
+ public:
+  explicit ClaimsOfPod(const Pod& pod);
+
+  const PodResourceClaimStatus* FindStatus(const PodResourceClaim& entry) const;
+  std::optional<std::string_view> NameOf(const PodResourceClaim& entry) const;
+
+ private:
+  const Pod& pod_;
+  // By name, the first of each; empty when there are so few that walking is faster.
+  absl::flat_hash_map<absl::string_view, const PodResourceClaimStatus*> statuses_;
+};
 
 // Whether the pod is the claim's controller.
 bool OwnedBy(const ResourceClaim& claim, const Pod& pod);

@@ -9,56 +9,58 @@
 namespace dray::controllers {
 
 void Children::OnChange(const api::Object* before, const api::Object* after) {
-  if (before != nullptr) {
-    const api::ObjectMeta& metadata = before->metadata();
+  const auto family_of = [this](const api::ObjectMeta& metadata) {
     const api::OwnerReference* owner = api::FindController(metadata);
-    owner != nullptr ? by_owner_.Remove(owner->uid, metadata.name)
-                     : orphans_.Remove(metadata.namespace_, metadata.name);
+    return owner != nullptr ? std::pair(&by_owner_, &owner->uid)
+                            : std::pair(&orphans_, &metadata.namespace_);
+  };
+  if (before != nullptr) {
+    const auto [families, name] = family_of(before->metadata());
+    const auto family = families->find(*name);
+    if (family != families->end()) {
+      family->second.erase(before->metadata().name);
+      if (family->second.empty()) families->erase(family);
+    }
   }
   if (after != nullptr) {
-    const api::ObjectMeta& metadata = after->metadata();
-    const api::OwnerReference* owner = api::FindController(metadata);
-    owner != nullptr ? by_owner_.Add(owner->uid, metadata.name)
-                     : orphans_.Add(metadata.namespace_, metadata.name);
+    const auto [families, name] = family_of(after->metadata());
+    (*families)[*name].insert_or_assign(after->metadata().name, *after);
   }
 }
 
-std::vector<api::Object> Children::Find(const std::vector<std::string>& names,
-                                        std::string_view namespace_, const View& view) const {
-  std::vector<api::Object> found;
-  found.reserve(names.size());
-  for (const std::string& name : names) {
-    const api::Object* object = view.Find(ObjectKey{kind_, std::string(namespace_), name});
-    if (object != nullptr) found.push_back(*object);
-  }
-  return found;
-}
-
-std::vector<api::Object> Children::Of(const api::Object& owner, const View& view) const {
-  return Find(by_owner_.At(owner.metadata().uid), owner.metadata().namespace_, view);
+std::vector<api::Object> Children::All(const Families& families, std::string_view family) {
+  std::vector<api::Object> all;
+  const auto found = families.find(family);
+  if (found == families.end()) return all;
+  all.reserve(found->second.size());
+  for (const auto& [name, object] : found->second) all.push_back(object);
+  return all;
 }
 
 StatusOr<std::vector<api::Object>> Children::Gather(const api::Object& owner,
                                                     const api::LabelMatcher& selector,
                                                     View& view) const {
-  if (view.Leaving(owner)) return Of(owner, view);
+  std::vector<api::Object> children = Of(owner);
+  if (view.Leaving(owner)) return children;
+  bool changes = false;
   const std::string& uid = owner.metadata().uid;
-  for (const api::Object& child : Of(owner, view)) {
+  for (const api::Object& child : children) {
     if (selector.Matches(child.metadata().labels)) continue;
+    changes = true;
     DRAY_RETURN_IF_ERROR(view.EditObject(child, [&](api::Object& changed) {
       return std::erase_if(changed.MutableMetadata().owner_references,
                            [&](const auto& reference) { return reference.uid == uid; }) > 0;
     }));
   }
-  const std::string& namespace_ = owner.metadata().namespace_;
-  for (const api::Object& orphan : Find(orphans_.At(namespace_), namespace_, view)) {
+  for (const api::Object& orphan : All(orphans_, owner.metadata().namespace_)) {
     if (view.Leaving(orphan) || !selector.Matches(orphan.metadata().labels)) continue;
+    changes = true;
     // Not with the stored one after a conflict: it may have found another controller.
     api::Object adopted = orphan;
     adopted.MutableMetadata().owner_references.push_back(ControllerReference(owner));
     DRAY_RETURN_IF_ERROR(view.Update(std::move(adopted)).status());
   }
-  return Of(owner, view);
+  return changes ? Of(owner) : std::move(children);
 }
 
 }  // namespace dray::controllers

@@ -4,39 +4,43 @@
 // its selector selects: it adopts what has no controller, and lets go what no longer fits.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "api/kinds.h"
 #include "api/label_selector.h"
 #include "base/status.h"
-#include "controllers/index.h"
+#include "base/string_map.h"
 #include "controllers/object_key.h"
 #include "controllers/view.h"
 
 namespace dray::controllers {
 
-// Kept from changes. One thread.
+// Kept from changes. A workload may have many thousands, and is looked at again and again while
+// they come: the objects themselves are here, so that nobody has to look each of them up. One
+// thread.
 class Children {
  public:
-  explicit Children(const api::KindInfo& kind) : kind_(kind.hub) {}
-
   // Of an object of the kind.
   void OnChange(const api::Object* before, const api::Object* after);
   // In order of their names.
-  std::vector<api::Object> Of(const api::Object& owner, const View& view) const;
+  std::vector<api::Object> Of(const api::Object& owner) const {
+    return All(by_owner_, owner.metadata().uid);
+  }
 
   // Adopts and lets go, unless the owner is leaving. Its children then.
   StatusOr<std::vector<api::Object>> Gather(const api::Object& owner,
                                             const api::LabelMatcher& selector, View& view) const;
 
  private:
-  std::vector<api::Object> Find(const std::vector<std::string>& names, std::string_view namespace_,
-                                const View& view) const;
+  using Families = base::StringMap<absl::btree_map<std::string, api::Object>>;  // by name
+  static std::vector<api::Object> All(const Families& families, std::string_view family);
 
-  const api::TypeInfo* kind_;
-  Index by_owner_;  // uid
-  Index orphans_;   // namespace
+  Families by_owner_;  // uid
+  Families orphans_;   // namespace
 };
 
 // The controller of an object if it is of kind T: its key, whatever has become of it.

@@ -51,8 +51,8 @@ class DeploymentController final : public Reconciler {
 
   Status WriteStatus(const api::Object& deployment, const Sets& sets);
 
-  Children sets_{KindOf<api::ReplicaSet>()};
-  Children pods_{KindOf<api::Pod>()};
+  Children sets_;
+  Children pods_;
   Index deployments_;  // by namespace
 };
 

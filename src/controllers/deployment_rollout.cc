@@ -86,9 +86,8 @@ Status DeploymentController::DrainOld(const api::Object& deployment, Sets& sets)
 
 bool DeploymentController::HasRunningPods(const std::vector<api::Object>& sets) const {
   return std::ranges::any_of(sets, [&](const api::Object& set) {
-    return std::ranges::any_of(pods_.Of(set, view()), [](const api::Object& pod) {
-      return !IsTerminal(*pod.As<api::Pod>());
-    });
+    return std::ranges::any_of(
+        pods_.Of(set), [](const api::Object& pod) { return !IsTerminal(*pod.As<api::Pod>()); });
   });
 }
 

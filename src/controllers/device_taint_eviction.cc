@@ -111,6 +111,7 @@ void DeviceTaintEviction::OnSlice(const api::Object* before, const api::Object* 
   if (before != nullptr) {
     const auto& slice = *before->As<api::ResourceSlice>();
     Pool& pool = pools_[PoolKey(slice)];
+    pool.indexed = false;
     pool.slices.erase(slice.metadata.name);
     if (HasEvictingTaint(slice)) {
       --pool.tainted;
@@ -122,18 +123,27 @@ void DeviceTaintEviction::OnSlice(const api::Object* before, const api::Object* 
     Pool& pool = pools_[PoolKey(slice)];
     // A new generation takes the taints of the old one away, too.
     if (pool.tainted > 0 || HasEvictingTaint(slice)) touched.insert(PoolKey(slice));
+    pool.indexed = false;
     pool.slices.insert_or_assign(slice.metadata.name, *after);
     if (HasEvictingTaint(slice)) ++pool.tainted;
   }
   for (const std::string& key : touched) {
     for (const ObjectKey& claim : pools_[key].claims) QueueUsers(claim);
   }
+  if (before != nullptr) DropIfEmpty(PoolKey(*before->As<api::ResourceSlice>()));
+}
+
+void DeviceTaintEviction::DropIfEmpty(const std::string& key) {
+  const auto pool = pools_.find(key);
+  if (pool == pools_.end()) return;
+  if (pool->second.slices.empty() && pool->second.claims.empty()) pools_.erase(pool);
 }
 
 void DeviceTaintEviction::OnClaim(const api::Object* before, const api::Object* after) {
   if (before != nullptr) {
     for (const std::string& key : PoolsOf(*before)) {
       pools_[key].claims.erase(ObjectKey::Of(*before));
+      if (after == nullptr) DropIfEmpty(key);
     }
   }
   if (after == nullptr) return;
@@ -162,23 +172,27 @@ void DeviceTaintEviction::OnRule(const api::Object* before, const api::Object* a
 }
 
 const api::Device* DeviceTaintEviction::FindDevice(
-    const api::DeviceRequestAllocationResult& result) const {
+    const api::DeviceRequestAllocationResult& result) {
   const auto it = pools_.find(PoolKey(result.driver, result.pool));
   if (it == pools_.end() || it->second.tainted == 0) return nullptr;
-  std::int64_t newest = 0;
-  for (const auto& [name, slice] : it->second.slices) {
-    newest = std::max(newest, slice.As<api::ResourceSlice>()->spec.pool.generation);
+  Pool& pool = it->second;
+  if (!std::exchange(pool.indexed, true)) {
+    pool.devices.clear();
+    std::int64_t newest = 0;
+    for (const auto& [name, slice] : pool.slices) {
+      newest = std::max(newest, slice.As<api::ResourceSlice>()->spec.pool.generation);
+    }
+    for (const auto& [name, object] : pool.slices) {
+      const auto& spec = object.As<api::ResourceSlice>()->spec;
+      if (spec.pool.generation != newest || !spec.devices.has_value()) continue;
+      for (const api::Device& device : *spec.devices) pool.devices.emplace(device.name, &device);
+    }
   }
-  for (const auto& [name, object] : it->second.slices) {
-    const auto& spec = object.As<api::ResourceSlice>()->spec;
-    if (spec.pool.generation != newest || !spec.devices.has_value()) continue;
-    const auto found = std::ranges::find(*spec.devices, result.device, &api::Device::name);
-    if (found != spec.devices->end()) return &*found;
-  }
-  return nullptr;
+  const auto found = pool.devices.find(result.device);
+  return found == pool.devices.end() ? nullptr : found->second;
 }
 
-std::optional<base::Time> DeviceTaintEviction::DueOf(const api::ResourceClaim& claim) const {
+std::optional<base::Time> DeviceTaintEviction::DueOf(const api::ResourceClaim& claim) {
   std::optional<base::Time> due;
   if (!slices_ || !claim.status.allocation.has_value()) return due;
   for (const auto& result : claim.status.allocation->devices.results) {
@@ -197,7 +211,7 @@ std::optional<base::Time> DeviceTaintEviction::DueOf(const api::ResourceClaim& c
   return due;
 }
 
-std::optional<base::Time> DeviceTaintEviction::DueOf(const api::Pod& pod) const {
+std::optional<base::Time> DeviceTaintEviction::DueOf(const api::Pod& pod) {
   std::optional<base::Time> due;
   if (pod.spec.node_name.empty()) return due;
   const auto look = [&](std::string_view name, bool owned) {
@@ -206,8 +220,9 @@ std::optional<base::Time> DeviceTaintEviction::DueOf(const api::Pod& pod) const 
     if (owned && !api::OwnedBy(*claim, pod)) return;
     TakeEarlier(due, DueOf(*claim));
   };
+  const api::ClaimsOfPod claims(pod);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    const auto name = api::ClaimNameOf(pod, entry);
+    const auto name = claims.NameOf(entry);
     if (name.has_value()) look(*name, !entry.resource_claim_name.has_value());
   }
   if (const auto& special = pod.status.extended_resource_claim_status) {

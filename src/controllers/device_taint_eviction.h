@@ -12,7 +12,9 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "api/cluster.h"
 #include "api/device_class.h"
 #include "api/gates.h"
@@ -40,6 +42,10 @@ class DeviceTaintEviction final : public Reconciler {
     absl::btree_map<std::string, api::Object> slices;
     absl::btree_set<ObjectKey> claims;
     std::size_t tainted = 0;  // slices with a taint that evicts
+    // Devices of the newest generation, by name; made when somebody asks after a slice changed. Of
+    // two with one name the one in the slice with the smaller name.
+    bool indexed = false;
+    absl::flat_hash_map<absl::string_view, const api::Device*> devices;
   };
 
   void OnChange(const api::Object* before, const api::Object* after) override;
@@ -51,9 +57,11 @@ class DeviceTaintEviction final : public Reconciler {
   Status Reconcile(const ObjectKey& key) override;
   Status Evict(const api::Object& pod, base::Time due);
   // When the pod has to go. Nothing: it may stay.
-  std::optional<base::Time> DueOf(const api::Pod& pod) const;
-  std::optional<base::Time> DueOf(const api::ResourceClaim& claim) const;
-  const api::Device* FindDevice(const api::DeviceRequestAllocationResult& result) const;
+  std::optional<base::Time> DueOf(const api::Pod& pod);
+  std::optional<base::Time> DueOf(const api::ResourceClaim& claim);
+  const api::Device* FindDevice(const api::DeviceRequestAllocationResult& result);
+  // A pool of which nothing is left takes no room.
+  void DropIfEmpty(const std::string& pool);
 
   const bool slices_;  // whether their taints count
   const bool rules_counted_;

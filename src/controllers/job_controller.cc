@@ -78,7 +78,7 @@ void JobController::OnChange(const api::Object* before, const api::Object* after
   if (either.As<api::Job>() != nullptr) {
     queue().Add(ObjectKey::Of(either));
     if (after == nullptr) {
-      for (const api::Object& pod : pods_.Of(*before, view())) queue().Add(ObjectKey::Of(pod));
+      for (const api::Object& pod : pods_.Of(*before)) queue().Add(ObjectKey::Of(pod));
     }
     return;
   }
@@ -119,7 +119,7 @@ Status JobController::ReconcilePod(const api::Object& pod) {
 Status JobController::ReconcileJob(const api::Object& object) {
   const api::Job& job = *object.As<api::Job>();
   if (job.spec.managed_by.value_or(std::string(kManager)) != kManager) return {};
-  const std::vector<api::Object> pods = pods_.Of(object, view());
+  const std::vector<api::Object> pods = pods_.Of(object);
   if (IsOver(job.status)) return AfterEnd(object, pods);
   if (const char* field = UnsupportedField(job.spec)) {
     Tell(view(), object,
@@ -141,7 +141,7 @@ Status JobController::ReconcileJob(const api::Object& object) {
   }
 
   // What was just made or deleted counts already; what has ended is as it was noted.
-  JobTally after = TallyOf(job, pods_.Of(object, view()), view());
+  JobTally after = TallyOf(job, pods_.Of(object), view());
   api::JobStatus& status = after.status;
   status.active = static_cast<std::int32_t>(after.active.size());
   WriteConditions(object, end, after, status);

@@ -44,7 +44,7 @@ class JobController final : public Reconciler {
   void WriteConditions(const api::Object& job, const std::optional<JobEnd>& end,
                        const JobTally& tally, api::JobStatus& status);
 
-  Children pods_{KindOf<api::Pod>()};
+  Children pods_;
 };
 
 }  // namespace dray::controllers

@@ -35,9 +35,12 @@ void NamespaceController::OnChange(const api::Object* before, const api::Object*
     return;
   }
   const std::string& namespace_ = either.metadata().namespace_;
-  auto& contents = contents_[namespace_];
-  if (before == nullptr) contents.insert(ObjectKey::Of(either));
-  if (after == nullptr) contents.erase(ObjectKey::Of(either));
+  if (before == nullptr) contents_[namespace_].insert(ObjectKey::Of(either));
+  if (after == nullptr) {
+    const auto contents = contents_.find(namespace_);
+    contents->second.erase(ObjectKey::Of(either));
+    if (contents->second.empty()) contents_.erase(contents);
+  }
   if (before != nullptr && after != nullptr) return;
   const ObjectKey key = ObjectKey::Of<api::Namespace>("", namespace_);
   const api::Object* found = view().Find(key);
@@ -73,7 +76,8 @@ Status NamespaceController::Protect(const api::Object& active) {
 
 Status NamespaceController::Empty(const api::Object& leaving) {
   DRAY_RETURN_IF_ERROR(SetPhase(leaving, api::kNamespaceTerminating));
-  const auto contents = contents_[leaving.metadata().name];
+  const auto known = contents_.find(leaving.metadata().name);
+  const auto contents = known == contents_.end() ? absl::btree_set<ObjectKey>() : known->second;
   for (const ObjectKey& key : contents) {
     const api::Object* found = view().Find(key);
     if (found == nullptr || view().Leaving(*found)) continue;

@@ -2,6 +2,7 @@
 #include "controllers/pod_cleanup.h"
 
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "api/node.h"
@@ -42,16 +43,18 @@ void PodCleanup::OnChange(const api::Object* before, const api::Object* after) {
                     key.name};
   if (before != nullptr) {
     const api::Pod& pod = *before->As<api::Pod>();
-    pods_on_[pod.spec.node_name].erase(key);
-    if (IsTerminal(pod)) ended_.erase(ended);
+    const bool stays =
+        after != nullptr && after->As<api::Pod>()->spec.node_name == pod.spec.node_name;
+    if (!stays) Leave(pod.spec.node_name, key);
+    if (IsTerminal(pod)) Revive(ended);
   }
   if (after == nullptr) return;
   const api::Pod& pod = *after->As<api::Pod>();
   if (!pod.spec.node_name.empty()) pods_on_[pod.spec.node_name].insert(key);
-  if (IsTerminal(pod)) ended_.insert(ended);
+  if (IsTerminal(pod)) End(ended);
   // The others: one more has ended, so that the oldest may have to go.
-  if (IsTerminal(pod) && ended_.size() > options_.ended_pods) {
-    const auto& [created, namespace_, name] = *ended_.begin();
+  if (IsTerminal(pod) && !too_many_.empty()) {
+    const auto& [created, namespace_, name] = *too_many_.begin();
     queue().Add(ObjectKey::Of<api::Pod>(namespace_, name));
   }
   const bool lost = !pod.spec.node_name.empty() &&
@@ -73,14 +76,38 @@ Status PodCleanup::Reconcile(const ObjectKey& key) {
       view().Find<api::ClusterNode>("", pod.spec.node_name) == nullptr) {
     return ReconcileLost(object);
   }
-  if (!IsTerminal(pod) || ended_.size() <= options_.ended_pods || view().Leaving(object)) return {};
-  const std::size_t over = ended_.size() - options_.ended_pods;
-  std::size_t place = 0;
-  for (const auto& [created, namespace_, name] : ended_) {
-    if (place++ == over) return {};
-    if (namespace_ == key.namespace_ && name == key.name) return view().Delete(object);
+  if (!IsTerminal(pod) || view().Leaving(object)) return {};
+  const base::Time created = pod.metadata.creation_timestamp.value_or(base::Time());
+  if (!too_many_.contains(Ended{created, key.namespace_, key.name})) return {};
+  return view().Delete(object);
+}
+
+void PodCleanup::Leave(const std::string& node, const ObjectKey& pod) {
+  const auto pods = pods_on_.find(node);
+  if (pods == pods_on_.end()) return;
+  pods->second.erase(pod);
+  if (!pods->second.empty()) return;
+  pods_on_.erase(pods);
+  // Nobody asks any more since when it is lost.
+  lost_.erase(node);
+}
+
+void PodCleanup::End(const Ended& pod) {
+  if (!too_many_.empty() && pod < *too_many_.rbegin()) {
+    too_many_.insert(pod);
+    return;
   }
-  return {};
+  ended_.insert(pod);
+  if (ended_.size() <= options_.ended_pods) return;
+  too_many_.insert(*ended_.begin());
+  ended_.erase(ended_.begin());
+}
+
+void PodCleanup::Revive(const Ended& pod) {
+  if (too_many_.erase(pod) > 0 || ended_.erase(pod) == 0 || too_many_.empty()) return;
+  const auto newest = std::prev(too_many_.end());
+  ended_.insert(*newest);
+  too_many_.erase(newest);
 }
 
 Status PodCleanup::ReconcileLost(const api::Object& object) {

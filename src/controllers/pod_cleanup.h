@@ -42,10 +42,16 @@ class PodCleanup final : public Reconciler {
   Status Reconcile(const ObjectKey& key) override;
   Status ReconcileLost(const api::Object& pod);
 
+  void Leave(const std::string& node, const ObjectKey& pod);
+  void End(const Ended& pod);
+  void Revive(const Ended& pod);
+
   const PodCleanupOptions options_;
   base::StringMap<absl::btree_set<ObjectKey>> pods_on_;  // by node
   base::StringMap<std::chrono::nanoseconds> lost_;       // since when a node is not there
+  // Pods that have ended, by age: the newest, as many as may stay, and those that are older.
   absl::btree_set<Ended> ended_;
+  absl::btree_set<Ended> too_many_;
 };
 
 }  // namespace dray::controllers

@@ -68,7 +68,11 @@ void QuotaController::OnChange(const api::Object* before, const api::Object* aft
   const api::ObjectMeta& metadata = either.metadata();
   const ObjectKey key = ObjectKey::Of(either);
   if (before == nullptr) objects_[metadata.namespace_].insert(key);
-  if (after == nullptr) objects_[metadata.namespace_].erase(key);
+  if (after == nullptr) {
+    const auto objects = objects_.find(metadata.namespace_);
+    objects->second.erase(key);
+    if (objects->second.empty()) objects_.erase(objects);
+  }
   if (either.As<api::ResourceQuota>() != nullptr) OnQuota(before, after);
   if (const auto* claim = either.As<api::ResourceClaim>()) {
     if (const api::OwnerReference* pod = api::ExtendedResourcePod(*claim)) {
@@ -88,7 +92,9 @@ void QuotaController::OnQuota(const api::Object* before, const api::Object* afte
   const ObjectKey key = ObjectKey::Of(either);
   const std::string& namespace_ = key.namespace_;
   if (after == nullptr) {
-    quotas_[namespace_].erase(key);
+    const auto quotas = quotas_.find(namespace_);
+    quotas->second.erase(key);
+    if (quotas->second.empty()) quotas_.erase(quotas);
     sums_.erase(key);
     return;
   }
@@ -139,8 +145,10 @@ void QuotaController::Recount(const std::string& namespace_) {
   if (it == marked_.end()) return;
   const auto marked = std::move(it->second);
   marked_.erase(it);
+  const auto quotas = quotas_.find(namespace_);
+  if (quotas == quotas_.end()) return;
   for (const ObjectKey& object : marked) {
-    for (const ObjectKey& quota : quotas_[namespace_]) Charge(quota, object);
+    for (const ObjectKey& quota : quotas->second) Charge(quota, object);
   }
 }
 

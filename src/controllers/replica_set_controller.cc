@@ -187,7 +187,7 @@ Status ReplicaSetController::WriteStatus(const api::Object& set, const Status& s
   const api::ReplicaSet& wanted = *set.As<api::ReplicaSet>();
   const base::Time now = clock().Now();
   api::ReplicaSetStatus counted;
-  for (const api::Object& object : Active(pods_.Of(set, view()))) {
+  for (const api::Object& object : Active(pods_.Of(set))) {
     const api::Pod& pod = *object.As<api::Pod>();
     ++counted.replicas;
     if (HasAll(pod.metadata.labels, wanted.spec.template_.metadata.labels)) {

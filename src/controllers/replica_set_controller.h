@@ -36,7 +36,7 @@ class ReplicaSetController final : public Reconciler {
   Status WriteStatus(const api::Object& set, const Status& scaled);
   std::vector<api::Object> Active(const std::vector<api::Object>& pods) const;
 
-  Children pods_{KindOf<api::Pod>()};
+  Children pods_;
   Index sets_;  // by namespace
 };
 

@@ -81,8 +81,9 @@ void ResourceClaimController::FileUnder(const api::Pod& pod, bool present) {
     const std::string drawer = In(metadata.namespace_, name);
     present ? index.Add(drawer, metadata.name) : index.Remove(drawer, metadata.name);
   };
+  const api::ClaimsOfPod claims(pod);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    if (const auto claim = api::ClaimNameOf(pod, entry)) put(pods_of_claim_, *claim);
+    if (const auto claim = claims.NameOf(entry)) put(pods_of_claim_, *claim);
     if (entry.resource_claim_template_name.has_value()) {
       put(pods_of_template_, *entry.resource_claim_template_name);
     }
@@ -94,8 +95,9 @@ void ResourceClaimController::QueueClaimsOf(const api::Pod& pod) {
   const auto add = [&](std::string_view claim) {
     queue().Add(ObjectKey::Of<api::ResourceClaim>(namespace_, claim));
   };
+  const api::ClaimsOfPod claims(pod);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    if (const auto claim = api::ClaimNameOf(pod, entry)) add(*claim);
+    if (const auto claim = claims.NameOf(entry)) add(*claim);
   }
   if (const auto& special = pod.status.extended_resource_claim_status) {
     add(special->resource_claim_name);
@@ -166,15 +168,15 @@ bool ResourceClaimController::IsThere(const api::Pod& pod, const api::PodResourc
   return stored.has_value() && fits(*stored->As<api::ResourceClaim>());
 }
 
-std::optional<std::string> ResourceClaimController::FindOrphan(
-    const api::Pod& pod, const api::PodResourceClaim& entry) const {
-  for (const std::string& name : claims_of_pod_.At(pod.metadata.uid)) {
-    const auto* claim = view().Find<api::ResourceClaim>(pod.metadata.namespace_, name);
+ResourceClaimController::Entries::Entries(const api::Pod& pod, const View& view,
+                                          const Index& claims_of_pod)
+    : names(pod) {
+  for (const std::string& name : claims_of_pod.At(pod.metadata.uid)) {
+    const auto* claim = view.Find<api::ResourceClaim>(pod.metadata.namespace_, name);
     if (claim == nullptr) continue;
     const std::string* made_for = claim->metadata.annotations.Find(api::kPodClaimNameAnnotation);
-    if (made_for != nullptr && *made_for == entry.name) return name;
+    if (made_for != nullptr) made.try_emplace(*made_for, name);
   }
-  return std::nullopt;
 }
 
 StatusOr<std::string> ResourceClaimController::CreateFrom(
@@ -206,15 +208,17 @@ StatusOr<std::string> ResourceClaimController::CreateFrom(
 }
 
 StatusOr<std::optional<std::string>> ResourceClaimController::MakeClaim(
-    const api::Pod& pod, const api::PodResourceClaim& entry) {
-  if (const auto claim = api::ClaimNameOf(pod, entry)) {
+    const api::Pod& pod, const api::PodResourceClaim& entry, const Entries& entries) {
+  if (const auto claim = entries.names.NameOf(entry)) {
     // Even one that the status names may have been deleted by somebody.
     if (IsThere(pod, entry, *claim)) return std::nullopt;
-  } else if (api::FindClaimStatus(pod, entry) != nullptr) {
+  } else if (entries.names.FindStatus(entry) != nullptr) {
     return std::nullopt;  // on purpose there is none
   }
   if (!entry.resource_claim_template_name.has_value()) return std::nullopt;
-  if (auto orphan = FindOrphan(pod, entry)) return orphan;
+  if (const auto orphan = entries.made.find(entry.name); orphan != entries.made.end()) {
+    return orphan->second;
+  }
   const std::string& wanted = *entry.resource_claim_template_name;
   const auto* found =
       view().Find(ObjectKey::Of<api::ResourceClaimTemplate>(pod.metadata.namespace_, wanted));
@@ -231,8 +235,9 @@ Status ResourceClaimController::ReconcilePod(const api::Object& object) {
   const api::Pod& pod = *object.As<api::Pod>();
   if (pod.metadata.deletion_timestamp.has_value() || IsDone(pod)) return {};
   std::map<std::string, std::string> made;
+  const Entries entries(pod, view(), claims_of_pod_);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    const auto claim = MakeClaim(pod, entry);
+    const auto claim = MakeClaim(pod, entry, entries);
     if (!claim.ok()) {
       view().Note({.about = object,
                    .type = "Warning",
@@ -269,8 +274,9 @@ Status ResourceClaimController::ReconcilePod(const api::Object& object) {
 
 Status ResourceClaimController::Reserve(const api::Pod& pod) {
   if (pod.spec.node_name.empty()) return {};
+  const api::ClaimsOfPod claims(pod);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    const auto claim = api::ClaimNameOf(pod, entry);
+    const auto claim = claims.NameOf(entry);
     if (!claim.has_value()) continue;
     const api::Object* found =
         view().Find(ObjectKey::Of<api::ResourceClaim>(pod.metadata.namespace_, *claim));

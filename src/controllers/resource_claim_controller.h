@@ -17,9 +17,11 @@
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "api/pod.h"
+#include "api/pod_claims.h"
 #include "api/resource_claim.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/string_map.h"
 #include "controllers/index.h"
 #include "controllers/reconciler.h"
 
@@ -45,15 +47,20 @@ class ResourceClaimController final : public Reconciler {
   Status ReconcilePod(const api::Object& object);
   Status ReconcileClaim(const api::Object& object);
 
+  // What is known of a pod's entries, found once for all of them.
+  struct Entries {
+    Entries(const api::Pod& pod, const View& view, const Index& claims_of_pod);
+    api::ClaimsOfPod names;
+    base::StringMap<std::string> made;  // claims that were made for the pod, by entry
+  };
   // The claim's name, when the pod's status does not have it yet.
   StatusOr<std::optional<std::string>> MakeClaim(const api::Pod& pod,
-                                                 const api::PodResourceClaim& entry);
+                                                 const api::PodResourceClaim& entry,
+                                                 const Entries& entries);
   StatusOr<std::string> CreateFrom(const api::ResourceClaimTemplate& made_from, const api::Pod& pod,
                                    const api::PodResourceClaim& entry);
   bool IsThere(const api::Pod& pod, const api::PodResourceClaim& entry,
                std::string_view claim) const;
-  std::optional<std::string> FindOrphan(const api::Pod& pod,
-                                        const api::PodResourceClaim& entry) const;
   Status Reserve(const api::Pod& pod);
 
   bool IsOver(const api::ResourceClaim& claim,

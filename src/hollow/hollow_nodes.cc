@@ -94,8 +94,9 @@ void HollowNodes::OnChange(const api::Object* before, const api::Object* after) 
     return;
   }
   const auto each_claim = [&](const api::Pod& pod, auto&& use) {
+    const api::ClaimsOfPod claims(pod);
     for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-      const auto name = api::ClaimNameOf(pod, entry);
+      const auto name = claims.NameOf(entry);
       if (name) use(pod.metadata.namespace_ + "/" + std::string(*name));
     }
   };
@@ -154,11 +155,12 @@ bool HollowNodes::RunsHere(const api::Pod& pod) const {
 }
 
 bool HollowNodes::HasItsClaims(const api::Pod& pod) const {
+  const api::ClaimsOfPod claims(pod);
   return std::ranges::all_of(pod.spec.resource_claims, [&](const api::PodResourceClaim& entry) {
-    const auto name = api::ClaimNameOf(pod, entry);
+    const auto name = claims.NameOf(entry);
     // Nothing may be behind an entry on purpose; a template whose claim is not made yet is not
     // that.
-    if (!name) return api::FindClaimStatus(pod, entry) != nullptr;
+    if (!name) return claims.FindStatus(entry) != nullptr;
     const auto* claim = view().Find<api::ResourceClaim>(pod.metadata.namespace_, *name);
     return claim != nullptr && claim->status.allocation.has_value() &&
            api::ReservedFor(*claim, pod);

@@ -5,12 +5,15 @@
 // two devices are alike where their numbers are.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/numeric/int128.h"
@@ -78,9 +81,30 @@ struct PoolName {
   NameId pool;
 };
 
-// Only grows. Looking something up by number needs no lock and what is returned stays where it is;
-// adding and finding take one. Equal content has equal numbers. At() of a kNone is empty.
-// Thread-safe.
+// What somebody still has the number of, told to Dictionary::Collect. What a thing is made of is
+// marked with it.
+class Marker {
+ public:
+  void Mark(NameId name);
+  void Mark(ValueId id);
+  void Mark(CapacityId id);
+  void Mark(ConsumptionId id);
+  void Mark(GroupsId id);
+  void Mark(TaintsId id);
+  void Mark(ConditionsId id);
+  void Mark(SelectionId id);
+  void Mark(PoolId id);
+
+ private:
+  friend class Dictionary;
+  struct Impl;
+  explicit Marker(Impl& impl) : impl_(impl) {}
+  Impl& impl_;
+};
+
+// Looking something up by number needs no lock and what is returned stays where it is; adding and
+// finding take one. Equal content has equal numbers. At() of a kNone is empty. Thread-safe, but for
+// Collect: then nobody else may use the dictionary, or keep what At and View have returned.
 class Dictionary {
  public:
   Dictionary();
@@ -124,13 +148,48 @@ class Dictionary {
   // A number that was never given before.
   std::uint64_t NextSerial();
 
+  // Names come with slices, claims and expressions, and those go. Whoever owns the dictionary asks
+  // now and then whether enough has been added since the last time, and collects when nobody else
+  // is at work: `mark` marks everything that somebody has the number of, Pins aside, and the rest
+  // is forgotten, its numbers given again. What is marked keeps its number. Costs what is there, so
+  // with CollectionDue a constant share of what was added.
+  bool CollectionDue() const;
+  void Collect(const std::function<void(Marker&)>& mark);
+  // Another one after each Collect. Who remembers something by numbers that he does not mark has to
+  // forget it then.
+  std::uint32_t epoch() const { return epoch_.load(std::memory_order_relaxed); }
+
+  // Bytes of what is remembered by its numbers, counted by those who do (evaluation.h): together
+  // they stay within a limit.
+  std::atomic<std::size_t>& projection_bytes() { return projection_bytes_; }
+
   std::size_t MemoryBytes() const;
   // Of these the characters of names and values, which many devices share.
   std::size_t StringBytes() const;
 
  private:
+  friend class Pins;
+  friend class Marker;
   struct Impl;
+  std::atomic<std::uint32_t> epoch_ = 0;
+  std::atomic<std::size_t> projection_bytes_ = 0;
   std::unique_ptr<Impl> impl_;
+};
+
+// Names that somebody needs although no slice or claim may have them: those that an expression
+// reads, those of constraints. They are kept as long as this lives. Thread-compatible.
+class Pins {
+ public:
+  explicit Pins(std::shared_ptr<Dictionary> dictionary) : dictionary_(std::move(dictionary)) {}
+  ~Pins();
+  Pins(Pins&&) noexcept = default;
+  Pins& operator=(Pins&&) = delete;
+
+  NameId Intern(std::string_view text);
+
+ private:
+  std::shared_ptr<Dictionary> dictionary_;
+  std::vector<NameId> names_;
 };
 
 }  // namespace dray::inventory

@@ -2,6 +2,7 @@
 #include "inventory/evaluation.h"
 
 #include <atomic>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -23,9 +24,23 @@ struct BoundProgram::Impl {
   Impl(std::shared_ptr<const cel::Program> a_program, std::shared_ptr<Dictionary> a_dictionary)
       : program(std::move(a_program)),
         dictionary(std::move(a_dictionary)),
-        reads(*program, *dictionary),
-        verdicts(reads.size()),
-        values(reads.size()) {}
+        reads(*program, dictionary),
+        verdicts(reads.size(), &dictionary->projection_bytes()),
+        values(reads.size(), &dictionary->projection_bytes()),
+        epoch(dictionary->epoch()) {}
+
+  // What is remembered is by numbers that may mean something else after the dictionary was
+  // collected. Nobody evaluates while it is, and everybody comes by here before he looks into the
+  // caches, so the first one afterwards finds them unused.
+  void ForgetIfCollected() {
+    const std::uint32_t now = dictionary->epoch();
+    if (epoch.load(std::memory_order_acquire) == now) return;
+    const std::lock_guard lock(forgetting);
+    if (epoch.load(std::memory_order_relaxed) == now) return;
+    verdicts.Clear();
+    values.Clear();
+    epoch.store(now, std::memory_order_release);
+  }
 
   // Whether a result depends on the projection alone.
   bool remembers() const { return program->only_device_reads(); }
@@ -35,6 +50,8 @@ struct BoundProgram::Impl {
   const BoundReads reads;
   ProjectionCache verdicts;
   ProjectionCache values;
+  std::mutex forgetting;
+  std::atomic<std::uint32_t> epoch;
 
   void Count(std::uint64_t by_cost, bool failed) {
     evaluations.fetch_add(1, std::memory_order_relaxed);
@@ -90,6 +107,7 @@ Verdict BoundProgram::Match(const SliceTable& slice, const DeviceRow& row,
     if (error != nullptr) *error = WhyUnreadable(*impl.dictionary, slice, row);
     return Verdict::kError;
   }
+  impl.ForgetIfCollected();
   Projection projection(impl.reads.size());
   const auto numbers = projection.numbers();
   impl.reads.Project(slice, row, numbers);
@@ -117,6 +135,7 @@ StatusOr<ValueId> BoundProgram::Derive(const SliceTable& slice, const DeviceRow&
   if (row.unreadable) {
     return base::InvalidArgument(WhyUnreadable(*impl.dictionary, slice, row));
   }
+  impl.ForgetIfCollected();
   Projection projection(impl.reads.size());
   const auto numbers = projection.numbers();
   impl.reads.Project(slice, row, numbers);
@@ -133,6 +152,10 @@ StatusOr<ValueId> BoundProgram::Derive(const SliceTable& slice, const DeviceRow&
   // An error is not remembered: it ends the allocation, and its message is needed each time.
   if (impl.remembers()) impl.values.Put(numbers, static_cast<std::uint32_t>(value));
   return value;
+}
+
+std::size_t BoundProgram::MemoryBytes() const {
+  return sizeof(Impl) + impl_->verdicts.MemoryBytes() + impl_->values.MemoryBytes();
 }
 
 EvaluationStatistics BoundProgram::statistics() const {

@@ -41,6 +41,8 @@ class BoundProgram {
   StatusOr<ValueId> Derive(const SliceTable& slice, const DeviceRow& row) const;
 
   EvaluationStatistics statistics() const;
+  // What is remembered.
+  std::size_t MemoryBytes() const;
 
  private:
   struct Impl;

@@ -145,14 +145,17 @@ class Gatherer {
                     .first_set = Count(out.counter_sets_)};
     out.any_incomplete_ |= slices.state == PoolState::kIncomplete;
     out.any_invalid_ |= slices.state == PoolState::kInvalid;
-    out.elsewhere_.emplace_back();
+    out.shared_.emplace_back();
     out.pools_.push_back(pool);
     if (slices.state != PoolState::kComplete) return absl::OkStatus();
 
+    if (slices.shared != nullptr) {
+      out.shared_.back() = {snapshot_.by_pool_.At(static_cast<std::size_t>(slices.id)),
+                            slices.shared};
+    }
     AddCounterSets(slices);
     SelectRules(pool);
     for (const SharedSlice* slice : slices.devices) DRAY_RETURN_IF_ERROR(AddSlice(*slice));
-    for (const SharedSlice* slice : slices.elsewhere) AddElsewhere(*slice);
     out.pools_.back().devices = Count(out.devices_) - pool.first_device;
     SortByName(out.devices_by_name_, pool.first_device, Count(out.devices_),
                [&](std::uint32_t i) { return out.devices_[i].row->name; });
@@ -162,21 +165,56 @@ class Gatherer {
   void AddCounterSets(const PoolSlices& slices) {
     NodeDevices& out = *result_;
     const std::uint32_t first = Count(out.counter_sets_);
-    for (const SharedSlice* slice : slices.counters) {
-      for (const CounterSetRow& row : (*slice)->counter_sets()) {
-        const std::uint32_t set = Count(out.counter_sets_);
-        out.counter_sets_.push_back({.name = row.name,
-                                     .pool = Count(out.pools_) - 1,
-                                     .first_counter = Count(out.counters_),
-                                     .counters = static_cast<std::uint32_t>(row.counters.size())});
-        for (const CounterAmount& counter : row.counters) {
-          out.counters_.push_back({counter.counter, set, counter.amount});
-        }
+    for (const CounterSetRow* row : CounterSetsOf(slices)) {
+      const std::uint32_t set = Count(out.counter_sets_);
+      out.counter_sets_.push_back({.name = row->name,
+                                   .pool = Count(out.pools_) - 1,
+                                   .first_counter = Count(out.counters_),
+                                   .counters = static_cast<std::uint32_t>(row->counters.size())});
+      for (const CounterAmount& counter : row->counters) {
+        out.counters_.push_back({counter.counter, set, counter.amount});
       }
     }
     out.pools_.back().sets = Count(out.counter_sets_) - first;
     SortByName(out.sets_by_name_, first, Count(out.counter_sets_),
                [&](std::uint32_t i) { return out.counter_sets_[i].name; });
+  }
+
+  // Those of slices for the node first, then the others in the order of slices. A pool that spans
+  // nodes may have sets for each of them: of those only the ones that a device of this node needs.
+  std::vector<const CounterSetRow*> CounterSetsOf(const PoolSlices& slices) const {
+    std::vector<const CounterSetRow*> sets;
+    if (slices.shared == nullptr) {
+      for (const SharedSlice* slice : slices.counters) {
+        for (const CounterSetRow& row : (*slice)->counter_sets()) sets.push_back(&row);
+      }
+      return sets;
+    }
+    std::vector<NameId> names;
+    for (const SharedSlice* slice : slices.devices) {
+      for (const DeviceRow& row : (*slice)->devices()) {
+        for (const SetConsumption& use : dictionary_.At(row.consumption)) {
+          names.push_back(use.counter_set);
+        }
+      }
+    }
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::vector<const PoolCounters::Set*> used;
+    // All of them exist, or the pool would be invalid.
+    for (const NameId name : names) {
+      used.push_back(&slices.shared->sets()[*slices.shared->FindSet(name)]);
+    }
+    for (const SharedSlice* slice : slices.counters) {
+      for (const CounterSetRow& row : (*slice)->counter_sets()) {
+        if (std::erase_if(used, [&](const auto* set) { return set->row == &row; }) > 0) {
+          sets.push_back(&row);
+        }
+      }
+    }
+    std::ranges::sort(used, {}, &PoolCounters::Set::arrival);
+    for (const PoolCounters::Set* set : used) sets.push_back(set->row);
+    return sets;
   }
 
   // Appends the numbers from `first` to before `end`, sorted by the names behind them.
@@ -227,14 +265,6 @@ class Gatherer {
     }
     device.uses = Count(out.counter_uses_) - device.first_use;
     device.sets = Count(out.set_uses_) - device.first_set;
-  }
-
-  void AddElsewhere(const SharedSlice& slice) {
-    NodeDevices& out = *result_;
-    out.keep_.push_back(slice);
-    for (const DeviceRow& row : slice->devices()) {
-      if (row.consumption != ConsumptionId::kNone) out.elsewhere_.back().emplace(row.name, &row);
-    }
   }
 
   // The taint rules that may match devices of the pool.

@@ -181,6 +181,10 @@ void Inventory::SetRules(TaintRules rules) {
   ++current_.unbound_version_;
 }
 
+void Inventory::Mark(Marker& marker) const {
+  for (const Known& known : index_->slices) known.slice->Mark(marker);
+}
+
 std::size_t Inventory::MemoryBytes() const {
   std::size_t bytes = sizeof(*this) + sizeof(*index_) +
                       index_->slices.capacity() * (sizeof(Known) + 1) +

@@ -81,6 +81,8 @@ class Inventory {
   Change RemoveTaintRule(std::string_view name);
 
   const Snapshot& snapshot() const { return current_; }
+  // Every number that the current snapshot has. Older ones are not to be used after a collection.
+  void Mark(Marker& marker) const;
   // Walks everything.
   std::size_t MemoryBytes() const;
 

@@ -28,8 +28,8 @@ std::optional<std::uint32_t> NodeDevices::FindDevice(std::uint32_t pool, NameId 
 }
 
 const DeviceRow* NodeDevices::FindElsewhere(std::uint32_t pool, NameId device) const {
-  const auto it = elsewhere_[pool].find(device);
-  return it == elsewhere_[pool].end() ? nullptr : it->second;
+  const PoolCounters* const shared = shared_[pool].counters;
+  return shared == nullptr || FindDevice(pool, device) ? nullptr : shared->Find(device);
 }
 
 std::optional<std::uint32_t> NodeDevices::FindSet(std::uint32_t pool, NameId counter_set) const {
@@ -47,16 +47,15 @@ std::optional<std::uint32_t> NodeDevices::FindCounter(std::uint32_t set, NameId 
   return in.first_counter + static_cast<std::uint32_t>(it - counters.begin());
 }
 
+void NodeDevices::Mark(Marker& marker) const {
+  for (const NodeDevice& device : devices_) marker.Mark(device.taints);
+}
+
 std::size_t NodeDevices::MemoryBytes() const {
-  std::size_t bytes = sizeof(*this) + node_name_.capacity() + HeapBytes(keep_) + HeapBytes(pools_) +
-                      HeapBytes(devices_) + HeapBytes(counter_sets_) + HeapBytes(counters_) +
-                      HeapBytes(counter_uses_) + HeapBytes(set_uses_) + HeapBytes(slices_) +
-                      HeapBytes(elsewhere_) + HeapBytes(devices_by_name_) +
-                      HeapBytes(sets_by_name_);
-  for (const auto& rows : elsewhere_) {
-    bytes += rows.capacity() * (sizeof(NameId) + sizeof(const DeviceRow*));
-  }
-  return bytes;
+  return sizeof(*this) + node_name_.capacity() + HeapBytes(keep_) + HeapBytes(pools_) +
+         HeapBytes(devices_) + HeapBytes(counter_sets_) + HeapBytes(counters_) +
+         HeapBytes(counter_uses_) + HeapBytes(set_uses_) + HeapBytes(slices_) + HeapBytes(shared_) +
+         HeapBytes(devices_by_name_) + HeapBytes(sets_by_name_);
 }
 
 }  // namespace dray::inventory

@@ -14,11 +14,11 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "api/node.h"
 #include "base/status.h"
 #include "inventory/features.h"
 #include "inventory/inventory.h"
+#include "inventory/pool_counters.h"
 
 namespace dray::inventory {
 
@@ -87,6 +87,7 @@ class NodeDevices {
   // In search order. Devices of incomplete and invalid pools are not among devices().
   std::span<const PoolOnNode> pools() const { return pools_; }
   std::span<const NodeDevice> devices() const { return devices_; }
+  // Of a pool that spans nodes those that a device of this node draws on, of others all.
   std::span<const CounterSetOnNode> counter_sets() const { return counter_sets_; }
   std::span<const CounterOnNode> counters() const { return counters_; }
   std::span<const CounterUse> counter_uses(const NodeDevice& device) const {
@@ -105,8 +106,15 @@ class NodeDevices {
 
   // The device of that name in the pool: its index in devices(), or nothing.
   std::optional<std::uint32_t> FindDevice(std::uint32_t pool, NameId device) const;
-  // A device of the pool's other slices, those that are for other nodes only: what it consumes is
-  // gone from the pool's counters too. Null when there is none or it consumes nothing.
+  // Of a pool that has slices for other nodes only, and counters: who draws on them, all nodes
+  // together; what devices elsewhere consume is gone from the pool's counters too. Else null.
+  const PoolCounters* shared_counters(std::uint32_t pool) const { return shared_[pool].counters; }
+  // Keeps the above.
+  const std::shared_ptr<const Slices>& shared_slices(std::uint32_t pool) const {
+    return shared_[pool].slices;
+  }
+  // A device of the pool's other slices, those that are for other nodes only. Null when there is
+  // none or it consumes nothing.
   const DeviceRow* FindElsewhere(std::uint32_t pool, NameId device) const;
   // The counter and the counter set of a pool by name, or nothing.
   std::optional<std::uint32_t> FindSet(std::uint32_t pool, NameId counter_set) const;
@@ -114,6 +122,9 @@ class NodeDevices {
 
   bool any_incomplete() const { return any_incomplete_; }
   bool any_invalid() const { return any_invalid_; }
+
+  // The numbers that its slices do not have: taints with those of rules.
+  void Mark(Marker& marker) const;
 
   std::size_t MemoryBytes() const;
 
@@ -133,7 +144,11 @@ class NodeDevices {
   // Pool by pool as devices_ and counter_sets_, their indices sorted by NameId: to find by name.
   std::vector<std::uint32_t> devices_by_name_;
   std::vector<std::uint32_t> sets_by_name_;
-  std::vector<absl::flat_hash_map<NameId, const DeviceRow*>> elsewhere_;  // per pool
+  struct Shared {
+    std::shared_ptr<const Slices> slices;
+    const PoolCounters* counters = nullptr;  // of `slices`
+  };
+  std::vector<Shared> shared_;  // per pool
   bool any_incomplete_ = false;
   bool any_invalid_ = false;
 };

@@ -15,24 +15,6 @@ bool SharesCounters(const SliceTable& slice, const Features& features) {
   return features.partitionable_devices && slice.has_shared_counters();
 }
 
-// Slices of the pool's generation that are for other nodes only.
-void AddOthers(const Slices& all, std::int64_t generation,
-               std::span<const SharedSlice* const> relevant, const Features& features,
-               PoolSlices& pool) {
-  std::vector<const SliceTable*> known;
-  for (const SharedSlice* slice : relevant) known.push_back(slice->get());
-  std::ranges::sort(known);
-  for (const SharedSlice& slice : all) {
-    if (slice->generation() != generation) continue;
-    if (std::ranges::binary_search(known, slice.get())) continue;
-    if (SharesCounters(*slice, features)) {
-      pool.counters.push_back(&slice);
-    } else if (slice->has_consumption()) {
-      pool.elsewhere.push_back(&slice);
-    }
-  }
-}
-
 // Of names that occur twice the smallest; which one is reported must not depend on their numbers.
 std::optional<std::string_view> FindTwice(std::vector<NameId> names, const Dictionary& dictionary) {
   std::ranges::sort(names);
@@ -45,8 +27,6 @@ std::optional<std::string_view> FindTwice(std::vector<NameId> names, const Dicti
   return found;
 }
 
-// Each check says what makes the pool invalid, or nothing.
-
 std::string CheckNames(const PoolSlices& pool, const Dictionary& dictionary) {
   std::vector<NameId> names;
   for (const SharedSlice* slice : pool.devices) {
@@ -55,9 +35,6 @@ std::string CheckNames(const PoolSlices& pool, const Dictionary& dictionary) {
   const auto twice = FindTwice(std::move(names), dictionary);
   return twice.has_value() ? fmt::format("two devices are named \"{}\"", *twice) : std::string();
 }
-
-// The counter sets of a pool, sorted by name.
-using SetsByName = std::vector<const CounterSetRow*>;
 
 std::string CheckUse(NameId device, const SetConsumption& use, const SetsByName& sets,
                      const Dictionary& dictionary) {
@@ -80,6 +57,44 @@ std::string CheckUse(NameId device, const SetConsumption& use, const SetsByName&
   return {};
 }
 
+// A node that sees the pool as a whole.
+std::string CheckCounters(const PoolSlices& pool, const Dictionary& dictionary) {
+  SetsByName sets;
+  for (const SharedSlice* slice : pool.counters) {
+    for (const CounterSetRow& set : (*slice)->counter_sets()) sets.push_back(&set);
+  }
+  std::ranges::sort(sets, {}, &CounterSetRow::name);
+  std::string why = CheckSets(sets, dictionary);
+  for (const SharedSlice* slice : pool.devices) {
+    if (!why.empty()) break;
+    why = CheckSlice(**slice, sets, dictionary);
+  }
+  return why;
+}
+
+// Something is wrong with the pool: of devices the node's own are named before the others.
+std::string WhyInvalid(const PoolSlices& pool, const Dictionary& dictionary) {
+  SetsByName sets;
+  for (const PoolCounters::Set& set : pool.shared->sets()) sets.push_back(set.row);
+  std::string why = CheckSets(sets, dictionary);
+  for (const SharedSlice* slice : pool.devices) {
+    if (!why.empty()) return why;
+    why = CheckSlice(**slice, sets, dictionary);
+  }
+  return why.empty() ? pool.shared->why() : why;
+}
+
+}  // namespace
+
+std::string CheckSets(const SetsByName& sets, const Dictionary& dictionary) {
+  std::vector<NameId> names;
+  names.reserve(sets.size());
+  for (const CounterSetRow* set : sets) names.push_back(set->name);
+  const auto twice = FindTwice(std::move(names), dictionary);
+  return twice.has_value() ? fmt::format("two counter sets are named \"{}\"", *twice)
+                           : std::string();
+}
+
 std::string CheckSlice(const SliceTable& slice, const SetsByName& sets,
                        const Dictionary& dictionary) {
   for (const DeviceRow& row : slice.devices()) {
@@ -91,30 +106,6 @@ std::string CheckSlice(const SliceTable& slice, const SetsByName& sets,
   }
   return {};
 }
-
-std::string CheckCounters(const PoolSlices& pool, const Dictionary& dictionary) {
-  SetsByName sets;
-  std::vector<NameId> names;
-  for (const SharedSlice* slice : pool.counters) {
-    for (const CounterSetRow& set : (*slice)->counter_sets()) {
-      sets.push_back(&set);
-      names.push_back(set.name);
-    }
-  }
-  if (const auto twice = FindTwice(std::move(names), dictionary)) {
-    return fmt::format("two counter sets are named \"{}\"", *twice);
-  }
-  std::ranges::sort(sets, {}, &CounterSetRow::name);
-  for (const auto* slices : {&pool.devices, &pool.elsewhere}) {
-    for (const SharedSlice* slice : *slices) {
-      std::string why = CheckSlice(**slice, sets, dictionary);
-      if (!why.empty()) return why;
-    }
-  }
-  return {};
-}
-
-}  // namespace
 
 bool PoolSlices::WaitsForBinding() const {
   return state == PoolState::kComplete &&
@@ -158,11 +149,14 @@ PoolSlices Assess(const Snapshot& snapshot, PoolId id, std::span<const SharedSli
     (SharesCounters(**slice, features) ? pool.counters : pool.devices).push_back(slice);
   }
   const bool with_counters = features.partitionable_devices && summary.counters;
-  if (with_counters && !all_here) AddOthers(all, generation, kept, features, pool);
-
   const Dictionary& dictionary = snapshot.dictionary();
+  if (with_counters && !all_here) pool.shared = &all.counters(dictionary);
   pool.why = CheckNames(pool, dictionary);
-  if (pool.why.empty() && with_counters) pool.why = CheckCounters(pool, dictionary);
+  if (pool.why.empty() && pool.shared != nullptr) {
+    if (!pool.shared->why().empty()) pool.why = WhyInvalid(pool, dictionary);
+  } else if (pool.why.empty() && with_counters) {
+    pool.why = CheckCounters(pool, dictionary);
+  }
   if (!pool.why.empty()) pool.state = PoolState::kInvalid;
   return pool;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/internal/projection_cache.h"
 
+#include <utility>
+
 namespace dray::inventory::internal {
 
 std::size_t ProjectionCache::Hash(std::span<const std::uint32_t> key) {
@@ -54,13 +56,37 @@ void ProjectionCache::Put(std::span<const std::uint32_t> key, std::uint32_t resu
   }
 }
 
-void ProjectionCache::Grow(const Table* from) {
+void ProjectionCache::Grow(Table* from) {
   const std::lock_guard lock(growing_);
   if (table_.load(std::memory_order_relaxed) != from) return;  // somebody was faster
   // What is remembered is not carried over: it comes back by itself.
-  const std::size_t slots = from == nullptr ? kFirstSlots : (from->mask + 1) * 4;
-  tables_.push_back(std::make_unique<Table>(slots < kMaxSlots ? slots : kMaxSlots, width_));
+  std::size_t slots = from == nullptr ? kFirstSlots : (from->mask + 1) * 4;
+  if (slots > kMaxSlots) slots = kMaxSlots;
+  if (from != nullptr && bytes_ != nullptr) {
+    const std::size_t more = BytesOf(slots);
+    if (bytes_->fetch_add(more, std::memory_order_relaxed) + more > kMostBytes) {
+      bytes_->fetch_sub(more, std::memory_order_relaxed);
+      from->taken_over.store(0, std::memory_order_relaxed);  // later, perhaps
+      return;
+    }
+    counted_ += more;
+  }
+  tables_.push_back(std::make_unique<Table>(slots, width_));
   table_.store(tables_.back().get(), std::memory_order_release);
+}
+
+void ProjectionCache::Clear() {
+  const std::lock_guard lock(growing_);
+  table_.store(nullptr, std::memory_order_release);
+  tables_.clear();
+  if (counted_ > 0) bytes_->fetch_sub(std::exchange(counted_, 0), std::memory_order_relaxed);
+}
+
+std::size_t ProjectionCache::MemoryBytes() const {
+  const std::lock_guard lock(growing_);
+  std::size_t bytes = 0;
+  for (const auto& table : tables_) bytes += sizeof(Table) + BytesOf(table->mask + 1);
+  return bytes;
 }
 
 std::size_t ProjectionCache::SlotsForTest() const {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <memory>
 #include <vector>
 
 namespace dray::inventory::internal {
@@ -56,6 +58,22 @@ TEST(ProjectionCache, StaysBoundedAndRemembersTheLatest) {
   }
   EXPECT_EQ(cache.SlotsForTest(), ProjectionCache::kMaxSlots);
   EXPECT_EQ(cache.Find(Key{999'999, 0}), 999'999u);
+}
+
+TEST(ProjectionCache, ManyTogetherStayWithinTheLimit) {
+  std::atomic<std::size_t> bytes = 0;
+  std::vector<std::unique_ptr<ProjectionCache>> caches;
+  for (int c = 0; c < 150; ++c) {
+    ProjectionCache& cache = *caches.emplace_back(std::make_unique<ProjectionCache>(2, &bytes));
+    for (std::uint32_t i = 0; i < 100'000; ++i) cache.Put(Key{i, 0}, i);
+    ASSERT_LE(bytes.load(), ProjectionCache::kMostBytes);
+  }
+  EXPECT_EQ(caches.front()->SlotsForTest(), ProjectionCache::kMaxSlots);
+  EXPECT_LT(caches.back()->SlotsForTest(), ProjectionCache::kMaxSlots);
+  caches.back()->Put(Key{1, 2}, 3);
+  EXPECT_EQ(caches.back()->Find(Key{1, 2}), 3u) << "a small one remembers, too";
+  caches.clear();
+  EXPECT_EQ(bytes.load(), 0u);
 }
 
 }  // namespace

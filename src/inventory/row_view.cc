@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace dray::inventory::internal {
 namespace {
@@ -37,14 +38,15 @@ std::uint32_t NumberOf(bool flag) { return flag ? 2 : 1; }
 
 }  // namespace
 
-BoundReads::BoundReads(const cel::Program& program, Dictionary& dictionary) {
+BoundReads::BoundReads(const cel::Program& program, std::shared_ptr<Dictionary> dictionary)
+    : names_(std::move(dictionary)) {
   for (const cel::DeviceRead& read : program.device_reads()) {
     Read& bound = reads_.emplace_back();
     bound.field = read.field;
     if (read.field != Field::kAttribute && read.field != Field::kCapacity) continue;
-    bound.domain = dictionary.Intern(read.domain.view());
-    bound.id = dictionary.Intern(read.id.view());
-    bound.qualified = dictionary.Intern(read.qualified.view());
+    bound.domain = names_.Intern(read.domain.view());
+    bound.id = names_.Intern(read.id.view());
+    bound.qualified = names_.Intern(read.qualified.view());
   }
 }
 

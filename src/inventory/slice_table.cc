@@ -212,6 +212,33 @@ bool SliceTable::SameContent(const SliceTable& other) const {
          std::ranges::equal(counter_sets_, other.counter_sets_, same_set);
 }
 
+void SliceTable::Mark(Marker& marker) const {
+  const auto mark_choice = [&](const NodeChoice& choice) {
+    if (choice.has_node) marker.Mark(choice.node);
+    marker.Mark(choice.selector);
+  };
+  marker.Mark(driver_);
+  marker.Mark(pool_);
+  mark_choice(node_choice_);
+  std::ranges::for_each(device_choices_, mark_choice);
+  for (const DeviceRow& row : devices_) {
+    marker.Mark(row.name);
+    marker.Mark(row.consumption);
+    marker.Mark(row.taints);
+    marker.Mark(row.conditions);
+  }
+  for (const AttributeEntry& entry : attributes_) {
+    marker.Mark(entry.name);
+    marker.Mark(entry.value);
+  }
+  for (const CapacityEntry& entry : capacities_) {
+    marker.Mark(entry.name);
+    marker.Mark(entry.capacity);
+  }
+  for (const CounterSetRow& set : counter_sets_) marker.Mark(set.name);
+  for (const CounterAmount& counter : counters_) marker.Mark(counter.counter);
+}
+
 std::size_t SliceTable::MemoryBytes() const {
   std::size_t bytes = sizeof(*this) + HeapBytes(devices_) + HeapBytes(attributes_) +
                       HeapBytes(capacities_) + HeapBytes(device_choices_) +

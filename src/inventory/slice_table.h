@@ -99,6 +99,9 @@ class SliceTable {
   // Whether nobody could tell the two apart. Both of one dictionary.
   bool SameContent(const SliceTable& other) const;
 
+  // Every number that the table has.
+  void Mark(Marker& marker) const;
+
   std::size_t MemoryBytes() const;
 
  private:

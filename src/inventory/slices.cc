@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "inventory/pool_counters.h"
+
 namespace dray::inventory {
 
 void Slices::Add(const Summary& part, Summary& whole) {
@@ -101,8 +103,27 @@ Slices Slices::Without(std::uint64_t arrival) const {
   return next;
 }
 
+Slices::Made& Slices::Made::operator=(std::nullptr_t) {
+  delete counters.exchange(nullptr, std::memory_order_acq_rel);
+  return *this;
+}
+
+// Two threads may make it at the same time; one of them was for nothing.
+const PoolCounters& Slices::counters(const Dictionary& dictionary) const {
+  const PoolCounters* known = made_.counters.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  auto made = std::make_unique<const PoolCounters>(*this, dictionary);
+  if (made_.counters.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) {
+    return *made.release();
+  }
+  return *known;
+}
+
 std::size_t Slices::MemoryBytes() const {
   std::size_t bytes = sizeof(*this) + leaves_.capacity() * sizeof(Leaves::value_type);
+  if (const PoolCounters* made = made_.counters.load(std::memory_order_acquire); made != nullptr) {
+    bytes += made->MemoryBytes();
+  }
   for (const auto& leaf : leaves_) {
     bytes += sizeof(*leaf) + leaf->entries.capacity() * sizeof(Entry);
   }

@@ -5,6 +5,7 @@
 // must not cost a walk over all of them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -14,6 +15,8 @@
 #include "inventory/slice_table.h"
 
 namespace dray::inventory {
+
+class PoolCounters;
 
 // In the order in which the slices first came. Immutable; a change makes another list. Thread-safe.
 class Slices {
@@ -77,6 +80,9 @@ class Slices {
   const_iterator end() const { return const_iterator(leaves_.end()); }
   const value_type& front() const { return *begin(); }
   const Summary& summary() const { return summary_; }
+  // Of the slices of a pool that spans nodes: made when somebody asks for the first time, and kept
+  // with this list.
+  const PoolCounters& counters(const Dictionary& dictionary) const;
 
   // With `slice` at its place, instead of the one that arrived at that moment if there is one.
   Slices With(std::uint64_t arrival, value_type slice) const;
@@ -95,9 +101,21 @@ class Slices {
   std::size_t LeafOf(std::uint64_t arrival) const;
   void Summarize();
 
+  // What is made of a list, at most once. Another list, a copy too, begins without.
+  class Made {
+   public:
+    Made() = default;
+    Made(const Made&) {}
+    Made& operator=(const Made&) { return *this = nullptr; }
+    Made& operator=(std::nullptr_t);
+    ~Made() { *this = nullptr; }
+    std::atomic<const PoolCounters*> counters = nullptr;
+  };
+
   Leaves leaves_;
   std::size_t size_ = 0;
   Summary summary_;
+  mutable Made made_;
 };
 
 }  // namespace dray::inventory

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compatibility groups: KEP-5963, and docs/decisions.md #33, #34, #80 and #81.
-#include <algorithm>
+#include "ledger/group_state.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
 #include "ledger/node_usage.h"
 
 namespace dray::ledger {
@@ -49,10 +53,6 @@ void GroupState::Place(std::span<const NameId> placed) {
   }
 }
 
-// What was recorded when a device was given is what it was placed with, whatever its slice says
-// now: groups, or explicitly none. Where a result has no record for a set that the device draws on,
-// the slice is all there is to go by: Kubernetes records nothing, and a set that is missing in a
-// record was renamed or came later. What is placed does not depend on the order.
 void NodeUsage::PlaceGroups(std::uint32_t pool, const DeviceUsage& usage,
                             std::span<const inventory::SetUse> live) {
   const inventory::Dictionary& dictionary = devices_->dictionary();
@@ -65,19 +65,15 @@ void NodeUsage::PlaceGroups(std::uint32_t pool, const DeviceUsage& usage,
     }
     return;
   }
-  for (const GroupSnapshot& snapshot : usage.groups) {
-    if (const auto set = devices_->FindSet(pool, snapshot.counter_set)) {
-      groups_[*set].Place(dictionary.At(snapshot.groups));
-    }
-  }
+  absl::InlinedVector<std::pair<NameId, GroupsId>, 4> sets;
   for (const inventory::SetUse& use : live) {
-    const NameId name = devices_->counter_sets()[use.set].name;
-    std::uint32_t unrecorded = usage.results();
-    for (const GroupSnapshot& snapshot : usage.groups) {
-      if (snapshot.counter_set == name) unrecorded -= snapshot.count;
-    }
-    if (unrecorded > 0) groups_[use.set].Place(dictionary.At(use.groups));
+    sets.emplace_back(devices_->counter_sets()[use.set].name, use.groups);
   }
+  ForEachPlacement(usage, sets, [&](NameId set, GroupsId groups) {
+    if (const auto found = devices_->FindSet(pool, set)) {
+      groups_[*found].Place(dictionary.At(groups));
+    }
+  });
 }
 
 }  // namespace dray::ledger

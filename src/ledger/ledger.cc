@@ -41,7 +41,7 @@ enum class State : std::uint8_t {
 // What a claim holds: because its status says so, or because it is reserved; never both, since
 // Reserve refuses an allocated claim and an allocated status ends a reservation.
 struct Ledger::Record {
-  Holder holder;
+  Holder holder{};
   State state = State::kStored;
   std::uint64_t ticket = 0;          // unless stored
   std::uint64_t stored_version = 0;  // when committed, if known
@@ -86,7 +86,9 @@ void Reservation::Release() {
 }
 
 Ledger::Ledger(std::shared_ptr<inventory::Dictionary> dictionary)
-    : dictionary_(std::move(dictionary)) {}
+    : dictionary_(std::move(dictionary)), holders_(std::make_shared<Holders>()) {
+  current_.holders_ = holders_;
+}
 Ledger::~Ledger() = default;
 
 Change Ledger::Put(const api::ResourceClaim& claim) {
@@ -105,7 +107,7 @@ Change Ledger::Put(const api::ResourceClaim& claim) {
   Holding holding = HoldingOf(*claim.status.allocation, *dictionary_);
   if (found == claims_.end()) {
     auto record = std::make_unique<Record>();
-    record->holder = dictionary_->Intern(NameOf(claim));
+    record->holder = holders_->Add(NameOf(claim));
     record->holding = std::move(holding);
     const Record& added = *claims_.emplace(key, std::move(record)).first->second;
     return Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding));
@@ -126,6 +128,7 @@ Change Ledger::Remove(std::string_view uid) {
 Change Ledger::Drop(Claims::iterator found) {
   const std::unique_ptr<Record> record = std::move(found->second);
   claims_.erase(found);
+  holders_->Remove(record->holder);
   return Tell(internal::Replace(current_.pools_, record->holder, record->holding, {}));
 }
 
@@ -157,7 +160,7 @@ std::string Conflict(const Holding& holding, const Snapshot& snapshot,
     const DeviceUsage* usage = pool == nullptr ? nullptr : pool->Find(a->device);
     if (usage == nullptr || (a->share && usage->exclusive == 0)) continue;
     return fmt::format("{} is taken by claim {}", name(*a),
-                       dictionary.View(usage->holders.front()));
+                       snapshot.NameOf(usage->holders.front()));
   }
   return {};
 }
@@ -177,7 +180,7 @@ StatusOr<Reservation> Ledger::Reserve(const api::ResourceClaim& claim,
     return base::FailedPrecondition(fmt::format("claim {}: {}", NameOf(claim), conflict));
   }
   auto record = std::make_unique<Record>();
-  record->holder = dictionary_->Intern(NameOf(claim));
+  record->holder = holders_->Add(NameOf(claim));
   record->state = State::kInFlight;
   record->ticket = next_ticket_++;
   record->holding = std::move(holding);
@@ -210,9 +213,26 @@ void Ledger::Undo(std::string_view claim, std::uint64_t ticket) {
   if (record.state == State::kInFlight && record.ticket == ticket) Drop(found);
 }
 
+// What is in use is what the claims hold.
+void Ledger::Mark(inventory::Marker& marker) const {
+  for (const auto& [key, record] : claims_) {
+    for (const Held& held : record->holding.results) {
+      marker.Mark(held.pool);
+      marker.Mark(held.device);
+    }
+    for (const ConsumedCapacity& consumed : record->holding.consumed) {
+      marker.Mark(consumed.capacity);
+    }
+    for (const GroupSnapshot& snapshot : record->holding.groups) {
+      marker.Mark(snapshot.counter_set);
+      marker.Mark(snapshot.groups);
+    }
+  }
+}
+
 std::size_t Ledger::MemoryBytes() const {
-  std::size_t bytes =
-      current_.pools_.MemoryBytes() + claims_.capacity() * (sizeof(Claims::value_type) + 1);
+  std::size_t bytes = current_.pools_.MemoryBytes() + holders_->MemoryBytes() +
+                      claims_.capacity() * (sizeof(Claims::value_type) + 1);
   for (const auto& [key, record] : claims_) {
     bytes += sizeof(Record) + record->holding.MemoryBytes() +
              (key.capacity() > 15 ? key.capacity() + 1 : 0);

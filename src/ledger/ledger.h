@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "inventory/dictionary.h"
+#include "inventory/pool_counters.h"
+#include "ledger/holders.h"
 
 namespace dray::ledger {
 
@@ -29,9 +32,6 @@ using inventory::Amount;
 using inventory::GroupsId;
 using inventory::NameId;
 using inventory::PoolId;
-
-// Who holds something: "namespace/name" of a claim, as a name of the dictionary.
-using Holder = NameId;
 
 struct ConsumedCapacity {
   NameId capacity;
@@ -61,10 +61,31 @@ struct DeviceUsage {
   friend bool operator==(const DeviceUsage&, const DeviceUsage&) = default;
 };
 
+struct PoolDraw;
+
 // All devices of one pool that are in use, sorted by device. Immutable; thread-safe.
 struct PoolUsage {
   std::vector<DeviceUsage> devices;
   const DeviceUsage* Find(NameId device) const;
+
+  // What these devices take of the counters of a pool that spans nodes (pool_draw.h). The same for
+  // every node, so it is found out once and kept here; a copy begins without.
+  class Drawn {
+   public:
+    Drawn() = default;
+    Drawn(const Drawn&) {}
+    Drawn& operator=(const Drawn&) { return *this; }
+    friend bool operator==(const Drawn&, const Drawn&) { return true; }
+
+   private:
+    friend std::shared_ptr<const PoolDraw> DrawOf(
+        const PoolUsage& usage, const std::shared_ptr<const inventory::Slices>& slices,
+        const inventory::PoolCounters& counters, const inventory::Dictionary& dictionary);
+    mutable std::mutex mutex_;
+    mutable std::shared_ptr<const PoolDraw> last_;
+  };
+  Drawn drawn;
+
   friend bool operator==(const PoolUsage&, const PoolUsage&) = default;
 };
 
@@ -74,9 +95,13 @@ class Snapshot {
   // Null: nothing of the pool is in use. The same address means that nothing has changed.
   const PoolUsage* Find(PoolId pool) const;
   std::shared_ptr<const PoolUsage> Share(PoolId pool) const;
+  // The names of those who hold something. Valid until Ledger::Reclaim.
+  const std::shared_ptr<const Holders>& holders() const { return holders_; }
+  std::string_view NameOf(Holder holder) const { return holders_->NameOf(holder); }
 
  private:
   friend class Ledger;
+  std::shared_ptr<const Holders> holders_;
   base::PersistentArray<std::shared_ptr<const PoolUsage>> pools_;  // by PoolId
 };
 
@@ -145,6 +170,14 @@ class Ledger {
   // reservations and their end included. One listener, which outlives all reservations.
   void Listen(std::function<void(const Change&)> listener) { listener_ = std::move(listener); }
 
+  // Gives back what is kept for the sake of older snapshots: nobody looks at one any more, and
+  // whoever keeps a NodeUsage updates it before he asks it who holds what. O(claims that went since
+  // the last time).
+  void Reclaim() { holders_->Reclaim(); }
+
+  // Every number of the dictionary that the current snapshot has.
+  void Mark(inventory::Marker& marker) const;
+
   const Snapshot& snapshot() const { return current_; }
   inventory::Dictionary& dictionary() const { return *dictionary_; }
   std::size_t MemoryBytes() const;
@@ -161,6 +194,7 @@ class Ledger {
 
   std::shared_ptr<inventory::Dictionary> dictionary_;
   std::function<void(const Change&)> listener_;
+  const std::shared_ptr<Holders> holders_;
   Snapshot current_;
   Claims claims_;  // those that hold something, or are allocated
   std::uint64_t next_ticket_ = 1;

@@ -79,7 +79,7 @@ ModelPools Read(const Snapshot& snapshot, const inventory::Dictionary& d) {
           pools[{std::string(d.View(d.At(pool).pool)), std::string(d.View(device.device))}];
       out.exclusive = device.exclusive;
       out.shares = device.shares;
-      for (const Holder holder : device.holders) out.holders.emplace(d.View(holder));
+      for (const Holder holder : device.holders) out.holders.emplace(snapshot.NameOf(holder));
       for (const auto& c : device.consumed)
         out.consumed[std::string(d.View(c.capacity))] = c.amount;
       for (const GroupSnapshot& s : device.groups) {

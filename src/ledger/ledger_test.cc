@@ -33,7 +33,8 @@ class LedgerTest : public ::testing::Test {
   std::vector<std::string> Holders(std::string_view device) const {
     std::vector<std::string> names;
     if (const DeviceUsage* usage = Usage(device); usage != nullptr) {
-      for (const Holder holder : usage->holders) names.emplace_back(dictionary_->View(holder));
+      for (const Holder holder : usage->holders)
+        names.emplace_back(ledger_.snapshot().NameOf(holder));
     }
     return names;
   }
@@ -361,6 +362,36 @@ TEST_F(LedgerTest, AClaimInFlightIsNotReservedAgain) {
   EXPECT_EQ(WhyNot(Claim("a").Exclusive("gpu-1")), "claim ns/a is being allocated already");
   reservation.Commit();
   EXPECT_EQ(WhyNot(Claim("a").Exclusive("gpu-1")), "claim ns/a is being allocated already");
+}
+
+TEST_F(LedgerTest, ClaimsThatAreGoneLeaveNothingBehind) {
+  ledger_.Put(Claim("stays").Exclusive("gpu-1"));
+  const auto come_and_go = [&](int first, int count) {
+    for (int i = first; i < first + count; ++i) {
+      const api::ResourceClaim claim =
+          Claim("a-claim-with-a-name-that-is-not-short-" + std::to_string(i)).Exclusive("gpu-0");
+      ledger_.Put(claim);
+      ASSERT_THAT(Holders("gpu-0"), ElementsAre("ns/" + claim.metadata.name));
+      ledger_.Remove(claim.metadata.uid);
+      if (i % 100 == 99) ledger_.Reclaim();
+    }
+  };
+  come_and_go(0, 1000);
+  const std::size_t ledger = ledger_.MemoryBytes();
+  const std::size_t names = dictionary_->MemoryBytes();
+  come_and_go(1000, 20'000);
+  EXPECT_LE(ledger_.MemoryBytes(), ledger + ledger / 10);
+  EXPECT_EQ(dictionary_->MemoryBytes(), names);
+  EXPECT_THAT(Holders("gpu-1"), ElementsAre("ns/stays"));
+}
+
+TEST_F(LedgerTest, ASnapshotKeepsNamesUntilTheyAreReclaimed) {
+  ledger_.Put(Claim("a").Exclusive("gpu-0"));
+  const Snapshot before = ledger_.snapshot();
+  const Holder holder = UsageIn(before, "gpu-0")->holders.front();
+  ledger_.Remove("uid-a");
+  ledger_.Put(Claim("b").Exclusive("gpu-0"));
+  EXPECT_EQ(before.NameOf(holder), "ns/a");
 }
 
 }  // namespace

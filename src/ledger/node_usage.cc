@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "inventory/capacity_names.h"
+#include "ledger/pool_draw.h"
 
 namespace dray::ledger {
 
@@ -21,6 +22,7 @@ bool NodeUsage::Update(std::shared_ptr<const inventory::NodeDevices> devices,
     TakeAnew(std::move(devices));
     changed = true;
   }
+  if (names_ != snapshot.holders()) names_ = snapshot.holders();
   const std::span<const PoolOnNode> pools = devices_->pools();
   for (std::uint32_t pool = 0; pool < pools.size(); ++pool) {
     // What was seen is kept alive, so an equal address is the same usage.
@@ -59,17 +61,43 @@ void NodeUsage::UpdatePool(std::uint32_t pool) {
   }
   in_use_[pool].clear();
   not_here_.clear();
+  const bool shared = devices_->shared_counters(pool) != nullptr;
   if (seen_[pool] != nullptr) {
-    for (const DeviceUsage& usage : seen_[pool]->devices) {
-      if (const auto device = devices_->FindDevice(pool, usage.device)) {
-        in_use_[pool].push_back(*device);
-        Mark(*device, usage);
-      } else {
-        not_here_.push_back(&usage);
+    if (shared || seen_[pool]->devices.size() > devices_->pools()[pool].devices) {
+      MarkOwn(pool);
+    } else {
+      for (const DeviceUsage& usage : seen_[pool]->devices) {
+        if (const auto device = devices_->FindDevice(pool, usage.device)) {
+          in_use_[pool].push_back(*device);
+          Mark(*device, usage);
+        } else {
+          not_here_.push_back(&usage);
+        }
       }
     }
   }
-  if (devices_->pools()[pool].sets > 0) UpdateCounters(pool);
+  if (devices_->pools()[pool].sets == 0) return;
+  shared ? UpdateSharedCounters(pool) : UpdateCounters(pool);
+}
+
+// Of a pool with more devices in use than the node has of it, by the node's own.
+void NodeUsage::MarkOwn(std::uint32_t pool) {
+  const PoolOnNode& in = devices_->pools()[pool];
+  const PoolUsage& usage = *seen_[pool];
+  std::size_t marked = 0;
+  for (std::uint32_t device = in.first_device; device < in.first_device + in.devices; ++device) {
+    const DeviceUsage* found = usage.Find(devices_->devices()[device].row->name);
+    if (found == nullptr) continue;
+    in_use_[pool].push_back(device);
+    Mark(device, *found);
+    ++marked;
+  }
+  if (in.sets == 0 || devices_->shared_counters(pool) != nullptr) return;
+  // Counters want to know of the others, too.
+  if (marked == usage.devices.size()) return;
+  for (const DeviceUsage& one : usage.devices) {
+    if (!devices_->FindDevice(pool, one.device)) not_here_.push_back(&one);
+  }
 }
 
 void NodeUsage::Mark(std::uint32_t device, const DeviceUsage& usage) {
@@ -99,8 +127,8 @@ void NodeUsage::Mark(std::uint32_t device, const DeviceUsage& usage) {
   }
 }
 
-// Spec: chapters 8 and 9. Every device in use counts once, on this node or elsewhere; a device that
-// is no longer in the slices consumes nothing, but the groups that its claims recorded still stand.
+// Spec: chapters 8 and 9. Every device in use counts once; one that is no longer in the slices
+// consumes nothing, but the groups that its claims recorded still stand.
 void NodeUsage::UpdateCounters(std::uint32_t pool) {
   const PoolOnNode& in = devices_->pools()[pool];
   for (std::uint32_t set = in.first_set; set < in.first_set + in.sets; ++set) {
@@ -117,25 +145,54 @@ void NodeUsage::UpdateCounters(std::uint32_t pool) {
     for (const auto& use : devices_->counter_uses(on_node)) counters_[use.counter] -= use.amount;
     PlaceGroups(pool, *usage_[device], devices_->set_uses(on_node));
   }
-  for (const DeviceUsage* usage : not_here_) {
-    live_.clear();
-    if (const auto* row = devices_->FindElsewhere(pool, usage->device); row != nullptr) {
-      Subtract(pool, *row);
-    }
-    PlaceGroups(pool, *usage, live_);
-  }
+  // Gone from the slices: they draw on nothing, but the groups that were recorded stand.
+  for (const DeviceUsage* usage : not_here_) PlaceGroups(pool, *usage, {});
   SumOverdrawn(pool);
 }
 
-// Also lists the sets that the row draws on, in live_.
-void NodeUsage::Subtract(std::uint32_t pool, const inventory::DeviceRow& row) {
-  for (const auto& consumption : devices_->dictionary().At(row.consumption)) {
-    const auto set = devices_->FindSet(pool, consumption.counter_set);
+// The same for a pool that spans nodes: what all nodes see alike has been summed up for all of
+// them, and only the node's own devices are looked at.
+void NodeUsage::UpdateSharedCounters(std::uint32_t pool) {
+  const inventory::PoolCounters& counters = *devices_->shared_counters(pool);
+  const PoolOnNode& in = devices_->pools()[pool];
+  const std::shared_ptr<const PoolDraw> draw =
+      seen_[pool] == nullptr
+          ? nullptr
+          : DrawOf(*seen_[pool], devices_->shared_slices(pool), counters, devices_->dictionary());
+  const bool with_groups = devices_->features().compatibility_groups;
+  for (std::uint32_t set = in.first_set; set < in.first_set + in.sets; ++set) {
+    const CounterSetOnNode& on_node = devices_->counter_sets()[set];
+    const std::uint32_t number = *counters.FindSet(on_node.name);
+    // The counters of a set are in the same order here and there.
+    const std::uint32_t first = counters.sets()[number].first_counter;
+    for (std::uint32_t c = 0; c < on_node.counters; ++c) {
+      counters_[on_node.first_counter + c] =
+          draw == nullptr ? devices_->counters()[on_node.first_counter + c].value
+                          : draw->left[first + c];
+    }
+    groups_[set] = draw != nullptr && with_groups ? draw->sets[number].state : GroupState();
+    if (draw != nullptr && !with_groups && draw->sets[number].recorded) {
+      groups_[set].kind = GroupState::Kind::kClosed;
+    }
+  }
+  overdrawn_[pool] = draw != nullptr && draw->overdrawn ? 1 : 0;
+  for (const std::uint32_t device : in_use_[pool]) {
+    // Another device of that name was counted instead: the node's own goes before those of others.
+    const inventory::DeviceRow* own = devices_->devices()[device].row;
+    const inventory::DeviceRow* counted = counters.Find(own->name);
+    if (counted == own || counted == nullptr) continue;
+    Draw(pool, counted->consumption, 1);
+    Draw(pool, own->consumption, -1);
+  }
+}
+
+void NodeUsage::Draw(std::uint32_t pool, inventory::ConsumptionId consumption, int sign) {
+  for (const auto& use : devices_->dictionary().At(consumption)) {
+    const auto set = devices_->FindSet(pool, use.counter_set);
     if (!set) continue;
-    live_.push_back({*set, consumption.groups});
-    for (const inventory::CounterAmount& use : consumption.counters) {
-      if (const auto counter = devices_->FindCounter(*set, use.counter)) {
-        counters_[*counter] -= use.amount;
+    for (const inventory::CounterAmount& counter : use.counters) {
+      if (const auto number = devices_->FindCounter(*set, counter.counter)) {
+        counters_[*number] += sign * counter.amount;
       }
     }
   }

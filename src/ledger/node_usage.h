@@ -9,31 +9,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/bit_set.h"
 #include "inventory/node_devices.h"
+#include "ledger/group_state.h"
 #include "ledger/ledger.h"
 
 namespace dray::ledger {
-
-// The compatibility groups of what is placed on a counter set.
-struct GroupState {
-  enum class Kind : std::uint8_t {
-    kNothing,   // nothing placed: anything may come
-    kNoGroups,  // only devices without groups
-    kGroups,    // only devices with groups that intersect `groups`
-    kMixed,     // devices with and without groups, which never go together: no device at all
-    kClosed,    // groups are recorded and the feature is off: no device at all
-  };
-  Kind kind = Kind::kNothing;
-  // With kGroups: the intersection so far, sorted; empty: nothing more is admitted.
-  std::vector<NameId> groups;
-
-  bool Admits(std::span<const NameId> candidate) const;
-  void Place(std::span<const NameId> placed);
-  friend bool operator==(const GroupState&, const GroupState&) = default;
-};
 
 // Values are by the indices of NodeDevices. Thread-compatible: Update belongs to one thread.
 class NodeUsage {
@@ -60,6 +44,8 @@ class NodeUsage {
   std::span<const Amount> consumed(std::size_t device) const;
   // Who has the device; empty when free. For explanations.
   std::span<const Holder> holders(std::size_t device) const;
+  // "namespace/name" of a claim that holders() lists.
+  std::string_view NameOf(Holder holder) const { return names_->NameOf(holder); }
 
  private:
   void TakeAnew(std::shared_ptr<const inventory::NodeDevices> devices);
@@ -67,13 +53,16 @@ class NodeUsage {
   void Mark(std::uint32_t device, const DeviceUsage& usage);
   void UpdateCounters(std::uint32_t pool);
   void SumOverdrawn(std::uint32_t pool);
+  void MarkOwn(std::uint32_t pool);
+  void UpdateSharedCounters(std::uint32_t pool);
   void PlaceGroups(std::uint32_t pool, const DeviceUsage& usage,
                    std::span<const inventory::SetUse> live);
-  void Subtract(std::uint32_t pool, const inventory::DeviceRow& row);
+  void Draw(std::uint32_t pool, inventory::ConsumptionId consumption, int sign);
 
   std::shared_ptr<const inventory::NodeDevices> devices_;
   std::vector<std::shared_ptr<const PoolUsage>> seen_;  // per pool
-  std::vector<std::vector<std::uint32_t>> in_use_;      // per pool: devices
+  std::shared_ptr<const Holders> names_;
+  std::vector<std::vector<std::uint32_t>> in_use_;  // per pool: devices
   base::BitSet taken_;
   base::BitSet shared_;
   std::vector<Amount> counters_;
@@ -83,7 +72,6 @@ class NodeUsage {
   std::vector<const DeviceUsage*> usage_;      // per device; null when free
   // Kept from call to call for their memory.
   std::vector<const DeviceUsage*> not_here_;
-  std::vector<inventory::SetUse> live_;
 };
 
 }  // namespace dray::ledger

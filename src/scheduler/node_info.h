@@ -26,7 +26,8 @@ struct NodeInfo {
   std::uint32_t rank = 0;  // of World::nodes(); changes when nodes come and go
   std::shared_ptr<const api::ClusterNode> node;  // null: only pods are known of it
   Resources allocatable;
-  Resources requested;  // by pods, assumed ones included
+  ResourceNames::Pins names;  // of those
+  Resources requested;        // by pods, assumed ones included
   Resources non_zero;
   std::vector<std::shared_ptr<const PodInfo>> pods;
   std::vector<HostPort> ports;

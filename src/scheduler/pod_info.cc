@@ -113,6 +113,7 @@ std::shared_ptr<const PodInfo> PodInfo::From(std::shared_ptr<const api::Pod> pod
   info->requests = Resources::From(api::PodRequests(*pod, {.use_status = bound}), names);
   info->requests.pods = 1;
   info->non_zero = NonZero(*pod, info->requests, bound, names);
+  info->names = names.Pin({&info->requests, &info->non_zero});
   info->host_ports = HostPorts(*pod);
   if (const api::Affinity* affinity = pod->spec.affinity.get(); affinity != nullptr) {
     info->has_affinity =

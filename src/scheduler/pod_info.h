@@ -28,6 +28,7 @@ struct PodInfo {
   std::int32_t priority = 0;
   Resources requests;  // incl. init and sidecar containers, overhead, pod-level amounts
   Resources non_zero;  // the same for scoring: 100m cpu and 200Mi where a container asks nothing
+  ResourceNames::Pins names;  // of both
   std::vector<HostPort> host_ports;
   bool has_affinity = false;                // to other pods, or away from them, of any kind
   bool has_required_anti_affinity = false;  // to other pods

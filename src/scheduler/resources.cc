@@ -2,6 +2,7 @@
 #include "scheduler/resources.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/node.h"
 
@@ -32,6 +33,58 @@ void DropZeros(Scalars& scalars) {
 }
 
 }  // namespace
+
+base::Symbol ResourceNames::Intern(std::string_view name) {
+  Table& table = *table_;
+  if (const auto known = table.numbers.find(name); known != table.numbers.end()) {
+    return base::Symbol(known->second);
+  }
+  std::uint32_t number = 0;
+  if (table.free.empty()) {
+    number = static_cast<std::uint32_t>(table.rows.size());
+    table.rows.emplace_back();
+  } else {
+    number = table.free.back();
+    table.free.pop_back();
+  }
+  table.rows[number].name = name;
+  table.numbers.emplace(std::string(name), number);
+  return base::Symbol(number);
+}
+
+ResourceNames::Pins ResourceNames::Pin(std::initializer_list<const Resources*> resources) {
+  std::vector<base::Symbol> names;
+  for (const Resources* list : resources) {
+    for (const Resources::Scalar& scalar : list->scalars) names.push_back(scalar.name);
+  }
+  return Pin(std::move(names));
+}
+
+ResourceNames::Pins ResourceNames::Pin(base::Symbol name) { return Pin(std::vector{name}); }
+
+ResourceNames::Pins ResourceNames::Pin(std::vector<base::Symbol> names) {
+  if (names.empty()) return nullptr;
+  for (const base::Symbol name : names) ++table_->rows[name.id()].pins;
+  return {new std::vector<base::Symbol>(std::move(names)),
+          [table = table_](const std::vector<base::Symbol>* pinned) {
+            for (const base::Symbol name : *pinned) --table->rows[name.id()].pins;
+            delete pinned;
+          }};
+}
+
+void ResourceNames::Reclaim() {
+  constexpr std::size_t kFew = 1024;
+  Table& table = *table_;
+  if (table.numbers.size() <= 2 * table.after_reclaim + kFew) return;
+  for (std::uint32_t number = 0; number < table.rows.size(); ++number) {
+    Row& row = table.rows[number];
+    // Free ones have no name that is known.
+    if (row.pins > 0 || table.numbers.erase(row.name) == 0) continue;
+    row.name = std::string();
+    table.free.push_back(number);
+  }
+  table.after_reclaim = table.numbers.size();
+}
 
 Resources Resources::From(const api::Map<base::Quantity>& list, ResourceNames& names) {
   Resources resources;

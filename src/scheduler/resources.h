@@ -4,7 +4,10 @@
 // fractions of a unit are rounded up.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,17 +16,45 @@
 #include "api/map.h"
 #include "base/interner.h"
 #include "base/quantity.h"
+#include "base/string_map.h"
 
 namespace dray::scheduler {
 
-// Names of resources beyond the four that every pod has. Only grows. One thread.
+struct Resources;
+
+// Names of resources beyond the four that every pod has. Pods may ask for any name, so those that
+// no pod and no node has any more are forgotten. One thread.
 class ResourceNames {
  public:
-  base::Symbol Intern(std::string_view name) { return names_.Intern(name); }
-  std::string_view View(base::Symbol name) const { return names_.View(name); }
+  // Means the name until the next Reclaim, and as long as somebody has pinned it.
+  base::Symbol Intern(std::string_view name);
+  std::string_view View(base::Symbol name) const { return table_->rows[name.id()].name; }
+
+  // Keeps the names of these as long as it lives; null when there are none.
+  using Pins = std::shared_ptr<const void>;
+  Pins Pin(std::initializer_list<const Resources*> resources);
+  Pins Pin(base::Symbol name);
+
+  // Gives numbers that nobody has pinned to other names. Mostly does nothing; a constant share of
+  // what was interned since the last time.
+  void Reclaim();
+  std::size_t size() const { return table_->numbers.size(); }
 
  private:
-  base::Interner names_;
+  struct Row {
+    std::string name;
+    std::uint32_t pins = 0;
+  };
+  // Lives as long as the last pin.
+  struct Table {
+    std::vector<Row> rows;
+    base::StringMap<std::uint32_t> numbers;
+    std::vector<std::uint32_t> free;
+    std::size_t after_reclaim = 0;
+  };
+  Pins Pin(std::vector<base::Symbol> names);
+
+  std::shared_ptr<Table> table_ = std::make_shared<Table>();
 };
 
 struct Resources {

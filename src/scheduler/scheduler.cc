@@ -88,6 +88,8 @@ bool Scheduler::Impl::IsNews(const Seen& seen) {
 }
 
 std::size_t Scheduler::Impl::Sync() {
+  // Nothing is being decided now.
+  world.Reclaim();
   std::vector<Seen> seen;
   std::size_t taken = 0;
   for (; std::optional<api::Change> change = watch->Next(); ++taken) {

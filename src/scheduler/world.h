@@ -92,6 +92,9 @@ class World final : public allocator::ClassLister {
                                                       std::string_view name) const;
   // The pods that use a claim, by key: those whose spec or status names it.
   std::vector<std::string> PodsOfClaim(std::string_view namespace_, std::string_view name) const;
+  // Whether the pod is one of them.
+  bool NamesClaim(std::string_view pod_key, std::string_view namespace_,
+                  std::string_view name) const;
   void AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim);
   void ForgetClaim(std::string_view namespace_, std::string_view name);
   // The claim that was made for a pod's extended resources, if there is one.
@@ -101,6 +104,12 @@ class World final : public allocator::ClassLister {
   std::shared_ptr<const api::Namespace> FindNamespace(std::string_view name) const;
   const api::ExtendedResourceIndex& extended_resources() const { return extended_resources_; }
   std::int32_t PriorityOf(const api::Pod& pod) const;
+
+  // Gives back the memory of names and values that nobody has any more. To be called between two
+  // attempts, when nobody else is at work: devices and usages of nodes that are not up to date are
+  // forgotten, and what NodeInfo has of them. Mostly there is nothing to do; when there is, it
+  // costs what there is, and a constant share of what has changed since the last time.
+  void Reclaim();
 
   inventory::Inventory& inventory() { return inventory_; }
   ledger::Ledger& ledger() { return ledger_; }

@@ -114,6 +114,12 @@ std::vector<std::string> World::PodsOfClaim(std::string_view namespace_,
   return {found->second.begin(), found->second.end()};
 }
 
+bool World::NamesClaim(std::string_view pod_key, std::string_view namespace_,
+                       std::string_view name) const {
+  const auto found = impl_->pods_of_claim.find(KeyOf(namespace_, name));
+  return found != impl_->pods_of_claim.end() && found->second.contains(pod_key);
+}
+
 std::shared_ptr<const api::ResourceClaim> World::FindExtendedResourceClaim(
     const api::Pod& pod) const {
   const auto found = impl_->extended_claims.find(pod.metadata.uid);

@@ -76,6 +76,7 @@ void World::Impl::PutNode(std::shared_ptr<const api::ClusterNode> node) {
     entry.devices_stale = true;
   }
   info.allocatable = Resources::From(info.node->status.allocatable, world.resource_names_);
+  info.names = world.resource_names_.Pin({&info.allocatable});
   Touch(info);
 }
 
@@ -89,6 +90,7 @@ void World::Impl::RemoveNode(std::string_view name) {
   Touch(entry.info);
   entry.info.node = nullptr;
   entry.info.allocatable = {};
+  entry.info.names = nullptr;
   entry.info.devices = nullptr;
   entry.info.usage = {};
   entry.devices_stale = true;
@@ -176,5 +178,30 @@ Status World::Impl::RefreshDevices(NodeInfo& info) {
   info.usage.Update(info.devices, world.ledger_.snapshot());
   return {};
 }
+
+void World::Impl::Reclaim() {
+  world.ledger_.Reclaim();
+  world.resource_names_.Reclaim();
+  if (!world.dictionary_->CollectionDue()) return;
+  world.dictionary_->Collect([this](inventory::Marker& marker) {
+    world.inventory_.Mark(marker);
+    world.ledger_.Mark(marker);
+    for (const auto& entry : nodes) {
+      if (entry == nullptr) continue;
+      marker.Mark(entry->name_id);
+      // Slices that are gone would be kept for it, and it is gathered anew before it is used.
+      if (entry->devices_stale) {
+        entry->info.devices = nullptr;
+        entry->info.usage = {};
+      }
+      if (entry->info.devices != nullptr) entry->info.devices->Mark(marker);
+    }
+    for (const PoolNodes& pool : pool_nodes) {
+      for (const NameId node : pool.nodes) marker.Mark(node);
+    }
+  });
+}
+
+void World::Reclaim() { impl_->Reclaim(); }
 
 }  // namespace dray::scheduler

@@ -298,5 +298,23 @@ TEST(PodShape, HostPortsOfSidecarsCountAndThoseOfOtherInitContainersDoNot) {
   EXPECT_EQ(info->host_ports.front(), (HostPort{.protocol = "TCP", .port = 2}));
 }
 
+TEST(ResourceNamesTest, NamesThatNobodyHasAnyMoreAreForgotten) {
+  ResourceNames names;
+  const auto pod = [&](const std::string& resource) {
+    api::Pod made = MakePod({.name = "a"});
+    made.spec.containers.front().resources.requests[resource] = testing::ToQuantity("1");
+    return PodInfo::From(std::make_shared<const api::Pod>(std::move(made)), names);
+  };
+  const auto stays = pod("example.com/stays");
+  const base::Symbol name = stays->requests.scalars.front().name;
+  for (int i = 0; i < 100'000; ++i) {
+    pod("example.com/" + std::to_string(i));
+    names.Reclaim();
+    ASSERT_LE(names.size(), 2000u);
+  }
+  EXPECT_EQ(names.View(name), "example.com/stays");
+  EXPECT_EQ(names.Intern("example.com/stays"), name);
+}
+
 }  // namespace
 }  // namespace dray::scheduler

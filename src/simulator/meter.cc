@@ -60,7 +60,7 @@ bool Meter::Matches(std::size_t request, const inventory::SliceTable& slice,
   if (device_class == nullptr) return false;
   return std::ranges::all_of(device_class->spec.selectors, [&](const api::DeviceSelector& s) {
     if (!s.cel) return false;
-    const allocator::Expression* expression = world_.expressions().Selector(s.cel->expression);
+    const auto expression = world_.expressions().Selector(s.cel->expression);
     return expression->program != nullptr &&
            expression->program->Match(slice, row, nullptr) == inventory::Verdict::kYes;
   });

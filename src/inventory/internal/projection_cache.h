@@ -23,14 +23,23 @@ class ProjectionCache {
   static constexpr std::size_t kFirstSlots = 64;
   static constexpr std::size_t kMaxSlots = 65536;
 
-  // Keys have `width` numbers.
-  explicit ProjectionCache(std::size_t width) : width_(width) {}
-  ~ProjectionCache() = default;
+  // What all caches that share a count of their bytes may have. A cache does not grow beyond it;
+  // its first table is free.
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+  // Keys have `width` numbers. `bytes` outlives it and counts what grown tables take; null: nobody
+  // counts.
+  explicit ProjectionCache(std::size_t width, std::atomic<std::size_t>* bytes = nullptr)
+      : width_(width), bytes_(bytes) {}
+  ~ProjectionCache() { Clear(); }
   ProjectionCache(const ProjectionCache&) = delete;
   ProjectionCache& operator=(const ProjectionCache&) = delete;
 
   std::optional<std::uint32_t> Find(std::span<const std::uint32_t> key) const;
   void Put(std::span<const std::uint32_t> key, std::uint32_t result);
+  // Forgets everything and gives the memory back. Nobody else uses it meanwhile.
+  void Clear();
+  std::size_t MemoryBytes() const;
 
   std::size_t SlotsForTest() const;
 
@@ -55,12 +64,15 @@ class ProjectionCache {
   Word* SlotOf(const Table& table, std::span<const std::uint32_t> key) const {
     return &table.words[(Hash(key) & table.mask) * (kKey + width_)];
   }
-  void Grow(const Table* from);
+  void Grow(Table* from);
+  std::size_t BytesOf(std::size_t slots) const { return slots * (kKey + width_) * sizeof(Word); }
 
   const std::size_t width_;
+  std::atomic<std::size_t>* const bytes_;
+  std::size_t counted_ = 0;  // of bytes_
   std::atomic<Table*> table_ = nullptr;
-  std::mutex growing_;
-  // Readers may still be in a smaller one. Together they are half as large as the last.
+  mutable std::mutex growing_;
+  // Readers may still be in a smaller one. Together they are a third of the last.
   std::vector<std::unique_ptr<Table>> tables_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ namespace dray::inventory::internal {
 class BoundReads {
  public:
   // Names that no device has yet become known: one may come.
-  BoundReads(const cel::Program& program, Dictionary& dictionary);
+  BoundReads(const cel::Program& program, std::shared_ptr<Dictionary> dictionary);
 
   std::size_t size() const { return reads_.size(); }
   cel::DeviceRead::Field field(std::size_t read) const { return reads_[read].field; }
@@ -35,6 +36,7 @@ class BoundReads {
     NameId id;
     NameId qualified;
   };
+  Pins names_;
   std::vector<Read> reads_;
 };
 

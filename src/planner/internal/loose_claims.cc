@@ -27,8 +27,9 @@ base::StringSet ClaimsOfPods(const api::Cluster& cluster) {
   for (const api::Object& object : cluster.List(KindOf<api::Pod>())) {
     const api::Pod& pod = *object.As<api::Pod>();
     if (scheduler::IsTerminated(pod)) continue;
+    const api::ClaimsOfPod claims(pod);
     for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-      const auto name = api::ClaimNameOf(pod, entry);
+      const auto name = claims.NameOf(entry);
       if (name) used.insert(KeyOf(pod.metadata.namespace_, *name));
     }
     const auto& extended = pod.status.extended_resource_claim_status;

@@ -60,8 +60,9 @@ std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::Cluster& cluster)
     if (claim) use.devices = GrantsOf(*claim->As<api::ResourceClaim>());
     uses.push_back(std::move(use));
   };
+  const api::ClaimsOfPod claims(pod);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    if (const auto name = api::ClaimNameOf(pod, entry)) add(*name, entry.name);
+    if (const auto name = claims.NameOf(entry)) add(*name, entry.name);
   }
   const auto& extended = pod.status.extended_resource_claim_status;
   if (extended) add(extended->resource_claim_name, "");

@@ -65,6 +65,7 @@ struct World::Impl {
   void Take(const inventory::Change& change);
   PoolNodes NodesOf(inventory::PoolId pool) const;
   Status RefreshDevices(NodeInfo& info);
+  void Reclaim();
 
   // Pods.
   void PutPod(std::shared_ptr<const api::Pod> pod);
@@ -101,7 +102,7 @@ struct World::Impl {
   std::size_t with_affinity = 0;
   std::size_t with_anti_affinity = 0;
   // Claim "namespace/name" to the keys of the pods that name it.
-  base::StringMap<std::set<std::string>> pods_of_claim;
+  base::StringMap<std::set<std::string, std::less<>>> pods_of_claim;
 
   base::StringMap<ClaimEntry> claims;
   // Uid of a pod to the claims made for its extended resources, "namespace/name".

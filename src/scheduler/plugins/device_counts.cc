@@ -15,7 +15,7 @@ base::BitSet DeviceCounts::Match(const inventory::NodeDevices& devices,
     const bool all =
         std::ranges::all_of(device_class.spec.selectors, [&](const api::DeviceSelector& selector) {
           if (!selector.cel.has_value()) return true;
-          const auto* expression = world_.expressions().Selector(selector.cel->expression);
+          const auto expression = world_.expressions().Selector(selector.cel->expression);
           return expression->program != nullptr &&
                  expression->program->Match(*device.slice, *device.row, nullptr) ==
                      inventory::Verdict::kYes;

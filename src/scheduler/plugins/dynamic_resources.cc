@@ -50,6 +50,8 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
   }
   if (extended_resources_) AddSpecial(data, *pod.pod);
   if (data.claims.empty()) return PluginStatus::Skip();
+  // A node mostly has one slice, or a few.
+  allocator_.verdicts().FitTo(world_.node_indices());
   // Most nodes are alike, and without extended resources all of them.
   MakeVariant(data, pod, AllByClass(data));
   return PluginStatus::Success();

@@ -22,6 +22,7 @@
 #include "allocator/allocator.h"
 #include "api/cluster.h"
 #include "base/clock.h"
+#include "base/generations.h"
 #include "scheduler/config.h"
 #include "scheduler/framework.h"
 #include "scheduler/ids.h"
@@ -144,7 +145,8 @@ class DynamicResources final : public PreEnqueuePlugin,
   allocator::Allocator allocator_;
   std::uint64_t steps_ = 0;
   // Raw scores by plan and version of a node.
-  absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> scores_;
+  base::Generations<absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>>
+      scores_{std::size_t{1} << 17};
 };
 
 }  // namespace dray::scheduler

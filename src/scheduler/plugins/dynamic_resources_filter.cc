@@ -17,7 +17,6 @@ namespace dray::scheduler {
 namespace {
 
 constexpr std::string_view kOptionalNodeOperations = "DRAOptionalNodeOperations";
-constexpr std::size_t kMaxScores = std::size_t{1} << 20;
 
 PluginStatus Refuse(std::string_view code, std::string text) {
   return PluginStatus::Unresolvable({.code = std::string(code), .text = std::move(text)});
@@ -292,12 +291,15 @@ std::int64_t DynamicResources::Score(CycleState& state, const PodInfo& pod, cons
   PluginStatus status;
   const Variant* variant = VariantFor(data, pod, node, &status);
   if (variant == nullptr || variant->plan.plan == nullptr) return score;
-  if (scores_.size() >= kMaxScores) scores_.clear();
-  const auto [known, added] = scores_.try_emplace({variant->plan.number, node.version}, 0);
-  if (added && Decide(*variant->plan.plan, node).kind == allocator::Decision::Kind::kFits) {
-    known->second = AllocatorScore(*variant->plan.plan);
+  const std::pair key(variant->plan.number, node.version);
+  if (const std::int64_t* known = scores_.Find(key)) return score + *known;
+  std::int64_t of_plan = 0;
+  if (Decide(*variant->plan.plan, node).kind == allocator::Decision::Kind::kFits) {
+    of_plan = AllocatorScore(*variant->plan.plan);
   }
-  return score + known->second;
+  scores_.Trim();
+  scores_.Put(key, of_plan);
+  return score + of_plan;
 }
 
 void DynamicResources::Normalize(CycleState&, const PodInfo&, std::span<std::int64_t> scores) {

@@ -82,7 +82,9 @@ Hint DynamicResources::Wake(const PodInfo& pod, const api::Change& change, const
 Hint DynamicResources::AfterClaimChange(const PodInfo& pod, const api::ResourceClaim* now,
                                         const api::ResourceClaim* before) {
   const api::ResourceClaim& claim = now != nullptr ? *now : *before;
-  if (UsesClaim(*pod.pod, claim)) {
+  // Asked of every pod that waits and every claim that changes: the index knows.
+  if (world_.NamesClaim(pod.key, claim.metadata.namespace_, claim.metadata.name) ||
+      IsForExtendedResourcesOf(*pod.pod, claim)) {
     if (now == nullptr) return QueueIf(api::ExtendedResourcePod(claim) != nullptr);
     if (before != nullptr && before->metadata.uid == now->metadata.uid &&
         before->status == now->status) {

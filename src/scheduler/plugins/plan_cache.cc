@@ -13,24 +13,77 @@
 namespace dray::scheduler {
 namespace {
 
-std::size_t HashOf(ClaimList claims) {
-  const auto text = [](std::string_view s) { return base::StringHash{}(s); };
-  std::size_t hash = claims.size();
-  const auto mix = [&](auto... values) { hash = absl::HashOf(hash, values...); };
-  for (const auto& claim : claims) {
-    const api::DeviceClaim& devices = claim->spec.devices;
-    mix(devices.requests.size(), devices.constraints.size(), devices.config.size());
-    for (const api::DeviceRequest& request : devices.requests) {
-      mix(text(request.name), request.first_available.size());
-      if (!request.exactly.has_value()) continue;
-      mix(text(request.exactly->device_class_name), request.exactly->count);
-      for (const api::DeviceSelector& selector : request.exactly->selectors) {
-        if (selector.cel.has_value()) mix(text(selector.cel->expression));
+// Everything that a claim can ask for counts: claims that differ in nothing but, say, a toleration
+// would otherwise take each other's place all the time.
+class Hasher {
+ public:
+  std::size_t Hash(ClaimList claims) {
+    Mix(claims.size());
+    for (const auto& claim : claims) {
+      const api::DeviceClaim& devices = claim->spec.devices;
+      Mix(devices.requests.size(), devices.constraints.size(), devices.config.size());
+      for (const api::DeviceRequest& request : devices.requests) Add(request);
+      for (const api::DeviceConstraint& constraint : devices.constraints) {
+        Add(constraint.match_attribute.value_or(""));
+        Add(constraint.distinct_attribute.value_or(""));
+        AddAll(constraint.requests);
+      }
+      for (const api::DeviceClaimConfiguration& config : devices.config) {
+        AddAll(config.requests);
+        if (!config.opaque.has_value()) continue;
+        Add(config.opaque->driver);
+        Add(config.opaque->parameters.text);
       }
     }
+    return hash_;
   }
-  return hash;
-}
+
+ private:
+  void Mix(auto... values) { hash_ = absl::HashOf(hash_, values...); }
+  void Add(std::string_view text) { Mix(base::StringHash{}(text)); }
+  void AddAll(const std::vector<std::string>& texts) {
+    Mix(texts.size());
+    for (const std::string& text : texts) Add(text);
+  }
+  void Add(const api::DeviceRequest& request) {
+    Add(request.name);
+    Mix(request.first_available.size(), request.exactly.has_value());
+    if (request.exactly.has_value()) {
+      Mix(request.exactly->admin_access.has_value());
+      AddAsked(*request.exactly);
+    }
+    for (const api::DeviceSubRequest& sub : request.first_available) {
+      Add(sub.name);
+      AddAsked(sub);
+    }
+  }
+  // What exact requests and subrequests have in common.
+  void AddAsked(const auto& asked) {
+    Add(asked.device_class_name);
+    Add(asked.allocation_mode);
+    Mix(asked.count, asked.selectors.size(), asked.tolerations.size(),
+        asked.derived_attributes.size());
+    for (const api::DeviceSelector& selector : asked.selectors) {
+      if (selector.cel.has_value()) Add(selector.cel->expression);
+    }
+    for (const api::DeviceToleration& toleration : asked.tolerations) {
+      Add(toleration.key);
+      Add(toleration.value);
+      Add(toleration.effect);
+    }
+    for (const api::DeviceDerivedAttribute& derived : asked.derived_attributes) {
+      Add(derived.name);
+      Add(derived.expression);
+    }
+    if (!asked.capacity.has_value()) return;
+    for (const auto& [name, amount] : asked.capacity->requests) {
+      Add(name.view());
+      Mix(amount.ClampedNano());
+    }
+  }
+
+  std::size_t hash_ = 0;
+};
 
 }  // namespace
 
@@ -53,25 +106,15 @@ KnownPlan PlanCache::Make(ClaimList claims, World& world) {
 }
 
 KnownPlan PlanCache::Get(ClaimList claims, World& world) {
-  const std::size_t hash = HashOf(claims);
-  if (const auto it = entries_.find(hash); it != entries_.end()) {
-    for (Entry& entry : it->second) {
-      if (!Same(entry, claims)) continue;
-      if (!Current(*entry.known.plan, world)) {
-        entry.claims.assign(claims.begin(), claims.end());
-        entry.known = Make(claims, world);
-      }
-      return entry.known;
-    }
+  const std::size_t hash = Hasher().Hash(claims);
+  Entry* const entry = entries_.Find(hash);
+  if (entry != nullptr && Same(*entry, claims) && Current(*entry->known.plan, world)) {
+    return entry->known;
   }
-  if (size_ == capacity_) {
-    entries_.clear();
-    size_ = 0;
-  }
-  ++size_;
-  return entries_[hash]
-      .emplace_back(Entry{{claims.begin(), claims.end()}, Make(claims, world)})
-      .known;
+  Entry made{{claims.begin(), claims.end()}, Make(claims, world)};
+  if (entry != nullptr) return (*entry = std::move(made)).known;
+  entries_.Trim();
+  return entries_.Put(hash, std::move(made)).known;
 }
 
 }  // namespace dray::scheduler

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "allocator/plan.h"
 #include "api/resource_claim.h"
+#include "base/generations.h"
 
 namespace dray::scheduler {
 
@@ -28,13 +29,15 @@ struct KnownPlan {
   std::shared_ptr<const allocator::Plan> plan;  // null: nothing is to be allocated
 };
 
-// Bounded: forgets everything when full. One thread.
+// Forgets what nobody has asked for in a long time. One thread.
 class PlanCache {
  public:
-  explicit PlanCache(std::size_t capacity = 4096) : capacity_(capacity) {}
+  // At most about twice so many.
+  explicit PlanCache(std::size_t capacity = 1024) : entries_(capacity) {}
 
   // The plan's claims are the first ones that asked for this, so names in it may be others.
   KnownPlan Get(ClaimList claims, World& world);
+  std::size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
@@ -45,11 +48,10 @@ class PlanCache {
   static bool Current(const allocator::Plan& plan, const World& world);
   KnownPlan Make(ClaimList claims, World& world);
 
-  std::size_t capacity_;
-  std::size_t size_ = 0;
   std::uint64_t next_ = 1;
-  // By a hash of a part of what is asked for; equal in full decides.
-  absl::flat_hash_map<std::size_t, std::vector<Entry>> entries_;
+  // By a hash of what is asked for; equal in full decides. Of two that have the same hash by
+  // accident the later one stays.
+  base::Generations<absl::flat_hash_map<std::size_t, Entry>> entries_;
 };
 
 }  // namespace dray::scheduler

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "api/extended_resources.h"
 #include "fmt/format.h"
 #include "scheduler/world.h"
@@ -11,14 +12,15 @@ namespace dray::scheduler {
 namespace {
 
 // Why there is no claim behind the entry; empty when that is as it should be.
-std::string WhyUnnamed(const api::Pod& pod, const api::PodResourceClaim& entry) {
+std::string WhyUnnamed(const api::Pod& pod, const api::ClaimsOfPod& claims,
+                       const api::PodResourceClaim& entry) {
   const api::ObjectMeta& meta = pod.metadata;
   if (!entry.resource_claim_template_name.has_value()) {
     return fmt::format(
         "pod \"{}/{}\", spec.resourceClaim \"{}\": none of the supported fields are set",
         meta.namespace_, meta.name, entry.name);
   }
-  if (api::FindClaimStatus(pod, entry) == nullptr) {
+  if (claims.FindStatus(entry) == nullptr) {
     return fmt::format("pod \"{}/{}\": ResourceClaim not created yet", meta.namespace_, meta.name);
   }
   return {};
@@ -44,10 +46,12 @@ std::string KeyOf(const api::ObjectMeta& metadata) {
 
 PodClaims ClaimsOf(const api::Pod& pod, const World& world) {
   PodClaims found;
+  const api::ClaimsOfPod claims(pod);
+  absl::flat_hash_set<const api::ResourceClaim*> known;
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    const auto name = ClaimNameOf(pod, entry);
+    const auto name = claims.NameOf(entry);
     if (!name.has_value()) {
-      found.problem = WhyUnnamed(pod, entry);
+      found.problem = WhyUnnamed(pod, claims, entry);
       if (!found.problem.empty()) return found;
       continue;  // it was decided that the entry needs no claim
     }
@@ -59,20 +63,24 @@ PodClaims ClaimsOf(const api::Pod& pod, const World& world) {
     }
     found.problem = WhyNot(pod, entry, *claim);
     if (!found.problem.empty()) return found;
-    if (std::ranges::find(found.claims, claim) == found.claims.end()) {
-      found.claims.push_back(std::move(claim));
-    }
+    if (known.insert(claim.get()).second) found.claims.push_back(std::move(claim));
   }
   return found;
 }
 
 bool UsesClaim(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (claim.metadata.namespace_ != pod.metadata.namespace_) return false;
-  for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-    if (ClaimNameOf(pod, entry) == claim.metadata.name) return true;
-  }
+  const api::ClaimsOfPod claims(pod);
+  return IsForExtendedResourcesOf(pod, claim) ||
+         std::ranges::any_of(pod.spec.resource_claims, [&](const api::PodResourceClaim& entry) {
+           return claims.NameOf(entry) == claim.metadata.name;
+         });
+}
+
+bool IsForExtendedResourcesOf(const api::Pod& pod, const api::ResourceClaim& claim) {
   const api::OwnerReference* made_for = api::ExtendedResourcePod(claim);
-  return made_for != nullptr && made_for->uid == pod.metadata.uid;
+  return made_for != nullptr && made_for->uid == pod.metadata.uid &&
+         claim.metadata.namespace_ == pod.metadata.namespace_;
 }
 
 }  // namespace dray::scheduler

@@ -34,6 +34,7 @@ using api::ReservedFor;
 // Whether the claim is one of the pod's: named, made from a template for it, or made for its
 // extended resources.
 bool UsesClaim(const api::Pod& pod, const api::ResourceClaim& claim);
+bool IsForExtendedResourcesOf(const api::Pod& pod, const api::ResourceClaim& claim);
 
 // "namespace/name", as events name objects.
 std::string KeyOf(const api::ObjectMeta& metadata);

@@ -24,6 +24,7 @@ ResourceAmounts::ResourceAmounts(std::span<const ResourceWeight> resources, Miss
       entry.kind = Kind::kEphemeralStorage;
     } else {
       entry.name = world.resource_names().Intern(resource.name);
+      names_.push_back(world.resource_names().Pin(entry.name));
     }
     entries_.push_back(entry);
   }

@@ -43,6 +43,7 @@ class ResourceAmounts {
   std::int64_t WantedBy(const PodInfo& pod, const Entry& entry) const;
 
   std::vector<Entry> entries_;
+  std::vector<ResourceNames::Pins> names_;
   Missing missing_;
   World& world_;
   bool devices_serve_;  // the feature is on

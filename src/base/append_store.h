@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of a dictionary: arrays and bytes that only grow and never move.
+// Memory for what is known by a number: arrays and bytes that grow and never move.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 #include "base/check.h"
 
-namespace dray::inventory::internal {
+namespace dray::base {
 
 // An array in chunks. Each power of two is cut in eight, so at most an eighth is unused, and an
 // index becomes a chunk and a place in it with a few shifts.
@@ -46,7 +46,7 @@ class AppendArray {
   std::size_t size() const { return size_; }
 
   std::uint32_t Append(T value) {
-    DRAY_CHECK(size_ < std::size_t{0xffffffff}, "a dictionary's table is full");
+    DRAY_CHECK(size_ < std::size_t{0xffffffff}, "a table is full");
     const Place place = PlaceOf(size_);
     T* chunk = chunks_[place.chunk].load(std::memory_order_relaxed);
     if (chunk == nullptr) {
@@ -147,4 +147,4 @@ class AppendBytes {
   std::size_t total_ = 0;
 };
 
-}  // namespace dray::inventory::internal
+}  // namespace dray::base
