@@ -8,10 +8,7 @@
 #     TESTS search_test.cc        -> allocator_test, label unit
 #     PROPERTY_TESTS x_test.cc    -> allocator_property_test, label property
 #     TEST_DEPS dray::testing
-#     ALONE a.cc b.cc)            these are compiled alone: their local names are also in other files of the room
-#
-# Where DRAY_UNITY is on, sources of a room are compiled several at a time. Most of a compiler's time goes into headers that
-# they have in common. The dev preset compiles each alone, so that none lives on another one's includes.
+#     ALONE a.cc b.cc)            these do not get along with others where sources are compiled together (Unity.cmake)
 #
 # Files are listed, not globbed, so that a diff shows what joined.
 include(GoogleTest)
@@ -24,7 +21,7 @@ set(DRAY_TEST_ENV "DRAY_SHARED=${DRAY_SHARED}" "DRAY_SOURCE=${CMAKE_SOURCE_DIR}"
 
 # dray_test(NAME SRCS... LABEL label DEPS...): one gtest binary, one CTest entry.
 function(dray_test)
-  cmake_parse_arguments(A "" "NAME;LABEL;TIMEOUT" "SRCS;DEPS;ARGS" ${ARGN})
+  cmake_parse_arguments(A "" "NAME;LABEL;TIMEOUT" "SRCS;DEPS;ARGS;ALONE" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 600)
   endif()
@@ -32,6 +29,7 @@ function(dray_test)
   target_link_libraries(${A_NAME} PRIVATE dray_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   dray_compile_test(${A_NAME} "${A_LABEL}")
   dray_common_headers(${A_NAME} LABEL "${A_LABEL}")
+  dray_compile_together(${A_NAME} "${A_ALONE}")
   set_target_properties(${A_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
   add_test(NAME ${A_NAME} COMMAND ${A_NAME} ${A_ARGS})
   set_tests_properties(${A_NAME} PROPERTIES LABELS "${A_LABEL}" TIMEOUT ${A_TIMEOUT} ENVIRONMENT "${DRAY_TEST_ENV}")
@@ -51,41 +49,49 @@ function(dray_library)
   set(others ${A_PRIVATE_DEPS})
   list(FILTER others EXCLUDE REGEX "^dray::")
   if(A_TESTS)
-    dray_test(NAME ${A_NAME}_test LABEL unit SRCS ${A_TESTS} DEPS ${target} ${others} ${A_TEST_DEPS})
+    dray_test(NAME ${A_NAME}_test LABEL unit SRCS ${A_TESTS} ALONE ${A_ALONE} DEPS ${target} ${others} ${A_TEST_DEPS})
   endif()
   if(A_PROPERTY_TESTS)
-    dray_test(NAME ${A_NAME}_property_test LABEL property SRCS ${A_PROPERTY_TESTS}
+    dray_test(NAME ${A_NAME}_property_test LABEL property SRCS ${A_PROPERTY_TESTS} ALONE ${A_ALONE}
               DEPS ${target} ${others} ${A_TEST_DEPS})
   endif()
 endfunction()
 
-# dray_fuzz(NAME x DEPS ...): fuzz/x_fuzz.cc. With the fuzz preset a libFuzzer binary; otherwise the same file with a
-# replay main that runs every file of fuzz/x_corpus as a test.
+# dray_fuzz(NAME x DEPS ...): fuzz/x_fuzz.cc. With the fuzz preset a libFuzzer binary x_fuzz. Otherwise the file joins fuzz_replay, one
+# binary for all of them, which runs every file of fuzz/x_corpus as the test x_fuzz.
 function(dray_fuzz)
   cmake_parse_arguments(A "" "NAME" "DEPS" ${ARGN})
   set(target ${A_NAME}_fuzz)
   if(DRAY_FUZZ)
-    add_executable(${target} ${A_NAME}_fuzz.cc)
+    add_executable(${target} ${target}.cc)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
-  else()
-    add_executable(${target} ${A_NAME}_fuzz.cc replay_main.cc)
-    add_test(NAME ${target} COMMAND ${target} "${CMAKE_CURRENT_SOURCE_DIR}/${A_NAME}_corpus")
-    set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
+    target_link_libraries(${target} PRIVATE dray_options ${A_DEPS})
+    dray_common_headers(${target})
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
+    return()
   endif()
-  target_link_libraries(${target} PRIVATE dray_options ${A_DEPS})
-  dray_common_headers(${target})
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
+  # Every target's one function has the same name, which libFuzzer prescribes.
+  set_source_files_properties(${target}.cc PROPERTIES COMPILE_DEFINITIONS LLVMFuzzerTestOneInput=${target})
+  target_sources(fuzz_replay PRIVATE ${target}.cc)
+  target_link_libraries(fuzz_replay PRIVATE ${A_DEPS})
+  set_property(GLOBAL APPEND_STRING PROPERTY DRAY_FUZZ_TARGETS "DRAY_FUZZ_TARGET(${target})\n")
+  add_test(NAME ${target} COMMAND fuzz_replay ${target} "${CMAKE_CURRENT_SOURCE_DIR}/${A_NAME}_corpus")
+  set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
 endfunction()
 
-# dray_bench(NAME x DEPS ...): bench/x_bench.cc. Also runs for a moment as a test, so that none rots.
+# dray_bench(NAME x DEPS ...): bench/x_bench.cc, compiled once and linked twice. x_bench is what is measured: optimised when linked, like
+# dray itself; linking takes long, so only `make bench` (target benches) does it. bench_smoke has all benchmarks, linked like a test, and
+# runs each for a moment, so that none rots.
 function(dray_bench)
   cmake_parse_arguments(A "" "NAME" "DEPS" ${ARGN})
   set(target ${A_NAME}_bench)
-  add_executable(${target} ${A_NAME}_bench.cc)
-  target_link_libraries(${target} PRIVATE dray_options ${A_DEPS} benchmark::benchmark_main benchmark::benchmark)
-  dray_common_headers(${target})
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
+  add_library(${target}_code OBJECT ${target}.cc)
+  target_link_libraries(${target}_code PRIVATE dray_options ${A_DEPS} benchmark::benchmark)
+  dray_common_headers(${target}_code)
+  target_link_libraries(bench_smoke PRIVATE ${target}_code)
+  add_executable(${target} EXCLUDE_FROM_ALL)
+  target_link_libraries(${target} PRIVATE ${target}_code benchmark::benchmark_main)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
   dray_optimise_link(${target})
-  add_test(NAME ${target} COMMAND ${target} --benchmark_min_time=0.001)
-  set_tests_properties(${target} PROPERTIES LABELS bench TIMEOUT 300 ENVIRONMENT "${DRAY_TEST_ENV}")
+  add_dependencies(benches ${target})
 endfunction()

@@ -38,14 +38,13 @@ endif()
 if(DRAY_LTO)
   # Fat objects: the test binaries link the same archives without paying for link-time optimisation.
   add_compile_options(-flto=auto -ffat-lto-objects)
-  add_link_options(-fno-lto)
+  # One flag or the other: after -fno-lto, -flto says nothing to the linker any more, and what looks optimised is not.
+  add_link_options($<IF:$<BOOL:$<TARGET_PROPERTY:DRAY_OPTIMISE_LINK>>,-flto=auto,-fno-lto>)
 endif()
 
 # Asks for link-time optimisation of one executable, where the build has it.
 function(dray_optimise_link target)
-  if(DRAY_LTO)
-    target_link_options(${target} PRIVATE -flto=auto)
-  endif()
+  set_target_properties(${target} PROPERTIES DRAY_OPTIMISE_LINK ON)
 endfunction()
 
 # What tests say of themselves is linked without it, so it is not compiled for it; unit tests are over in moments and spend
@@ -57,15 +56,4 @@ function(dray_compile_test target label)
       target_compile_options(${target} PRIVATE -O0)
     endif()
   endif()
-endfunction()
-
-# Sources of a room several at a time, but those that are named alone; "ALL": each alone.
-function(dray_compile_together target alone)
-  if(NOT DRAY_UNITY OR alone STREQUAL "ALL")
-    return()
-  endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  # What is local to a source looks to the compiler as if it came from a header.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
