@@ -19,7 +19,6 @@
 #include "cel/compile.h"
 #include "cel/device_env.h"
 #include "cel/device_values.h"
-#include "cel/memoized_matcher.h"
 #include "cel/program.h"
 
 namespace {
@@ -108,18 +107,6 @@ void BM_Cel_MatchView(benchmark::State& state) {
   Measure(state, run);
 }
 BENCHMARK(BM_Cel_MatchView)->ArgName("selector")->DenseRange(0, 4);
-
-// The same when another device with these values came before.
-void BM_Cel_MatchMemoized(benchmark::State& state) {
-  MemoizedMatcher matcher(Selector(state.range(0)));
-  ColumnarDevices devices;
-  const std::size_t row = devices.Add(kDriver, TheDevice());
-  const ColumnarBinding binding(matcher.program(), devices);
-  const auto run = [&] { return matcher.Match(ColumnarView(devices, binding, row)); };
-  DRAY_CHECK(run().verdict == Verdict::kYes);
-  Measure(state, run);
-}
-BENCHMARK(BM_Cel_MatchMemoized)->ArgName("selector")->DenseRange(0, 4);
 
 // A device without the attribute, when nobody asks why.
 void BM_Cel_MatchMissing(benchmark::State& state) {

@@ -83,13 +83,6 @@ class FastDecoder {
   }
 
  private:
-  // Value() with the commonest kinds of members first.
-  bool Member(const TypeInfo& type, void* out, dom::element value) {
-    if (type.optional_of != OptionalOf::kOther) return Optional(type, out, value);
-    if (type.shape == Shape::kString) return String(static_cast<std::string*>(out), value);
-    return Value(type, out, value);
-  }
-
   static bool String(std::string* out, dom::element value) {
     std::string_view text;
     if (value.get_string().get(text)) return false;

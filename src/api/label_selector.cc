@@ -2,8 +2,8 @@
 #include "api/label_selector.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/integer.h"
 #include "base/names.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -14,25 +14,13 @@ namespace {
 using Operator = LabelMatcher::Operator;
 using Requirement = LabelMatcher::Requirement;
 
-std::optional<std::int64_t> ToInteger(std::string_view text) {
-  // As Go's strconv.ParseInt, which takes a plus.
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) return std::nullopt;
-  }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 bool Holds(const Requirement& requirement, const Map<std::string>& labels) {
   const std::string* value = labels.Find(requirement.key);
   const auto listed = [&] { return std::ranges::binary_search(requirement.values, *value); };
   const auto compare = [&](auto less) {
     if (value == nullptr) return false;
-    const auto have = ToInteger(*value);
-    return have && less(*have, *ToInteger(requirement.values[0]));
+    const auto have = base::ParseInteger(*value);
+    return have && less(*have, *base::ParseInteger(requirement.values[0]));
   };
   switch (requirement.op) {
     case Operator::kIn:
@@ -172,7 +160,7 @@ Status CheckWellFormed(const Requirement& requirement) {
   }
   const bool numeric =
       requirement.op == Operator::kGreaterThan || requirement.op == Operator::kLessThan;
-  if (numeric && !ToInteger(requirement.values[0])) {
+  if (numeric && !base::ParseInteger(requirement.values[0])) {
     return base::InvalidArgument(
         fmt::format("label {} is compared with \"{}\", expected an integer", requirement.key,
                     requirement.values[0]));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/resource_slice.h"
+#include "base/uuid.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -39,16 +40,6 @@ void CheckParts(Report& report, const Path& at, std::string_view name, DomainChe
   } else {
     CheckIdentifier(report, at, id);
   }
-}
-
-bool HasUuidForm(std::string_view id) {
-  if (id.size() != 36) return false;
-  for (std::size_t i = 0; i < id.size(); ++i) {
-    const bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-    const bool hex = (id[i] >= '0' && id[i] <= '9') || (id[i] >= 'a' && id[i] <= 'f');
-    if (hyphen ? id[i] != '-' : !hex) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -117,7 +108,7 @@ bool IsFullyQualifiedName(std::string_view name) {
 }
 
 void CheckShareId(Report& report, const Path& at, std::string_view id) {
-  if (HasUuidForm(id)) return;
+  if (base::IsCanonicalUuid(id)) return;
   report.Invalid(at, id,
                  "must be a UUID in lower case (for example "
                  "'0e4c8d3a-6a55-4f2c-9b7c-2f1d7c1f3a10')");

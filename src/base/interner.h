@@ -7,14 +7,11 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "absl/container/flat_hash_map.h"
-#include "base/string_map.h"
 
 namespace dray::base {
 
@@ -37,36 +34,42 @@ class Symbol {
   std::uint32_t id_ = 0;
 };
 
-// Append-only: a symbol, and the string_view it stands for, stay valid as long as the Interner
-// lives, moves of it included. Thread-compatible: Find and View may run in parallel as long as
-// nobody calls Intern.
+// Append-only: a symbol stays valid, its string_view until the next Intern. Strings lie end to end
+// in one block as large as needed, since most interners have a dozen short ones: there is one per
+// expression. inventory::Dictionary is for names that come and go, and for many threads.
+// Thread-compatible.
 class Interner {
  public:
-  Interner() = default;
-  Interner(Interner&&) noexcept = default;
-  Interner& operator=(Interner&&) noexcept = default;
-
   // The symbol of `text`, a new one if it has none yet.
   Symbol Intern(std::string_view text);
   // The same without adding.
   std::optional<Symbol> Find(std::string_view text) const;
   // `symbol` must come from this Interner.
-  std::string_view View(Symbol symbol) const;
+  std::string_view View(Symbol symbol) const {
+    const Piece& piece = pieces_[symbol.id()];
+    return std::string_view(text_).substr(piece.begin, piece.size);
+  }
 
-  std::size_t size() const { return views_.size(); }
+  std::size_t size() const { return pieces_.size(); }
+  void Reserve(std::size_t strings, std::size_t bytes);
   // What this Interner holds on the heap.
   std::size_t MemoryBytes() const;
 
  private:
-  std::string_view Store(std::string_view text);
+  struct Piece {
+    std::uint32_t begin = 0;
+    std::uint32_t size = 0;
+    std::uint32_t hash = 0;
+  };
 
-  // Strings lie end to end in blocks that never move; a long one has a block of its own.
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  char* free_ = nullptr;
-  std::size_t free_bytes_ = 0;
-  std::size_t block_bytes_ = 0;  // of all blocks
-  std::vector<std::string_view> views_;
-  absl::flat_hash_map<std::string_view, std::uint32_t, StringHash, StringEq> ids_;
+  // Where `text` is, or the free slot where it would be.
+  std::size_t SlotOf(std::string_view text, std::uint32_t hash) const;
+  void Grow();
+
+  std::string text_;
+  std::vector<Piece> pieces_;
+  // Open addressing, a power of two, at most half full: symbol + 1, or 0 for a free slot.
+  std::vector<std::uint32_t> slots_;
 };
 
 }  // namespace dray::base

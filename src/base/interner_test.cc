@@ -29,27 +29,23 @@ TEST(Interner, FindDoesNotAdd) {
   EXPECT_EQ(interner.Find("a"), a);
 }
 
-TEST(Interner, ViewsStayWhereTheyAreWhileItGrowsAndMoves) {
+TEST(Interner, SymbolsStayWhatTheyAreWhileItGrowsAndMoves) {
   Interner interner;
-  std::vector<std::string_view> views;
+  std::vector<std::string> texts;
   for (int i = 0; i < 20000; ++i) {
-    // Some longer than a block.
-    const std::string text =
-        "device-" + std::to_string(i) + std::string(i % 1000 == 0 ? 20000 : 0, 'x');
-    views.push_back(interner.View(interner.Intern(text)));
+    texts.push_back("device-" + std::to_string(i) + std::string(i % 1000 == 0 ? 20000 : 0, 'x'));
+    ASSERT_EQ(interner.Intern(texts.back()).id(), static_cast<std::uint32_t>(i));
   }
-  const char* first = views[1].data();
   const Interner moved = std::move(interner);
-  EXPECT_EQ(moved.View(Symbol(1)).data(), first);
-  for (std::uint32_t i = 0; i < views.size(); ++i) {
-    ASSERT_EQ(views[i].substr(0, 7), "device-");
-    ASSERT_EQ(moved.Find(views[i]), Symbol(i));
+  for (std::uint32_t i = 0; i < texts.size(); ++i) {
+    ASSERT_EQ(moved.View(Symbol(i)), texts[i]);
+    ASSERT_EQ(moved.Find(texts[i]), Symbol(i));
   }
 }
 
 TEST(Interner, KnowsItsMemory) {
   Interner interner;
-  EXPECT_EQ(interner.MemoryBytes(), 0u);
+  EXPECT_LT(interner.MemoryBytes(), 64u);
   interner.Intern(std::string(100000, 'x'));
   EXPECT_GE(interner.MemoryBytes(), 100000u);
   EXPECT_LT(interner.MemoryBytes(), 102000u);

@@ -70,108 +70,116 @@ std::string KeyForm() {
               "MyName", kKeyRegexp);
 }
 
-std::string SubdomainForm(bool caseless) {
-  return caseless ? Form(
-                        "must be letters, digits, '-' or '.', with a letter or digit at both ends "
-                        "of each part",
-                        "Example.com", std::string("(?i)") + kSubdomainRegexp)
-                  : Form(
-                        "must be lower case letters, digits, '-' or '.', with a letter or digit at "
-                        "both ends "
-                        "of each part",
-                        "example.com", kSubdomainRegexp);
+using What = NameFault::What;
+using Part = NameFault::Part;
+
+NameFaults FaultsOfSubdomain(std::string_view s, bool caseless) {
+  NameFaults faults;
+  if (s.size() > kDnsSubdomainMaxLength) {
+    faults.push_back({.what = What::kTooLong, .limit = kDnsSubdomainMaxLength});
+  }
+  if (!HasSubdomainForm(s, caseless)) {
+    faults.push_back({.what = caseless ? What::kCaselessSubdomainForm : What::kSubdomainForm});
+  }
+  return faults;
 }
 
-Reasons CheckSubdomain(std::string_view s, bool caseless) {
+Reasons InWords(const NameFaults& faults) {
   Reasons reasons;
-  if (s.size() > kDnsSubdomainMaxLength) reasons.push_back(TooLong(kDnsSubdomainMaxLength));
-  if (!HasSubdomainForm(s, caseless)) reasons.push_back(SubdomainForm(caseless));
+  for (const NameFault& fault : faults) reasons.push_back(fault.ToString());
   return reasons;
 }
 
-// A file of that name would be, or could lead to, a folder.
-void AddFolderReasons(std::string_view s, Reasons* reasons) {
-  if (s == "." || s == "..") {
-    reasons->push_back(fmt::format("must not be '{}'", s));
-  } else if (s.starts_with("..")) {
-    reasons->push_back("must not start with '..'");
+std::string RuleOf(const NameFault& fault) {
+  switch (fault.what) {
+    case What::kTooLong:
+      return TooLong(fault.limit);
+    case What::kEmpty:
+      return "must not be empty";
+    case What::kDots:
+      return "must not contain dots";
+    case What::kLabelForm:
+      return Form("must be lower case letters, digits or '-', with a letter or digit at both ends",
+                  "my-name", kLabelRegexp);
+    case What::kSubdomainForm:
+      return Form(
+          "must be lower case letters, digits, '-' or '.', with a letter or digit at both ends of "
+          "each part",
+          "example.com", kSubdomainRegexp);
+    case What::kCaselessSubdomainForm:
+      return Form(
+          "must be letters, digits, '-' or '.', with a letter or digit at both ends of each part",
+          "Example.com", std::string("(?i)") + kSubdomainRegexp);
+    case What::k1035Form:
+      return Form(
+          "must be lower case letters, digits or '-', start with a letter and end with a letter or "
+          "digit",
+          "my-name", "[a-z]([-a-z0-9]*[a-z0-9])?");
+    case What::kKeyForm:
+      return KeyForm();
+    case What::kLabelValueForm:
+      return Form(
+          "must be empty, or letters, digits, '-', '_' or '.' with a letter or digit at both ends",
+          "my_value", std::string("(") + kKeyRegexp + ")?");
+    case What::kSlashes:
+      return KeyForm() +
+             ", after an optional DNS subdomain and one '/' (for example 'example.com/MyName')";
   }
+  return "";
 }
-bool LooksLikeFolder(std::string_view s) { return s == "." || s.starts_with(".."); }
 
 }  // namespace
 
+std::string NameFault::ToString() const {
+  switch (part) {
+    case Part::kWhole:
+      break;
+    case Part::kPrefix:
+      return "prefix part " + RuleOf(*this);
+    case Part::kName:
+      return "name part " + RuleOf(*this);
+  }
+  return RuleOf(*this);
+}
+
 bool IsDnsLabel(std::string_view s) { return s.size() <= kDnsLabelMaxLength && HasLabelForm(s); }
 
-Reasons CheckDnsLabel(std::string_view s) {
-  Reasons reasons;
-  if (s.size() > kDnsLabelMaxLength) reasons.push_back(TooLong(kDnsLabelMaxLength));
-  if (!HasLabelForm(s)) {
-    reasons.push_back(
-        HasSubdomainForm(s)
-            ? "must not contain dots"
-            : Form("must be lower case letters, digits or '-', with a letter or digit at both ends",
-                   "my-name", kLabelRegexp));
+NameFaults FaultsOfDnsLabel(std::string_view s) {
+  NameFaults faults;
+  if (s.size() > kDnsLabelMaxLength) {
+    faults.push_back({.what = What::kTooLong, .limit = kDnsLabelMaxLength});
   }
-  return reasons;
+  if (!HasLabelForm(s)) {
+    faults.push_back({.what = HasSubdomainForm(s) ? What::kDots : What::kLabelForm});
+  }
+  return faults;
 }
+Reasons CheckDnsLabel(std::string_view s) { return InWords(FaultsOfDnsLabel(s)); }
 
 bool IsDnsSubdomain(std::string_view s) {
   return s.size() <= kDnsSubdomainMaxLength && HasSubdomainForm(s);
 }
-Reasons CheckDnsSubdomain(std::string_view s) { return CheckSubdomain(s, false); }
+NameFaults FaultsOfDnsSubdomain(std::string_view s) { return FaultsOfSubdomain(s, false); }
+Reasons CheckDnsSubdomain(std::string_view s) { return InWords(FaultsOfDnsSubdomain(s)); }
 
 bool IsDnsSubdomainCaseless(std::string_view s) {
   return s.size() <= kDnsSubdomainMaxLength && HasSubdomainForm(s, true);
 }
-Reasons CheckDnsSubdomainCaseless(std::string_view s) { return CheckSubdomain(s, true); }
+Reasons CheckDnsSubdomainCaseless(std::string_view s) {
+  return InWords(FaultsOfSubdomain(s, true));
+}
 
 bool IsDns1035Label(std::string_view s) { return s.size() <= kDnsLabelMaxLength && Has1035Form(s); }
 
-Reasons CheckDns1035Label(std::string_view s) {
-  Reasons reasons;
-  if (s.size() > kDnsLabelMaxLength) reasons.push_back(TooLong(kDnsLabelMaxLength));
-  if (!Has1035Form(s)) {
-    reasons.push_back(
-        Form("must be lower case letters, digits or '-', start with a letter and end with a letter "
-             "or digit",
-             "my-name", "[a-z]([-a-z0-9]*[a-z0-9])?"));
+NameFaults FaultsOfDns1035Label(std::string_view s) {
+  NameFaults faults;
+  if (s.size() > kDnsLabelMaxLength) {
+    faults.push_back({.what = What::kTooLong, .limit = kDnsLabelMaxLength});
   }
-  return reasons;
+  if (!Has1035Form(s)) faults.push_back({.what = What::k1035Form});
+  return faults;
 }
-
-bool IsFullyQualifiedDomainName(std::string_view s) {
-  if (s.ends_with('.')) s.remove_suffix(1);
-  return IsDnsSubdomain(s) && s.find('.') != std::string_view::npos && EveryLabel(s, IsDnsLabel);
-}
-
-Reasons CheckFullyQualifiedDomainName(std::string_view s) {
-  if (s.empty()) return {"must not be empty"};
-  if (s.ends_with('.')) s.remove_suffix(1);
-  if (Reasons reasons = CheckDnsSubdomain(s); !reasons.empty()) return reasons;
-  if (s.find('.') == std::string_view::npos) {
-    return {"must be a domain of at least two parts separated by dots"};
-  }
-  Reasons reasons;
-  EveryLabel(s, [&reasons](std::string_view label) {
-    for (const std::string& reason : CheckDnsLabel(label)) {
-      reasons.push_back(fmt::format("part '{}' {}", label, reason));
-    }
-    return reasons.empty();
-  });
-  return reasons;
-}
-
-bool IsFullyQualifiedName(std::string_view s) {
-  return IsDnsSubdomain(s) && std::count(s.begin(), s.end(), '.') >= 2;
-}
-
-Reasons CheckFullyQualifiedName(std::string_view s) {
-  if (s.empty()) return {"must not be empty"};
-  if (Reasons reasons = CheckDnsSubdomain(s); !reasons.empty()) return reasons;
-  if (std::count(s.begin(), s.end(), '.') >= 2) return {};
-  return {"must be a domain of at least three parts separated by dots"};
-}
+Reasons CheckDns1035Label(std::string_view s) { return InWords(FaultsOfDns1035Label(s)); }
 
 bool IsCIdentifier(std::string_view s) {
   return !s.empty() && !IsDigit(s.front()) && All(s, [](char c) { return IsAlnum(c) || c == '_'; });
@@ -191,58 +199,49 @@ bool IsQualifiedName(std::string_view s) {
   return s.size() <= kQualifiedNameMaxLength && HasKeyForm(s);
 }
 
-Reasons CheckQualifiedName(std::string_view s) {
-  Reasons reasons;
+NameFaults FaultsOfQualifiedName(std::string_view s) {
+  NameFaults faults;
   const auto slashes = std::count(s.begin(), s.end(), '/');
-  if (slashes > 1) {
-    return {KeyForm() +
-            ", after an optional DNS subdomain and one '/' (for example 'example.com/MyName')"};
-  }
+  if (slashes > 1) return {{.what = What::kSlashes}};
   if (slashes == 1) {
     const std::string_view prefix = s.substr(0, s.find('/'));
     s.remove_prefix(prefix.size() + 1);
     if (prefix.empty()) {
-      reasons.push_back("prefix part must not be empty");
+      faults.push_back({.what = What::kEmpty});
     } else {
-      for (const std::string& reason : CheckDnsSubdomain(prefix))
-        reasons.push_back("prefix part " + reason);
+      faults = FaultsOfDnsSubdomain(prefix);
     }
+    for (NameFault& fault : faults) fault.part = Part::kPrefix;
   }
-  if (s.empty()) reasons.push_back("name part must not be empty");
+  const auto add = [&](NameFault fault) {
+    fault.part = Part::kName;
+    faults.push_back(fault);
+  };
+  if (s.empty()) add({.what = What::kEmpty});
   if (s.size() > kQualifiedNameMaxLength) {
-    reasons.push_back("name part " + TooLong(kQualifiedNameMaxLength));
+    add({.what = What::kTooLong, .limit = kQualifiedNameMaxLength});
   }
-  if (!HasKeyForm(s)) reasons.push_back("name part " + KeyForm());
-  return reasons;
+  if (!HasKeyForm(s)) add({.what = What::kKeyForm});
+  return faults;
 }
+Reasons CheckQualifiedName(std::string_view s) { return InWords(FaultsOfQualifiedName(s)); }
 
 bool IsLabelKey(std::string_view s) { return IsQualifiedName(s); }
 Reasons CheckLabelKey(std::string_view s) { return CheckQualifiedName(s); }
-
-bool IsPrefixedLabelKey(std::string_view s) {
-  return s.find('/') != std::string_view::npos && IsQualifiedName(s);
-}
-
-Reasons CheckPrefixedLabelKey(std::string_view s) {
-  if (Reasons reasons = CheckQualifiedName(s); !reasons.empty()) return reasons;
-  if (IsPrefixedLabelKey(s)) return {};
-  return {"must have a prefix (for example 'example.com/key')"};
-}
 
 bool IsLabelValue(std::string_view s) {
   return s.empty() || (s.size() <= kLabelValueMaxLength && HasKeyForm(s));
 }
 
-Reasons CheckLabelValue(std::string_view s) {
-  Reasons reasons;
-  if (s.size() > kLabelValueMaxLength) reasons.push_back(TooLong(kLabelValueMaxLength));
-  if (!s.empty() && !HasKeyForm(s)) {
-    reasons.push_back(Form(
-        "must be empty, or letters, digits, '-', '_' or '.' with a letter or digit at both ends",
-        "my_value", std::string("(") + kKeyRegexp + ")?"));
+NameFaults FaultsOfLabelValue(std::string_view s) {
+  NameFaults faults;
+  if (s.size() > kLabelValueMaxLength) {
+    faults.push_back({.what = What::kTooLong, .limit = kLabelValueMaxLength});
   }
-  return reasons;
+  if (!s.empty() && !HasKeyForm(s)) faults.push_back({.what = What::kLabelValueForm});
+  return faults;
 }
+Reasons CheckLabelValue(std::string_view s) { return InWords(FaultsOfLabelValue(s)); }
 
 bool IsPathSegmentName(std::string_view s) {
   return s != "." && s != ".." && s.find_first_of("/%") == std::string_view::npos;
@@ -256,99 +255,6 @@ Reasons CheckPathSegmentName(std::string_view s) {
       reasons.push_back(fmt::format("must not contain '{}'", c));
   }
   return reasons;
-}
-
-bool IsPortName(std::string_view s) {
-  return s.size() <= kPortNameMaxLength && HasLabelForm(s) &&
-         s.find("--") == std::string_view::npos && std::any_of(s.begin(), s.end(), IsLower);
-}
-
-Reasons CheckPortName(std::string_view s) {
-  Reasons reasons;
-  if (s.size() > kPortNameMaxLength) reasons.push_back(TooLong(kPortNameMaxLength));
-  if (s.empty() || !All(s, [](char c) { return IsLowerAlnum(c) || c == '-'; })) {
-    reasons.push_back("must be lower case letters, digits or '-'");
-  }
-  if (std::none_of(s.begin(), s.end(), IsLower)) reasons.push_back("must contain a letter (a-z)");
-  if (s.find("--") != std::string_view::npos) reasons.push_back("must not contain '--'");
-  if (s.starts_with('-') || s.ends_with('-')) reasons.push_back("must not start or end with '-'");
-  return reasons;
-}
-
-bool IsEnvVarName(std::string_view s) {
-  return !s.empty() && !IsDigit(s.front()) && All(s, IsKeyChar) && !LooksLikeFolder(s);
-}
-
-Reasons CheckEnvVarName(std::string_view s) {
-  Reasons reasons;
-  if (s.empty() || IsDigit(s.front()) || !All(s, IsKeyChar)) {
-    reasons.push_back(Form("must be letters, digits, '_', '-' or '.' and not start with a digit",
-                           "MY_ENV.NAME", "[-._a-zA-Z][-._a-zA-Z0-9]*"));
-  }
-  AddFolderReasons(s, &reasons);
-  return reasons;
-}
-
-bool IsRelaxedEnvVarName(std::string_view s) {
-  return !s.empty() && All(s, [](char c) { return c >= ' ' && c <= '~' && c != '='; });
-}
-
-Reasons CheckRelaxedEnvVarName(std::string_view s) {
-  if (s.empty()) return {"must not be empty"};
-  if (IsRelaxedEnvVarName(s)) return {};
-  return {"must be printable ASCII characters other than '='"};
-}
-
-bool IsConfigMapKey(std::string_view s) {
-  return !s.empty() && s.size() <= kDnsSubdomainMaxLength && All(s, IsKeyChar) &&
-         !LooksLikeFolder(s);
-}
-
-Reasons CheckConfigMapKey(std::string_view s) {
-  Reasons reasons;
-  if (s.size() > kDnsSubdomainMaxLength) reasons.push_back(TooLong(kDnsSubdomainMaxLength));
-  if (s.empty() || !All(s, IsKeyChar)) {
-    reasons.push_back(
-        Form("must be letters, digits, '-', '_' or '.'", "key.name", "[-._a-zA-Z0-9]+"));
-  }
-  AddFolderReasons(s, &reasons);
-  return reasons;
-}
-
-bool IsIp(std::string_view s) {
-  const std::optional<IpAddress> ip = ParseIp(s);
-  return ip && !ip->has_extra_zeros && !ip->IsV4In6() && ip->ToString() == s;
-}
-
-Reasons CheckIp(std::string_view s) {
-  const std::optional<IpAddress> ip = ParseIp(s);
-  if (!ip) return {"must be an IP address (for example 10.9.8.7 or 2001:db8::ffff)"};
-  if (ip->has_extra_zeros) return {"must not have leading zeros"};
-  if (ip->IsV4In6()) return {"must not be an IPv4 address mapped into IPv6"};
-  if (const std::string canonical = ip->ToString(); canonical != s) {
-    return {fmt::format("must be in canonical form (\"{}\")", canonical)};
-  }
-  return {};
-}
-
-bool IsCidr(std::string_view s) {
-  const std::optional<IpPrefix> prefix = ParseIpPrefix(s);
-  return prefix && !prefix->address.has_extra_zeros && !prefix->length_has_extra_zeros &&
-         !prefix->address.IsV4In6() && prefix->IsMasked() && prefix->ToString() == s;
-}
-
-Reasons CheckCidr(std::string_view s) {
-  const std::optional<IpPrefix> prefix = ParseIpPrefix(s);
-  if (!prefix) return {"must be a network in CIDR form (for example 10.9.8.0/24 or 2001:db8::/64)"};
-  if (prefix->address.has_extra_zeros || prefix->length_has_extra_zeros) {
-    return {"must not have leading zeros in address or prefix length"};
-  }
-  if (prefix->address.IsV4In6()) return {"must not have an IPv4 address mapped into IPv6"};
-  if (!prefix->IsMasked()) return {"must not have bits set beyond the prefix length"};
-  if (const std::string canonical = prefix->ToString(); canonical != s) {
-    return {fmt::format("must be in canonical form (\"{}\")", canonical)};
-  }
-  return {};
 }
 
 bool IsInterfaceAddress(std::string_view s) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,40 @@ inline constexpr std::size_t kDnsLabelMaxLength = 63;
 inline constexpr std::size_t kDnsSubdomainMaxLength = 253;
 inline constexpr std::size_t kLabelValueMaxLength = 63;
 inline constexpr std::size_t kQualifiedNameMaxLength = 63;  // of the part after the '/'
-inline constexpr std::size_t kPortNameMaxLength = 15;
 
 using Reasons = std::vector<std::string>;
+
+// One thing that is wrong with a name, for those who say it in words of their own: expressions have
+// Kubernetes's (cel/libraries/named_formats.cc). ToString has ours.
+struct NameFault {
+  enum class What : std::uint8_t {
+    kTooLong,  // than `limit` bytes
+    kEmpty,
+    kDots,  // a label would do without them
+    kLabelForm,
+    kSubdomainForm,
+    kCaselessSubdomainForm,
+    k1035Form,
+    kKeyForm,
+    kLabelValueForm,
+    kSlashes,  // more than one in a qualified name
+  };
+  enum class Part : std::uint8_t { kWhole, kPrefix, kName };  // of a qualified name
+
+  What what = What::kEmpty;
+  Part part = Part::kWhole;
+  std::size_t limit = 0;
+
+  std::string ToString() const;
+};
+using NameFaults = std::vector<NameFault>;
+
+// As CheckX below.
+NameFaults FaultsOfDnsLabel(std::string_view s);
+NameFaults FaultsOfDnsSubdomain(std::string_view s);
+NameFaults FaultsOfDns1035Label(std::string_view s);
+NameFaults FaultsOfQualifiedName(std::string_view s);
+NameFaults FaultsOfLabelValue(std::string_view s);
 
 // RFC 1123 label, lower case: [a-z0-9]([-a-z0-9]*[a-z0-9])?, at most 63.
 bool IsDnsLabel(std::string_view s);
@@ -39,13 +71,6 @@ Reasons CheckDnsSubdomainCaseless(std::string_view s);
 bool IsDns1035Label(std::string_view s);
 Reasons CheckDns1035Label(std::string_view s);
 
-// A domain of at least two labels of at most 63 each; a dot at the end is allowed.
-bool IsFullyQualifiedDomainName(std::string_view s);
-Reasons CheckFullyQualifiedDomainName(std::string_view s);
-// A subdomain of at least three labels, no dot at the end.
-bool IsFullyQualifiedName(std::string_view s);
-Reasons CheckFullyQualifiedName(std::string_view s);
-
 // [A-Za-z_][A-Za-z0-9_]*, any length: attribute and capacity names check their length themselves.
 bool IsCIdentifier(std::string_view s);
 Reasons CheckCIdentifier(std::string_view s);
@@ -56,9 +81,6 @@ Reasons CheckQualifiedName(std::string_view s);
 // A label's key is a qualified name.
 bool IsLabelKey(std::string_view s);
 Reasons CheckLabelKey(std::string_view s);
-// A qualified name whose prefix is there.
-bool IsPrefixedLabelKey(std::string_view s);
-Reasons CheckPrefixedLabelKey(std::string_view s);
 // Empty, or the second part of a qualified name.
 bool IsLabelValue(std::string_view s);
 Reasons CheckLabelValue(std::string_view s);
@@ -68,29 +90,6 @@ Reasons CheckLabelValue(std::string_view s);
 bool IsPathSegmentName(std::string_view s);
 Reasons CheckPathSegmentName(std::string_view s);
 
-// A container port's name: at most 15 of [-a-z0-9], with a letter, no hyphen at the ends or next to
-// another.
-bool IsPortName(std::string_view s);
-Reasons CheckPortName(std::string_view s);
-
-// [-._a-zA-Z][-._a-zA-Z0-9]*, not "." and not beginning with "..".
-bool IsEnvVarName(std::string_view s);
-Reasons CheckEnvVarName(std::string_view s);
-// Since Kubernetes 1.34: printable ASCII without '='.
-bool IsRelaxedEnvVarName(std::string_view s);
-Reasons CheckRelaxedEnvVarName(std::string_view s);
-
-// A key of a ConfigMap or Secret: at most 253 of [-._a-zA-Z0-9], not "." and not beginning with
-// "..".
-bool IsConfigMapKey(std::string_view s);
-Reasons CheckConfigMapKey(std::string_view s);
-
-// An IPv4 or IPv6 address in canonical form (RFC 5952), not IPv4 mapped into IPv6.
-bool IsIp(std::string_view s);
-Reasons CheckIp(std::string_view s);
-// A network in canonical form: 10.9.8.0/24, no bits beyond the prefix.
-bool IsCidr(std::string_view s);
-Reasons CheckCidr(std::string_view s);
 // An interface's address with the length of its network, in canonical form: 10.9.8.7/24. For
 // networkData.ips.
 bool IsInterfaceAddress(std::string_view s);

@@ -159,9 +159,8 @@ class Quantity {
   // that bound stands for it, so that sums of 100,000 amounts still fit.
   absl::int128 ClampedNano() const;
   static constexpr int kClampedNanoBits = 110;
-  // Whether the value is whole, or whole in milli; by value, of any magnitude.
+  // Whether the value is whole; by value, of any magnitude.
   bool IsInteger() const { return IsWholeAt(0); }
-  bool IsExactMilli() const { return IsWholeAt(kMilli); }
 
   // Rounds away from zero to a multiple of 10^scale. True if that changed nothing.
   bool RoundUp(int scale);

@@ -365,12 +365,9 @@ TEST(QuantityPolicy, MultiplesAndStepsAreExact) {
   EXPECT_EQ(Q("1E").DivCeil(Q("1n")), std::nullopt);
 }
 
-TEST(QuantityPredicates, WholeInUnitsAndInMilli) {
+TEST(QuantityPredicates, WholeIsWholeByValue) {
   EXPECT_TRUE(Q("1.000").IsInteger());
   EXPECT_FALSE(Q("1.001").IsInteger());
-  EXPECT_TRUE(Q("1.001").IsExactMilli());
-  EXPECT_FALSE(Q("1.0001").IsExactMilli());
-  EXPECT_TRUE(Q("99999999999999999999.5").IsExactMilli());
 }
 
 TEST(QuantityKey, IsEqualForEqualValuesAndDiffersOtherwise) {

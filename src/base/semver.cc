@@ -57,64 +57,90 @@ Parts Split(std::string_view text) {
   return parts;
 }
 
-// Null if the number is well formed, else what is wrong with it.
-const char* NumberFault(std::string_view number) {
-  if (number.empty()) return "is empty";
-  if (!IsAllDigits(number)) return "must consist of digits";
-  if (number.size() > 1 && number[0] == '0') return "must not have leading zeros";
-  return nullptr;
-}
-
-const char* IdentifierFault(std::string_view identifier, bool numbers_are_canonical) {
-  if (identifier.empty()) return "is empty";
-  if (!std::all_of(identifier.begin(), identifier.end(), IsIdentifierChar)) {
-    return "must consist of letters, digits and '-'";
-  }
-  if (numbers_are_canonical && identifier.size() > 1 && identifier[0] == '0' &&
-      IsAllDigits(identifier)) {
-    return "must not have leading zeros";
-  }
-  return nullptr;
-}
-
-// The first fault of a version, and which of its parts has it.
-struct Fault {
-  std::string_view part;
-  std::string_view text;
-  const char* what = nullptr;
-};
-
-Fault FaultOfList(std::string_view list, std::string_view part, bool numbers_are_canonical) {
-  // An empty list has one empty identifier, and so does one that ends in a dot.
-  for (bool more = true; more;) {
-    more = list.find('.') != std::string_view::npos;
-    const std::string_view identifier = CutAt('.', &list);
-    if (const char* what = IdentifierFault(identifier, numbers_are_canonical)) {
-      return {part, identifier, what};
-    }
-  }
-  return {};
-}
-
-Fault FaultOf(const Parts& parts) {
-  static constexpr std::array<std::string_view, 3> kNames = {"major", "minor", "patch"};
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (const char* what = NumberFault(parts.numbers[i]))
-      return {kNames[i], parts.numbers[i], what};
-  }
-  if (parts.has_prerelease) {
-    if (Fault f = FaultOfList(parts.prerelease, "pre-release identifier", true); f.what) return f;
-  }
-  if (parts.has_build) return FaultOfList(parts.build, "build identifier", false);
-  return {};
-}
+using What = SemVerFault::What;
+using Part = SemVerFault::Part;
 
 bool ReadNumber(std::string_view text, std::uint64_t* out) {
   return std::from_chars(text.data(), text.data() + text.size(), *out).ec == std::errc();
 }
 
-Status TooLarge(std::string_view number) {
-  return OutOfRange(fmt::format("number {} in version is above 18446744073709551615", number));
+What NumberFault(std::string_view number, bool any_length, std::uint64_t* value) {
+  if (!IsAllDigits(number)) return What::kNotDigits;
+  if (number.size() > 1 && number[0] == '0') return What::kLeadingZeros;
+  if (number.empty()) return What::kEmpty;
+  return any_length || ReadNumber(number, value) ? What::kNone : What::kTooLarge;
+}
+
+What IdentifierFault(std::string_view identifier, Part part, bool any_length) {
+  if (identifier.empty()) return What::kEmpty;
+  if (part == Part::kPrerelease && IsAllDigits(identifier)) {
+    std::uint64_t ignored = 0;
+    return NumberFault(identifier, any_length, &ignored);
+  }
+  return std::all_of(identifier.begin(), identifier.end(), IsIdentifierChar) ? What::kNone
+                                                                             : What::kCharacter;
+}
+
+SemVerFault FaultOfList(std::string_view list, Part part, bool any_length) {
+  // An empty list has one empty identifier, and so does one that ends in a dot.
+  for (bool more = true; more;) {
+    more = list.find('.') != std::string_view::npos;
+    const std::string_view identifier = CutAt('.', &list);
+    if (const What what = IdentifierFault(identifier, part, any_length); what != What::kNone) {
+      return {what, part, std::string(identifier)};
+    }
+  }
+  return {};
+}
+
+// The grammar. `any_length`: numbers need not fit, and have no value.
+SemVerFault FaultOf(std::string_view text, const Parts& parts, bool any_length,
+                    std::array<std::uint64_t, 3>* numbers) {
+  if (text.empty()) return {.what = What::kEmpty};
+  if (parts.number_count != 3) return {.what = What::kNotThreeNumbers};
+  static constexpr std::array<Part, 3> kParts = {Part::kMajor, Part::kMinor, Part::kPatch};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const What what = NumberFault(parts.numbers[i], any_length, &(*numbers)[i]);
+    if (what != What::kNone) return {what, kParts[i], std::string(parts.numbers[i])};
+  }
+  if (parts.has_prerelease) {
+    SemVerFault fault = FaultOfList(parts.prerelease, Part::kPrerelease, any_length);
+    if (fault.what != What::kNone) return fault;
+  }
+  return parts.has_build ? FaultOfList(parts.build, Part::kBuild, any_length) : SemVerFault{};
+}
+
+Status StatusOf(std::string_view text, const SemVerFault& fault) {
+  static constexpr std::array<std::string_view, 6> kParts = {
+      "", "major", "minor", "patch", "pre-release identifier", "build identifier"};
+  const auto about_part = [&](std::string_view what) {
+    return InvalidArgument(fmt::format("version \"{}\": {} \"{}\" {}", text,
+                                       kParts[static_cast<std::size_t>(fault.part)], fault.text,
+                                       what));
+  };
+  switch (fault.what) {
+    case What::kNone:
+      break;
+    case What::kEmpty:
+      if (fault.part != Part::kVersion) return about_part("is empty");
+      [[fallthrough]];
+    case What::kNotThreeNumbers:
+      return InvalidArgument(
+          fmt::format("version \"{}\" must have the form major.minor.patch", text));
+    case What::kNotDigits:
+      return about_part("must consist of digits");
+    case What::kCharacter:
+      return about_part("must consist of letters, digits and '-'");
+    case What::kLeadingZeros:
+      return about_part("must not have leading zeros");
+    case What::kTooLarge:
+      return OutOfRange(
+          fmt::format("number {} in version is above 18446744073709551615", fault.text));
+    case What::kShortWithPrerelease:
+      return InvalidArgument(fmt::format(
+          "version \"{}\": a short version must not have a pre-release or build", text));
+  }
+  return InvalidArgument(fmt::format("version \"{}\" is none", text));
 }
 
 template <typename T>
@@ -142,35 +168,34 @@ int ComparePrereleases(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool IsSemVer(std::string_view text) {
-  const Parts parts = Split(text);
-  return parts.number_count == 3 && FaultOf(parts).what == nullptr;
+  std::array<std::uint64_t, 3> ignored{};
+  return FaultOf(text, Split(text), true, &ignored).what == What::kNone;
 }
 
-StatusOr<SemVer> SemVer::Parse(std::string_view text) {
+std::optional<SemVer> SemVer::Read(std::string_view text, SemVerFault* fault) {
   const Parts parts = Split(text);
-  if (parts.number_count != 3) {
-    return InvalidArgument(
-        fmt::format("version \"{}\" must have the form major.minor.patch", text));
-  }
-  if (const Fault fault = FaultOf(parts); fault.what != nullptr) {
-    return InvalidArgument(
-        fmt::format("version \"{}\": {} \"{}\" {}", text, fault.part, fault.text, fault.what));
-  }
-  SemVer version;
-  if (!ReadNumber(parts.numbers[0], &version.major_)) return TooLarge(parts.numbers[0]);
-  if (!ReadNumber(parts.numbers[1], &version.minor_)) return TooLarge(parts.numbers[1]);
-  if (!ReadNumber(parts.numbers[2], &version.patch_)) return TooLarge(parts.numbers[2]);
-  for (std::string_view rest = parts.prerelease; !rest.empty();) {
-    const std::string_view identifier = CutAt('.', &rest);
-    std::uint64_t ignored;
-    if (IsAllDigits(identifier) && !ReadNumber(identifier, &ignored)) return TooLarge(identifier);
-  }
+  std::array<std::uint64_t, 3> numbers{};
+  *fault = FaultOf(text, parts, false, &numbers);
+  if (fault->what != What::kNone) return std::nullopt;
+  SemVer version(numbers[0], numbers[1], numbers[2]);
   version.prerelease_ = parts.prerelease;
   version.build_ = parts.build;
   return version;
 }
 
+StatusOr<SemVer> SemVer::Parse(std::string_view text) {
+  SemVerFault fault;
+  if (auto version = Read(text, &fault)) return *std::move(version);
+  return StatusOf(text, fault);
+}
+
 StatusOr<SemVer> SemVer::ParseTolerant(std::string_view text) {
+  SemVerFault fault;
+  if (auto version = ReadTolerant(text, &fault)) return *std::move(version);
+  return StatusOf(text, fault);
+}
+
+std::optional<SemVer> SemVer::ReadTolerant(std::string_view text, SemVerFault* fault) {
   std::string_view rest = text;
   if (!rest.empty() && rest[0] == 'v') rest.remove_prefix(1);
   std::string normal;
@@ -191,11 +216,11 @@ StatusOr<SemVer> SemVer::ParseTolerant(std::string_view text) {
     normal += digits;
   }
   if (count < 3 && last.find_first_of("+-") != std::string_view::npos) {
-    return InvalidArgument(
-        fmt::format("version \"{}\": a short version must not have a pre-release or build", text));
+    *fault = {.what = What::kShortWithPrerelease};
+    return std::nullopt;
   }
   for (; count < 3; ++count) normal += ".0";
-  return Parse(normal);
+  return Read(normal, fault);
 }
 
 std::string SemVer::ToString() const {

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,25 @@ namespace dray::base {
 // length. This is what validation of a version attribute asks; SemVer::Parse also needs the numbers
 // to fit.
 bool IsSemVer(std::string_view text);
+
+// The first thing that is wrong with a version, for those who say it in words of their own.
+struct SemVerFault {
+  enum class What : std::uint8_t {
+    kNone,
+    kEmpty,
+    kNotThreeNumbers,
+    kNotDigits,
+    kCharacter,  // an identifier has letters, digits and '-'
+    kLeadingZeros,
+    kTooLarge,             // above 2^64-1
+    kShortWithPrerelease,  // or with build metadata
+  };
+  enum class Part : std::uint8_t { kVersion, kMajor, kMinor, kPatch, kPrerelease, kBuild };
+
+  What what = What::kNone;
+  Part part = Part::kVersion;
+  std::string text = {};  // of the number or identifier
+};
 
 // A parsed version. Ordered by precedence (semver.org, item 11): build metadata does not count,
 // so 1.0.0+a == 1.0.0+b; IdenticalTo tells those apart. Numbers, also those in a pre-release, fit
@@ -35,6 +55,10 @@ class SemVer {
   // the three numbers, and fills up a missing minor or patch with 0. A version filled up this way
   // has neither pre-release nor build.
   static StatusOr<SemVer> ParseTolerant(std::string_view text);
+
+  // The same, with the fault instead of a sentence.
+  static std::optional<SemVer> Read(std::string_view text, SemVerFault* fault);
+  static std::optional<SemVer> ReadTolerant(std::string_view text, SemVerFault* fault);
 
   std::uint64_t major() const { return major_; }
   std::uint64_t minor() const { return minor_; }

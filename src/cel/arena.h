@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arena: memory for the values that one evaluation makes. Everything in it goes at once.
+// Arena: memory for the values that one evaluation makes, and what is left of its work. Everything
+// in it goes at once.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "cel/work.h"
 
 namespace dray::cel {
 
@@ -58,6 +61,9 @@ class Arena {
     return {to, text.size()};
   }
 
+  // Full after Reset; an evaluation may set another budget.
+  Work& work() { return work_; }
+
   // Bytes handed out since the last Reset.
   std::size_t bytes() const { return total_; }
   void Reset() {
@@ -68,6 +74,7 @@ class Arena {
     capacity_ = sizeof(inline_);
     used_ = 0;
     total_ = 0;
+    work_ = Work();
   }
 
  private:
@@ -91,6 +98,7 @@ class Arena {
   std::size_t used_ = 0;
   std::size_t total_ = 0;
   std::vector<std::unique_ptr<char[]>> blocks_;
+  Work work_;
   Finalizer* last_ = nullptr;  // in the arena itself
 };
 

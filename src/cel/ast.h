@@ -17,10 +17,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interner.h"
 #include "cel/source.h"
-#include "cel/string_pool.h"
 
 namespace dray::cel {
+
+using StringId = base::Symbol;  // of one tree
 
 // A node of one Ast: 0, 1, 2 ... Children have smaller numbers than their parents.
 struct ExprId {
@@ -124,7 +126,7 @@ class Ast {
   // bracket, for a selection the dot, for an expansion the macro's opening parenthesis.
   Offset offset(ExprId id) const { return nodes_[id.value].offset; }
   std::string_view text(StringId id) const { return strings_.View(id); }
-  const StringPool& strings() const { return strings_; }
+  const base::Interner& strings() const { return strings_; }
 
   bool bool_value(ExprId id) const { return nodes_[id.value].payload != 0; }
   std::int64_t int_value(ExprId id) const {
@@ -134,7 +136,6 @@ class Ast {
   double double_value(ExprId id) const { return std::bit_cast<double>(nodes_[id.value].payload); }
   // Of a string or bytes constant.
   std::string_view string_value(ExprId id) const { return text(nodes_[id.value].name); }
-  StringId string_id(ExprId id) const { return nodes_[id.value].name; }
 
   StringId ident(ExprId id) const { return nodes_[id.value].name; }
   SelectExpr select(ExprId id) const;
@@ -191,7 +192,7 @@ class Ast {
   std::vector<StructField> fields_;
   std::vector<Comprehension> comprehensions_;
   std::vector<MacroRecord> macros_;  // by expansion
-  StringPool strings_;
+  base::Interner strings_;
 };
 
 // Puts an Ast together, children first. One thread.

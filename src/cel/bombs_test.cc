@@ -113,6 +113,7 @@ constexpr char kRecursion[] = "expression recursion limit exceeded: 250";
 constexpr char kChain[] = "max recursion depth exceeded";
 constexpr char kCost[] = "actual cost limit exceeded";
 constexpr char kMemory[] = "memory limit exceeded";
+constexpr char kWork[] = "work limit exceeded";
 
 std::string Name(const ::testing::TestParamInfo<Bomb>& info) { return info.param.name; }
 
@@ -225,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"regex_from_a_loop",
          "lists.range(1000).all(i, 'aaaa'.matches('(a|b){' + string(i % 1000) + '}|a*'))", "true"},
         {"regex_unicode", "'a'.matches('(\\\\pL{50}){20}')", "invalid matches argument"},
-        {"find_all", Doubling("'aaaaaaaaaa'", "$ + $", 15, "size($.findAll('a'))"), "327680"},
+        {"find_all", Doubling("'aaaaaaaaaa'", "$ + $", 9, "size($.findAll('a'))"), "5120"},
         {"format_width", "'%.2000000000f'.format([1.0])", "error while parsing precision"},
         {"format_precision", "'%.9999e'.format([1.0])", "exceeds maximum"},
         {"format_huge_number", "'%.1000f'.format([1e308])", "100,000,000"},
@@ -250,6 +251,85 @@ INSTANTIATE_TEST_SUITE_P(
         {"int_power", "9223372036854775807 * 9223372036854775807", "overflow"},
     }),
     Name);
+
+// A list that is compared for next to nothing, with as many values inside as one comparison may
+// walk through.
+std::string InALoop(std::string_view rounds, std::string_view condition) {
+  return "lists.range(" + std::string(rounds) + ").all(i, " + std::string(condition) + ")";
+}
+std::string JustBelowTheBound(std::string_view condition) {
+  return Doubling("dyn([1])", "dyn([$, $])", 12, InALoop("90000", condition));
+}
+
+// What costs little and takes long, in loops as long as the cost allows.
+INSTANTIATE_TEST_SUITE_P(
+    Work, BombTest,
+    ::testing::ValuesIn(std::vector<Bomb>{
+        {"comparisons", JustBelowTheBound("$ == $"), kWork},
+        {"differences", JustBelowTheBound("!($ != $)"), kWork},
+        {"membership", JustBelowTheBound("$ in [$]"), kWork},
+        {"membership_of_unknown_lists",
+         "cel.bind(v, dyn(lists.range(100000)), " + InALoop("90000", "!(-1 in v)") + ")", kWork},
+        {"sorting_of_unknown_lists",
+         "cel.bind(v, dyn(lists.range(100000)), " + InALoop("90000", "v.sort().size() > 0") + ")",
+         kMemory},
+        {"long_texts_measured",
+         Doubling("'aaaaaaaaaa'", "$ + $", 18, InALoop("90000", "size($) > 0")), kWork},
+        {"long_texts_as_keys",
+         Doubling("'aaaaaaaaaa'", "$ + $", 18, InALoop("9000", "{$: 1}.size() == 1")), kWork},
+        {"many_long_texts_compared",
+         Doubling("'aaaaaaaaaa'", "$ + $", 16,
+                  "cel.bind(l, lists.range(2000).map(i, $), " + InALoop("1000", "l == l") + ")"),
+         kWork},
+        {"patterns_made", InALoop("60000", "'a'.matches('(a|b){' + string(900 + i % 100) + '}|a')"),
+         kWork},
+        {"patterns_that_look_ahead",
+         Doubling("'aaaaaaaaaa'", "$ + $", 15, "size($.findAll('(a.*b)|a'))"), kWork},
+        {"matches_in_long_texts",
+         Doubling("'aaaaaaaaab'", "$ + $", 16, "$.matches('a.{800}b.{800}c')"), kWork},
+        {"empty_lists_flattened", Doubling("dyn([])", "dyn([$, $])", 60, "[$].flatten(99)"), kWork},
+        {"free_conjunctions", InALoop("200000", "true" + Repeat(" && true", 1000)), kWork},
+        {"urls",
+         Doubling("'aaaaaaaaaa'", "$ + $", 16,
+                  "cel.bind(u, url('https://' + $ + '/'), " +
+                      InALoop("90000", "u.getPort() == ''") + ")"),
+         kWork},
+        // Not work, but printed: an error names a value without an end.
+        {"shared_lists_in_an_error", Doubling("dyn([])", "dyn([$, $])", 60, "size([?$])"),
+         "cannot initialize optional list element"},
+    }),
+    Name);
+
+// What is counted is what was done: a budget ten times as large is used up by ten times as many
+// rounds, and a loop that fits leaves what it did not need.
+TEST(Work, IsCountedInRoundsNotInSeconds) {
+  const auto environment = DeviceEnvironment(DeviceEnvironmentOptions::Stored());
+  const auto used = [&](std::string_view rounds, std::uint64_t budget) {
+    const std::string expression =
+        Doubling("dyn([1])", "dyn([$, $])", 8, InALoop(rounds, "$ == $"));
+    const CompileResult compiled = Compile(expression, environment);
+    const auto program = Program::Compile(*compiled.checked);
+    Arena arena;
+    const EvaluationResult result =
+        Evaluate(**program, {}, arena, {.cost = 100'000'000, .work = budget});
+    EXPECT_EQ(result.value.is_error(), arena.work().used_up());
+    if (arena.work().used_up()) {
+      EXPECT_EQ(ErrorMessage(result.value), "operation cancelled: work limit exceeded");
+    }
+    return budget - arena.work().left();
+  };
+  const std::uint64_t once = used("1", Work::kBudget);
+  EXPECT_GT(once, 512u);  // the values of both sides
+  EXPECT_LT(once, 20'000u);
+  EXPECT_EQ(used("1000", Work::kBudget), once * 1000);
+  EXPECT_EQ(used("1000", once * 100), once * 100);  // ended by its budget
+}
+
+// An error that an operator could absorb ends the evaluation all the same.
+TEST(Work, CannotBeAbsorbed) {
+  const std::string outcome = Outcome(JustBelowTheBound("$ == $ || true"));
+  EXPECT_THAT(outcome, HasSubstr(kWork));
+}
 
 // The API server cuts expressions off at 10 KiB and the parser at 100,000 characters. Without
 // either, work stays linear.

@@ -29,10 +29,8 @@ bool SpendElements(const Value& value, std::size_t& left) {
   return true;
 }
 
-}  // namespace
-
-bool IsBounded(const Value& value) {
-  std::size_t left = kMaxNested;
+// What is in the elements, not the elements themselves: there are as many as were paid for.
+bool SpendAllElements(const Value& value, std::size_t& left) {
   if (value.is(Kind::kList)) {
     const List& list = value.as<List>();
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -45,6 +43,17 @@ bool IsBounded(const Value& value) {
     }
   }
   return true;
+}
+
+}  // namespace
+
+bool IsBounded(Work& work, const Value& value) {
+  std::size_t left = kMaxNested;
+  const bool bounded = SpendAllElements(value, left);
+  const std::size_t entries = value.is(Kind::kList)  ? value.as<List>().size()
+                              : value.is(Kind::kMap) ? value.as<Map>().size()
+                                                     : 0;
+  return work.Spend(kMaxNested - left + entries / 4) && bounded;
 }
 
 }  // namespace dray::cel

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one call may make or walk through. Kubernetes' costs are those of the outermost list or of
-// the arguments, and are known after a call; a few functions can make of little so much that there
-// is no afterwards. Nothing that a device has comes near.
+// What one call may make or walk through; work.h is about all calls together. Kubernetes' costs are
+// those of the outermost list or of the arguments, and are known after a call; a few functions can
+// make of little so much that there is no afterwards. Nothing that a device has comes near.
 #pragma once
 
 #include <cstddef>
 
 #include "cel/value.h"
 #include "cel/values.h"
+#include "cel/work.h"
 
 namespace dray::cel {
 
@@ -22,9 +23,11 @@ inline constexpr std::size_t kMaxPairs = 20'000'000;
 inline constexpr std::size_t kMaxNested = 10'000;
 
 inline constexpr Error kMemoryExceeded{"operation cancelled: memory limit exceeded"};
+inline constexpr Error kWorkExceeded{"operation cancelled: work limit exceeded"};
 inline Value TooLarge() { return StaticError(kMemoryExceeded); }
 
-// Whether at most kMaxNested values are in the elements of a list or map.
-bool IsBounded(const Value& value);
+// Whether at most kMaxNested values are in the elements of a list or map. Spends what it looks at;
+// not when there is no work left.
+bool IsBounded(Work& work, const Value& value);
 
 }  // namespace dray::cel

@@ -33,7 +33,6 @@ struct Reference {
 class CheckedExpr {
  public:
   const Ast& ast() const { return *ast_; }
-  const std::shared_ptr<const Ast>& shared_ast() const { return ast_; }
   const Environment& environment() const { return *environment_; }
 
   // The type of a node below the root; dyn for others. Has no type parameters.

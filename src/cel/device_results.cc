@@ -41,14 +41,14 @@ StatusOr<bool> ToMatch(const Value& value) {
 MatchOutcome TryMatch(const Program& program, const DeviceView& view, Arena& arena,
                       const EvaluationLimits& limits) {
   const EvaluationResult result = Evaluate(program, view, arena, limits);
-  if (!result.value.is(Kind::kBool)) return {Verdict::kFailed, result.cost, result.value};
+  if (!result.value.is(Kind::kBool)) return {Verdict::kError, result.cost, result.value};
   return {result.value.as_bool() ? Verdict::kYes : Verdict::kNo, result.cost, result.value};
 }
 
 StatusOr<MatchResult> Match(const Program& program, const DeviceView& view, Arena& arena,
                             const EvaluationLimits& limits) {
   const MatchOutcome outcome = TryMatch(program, view, arena, limits);
-  if (outcome.verdict == Verdict::kFailed) return MatchError(program, view, outcome.value);
+  if (outcome.verdict == Verdict::kError) return MatchError(program, view, outcome.value);
   return MatchResult{outcome.verdict == Verdict::kYes, outcome.cost};
 }
 

@@ -14,10 +14,9 @@
 #include "cel/evaluator.h"
 #include "cel/program.h"
 #include "cel/value.h"
+#include "cel/verdict.h"
 
 namespace dray::cel {
-
-enum class Verdict : std::uint8_t { kNo, kYes, kFailed };
 
 // Whether a device matches, without words.
 struct MatchOutcome {

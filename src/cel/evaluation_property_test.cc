@@ -18,7 +18,6 @@
 #include "cel/device_env.h"
 #include "cel/device_values.h"
 #include "cel/evaluator.h"
-#include "cel/memoized_matcher.h"
 #include "cel/program.h"
 #include "cel/random_expressions_for_test.h"
 #include "cel/values.h"
@@ -135,27 +134,6 @@ TEST_F(EvaluationProperty, SpeedChangesNeitherResultsNorCosts) {
   // Both happen often, or the test looks at one side only.
   EXPECT_GT(values, kExpressions / 2) << "seed " << seed_;
   EXPECT_GT(errors, kExpressions / 4) << "seed " << seed_;
-}
-
-TEST_F(EvaluationProperty, RememberedAnswersAreThoseOfEvaluation) {
-  std::uint64_t hits = 0;
-  ForEachExpression([&](const std::string&, const CompileResult& compiled) {
-    auto program = Program::Compile(*compiled.checked);
-    if (!program.ok()) return false;
-    MemoizedMatcher matcher(*program);
-    const ColumnarBinding binding(**program, table_);
-    for (std::size_t i = 0; i < kDevicesPerExpression; ++i) {
-      const ColumnarView view(table_, binding, AnyDevice().row);
-      Arena arena;
-      const MatchOutcome want = TryMatch(**program, view, arena);
-      const MemoizedMatcher::Answer got = matcher.Match(view);
-      EXPECT_EQ(got.verdict, want.verdict);
-      EXPECT_EQ(got.cost, want.cost);
-    }
-    hits += matcher.hits();
-    return true;
-  });
-  EXPECT_GT(hits, kExpressions / 4) << "seed " << seed_;
 }
 
 std::size_t Count(std::string_view text, std::string_view part) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/semver.h"
 #include "cel/internal/evaluation.h"
 #include "cel/internal/pattern.h"
 #include "fmt/format.h"
@@ -13,6 +14,7 @@ namespace dray::cel {
 EvaluationResult Evaluation::Run() {
   Value value = Eval(program_.root_);
   if (value.is_error() && IsUnmatchedCall(value)) value = NoSuchOverload();
+  CancelIfUsedUp();
   if (cancelled_ != nullptr) value = StaticError(*cancelled_);
   return {value, cost_};
 }
@@ -82,10 +84,10 @@ Value Evaluation::EvalLogic(const Node& node, bool decisive) {
 Value Evaluation::EvalEquality(const Node& node) {
   const std::array<Value, 2> args = {EvalOperand(node.a), EvalOperand(node.b)};
   const bool equal = node.op == Op::kEqual;
-  Charge(CallCost(node.rule, args, Value()));
+  Charge(CallCost(arena_.work(), node.rule, args, Value()));
   if (args[0].is_error()) return args[0];
   if (args[1].is_error()) return args[1];
-  const Value result = Equal(args[0], args[1]);
+  const Value result = Equal(arena_.work(), args[0], args[1]);
   return equal ? result : Value::Bool(!result.is_true());
 }
 
@@ -115,7 +117,7 @@ Value Evaluation::EvalOrder(const Node& node) {
   if (args[0].is(Kind::kInt) && args[1].is(Kind::kInt)) {
     const std::int64_t a = args[0].as_int();
     const std::int64_t b = args[1].as_int();
-    Charge(node.rule == CostRule::kOne ? 1 : CallCost(node.rule, args, Value()));
+    Charge(node.rule == CostRule::kOne ? 1 : CallCost(arena_.work(), node.rule, args, Value()));
     const unsigned order = a < b    ? Program::kIsLess
                            : a == b ? Program::kIsEqual
                                     : Program::kIsGreater;
@@ -129,6 +131,7 @@ Value Evaluation::EvalOrder(const Node& node) {
 Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Value* error) {
   // An argument may have passed a limit and still be a value; nothing is made of it any more.
   if (cancelled_ != nullptr) return StaticError(*cancelled_);
+  for (const Value& arg : args) SpendOn(arg);
   Value result;
   if (error != nullptr) {
     result = *error;
@@ -149,9 +152,16 @@ Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Val
       result = node.op == Op::kRegex ? NoSuchOverload() : Unmatched(function, args);
     }
   }
-  Charge(node.rule == CostRule::kOne ? 1 : CallCost(node.rule, args, result));
+  Charge(node.rule == CostRule::kOne ? 1 : CallCost(arena_.work(), node.rule, args, result));
   if (arena_.bytes() > limits_.arena_bytes) cancelled_ = &kMemoryExceeded;
+  CancelIfUsedUp();
   return result;
+}
+
+void Evaluation::SpendOnLibraryValue(const Value& value) {
+  arena_.work().SpendText(value.is(Kind::kUrl)
+                              ? value.as<Url>().printed
+                              : std::string_view(value.as<base::SemVer>().prerelease()));
 }
 
 Value Evaluation::Unmatched(const Program::Callee& function, std::span<const Value> args) {
@@ -179,7 +189,8 @@ Value Evaluation::EvalInSet(const Node& node) {
     default:
       break;
   }
-  return Contains(program_.constants_[node.target], x);
+  SpendOn(x);
+  return Contains(arena_, program_.constants_[node.target], x);
 }
 
 Value Evaluation::EvalOr(const Node& node) {

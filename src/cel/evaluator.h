@@ -11,6 +11,7 @@
 #include "cel/device_view.h"
 #include "cel/program.h"
 #include "cel/value.h"
+#include "cel/work.h"
 
 namespace dray::cel {
 
@@ -19,6 +20,8 @@ struct EvaluationLimits {
   std::uint64_t cost = 1'000'000;
   // Of values made on the way.
   std::size_t arena_bytes = std::size_t{64} << 20;
+  // What costs do not count: work.h. More is the error "operation cancelled: work limit exceeded".
+  std::uint64_t work = Work::kBudget;
   // Looked at every 100 iterations of loops; "operation interrupted".
   const std::atomic<bool>* interrupted = nullptr;
 };

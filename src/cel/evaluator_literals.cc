@@ -56,6 +56,7 @@ Value Evaluation::EvalEntry(const Node& node, std::uint32_t i, GrowingMap& map) 
   if (!IsKeyKind(key.kind())) {
     return Fail(fmt::format("unsupported key type: {}", TypeName(key)));
   }
+  SpendOn(key);
   if (node.target != Program::kNone && program_.optional_flags_[node.target][i / 2]) {
     if (!value.is(Kind::kOptional)) {
       return Fail(fmt::format("cannot initialize optional entry '{}' from non-optional value {}",
@@ -151,6 +152,8 @@ bool Evaluation::Iterate(const Program::Loop& loop) {
   if (condition.is_false()) return false;
   const Value next = Eval(loop.step);
   locals_[loop.accu] = {next, nullptr};
+  // Not all that a round can evaluate is paid for.
+  if (!arena_.work().Spend(loop.weight)) CancelIfUsedUp();
   if (++iterations_ % kInterruptCheckFrequency == 0) {
     if (limits_.interrupted != nullptr && limits_.interrupted->load(std::memory_order_relaxed)) {
       cancelled_ = &kInterrupted;
@@ -182,6 +185,7 @@ Value Evaluation::EvalInsert(const Node& node) {
   const Value value = Eval(node.target);
   if (value.is_error()) return value;
   Charge(1);
+  SpendOn(key);
   auto& map = const_cast<GrowingMap&>(static_cast<const GrowingMap&>(accu.as<Map>()));
   if (!map.Insert(arena_, key, value)) {
     return Fail(fmt::format("insert failed: key {} already exists", Printed(key)));

@@ -145,6 +145,7 @@ Value Evaluation::Qualify(Value value, std::span<const Qualifier> qualifiers) {
 bool Evaluation::Step(const Value& value, const Value& key, bool presence, Value* next) {
   switch (value.kind()) {
     case Kind::kMap:
+      SpendOn(key);
       if (value.as<Map>().FindOrDefault(key, next)) return true;
       if (!presence) *next = Fail(fmt::format("no such key: {}", Printed(key)));
       return false;

@@ -26,8 +26,8 @@ using FunctionImpl = Value (*)(Arena& arena, std::span<const Value> args);
 // What the evaluator and other libraries need of one.
 Value Add(Arena& arena, const Value& a, const Value& b);
 // `x in list or map`; errors of single comparisons count as unequal.
-Value Contains(const Value& container, const Value& x);
-bool ListContains(const List& list, const Value& x);
+Value Contains(Arena& arena, const Value& container, const Value& x);
+bool ListContains(Arena& arena, const List& list, const Value& x);
 // "type(arg)" as a value.
 Value TypeOf(Arena& arena, const Value& value);
 // string(value); an error if there is no such conversion.

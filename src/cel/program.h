@@ -159,7 +159,8 @@ class Program {
     std::uint32_t accu = 0;  // local
     std::uint32_t var1 = 0;  // local
     std::uint32_t var2 = kNone;
-    bool grows_list = false;  // the accumulator starts as a list that only the loop appends to
+    std::uint32_t weight = 1;  // nodes that one round may evaluate
+    bool grows_list = false;   // the accumulator starts as a list that only the loop appends to
     bool grows_map = false;
   };
 

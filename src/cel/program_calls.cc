@@ -146,9 +146,10 @@ std::optional<std::uint32_t> Compiler::MakeOnce(const Callee& callee,
   const Value value = callee.impl(arena(), values);
   if (value.is_error()) return std::nullopt;
   program_->constants_.push_back(value);
-  return Add({.op = Op::kPaid,
-              .a = static_cast<std::uint32_t>(program_->constants_.size() - 1),
-              .b = static_cast<std::uint32_t>(CallCost(callee.rule, values, value))});
+  return Add(
+      {.op = Op::kPaid,
+       .a = static_cast<std::uint32_t>(program_->constants_.size() - 1),
+       .b = static_cast<std::uint32_t>(CallCost(arena().work(), callee.rule, values, value))});
 }
 
 std::uint32_t Compiler::FoldCall(const Callee& callee, std::uint32_t arg) {

@@ -99,8 +99,10 @@ std::uint32_t Compiler::CompileLoop(ExprId id) {
   locals_.push_back({ast_.text(loop.accu_var), out.accu});
   locals_.push_back({ast_.text(loop.iter_var), out.var1});
   if (loop.iter_var2) locals_.push_back({ast_.text(*loop.iter_var2), out.var2});
+  const std::size_t before = program_->nodes_.size();
   out.condition = Compile(loop.condition);
   out.step = CompileStep(loop, out);
+  out.weight = static_cast<std::uint32_t>(program_->nodes_.size() - before);
   locals_.pop_back();
   if (loop.iter_var2) locals_.pop_back();
   out.result = Compile(loop.result);

@@ -19,8 +19,13 @@ std::uint64_t Scaled(std::uint64_t size, double factor) {
 // More than any limit on cost, and small enough to add up.
 constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
 
+std::uint64_t Traversal(const Value& value);
+
+std::uint64_t BoundedTraversal(Work& work, const Value& value) {
+  return IsBounded(work, value) ? Traversal(value) : kEndless;
+}
+
 std::uint64_t Traversal(const Value& value) {
-  if (!IsBounded(value)) return kEndless;
   switch (value.kind()) {
     case Kind::kString:
     case Kind::kBytes:
@@ -95,7 +100,8 @@ std::uint64_t ActualSize(const Value& value) {
   }
 }
 
-std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& result) {
+std::uint64_t CallCost(Work& work, CostRule rule, std::span<const Value> args,
+                       const Value& result) {
   switch (rule) {
     case CostRule::kOne:
       return 1;
@@ -119,7 +125,7 @@ std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& 
     case CostRule::kSelfCompareKeys:
       return SelfCompare(args[1]);
     case CostRule::kTraversal:
-      return Traversal(args[0]);
+      return BoundedTraversal(work, args[0]);
     case CostRule::kTenth:
       return Scaled(ActualSize(args[0]), 0.1);
     case CostRule::kFifth:

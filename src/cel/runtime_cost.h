@@ -7,6 +7,7 @@
 #include <span>
 
 #include "cel/value.h"
+#include "cel/work.h"
 
 namespace dray::cel {
 
@@ -38,7 +39,7 @@ enum class CostRule : std::uint8_t {
   kContains,       // product of tenths
 };
 
-std::uint64_t CallCost(CostRule rule, std::span<const Value> args, const Value& result);
+std::uint64_t CallCost(Work& work, CostRule rule, std::span<const Value> args, const Value& result);
 
 // Code points, bytes, entries; 4 or 16 of an address; 1 of anything else.
 std::uint64_t ActualSize(const Value& value);

@@ -27,16 +27,17 @@ void GrowingList::Append(Arena& arena, const Value& value) {
 }
 
 std::optional<std::size_t> GrowingMap::IndexOf(const Value& key) const {
+  Work work;  // keys are no lists; whoever looks for a long text has spent it
   if (!IsKeyKind(key.kind()) && !key.is(Kind::kDouble)) return std::nullopt;
   if (slots_ == nullptr) {
     for (std::size_t i = 0; i < size_; ++i) {
-      if (IsEqual(keys_[i], key)) return i;
+      if (IsEqual(work, keys_[i], key)) return i;
     }
     return std::nullopt;
   }
   for (std::size_t at = HashKey(key) & (slot_count_ - 1); slots_[at] != 0;
        at = (at + 1) & (slot_count_ - 1)) {
-    if (IsEqual(keys_[slots_[at] - 1], key)) return slots_[at] - 1;
+    if (IsEqual(work, keys_[slots_[at] - 1], key)) return slots_[at] - 1;
   }
   return std::nullopt;
 }

@@ -148,8 +148,11 @@ std::string_view ErrorMessage(const Value& value);
 // a == b. Values of different kinds are unequal, but numbers compare across kinds. A Kubernetes
 // value on the left of something else is an error, "no such overload"; and so is a sum of
 // quantities on the right (spec chapters 2 and 6).
-Value Equal(const Value& a, const Value& b);
-inline bool IsEqual(const Value& a, const Value& b) { return Equal(a, b).is_true(); }
+// Lists and maps spend what they look at; an error when there is no work left.
+Value Equal(Work& work, const Value& a, const Value& b);
+inline bool IsEqual(Work& work, const Value& a, const Value& b) {
+  return Equal(work, a, b).is_true();
+}
 
 // -1, 0, 1; nothing if there is no order between the two: NaN has none.
 std::optional<int> Compare(const Value& a, const Value& b);

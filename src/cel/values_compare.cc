@@ -54,28 +54,30 @@ int CompareNumbers(const Value& a, const Value& b) {
 
 bool IsNan(const Value& value) { return value.is(Kind::kDouble) && std::isnan(value.as_double()); }
 
-Value EqualLists(const List& a, const List& b) {
+Value EqualLists(Work& work, const List& a, const List& b) {
   if (a.size() != b.size()) return Value::Bool(false);
   for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!work.Spend(1)) return StaticError(kWorkExceeded);
     // As in Kubernetes, elements that cannot be compared do not make lists different.
-    if (Equal(a.At(i), b.At(i)).is_false()) return Value::Bool(false);
+    if (Equal(work, a.At(i), b.At(i)).is_false()) return Value::Bool(false);
   }
   return Value::Bool(true);
 }
 
-Value EqualMaps(const Map& a, const Map& b) {
+Value EqualMaps(Work& work, const Map& a, const Map& b) {
   if (a.size() != b.size()) return Value::Bool(false);
   for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!work.Spend(1)) return StaticError(kWorkExceeded);
     Value other;
     if (!b.Find(a.KeyAt(i), &other)) return Value::Bool(false);
-    if (Equal(a.ValueAt(i), other).is_false()) return Value::Bool(false);
+    if (Equal(work, a.ValueAt(i), other).is_false()) return Value::Bool(false);
   }
   return Value::Bool(true);
 }
 
 }  // namespace
 
-Value Equal(const Value& a, const Value& b) {
+Value Equal(Work& work, const Value& a, const Value& b) {
   if (a.is(Kind::kNull) || b.is(Kind::kNull)) return Value::Bool(a.kind() == b.kind());
   if (a.kind() != b.kind()) {
     if (IsNumber(a.kind()) && IsNumber(b.kind())) return Value::Bool(CompareNumbers(a, b) == 0);
@@ -102,20 +104,21 @@ Value Equal(const Value& a, const Value& b) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kType:
+      work.SpendText(a.as_text());
       return Value::Bool(a.as_text() == b.as_text());
     case Kind::kList:
-      if (!IsBounded(a)) return TooLarge();
-      return EqualLists(a.as<List>(), b.as<List>());
+      if (!IsBounded(work, a)) return TooLarge();
+      return EqualLists(work, a.as<List>(), b.as<List>());
     case Kind::kMap:
-      if (!IsBounded(a)) return TooLarge();
-      return EqualMaps(a.as<Map>(), b.as<Map>());
+      if (!IsBounded(work, a)) return TooLarge();
+      return EqualMaps(work, a.as<Map>(), b.as<Map>());
     case Kind::kTimestamp:
       return Value::Bool(a.as<Instant>() == b.as<Instant>());
     case Kind::kOptional: {
       const Optional& x = a.as<Optional>();
       const Optional& y = b.as<Optional>();
       if (!x.present || !y.present) return Value::Bool(x.present == y.present);
-      return Equal(x.value, y.value);
+      return Equal(work, x.value, y.value);
     }
     case Kind::kQuantity:
       if (b.tag() != 0) return NoSuchOverload();

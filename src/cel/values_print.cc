@@ -117,7 +117,43 @@ std::string Printed(const Value& value) {
   }
 }
 
-std::string ToDebugString(const Value& value) {
+namespace {
+
+// Values may be shared: [a, a] of [b, b] of ... has no end. Nobody reads so far.
+constexpr std::size_t kMaxPrinted = std::size_t{1} << 20;
+
+std::string Scalar(const Value& value);
+
+void Print(const Value& value, std::string& out) {
+  if (out.size() > kMaxPrinted) return;
+  if (value.is(Kind::kList)) {
+    const List& list = value.as<List>();
+    out += '[';
+    for (std::size_t i = 0; i < list.size() && out.size() <= kMaxPrinted; ++i) {
+      if (i != 0) out += ", ";
+      Print(list.At(i), out);
+    }
+    out += ']';
+  } else if (value.is(Kind::kMap)) {
+    const Map& map = value.as<Map>();
+    out += '{';
+    for (std::size_t i = 0; i < map.size() && out.size() <= kMaxPrinted; ++i) {
+      if (i != 0) out += ", ";
+      Print(map.KeyAt(i), out);
+      out += ": ";
+      Print(map.ValueAt(i), out);
+    }
+    out += '}';
+  } else if (value.is(Kind::kOptional) && value.as<Optional>().present) {
+    out += "optional.of(";
+    Print(value.as<Optional>().value, out);
+    out += ')';
+  } else {
+    out += Scalar(value);
+  }
+}
+
+std::string Scalar(const Value& value) {
   switch (value.kind()) {
     case Kind::kNull:
       return "null";
@@ -133,23 +169,6 @@ std::string ToDebugString(const Value& value) {
       return QuoteGo(value.as_text());
     case Kind::kBytes:
       return "b" + QuoteGo(value.as_text());
-    case Kind::kList: {
-      std::string out = "[";
-      for (std::size_t i = 0; i < value.as<List>().size(); ++i) {
-        if (i != 0) out += ", ";
-        out += ToDebugString(value.as<List>().At(i));
-      }
-      return out + "]";
-    }
-    case Kind::kMap: {
-      std::string out = "{";
-      for (std::size_t i = 0; i < value.as<Map>().size(); ++i) {
-        if (i != 0) out += ", ";
-        out += ToDebugString(value.as<Map>().KeyAt(i)) + ": " +
-               ToDebugString(value.as<Map>().ValueAt(i));
-      }
-      return out + "}";
-    }
     case Kind::kType:
       return std::string(value.as_text());
     case Kind::kDuration:
@@ -157,8 +176,7 @@ std::string ToDebugString(const Value& value) {
     case Kind::kTimestamp:
       return fmt::format("timestamp(\"{}\")", InstantToString(value.as<Instant>()));
     case Kind::kOptional:
-      if (!value.as<Optional>().present) return "optional.none()";
-      return fmt::format("optional.of({})", ToDebugString(value.as<Optional>().value));
+      return "optional.none()";
     case Kind::kQuantity:
       return fmt::format("quantity(\"{}\")", value.as<base::Quantity>().ToString());
     case Kind::kSemver:
@@ -175,8 +193,20 @@ std::string ToDebugString(const Value& value) {
       return fmt::format("error({})", QuoteGo(ErrorMessage(value)));
     case Kind::kHost:
       return std::string(TypeName(value));
+    case Kind::kList:
+    case Kind::kMap:
+      break;
   }
   return "";
+}
+
+}  // namespace
+
+std::string ToDebugString(const Value& value) {
+  std::string out;
+  Print(value, out);
+  if (out.size() > kMaxPrinted) out += " ...";
+  return out;
 }
 
 }  // namespace dray::cel

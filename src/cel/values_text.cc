@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "absl/time/time.h"
+#include "base/ip_address.h"
 #include "base/time.h"
 #include "cel/source.h"
 #include "cel/values.h"
@@ -155,32 +156,7 @@ std::string IpToString(const Ip& ip) {
   if (ip.v4) {
     return fmt::format("{}.{}.{}.{}", ip.bytes[0], ip.bytes[1], ip.bytes[2], ip.bytes[3]);
   }
-  std::array<std::uint16_t, 8> groups{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    groups[i] = static_cast<std::uint16_t>(ip.bytes[2 * i] << 8 | ip.bytes[2 * i + 1]);
-  }
-  std::size_t best = 8, best_length = 1;
-  for (std::size_t i = 0; i < 8;) {
-    std::size_t j = i;
-    while (j < 8 && groups[j] == 0) ++j;
-    if (j - i > best_length) {
-      best = i;
-      best_length = j - i;
-    }
-    i = std::max(j, i + 1);
-  }
-  std::string out;
-  for (std::size_t i = 0; i < 8;) {
-    if (i == best) {
-      out += "::";
-      i += best_length;
-      continue;
-    }
-    if (!out.empty() && out.back() != ':') out += ':';
-    out += fmt::format("{:x}", groups[i]);
-    ++i;
-  }
-  return out;
+  return base::Ipv6Text(ip.bytes);
 }
 
 std::string CidrToString(const Cidr& cidr) {

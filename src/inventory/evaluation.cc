@@ -80,18 +80,6 @@ std::string WhyUnreadable(const Dictionary& dictionary, const SliceTable& slice,
   return first.has_value() ? fmt::format("attribute {}: {}", first->first, first->second) : "";
 }
 
-Verdict ToVerdict(cel::Verdict verdict) {
-  switch (verdict) {
-    case cel::Verdict::kNo:
-      return Verdict::kNo;
-    case cel::Verdict::kYes:
-      return Verdict::kYes;
-    case cel::Verdict::kFailed:
-      return Verdict::kError;
-  }
-  return Verdict::kError;
-}
-
 }  // namespace
 
 BoundProgram::BoundProgram(std::shared_ptr<const cel::Program> program,
@@ -121,7 +109,7 @@ Verdict BoundProgram::Match(const SliceTable& slice, const DeviceRow& row,
   const RowView view(impl.reads, numbers, *impl.dictionary, slice, row, !impl.remembers());
   cel::Arena arena;
   const cel::MatchOutcome outcome = cel::TryMatch(*impl.program, view, arena);
-  const Verdict verdict = ToVerdict(outcome.verdict);
+  const Verdict verdict = outcome.verdict;
   impl.Count(outcome.cost, verdict == Verdict::kError);
   if (verdict == Verdict::kError && error != nullptr) {
     *error = base::Message(cel::MatchError(*impl.program, view, outcome.value));

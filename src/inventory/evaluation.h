@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "cel/program.h"
+#include "cel/verdict.h"
 #include "inventory/dictionary.h"
 #include "inventory/slice_table.h"
 
@@ -23,7 +24,7 @@ struct EvaluationStatistics {
   std::uint64_t cost = 0;         // in the language's units
 };
 
-enum class Verdict : std::uint8_t { kNo, kYes, kError };
+using cel::Verdict;
 
 // A selector or a derived attribute, ready for rows of one dictionary. Remembers results by
 // projection; remembering is bounded. Results do not depend on what is remembered. An expression

@@ -127,7 +127,6 @@ void Inventory::Enter(const Known& known, Change& change) {
     AddOnce(change.nodes, node);
   } else {
     current_.unbound_ = Share(current_.Unbound().With(known.arrival, known.slice));
-    ++current_.unbound_version_;
     change.unbound = true;
   }
   current_.devices_ += slice.devices().size();
@@ -144,7 +143,6 @@ void Inventory::Leave(const Known& known, Change& change) {
     AddOnce(change.nodes, node);
   } else {
     current_.unbound_ = Share(current_.Unbound().Without(known.arrival));
-    ++current_.unbound_version_;
     change.unbound = true;
   }
   current_.devices_ -= slice.devices().size();
@@ -178,7 +176,6 @@ Change Inventory::RemoveTaintRule(std::string_view name) {
 
 void Inventory::SetRules(TaintRules rules) {
   current_.taint_rules_ = std::make_shared<const TaintRules>(std::move(rules));
-  ++current_.unbound_version_;
 }
 
 void Inventory::Mark(Marker& marker) const {

@@ -40,9 +40,6 @@ class Snapshot {
   const Slices& OfPool(PoolId pool) const;
   const TaintRules& taint_rules() const { return *taint_rules_; }
 
-  // Changes whenever the slices without a node name or the taint rules change: then every node's
-  // devices may be others. A node's own slices: compare OfNode by address.
-  std::uint64_t unbound_version() const { return unbound_version_; }
   std::size_t devices() const { return devices_; }
 
  private:
@@ -53,7 +50,6 @@ class Snapshot {
   base::PersistentArray<std::shared_ptr<const Slices>> by_pool_;  // by PoolId
   std::shared_ptr<const Slices> unbound_;
   std::shared_ptr<const TaintRules> taint_rules_;
-  std::uint64_t unbound_version_ = 0;
   std::size_t devices_ = 0;
 };
 

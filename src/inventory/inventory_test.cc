@@ -115,29 +115,6 @@ TEST_F(InventoryTest, ASnapshotDoesNotChange) {
   EXPECT_EQ(before.devices(), 1u);
 }
 
-TEST_F(InventoryTest, TheUnboundVersionMovesWithWhatConcernsEveryNode) {
-  const auto version = [this] { return inventory_.snapshot().unbound_version(); };
-  std::uint64_t seen = version();
-  const auto moved = [&] { return std::exchange(seen, version()) != seen; };
-  inventory_.Put(Slice("a").OnNode("n1"));
-  EXPECT_FALSE(moved());
-  inventory_.Put(Slice("u").OnAllNodes());
-  EXPECT_TRUE(moved());
-  inventory_.Put(Slice("u").OnAllNodes().With(Device("x")));
-  EXPECT_TRUE(moved());
-  inventory_.Remove("u");
-  EXPECT_TRUE(moved());
-  api::DeviceTaintRule rule;
-  rule.metadata.name = "r";
-  rule.spec.device_selector = api::DeviceTaintSelector{};
-  EXPECT_TRUE(inventory_.PutTaintRule(rule).unbound);
-  EXPECT_TRUE(moved());
-  EXPECT_FALSE(inventory_.PutTaintRule(rule).unbound);
-  EXPECT_FALSE(moved());
-  EXPECT_TRUE(inventory_.RemoveTaintRule("r").unbound);
-  EXPECT_TRUE(moved());
-}
-
 TEST_F(InventoryTest, TaintRulesAreSortedByNameAndReplaced) {
   const auto put = [&](std::string name, std::string key) {
     api::DeviceTaintRule rule;

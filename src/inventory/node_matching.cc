@@ -2,10 +2,10 @@
 #include "inventory/node_matching.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <string_view>
 
+#include "base/integer.h"
 #include "base/names.h"
 #include "fmt/format.h"
 
@@ -28,18 +28,6 @@ std::optional<Operator> OperatorOf(std::string_view name) {
   return std::nullopt;
 }
 
-// As Go's strconv.ParseInt, which takes one sign of either kind.
-std::optional<std::int64_t> ToInteger(std::string_view text) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) return std::nullopt;
-  }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 Status UnknownOperator(const Requirement& r, std::string_view expected) {
   return base::InvalidArgument(
       fmt::format("operator \"{}\" of \"{}\": must be {}", r.operator_, r.key, expected));
@@ -58,7 +46,7 @@ Status CheckValueCount(const Requirement& r, Operator op) {
       return base::InvalidArgument(fmt::format("\"{}\" {}: takes no values", r.key, r.operator_));
     case Operator::kGt:
     case Operator::kLt:
-      if (r.values.size() == 1 && ToInteger(r.values[0]).has_value()) return absl::OkStatus();
+      if (r.values.size() == 1 && base::ParseInteger(r.values[0]).has_value()) return absl::OkStatus();
       return base::InvalidArgument(
           fmt::format("\"{}\" {}: must have one value, an integer", r.key, r.operator_));
   }
@@ -102,7 +90,7 @@ Status Check(const api::NodeSelector& selector) {
 bool LabelHolds(const Requirement& r, const api::Map<std::string>& labels) {
   const std::string* value = labels.Find(r.key);
   const bool listed = value != nullptr && std::ranges::find(r.values, *value) != r.values.end();
-  const auto number = value == nullptr ? std::nullopt : ToInteger(*value);
+  const auto number = value == nullptr ? std::nullopt : base::ParseInteger(*value);
   switch (*OperatorOf(r.operator_)) {
     case Operator::kIn:
       return listed;
@@ -113,9 +101,9 @@ bool LabelHolds(const Requirement& r, const api::Map<std::string>& labels) {
     case Operator::kDoesNotExist:
       return value == nullptr;
     case Operator::kGt:
-      return number.has_value() && *number > *ToInteger(r.values[0]);
+      return number.has_value() && *number > *base::ParseInteger(r.values[0]);
     case Operator::kLt:
-      return number.has_value() && *number < *ToInteger(r.values[0]);
+      return number.has_value() && *number < *base::ParseInteger(r.values[0]);
   }
   return false;
 }

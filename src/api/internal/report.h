@@ -30,7 +30,6 @@ class Report {
   bool OwnRules() const { return !options_.kubernetes_only; }
   const ValidationOptions& options() const { return options_; }
 
-  bool Clean() const { return errors_.empty(); }
   ErrorList Take() { return std::move(errors_); }
 
   void Add(FieldError error) { errors_.push_back(std::move(error)); }

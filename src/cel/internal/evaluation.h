@@ -24,6 +24,7 @@ class Evaluation {
   Evaluation(const Program& program, std::span<const Value> variables, Arena& arena,
              const EvaluationLimits& limits)
       : program_(program), variables_(variables), arena_(arena), limits_(limits) {
+    arena.work() = Work(limits.work);
     if (program.locals_ > 0) locals_ = arena.NewArray<Local>(program.locals_);
   }
 
@@ -62,6 +63,18 @@ class Evaluation {
       cost_ = limits_.cost + 1;
       cancelled_ = &kCostExceeded;
     }
+  }
+  // What looking at an argument takes, whatever the call costs.
+  void SpendOn(const Value& value) {
+    if (value.is(Kind::kString) || value.is(Kind::kBytes)) {
+      arena_.work().SpendText(value.as_text());
+    } else if (value.is(Kind::kUrl) || value.is(Kind::kSemver)) {
+      SpendOnLibraryValue(value);
+    }
+  }
+  void SpendOnLibraryValue(const Value& value);
+  void CancelIfUsedUp() {
+    if (arena_.work().used_up() && cancelled_ == nullptr) cancelled_ = &kWorkExceeded;
   }
   Value Fail(std::string_view message) { return MakeError(arena_, message); }
 

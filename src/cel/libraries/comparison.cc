@@ -35,9 +35,11 @@ Value GreaterEqual(Arena&, Args args) {
   return Ordered(args, [](int order) { return order >= 0; });
 }
 
-Value EqualFunction(Arena&, Args args) { return Equal(args[0], args[1]); }
-Value NotEqual(Arena&, Args args) { return Value::Bool(!Equal(args[0], args[1]).is_true()); }
-Value In(Arena&, Args args) { return Contains(args[1], args[0]); }
+Value EqualFunction(Arena& arena, Args args) { return Equal(arena.work(), args[0], args[1]); }
+Value NotEqual(Arena& arena, Args args) {
+  return Value::Bool(!IsEqual(arena.work(), args[0], args[1]));
+}
+Value In(Arena& arena, Args args) { return Contains(arena, args[1], args[0]); }
 
 Value Not(Arena&, Args args) {
   return args[0].is(Kind::kBool) ? Value::Bool(!args[0].as_bool()) : NoSuchOverload();
@@ -170,15 +172,16 @@ constexpr auto kRows = std::to_array<FunctionRow>({
 
 }  // namespace
 
-bool ListContains(const List& list, const Value& x) {
+bool ListContains(Arena& arena, const List& list, const Value& x) {
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (IsEqual(x, list.At(i))) return true;
+    if (!arena.work().Spend(1)) return false;
+    if (IsEqual(arena.work(), x, list.At(i))) return true;
   }
   return false;
 }
 
-Value Contains(const Value& container, const Value& x) {
-  if (container.is(Kind::kList)) return Value::Bool(ListContains(container.as<List>(), x));
+Value Contains(Arena& arena, const Value& container, const Value& x) {
+  if (container.is(Kind::kList)) return Value::Bool(ListContains(arena, container.as<List>(), x));
   if (container.is(Kind::kMap)) {
     Value ignored;
     return Value::Bool(container.as<Map>().Find(x, &ignored));

@@ -188,7 +188,7 @@ Value FormatFunction(Arena& arena, Args args) {
     }
     if (next >= list.size()) return MakeError(arena, fmt::format("index {} out of range", next));
     if (i + 1 >= format.size()) return MakeError(arena, "unexpected end of string");
-    if (!IsBounded(list.At(next)) || out.size() > kMaxMadeBytes) return TooLarge();
+    if (!IsBounded(arena.work(), list.At(next)) || out.size() > kMaxMadeBytes) return TooLarge();
     std::size_t read = 0;
     const Piece piece = FormatClause(clauses, format.substr(i + 1), list.At(next), &read);
     if (!piece.error.empty()) return MakeError(arena, piece.error);

@@ -4,6 +4,7 @@
 // are with those of strings.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -55,11 +56,12 @@ Value Slice(Arena& arena, Args args) {
   return WrapList(arena, values);
 }
 
-void FlattenInto(const List& list, std::int64_t depth, std::vector<Value>& out) {
-  for (std::size_t i = 0; i < list.size() && out.size() <= kMaxMadeValues; ++i) {
+// Spends every element: lists in lists may be shared, and empty ones make nothing.
+void FlattenInto(Work& work, const List& list, std::int64_t depth, std::vector<Value>& out) {
+  for (std::size_t i = 0; i < list.size() && out.size() <= kMaxMadeValues && work.Spend(1); ++i) {
     const Value value = list.At(i);
     if (value.is(Kind::kList) && depth > 0) {
-      FlattenInto(value.as<List>(), depth - 1, out);
+      FlattenInto(work, value.as<List>(), depth - 1, out);
     } else {
       out.push_back(value);
     }
@@ -73,7 +75,7 @@ Value Flatten(Arena& arena, Args args) {
   const std::int64_t depth = args.size() == 2 ? args[1].as_int() : 1;
   if (depth < 0) return StaticError(kLevel);
   std::vector<Value> out;
-  FlattenInto(args[0].as<List>(), depth, out);
+  FlattenInto(arena.work(), args[0].as<List>(), depth, out);
   if (out.size() > kMaxMadeValues) return TooLarge();
   return FromVector(arena, out);
 }
@@ -94,6 +96,16 @@ bool IsComparable(Kind kind) {
   }
 }
 
+// As many comparisons as sorting takes, each of them of whole texts.
+std::uint64_t SortWork(const List& keys) {
+  std::uint64_t each = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Value key = keys.At(i);
+    each += 1 + (key.is(Kind::kString) || key.is(Kind::kBytes) ? key.as_text().size() / 16 : 0);
+  }
+  return each * static_cast<std::uint64_t>(std::bit_width(keys.size()));
+}
+
 Value SortBy(Arena& arena, const Value& list_value, const Value& keys_value) {
   const List& list = list_value.as<List>();
   const List& keys = keys_value.as<List>();
@@ -109,6 +121,7 @@ Value SortBy(Arena& arena, const Value& list_value, const Value& keys_value) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys.At(i).kind() != kind) return StaticError(kMixed);
   }
+  if (!arena.work().Spend(SortWork(keys))) return StaticError(kWorkExceeded);
   std::vector<std::size_t> order(list.size());
   std::iota(order.begin(), order.end(), 0U);
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
@@ -134,7 +147,8 @@ Value Distinct(Arena& arena, Args args) {
   std::vector<Value> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Value value = list.At(i);
-    if (std::ranges::none_of(out, [&](const Value& seen) { return IsEqual(value, seen); })) {
+    if (std::ranges::none_of(
+            out, [&](const Value& seen) { return IsEqual(arena.work(), value, seen); })) {
       out.push_back(value);
     }
   }
@@ -217,9 +231,9 @@ Value Min(Arena& arena, Args args) { return Extreme(arena, args, "min", 1); }
 Value Max(Arena& arena, Args args) { return Extreme(arena, args, "max", -1); }
 
 // KEP-5491: on a list whether an element equals, on anything else whether it equals itself.
-Value Includes(Arena&, Args args) {
-  if (args[0].is(Kind::kList)) return Value::Bool(ListContains(args[0].as<List>(), args[1]));
-  return Value::Bool(IsEqual(args[0], args[1]));
+Value Includes(Arena& arena, Args args) {
+  if (args[0].is(Kind::kList)) return Value::Bool(ListContains(arena, args[0].as<List>(), args[1]));
+  return Value::Bool(IsEqual(arena.work(), args[0], args[1]));
 }
 
 Value MapInsert(Arena& arena, Args args) {

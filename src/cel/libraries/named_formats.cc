@@ -12,6 +12,7 @@
 #include "cel/internal/url.h"
 #include "cel/library.h"
 #include "cel/values.h"
+#include "fmt/format.h"
 #include "re2/re2.h"
 
 namespace dray::cel {
@@ -73,18 +74,81 @@ Reasons DateTime(std::string_view text) {
   return hour < 24 && minute < 60 && second < 60 ? Reasons{} : wrong;
 }
 
+// What Kubernetes says of a form that a name does not have; null where base has the same words.
+const char* KubernetesRule(base::NameFault::What what) {
+  using enum base::NameFault::What;
+  switch (what) {
+    case kTooLong:
+    case kEmpty:
+    case kDots:
+    case kCaselessSubdomainForm:
+      return nullptr;
+    case kLabelForm:
+      return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or "
+             "'-', "
+             "and must start and end with an alphanumeric character (e.g. 'my-name',  or "
+             "'123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+    case kSubdomainForm:
+      return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+             "'-' or '.', and must start and end with an alphanumeric character (e.g. "
+             "'example.com', regex used for validation is "
+             "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+    case k1035Form:
+      return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
+             "with an alphabetic character, and end with an alphanumeric character (e.g. "
+             "'my-name',  or 'abc-123', regex used for validation is "
+             "'[a-z]([-a-z0-9]*[a-z0-9])?')";
+    case kLabelValueForm:
+      return "a valid label must be an empty string or consist of alphanumeric characters, '-', "
+             "'_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  "
+             "or 'my_value',  or '12345', regex used for validation is "
+             "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+    case kKeyForm:
+      return "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+             "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "
+             "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+    case kSlashes:
+      return "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must "
+             "start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or "
+             "'123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') "
+             "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+  }
+  return nullptr;
+}
+
+Reasons InKubernetesWords(const base::NameFaults& faults) {
+  using Part = base::NameFault::Part;
+  Reasons reasons;
+  for (const base::NameFault& fault : faults) {
+    const char* rule = KubernetesRule(fault.what);
+    const std::string_view part = fault.part == Part::kPrefix ? "prefix part "
+                                  : fault.part == Part::kName ? "name part "
+                                                              : "";
+    reasons.push_back(rule == nullptr ? fault.ToString() : fmt::format("{}{}", part, rule));
+  }
+  return reasons;
+}
+
+using NameCheck = base::NameFaults (*)(std::string_view);
+
+template <NameCheck check>
+Reasons Name(std::string_view text) {
+  return InKubernetesWords(check(text));
+}
+template <NameCheck check>
+Reasons Prefix(std::string_view text) {
+  return InKubernetesWords(check(WithoutTrailingDash(text)));
+}
+
 constexpr std::array<Format, 13> kFormats = {{
-    {"dns1123Label", "DNS1123Label", 30, base::CheckDnsLabel},
-    {"dns1123Subdomain", "DNS1123Subdomain", 60, base::CheckDnsSubdomain},
-    {"dns1035Label", "DNS1035Label", 30, base::CheckDns1035Label},
-    {"qualifiedName", "QualifiedName", 60, base::CheckQualifiedName},
-    {"dns1123LabelPrefix", "DNS1123LabelPrefix", 30,
-     [](std::string_view text) { return base::CheckDnsLabel(WithoutTrailingDash(text)); }},
-    {"dns1123SubdomainPrefix", "DNS1123SubdomainPrefix", 60,
-     [](std::string_view text) { return base::CheckDnsSubdomain(WithoutTrailingDash(text)); }},
-    {"dns1035LabelPrefix", "DNS1035LabelPrefix", 30,
-     [](std::string_view text) { return base::CheckDns1035Label(WithoutTrailingDash(text)); }},
-    {"labelValue", "LabelValue", 40, base::CheckLabelValue},
+    {"dns1123Label", "DNS1123Label", 30, Name<base::FaultsOfDnsLabel>},
+    {"dns1123Subdomain", "DNS1123Subdomain", 60, Name<base::FaultsOfDnsSubdomain>},
+    {"dns1035Label", "DNS1035Label", 30, Name<base::FaultsOfDns1035Label>},
+    {"qualifiedName", "QualifiedName", 60, Name<base::FaultsOfQualifiedName>},
+    {"dns1123LabelPrefix", "DNS1123LabelPrefix", 30, Prefix<base::FaultsOfDnsLabel>},
+    {"dns1123SubdomainPrefix", "DNS1123SubdomainPrefix", 60, Prefix<base::FaultsOfDnsSubdomain>},
+    {"dns1035LabelPrefix", "DNS1035LabelPrefix", 30, Prefix<base::FaultsOfDns1035Label>},
+    {"labelValue", "LabelValue", 40, Name<base::FaultsOfLabelValue>},
     {"uri", "URI", 1103, Uri},
     {"uuid", "uuid", 70, Uuid},
     {"byte", "byte", 84, Byte},
@@ -107,64 +171,12 @@ Value Named(Arena& arena, Args args) {
   return NoneValue();
 }
 
-// base says the same things in words of its own; expressions see Kubernetes'.
-struct Phrase {
-  std::string_view ours;
-  std::string_view theirs;
-};
-constexpr std::array<Phrase, 5> kPhrases = {{
-    {"must be lower case letters, digits or '-', with a letter or digit at both ends (for example "
-     "'my-name'; must match '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
-     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
-     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
-    {"must be lower case letters, digits, '-' or '.', with a letter or digit at both ends of each "
-     "part (for example 'example.com'; must match "
-     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
-     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
-    {"must be lower case letters, digits or '-', start with a letter and end with a letter or "
-     "digit (for example 'my-name'; must match '[a-z]([-a-z0-9]*[a-z0-9])?')",
-     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-     "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"},
-    {"must be empty, or letters, digits, '-', '_' or '.' with a letter or digit at both ends (for "
-     "example 'my_value'; must match '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
-     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
-     "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
-     "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
-    {"must be letters, digits, '-', '_' or '.', with a letter or digit at both ends (for example "
-     "'MyName'; must match '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
-     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-     "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
-     "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
-}};
-
-std::string InTheirWords(std::string reason) {
-  for (const Phrase& phrase : kPhrases) {
-    const std::size_t at = reason.find(phrase.ours);
-    if (at == std::string::npos) continue;
-    reason.replace(at, phrase.ours.size(), phrase.theirs);
-    constexpr std::string_view kOptionalPrefix =
-        ", after an optional DNS subdomain and one '/' (for example 'example.com/MyName')";
-    if (reason.ends_with(kOptionalPrefix)) {
-      reason.resize(reason.size() - kOptionalPrefix.size());
-      reason = "a valid label key " + reason +
-               " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
-    }
-    break;
-  }
-  return reason;
-}
-
 Value Validate(Arena& arena, Args args) {
   if (!args[0].is(Kind::kFormat) || !args[1].is(Kind::kString)) return UnmatchedCall();
   const Reasons reasons = args[0].as<Format>().validate(args[1].as_text());
   if (reasons.empty()) return NoneValue();
   std::vector<Value> texts;
-  for (const std::string& reason : reasons)
-    texts.push_back(MakeString(arena, InTheirWords(reason)));
+  for (const std::string& reason : reasons) texts.push_back(MakeString(arena, reason));
   return MakeOptional(arena, MakeList(arena, texts));
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/ip_address.h"
 #include "cel/functions.h"
 #include "cel/library.h"
 #include "cel/values.h"
@@ -23,158 +24,70 @@ struct ParsedIp {
   std::string error;
 };
 
-std::string AddressError(std::string_view text, std::string_view reason,
-                         std::string_view at = std::string_view()) {
-  std::string out = fmt::format("ParseAddr({}): {}", QuoteGo(text), reason);
-  if (!at.empty()) out += fmt::format(" (at {})", QuoteGo(at));
-  return out;
-}
-
-// Dotted form into four bytes; the reason if it is none.
-std::optional<std::string> ReadV4(std::string_view whole, std::string_view text,
-                                  std::uint8_t* out) {
-  int value = 0;
-  int position = 0;
-  int digits = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c >= '0' && c <= '9') {
-      if (digits == 1 && value == 0) {
-        return AddressError(whole, "IPv4 field has octet with leading zero");
-      }
-      value = value * 10 + (c - '0');
-      ++digits;
-      if (value > 255) return AddressError(whole, "IPv4 field has value >255");
-    } else if (c == '.') {
-      if (i == 0 || i == text.size() - 1 || text[i - 1] == '.') {
-        return AddressError(whole, "IPv4 field must have at least one digit", text.substr(i));
-      }
-      if (position == 3) return AddressError(whole, "IPv4 address too long");
-      out[position++] = static_cast<std::uint8_t>(value);
-      value = 0;
-      digits = 0;
-    } else {
-      return AddressError(whole, "unexpected character", text.substr(i));
-    }
-  }
-  if (position < 3) return AddressError(whole, "IPv4 address too short");
-  out[3] = static_cast<std::uint8_t>(value);
-  return std::nullopt;
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-ParsedIp ReadV6(std::string_view whole) {
-  ParsedIp out;
-  std::string_view s = whole;
-  if (const std::size_t percent = s.find('%'); percent != std::string_view::npos) {
-    out.zone = s.substr(percent + 1);
-    s = s.substr(0, percent);
-    if (out.zone.empty()) {
-      out.error = AddressError(whole, "zone must be a non-empty string");
-      return out;
-    }
-  }
-  std::size_t ellipsis = 17;
-  if (s.starts_with("::")) {
-    ellipsis = 0;
-    s.remove_prefix(2);
-    if (s.empty()) return out;
-  }
-  std::size_t at = 0;
-  while (at < 16) {
-    std::size_t digits = 0;
-    int value = 0;
-    for (; digits < s.size() && HexDigit(s[digits]) >= 0; ++digits) {
-      value = value * 16 + HexDigit(s[digits]);
-      if (digits > 3) {
-        out.error = AddressError(whole, "each group must have 4 or less digits", s);
-        return out;
-      }
-    }
-    if (digits == 0) {
-      out.error = AddressError(whole, "each colon-separated field must have at least one digit", s);
-      return out;
-    }
-    if (digits < s.size() && s[digits] == '.') {
-      if (ellipsis > 16 && at != 12) {
-        out.error = AddressError(
-            whole, "embedded IPv4 address must replace the final 2 fields of the address", s);
-        return out;
-      }
-      if (at + 4 > 16) {
-        out.error = AddressError(
-            whole, "too many hex fields to fit an embedded IPv4 at the end of the address", s);
-        return out;
-      }
-      if (auto error = ReadV4(whole, s, out.ip.bytes.data() + at)) {
-        out.error = *error;
-        return out;
-      }
-      s = {};
-      at += 4;
+// Go's words for what base::ReadIp says.
+std::string_view ReasonOf(base::IpFault fault) {
+  using enum base::IpFault;
+  switch (fault) {
+    case kNone:
       break;
-    }
-    out.ip.bytes[at] = static_cast<std::uint8_t>(value >> 8);
-    out.ip.bytes[at + 1] = static_cast<std::uint8_t>(value);
-    at += 2;
-    s.remove_prefix(digits);
-    if (s.empty()) break;
-    if (s[0] != ':') {
-      out.error = AddressError(whole, "unexpected character, want colon", s);
-      return out;
-    }
-    if (s.size() == 1) {
-      out.error = AddressError(whole, "colon must be followed by more characters", s);
-      return out;
-    }
-    s.remove_prefix(1);
-    if (s[0] == ':') {
-      if (ellipsis <= 16) {
-        out.error = AddressError(whole, "multiple :: in address", s);
-        return out;
-      }
-      ellipsis = at;
-      s.remove_prefix(1);
-      if (s.empty()) break;
-    }
+    case kNotAnAddress:
+      return "unable to parse IP";
+    case kOnlyZone:
+      return "missing IPv6 address";
+    case kEmptyZone:
+      return "zone must be a non-empty string";
+    case kLeadingZero:
+      return "IPv4 field has octet with leading zero";
+    case kOctetTooLarge:
+      return "IPv4 field has value >255";
+    case kEmptyOctet:
+      return "IPv4 field must have at least one digit";
+    case kTooManyOctets:
+      return "IPv4 address too long";
+    case kTooFewOctets:
+      return "IPv4 address too short";
+    case kCharacter:
+      return "unexpected character";
+    case kGroupTooLong:
+      return "each group must have 4 or less digits";
+    case kEmptyGroup:
+      return "each colon-separated field must have at least one digit";
+    case kV4TooEarly:
+      return "embedded IPv4 address must replace the final 2 fields of the address";
+    case kV4TooLate:
+      return "too many hex fields to fit an embedded IPv4 at the end of the address";
+    case kNoColon:
+      return "unexpected character, want colon";
+    case kEndsWithColon:
+      return "colon must be followed by more characters";
+    case kSecondGap:
+      return "multiple :: in address";
+    case kTrailing:
+      return "trailing garbage after address";
+    case kTooShort:
+      return "address string too short";
+    case kGapOfNothing:
+      return "the :: must expand to at least one field of zeros";
   }
-  if (!s.empty()) {
-    out.error = AddressError(whole, "trailing garbage after address", s);
-    return out;
-  }
-  if (at < 16) {
-    if (ellipsis > 16) {
-      out.error = AddressError(whole, "address string too short");
-      return out;
-    }
-    const std::size_t gap = 16 - at;
-    std::copy_backward(out.ip.bytes.begin() + static_cast<std::ptrdiff_t>(ellipsis),
-                       out.ip.bytes.begin() + static_cast<std::ptrdiff_t>(at), out.ip.bytes.end());
-    std::fill_n(out.ip.bytes.begin() + static_cast<std::ptrdiff_t>(ellipsis), gap, 0);
-  } else if (ellipsis <= 16) {
-    out.error = AddressError(whole, "the :: must expand to at least one field of zeros");
-  }
-  return out;
+  return "";
 }
 
 ParsedIp ParseAddress(std::string_view text) {
-  for (const char c : text) {
-    if (c == '.') {
-      ParsedIp out;
-      out.ip.v4 = true;
-      if (auto error = ReadV4(text, text, out.ip.bytes.data())) out.error = *error;
-      return out;
-    }
-    if (c == ':') return ReadV6(text);
-    if (c == '%') return {{}, {}, AddressError(text, "missing IPv6 address")};
+  const base::IpReading reading = base::ReadIp(text, {.zones = true});
+  ParsedIp out{.zone = reading.zone};
+  if (reading.fault != base::IpFault::kNone) {
+    out.error = fmt::format("ParseAddr({}): {}", QuoteGo(text), ReasonOf(reading.fault));
+    if (!reading.at.empty()) out.error += fmt::format(" (at {})", QuoteGo(reading.at));
   }
-  return {{}, {}, AddressError(text, "unable to parse IP")};
+  const auto& bytes = reading.address.bytes;
+  out.ip.v4 = reading.address.written_as_v4;
+  // Four bytes in front instead of four at the end.
+  if (out.ip.v4) {
+    std::copy(bytes.begin() + 12, bytes.end(), out.ip.bytes.begin());
+  } else {
+    out.ip.bytes = bytes;
+  }
+  return out;
 }
 
 bool IsMapped(const Ip& ip) {

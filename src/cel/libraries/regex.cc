@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Regular expressions, RE2's: linear in the text, and a bound on memory per pattern.
+#include <algorithm>
 #include <array>
 
+#include "cel/bounds.h"
 #include "cel/functions.h"
 #include "cel/internal/regex.h"
 #include "cel/library.h"
@@ -19,11 +21,24 @@ bool Strings(Args args) { return args[0].is(Kind::kString) && args[1].is(Kind::k
 
 re2::StringPiece Piece(std::string_view text) { return {text.data(), text.size()}; }
 
+// A pattern's length says little: (a|b){1000} has 4,000 instructions, and where RE2 does without
+// its tables each of them may look at each byte.
+constexpr std::uint64_t kMakeWork = 16;    // for each instruction
+constexpr std::uint64_t kBytesByWork = 8;  // of text, for each instruction
+
+std::uint64_t ProgramSize(const re2::RE2& pattern) {
+  return static_cast<std::uint64_t>(std::max(pattern.ProgramSize(), 1));
+}
+bool SpendMatch(Arena& arena, const re2::RE2& pattern, std::string_view text) {
+  return arena.work().Spend(ProgramSize(pattern) * text.size() / kBytesByWork);
+}
+
 template <typename Use>
 Value WithPattern(Arena& arena, Args args, Use use) {
   if (!Strings(args) || (args.size() == 3 && !args[2].is(Kind::kInt))) return UnmatchedCall();
   const re2::RE2 pattern(Piece(args[1].as_text()), RegexOptions());
   if (!pattern.ok()) return MakeError(arena, RegexError(pattern));
+  if (!arena.work().Spend(ProgramSize(pattern) * kMakeWork)) return StaticError(kWorkExceeded);
   return use(arena, pattern, args);
 }
 
@@ -91,15 +106,17 @@ std::string RegexError(const re2::RE2& pattern) {
   return fmt::format("error parsing regexp: {}: `{}`", reason, pattern.error_arg());
 }
 
-Value RegexMatches(Arena&, const re2::RE2& pattern, Args args) {
+Value RegexMatches(Arena& arena, const re2::RE2& pattern, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
   const std::string_view text = args[0].as_text();
+  if (!SpendMatch(arena, pattern, text)) return StaticError(kWorkExceeded);
   return Value::Bool(pattern.Match(Piece(text), 0, text.size(), re2::RE2::UNANCHORED, nullptr, 0));
 }
 
-Value RegexFind(Arena&, const re2::RE2& pattern, Args args) {
+Value RegexFind(Arena& arena, const re2::RE2& pattern, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
   const std::string_view text = args[0].as_text();
+  if (!SpendMatch(arena, pattern, text)) return StaticError(kWorkExceeded);
   re2::StringPiece match;
   if (!pattern.Match(Piece(text), 0, text.size(), re2::RE2::UNANCHORED, &match, 1)) {
     return Value::String("");
@@ -110,12 +127,15 @@ Value RegexFind(Arena&, const re2::RE2& pattern, Args args) {
 Value RegexFindAll(Arena& arena, const re2::RE2& pattern, Args args) {
   if (!args[0].is(Kind::kString)) return UnmatchedCall();
   const std::string_view text = args[0].as_text();
+  if (!SpendMatch(arena, pattern, text)) return StaticError(kWorkExceeded);
   std::int64_t limit = args.size() == 3 ? args[2].as_int() : -1;
   auto* found = arena.New<GrowingList>();
   std::size_t at = 0;
   std::size_t last_end = std::string_view::npos;
   while (limit != 0 && at <= text.size()) {
     re2::StringPiece match;
+    // To know that a match ends here may take a look at the whole rest, each time: a.*b|a.
+    if (!arena.work().Spend((text.size() - at) / 16 + 1)) return StaticError(kWorkExceeded);
     if (!pattern.Match(Piece(text), at, text.size(), re2::RE2::UNANCHORED, &match, 1)) break;
     const std::size_t begin = static_cast<std::size_t>(match.data() - text.data());
     const std::size_t end = begin + match.size();

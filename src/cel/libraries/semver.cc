@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Semantic versions, version 1 of Kubernetes' library; and what versions and quantities share.
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
 
 #include "base/quantity.h"
 #include "base/semver.h"
-#include "base/status.h"
 #include "cel/functions.h"
 #include "cel/library.h"
 #include "cel/values.h"
@@ -21,122 +19,68 @@ using Args = std::span<const Value>;
 
 const base::SemVer& VersionOf(const Value& value) { return value.as<base::SemVer>(); }
 
-std::optional<StatusOr<base::SemVer>> ParseArgs(Args args) {
-  if (!args[0].is(Kind::kString) || (args.size() == 2 && !args[1].is(Kind::kBool))) {
-    return std::nullopt;
-  }
+bool AreVersionArgs(Args args) {
+  return args[0].is(Kind::kString) && (args.size() == 1 || args[1].is(Kind::kBool));
+}
+
+std::optional<base::SemVer> ReadArgs(Args args, base::SemVerFault* fault) {
   const bool tolerant = args.size() == 2 && args[1].as_bool();
-  return tolerant ? base::SemVer::ParseTolerant(args[0].as_text())
-                  : base::SemVer::Parse(args[0].as_text());
+  return tolerant ? base::SemVer::ReadTolerant(args[0].as_text(), fault)
+                  : base::SemVer::Read(args[0].as_text(), fault);
 }
 
-bool OnlyDigits(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-bool OnlyAlphanumerics(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-  });
-}
-
-// What is wrong with one of the three numbers.
-std::optional<std::string> NumberFault(std::string_view number, std::string_view lower,
-                                       std::string_view upper) {
-  if (!OnlyDigits(number)) {
-    return fmt::format("Invalid character(s) found in {} number {}", lower, QuoteGo(number));
-  }
-  if (number.size() > 1 && number[0] == '0') {
-    return fmt::format("{} number must not contain leading zeroes {}", upper, QuoteGo(number));
-  }
-  if (number.empty()) return std::string("strconv.ParseUint: parsing \"\": invalid syntax");
-  if (number.size() > 20 || (number.size() == 20 && number > "18446744073709551615")) {
-    return fmt::format("strconv.ParseUint: parsing {}: value out of range", QuoteGo(number));
-  }
-  return std::nullopt;
-}
-
-// The words that Kubernetes has for a version that base::SemVer refuses.
-std::string Fault(std::string text, bool tolerant) {
-  if (tolerant) {
-    if (text.starts_with('v')) text.erase(0, 1);
-    const auto dots = std::ranges::count(text, '.');
-    if (dots < 2) {
-      if (text.find_first_of("+-", text.rfind('.') + 1) != std::string::npos) {
-        return "short version cannot contain PreRelease/Build meta data";
-      }
-      for (auto i = dots; i < 2; ++i) text += ".0";
-    }
-  }
-  if (text.empty()) return "Version string empty";
-  const std::size_t first = text.find('.');
-  const std::size_t second = first == std::string::npos ? first : text.find('.', first + 1);
-  if (second == std::string::npos) return "No Major.Minor.Patch elements found";
-  const std::string_view whole = text;
-  if (auto fault = NumberFault(whole.substr(0, first), "major", "Major")) return *fault;
-  if (auto fault = NumberFault(whole.substr(first + 1, second - first - 1), "minor", "Minor")) {
-    return *fault;
-  }
-  std::string_view patch = whole.substr(second + 1), build, prerelease;
-  const std::size_t plus = patch.find('+');
-  const bool has_build = plus != std::string_view::npos;
-  if (has_build) {
-    build = patch.substr(plus + 1);
-    patch = patch.substr(0, plus);
-  }
-  const std::size_t dash = patch.find('-');
-  const bool has_prerelease = dash != std::string_view::npos;
-  if (has_prerelease) {
-    prerelease = patch.substr(dash + 1);
-    patch = patch.substr(0, dash);
-  }
-  if (auto fault = NumberFault(patch, "patch", "Patch")) return *fault;
-  const auto parts = [](std::string_view all, auto check) -> std::optional<std::string> {
-    for (;;) {
-      const std::size_t dot = all.find('.');
-      if (auto fault = check(all.substr(0, dot))) return fault;
-      if (dot == std::string_view::npos) return std::nullopt;
-      all.remove_prefix(dot + 1);
-    }
+// The words that Kubernetes has for what base::SemVer refuses.
+std::string ReasonOf(const base::SemVerFault& fault) {
+  using What = base::SemVerFault::What;
+  using Part = base::SemVerFault::Part;
+  struct Names {
+    std::string_view lower, upper, empty;
   };
-  if (has_prerelease) {
-    const auto fault = parts(prerelease, [](std::string_view part) -> std::optional<std::string> {
-      if (part.empty()) return "Prerelease is empty";
-      if (OnlyDigits(part)) {
-        if (part.size() > 1 && part[0] == '0') {
-          return fmt::format("Numeric PreRelease version must not contain leading zeroes {}",
-                             QuoteGo(part));
-        }
-        return std::nullopt;
-      }
-      if (OnlyAlphanumerics(part)) return std::nullopt;
-      return fmt::format("Invalid character(s) found in prerelease {}", QuoteGo(part));
-    });
-    if (fault) return *fault;
+  // By Part. An empty number is Go's to refuse.
+  static constexpr std::array<Names, 6> kNames = {{
+      {"", "", "Version string empty"},
+      {"major number", "Major number", ""},
+      {"minor number", "Minor number", ""},
+      {"patch number", "Patch number", ""},
+      {"prerelease", "Numeric PreRelease version", "Prerelease is empty"},
+      {"build meta data", "", "Build meta data is empty"},
+  }};
+  const Names& names = kNames[static_cast<std::size_t>(fault.part)];
+  const bool number =
+      fault.part == Part::kMajor || fault.part == Part::kMinor || fault.part == Part::kPatch;
+  switch (fault.what) {
+    case What::kNone:
+      break;
+    case What::kEmpty:
+      if (number) return "strconv.ParseUint: parsing \"\": invalid syntax";
+      return std::string(names.empty);
+    case What::kNotThreeNumbers:
+      return "No Major.Minor.Patch elements found";
+    case What::kNotDigits:
+    case What::kCharacter:
+      return fmt::format("Invalid character(s) found in {} {}", names.lower, QuoteGo(fault.text));
+    case What::kLeadingZeros:
+      return fmt::format("{} must not contain leading zeroes {}", names.upper, QuoteGo(fault.text));
+    case What::kTooLarge:
+      return fmt::format("strconv.ParseUint: parsing {}: value out of range", QuoteGo(fault.text));
+    case What::kShortWithPrerelease:
+      return "short version cannot contain PreRelease/Build meta data";
   }
-  if (has_build) {
-    const auto fault = parts(build, [](std::string_view part) -> std::optional<std::string> {
-      if (part.empty()) return "Build meta data is empty";
-      if (OnlyAlphanumerics(part)) return std::nullopt;
-      return fmt::format("Invalid character(s) found in build meta data {}", QuoteGo(part));
-    });
-    if (fault) return *fault;
-  }
-  return "invalid version";
+  return "";
 }
 
 Value Parse(Arena& arena, Args args) {
-  auto version = ParseArgs(args);
-  if (!version) return UnmatchedCall();
-  if (!version->ok()) {
-    const bool tolerant = args.size() == 2 && args[1].as_bool();
-    return MakeError(arena, Fault(std::string(args[0].as_text()), tolerant));
-  }
-  return Value::Pointer(Kind::kSemver, arena.New<base::SemVer>(**std::move(version)));
+  if (!AreVersionArgs(args)) return UnmatchedCall();
+  base::SemVerFault fault;
+  auto version = ReadArgs(args, &fault);
+  if (!version) return MakeError(arena, ReasonOf(fault));
+  return Value::Pointer(Kind::kSemver, arena.New<base::SemVer>(*std::move(version)));
 }
 
 Value IsSemver(Arena&, Args args) {
-  const auto version = ParseArgs(args);
-  return version ? Value::Bool(version->ok()) : UnmatchedCall();
+  if (!AreVersionArgs(args)) return UnmatchedCall();
+  base::SemVerFault ignored;
+  return Value::Bool(ReadArgs(args, &ignored).has_value());
 }
 
 Value Major(Arena&, Args args) {

@@ -19,32 +19,32 @@ bool TooMany(Args args) {
   return args[0].as<List>().size() * args[1].as<List>().size() > kMaxPairs;
 }
 
-bool ContainsAll(const List& list, const List& sub) {
+bool ContainsAll(Arena& arena, const List& list, const List& sub) {
   for (std::size_t i = 0; i < sub.size(); ++i) {
-    if (!ListContains(list, sub.At(i))) return false;
+    if (!ListContains(arena, list, sub.At(i))) return false;
   }
   return true;
 }
 
-Value SetsContains(Arena&, Args args) {
+Value SetsContains(Arena& arena, Args args) {
   if (!BothLists(args)) return UnmatchedCall();
   if (TooMany(args)) return TooLarge();
-  return Value::Bool(ContainsAll(args[0].as<List>(), args[1].as<List>()));
+  return Value::Bool(ContainsAll(arena, args[0].as<List>(), args[1].as<List>()));
 }
 
-Value Equivalent(Arena&, Args args) {
+Value Equivalent(Arena& arena, Args args) {
   if (!BothLists(args)) return UnmatchedCall();
   if (TooMany(args)) return TooLarge();
-  return Value::Bool(ContainsAll(args[0].as<List>(), args[1].as<List>()) &&
-                     ContainsAll(args[1].as<List>(), args[0].as<List>()));
+  return Value::Bool(ContainsAll(arena, args[0].as<List>(), args[1].as<List>()) &&
+                     ContainsAll(arena, args[1].as<List>(), args[0].as<List>()));
 }
 
-Value Intersects(Arena&, Args args) {
+Value Intersects(Arena& arena, Args args) {
   if (!BothLists(args)) return UnmatchedCall();
   if (TooMany(args)) return TooLarge();
   const List& a = args[0].as<List>();
   for (std::size_t i = 0; i < a.size(); ++i) {
-    if (ListContains(args[1].as<List>(), a.At(i))) return Value::Bool(true);
+    if (ListContains(arena, args[1].as<List>(), a.At(i))) return Value::Bool(true);
   }
   return Value::Bool(false);
 }

@@ -61,17 +61,19 @@ Value CharAt(Arena& arena, Args args) {
   return Value::String(text.substr(at, OffsetOf(text.substr(at), 1)));
 }
 
-Value ListIndexOf(Args args) {
+Value ListIndexOf(Work& work, Args args) {
   const List& list = args[0].as<List>();
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (IsEqual(args[1], list.At(i))) return Value::Int(static_cast<std::int64_t>(i));
+    if (work.Spend(1) && IsEqual(work, args[1], list.At(i)))
+      return Value::Int(static_cast<std::int64_t>(i));
   }
   return Value::Int(-1);
 }
-Value ListLastIndexOf(Args args) {
+Value ListLastIndexOf(Work& work, Args args) {
   const List& list = args[0].as<List>();
   for (std::size_t i = list.size(); i-- > 0;) {
-    if (IsEqual(args[1], list.At(i))) return Value::Int(static_cast<std::int64_t>(i));
+    if (work.Spend(1) && IsEqual(work, args[1], list.At(i)))
+      return Value::Int(static_cast<std::int64_t>(i));
   }
   return Value::Int(-1);
 }
@@ -80,7 +82,7 @@ Value ListLastIndexOf(Args args) {
 
 // Also of Kubernetes' lists.
 Value IndexOf(Arena& arena, Args args) {
-  if (args[0].is(Kind::kList) && args.size() == 2) return ListIndexOf(args);
+  if (args[0].is(Kind::kList) && args.size() == 2) return ListIndexOf(arena.work(), args);
   if (!AllStrings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::kInt))) {
     return UnmatchedCall();
   }
@@ -99,7 +101,7 @@ Value IndexOf(Arena& arena, Args args) {
 // An offset past the end finds nothing in Kubernetes; the language refuses it.
 template <Dialect dialect>
 Value LastIndexOf(Arena& arena, Args args) {
-  if (args[0].is(Kind::kList) && args.size() == 2) return ListLastIndexOf(args);
+  if (args[0].is(Kind::kList) && args.size() == 2) return ListLastIndexOf(arena.work(), args);
   if (!AllStrings(args.first(2)) || (args.size() == 3 && !args[2].is(Kind::kInt))) {
     return UnmatchedCall();
   }
