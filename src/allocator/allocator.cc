@@ -7,9 +7,9 @@
 namespace dray::allocator {
 
 Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
-                           const SearchOptions& options) {
+                           const SearchOptions& options, VerdictCache& verdicts) {
   Decision decision;
-  decision.fault = attempt_.Prepare(plan, usage, cache_);
+  decision.fault = attempt_.Prepare(plan, usage, verdicts);
   if (!decision.fault.status.ok()) {
     decision.kind = Decision::Kind::kFault;
     return decision;

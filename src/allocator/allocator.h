@@ -51,7 +51,13 @@ struct Decision {
 // verdicts by the numbers of one dictionary: all plans and devices that it is given must be of it.
 class Allocator {
  public:
-  Decision Decide(const Plan& plan, const ledger::NodeUsage& usage, const SearchOptions& options);
+  Decision Decide(const Plan& plan, const ledger::NodeUsage& usage, const SearchOptions& options) {
+    return Decide(plan, usage, options, cache_);
+  }
+  // With verdicts that somebody else keeps, and lets nobody else use until this allocator decides
+  // about something else.
+  Decision Decide(const Plan& plan, const ledger::NodeUsage& usage, const SearchOptions& options,
+                  VerdictCache& verdicts);
 
   // The results of the last decision, which must have been kFits, one per claim in their order.
   // An error, the claims' own, when a node selector of a chosen device cannot be put into one.

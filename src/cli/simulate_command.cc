@@ -25,6 +25,7 @@
 #include "scheduler/config.h"
 #include "simulator/cluster_builder.h"
 #include "simulator/simulation.h"
+#include "threads/thread_pool.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -45,9 +46,9 @@ node at the end, 2 the scenario or a flag could not be used.)";
 
 constexpr int kBarWidth = 30;
 
-simulator::Duration ThreadTime() {
+simulator::Duration ProcessorTime() {
   timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
@@ -103,7 +104,9 @@ class SimulateCommand final : public Command {
     std::vector<api::Object> dump;
     if (const int code = ReadDump(io, *scenario, dump); code != kExitOk) return code;
 
-    options.processor_time = ThreadTime;
+    threads::ThreadPool pool(threads::WorkersFor(options.config.parallelism));
+    options.executor = &pool;
+    options.processor_time = ProcessorTime;
     if (io.env.err_is_terminal) {
       options.progress = [&](const simulator::Progress& progress) {
         io.err << ProgressLine(progress) << std::flush;

@@ -15,6 +15,7 @@
 #include "allocator/search.h"
 #include "api/gates.h"
 #include "api/kinds.h"
+#include "base/executor.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "scheduler/config.h"
@@ -39,6 +40,8 @@ struct PlanOptions {
   std::uint64_t step_budget = 1'000'000;
   // Of Deployments, ReplicaSets and Jobs together: one line of a manifest may ask for any number.
   std::size_t max_made_pods = 100'000;
+  // See scheduler::SchedulerOptions; the plan is the same with any. Outlives the call.
+  base::Executor* executor = nullptr;
 };
 
 enum class State : std::uint8_t {

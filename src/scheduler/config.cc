@@ -56,8 +56,7 @@ struct UnusedField {
   const api::RawJson ConfigFile::*value;
   std::string_view why;
 };
-constexpr std::array<UnusedField, 8> kUnused = {{
-    {"parallelism", &ConfigFile::parallelism, "decisions are made on one thread"},
+constexpr std::array<UnusedField, 7> kUnused = {{
     {"leaderElection", &ConfigFile::leader_election, "it is set by flags of the command"},
     {"clientConnection", &ConfigFile::client_connection, "it is set by flags of the command"},
     {"enableProfiling", &ConfigFile::enable_profiling, "there is no profiling endpoint"},
@@ -95,6 +94,17 @@ void ReadBackoff(const ConfigFile& file, Config& config, Findings& findings) {
   } else {
     config.initial_backoff = std::chrono::seconds(initial);
     config.max_backoff = std::chrono::seconds(max);
+  }
+}
+
+void ReadParallelism(const ConfigFile& file, Config& config, Findings& findings) {
+  const std::int32_t parallelism = file.parallelism.value_or(0);
+  if (parallelism < 0) {
+    findings.Error(
+        FieldPath("parallelism"),
+        fmt::format("{}: must be 1 or more, or 0 for as many as there are cores", parallelism));
+  } else {
+    config.parallelism = parallelism;
   }
 }
 
@@ -148,6 +158,7 @@ StatusOr<LoadedConfig> ReadConfig(std::string_view yaml) {
   if (findings.errors.empty()) {
     internal::CheckType(file, findings);
     internal::ReadBackoff(file, loaded.config, findings);
+    internal::ReadParallelism(file, loaded.config, findings);
     internal::ReadProfiles(file, loaded.config, findings);
   }
   for (const internal::UnusedField& field : internal::kUnused) {

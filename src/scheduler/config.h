@@ -64,11 +64,14 @@ struct Config {
   std::vector<Profile> profiles = {{}};
   std::chrono::nanoseconds initial_backoff = std::chrono::seconds(1);
   std::chrono::nanoseconds max_backoff = std::chrono::seconds(10);
+  // How many workers ask about nodes, at most. 0: as many as there are cores, at most 16. Who has
+  // threads makes SchedulerOptions::executor of it (threads::WorkersFor).
+  std::int32_t parallelism = 0;
 };
 
 struct LoadedConfig {
   Config config;
-  // "parallelism: does not apply: ...": what is known but has no effect here, and what is not
+  // "extenders: does not apply: ...": what is known but has no effect here, and what is not
   // known.
   std::vector<std::string> notes;
 };

@@ -44,6 +44,16 @@ std::vector<std::pair<std::string, std::int64_t>> WeightsOf(const Profile& profi
 }
 MATCHER_P2(Weighs, name, weight, "") { return arg.first == name && arg.second == weight; }
 
+TEST(Config, ParallelismIsRead) {
+  EXPECT_EQ(MustRead("").config.parallelism, 0);
+  EXPECT_EQ(MustRead("parallelism: 0").config.parallelism, 0);
+  EXPECT_EQ(MustRead("parallelism: 4").config.parallelism, 4);
+  EXPECT_THAT(MustRead("parallelism: 4").notes, IsEmpty());
+  EXPECT_THAT(Read("parallelism: -1"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("parallelism: -1: must be 1 or more, or 0")));
+}
+
 TEST(Config, AnEmptyConfigurationHasTheDefaults) {
   const LoadedConfig loaded = MustRead("");
   EXPECT_THAT(loaded.notes, IsEmpty());
@@ -208,7 +218,6 @@ TEST_P(ConfigNotes, TellWhatHasNoEffect) {
 INSTANTIATE_TEST_SUITE_P(
     Fields, ConfigNotes,
     ::testing::ValuesIn(std::vector<NoteCase>{
-        {"parallelism", "parallelism: 4", "parallelism: does not apply: "},
         {"leader_election", "leaderElection: {leaderElect: true}", "leaderElection: does not"},
         {"client_connection", "clientConnection: {qps: 5}", "clientConnection: does not apply"},
         {"profiling", "enableProfiling: false", "enableProfiling: does not apply"},

@@ -86,8 +86,60 @@ std::optional<PlacementKey> Cycle::Alike() const {
   return KeyOfShape();
 }
 
+Cycle::Answer Cycle::AskOf(CycleState& state, const NodeInfo& node,
+                           const std::vector<std::size_t>& filters, bool remember) const {
+  const bool measured = env_.timing != nullptr && env_.timing->measures_plugins();
+  Answer answer;
+  for (const std::size_t i : filters) {
+    FilterPlugin& filter = *env_.plugins.filters()[i];
+    const auto before = measured ? env_.timing->Now() : std::chrono::nanoseconds(0);
+    PluginStatus status = filter.Filter(state, *pod_, node);
+    if (measured) answer.calls.push_back({i, status.code, env_.timing->Now() - before});
+    if (status.ok()) continue;
+    Name(status, filter);
+    answer.code = status.code;
+    answer.refusal = {.filter = static_cast<std::uint32_t>(i),
+                      .code = status.code,
+                      .reasons = std::move(status.reasons)};
+    if (remember) answer.key = answer.refusal.Key();
+    break;
+  }
+  return answer;
+}
+
+bool Cycle::AskOfAll(std::span<const NodeInfo* const> nodes,
+                     const std::vector<std::size_t>& filters, bool remember,
+                     const std::function<void(const NodeInfo&, Answer)>& take) {
+  const auto conclude = [&](const NodeInfo& node, Answer answer) {
+    ++evaluated_;
+    for (const Answer::Call& call : answer.calls) {
+      env_.timing->Called(Phase::kFilter, *env_.plugins.filters()[call.filter], call.code,
+                          call.took);
+    }
+    if (answer.code == PluginStatus::Code::kError) {
+      status_ = {answer.code, std::move(answer.refusal.reasons)};
+      return false;
+    }
+    take(node, std::move(answer));
+    return true;
+  };
+  if (!env_.sweep.Parallel(nodes.size())) {
+    return std::ranges::all_of(nodes, [&](const NodeInfo* node) {
+      return conclude(*node, AskOf(state_, *node, filters, remember));
+    });
+  }
+  std::vector<Answer> answers(nodes.size());
+  env_.sweep.Run(state_, nodes, [&](CycleState& view, std::size_t place) {
+    answers[place] = AskOf(view, *nodes[place], filters, remember);
+    return answers[place].code != PluginStatus::Code::kError;
+  });
+  for (std::size_t place = 0; place < nodes.size(); ++place) {
+    if (!conclude(*nodes[place], std::move(answers[place]))) return false;
+  }
+  return true;
+}
+
 bool Cycle::FilterLocal() {
-  const auto& filters = env_.plugins.filters();
   if (env_.placements == nullptr) {
     own_ = std::make_unique<Placement>();
     placement_ = own_.get();
@@ -95,52 +147,29 @@ bool Cycle::FilterLocal() {
     placement_ = &env_.placements->Get(KeyOfShape(), pod_, env_.world);
   }
   nodes_asked_ = true;
-  for (const NodeInfo* node : placement_->Stale(env_.world)) {
-    ++evaluated_;
-    bool passed = true;
-    for (const std::size_t i : local_) {
-      PluginStatus status = Ask(Phase::kFilter, *filters[i],
-                                [&] { return filters[i]->Filter(state_, *pod_, *node); });
-      if (status.ok()) continue;
-      if (status.code == PluginStatus::Code::kError) {
-        Fail(std::move(status), *filters[i]);
-        return false;
-      }
-      Name(status, *filters[i]);
-      placement_->Refuse(*node, {.filter = static_cast<std::uint32_t>(i),
-                                 .code = status.code,
-                                 .reasons = std::move(status.reasons)});
-      passed = false;
-      break;
+  const std::vector<NodeInfo*> stale = placement_->Stale(env_.world);
+  const auto take = [&](const NodeInfo& node, Answer answer) {
+    if (answer.code == PluginStatus::Code::kSuccess) {
+      placement_->Admit(node);
+    } else {
+      placement_->Refuse(node, std::move(answer.refusal), std::move(answer.key));
     }
-    if (passed) placement_->Admit(*node);
-  }
+  };
+  if (!AskOfAll(stale, local_, /*remember=*/true, take)) return false;
   placement_->Finish();
   return true;
 }
 
 bool Cycle::FilterOthers() {
   if (others_.empty() || placement_->admitted() == 0) return true;
-  const auto& filters = env_.plugins.filters();
+  std::vector<const NodeInfo*> left;
   for (const NodeInfo* node : env_.world.nodes()) {
-    if (!placement_->Admitted(*node)) continue;
-    ++evaluated_;
-    for (const std::size_t i : others_) {
-      PluginStatus status = Ask(Phase::kFilter, *filters[i],
-                                [&] { return filters[i]->Filter(state_, *pod_, *node); });
-      if (status.ok()) continue;
-      Name(status, *filters[i]);
-      if (status.code == PluginStatus::Code::kError) {
-        status_ = std::move(status);
-        return false;
-      }
-      refused_by_others_.emplace(node->index, Refusal{.filter = static_cast<std::uint32_t>(i),
-                                                      .code = status.code,
-                                                      .reasons = std::move(status.reasons)});
-      break;
-    }
+    if (placement_->Admitted(*node)) left.push_back(node);
   }
-  return true;
+  return AskOfAll(left, others_, /*remember=*/false, [&](const NodeInfo& node, Answer answer) {
+    if (answer.code == PluginStatus::Code::kSuccess) return;
+    refused_by_others_.emplace(node.index, std::move(answer.refusal));
+  });
 }
 
 bool Cycle::Passed(const NodeInfo& node) const {
@@ -187,16 +216,33 @@ bool Cycle::PreScore() {
 
 void Cycle::ScoreLocal() {
   const auto& scorers = env_.plugins.scorers();
-  std::vector<std::int64_t> raw(raw_.size());
-  for (const NodeInfo* node : placement_->Unscored(env_.world)) {
+  const auto score = [&](CycleState& state, const NodeInfo& node, std::span<std::int64_t> raw) {
     std::int64_t total = 0;
     for (const std::size_t i : final_) {
-      total += scorers[i].weight * scorers[i].plugin->Score(state_, *pod_, *node);
+      total += scorers[i].weight * scorers[i].plugin->Score(state, *pod_, node);
     }
     for (std::size_t k = 0; k < raw_.size(); ++k) {
-      raw[k] = scorers[raw_[k]].plugin->Score(state_, *pod_, *node);
+      raw[k] = scorers[raw_[k]].plugin->Score(state, *pod_, node);
     }
-    placement_->SetScore(*node, total, raw);
+    return total;
+  };
+  const std::vector<NodeInfo*> nodes = placement_->Unscored(env_.world);
+  std::vector<std::int64_t> raw(raw_.size());
+  if (!env_.sweep.Parallel(nodes.size())) {
+    for (const NodeInfo* node : nodes) placement_->SetScore(*node, score(state_, *node, raw), raw);
+    return;
+  }
+  raw.resize(nodes.size() * raw_.size());
+  const auto raw_of = [&](std::size_t place) {
+    return std::span(raw).subspan(place * raw_.size(), raw_.size());
+  };
+  std::vector<std::int64_t> totals(nodes.size());
+  env_.sweep.Run(state_, nodes, [&](CycleState& view, std::size_t place) {
+    totals[place] = score(view, *nodes[place], raw_of(place));
+    return true;
+  });
+  for (std::size_t place = 0; place < nodes.size(); ++place) {
+    placement_->SetScore(*nodes[place], totals[place], raw_of(place));
   }
 }
 
@@ -243,8 +289,14 @@ NodeInfo* Cycle::BestOfAll() {
     add(raw_[k]);
   }
   for (const std::size_t i : anew_) {
-    for (std::size_t n = 0; n < nodes.size(); ++n) {
-      scores[n] = scorers[i].plugin->Score(state_, *pod_, *nodes[n]);
+    const auto score = [&](CycleState& state, std::size_t n) {
+      scores[n] = scorers[i].plugin->Score(state, *pod_, *nodes[n]);
+      return true;
+    };
+    if (env_.sweep.Parallel(nodes.size())) {
+      env_.sweep.Run(state_, nodes, score);
+    } else {
+      for (std::size_t n = 0; n < nodes.size(); ++n) score(state_, n);
     }
     add(i);
   }

@@ -4,9 +4,14 @@
 //
 // Local filters are asked before the others, which are asked only about nodes that are left: so it
 // is with and without remembered answers, and a node's reason is the same in both.
+//
+// Many nodes are asked about by several workers. Their answers are taken by one, in the order of
+// nodes and up to the first error, so that nobody can tell how many there were.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +23,7 @@
 #include "scheduler/framework.h"
 #include "scheduler/placement.h"
 #include "scheduler/plugin_set.h"
+#include "scheduler/sweep.h"
 #include "scheduler/timing.h"
 #include "scheduler/what_if.h"
 #include "scheduler/world.h"
@@ -31,7 +37,7 @@ struct Nomination {
   std::string node;
 };
 
-// One thread.
+// One thread, which workers help with Filter, Score and DetailGroup.
 class Cycle final : public WhatIf {
  public:
   struct Environment {
@@ -41,6 +47,7 @@ class Cycle final : public WhatIf {
     Placements* placements = nullptr;  // null: nothing is remembered
     const std::vector<Nomination>* nominations = nullptr;
     Timing* timing = nullptr;  // null: nobody measures
+    Sweep sweep;
   };
   Cycle(Environment environment, std::shared_ptr<const PodInfo> pod);
   ~Cycle() override;
@@ -72,8 +79,28 @@ class Cycle final : public WhatIf {
              int delta) override;
 
  private:
+  // What the filters say of one node.
+  struct Answer {
+    struct Call {
+      std::size_t filter = 0;
+      PluginStatus::Code code = PluginStatus::Code::kSuccess;
+      std::chrono::nanoseconds took{0};
+    };
+    PluginStatus::Code code = PluginStatus::Code::kSuccess;
+    Refusal refusal;          // unless that
+    std::string key;          // of the refusal, where it is to be remembered
+    std::vector<Call> calls;  // where they are measured
+  };
+
   bool PreFilter();
   PlacementKey KeyOfShape() const;
+  // Asks `filters` about a node, up to the first that refuses it. For any worker.
+  Answer AskOf(CycleState& state, const NodeInfo& node, const std::vector<std::size_t>& filters,
+               bool remember) const;
+  // Asks about all of `nodes`, and gives the answers to `take` in their order. False: one could not
+  // be had, and the cycle has failed.
+  bool AskOfAll(std::span<const NodeInfo* const> nodes, const std::vector<std::size_t>& filters,
+                bool remember, const std::function<void(const NodeInfo&, Answer)>& take);
   bool FilterLocal();
   bool FilterOthers();
   bool PreScore();
@@ -100,6 +127,8 @@ class Cycle final : public WhatIf {
     std::vector<const NodeInfo*> nodes;
   };
   std::vector<RefusedNodes> RefusedAlike();
+  // Finds the detail groups of refused nodes beforehand, where they are many.
+  void FindDetailGroups();
   std::vector<Reason> AllReasons(const NodeInfo& node, const Refusal& refusal,
                                  const std::vector<Reason>& detailed);
 

@@ -65,8 +65,28 @@ std::vector<Reason> Cycle::AllReasons(const NodeInfo& node, const Refusal& refus
   return reasons;
 }
 
+// Which group a node belongs to may take as long as Filter took.
+void Cycle::FindDetailGroups() {
+  std::vector<const NodeInfo*> unknown;
+  for (const NodeInfo* node : env_.world.nodes()) {
+    const Refusal* refusal = placement_->RefusalOf(*node);
+    if (refusal != nullptr && env_.plugins.DetailsOf(refusal->filter) != nullptr &&
+        !placement_->DetailGroup(*node)) {
+      unknown.push_back(node);
+    }
+  }
+  if (!env_.sweep.Parallel(unknown.size())) return;
+  env_.sweep.Run(state_, unknown, [&](CycleState& view, std::size_t place) {
+    const NodeInfo& node = *unknown[place];
+    placement_->DetailGroup(node) =
+        env_.plugins.DetailsOf(placement_->RefusalOf(node)->filter)->DetailGroup(view, *pod_, node);
+    return true;
+  });
+}
+
 // Nodes by what refused them: by number, which costs nothing; GroupBuilder then looks at texts.
 std::vector<Cycle::RefusedNodes> Cycle::RefusedAlike() {
+  FindDetailGroups();
   std::map<std::tuple<int, std::uint64_t, std::uint64_t>, RefusedNodes> groups;
   std::uint64_t other = 0;
   for (const NodeInfo* node : env_.world.nodes()) {

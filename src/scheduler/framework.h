@@ -54,9 +54,20 @@ struct PluginStatus {
   }
 };
 
-// What the phases of one cycle tell each other: each plugin its own type. One thread.
+// What the phases of one cycle tell each other: each plugin its own type. One thread; several
+// workers have a view each.
 class CycleState {
  public:
+  // The same things for another worker. Only as long as workers do not write to them, see
+  // FilterPlugin; what one adds is its own.
+  CycleState ForWorker(std::size_t worker) const {
+    CycleState view = *this;
+    view.worker_ = worker;
+    return view;
+  }
+  // Who asks: 0 is the scheduling thread, below Executor::workers().
+  std::size_t worker() const { return worker_; }
+
   template <typename T>
   T& Get() {
     auto& entry = data_[std::type_index(typeid(T))];
@@ -71,7 +82,13 @@ class CycleState {
 
  private:
   absl::flat_hash_map<std::type_index, std::shared_ptr<void>> data_;
+  std::size_t worker_ = 0;
 };
+
+// Several workers may ask plugins about different nodes at the same time, but never about two nodes
+// of one shard (sweep.h).
+inline constexpr std::size_t kNodeShards = 128;
+inline std::size_t ShardOf(const NodeInfo& node) { return node.index % kNodeShards; }
 
 class Plugin {
  public:
@@ -105,6 +122,11 @@ class PreFilterPlugin : public virtual Plugin {
 // Whether the pod can run on the node. kSuccess, kUnschedulable, kUnresolvable, kError (the cycle
 // ends). Depends on the pod, the node and what PreFilter left in the state, and must say truly
 // whether it looks at anything beyond the pod's class and the node: then the answer is not kept.
+//
+// Filter, Score and DetailGroup are asked about different nodes by several workers at once. They
+// may read the world, the state and the plugin, and write what is the worker's
+// (CycleState::worker), the node's or its shard's (ShardOf), and nothing else that is not safe to
+// share. All other calls come one at a time.
 class FilterPlugin : public virtual Plugin {
  public:
   virtual PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;

@@ -20,7 +20,7 @@ namespace dray::scheduler {
 
 using NodeIndex = std::uint32_t;
 
-// Belongs to World, which alone changes it. One thread.
+// Belongs to World, which alone changes it. Of several workers one at a time looks at it (sweep.h).
 struct NodeInfo {
   NodeIndex index = 0;     // stays while the node exists
   std::uint32_t rank = 0;  // of World::nodes(); changes when nodes come and go

@@ -6,11 +6,17 @@
 namespace dray::scheduler {
 namespace {
 
-// Everything that a refusal says, so that equal ones are stored and counted as one.
-std::string KeyOf(const Refusal& refusal) {
-  std::string key = std::to_string(refusal.filter);
-  key += refusal.code == PluginStatus::Code::kUnresolvable ? '!' : '?';
-  for (const Reason& reason : refusal.reasons) {
+void SortByRank(std::vector<NodeInfo*>& nodes) {
+  std::ranges::sort(nodes, {}, &NodeInfo::rank);
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+}
+
+}  // namespace
+
+std::string Refusal::Key() const {
+  std::string key = std::to_string(filter);
+  key += code == PluginStatus::Code::kUnresolvable ? '!' : '?';
+  for (const Reason& reason : reasons) {
     key.append(reason.code).append(1, '\0').append(reason.text).append(1, '\0');
     for (const Reason::Shortage& shortage : reason.shortages) {
       key.append(shortage.what).append(1, '\0').append(shortage.needed).append(1, '\0');
@@ -20,13 +26,6 @@ std::string KeyOf(const Refusal& refusal) {
   }
   return key;
 }
-
-void SortByRank(std::vector<NodeInfo*>& nodes) {
-  std::ranges::sort(nodes, {}, &NodeInfo::rank);
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-}
-
-}  // namespace
 
 // Nodes have come or gone: places in the tournament are others, answers are not.
 void Placement::Rank(const World& world) {
@@ -98,9 +97,8 @@ void Placement::CountRaw(NodeIndex index, int by) {
   }
 }
 
-void Placement::Refuse(const NodeInfo& node, Refusal refusal) {
+void Placement::Refuse(const NodeInfo& node, Refusal refusal, std::string key) {
   Clear(node.index);
-  std::string key = KeyOf(refusal);
   auto found = refusal_numbers_.find(key);
   if (found == refusal_numbers_.end()) {
     if (free_refusals_.empty()) {

@@ -32,6 +32,9 @@ struct Refusal {
   std::uint32_t filter = 0;  // of PluginSet::filters()
   PluginStatus::Code code = PluginStatus::Code::kUnschedulable;
   std::vector<Reason> reasons;
+
+  // Everything that it says, so that equal ones are stored and counted as one.
+  std::string Key() const;
 };
 
 // What must be equal for pods to share a placement, beside SameShape.
@@ -57,7 +60,7 @@ class Placement {
   // Takes note of nodes that came or went. Those that must be looked at again, by rank. Each is to
   // be answered by Refuse or Admit, then Finish called; without it they come again.
   std::vector<NodeInfo*> Stale(const World& world);
-  void Refuse(const NodeInfo& node, Refusal refusal);
+  void Refuse(const NodeInfo& node, Refusal refusal, std::string key);  // Refusal::Key
   void Admit(const NodeInfo& node);
   void Finish();
 

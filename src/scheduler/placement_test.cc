@@ -39,12 +39,16 @@ class PlacementTest : public ::testing::Test {
   PlacementTest() {
     for (const char* name : {"a", "b", "c"}) world_.Apply(Added(MakeNode(name)));
   }
+  void Refuse(const NodeInfo& node, Refusal refusal) {
+    std::string key = refusal.Key();
+    placement_.Refuse(node, std::move(refusal), std::move(key));
+  }
   // Admits all but the refused one, with the score of a node's free cpu.
   std::size_t Answer(std::string_view refused = "") {
     const auto stale = placement_.Stale(world_);
     for (const NodeInfo* node : stale) {
       if (node->name() == refused) {
-        placement_.Refuse(*node, {.reasons = {{.code = "x", .text = "no"}}});
+        Refuse(*node, {.reasons = {{.code = "x", .text = "no"}}});
       } else {
         placement_.Admit(*node);
       }
@@ -95,7 +99,7 @@ TEST_F(PlacementTest, NodesMayComeAndGo) {
 
 TEST_F(PlacementTest, EqualRefusalsHaveOneNumber) {
   for (const NodeInfo* node : placement_.Stale(world_)) {
-    placement_.Refuse(*node, {.reasons = {{.text = node->name() == "b" ? "other" : "same"}}});
+    Refuse(*node, {.reasons = {{.text = node->name() == "b" ? "other" : "same"}}});
   }
   const auto number = [&](std::string_view node) {
     return placement_.RefusalNumber(*world_.FindNode(node));

@@ -19,6 +19,7 @@ std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
       DynamicResourcesOptions{
           .args = profile.dynamic_resources,
           .search = {.policy = host.options.policy, .step_budget = host.options.step_budget},
+          .workers = host.options.executor == nullptr ? 1 : host.options.executor->workers(),
           .component = profile.scheduler_name,
           .observer = host.options.observer});
   if (IsDisabled(profile, devices->name())) return plugins;

@@ -18,6 +18,7 @@
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
+#include "base/executor.h"
 #include "scheduler/background.h"
 #include "scheduler/config.h"
 #include "scheduler/explanation.h"
@@ -61,6 +62,10 @@ struct SchedulerOptions {
   // scheduler. Null: each is bound before the next is tried.
   Background* background = nullptr;
   std::size_t bindings_at_once = 512;
+  // Who asks about nodes, where they are so many at least; outlives the scheduler. Null: one thread
+  // does it all. The decisions are the same.
+  base::Executor* executor = nullptr;
+  std::size_t parallel_from = 256;
   // Instead of the default ones, and of the default weights (plugins.h).
   PluginFactory plugins;
   std::function<std::int64_t(std::string_view)> score_weight;
@@ -90,7 +95,8 @@ struct Statistics {
   allocator::ExpressionStatistics expressions;
 };
 
-// One thread.
+// One thread, which hands parts of its work to those of SchedulerOptions::executor and waits for
+// them: when a call returns, none of them is at it.
 class Scheduler {
  public:
   // All outlive it.

@@ -47,7 +47,8 @@ Cycle::Environment Scheduler::Impl::EnvironmentOf(std::uint32_t profile) {
           .world = world,
           .profile = profile,
           .placements = options.caches ? &placements : nullptr,
-          .nominations = &nominations};
+          .nominations = &nominations,
+          .sweep = {options.executor, options.parallel_from}};
 }
 
 Timing Scheduler::Impl::MakeTiming(std::uint32_t profile) {

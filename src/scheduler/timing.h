@@ -12,7 +12,7 @@
 
 namespace dray::scheduler {
 
-// One thread.
+// One thread, but for Now.
 class Timing {
  public:
   // Both outlive it, as does the profile's name. `observer` may be null; `plugins`: calls of
@@ -36,11 +36,19 @@ class Timing {
 
   template <typename Call>
   PluginStatus Ask(Phase phase, const Plugin& plugin, Call call) {
-    if (observer_ == nullptr || !plugins_) return call();
+    if (!measures_plugins()) return call();
     const std::chrono::nanoseconds before = clock_.Monotonic();
     PluginStatus status = call();
     observer_->OnPlugin(plugin.name(), phase, status.code, clock_.Monotonic() - before);
     return status;
+  }
+  // For calls that are made elsewhere and told afterwards: whether they are to be measured, when it
+  // is now (on any thread), and what one took.
+  bool measures_plugins() const { return observer_ != nullptr && plugins_; }
+  std::chrono::nanoseconds Now() const { return clock_.Monotonic(); }
+  void Called(Phase phase, const Plugin& plugin, PluginStatus::Code code,
+              std::chrono::nanoseconds took) {
+    observer_->OnPlugin(plugin.name(), phase, code, took);
   }
   // The phase that is under way; of a new one, the attempt. Zero without an observer.
   std::chrono::nanoseconds began() const { return began_; }

@@ -34,7 +34,8 @@ struct WorldOptions {
   api::FeatureGates gates;
 };
 
-// One thread.
+// One thread changes it. While it does not, several may read it, and RefreshDevices different
+// nodes.
 class World final : public allocator::ClassLister {
  public:
   explicit World(WorldOptions options);
@@ -57,8 +58,8 @@ class World final : public allocator::ClassLister {
   // Changes when a node comes or goes.
   std::uint64_t nodes_version() const { return nodes_version_; }
   // Gathers the node's devices and brings its usage up to date, where something has changed, and
-  // changes no version. InvalidArgument when some slice's
-  // node selector cannot be read: then no pod with claims can be scheduled.
+  // changes no version. InvalidArgument when some slice's node selector cannot be read: then no pod
+  // with claims can be scheduled. For a node that nobody else looks at meanwhile.
   Status RefreshDevices(NodeInfo& node);
 
   // Which nodes have changed since a version of the world. `all`: too many to tell, or something

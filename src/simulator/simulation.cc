@@ -98,7 +98,8 @@ Status Simulation::Load(std::vector<api::Object> dump) {
       cluster_, clock_, ids_,
       scheduler::SchedulerOptions{.config = options_.config,
                                   .gates = options_.gates,
-                                  .policy = options_.policy.value_or(scenario_.policy)});
+                                  .policy = options_.policy.value_or(scenario_.policy),
+                                  .executor = options_.executor});
   meter_ = std::make_unique<Meter>(scheduler_->world(), std::move(requests));
   return {};
 }

@@ -12,6 +12,7 @@
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "api/kinds.h"
+#include "base/executor.h"
 #include "base/status.h"
 #include "scheduler/config.h"
 #include "simulator/result.h"
@@ -34,7 +35,9 @@ struct SimulationOptions {
   std::optional<Duration> duration;
   api::FeatureGates gates;  // the scenario's are not looked at
   scheduler::Config config;
-  // Processor time of this thread so far. Null: nothing is measured.
+  // See scheduler::SchedulerOptions; the result is the same with any. Outlives the call.
+  base::Executor* executor = nullptr;
+  // Processor time so far, that of the executor's threads included. Null: nothing is measured.
   std::function<Duration()> processor_time;
   // Called now and then.
   std::function<void(const Progress&)> progress;

@@ -16,6 +16,7 @@
 #include "cli/run.h"
 #include "cli/validate.h"
 #include "fmt/format.h"
+#include "threads/thread_pool.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -148,6 +149,8 @@ std::optional<planner::Plan> MakePlan(PlanFlags& flags, Io& io) {
   } else {
     objects = ObjectsOf(std::move(manifests), flags.namespace_);
   }
+  threads::ThreadPool pool(threads::WorkersFor(options->config.parallelism));
+  options->executor = &pool;
   auto plan = planner::MakePlan(std::move(objects), *options);
   if (!plan.ok()) {
     UsageError(io, Printable(base::Message(plan.status())));

@@ -9,6 +9,7 @@
 #include "hollow/hollow_nodes.h"
 #include "scheduler/ids.h"
 #include "scheduler/scheduler.h"
+#include "threads/thread_pool.h"
 
 namespace dray::plane::internal {
 namespace {
@@ -33,9 +34,13 @@ class Scheduling final : public SchedulerWorker {
              scheduler::Background* background)
       : decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
         metrics_(metrics),
-        scheduler_(
-            cluster, clock, ids_,
-            {.config = config, .gates = gates, .observer = metrics, .background = background}) {}
+        pool_(threads::WorkersFor(config.parallelism)),
+        scheduler_(cluster, clock, ids_,
+                   {.config = config,
+                    .gates = gates,
+                    .observer = metrics,
+                    .background = background,
+                    .executor = &pool_}) {}
 
   bool Work() override {
     scheduler_.Sync();
@@ -54,6 +59,7 @@ class Scheduling final : public SchedulerWorker {
   const int decisions_;
   SchedulerMetrics* const metrics_;
   RandomIds ids_;
+  threads::ThreadPool pool_;
   scheduler::Scheduler scheduler_;
 };
 

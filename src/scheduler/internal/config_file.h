@@ -73,7 +73,7 @@ struct ConfigFile {
   std::optional<std::int64_t> pod_initial_backoff_seconds;
   std::optional<std::int64_t> pod_max_backoff_seconds;
   std::vector<FileProfile> profiles;
-  api::RawJson parallelism;
+  std::optional<std::int32_t> parallelism;
   api::RawJson leader_election;
   api::RawJson client_connection;
   api::RawJson enable_profiling;

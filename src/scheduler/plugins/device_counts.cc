@@ -34,7 +34,7 @@ DeviceCount DeviceCounts::Of(std::string_view resource_name, const NodeInfo& nod
       current->devices == nullptr) {
     return {};
   }
-  Known& known = known_[current->index];
+  Known& known = known_[ShardOf(*current)][current->index];
   if (known.devices != current->devices || known.device_class != device_class) {
     known = {current->devices, device_class, Match(*current->devices, *device_class)};
   }

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "api/device_class.h"
 #include "base/bit_set.h"
+#include "scheduler/framework.h"
 #include "scheduler/node_info.h"
 #include "scheduler/world.h"
 
@@ -23,11 +25,12 @@ struct DeviceCount {
   std::int64_t in_use = 0;
 };
 
-// Which devices are of the class is remembered per node as long as neither changes. One thread.
+// Which devices are of the class is remembered per node as long as neither changes. One thread per
+// shard of nodes.
 class DeviceCounts {
  public:
   // Outlives this.
-  explicit DeviceCounts(World& world) : world_(world) {}
+  explicit DeviceCounts(World& world) : world_(world), known_(kNodeShards) {}
 
   // Nothing of either when no class serves the resource on this node.
   DeviceCount Of(std::string_view resource_name, const NodeInfo& node);
@@ -42,7 +45,7 @@ class DeviceCounts {
 
   World& world_;
   // A pod asks for few such resources, so one class per node is remembered.
-  absl::flat_hash_map<NodeIndex, Known> known_;
+  std::vector<absl::flat_hash_map<NodeIndex, Known>> known_;  // by shard
 };
 
 }  // namespace dray::scheduler

@@ -28,7 +28,12 @@ DynamicResources::DynamicResources(World& world, api::Cluster& cluster, const ba
       extended_resources_(world.gates().Enabled(api::Gate::kDRAExtendedResource)),
       binding_conditions_(world.features().device_binding_and_status),
       prioritized_list_(world.features().prioritized_list),
-      writes_(cluster, clock, binding_conditions_) {}
+      writes_(cluster, clock, binding_conditions_),
+      shards_(kNodeShards) {
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.workers); ++i) {
+    workers_.push_back(std::make_unique<Worker>());
+  }
+}
 
 PluginStatus DynamicResources::PreEnqueue(const PodInfo& pod) {
   if (pod.pod->spec.resource_claims.empty()) return PluginStatus::Success();
@@ -51,9 +56,11 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
   if (extended_resources_) AddSpecial(data, *pod.pod);
   if (data.claims.empty()) return PluginStatus::Skip();
   // A node mostly has one slice, or a few.
-  allocator_.verdicts().FitTo(world_.node_indices());
+  const std::size_t slices_of_shard = world_.node_indices() / kNodeShards + 1;
+  for (Shard& shard : shards_) shard.verdicts.FitTo(slices_of_shard);
+  hint_verdicts_.FitTo(world_.node_indices());
   // Most nodes are alike, and without extended resources all of them.
-  MakeVariant(data, pod, AllByClass(data));
+  data.usual = &MakeVariant(data, pod, AllByClass(data));
   return PluginStatus::Success();
 }
 

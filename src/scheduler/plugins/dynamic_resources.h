@@ -11,7 +11,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,11 +40,12 @@ namespace dray::scheduler {
 struct DynamicResourcesOptions {
   DynamicResourcesArgs args;
   allocator::SearchOptions search;
+  std::size_t workers = 1;                      // who may ask about nodes at the same time
   std::string component = "default-scheduler";  // who notes events
   Observer* observer = nullptr;                 // outlives the plugin
 };
 
-// One thread.
+// One thread, but for Filter, Score and DetailGroup: see FilterPlugin.
 class DynamicResources final : public PreEnqueuePlugin,
                                public HintPlugin,
                                public PreFilterPlugin,
@@ -85,7 +89,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   PluginStatus PreBind(CycleState& state, const PodInfo& pod, std::string_view node,
                        World& world) override;
 
-  std::uint64_t allocator_steps() const { return steps_; }
+  std::uint64_t allocator_steps() const;
 
  private:
   using State = DynamicResourcesState;
@@ -107,10 +111,10 @@ class DynamicResources final : public PreEnqueuePlugin,
   bool Available(const State::Claim& claim, const NodeInfo& node, PluginStatus* status) const;
   // The claims that are to be allocated, as the variant has them.
   std::vector<ClaimPointer> ToAllocate(const State& data, const Variant& variant) const;
-  allocator::Decision Decide(const allocator::Plan& plan, const NodeInfo& node);
-  PluginStatus StatusOf(const allocator::Decision& decision, const State& data,
+  allocator::Decision Decide(std::size_t worker, const allocator::Plan& plan, const NodeInfo& node);
+  PluginStatus StatusOf(std::size_t worker, const allocator::Decision& decision, const State& data,
                         const Variant& variant, const NodeInfo& node);
-  std::int64_t AllocatorScore(const allocator::Plan& plan) const;
+  std::int64_t AllocatorScore(std::size_t worker, const allocator::Plan& plan) const;
 
   // PreBind.
   Status BindClaim(State& data, State::Claim& claim, const PodInfo& pod);
@@ -142,11 +146,24 @@ class DynamicResources final : public PreEnqueuePlugin,
   const bool prioritized_list_;
   ClaimWrites writes_;
   PlanCache plans_;
-  allocator::Allocator allocator_;
-  std::uint64_t steps_ = 0;
-  // Raw scores by plan and version of a node.
-  base::Generations<absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>>
-      scores_{std::size_t{1} << 17};
+  // What one worker decides with. The scheduling thread is the first.
+  struct alignas(64) Worker {
+    allocator::Allocator allocator;
+    std::uint64_t steps = 0;
+  };
+  std::vector<std::unique_ptr<Worker>> workers_;
+  // What is kept of the nodes of a shard.
+  struct Shard {
+    allocator::VerdictCache verdicts;
+    // Raw scores by plan and version of a node.
+    base::Generations<absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>>
+        scores{(std::size_t{1} << 17) / kNodeShards};
+  };
+  std::vector<Shard> shards_;
+  allocator::VerdictCache hint_verdicts_;  // of slices, whichever node they are for
+  // Guards State::variants and, while several workers look for them, plans_. Not abseil's: the
+  // thread sanitizer cannot see into the packaged library.
+  std::mutex variants_;
 };
 
 }  // namespace dray::scheduler

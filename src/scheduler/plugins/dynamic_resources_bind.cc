@@ -82,11 +82,11 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
   if (data.chosen->plan.plan == nullptr) return PluginStatus::Success();
 
   // Filter kept the answer, not the devices: with a kept answer it was not even asked.
-  const allocator::Decision decision = Decide(*data.chosen->plan.plan, node);
-  status = StatusOf(decision, data, *data.chosen, node);
+  const allocator::Decision decision = Decide(state.worker(), *data.chosen->plan.plan, node);
+  status = StatusOf(state.worker(), decision, data, *data.chosen, node);
   if (!status.ok()) return status;
   UidsForShares share_ids(ids_);
-  auto results = allocator_.Build(share_ids);
+  auto results = workers_[state.worker()]->allocator.Build(share_ids);
   if (!results.ok()) return ErrorFrom(results.status());
 
   auto result = results->begin();

@@ -2,6 +2,8 @@
 //
 // DynamicResources: whether a node will do, and how well.
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <utility>
 
 #include "absl/hash/hash.h"
@@ -59,12 +61,15 @@ PluginStatus DynamicResources::Filter(CycleState& state, const PodInfo& pod, con
     unavailable.push_back(&claim);
   }
   if (variant->plan.plan != nullptr) {
-    const allocator::Decision decision = Decide(*variant->plan.plan, node);
-    status = StatusOf(decision, data, *variant, node);
+    const allocator::Decision decision = Decide(state.worker(), *variant->plan.plan, node);
+    status = StatusOf(state.worker(), decision, data, *variant, node);
     if (!status.ok()) return status;
   }
-  // Only where devices would be there for the rest does it help to give an allocation back.
-  for (State::Claim* claim : unavailable) claim->unavailable = true;
+  // Only where devices would be there for the rest does it help to give an allocation back. Other
+  // workers may find the same.
+  for (State::Claim* claim : unavailable) {
+    std::atomic_ref(claim->unavailable).store(true, std::memory_order_relaxed);
+  }
   if (!unavailable.empty()) {
     return Refuse("claim_elsewhere", "resourceclaim not available on the node");
   }
@@ -87,6 +92,8 @@ const DynamicResources::Variant* DynamicResources::VariantFor(State& data, const
       return nullptr;
     }
   }
+  if (data.usual != nullptr && data.usual->by_class == by_class) return data.usual;
+  const std::lock_guard lock(variants_);
   for (const auto& variant : data.variants) {
     if (variant->by_class == by_class) return variant.get();
   }
@@ -166,19 +173,29 @@ bool DynamicResources::Available(const State::Claim& claim, const NodeInfo& node
   return !deadline.has_value() || *deadline >= clock_.Now();
 }
 
-allocator::Decision DynamicResources::Decide(const allocator::Plan& plan, const NodeInfo& node) {
+allocator::Decision DynamicResources::Decide(std::size_t worker, const allocator::Plan& plan,
+                                             const NodeInfo& node) {
   // `node` may be a copy on which some pods are left out; that changes nothing about devices.
   NodeInfo& known = *world_.node(node.index);
   if (Status refreshed = world_.RefreshDevices(known); !refreshed.ok()) {
     return {.kind = allocator::Decision::Kind::kFault, .fault = {std::move(refreshed), false}};
   }
-  allocator::Decision decision = allocator_.Decide(plan, known.usage, options_.search);
-  steps_ += decision.steps;
+  Worker& own = *workers_[worker];
+  allocator::Decision decision =
+      own.allocator.Decide(plan, known.usage, options_.search, shards_[ShardOf(known)].verdicts);
+  own.steps += decision.steps;
   return decision;
 }
 
-PluginStatus DynamicResources::StatusOf(const allocator::Decision& decision, const State& data,
-                                        const Variant& variant, const NodeInfo& node) {
+std::uint64_t DynamicResources::allocator_steps() const {
+  std::uint64_t steps = 0;
+  for (const auto& worker : workers_) steps += worker->steps;
+  return steps;
+}
+
+PluginStatus DynamicResources::StatusOf(std::size_t worker, const allocator::Decision& decision,
+                                        const State& data, const Variant& variant,
+                                        const NodeInfo& node) {
   using Kind = allocator::Decision::Kind;
   switch (decision.kind) {
     case Kind::kFits:
@@ -196,7 +213,7 @@ PluginStatus DynamicResources::StatusOf(const allocator::Decision& decision, con
   // The plan may be that of other claims that ask for the same, and a fault names claims.
   const auto plan = allocator::MakePlan(ToAllocate(data, variant), world_, world_.features(),
                                         world_.expressions());
-  if (allocator::Decision own = Decide(*plan, node); own.kind == Kind::kFault) {
+  if (allocator::Decision own = Decide(worker, *plan, node); own.kind == Kind::kFault) {
     fault = own.fault.status;
   }
   std::string text(base::Message(fault));
@@ -210,13 +227,13 @@ std::uint64_t DynamicResources::DetailGroup(CycleState& state, const PodInfo& po
   PluginStatus status;
   const Variant* variant = VariantFor(data, pod, node, &status);
   if (variant == nullptr || variant->conflict || variant->plan.plan == nullptr) return 0;
-  const allocator::Decision decision = Decide(*variant->plan.plan, node);
+  const allocator::Decision decision = Decide(state.worker(), *variant->plan.plan, node);
   std::size_t group = absl::HashOf(variant->plan.number, static_cast<int>(decision.kind),
                                    base::StringHash{}(base::Message(decision.fault.status)));
   if (decision.kind != allocator::Decision::Kind::kRefused) return group;
   // Nodes without any devices are not told together with nodes whose devices do not match.
   group = absl::HashOf(group, world_.node(node.index)->devices->devices().size());
-  const allocator::Attempt& attempt = allocator_.attempt();
+  const allocator::Attempt& attempt = workers_[state.worker()]->allocator.attempt();
   for (std::size_t i = 0; i < variant->plan.plan->alternatives().size(); ++i) {
     const allocator::Candidates& candidates = attempt.candidates(i);
     std::size_t matching = 0;
@@ -259,13 +276,14 @@ PluginStatus DynamicResources::PreScore(CycleState& state, const PodInfo&, World
   return PluginStatus::Success();
 }
 
-std::int64_t DynamicResources::AllocatorScore(const allocator::Plan& plan) const {
+std::int64_t DynamicResources::AllocatorScore(std::size_t worker,
+                                              const allocator::Plan& plan) const {
+  const allocator::Search& search = workers_[worker]->allocator.search();
   const auto best = static_cast<std::int64_t>(api::kFirstAvailableDeviceRequestMaxSize);
   std::int64_t score = 0;
   for (std::size_t i = 0; i < plan.requests().size(); ++i) {
     const allocator::RequestPlan& request = plan.requests()[i];
-    if (request.prioritized)
-      score += best - (allocator_.search().chosen_alternatives()[i] - request.first);
+    if (request.prioritized) score += best - (search.chosen_alternatives()[i] - request.first);
   }
   return score;
 }
@@ -291,14 +309,15 @@ std::int64_t DynamicResources::Score(CycleState& state, const PodInfo& pod, cons
   PluginStatus status;
   const Variant* variant = VariantFor(data, pod, node, &status);
   if (variant == nullptr || variant->plan.plan == nullptr) return score;
+  auto& scores = shards_[ShardOf(node)].scores;
   const std::pair key(variant->plan.number, node.version);
-  if (const std::int64_t* known = scores_.Find(key)) return score + *known;
+  if (const std::int64_t* known = scores.Find(key)) return score + *known;
   std::int64_t of_plan = 0;
-  if (Decide(*variant->plan.plan, node).kind == allocator::Decision::Kind::kFits) {
-    of_plan = AllocatorScore(*variant->plan.plan);
+  if (Decide(state.worker(), *variant->plan.plan, node).kind == allocator::Decision::Kind::kFits) {
+    of_plan = AllocatorScore(state.worker(), *variant->plan.plan);
   }
-  scores_.Trim();
-  scores_.Put(key, of_plan);
+  scores.Trim();
+  scores.Put(key, of_plan);
   return score + of_plan;
 }
 

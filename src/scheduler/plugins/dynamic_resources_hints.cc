@@ -174,8 +174,8 @@ bool DynamicResources::AnyUsableIn(std::string_view driver, std::string_view poo
       for (const allocator::RequestPlan& request : plan.requests(claim)) {
         for (const allocator::Alternative& alternative : plan.alternatives(request)) {
           if (!alternative.error.ok()) return true;
-          const allocator::Verdicts& verdicts = allocator_.verdicts().Get(
-              alternative, plan, plan.constraints(claim), *slice, dictionary);
+          const allocator::Verdicts& verdicts =
+              hint_verdicts_.Get(alternative, plan, plan.constraints(claim), *slice, dictionary);
           if (verdicts.any_error || verdicts.pass.Any()) return true;
         }
       }

@@ -41,7 +41,8 @@ struct DynamicResourcesState {
 
   std::vector<Claim> claims;                       // PreFilter: the pod's, the special one last
   std::vector<ExtendedResource> resources;         // PreFilter: empty without a special claim
-  std::vector<std::unique_ptr<Variant>> variants;  // Filter, as nodes need them
+  const Variant* usual = nullptr;                  // PreFilter: that of most nodes
+  std::vector<std::unique_ptr<Variant>> variants;  // Filter, as nodes need them; one at a time
   const Variant* chosen = nullptr;                 // Reserve
   // PreBind: since when binding waits for conditions of devices.
   std::optional<base::Time> waits_since;

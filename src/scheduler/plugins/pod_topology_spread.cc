@@ -2,6 +2,7 @@
 #include "scheduler/plugins/pod_topology_spread.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -25,11 +26,15 @@ struct Domains {
 
   std::int64_t Least(std::int32_t min_domains) {
     if (pods.size() < static_cast<std::size_t>(std::max(0, min_domains))) return 0;
-    if (least < 0) {
-      least = std::numeric_limits<std::int32_t>::max();
-      for (const auto& [value, count] : pods) least = std::min(least, count);
+    // Workers that ask for it at the same time find the same.
+    const std::atomic_ref known(least);
+    std::int64_t found = known.load(std::memory_order_relaxed);
+    if (found < 0) {
+      found = std::numeric_limits<std::int32_t>::max();
+      for (const auto& [value, count] : pods) found = std::min(found, count);
+      known.store(found, std::memory_order_relaxed);
     }
-    return least;
+    return found;
   }
 };
 

@@ -19,7 +19,7 @@ namespace dray::scheduler {
 
 using ResourceLoads = absl::InlinedVector<ResourceLoad, 4>;
 
-// One thread.
+// One thread per shard of nodes.
 class ResourceAmounts {
  public:
   enum class Missing : std::uint8_t {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler/sweep.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace dray::scheduler {
+
+void Sweep::Run(const CycleState& state, std::span<const NodeInfo* const> nodes,
+                const std::function<bool(CycleState&, std::size_t)>& visit) const {
+  // Places by shard, within a shard in order: a counting sort.
+  std::array<std::size_t, kNodeShards + 1> first{};
+  for (const NodeInfo* node : nodes) ++first[ShardOf(*node) + 1];
+  for (std::size_t shard = 0; shard < kNodeShards; ++shard) first[shard + 1] += first[shard];
+  std::vector<std::uint32_t> places(nodes.size());
+  std::array<std::size_t, kNodeShards + 1> next = first;
+  for (std::size_t place = 0; place < nodes.size(); ++place) {
+    places[next[ShardOf(*nodes[place])]++] = static_cast<std::uint32_t>(place);
+  }
+
+  std::atomic<std::size_t> shards = 0;           // taken so far
+  std::atomic<std::size_t> stop = nodes.size();  // the first place that said false
+  executor->Run([&](std::size_t worker) {
+    CycleState view = state.ForWorker(worker);
+    for (std::size_t shard = shards.fetch_add(1, std::memory_order_relaxed); shard < kNodeShards;
+         shard = shards.fetch_add(1, std::memory_order_relaxed)) {
+      for (std::size_t i = first[shard]; i < first[shard + 1]; ++i) {
+        const std::size_t place = places[i];
+        std::size_t before = stop.load(std::memory_order_relaxed);
+        if (place > before) break;
+        if (visit(view, place)) continue;
+        while (place < before &&
+               !stop.compare_exchange_weak(before, place, std::memory_order_relaxed)) {
+        }
+        break;
+      }
+    }
+  });
+}
+
+}  // namespace dray::scheduler

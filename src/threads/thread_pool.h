@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ThreadPool: an Executor of threads that wait for work.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/executor.h"
+
+namespace dray::threads {
+
+// Its threads start with the first work and sleep between two. Thread-compatible: one caller at a
+// time.
+class ThreadPool final : public base::Executor {
+ public:
+  // With so many workers, at least one; the caller of Run is one of them, so that one thread less
+  // is started.
+  explicit ThreadPool(std::size_t workers) : workers_(workers == 0 ? 1 : workers) {}
+  ~ThreadPool() override;
+
+  std::size_t workers() const override { return workers_; }
+  void Run(const std::function<void(std::size_t worker)>& work) override;
+
+ private:
+  void Serve(std::size_t worker);
+
+  const std::size_t workers_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable begun_;
+  std::condition_variable ended_;
+  const std::function<void(std::size_t)>* work_ = nullptr;  // null: too late for the last one
+  std::uint64_t number_ = 0;                                // of the work
+  std::size_t busy_ = 0;                                    // threads that are at it
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// How many workers a configured parallelism means: so many, at most as many as the machine has
+// cores; 0: as many as it has cores, at most 16.
+std::size_t WorkersFor(std::int32_t parallelism);
+
+}  // namespace dray::threads
