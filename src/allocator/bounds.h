@@ -155,6 +155,7 @@ class Bounds {
   std::vector<Shape> shapes_;
   std::vector<std::uint32_t> values_;       // by device
   std::vector<std::uint32_t> seen_values_;  // by device
+  std::vector<std::uint32_t> takers_;       // per device: placements that it could serve
   std::vector<std::uint32_t> first_value_;  // by device
   std::vector<std::uint32_t> root_;         // by value
   std::vector<Kind> kinds_;

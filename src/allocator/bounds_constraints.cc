@@ -126,13 +126,17 @@ bool Bounds::DistinctHopeless(std::size_t constraint, std::size_t claim, const S
 }
 
 // Devices with lists use up several values each. Where values hang together through devices that
-// have both, there are at most as many devices as the values there can serve.
+// have both, there are at most as many placements as the values there can serve, and, since a
+// request has a device at most once, as many as there are devices: a device that can be shared
+// counts once for each request that could have it, because requests that derive the attribute may
+// see different values of it.
 bool Bounds::TooFewDisjoint(std::size_t constraint, std::size_t claim, const BitSet& used) {
   const Carriers& carriers = carriers_[constraint];
   const std::size_t elements = carriers.elements.size();
   const std::size_t n = attempt_->device_count();
   std::size_t need = 0;
   values_.assign(n, kUnlimited);
+  takers_.assign(n, 0);
   root_.resize(elements);
   for (std::uint32_t e = 0; e < elements; ++e) root_[e] = e;
   const auto find = [&](std::uint32_t e) {
@@ -165,14 +169,16 @@ bool Bounds::TooFewDisjoint(std::size_t constraint, std::size_t claim, const Bit
       });
     }
     for (std::size_t d = 0; d < n; ++d) {
-      if (seen_values_[d] > 0) values_[d] = std::min(values_[d], seen_values_[d]);
+      if (seen_values_[d] == 0) continue;
+      values_[d] = std::min(values_[d], seen_values_[d]);
+      takers_[d] = attempt_->multi(d) ? takers_[d] + 1 : 1;
     }
   }
   if (!several || need == 0) return false;
-  // Per root: values, devices, and the fewest values that a device has.
+  // Per root: values, what devices alone would allow, and the fewest values that a device has.
   struct Part {
     std::uint32_t values = 0;
-    std::uint32_t devices = 0;
+    std::uint32_t placements = 0;
     std::uint32_t fewest = kUnlimited;
   };
   std::vector<Part> parts(elements);
@@ -180,12 +186,12 @@ bool Bounds::TooFewDisjoint(std::size_t constraint, std::size_t claim, const Bit
   for (std::size_t d = 0; d < n; ++d) {
     if (first_value_[d] == kUnlimited) continue;
     Part& part = parts[find(first_value_[d])];
-    ++part.devices;
+    part.placements += takers_[d];
     part.fewest = std::min(part.fewest, values_[d]);
   }
   std::size_t most = 0;
   for (const Part& part : parts) {
-    if (part.devices > 0) most += std::min(part.devices, part.values / part.fewest);
+    if (part.placements > 0) most += std::min(part.placements, part.values / part.fewest);
   }
   return most < need;
 }

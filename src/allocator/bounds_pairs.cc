@@ -235,13 +235,16 @@ void Bounds::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const Stat
   packing_.Add(room_);
 }
 
-// Requests with the same alternatives: so many can have the first one, so many the second.
+// Requests with the same alternatives: so many can have the first one, so many the second. The same
+// are alternatives with the same candidates; a filter alone does not say which, since taints are
+// tolerated or not beside it.
 bool Bounds::AlternativesHopeless(const State& state) const {
   const auto same = [](const Demand& x, const Demand& y) {
-    return std::ranges::equal(
-        x.candidates, y.candidates, [](const Candidates* p, const Candidates* q) {
-          return p->alternative->filter == q->alternative->filter && p->need == q->need;
-        });
+    return std::ranges::equal(x.candidates, y.candidates,
+                              [](const Candidates* p, const Candidates* q) {
+                                return p->alternative->filter == q->alternative->filter &&
+                                       p->need == q->need && p->devices == q->devices;
+                              });
   };
   for (std::size_t i = 0; i < demand_count_; ++i) {
     const Demand& demand = demands_[i];

@@ -181,7 +181,7 @@ Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
       stopped_ = SearchResult::kFault;
       return Answer::kStopped;
     }
-    if (ahead_ && TwinFailed(failed, device)) continue;
+    if (ahead_ && residual_.usable() && TwinFailed(failed, device)) continue;
     const Answer answer = Try(frame, device, k, at + 1);
     if (answer == Answer::kFailed) {
       if (ahead_) failed.push_back(device);

@@ -18,8 +18,7 @@
 #include "engine/search_states.h"
 #include "fmt/format.h"
 #include "model/dice.h"
-#include "model/generator.h"
-#include "model/hard_instances.h"
+#include "model/generator_profiles.h"
 #include "model/seeds.h"
 
 namespace dray::engine {
@@ -33,30 +32,9 @@ using model::Instances;
 
 constexpr std::uint64_t kMostPlaces = 4'000;
 
-// Every other one a small relative of a hard case, where looking ahead has the most to say.
-model::Instance InstanceOf(std::uint64_t seed) {
-  if (seed % 2 == 0) {
-    model::Dice dice(seed);
-    const auto& kinds = model::HardKinds();
-    return model::RandomHardInstance(dice, kinds[seed / 2 % kinds.size()], true).instance;
-  }
-  return model::RandomInstance(seed, {.max_devices = 6,
-                                      .max_claims = 3,
-                                      .max_requests = 2,
-                                      .max_count = 2,
-                                      .counters = 0.6,
-                                      .taints = 0.05,
-                                      .binding = 0.05,
-                                      .broken_pools = 0.0,
-                                      .skip_operations = 0.0,
-                                      .constraints = 0.7,
-                                      .features_off = 0.1,
-                                      .errors = 0.0});
-}
-
 // An instance up to the point where a search would begin. One thread.
 struct Prepared {
-  explicit Prepared(std::uint64_t seed) : instance(InstanceOf(seed)), world(instance) {
+  explicit Prepared(std::uint64_t seed) : instance(model::TinyInstanceOf(seed)), world(instance) {
     ready = world.status().ok() &&
             attempt.Prepare(*world.plan(), world.usage(), cache).status.ok() &&
             !attempt.any_faulty();
@@ -86,7 +64,7 @@ TEST(LookAhead, WhatIsTakenBackIsAsBefore) {
     for (int step = 0; step < 60; ++step) {
       if (dice.Chance(0.4) && before.size() > begun.back()) {
         state.TakeBack();
-        ASSERT_EQ(Dump(state, it.attempt), before.back()) << "seed " << seed;
+        ASSERT_EQ(Dump(state, it.attempt), before.back()) << "DRAY_SEED=" << seed;
         before.pop_back();
         continue;
       }
@@ -118,7 +96,7 @@ TEST(LookAhead, WhatIsTakenBackIsAsBefore) {
         before.push_back(std::move(now));
         ++placed;
       } else {
-        ASSERT_EQ(Dump(state, it.attempt), now) << "seed " << seed << ": refused, yet changed";
+        ASSERT_EQ(Dump(state, it.attempt), now) << "DRAY_SEED=" << seed << ": refused, yet changed";
       }
     }
   }
@@ -147,7 +125,7 @@ TEST(LookAhead, NothingThatCanBeCompletedIsCalledHopeless) {
               wrong += static_cast<std::uint64_t>(answer && called_hopeless == 1);
             }};
     Places().Walk(it.attempt, visitor, kMostPlaces);
-    ASSERT_EQ(wrong, 0) << "seed " << seed;
+    ASSERT_EQ(wrong, 0) << "DRAY_SEED=" << seed;
   }
   fmt::print("{} places that can be completed, {} called hopeless\n", completable, hopeless);
   EXPECT_GT(completable, n);
@@ -184,7 +162,7 @@ TEST(LookAhead, EqualFingerprintsHaveEqualFutures) {
               wrong += static_cast<std::uint64_t>(known->second != answer);
             }};
     Places().Walk(it.attempt, visitor, kMostPlaces);
-    ASSERT_EQ(wrong, 0) << "seed " << seed;
+    ASSERT_EQ(wrong, 0) << "DRAY_SEED=" << seed;
   }
   fmt::print("{} places, {} of them like an earlier one\n", places, alike);
   EXPECT_GT(alike, places / 20) << "fingerprints that never meet are right too";
@@ -220,7 +198,8 @@ TEST(LookAhead, EqualDevicesLeaveEqualFingerprints) {
       for (const auto& [other, known] : left) {
         if (!equal(other, device)) continue;
         ++pairs;
-        EXPECT_EQ(known, fingerprint) << "seed " << seed << ", devices " << other << ", " << device;
+        EXPECT_EQ(known, fingerprint)
+            << "DRAY_SEED=" << seed << ", devices " << other << ", " << device;
       }
       left.emplace_back(device, fingerprint);
     });

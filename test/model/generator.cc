@@ -16,7 +16,9 @@ Themes RollThemes(Dice& dice, const GeneratorOptions& o) {
   t.lists = dice.Chance(o.lists);
   t.derived = dice.Chance(o.derived);
   t.capacity = dice.Chance(o.capacity);
-  t.multi = t.capacity && dice.Chance(o.multi);
+  t.multi = dice.Chance(t.capacity ? o.multi : o.multi * 0.25);
+  t.odd_amounts = dice.Chance(o.odd_amounts);
+  t.two_spellings = t.capacity && dice.Chance(o.two_spellings);
   t.taints = dice.Chance(o.taints);
   t.binding = dice.Chance(o.binding);
   t.per_device = dice.Chance(o.per_device);
@@ -24,15 +26,42 @@ Themes RollThemes(Dice& dice, const GeneratorOptions& o) {
   t.other_nodes = dice.Chance(o.other_nodes);
   t.broken_pools = dice.Chance(o.broken_pools);
   t.skip_operations = dice.Chance(o.skip_operations);
+  t.same_pools = dice.Chance(o.same_pools);
   t.taken = dice.Chance(o.taken);
   t.odd_snapshots = t.groups && dice.Chance(o.odd_snapshots);
   t.constraints = t.derived || dice.Chance(o.constraints);
+  t.alike = dice.Chance(o.alike);
   t.prioritized = dice.Chance(o.prioritized);
   t.all = dice.Chance(o.all);
   t.admin = dice.Chance(o.admin);
   t.config = dice.Chance(o.config);
   t.errors = dice.Chance(o.errors);
   return t;
+}
+
+Features RollFeatures(Dice& dice, const GeneratorOptions& options, Themes& themes) {
+  Features features = Features::All();
+  if (dice.Chance(0.5)) features.fractional_capacity_range = false;
+  if (!dice.Chance(options.features_off)) return features;
+  if (dice.Chance(0.4)) {
+    for (const FeatureName& feature : FeatureNames()) {
+      if (dice.Chance(0.25)) features.*feature.flag = false;
+    }
+    return features;
+  }
+  const FeatureName& off = dice.Pick(FeatureNames());
+  features.*off.flag = false;
+  themes.groups |= off.flag == &Features::compatibility_groups;
+  themes.counters |= themes.groups || off.flag == &Features::partitionable_devices;
+  themes.capacity |= off.flag == &Features::fractional_capacity_range;
+  themes.multi |= off.flag == &Features::consumable_capacity;
+  themes.derived |= off.flag == &Features::derived_attributes;
+  themes.binding |= off.flag == &Features::device_binding_and_status;
+  themes.taints |= off.flag == &Features::device_taints;
+  themes.lists |= off.flag == &Features::list_type_attributes;
+  themes.constraints |= themes.derived || themes.lists;
+  themes.skip_operations |= off.flag == &Features::optional_node_operations;
+  return features;
 }
 
 void AddNode(Dice& dice, const Themes& themes, Instance& instance) {
@@ -70,14 +99,8 @@ void AddClasses(Dice& dice, const Themes& themes, Instance& instance) {
 Instance RandomInstance(Dice& dice, const GeneratorOptions& options) {
   using namespace generator;
   Instance instance;
-  instance.features = Features::All();
-  if (dice.Chance(options.features_off)) {
-    for (const FeatureName& feature : FeatureNames()) {
-      if (dice.Chance(0.25)) instance.features.*feature.flag = false;
-    }
-  }
-  if (dice.Chance(0.5)) instance.features.fractional_capacity_range = false;
-  const Themes themes = RollThemes(dice, options);
+  Themes themes = RollThemes(dice, options);
+  instance.features = RollFeatures(dice, options, themes);
   AddNode(dice, themes, instance);
   AddClasses(dice, themes, instance);
   AddSlices(dice, themes, options, instance);

@@ -16,13 +16,17 @@ struct GeneratorOptions {
   int max_claims = 3;
   int max_requests = 3;  // per claim
   int max_count = 4;
+  int max_alternatives = 4;  // per request
+  int padding = 0;  // further devices that nobody tolerates; more than 128 fill a bit set's heap
 
   double counters = 0.4;
   double groups = 0.6;  // of those with counters
-  double lists = 0.3;
+  double lists = 0.3;   // of every type
   double derived = 0.2;
   double capacity = 0.4;
-  double multi = 0.6;  // of those with capacity
+  double multi = 0.6;          // of those with capacity; devices can be shared without any, too
+  double odd_amounts = 0.12;   // nothing, less than nothing, defaults above what there is
+  double two_spellings = 0.2;  // of those with capacity: `memory` and `<driver>/memory`
   double taints = 0.25;
   double taint_rules = 0.1;
   double binding = 0.2;
@@ -31,15 +35,17 @@ struct GeneratorOptions {
   double other_nodes = 0.2;    // slices of one pool on several nodes
   double broken_pools = 0.12;  // incomplete, invalid, obsolete
   double skip_operations = 0.12;
+  double same_pools = 0.2;  // drivers whose pools and devices have the same names
   double taken = 0.55;
   double odd_snapshots = 0.15;  // groups that the slice no longer says, devices that are gone
   double constraints = 0.4;
+  double alike = 0.35;  // requests and claims that differ from earlier ones in one thing or none
   double prioritized = 0.4;
   double all = 0.35;
   double admin = 0.2;
   double config = 0.2;
-  double features_off = 0.2;
-  double errors = 0.06;  // expressions that fail, attributes without a value, broken requests
+  double features_off = 0.2;  // some, or one whose data is there
+  double errors = 0.06;       // expressions that fail, attributes without a value, broken requests
   // Claims taken that could not have been made by anybody: groups that exclude each other.
   double contradictions = 0.03;
 };

@@ -25,7 +25,33 @@ api::NodeSelector ZoneSelector(Dice& dice) {
   return selector;
 }
 
-api::DeviceCapacity RandomCapacity(Dice& dice) {
+// What validation lets through, or did once: nothing to give, less than nothing, a policy that
+// nobody can meet.
+api::DeviceCapacity OddCapacity(Dice& dice) {
+  api::DeviceCapacity capacity{.value = Amount(dice.Pick({"0", "0", "1m", "1n", "-4", "4"}))};
+  capacity.request_policy = api::CapacityRequestPolicy{};
+  api::CapacityRequestPolicy& policy = *capacity.request_policy;
+  if (dice.Chance(0.7)) policy.default_value = Amount(dice.Pick({"0", "9", "1m", "1500u"}));
+  switch (dice.Range(0, 2)) {
+    case 0:
+      policy.valid_values = {Amount("0"), Amount("1500u"), Amount("3")};
+      break;
+    case 1: {
+      api::CapacityRequestPolicyRange range{.min = Amount(dice.Pick({"-1", "0", "2500m"}))};
+      if (dice.Chance(0.5)) range.max = Amount(dice.Pick({"0", "3", "3500m"}));
+      if (range.min->Sign() >= 0 && dice.Chance(0.5))
+        range.step = Amount(dice.Pick({"1500m", "7"}));
+      policy.valid_range = range;
+      break;
+    }
+    default:
+      break;
+  }
+  return capacity;
+}
+
+api::DeviceCapacity RandomCapacity(Dice& dice, const Themes& themes) {
+  if (themes.odd_amounts && dice.Chance(0.5)) return OddCapacity(dice);
   api::DeviceCapacity capacity{.value = Amount(dice.Pick({"4", "8", "10", "2500m"}))};
   switch (dice.Range(0, 5)) {
     case 0: {
@@ -59,30 +85,6 @@ api::DeviceCapacity RandomCapacity(Dice& dice) {
   return capacity;
 }
 
-void AddAttributes(Dice& dice, const Themes& themes, const std::string& driver,
-                   api::Device& device) {
-  if (dice.Chance(0.9)) device.attributes[kNuma].int_value = dice.Range(0, 2);
-  if (dice.Chance(0.8)) device.attributes["size.example.com/tier"].int_value = dice.Range(0, 3);
-  if (dice.Chance(0.6)) {
-    const std::string key = dice.Chance(0.3) ? driver + "/model" : "model";
-    device.attributes[key].string_value = dice.Pick({"a", "b", "c"});
-  }
-  if (dice.Chance(0.2)) device.attributes["firmware"].version_value = dice.Pick({"1.0.0", "1.2.0"});
-  if (dice.Chance(0.2)) device.attributes["spare"].bool_value = dice.Chance(0.5);
-  if (!themes.lists || !dice.Chance(0.9)) return;
-  std::vector<std::string> roots;
-  const int n = dice.Range(dice.Chance(0.1) ? 0 : 1, 3);
-  for (int i = 0; i < n; ++i) roots.push_back(dice.Pick({"p0", "p1", "p2", "p3"}));
-  api::DeviceAttribute& attribute = device.attributes[kRoots];
-  if (n == 1 && dice.Chance(0.5)) {
-    attribute.string_value = roots[0];
-  } else if (dice.Chance(0.3)) {
-    attribute.MutableLists().list_value = api::ListAttribute{.string_value = roots};
-  } else {
-    attribute.MutableLists().string_values = roots;
-  }
-}
-
 void AddTaints(Dice& dice, api::Device& device) {
   const int n = dice.Range(0, 2);
   for (int i = 0; i < n; ++i) {
@@ -100,6 +102,9 @@ void AddConsumption(Dice& dice, const Themes& themes, int sets, api::Device& dev
   for (const int set : which) {
     api::DeviceCounterConsumption use{.counter_set = fmt::format("set-{}", set)};
     use.counters["mem"].value = Amount(std::to_string(dice.Range(1, 6)));
+    if (themes.odd_amounts && dice.Chance(0.3)) {
+      use.counters["mem"].value = Amount(dice.Pick({"0", "500m", "1n"}));
+    }
     if (dice.Chance(0.4)) use.counters["sm"].value = Amount(std::to_string(dice.Range(0, 3)));
     if (themes.groups && dice.Chance(0.8)) {
       use.compatibility_groups = {dice.Pick({"mig", "vgpu", "mps"})};
@@ -129,9 +134,11 @@ api::Device RandomDevice(Dice& dice, const Themes& themes, const std::string& dr
   device.name = name;
   AddAttributes(dice, themes, driver, device);
   if (themes.capacity && dice.Chance(0.8)) {
-    const std::string key = dice.Chance(0.2) ? driver + "/memory" : "memory";
-    device.capacity[key] = RandomCapacity(dice);
-    if (dice.Chance(0.3)) device.capacity["cores"] = RandomCapacity(dice);
+    const bool qualified = dice.Chance(themes.two_spellings ? 0.5 : 0.2);
+    const bool both = themes.two_spellings && dice.Chance(0.2);
+    if (qualified || both) device.capacity[driver + "/memory"] = RandomCapacity(dice, themes);
+    if (!qualified || both) device.capacity["memory"] = RandomCapacity(dice, themes);
+    if (dice.Chance(0.3)) device.capacity["cores"] = RandomCapacity(dice, themes);
   }
   if (themes.multi && dice.Chance(0.7)) device.allow_multiple_allocations = true;
   if (themes.taints && dice.Chance(0.5)) AddTaints(dice, device);
@@ -188,6 +195,37 @@ void Target(Dice& dice, const Themes& themes, api::ResourceSlice& slice) {
   }
 }
 
+// The driver that the first pool does not have.
+std::string OtherThan(const Instance& instance) {
+  for (const api::ResourceSlice& slice : instance.slices) {
+    if (slice.spec.pool.name == "pool-0") return slice.spec.driver == kGpu ? kNic : kGpu;
+  }
+  return kNic;
+}
+
+// Devices that nobody tolerates, in slices before and behind the others: whoever counts devices
+// counts them, too.
+void AddPadding(Dice& dice, int devices, const PoolShape& pool,
+                std::vector<api::ResourceSlice>& slices) {
+  for (const char* where : {"a-padding", "z-padding"}) {
+    const int here = where[0] == 'z' ? devices : dice.Range(0, devices);
+    devices -= here;
+    for (int made = 0; made < here;) {
+      api::ResourceSlice slice = NewSlice(pool, fmt::format("{}-{:03}", where, made));
+      slice.spec.node_name = kNode;
+      slice.spec.devices.emplace();
+      for (int i = 0; i < 64 && made < here; ++i, ++made) {
+        api::Device device;
+        device.name = fmt::format("{}-{:03}", where, made);
+        device.attributes[kNuma].int_value = dice.Range(0, 2);
+        device.taints.push_back({.key = "padding", .effect = "NoSchedule"});
+        slice.spec.devices->push_back(std::move(device));
+      }
+      slices.push_back(std::move(slice));
+    }
+  }
+}
+
 // Damages a pool in one of the ways in which pools are incomplete, invalid or outdated.
 void Break(Dice& dice, const PoolShape& pool, std::vector<api::ResourceSlice>& slices) {
   api::ResourceSlice& any =
@@ -236,6 +274,9 @@ void AddSlices(Dice& dice, const Themes& themes, const GeneratorOptions& options
   for (int p = 0; p < pools; ++p) {
     PoolShape pool{.driver = dice.Chance(p == 0 ? 0.85 : 0.5) ? kGpu : kNic,
                    .name = fmt::format("pool-{}", p)};
+    // The first pool's name again, and its devices' names, under the other driver.
+    const bool again = p == 1 && themes.same_pools;
+    if (again) pool = {.driver = OtherThan(instance), .name = "pool-0"};
     if (themes.counters && dice.Chance(0.8)) pool.sets = dice.Range(1, 2);
     int mine = p + 1 == pools ? left : dice.Range(0, left);
     left -= mine;
@@ -250,8 +291,8 @@ void AddSlices(Dice& dice, const Themes& themes, const GeneratorOptions& options
       const int here = part + 1 == parts ? mine : dice.Range(0, mine);
       mine -= here;
       for (int i = 0; i < here; ++i) {
-        slice.spec.devices->push_back(RandomDevice(dice, themes, pool.driver,
-                                                   fmt::format("dev-{}-{}", p, made++), pool.sets));
+        slice.spec.devices->push_back(RandomDevice(
+            dice, themes, pool.driver, fmt::format("dev-{}-{}", again ? 0 : p, made++), pool.sets));
       }
       Target(dice, themes, slice);
       if (themes.skip_operations && dice.Chance(0.4)) slice.spec.skip_node_operations = {"*"};
@@ -265,10 +306,14 @@ void AddSlices(Dice& dice, const Themes& themes, const GeneratorOptions& options
         api::CounterSet set{.name = fmt::format("set-{}", i)};
         set.counters["mem"].value = Amount(std::to_string(dice.Range(4, 12)));
         set.counters["sm"].value = Amount(std::to_string(dice.Range(2, 6)));
+        if (themes.odd_amounts && dice.Chance(0.3)) {
+          set.counters["mem"].value = Amount(dice.Pick({"0", "2500m", "5n", "9E"}));
+        }
         counters.spec.shared_counters->push_back(std::move(set));
       }
       slices.push_back(std::move(counters));
     }
+    if (options.padding > 0 && p == 0) AddPadding(dice, options.padding, pool, slices);
     for (auto& slice : slices) {
       slice.spec.pool.resource_slice_count = static_cast<std::int64_t>(slices.size());
     }

@@ -10,111 +10,82 @@
 namespace dray::model {
 namespace {
 
-struct KindName {
+// A new kind is its maker and a row here.
+struct Family {
   HardKind kind;
   std::string_view name;
+  HardInstance (*make)(Dice& dice, HardSize size);
 };
-constexpr KindName kNames[] = {
-    {HardKind::kCapacityOneShort, "capacity-one-short"},
-    {HardKind::kDistinctPigeonhole, "distinct-pigeonhole"},
-    {HardKind::kGroupsExclusiveFeasible, "groups-exclusive-feasible"},
-    {HardKind::kGroupsExclusiveInfeasible, "groups-exclusive-infeasible"},
-    {HardKind::kListIntersectionInfeasible, "list-intersection-infeasible"},
-    {HardKind::kManyClaimsInfeasible, "many-claims-infeasible"},
-    {HardKind::kMatchThreeKindsInfeasible, "match-three-kinds-infeasible"},
-    {HardKind::kMatchThreeKindsLastNuma, "match-three-kinds-last-numa"},
-    {HardKind::kNarrowRequestLast, "narrow-request-last"},
-    {HardKind::kNarrowRequestLastInfeasible, "narrow-request-last-infeasible"},
-    {HardKind::kOneShort16, "one-short-16"},
-    {HardKind::kOneShort24, "one-short-24"},
-    {HardKind::kOneShort32, "one-short-32"},
-    {HardKind::kPartitionsOneShort, "partitions-one-short"},
-    {HardKind::kPrioritizedInfeasible, "prioritized-infeasible"},
-    {HardKind::kPrioritizedTight, "prioritized-tight"},
-    {HardKind::kTwoRequestsOneShort, "two-requests-one-short"},
-    {HardKind::kMatchCrossing, "match-crossing"},
-    {HardKind::kMatchAndDistinct, "match-and-distinct"},
-    {HardKind::kListChain, "list-chain"},
-    {HardKind::kPrioritizedClasses, "prioritized-classes"},
-    {HardKind::kPartitionsMixed, "partitions-mixed"},
-    {HardKind::kClaimsOfTwoShapes, "claims-of-two-shapes"},
-    {HardKind::kCapacityDimensions, "capacity-dimensions"},
-    {HardKind::kCapacitySizes, "capacity-sizes"},
+constexpr Family kFamilies[] = {
+    {HardKind::kCapacityOneShort, "capacity-one-short", CapacityOneShort},
+    {HardKind::kDistinctPigeonhole, "distinct-pigeonhole", DistinctPigeonhole},
+    {HardKind::kGroupsExclusiveFeasible, "groups-exclusive-feasible",
+     [](Dice& dice, HardSize size) { return GroupsExclusive(dice, size, true); }},
+    {HardKind::kGroupsExclusiveInfeasible, "groups-exclusive-infeasible",
+     [](Dice& dice, HardSize size) { return GroupsExclusive(dice, size, false); }},
+    {HardKind::kListIntersectionInfeasible, "list-intersection-infeasible", ListIntersection},
+    {HardKind::kManyClaimsInfeasible, "many-claims-infeasible", ManyClaims},
+    {HardKind::kMatchThreeKindsInfeasible, "match-three-kinds-infeasible",
+     [](Dice& dice, HardSize size) { return MatchThreeKinds(dice, size, false); }},
+    {HardKind::kMatchThreeKindsLastNuma, "match-three-kinds-last-numa",
+     [](Dice& dice, HardSize size) { return MatchThreeKinds(dice, size, true); }},
+    {HardKind::kNarrowRequestLast, "narrow-request-last",
+     [](Dice& dice, HardSize size) { return NarrowLast(dice, size, true); }},
+    {HardKind::kNarrowRequestLastInfeasible, "narrow-request-last-infeasible",
+     [](Dice& dice, HardSize size) { return NarrowLast(dice, size, false); }},
+    {HardKind::kOneShort16, "one-short-16",
+     [](Dice& dice, HardSize size) { return OneShort(dice, size, 16); }},
+    {HardKind::kOneShort24, "one-short-24",
+     [](Dice& dice, HardSize size) { return OneShort(dice, size, 24); }},
+    {HardKind::kOneShort32, "one-short-32",
+     [](Dice& dice, HardSize size) { return OneShort(dice, size, 32); }},
+    {HardKind::kPartitionsOneShort, "partitions-one-short", PartitionsOneShort},
+    {HardKind::kPrioritizedInfeasible, "prioritized-infeasible",
+     [](Dice& dice, HardSize size) { return Prioritized(dice, size, false); }},
+    {HardKind::kPrioritizedTight, "prioritized-tight",
+     [](Dice& dice, HardSize size) { return Prioritized(dice, size, true); }},
+    {HardKind::kTwoRequestsOneShort, "two-requests-one-short", TwoRequestsOneShort},
+    {HardKind::kMatchCrossing, "match-crossing", MatchCrossing},
+    {HardKind::kMatchAndDistinct, "match-and-distinct", MatchAndDistinct},
+    {HardKind::kListChain, "list-chain", ListChain},
+    {HardKind::kPrioritizedClasses, "prioritized-classes", PrioritizedClasses},
+    {HardKind::kPartitionsMixed, "partitions-mixed", PartitionsMixed},
+    {HardKind::kClaimsOfTwoShapes, "claims-of-two-shapes", ClaimsOfTwoShapes},
+    {HardKind::kCapacityDimensions, "capacity-dimensions", CapacityDimensions},
+    {HardKind::kCapacitySizes, "capacity-sizes", CapacitySizes},
+    {HardKind::kGridPair, "grid-pair", GridPair},
+    {HardKind::kContradictionLast, "contradiction-last", ContradictionLast},
+    {HardKind::kAllAfterSome, "all-after-some", AllAfterSome},
+    {HardKind::kTolerationsOnly, "tolerations-only", TolerationsOnly},
+    {HardKind::kStarvingAlternatives, "starving-alternatives", StarvingAlternatives},
+    {HardKind::kDistinctBlocks, "distinct-blocks", DistinctBlocks},
+    {HardKind::kDistinctComponents, "distinct-components", DistinctComponents},
+    {HardKind::kPairsOfThrees, "pairs-of-threes", PairsOfThrees},
+    {HardKind::kRooks, "rooks", Rooks},
+    {HardKind::kCountersInCircles, "counters-in-circles", CountersInCircles},
+    {HardKind::kCapacityVectors, "capacity-vectors", CapacityVectors},
+    {HardKind::kSharesOfDifferentDevices, "shares-of-different-devices", SharesOfDifferentDevices},
+    {HardKind::kThreeProfiles, "three-profiles", ThreeProfiles},
+    {HardKind::kGroupsWithoutACommonOne, "groups-without-a-common-one", GroupsWithoutACommonOne},
 };
 
-HardInstance Make(Dice& dice, HardKind kind, HardSize size) {
-  switch (kind) {
-    case HardKind::kCapacityOneShort:
-      return CapacityOneShort(dice, size);
-    case HardKind::kDistinctPigeonhole:
-      return DistinctPigeonhole(dice, size);
-    case HardKind::kGroupsExclusiveFeasible:
-      return GroupsExclusive(dice, size, true);
-    case HardKind::kGroupsExclusiveInfeasible:
-      return GroupsExclusive(dice, size, false);
-    case HardKind::kListIntersectionInfeasible:
-      return ListIntersection(dice, size);
-    case HardKind::kManyClaimsInfeasible:
-      return ManyClaims(dice, size);
-    case HardKind::kMatchThreeKindsInfeasible:
-      return MatchThreeKinds(dice, size, false);
-    case HardKind::kMatchThreeKindsLastNuma:
-      return MatchThreeKinds(dice, size, true);
-    case HardKind::kNarrowRequestLast:
-      return NarrowLast(dice, size, true);
-    case HardKind::kNarrowRequestLastInfeasible:
-      return NarrowLast(dice, size, false);
-    case HardKind::kOneShort16:
-      return OneShort(dice, size, 16);
-    case HardKind::kOneShort24:
-      return OneShort(dice, size, 24);
-    case HardKind::kOneShort32:
-      return OneShort(dice, size, 32);
-    case HardKind::kPartitionsOneShort:
-      return PartitionsOneShort(dice, size);
-    case HardKind::kPrioritizedInfeasible:
-      return Prioritized(dice, size, false);
-    case HardKind::kPrioritizedTight:
-      return Prioritized(dice, size, true);
-    case HardKind::kTwoRequestsOneShort:
-      return TwoRequestsOneShort(dice, size);
-    case HardKind::kMatchCrossing:
-      return MatchCrossing(dice, size);
-    case HardKind::kMatchAndDistinct:
-      return MatchAndDistinct(dice, size);
-    case HardKind::kListChain:
-      return ListChain(dice, size);
-    case HardKind::kPrioritizedClasses:
-      return PrioritizedClasses(dice, size);
-    case HardKind::kPartitionsMixed:
-      return PartitionsMixed(dice, size);
-    case HardKind::kClaimsOfTwoShapes:
-      return ClaimsOfTwoShapes(dice, size);
-    case HardKind::kCapacityDimensions:
-      return CapacityDimensions(dice, size);
-    case HardKind::kCapacitySizes:
-      return CapacitySizes(dice, size);
-  }
-  return {};
-}
+const Family& FamilyOf(HardKind kind) { return *std::ranges::find(kFamilies, kind, &Family::kind); }
 
 }  // namespace
 
 const std::vector<HardKind>& HardKinds() {
   static const std::vector<HardKind> kinds = [] {
     std::vector<HardKind> list;
-    for (const KindName& entry : kNames) list.push_back(entry.kind);
+    for (const Family& family : kFamilies) list.push_back(family.kind);
     return list;
   }();
   return kinds;
 }
 
-std::string_view NameOf(HardKind kind) {
-  return std::ranges::find(kNames, kind, &KindName::kind)->name;
-}
+std::string_view NameOf(HardKind kind) { return FamilyOf(kind).name; }
 
 HardInstance RandomHardInstance(Dice& dice, HardKind kind, bool small, int times) {
-  HardInstance made = Make(dice, kind, {.small = small, .times = times});
+  HardInstance made = FamilyOf(kind).make(dice, {.small = small, .times = times});
   made.instance.name = std::string(NameOf(kind));
   return made;
 }

@@ -41,6 +41,23 @@ enum class HardKind : std::uint8_t {
   kClaimsOfTwoShapes,
   kCapacityDimensions,
   kCapacitySizes,
+  // Something easy before something picky.
+  kGridPair,
+  kContradictionLast,
+  kAllAfterSome,
+  kTolerationsOnly,
+  kStarvingAlternatives,
+  // Packings of sets.
+  kDistinctBlocks,
+  kDistinctComponents,
+  kPairsOfThrees,
+  kRooks,
+  kCountersInCircles,
+  // Packings of amounts.
+  kCapacityVectors,
+  kSharesOfDifferentDevices,
+  kThreeProfiles,
+  kGroupsWithoutACommonOne,
 };
 const std::vector<HardKind>& HardKinds();
 std::string_view NameOf(HardKind kind);

@@ -89,4 +89,24 @@ HardInstance ClaimsOfTwoShapes(Dice& dice, HardSize size);
 HardInstance CapacityDimensions(Dice& dice, HardSize size);
 HardInstance CapacitySizes(Dice& dice, HardSize size);
 
+// hard_pickers.cc
+HardInstance GridPair(Dice& dice, HardSize size);
+HardInstance ContradictionLast(Dice& dice, HardSize size);
+HardInstance AllAfterSome(Dice& dice, HardSize size);
+HardInstance TolerationsOnly(Dice& dice, HardSize size);
+HardInstance StarvingAlternatives(Dice& dice, HardSize size);
+
+// hard_sets.cc
+HardInstance DistinctBlocks(Dice& dice, HardSize size);
+HardInstance DistinctComponents(Dice& dice, HardSize size);
+HardInstance PairsOfThrees(Dice& dice, HardSize size);
+HardInstance Rooks(Dice& dice, HardSize size);
+HardInstance CountersInCircles(Dice& dice, HardSize size);
+
+// hard_packings.cc
+HardInstance CapacityVectors(Dice& dice, HardSize size);
+HardInstance SharesOfDifferentDevices(Dice& dice, HardSize size);
+HardInstance ThreeProfiles(Dice& dice, HardSize size);
+HardInstance GroupsWithoutACommonOne(Dice& dice, HardSize size);
+
 }  // namespace dray::model

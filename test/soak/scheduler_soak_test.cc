@@ -97,7 +97,7 @@ class Soak {
 };
 
 TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
-  const std::uint64_t first = model::FirstSeed();
+  const std::uint64_t first = model::FixedSeed();
   const std::uint64_t n = model::Instances(40);
   std::uint64_t events = 0;
   std::uint64_t bound = 0;
