@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "api/internal/device_validation.h"
+#include "base/string_map.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -48,11 +49,21 @@ void CheckAscending(Report& report, const Path& at, const std::vector<Quantity>&
 // Without the gate 100m and 200m are both 1, as Kubernetes rounds them.
 void CheckDistinct(Report& report, const Path& at, const std::vector<Quantity>& values,
                    bool fractional) {
-  std::vector<std::string> keys;
-  for (const Quantity& value : values) {
-    keys.push_back(fractional ? value.DecimalKey() : std::to_string(value.Value()));
+  base::StringSet seen;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Quantity& value = values[i];
+    if (!seen.insert(fractional ? value.DecimalKey() : std::to_string(value.Value())).second) {
+      report.Duplicate(at.Index(i), value.ToString());
+    }
   }
-  CheckUnique(report, at, keys);
+}
+
+// The proposal wants amounts of at least zero; Kubernetes only looks at ranges with a step.
+// Whether it is one.
+bool CheckNotNegative(Report& report, const Path& at, const Quantity& amount) {
+  if (!report.OwnRules() || amount.Sign() >= 0) return true;
+  report.InvalidQuantity(at, amount, "must be at least 0");
+  return false;
 }
 
 void CheckValidValues(Report& report, const Path& at, const Quantity& capacity,
@@ -61,6 +72,7 @@ void CheckValidValues(Report& report, const Path& at, const Quantity& capacity,
   bool has_default = false;
   if (CheckSize(report, at, values.size(), kCapacityRequestPolicyDiscreteMaxOptions)) {
     for (std::size_t i = 0; i < values.size(); ++i) {
+      CheckNotNegative(report, at.Index(i), values[i]);
       if (values[i] > capacity) {
         report.InvalidQuantity(
             at.Index(i), values[i],
@@ -170,6 +182,7 @@ void CheckValidRange(Report& report, const Path& at, const Quantity& capacity,
     report.Required(at.Child("min"), "a range needs its smallest amount");
     return;
   }
+  if (!CheckNotNegative(report, at.Child("min"), *range.min)) return;
   CheckLimits(report, at, capacity, default_value, range);
   const Bounds bounds = BoundsOf(default_value, range);
   const bool milli = report.Enabled(Gate::kDRAFractionalCapacityRange) && HasFraction(bounds);
@@ -185,6 +198,17 @@ void ValidateRequestPolicy(Report& report, const Path& at, const Quantity& capac
   if (values && policy.valid_range) {
     report.Forbidden(at, "must not have both validValues and validRange");
     return;
+  }
+  // Where values or the range's ends say more about the default, that is said below.
+  const bool has_smallest = values || policy.valid_range;
+  const bool has_largest = values || (policy.valid_range && policy.valid_range->max);
+  if (report.OwnRules() && policy.default_value) {
+    if (!has_smallest) CheckNotNegative(report, at.Child("default"), *policy.default_value);
+    if (!has_largest && *policy.default_value > capacity) {
+      report.InvalidQuantity(
+          at.Child("default"), *policy.default_value,
+          fmt::format("must be at most the capacity's value {}", capacity.ToString()));
+    }
   }
   if (!values && !policy.valid_range) return;
   if (!policy.default_value) {

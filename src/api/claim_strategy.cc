@@ -75,17 +75,24 @@ void DropDerivedAttributes(ResourceClaimSpec& spec) {
   ForEachRequest(spec, [](auto& request) { request.derived_attributes.clear(); });
 }
 
-constexpr std::array<GatedFeature<ResourceClaimSpec>, 5> kSpecFeatures = {{
+constexpr std::array<GatedFeature<ResourceClaimSpec>, 4> kSpecFeatures = {{
     {Gate::kDRAPrioritizedList, UsesPrioritizedList, DropPrioritizedList},
     {Gate::kDRADeviceTaints, UsesTolerations, DropTolerations},
     {Gate::kDRAAdminAccess, UsesAdminAccess, DropAdminAccess},
     {Gate::kDRAConsumableCapacity, UsesConsumableCapacity, DropConsumableCapacity},
+}};
+// KEP-6080 wants new ones rejected, not dropped: a constraint on a derived attribute that overrides
+// a static one would silently be about the static one. Validation says so.
+constexpr std::array<GatedFeature<ResourceClaimSpec>, 1> kRejectedSpecFeatures = {{
     {Gate::kDRADerivedAttributes, UsesDerivedAttributes, DropDerivedAttributes},
 }};
 
 void DropDisabledSpecFields(ResourceClaimSpec& spec, const ResourceClaimSpec* old,
-                            const FeatureGates& gates) {
-  DropDisabled<ResourceClaimSpec>(kSpecFeatures, gates, spec, old);
+                            const StrategyOptions& options) {
+  DropDisabled<ResourceClaimSpec>(kSpecFeatures, options.gates, spec, old);
+  if (options.kubernetes_only) {
+    DropDisabled<ResourceClaimSpec>(kRejectedSpecFeatures, options.gates, spec, old);
+  }
 }
 
 template <typename F>
@@ -199,13 +206,13 @@ void DropDeallocatedDevices(ResourceClaim& claim, const ResourceClaim& old) {
 
 void PrepareForCreate(ResourceClaim& claim, const StrategyOptions& options) {
   claim.status = {};
-  DropDisabledSpecFields(claim.spec, nullptr, options.gates);
+  DropDisabledSpecFields(claim.spec, nullptr, options);
 }
 
 void PrepareForUpdate(ResourceClaim& claim, const ResourceClaim& old,
                       const StrategyOptions& options) {
   claim.status = old.status;
-  DropDisabledSpecFields(claim.spec, &old.spec, options.gates);
+  DropDisabledSpecFields(claim.spec, &old.spec, options);
 }
 
 void PrepareForStatusUpdate(ResourceClaim& claim, const ResourceClaim& old,
@@ -217,12 +224,12 @@ void PrepareForStatusUpdate(ResourceClaim& claim, const ResourceClaim& old,
 }
 
 void PrepareForCreate(ResourceClaimTemplate& tmpl, const StrategyOptions& options) {
-  DropDisabledSpecFields(tmpl.spec.spec, nullptr, options.gates);
+  DropDisabledSpecFields(tmpl.spec.spec, nullptr, options);
 }
 
 void PrepareForUpdate(ResourceClaimTemplate& tmpl, const ResourceClaimTemplate& old,
                       const StrategyOptions& options) {
-  DropDisabledSpecFields(tmpl.spec.spec, &old.spec.spec, options.gates);
+  DropDisabledSpecFields(tmpl.spec.spec, &old.spec.spec, options);
 }
 
 }  // namespace dray::api::internal

@@ -54,25 +54,34 @@ std::vector<std::string_view> RequestNames(const GivenClaim& claim) {
   return names;
 }
 
+// Comparing a name with all that there are is for people, who read the first few.
+constexpr int kMostComparedNames = 20;
+
 // What a reference from a pod points to.
 struct Reference {
   std::string_view kind;
   std::string_view field;
   const ClaimsByName* claims;
+  int compared = 0;
+
+  std::string HintFor(const GivenPod& pod, std::string_view name) {
+    if (++compared > kMostComparedNames) return "";
+    std::vector<std::string_view> names;
+    for (const auto& [key, claim] : *claims) {
+      if (claim->namespace_ == pod.namespace_) names.push_back(claim->name);
+    }
+    return HintAmong(name, std::move(names), fmt::format("given in namespace {}", pod.namespace_));
+  }
 };
 
 void CheckReference(const GivenPod& pod, const std::string& name, const base::FieldPath& path,
-                    const Reference& wanted, const Reference& other, Findings& findings) {
+                    Reference& wanted, const Reference& other, Findings& findings) {
   if (Find(*wanted.claims, pod.namespace_, name) != nullptr) return;
   std::string hint;
   if (Find(*other.claims, pod.namespace_, name) != nullptr) {
     hint = fmt::format("there is a {} of that name: did you mean {}?", other.kind, other.field);
   } else {
-    std::vector<std::string_view> names;
-    for (const auto& [key, claim] : *wanted.claims) {
-      if (claim->namespace_ == pod.namespace_) names.push_back(claim->name);
-    }
-    hint = HintAmong(name, std::move(names), fmt::format("given in namespace {}", pod.namespace_));
+    hint = wanted.HintFor(pod, name);
   }
   findings.push_back({.object = pod.index,
                       .path = path / wanted.field,
@@ -119,9 +128,9 @@ void CheckUse(const World& world, const GivenPod& pod, const ContainerResourceCl
 }  // namespace
 
 void CheckPodClaimsExist(const World& world, Findings& findings) {
-  const Reference claims{"ResourceClaim", "resourceClaimName", &world.claims_by_name};
-  const Reference templates{"ResourceClaimTemplate", "resourceClaimTemplateName",
-                            &world.templates_by_name};
+  Reference claims{"ResourceClaim", "resourceClaimName", &world.claims_by_name};
+  Reference templates{"ResourceClaimTemplate", "resourceClaimTemplateName",
+                      &world.templates_by_name};
   for (const GivenPod& pod : world.pods) {
     if (!world.namespaces_with_claims.contains(pod.namespace_)) continue;
     for (std::size_t i = 0; i < pod.spec->resource_claims.size(); ++i) {

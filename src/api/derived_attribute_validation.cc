@@ -77,6 +77,10 @@ void ValidateDerivedAttributes(Report& report, const Path& at,
                                const std::vector<DeviceDerivedAttribute>& attributes,
                                const DeviceClaim& claim, std::string_view request, bool fresh,
                                std::uint64_t& cost) {
+  if (fresh && report.OwnRules() && !attributes.empty() &&
+      !report.Enabled(Gate::kDRADerivedAttributes)) {
+    return report.Forbidden(at, "needs the feature gate DRADerivedAttributes, which is off");
+  }
   const bool in_bounds =
       !fresh || CheckSize(report, at, attributes.size(), kDeviceDerivedAttributesMaxSize);
   for (std::size_t i = 0; i < attributes.size(); ++i) {

@@ -33,9 +33,13 @@ void CheckCapacity(Report& report, const Path& at, const Device& device) {
   const bool shared = device.allow_multiple_allocations.value_or(false);
   for (const auto& [key, capacity] : device.capacity) {
     CheckQualifiedName(report, at, key);
-    if (!capacity.request_policy) continue;
     std::string buffer;
     const Path here = at.Key(ShownKey(key, buffer));
+    if (report.OwnRules() && capacity.value.Sign() < 0) {
+      report.InvalidQuantity(here.Child("value"), capacity.value, "must be at least 0");
+      continue;
+    }
+    if (!capacity.request_policy) continue;
     const Path policy = here.Child("requestPolicy");
     if (shared) {
       ValidateRequestPolicy(report, policy, capacity.value, *capacity.request_policy);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "api/gate_notes.h"
 #include "base/check.h"
 #include "base/edit_distance.h"
 #include "fmt/format.h"
@@ -188,6 +189,43 @@ StatusOr<Wishes> ParseWishes(std::string_view text) {
   return wishes;
 }
 
+// Switches off what is on without one that it needs, unless it was asked for by name; then what
+// needs that. Returns each with the gate that it went with.
+struct WentOff {
+  Gate gate;
+  Gate with;
+};
+std::vector<WentOff> SwitchOffDependents(const Wishes& wishes, FeatureGates& gates) {
+  std::vector<WentOff> gone;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const GateInfo& row : kTable) {
+      if (!gates.Enabled(row.gate) || wishes.gates[static_cast<std::size_t>(row.gate)]) continue;
+      const auto needed =
+          std::ranges::find_if(row.depends_on, [&](Gate needed) { return !gates.Enabled(needed); });
+      if (needed == row.depends_on.end()) continue;
+      gates.Set(row.gate, false);
+      gone.push_back({row.gate, *needed});
+      changed = true;
+    }
+  }
+  return gone;
+}
+
+FeatureGates Apply(const Wishes& wishes, const FeatureGates& base) {
+  FeatureGates gates = base;
+  for (const GateInfo& row : kTable) {
+    const auto& named = wishes.gates[static_cast<std::size_t>(row.gate)];
+    const auto& stage = row.stage == kAlpha ? wishes.all_alpha : wishes.all_beta;
+    if (named) {
+      gates.Set(row.gate, *named);
+    } else if (row.stage != kGa && stage) {
+      gates.Set(row.gate, *stage);
+    }
+  }
+  return gates;
+}
+
 }  // namespace
 
 std::string_view NameOf(GateStage stage) {
@@ -228,18 +266,52 @@ StatusOr<FeatureGates> FeatureGates::Parse(std::string_view text, const FeatureG
     return base::InvalidArgument(
         "feature gate DynamicResourceAllocation cannot be switched off: it is what dray does");
   }
-  FeatureGates gates = base;
-  for (const GateInfo& row : kTable) {
-    const auto& named = wishes.gates[static_cast<std::size_t>(row.gate)];
-    const auto& stage = row.stage == kAlpha ? wishes.all_alpha : wishes.all_beta;
-    if (named) {
-      gates.Set(row.gate, *named);
-    } else if (row.stage != kGa && stage) {
-      gates.Set(row.gate, *stage);
-    }
-  }
+  FeatureGates gates = Apply(wishes, base);
+  SwitchOffDependents(wishes, gates);
   DRAY_RETURN_IF_ERROR(gates.CheckDependencies());
   return gates;
+}
+
+std::string_view MissingFor(Gate gate) {
+  switch (gate) {
+    case kDRANodeAllocatableResources:
+      return "devices that take part of a node's cpu or memory are not scheduled";
+    case kDRAResourcePoolStatus:
+      return "ResourcePoolStatusRequests are not served";
+    case kDRAPartitionableDevicesType:
+      return "ResourcePoolStatusRequests, which it is for, are not served";
+    case kDRAWorkloadResourceClaims:
+      return "the kinds Workload and PodGroup are not served";
+    default:
+      return "";
+  }
+}
+
+StatusOr<FeatureGates> ParseImplemented(std::string_view text, const FeatureGates& base) {
+  DRAY_ASSIGN_OR_RETURN(FeatureGates gates, FeatureGates::Parse(text, base));
+  DRAY_ASSIGN_OR_RETURN(const Wishes wishes, ParseWishes(text));
+  for (const GateInfo& row : kTable) {
+    const std::string_view missing = MissingFor(row.gate);
+    if (missing.empty()) continue;
+    if (wishes.gates[static_cast<std::size_t>(row.gate)] == true) {
+      return base::InvalidArgument(
+          fmt::format("feature gate {} cannot be switched on: {}", row.name, missing));
+    }
+    gates.Set(row.gate, false);
+  }
+  return gates;
+}
+
+std::vector<std::string> GateNotes(std::string_view text, const FeatureGates& base) {
+  const auto wishes = ParseWishes(text);
+  if (!wishes.ok()) return {};
+  FeatureGates gates = Apply(*wishes, base);
+  std::vector<std::string> notes;
+  for (const auto& [gate, with] : SwitchOffDependents(*wishes, gates)) {
+    notes.push_back(fmt::format("feature gate {} is off, too: it needs {}, which is off",
+                                InfoOf(gate).name, InfoOf(with).name));
+  }
+  return notes;
 }
 
 Status FeatureGates::CheckDependencies() const {

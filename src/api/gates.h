@@ -79,9 +79,9 @@ class FeatureGates {
   static FeatureGates KubernetesDefaults();
   // "A=true,B=false" on top of `base`. Space around names and values is ignored, a gate named twice
   // takes the last value, and a value is anything that Go's strconv.ParseBool takes (1, t, True,
-  // ...). "AllAlpha=…" and "AllBeta=…" set every gate of a stage that is not named otherwise.
-  // Unknown names, other values, a gate that is on while one it depends on is off, and switching
-  // off DynamicResourceAllocation are errors that name the gate.
+  // ...). "AllAlpha=…", "AllBeta=…" set every gate of a stage that is not named. What needs a gate
+  // that is off goes off with it, told by gate_notes.h; unless it is named as on: such texts, other
+  // names and values, and switching off DynamicResourceAllocation are errors that name the gate.
   static StatusOr<FeatureGates> Parse(std::string_view text, const FeatureGates& base);
 
   bool Enabled(Gate gate) const { return on_[static_cast<std::size_t>(gate)]; }

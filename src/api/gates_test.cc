@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "api/document.h"
+#include "api/gate_notes.h"
 
 namespace dray::api {
 namespace {
@@ -154,13 +155,72 @@ TEST(FeatureGates, AValueThatIsNoBooleanIsAnError) {
             "feature gate DRADeviceTaints has the value \"tRuE\", expected true or false");
 }
 
-TEST(FeatureGates, AGateWithoutTheOneItNeedsIsAnErrorThatNamesBoth) {
-  EXPECT_EQ(ErrorOf("DRADeviceTaints=false"),
+// A roll-back is one gate: what needs it and was not asked for goes with it.
+TEST(FeatureGates, WhatNeedsAGateGoesOffWithIt) {
+  for (const GateInfo& row : GateTable()) {
+    if (row.gate == Gate::kDynamicResourceAllocation) continue;
+    const std::string text = std::string(row.name) + "=false";
+    const auto gates = ParseOnDefaults(text);
+    ASSERT_TRUE(gates.ok()) << gates.status();
+    EXPECT_FALSE(gates->Enabled(row.gate)) << row.name;
+    EXPECT_TRUE(gates->CheckDependencies().ok()) << row.name;
+    // Nothing else goes, and each that does is told.
+    std::size_t gone = 0;
+    for (const GateInfo& other : GateTable()) {
+      gone += FeatureGates().Enabled(other.gate) && !gates->Enabled(other.gate) ? 1u : 0u;
+    }
+    const bool was_on = FeatureGates().Enabled(row.gate);
+    EXPECT_EQ(GateNotes(text, FeatureGates()).size(), gone - (was_on ? 1 : 0)) << row.name;
+  }
+}
+
+TEST(FeatureGates, WhatGoesWithAGateIsTold) {
+  const auto gates = ParseOnDefaults("DRAConsumableCapacity=false");
+  ASSERT_TRUE(gates.ok()) << gates.status();
+  EXPECT_FALSE(gates->Enabled(Gate::kDRAFractionalCapacityRange));
+  EXPECT_THAT(GateNotes("DRAConsumableCapacity=false", FeatureGates()),
+              ElementsAre("feature gate DRAFractionalCapacityRange is off, too: it needs "
+                          "DRAConsumableCapacity, which is off"));
+  // One after the other: what needs what has gone.
+  EXPECT_THAT(GateNotes("DRAResourceClaimDeviceStatus=false", FeatureGates()),
+              ElementsAre(HasSubstr("DRADeviceBindingConditions is off, too"),
+                          HasSubstr("DRAResourceClaimGranularStatusAuthorization is off, too")));
+  EXPECT_THAT(GateNotes("AllBeta=false", FeatureGates()),
+              ElementsAre(HasSubstr("DRADeviceCompatibilityGroups is off, too: it needs "
+                                    "DRAPartitionableDevices")));
+  EXPECT_THAT(GateNotes("", FeatureGates()), ElementsAre());
+  EXPECT_THAT(GateNotes("Banana=true", FeatureGates()), ElementsAre());
+}
+
+TEST(FeatureGates, AGateThatIsAskedForWithoutTheOneItNeedsIsAnErrorThatNamesBoth) {
+  EXPECT_EQ(ErrorOf("DRADeviceTaints=false,DRADeviceTaintRules=true"),
             "feature gate DRADeviceTaintRules is on but needs DRADeviceTaints, which is off");
-  const std::string both = ErrorOf("AllBeta=false");
+  EXPECT_EQ(ErrorOf("DRAWorkloadResourceClaims=true"),
+            "feature gate DRAWorkloadResourceClaims is on but needs GenericWorkload, which is off");
+  const std::string both = ErrorOf("AllBeta=false,DRADeviceCompatibilityGroups=true");
   EXPECT_THAT(both, HasSubstr("DRADeviceCompatibilityGroups is on but needs "
                               "DRAPartitionableDevices, which is off"));
   EXPECT_TRUE(ParseOnDefaults("AllBeta=false,AllAlpha=false").ok());
+}
+
+// Fields of these are known and checked, but nobody would do what they promise.
+TEST(FeatureGates, WhoActsByGatesRefusesThoseThatNothingHereActsBy) {
+  for (const std::string_view name :
+       {"DRANodeAllocatableResources", "DRAResourcePoolStatus", "DRAPartitionableDevicesType"}) {
+    std::string text = std::string(name) + "=true";
+    if (name == "DRAPartitionableDevicesType") text += ",DRAResourcePoolStatus=true";
+    EXPECT_TRUE(FeatureGates::Parse(text, FeatureGates()).ok()) << name;
+    EXPECT_THAT(std::string(base::Message(ParseImplemented(text, FeatureGates()).status())),
+                HasSubstr("cannot be switched on: "))
+        << name;
+  }
+  const auto all = ParseImplemented("AllAlpha=true,AllBeta=true", FeatureGates());
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_TRUE(all->CheckDependencies().ok());
+  for (const GateInfo& row : GateTable()) {
+    EXPECT_EQ(all->Enabled(row.gate), MissingFor(row.gate).empty()) << row.name;
+  }
+  EXPECT_EQ(*ParseImplemented("", FeatureGates()), FeatureGates());
 }
 
 TEST(FeatureGates, DynamicResourceAllocationCannotBeSwitchedOff) {

@@ -72,6 +72,13 @@ constexpr std::array<GatedFeature<PodStatus>, 4> kStatusFeatures = {{
     {Gate::kDRANodeAllocatableResources, UsesNodeAllocatable, DropNodeAllocatable},
 }};
 
+bool UsesSchedulingGroup(const PodSpec& spec) { return spec.scheduling_group.has_value(); }
+void DropSchedulingGroup(PodSpec& spec) { spec.scheduling_group.reset(); }
+
+constexpr std::array<GatedFeature<PodSpec>, 1> kSpecFeatures = {{
+    {Gate::kGenericWorkload, UsesSchedulingGroup, DropSchedulingGroup},
+}};
+
 // How one container asks for cpu and memory, and then all of them together.
 enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
 
@@ -137,7 +144,8 @@ void KeepObservedGenerations(PodStatus& status, const PodStatus& old) {
 
 }  // namespace
 
-void PrepareForCreate(Pod& pod, const StrategyOptions&) {
+void PrepareForCreate(Pod& pod, const StrategyOptions& options) {
+  DropDisabled<PodSpec>(kSpecFeatures, options.gates, pod.spec, nullptr);
   pod.metadata.generation = 1;
   pod.status = {};
   pod.status.phase = kPodPending;
@@ -151,7 +159,8 @@ void PrepareForCreate(Pod& pod, const StrategyOptions&) {
   }
 }
 
-void PrepareForUpdate(Pod& pod, const Pod& old, const StrategyOptions&) {
+void PrepareForUpdate(Pod& pod, const Pod& old, const StrategyOptions& options) {
+  DropDisabled<PodSpec>(kSpecFeatures, options.gates, pod.spec, &old.spec);
   pod.status = old.status;
   // A client that does not know pod-level resources leaves them out; that does not clear them.
   if (!pod.spec.resources) pod.spec.resources = old.spec.resources;

@@ -20,6 +20,9 @@ namespace dray::api {
 struct StrategyOptions {
   FeatureGates gates;
   base::Time now;  // for timestamps that the server sets
+  // Also drop what dray rejects instead (docs/decisions.md, "derived attributes that are new while
+  // the gate is off"). For the recorded cases.
+  bool kubernetes_only = false;
 };
 
 // Fills in the defaults of the object's kind. Idempotent.

@@ -173,6 +173,29 @@ Pod DefaultedPod(std::string_view json) {
   return *object.As<Pod>();
 }
 
+// A constraint on a derived attribute that overrides a static one would silently compare the static
+// one: KEP-6080 wants such claims rejected, which validation does.
+TEST(ClaimStrategy, DerivedAttributesAreNotDroppedBehindTheClaimsBack) {
+  const auto claim = Read<ResourceClaim>(R"({"spec":{"devices":{"requests":[{"name":"r","exactly":{
+      "deviceClassName":"c","derivedAttributes":[{"name":"a.b/c","expression":"1"}]}}]}}})");
+  StrategyOptions off = Without({Gate::kDRADerivedAttributes});
+  EXPECT_EQ(Created(claim, off).spec, claim.spec);
+  EXPECT_EQ(Updated(claim, ResourceClaim(), off).spec, claim.spec);
+  off.kubernetes_only = true;
+  EXPECT_THAT(Created(claim, off).spec.devices.requests.at(0).exactly->derived_attributes,
+              IsEmpty());
+}
+
+TEST(PodStrategy, TheSchedulingGroupIsGated) {
+  const auto pod = Read<Pod>(R"({"spec":{"schedulingGroup":{"podGroupName":"g"}}})");
+  EXPECT_FALSE(Created(pod, Without({})).spec.scheduling_group.has_value());
+  EXPECT_FALSE(Updated(pod, Pod(), Without({})).spec.scheduling_group.has_value());
+  EXPECT_EQ(Updated(pod, pod, Without({})).spec, pod.spec);
+  StrategyOptions on = Without({});
+  on.gates.Set(Gate::kGenericWorkload, true);
+  EXPECT_EQ(Created(pod, on).spec, pod.spec);
+}
+
 TEST(PodDefaults, LimitsAreRequestedUnlessTheRequestSaysOtherwise) {
   const Pod pod = DefaultedPod(R"({"spec":{"containers":[{"name":"c","resources":{
       "limits":{"example.com/gpu":"2","cpu":"2"},"requests":{"cpu":"1"}}}]}})");

@@ -18,9 +18,9 @@ struct ValidationOptions {
   FeatureGates gates;
   // Null: of expressions only the length is checked.
   const ExpressionChecker* expressions = nullptr;
-  // The conformance corpora record Kubernetes without dray's additions (docs/decisions.md): bare
-  // derived names, unreferenced derived attributes, KEP-5491's `list`. Only the runner of those
-  // corpora switches this on.
+  // Kubernetes without dray's additions (docs/decisions.md): bare derived names, unreferenced
+  // derived attributes, KEP-5491's `list`. For the recorded cases of Kubernetes, and for
+  // `dray validate --for kubernetes`.
   bool kubernetes_only = false;
 };
 

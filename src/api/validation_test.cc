@@ -157,6 +157,55 @@ TEST(CapacityPolicy, ValidValuesThatAreEqualByValueAreDuplicates) {
                           "spec.devices[0].capacity[memory].requestPolicy.validValues[1]"));
 }
 
+// A slice whose device shares 10 of a capacity by a policy.
+std::string SliceWithPolicy(const std::string& policy, const std::string& capacity = "10") {
+  return SliceWith("{}") + R"(
+    allowMultipleAllocations: true
+    capacity: {memory: {value: ")" +
+         capacity + "\", requestPolicy: " + policy + "}}\n";
+}
+
+TEST(CapacityPolicy, ADuplicateIsShownAsAQuantity) {
+  const ErrorList errors =
+      ValidateCreate(Parse(SliceWithPolicy(R"({default: 1, validValues: ["1", "1000m"]})")), {});
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].Message(),
+            "spec.devices[0].capacity[memory].requestPolicy.validValues[1]: Duplicate value: "
+            "\"1\"");
+}
+
+// KEP-5075: min is at least zero, everything is at most the capacity. Kubernetes looks at ranges
+// with a step, and not at a default without a largest amount.
+TEST(CapacityPolicy, AmountsAreFromZeroToTheCapacity) {
+  const std::string policy = "spec.devices[0].capacity[memory].requestPolicy.";
+  const auto faults = [](const std::string& text, bool kubernetes = false) {
+    return CreateErrors(SliceWithPolicy(text), {.kubernetes_only = kubernetes});
+  };
+  const std::string low = "{default: 1, validRange: {min: -1}}";
+  EXPECT_THAT(faults(low), ElementsAre("FieldValueInvalid " + policy + "validRange.min"));
+  EXPECT_THAT(faults(low, true), IsEmpty());
+  const std::string high = "{default: 11, validRange: {min: 1}}";
+  EXPECT_THAT(faults(high), ElementsAre("FieldValueInvalid " + policy + "default"));
+  EXPECT_THAT(faults(high, true), IsEmpty());
+  EXPECT_THAT(faults("{default: 11}"), ElementsAre("FieldValueInvalid " + policy + "default"));
+  EXPECT_THAT(faults("{default: -1}"), ElementsAre("FieldValueInvalid " + policy + "default"));
+  EXPECT_THAT(faults("{default: 1, validValues: [-1, 1]}"),
+              ElementsAre("FieldValueInvalid " + policy + "validValues[0]"));
+  EXPECT_THAT(faults("{default: 10, validRange: {min: 0}}"), IsEmpty());
+  EXPECT_THAT(faults("{default: 0, validRange: {min: 0, max: 10}}"), IsEmpty());
+}
+
+TEST(CapacityPolicy, ACapacityIsNotNegative) {
+  const std::string yaml = SliceWith("{}") + "    capacity: {memory: {value: '-5'}}\n";
+  EXPECT_THAT(CreateErrors(yaml),
+              ElementsAre("FieldValueInvalid spec.devices[0].capacity[memory].value"));
+  EXPECT_THAT(CreateErrors(yaml, {.kubernetes_only = true}), IsEmpty());
+  // One that was stored before the rule was there stays as it is.
+  Object stored = Parse(yaml);
+  stored.MutableMetadata().resource_version = "1";
+  EXPECT_THAT(ValidateUpdate(stored, stored, {}), IsEmpty());
+}
+
 // A claim whose devices are given.
 std::string ClaimWith(const std::string& devices) {
   return R"(
@@ -205,6 +254,37 @@ TEST(DerivedAttributes, OneThatNoConstraintUsesIsAccepted) {
   EXPECT_THAT(CreateErrors(yaml, {.kubernetes_only = true}),
               ElementsAre("FieldValueInvalid "
                           "spec.devices.requests[0].exactly.derivedAttributes[0].name"));
+}
+
+TEST(DerivedAttributes, NewOnesNeedTheirGate) {
+  ValidationOptions off;
+  off.gates.Set(Gate::kDRADerivedAttributes, false);
+  const std::string claim = R"(
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: claim, namespace: default}
+spec:
+  devices:
+    requests:
+    - name: r
+      firstAvailable:
+      - name: s
+        deviceClassName: c
+        allocationMode: ExactCount
+        count: 1
+        derivedAttributes: [{name: gpu.example.com/numa, expression: "1"}]
+    constraints: [{matchAttribute: gpu.example.com/numa}]
+)";
+  EXPECT_THAT(CreateErrors(claim), IsEmpty());
+  EXPECT_THAT(CreateErrors(claim, off),
+              ElementsAre("FieldValueForbidden "
+                          "spec.devices.requests[0].firstAvailable[0].derivedAttributes"));
+  // One that is stored stays usable.
+  Object stored = Parse(claim);
+  stored.MutableMetadata().resource_version = "1";
+  Object labelled = stored;
+  labelled.MutableMetadata().labels["a"] = "b";
+  EXPECT_THAT(ValidateUpdate(labelled, stored, off), IsEmpty());
 }
 
 TEST(DerivedAttributes, AreAtMost32) {
@@ -440,6 +520,80 @@ TEST(Metadata, AKindsNamesHaveItsForm) {
   };
   EXPECT_THAT(errors("Node", "a.b"), IsEmpty());
   EXPECT_THAT(errors("Node", "A"), ElementsAre("FieldValueInvalid metadata.name"));
+}
+
+std::string PodWith(const std::string& resources) {
+  return "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: "
+         "[{name: c, image: i, resources: " +
+         resources + "}]}}";
+}
+std::vector<std::string> PodFaults(const std::string& resources) {
+  std::vector<std::string> messages;
+  for (const FieldError& error : ValidateCreate(Parse(PodWith(resources)), {})) {
+    messages.push_back(error.Message());
+  }
+  return messages;
+}
+
+// Half a device is none, and a pod that asks for it must not run without (KEP-5004).
+TEST(PodResources, DevicesAreAskedForInWholeNumbers) {
+  for (const std::string name :
+       {"example.com/gpu", "deviceclass.resource.kubernetes.io/gpu.example.com"}) {
+    const std::string at = "spec.containers[0].resources.limits[" + name + "]: Invalid value: ";
+    EXPECT_THAT(PodFaults("{limits: {" + name + ": '2'}}"), IsEmpty());
+    EXPECT_THAT(PodFaults("{limits: {" + name + ": 2000m}}"), IsEmpty());
+    EXPECT_THAT(PodFaults("{limits: {" + name + ": 500m}}"),
+                ElementsAre(at + "\"500m\": must be an integer"));
+    EXPECT_THAT(PodFaults("{limits: {" + name + ": 1500m}}"),
+                ElementsAre(at + "\"1500m\": must be an integer"));
+    EXPECT_THAT(PodFaults("{limits: {" + name + ": '-1'}}"),
+                ElementsAre(at + "\"-1\": must be greater than or equal to 0"));
+  }
+}
+
+TEST(PodResources, DevicesCannotBeOvercommitted) {
+  const std::string at = "spec.containers[0].resources.";
+  EXPECT_THAT(PodFaults("{requests: {example.com/gpu: '1'}, limits: {example.com/gpu: '2'}}"),
+              ElementsAre(at + "requests: Invalid value: \"1\": must be equal to example.com/gpu "
+                               "limit of 2"));
+  EXPECT_THAT(PodFaults("{requests: {example.com/gpu: '1'}}"),
+              ElementsAre(at + "limits: Required value: Limit must be set for non overcommitable "
+                               "resources"));
+  // Kubernetes counts names of its own domain as overcommittable.
+  EXPECT_THAT(PodFaults("{requests: {deviceclass.resource.kubernetes.io/gpu: '1'}}"), IsEmpty());
+  EXPECT_THAT(PodFaults("{requests: {cpu: '2'}, limits: {cpu: '1'}}"),
+              ElementsAre(at + "requests: Invalid value: \"2\": must be less than or equal to cpu "
+                               "limit of 1"));
+  EXPECT_THAT(PodFaults("{requests: {cpu: 500m}, limits: {cpu: '1'}}"), IsEmpty());
+}
+
+TEST(PodResources, NamesAreThoseThatAContainerCanAskFor) {
+  const std::string long_name(64, 'g');
+  EXPECT_THAT(PodFaults("{limits: {deviceclass.resource.kubernetes.io/" + long_name + ": '1'}}"),
+              ElementsAre(HasSubstr("name part must be no more than 63")));
+  EXPECT_THAT(PodFaults("{limits: {gpu: '1'}}"),
+              ElementsAre(HasSubstr("must be a standard resource for containers")));
+  EXPECT_THAT(PodFaults("{limits: {requests.example.com/gpu: '1'}}"),
+              ElementsAre(HasSubstr("doesn't follow extended resource name standard")));
+}
+
+TEST(PodResources, OfAWorkloadAreThoseOfItsPods) {
+  const auto job = [](const std::string& amount) {
+    return Parse(
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: default}, spec: "
+        "{template: {spec: {containers: [{name: c, image: i, resources: {limits: "
+        "{example.com/gpu: " +
+        amount + "}}}]}}}}");
+  };
+  EXPECT_THAT(Keys(ValidateCreate(job("500m"), {})),
+              ElementsAre("FieldValueInvalid spec.template.spec.containers[0].resources.limits["
+                          "example.com/gpu]"));
+  // One that was stored before the rule was there can still be labelled.
+  Object stored = job("500m");
+  stored.MutableMetadata().resource_version = "1";
+  Object labelled = stored;
+  labelled.MutableMetadata().labels["a"] = "b";
+  EXPECT_THAT(ValidateUpdate(labelled, stored, {}), IsEmpty());
 }
 
 TEST(PodStatus, AFaultInARequestNameIsWhereItIs) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/generated_name.h"
 #include "api/internal/status_part.h"
 #include "api/lease.h"
 #include "api/pod.h"
@@ -13,10 +14,6 @@
 
 namespace dray::api {
 namespace {
-
-constexpr std::string_view kNameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
-constexpr std::size_t kNameSuffixLength = 5;
-constexpr std::size_t kNameStemMaxLength = 63 - kNameSuffixLength;
 
 ValidationOptions Validation(const WriteRules& rules) {
   return {.gates = rules.gates, .expressions = rules.expressions};

@@ -48,10 +48,8 @@ class SchedulerCommand final : public Command {
 
   int Run(Io& io) override {
     plane::RemoteSchedulerOptions options;
-    const auto gates = ParseGates(gates_);
-    if (!gates.ok()) {
-      return UsageError(io, base::Message(gates.status()), "'dray features' lists the gates");
-    }
+    const auto gates = ReadGates(io, gates_);
+    if (!gates) return kExitUsage;
     options.gates = *gates;
     auto config = ReadSchedulerConfig(io, config_);
     if (!config) return kExitUsage;

@@ -141,14 +141,11 @@ class SimulateCommand final : public Command {
 
   int ReadFlags(Io& io, const simulator::Scenario& scenario,
                 simulator::SimulationOptions& options) const {
-    std::string gates = scenario.feature_gates;
-    for (const std::string& text : gates_) gates += (gates.empty() ? "" : ",") + text;
-    const auto parsed = api::FeatureGates::Parse(gates, api::FeatureGates());
-    if (!parsed.ok()) {
-      return UsageError(io, fmt::format("--feature-gates: {}", base::Message(parsed.status())),
-                        "'dray features' lists the gates");
-    }
-    options.gates = *parsed;
+    std::vector<std::string> texts = {scenario.feature_gates};
+    texts.insert(texts.end(), gates_.begin(), gates_.end());
+    const auto gates = ReadGates(io, texts);
+    if (!gates) return kExitUsage;
+    options.gates = *gates;
     options.seed = seed_;
     if (!policy_.empty()) options.policy = simulator::FindPolicy(policy_);
     if (!duration_.empty()) {

@@ -69,11 +69,8 @@ class UpCommand final : public Command {
 
   int Run(Io& io) override {
     plane::PlaneOptions options;
-    const auto gates = ParseGates(gates_);
-    if (!gates.ok()) {
-      return UsageError(io, fmt::format("--feature-gates: {}", base::Message(gates.status())),
-                        "'dray features' lists the gates");
-    }
+    const auto gates = ReadGates(io, gates_);
+    if (!gates) return kExitUsage;
     options.gates = *gates;
     options.in_memory = memory_;
     for (const std::string& part : without_) {

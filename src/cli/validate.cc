@@ -13,7 +13,10 @@
 
 #include "api/cross_check.h"
 #include "api/errors.h"
+#include "api/pod.h"
+#include "api/resource_claim.h"
 #include "api/source_map.h"
+#include "cli/internal/cross_expressions.h"
 #include "cli/internal/expressions.h"
 #include "cli/internal/object_checks.h"
 #include "fmt/format.h"
@@ -62,7 +65,9 @@ void AddCrossFindings(const Manifests& given, bool all, Report& report) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     if (report.findings[i].level == Level::kError) errors.emplace(key(report.findings[i]), i);
   }
-  for (const api::CrossFinding& cross : api::CrossCheck(objects)) {
+  std::vector<api::CrossFinding> found = api::CrossCheck(objects);
+  if (all) std::ranges::move(internal::CrossCheckExpressions(objects), std::back_inserter(found));
+  for (const api::CrossFinding& cross : found) {
     if (!all && cross.reason != "DuplicateObject") continue;
     const Manifest& manifest = given.manifests[cross.object];
     Finding finding = ToFinding(manifest, {.severity = cross.severity,
@@ -77,6 +82,34 @@ void AddCrossFindings(const Manifests& given, bool all, Report& report) {
     } else if (report.findings[said->second].hint.empty()) {
       report.findings[said->second].hint = std::move(finding.hint);
     }
+  }
+}
+
+// Fields that the proposals have and Kubernetes does not, in a status: of those in a spec the rules
+// speak.
+void AddOwnFields(const Manifest& manifest, std::vector<Finding>& found) {
+  const base::FieldPath status("status");
+  const auto add = [&](const base::FieldPath& path, std::string hint) {
+    found.push_back(ToFinding(manifest, {.severity = api::Severity::kError,
+                                         .reason = "OnlyInDray",
+                                         .path = path,
+                                         .message = "Kubernetes does not have this field",
+                                         .hint = std::move(hint),
+                                         .position = {}}));
+  };
+  if (const auto* claim = manifest.object.As<api::ResourceClaim>();
+      claim != nullptr && claim->status.allocation) {
+    const auto& results = claim->status.allocation->devices.results;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].compatibility_groups.empty()) continue;
+      add((status / "allocation" / "devices" / "results").Index(i) / "compatibilityGroups",
+          "a Kubernetes server drops it and reads the groups from the slice");
+    }
+  }
+  const base::FieldPath mapping = status / "extendedResourceClaimStatus" / "requestMapping";
+  if (manifest.object.As<api::Pod>() != nullptr &&
+      api::FindValue(*manifest.node, mapping) != nullptr) {
+    add(mapping, "it calls it requestMappings");
   }
 }
 
@@ -107,7 +140,7 @@ class ExpressionReporter {
       const auto said = [&](const Finding& finding, std::string_view reason) {
         return finding.level == Level::kError && finding.field == path && finding.reason == reason;
       };
-      const auto of = internal::CheckExpression(field, options_.gates);
+      const auto of = internal::CheckExpression(field, options_.gates, options_.kubernetes_only);
       const std::string_view invalid = api::ReasonOf(api::ErrorType::kInvalid);
       if (!of.errors.empty()) {
         std::erase_if(of_rules, [&](const Finding& finding) { return said(finding, invalid); });
@@ -166,6 +199,7 @@ Report Validate(const Manifests& manifests, const ValidateOptions& options) {
       if (IsBroken(manifest, fault.diagnostic.path.ToString())) continue;
       found.push_back(ToFinding(manifest, fault.diagnostic, fault.value));
     }
+    if (options.kubernetes_only) AddOwnFields(manifest, found);
     if (options.expressions != nullptr) expressions.Add(manifest, found, report);
     std::ranges::move(found, std::back_inserter(report.findings));
   }

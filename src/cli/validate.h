@@ -20,6 +20,8 @@ struct ValidateOptions {
   // Off: what is wrong between objects is left to those who work with them; but that an object is
   // there twice.
   bool fit_together = true;
+  // Judge as a Kubernetes API server would: what only dray accepts (docs/decisions.md) is an error.
+  bool kubernetes_only = false;
 };
 
 // The report of reading with everything else that was found, in the order of files and lines.

@@ -31,6 +31,7 @@ Examples:
   dray validate -f slices.yaml -f claims.yaml -o json
   kubectl get resourceslices -o yaml | dray validate -f -
   dray validate -f claim.yaml --feature-gates=DRADerivedAttributes=false
+  dray validate -f claim.yaml --for kubernetes --feature-gates=AllAlpha=true
 
 Exit code: 0 nothing to correct, 1 errors were found, 2 some input or flag could
 not be used. Warnings alone do not change it.)";
@@ -41,6 +42,12 @@ class ValidateCommand final : public Command {
     AddFiles(app, files_);
     AddGates(app, gates_);
     AddStrict(app, strict_);
+    app.add_option("--for", judge_,
+                   "Who is to accept the objects: dray, or kubernetes (v1.37 with its own gates), "
+                   "for which what only dray accepts is an error")
+        ->type_name("WHO")
+        ->check(CLI::IsMember({"dray", "kubernetes"}).description(""))
+        ->capture_default_str();
     AddOutput(app, output_, {"text", "json"});
     AddColor(app, color_);
     app.footer(std::string(kFooter));
@@ -50,15 +57,17 @@ class ValidateCommand final : public Command {
     if (files_.names.empty()) {
       return UsageError(io, "nothing to validate", "name files with -f; -f - is standard input");
     }
-    const auto gates = ParseGates(gates_);
-    if (!gates.ok()) {
-      return UsageError(io, base::Message(gates.status()), "'dray features' lists the gates");
-    }
+    const bool kubernetes = judge_ == "kubernetes";
+    const auto gates = ReadGatesToCheck(
+        io, gates_, kubernetes ? api::FeatureGates::KubernetesDefaults() : api::FeatureGates());
+    if (!gates) return kExitUsage;
     Sources sources = LoadSources(files_.names, io.in, {.recursive = files_.recursive});
-    const cel::DeviceExpressionChecker expressions;
-    const Report report =
-        Validate(ReadManifests(std::move(sources), {.strict = strict_}),
-                 {.gates = *gates, .expressions = &expressions, .now = io.env.clock.Now()});
+    const cel::DeviceExpressionChecker expressions(kubernetes);
+    const Report report = Validate(ReadManifests(std::move(sources), {.strict = strict_}),
+                                   {.gates = *gates,
+                                    .expressions = &expressions,
+                                    .now = io.env.clock.Now(),
+                                    .kubernetes_only = kubernetes});
     if (output_ == "json") {
       io.out << ToJson(report);
     } else {
@@ -77,6 +86,7 @@ class ValidateCommand final : public Command {
   FileFlags files_;
   std::vector<std::string> gates_;
   bool strict_ = false;
+  std::string judge_ = "dray";
   std::string output_;
   std::string color_;
 };

@@ -172,6 +172,111 @@ TEST(Validate, SeveralGateFlagsAddUp) {
   EXPECT_EQ(outcome.code, kExitOk);
 }
 
+TEST(Validate, AGateThatGoesOffWithAnotherIsNoted) {
+  const Outcome outcome = ValidateText(kGoodClass, {"--feature-gates=DRAConsumableCapacity=false"});
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_THAT(outcome.err, StartsWith("note: feature gate DRAFractionalCapacityRange is off, too: "
+                                      "it needs DRAConsumableCapacity, which is off\n"));
+  const Outcome both = ValidateText(kGoodClass, {"--feature-gates=DRAConsumableCapacity=false,"
+                                                 "DRAFractionalCapacityRange=true"});
+  EXPECT_EQ(both.code, kExitUsage);
+  EXPECT_THAT(both.err, HasSubstr("DRAFractionalCapacityRange is on but needs "
+                                  "DRAConsumableCapacity, which is off"));
+}
+
+// KEP-6080 "Feature Enablement and Rollback": no new claims with derived attributes.
+constexpr std::string_view kDerived = R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: foo}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu.example.com
+        derivedAttributes: [{name: gpu.example.com/numa, expression: "1"}]
+    constraints: [{matchAttribute: gpu.example.com/numa}]
+)";
+TEST(Validate, DerivedAttributesAreRefusedWhileTheirGateIsOff) {
+  EXPECT_EQ(ValidateText(kDerived).code, kExitOk);
+  const Outcome outcome = ValidateText(kDerived, {"--feature-gates=DRADerivedAttributes=false"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_EQ(outcome.out,
+            "<stdin>:10:9: error: resource.k8s.io/v1 ResourceClaim default/foo: "
+            "spec.devices.requests[0].exactly.derivedAttributes: Forbidden: needs the feature gate "
+            "DRADerivedAttributes, which is off\n");
+}
+
+// What only dray accepts is fine here and an error on a cluster of Kubernetes.
+TEST(Validate, ForKubernetesWhatOnlyDrayAcceptsIsAnError) {
+  const std::vector<std::string> kubernetes = {"--for", "kubernetes",
+                                               "--feature-gates=AllAlpha=true"};
+  const auto claim = [](std::string_view request, std::string_view rest = "") {
+    return fmt::format(R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: foo}}
+spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: gpu.example.com, {}}}}}]{}}}}}
+)",
+                       request, rest);
+  };
+  const auto slice = [](std::string_view attribute) {
+    return fmt::format(R"(apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {{name: s}}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {{name: p, generation: 1, resourceSliceCount: 1}}
+  devices: [{{name: gpu-0, attributes: {{roots: {{{}}}}}}}]
+)",
+                       attribute);
+  };
+  const std::vector<std::string> only_dray = {
+      claim(R"(derivedAttributes: [{name: half, expression: "1"}])",
+            ", constraints: [{matchAttribute: half}]"),
+      claim(R"(derivedAttributes: [{name: a.example.com/unused, expression: "1"}])"),
+      claim(R"(selectors: [{cel: {expression: 'device.name == "a"'}}])"),
+      claim(R"(selectors: [{cel: {expression: 'device.attributes["a.b"].c.include("x")'}}])"),
+      slice("list: {string: [a, b]}"),
+  };
+  for (const std::string& yaml : only_dray) {
+    const Outcome here = ValidateText(yaml);
+    EXPECT_EQ(here.code, kExitOk) << here.out;
+    const Outcome there = ValidateText(yaml, kubernetes);
+    EXPECT_EQ(there.code, kExitFindings) << yaml << there.out;
+    EXPECT_THAT(there.out, HasSubstr(": error: "));
+  }
+  const std::vector<std::string> both = {
+      std::string(kDerived),
+      claim(R"(selectors: [{cel: {expression: 'device.attributes["a.b"].c.includes("x")'}}])"),
+      slice("strings: [a, b]"),
+  };
+  for (const std::string& yaml : both) {
+    const Outcome there = ValidateText(yaml, kubernetes);
+    EXPECT_EQ(there.code, kExitOk) << yaml << there.out;
+  }
+  // Without more words a v1.37 cluster has its own gates, and drops what they do not allow.
+  EXPECT_THAT(ValidateText(kDerived, {"--for", "kubernetes"}).out,
+              HasSubstr("the server drops this field: feature gate DRADerivedAttributes is off"));
+}
+
+TEST(Validate, ForKubernetesFieldsOfTheProposalsAreErrors) {
+  const Outcome outcome = ValidateText(R"(apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {containers: [{name: c, image: i, resources: {limits: {example.com/gpu: 1}}}]}
+status:
+  extendedResourceClaimStatus:
+    resourceClaimName: p-1
+    requestMapping: [{containerName: c, extendedResourceName: example.com/gpu, requestName: r}]
+)",
+                                       {"--for=kubernetes"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, HasSubstr("<stdin>:8:5: error: v1 Pod default/p: "
+                                     "status.extendedResourceClaimStatus.requestMapping: "
+                                     "Kubernetes does not have this field"));
+}
+
 TEST(Validate, ObjectsOfSeveralFilesAreLookedAtTogether) {
   const TempFolder folder;
   const std::string classes = folder.Write("classes.yaml", kGoodClass);

@@ -51,14 +51,6 @@ std::set<std::string> PoolsOf(const api::Object& claim) {
   return pools;
 }
 
-bool Matches(const api::DeviceTaintRule& rule, const api::DeviceRequestAllocationResult& device) {
-  const auto& selector = rule.spec.device_selector;
-  if (!selector.has_value()) return false;
-  return selector->driver.value_or(device.driver) == device.driver &&
-         selector->pool.value_or(device.pool) == device.pool &&
-         selector->device.value_or(device.device) == device.device;
-}
-
 // When the taint drives users of the device away. Nothing: it is tolerated for good.
 std::optional<base::Time> DueOf(const api::DeviceTaint& taint,
                                 const std::vector<api::DeviceToleration>& tolerations) {
@@ -79,6 +71,27 @@ void TakeEarlier(std::optional<base::Time>& due, std::optional<base::Time> other
 
 }  // namespace
 
+bool DeviceTaintEviction::Selects(const api::DeviceTaintRule& rule, std::string_view driver,
+                                  std::string_view pool, std::string_view device) {
+  const auto& selector = rule.spec.device_selector;
+  if (!selector.has_value()) return false;
+  const auto is = [](const std::optional<std::string>& wanted, std::string_view name) {
+    return !wanted.has_value() || *wanted == name;
+  };
+  return is(selector->driver, driver) && is(selector->pool, pool) && is(selector->device, device);
+}
+
+bool DeviceTaintEviction::DrivesAway(const api::DeviceTaint& taint,
+                                     const api::DeviceRequestAllocationResult& result) {
+  api::DeviceTaint evicting = taint;
+  evicting.effect = api::kTaintEffectNoExecute;
+  return controllers::DueOf(evicting, result.tolerations).has_value();
+}
+
+std::string DeviceTaintEviction::PoolKeyOf(std::string_view driver, std::string_view pool) {
+  return PoolKey(driver, pool);
+}
+
 DeviceTaintEviction::DeviceTaintEviction(const Source& source, const base::Clock& clock,
                                          api::FeatureGates gates)
     : Reconciler(source, clock, Kinds()),
@@ -92,6 +105,7 @@ void DeviceTaintEviction::OnChange(const api::Object* before, const api::Object*
   if (either.As<api::DeviceTaintRule>() != nullptr) return OnRule(before, after);
   if (after == nullptr) {
     waiting_.erase(before->metadata().uid);
+    QueueRulesOf(*before->As<api::Pod>());
   } else if (!after->As<api::Pod>()->spec.node_name.empty()) {
     queue().Add(ObjectKey::Of(*after));
   }
@@ -140,6 +154,9 @@ void DeviceTaintEviction::DropIfEmpty(const std::string& key) {
 }
 
 void DeviceTaintEviction::OnClaim(const api::Object* before, const api::Object* after) {
+  for (const api::Object* object : {before, after}) {
+    if (object != nullptr) QueueRulesOf(*object->As<api::ResourceClaim>());
+  }
   if (before != nullptr) {
     for (const std::string& key : PoolsOf(*before)) {
       pools_[key].claims.erase(ObjectKey::Of(*before));
@@ -158,10 +175,17 @@ void DeviceTaintEviction::OnClaim(const api::Object* before, const api::Object* 
 }
 
 void DeviceTaintEviction::OnRule(const api::Object* before, const api::Object* after) {
+  if (rules_counted_ && after != nullptr) queue().Add(ObjectKey::Of(*after));
   const auto evicts = [](const api::Object* rule) {
     return rule != nullptr && Evicts(rule->As<api::DeviceTaintRule>()->spec.taint);
   };
   if (!evicts(before) && !evicts(after)) return;
+  // A status that was written changes nothing.
+  if (before != nullptr && after != nullptr &&
+      before->As<api::DeviceTaintRule>()->spec == after->As<api::DeviceTaintRule>()->spec) {
+    rules_.insert_or_assign(after->metadata().name, *after);
+    return;
+  }
   const api::Object& either = after != nullptr ? *after : *before;
   rules_.erase(either.metadata().name);
   if (evicts(after)) rules_.emplace(either.metadata().name, *after);
@@ -204,21 +228,20 @@ std::optional<base::Time> DeviceTaintEviction::DueOf(const api::ResourceClaim& c
     if (!rules_counted_) continue;
     for (const auto& [name, object] : rules_) {
       const auto& rule = *object.As<api::DeviceTaintRule>();
-      if (!Matches(rule, result)) continue;
+      if (!Selects(rule, result.driver, result.pool, result.device)) continue;
       TakeEarlier(due, controllers::DueOf(rule.spec.taint, result.tolerations));
     }
   }
   return due;
 }
 
-std::optional<base::Time> DeviceTaintEviction::DueOf(const api::Pod& pod) {
-  std::optional<base::Time> due;
-  if (pod.spec.node_name.empty()) return due;
+template <typename F>
+void DeviceTaintEviction::ForEachClaim(const api::Pod& pod, F f) const {
   const auto look = [&](std::string_view name, bool owned) {
     const auto* claim = view().Find<api::ResourceClaim>(pod.metadata.namespace_, name);
     if (claim == nullptr || !api::ReservedFor(*claim, pod)) return;
     if (owned && !api::OwnedBy(*claim, pod)) return;
-    TakeEarlier(due, DueOf(*claim));
+    f(*claim);
   };
   const api::ClaimsOfPod claims(pod);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
@@ -228,13 +251,36 @@ std::optional<base::Time> DeviceTaintEviction::DueOf(const api::Pod& pod) {
   if (const auto& special = pod.status.extended_resource_claim_status) {
     look(special->resource_claim_name, true);
   }
+}
+
+std::optional<base::Time> DeviceTaintEviction::DueOf(const api::Pod& pod) {
+  std::optional<base::Time> due;
+  if (pod.spec.node_name.empty()) return due;
+  ForEachClaim(pod, [&](const api::ResourceClaim& claim) { TakeEarlier(due, DueOf(claim)); });
   return due;
+}
+
+void DeviceTaintEviction::QueueRulesOf(const api::Pod& pod) {
+  if (rules_.empty()) return;
+  ForEachClaim(pod, [&](const api::ResourceClaim& claim) { QueueRulesOf(claim); });
+}
+
+void DeviceTaintEviction::QueueRulesOf(const api::ResourceClaim& claim) {
+  if (!rules_counted_ || rules_.empty() || !claim.status.allocation.has_value()) return;
+  for (const auto& result : claim.status.allocation->devices.results) {
+    for (const auto& [name, object] : rules_) {
+      const auto& rule = *object.As<api::DeviceTaintRule>();
+      if (!Selects(rule, result.driver, result.pool, result.device)) continue;
+      if (DrivesAway(rule.spec.taint, result)) queue().Add(ObjectKey::Of(object));
+    }
+  }
 }
 
 Status DeviceTaintEviction::Reconcile(const ObjectKey& key) {
   const api::Object* found = view().Find(key);
   if (found == nullptr || view().Leaving(*found)) return {};
   const api::Object object = *found;
+  if (key.Is<api::DeviceTaintRule>()) return ReconcileRule(object);
   const api::Pod& pod = *object.As<api::Pod>();
   const auto due = IsTerminal(pod) ? std::nullopt : DueOf(pod);
   if (!due.has_value()) {
@@ -246,7 +292,7 @@ Status DeviceTaintEviction::Reconcile(const ObjectKey& key) {
   }
   const base::Time now = clock().Now();
   if (*due <= now) return Evict(object, *due);
-  waiting_.insert(pod.metadata.uid);
+  if (waiting_.insert(pod.metadata.uid).second) QueueRulesOf(pod);
   queue().AddAfter(key, *due - now);
   return {};
 }
@@ -261,6 +307,7 @@ Status DeviceTaintEviction::Evict(const api::Object& pod, base::Time due) {
   if (marked.code() == StatusCode::kNotFound) return {};
   DRAY_RETURN_IF_ERROR(marked);
   DRAY_RETURN_IF_ERROR(view().Delete(pod));
+  QueueRulesOf(*pod.As<api::Pod>());
   if (observer() != nullptr) observer()->OnTaintEviction(clock().Now() - due);
   return {};
 }

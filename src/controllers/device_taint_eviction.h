@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pods whose devices are tainted with NoExecute are deleted, at once or when the toleration of
-// their claim runs out. Taints come with slices and from DeviceTaintRules.
+// their claim runs out. Taints come with slices and from DeviceTaintRules, whose status tells how
+// far that is, or whom it would concern.
 //
 // Spec: KEP-5055 "Eviction".
 #pragma once
@@ -53,6 +54,11 @@ class DeviceTaintEviction final : public Reconciler {
   void OnClaim(const api::Object* before, const api::Object* after);
   void OnRule(const api::Object* before, const api::Object* after);
   void QueueUsers(const ObjectKey& claim);
+  // The rules that drive the pod, or the claim's users, away may have something new to tell.
+  void QueueRulesOf(const api::Pod& pod);
+  void QueueRulesOf(const api::ResourceClaim& claim);
+  template <typename F>
+  void ForEachClaim(const api::Pod& pod, F look) const;
 
   Status Reconcile(const ObjectKey& key) override;
   Status Evict(const api::Object& pod, base::Time due);
@@ -62,6 +68,22 @@ class DeviceTaintEviction final : public Reconciler {
   const api::Device* FindDevice(const api::DeviceRequestAllocationResult& result);
   // A pool of which nothing is left takes no room.
   void DropIfEmpty(const std::string& pool);
+
+  // device_taint_rule_status.cc: whom and what a rule is about.
+  struct Reach {
+    std::size_t published = 0;   // devices
+    std::size_t allocated = 0;   // results of claims
+    std::size_t pods = 0;        // that have to go, now or later
+    std::size_t namespaces = 0;  // of these
+  };
+  Reach ReachOf(const api::DeviceTaintRule& rule) const;
+  api::Condition ConditionOf(const api::DeviceTaintRule& rule) const;
+  Status ReconcileRule(const api::Object& rule);
+  static bool Selects(const api::DeviceTaintRule& rule, std::string_view driver,
+                      std::string_view pool, std::string_view device);
+  static bool DrivesAway(const api::DeviceTaint& taint,
+                         const api::DeviceRequestAllocationResult& result);
+  static std::string PoolKeyOf(std::string_view driver, std::string_view pool);
 
   const bool slices_;  // whether their taints count
   const bool rules_counted_;

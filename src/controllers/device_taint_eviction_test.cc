@@ -8,6 +8,7 @@
 
 #include "api/pod_claims.h"
 #include "controllers/scene_for_test.h"
+#include "fmt/format.h"
 
 namespace dray::controllers {
 namespace {
@@ -41,12 +42,13 @@ class TaintTest : public ::testing::Test {
     }
     there ? scene_.Put(changed) : static_cast<void>(scene_.Add(changed));
   }
-  void AddRule(std::optional<std::string> device) {
+  void AddRule(std::optional<std::string> device,
+               std::string_view effect = api::kTaintEffectNoExecute) {
     api::DeviceTaintRule rule;
     rule.metadata.name = "rule";
     rule.spec.device_selector.emplace().device = std::move(device);
     rule.spec.taint = {.key = "broken",
-                       .effect = std::string(api::kTaintEffectNoExecute),
+                       .effect = std::string(effect),
                        .time_added = scene_.clock().Now().TruncateToSeconds()};
     scene_.Add(rule);
   }
@@ -166,6 +168,78 @@ TEST_F(TaintTest, ARuleTaintsTheDevicesThatItSelects) {
   AddRule(std::nullopt);
   controller_->Sync();
   EXPECT_FALSE(Has("a"));
+}
+
+// "True PodsPendingEviction: ..." of the rule.
+std::string Said(Scene& scene) {
+  const auto rule = scene.Get<api::DeviceTaintRule>("rule", "");
+  if (rule.status.conditions.size() != 1) return "";
+  const api::Condition& condition = rule.status.conditions[0];
+  EXPECT_EQ(condition.type, "EvictionInProgress");
+  EXPECT_EQ(condition.observed_generation, rule.metadata.generation);
+  return fmt::format("{} {}: {}", condition.status, condition.reason, condition.message);
+}
+
+TEST_F(TaintTest, ARuleTellsHowFarItsEvictionIs) {
+  Taint("");
+  AddUser("a", {Tolerates(60)});
+  AddUser("b", {Tolerates(60)});
+  AddUser("c", {Tolerates(std::nullopt)});
+  AddRule(std::nullopt);
+  controller_->Sync();
+  EXPECT_EQ(Said(scene_), "True PodsPendingEviction: 2 pods need to be evicted in 1 namespace.");
+  scene_.clock().Advance(60s);
+  controller_->Sync();
+  scene_.clock().Advance(10s);
+  controller_->Sync();
+  EXPECT_EQ(Said(scene_), "False Completed: No pod needs to be evicted.");
+  EXPECT_TRUE(Has("c"));
+  // Whoever has nothing new to tell writes nothing, and nor does a successor.
+  EXPECT_EQ(controller_->Sync(), 0u);
+  Start();
+  EXPECT_EQ(controller_->Sync(), 0u);
+}
+
+TEST_F(TaintTest, ARuleHearsOfPodsThatGoByThemselves) {
+  AddUser("a", {Tolerates(3600)});
+  AddRule(std::nullopt);
+  controller_->Sync();
+  EXPECT_EQ(Said(scene_), "True PodsPendingEviction: 1 pod needs to be evicted in 1 namespace.");
+  scene_.Delete<api::Pod>("a");
+  controller_->Sync();
+  scene_.clock().Advance(10s);
+  controller_->Sync();
+  EXPECT_EQ(Said(scene_), "False Completed: No pod needs to be evicted.");
+}
+
+// KEP-5055: what would it do?
+TEST_F(TaintTest, ARuleWithoutEffectTellsOnceWhomItWouldEvict) {
+  Taint("");
+  AddUser("a");
+  AddUser("c", {Tolerates(std::nullopt)});
+  AddRule(std::nullopt, api::kTaintEffectNone);
+  controller_->Sync();
+  EXPECT_EQ(Said(scene_),
+            "False NoEffect: 1 published device selected. 2 allocated devices selected. 1 pod "
+            "would be evicted in 1 namespace if the effect was NoExecute. This information will "
+            "not be updated again. Recreate the DeviceTaintRule to trigger an update.");
+  EXPECT_TRUE(Has("a"));
+  EXPECT_EQ(controller_->Sync(), 0u);
+}
+
+TEST_F(TaintTest, ARuleThatKeepsAwayOnlyEvictsNobody) {
+  AddRule(std::nullopt, api::kTaintEffectNoSchedule);
+  controller_->Sync();
+  EXPECT_EQ(Said(scene_), "False OtherEffect: Eviction only happens for the NoExecute effect.");
+}
+
+TEST_F(TaintTest, WithoutTheGateOfRulesNothingIsTold) {
+  api::FeatureGates gates;
+  gates.Set(api::Gate::kDRADeviceTaintRules, false);
+  Start(gates);
+  AddRule(std::nullopt);
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_EQ(Said(scene_), "");
 }
 
 TEST_F(TaintTest, APodThatDoesNotUseTheClaimStays) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "api/generated_name.h"
 #include "api/pod.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
@@ -244,13 +245,15 @@ Status JobController::MakePods(const api::Object& object, const JobTally& tally,
       while (tally.completed.contains(index) || tally.running.contains(index)) ++index;
       SetIndex(next, job.metadata.name, index++);
     }
-    const auto made = view().Create(api::Object::Of(std::move(next)));
+    const auto made = view().Create(api::Object::Of(next));
     if (!made.ok()) {
       Tell(view(), object,
            {.component = name(),
             .warning = true,
             .reason = "FailedCreate",
-            .message = fmt::format("Error creating: {}", base::Message(made.status()))});
+            .message = fmt::format("Error creating: {}",
+                                   api::WithoutGeneratedParts(base::Message(made.status()),
+                                                              next.metadata.generate_name))});
       return made.status();
     }
     Tell(view(), object,

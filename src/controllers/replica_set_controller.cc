@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/generated_name.h"
 #include "api/pod.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
@@ -155,7 +156,9 @@ Status ReplicaSetController::MakePods(const api::Object& set, std::size_t count)
            {.component = name(),
             .warning = true,
             .reason = "FailedCreate",
-            .message = fmt::format("Error creating: {}", base::Message(made.status()))});
+            .message = fmt::format("Error creating: {}",
+                                   api::WithoutGeneratedParts(base::Message(made.status()),
+                                                              pod.metadata.generate_name))});
       return made.status();
     }
     Tell(view(), set,

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/generated_name.h"
 #include "api/pod_claims.h"
 #include "controllers/pods.h"
 #include "fmt/format.h"
@@ -202,8 +203,12 @@ StatusOr<std::string> ResourceClaimController::CreateFrom(
                                       .uid = pod.metadata.uid,
                                       .controller = true}};
   claim.spec = spec.spec;
+  const std::string stem = claim.metadata.generate_name;
   auto stored = view().Create(api::Object::Of(std::move(claim)));
-  if (!stored.ok()) return base::Annotate(stored.status(), "create ResourceClaim");
+  if (!stored.ok()) {
+    return base::Annotate(api::WithoutGeneratedParts(stored.status(), stem),
+                          "create ResourceClaim");
+  }
   return stored->metadata().name;
 }
 

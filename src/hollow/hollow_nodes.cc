@@ -56,6 +56,31 @@ bool IsHollow(const api::ClusterNode& node) {
   return label == nullptr || *label != "false";
 }
 
+// Labels that a kubelet gives its node, and that pods choose nodes and spread by.
+constexpr std::string_view kOs = "linux";
+constexpr std::string_view kArchitecture = "amd64";
+std::array<std::pair<std::string_view, std::string_view>, 3> OwnLabels(
+    const api::ClusterNode& node) {
+  return {{{api::kHostnameLabel, node.metadata.name},
+           {"kubernetes.io/os", kOs},
+           {"kubernetes.io/arch", kArchitecture}}};
+}
+// What somebody has put there stays. Whether there was something to do.
+bool AddOwnLabels(api::ClusterNode& node) {
+  bool added = false;
+  for (const auto& [key, value] : OwnLabels(node)) {
+    if (node.metadata.labels.contains(key)) continue;
+    node.metadata.labels[key] = value;
+    added = true;
+  }
+  return added;
+}
+bool HasOwnLabels(const api::ClusterNode& node) {
+  return std::ranges::all_of(OwnLabels(node), [&](const auto& label) {
+    return node.metadata.labels.contains(label.first);
+  });
+}
+
 void FillIn(api::ClusterNode& node, const HollowOptions& options) {
   api::NodeStatus& status = node.status;
   if (status.capacity.empty()) {
@@ -69,8 +94,8 @@ void FillIn(api::ClusterNode& node, const HollowOptions& options) {
   info.kubelet_version = options.version;
   info.container_runtime_version = "hollow://1";
   info.os_image = "none";
-  info.operating_system = "linux";
-  info.architecture = "amd64";
+  info.operating_system = kOs;
+  info.architecture = kArchitecture;
 }
 
 }  // namespace
@@ -124,6 +149,20 @@ Status HollowNodes::Reconcile(const ObjectKey& key) {
 Status HollowNodes::ReconcileNode(const api::Object& object) {
   const api::ClusterNode& node = *object.As<api::ClusterNode>();
   if (!IsHollow(node)) return {};
+  if (!HasOwnLabels(node)) {
+    DRAY_RETURN_IF_ERROR(view().EditObject(object, [](api::Object& edited) {
+      return AddOwnLabels(*edited.Mutable<api::ClusterNode>());
+    }));
+    const api::Object* labelled = view().Find(ObjectKey::Of(object));
+    if (labelled == nullptr) return {};
+    const api::Object now_labelled = *labelled;
+    return ReconcileStatus(now_labelled);
+  }
+  return ReconcileStatus(object);
+}
+
+Status HollowNodes::ReconcileStatus(const api::Object& object) {
+  const api::ClusterNode& node = *object.As<api::ClusterNode>();
   const base::Time now = clock().Now();
   const api::NodeCondition* ready = FindReady(node);
   const bool fresh = ready != nullptr && ready->status == "True" && ready->last_heartbeat_time &&

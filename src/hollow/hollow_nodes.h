@@ -43,6 +43,7 @@ class HollowNodes final : public controllers::Reconciler {
   void OnChange(const api::Object* before, const api::Object* after) override;
   Status Reconcile(const controllers::ObjectKey& key) override;
   Status ReconcileNode(const api::Object& node);
+  Status ReconcileStatus(const api::Object& node);
   Status ReconcilePod(const api::Object& pod);
   Status Terminate(const api::Object& pod);
   Status SetStatus(const api::Object& pod, void (*change)(api::Pod&, base::Time));

@@ -52,6 +52,20 @@ TEST_F(HollowNodesTest, ANodeBecomesReadyAndStaysSo) {
             node.status.conditions[0].last_heartbeat_time);
 }
 
+// As a kubelet does: pods choose nodes and spread by these.
+TEST_F(HollowNodesTest, ANodeHasTheLabelsThatAKubeletGivesIt) {
+  api::ClusterNode node;
+  node.metadata.name = "a";
+  node.metadata.labels["kubernetes.io/arch"] = "arm64";
+  scene_.Add(node);
+  nodes_.Sync();
+  const auto labelled = scene_.Get<api::ClusterNode>("a", "");
+  EXPECT_EQ(*labelled.metadata.labels.Find("kubernetes.io/hostname"), "a");
+  EXPECT_EQ(*labelled.metadata.labels.Find("kubernetes.io/os"), "linux");
+  EXPECT_EQ(*labelled.metadata.labels.Find("kubernetes.io/arch"), "arm64");  // somebody's own
+  EXPECT_EQ(labelled.status.conditions.at(0).status, "True");
+}
+
 TEST_F(HollowNodesTest, NodesWithAKubeletOfTheirOwnAreLeftAlone) {
   AddNode("real", "false");
   AddPod("p", "real");

@@ -320,16 +320,16 @@ spec:
     - name: gpu
       exactly:
         deviceClassName: gpu
-        derivedAttributes: [{name: example.com/name, expression: device.name}]
+        capacity: {requests: {memory: 1Gi}}
 )";
-  const auto derived = [](const Plan& plan) {
+  const auto asks = [](const Plan& plan) {
     const auto* claim = Find<api::ResourceClaim>(plan, "c");
-    return claim->spec.devices.requests[0].exactly->derived_attributes.size();
+    return claim->spec.devices.requests[0].exactly->capacity.has_value();
   };
-  EXPECT_EQ(derived(PlanOf(yaml)), 1U);
+  EXPECT_TRUE(asks(PlanOf(yaml)));
   PlanOptions off = DefaultOptions();
-  off.gates = *api::FeatureGates::Parse("DRADerivedAttributes=false", api::FeatureGates());
-  EXPECT_EQ(derived(PlanOf(yaml, off)), 0U);
+  off.gates = *api::FeatureGates::Parse("DRAConsumableCapacity=false", api::FeatureGates());
+  EXPECT_FALSE(asks(PlanOf(yaml, off)));
 }
 
 TEST(PlanInput, AnObjectThatIsGivenTwiceIsAnError) {

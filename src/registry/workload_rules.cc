@@ -80,13 +80,6 @@ void CheckContainer(const api::Container& container, const api::PodSpec& spec, c
           api::NotFound((at / "resources" / "claims").Index(i) / "name", wanted[i].name));
     }
   }
-  for (const auto& [name, amount] : container.resources.requests) {
-    const base::Quantity* limit = container.resources.limits.Find(name);
-    if (limit != nullptr && *limit < amount) {
-      errors.push_back(api::Invalid((at / "resources" / "requests").Key(name), amount.ToString(),
-                                    "must be less than or equal to the limit"));
-    }
-  }
 }
 
 ErrorList CheckPodSpec(const api::PodSpec& spec, const FieldPath& path) {

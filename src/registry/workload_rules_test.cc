@@ -61,13 +61,6 @@ TEST(WorkloadRules, ClaimsAreNamedOnceAndKnownToThePod) {
                   HasSubstr("spec.resourceClaims[1]: Invalid value: \"g\": at most one of")));
 }
 
-TEST(WorkloadRules, ARequestIsWithinItsLimit) {
-  EXPECT_THAT(OfPod("{containers: [{name: a, image: i, resources: {requests: {cpu: '2'}, limits: "
-                    "{cpu: '1'}}}]}"),
-              ElementsAre("spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must "
-                          "be less than or equal to the limit"));
-}
-
 constexpr std::string_view kDeployment =
     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {selector: {matchLabels: "
     "{app: d}}, template: {metadata: {labels: {app: d}}, spec: {containers: [{name: a, image: "

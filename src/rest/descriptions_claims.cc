@@ -33,7 +33,10 @@ std::span<const Description> ClaimsDescriptions() {
       {"DeviceRequest.adminAccess",
        "Whether devices are wanted for administration, even if others hold them."},
       {"DeviceRequest.tolerations", "Taints of devices that do not keep the request away."},
-      {"DeviceRequest.capacity", "How much of each device, for devices that can be shared."},
+      {"DeviceRequest.capacity",
+       "How much of each device, for devices that can be shared. A capacity that is not named "
+       "takes its policy's default and, without a policy, all that the device has of it: then "
+       "nobody else gets a share."},
       {"DeviceRequest.derivedAttributes",
        "Values computed from a device that constraints can use."},
       {"ExactDeviceRequest", "Devices of one kind."},
@@ -45,7 +48,10 @@ std::span<const Description> ClaimsDescriptions() {
        "Whether devices are wanted for administration, even if others hold them. The namespace "
        "must allow it."},
       {"ExactDeviceRequest.tolerations", "Taints of devices that do not keep the request away."},
-      {"ExactDeviceRequest.capacity", "How much of each device, for devices that can be shared."},
+      {"ExactDeviceRequest.capacity",
+       "How much of each device, for devices that can be shared. A capacity that is not named "
+       "takes its policy's default and, without a policy, all that the device has of it: then "
+       "nobody else gets a share."},
       {"ExactDeviceRequest.derivedAttributes",
        "Values computed from a device that constraints can use like its attributes."},
       {"DeviceSubRequest", "One of several alternatives."},
@@ -55,7 +61,10 @@ std::span<const Description> ClaimsDescriptions() {
       {"DeviceSubRequest.allocationMode", "ExactCount, or All: every device that matches."},
       {"DeviceSubRequest.count", "How many devices, for ExactCount; 1 when nothing is said."},
       {"DeviceSubRequest.tolerations", "Taints of devices that do not keep the request away."},
-      {"DeviceSubRequest.capacity", "How much of each device, for devices that can be shared."},
+      {"DeviceSubRequest.capacity",
+       "How much of each device, for devices that can be shared. A capacity that is not named "
+       "takes its policy's default and, without a policy, all that the device has of it: then "
+       "nobody else gets a share."},
       {"DeviceSubRequest.derivedAttributes",
        "Values computed from a device that constraints can use like its attributes."},
       {"DeviceSelector", "Chooses devices."},
@@ -72,9 +81,13 @@ std::span<const Description> ClaimsDescriptions() {
       {"DeviceToleration.tolerationSeconds",
        "How long a NoExecute taint is tolerated; unset: for ever."},
       {"CapacityRequirements", "How much of a device is needed."},
-      {"CapacityRequirements.requests", "The amount of each capacity."},
+      {"CapacityRequirements.requests",
+       "The amount of each capacity, which the device's policy may round up. One that is not named "
+       "takes the policy's default and, without a policy, all that the device has of it."},
       {"DeviceDerivedAttribute", "A value computed from a device."},
-      {"DeviceDerivedAttribute.name", "What constraints call it."},
+      {"DeviceDerivedAttribute.name",
+       "What constraints call it. Selectors do not see it; one with a domain stands before the "
+       "device's own attribute of that name."},
       {"DeviceDerivedAttribute.expression", "An expression that gives the value."},
       {"DeviceConstraint", "What must hold between devices: one of the two."},
       {"DeviceConstraint.requests", "The requests that it is about; none: all."},
@@ -119,7 +132,8 @@ std::span<const Description> ClaimsDescriptions() {
       {"DeviceRequestAllocationResult.skipNodeOperations",
        "Steps on the node that the device does not need."},
       {"DeviceRequestAllocationResult.compatibilityGroups",
-       "The groups that the device declared for each counter set when it was allocated."},
+       "The groups that the device declared for each counter set when it was allocated. They count "
+       "from then on, whatever its slice says later."},
       {"DeviceAllocationConfiguration", "Parameters that apply to an allocation."},
       {"DeviceAllocationConfiguration.source", "Where they come from: FromClass or FromClaim."},
       {"DeviceAllocationConfiguration.requests", "The requests that they are for; none: all."},

@@ -75,9 +75,11 @@ std::span<const Description> SlicesDescriptions() {
       {"DeviceCapacity", "An amount of a device."},
       {"DeviceCapacity.value", "How much there is."},
       {"DeviceCapacity.requestPolicy",
-       "How much of it can be asked for, when the device can be shared."},
+       "How much of it can be asked for, when the device can be shared. Without one a request that "
+       "says nothing takes all of it."},
       {"CapacityRequestPolicy", "How much of a capacity can be asked for."},
-      {"CapacityRequestPolicy.default", "What is taken when a request says nothing."},
+      {"CapacityRequestPolicy.default",
+       "What is taken when a request says nothing about the capacity."},
       {"CapacityRequestPolicy.validValues",
        "The amounts that there are; a request is rounded up to one."},
       {"CapacityRequestPolicy.validRange", "From where to where, and in which steps."},
@@ -94,8 +96,9 @@ std::span<const Description> SlicesDescriptions() {
       {"DeviceCounterConsumption.counterSet", "The set."},
       {"DeviceCounterConsumption.counters", "How much of each."},
       {"DeviceCounterConsumption.compatibilityGroups",
-       "Devices that take from one set at the same time must have a group in common, if they "
-       "declare any."},
+       "Two devices can take from one set at the same time if they have a group in common, or if "
+       "both have none: one without groups never goes with one that declares some. Unset and empty "
+       "mean none. Up to 2."},
       {"DeviceTaint", "Keeps requests away from a device."},
       {"DeviceTaint.key", "The name of the taint."},
       {"DeviceTaint.value", "Its value."},

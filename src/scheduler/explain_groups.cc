@@ -51,10 +51,7 @@ double Proportion(const Reason::Shortage& shortage) {
 }
 
 // What helps against refusals that are not about amounts.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kChanges = {{
-    {"cannot_allocate_claims", "devices that can serve all of its claims together"},
-    {"device_pools", "resource pools that are complete and valid"},
-    {"search_budget", "claims that ask for less, or with fewer constraints"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kChanges = {{
     {"node_unschedulable", "the node being schedulable again"},
     {"node_affinity", "other labels on the node, or another node selector or affinity of the pod"},
     {"node_name", "another node name in the pod"},
@@ -64,6 +61,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kChanges
     {"existing_anti_affinity", "no pod there whose anti-affinity excludes this one"},
     {"topology_spread", "a more even spread of the other pods, or a larger maxSkew"},
     {"topology_label_missing", "the topology label on the node"},
+    {"cannot_allocate_claims", "other devices, or some that are given back"},
+    {"search_budget", "claims whose devices are easier to find"},
+    {"device_pools", "resource pools that are complete and valid"},
+    {"claim_elsewhere", "a claim that is not allocated for other nodes"},
+    {"too_many_devices", "fewer devices in one pod"},
+    {"resource_missing", "a device class or a device plugin that serves the extended resource"},
+    {"special_claim_stale", "the earlier claim for its extended resources being gone"},
 }};
 
 std::string ChangeOf(const Reason::Shortage& shortage) {
@@ -85,7 +89,7 @@ std::string ChangeOf(const Reason& reason) {
   const auto known =
       std::ranges::find(kChanges, reason.code, &decltype(kChanges)::value_type::first);
   if (known != kChanges.end()) return std::string(known->second);
-  return fmt::format("a way around \"{}\"", reason.text);
+  return fmt::format("this resolved: {}", reason.text);
 }
 
 }  // namespace

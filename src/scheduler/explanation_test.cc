@@ -86,7 +86,9 @@ TEST(ClosestMiss, SaysWhatWouldHaveToChange) {
             "1 more cpu and a toleration for key=value:NoSchedule");
   EXPECT_EQ(ChangeFor({{.code = "node_unschedulable", .text = "node(s) were unschedulable"}}),
             "the node being schedulable again");
-  EXPECT_EQ(ChangeFor({{.code = "something", .text = "odd"}}), "a way around \"odd\"");
+  EXPECT_EQ(ChangeFor({{.code = "something", .text = "odd"}}), "this resolved: odd");
+  EXPECT_EQ(ChangeFor({{.code = "cannot_allocate_claims", .text = "cannot allocate all claims"}}),
+            "other devices, or some that are given back");
 }
 
 TEST(EventMessage, IsKubernetesSentenceWithSortedParts) {

@@ -82,6 +82,10 @@ api::ClusterNode ClusterBuilder::Node(std::size_t group_index, std::int64_t inde
   node.metadata.name = NodeName(group, index);
   node.metadata.labels = Make<api::Map<std::string>>(group.labels, {.node = index});
   node.metadata.labels[api::kHostnameLabel] = node.metadata.name;
+  for (const auto& [label, value] :
+       {std::pair("kubernetes.io/os", "linux"), std::pair("kubernetes.io/arch", "amd64")}) {
+    if (!node.metadata.labels.contains(label)) node.metadata.labels[label] = value;
+  }
   node.spec.taints = group.taints;
   api::Map<base::Quantity>& amounts = node.status.allocatable;
   amounts = Make<api::Map<base::Quantity>>(group.allocatable, {.node = index});

@@ -81,13 +81,20 @@ class ScenarioReader {
 
   void ReadGates(const api::Map<bool>& gates, Scenario& made) {
     for (const auto& [name, on] : gates) {
-      const std::string text = fmt::format("{}={}", name.view(), on);
-      const auto parsed = api::FeatureGates::Parse(text, api::FeatureGates());
-      if (!parsed.ok()) {
-        in_.Fault(FieldPath("featureGates").Key(name.view()), base::Message(parsed.status()));
-      }
-      made.feature_gates += (made.feature_gates.empty() ? "" : ",") + text;
+      made.feature_gates +=
+          fmt::format("{}{}={}", made.feature_gates.empty() ? "" : ",", name.view(), on);
     }
+    // Together: a gate may need another that is named here, too.
+    const auto together = api::FeatureGates::Parse(made.feature_gates, api::FeatureGates());
+    if (together.ok()) return;
+    for (const auto& [name, on] : gates) {
+      const auto alone =
+          api::FeatureGates::Parse(fmt::format("{}={}", name.view(), on), api::FeatureGates());
+      if (alone.ok()) continue;
+      in_.Fault(FieldPath("featureGates").Key(name.view()), base::Message(alone.status()));
+      return;
+    }
+    in_.Fault(FieldPath("featureGates"), base::Message(together.status()));
   }
 
   std::vector<Copies> ReadCopies(const std::vector<FileCopies>& from, const FieldPath& at,

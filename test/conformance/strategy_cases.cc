@@ -161,7 +161,7 @@ Subject SubjectOf(const Node& recorded) {
   Subject subject{TextOf(recorded, "operation"),
                   *std::move(object),
                   ObjectAt(recorded, "oldObject"),
-                  {.gates = GatesOf(recorded), .now = NowOf(context)},
+                  {.gates = GatesOf(recorded), .now = NowOf(context), .kubernetes_only = true},
                   context};
   const bool update = subject.operation == "update" || subject.operation == "updateStatus";
   if (update && !subject.old) throw std::runtime_error("an update without oldObject");

@@ -49,8 +49,8 @@ api::ErrorList Validate(const Subject& subject) {
 
 // What a server does before it validates.
 void Prepare(Subject& subject) {
-  const api::StrategyOptions options{.gates = subject.gates,
-                                     .now = base::Time::FromUnix(1'700'000'000)};
+  const api::StrategyOptions options{
+      .gates = subject.gates, .now = base::Time::FromUnix(1'700'000'000), .kubernetes_only = true};
   api::SetDefaults(subject.object, options.now);
   if (subject.old) {
     api::SetDefaults(*subject.old, options.now);

@@ -46,6 +46,8 @@ World::World(std::span<const Object> given) : objects(given) {
     } else if (const auto* claim_template = object.As<ResourceClaimTemplate>()) {
       claims.push_back({i, NamespaceOf(object), claim_template->metadata.name, true,
                         &claim_template->spec.spec, DevicesPath(true)});
+    } else if (const auto* node = object.As<ClusterNode>()) {
+      nodes.push_back({i, node});
     } else if (const auto* name_space = object.As<Namespace>()) {
       namespaces.emplace(name_space->metadata.name, Given<Namespace>{i, name_space});
     } else {
@@ -104,6 +106,7 @@ void World::AddAttributes(const ResourceSlice& slice) {
   if (!slice.spec.devices) return;
   for (const Device& device : *slice.spec.devices) {
     has_devices = true;
+    AddCapacities(slice, device);
     for (const auto& [key, value] : device.attributes) {
       const std::string_view name(key);
       const bool qualified = name.find('/') != std::string_view::npos;
@@ -114,6 +117,30 @@ void World::AddAttributes(const ResourceSlice& slice) {
       attributes.insert(std::move(full));
     }
   }
+}
+
+void World::AddCapacities(const ResourceSlice& slice, const Device& device) {
+  const std::string& driver = slice.spec.driver;
+  if (!drivers.contains(driver)) drivers.insert(driver);
+  for (const auto& [key, capacity] : device.capacity) {
+    const std::string_view name(key);
+    if (capacity_names.contains(name)) continue;
+    capacity_names.insert(std::string(name));
+    if (name.find('/') == std::string_view::npos) {
+      capacity_names.insert(QualifiedCapacity(name, driver));
+    } else if (name.starts_with(driver) && name.substr(driver.size()).starts_with('/')) {
+      capacity_names.insert(std::string(name.substr(driver.size() + 1)));
+    }
+  }
+}
+
+std::string QualifiedCapacity(std::string_view name, std::string_view driver) {
+  return name.find('/') == std::string_view::npos ? fmt::format("{}/{}", driver, name)
+                                                  : std::string(name);
+}
+
+base::FieldPath ResultPath(std::size_t result) {
+  return (base::FieldPath("status") / "allocation" / "devices" / "results").Index(result);
 }
 
 std::string NamespaceOf(const Object& object) {

@@ -15,6 +15,7 @@
 #include "api/device_class.h"
 #include "api/kinds.h"
 #include "api/namespace.h"
+#include "api/node.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
@@ -72,6 +73,7 @@ struct World {
   std::span<const Object> objects;
   std::vector<Given<DeviceClass>> classes;
   std::vector<Given<DeviceTaintRule>> taint_rules;
+  std::vector<Given<ClusterNode>> nodes;
   std::vector<GivenClaim> claims;  // claims and templates
   std::vector<GivenPod> pods;      // and what makes pods
   std::vector<GivenPool> pools;    // in order of appearance
@@ -85,18 +87,27 @@ struct World {
   base::StringSet attributes;
   // Bare attribute names -> the first qualified one that ends in it.
   base::StringMap<std::string> attributes_by_id;
+  // Every name by which a request may mean a capacity of some device: with its driver's domain and
+  // without, if that is its domain (docs/decisions.md, "capacity names in a request").
+  base::StringSet capacity_names;
+  base::StringSet drivers;  // that have devices
   bool has_devices = false;
 
  private:
   void AddPod(std::size_t index);
   void AddSlices(std::vector<Given<ResourceSlice>> slices);
   void AddAttributes(const ResourceSlice& slice);
+  void AddCapacities(const ResourceSlice& slice, const Device& device);
 };
 
 // "default" when the object's kind has namespaces and none is given.
 std::string NamespaceOf(const Object& object);
 // "ns/name"
 std::string NamespacedName(std::string_view ns, std::string_view name);
+// A capacity's name with its domain, which is the driver's if it has none.
+std::string QualifiedCapacity(std::string_view name, std::string_view driver);
+// status.allocation.devices.results[i]
+base::FieldPath ResultPath(std::size_t result);
 // `did you mean "x"?`, else `given are "a", "b"` (or "and 3 more"); empty when nothing is given.
 std::string HintAmong(std::string_view word, std::vector<std::string_view> names,
                       std::string_view what);
@@ -111,6 +122,16 @@ void CheckDeviceClassesExist(const World& world, Findings& findings);
 void CheckDerivedAttributesAreUsed(const World& world, Findings& findings);
 void CheckConstraintAttributesExist(const World& world, Findings& findings);
 void CheckAdminAccessNamespaces(const World& world, Findings& findings);
+
+// cross_check_capacity.cc
+void CheckCapacitiesExist(const World& world, Findings& findings);
+void CheckConsumedCapacity(const World& world, Findings& findings);
+
+// cross_check_allocations.cc
+void CheckAllocations(const World& world, Findings& findings);
+
+// cross_check_resources.cc
+void CheckExtendedResourcesExist(const World& world, Findings& findings);
 
 // cross_check_pods.cc
 void CheckPodClaimsExist(const World& world, Findings& findings);

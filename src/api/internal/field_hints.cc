@@ -21,6 +21,14 @@ struct Slip {
 constexpr std::array kSlips = {
     Slip{"Device", "basic",
          "`basic` is v1beta1's; in this version its fields stand directly in the device"},
+    Slip{
+        "Device", "compatibilityGroups",
+        "did you mean consumesCounters[].compatibilityGroups? A device has groups for each counter "
+        "set that it draws on"},
+    Slip{"CounterSet", "compatibilityGroups",
+         "groups are the devices', in consumesCounters[].compatibilityGroups"},
+    Slip{"ResourceSliceSpec", "compatibilityGroups",
+         "groups are the devices', in devices[].consumesCounters[].compatibilityGroups"},
     Slip{"DeviceRequest", "derivedAttributes", "did you mean exactly.derivedAttributes?"},
     Slip{"DeviceSubRequest", "adminAccess", "admin access works with `exactly` only"},
     Slip{"DeviceSubRequest", "exactly",

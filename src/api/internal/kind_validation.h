@@ -34,6 +34,10 @@ void ValidateTaintRule(Report& report, const DeviceTaintRule& rule, const Device
 void ValidateTaintRuleStatusUpdate(Report& report, const DeviceTaintRule& rule,
                                    const DeviceTaintRule& old);
 
+// pod_validation.cc; of a pod's spec what its containers ask for. The rest is
+// registry/workload_rules.h's.
+void ValidatePodResources(Report& report, const Path& at, const PodSpec& spec);
+
 // pod_status_validation.cc; of a pod's status only what concerns claims is looked at.
 void ValidatePodStatusUpdate(Report& report, const Pod& pod);
 

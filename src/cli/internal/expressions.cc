@@ -57,12 +57,15 @@ std::vector<ExpressionField> ExpressionsOf(const api::Object& object) {
   return fields;
 }
 
-ExpressionFindings CheckExpression(const ExpressionField& field, const api::FeatureGates& gates) {
+ExpressionFindings CheckExpression(const ExpressionField& field, const api::FeatureGates& gates,
+                                   bool kubernetes_only) {
   ExpressionFindings findings;
   if (field.text.empty() || field.text.size() > api::kCELSelectorExpressionMaxLength) {
     return findings;
   }
-  const auto environment = cel::DeviceEnvironment(cel::DeviceEnvironmentOptions::New(gates));
+  cel::DeviceEnvironmentOptions options = cel::DeviceEnvironmentOptions::New(gates);
+  options.kubernetes_only = kubernetes_only;
+  const auto environment = cel::DeviceEnvironment(options);
   const cel::CompileResult compiled =
       cel::Compile(field.text, environment, {.purpose = field.purpose});
   if (!compiled.ok()) {

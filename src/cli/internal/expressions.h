@@ -34,8 +34,10 @@ struct ExpressionFindings {
   std::optional<cel::Advice> cost;
 };
 
-// As the API server compiles new objects. Too long ones are not looked at: they are refused.
-ExpressionFindings CheckExpression(const ExpressionField& field, const api::FeatureGates& gates);
+// As the API server compiles new objects; `kubernetes_only`: as one of Kubernetes does. Too long
+// ones are not looked at: they are refused.
+ExpressionFindings CheckExpression(const ExpressionField& field, const api::FeatureGates& gates,
+                                   bool kubernetes_only);
 
 // The message with the line of the expression and a caret below the place.
 std::string WithSnippet(const cel::Advice& advice, std::string_view expression);

@@ -13,7 +13,8 @@ namespace {
 
 class Walker {
  public:
-  explicit Walker(const api::FeatureGates& gates) : gates_(gates) {}
+  explicit Walker(const ValidateOptions& options)
+      : gates_(options.gates), kubernetes_only_(options.kubernetes_only) {}
 
   void Value(const api::TypeInfo& type, const void* value, const base::FieldPath& path) {
     switch (type.shape) {
@@ -46,6 +47,9 @@ class Walker {
       const void* value = field.get(object);
       if (value == nullptr || api::IsEmptyValue(*field.type, value)) continue;
       if (field.options.gate && !gates_.Enabled(*field.options.gate)) {
+        // These are not dropped but rejected, which validation says (docs/decisions.md).
+        const bool rejected = *field.options.gate == api::Gate::kDRADerivedAttributes;
+        if (rejected && !kubernetes_only_) continue;
         Report(path.Child(field.name), api::InfoOf(*field.options.gate).name);
       } else {
         Value(*field.type, value, path.Child(field.name));
@@ -64,14 +68,15 @@ class Walker {
   }
 
   const api::FeatureGates& gates_;
+  const bool kubernetes_only_;
   std::vector<api::Diagnostic> found_;
 };
 
 }  // namespace
 
 std::vector<api::Diagnostic> CheckGatedFields(const api::Object& object,
-                                              const api::FeatureGates& gates) {
-  Walker walker(gates);
+                                              const ValidateOptions& options) {
+  Walker walker(options);
   walker.Value(*object.kind().type, object.data(), base::FieldPath());
   return walker.Take();
 }

@@ -95,11 +95,13 @@ api::Diagnostic ToDiagnostic(const std::string& warning) {
 }  // namespace
 
 std::vector<Fault> CheckObject(const api::Object& given, const ValidateOptions& options) {
-  const api::StrategyOptions strategy{.gates = options.gates, .now = options.now};
+  const api::StrategyOptions strategy{
+      .gates = options.gates, .now = options.now, .kubernetes_only = options.kubernetes_only};
   const api::ValidationOptions validation{.gates = options.gates,
-                                          .expressions = options.expressions};
+                                          .expressions = options.expressions,
+                                          .kubernetes_only = options.kubernetes_only};
   std::vector<Fault> found;
-  for (api::Diagnostic& gated : CheckGatedFields(given, options.gates)) {
+  for (api::Diagnostic& gated : CheckGatedFields(given, options)) {
     found.push_back({std::move(gated), ""});
   }
   api::Object object = given;

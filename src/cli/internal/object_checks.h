@@ -22,9 +22,10 @@ struct Fault {
 
 std::vector<Fault> CheckObject(const api::Object& object, const ValidateOptions& options);
 
-// Fields that are set while their feature gate is off: the server would drop them.
+// Fields that are set while their feature gate is off: the server would drop them. Those that it
+// would reject instead are validation's (ValidateOptions::kubernetes_only: there are none).
 std::vector<api::Diagnostic> CheckGatedFields(const api::Object& object,
-                                              const api::FeatureGates& gates);
+                                              const ValidateOptions& options);
 
 // A refused value as it was written: without the quotes of a message.
 std::string Unquoted(std::string_view shown);

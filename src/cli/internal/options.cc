@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/internal/options.h"
 
+#include <ostream>
+
 #include "CLI/CLI.hpp"
+#include "api/gate_notes.h"
+#include "base/status.h"
+#include "cli/internal/command.h"
 #include "fmt/format.h"
 
 namespace dray::cli::internal {
@@ -39,11 +44,33 @@ void AddGates(CLI::App& app, std::vector<std::string>& texts) {
       ->allow_extra_args(false);
 }
 
-StatusOr<api::FeatureGates> ParseGates(const std::vector<std::string>& texts) {
-  const auto gates =
-      api::FeatureGates::Parse(fmt::format("{}", fmt::join(texts, ",")), api::FeatureGates());
-  if (gates.ok()) return gates;
-  return base::InvalidArgument(fmt::format("--feature-gates: {}", base::Message(gates.status())));
+namespace {
+
+std::optional<api::FeatureGates> Told(Io& io, const StatusOr<api::FeatureGates>& gates,
+                                      std::string_view text, const api::FeatureGates& defaults) {
+  if (!gates.ok()) {
+    UsageError(io, fmt::format("--feature-gates: {}", base::Message(gates.status())),
+               "'dray features' lists the gates");
+    return std::nullopt;
+  }
+  for (const std::string& note : api::GateNotes(text, defaults)) {
+    io.err << "note: " << note << '\n';
+  }
+  return *gates;
+}
+
+}  // namespace
+
+std::optional<api::FeatureGates> ReadGates(Io& io, const std::vector<std::string>& texts) {
+  const std::string text = fmt::format("{}", fmt::join(texts, ","));
+  const api::FeatureGates defaults;
+  return Told(io, api::ParseImplemented(text, defaults), text, defaults);
+}
+
+std::optional<api::FeatureGates> ReadGatesToCheck(Io& io, const std::vector<std::string>& texts,
+                                                  const api::FeatureGates& defaults) {
+  const std::string text = fmt::format("{}", fmt::join(texts, ","));
+  return Told(io, api::FeatureGates::Parse(text, defaults), text, defaults);
 }
 
 void AddStrict(CLI::App& app, bool& strict) {

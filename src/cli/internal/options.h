@@ -4,12 +4,12 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/gates.h"
-#include "base/status.h"
 #include "cli/environment.h"
 
 namespace CLI {
@@ -37,7 +37,12 @@ void AddColor(CLI::App& app, std::string& color);
 
 // --feature-gates.
 void AddGates(CLI::App& app, std::vector<std::string>& texts);
-StatusOr<api::FeatureGates> ParseGates(const std::vector<std::string>& texts);
+// For a command that acts by them. What cannot be is told as an error; what went off with a gate
+// that it needs, as a note.
+std::optional<api::FeatureGates> ReadGates(Io& io, const std::vector<std::string>& texts);
+// For a command that checks objects for whoever has the gates: on top of `defaults`.
+std::optional<api::FeatureGates> ReadGatesToCheck(Io& io, const std::vector<std::string>& texts,
+                                                  const api::FeatureGates& defaults);
 
 // --data: the folder of `dray up`, and what it is if nobody says.
 void AddDataFolder(CLI::App& app, std::string& data);

@@ -41,11 +41,8 @@ bool AsksServer(const PlanFlags& flags, const Io& io) {
 }
 
 std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
-  const auto gates = ParseGates(flags.gates);
-  if (!gates.ok()) {
-    UsageError(io, base::Message(gates.status()), "'dray features' lists the gates");
-    return std::nullopt;
-  }
+  const auto gates = ReadGates(io, flags.gates);
+  if (!gates) return std::nullopt;
   auto config = ReadSchedulerConfig(io, flags.config);
   if (!config) return std::nullopt;
   return planner::PlanOptions{.gates = *gates,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/internal/exchange.h"
 
-#include <map>
+#include <memory>
 #include <utility>
 
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
-#include "base/quantity.h"
 #include "fmt/format.h"
+#include "registry/internal/free_devices.h"
 #include "registry/roles.h"
 #include "rest/api_error.h"
 #include "rest/tree.h"
@@ -33,10 +33,6 @@ std::optional<std::string> Deprecation(const api::KindInfo& kind) {
   const int introduced = kind.version == "v1beta1" ? 32 : 33;
   return fmt::format("{} {} is deprecated in v1.{}+, unavailable in v1.{}+", kind.ApiVersion(),
                      kind.kind, introduced + 3, introduced + 6);
-}
-
-std::string DeviceKey(std::string_view driver, std::string_view pool, std::string_view device) {
-  return fmt::format("{}/{}/{}", driver, pool, device);
 }
 
 }  // namespace
@@ -124,59 +120,17 @@ StatusOr<rest::IncludeObject> IncludeOf(const Query& query) {
       fmt::format("includeObject is None, Metadata or Object, not \"{}\"", text));
 }
 
-namespace {
-
-// What claims have of one device.
-struct Held {
-  bool whole = false;  // not only shares of it
-  std::map<std::string, base::Quantity> consumed;
-};
-
-// A capacity's name is the same with the driver's domain and without.
-std::string BareName(std::string_view name, std::string_view driver) {
-  const bool own = name.starts_with(driver) && name.substr(driver.size()).starts_with("/");
-  return std::string(own ? name.substr(driver.size() + 1) : name);
-}
-
-// Whether somebody could have another share: none of its capacities is used up.
-bool HasRoom(const api::Device& device, std::string_view driver, const Held& held) {
-  if (held.whole || !device.allow_multiple_allocations.value_or(false)) return false;
-  for (const auto& [name, capacity] : device.capacity) {
-    const auto used = held.consumed.find(BareName(name, driver));
-    if (used != held.consumed.end() && used->second >= capacity.value) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 rest::TableContext TableContextFor(const Registry& registry, const api::KindInfo& kind) {
   rest::TableContext context{.now = registry.clock().Now()};
   if (kind.hub != &api::TypeInfoOf<api::ResourceSlice>()) return context;
   // One pass over the claims for all slices of the table.
-  std::map<std::string, Held> held;
+  const auto held = std::make_shared<HeldDevices>();
   const api::KindInfo& claims = api::HubKind(api::TypeInfoOf<api::ResourceClaim>());
   for (const StoredObjectPtr& stored : registry.objects().All(claims)) {
-    const auto& claim = *stored->object().As<api::ResourceClaim>();
-    if (!claim.status.allocation.has_value()) continue;
-    for (const auto& result : claim.status.allocation->devices.results) {
-      if (result.admin_access.value_or(false)) continue;
-      Held& device = held[DeviceKey(result.driver, result.pool, result.device)];
-      device.whole |= !result.share_id.has_value();
-      for (const auto& [name, amount] : result.consumed_capacity) {
-        device.consumed[BareName(name, result.driver)] += amount;
-      }
-    }
+    held->Add(*stored->object().As<api::ResourceClaim>());
   }
-  context.free_devices =
-      [held = std::move(held)](const api::ResourceSlice& slice) -> std::optional<std::int64_t> {
-    std::int64_t free = 0;
-    if (!slice.spec.devices) return free;
-    for (const api::Device& device : *slice.spec.devices) {
-      const auto found = held.find(DeviceKey(slice.spec.driver, slice.spec.pool.name, device.name));
-      if (found == held.end() || HasRoom(device, slice.spec.driver, found->second)) ++free;
-    }
-    return free;
+  context.free_devices = [held](const api::ResourceSlice& slice) -> std::optional<std::int64_t> {
+    return held->FreeIn(slice);
   };
   return context;
 }

@@ -105,7 +105,9 @@ Printer SlicePrinter() {
            {.name = "Pool", .description = "The pool that the slice is part of."},
            {.name = "Devices", .type = "integer", .description = "How many there are."},
            {.name = "Free",
-            .description = "How many of them are held by nobody, or can be shared by one more."},
+            .description = "How many of them can still be had: held by nobody, or shared and with "
+                           "some of each capacity "
+                           "left."},
            kAgeColumn},
           [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
             const api::ResourceSlice& slice = *object.As<api::ResourceSlice>();

@@ -27,6 +27,20 @@ ClaimPointer AsClaim(const api::Object& object) {
   return {keep, keep->As<api::ResourceClaim>()};
 }
 
+// Whether a stored claim has what the allocation says about how much of a device it takes. A server
+// drops what its feature gates do not allow; what it does not know (compatibility groups, on
+// Kubernetes) is not missed.
+bool HasAllOf(const api::ResourceClaim& stored, const api::AllocationResult& allocation) {
+  const auto same = [](const api::DeviceRequestAllocationResult& a,
+                       const api::DeviceRequestAllocationResult& b) {
+    return a.share_id == b.share_id && a.consumed_capacity == b.consumed_capacity &&
+           a.admin_access == b.admin_access;
+  };
+  return stored.status.allocation.has_value() &&
+         std::ranges::equal(stored.status.allocation->devices.results, allocation.devices.results,
+                            same);
+}
+
 const Status& StatusOf(const Status& status) { return status; }
 template <typename T>
 const Status& StatusOf(const StatusOr<T>& result) {
@@ -58,7 +72,17 @@ auto ClaimWrites::Retry(ClaimPointer claim, Write write) -> decltype(write(claim
 StatusOr<ClaimPointer> ClaimWrites::Bind(const ClaimPointer& claim,
                                          const api::AllocationResult* allocation,
                                          const api::Pod& pod) {
-  return Retry(claim, [&](const ClaimPointer& now) { return TryBind(now, allocation, pod); });
+  auto stored =
+      Retry(claim, [&](const ClaimPointer& now) { return TryBind(now, allocation, pod); });
+  if (!stored.ok() || allocation == nullptr || HasAllOf(**stored, *allocation)) return stored;
+  // As stored, it says something else about the device than what was decided. What cannot be given
+  // back now is seen by the next attempt, as an allocation like any other.
+  Deallocate(**stored).IgnoreError();
+  return base::FailedPrecondition(
+      fmt::format("add allocation and reservation to claim {}: the server dropped shares, consumed "
+                  "capacity or admin access of the allocation: its feature gates are not this "
+                  "scheduler's",
+                  KeyOf(claim->metadata)));
 }
 
 StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
@@ -174,8 +198,15 @@ Status ClaimWrites::SetMappings(
         changed.status.extended_resource_claim_status.emplace();
     status.resource_claim_name = claim;
     status.request_mappings = mappings;
-    const Status written = cluster_.UpdateStatus(api::Object::Of(changed)).status();
-    if (left == 1 || !Conflict(written)) return base::Annotate(written, doing);
+    const auto written = cluster_.UpdateStatus(api::Object::Of(changed));
+    if (written.ok()) {
+      // Without it no kubelet would give the devices to the containers.
+      const auto& mapped = written->As<api::Pod>()->status.extended_resource_claim_status;
+      if (mapped.has_value() && mapped->resource_claim_name == claim) return {};
+      return base::FailedPrecondition(fmt::format(
+          "{}: the server dropped it: its feature gate DRAExtendedResource is off", doing));
+    }
+    if (left == 1 || !Conflict(written.status())) return base::Annotate(written.status(), doing);
     const auto stored = cluster_.Find(PodKind(), meta.namespace_, meta.name);
     if (!stored.has_value() || stored->metadata().uid != meta.uid) {
       return base::NotFound(fmt::format("{}: the pod is gone", doing));

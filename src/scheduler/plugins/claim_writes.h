@@ -35,7 +35,8 @@ class ClaimWrites {
       : cluster_(cluster), clock_(clock), timestamps_(timestamps) {}
 
   // Stores the reservation for the pod and, when given, the allocation, with the finalizer before
-  // it. What the status says of devices stays.
+  // it. What the status says of devices stays. FailedPrecondition, and nothing is allocated, when
+  // the server drops part of the allocation because its feature gates are others.
   StatusOr<ClaimPointer> Bind(const ClaimPointer& claim, const api::AllocationResult* allocation,
                               const api::Pod& pod);
   // Takes the pod out of the reservations. OK when the claim is another or gone.
@@ -48,6 +49,7 @@ class ClaimWrites {
   // Removes the finalizer, then the claim. OK when it is gone already.
   Status DeleteSpecial(const api::ResourceClaim& claim);
   // Says in the pod's status which requests of which claim serve its extended resources.
+  // FailedPrecondition when the server drops that because its feature gate is off.
   Status SetMappings(const api::Pod& pod, std::string_view claim,
                      const std::vector<api::ContainerExtendedResourceRequest>& mappings);
 

@@ -91,6 +91,8 @@ PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo&
   const PreemptionCandidate* cheapest = PickCheapest(candidates);
   if (cheapest == nullptr) {
     const std::size_t nodes = what_if_.NodeCount(state);
+    // Nobody looked at a node, so that there is nothing to say about any.
+    if (nodes == 0) return {{PluginStatus::Code::kUnschedulable, {}}, {}, 0};
     reasons["Preemption is not helpful for scheduling"] += nodes - std::min(nodes, curable.size());
     return Refused(NotAvailable(nodes, reasons));
   }

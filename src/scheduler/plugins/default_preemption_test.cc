@@ -177,6 +177,11 @@ TEST(DefaultPreemption, NeverRemovesPodsOfTheSamePriority) {
   EXPECT_THAT(bench.cluster.deleted, IsEmpty());
 }
 
+TEST(DefaultPreemption, SaysNothingAboutNodesWhenThereAreNone) {
+  Bench bench;
+  EXPECT_EQ(bench.Preempt(Wants("1")), "unschedulable");
+}
+
 TEST(DefaultPreemption, DoesNotTryNodesThatAreTooSmall) {
   Bench bench;
   bench.Node(Cores("n1", "1")).Node(Cores("n2", "1")).Pod(Uses("low", "1", "n1"));

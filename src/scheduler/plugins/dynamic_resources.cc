@@ -54,6 +54,9 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
     data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated});
   }
   if (extended_resources_) AddSpecial(data, *pod.pod);
+  if (std::string wrong = WrongAmount(*pod.pod, data.resources); !wrong.empty()) {
+    return Refuse("invalid_amount", std::move(wrong));
+  }
   if (data.claims.empty()) return PluginStatus::Skip();
   // A node mostly has one slice, or a few.
   const std::size_t slices_of_shard = world_.node_indices() / kNodeShards + 1;

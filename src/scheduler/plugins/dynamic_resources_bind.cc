@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "api/generated_name.h"
 #include "fmt/format.h"
 #include "scheduler/cycle_data.h"
 #include "scheduler/plugins/binding_conditions.h"
@@ -127,7 +128,10 @@ PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, st
     // Everything that the special claim would be for comes from the node's device plugins.
     if (claim.special && claim.to_allocate && !claim.allocation.has_value()) continue;
     if (const Status written = BindClaim(data, claim, pod); !written.ok()) {
-      return ErrorFrom(written);
+      // Each attempt makes another special claim; what went wrong is the same each time.
+      return ErrorFrom(
+          claim.special ? api::WithoutGeneratedParts(written, claim.claim->metadata.generate_name)
+                        : written);
     }
     claim.bound = true;
   }

@@ -190,6 +190,40 @@ TEST(PreBind, ReservingAnAllocatedClaimKeepsWhatDriversSaidOfTheDevices) {
   EXPECT_EQ(scene.Find<api::ResourceClaim>("a")->status.devices.size(), 1U);
 }
 
+// As stored the allocation would be of the whole device, which others have shares of.
+TEST(PreBind, AnAllocationWhoseShareTheServerDropsIsGivenBack) {
+  api::FeatureGates server;
+  server.Set(api::Gate::kDRAConsumableCapacity, false);
+  server.Set(api::Gate::kDRAFractionalCapacityRange, false);
+  Scene scene({}, 1, server);
+  scene.Load(R"(
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu}
+spec: {}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: n1}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu-0, allowMultipleAllocations: true, capacity: {memory: {value: 8Gi}}}]
+---
+)" + ClaimYaml("a") +
+             PodYaml("p", {"a"}));
+  EXPECT_THAT(scene.Schedule("p"),
+              HasSubstr("error: add allocation and reservation to claim default/a: the server "
+                        "dropped shares"));
+  EXPECT_FALSE(scene.Find<api::ResourceClaim>("a")->status.allocation.has_value());
+  EXPECT_THAT(scene.Find<api::ResourceClaim>("a")->status.reserved_for, ::testing::IsEmpty());
+}
+
 // One GPU that has to be attached first.
 constexpr std::string_view kAttached = R"(
 apiVersion: resource.k8s.io/v1

@@ -49,8 +49,8 @@ PluginStatus DynamicResources::Filter(CycleState& state, const PodInfo& pod, con
   }
   if (variant->requests.devices > allocator::kMaxDevicesPerClaim) {
     return Refuse("too_many_devices",
-                  fmt::format("{} devices are asked for by extended resources; one claim can have "
-                              "at most {}",
+                  fmt::format("node(s) would have to give {} devices for extended resources; one "
+                              "claim can have at most {}",
                               variant->requests.devices, allocator::kMaxDevicesPerClaim));
   }
 

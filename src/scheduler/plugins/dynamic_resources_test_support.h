@@ -71,11 +71,13 @@ struct Cycle {
 
 class Scene {
  public:
-  // Scenes that exchange objects need different seeds: uids come from them.
-  explicit Scene(api::FeatureGates gates = {}, std::uint64_t seed = 1)
+  // Scenes that exchange objects need different seeds: uids come from them. The server's gates are
+  // the scheduler's unless they are given.
+  explicit Scene(api::FeatureGates gates = {}, std::uint64_t seed = 1,
+                 std::optional<api::FeatureGates> server = std::nullopt)
       : clock_(base::Time::FromUnix(1'700'000'000)),
         random_(seed),
-        cluster_(clock_, random_, {.gates = gates}),
+        cluster_(clock_, random_, {.gates = server.value_or(gates)}),
         world_(WorldOptions{.gates = gates}) {
     const std::vector<const api::KindInfo*> kinds = {
         &KindOf<api::Pod>(),           &KindOf<api::ClusterNode>(), &KindOf<api::ResourceClaim>(),

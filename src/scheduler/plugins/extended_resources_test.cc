@@ -97,6 +97,47 @@ spec:
   EXPECT_EQ(DevicesOf(special.get()), "n1-gpu-1");
 }
 
+// A server refuses such pods; what is stored all the same is not run without its devices.
+TEST(ExtendedResourcePods, AnAmountThatIsNoWholeNumberIsRefusedOnEveryNode) {
+  for (const std::string amount : {"500m", "1500m", "-1", "1e20"}) {
+    Scene scene;
+    scene.Load(std::string(kTwoNodes) + std::string(kDevicePluginNode) + R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: uid-p}
+spec:
+  containers:
+  - name: c
+    image: i
+    resources: {requests: {example.com/gpu: )" +
+               amount + "}, limits: {example.com/gpu: " + amount + "}}\n");
+    Cycle cycle = scene.Start("p");
+    EXPECT_THAT(scene.PreFilter(cycle),
+                AllOf(HasSubstr("container c asks for"),
+                      HasSubstr("of example.com/gpu, which devices of class gpu serve: the amount "
+                                "must be a whole number")))
+        << amount;
+  }
+}
+
+// Together they are more than 64 bits hold.
+TEST(ExtendedResourcePods, ManyContainersThatAskForVeryManyAreRefusedWithTheLimit) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + R"(
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: default, uid: uid-p}
+spec:
+  containers:
+  - {name: a, image: i, resources: {requests: {example.com/gpu: "9223372036854775807"}, limits: {example.com/gpu: "9223372036854775807"}}}
+  - {name: b, image: i, resources: {requests: {example.com/gpu: "9223372036854775807"}, limits: {example.com/gpu: "9223372036854775807"}}}
+)");
+  Cycle cycle = scene.Start("p");
+  EXPECT_EQ(scene.PreFilter(cycle), "ok");
+  EXPECT_THAT(scene.Filter(cycle, "n1"), HasSubstr("one claim can have at most 32"));
+}
+
 TEST(MixedClusters, ANodeWithADevicePluginNeedsNoClaim) {
   Scene scene;
   scene.Load(std::string(kTwoNodes) + std::string(kDevicePluginNode) + GpuPodYaml("p", 2) +
@@ -180,8 +221,8 @@ status: {allocatable: {example.com/gpu: "64"}}
   Cycle cycle = scene.Start("p");
   EXPECT_EQ(scene.PreFilter(cycle), "ok");
   EXPECT_EQ(scene.Filter(cycle, "n1"),
-            "unresolvable: 33 devices are asked for by extended resources; one claim can have at "
-            "most 32");
+            "unresolvable: node(s) would have to give 33 devices for extended resources; one claim "
+            "can have at most 32");
   EXPECT_EQ(scene.Filter(cycle, "n0"), "ok");
 }
 
@@ -239,6 +280,34 @@ TEST(SpecialClaimFailures, ConflictsAreTriedAgain) {
   scene.cluster_.SetWriteHook(FailFirst(api::Verb::kUpdateStatus, true,
                                         base::MakeStatus(StatusCode::kAborted, "moved"), 3));
   EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+}
+
+// Quota, for example. Every attempt has another name; the event is one.
+TEST(SpecialClaimFailures, ARefusalIsTheSameTextEachTime) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  scene.cluster_.SetWriteHook([](api::Verb verb, const api::Object& object) -> Status {
+    if (verb != api::Verb::kCreate) return {};
+    return base::FailedPrecondition(fmt::format(
+        "resourceclaims \"{}\" is forbidden: exceeded quota: devices", object.metadata().name));
+  });
+  const std::string first = scene.Schedule("p");
+  EXPECT_THAT(first, HasSubstr("resourceclaims \"p-extended-resources-\" is forbidden: exceeded "
+                               "quota: devices"));
+  EXPECT_EQ(scene.Schedule("p"), first);
+}
+
+// KEP-5004, version skew: the mapping is what kubelets find the devices by.
+TEST(SpecialClaimFailures, APodWhoseMappingTheServerDropsIsNotBound) {
+  api::FeatureGates server;
+  server.Set(api::Gate::kDRAExtendedResource, false);
+  Scene scene({}, 1, server);
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  EXPECT_THAT(scene.Schedule("p"),
+              HasSubstr("error: update pod default/p ExtendedResourceClaimStatus: the server "
+                        "dropped it: its feature gate DRAExtendedResource is off"));
+  EXPECT_THAT(scene.ClaimNames(), IsEmpty());
+  EXPECT_EQ(scene.Find<api::Pod>("p")->spec.node_name, "");
 }
 
 // Takes a pod up to the end of PreBind on n1, with the writes that follow failing: the claim stays

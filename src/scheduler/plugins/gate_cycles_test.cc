@@ -18,8 +18,8 @@
 namespace dray::scheduler::testing {
 namespace {
 
-using ::testing::HasSubstr;
 using dray::testing::SliceYaml;
+using ::testing::HasSubstr;
 
 // A control plane that can be started again with other gates; what is stored stays.
 class ControlPlane {
@@ -35,14 +35,16 @@ class ControlPlane {
         for (api::Object& object : cluster_->List(*kind)) objects.push_back(std::move(object));
       }
     }
-    api::FeatureGates gates;
-    gates.Set(gate_, on);
+    // As an operator says it: one gate on a command line.
+    const auto gates =
+        api::FeatureGates::Parse(fmt::format("{}={}", api::InfoOf(gate_).name, on), {});
+    ASSERT_TRUE(gates.ok()) << gates.status();
     scheduler_.reset();
     cluster_ = std::make_unique<api::MemoryCluster>(clock_, random_,
-                                                    api::MemoryClusterOptions{.gates = gates});
+                                                    api::MemoryClusterOptions{.gates = *gates});
     ASSERT_TRUE(cluster_->Load(std::move(objects)).ok());
     SchedulerOptions options;
-    options.gates = gates;
+    options.gates = *gates;
     scheduler_ = std::make_unique<Scheduler>(*cluster_, clock_, ids_, std::move(options));
   }
   // As a client would. What the server has against it.
@@ -289,7 +291,9 @@ TEST(GateCycles, DerivedAttributesOnOffOn) {
   // What the claim has derived is not looked at, so that no device has the attribute.
   plane.Start(false);
   EXPECT_EQ(plane.NodeOf("waits"), "");
-  EXPECT_THAT(plane.Apply(PodWithClaim("late", derived, match)), HasSubstr("matchAttribute"));
+  EXPECT_THAT(plane.Apply(PodWithClaim("late", derived, match)),
+              HasSubstr("spec.devices.requests[0].exactly.derivedAttributes: Forbidden: needs the "
+                        "feature gate DRADerivedAttributes, which is off"));
   EXPECT_EQ(plane.Find<api::ResourceClaim>("late"), nullptr);
   EXPECT_EQ(DevicesOf(plane.Find<api::ResourceClaim>("first").get()), "gpu-0 gpu-2");
 

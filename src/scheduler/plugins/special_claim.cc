@@ -2,9 +2,11 @@
 #include "scheduler/plugins/special_claim.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "fmt/format.h"
 #include "scheduler/plugins/pod_claims.h"
 
@@ -29,10 +31,13 @@ std::vector<Indexed> ContainersOf(const api::PodSpec& spec) {
   return all;
 }
 
-// How many devices the container wants. Amounts that are no whole number are not served.
+// How many devices the container wants: see WrongAmount for what cannot be counted.
 std::int64_t AmountOf(const api::Container& container, std::string_view resource) {
   const base::Quantity* amount = container.resources.requests.Find(resource);
-  return amount == nullptr ? 0 : amount->ExactInt64().value_or(0);
+  if (amount == nullptr) return 0;
+  const std::optional<std::int64_t> devices = amount->ExactInt64();
+  DRAY_CHECK(devices.has_value() && *devices >= 0, "an amount that no number of devices is");
+  return *devices;
 }
 
 // Numbered by the place of the resource among all that the container requests, by name.
@@ -147,6 +152,21 @@ std::vector<ExtendedResource> ExtendedResourcesOf(const api::Pod& pod,
   return found;
 }
 
+std::string WrongAmount(const api::Pod& pod, std::span<const ExtendedResource> resources) {
+  for (const Indexed& indexed : ContainersOf(pod.spec)) {
+    for (const ExtendedResource& resource : resources) {
+      if (resource.device_class.empty()) continue;
+      const base::Quantity* amount = indexed.container->resources.requests.Find(resource.name);
+      if (amount == nullptr || (amount->Sign() >= 0 && amount->ExactInt64().has_value())) continue;
+      return fmt::format(
+          "container {} asks for {} of {}, which devices of class {} serve: the amount must be a "
+          "whole number",
+          indexed.container->name, amount->ToString(), resource.name, resource.device_class);
+    }
+  }
+  return {};
+}
+
 SpecialRequests RequestsFor(const api::Pod& pod,
                             std::span<const ExtendedResource* const> resources) {
   SpecialRequests out;
@@ -155,7 +175,10 @@ SpecialRequests RequestsFor(const api::Pod& pod,
     ResourcePlanner(*resource, containers).AddTo(out);
   }
   std::ranges::sort(out.requests, {}, &api::DeviceRequest::name);
-  for (const api::DeviceRequest& request : out.requests) out.devices += request.exactly->count;
+  for (const api::DeviceRequest& request : out.requests) {
+    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - out.devices;
+    out.devices += std::min(room, request.exactly->count);
+  }
   return out;
 }
 

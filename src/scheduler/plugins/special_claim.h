@@ -35,13 +35,17 @@ struct ExtendedResource {
 std::vector<ExtendedResource> ExtendedResourcesOf(const api::Pod& pod,
                                                   const api::ExtendedResourceIndex& classes);
 
+// What is wrong with the amount of a resource that a class serves: devices come in whole numbers. A
+// server takes no such pod, but an old one may be stored. Empty: nothing.
+std::string WrongAmount(const api::Pod& pod, std::span<const ExtendedResource> resources);
+
 struct SpecialRequests {
   std::vector<api::DeviceRequest> requests;  // by name
   // Which container is served by which requests.
   std::vector<api::ContainerExtendedResourceRequest> mappings;
-  std::int64_t devices = 0;
+  std::int64_t devices = 0;  // at most 2^63 - 1
 };
-// For those of the pod's resources that a node serves through classes.
+// For those of the pod's resources that a node serves through classes. Amounts are right.
 SpecialRequests RequestsFor(const api::Pod& pod,
                             std::span<const ExtendedResource* const> resources);
 
