@@ -96,7 +96,7 @@ TEST(AllDevices, MoreThanThirtyTwoAreTooManyUnlessAnAlternativeHasFewer) {
   for (int i = 0; i < 33; ++i) devices.push_back(Device("d" + std::to_string(i)));
   world.Devices(devices);
   EXPECT_EQ(world.Solve(Ask("r").All()),
-            "error: claim ns/c: 33 devices are asked for; one claim can have at most 32");
+            "error: claim ns/c: it asks for 33 devices; one claim can have at most 32");
   EXPECT_EQ(world.Solve(PendingClaim("c").FirstAvailable("r", {Ask("all").All(), Ask("one")})),
             "r/one=d0");
 }

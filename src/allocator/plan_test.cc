@@ -93,15 +93,15 @@ std::vector<FaultCase> Faults() {
        .want = "error: claim ns/c: request r/b: device class gone does not exist"},
       {.name = "too_many_devices",
        .claims = {PendingClaim("c").Request(Ask("r").Count(20)).Request(Ask("s").Count(13))},
-       .want = "error: claim ns/c: 33 devices are asked for; one claim can have at most 32"},
+       .want = "error: claim ns/c: it asks for 33 devices; one claim can have at most 32"},
       {.name = "of_alternatives_the_smallest_counts",
        .claims = {PendingClaim("c")
                       .Request(Ask("r").Count(20))
                       .FirstAvailable("s", {Ask("a").Count(30), Ask("b").Count(14)})},
-       .want = "error: claim ns/c: 34 devices are asked for; one claim can have at most 32"},
+       .want = "error: claim ns/c: it asks for 34 devices; one claim can have at most 32"},
       {.name = "too_many_before_constraints",
        .claims = {PendingClaim("c").Request(Ask("r").Count(33)).Constraint({})},
-       .want = "error: claim ns/c: 33 devices are asked for; one claim can have at most 32"},
+       .want = "error: claim ns/c: it asks for 33 devices; one claim can have at most 32"},
       {.name = "constraint_of_nothing",
        .claims = {PendingClaim("c").Request(Ask("r")).Match("d/a").Constraint({})},
        .want = "error: claim ns/c: a constraint has neither matchAttribute nor distinctAttribute"},
@@ -285,7 +285,7 @@ TEST(Plan, ACountBelowOneNeedsNoDevice) {
   EXPECT_EQ(world.Solve(PendingClaim("c").Request(Ask("r").Count(0)).Request(Ask("s").Count(-3))),
             "");
   EXPECT_EQ(world.Solve(PendingClaim("c").Request(Ask("r").Count(40)).Request(Ask("s").Count(-9))),
-            "error: claim ns/c: 40 devices are asked for; one claim can have at most 32");
+            "error: claim ns/c: it asks for 40 devices; one claim can have at most 32");
 }
 
 TEST(Plan, NoClaimsAndNoRequestsAreFulfilled) {

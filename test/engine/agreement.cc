@@ -53,7 +53,7 @@ bool SameAnswer(Outcome a, Outcome b) {
   return a.kind == b.kind && a.node_only == b.node_only && a.results == b.results;
 }
 
-Agreement Ask(const model::Instance& instance, const Limits& limits) {
+Agreement AskAll(const model::Instance& instance, const Limits& limits) {
   Agreement all;
   World world(instance);
   allocator::Allocator allocator;

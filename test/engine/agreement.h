@@ -26,7 +26,7 @@ struct Agreement {
   std::string complaint;  // who contradicts whom; empty when nobody does
 };
 
-Agreement Ask(const model::Instance& instance, const Limits& limits = {});
+Agreement AskAll(const model::Instance& instance, const Limits& limits = {});
 
 // Whether two answers are the same. Share ids are made by each in its own way; which results have
 // one must be the same.

@@ -40,7 +40,7 @@ Tally RunJob(const Options& options, std::uint64_t job) {
   for (std::uint64_t i = job; i < options.instances; i += options.jobs) {
     const std::uint64_t seed = options.seed + i;
     const model::Instance instance = model::InstanceOf(seed);
-    const Agreement agreement = Ask(instance, options.limits);
+    const Agreement agreement = AskAll(instance, options.limits);
     tally.Count(agreement);
     if (!agreement.complaint.empty()) {
       fmt::print("CONTRADICTION seed {} {}{}\n", seed, instance.name, agreement.complaint);

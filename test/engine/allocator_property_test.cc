@@ -27,7 +27,7 @@ using model::Keep;
 using model::Outcome;
 
 void Compare(const Instance& instance, std::uint64_t seed, Tally& tally) {
-  const Agreement agreement = Ask(instance);
+  const Agreement agreement = AskAll(instance);
   tally.Count(agreement);
   ASSERT_EQ(agreement.complaint, "")
       << "DRAY_SEED=" << seed << ", kept in " << Keep(instance, seed);

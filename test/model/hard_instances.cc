@@ -58,6 +58,7 @@ constexpr Family kFamilies[] = {
     {HardKind::kAllAfterSome, "all-after-some", AllAfterSome},
     {HardKind::kTolerationsOnly, "tolerations-only", TolerationsOnly},
     {HardKind::kStarvingAlternatives, "starving-alternatives", StarvingAlternatives},
+    {HardKind::kScarceBehindAlternatives, "scarce-behind-alternatives", ScarceBehindAlternatives},
     {HardKind::kDistinctBlocks, "distinct-blocks", DistinctBlocks},
     {HardKind::kDistinctComponents, "distinct-components", DistinctComponents},
     {HardKind::kPairsOfThrees, "pairs-of-threes", PairsOfThrees},
@@ -67,6 +68,9 @@ constexpr Family kFamilies[] = {
     {HardKind::kSharesOfDifferentDevices, "shares-of-different-devices", SharesOfDifferentDevices},
     {HardKind::kThreeProfiles, "three-profiles", ThreeProfiles},
     {HardKind::kGroupsWithoutACommonOne, "groups-without-a-common-one", GroupsWithoutACommonOne},
+    {HardKind::kRandomDisjointLists, "random-disjoint-lists", RandomDisjointLists},
+    {HardKind::kRandomVectors, "random-vectors", RandomVectors},
+    {HardKind::kRandomProfiles, "random-profiles", RandomProfiles},
 };
 
 const Family& FamilyOf(HardKind kind) { return *std::ranges::find(kFamilies, kind, &Family::kind); }

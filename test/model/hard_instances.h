@@ -47,6 +47,7 @@ enum class HardKind : std::uint8_t {
   kAllAfterSome,
   kTolerationsOnly,
   kStarvingAlternatives,
+  kScarceBehindAlternatives,
   // Packings of sets.
   kDistinctBlocks,
   kDistinctComponents,
@@ -58,6 +59,10 @@ enum class HardKind : std::uint8_t {
   kSharesOfDifferentDevices,
   kThreeProfiles,
   kGroupsWithoutACommonOne,
+  // Random ones at the edge, by an oracle.
+  kRandomDisjointLists,
+  kRandomVectors,
+  kRandomProfiles,
 };
 const std::vector<HardKind>& HardKinds();
 std::string_view NameOf(HardKind kind);

@@ -16,6 +16,7 @@ namespace dray::model {
 
 inline constexpr const char* kNuma = "topology.example.com/numa";
 inline constexpr const char* kRoot = "resource.kubernetes.io/pcieRoot";
+inline constexpr const char* kLanes = "topology.example.com/lanes";
 
 inline base::Quantity Amount(int amount, const char* unit = "") {
   return *base::Quantity::Parse(fmt::format("{}{}", amount, unit));
@@ -95,6 +96,7 @@ HardInstance ContradictionLast(Dice& dice, HardSize size);
 HardInstance AllAfterSome(Dice& dice, HardSize size);
 HardInstance TolerationsOnly(Dice& dice, HardSize size);
 HardInstance StarvingAlternatives(Dice& dice, HardSize size);
+HardInstance ScarceBehindAlternatives(Dice& dice, HardSize size);
 
 // hard_sets.cc
 HardInstance DistinctBlocks(Dice& dice, HardSize size);
@@ -108,5 +110,10 @@ HardInstance CapacityVectors(Dice& dice, HardSize size);
 HardInstance SharesOfDifferentDevices(Dice& dice, HardSize size);
 HardInstance ThreeProfiles(Dice& dice, HardSize size);
 HardInstance GroupsWithoutACommonOne(Dice& dice, HardSize size);
+
+// hard_random.cc
+HardInstance RandomDisjointLists(Dice& dice, HardSize size);
+HardInstance RandomVectors(Dice& dice, HardSize size);
+HardInstance RandomProfiles(Dice& dice, HardSize size);
 
 }  // namespace dray::model

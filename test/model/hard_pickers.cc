@@ -174,4 +174,56 @@ HardInstance StarvingAlternatives(Dice& dice, HardSize size) {
   return b.Build(feasible);
 }
 
+// Each claim's requests would all like so many devices of different NUMA nodes that one of them can
+// have its way. Every other one then needs a device that is nobody else's, behind alternatives that
+// look as if there were plenty.
+HardInstance ScarceBehindAlternatives(Dice& dice, HardSize size) {
+  const int claims = size.small ? 1 : dice.Range(2, 3) * size.times;
+  const int numas = size.small ? 2 : dice.Range(3, 4);
+  const int requests = size.small ? 2 : dice.Range(3, 4);  // with alternatives, per claim
+  const bool feasible = dice.Chance(0.5);
+  Builder b(dice);
+  auto& list = b.Devices("gpu");
+  for (int n = 0; n < numas; ++n) {
+    for (int i = 0; i < (size.small ? 1 : 2); ++i) {
+      api::Device device = OnNuma(fmt::format("plain{}-{}", n, i), n);
+      device.attributes["kind"].string_value = "plain";
+      device.allow_multiple_allocations = true;
+      list.push_back(std::move(device));
+    }
+  }
+  const auto with_cores = [&](std::string name, bool shared) {
+    api::Device device = OnNuma(std::move(name), dice.Range(0, numas - 1));
+    device.attributes["kind"].string_value = "cores";
+    device.capacity["cores"].value = Amount(shared ? 1000 : 4);
+    device.allow_multiple_allocations = shared;
+    list.push_back(std::move(device));
+  };
+  for (int i = 0; i < 2; ++i) with_cores(fmt::format("shared{}", i), true);
+  // All requests but one of each claim, or one device fewer.
+  const int exclusive = claims * (requests - 1) - (feasible ? 0 : 1);
+  for (int i = 0; i < exclusive; ++i) with_cores(fmt::format("own{}", i), false);
+  dice.Shuffle(list);
+  for (int c = 0; c < claims; ++c) {
+    const auto claim = static_cast<std::size_t>(c);
+    std::vector<std::string> constrained{"first"};
+    b.Request("first", "gpu", 1, claim).selectors = SelectingKind("plain");
+    for (int r = 0; r < requests; ++r) {
+      auto& request = b.List(fmt::format("r{}", r), claim);
+      auto& wide = Builder::Alternative(request, "gpu", numas - 1);
+      wide.name = "wide";
+      wide.selectors = SelectingKind("plain");
+      auto& cores = Builder::Alternative(request, "gpu", 3);
+      cores.name = "cores";
+      cores.selectors = SelectingKind("cores");
+      cores.capacity.emplace();
+      cores.capacity->requests["cores"] = Amount(1);
+      constrained.push_back(request.name + "/wide");
+    }
+    // Two of them would need more NUMA nodes than there are.
+    b.Distinct(kNuma, constrained, claim);
+  }
+  return b.Build(feasible);
+}
+
 }  // namespace dray::model

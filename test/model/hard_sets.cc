@@ -3,38 +3,16 @@
 // Hard instances that are packings of sets: lists that may not meet, pairs that have to, counters
 // that two devices want at once. Each falls into parts whose best is known, so that the best of the
 // whole is their sum.
-#include <set>
-
 #include "model/hard_makers.h"
+#include "model/hard_oracles.h"
 
 namespace dray::model {
 namespace {
-
-constexpr const char* kLanes = "topology.example.com/lanes";
 
 api::Device WithLanes(std::string name, std::vector<std::int64_t> lanes) {
   api::Device device = Named(std::move(name));
   device.attributes[kLanes].MutableLists().int_values = std::move(lanes);
   return device;
-}
-
-// The most of these lists that pairwise have nothing in common, by trying all: at most 16 lists.
-int MostDisjoint(const std::vector<std::vector<std::int64_t>>& lists) {
-  int most = 0;
-  for (std::uint32_t chosen = 0; chosen < (1U << lists.size()); ++chosen) {
-    std::set<std::int64_t> met;
-    int n = 0;
-    bool disjoint = true;
-    for (std::size_t i = 0; i < lists.size() && disjoint; ++i) {
-      if ((chosen >> i & 1U) == 0) continue;
-      ++n;
-      for (const std::int64_t value : std::set<std::int64_t>(lists[i].begin(), lists[i].end())) {
-        disjoint &= met.insert(value).second;
-      }
-    }
-    if (disjoint) most = std::max(most, n);
-  }
-  return most;
 }
 
 // One request for so many, or so many requests for one.

@@ -320,11 +320,11 @@ spec:
              PodYaml("q", {"b"}));
   EXPECT_EQ(
       scene.Schedule("p"),
-      "Filter error: claim default/a: 40 devices are asked for; one claim can have at most 32");
+      "Filter error: claim default/a: it asks for 40 devices; one claim can have at most 32");
   // One plan serves both claims; the message is still about the pod's own.
   EXPECT_EQ(
       scene.Schedule("q"),
-      "Filter error: claim default/b: 40 devices are asked for; one claim can have at most 32");
+      "Filter error: claim default/b: it asks for 40 devices; one claim can have at most 32");
 }
 
 TEST(DynamicResources, ASearchThatGivesUpRulesOutThisNodeOnly) {
