@@ -23,7 +23,7 @@ using namespace dray;  // NOLINT: a fuzz target is about one door
 // Larger inputs find the same and take longer.
 constexpr std::size_t kMaxBytes = 16 * 1024;
 constexpr std::size_t kMaxPods = 20;
-constexpr std::uint64_t kSteps = 2'000;
+constexpr std::uint64_t kWork = 2'000'000;
 
 std::vector<api::Object> ValidObjects(std::string text, const planner::PlanOptions& options) {
   cli::Sources sources;
@@ -54,7 +54,7 @@ std::string TextOf(const StatusOr<planner::Plan>& plan) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > kMaxBytes) return 0;
   const planner::PlanOptions options{
-      .now = base::Time::FromUnix(1'780'000'000), .step_budget = kSteps, .max_made_pods = kMaxPods};
+      .now = base::Time::FromUnix(1'780'000'000), .work_budget = kWork, .max_made_pods = kMaxPods};
   std::vector<api::Object> objects =
       ValidObjects(std::string(reinterpret_cast<const char*>(data), size), options);
   if (objects.empty()) return 0;

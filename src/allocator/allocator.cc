@@ -17,6 +17,7 @@ Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
   const SearchResult result = search_.Run(attempt_, options);
   decision.searched = true;
   decision.steps = search_.steps();
+  decision.work = search_.work();
   switch (result) {
     case SearchResult::kFound:
       decision.kind = Decision::Kind::kFits;

@@ -45,6 +45,7 @@ struct Decision {
   Fault fault;
   bool searched = false;  // otherwise the fault was there before
   std::uint64_t steps = 0;
+  std::uint64_t work = 0;  // work.h
 };
 
 // One thread; any number of allocators may work on the same plans, devices and snapshots. Keeps

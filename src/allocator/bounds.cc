@@ -15,15 +15,18 @@ void Bounds::Clear(BitSet& set, std::size_t size) {
   set.ResetAll();
 }
 
-void Bounds::Reset(const Attempt& attempt) {
+void Bounds::Reset(const Attempt& attempt, WorkMeter& work) {
   attempt_ = &attempt;
+  work_ = &work;
   const Plan& plan = attempt.plan();
   const inventory::NodeDevices& devices = attempt.devices();
   const std::size_t n = attempt.device_count();
-  constraints_usable_ = true;
-  carriers_.assign(plan.constraints().size(), {});
-  for (const ClaimPlan& claim : plan.claims()) {
-    for (std::size_t i = 0; i < claim.constraints; ++i) FindCarriers(claim, i);
+  carriers_.Reset(attempt);
+  disjoint_.Reset(attempt, carriers_, work);
+  packing_bound_.Reset(attempt, carriers_, work);
+  claim_of_.clear();
+  for (std::uint32_t c = 0; c < plan.claims().size(); ++c) {
+    claim_of_.resize(plan.claims()[c].first_request + plan.claims()[c].requests, c);
   }
 
   counters_.assign(devices.counters().size(), {});
@@ -73,7 +76,7 @@ void Bounds::Reset(const Attempt& attempt) {
   first_small_[n] = static_cast<std::uint32_t>(smallest_.size());
 }
 
-Bounds::Demand& Bounds::NextDemand() {
+Demand& Bounds::NextDemand() {
   if (demand_count_ == demands_.size()) demands_.emplace_back();
   Demand& demand = demands_[demand_count_++];
   demand.candidates.clear();
@@ -83,11 +86,13 @@ Bounds::Demand& Bounds::NextDemand() {
 }
 
 bool Bounds::Hopeless(const State& state, const Position& position) {
+  blamed_.clear();
   FindOpen(state);
   if (!MakeDemands(state, position)) return true;
-  if (constraints_usable_ && ConstraintsHopeless(state, position)) return true;
+  if (carriers_.usable() && ConstraintsHopeless(state, position)) return true;
   return SumsHopeless(state) || FlowHopeless(state) || AlternativesHopeless(state) ||
-         PairsHopeless(state, position);
+         PairsHopeless(state, position) || disjoint_.Hopeless(state, demands(), open_) ||
+         packing_bound_.Hopeless(state, demands(), open_);
 }
 
 void Bounds::FindOpen(const State& state) {
@@ -104,6 +109,7 @@ bool Bounds::MakeDemands(const State& state, const Position& position) {
   demand_count_ = 0;
   if (position.current != nullptr && position.remaining > 0) {
     Demand& demand = NextDemand();
+    demand.request = Demand::kCurrent;
     demand.claim = position.claim;
     demand.need = static_cast<std::uint32_t>(position.remaining);
     demand.candidates.push_back(position.current);
@@ -112,28 +118,28 @@ bool Bounds::MakeDemands(const State& state, const Position& position) {
     if (position.after != nullptr) demand.mask &= *position.after;
     if (!Narrow(demand, state)) return false;
   }
-  for (std::size_t c = position.claim; c < plan.claims().size(); ++c) {
-    const ClaimPlan& claim = plan.claims()[c];
-    const std::size_t begin =
-        c == position.claim ? position.request : std::size_t{claim.first_request};
-    for (std::size_t r = begin; r < claim.first_request + claim.requests; ++r) {
-      if (position.part != nullptr && !position.part->Test(r)) continue;
-      const RequestPlan& request = plan.requests()[r];
-      Demand& demand = NextDemand();
-      demand.claim = c;
-      std::int64_t need = std::numeric_limits<std::int64_t>::max();
-      for (std::uint32_t i = 0; i < request.count; ++i) {
-        const Candidates& candidates = attempt_->candidates(request.first + i);
-        if (candidates.alternative->all && (candidates.impossible || candidates.need == 0))
-          continue;
-        need = std::min(need, candidates.need);
-        demand.candidates.push_back(&candidates);
-        demand.admin |= candidates.alternative->admin;
-        demand.mask |= candidates.devices;
-      }
-      if (demand.candidates.empty()) return false;
-      demand.need = static_cast<std::uint32_t>(std::min<std::int64_t>(need, kUnlimited));
-      if (!Narrow(demand, state)) return false;
+  for (std::size_t r = position.open->First(); r != BitSet::kNone; r = position.open->Next(r)) {
+    const RequestPlan& request = plan.requests()[r];
+    Demand& demand = NextDemand();
+    demand.request = r;
+    demand.claim = claim_of_[r];
+    const std::uint32_t decided =
+        position.decided.empty() ? Position::kUndecided : position.decided[r];
+    std::int64_t need = std::numeric_limits<std::int64_t>::max();
+    for (std::uint32_t a = request.first; a < request.first + request.count; ++a) {
+      if (decided != Position::kUndecided && decided != a) continue;
+      const Candidates& candidates = attempt_->candidates(a);
+      if (candidates.alternative->all && (candidates.impossible || candidates.need == 0)) continue;
+      need = std::min(need, candidates.need);
+      demand.candidates.push_back(&candidates);
+      demand.admin |= candidates.alternative->admin;
+      demand.mask |= candidates.devices;
+    }
+    if (demand.candidates.empty()) return false;
+    demand.need = static_cast<std::uint32_t>(std::min<std::int64_t>(need, kUnlimited));
+    if (!Narrow(demand, state)) {
+      blamed_.push_back(r);
+      return false;
     }
   }
   return true;

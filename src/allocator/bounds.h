@@ -17,54 +17,38 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "allocator/attempt.h"
+#include "allocator/bound_disjoint.h"
+#include "allocator/bound_packing.h"
+#include "allocator/constraint_values.h"
+#include "allocator/demand.h"
 #include "allocator/pair_packing.h"
 #include "allocator/state.h"
 #include "allocator/transport.h"
+#include "allocator/work.h"
 #include "base/bit_set.h"
 
 namespace dray::allocator {
 
-// Where the search stands: `remaining` more devices of `alternative`, from those in `after`; then
-// the requests behind it.
-struct Position {
-  std::size_t claim = 0;
-  std::size_t request = 0;  // of Plan::requests(): the first one that is not begun
-  const Candidates* current = nullptr;
-  std::int64_t remaining = 0;
-  const base::BitSet* after = nullptr;  // null: all
-  const base::BitSet* part = nullptr;   // the requests that are searched together; null: all
-};
-
 // One thread. Reused.
 class Bounds {
  public:
-  void Reset(const Attempt& attempt);
+  void Reset(const Attempt& attempt, WorkMeter& work);
   bool Hopeless(const State& state, const Position& position);
 
+  // As the last call of Hopeless left them when it was not.
+  std::span<const Demand> demands() const { return std::span(demands_).first(demand_count_); }
+  // The demands that made the last call of Hopeless say so: of Plan::requests(). Empty: not known.
+  std::span<const std::size_t> blamed() const { return blamed_; }
+  const ConstraintValues& values() const { return carriers_; }
+
  private:
-  // The elements of a constraint and who has them, as the alternatives that it covers see it.
-  struct Carriers {
-    // What alternatives with the same candidates and values see, once for all of them.
-    struct View {
-      const Candidates* candidates = nullptr;  // of one of them
-      std::size_t use = 0;
-      std::vector<base::BitSet> with;  // by element
-    };
-    std::vector<ElementId> elements;  // sorted
-    std::vector<View> views;
-    absl::flat_hash_map<const Candidates*, std::uint32_t> view_of;
-    const std::vector<base::BitSet>* Find(const Candidates* candidates) const {
-      const auto it = view_of.find(candidates);
-      return it == view_of.end() ? nullptr : &views[it->second].with;
-    }
-    // Where an element is; elements.size() if nobody has it.
-    std::size_t IndexOf(ElementId element) const;
-  };
+  using Carriers = ConstraintValues::Carriers;
   struct CounterList {
     struct Entry {
       Amount amount;
@@ -72,15 +56,6 @@ class Bounds {
     };
     std::vector<Entry> entries;  // by amount
   };
-  // Devices that something still needs.
-  struct Demand {
-    std::size_t claim = 0;
-    std::uint32_t need = 0;
-    std::vector<const Candidates*> candidates;  // any of them
-    base::BitSet mask;
-    bool admin = false;
-  };
-
   // Claims that ask for the same, none of them begun.
   struct Shape {
     std::size_t claim = 0;  // one of them
@@ -99,19 +74,17 @@ class Bounds {
 
   static constexpr std::uint32_t kUnlimited = 1 << 20;
   static void Clear(base::BitSet& set, std::size_t size);
-  void FindCarriers(const ClaimPlan& claim, std::size_t i);
-  void FindViews(const ClaimPlan& claim, std::size_t i, Carriers& carriers) const;
-  void ListElements(const Carriers& carriers);
-  std::int64_t LeastNeeded(const ClaimPlan& claim, const Carriers& carriers) const;
   bool MakeDemands(const State& state, const Position& position);
   Demand& NextDemand();
   void FindOpen(const State& state);
   bool Narrow(Demand& demand, const State& state) const;
   bool ConstraintsHopeless(const State& state, const Position& position);
+  bool ConstraintHopeless(std::size_t constraint, std::size_t claim, const State& state);
   bool MatchHopeless(std::size_t constraint, std::size_t claim, const State& state);
   bool DistinctHopeless(std::size_t constraint, std::size_t claim, const State& state);
   bool TooFewDisjoint(std::size_t constraint, std::size_t claim, const base::BitSet& used);
-  bool EqualClaimsHopeless(const Position& position);
+  bool EqualClaimsHopeless(const State& state, const Position& position);
+  bool SameOpen(std::size_t a, std::size_t b, const Position& position) const;
   std::size_t ClaimsOn(const Shape& shape, std::size_t constraint, std::size_t element) const;
   bool ShapeHopeless(const Shape& shape, std::size_t constraint) const;
   bool ShapesHopeless(const Shape& s, std::size_t constraint, const Shape& t, std::size_t other);
@@ -134,10 +107,9 @@ class Bounds {
   std::size_t CountWith(const Demand& demand, std::size_t constraint, std::size_t element) const;
 
   const Attempt* attempt_ = nullptr;
-  bool constraints_usable_ = true;
-  std::vector<Carriers> carriers_;                               // by constraint
-  std::vector<std::pair<ElementId, std::uint32_t>> element_of_;  // element, device; sorted
-  std::vector<CounterList> counters_;                            // by counter
+  WorkMeter* work_ = nullptr;
+  ConstraintValues carriers_;
+  std::vector<CounterList> counters_;    // by counter
   std::vector<std::uint32_t> total_of_;  // by counter: those of one pool and name together
   std::size_t totals_ = 0;
   std::vector<Amount> smallest_;            // per device and capacity: the least that anybody takes
@@ -145,6 +117,8 @@ class Bounds {
   base::BitSet open_;
   std::vector<Demand> demands_;
   std::size_t demand_count_ = 0;
+  std::vector<std::size_t> blamed_;
+  std::vector<std::uint32_t> claim_of_;  // by request
   base::BitSet scratch_;
   base::BitSet element_scratch_;
   Transport flow_;
@@ -164,6 +138,8 @@ class Bounds {
   std::vector<std::uint32_t> room_;
   std::vector<Amount> least_a_;
   std::vector<Amount> least_b_;
+  DisjointBound disjoint_;
+  PackingBound packing_bound_;
 };
 
 }  // namespace dray::allocator

@@ -12,23 +12,39 @@ using base::BitSet;
 
 bool Bounds::ConstraintsHopeless(const State& state, const Position& position) {
   const Plan& plan = attempt_->plan();
-  for (std::size_t c = position.claim; c < plan.claims().size(); ++c) {
+  std::size_t last = plan.claims().size();
+  for (std::size_t d = 0; d < demand_count_; ++d) {
+    const std::size_t c = demands_[d].claim;
+    if (c == last) continue;
+    last = c;
     const ClaimPlan& claim = plan.claims()[c];
     for (std::size_t i = 0; i < claim.constraints; ++i) {
       const std::size_t constraint = claim.first_constraint + i;
-      switch (plan.constraints()[constraint].type->promise()) {
-        case Promise::kCommonElement:
-          if (MatchHopeless(constraint, c, state)) return true;
-          break;
-        case Promise::kDisjointElements:
-          if (DistinctHopeless(constraint, c, state)) return true;
-          break;
-        case Promise::kNothing:
-          break;
+      if (ConstraintHopeless(constraint, c, state)) {
+        for (const Demand& demand : demands()) {
+          if (demand.claim == c && demand.request != Demand::kCurrent &&
+              Covers(demand, constraint)) {
+            blamed_.push_back(demand.request);
+          }
+        }
+        return true;
       }
     }
   }
-  return EqualClaimsHopeless(position);
+  return EqualClaimsHopeless(state, position);
+}
+
+// What the type promises of the devices together is all that is known of it here.
+bool Bounds::ConstraintHopeless(std::size_t constraint, std::size_t claim, const State& state) {
+  switch (attempt_->plan().constraints()[constraint].type->promise()) {
+    case Promise::kCommonElement:
+      return MatchHopeless(constraint, claim, state);
+    case Promise::kDisjointElements:
+      return DistinctHopeless(constraint, claim, state);
+    case Promise::kNothing:
+      break;
+  }
+  return false;
 }
 
 bool Bounds::Covers(const Demand& demand, std::size_t constraint) const {
@@ -60,13 +76,17 @@ bool Bounds::MatchHopeless(std::size_t constraint, std::size_t claim, const Stat
   }
   if (covered.empty()) return false;
   const Accepted accepted = state.accepted(constraint);
-  const ConstraintType& type = *attempt_->plan().constraints()[constraint].type;
-  const auto possible = [&](ElementId element) {
-    return accepted.state.devices == 0 || type.DependsOn(accepted, element);
-  };
+  std::vector<ElementId> possible;  // none accepted yet: all are
+  if (accepted.state.devices > 0) {
+    attempt_->plan().constraints()[constraint].type->AddDecisive(accepted, possible);
+    std::ranges::sort(possible);
+  }
   std::vector<std::size_t> alive;
   for (std::size_t e = 0; e < carriers.elements.size(); ++e) {
-    if (!possible(carriers.elements[e])) continue;
+    if (accepted.state.devices > 0 &&
+        !std::ranges::binary_search(possible, carriers.elements[e])) {
+      continue;
+    }
     if (std::ranges::all_of(covered, [&](const Demand* demand) {
           return CountWith(*demand, constraint, e) >= demand->need;
         })) {
@@ -151,6 +171,8 @@ bool Bounds::TooFewDisjoint(std::size_t constraint, std::size_t claim, const Bit
     if (demand.claim != claim || !Covers(demand, constraint)) continue;
     // Two alternatives may see different values of one device.
     if (demand.candidates.size() > 1) continue;
+    // Requests may derive different values of a device that both have a share of.
+    if (demand.mask.Intersects(attempt_->multi())) return false;
     need += demand.need;
     const std::vector<BitSet>& with = *carriers.Find(demand.candidates.front());
     seen_values_.assign(n, 0);
@@ -196,28 +218,48 @@ bool Bounds::TooFewDisjoint(std::size_t constraint, std::size_t claim, const Bit
   return most < need;
 }
 
+// Of two claims of one shape the same requests are still to be met.
+bool Bounds::SameOpen(std::size_t a, std::size_t b, const Position& position) const {
+  const ClaimPlan& x = attempt_->plan().claims()[a];
+  const ClaimPlan& y = attempt_->plan().claims()[b];
+  for (std::uint32_t i = 0; i < x.requests; ++i) {
+    const std::uint32_t r = x.first_request + i;
+    const std::uint32_t s = y.first_request + i;
+    if (position.open->Test(r) != position.open->Test(s)) return false;
+    if (position.decided.empty()) continue;
+    const auto which = [&](std::uint32_t request) {
+      const std::uint32_t decided = position.decided[request];
+      return decided == Position::kUndecided ? decided
+                                             : decided - attempt_->plan().requests()[request].first;
+    };
+    if (which(r) != which(s)) return false;
+  }
+  return true;
+}
+
 // Claims that ask for the same, none of them begun: those that settle on one value take their
 // devices from the same few.
-bool Bounds::EqualClaimsHopeless(const Position& position) {
+bool Bounds::EqualClaimsHopeless(const State& state, const Position& position) {
   const Plan& plan = attempt_->plan();
   const auto claims = plan.claims();
-  const bool begun = position.current != nullptr || position.claim >= claims.size() ||
-                     position.request != claims[position.claim].first_request;
-  const std::size_t from = position.claim + (begun ? 1 : 0);
   shapes_.clear();
-  for (std::size_t c = from; c < claims.size(); ++c) {
-    const auto known = std::ranges::find_if(
-        shapes_, [&](const Shape& shape) { return claims[shape.claim].shape == claims[c].shape; });
+  std::size_t last = claims.size();
+  for (std::size_t d = 0; d < demand_count_; ++d) {
+    const std::size_t c = demands_[d].claim;
+    const bool current = position.current != nullptr && c == position.claim;
+    if (current || c == last || state.chosen_in_claim(c) > 0) continue;
+    last = c;
+    const auto known = std::ranges::find_if(shapes_, [&](const Shape& shape) {
+      return claims[shape.claim].shape == claims[c].shape && SameOpen(shape.claim, c, position);
+    });
     if (known != shapes_.end()) {
       ++known->claims;
       continue;
     }
     Shape shape{.claim = c, .claims = 1};
-    for (std::size_t d = 0; d < demand_count_; ++d) {
+    for (std::size_t i = d; i < demand_count_ && demands_[i].claim == c; ++i) {
       // A device for multiple allocations can serve several claims.
-      if (demands_[d].claim == c && !demands_[d].mask.Intersects(attempt_->multi())) {
-        shape.demands.push_back(&demands_[d]);
-      }
+      if (!demands_[i].mask.Intersects(attempt_->multi())) shape.demands.push_back(&demands_[i]);
     }
     shapes_.push_back(std::move(shape));
   }

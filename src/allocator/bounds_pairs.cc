@@ -242,6 +242,8 @@ bool Bounds::AlternativesHopeless(const State& state) const {
   const auto same = [](const Demand& x, const Demand& y) {
     return std::ranges::equal(x.candidates, y.candidates,
                               [](const Candidates* p, const Candidates* q) {
+                                // A filter says nothing of tolerations: candidates may differ all
+                                // the same.
                                 return p->alternative->filter == q->alternative->filter &&
                                        p->need == q->need && p->devices == q->devices;
                               });

@@ -40,9 +40,11 @@ TEST_P(BoundsTest, SeesWhatCannotBe) {
   State state;
   state.Reset(attempt);
   state.EnterClaim(0);
+  WorkMeter work;
+  const base::BitSet open(plan->requests().size(), true);
   Bounds bounds;
-  bounds.Reset(attempt);
-  EXPECT_EQ(bounds.Hopeless(state, {.claim = 0, .request = 0}), GetParam().hopeless);
+  bounds.Reset(attempt, work);
+  EXPECT_EQ(bounds.Hopeless(state, {.open = &open}), GetParam().hopeless);
 }
 
 Slice Valued(std::vector<std::string> values) {

@@ -43,10 +43,11 @@ class DistinctAttribute final : public ConstraintType {
 
   Promise promise() const override { return Promise::kDisjointElements; }
 
-  bool DependsOn(const Accepted& accepted, ElementId element) const override {
-    return std::ranges::any_of(accepted.values, [&](ValueId value) {
-      return std::ranges::binary_search(accepted.dictionary.At(value).elements, element);
-    });
+  void AddDecisive(const Accepted& accepted, std::vector<ElementId>& elements) const override {
+    for (const ValueId value : accepted.values) {
+      const std::span<const ElementId> used = accepted.dictionary.At(value).elements;
+      elements.insert(elements.end(), used.begin(), used.end());
+    }
   }
 };
 

@@ -65,7 +65,7 @@ void CountTogether(const Attempt& attempt, const std::vector<BitSet>& usable,
 // part of it, and only its requests.
 void AddConflict(const Attempt& attempt, DeviceReports& reports, const ExplainOptions& options,
                  Explanation& explanation, std::vector<BitSet>& usable, BitSet& counted) {
-  Conflict conflict = FindConflict(attempt.plan(), attempt.usage(), options.conflict_steps);
+  Conflict conflict = FindConflict(attempt.plan(), attempt.usage(), options.conflict_work);
   explanation.conflict = std::move(conflict.members);
   explanation.conflict_exact = conflict.exact;
   explanation.at_most = conflict.at_most;

@@ -16,7 +16,7 @@ namespace dray::allocator {
 struct ExplainOptions {
   SearchOptions search;  // of the decision that is to be explained
   // For all questions together that the smallest conflict takes.
-  std::uint64_t conflict_steps = 500'000;
+  std::uint64_t conflict_work = kDefaultWork;
   std::size_t examples = 8;  // devices that are named per reason
   std::size_t values = 16;   // values that are listed per constraint
 };

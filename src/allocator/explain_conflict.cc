@@ -14,8 +14,8 @@ using base::BitSet;
 
 class Finder {
  public:
-  Finder(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t steps)
-      : plan_(plan), usage_(usage), subsets_(plan), steps_left_(steps) {}
+  Finder(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t work)
+      : plan_(plan), usage_(usage), subsets_(plan), work_left_(work) {}
 
   Conflict Find() {
     std::optional<Kept> kept = OneRequest();
@@ -62,13 +62,14 @@ class Finder {
   // The order of trying is no part of the question, so it is always the plain one. An expression
   // that fails somewhere leaves it open what would have been found.
   Answer Ask(const Kept& kept) {
-    if (steps_left_ == 0) return Answer::kUnknown;
+    if (work_left_ == 0) return Answer::kUnknown;
     const std::shared_ptr<const Plan> subset = subsets_.Make(kept);
     const Fault fault = attempt_.Prepare(*subset, usage_, cache_);
     if (!fault.status.ok()) return Answer::kUnknown;
-    const SearchResult result = search_.Run(attempt_, {.step_budget = steps_left_});
+    const SearchResult result = search_.Run(attempt_, {.work_budget = work_left_});
     // Preparing takes time too, also where the search ends at once.
-    steps_left_ -= std::min(steps_left_, search_.steps() + 1);
+    constexpr std::uint64_t kPreparing = 1'000;
+    work_left_ -= std::min(work_left_, search_.work() + kPreparing);
     switch (result) {
       case SearchResult::kNone:
         return Answer::kRefused;
@@ -196,14 +197,14 @@ class Finder {
   VerdictCache cache_;
   Attempt attempt_;
   Search search_;
-  std::uint64_t steps_left_;
+  std::uint64_t work_left_;
   bool unsure_ = false;
 };
 
 }  // namespace
 
-Conflict FindConflict(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t steps) {
-  return Finder(plan, usage, steps).Find();
+Conflict FindConflict(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t work) {
+  return Finder(plan, usage, work).Find();
 }
 
 }  // namespace dray::allocator

@@ -27,6 +27,6 @@ struct Conflict {
 // there is one; otherwise items are left out, constraints first, for as long as the rest is still
 // refused. That is done from either end, and the smaller of the two answers taken. No conflict of
 // all is promised to be smaller: to look for that would take the time that there is not.
-Conflict FindConflict(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t steps);
+Conflict FindConflict(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t work);
 
 }  // namespace dray::allocator

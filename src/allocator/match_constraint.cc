@@ -50,11 +50,11 @@ class MatchAttribute final : public ConstraintType {
 
   Promise promise() const override { return Promise::kCommonElement; }
 
-  bool DependsOn(const Accepted& accepted, ElementId element) const override {
+  void AddDecisive(const Accepted& accepted, std::vector<ElementId>& elements) const override {
     const std::span<const ElementId> common =
         accepted.lists ? accepted.common()
                        : accepted.dictionary.At(accepted.values.front()).elements;
-    return std::ranges::binary_search(common, element);
+    elements.insert(elements.end(), common.begin(), common.end());
   }
 };
 

@@ -67,7 +67,7 @@ std::uint64_t Bits(const Features& features) {
 
 // What something is, as bytes: two that are not the same never have the same ones, since every part
 // says how long it is.
-class Description {
+class FilterText {
  public:
   void Add(std::uint64_t number) {
     char bytes[sizeof(number)];
@@ -307,7 +307,7 @@ class Planner {
   }
 
   std::uint64_t FilterOf(const Alternative& planned) {
-    Description description;
+    FilterText description;
     description.Add(Bits(plan_->features_));
     description.Add(planned.selectors.size());
     for (const Expression* selector : planned.selectors) description.Add(selector->number);
@@ -326,7 +326,7 @@ class Planner {
   }
 
   std::uint64_t ShapeOf(const ClaimPlan& planned) {
-    Description description;
+    FilterText description;
     description.Add(planned.constraints);
     description.Add(planned.requests);
     for (const ConstraintPlan& constraint : plan_->constraints(planned)) {

@@ -25,7 +25,8 @@ class ResidualTest : public ::testing::Test {
     plan_ = world_.PlanOf(claims);
     ASSERT_TRUE(attempt_.Prepare(*plan_, world_.Usage(), cache_).status.ok());
     state_.Reset(attempt_);
-    residual_.Reset(attempt_, state_);
+    values_.Reset(attempt_);
+    residual_.Reset(attempt_, state_, values_, work_);
     state_.EnterClaim(0);
   }
   std::uint32_t Index(std::string_view name) {
@@ -38,7 +39,9 @@ class ResidualTest : public ::testing::Test {
   }
   Fingerprint After(const std::vector<std::string>& devices) {
     for (const std::string& device : devices) EXPECT_TRUE(state_.TryPlace(0, Index(device)));
-    const Fingerprint f = residual_.Of(state_, {.claim = 0, .request = 1});
+    base::BitSet open(plan_->requests().size(), true);
+    open.Reset(0);
+    const Fingerprint f = residual_.Of(state_, {.open = &open});
     for (std::size_t i = 0; i < devices.size(); ++i) state_.TakeBack();
     return f;
   }
@@ -48,14 +51,16 @@ class ResidualTest : public ::testing::Test {
   VerdictCache cache_;
   Attempt attempt_;
   State state_;
+  ConstraintValues values_;
+  WorkMeter work_;
   Residual residual_;
 };
 
 TEST_F(ResidualTest, EqualDevicesStandForEachOther) {
   world_.Devices({Device("a"), Device("b"), Device("c").Capacity("m", "1").Shared()});
   Prepare({PendingClaim("c").Request(Ask("r").Count(2)).Request(Ask("s"))});
-  EXPECT_EQ(residual_.class_of(Index("a")), residual_.class_of(Index("b")));
-  EXPECT_NE(residual_.class_of(Index("a")), residual_.class_of(Index("c")));
+  EXPECT_EQ(residual_.symmetry().class_of(Index("a")), residual_.symmetry().class_of(Index("b")));
+  EXPECT_NE(residual_.symmetry().class_of(Index("a")), residual_.symmetry().class_of(Index("c")));
   EXPECT_EQ(After({"a"}), After({"b"}));
   EXPECT_NE(After({"a"}), After({"c"}));
   EXPECT_NE(After({"a"}), After({"a", "b"}));
@@ -142,9 +147,9 @@ TEST_F(ResidualTest, RequestsThatMayPassTheLimitTogetherAreNotSearchedApart) {
         .FirstAvailable("s", {Ask("m").Where(b).Count(much), Ask("l").Where(b).Count(less)});
   };
   Prepare({claim(20, 10)});
-  EXPECT_EQ(residual_.IndependentRequests().size(), 1u);
+  EXPECT_EQ(IndependentRequests(attempt_, residual_.symmetry(), residual_.components()).size(), 1u);
   Prepare({claim(16, 10)});
-  EXPECT_EQ(residual_.IndependentRequests().size(), 2u);
+  EXPECT_EQ(IndependentRequests(attempt_, residual_.symmetry(), residual_.components()).size(), 2u);
 }
 
 // Lists where lists do not count: only the first device may have one, and no fingerprint says so.

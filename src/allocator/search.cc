@@ -9,17 +9,6 @@ namespace dray::allocator {
 
 using base::BitSet;
 
-// One alternative that is being filled.
-struct Search::Frame {
-  std::size_t claim = 0;
-  std::size_t request = 0;  // of Plan::requests()
-  std::uint32_t alternative = 0;
-  const Candidates* candidates = nullptr;
-  // Best fit: the candidates in the order of trying; places in it are what `start` means.
-  std::vector<std::uint32_t> order;
-  bool ordered = false;
-};
-
 namespace {
 
 // Places from `start` on, as a set of devices.
@@ -38,10 +27,12 @@ void Behind(std::span<const std::uint32_t> order, bool ordered, std::size_t star
 SearchResult Search::Run(const Attempt& attempt, const SearchOptions& options) {
   attempt_ = &attempt;
   options_ = options;
+  work_ = WorkMeter(options.work_budget);
   steps_ = 0;
   cut_ = 0;
   remembered_hits_ = 0;
   ahead_ = false;
+  exact_ = false;
   may_look_ahead_ = options.look_ahead && !attempt.any_faulty();
   stopped_ = SearchResult::kNone;
   chosen_alternatives_.assign(attempt.plan().requests().size(), 0);
@@ -49,7 +40,7 @@ SearchResult Search::Run(const Attempt& attempt, const SearchOptions& options) {
   parts_.clear();
   part_ = nullptr;
   if (may_look_ahead_ && TooFew()) return SearchResult::kNone;
-  const SearchResult result = ResultOf(Claim(0));
+  const SearchResult result = ResultOf(ExplorePart());
   return parts_.size() > 1 ? InParts() : result;
 }
 
@@ -61,6 +52,7 @@ SearchResult Search::ResultOf(Answer answer) const {
       return stopped_;
     case Answer::kFailed:
     case Answer::kTooMany:
+    case Answer::kOpen:
       break;
   }
   return SearchResult::kNone;
@@ -73,9 +65,8 @@ SearchResult Search::InParts() {
   state_.Reset(*attempt_);
   for (const BitSet& part : parts_) {
     part_ = &part;
-    residual_.SetPart(part);
     failed_.clear();
-    const SearchResult result = ResultOf(Claim(0));
+    const SearchResult result = ResultOf(ExplorePart());
     if (result != SearchResult::kFound) return result;
   }
   state_.SortPlaced();
@@ -97,161 +88,301 @@ bool Search::TooFew() const {
 }
 
 bool Search::Step() {
-  if (++steps_ <= options_.step_budget) return true;
+  // What a level and the placing of a device cost without lists, capacities and counters.
+  constexpr std::uint64_t kStep = 16;
+  ++steps_;
+  work_.Spend(kStep);
+  if (!work_.exhausted()) return true;
   stopped_ = SearchResult::kBudget;
   return false;
 }
 
-Search::Answer Search::Claim(std::size_t claim) {
+Search::Level& Search::Push() {
+  if (depth_ == levels_.size()) levels_.emplace_back();
+  return levels_[depth_++];
+}
+
+Search::Answer Search::ExplorePart() {
+  const std::size_t base = state_.placed().size();
+  exact_ = false;
+  completed_ = false;
+  dead_ends_ = 0;
+  Answer answer = Explore();
+  if (!lost_) return answer;
+  lost_ = false;
+  while (state_.placed().size() > base) state_.TakeBack();
+  exact_ = true;
+  stopped_ = SearchResult::kNone;
+  oracle_.Reset(*attempt_, bounds_, residual_, failed_, work_);
+  answer = ClaimsAlone();
+  return answer == Answer::kOpen ? Explore() : answer;
+}
+
+// Rules are monotonic: a claim that cannot be met on its own cannot be met beside others.
+Search::Answer Search::ClaimsAlone() {
+  const Plan& plan = attempt_->plan();
+  BitSet open(plan.requests().size());
+  for (const ClaimPlan& claim : plan.claims()) {
+    open.ResetAll();
+    for (std::uint32_t r = claim.first_request; r < claim.first_request + claim.requests; ++r) {
+      if (part_ == nullptr || part_->Test(r)) open.Set(r);
+    }
+    if (open.None()) continue;
+    switch (oracle_.Ask(state_, {.open = &open})) {
+      case Oracle::Answer::kYes:
+        break;
+      case Oracle::Answer::kNo:
+        return Answer::kFailed;
+      case Oracle::Answer::kUnknown:
+        stopped_ = SearchResult::kBudget;
+        return Answer::kStopped;
+    }
+  }
+  return Answer::kOpen;
+}
+
+// Depth first. A level is entered (and may be answered at once), tries one thing after the other,
+// and is left with an answer when nothing is left to try. What it placed is taken back when what
+// comes above it has failed, and stays when that was found.
+Search::Answer Search::Explore() {
+  depth_ = 0;
+  if (part_ != nullptr) {
+    open_ = *part_;
+  } else {
+    const std::size_t requests = attempt_->plan().requests().size();
+    if (open_.size() != requests) open_ = BitSet(requests);
+    open_.SetAll();
+  }
+  Answer answer = EnterClaim(0, false);
+  while (true) {
+    if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
+    if (work_.exhausted()) {
+      stopped_ = SearchResult::kBudget;
+      return Answer::kStopped;
+    }
+    if (lost_) return Answer::kStopped;
+    if (answer == Answer::kOpen) {
+      Level& top = levels_[depth_ - 1];
+      answer = top.device ? NextDevice(top) : NextAlternative(top);
+      continue;
+    }
+    if (depth_ == 0) return answer;
+    answer = TakeBack(levels_[depth_ - 1], answer);
+    if (answer != Answer::kOpen) --depth_;
+  }
+}
+
+Search::Answer Search::EnterClaim(std::size_t claim, bool known) {
   const auto claims = attempt_->plan().claims();
   while (part_ != nullptr && claim < claims.size() && !Wanted(claims[claim])) ++claim;
   if (claim == claims.size()) return Step() ? Answer::kFound : Answer::kStopped;
-  const std::size_t before = state_.claim();
   state_.EnterClaim(claim);
-  const Answer answer = Request(claim, attempt_->plan().claims()[claim].first_request);
-  if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
-  if (claim > 0) state_.BackToClaim(before);
-  return Answer::kFailed;
+  return EnterRequest(claim, claims[claim].first_request, known);
 }
 
-Search::Answer Search::Request(std::size_t claim, std::size_t request) {
+Search::Answer Search::EnterRequest(std::size_t claim, std::size_t request, bool known) {
   if (!Step()) return Answer::kStopped;
   const ClaimPlan& planned = attempt_->plan().claims()[claim];
   const std::size_t end = planned.first_request + planned.requests;
   while (part_ != nullptr && request < end && !part_->Test(request)) ++request;
-  if (request == end) return Claim(claim + 1);
-  const Position here{.claim = claim, .request = request, .part = part_};
-  if (DeadEnd(here)) return Answer::kFailed;
-  const RequestPlan& asked = attempt_->plan().requests()[request];
-  for (std::uint32_t i = 0; i < asked.count; ++i) {
-    Frame frame{.claim = claim,
-                .request = request,
-                .alternative = asked.first + i,
-                .candidates = &attempt_->candidates(asked.first + i)};
-    const auto chosen = static_cast<std::int64_t>(state_.chosen_in_claim());
-    Answer answer = Answer::kTooMany;
-    if (chosen + frame.candidates->need <= kMaxDevicesPerClaim) {
-      chosen_alternatives_[request] = frame.alternative;
-      if (options_.policy == Policy::kBestFit) Order(frame);
-      answer = frame.candidates->alternative->all ? AllDevices(frame) : Device(frame, 0, 0);
-    }
-    if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
-    if (answer == Answer::kTooMany && !asked.prioritized) return answer;
+  if (request == end) return EnterClaim(claim + 1, known);
+  if (!known && DeadEnd({.open = &open_})) return Answer::kFailed;
+  Level& level = Push();
+  level.claim = claim;
+  level.request = request;
+  level.device = false;
+  level.next_alternative = 0;
+  level.placed = 0;
+  return Answer::kOpen;
+}
+
+Search::Answer Search::EnterDevice(std::size_t request_level, std::int64_t k, std::size_t start,
+                                   bool known) {
+  if (!Step()) return Answer::kStopped;
+  const Level& of = levels_[request_level];
+  const std::uint32_t alternative = chosen_alternatives_[of.request];
+  if (k >= attempt_->candidates(alternative).need)
+    return EnterRequest(of.claim, of.request + 1, known);
+  Level& level = Push();
+  level.claim = of.claim;
+  level.request = of.request;
+  level.device = true;
+  level.alternative = alternative;
+  level.request_level = request_level;
+  level.k = k;
+  level.start = start;
+  level.next = start;
+  level.looked = ahead_;
+  level.has_after = false;
+  level.failed.clear();
+  if (ahead_ && !known && LookFrom(level)) {
+    --depth_;
+    return Answer::kFailed;
   }
-  Remember(here);
+  return Answer::kOpen;
+}
+
+Search::Answer Search::NextAlternative(Level& level) {
+  const std::size_t at = depth_ - 1;
+  const RequestPlan& asked = attempt_->plan().requests()[level.request];
+  while (level.next_alternative < asked.count) {
+    const std::uint32_t alternative = asked.first + level.next_alternative++;
+    const Candidates& candidates = attempt_->candidates(alternative);
+    const auto chosen = static_cast<std::int64_t>(state_.chosen_in_claim());
+    if (chosen + candidates.need > kMaxDevicesPerClaim) {
+      if (asked.prioritized) continue;
+      open_.Set(level.request);
+      --depth_;
+      return Answer::kTooMany;
+    }
+    open_.Reset(level.request);
+    const bool known = completed_ && oracle_.alternative(level.request) == alternative;
+    chosen_alternatives_[level.request] = alternative;
+    if (candidates.alternative->all) {
+      const bool fits = PlaceAll(level, alternative);
+      if (work_.exhausted()) return Answer::kStopped;
+      if (!fits) continue;
+      return EnterRequest(level.claim, level.request + 1, known);
+    }
+    if (options_.policy == Policy::kBestFit) {
+      level.order = TightestFirst(*attempt_, state_, candidates);
+    }
+    return EnterDevice(at, 0, 0, known);
+  }
+  open_.Set(level.request);
+  Remember({.open = &open_});
+  --depth_;
   return Answer::kFailed;
 }
 
-std::size_t Search::FirstFrom(const Frame& frame, std::size_t start) const {
-  if (frame.ordered) return start < frame.order.size() ? start : BitSet::kNone;
-  const BitSet& candidates = frame.candidates->devices;
-  const BitSet& faulty = frame.candidates->faulty;
-  return std::min(candidates.FirstFrom(start), faulty.FirstFrom(start));
+// All devices of mode All, or none.
+bool Search::PlaceAll(Level& level, std::uint32_t alternative) {
+  const Candidates& candidates = attempt_->candidates(alternative);
+  if (candidates.need == 0 || candidates.impossible) return false;
+  const BitSet& in_use = attempt_->usage().taken();
+  const bool admin = candidates.alternative->admin;
+  bool fits = true;
+  for (std::size_t d = candidates.devices.First(); d != BitSet::kNone && fits;
+       d = candidates.devices.Next(d)) {
+    if (!Step()) return false;
+    fits = (admin || !in_use.Test(d)) && !state_.blocked(*candidates.alternative).Test(d) &&
+           state_.TryPlace(alternative, static_cast<std::uint32_t>(d));
+    level.placed += static_cast<std::size_t>(fits);
+  }
+  if (fits) return true;
+  for (; level.placed > 0; --level.placed) state_.TakeBack();
+  return false;
 }
 
-Search::Answer Search::Device(Frame& frame, std::int64_t k, std::size_t start) {
-  if (!Step()) return Answer::kStopped;
-  const Candidates& candidates = *frame.candidates;
-  if (k >= candidates.need) return Request(frame.claim, frame.request + 1);
+std::size_t Search::FirstFrom(const Level& level, std::size_t start) const {
+  if (options_.policy == Policy::kBestFit) {
+    return start < levels_[level.request_level].order.size() ? start : BitSet::kNone;
+  }
+  const Candidates& candidates = attempt_->candidates(level.alternative);
+  return std::min(candidates.devices.FirstFrom(start), candidates.faulty.FirstFrom(start));
+}
 
-  BitSet after;
-  Position here{.claim = frame.claim,
-                .request = frame.request + 1,
-                .current = &candidates,
-                .remaining = candidates.need - k,
-                .part = part_};
-  const auto look_here = [&] {
-    if (after.size() == 0) {
-      after = BitSet(attempt_->device_count());
-      Behind(frame.order, frame.ordered, start, after);
-      here.after = &after;
-    }
-    return DeadEnd(here);
-  };
-  bool looked = ahead_;
-  if (ahead_ && look_here()) return Answer::kFailed;
+std::uint32_t Search::DeviceAt(const Level& level, std::size_t place) const {
+  return options_.policy == Policy::kBestFit ? levels_[level.request_level].order[place]
+                                             : static_cast<std::uint32_t>(place);
+}
 
-  absl::InlinedVector<std::uint32_t, 8> failed;
-  for (std::size_t at = FirstFrom(frame, start); at != BitSet::kNone;
-       at = FirstFrom(frame, at + 1)) {
-    const std::uint32_t device = frame.ordered ? frame.order[at] : static_cast<std::uint32_t>(at);
+Search::Answer Search::NextDevice(Level& level) {
+  const Candidates& candidates = attempt_->candidates(level.alternative);
+  for (std::size_t at = FirstFrom(level, level.next); at != BitSet::kNone;
+       at = FirstFrom(level, at + 1)) {
+    level.next = at + 1;
+    const std::uint32_t device = DeviceAt(level, at);
     if (state_.blocked(*candidates.alternative).Test(device)) continue;
     if (candidates.faulty.Test(device)) {
-      faulty_ = {frame.alternative, device};
+      faulty_ = {level.alternative, device};
       stopped_ = SearchResult::kFault;
       return Answer::kStopped;
     }
-    if (ahead_ && residual_.usable() && TwinFailed(failed, device)) continue;
-    const Answer answer = Try(frame, device, k, at + 1);
-    if (answer == Answer::kFailed) {
-      if (ahead_) failed.push_back(device);
-      // The first dead end was below: from now on it pays to look where this leads at all.
-      if (ahead_ && !looked) {
-        looked = true;
-        if (look_here()) return Answer::kFailed;
-      }
-      continue;
+    if (ahead_ && TwinFailed(level.failed, device)) continue;
+    if (state_.TryPlace(level.alternative, device)) {
+      const bool known = completed_ && oracle_.Has(level.alternative, device);
+      return EnterDevice(level.request_level, level.k + 1, at + 1, known);
     }
-    return answer;
+    if (AfterFailure(level, device)) {
+      --depth_;
+      return Answer::kFailed;
+    }
   }
   if (!ahead_) {
     LookAhead();
     if (parts_.size() > 1) return Answer::kStopped;
-  } else {
-    if (here.after == nullptr && look_here()) return Answer::kFailed;
-    Remember(here);
+  } else if (level.has_after || !LookFrom(level)) {
+    Remember(PositionOf(level));
   }
+  --depth_;
   return Answer::kFailed;
 }
 
-Search::Answer Search::Try(Frame& frame, std::uint32_t device, std::int64_t k, std::size_t next) {
-  if (!state_.TryPlace(frame.alternative, device)) return Answer::kFailed;
-  const Answer answer = Device(frame, k + 1, next);
-  if (answer == Answer::kFailed || answer == Answer::kTooMany) state_.TakeBack();
-  return answer;
+Search::Answer Search::TakeBack(Level& level, Answer answer) {
+  if (state_.claim() != level.claim) {
+    // It was another claim that would have had too many devices.
+    state_.EnterClaim(level.claim);
+    answer = Answer::kFailed;
+  }
+  if (!level.device) {
+    for (; level.placed > 0; --level.placed) state_.TakeBack();
+    const bool prioritized = attempt_->plan().requests()[level.request].prioritized;
+    if (answer != Answer::kTooMany || prioritized) return Answer::kOpen;
+    open_.Set(level.request);
+    return answer;
+  }
+  state_.TakeBack();
+  if (answer == Answer::kTooMany) return answer;
+  return AfterFailure(level, DeviceAt(level, level.next - 1)) ? Answer::kFailed : Answer::kOpen;
 }
 
-Search::Answer Search::AllDevices(Frame& frame) {
-  const Candidates& candidates = *frame.candidates;
-  if (candidates.need == 0 || candidates.impossible) return Answer::kFailed;
-  const BitSet& taken = attempt_->usage().taken();
-  const bool admin = candidates.alternative->admin;
-  std::size_t placed = 0;
-  bool fits = true;
-  for (std::size_t d = candidates.devices.First(); d != BitSet::kNone && fits;
-       d = candidates.devices.Next(d)) {
-    if (!Step()) return Answer::kStopped;
-    const auto device = static_cast<std::uint32_t>(d);
-    fits = (admin || !taken.Test(d)) && !state_.blocked(*candidates.alternative).Test(d) &&
-           state_.TryPlace(frame.alternative, device);
-    placed += static_cast<std::size_t>(fits);
+bool Search::AfterFailure(Level& level, std::uint32_t device) {
+  if (!ahead_) return false;
+  level.failed.push_back(device);
+  if (level.looked) return false;
+  // The first dead end was below: from now on it pays to look where this leads at all.
+  level.looked = true;
+  return LookFrom(level);
+}
+
+Position Search::PositionOf(Level& level) const {
+  const Candidates& candidates = attempt_->candidates(level.alternative);
+  return {.open = &open_,
+          .claim = level.claim,
+          .current = &candidates,
+          .remaining = candidates.need - level.k,
+          .after = &level.after};
+}
+
+bool Search::LookFrom(Level& level) {
+  if (!level.has_after) {
+    level.has_after = true;
+    if (level.after.size() != attempt_->device_count()) {
+      level.after = BitSet(attempt_->device_count());
+    }
+    Behind(levels_[level.request_level].order, options_.policy == Policy::kBestFit, level.start,
+           level.after);
   }
-  Answer answer = Answer::kFailed;
-  if (fits) answer = Request(frame.claim, frame.request + 1);
-  if (answer == Answer::kFound || answer == Answer::kStopped) return answer;
-  for (; placed > 0; --placed) state_.TakeBack();
-  return answer;
+  return DeadEnd(PositionOf(level));
 }
 
 bool Search::TwinFailed(std::span<const std::uint32_t> failed, std::uint32_t device) const {
-  const auto alike = [&](const BitSet& set, std::uint32_t other) {
-    return set.Test(other) == set.Test(device);
-  };
-  return std::ranges::any_of(failed, [&](std::uint32_t other) {
-    return residual_.class_of(other) == residual_.class_of(device) &&
-           alike(state_.chosen(), other) && alike(state_.in_claim(), other) &&
-           alike(state_.shared(), other) && residual_.SameLeft(state_, other, device);
-  });
+  return residual_.usable() && std::ranges::any_of(failed, [&](std::uint32_t other) {
+           return residual_.symmetry().Twins(state_, other, device);
+         });
 }
 
 void Search::LookAhead() {
   if (!may_look_ahead_) return;
   ahead_ = true;
   initial_.Reset(*attempt_);
-  bounds_.Reset(*attempt_);
-  residual_.Reset(*attempt_, initial_);
+  bounds_.Reset(*attempt_, work_);
+  residual_.Reset(*attempt_, initial_, bounds_.values(), work_);
   failed_.clear();
-  parts_ = residual_.IndependentRequests();
+  if (residual_.usable()) {
+    parts_ = IndependentRequests(*attempt_, residual_.symmetry(), residual_.components());
+  }
 }
 
 bool Search::Wanted(const ClaimPlan& claim) const {
@@ -260,25 +391,44 @@ bool Search::Wanted(const ClaimPlan& claim) const {
 }
 
 bool Search::DeadEnd(const Position& position) {
+  // Dead ends that looking ahead may meet before the oracle is asked. Most searches meet few.
+  constexpr std::uint64_t kPatience = 64;
   if (!ahead_) return false;
-  if (residual_.usable() && failed_.contains(residual_.Of(state_, position))) {
-    ++remembered_hits_;
-    return true;
+  Fingerprint fingerprint;
+  if (residual_.usable()) {
+    fingerprint = residual_.Of(state_, position);
+    if (failed_.contains(fingerprint)) {
+      ++remembered_hits_;
+      ++dead_ends_;
+      return true;
+    }
   }
   if (bounds_.Hopeless(state_, position)) {
     ++cut_;
+    ++dead_ends_;
     return true;
   }
-  return false;
+  if (!exact_) {
+    lost_ = dead_ends_ > kPatience && residual_.usable() && !residual_.symmetry().admin();
+    return false;
+  }
+  switch (oracle_.Ask(state_, position)) {
+    case Oracle::Answer::kYes:
+      completed_ = true;
+      return false;
+    case Oracle::Answer::kNo:
+      // The completion that is known, of the place before, stands.
+      failed_.insert(fingerprint);
+      break;
+    case Oracle::Answer::kUnknown:
+      break;
+  }
+  ++dead_ends_;
+  return true;
 }
 
 void Search::Remember(const Position& position) {
   if (ahead_ && residual_.usable()) failed_.insert(residual_.Of(state_, position));
-}
-
-void Search::Order(Frame& frame) const {
-  frame.ordered = true;
-  frame.order = TightestFirst(*attempt_, state_, *frame.candidates);
 }
 
 }  // namespace dray::allocator

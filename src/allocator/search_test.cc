@@ -6,8 +6,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocator/world_for_test.h"
@@ -333,15 +336,68 @@ std::vector<ValueCase> Values() {
 INSTANTIATE_TEST_SUITE_P(Chapter7, ConstraintValueTest, ::testing::ValuesIn(Values()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Search, RunningOutOfStepsIsSaid) {
+TEST(Search, RunningOutOfWorkIsSaid) {
   WorldForTest world;
   world.Put(Plain(2));
   const Ask ask = Ask("r").Count(2);
-  const std::uint64_t steps = world.Decide({PendingClaim("c").Request(ask)}).steps;
-  EXPECT_GE(steps, 3) << "one for each device at least, and one to see that it is done";
-  EXPECT_EQ(world.Solve(ask, {.step_budget = steps}), "r=d0 r=d1");
-  EXPECT_EQ(world.Solve(ask, {.step_budget = steps - 1}), "out of budget");
-  EXPECT_EQ(world.Solve(ask, {.step_budget = 0}), "out of budget");
+  const Decision decision = world.Decide({PendingClaim("c").Request(ask)});
+  EXPECT_GE(decision.steps, 3) << "one for each device at least, and one to see that it is done";
+  EXPECT_GE(decision.work, decision.steps);
+  EXPECT_EQ(world.Solve(ask, {.work_budget = decision.work}), "r=d0 r=d1");
+  EXPECT_EQ(world.Solve(ask, {.work_budget = decision.work - 1}), "out of budget");
+  EXPECT_EQ(world.Solve(ask, {.work_budget = 0}), "out of budget");
+}
+
+// Runs `body` on a stack of 256 KiB, an eighth of what a thread of a musl system has and a
+// thirty-second of the main thread's: what needs stack for each device or claim does not fit.
+void OnASmallStack(const std::function<void()>& body) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 256 * 1024), 0);
+  pthread_t thread{};
+  const auto run = [](void* argument) -> void* {
+    (*static_cast<const std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, const_cast<std::function<void()>*>(&body)),
+            0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+}
+
+TEST(Search, ThousandsOfClaimsAndDevicesNeedNoStack) {
+  // 400 claims with 32 requests each for shares of one device.
+  WorldForTest shared;
+  shared.Devices({Device("d").Shared()});
+  PendingClaim claim("c");
+  for (int i = 0; i < 32; ++i) claim.Request(Ask(fmt::format("r{}", i)));
+  const std::vector<api::ResourceClaim> claims(400, claim);
+
+  // 256 claims with 32 of 8,192 devices each; and one device too few, which is seen at the last.
+  WorldForTest dedicated;
+  std::vector<api::Device> devices;
+  for (int i = 0; i < 8'192; ++i) devices.push_back(Device(fmt::format("d{}", i)));
+  dedicated.Devices(devices);
+  std::vector<api::ResourceClaim> all(256, PendingClaim("c").Request(Ask("r").Count(32)));
+
+  const auto usage = [](WorldForTest& world, const std::vector<api::ResourceClaim>& asked) {
+    return std::pair(world.PlanOf(asked), &world.Usage());
+  };
+  const auto many = usage(shared, claims);
+  const auto each = usage(dedicated, all);
+  all.push_back(PendingClaim("one too many").Request(Ask("r")));
+  const auto more = usage(dedicated, all);
+  OnASmallStack([&] {
+    for (const bool look_ahead : {true, false}) {
+      const SearchOptions options{.work_budget = 40'000'000, .look_ahead = look_ahead};
+      Allocator allocator;
+      EXPECT_EQ(allocator.Decide(*many.first, *many.second, options).kind, Decision::Kind::kFits);
+      EXPECT_EQ(allocator.search().placed().size(), 400 * 32);
+      EXPECT_EQ(allocator.Decide(*each.first, *each.second, options).kind, Decision::Kind::kFits);
+      EXPECT_EQ(allocator.search().placed().size(), 8'192);
+      EXPECT_NE(allocator.Decide(*more.first, *more.second, options).kind, Decision::Kind::kFits);
+    }
+  });
 }
 
 // Sixteen devices of four values, five of one value wanted: 4,368 combinations for the plain

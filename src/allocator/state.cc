@@ -31,7 +31,7 @@ void State::Reset(const Attempt& attempt) {
   lists_ = plan.features().list_type_attributes;
   capacity_on_ = plan.features().consumable_capacity;
   claim_ = 0;
-  claim_start_.assign(plan.claims().size() + 1, 0);
+  chosen_in_claim_.assign(plan.claims().size() + 1, 0);
   Fit(chosen_, devices);
   in_claim_.resize(plan.claims().size() + 1);
   for (base::BitSet& set : in_claim_) Fit(set, devices);
@@ -70,14 +70,6 @@ void State::Reset(const Attempt& attempt) {
   saved_group_count_ = 0;
   saved_constraints_.clear();
 }
-
-void State::EnterClaim(std::size_t claim) {
-  claim_ = claim;
-  claim_start_[claim] = placed_.size();
-  in_claim_[claim].ResetAll();
-}
-
-void State::BackToClaim(std::size_t claim) { claim_ = claim; }
 
 bool State::CapacityFits(const Candidates& candidates, std::uint32_t device) const {
   const std::span<const Amount> consumed = this->consumed(device);
@@ -134,7 +126,8 @@ bool State::AcceptsAlone(const Candidates& candidates, std::size_t use,
 bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
   const Candidates& candidates = attempt_->candidates(alternative);
   if (!HasRoom(candidates, device)) return false;
-  Mark mark{.elements = static_cast<std::uint32_t>(elements_.size()),
+  Mark mark{.claim = static_cast<std::uint32_t>(claim_),
+            .elements = static_cast<std::uint32_t>(elements_.size()),
             .groups = static_cast<std::uint32_t>(saved_group_count_),
             .constraints = static_cast<std::uint32_t>(saved_constraints_.size()),
             .was_chosen = chosen_.Test(device),
@@ -156,6 +149,7 @@ bool State::TryPlace(std::uint32_t alternative, std::uint32_t device) {
     in_claim_[claim_].Set(device);
   }
   if (multi) Consume(candidates, device, 1);
+  ++chosen_in_claim_[claim_];
   placed_.push_back({alternative, device});
   marks_.push_back(mark);
   return true;
@@ -170,7 +164,8 @@ void State::TakeBack() {
   const std::uint32_t device = last.device;
   if (attempt_->multi(device)) Consume(candidates, device, -1);
   chosen_.Assign(device, mark.was_chosen);
-  in_claim_[claim_].Assign(device, mark.was_in_claim);
+  in_claim_[mark.claim].Assign(device, mark.was_in_claim);
+  --chosen_in_claim_[mark.claim];
   shared_.Assign(device, mark.was_shared);
   if (mark.charged) Discharge(device, mark);
   UndoConstraints(mark);

@@ -31,10 +31,9 @@ class State {
  public:
   void Reset(const Attempt& attempt);
 
-  // Constraints and admin access look at one claim at a time. Claims are entered in order; to go
-  // back to the one before, everything placed in this one must have been taken back.
-  void EnterClaim(std::size_t claim);
-  void BackToClaim(std::size_t claim);
+  // Constraints and admin access look at one claim at a time: the one that was entered last. Claims
+  // may be entered in any order and as often as wanted.
+  void EnterClaim(std::size_t claim) { claim_ = claim; }
 
   // Devices that an alternative must not look at now.
   const base::BitSet& blocked(const Alternative& alternative) const {
@@ -51,7 +50,8 @@ class State {
     std::ranges::stable_sort(placed_, {}, &PlacedDevice::alternative);
     marks_.clear();
   }
-  std::size_t chosen_in_claim() const { return placed_.size() - claim_start_[claim_]; }
+  std::size_t chosen_in_claim() const { return chosen_in_claim_[claim_]; }
+  std::size_t chosen_in_claim(std::size_t claim) const { return chosen_in_claim_[claim]; }
 
   // Without regard to constraints: would the counters, groups and capacities still let it in?
   bool HasRoom(const Candidates& candidates, std::uint32_t device) const;
@@ -71,6 +71,7 @@ class State {
   }
   const base::BitSet& chosen() const { return chosen_; }
   const base::BitSet& in_claim() const { return in_claim_[claim_]; }
+  const base::BitSet& in_claim(std::size_t claim) const { return in_claim_[claim]; }
   const base::BitSet& shared() const { return shared_; }
   std::span<const Amount> consumed(std::uint32_t device) const {
     return std::span(consumed_).subspan(first_consumed_[device],
@@ -92,6 +93,7 @@ class State {
 
  private:
   struct Mark {
+    std::uint32_t claim = 0;
     std::uint32_t elements = 0;     // size of elements_ before
     std::uint32_t groups = 0;       // saved_group_count_ before
     std::uint32_t constraints = 0;  // size of saved_constraints_ before
@@ -124,7 +126,7 @@ class State {
   bool lists_ = false;  // constraints compare sets
   bool capacity_on_ = false;
   std::size_t claim_ = 0;
-  std::vector<std::size_t> claim_start_;  // of placed_
+  std::vector<std::uint32_t> chosen_in_claim_;
 
   base::BitSet chosen_;  // any claim; never devices for multiple allocations
   std::vector<base::BitSet> in_claim_;

@@ -48,7 +48,7 @@ const GivenClaim* Behind(const World& world, const GivenPod& pod, const PodResou
   return nullptr;
 }
 
-std::vector<std::string_view> RequestNames(const GivenClaim& claim) {
+std::vector<std::string_view> NamesOfRequests(const GivenClaim& claim) {
   std::vector<std::string_view> names;
   for (const DeviceRequest& request : claim.spec->devices.requests) names.push_back(request.name);
   return names;
@@ -111,7 +111,7 @@ void CheckUse(const World& world, const GivenPod& pod, const ContainerResourceCl
   }
   const GivenClaim* claim = Behind(world, pod, *entry);
   if (claim == nullptr || use.request.empty()) return;
-  const std::vector<std::string_view> names = RequestNames(*claim);
+  const std::vector<std::string_view> names = NamesOfRequests(*claim);
   if (std::ranges::find(names, use.request) != names.end()) return;
   findings.push_back(
       {.object = pod.index,
@@ -191,7 +191,7 @@ void CheckExtendedResourceStatus(const World& world, Findings& findings) {
     const GivenClaim* claim =
         Find(world.claims_by_name, pod.namespace_, status.resource_claim_name);
     if (claim == nullptr) continue;
-    const std::vector<std::string_view> names = RequestNames(*claim);
+    const std::vector<std::string_view> names = NamesOfRequests(*claim);
     for (std::size_t i = 0; i < status.request_mappings.size(); ++i) {
       const std::string& request = status.request_mappings[i].request_name;
       if (std::ranges::find(names, request) != names.end()) continue;

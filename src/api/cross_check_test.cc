@@ -362,7 +362,7 @@ TEST(CrossCheck, AdminAccessNeedsALabelledNamespace) {
                           "spec.devices.requests[0].exactly.adminAccess"));
 }
 
-std::string Pod(std::string_view claims, std::string_view resources = "{}") {
+std::string PodText(std::string_view claims, std::string_view resources = "{}") {
   return fmt::format(R"(
 ---
 apiVersion: v1
@@ -375,30 +375,30 @@ spec: {{resourceClaims: [{}], containers: [{{name: c, image: i, resources: {}}}]
 
 TEST(CrossCheck, AClaimOfAPodThatIsNotGivenIsAWarningWhenClaimsAreGiven) {
   const std::string claim = Claim("{requests: []}");
-  const CrossFinding finding = Only(claim + Pod("{name: gpu, resourceClaimName: clain}"));
+  const CrossFinding finding = Only(claim + PodText("{name: gpu, resourceClaimName: clain}"));
   EXPECT_EQ(finding.reason, "UnknownClaim");
   EXPECT_EQ(finding.severity, Severity::kWarning);
   EXPECT_EQ(finding.path.ToString(), "spec.resourceClaims[0].resourceClaimName");
   EXPECT_EQ(finding.hint, "did you mean \"claim\"?");
-  EXPECT_THAT(Found(Pod("{name: gpu, resourceClaimName: clain}")), IsEmpty());
-  EXPECT_THAT(Found(claim + Pod("{name: gpu, resourceClaimName: claim}")), IsEmpty());
+  EXPECT_THAT(Found(PodText("{name: gpu, resourceClaimName: clain}")), IsEmpty());
+  EXPECT_THAT(Found(claim + PodText("{name: gpu, resourceClaimName: claim}")), IsEmpty());
 }
 
 TEST(CrossCheck, AClaimInThePlaceOfATemplateIsRecognized) {
   EXPECT_EQ(
-      Only(Claim("{requests: []}") + Pod("{name: gpu, resourceClaimTemplateName: claim}")).hint,
+      Only(Claim("{requests: []}") + PodText("{name: gpu, resourceClaimTemplateName: claim}")).hint,
       "there is a ResourceClaim of that name: did you mean resourceClaimName?");
 }
 
 TEST(CrossCheck, AContainerUsesAClaimOfItsPod) {
-  EXPECT_THAT(Found(Pod("{name: gpu, resourceClaimName: a}", "{claims: [{name: gpus}]}")),
+  EXPECT_THAT(Found(PodText("{name: gpu, resourceClaimName: a}", "{claims: [{name: gpus}]}")),
               ElementsAre("error UnknownPodClaim 0 spec.containers[0].resources.claims[0].name"));
 }
 
 TEST(CrossCheck, AContainerUsesARequestOfTheClaim) {
   const std::string claim = Claim("{requests: [{name: gpu, exactly: {deviceClassName: c}}]}");
   const auto pod = [](std::string_view request) {
-    return Pod("{name: gpu, resourceClaimName: claim}",
+    return PodText("{name: gpu, resourceClaimName: claim}",
                fmt::format("{{claims: [{{name: gpu, request: {}}}]}}", request));
   };
   EXPECT_THAT(Found(claim + pod("gpu")), IsEmpty());
@@ -420,7 +420,7 @@ spec:
 }
 
 TEST(CrossCheck, AnImplicitResourceNameNamesAGivenClass) {
-  const std::string pod = Pod("", "{limits: {deviceclass.resource.kubernetes.io/gpu: 1}}");
+  const std::string pod = PodText("", "{limits: {deviceclass.resource.kubernetes.io/gpu: 1}}");
   EXPECT_THAT(Found(pod), IsEmpty());
   EXPECT_THAT(Found(Class("gpu") + pod), IsEmpty());
   EXPECT_THAT(

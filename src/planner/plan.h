@@ -37,7 +37,7 @@ struct PlanOptions {
   base::Time now;
   AssumeNodes assume_nodes = AssumeNodes::kIfNone;
   // Of the search for a claim's devices on a node.
-  std::uint64_t step_budget = 1'000'000;
+  std::uint64_t work_budget = allocator::kDefaultWork;
   // Of Deployments, ReplicaSets and Jobs together: one line of a manifest may ask for any number.
   std::size_t max_made_pods = 100'000;
   // See scheduler::SchedulerOptions; the plan is the same with any. Outlives the call.

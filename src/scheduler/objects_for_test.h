@@ -12,6 +12,7 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "base/quantity.h"
+#include "scheduler/changes_for_test.h"
 #include "testing/slice_builder.h"
 
 namespace dray::scheduler {
@@ -50,19 +51,6 @@ inline api::ClusterNode MakeNode(std::string_view name, std::string_view cpu = "
     (*list)["pods"] = testing::ToQuantity("110");
   }
   return node;
-}
-
-template <typename T>
-api::Change Added(T object) {
-  return {api::Change::Kind::kAdded, api::Object::Of(std::move(object))};
-}
-template <typename T>
-api::Change Updated(T object) {
-  return {api::Change::Kind::kUpdated, api::Object::Of(std::move(object))};
-}
-template <typename T>
-api::Change Deleted(T object) {
-  return {api::Change::Kind::kDeleted, api::Object::Of(std::move(object))};
 }
 
 }  // namespace dray::scheduler

@@ -125,7 +125,9 @@ TEST_P(ParallelProperty, SeveralWorkersDecideWhatOneDecides) {
     }
     ASSERT_EQ(Told(one.cluster.scheduler().Run()), Told(many.cluster.scheduler().Run()))
         << "step " << step;
-    if (step % 10 == 9) ASSERT_EQ(one.Explained(), many.Explained()) << "step " << step;
+    if (step % 10 == 9) {
+      ASSERT_EQ(one.Explained(), many.Explained()) << "step " << step;
+    }
   }
   EXPECT_EQ(one.Stored(), many.Stored());
   EXPECT_EQ(one.counts.counts(), many.counts.counts());

@@ -18,7 +18,7 @@ std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
       host.world, host.cluster, host.clock, host.ids,
       DynamicResourcesOptions{
           .args = profile.dynamic_resources,
-          .search = {.policy = host.options.policy, .step_budget = host.options.step_budget},
+          .search = {.policy = host.options.policy, .work_budget = host.options.work_budget},
           .workers = host.options.executor == nullptr ? 1 : host.options.executor->workers(),
           .component = profile.scheduler_name,
           .observer = host.options.observer});

@@ -49,7 +49,7 @@ struct SchedulerOptions {
   Config config;
   api::FeatureGates gates;
   allocator::Policy policy = allocator::Policy::kFirstFit;
-  std::uint64_t step_budget = 1'000'000;
+  std::uint64_t work_budget = allocator::kDefaultWork;
   // Off: every verdict is computed anew. The decisions are the same.
   bool caches = true;
   // Shapes of pods whose verdicts are remembered.

@@ -58,7 +58,7 @@ Agreement AskAll(const model::Instance& instance, const Limits& limits) {
   World world(instance);
   allocator::Allocator allocator;
   all.dray = Decide(world, allocator, {});
-  all.plain = Decide(world, allocator, {.step_budget = limits.plain_steps, .look_ahead = false});
+  all.plain = Decide(world, allocator, {.work_budget = limits.plain_work, .look_ahead = false});
   all.best_fit = Decide(world, allocator, {.policy = allocator::Policy::kBestFit});
   all.model = model::Solve(instance, {.max_steps = limits.model_steps});
   const auto contradicts = [&](const char* who, const Outcome& other) {

@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   app.add_option("--progress", options.progress, "says something every so many instances");
   app.add_option("--keep", options.keep, "folder for instances that went wrong");
   app.add_option("--model-steps", options.limits.model_steps, "what the model may spend");
-  app.add_option("--plain-steps", options.limits.plain_steps, "what the plain search may spend");
+  app.add_option("--plain-work", options.limits.plain_work, "what the plain search may spend");
   CLI11_PARSE(app, argc, argv);
   return dray::engine::RunAll(options);
 }

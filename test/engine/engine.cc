@@ -86,6 +86,7 @@ Outcome Decide(World& world, allocator::Allocator& allocator,
   if (!world.status().ok()) return fail({world.status(), false});
   const allocator::Decision decision = allocator.Decide(*world.plan(), world.usage(), options);
   outcome.steps = decision.steps;
+  outcome.work = decision.work;
   switch (decision.kind) {
     case allocator::Decision::Kind::kFault:
       return fail(decision.fault);

@@ -279,18 +279,18 @@ TEST(Explanation, ABudgetThatRunsOutIsNotCalledARefusal) {
       WorldOf({OnNode().With(Device("g0")).With(Device("g1"))}, {Claim("c", {Ask("gpu", 2)})});
   World world(instance);
   const Explanation explanation =
-      Explain(*world.plan(), world.usage(), {.search = {.step_budget = 1}});
+      Explain(*world.plan(), world.usage(), {.search = {.work_budget = 1}});
   EXPECT_EQ(explanation.kind, Decision::Kind::kBudget);
   EXPECT_THAT(explanation.conflict, IsEmpty());
   EXPECT_THAT(ToText(explanation),
               HasSubstr("cannot allocate all claims: the search was given up after"));
 }
 
-TEST(Explanation, AConflictWithoutStepsToShrinkItSaysThatItIsNotExact) {
+TEST(Explanation, AConflictWithoutWorkToShrinkItSaysThatItIsNotExact) {
   const Instance instance =
       WorldOf({OnNode().With(Device("g0"))}, {Claim("a", {Ask("gpu")}), Claim("b", {Ask("gpu")})});
   World world(instance);
-  const Explanation explanation = Explain(*world.plan(), world.usage(), {.conflict_steps = 0});
+  const Explanation explanation = Explain(*world.plan(), world.usage(), {.conflict_work = 0});
   EXPECT_FALSE(explanation.conflict_exact);
   EXPECT_EQ(explanation.conflict.size(), 2u);
   EXPECT_THAT(ToText(explanation), HasSubstr("looking further was given up\n"));

@@ -75,7 +75,7 @@ TEST(LookAhead, WhatIsTakenBackIsAsBefore) {
       }
       if (dice.Chance(0.2) && claim > 0 && before.size() == begun.back()) {
         begun.pop_back();
-        state.BackToClaim(--claim);
+        state.EnterClaim(--claim);
         continue;
       }
       const auto& planned = plan.claims()[claim];
@@ -112,7 +112,8 @@ TEST(LookAhead, NothingThatCanBeCompletedIsCalledHopeless) {
     Prepared it(seed);
     if (!it.ready) continue;
     allocator::Bounds bounds;
-    bounds.Reset(it.attempt);
+    allocator::WorkMeter work;
+    bounds.Reset(it.attempt, work);
     std::uint64_t wrong = 0;
     const Places::Visitor visitor{
         .enter = [&](const State& state, const Position& position) -> std::size_t {
@@ -142,8 +143,11 @@ TEST(LookAhead, EqualFingerprintsHaveEqualFutures) {
     if (!it.ready) continue;
     State initial;
     initial.Reset(it.attempt);
+    allocator::ConstraintValues values;
+    values.Reset(it.attempt);
+    allocator::WorkMeter work;
     allocator::Residual residual;
-    residual.Reset(it.attempt, initial);
+    residual.Reset(it.attempt, initial, values, work);
     if (!residual.usable()) continue;
     std::vector<allocator::Fingerprint> seen;
     absl::flat_hash_map<allocator::Fingerprint, bool> answers;
@@ -179,21 +183,25 @@ TEST(LookAhead, EqualDevicesLeaveEqualFingerprints) {
     if (!it.ready || plan.claims().empty() || plan.claims()[0].requests == 0) continue;
     State state;
     state.Reset(it.attempt);
+    allocator::ConstraintValues values;
+    values.Reset(it.attempt);
+    allocator::WorkMeter work;
     allocator::Residual residual;
-    residual.Reset(it.attempt, state);
+    residual.Reset(it.attempt, state, values, work);
     if (!residual.usable()) continue;
     state.EnterClaim(0);
     const std::uint32_t alternative = plan.requests()[0].first;
     // As the search tells equal devices: of one class, with the same left to share.
     const auto equal = [&](std::uint32_t a, std::uint32_t b) {
-      return residual.class_of(a) == residual.class_of(b) &&
-             state.shared().Test(a) == state.shared().Test(b) && residual.SameLeft(state, a, b);
+      return residual.symmetry().Twins(state, a, b);
     };
+    base::BitSet open(plan.requests().size(), true);
+    open.Reset(0);
     std::vector<std::pair<std::uint32_t, allocator::Fingerprint>> left;
     it.attempt.candidates(alternative).devices.ForEach([&](std::size_t index) {
       const auto device = static_cast<std::uint32_t>(index);
       if (!state.TryPlace(alternative, device)) return;
-      const auto fingerprint = residual.Of(state, {.claim = 0, .request = 1});
+      const auto fingerprint = residual.Of(state, {.open = &open});
       state.TakeBack();
       for (const auto& [other, known] : left) {
         if (!equal(other, device)) continue;

@@ -65,6 +65,7 @@ bool Places::Walk(const Attempt& attempt, const Visitor& visitor, std::uint64_t 
   visitor_ = &visitor;
   left_ = limit;
   state_.Reset(attempt);
+  open_ = BitSet(attempt.plan().requests().size(), true);
   Claim(0);
   return left_ > 0;
 }
@@ -74,7 +75,7 @@ bool Places::Claim(std::size_t claim) {
   if (claim == claims.size()) return true;
   state_.EnterClaim(claim);
   const bool answer = Request(claim, claims[claim].first_request);
-  if (claim > 0) state_.BackToClaim(claim - 1);
+  if (claim > 0) state_.EnterClaim(claim - 1);
   return answer;
 }
 
@@ -82,8 +83,9 @@ bool Places::Request(std::size_t claim, std::size_t request) {
   if (left_ == 0 || --left_ == 0) return false;
   const ClaimPlan& planned = attempt_->plan().claims()[claim];
   if (request == planned.first_request + planned.requests) return Claim(claim + 1);
-  const std::size_t ticket = visitor_->enter(state_, {.claim = claim, .request = request});
+  const std::size_t ticket = visitor_->enter(state_, {.open = &open_});
   const RequestPlan& asked = attempt_->plan().requests()[request];
+  open_.Reset(request);
   bool any = false;
   for (std::uint32_t i = 0; i < asked.count; ++i) {
     const std::uint32_t alternative = asked.first + i;
@@ -95,6 +97,7 @@ bool Places::Request(std::size_t claim, std::size_t request) {
     any |= candidates.alternative->all ? All(claim, request, alternative)
                                        : Device(claim, request, alternative, 0, 0);
   }
+  open_.Set(request);
   if (left_ > 0) visitor_->leave(ticket, any);
   return any;
 }
@@ -106,8 +109,8 @@ bool Places::Device(std::size_t claim, std::size_t request, std::uint32_t altern
   if (k >= candidates.need) return Request(claim, request + 1);
   BitSet after(attempt_->device_count());
   for (std::size_t d = start; d < after.size(); ++d) after.Set(d);
-  const std::size_t ticket = visitor_->enter(state_, {.claim = claim,
-                                                      .request = request + 1,
+  const std::size_t ticket = visitor_->enter(state_, {.open = &open_,
+                                                      .claim = claim,
                                                       .current = &candidates,
                                                       .remaining = candidates.need - k,
                                                       .after = &after});

@@ -45,6 +45,7 @@ class Places {
   const allocator::Attempt* attempt_ = nullptr;
   const Visitor* visitor_ = nullptr;
   allocator::State state_;
+  base::BitSet open_;  // requests that are not begun
   std::uint64_t left_ = 0;
 };
 

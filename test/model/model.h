@@ -29,6 +29,7 @@ struct Outcome {
   std::string error;
   std::vector<api::AllocationResult> results;  // one per claim, in their order
   std::uint64_t steps = 0;                     // as Kubernetes counts them
+  std::uint64_t work = 0;                      // of the engine: allocator/work.h
 };
 std::string_view ToString(Outcome::Kind kind);
 

@@ -16,7 +16,7 @@ using planner::State;
 constexpr std::string_view kNone = "<none>";
 
 // A pod or a claim, as the table sees it.
-struct Entry {
+struct TableEntry {
   std::string_view namespace_;
   std::string name;  // pod/a
   State state;
@@ -25,23 +25,23 @@ struct Entry {
   const scheduler::PodExplanation* why = nullptr;
 };
 
-std::vector<Entry> EntriesOf(const planner::Plan& plan, bool existing) {
-  std::vector<Entry> entries;
+std::vector<TableEntry> EntriesOf(const planner::Plan& plan, bool existing) {
+  std::vector<TableEntry> entries;
   for (const planner::PodOutcome& pod : plan.pods) {
     if (pod.state == State::kExisting && !existing) continue;
-    Entry& entry = entries.emplace_back(
-        Entry{pod.namespace_, "pod/" + pod.name, pod.state, pod.node, {}, nullptr});
+    TableEntry& entry = entries.emplace_back(
+        TableEntry{pod.namespace_, "pod/" + pod.name, pod.state, pod.node, {}, nullptr});
     for (const planner::ClaimUse& claim : pod.claims) entry.claims.push_back(&claim);
     if (pod.explanation) entry.why = &*pod.explanation;
   }
   for (const planner::ClaimOutcome& claim : plan.claims) {
     if (claim.state == State::kExisting && !existing) continue;
-    Entry& entry = entries.emplace_back(Entry{claim.namespace_,
-                                              "claim/" + claim.claim.name,
-                                              claim.state,
-                                              claim.node,
-                                              {&claim.claim},
-                                              nullptr});
+    TableEntry& entry = entries.emplace_back(TableEntry{claim.namespace_,
+                                                        "claim/" + claim.claim.name,
+                                                        claim.state,
+                                                        claim.node,
+                                                        {&claim.claim},
+                                                        nullptr});
     if (claim.explanation) entry.why = &*claim.explanation;
   }
   return entries;
@@ -80,7 +80,7 @@ std::string Consumed(const planner::DeviceGrant& device, bool full) {
 }
 
 // "gpu-0,gpu-1", "eth0[bandwidth=10G]".
-std::string DevicesOf(const Entry& entry) {
+std::string DevicesOf(const TableEntry& entry) {
   std::string text;
   for (const planner::ClaimUse* claim : entry.claims) {
     for (const planner::DeviceGrant& device : claim->devices) {
@@ -112,10 +112,10 @@ std::string ReasonOf(const scheduler::PodExplanation& why) {
 
 class Table {
  public:
-  Table(const std::vector<Entry>& entries, const TableOptions& options)
+  Table(const std::vector<TableEntry>& entries, const TableOptions& options)
       : entries_(entries), options_(options) {
     std::set<std::string_view> spaces;
-    for (const Entry& entry : entries) {
+    for (const TableEntry& entry : entries) {
       spaces.insert(entry.namespace_);
       refusals_ |= entry.why != nullptr;
     }
@@ -124,7 +124,7 @@ class Table {
 
   std::vector<Row> Rows() {
     if (options_.headers) Headers();
-    for (const Entry& entry : entries_) {
+    for (const TableEntry& entry : entries_) {
       if (options_.wide) {
         WideRows(entry);
       } else {
@@ -153,7 +153,7 @@ class Table {
     if (refusals_) add("REASON");
   }
 
-  Row& Begin(const Entry& entry) {
+  Row& Begin(const TableEntry& entry) {
     Row& row = rows_.emplace_back();
     if (spaces_) row.push_back({std::string(entry.namespace_)});
     row.push_back({entry.name});
@@ -162,11 +162,11 @@ class Table {
     return row;
   }
 
-  void End(const Entry& entry, Row& row) const {
+  void End(const TableEntry& entry, Row& row) const {
     if (refusals_) row.push_back({entry.why == nullptr ? "" : ReasonOf(*entry.why)});
   }
 
-  void WideRows(const Entry& entry) {
+  void WideRows(const TableEntry& entry) {
     bool any = false;
     for (const planner::ClaimUse* claim : entry.claims) {
       for (const planner::DeviceGrant& device : claim->devices) {
@@ -193,7 +193,7 @@ class Table {
     End(entry, row);
   }
 
-  const std::vector<Entry>& entries_;
+  const std::vector<TableEntry>& entries_;
   const TableOptions& options_;
   bool spaces_ = false;
   bool refusals_ = false;
@@ -239,7 +239,7 @@ std::string_view NameOf(State state) {
 
 std::string PlanTable(const planner::Plan& plan, const TableOptions& options,
                       const Painter& paint) {
-  const std::vector<Entry> entries = EntriesOf(plan, options.wide);
+  const std::vector<TableEntry> entries = EntriesOf(plan, options.wide);
   if (entries.empty()) return "";
   return Columns(Table(entries, options).Rows(), paint);
 }

@@ -55,7 +55,7 @@ Rehearsal::Rehearsal(const PlanOptions& options, std::uint64_t seed)
           scheduler::SchedulerOptions{.config = options.config,
                                       .gates = options.gates,
                                       .policy = options.policy,
-                                      .step_budget = options.step_budget,
+                                      .work_budget = options.work_budget,
                                       .executor = options.executor})) {}
 
 std::string_view Rehearsal::WaitsFor(std::string_view pod_key) const {

@@ -11,7 +11,7 @@
 #include "api/event.h"
 #include "scheduler/plugins/dynamic_resources_test_support.h"
 
-namespace dray::scheduler::testing {
+namespace dray::scheduler::scenes {
 namespace {
 
 using ::testing::HasSubstr;
@@ -344,4 +344,4 @@ TEST_F(BindingConditions, AClaimThatIsDeallocatedMeanwhileEndsTheWait) {
 }
 
 }  // namespace
-}  // namespace dray::scheduler::testing
+}  // namespace dray::scheduler::scenes

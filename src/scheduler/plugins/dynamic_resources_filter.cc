@@ -204,8 +204,7 @@ PluginStatus DynamicResources::StatusOf(std::size_t worker, const allocator::Dec
       return Refuse("cannot_allocate_claims", "cannot allocate all claims");
     case Kind::kBudget:
       return Refuse("search_budget",
-                    fmt::format("gave up trying to allocate devices after {} steps",
-                                options_.search.step_budget));
+                    "gave up looking for devices: whether the claims fit is not known");
     case Kind::kFault:
       break;
   }

@@ -11,7 +11,7 @@
 
 #include "scheduler/plugins/dynamic_resources_test_support.h"
 
-namespace dray::scheduler::testing {
+namespace dray::scheduler::scenes {
 namespace {
 
 // What the changes that `happens` makes say to the pod "p": "queue" when any wakes it.
@@ -362,4 +362,4 @@ spec:
 }
 
 }  // namespace
-}  // namespace dray::scheduler::testing
+}  // namespace dray::scheduler::scenes

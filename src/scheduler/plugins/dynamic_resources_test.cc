@@ -14,7 +14,7 @@
 #include "scheduler/plugins/dynamic_resources_test_support.h"
 #include "scheduler/plugins/pod_claims.h"
 
-namespace dray::scheduler::testing {
+namespace dray::scheduler::scenes {
 namespace {
 
 using ::testing::HasSubstr;
@@ -330,12 +330,12 @@ spec:
 TEST(DynamicResources, ASearchThatGivesUpRulesOutThisNodeOnly) {
   Scene scene;
   scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a", 2) + PodYaml("p", {"a"}));
-  scene.options_.search.step_budget = 1;
+  scene.options_.search.work_budget = 1;
   DynamicResources hasty(scene.world_, scene.cluster_, scene.clock_, scene.ids_, scene.options_);
   Cycle cycle = scene.Start("p");
   EXPECT_EQ(Say(hasty.PreFilter(cycle.state, *cycle.pod, scene.world_)), "ok");
   EXPECT_EQ(Say(hasty.Filter(cycle.state, *cycle.pod, scene.Node("n1"))),
-            "unresolvable: gave up trying to allocate devices after 1 steps");
+            "unresolvable: gave up looking for devices: whether the claims fit is not known");
 }
 
 TEST(DynamicResources, PodsWithEqualClaimsAreOfOneClassAndAClassChangeMakesAnother) {
@@ -427,4 +427,4 @@ TEST(DynamicResources, AnAllocationThatSkipsNodeOperationsNeedsANodeThatCanDoTha
 }
 
 }  // namespace
-}  // namespace dray::scheduler::testing
+}  // namespace dray::scheduler::scenes

@@ -22,7 +22,7 @@
 #include "scheduler/world.h"
 #include "testing/objects_from.h"
 
-namespace dray::scheduler::testing {
+namespace dray::scheduler::scenes {
 
 using dray::testing::ObjectsFrom;
 
@@ -299,4 +299,4 @@ spec:
                      name, count, resource);
 }
 
-}  // namespace dray::scheduler::testing
+}  // namespace dray::scheduler::scenes

@@ -13,7 +13,7 @@
 #include "api/extended_resources.h"
 #include "scheduler/plugins/dynamic_resources_test_support.h"
 
-namespace dray::scheduler::testing {
+namespace dray::scheduler::scenes {
 namespace {
 
 using ::testing::ElementsAre;
@@ -479,4 +479,4 @@ TEST(ExtendedResourceGate, OffThenOnThenOff) {
 }
 
 }  // namespace
-}  // namespace dray::scheduler::testing
+}  // namespace dray::scheduler::scenes

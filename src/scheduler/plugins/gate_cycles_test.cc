@@ -15,7 +15,7 @@
 #include "scheduler/scheduler.h"
 #include "testing/slice_yaml.h"
 
-namespace dray::scheduler::testing {
+namespace dray::scheduler::scenes {
 namespace {
 
 using dray::testing::SliceYaml;
@@ -303,4 +303,4 @@ TEST(GateCycles, DerivedAttributesOnOffOn) {
 }
 
 }  // namespace
-}  // namespace dray::scheduler::testing
+}  // namespace dray::scheduler::scenes

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/changes_for_test.h"
 #include "scheduler/framework.h"
 #include "scheduler/world.h"
 #include "testing/pod_builder.h"
@@ -64,20 +65,6 @@ inline std::string Said(const PluginStatus& status) {
     said += status.reasons[i].text;
   }
   return said;
-}
-
-// Changes as hints see them.
-template <typename T>
-api::Change Added(T object) {
-  return {api::Change::Kind::kAdded, api::Object::Of(std::move(object))};
-}
-template <typename T>
-api::Change Updated(T object) {
-  return {api::Change::Kind::kUpdated, api::Object::Of(std::move(object))};
-}
-template <typename T>
-api::Change Deleted(T object) {
-  return {api::Change::Kind::kDeleted, api::Object::Of(std::move(object))};
 }
 
 }  // namespace dray::scheduler

@@ -39,7 +39,7 @@ struct Asked {
   std::vector<api::Container> init;
   std::vector<api::Container> containers;
 };
-api::Pod MakePod(const Asked& asked) {
+api::Pod PodAsking(const Asked& asked) {
   api::Pod pod;
   pod.metadata.name = "pod";
   pod.metadata.namespace_ = "ns";
@@ -70,7 +70,7 @@ TEST_P(SpecialRequestsTest, AreNamedAndSharedAsInKubernetes) {
   const std::vector<ExtendedResource> resources = {{std::string(kGpu), "gpu"},
                                                    {std::string(kNic), "nic"}};
   const std::vector<const ExtendedResource*> pointers = {&resources[0], &resources[1]};
-  const SpecialRequests made = RequestsFor(MakePod(GetParam().asked), pointers);
+  const SpecialRequests made = RequestsFor(PodAsking(GetParam().asked), pointers);
   std::vector<std::string> requests;
   std::int64_t devices = 0;
   for (const api::DeviceRequest& request : made.requests) {
@@ -153,7 +153,7 @@ TEST(SpecialRequests, AreInTheOrderOfTheirNamesAsTexts) {
   }
   const ExtendedResource gpu{std::string(kGpu), "gpu"};
   const std::vector<const ExtendedResource*> resources = {&gpu};
-  const SpecialRequests made = RequestsFor(MakePod(asked), resources);
+  const SpecialRequests made = RequestsFor(PodAsking(asked), resources);
   ASSERT_EQ(made.requests.size(), 11U);
   EXPECT_EQ(made.requests[2].name, "container-10-request-0");
   EXPECT_EQ(made.requests[3].name, "container-2-request-0");
@@ -163,7 +163,7 @@ TEST(ExtendedResources, AreThoseThatClassesServeByExplicitAndImplicitNames) {
   api::ExtendedResourceIndex classes;
   classes.OnAdd(MakeClass("gpu", std::string(kGpu)));
   classes.OnAdd(MakeClass("nic"));
-  const api::Pod pod = MakePod(
+  const api::Pod pod = PodAsking(
       {.init = {MakeContainer("i", {{"deviceclass.resource.kubernetes.io/nic", 1}})},
        .containers = {MakeContainer("a", {{"cpu", 1}, {kGpu, 1}, {"other.com/thing", 1}})}});
   std::vector<std::string> found;
@@ -178,13 +178,13 @@ TEST(ExtendedResources, AreThoseThatClassesServeByExplicitAndImplicitNames) {
 TEST(ExtendedResources, OfAPodThatOnlyUsesDevicePluginsAreNotOurs) {
   api::ExtendedResourceIndex classes;
   classes.OnAdd(MakeClass("gpu", std::string(kGpu)));
-  const api::Pod pod = MakePod({.containers = {MakeContainer("a", {{"other.com/thing", 1}}),
+  const api::Pod pod = PodAsking({.containers = {MakeContainer("a", {{"other.com/thing", 1}}),
                                                MakeContainer("b", {{kGpu, 0}})}});
   EXPECT_THAT(ExtendedResourcesOf(pod, classes), IsEmpty());
 }
 
 TEST(SpecialClaim, IsOwnedByThePodAndMarked) {
-  const api::ResourceClaim claim = MakeSpecialClaim(MakePod({}));
+  const api::ResourceClaim claim = MakeSpecialClaim(PodAsking({}));
   EXPECT_EQ(claim.metadata.namespace_, "ns");
   EXPECT_EQ(claim.metadata.generate_name, "pod-extended-resources-");
   EXPECT_FALSE(Stored(claim));

@@ -17,7 +17,7 @@
 #include "scheduler/plugins/dynamic_resources_test_support.h"
 #include "scheduler/plugins/pod_claims.h"
 
-namespace dray::scheduler::testing {
+namespace dray::scheduler::scenes {
 namespace {
 
 std::string ReadAll(const std::filesystem::path& file) {
@@ -228,4 +228,4 @@ INSTANTIATE_TEST_SUITE_P(Proposals, StoriesTest,
                          });
 
 }  // namespace
-}  // namespace dray::scheduler::testing
+}  // namespace dray::scheduler::scenes

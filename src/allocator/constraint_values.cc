@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Which devices have which values of a constraint, found once per attempt. Lists can bring
-// thousands of values, most of them on one device: those that can never be the common one are left
-// out.
+#include "allocator/constraint_values.h"
+
 #include <algorithm>
 #include <limits>
-
-#include "allocator/bounds.h"
 
 namespace dray::allocator {
 
 using base::BitSet;
 
-std::size_t Bounds::Carriers::IndexOf(ElementId element) const {
+void ConstraintValues::Reset(const Attempt& attempt) {
+  attempt_ = &attempt;
+  usable_ = true;
+  carriers_.assign(attempt.plan().constraints().size(), {});
+  for (const ClaimPlan& claim : attempt.plan().claims()) {
+    for (std::size_t i = 0; i < claim.constraints; ++i) Add(claim, i);
+  }
+}
+
+std::size_t ConstraintValues::Carriers::IndexOf(ElementId element) const {
   const auto it = std::ranges::lower_bound(elements, element);
   if (it == elements.end() || *it != element) return elements.size();
   return static_cast<std::size_t>(it - elements.begin());
 }
 
-void Bounds::FindCarriers(const ClaimPlan& claim, std::size_t i) {
+void ConstraintValues::Add(const ClaimPlan& claim, std::size_t i) {
   const std::size_t constraint = claim.first_constraint + i;
   Carriers& carriers = carriers_[constraint];
-  FindViews(claim, i, carriers);
+  AddViews(claim, i, carriers);
   ListElements(carriers);
 
   // Devices that are given once cannot share a value that fewer of them have than are needed.
   const Promise promise = attempt_->plan().constraints()[constraint].type->promise();
-  const std::int64_t least = promise == Promise::kCommonElement ? LeastNeeded(claim, carriers) : 0;
+  const bool match = promise == Promise::kCommonElement;
+  const std::int64_t least = match ? LeastNeeded(claim, carriers) : 0;
+  std::vector<std::size_t> linking;
   for (std::size_t at = 0; at < element_of_.size();) {
     const ElementId element = element_of_[at].first;
     std::int64_t devices = 0;
@@ -35,8 +42,12 @@ void Bounds::FindCarriers(const ClaimPlan& claim, std::size_t i) {
       ++devices;
       shared |= attempt_->multi(element_of_[at].second);
     }
-    if (shared || devices >= least) carriers.elements.push_back(element);
+    if (!shared && devices < least) continue;
+    carriers.elements.push_back(element);
+    if (match || shared || devices > 1) linking.push_back(carriers.elements.size() - 1);
   }
+  carriers.linking = BitSet(carriers.elements.size());
+  for (const std::size_t at : linking) carriers.linking.Set(at);
 
   const auto& dictionary = attempt_->devices().dictionary();
   for (Carriers::View& view : carriers.views) {
@@ -52,7 +63,7 @@ void Bounds::FindCarriers(const ClaimPlan& claim, std::size_t i) {
   }
 }
 
-void Bounds::FindViews(const ClaimPlan& claim, std::size_t i, Carriers& carriers) const {
+void ConstraintValues::AddViews(const ClaimPlan& claim, std::size_t i, Carriers& carriers) const {
   const Plan& plan = attempt_->plan();
   for (const RequestPlan& request : plan.requests(claim)) {
     for (std::uint32_t a = 0; a < request.count; ++a) {
@@ -74,8 +85,7 @@ void Bounds::FindViews(const ClaimPlan& claim, std::size_t i, Carriers& carriers
   }
 }
 
-// Who has which element in the eyes of anybody.
-void Bounds::ListElements(const Carriers& carriers) {
+void ConstraintValues::ListElements(const Carriers& carriers) {
   const auto& dictionary = attempt_->devices().dictionary();
   const bool sets = attempt_->plan().features().list_type_attributes;
   element_of_.clear();
@@ -87,7 +97,7 @@ void Bounds::ListElements(const Carriers& carriers) {
       // A list where lists do not count is accepted only from the first device: no bound knows
       // that.
       if (!sets && (attribute.is_list || attribute.elements.size() != 1)) {
-        constraints_usable_ = false;
+        usable_ = false;
         return;
       }
       for (const ElementId element : attribute.elements) {
@@ -101,7 +111,7 @@ void Bounds::ListElements(const Carriers& carriers) {
 
 // Devices that every solution has under the constraint, each of them other than the rest unless it
 // can be given more than once.
-std::int64_t Bounds::LeastNeeded(const ClaimPlan& claim, const Carriers& carriers) const {
+std::int64_t ConstraintValues::LeastNeeded(const ClaimPlan& claim, const Carriers& carriers) const {
   std::int64_t sum = 0;
   for (const RequestPlan& request : attempt_->plan().requests(claim)) {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -110,7 +120,8 @@ std::int64_t Bounds::LeastNeeded(const ClaimPlan& claim, const Carriers& carrier
       const bool counts = !candidates.alternative->admin && carriers.Find(&candidates) != nullptr;
       least = std::min(least, counts ? candidates.need : 0);
     }
-    if (request.count > 0) sum += std::min<std::int64_t>(least, kUnlimited);
+    if (request.count > 0)
+      sum += std::min<std::int64_t>(least, std::numeric_limits<std::int32_t>::max());
   }
   return sum;
 }

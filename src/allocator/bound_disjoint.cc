@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/bound_disjoint.h"
+
+#include <algorithm>
+
+namespace dray::allocator {
+
+using base::BitSet;
+
+void DisjointBound::Reset(const Attempt& attempt, const ConstraintValues& values, WorkMeter& work) {
+  attempt_ = &attempt;
+  values_ = &values;
+  work_ = &work;
+  graphs_.resize(attempt.plan().constraints().size());
+  for (Graph& graph : graphs_) graph.ready = false;
+}
+
+void DisjointBound::Build(std::size_t constraint, Graph& graph) const {
+  const ConstraintValues::Carriers& carriers = (*values_)[constraint];
+  const std::size_t n = attempt_->device_count();
+  graph.ready = true;
+  graph.joined = false;
+  graph.set.Reset(n);
+  graph.once = attempt_->multi();
+  BitSet all(n, true);
+  all.AndNot(graph.once);
+  graph.once = all;
+  BitSet sure(n);
+  BitSet missing(n);
+  carriers.linking.ForEach([&](std::size_t e) {
+    // Devices that have the value for whoever takes them.
+    sure.ResetAll();
+    for (const auto& view : carriers.views) sure |= view.with[e];
+    for (const auto& view : carriers.views) {
+      missing = view.candidates->devices;
+      missing.AndNot(view.with[e]);
+      sure.AndNot(missing);
+    }
+    const std::size_t count = sure.Count();
+    work_->Spend((carriers.views.size() + count) * (1 + n / 32));
+    graph.once |= sure;
+    if (count < 2) return;
+    graph.joined = true;
+    graph.set.Join(sure);
+  });
+}
+
+bool DisjointBound::Covers(const Demand& demand, std::size_t constraint) const {
+  return !demand.admin && demand.need > 0 &&
+         std::ranges::all_of(demand.candidates, [&](const Candidates* candidates) {
+           return (*values_)[constraint].Find(candidates) != nullptr;
+         });
+}
+
+bool DisjointBound::TooMany(Graph& graph, const BitSet& among, std::size_t need) {
+  // An exact answer that takes longer than this costs more than it saves.
+  constexpr std::uint64_t kLimit = 3'000'000;
+  return need > 1 && graph.set.AtLeast(among, need, kLimit, *work_) == IndependentSet::Answer::kNo;
+}
+
+bool DisjointBound::Hopeless(const State& /*state*/, std::span<const Demand> demands,
+                             const BitSet& /*free*/) {
+  if (!values_->usable()) return false;
+  const Plan& plan = attempt_->plan();
+  std::size_t last = plan.claims().size();
+  for (const Demand& first : demands) {
+    if (first.claim == last) continue;
+    last = first.claim;
+    const ClaimPlan& claim = plan.claims()[last];
+    for (std::size_t i = 0; i < claim.constraints; ++i) {
+      const std::size_t constraint = claim.first_constraint + i;
+      if (plan.constraints()[constraint].type->promise() != Promise::kDisjointElements) continue;
+      Graph& graph = graphs_[constraint];
+      if (!graph.ready) Build(constraint, graph);
+      if (!graph.joined) continue;
+      std::size_t need = 0;
+      if (among_.size() != attempt_->device_count()) among_ = BitSet(attempt_->device_count());
+      among_.ResetAll();
+      for (const Demand& demand : demands) {
+        if (demand.claim != last || !Covers(demand, constraint)) continue;
+        need += demand.need;
+        among_ |= demand.mask;
+      }
+      several_ = among_;
+      several_.AndNot(graph.once);
+      if (several_.None() && TooMany(graph, among_, need)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace dray::allocator

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/oracle.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace dray::allocator {
+
+using base::BitSet;
+
+namespace {
+
+// Dead ends of the first run; each further one has half as many again.
+constexpr std::uint64_t kPatience = 64;
+
+}  // namespace
+
+void Oracle::Reset(const Attempt& attempt, Bounds& bounds, Residual& residual,
+                   absl::flat_hash_set<Fingerprint>& failed, WorkMeter& work) {
+  attempt_ = &attempt;
+  bounds_ = &bounds;
+  residual_ = &residual;
+  failed_ = &failed;
+  work_ = &work;
+  const Plan& plan = attempt.plan();
+  claim_of_.clear();
+  for (std::uint32_t c = 0; c < plan.claims().size(); ++c) {
+    claim_of_.resize(plan.claims()[c].first_request + plan.claims()[c].requests, c);
+  }
+  weight_.assign(plan.requests().size(), 1);
+  decided_.assign(plan.requests().size(), Position::kUndecided);
+  settled_ = decided_;
+  completion_.clear();
+  FindSizes();
+}
+
+// What a request takes of the device, in thousandths of the largest of its capacities and counters:
+// large ones are placed before small ones.
+void Oracle::FindSizes() {
+  const inventory::NodeDevices& devices = attempt_->devices();
+  size_.assign(attempt_->plan().alternatives().size(), 0);
+  State empty;
+  empty.Reset(*attempt_);
+  for (const std::uint32_t a : residual_->symmetry().representatives()) {
+    const Candidates& candidates = attempt_->candidates(a);
+    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    candidates.devices.ForEach([&](std::size_t index) {
+      const auto d = static_cast<std::uint32_t>(index);
+      double sum = 0;
+      const auto capacity = empty.capacity(d);
+      const Amount* wanted = capacity.empty() ? nullptr : attempt_->consumed(candidates, d);
+      for (std::size_t i = 0; i < capacity.size(); ++i) {
+        if (capacity[i] > 0) {
+          sum += static_cast<double>(wanted[i]) / static_cast<double>(capacity[i]);
+        }
+      }
+      for (const auto& use : devices.counter_uses(devices.devices()[d])) {
+        const Amount& total = devices.counters()[use.counter].value;
+        if (total > 0) sum += static_cast<double>(use.amount) / static_cast<double>(total);
+      }
+      constexpr double kThousand = 1000;
+      constexpr double kMost = 1e9;
+      least = std::min(least, static_cast<std::uint64_t>(std::clamp(sum * kThousand, 0.0, kMost)));
+      work_->Spend(8);
+    });
+    size_[a] = candidates.devices.Any() ? least : 0;
+  }
+  // The others are like those of their filter.
+  for (std::size_t a = 0; a < size_.size(); ++a) {
+    size_[a] = size_[residual_->symmetry().representative(a)];
+  }
+}
+
+Oracle::Level& Oracle::Push() {
+  if (depth_ == levels_.size()) levels_.emplace_back();
+  Level& level = levels_[depth_++];
+  level.next_alternative = 0;
+  level.placed = 0;
+  level.failed.clear();
+  level.remember = true;
+  return level;
+}
+
+Oracle::Answer Oracle::Ask(State& state, const Position& position) {
+  state_ = &state;
+  const std::size_t claim = state.claim();
+  const std::size_t placed = state.placed().size();
+  patience_ = kPatience;
+  Outcome outcome = Outcome::kLost;
+  while (outcome == Outcome::kLost) {
+    open_ = *position.open;
+    for (std::size_t r = 0; r < decided_.size(); ++r) {
+      const RequestPlan& request = attempt_->plan().requests()[r];
+      decided_[r] = request.count == 1 ? request.first : Position::kUndecided;
+    }
+    outcome = Run(position);
+    if (outcome == Outcome::kFound) {
+      settled_ = decided_;
+      completion_.clear();
+      for (const PlacedDevice& one : state.placed().subspan(placed)) {
+        completion_.insert(Key(one.alternative, one.device));
+      }
+    }
+    while (state.placed().size() > placed) state.TakeBack();
+    patience_ += patience_ / 2;
+  }
+  state.EnterClaim(claim);
+  switch (outcome) {
+    case Outcome::kFound:
+      return Answer::kYes;
+    case Outcome::kOut:
+      return Answer::kUnknown;
+    case Outcome::kFailed:
+    case Outcome::kOpen:
+    case Outcome::kLost:
+      break;
+  }
+  return Answer::kNo;
+}
+
+Oracle::Outcome Oracle::Run(const Position& position) {
+  depth_ = 0;
+  dead_ends_ = 0;
+  Outcome outcome = Outcome::kFailed;
+  if (position.current != nullptr && position.remaining > 0) {
+    const auto alternative =
+        static_cast<std::uint32_t>(position.current - &attempt_->candidates(0));
+    const std::size_t request = residual_->request_of(alternative);
+    decided_[request] = alternative;
+    BitSet after(attempt_->device_count(), true);
+    if (position.after != nullptr) after = *position.after;
+    outcome = EnterFill(request, position.remaining, after, false);
+  } else {
+    outcome = Enter();
+  }
+  while (true) {
+    if (outcome == Outcome::kFound || outcome == Outcome::kOut || outcome == Outcome::kLost) {
+      return outcome;
+    }
+    if (outcome == Outcome::kFailed) {
+      if (depth_ == 0) return outcome;
+      if (++dead_ends_ > patience_) return Outcome::kLost;
+      TakeBack(levels_[depth_ - 1]);
+    }
+    outcome = Next(levels_[depth_ - 1]);
+  }
+}
+
+bool Oracle::DeadEnd(const Position& position, Fingerprint& fingerprint) {
+  fingerprint = residual_->Of(*state_, position);
+  if (failed_->contains(fingerprint)) return true;
+  if (!bounds_->Hopeless(*state_, position)) return false;
+  for (const std::size_t request : bounds_->blamed()) ++weight_[request];
+  failed_->insert(fingerprint);
+  return true;
+}
+
+// The request with the least choice left, for its weight; of equal ones what takes the most.
+std::size_t Oracle::Tightest() const {
+  std::size_t best = BitSet::kNone;
+  bool best_decided = true;
+  std::uint64_t best_slack = 0;
+  std::uint64_t best_size = 0;
+  for (const Demand& demand : bounds_->demands()) {
+    const std::size_t r = demand.request;
+    if (r == Demand::kCurrent) continue;
+    const bool decided = decided_[r] != Position::kUndecided;
+    constexpr std::uint64_t kScale = 1024;
+    const std::uint64_t choice =
+        demand.mask.Count() + 1 - std::min<std::uint64_t>(demand.need, demand.mask.Count());
+    const std::uint64_t slack = choice * kScale / weight_[r];
+    const auto alternative =
+        static_cast<std::uint32_t>(demand.candidates.front() - &attempt_->candidates(0));
+    const std::uint64_t size = size_[alternative] * demand.need;
+    if (best != BitSet::kNone) {
+      if (decided != best_decided) {
+        if (decided) continue;
+      } else if (slack != best_slack) {
+        if (slack > best_slack) continue;
+      } else if (size <= best_size) {
+        continue;
+      }
+    }
+    best = r;
+    best_decided = decided;
+    best_slack = slack;
+    best_size = size;
+  }
+  return best;
+}
+
+Oracle::Outcome Oracle::Enter() {
+  if (open_.None()) return Outcome::kFound;
+  if (work_->exhausted()) return Outcome::kOut;
+  Fingerprint fingerprint;
+  if (DeadEnd({.open = &open_, .decided = decided_}, fingerprint)) return Outcome::kFailed;
+  work_->Spend(bounds_->demands().size() * 4);
+  const std::size_t request = Tightest();
+  Level& level = Push();
+  level.kind = decided_[request] == Position::kUndecided ? Kind::kDecide : Kind::kBegin;
+  level.request = request;
+  level.fingerprint = fingerprint;
+  return Outcome::kOpen;
+}
+
+// `known`: the same was looked at already, as a request that is not begun.
+Oracle::Outcome Oracle::EnterFill(std::size_t request, std::int64_t remaining, const BitSet& after,
+                                  bool known) {
+  if (remaining == 0) return Enter();
+  if (work_->exhausted()) return Outcome::kOut;
+  const std::uint32_t alternative = decided_[request];
+  Fingerprint fingerprint;
+  const Position position{.open = &open_,
+                          .decided = decided_,
+                          .claim = claim_of_[request],
+                          .current = &attempt_->candidates(alternative),
+                          .remaining = remaining,
+                          .after = &after};
+  if (!known && DeadEnd(position, fingerprint)) return Outcome::kFailed;
+  Level& level = Push();
+  level.kind = Kind::kFill;
+  level.request = request;
+  level.remaining = remaining;
+  level.after = after;
+  level.after &= attempt_->candidates(alternative).devices;
+  level.remember = !known;
+  level.fingerprint = fingerprint;
+  return Outcome::kOpen;
+}
+
+Oracle::Outcome Oracle::Next(Level& level) {
+  switch (level.kind) {
+    case Kind::kDecide:
+      return NextAlternative(level);
+    case Kind::kBegin:
+      return level.next_alternative++ == 0 ? Begin(level) : Leave(level);
+    case Kind::kFill:
+      break;
+  }
+  return NextDevice(level);
+}
+
+// Settles which alternative it is, and goes on with whatever is tightest then.
+Oracle::Outcome Oracle::NextAlternative(Level& level) {
+  const RequestPlan& request = attempt_->plan().requests()[level.request];
+  if (level.next_alternative == request.count) return Leave(level);
+  decided_[level.request] = request.first + level.next_alternative++;
+  return Enter();
+}
+
+// Which alternative it is stands: now its devices.
+Oracle::Outcome Oracle::Begin(Level& level) {
+  const Candidates& candidates = attempt_->candidates(decided_[level.request]);
+  open_.Reset(level.request);
+  const std::size_t chosen = state_->chosen_in_claim(claim_of_[level.request]);
+  if (static_cast<std::int64_t>(chosen) + candidates.need > kMaxDevicesPerClaim) {
+    return Outcome::kFailed;
+  }
+  if (!candidates.alternative->all) {
+    return EnterFill(level.request, candidates.need, candidates.devices, true);
+  }
+  return PlaceAll(level) ? Enter() : Outcome::kFailed;
+}
+
+bool Oracle::PlaceAll(Level& level) {
+  const std::uint32_t alternative = decided_[level.request];
+  const Candidates& candidates = attempt_->candidates(alternative);
+  if (candidates.need == 0 || candidates.impossible) return false;
+  state_->EnterClaim(claim_of_[level.request]);
+  bool fits = true;
+  for (std::size_t d = candidates.devices.First(); d != BitSet::kNone && fits;
+       d = candidates.devices.Next(d)) {
+    fits = !attempt_->usage().taken().Test(d) &&
+           !state_->blocked(*candidates.alternative).Test(d) &&
+           state_->TryPlace(alternative, static_cast<std::uint32_t>(d));
+    level.placed += static_cast<std::size_t>(fits);
+  }
+  return fits;
+}
+
+// One more device for the request. Those before it have been tried: what follows is without them.
+Oracle::Outcome Oracle::NextDevice(Level& level) {
+  const std::uint32_t alternative = decided_[level.request];
+  const Candidates& candidates = attempt_->candidates(alternative);
+  state_->EnterClaim(claim_of_[level.request]);
+  const Symmetry& symmetry = residual_->symmetry();
+  for (std::size_t d = level.after.First(); d != BitSet::kNone; d = level.after.First()) {
+    if (level.after.Count() < static_cast<std::size_t>(level.remaining)) break;
+    const auto device = static_cast<std::uint32_t>(d);
+    level.after.Reset(d);
+    work_->Spend(16 + level.failed.size());
+    if (state_->blocked(*candidates.alternative).Test(d)) continue;
+    if (std::ranges::any_of(level.failed, [&](std::uint32_t other) {
+          return symmetry.Twins(*state_, other, device);
+        })) {
+      continue;
+    }
+    level.failed.push_back(device);
+    if (!state_->TryPlace(alternative, device)) continue;
+    level.placed = 1;
+    return EnterFill(level.request, level.remaining - 1, level.after, false);
+  }
+  return Leave(level);
+}
+
+// What was tried at the level has failed.
+void Oracle::TakeBack(Level& level) {
+  for (; level.placed > 0; --level.placed) state_->TakeBack();
+  if (level.kind == Kind::kDecide) decided_[level.request] = Position::kUndecided;
+  if (level.kind == Kind::kBegin) open_.Set(level.request);
+}
+
+Oracle::Outcome Oracle::Leave(Level& level) {
+  if (level.remember) failed_->insert(level.fingerprint);
+  ++weight_[level.request];
+  --depth_;
+  return Outcome::kFailed;
+}
+
+}  // namespace dray::allocator
