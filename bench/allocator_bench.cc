@@ -201,6 +201,7 @@ void BM_Allocator_DecideAfterChange(benchmark::State& state) {
   for (auto _ : state) {
     on = !on;
     warm.world.ledger().Put(on ? allocated : pending);
+    warm.world.ledger().Reclaim();  // as the scheduler does between two attempts
     usage.Update(warm.world.devices(), warm.world.ledger().snapshot());
     benchmark::DoNotOptimize(warm.allocator.Decide(*warm.world.plan(), usage, {}).kind);
   }

@@ -6,30 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "base/utf8.h"
+
 namespace dray::api {
 namespace {
 
 using Style = Node::Style;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-void AppendUtf8(std::uint32_t c, std::string& out) {
-  const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) {
-    put(0xc0 | (c >> 6));
-  } else {
-    if (c < 0x10000) {
-      put(0xe0 | (c >> 12));
-    } else {
-      put(0xf0 | (c >> 18));
-      put(0x80 | ((c >> 12) & 0x3f));
-    }
-    put(0x80 | ((c >> 6) & 0x3f));
-  }
-  put(0x80 | (c & 0x3f));
-}
 
 // Walks along the written form and the value at the same time. The value is known, so nothing has
 // to be decided: a line break became whatever the value has there, and where the two do not agree
@@ -185,7 +169,7 @@ class Walker {
         if (!low) return false;
         code = 0x10000 + ((*code - 0xd800) << 10) + (*low - 0xdc00);
       }
-      AppendUtf8(*code, meant);
+      base::AppendUtf8(meant, static_cast<char32_t>(*code));
     } else {
       meant = Named(c);
     }
@@ -266,7 +250,7 @@ Position SourceMap::Inside(const Node& scalar, std::size_t offset) const {
   std::size_t start = lines_[static_cast<std::size_t>(begin.line) - 1];
   for (int column = 1; column < begin.column && start < text_.size(); ++column) {
     ++start;
-    while (!bytes && start < text_.size() && IsContinuation(text_[start])) ++start;
+    while (!bytes && start < text_.size() && base::IsContinuation(text_[start])) ++start;
   }
   const auto found = Walker(text_, start, scalar).Find(offset);
   if (!found) return begin;
@@ -275,7 +259,7 @@ Position SourceMap::Inside(const Node& scalar, std::size_t offset) const {
                                                *found - lines_[static_cast<std::size_t>(line) - 1]);
   const auto columns =
       bytes ? static_cast<std::ptrdiff_t>(before.size())
-            : std::ranges::count_if(before, [](char c) { return !IsContinuation(c); });
+            : std::ranges::count_if(before, [](char c) { return !base::IsContinuation(c); });
   return {static_cast<int>(line), static_cast<int>(columns) + 1};
 }
 

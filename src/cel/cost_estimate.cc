@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "base/utf8.h"
 #include "cel/estimates.h"
 #include "cel/internal/paths.h"
 #include "cel/library.h"
@@ -23,11 +24,6 @@ constexpr CostRange kName = CostRange::Exactly(1);     // an identifier or a sel
 constexpr CostRange kList = CostRange::Exactly(10);    // to make a list
 constexpr CostRange kMap = CostRange::Exactly(30);     // ... a map
 constexpr CostRange kStruct = CostRange::Exactly(40);  // ... a message
-
-std::uint64_t CodePoints(std::string_view text) {
-  return static_cast<std::uint64_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
 
 // Values of these types are one unit large.
 bool IsScalar(Type type) {
@@ -87,7 +83,7 @@ class Estimator {
   std::optional<CostRange> LiteralSize(ExprId id) const {
     switch (ast_.kind(id)) {
       case ExprKind::kString:
-        return CostRange::Exactly(CodePoints(ast_.string_value(id)));
+        return CostRange::Exactly(base::CodePoints(ast_.string_value(id)));
       case ExprKind::kBytes:
         return CostRange::Exactly(ast_.string_value(id).size());
       case ExprKind::kNull:

@@ -45,12 +45,26 @@ std::optional<std::uint64_t> DeviceSize(PathView path) {
 }
 
 void AddLibraries(EnvironmentBuilder& builder) {
-  using namespace library;
-  for (const Library& rows :
-       {Arithmetic(),   Comparison(),   Logic(),           Conversions(), Times(),
-        Strings(),      StringFormat(), Matches(),         Lists(),       Sets(),
-        TwoVariables(), Optionals(),    KubernetesLists(), Regex(),       Urls(),
-        Network(),      NamedFormats(), Quantity(),        Semver(),      Authorizer()}) {
+  for (const Library& rows : {library::Arithmetic(),
+                              library::Comparison(),
+                              library::Logic(),
+                              library::Conversions(),
+                              library::Times(),
+                              library::Strings(),
+                              library::StringFormat(),
+                              library::Matches(),
+                              library::Lists(),
+                              library::Sets(),
+                              library::TwoVariables(),
+                              library::Optionals(),
+                              library::KubernetesLists(),
+                              library::Regex(),
+                              library::Urls(),
+                              library::Network(),
+                              library::NamedFormats(),
+                              library::Quantity(),
+                              library::Semver(),
+                              library::Authorizer()}) {
     builder.AddLibrary(rows);
   }
   TypePool& pool = builder.pool();

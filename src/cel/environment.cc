@@ -149,10 +149,11 @@ std::shared_ptr<const Environment> EnvironmentBuilder::Build() && {
 
 EnvironmentBuilder StandardEnvironment() {
   EnvironmentBuilder builder;
-  using namespace library;
-  for (const Library& rows : {Arithmetic(), Comparison(), Logic(), Conversions(), Times(),
-                              Strings(), StringReverse(), StringFormat(), Matches(), Lists(),
-                              Sets(), TwoVariables(), Optionals(), Network(), Encoders(), Math()}) {
+  for (const Library& rows :
+       {library::Arithmetic(), library::Comparison(), library::Logic(), library::Conversions(),
+        library::Times(), library::Strings(), library::StringReverse(), library::StringFormat(),
+        library::Matches(), library::Lists(), library::Sets(), library::TwoVariables(),
+        library::Optionals(), library::Network(), library::Encoders(), library::Math()}) {
     builder.AddLibrary(rows);
   }
   builder.AddTypeName(kOptionalTypeName, builder.pool().Optional(Type::Dyn()));

@@ -33,13 +33,16 @@ ByName IndexByName() {
 }  // namespace
 
 std::span<const Library> AllLibraries() {
-  using namespace library;
   static const std::array kAll = {
-      Arithmetic(),    Comparison(),   Logic(),    Conversions(), Times(),           Strings(),
-      StringReverse(), StringFormat(), Matches(),  Lists(),       TwoVariables(),    Sets(),
-      Optionals(),     Encoders(),     Math(),     Network(),     KubernetesLists(), Includes(),
-      Include(),       Regex(),        Quantity(), Semver(),      NamedFormats(),    Urls(),
-      Authorizer(),
+      library::Arithmetic(),    library::Comparison(),      library::Logic(),
+      library::Conversions(),   library::Times(),           library::Strings(),
+      library::StringReverse(), library::StringFormat(),    library::Matches(),
+      library::Lists(),         library::TwoVariables(),    library::Sets(),
+      library::Optionals(),     library::Encoders(),        library::Math(),
+      library::Network(),       library::KubernetesLists(), library::Includes(),
+      library::Include(),       library::Regex(),           library::Quantity(),
+      library::Semver(),        library::NamedFormats(),    library::Urls(),
+      library::Authorizer(),
   };
   return kAll;
 }

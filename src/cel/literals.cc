@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/charconv.h"
+#include "base/utf8.h"
 #include "cel/source.h"
 
 namespace dray::cel {
@@ -71,7 +72,7 @@ std::size_t Unescape(std::string_view text, bool bytes, Unquoted& out) {
   if (bytes) {
     out.value.push_back(static_cast<char>(value));
   } else if (IsCodePoint(value)) {
-    AppendUtf8(out.value, value);
+    base::AppendUtf8(out.value, value);
   } else {
     out.error = "invalid unicode code point";
     return 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "fmt/format.h"
 
 namespace dray::cel {
@@ -14,13 +15,6 @@ constexpr std::string_view kWideDot = "\xef\xbc\x8e";
 constexpr std::string_view kWideCaret = "\xef\xbc\xbe";
 // A longer line is not shown.
 constexpr std::size_t kMaxShownLine = 16384;
-
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-std::size_t CountCodePoints(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return !IsContinuation(c); }));
-}
 
 // The line under the source line: dots up to `column`, then a caret.
 std::string Pointer(std::string_view line, std::int32_t column) {
@@ -36,7 +30,7 @@ std::string Pointer(std::string_view line, std::int32_t column) {
 
 // Cuts a line to `width` characters around `column`, and returns where that is now.
 std::int32_t Clip(std::string& line, std::int32_t column, std::size_t width) {
-  const std::size_t characters = CountCodePoints(line);
+  const std::size_t characters = base::CodePoints(line);
   if (characters <= width) return column;
   const auto at = static_cast<std::size_t>(column);
   const std::size_t first = std::min(at - std::min(at, width / 2), characters - width);
@@ -75,28 +69,9 @@ std::size_t Utf8Length(std::string_view text) {
   }
   if (length == 0 || text.size() < length || byte(1) < low || byte(1) > high) return 0;
   for (std::size_t i = 2; i < length; ++i) {
-    if (!IsContinuation(text[i])) return 0;
+    if (!base::IsContinuation(text[i])) return 0;
   }
   return length;
-}
-
-void AppendUtf8(std::string& out, char32_t c) {
-  const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xc0 | (c >> 6));
-    put(0x80 | (c & 0x3f));
-  } else if (c < 0x10000) {
-    put(0xe0 | (c >> 12));
-    put(0x80 | ((c >> 6) & 0x3f));
-    put(0x80 | (c & 0x3f));
-  } else {
-    put(0xf0 | (c >> 18));
-    put(0x80 | ((c >> 12) & 0x3f));
-    put(0x80 | ((c >> 6) & 0x3f));
-    put(0x80 | (c & 0x3f));
-  }
 }
 
 Source::Source(std::string_view text, std::string_view description) : description_(description) {
@@ -123,7 +98,7 @@ Location Source::LocationAt(Offset offset) const {
   const std::size_t newline = before.rfind('\n');
   const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
   return {.line = static_cast<std::int32_t>(1 + std::ranges::count(before, '\n')),
-          .column = static_cast<std::int32_t>(CountCodePoints(before.substr(start)))};
+          .column = static_cast<std::int32_t>(base::CodePoints(before.substr(start)))};
 }
 
 std::optional<std::string_view> Source::Line(std::int32_t line) const {

@@ -68,9 +68,6 @@ inline constexpr std::size_t kMaxIssues = 100;
 // All of them by place, one after the other; after kMaxIssues only how many more there are.
 std::string Render(const Source& source, std::vector<Issue> issues);
 
-// Appends a code point as UTF-8. It must be one: at most 10FFFF and no surrogate.
-void AppendUtf8(std::string& out, char32_t code_point);
-
 // The bytes of the character that starts `text`, or 0 if none does. `text` is not empty.
 std::size_t Utf8Length(std::string_view text);
 

@@ -11,10 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "cel/arena.h"
 #include "cel/value.h"
 
 namespace dray::cel {
+
+using base::CodePoints;
 
 // Years 1 to 9999; nanos in [0, 10^9).
 struct Instant {
@@ -168,8 +171,6 @@ std::string_view TypeName(const Value& value);
 
 // The name that the value's type has inside Kubernetes, as its messages have it: "types.Int".
 std::string_view GoTypeName(const Value& value);
-
-std::size_t CodePoints(std::string_view text);
 
 // Go's %v, as error messages have keys.
 std::string Printed(const Value& value);

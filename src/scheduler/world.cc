@@ -94,6 +94,7 @@ void World::Apply(const api::Change& change) {
 }
 
 void World::PutClass(std::shared_ptr<const api::DeviceClass> device_class, bool gone) {
+  ++claims_version_;
   auto& known = impl_->classes[device_class->metadata.name];
   const bool same = !gone && known != nullptr && known->spec == device_class->spec &&
                     known->metadata.creation_timestamp == device_class->metadata.creation_timestamp;

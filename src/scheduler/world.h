@@ -91,6 +91,8 @@ class World final : public allocator::ClassLister {
   // the stored claim is as new.
   std::shared_ptr<const api::ResourceClaim> FindClaim(std::string_view namespace_,
                                                       std::string_view name) const;
+  // Another one whenever a claim or a class may be another.
+  std::uint64_t claims_version() const { return claims_version_; }
   // The pods that use a claim, by key: those whose spec or status names it.
   std::vector<std::string> PodsOfClaim(std::string_view namespace_, std::string_view name) const;
   // Whether the pod is one of them.
@@ -134,6 +136,7 @@ class World final : public allocator::ClassLister {
   std::uint64_t nodes_version_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t global_version_ = 0;
+  std::uint64_t claims_version_ = 0;
   std::unique_ptr<Impl> impl_;
 };
 

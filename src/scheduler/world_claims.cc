@@ -53,6 +53,7 @@ void World::Impl::IndexClaim(const api::ResourceClaim& claim, const std::string&
 }
 
 void World::Impl::PutClaim(std::shared_ptr<const api::ResourceClaim> claim) {
+  ++world.claims_version_;
   const std::string key = KeyOf(*claim);
   ClaimEntry& entry = claims[key];
   if (entry.current() != nullptr) IndexClaim(*entry.current(), key, false);
@@ -68,6 +69,7 @@ void World::Impl::PutClaim(std::shared_ptr<const api::ResourceClaim> claim) {
 }
 
 void World::Impl::RemoveClaim(const api::ResourceClaim& claim) {
+  ++world.claims_version_;
   const std::string key = KeyOf(claim);
   const auto found = claims.find(key);
   if (found == claims.end()) return;
@@ -83,6 +85,7 @@ std::shared_ptr<const api::ResourceClaim> World::FindClaim(std::string_view name
 }
 
 void World::AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim) {
+  ++claims_version_;
   const std::string key = KeyOf(*claim);
   Impl::ClaimEntry& entry = impl_->claims[key];
   if (entry.current() != nullptr) impl_->IndexClaim(*entry.current(), key, false);
@@ -95,6 +98,7 @@ void World::AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim) {
 }
 
 void World::ForgetClaim(std::string_view namespace_, std::string_view name) {
+  ++claims_version_;
   const std::string key = KeyOf(namespace_, name);
   const auto found = impl_->claims.find(key);
   if (found == impl_->claims.end() || found->second.assumed == nullptr) return;

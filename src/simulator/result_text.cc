@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/utf8.h"
 #include "fmt/format.h"
 #include "simulator/internal/units.h"
 #include "simulator/result.h"
@@ -18,10 +19,7 @@ using internal::ShortTime;
 using Row = std::vector<std::string>;
 
 // In characters: a µ is one, and two bytes.
-std::size_t WidthOf(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
+std::size_t WidthOf(std::string_view text) { return base::CodePoints(text); }
 
 std::string Table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "fmt/format.h"
 
 namespace dray::cel::internal {
@@ -85,7 +86,7 @@ class FormatChecker {
     if (clause == std::end(kClauses)) {
       // Upstream takes the byte for a code point.
       std::string shown;
-      AppendUtf8(shown, static_cast<unsigned char>(verb));
+      base::AppendUtf8(shown, static_cast<unsigned char>(verb));
       return BadClause(fmt::format("unrecognized formatting clause \"{}\"", shown));
     }
     rest_.remove_prefix(1);

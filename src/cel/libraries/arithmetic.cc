@@ -175,44 +175,6 @@ Value Negate(Arena&, Args args) {
   }
 }
 
-using enum CostRule;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {op::kNegate, "negate_double (double) -> double", Negate, kOne, estimate::Unit},
-    {op::kNegate, "negate_int64 (int) -> int", Negate, kOne, estimate::Unit},
-    {op::kModulo, "modulo_int64 (int, int) -> int", Modulo, kOne, estimate::Unit},
-    {op::kModulo, "modulo_uint64 (uint, uint) -> uint", Modulo, kOne, estimate::Unit},
-    {op::kMultiply, "multiply_double (double, double) -> double", Multiply, kOne, estimate::Unit},
-    {op::kMultiply, "multiply_int64 (int, int) -> int", Multiply, kOne, estimate::Unit},
-    {op::kMultiply, "multiply_uint64 (uint, uint) -> uint", Multiply, kOne, estimate::Unit},
-    {op::kAdd, "add_bytes (bytes, bytes) -> bytes", AddFunction, RunTimeCost(kSum, kOne),
-     estimate::Concatenate},
-    {op::kAdd, "add_double (double, double) -> double", AddFunction, kOne, estimate::Unit},
-    {op::kAdd, "add_duration_duration (duration, duration) -> duration", AddFunction, kOne,
-     estimate::Unit},
-    {op::kAdd, "add_duration_timestamp (duration, timestamp) -> timestamp", AddFunction, kOne,
-     estimate::Unit},
-    {op::kAdd, "add_timestamp_duration (timestamp, duration) -> timestamp", AddFunction, kOne,
-     estimate::Unit},
-    {op::kAdd, "add_int64 (int, int) -> int", AddFunction, kOne, estimate::Unit},
-    {op::kAdd, "add_list (list(A), list(A)) -> list(A)", AddFunction, kOne, estimate::AddLists},
-    {op::kAdd, "add_string (string, string) -> string", AddFunction, RunTimeCost(kSum, kOne),
-     estimate::Concatenate},
-    {op::kAdd, "add_uint64 (uint, uint) -> uint", AddFunction, kOne, estimate::Unit},
-    {op::kSubtract, "subtract_double (double, double) -> double", Subtract, kOne, estimate::Unit},
-    {op::kSubtract, "subtract_duration_duration (duration, duration) -> duration", Subtract, kOne,
-     estimate::Unit},
-    {op::kSubtract, "subtract_int64 (int, int) -> int", Subtract, kOne, estimate::Unit},
-    {op::kSubtract, "subtract_timestamp_duration (timestamp, duration) -> timestamp", Subtract,
-     kOne, estimate::Unit},
-    {op::kSubtract, "subtract_timestamp_timestamp (timestamp, timestamp) -> duration", Subtract,
-     kOne, estimate::Unit},
-    {op::kSubtract, "subtract_uint64 (uint, uint) -> uint", Subtract, kOne, estimate::Unit},
-    {op::kDivide, "divide_double (double, double) -> double", Divide, kOne, estimate::Unit},
-    {op::kDivide, "divide_int64 (int, int) -> int", Divide, kOne, estimate::Unit},
-    {op::kDivide, "divide_uint64 (uint, uint) -> uint", Divide, kOne, estimate::Unit},
-});
-
 }  // namespace
 
 Value Add(Arena& arena, const Value& a, const Value& b) {
@@ -267,6 +229,44 @@ Value Add(Arena& arena, const Value& a, const Value& b) {
   }
 }
 
-Library library::Arithmetic() { return kRows; }
+Library library::Arithmetic() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {op::kNegate, "negate_double (double) -> double", Negate, kOne, estimate::Unit},
+      {op::kNegate, "negate_int64 (int) -> int", Negate, kOne, estimate::Unit},
+      {op::kModulo, "modulo_int64 (int, int) -> int", Modulo, kOne, estimate::Unit},
+      {op::kModulo, "modulo_uint64 (uint, uint) -> uint", Modulo, kOne, estimate::Unit},
+      {op::kMultiply, "multiply_double (double, double) -> double", Multiply, kOne, estimate::Unit},
+      {op::kMultiply, "multiply_int64 (int, int) -> int", Multiply, kOne, estimate::Unit},
+      {op::kMultiply, "multiply_uint64 (uint, uint) -> uint", Multiply, kOne, estimate::Unit},
+      {op::kAdd, "add_bytes (bytes, bytes) -> bytes", AddFunction, RunTimeCost(kSum, kOne),
+       estimate::Concatenate},
+      {op::kAdd, "add_double (double, double) -> double", AddFunction, kOne, estimate::Unit},
+      {op::kAdd, "add_duration_duration (duration, duration) -> duration", AddFunction, kOne,
+       estimate::Unit},
+      {op::kAdd, "add_duration_timestamp (duration, timestamp) -> timestamp", AddFunction, kOne,
+       estimate::Unit},
+      {op::kAdd, "add_timestamp_duration (timestamp, duration) -> timestamp", AddFunction, kOne,
+       estimate::Unit},
+      {op::kAdd, "add_int64 (int, int) -> int", AddFunction, kOne, estimate::Unit},
+      {op::kAdd, "add_list (list(A), list(A)) -> list(A)", AddFunction, kOne, estimate::AddLists},
+      {op::kAdd, "add_string (string, string) -> string", AddFunction, RunTimeCost(kSum, kOne),
+       estimate::Concatenate},
+      {op::kAdd, "add_uint64 (uint, uint) -> uint", AddFunction, kOne, estimate::Unit},
+      {op::kSubtract, "subtract_double (double, double) -> double", Subtract, kOne, estimate::Unit},
+      {op::kSubtract, "subtract_duration_duration (duration, duration) -> duration", Subtract, kOne,
+       estimate::Unit},
+      {op::kSubtract, "subtract_int64 (int, int) -> int", Subtract, kOne, estimate::Unit},
+      {op::kSubtract, "subtract_timestamp_duration (timestamp, duration) -> timestamp", Subtract,
+       kOne, estimate::Unit},
+      {op::kSubtract, "subtract_timestamp_timestamp (timestamp, timestamp) -> duration", Subtract,
+       kOne, estimate::Unit},
+      {op::kSubtract, "subtract_uint64 (uint, uint) -> uint", Subtract, kOne, estimate::Unit},
+      {op::kDivide, "divide_double (double, double) -> double", Divide, kOne, estimate::Unit},
+      {op::kDivide, "divide_int64 (int, int) -> int", Divide, kOne, estimate::Unit},
+      {op::kDivide, "divide_uint64 (uint, uint) -> uint", Divide, kOne, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

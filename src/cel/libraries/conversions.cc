@@ -212,52 +212,6 @@ Value ToUint(Arena& arena, Args args) {
 Value Dyn(Arena&, Args args) { return args[0]; }
 Value TypeFunction(Arena& arena, Args args) { return TypeOf(arena, args[0]); }
 
-using enum CostRule;
-using enum OfConstants;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"bool", "bool_to_bool (bool) -> bool", ToBool, kOne, estimate::Unit, kFold},
-    {"bool", "string_to_bool (string) -> bool", ToBool, kOne, estimate::Unit, kFold},
-    {"bytes", "bytes_to_bytes (bytes) -> bytes", ToBytes, kOne, estimate::Unit, kFold},
-    {"bytes", "string_to_bytes (string) -> bytes", ToBytes, RunTimeCost(kTenth, kOne),
-     estimate::ToBytes, kFold},
-    {"double", "double_to_double (double) -> double", ToDouble, kOne, estimate::Unit, kFold},
-    {"double", "int64_to_double (int) -> double", ToDouble, kOne, estimate::Unit, kFold},
-    {"double", "string_to_double (string) -> double", ToDouble, kOne, estimate::Unit, kFold},
-    {"double", "uint64_to_double (uint) -> double", ToDouble, kOne, estimate::Unit, kFold},
-    {"duration", "duration_to_duration (duration) -> duration", ToDuration, kOne, estimate::Unit,
-     kFold},
-    {"duration", "string_to_duration (string) -> duration", ToDuration, kOne, estimate::Unit,
-     kFold},
-    {"dyn", "to_dyn (A) -> dyn", Dyn, kOne, estimate::Unit, kFold},
-    {"int", "int64_to_int64 (int) -> int", ToInt, kOne, estimate::Unit, kFold},
-    {"int", "double_to_int64 (double) -> int", ToInt, kOne, estimate::Unit, kFold},
-    {"int", "duration_to_int64 (duration) -> int", ToInt, kOne, estimate::Unit, kFold},
-    {"int", "string_to_int64 (string) -> int", ToInt, kOne, estimate::Unit, kFold},
-    {"int", "timestamp_to_int64 (timestamp) -> int", ToInt, kOne, estimate::Unit, kFold},
-    {"int", "uint64_to_int64 (uint) -> int", ToInt, kOne, estimate::Unit, kFold},
-    {"string", "string_to_string (string) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"string", "bool_to_string (bool) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"string", "bytes_to_string (bytes) -> string", ToString, RunTimeCost(kTenth, kOne),
-     estimate::BytesToText, kFold},
-    {"string", "double_to_string (double) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"string", "duration_to_string (duration) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"string", "int64_to_string (int) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"string", "timestamp_to_string (timestamp) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"string", "uint64_to_string (uint) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"timestamp", "timestamp_to_timestamp (timestamp) -> timestamp", ToTimestamp, kOne,
-     estimate::Unit, kFold},
-    {"timestamp", "int64_to_timestamp (int) -> timestamp", ToTimestamp, kOne, estimate::Unit,
-     kFold},
-    {"timestamp", "string_to_timestamp (string) -> timestamp", ToTimestamp, kOne, estimate::Unit,
-     kFold},
-    {"type", "type (A) -> type(A)", TypeFunction, kOne, estimate::Unit, kFold},
-    {"uint", "uint64_to_uint64 (uint) -> uint", ToUint, kOne, estimate::Unit, kFold},
-    {"uint", "double_to_uint64 (double) -> uint", ToUint, kOne, estimate::Unit, kFold},
-    {"uint", "int64_to_uint64 (int) -> uint", ToUint, kOne, estimate::Unit, kFold},
-    {"uint", "string_to_uint64 (string) -> uint", ToUint, kOne, estimate::Unit, kFold},
-});
-
 }  // namespace
 
 Value TypeOf(Arena&, const Value& value) { return Value::Type(TypeName(value)); }
@@ -295,6 +249,53 @@ Value ConvertToString(Arena& arena, const Value& value) {
   }
 }
 
-Library library::Conversions() { return kRows; }
+Library library::Conversions() {
+  using enum CostRule;
+  using enum OfConstants;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"bool", "bool_to_bool (bool) -> bool", ToBool, kOne, estimate::Unit, kFold},
+      {"bool", "string_to_bool (string) -> bool", ToBool, kOne, estimate::Unit, kFold},
+      {"bytes", "bytes_to_bytes (bytes) -> bytes", ToBytes, kOne, estimate::Unit, kFold},
+      {"bytes", "string_to_bytes (string) -> bytes", ToBytes, RunTimeCost(kTenth, kOne),
+       estimate::ToBytes, kFold},
+      {"double", "double_to_double (double) -> double", ToDouble, kOne, estimate::Unit, kFold},
+      {"double", "int64_to_double (int) -> double", ToDouble, kOne, estimate::Unit, kFold},
+      {"double", "string_to_double (string) -> double", ToDouble, kOne, estimate::Unit, kFold},
+      {"double", "uint64_to_double (uint) -> double", ToDouble, kOne, estimate::Unit, kFold},
+      {"duration", "duration_to_duration (duration) -> duration", ToDuration, kOne, estimate::Unit,
+       kFold},
+      {"duration", "string_to_duration (string) -> duration", ToDuration, kOne, estimate::Unit,
+       kFold},
+      {"dyn", "to_dyn (A) -> dyn", Dyn, kOne, estimate::Unit, kFold},
+      {"int", "int64_to_int64 (int) -> int", ToInt, kOne, estimate::Unit, kFold},
+      {"int", "double_to_int64 (double) -> int", ToInt, kOne, estimate::Unit, kFold},
+      {"int", "duration_to_int64 (duration) -> int", ToInt, kOne, estimate::Unit, kFold},
+      {"int", "string_to_int64 (string) -> int", ToInt, kOne, estimate::Unit, kFold},
+      {"int", "timestamp_to_int64 (timestamp) -> int", ToInt, kOne, estimate::Unit, kFold},
+      {"int", "uint64_to_int64 (uint) -> int", ToInt, kOne, estimate::Unit, kFold},
+      {"string", "string_to_string (string) -> string", ToString, kOne, estimate::Unit, kFold},
+      {"string", "bool_to_string (bool) -> string", ToString, kOne, estimate::Unit, kFold},
+      {"string", "bytes_to_string (bytes) -> string", ToString, RunTimeCost(kTenth, kOne),
+       estimate::BytesToText, kFold},
+      {"string", "double_to_string (double) -> string", ToString, kOne, estimate::Unit, kFold},
+      {"string", "duration_to_string (duration) -> string", ToString, kOne, estimate::Unit, kFold},
+      {"string", "int64_to_string (int) -> string", ToString, kOne, estimate::Unit, kFold},
+      {"string", "timestamp_to_string (timestamp) -> string", ToString, kOne, estimate::Unit,
+       kFold},
+      {"string", "uint64_to_string (uint) -> string", ToString, kOne, estimate::Unit, kFold},
+      {"timestamp", "timestamp_to_timestamp (timestamp) -> timestamp", ToTimestamp, kOne,
+       estimate::Unit, kFold},
+      {"timestamp", "int64_to_timestamp (int) -> timestamp", ToTimestamp, kOne, estimate::Unit,
+       kFold},
+      {"timestamp", "string_to_timestamp (string) -> timestamp", ToTimestamp, kOne, estimate::Unit,
+       kFold},
+      {"type", "type (A) -> type(A)", TypeFunction, kOne, estimate::Unit, kFold},
+      {"uint", "uint64_to_uint64 (uint) -> uint", ToUint, kOne, estimate::Unit, kFold},
+      {"uint", "double_to_uint64 (double) -> uint", ToUint, kOne, estimate::Unit, kFold},
+      {"uint", "int64_to_uint64 (int) -> uint", ToUint, kOne, estimate::Unit, kFold},
+      {"uint", "string_to_uint64 (string) -> uint", ToUint, kOne, estimate::Unit, kFold},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

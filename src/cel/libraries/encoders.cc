@@ -28,15 +28,15 @@ Value Decode(Arena& arena, Args args) {
   return MakeBytes(arena, out);
 }
 
-using enum CostRule;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"base64.decode", "base64_decode_string (string) -> bytes", Decode, kOne, estimate::Unit},
-    {"base64.encode", "base64_encode_bytes (bytes) -> string", Encode, kOne, estimate::Unit},
-});
-
 }  // namespace
 
-Library library::Encoders() { return kRows; }
+Library library::Encoders() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"base64.decode", "base64_decode_string (string) -> bytes", Decode, kOne, estimate::Unit},
+      {"base64.encode", "base64_encode_bytes (bytes) -> string", Encode, kOne, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

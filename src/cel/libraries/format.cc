@@ -199,17 +199,17 @@ Value FormatFunction(Arena& arena, Args args) {
   return MakeString(arena, out);
 }
 
-using enum CostRule;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"format", "string_format string.(list(dyn)) -> string",
-     Implementation(FormatFunction<internal::kKubernetesClauses>,
-                    FormatFunction<internal::kLanguageClauses>),
-     RunTimeCost(kTenth, kOne), estimate::ReadReceiver},
-});
-
 }  // namespace
 
-Library library::StringFormat() { return kRows; }
+Library library::StringFormat() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"format", "string_format string.(list(dyn)) -> string",
+       Implementation(FormatFunction<internal::kKubernetesClauses>,
+                      FormatFunction<internal::kLanguageClauses>),
+       RunTimeCost(kTenth, kOne), estimate::ReadReceiver},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -259,136 +259,150 @@ Value MapInsert(Arena& arena, Args args) {
   return Value::Pointer(Kind::kMap, static_cast<const Map*>(out));
 }
 
-using enum CostRule;
-using enum Dialect;
-
-constexpr auto kLists = std::to_array<FunctionRow>({
-    {"slice", "list_slice list(T).(int, int) -> list(T)", Slice, RunTimeCost(kListResult, kOne),
-     estimate::Slice},
-    {"flatten", "list_flatten list(list(T)).() -> list(T)", Flatten, RunTimeCost(kFlatten, kOne),
-     estimate::Flatten},
-    {"flatten", "list_flatten_int list(dyn).(int) -> list(dyn)", Flatten,
-     RunTimeCost(kFlatten, kOne), estimate::Flatten},
-    {"sort", "list_int_sort list(int).() -> list(int)", Sort, RunTimeCost(kSelfCompare, kOne),
-     estimate::Sort},
-    {"sort", "list_uint_sort list(uint).() -> list(uint)", Sort, RunTimeCost(kSelfCompare, kOne),
-     estimate::Sort},
-    {"sort", "list_double_sort list(double).() -> list(double)", Sort,
-     RunTimeCost(kSelfCompare, kOne), estimate::Sort},
-    {"sort", "list_bool_sort list(bool).() -> list(bool)", Sort, RunTimeCost(kSelfCompare, kOne),
-     estimate::Sort},
-    {"sort", "list_google.protobuf.Duration_sort list(duration).() -> list(duration)", Sort,
-     RunTimeCost(kSelfCompare, kOne), estimate::Sort},
-    {"sort", "list_google.protobuf.Timestamp_sort list(timestamp).() -> list(timestamp)", Sort,
-     RunTimeCost(kSelfCompare, kOne), estimate::Sort},
-    {"sort", "list_string_sort list(string).() -> list(string)", Sort,
-     RunTimeCost(kSelfCompare, kOne), estimate::SortTexts},
-    {"sort", "list_bytes_sort list(bytes).() -> list(bytes)", Sort, RunTimeCost(kSelfCompare, kOne),
-     estimate::SortTexts},
-    {"distinct", "list_distinct list(T).() -> list(T)", Distinct, RunTimeCost(kSelfCompare, kOne),
-     estimate::Distinct},
-    {"reverse", "list_reverse list(T).() -> list(T)", Reverse, RunTimeCost(kListResult, kOne),
-     estimate::CopyList},
-    {"lists.range", "lists_range (int) -> list(int)", Range, RunTimeCost(kListResult, kOne),
-     estimate::Range},
-    {op::kSortByAssociatedKeys, "list_int_sortByAssociatedKeys list(T).(list(int)) -> list(T)",
-     SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
-    {op::kSortByAssociatedKeys, "list_uint_sortByAssociatedKeys list(T).(list(uint)) -> list(T)",
-     SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
-    {op::kSortByAssociatedKeys,
-     "list_double_sortByAssociatedKeys list(T).(list(double)) -> list(T)", SortByKeys,
-     RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
-    {op::kSortByAssociatedKeys, "list_bool_sortByAssociatedKeys list(T).(list(bool)) -> list(T)",
-     SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
-    {op::kSortByAssociatedKeys,
-     "list_google.protobuf.Duration_sortByAssociatedKeys list(T).(list(duration)) -> list(T)",
-     SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
-    {op::kSortByAssociatedKeys,
-     "list_google.protobuf.Timestamp_sortByAssociatedKeys list(T).(list(timestamp)) -> list(T)",
-     SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
-    {op::kSortByAssociatedKeys,
-     "list_string_sortByAssociatedKeys list(T).(list(string)) -> list(T)", SortByKeys,
-     RunTimeCost(kSelfCompareKeys, kOne), estimate::SortByTexts},
-    {op::kSortByAssociatedKeys, "list_bytes_sortByAssociatedKeys list(T).(list(bytes)) -> list(T)",
-     SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortByTexts},
-});
-
-constexpr auto kTwoVariables = std::to_array<FunctionRow>({
-    {op::kMapInsert, "@mapInsert_map_key_value (map(K, V), K, V) -> map(K, V)", MapInsert, kOne,
-     estimate::Unit},
-    {op::kMapInsert, "@mapInsert_map_map (map(K, V), map(K, V)) -> map(K, V)", MapInsert, kOne,
-     estimate::Unit},
-});
-
-constexpr auto kKubernetesLists = std::to_array<FunctionRow>({
-    {"isSorted", "list_int_is_sorted_bool list(int).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"isSorted", "list_uint_is_sorted_bool list(uint).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"isSorted", "list_double_is_sorted_bool list(double).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"isSorted", "list_bool_is_sorted_bool list(bool).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"isSorted", "list_duration_is_sorted_bool list(duration).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"isSorted", "list_timestamp_is_sorted_bool list(timestamp).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"isSorted", "list_string_is_sorted_bool list(string).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"isSorted", "list_bytes_is_sorted_bool list(bytes).() -> bool", IsSorted, kTraversal,
-     estimate::Elements},
-    {"sum", "list_int_sum_int list(int).() -> int", Sum, kTraversal, estimate::Elements},
-    {"sum", "list_uint_sum_uint list(uint).() -> uint", SumUints, kTraversal, estimate::Elements},
-    {"sum", "list_double_sum_double list(double).() -> double", SumDoubles, kTraversal,
-     estimate::Elements},
-    {"sum", "list_duration_sum_duration list(duration).() -> duration", SumDurations, kTraversal,
-     estimate::Elements},
-    {"max", "list_int_max_int list(int).() -> int", Max, kTraversal, estimate::Elements},
-    {"max", "list_uint_max_uint list(uint).() -> uint", Max, kTraversal, estimate::Elements},
-    {"max", "list_double_max_double list(double).() -> double", Max, kTraversal,
-     estimate::Elements},
-    {"max", "list_bool_max_bool list(bool).() -> bool", Max, kTraversal, estimate::Elements},
-    {"max", "list_duration_max_duration list(duration).() -> duration", Max, kTraversal,
-     estimate::Elements},
-    {"max", "list_timestamp_max_timestamp list(timestamp).() -> timestamp", Max, kTraversal,
-     estimate::Elements},
-    {"max", "list_string_max_string list(string).() -> string", Max, kTraversal,
-     estimate::Elements},
-    {"max", "list_bytes_max_bytes list(bytes).() -> bytes", Max, kTraversal, estimate::Elements},
-    {"min", "list_int_min_int list(int).() -> int", Min, kTraversal, estimate::Elements},
-    {"min", "list_uint_min_uint list(uint).() -> uint", Min, kTraversal, estimate::Elements},
-    {"min", "list_double_min_double list(double).() -> double", Min, kTraversal,
-     estimate::Elements},
-    {"min", "list_bool_min_bool list(bool).() -> bool", Min, kTraversal, estimate::Elements},
-    {"min", "list_duration_min_duration list(duration).() -> duration", Min, kTraversal,
-     estimate::Elements},
-    {"min", "list_timestamp_min_timestamp list(timestamp).() -> timestamp", Min, kTraversal,
-     estimate::Elements},
-    {"min", "list_string_min_string list(string).() -> string", Min, kTraversal,
-     estimate::Elements},
-    {"min", "list_bytes_min_bytes list(bytes).() -> bytes", Min, kTraversal, estimate::Elements},
-    {"indexOf", "list_a_index_of_int list(A).(A) -> int", IndexOf, kTraversal, estimate::Elements},
-    {"lastIndexOf", "list_a_last_index_of_int list(A).(A) -> int",
-     Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
-     estimate::Elements},
-});
-
-constexpr auto kIncludes = std::to_array<FunctionRow>({
-    {"includes", "list_includes_dyn_dyn dyn.(dyn) -> bool", Includes, kTraversal,
-     estimate::ElementsOrSelf},
-});
-
-constexpr auto kInclude = std::to_array<FunctionRow>({
-    {"include", "list_include_dyn_dyn dyn.(dyn) -> bool", Includes, kTraversal,
-     estimate::ElementsOrSelf},
-});
-
 }  // namespace
 
-Library library::Lists() { return kLists; }
-Library library::TwoVariables() { return kTwoVariables; }
-Library library::KubernetesLists() { return kKubernetesLists; }
-Library library::Includes() { return kIncludes; }
-Library library::Include() { return kInclude; }
+Library library::Lists() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"slice", "list_slice list(T).(int, int) -> list(T)", Slice, RunTimeCost(kListResult, kOne),
+       estimate::Slice},
+      {"flatten", "list_flatten list(list(T)).() -> list(T)", Flatten, RunTimeCost(kFlatten, kOne),
+       estimate::Flatten},
+      {"flatten", "list_flatten_int list(dyn).(int) -> list(dyn)", Flatten,
+       RunTimeCost(kFlatten, kOne), estimate::Flatten},
+      {"sort", "list_int_sort list(int).() -> list(int)", Sort, RunTimeCost(kSelfCompare, kOne),
+       estimate::Sort},
+      {"sort", "list_uint_sort list(uint).() -> list(uint)", Sort, RunTimeCost(kSelfCompare, kOne),
+       estimate::Sort},
+      {"sort", "list_double_sort list(double).() -> list(double)", Sort,
+       RunTimeCost(kSelfCompare, kOne), estimate::Sort},
+      {"sort", "list_bool_sort list(bool).() -> list(bool)", Sort, RunTimeCost(kSelfCompare, kOne),
+       estimate::Sort},
+      {"sort", "list_google.protobuf.Duration_sort list(duration).() -> list(duration)", Sort,
+       RunTimeCost(kSelfCompare, kOne), estimate::Sort},
+      {"sort", "list_google.protobuf.Timestamp_sort list(timestamp).() -> list(timestamp)", Sort,
+       RunTimeCost(kSelfCompare, kOne), estimate::Sort},
+      {"sort", "list_string_sort list(string).() -> list(string)", Sort,
+       RunTimeCost(kSelfCompare, kOne), estimate::SortTexts},
+      {"sort", "list_bytes_sort list(bytes).() -> list(bytes)", Sort,
+       RunTimeCost(kSelfCompare, kOne), estimate::SortTexts},
+      {"distinct", "list_distinct list(T).() -> list(T)", Distinct, RunTimeCost(kSelfCompare, kOne),
+       estimate::Distinct},
+      {"reverse", "list_reverse list(T).() -> list(T)", Reverse, RunTimeCost(kListResult, kOne),
+       estimate::CopyList},
+      {"lists.range", "lists_range (int) -> list(int)", Range, RunTimeCost(kListResult, kOne),
+       estimate::Range},
+      {op::kSortByAssociatedKeys, "list_int_sortByAssociatedKeys list(T).(list(int)) -> list(T)",
+       SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
+      {op::kSortByAssociatedKeys, "list_uint_sortByAssociatedKeys list(T).(list(uint)) -> list(T)",
+       SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
+      {op::kSortByAssociatedKeys,
+       "list_double_sortByAssociatedKeys list(T).(list(double)) -> list(T)", SortByKeys,
+       RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
+      {op::kSortByAssociatedKeys, "list_bool_sortByAssociatedKeys list(T).(list(bool)) -> list(T)",
+       SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
+      {op::kSortByAssociatedKeys,
+       "list_google.protobuf.Duration_sortByAssociatedKeys list(T).(list(duration)) -> list(T)",
+       SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
+      {op::kSortByAssociatedKeys,
+       "list_google.protobuf.Timestamp_sortByAssociatedKeys list(T).(list(timestamp)) -> list(T)",
+       SortByKeys, RunTimeCost(kSelfCompareKeys, kOne), estimate::SortBy},
+      {op::kSortByAssociatedKeys,
+       "list_string_sortByAssociatedKeys list(T).(list(string)) -> list(T)", SortByKeys,
+       RunTimeCost(kSelfCompareKeys, kOne), estimate::SortByTexts},
+      {op::kSortByAssociatedKeys,
+       "list_bytes_sortByAssociatedKeys list(T).(list(bytes)) -> list(T)", SortByKeys,
+       RunTimeCost(kSelfCompareKeys, kOne), estimate::SortByTexts},
+  });
+  return kRows;
+}
+
+Library library::TwoVariables() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {op::kMapInsert, "@mapInsert_map_key_value (map(K, V), K, V) -> map(K, V)", MapInsert, kOne,
+       estimate::Unit},
+      {op::kMapInsert, "@mapInsert_map_map (map(K, V), map(K, V)) -> map(K, V)", MapInsert, kOne,
+       estimate::Unit},
+  });
+  return kRows;
+}
+
+Library library::KubernetesLists() {
+  using enum CostRule;
+  using enum Dialect;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"isSorted", "list_int_is_sorted_bool list(int).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"isSorted", "list_uint_is_sorted_bool list(uint).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"isSorted", "list_double_is_sorted_bool list(double).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"isSorted", "list_bool_is_sorted_bool list(bool).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"isSorted", "list_duration_is_sorted_bool list(duration).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"isSorted", "list_timestamp_is_sorted_bool list(timestamp).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"isSorted", "list_string_is_sorted_bool list(string).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"isSorted", "list_bytes_is_sorted_bool list(bytes).() -> bool", IsSorted, kTraversal,
+       estimate::Elements},
+      {"sum", "list_int_sum_int list(int).() -> int", Sum, kTraversal, estimate::Elements},
+      {"sum", "list_uint_sum_uint list(uint).() -> uint", SumUints, kTraversal, estimate::Elements},
+      {"sum", "list_double_sum_double list(double).() -> double", SumDoubles, kTraversal,
+       estimate::Elements},
+      {"sum", "list_duration_sum_duration list(duration).() -> duration", SumDurations, kTraversal,
+       estimate::Elements},
+      {"max", "list_int_max_int list(int).() -> int", Max, kTraversal, estimate::Elements},
+      {"max", "list_uint_max_uint list(uint).() -> uint", Max, kTraversal, estimate::Elements},
+      {"max", "list_double_max_double list(double).() -> double", Max, kTraversal,
+       estimate::Elements},
+      {"max", "list_bool_max_bool list(bool).() -> bool", Max, kTraversal, estimate::Elements},
+      {"max", "list_duration_max_duration list(duration).() -> duration", Max, kTraversal,
+       estimate::Elements},
+      {"max", "list_timestamp_max_timestamp list(timestamp).() -> timestamp", Max, kTraversal,
+       estimate::Elements},
+      {"max", "list_string_max_string list(string).() -> string", Max, kTraversal,
+       estimate::Elements},
+      {"max", "list_bytes_max_bytes list(bytes).() -> bytes", Max, kTraversal, estimate::Elements},
+      {"min", "list_int_min_int list(int).() -> int", Min, kTraversal, estimate::Elements},
+      {"min", "list_uint_min_uint list(uint).() -> uint", Min, kTraversal, estimate::Elements},
+      {"min", "list_double_min_double list(double).() -> double", Min, kTraversal,
+       estimate::Elements},
+      {"min", "list_bool_min_bool list(bool).() -> bool", Min, kTraversal, estimate::Elements},
+      {"min", "list_duration_min_duration list(duration).() -> duration", Min, kTraversal,
+       estimate::Elements},
+      {"min", "list_timestamp_min_timestamp list(timestamp).() -> timestamp", Min, kTraversal,
+       estimate::Elements},
+      {"min", "list_string_min_string list(string).() -> string", Min, kTraversal,
+       estimate::Elements},
+      {"min", "list_bytes_min_bytes list(bytes).() -> bytes", Min, kTraversal, estimate::Elements},
+      {"indexOf", "list_a_index_of_int list(A).(A) -> int", IndexOf, kTraversal,
+       estimate::Elements},
+      {"lastIndexOf", "list_a_last_index_of_int list(A).(A) -> int",
+       Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
+       estimate::Elements},
+  });
+  return kRows;
+}
+
+Library library::Includes() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"includes", "list_includes_dyn_dyn dyn.(dyn) -> bool", Includes, kTraversal,
+       estimate::ElementsOrSelf},
+  });
+  return kRows;
+}
+
+Library library::Include() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"include", "list_include_dyn_dyn dyn.(dyn) -> bool", Includes, kTraversal,
+       estimate::ElementsOrSelf},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -180,39 +180,43 @@ Value Validate(Arena& arena, Args args) {
   return MakeOptional(arena, MakeList(arena, texts));
 }
 
-using enum CostRule;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"format.byte", "format.byte () -> kubernetes.NamedFormat", Constant<10>, kOne, estimate::Unit},
-    {"format.date", "format.date () -> kubernetes.NamedFormat", Constant<11>, kOne, estimate::Unit},
-    {"format.datetime", "format.datetime () -> kubernetes.NamedFormat", Constant<12>, kOne,
-     estimate::Unit},
-    {"format.dns1035Label", "format.dns1035Label () -> kubernetes.NamedFormat", Constant<2>, kOne,
-     estimate::Unit},
-    {"format.dns1035LabelPrefix", "format.dns1035LabelPrefix () -> kubernetes.NamedFormat",
-     Constant<6>, kOne, estimate::Unit},
-    {"format.dns1123Label", "format.dns1123Label () -> kubernetes.NamedFormat", Constant<0>, kOne,
-     estimate::Unit},
-    {"format.dns1123LabelPrefix", "format.dns1123LabelPrefix () -> kubernetes.NamedFormat",
-     Constant<4>, kOne, estimate::Unit},
-    {"format.dns1123Subdomain", "format.dns1123Subdomain () -> kubernetes.NamedFormat", Constant<1>,
-     kOne, estimate::Unit},
-    {"format.dns1123SubdomainPrefix", "format.dns1123SubdomainPrefix () -> kubernetes.NamedFormat",
-     Constant<5>, kOne, estimate::Unit},
-    {"format.labelValue", "format.labelValue () -> kubernetes.NamedFormat", Constant<7>, kOne,
-     estimate::Unit},
-    {"format.named", "format-named (string) -> optional_type(kubernetes.NamedFormat)", Named, kOne,
-     estimate::Unit},
-    {"format.qualifiedName", "format.qualifiedName () -> kubernetes.NamedFormat", Constant<3>, kOne,
-     estimate::Unit},
-    {"format.uri", "format.uri () -> kubernetes.NamedFormat", Constant<8>, kOne, estimate::Unit},
-    {"format.uuid", "format.uuid () -> kubernetes.NamedFormat", Constant<9>, kOne, estimate::Unit},
-    {"validate", "format-validate kubernetes.NamedFormat.(string) -> optional_type(list(string))",
-     Validate, kValidate, estimate::ValidateFormat},
-});
-
 }  // namespace
 
-Library library::NamedFormats() { return kRows; }
+Library library::NamedFormats() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"format.byte", "format.byte () -> kubernetes.NamedFormat", Constant<10>, kOne,
+       estimate::Unit},
+      {"format.date", "format.date () -> kubernetes.NamedFormat", Constant<11>, kOne,
+       estimate::Unit},
+      {"format.datetime", "format.datetime () -> kubernetes.NamedFormat", Constant<12>, kOne,
+       estimate::Unit},
+      {"format.dns1035Label", "format.dns1035Label () -> kubernetes.NamedFormat", Constant<2>, kOne,
+       estimate::Unit},
+      {"format.dns1035LabelPrefix", "format.dns1035LabelPrefix () -> kubernetes.NamedFormat",
+       Constant<6>, kOne, estimate::Unit},
+      {"format.dns1123Label", "format.dns1123Label () -> kubernetes.NamedFormat", Constant<0>, kOne,
+       estimate::Unit},
+      {"format.dns1123LabelPrefix", "format.dns1123LabelPrefix () -> kubernetes.NamedFormat",
+       Constant<4>, kOne, estimate::Unit},
+      {"format.dns1123Subdomain", "format.dns1123Subdomain () -> kubernetes.NamedFormat",
+       Constant<1>, kOne, estimate::Unit},
+      {"format.dns1123SubdomainPrefix",
+       "format.dns1123SubdomainPrefix () -> kubernetes.NamedFormat", Constant<5>, kOne,
+       estimate::Unit},
+      {"format.labelValue", "format.labelValue () -> kubernetes.NamedFormat", Constant<7>, kOne,
+       estimate::Unit},
+      {"format.named", "format-named (string) -> optional_type(kubernetes.NamedFormat)", Named,
+       kOne, estimate::Unit},
+      {"format.qualifiedName", "format.qualifiedName () -> kubernetes.NamedFormat", Constant<3>,
+       kOne, estimate::Unit},
+      {"format.uri", "format.uri () -> kubernetes.NamedFormat", Constant<8>, kOne, estimate::Unit},
+      {"format.uuid", "format.uuid () -> kubernetes.NamedFormat", Constant<9>, kOne,
+       estimate::Unit},
+      {"validate", "format-validate kubernetes.NamedFormat.(string) -> optional_type(list(string))",
+       Validate, kValidate, estimate::ValidateFormat},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -280,55 +280,56 @@ Value MaskedFunction(Arena& arena, Args args) {
                         arena.New<Cidr>(Cidr{Masked(cidr.address, cidr.length), cidr.length}));
 }
 
-using enum CostRule;
-using enum Dialect;
-using enum OfConstants;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"ip", "string_to_ip (string) -> net.IP",
-     Implementation(MakeIp<kKubernetes>, MakeIp<kLanguage>), kTenth, estimate::ReadArgument,
-     kMakeOnce},
-    {"ip", "cidr_ip net.CIDR.() -> net.IP", Implementation(MakeIp<kKubernetes>, MakeIp<kLanguage>),
-     RunTimeCost(kOne, kTenth), estimate::Unit},
-    {"ip.isCanonical", "ip_is_canonical (string) -> bool",
-     Implementation(IsCanonical<kKubernetes>, IsCanonical<kLanguage>), kFifth,
-     estimate::ReadArgumentTwice},
-    {"isIP", "is_ip (string) -> bool", Implementation(IsIp<kKubernetes>, IsIp<kLanguage>), kTenth,
-     estimate::ReadArgument},
-    {"isCIDR", "is_cidr (string) -> bool", Implementation(IsCidr<kKubernetes>, IsCidr<kLanguage>),
-     kTenth, estimate::ReadArgument},
-    {"cidr", "string_to_cidr (string) -> net.CIDR",
-     Implementation(MakeCidr<kKubernetes>, MakeCidr<kLanguage>), kTenth, estimate::ReadArgument,
-     kMakeOnce},
-    {"masked", "cidr_masked net.CIDR.() -> net.CIDR", MaskedFunction, kOne, estimate::Unit},
-    {"prefixLength", "cidr_prefix_length net.CIDR.() -> int", PrefixLength, kOne, estimate::Unit},
-    {"family", "ip_family net.IP.() -> int", Family, kOne, estimate::Unit},
-    {"isUnspecified", "ip_is_unspecified net.IP.() -> bool", IsUnspecified, kOne, estimate::Unit},
-    {"isLoopback", "ip_is_loopback net.IP.() -> bool", IsLoopback, kOne, estimate::Unit},
-    {"isLinkLocalMulticast", "ip_is_link_local_multicast net.IP.() -> bool", IsLinkLocalMulticast,
-     kOne, estimate::Unit},
-    {"isLinkLocalUnicast", "ip_is_link_local_unicast net.IP.() -> bool", IsLinkLocalUnicast, kOne,
-     estimate::Unit},
-    {"isGlobalUnicast", "ip_is_global_unicast net.IP.() -> bool", IsGlobalUnicast, kOne,
-     estimate::Unit},
-    {"containsIP", "cidr_contains_ip_string net.CIDR.(string) -> bool",
-     Implementation(ContainsIp<kKubernetes>, ContainsIp<kLanguage>),
-     RunTimeCost(kContainsIpText, kContainsIp), estimate::ContainsIpText},
-    {"containsIP", "cidr_contains_ip_ip net.CIDR.(net.IP) -> bool",
-     Implementation(ContainsIp<kKubernetes>, ContainsIp<kLanguage>), kContainsIp,
-     estimate::ContainsIp},
-    {"containsCIDR", "cidr_contains_cidr_string net.CIDR.(string) -> bool",
-     Implementation(ContainsCidr<kKubernetes>, ContainsCidr<kLanguage>),
-     RunTimeCost(kContainsCidrText, kContainsCidr), estimate::ContainsCidrText},
-    {"containsCIDR", "cidr_contains_cidr net.CIDR.(net.CIDR) -> bool",
-     Implementation(ContainsCidr<kKubernetes>, ContainsCidr<kLanguage>), kContainsCidr,
-     estimate::ContainsCidr},
-    {"string", "ip_to_string (net.IP) -> string", ToString, kOne, estimate::Unit, kFold},
-    {"string", "cidr_to_string (net.CIDR) -> string", ToString, kOne, estimate::Unit, kFold},
-});
-
 }  // namespace
 
-Library library::Network() { return kRows; }
+Library library::Network() {
+  using enum CostRule;
+  using enum Dialect;
+  using enum OfConstants;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"ip", "string_to_ip (string) -> net.IP",
+       Implementation(MakeIp<kKubernetes>, MakeIp<kLanguage>), kTenth, estimate::ReadArgument,
+       kMakeOnce},
+      {"ip", "cidr_ip net.CIDR.() -> net.IP",
+       Implementation(MakeIp<kKubernetes>, MakeIp<kLanguage>), RunTimeCost(kOne, kTenth),
+       estimate::Unit},
+      {"ip.isCanonical", "ip_is_canonical (string) -> bool",
+       Implementation(IsCanonical<kKubernetes>, IsCanonical<kLanguage>), kFifth,
+       estimate::ReadArgumentTwice},
+      {"isIP", "is_ip (string) -> bool", Implementation(IsIp<kKubernetes>, IsIp<kLanguage>), kTenth,
+       estimate::ReadArgument},
+      {"isCIDR", "is_cidr (string) -> bool", Implementation(IsCidr<kKubernetes>, IsCidr<kLanguage>),
+       kTenth, estimate::ReadArgument},
+      {"cidr", "string_to_cidr (string) -> net.CIDR",
+       Implementation(MakeCidr<kKubernetes>, MakeCidr<kLanguage>), kTenth, estimate::ReadArgument,
+       kMakeOnce},
+      {"masked", "cidr_masked net.CIDR.() -> net.CIDR", MaskedFunction, kOne, estimate::Unit},
+      {"prefixLength", "cidr_prefix_length net.CIDR.() -> int", PrefixLength, kOne, estimate::Unit},
+      {"family", "ip_family net.IP.() -> int", Family, kOne, estimate::Unit},
+      {"isUnspecified", "ip_is_unspecified net.IP.() -> bool", IsUnspecified, kOne, estimate::Unit},
+      {"isLoopback", "ip_is_loopback net.IP.() -> bool", IsLoopback, kOne, estimate::Unit},
+      {"isLinkLocalMulticast", "ip_is_link_local_multicast net.IP.() -> bool", IsLinkLocalMulticast,
+       kOne, estimate::Unit},
+      {"isLinkLocalUnicast", "ip_is_link_local_unicast net.IP.() -> bool", IsLinkLocalUnicast, kOne,
+       estimate::Unit},
+      {"isGlobalUnicast", "ip_is_global_unicast net.IP.() -> bool", IsGlobalUnicast, kOne,
+       estimate::Unit},
+      {"containsIP", "cidr_contains_ip_string net.CIDR.(string) -> bool",
+       Implementation(ContainsIp<kKubernetes>, ContainsIp<kLanguage>),
+       RunTimeCost(kContainsIpText, kContainsIp), estimate::ContainsIpText},
+      {"containsIP", "cidr_contains_ip_ip net.CIDR.(net.IP) -> bool",
+       Implementation(ContainsIp<kKubernetes>, ContainsIp<kLanguage>), kContainsIp,
+       estimate::ContainsIp},
+      {"containsCIDR", "cidr_contains_cidr_string net.CIDR.(string) -> bool",
+       Implementation(ContainsCidr<kKubernetes>, ContainsCidr<kLanguage>),
+       RunTimeCost(kContainsCidrText, kContainsCidr), estimate::ContainsCidrText},
+      {"containsCIDR", "cidr_contains_cidr net.CIDR.(net.CIDR) -> bool",
+       Implementation(ContainsCidr<kKubernetes>, ContainsCidr<kLanguage>), kContainsCidr,
+       estimate::ContainsCidr},
+      {"string", "ip_to_string (net.IP) -> string", ToString, kOne, estimate::Unit, kFold},
+      {"string", "cidr_to_string (net.CIDR) -> string", ToString, kOne, estimate::Unit, kFold},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -88,45 +88,45 @@ Value Unwrap(Arena& arena, Args args) {
   return MakeList(arena, out);
 }
 
-using enum CostRule;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {op::kIndex, "optional_list_index_int (optional_type(list(V)), int) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-    {op::kIndex, "optional_map_index_value (optional_type(map(K, V)), K) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-    {"optional.none", "optional_none () -> optional_type(V)", None, kOne, estimate::Unit},
-    {"optional.of", "optional_of (V) -> optional_type(V)", Of, kOne, estimate::Unit},
-    {"optional.ofNonZeroValue", "optional_ofNonZeroValue (V) -> optional_type(V)", OfNonZero, kOne,
-     estimate::Unit},
-    {"optional.unwrap", "optional_unwrap (list(optional_type(V))) -> list(V)", Unwrap, kOne,
-     estimate::Unit},
-    {"or", "optional_or_optional optional_type(V).(optional_type(V)) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-    {"orValue", "optional_orValue_value optional_type(V).(V) -> V", Implementation::Evaluator(),
-     kByEvaluator, estimate::Unit},
-    {"value", "optional_value optional_type(V).() -> V", ValueOf, kOne, estimate::Unit},
-    {"hasValue", "optional_hasValue optional_type(V).() -> bool", HasValue, kOne, estimate::Unit},
-    {"unwrapOpt", "optional_unwrapOpt list(optional_type(V)).() -> list(V)", Unwrap, kOne,
-     estimate::Unit},
-    {"first", "list_first list(V).() -> optional_type(V)", First, kOne, estimate::Unit},
-    {"last", "list_last list(V).() -> optional_type(V)", Last, kOne, estimate::Unit},
-    {op::kOptionalIndex, "list_optindex_optional_int (list(V), int) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-    {op::kOptionalIndex,
-     "optional_list_optindex_optional_int (optional_type(list(V)), int) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-    {op::kOptionalIndex, "map_optindex_optional_value (map(K, V), K) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-    {op::kOptionalIndex,
-     "optional_map_optindex_optional_value (optional_type(map(K, V)), K) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-    {op::kOptionalSelect, "select_optional_field (dyn, string) -> optional_type(V)",
-     Implementation::Evaluator(), kByEvaluator, estimate::Unit},
-});
-
 }  // namespace
 
-Library library::Optionals() { return kRows; }
+Library library::Optionals() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {op::kIndex, "optional_list_index_int (optional_type(list(V)), int) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+      {op::kIndex, "optional_map_index_value (optional_type(map(K, V)), K) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+      {"optional.none", "optional_none () -> optional_type(V)", None, kOne, estimate::Unit},
+      {"optional.of", "optional_of (V) -> optional_type(V)", Of, kOne, estimate::Unit},
+      {"optional.ofNonZeroValue", "optional_ofNonZeroValue (V) -> optional_type(V)", OfNonZero,
+       kOne, estimate::Unit},
+      {"optional.unwrap", "optional_unwrap (list(optional_type(V))) -> list(V)", Unwrap, kOne,
+       estimate::Unit},
+      {"or", "optional_or_optional optional_type(V).(optional_type(V)) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+      {"orValue", "optional_orValue_value optional_type(V).(V) -> V", Implementation::Evaluator(),
+       kByEvaluator, estimate::Unit},
+      {"value", "optional_value optional_type(V).() -> V", ValueOf, kOne, estimate::Unit},
+      {"hasValue", "optional_hasValue optional_type(V).() -> bool", HasValue, kOne, estimate::Unit},
+      {"unwrapOpt", "optional_unwrapOpt list(optional_type(V)).() -> list(V)", Unwrap, kOne,
+       estimate::Unit},
+      {"first", "list_first list(V).() -> optional_type(V)", First, kOne, estimate::Unit},
+      {"last", "list_last list(V).() -> optional_type(V)", Last, kOne, estimate::Unit},
+      {op::kOptionalIndex, "list_optindex_optional_int (list(V), int) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+      {op::kOptionalIndex,
+       "optional_list_optindex_optional_int (optional_type(list(V)), int) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+      {op::kOptionalIndex, "map_optindex_optional_value (map(K, V), K) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+      {op::kOptionalIndex,
+       "optional_map_optindex_optional_value (optional_type(map(K, V)), K) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+      {op::kOptionalSelect, "select_optional_field (dyn, string) -> optional_type(V)",
+       Implementation::Evaluator(), kByEvaluator, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

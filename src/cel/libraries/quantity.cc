@@ -71,39 +71,40 @@ Value AsFloat(Arena&, Args args) {
   return Value::Double(QuantityOf(args[0]).AsApproximateDouble());
 }
 
-using enum CostRule;
-using enum OfConstants;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"quantity", "string_to_quantity (string) -> kubernetes.Quantity", Parse, kTenth,
-     estimate::ReadArgument, kMakeOnce},
-    {"isQuantity", "is_quantity_string (string) -> bool", IsQuantity, kTenth,
-     estimate::ReadArgument},
-    {"sign", "quantity_sign (kubernetes.Quantity) -> int", Sign, kOne, estimate::Unit},
-    {"asInteger", "quantity_get_int kubernetes.Quantity.() -> int", AsInteger, kOne,
-     estimate::Unit},
-    {"isInteger", "quantity_is_integer kubernetes.Quantity.() -> bool", IsInteger, kOne,
-     estimate::Unit},
-    {"asApproximateFloat", "quantity_get_float kubernetes.Quantity.() -> double", AsFloat, kOne,
-     estimate::Unit},
-    {"add", "quantity_add kubernetes.Quantity.(kubernetes.Quantity) -> kubernetes.Quantity",
-     AddQuantity, kOne, estimate::Unit},
-    {"add", "quantity_add_int kubernetes.Quantity.(int) -> kubernetes.Quantity", AddQuantity, kOne,
-     estimate::Unit},
-    {"sub", "quantity_sub kubernetes.Quantity.(kubernetes.Quantity) -> kubernetes.Quantity", Sub,
-     kOne, estimate::Unit},
-    {"sub", "quantity_sub_int kubernetes.Quantity.(int) -> kubernetes.Quantity", Sub, kOne,
-     estimate::Unit},
-    {"isGreaterThan", "quantity_is_greater_than kubernetes.Quantity.(kubernetes.Quantity) -> bool",
-     IsGreaterThan, kOne, estimate::Unit},
-    {"isLessThan", "quantity_is_less_than kubernetes.Quantity.(kubernetes.Quantity) -> bool",
-     IsLessThan, kOne, estimate::Unit},
-    {"compareTo", "quantity_compare_to kubernetes.Quantity.(kubernetes.Quantity) -> int", CompareTo,
-     kOne, estimate::Unit},
-});
-
 }  // namespace
 
-Library library::Quantity() { return kRows; }
+Library library::Quantity() {
+  using enum CostRule;
+  using enum OfConstants;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"quantity", "string_to_quantity (string) -> kubernetes.Quantity", Parse, kTenth,
+       estimate::ReadArgument, kMakeOnce},
+      {"isQuantity", "is_quantity_string (string) -> bool", IsQuantity, kTenth,
+       estimate::ReadArgument},
+      {"sign", "quantity_sign (kubernetes.Quantity) -> int", Sign, kOne, estimate::Unit},
+      {"asInteger", "quantity_get_int kubernetes.Quantity.() -> int", AsInteger, kOne,
+       estimate::Unit},
+      {"isInteger", "quantity_is_integer kubernetes.Quantity.() -> bool", IsInteger, kOne,
+       estimate::Unit},
+      {"asApproximateFloat", "quantity_get_float kubernetes.Quantity.() -> double", AsFloat, kOne,
+       estimate::Unit},
+      {"add", "quantity_add kubernetes.Quantity.(kubernetes.Quantity) -> kubernetes.Quantity",
+       AddQuantity, kOne, estimate::Unit},
+      {"add", "quantity_add_int kubernetes.Quantity.(int) -> kubernetes.Quantity", AddQuantity,
+       kOne, estimate::Unit},
+      {"sub", "quantity_sub kubernetes.Quantity.(kubernetes.Quantity) -> kubernetes.Quantity", Sub,
+       kOne, estimate::Unit},
+      {"sub", "quantity_sub_int kubernetes.Quantity.(int) -> kubernetes.Quantity", Sub, kOne,
+       estimate::Unit},
+      {"isGreaterThan",
+       "quantity_is_greater_than kubernetes.Quantity.(kubernetes.Quantity) -> bool", IsGreaterThan,
+       kOne, estimate::Unit},
+      {"isLessThan", "quantity_is_less_than kubernetes.Quantity.(kubernetes.Quantity) -> bool",
+       IsLessThan, kOne, estimate::Unit},
+      {"compareTo", "quantity_compare_to kubernetes.Quantity.(kubernetes.Quantity) -> int",
+       CompareTo, kOne, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -46,23 +46,6 @@ Value Matches(Arena& arena, Args args) { return WithPattern(arena, args, RegexMa
 Value Find(Arena& arena, Args args) { return WithPattern(arena, args, RegexFind); }
 Value FindAll(Arena& arena, Args args) { return WithPattern(arena, args, RegexFindAll); }
 
-using enum CostRule;
-
-constexpr auto kMatches = std::to_array<FunctionRow>({
-    {"matches", "matches (string, string) -> bool", Matches, RunTimeCost(kPattern, kOne),
-     estimate::Unit},
-    {"matches", "matches_string string.(string) -> bool", Matches, RunTimeCost(kPattern, kOne),
-     estimate::Matches},
-});
-
-constexpr auto kRegex = std::to_array<FunctionRow>({
-    {"find", "string_find_string string.(string) -> string", Find, kPattern, estimate::FindAll},
-    {"findAll", "string_find_all_string string.(string) -> list(string)", FindAll, kPattern,
-     estimate::FindAll},
-    {"findAll", "string_find_all_string_int string.(string, int) -> list(string)", FindAll,
-     kPattern, estimate::FindAll},
-});
-
 }  // namespace
 
 re2::RE2::Options RegexOptions() {
@@ -148,7 +131,7 @@ Value RegexFindAll(Arena& arena, const re2::RE2& pattern, Args args) {
     last_end = end;
     if (match.empty()) {
       at = end + 1;
-      while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+      while (at < text.size() && base::IsContinuation(text[at])) ++at;
     } else {
       at = end;
     }
@@ -156,7 +139,27 @@ Value RegexFindAll(Arena& arena, const re2::RE2& pattern, Args args) {
   return Value::Pointer(Kind::kList, static_cast<const List*>(found));
 }
 
-Library library::Matches() { return kMatches; }
-Library library::Regex() { return kRegex; }
+Library library::Matches() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"matches", "matches (string, string) -> bool", Matches, RunTimeCost(kPattern, kOne),
+       estimate::Unit},
+      {"matches", "matches_string string.(string) -> bool", Matches, RunTimeCost(kPattern, kOne),
+       estimate::Matches},
+  });
+  return kRows;
+}
+
+Library library::Regex() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"find", "string_find_string string.(string) -> string", Find, kPattern, estimate::FindAll},
+      {"findAll", "string_find_all_string string.(string) -> list(string)", FindAll, kPattern,
+       estimate::FindAll},
+      {"findAll", "string_find_all_string_int string.(string, int) -> list(string)", FindAll,
+       kPattern, estimate::FindAll},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

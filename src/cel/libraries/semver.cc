@@ -122,32 +122,28 @@ Value IsLessThan(Arena&, Args args) {
   return order ? Value::Bool(*order < 0) : UnmatchedCall();
 }
 
-namespace {
-
-using enum CostRule;
-using enum OfConstants;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"semver", "string_to_semver (string) -> kubernetes.Semver", Parse, kTenth,
-     estimate::ReadArgument, kMakeOnce},
-    {"semver", "string_bool_to_semver (string, bool) -> kubernetes.Semver", Parse, kTenth,
-     estimate::ReadArgument, kMakeOnce},
-    {"isSemver", "is_semver_string (string) -> bool", IsSemver, kTenth, estimate::ReadArgument},
-    {"isSemver", "is_semver_string_bool (string, bool) -> bool", IsSemver, kTenth,
-     estimate::ReadArgument},
-    {"major", "semver_major kubernetes.Semver.() -> int", Major, kOne, estimate::Unit},
-    {"minor", "semver_minor kubernetes.Semver.() -> int", Minor, kOne, estimate::Unit},
-    {"patch", "semver_patch kubernetes.Semver.() -> int", Patch, kOne, estimate::Unit},
-    {"isGreaterThan", "semver_is_greater_than kubernetes.Semver.(kubernetes.Semver) -> bool",
-     IsGreaterThan, kOne, estimate::Unit},
-    {"isLessThan", "semver_is_less_than kubernetes.Semver.(kubernetes.Semver) -> bool", IsLessThan,
-     kOne, estimate::Unit},
-    {"compareTo", "semver_compare_to kubernetes.Semver.(kubernetes.Semver) -> int", CompareTo, kOne,
-     estimate::Unit},
-});
-
-}  // namespace
-
-Library library::Semver() { return kRows; }
+Library library::Semver() {
+  using enum CostRule;
+  using enum OfConstants;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"semver", "string_to_semver (string) -> kubernetes.Semver", Parse, kTenth,
+       estimate::ReadArgument, kMakeOnce},
+      {"semver", "string_bool_to_semver (string, bool) -> kubernetes.Semver", Parse, kTenth,
+       estimate::ReadArgument, kMakeOnce},
+      {"isSemver", "is_semver_string (string) -> bool", IsSemver, kTenth, estimate::ReadArgument},
+      {"isSemver", "is_semver_string_bool (string, bool) -> bool", IsSemver, kTenth,
+       estimate::ReadArgument},
+      {"major", "semver_major kubernetes.Semver.() -> int", Major, kOne, estimate::Unit},
+      {"minor", "semver_minor kubernetes.Semver.() -> int", Minor, kOne, estimate::Unit},
+      {"patch", "semver_patch kubernetes.Semver.() -> int", Patch, kOne, estimate::Unit},
+      {"isGreaterThan", "semver_is_greater_than kubernetes.Semver.(kubernetes.Semver) -> bool",
+       IsGreaterThan, kOne, estimate::Unit},
+      {"isLessThan", "semver_is_less_than kubernetes.Semver.(kubernetes.Semver) -> bool",
+       IsLessThan, kOne, estimate::Unit},
+      {"compareTo", "semver_compare_to kubernetes.Semver.(kubernetes.Semver) -> int", CompareTo,
+       kOne, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -49,19 +49,19 @@ Value Intersects(Arena& arena, Args args) {
   return Value::Bool(false);
 }
 
-using enum CostRule;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"sets.contains", "list_sets_contains_list (list(T), list(T)) -> bool", SetsContains,
-     RunTimeCost(kSets, kOne), estimate::Sets},
-    {"sets.equivalent", "list_sets_equivalent_list (list(T), list(T)) -> bool", Equivalent,
-     RunTimeCost(kSetsTwice, kOne), estimate::SetsTwice},
-    {"sets.intersects", "list_sets_intersects_list (list(T), list(T)) -> bool", Intersects,
-     RunTimeCost(kSets, kOne), estimate::Sets},
-});
-
 }  // namespace
 
-Library library::Sets() { return kRows; }
+Library library::Sets() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"sets.contains", "list_sets_contains_list (list(T), list(T)) -> bool", SetsContains,
+       RunTimeCost(kSets, kOne), estimate::Sets},
+      {"sets.equivalent", "list_sets_equivalent_list (list(T), list(T)) -> bool", Equivalent,
+       RunTimeCost(kSetsTwice, kOne), estimate::SetsTwice},
+      {"sets.intersects", "list_sets_intersects_list (list(T), list(T)) -> bool", Intersects,
+       RunTimeCost(kSets, kOne), estimate::Sets},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -28,7 +28,7 @@ std::size_t OffsetOf(std::string_view text, std::size_t n) {
   std::size_t at = 0;
   while (n > 0 && at < text.size()) {
     ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) ++at;
+    while (at < text.size() && base::IsContinuation(text[at])) ++at;
     --n;
   }
   return at;
@@ -253,7 +253,7 @@ Value Trim(Arena&, Args args) {
   while (const std::size_t n = SpaceLength(text)) text.remove_prefix(n);
   while (!text.empty()) {
     std::size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xc0) == 0x80) --last;
+    while (last > 0 && base::IsContinuation(text[last])) --last;
     if (SpaceLength(text.substr(last)) == 0) break;
     text = text.substr(0, last);
   }
@@ -307,7 +307,7 @@ Value ReverseText(Arena& arena, std::string_view text) {
   std::string out;
   while (!text.empty()) {
     std::size_t last = text.size() - 1;
-    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xc0) == 0x80) --last;
+    while (last > 0 && base::IsContinuation(text[last])) --last;
     out += text.substr(last);
     text = text.substr(0, last);
   }
@@ -326,59 +326,58 @@ Value Reverse(Arena& arena, Args args) {
   return WrapList(arena, values);
 }
 
-namespace {
+Library library::Strings() {
+  using enum CostRule;
+  using enum Dialect;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"contains", "contains_string string.(string) -> bool", ContainsText,
+       RunTimeCost(kContains, kOne), estimate::Contains},
+      {"startsWith", "starts_with_string string.(string) -> bool", StartsWith,
+       RunTimeCost(kTenthOfSecond, kOne), estimate::ReadArgument},
+      {"endsWith", "ends_with_string string.(string) -> bool", EndsWith,
+       RunTimeCost(kTenthOfSecond, kOne), estimate::ReadArgument},
+      {"charAt", "string_char_at_int string.(int) -> string", CharAt, kOne, estimate::Unit},
+      {"indexOf", "string_index_of_string string.(string) -> int", IndexOf, kTraversal,
+       estimate::Elements},
+      {"indexOf", "string_index_of_string_int string.(string, int) -> int", IndexOf, kTraversal,
+       estimate::Elements},
+      {"lastIndexOf", "string_last_index_of_string string.(string) -> int",
+       Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
+       estimate::Elements},
+      {"lastIndexOf", "string_last_index_of_string_int string.(string, int) -> int",
+       Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
+       estimate::Elements},
+      {"lowerAscii", "string_lower_ascii string.() -> string", LowerAscii, kTenth,
+       estimate::CopyReceiver},
+      {"upperAscii", "string_upper_ascii string.() -> string", UpperAscii, kTenth,
+       estimate::CopyReceiver},
+      {"replace", "string_replace_string_string string.(string, string) -> string", Replace, kFifth,
+       estimate::Replace},
+      {"replace", "string_replace_string_string_int string.(string, string, int) -> string",
+       Replace, kFifth, estimate::Replace},
+      {"split", "string_split_string string.(string) -> list(string)", Split, kFifth,
+       estimate::Split},
+      {"split", "string_split_string_int string.(string, int) -> list(string)", Split, kFifth,
+       estimate::Split},
+      {"substring", "string_substring_int string.(int) -> string", Substring, kTenth,
+       estimate::CopyReceiver},
+      {"substring", "string_substring_int_int string.(int, int) -> string", Substring, kTenth,
+       estimate::CopyReceiver},
+      {"trim", "string_trim string.() -> string", Trim, kTenth, estimate::CopyReceiver},
+      {"strings.quote", "strings_quote (string) -> string", Quote, RunTimeCost(kTenth, kOne),
+       estimate::Quote},
+      {"join", "list_join list(string).() -> string", Join, kJoin, estimate::Join},
+      {"join", "list_join_string list(string).(string) -> string", Join, kJoin, estimate::Join},
+  });
+  return kRows;
+}
 
-using enum CostRule;
-using enum Dialect;
-
-constexpr auto kStrings = std::to_array<FunctionRow>({
-    {"contains", "contains_string string.(string) -> bool", ContainsText,
-     RunTimeCost(kContains, kOne), estimate::Contains},
-    {"startsWith", "starts_with_string string.(string) -> bool", StartsWith,
-     RunTimeCost(kTenthOfSecond, kOne), estimate::ReadArgument},
-    {"endsWith", "ends_with_string string.(string) -> bool", EndsWith,
-     RunTimeCost(kTenthOfSecond, kOne), estimate::ReadArgument},
-    {"charAt", "string_char_at_int string.(int) -> string", CharAt, kOne, estimate::Unit},
-    {"indexOf", "string_index_of_string string.(string) -> int", IndexOf, kTraversal,
-     estimate::Elements},
-    {"indexOf", "string_index_of_string_int string.(string, int) -> int", IndexOf, kTraversal,
-     estimate::Elements},
-    {"lastIndexOf", "string_last_index_of_string string.(string) -> int",
-     Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
-     estimate::Elements},
-    {"lastIndexOf", "string_last_index_of_string_int string.(string, int) -> int",
-     Implementation(LastIndexOf<kKubernetes>, LastIndexOf<kLanguage>), kTraversal,
-     estimate::Elements},
-    {"lowerAscii", "string_lower_ascii string.() -> string", LowerAscii, kTenth,
-     estimate::CopyReceiver},
-    {"upperAscii", "string_upper_ascii string.() -> string", UpperAscii, kTenth,
-     estimate::CopyReceiver},
-    {"replace", "string_replace_string_string string.(string, string) -> string", Replace, kFifth,
-     estimate::Replace},
-    {"replace", "string_replace_string_string_int string.(string, string, int) -> string", Replace,
-     kFifth, estimate::Replace},
-    {"split", "string_split_string string.(string) -> list(string)", Split, kFifth,
-     estimate::Split},
-    {"split", "string_split_string_int string.(string, int) -> list(string)", Split, kFifth,
-     estimate::Split},
-    {"substring", "string_substring_int string.(int) -> string", Substring, kTenth,
-     estimate::CopyReceiver},
-    {"substring", "string_substring_int_int string.(int, int) -> string", Substring, kTenth,
-     estimate::CopyReceiver},
-    {"trim", "string_trim string.() -> string", Trim, kTenth, estimate::CopyReceiver},
-    {"strings.quote", "strings_quote (string) -> string", Quote, RunTimeCost(kTenth, kOne),
-     estimate::Quote},
-    {"join", "list_join list(string).() -> string", Join, kJoin, estimate::Join},
-    {"join", "list_join_string list(string).(string) -> string", Join, kJoin, estimate::Join},
-});
-
-constexpr auto kStringReverse = std::to_array<FunctionRow>({
-    {"reverse", "string_reverse string.() -> string", Reverse, kOne, estimate::Unit},
-});
-
-}  // namespace
-
-Library library::Strings() { return kStrings; }
-Library library::StringReverse() { return kStringReverse; }
+Library library::StringReverse() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"reverse", "string_reverse string.() -> string", Reverse, kOne, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

@@ -123,53 +123,53 @@ Value Milliseconds(Arena& arena, Args args) {
                        [&](absl::CivilSecond) { return args[0].as<Instant>().nanos / 1'000'000; });
 }
 
-using enum CostRule;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"getDate", "timestamp_to_day_of_month_1_based timestamp.() -> int", Date, kOne,
-     estimate::Unit},
-    {"getDate", "timestamp_to_day_of_month_1_based_with_tz timestamp.(string) -> int", Date, kOne,
-     estimate::Unit},
-    {"getDayOfMonth", "timestamp_to_day_of_month timestamp.() -> int", DayOfMonth, kOne,
-     estimate::Unit},
-    {"getDayOfMonth", "timestamp_to_day_of_month_with_tz timestamp.(string) -> int", DayOfMonth,
-     kOne, estimate::Unit},
-    {"getDayOfWeek", "timestamp_to_day_of_week timestamp.() -> int", DayOfWeek, kOne,
-     estimate::Unit},
-    {"getDayOfWeek", "timestamp_to_day_of_week_with_tz timestamp.(string) -> int", DayOfWeek, kOne,
-     estimate::Unit},
-    {"getDayOfYear", "timestamp_to_day_of_year timestamp.() -> int", DayOfYear, kOne,
-     estimate::Unit},
-    {"getDayOfYear", "timestamp_to_day_of_year_with_tz timestamp.(string) -> int", DayOfYear, kOne,
-     estimate::Unit},
-    {"getFullYear", "timestamp_to_year timestamp.() -> int", FullYear, kOne, estimate::Unit},
-    {"getFullYear", "timestamp_to_year_with_tz timestamp.(string) -> int", FullYear, kOne,
-     estimate::Unit},
-    {"getHours", "timestamp_to_hours timestamp.() -> int", Hours, kOne, estimate::Unit},
-    {"getHours", "timestamp_to_hours_with_tz timestamp.(string) -> int", Hours, kOne,
-     estimate::Unit},
-    {"getHours", "duration_to_hours duration.() -> int", Hours, kOne, estimate::Unit},
-    {"getMilliseconds", "timestamp_to_milliseconds timestamp.() -> int", Milliseconds, kOne,
-     estimate::Unit},
-    {"getMilliseconds", "timestamp_to_milliseconds_with_tz timestamp.(string) -> int", Milliseconds,
-     kOne, estimate::Unit},
-    {"getMilliseconds", "duration_to_milliseconds duration.() -> int", Milliseconds, kOne,
-     estimate::Unit},
-    {"getMinutes", "timestamp_to_minutes timestamp.() -> int", Minutes, kOne, estimate::Unit},
-    {"getMinutes", "timestamp_to_minutes_with_tz timestamp.(string) -> int", Minutes, kOne,
-     estimate::Unit},
-    {"getMinutes", "duration_to_minutes duration.() -> int", Minutes, kOne, estimate::Unit},
-    {"getMonth", "timestamp_to_month timestamp.() -> int", Month, kOne, estimate::Unit},
-    {"getMonth", "timestamp_to_month_with_tz timestamp.(string) -> int", Month, kOne,
-     estimate::Unit},
-    {"getSeconds", "timestamp_to_seconds timestamp.() -> int", Seconds, kOne, estimate::Unit},
-    {"getSeconds", "timestamp_to_seconds_tz timestamp.(string) -> int", Seconds, kOne,
-     estimate::Unit},
-    {"getSeconds", "duration_to_seconds duration.() -> int", Seconds, kOne, estimate::Unit},
-});
-
 }  // namespace
 
-Library library::Times() { return kRows; }
+Library library::Times() {
+  using enum CostRule;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"getDate", "timestamp_to_day_of_month_1_based timestamp.() -> int", Date, kOne,
+       estimate::Unit},
+      {"getDate", "timestamp_to_day_of_month_1_based_with_tz timestamp.(string) -> int", Date, kOne,
+       estimate::Unit},
+      {"getDayOfMonth", "timestamp_to_day_of_month timestamp.() -> int", DayOfMonth, kOne,
+       estimate::Unit},
+      {"getDayOfMonth", "timestamp_to_day_of_month_with_tz timestamp.(string) -> int", DayOfMonth,
+       kOne, estimate::Unit},
+      {"getDayOfWeek", "timestamp_to_day_of_week timestamp.() -> int", DayOfWeek, kOne,
+       estimate::Unit},
+      {"getDayOfWeek", "timestamp_to_day_of_week_with_tz timestamp.(string) -> int", DayOfWeek,
+       kOne, estimate::Unit},
+      {"getDayOfYear", "timestamp_to_day_of_year timestamp.() -> int", DayOfYear, kOne,
+       estimate::Unit},
+      {"getDayOfYear", "timestamp_to_day_of_year_with_tz timestamp.(string) -> int", DayOfYear,
+       kOne, estimate::Unit},
+      {"getFullYear", "timestamp_to_year timestamp.() -> int", FullYear, kOne, estimate::Unit},
+      {"getFullYear", "timestamp_to_year_with_tz timestamp.(string) -> int", FullYear, kOne,
+       estimate::Unit},
+      {"getHours", "timestamp_to_hours timestamp.() -> int", Hours, kOne, estimate::Unit},
+      {"getHours", "timestamp_to_hours_with_tz timestamp.(string) -> int", Hours, kOne,
+       estimate::Unit},
+      {"getHours", "duration_to_hours duration.() -> int", Hours, kOne, estimate::Unit},
+      {"getMilliseconds", "timestamp_to_milliseconds timestamp.() -> int", Milliseconds, kOne,
+       estimate::Unit},
+      {"getMilliseconds", "timestamp_to_milliseconds_with_tz timestamp.(string) -> int",
+       Milliseconds, kOne, estimate::Unit},
+      {"getMilliseconds", "duration_to_milliseconds duration.() -> int", Milliseconds, kOne,
+       estimate::Unit},
+      {"getMinutes", "timestamp_to_minutes timestamp.() -> int", Minutes, kOne, estimate::Unit},
+      {"getMinutes", "timestamp_to_minutes_with_tz timestamp.(string) -> int", Minutes, kOne,
+       estimate::Unit},
+      {"getMinutes", "duration_to_minutes duration.() -> int", Minutes, kOne, estimate::Unit},
+      {"getMonth", "timestamp_to_month timestamp.() -> int", Month, kOne, estimate::Unit},
+      {"getMonth", "timestamp_to_month_with_tz timestamp.(string) -> int", Month, kOne,
+       estimate::Unit},
+      {"getSeconds", "timestamp_to_seconds timestamp.() -> int", Seconds, kOne, estimate::Unit},
+      {"getSeconds", "timestamp_to_seconds_tz timestamp.(string) -> int", Seconds, kOne,
+       estimate::Unit},
+      {"getSeconds", "duration_to_seconds duration.() -> int", Seconds, kOne, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

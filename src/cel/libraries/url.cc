@@ -327,26 +327,26 @@ Value GetQuery(Arena& arena, Args args) {
   return Value::Pointer(Kind::kMap, static_cast<const Map*>(map));
 }
 
-using enum CostRule;
-using enum OfConstants;
-
-constexpr auto kRows = std::to_array<FunctionRow>({
-    {"url", "string_to_url (string) -> kubernetes.URL", MakeUrl, kTenth, estimate::CopyArgument,
-     kMakeOnce},
-    {"isURL", "is_url_string (string) -> bool", IsUrl, kOne, estimate::Unit},
-    {"getEscapedPath", "url_get_escaped_path kubernetes.URL.() -> string", GetEscapedPath, kOne,
-     estimate::Unit},
-    {"getHost", "url_get_host kubernetes.URL.() -> string", GetHost, kOne, estimate::Unit},
-    {"getHostname", "url_get_hostname kubernetes.URL.() -> string", GetHostname, kOne,
-     estimate::Unit},
-    {"getPort", "url_get_port kubernetes.URL.() -> string", GetPort, kOne, estimate::Unit},
-    {"getQuery", "url_get_query kubernetes.URL.() -> map(string, list(string))", GetQuery, kOne,
-     estimate::Unit},
-    {"getScheme", "url_get_scheme kubernetes.URL.() -> string", GetScheme, kOne, estimate::Unit},
-});
-
 }  // namespace
 
-Library library::Urls() { return kRows; }
+Library library::Urls() {
+  using enum CostRule;
+  using enum OfConstants;
+  static constexpr auto kRows = std::to_array<FunctionRow>({
+      {"url", "string_to_url (string) -> kubernetes.URL", MakeUrl, kTenth, estimate::CopyArgument,
+       kMakeOnce},
+      {"isURL", "is_url_string (string) -> bool", IsUrl, kOne, estimate::Unit},
+      {"getEscapedPath", "url_get_escaped_path kubernetes.URL.() -> string", GetEscapedPath, kOne,
+       estimate::Unit},
+      {"getHost", "url_get_host kubernetes.URL.() -> string", GetHost, kOne, estimate::Unit},
+      {"getHostname", "url_get_hostname kubernetes.URL.() -> string", GetHostname, kOne,
+       estimate::Unit},
+      {"getPort", "url_get_port kubernetes.URL.() -> string", GetPort, kOne, estimate::Unit},
+      {"getQuery", "url_get_query kubernetes.URL.() -> map(string, list(string))", GetQuery, kOne,
+       estimate::Unit},
+      {"getScheme", "url_get_scheme kubernetes.URL.() -> string", GetScheme, kOne, estimate::Unit},
+  });
+  return kRows;
+}
 
 }  // namespace dray::cel

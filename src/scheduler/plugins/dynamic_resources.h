@@ -134,6 +134,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   // The plan of what the pod still needs. Null when it needs nothing, or cannot be scheduled
   // anyway.
   KnownPlan Needs(const PodInfo& pod);
+  KnownPlan FindNeeds(const PodInfo& pod);
   bool AnyUsableIn(std::string_view driver, std::string_view pool, const KnownPlan& needs);
 
   World& world_;
@@ -146,6 +147,13 @@ class DynamicResources final : public PreEnqueuePlugin,
   const bool prioritized_list_;
   ClaimWrites writes_;
   PlanCache plans_;
+  // The last answer of Needs.
+  struct Needed {
+    std::shared_ptr<const api::Pod> pod;
+    std::uint64_t claims_version = 0;
+    KnownPlan plan;
+  };
+  Needed needed_;
   // What one worker decides with. The scheduling thread is the first.
   struct alignas(64) Worker {
     allocator::Allocator allocator;

@@ -149,7 +149,15 @@ Hint DynamicResources::AfterNodeChange(const PodInfo& pod, const api::ClusterNod
       AnyAmountDiffers(ExtendedResourcesOf(*pod.pod, world_.extended_resources()), *before, *now));
 }
 
+// Asked again for every change of a batch, and a pod may have thousands of claims.
 KnownPlan DynamicResources::Needs(const PodInfo& pod) {
+  if (needed_.pod != pod.pod || needed_.claims_version != world_.claims_version()) {
+    needed_ = {pod.pod, world_.claims_version(), FindNeeds(pod)};
+  }
+  return needed_.plan;
+}
+
+KnownPlan DynamicResources::FindNeeds(const PodInfo& pod) {
   PodClaims found = ClaimsOf(*pod.pod, world_);
   if (!found.problem.empty()) return {};
   State data;
