@@ -1,5 +1,5 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build binary install install-packages check format asan tsan fuzz clang bench clean
+.PHONY: help up demo test build binary install install-packages check tidy format asan tsan fuzz clang bench clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
@@ -12,7 +12,7 @@ help:
 	@echo 'make build   the release build: $(RELEASE)/dray, test tools in $(RELEASE)/bin'
 	@echo 'make install $(PREFIX)/bin/dray, and kubectl-dray beside it for `kubectl dray`'
 	@echo 'make bench   the benchmarks behind the numbers in the docs'
-	@echo 'make check   what to run before a push: other compiler, sanitizers, layering, format'
+	@echo 'make check   what to run before a push: other compiler, sanitizers, headers, clang-tidy, format'
 	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60)'
 
 up: binary
@@ -59,7 +59,12 @@ fuzz: install-packages
 format:
 	git ls-files '*.h' '*.cc' | xargs clang-format -i
 
-check: test clang asan
+# Reads the sources of the rooms, several at a time as the release build compiles them; tests are left to the compilers.
+tidy: install-packages
+	@cmake --preset tidy >/dev/null
+	run-clang-tidy -quiet -p build/tidy -j$(JOBS) '(/CMakeFiles/dray_[a-z]+\.dir/Unity/|^$(CURDIR)/src/.*[^t]\.cc$$)'
+
+check: test clang asan tidy
 	cmake --preset dev >/dev/null && cmake --build --preset dev -j$(JOBS) --target all_verify_interface_header_sets
 	git ls-files '*.h' '*.cc' | xargs clang-format --dry-run --Werror
 

@@ -5,7 +5,7 @@
 # buy nothing more (measured: what is left is code generation).
 #
 # A file that leaves out an include which the list has still compiles here. It does not where headers are checked
-# (CMAKE_VERIFY_INTERFACE_HEADER_SETS, dev preset), nor in the tidy preset, which builds without this list.
+# (CMAKE_VERIFY_INTERFACE_HEADER_SETS, dev preset), nor in the clang preset, which builds without this list.
 
 set(DRAY_COMMON_HEADERS
     <algorithm> <array> <atomic> <chrono> <cstdint> <deque> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>

@@ -1,95 +1,27 @@
 # dray_compile_together(target alone): the sources of a target several at a time, where DRAY_UNITY is on.
 #
 # Most of a compiler's time goes into what sources have in common: headers, and templates that each of them instantiates. Compiled
-# together, they pay once. What is local to a source, however, is then visible to the next one, so two sources that use one name for
-# two local things must not meet. Instead of asking everybody for different names, each source's local names are read here, and it joins
-# the first batch that has none of them. It is a reader of lines, not of C++: it trusts clang-format to keep declarations at the
-# left margin. What it misses is a compiler error; then the source is named after ALONE.
+# together, they pay once. Two sources that use one name for two local things must not meet; instead of asking everybody for
+# different names, tools/unity-groups finds out who gets along. Where it is wrong, the compiler says so; then the source is named
+# after ALONE.
 #
 # The dev preset compiles each source alone, so that none lives on another one's includes.
 
-set(DRAY_UNITY_BATCH 8)
-
-# The names of what a source declares for itself: `name` for a definition, `name=text` for a `using`, which may be repeated.
-function(dray_local_names file out)
-  file(READ "${file}" text)
-  # Brackets and semicolons have a meaning in CMake's lists.
-  string(REGEX REPLACE "[][]" "{" text "\n${text}")
-  string(REPLACE ";" "=" text "${text}")
-  set(names "")
-  string(REGEX MATCHALL "\n(class|struct|union|enum class|enum|#define) +[A-Za-z_0-9]+" found "${text}")
-  foreach(line IN LISTS found)
-    string(REGEX MATCH "[A-Za-z_0-9]+$" name "${line}")
-    list(APPEND names ${name})
-  endforeach()
-  string(REGEX MATCHALL "\nMATCHER[_P0-9]*\\([A-Za-z_0-9]+" found "${text}")
-  foreach(line IN LISTS found)
-    string(REGEX MATCH "[A-Za-z_0-9]+$" name "${line}")
-    list(APPEND names ${name})
-  endforeach()
-  string(REGEX MATCHALL "\nusing [^\n]+" found "${text}")
-  foreach(line IN LISTS found)
-    if(line MATCHES "using ([A-Za-z_0-9]+) +=" OR line MATCHES "([A-Za-z_0-9]+)=")
-      string(MAKE_C_IDENTIFIER "${line}" whole)
-      list(APPEND names ${CMAKE_MATCH_1}=${whole})
-    endif()
-  endforeach()
-  # Functions and constants: what stands before the first bracket or equals sign ends with the name. A member's has :: before it.
-  string(REGEX MATCHALL "\n[A-Za-z][^\n=({]* [&*]*[A-Za-z_0-9]+[=({ ]" found "${text}")
-  foreach(line IN LISTS found)
-    if(NOT line MATCHES "^\n(class|struct|union|enum|using|template|namespace|typedef|extern|friend|public|private|return) ")
-      string(REGEX MATCH "([A-Za-z_0-9]+)[=({ ]$" name "${line}")
-      list(APPEND names ${CMAKE_MATCH_1})
-    endif()
-  endforeach()
-  list(REMOVE_DUPLICATES names)
-  set(${out} "${names}" PARENT_SCOPE)
-endfunction()
-
-# Whether two lists of names speak of different things by one name.
-function(dray_names_clash ours theirs out)
-  set(${out} FALSE PARENT_SCOPE)
-  foreach(entry IN LISTS ours)
-    string(REGEX REPLACE "=.*" "" name "${entry}")
-    foreach(other IN LISTS theirs)
-      string(REGEX REPLACE "=.*" "" other_name "${other}")
-      if(name STREQUAL other_name AND NOT (entry MATCHES "=" AND entry STREQUAL other))
-        set(${out} TRUE PARENT_SCOPE)
-        return()
-      endif()
-    endforeach()
-  endforeach()
-endfunction()
+set(DRAY_UNITY_SIZE 8)
 
 function(dray_compile_together target alone)
   if(NOT DRAY_UNITY)
     return()
   endif()
-  set(batches 0)
   get_target_property(sources ${target} SOURCES)
-  foreach(source IN LISTS sources)
-    if(NOT source MATCHES "\\.cc$" OR source IN_LIST alone)
-      continue()
-    endif()
-    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE file)
-    dray_local_names("${file}" names)
-    set(at 0)
-    while(at LESS batches)
-      list(LENGTH files_${at} count)
-      if(count LESS DRAY_UNITY_BATCH)
-        dray_names_clash("${names}" "${names_${at}}" clash)
-        if(NOT clash)
-          break()
-        endif()
-      endif()
-      math(EXPR at "${at} + 1")
-    endwhile()
-    if(at EQUAL batches)
-      math(EXPR batches "${batches} + 1")
-    endif()
-    list(APPEND files_${at} "${source}")
-    list(APPEND names_${at} ${names})
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${at}")
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  list(REMOVE_ITEM sources ${alone} "")
+  execute_process(
+    COMMAND "${CMAKE_SOURCE_DIR}/tools/unity-groups" ${DRAY_UNITY_SIZE} ${sources}
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}"
+    OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  foreach(source group IN ZIP_LISTS sources groups)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${group}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # What is local to a source looks to the compiler as if it came from a header.

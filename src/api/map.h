@@ -16,7 +16,7 @@
 
 namespace dray::api {
 
-// Invariant outside of a Builder's life: keys are strictly ascending. Thread-compatible.
+// Invariant, but between AppendUnsorted() and Seal(): keys ascend strictly. Thread-compatible.
 template <typename V>
 class Map {
  public:

@@ -2,9 +2,9 @@
 //
 // Checks on our own invariants. Never on what came from outside: that is an error with a test.
 //
-//   DRAY_CHECK   going on would be worse than stopping (a device about to be given twice); always
-//   on DRAY_DCHECK  a local invariant; on in debug builds DRAY_BUG     should not happen, but can
-//   go on: aborts in debug builds, is counted and logged to stderr in release
+//   DRAY_CHECK   going on would be worse than stopping (a device given twice); always on
+//   DRAY_DCHECK  a local invariant; on in debug builds
+//   DRAY_BUG     can go on: aborts in debug builds, is counted and logged to stderr in release
 #pragma once
 
 #include <cstdint>

@@ -7,13 +7,13 @@
 // follows it. Where Kubernetes would print another number than it holds, or would work for hours on
 // a short text, we do not follow:
 //   - Amounts above 999E or 1023Ei keep their largest suffix (1000E); Kubernetes prints them
-//   without any suffix (1).
+//     without any suffix (1).
 //   - An exponent that does not fit in 32 bits is refused; Kubernetes keeps its low 32 bits.
 //   - A text of more than kMaxDigits significant digits is refused.
-//   - A sum or product keeps kMaxDigits significant digits: 1e2147483647 + 1 is 1e2147483647.
+//   - A sum or product keeps kMaxDigits significant digits:
+//     1e2147483647 + 1 is 1e2147483647.
 //   - An amount that DecimalSI could only write with more than 64 padding zeros, or BinarySI with
-//   more than about 1000
-//     digits, is printed with an exponent.
+//     more than about 1000 digits, is printed with an exponent.
 #pragma once
 
 #include <compare>

@@ -7,9 +7,10 @@
 //   Relation = Calc {('<' ... | 'in') Calc}
 //   Calc     = Unary {('*' | '/' | '%' | '+' | '-') Unary}, the first three binding tighter
 //   Unary    = Member | '!' {'!'} Member | '-' {'-'} Member
-//   Member   = Primary {'.' name | '.' name '(' args ')' | '[' Expr ']' | '.?' name | '[?' Expr
-//   ']'} Primary  = name | name '(' args ')' | '(' Expr ')' | list | map | name {'.' name} fields |
-//   literal
+//   Member   = Primary {'.' name | '.' name '(' args ')' | '[' Expr ']'
+//                       | '.?' name | '[?' Expr ']'}
+//   Primary  = name | name '(' args ')' | '(' Expr ')' | list | map | name {'.' name} fields
+//            | literal
 //
 // After a syntax error the parser goes on behind the next comma or closing bracket of the construct
 // it is in, with a placeholder for what it could not read; a tree with issues is thrown away.

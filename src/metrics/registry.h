@@ -3,9 +3,10 @@
 // Registry: the metrics of a process by name, and their text for Prometheus.
 //
 //   metrics::Registry registry;
-//   auto& requests = registry.Counters({"requests_total", "Requests that were answered.",
-//   {"code"}}); requests.With({"200"}).Add(); registry.Measure({"open_files", "Files that are
-//   open.", {}},
+//   auto& requests =
+//       registry.Counters({"requests_total", "Requests that were answered.", {"code"}});
+//   requests.With({"200"}).Add();
+//   registry.Measure({"open_files", "Files that are open.", {}},
 //                    [](metrics::Readings& readings) { readings.Add({}, CountFiles()); });
 //   registry.Text();
 #pragma once

@@ -4,7 +4,7 @@
 // test file and says how to make one:
 //
 //   INSTANTIATE_TEST_SUITE_P(Memory, ClusterContract, ::testing::Values(ClusterMaker{...}),
-//   NameOf);
+//                            NameOf);
 #pragma once
 
 #include <gmock/gmock.h>

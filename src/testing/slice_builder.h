@@ -2,8 +2,8 @@
 //
 // Slices, devices and nodes for tests, in a line each:
 //
-//   Slice("a").OnNode("n1").With(Device("gpu-0").String("model", "H100").Capacity("memory",
-//   "80Gi"))
+//   Slice("a").OnNode("n1").With(
+//       Device("gpu-0").String("model", "H100").Capacity("memory", "80Gi"))
 //
 // What is not said is what matters least: driver "gpu.example.com", pool "pool", generation 1, one
 // slice.

@@ -231,7 +231,7 @@ Value Min(Arena& arena, Args args) { return Extreme(arena, args, "min", 1); }
 Value Max(Arena& arena, Args args) { return Extreme(arena, args, "max", -1); }
 
 // KEP-5491: on a list whether an element equals, on anything else whether it equals itself.
-Value Includes(Arena& arena, Args args) {
+Value IncludesElement(Arena& arena, Args args) {
   if (args[0].is(Kind::kList)) return Value::Bool(ListContains(arena, args[0].as<List>(), args[1]));
   return Value::Bool(IsEqual(arena.work(), args[0], args[1]));
 }
@@ -390,7 +390,7 @@ Library library::KubernetesLists() {
 Library library::Includes() {
   using enum CostRule;
   static constexpr auto kRows = std::to_array<FunctionRow>({
-      {"includes", "list_includes_dyn_dyn dyn.(dyn) -> bool", Includes, kTraversal,
+      {"includes", "list_includes_dyn_dyn dyn.(dyn) -> bool", IncludesElement, kTraversal,
        estimate::ElementsOrSelf},
   });
   return kRows;
@@ -399,7 +399,7 @@ Library library::Includes() {
 Library library::Include() {
   using enum CostRule;
   static constexpr auto kRows = std::to_array<FunctionRow>({
-      {"include", "list_include_dyn_dyn dyn.(dyn) -> bool", Includes, kTraversal,
+      {"include", "list_include_dyn_dyn dyn.(dyn) -> bool", IncludesElement, kTraversal,
        estimate::ElementsOrSelf},
   });
   return kRows;

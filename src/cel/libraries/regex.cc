@@ -42,7 +42,7 @@ Value WithPattern(Arena& arena, Args args, Use use) {
   return use(arena, pattern, args);
 }
 
-Value Matches(Arena& arena, Args args) { return WithPattern(arena, args, RegexMatches); }
+Value MatchesPattern(Arena& arena, Args args) { return WithPattern(arena, args, RegexMatches); }
 Value Find(Arena& arena, Args args) { return WithPattern(arena, args, RegexFind); }
 Value FindAll(Arena& arena, Args args) { return WithPattern(arena, args, RegexFindAll); }
 
@@ -142,9 +142,9 @@ Value RegexFindAll(Arena& arena, const re2::RE2& pattern, Args args) {
 Library library::Matches() {
   using enum CostRule;
   static constexpr auto kRows = std::to_array<FunctionRow>({
-      {"matches", "matches (string, string) -> bool", Matches, RunTimeCost(kPattern, kOne),
+      {"matches", "matches (string, string) -> bool", MatchesPattern, RunTimeCost(kPattern, kOne),
        estimate::Unit},
-      {"matches", "matches_string string.(string) -> bool", Matches, RunTimeCost(kPattern, kOne),
+      {"matches", "matches_string string.(string) -> bool", MatchesPattern, RunTimeCost(kPattern, kOne),
        estimate::Matches},
   });
   return kRows;
