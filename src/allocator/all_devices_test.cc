@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mode All: kubernetes-allocator.md chapter 5.
+// Mode All: docs/spec/allocator.md chapter 5.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // Attempt: a plan on one node: which devices each alternative can have, before anything is chosen.
 // The rules that do not depend on what else is chosen (rules.h), decided for every device at once.
 //
-// Spec: kubernetes-allocator.md chapters 3 and 5, and 4.1 steps 1 to 10.
+// Spec: docs/spec/allocator.md chapters 3 and 5, and 4.1 steps 1 to 10.
 #pragma once
 
 #include <cstdint>

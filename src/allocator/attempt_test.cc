@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which devices an alternative can have before anything is chosen, and which errors that brings:
-// kubernetes-allocator.md 4.1 steps 1 to 10.
+// docs/spec/allocator.md 4.1 steps 1 to 10.
 #include "allocator/attempt.h"
 
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 //
 // How much of a device's capacity a request consumes, and whether the device's policy allows it.
 //
-// Spec: KEP-5075 "API enhancement"; kubernetes-allocator.md chapter 10. Pure arithmetic; knows
+// Spec: KEP-5075 "API enhancement"; docs/spec/allocator.md chapter 10. Pure arithmetic; knows
 // neither claims nor ledgers.
 #pragma once
 

@@ -8,7 +8,7 @@
 // distinct_constraint.cc, and its row in constraint.cc. Deciding, explaining, bounds and the memory
 // of failed states ask the type; none of them knows one by name.
 //
-// Spec: kubernetes-allocator.md 7.3; KEP-5491 and KEP-5075.
+// Spec: docs/spec/allocator.md 7.3; KEP-5491 and KEP-5075.
 #pragma once
 
 #include <cstdint>

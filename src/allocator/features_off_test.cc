@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each feature being off means: kubernetes-allocator.md chapter 13, with dray's own answers
+// What each feature being off means: docs/spec/allocator.md chapter 13, with dray's own answers
 // where docs/decisions.md has one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // Plan: what claims ask for, made ready once for any number of nodes: expressions compiled, names
 // numbered, constraints tied to the requests that they cover.
 //
-// Spec: kubernetes-allocator.md chapters 3 and 7.
+// Spec: docs/spec/allocator.md chapters 3 and 7.
 #pragma once
 
 #include <cstddef>

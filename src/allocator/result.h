@@ -2,7 +2,7 @@
 //
 // Results: chosen devices as the API's AllocationResult.
 //
-// Spec: kubernetes-allocator.md chapter 12; KEP-5963 for the snapshot of groups.
+// Spec: docs/spec/allocator.md chapter 12; KEP-5963 for the snapshot of groups.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// kubernetes-allocator.md chapter 12, KEP-5963 for the snapshot of groups.
+// docs/spec/allocator.md chapter 12, KEP-5963 for the snapshot of groups.
 #include "allocator/result.h"
 
 #include <gmock/gmock.h>

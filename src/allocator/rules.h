@@ -9,7 +9,7 @@
 // To add a rule: its Reason, an inline function here, its row in kRules, and its words in
 // explain_words.cc.
 //
-// Spec: kubernetes-allocator.md 4.1. The order is that of explanations, where what a device is
+// Spec: docs/spec/allocator.md 4.1. The order is that of explanations, where what a device is
 // comes before who has it. For deciding the order matters only where to look at a device can be an
 // error; that is what Candidates::faulty is for.
 #pragma once

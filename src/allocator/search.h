@@ -10,7 +10,7 @@
 // some device, whether the plain search would have come across it is part of the answer, and
 // nothing is left out.
 //
-// Spec: kubernetes-allocator.md chapter 4.
+// Spec: docs/spec/allocator.md chapter 4.
 #pragma once
 
 #include <cstdint>

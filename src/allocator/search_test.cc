@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kubernetes's order: kubernetes-allocator.md chapter 4, and what is in use within one attempt,
+// Kubernetes's order: docs/spec/allocator.md chapter 4, and what is in use within one attempt,
 // chapter 6. Each case runs with and without looking ahead.
 #include "allocator/search.h"
 

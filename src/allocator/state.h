@@ -3,7 +3,7 @@
 // State: what has been chosen so far in one attempt, and what that leaves. Placing a device either
 // changes everything it touches or nothing; the last placement can be taken back exactly.
 //
-// Spec: kubernetes-allocator.md chapters 6 to 10.
+// Spec: docs/spec/allocator.md chapters 6 to 10.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // (rules.h), decided. They depend on neither node nor ledger, so that is done once per filter and
 // slice and kept, with the rule that dropped each device; an explanation reads that same record.
 //
-// Spec: kubernetes-allocator.md 4.1 steps 2 and 3, chapters 5, 7 and 10.
+// Spec: docs/spec/allocator.md 4.1 steps 2 and 3, chapters 5, 7 and 10.
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // The checks on claims that need more than the object: who asks, and which namespace it is in.
 // Their failures are field errors and are reported together with those of validation.
 //
-// Spec: shared/spec/kubernetes-api.md section 8; KEP-5018 (admin access).
+// Spec: docs/spec/api.md section 8; KEP-5018 (admin access).
 #pragma once
 
 #include <map>

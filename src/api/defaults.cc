@@ -2,7 +2,7 @@
 //
 // Defaults of the kinds of resource.k8s.io.
 //
-// Spec: shared/spec/kubernetes-api.md section 4.
+// Spec: docs/spec/api.md section 4.
 #include "api/internal/strategies.h"
 
 namespace dray::api {

@@ -2,7 +2,7 @@
 //
 // Field selectors of list and watch: `spec.nodeName=node-1,status.phase!=Succeeded`.
 //
-// Spec: k8s.io/apimachinery/pkg/fields for the text; shared/spec/kubernetes-api.md section 2 for
+// Spec: k8s.io/apimachinery/pkg/fields for the text; docs/spec/api.md section 2 for
 // the fields of the resource.k8s.io kinds.
 #pragma once
 

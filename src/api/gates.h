@@ -3,7 +3,7 @@
 // Feature gates: names, defaults, stages and dependencies, in Kubernetes's syntax
 // (--feature-gates=A=true,B=false).
 //
-// Spec: shared/spec/kubernetes-api.md section 1. All five proposals that dray implements are on by
+// Spec: docs/spec/api.md section 1. All five proposals that dray implements are on by
 // default (docs/decisions.md), each behind its gate.
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Pod between decoding and validation.
 //
-// Spec: shared/spec/kubernetes-api.md sections 1 and 2. DynamicResourceAllocation cannot be
+// Spec: docs/spec/api.md sections 1 and 2. DynamicResourceAllocation cannot be
 // switched off, so claims in the spec are never dropped.
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 // resource's (requests.example.com/gpu). Pods are charged for what they name in their requests;
 // a claim for the rest, which is everything unless the scheduler made it for such requests.
 //
-// Spec: KEP-5004 "Resource Quota"; shared/spec/kubernetes-api.md section 7.
+// Spec: KEP-5004 "Resource Quota"; docs/spec/api.md section 7.
 #pragma once
 
 #include <optional>

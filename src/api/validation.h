@@ -3,7 +3,7 @@
 // Validation: what is wrong with an object, by Kubernetes's rules and the proposals'. All faults at
 // once.
 //
-// Spec: shared/spec/kubernetes-api.md sections 3, 5 and 6; differences in docs/decisions.md.
+// Spec: docs/spec/api.md sections 3, 5 and 6; differences in docs/decisions.md.
 // Objects are taken as they are: whoever wants defaults or dropped fields calls strategy.h first.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From text to a checked tree with its cost: parse, check, look at the result's type, estimate.
-// Spec: kubernetes-cel.md chapters 3, 5 and 9.
+// Spec: docs/spec/cel.md chapters 3, 5 and 9.
 #pragma once
 
 #include <cstdint>

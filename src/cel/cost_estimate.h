@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The estimated cost of an expression: between which bounds the work of one evaluation lies, from
-// the tree alone. Spec: kubernetes-cel.md chapter 7. Kubernetes refuses expressions by these
+// the tree alone. Spec: docs/spec/cel.md chapter 7. Kubernetes refuses expressions by these
 // numbers, so every rule, odd ones included, is part of the interface.
 #pragma once
 

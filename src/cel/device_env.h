@@ -2,7 +2,7 @@
 //
 // The environment of device selectors and derived attributes: the variable `device`, Kubernetes'
 // libraries and limits. The one place of the language that knows what a device is.
-// Spec: kubernetes-cel.md chapters 1, 2, 5 and 6.
+// Spec: docs/spec/cel.md chapters 1, 2, 5 and 6.
 #pragma once
 
 #include <cstdint>

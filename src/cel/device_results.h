@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What becomes of an expression's result: a selector's match, a derived attribute's value.
-// Spec: kubernetes-cel.md chapters 3 and 9.
+// Spec: docs/spec/cel.md chapters 3 and 9.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // A decoded device as an expression sees it. Beside device_env.h, which has the types, and
 // device_results.h, this is the edge of the room that knows the API's devices.
-// Spec: kubernetes-cel.md chapters 2 and 3.
+// Spec: docs/spec/cel.md chapters 2 and 3.
 #pragma once
 
 #include <cstdint>

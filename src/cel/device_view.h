@@ -4,7 +4,7 @@
 // numbered when its program is built (Program::device_reads), so a view can be bound to a program
 // once and then answer each number without looking at names.
 //
-// Spec: kubernetes-cel.md chapter 2.
+// Spec: docs/spec/cel.md chapter 2.
 #pragma once
 
 #include <compare>

@@ -164,9 +164,9 @@ TEST(CostOfEmptyTexts, IsAboveTheEstimate) {
   }
 }
 
-// Spec chapter 8, end: in Kubernetes the actual cost can be above the estimate. Of what is
-// generated here that is so where a text is empty, and by one for each index into the result of a
-// call, which pays for its start.
+// docs/spec/cel.md chapter 8, end: in Kubernetes the actual cost can be above the estimate. Of what
+// is generated here that is so where a text is empty, and by one for each index into the result of
+// a call, which pays for its start.
 TEST_F(EvaluationProperty, EstimatesBoundCosts) {
   ForEachExpression([&](const std::string& text, const CompileResult& compiled) {
     const auto program = Program::Compile(*compiled.checked);

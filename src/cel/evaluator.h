@@ -16,7 +16,7 @@
 namespace dray::cel {
 
 struct EvaluationLimits {
-  // Spec chapter 4. More is the error "operation cancelled: actual cost limit exceeded".
+  // docs/spec/cel.md 4. More is the error "operation cancelled: actual cost limit exceeded".
   std::uint64_t cost = 1'000'000;
   // Of values made on the way.
   std::size_t arena_bytes = std::size_t{64} << 20;

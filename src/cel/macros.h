@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Macros: calls that the parser replaces by other trees. The trees are those of spec
-// kubernetes-cel.md chapter 7, since the cost of an expression is the cost of its expansion.
+// docs/spec/cel.md chapter 7, since the cost of an expression is the cost of its expansion.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 //
 // Expression text to syntax tree. Accepts what Kubernetes' parser accepts, gives the trees it gives
 // and places nodes where it places them. Syntax errors have words of our own; everything else that
-// parsing refuses has Kubernetes' texts (spec kubernetes-cel.md chapters 4 and 6).
+// parsing refuses has Kubernetes' texts (docs/spec/cel.md chapters 4 and 6).
 #pragma once
 
 #include <cstdint>

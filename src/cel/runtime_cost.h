@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a call costs when it is evaluated: kubernetes-cel.md chapter 8.
+// What a call costs when it is evaluated: docs/spec/cel.md chapter 8.
 #pragma once
 
 #include <cstdint>

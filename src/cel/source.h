@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The text of an expression, places in it, and what is said about them. Messages look like
-// Kubernetes': spec/kubernetes-cel.md, chapter 5.
+// Kubernetes': docs/spec/cel.md chapter 5.
 #pragma once
 
 #include <cstddef>

@@ -150,7 +150,7 @@ std::string_view ErrorMessage(const Value& value);
 
 // a == b. Values of different kinds are unequal, but numbers compare across kinds. A Kubernetes
 // value on the left of something else is an error, "no such overload"; and so is a sum of
-// quantities on the right (spec chapters 2 and 6).
+// quantities on the right (docs/spec/cel.md chapters 2 and 6).
 // Lists and maps spend what they look at; an error when there is no work left.
 Value Equal(Work& work, const Value& a, const Value& b);
 inline bool IsEqual(Work& work, const Value& a, const Value& b) {

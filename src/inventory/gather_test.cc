@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a node sees, rule by rule of kubernetes-allocator.md chapter 2.
+// What a node sees, rule by rule of docs/spec/allocator.md chapter 2.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // NodeDevices: what one node can use, in the order in which it is searched. Depends on the
 // inventory, the node's name, labels and declared features, and the features; not on what is taken.
 //
-// Spec: kubernetes-allocator.md chapter 2.
+// Spec: docs/spec/allocator.md chapter 2.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Which slices and devices are for a node.
 //
-// Spec: kubernetes-allocator.md 2.2.
+// Spec: docs/spec/allocator.md 2.2.
 #pragma once
 
 #include <optional>

@@ -4,7 +4,7 @@
 // allocated and taken away when it is not any more; nothing is ever summed up anew. One writer
 // takes changes; everybody else reads snapshots, which are values that never change.
 //
-// Spec: kubernetes-allocator.md chapters 1, 8 and 9; KEP-5963 for snapshots of groups.
+// Spec: docs/spec/allocator.md chapters 1, 8 and 9; KEP-5963 for snapshots of groups.
 #pragma once
 
 #include <cstdint>

@@ -127,8 +127,8 @@ void NodeUsage::Mark(std::uint32_t device, const DeviceUsage& usage) {
   }
 }
 
-// Spec: chapters 8 and 9. Every device in use counts once; one that is no longer in the slices
-// consumes nothing, but the groups that its claims recorded still stand.
+// Spec: docs/spec/allocator.md chapters 8 and 9. Every device in use counts once; one that is no
+// longer in the slices consumes nothing, but the groups that its claims recorded still stand.
 void NodeUsage::UpdateCounters(std::uint32_t pool) {
   const PoolOnNode& in = devices_->pools()[pool];
   for (std::uint32_t set = in.first_set; set < in.first_set + in.sets; ++set) {

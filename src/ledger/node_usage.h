@@ -3,7 +3,7 @@
 // NodeUsage: the ledger as one node's devices see it, by their numbers. Costs what is in use on the
 // node's pools, and only for pools that have changed since.
 //
-// Spec: kubernetes-allocator.md chapters 6, 8, 9 and 10.3; docs/decisions.md for groups.
+// Spec: docs/spec/allocator.md chapters 6, 8, 9 and 10.3; docs/decisions.md for groups.
 #pragma once
 
 #include <cstdint>

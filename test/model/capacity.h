@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Consumable capacity: what one request takes of a device, and whether that is allowed.
-// Spec: kubernetes-allocator.md 10; KEP-5075 "API enhancement". Where Kubernetes gives up on the
+// Spec: docs/spec/allocator.md 10; KEP-5075 "API enhancement". Where Kubernetes gives up on the
 // whole attempt (an amount that its arithmetic cannot hold, a negative one), dray's device is not
 // eligible; the answers stay apart here so that both can be seen.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The checks of one candidate, each computed from what is taken and what is chosen so far.
-// Spec: kubernetes-allocator.md 4.1 and the chapters it names.
+// Spec: docs/spec/allocator.md 4.1 and the chapters it names.
 #include <algorithm>
 
 #include "model/abort.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // matchAttribute and distinctAttribute.
-// Spec: kubernetes-allocator.md 7.2 and 7.3; KEP-5491 for lists.
+// Spec: docs/spec/allocator.md 7.2 and 7.3; KEP-5491 for lists.
 #pragma once
 
 #include <string>

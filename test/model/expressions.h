@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Selectors and derived attributes, evaluated when the enumeration comes to them.
-// Spec: kubernetes-allocator.md 7.1 and 7.4.
+// Spec: docs/spec/allocator.md 7.1 and 7.4.
 #pragma once
 
 #include <map>

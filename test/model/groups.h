@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compatibility groups on one counter set: who may join those that are there.
-// Spec: KEP-5963 "Scheduler Changes"; kubernetes-allocator.md 9.
+// Spec: KEP-5963 "Scheduler Changes"; docs/spec/allocator.md 9.
 #pragma once
 
 #include <optional>

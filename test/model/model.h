@@ -4,7 +4,7 @@
 // on the API objects, nothing pruned and nothing undone. What is chosen so far is a list; whatever
 // a check needs to know it computes from that list.
 //
-// Spec: kubernetes-allocator.md, with dray's own answers where docs/decisions.md has one. Shares no
+// Spec: docs/spec/allocator.md, with dray's own answers where docs/decisions.md has one. Shares no
 // code with the rooms that it is held against.
 #pragma once
 

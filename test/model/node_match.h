@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether slices and devices can be used from a node.
-// Spec: kubernetes-allocator.md 2.2.
+// Spec: docs/spec/allocator.md 2.2.
 #pragma once
 
 #include "api/node.h"

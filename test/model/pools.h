@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The slices of a cluster as pools of one node.
-// Spec: kubernetes-allocator.md 2. As decided for dray, a slice stays usable when compatibility
+// Spec: docs/spec/allocator.md 2. As decided for dray, a slice stays usable when compatibility
 // groups are off; it is its devices with groups that are left out (search.cc).
 #pragma once
 

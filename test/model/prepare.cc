@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Before the search: pools, the validation of requests, and what All means.
-// Spec: kubernetes-allocator.md 2, 3 and 5.
+// Spec: docs/spec/allocator.md 2, 3 and 5.
 #include <algorithm>
 #include <limits>
 

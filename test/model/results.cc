@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is written into a claim's status. Spec: kubernetes-allocator.md 12.
+// What is written into a claim's status. Spec: docs/spec/allocator.md 12.
 #include <algorithm>
 #include <map>
 #include <set>

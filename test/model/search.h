@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The enumeration itself. Inside the model.
-// Spec: kubernetes-allocator.md 3 to 6 and 8 to 11.
+// Spec: docs/spec/allocator.md 3 to 6 and 8 to 11.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What allocated claims hold, as a scheduler derives it from their statuses.
-// Spec: kubernetes-allocator.md 1; KEP-5963 for the groups that a result remembers.
+// Spec: docs/spec/allocator.md 1; KEP-5963 for the groups that a result remembers.
 #pragma once
 
 #include <map>

@@ -3,7 +3,7 @@
 // The rule that every gated field follows: without its gate it is dropped, unless the old object
 // uses the feature anywhere; then nothing of the feature is dropped, not even where it is new.
 //
-// Spec: shared/spec/kubernetes-api.md section 2, "In-use rule".
+// Spec: docs/spec/api.md section 2, "In-use rule".
 #pragma once
 
 #include <optional>

@@ -29,7 +29,7 @@ struct FormatClauses {
   Piece (*scientific)(const Value& value, int precision) = nullptr;
 };
 
-// The formatter that Kubernetes has, in the locale en_US (spec chapter 6): members of lists and
+// The formatter that Kubernetes has, in the locale en_US (docs/spec/cel.md 6): members of lists and
 // maps look like literals, numbers have thousands and superscripts.
 extern const FormatClauses kKubernetesClauses;
 // Version 4 of the strings extension: members look like %s of themselves, numbers like C's, and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with a tree although its types are right. Spec: kubernetes-cel.md chapter 6.
+// What is wrong with a tree although its types are right. Spec: docs/spec/cel.md chapter 6.
 #pragma once
 
 #include <vector>

@@ -2,7 +2,7 @@
 //
 // PoolSlices: the slices of one pool as one node sees them, and whether the pool can be used.
 //
-// Spec: kubernetes-allocator.md 2.3 to 2.6.
+// Spec: docs/spec/allocator.md 2.3 to 2.6.
 #pragma once
 
 #include <memory>

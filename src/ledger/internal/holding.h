@@ -36,7 +36,7 @@ struct Holding {
   std::size_t MemoryBytes() const;
 };
 
-// Spec: kubernetes-allocator.md chapter 1. Results with admin access do not count; a share id makes
+// Spec: docs/spec/allocator.md chapter 1. Results with admin access do not count; a share id makes
 // a share, and only shares consume capacity.
 Holding HoldingOf(const api::AllocationResult& allocation, inventory::Dictionary& dictionary);
 

@@ -8,7 +8,7 @@
 // resources.
 //
 // Spec: KEP-5004 "Resource Claim API", "Filter". Names of requests, order, and what init containers
-// reuse: kubernetes-allocator.md, end.
+// reuse: docs/spec/allocator.md 15.
 #pragma once
 
 #include <cstdint>
