@@ -46,6 +46,14 @@ Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
   return decision;
 }
 
+Decision Allocator::Repeat(const Plan& plan, const ledger::NodeUsage& usage, Decision::Kind decided,
+                           VerdictCache& verdicts) {
+  Decision decision{.kind = decided, .fault = attempt_.Prepare(plan, usage, verdicts)};
+  decision.searched = decision.fault.status.ok();
+  if (!decision.searched) decision.kind = Decision::Kind::kFault;
+  return decision;
+}
+
 StatusOr<std::vector<api::AllocationResult>> Allocator::Build(ShareIds& share_ids) const {
   return BuildResults(attempt_, search_.placed(), search_.chosen_alternatives(), share_ids);
 }

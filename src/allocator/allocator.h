@@ -60,6 +60,14 @@ class Allocator {
   Decision Decide(const Plan& plan, const ledger::NodeUsage& usage, const SearchOptions& options,
                   VerdictCache& verdicts);
 
+  // Makes ready what a decision that is known was made from, without searching again; for
+  // explanations. A fault that was there before the search is one again.
+  Decision Repeat(const Plan& plan, const ledger::NodeUsage& usage, Decision::Kind decided) {
+    return Repeat(plan, usage, decided, cache_);
+  }
+  Decision Repeat(const Plan& plan, const ledger::NodeUsage& usage, Decision::Kind decided,
+                  VerdictCache& verdicts);
+
   // The results of the last decision, which must have been kFits, one per claim in their order.
   // An error, the claims' own, when a node selector of a chosen device cannot be put into one.
   StatusOr<std::vector<api::AllocationResult>> Build(ShareIds& share_ids) const;

@@ -64,8 +64,15 @@ void CountTogether(const Attempt& attempt, const std::vector<BitSet>& usable,
 // `usable` and `counted` become what they are to the conflict: without the constraints that are not
 // part of it, and only its requests.
 void AddConflict(const Attempt& attempt, DeviceReports& reports, const ExplainOptions& options,
-                 Explanation& explanation, std::vector<BitSet>& usable, BitSet& counted) {
-  Conflict conflict = FindConflict(attempt.plan(), attempt.usage(), options.conflict_work);
+                 std::uint64_t decision_work, Explanation& explanation, std::vector<BitSet>& usable,
+                 BitSet& counted) {
+  const std::uint64_t unit =
+      std::clamp(decision_work, kLeastConflictWork / kConflictTimes, kDefaultWork / kConflictTimes);
+  std::uint64_t limit = kConflictTimes * unit;
+  if (options.allowance != nullptr) limit = std::min(limit, options.allowance->left());
+  WorkMeter work(limit);
+  Conflict conflict = FindConflict(attempt.plan(), attempt.usage(), work, 2 * unit);
+  if (options.allowance != nullptr) options.allowance->Spend(work.spent());
   explanation.conflict = std::move(conflict.members);
   explanation.conflict_exact = conflict.exact;
   explanation.at_most = conflict.at_most;
@@ -96,7 +103,8 @@ void AddConflict(const Attempt& attempt, DeviceReports& reports, const ExplainOp
 Explanation Explain(const Plan& plan, const ledger::NodeUsage& usage,
                     const ExplainOptions& options) {
   Allocator allocator;
-  const Decision decision = allocator.Decide(plan, usage, options.search);
+  const Decision decision = options.decided ? allocator.Repeat(plan, usage, *options.decided)
+                                            : allocator.Decide(plan, usage, options.search);
   Explanation explanation{.kind = decision.kind,
                           .node = std::string(usage.devices().node_name()),
                           .fault = std::string(base::Message(decision.fault.status)),
@@ -119,7 +127,9 @@ Explanation Explain(const Plan& plan, const ledger::NodeUsage& usage,
   const bool refused = decision.kind == Decision::Kind::kRefused ||
                        (decision.kind == Decision::Kind::kFault && decision.searched &&
                         decision.fault.only_this_node);
-  if (refused) AddConflict(attempt, reports, options, explanation, fitting, counted);
+  if (refused) {
+    AddConflict(attempt, reports, options, decision.work, explanation, fitting, counted);
+  }
   // With errors in the plan there may be nothing to compare.
   const bool comparable = decision.kind != Decision::Kind::kFault || refused;
   for (std::size_t c = 0; c < plan.claims().size() && comparable; ++c) {

@@ -14,8 +14,9 @@ using base::BitSet;
 
 class Finder {
  public:
-  Finder(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t work)
-      : plan_(plan), usage_(usage), subsets_(plan), work_left_(work) {}
+  Finder(const Plan& plan, const ledger::NodeUsage& usage, WorkMeter& work,
+         std::uint64_t per_question)
+      : plan_(plan), usage_(usage), subsets_(plan), work_(work), per_question_(per_question) {}
 
   Conflict Find() {
     std::optional<Kept> kept = OneRequest();
@@ -44,6 +45,8 @@ class Finder {
 
  private:
   enum class Answer : std::uint8_t { kRefused, kFits, kUnknown };
+  // What it takes to judge a device for an alternative, roughly.
+  static constexpr std::uint64_t kPerDevice = 16;
 
   Kept Everything() const {
     return {.requests = BitSet(plan_.requests().size(), true),
@@ -60,16 +63,18 @@ class Finder {
   }
 
   // The order of trying is no part of the question, so it is always the plain one. An expression
-  // that fails somewhere leaves it open what would have been found.
+  // that fails somewhere leaves it open what would have been found; so does a question that is much
+  // harder than the decision was: others may still be easy.
   Answer Ask(const Kept& kept) {
-    if (work_left_ == 0) return Answer::kUnknown;
+    if (work_.left() == 0) return Answer::kUnknown;
     const std::shared_ptr<const Plan> subset = subsets_.Make(kept);
     const Fault fault = attempt_.Prepare(*subset, usage_, cache_);
-    if (!fault.status.ok()) return Answer::kUnknown;
-    const SearchResult result = search_.Run(attempt_, {.work_budget = work_left_});
     // Preparing takes time too, also where the search ends at once.
-    constexpr std::uint64_t kPreparing = 1'000;
-    work_left_ -= std::min(work_left_, search_.work() + kPreparing);
+    work_.Spend(kPerDevice * (1 + subset->alternatives().size()) * (1 + attempt_.device_count()));
+    if (!fault.status.ok()) return Answer::kUnknown;
+    const SearchResult result =
+        search_.Run(attempt_, {.work_budget = std::min(work_.left(), per_question_)});
+    work_.Spend(search_.work());
     switch (result) {
       case SearchResult::kNone:
         return Answer::kRefused;
@@ -197,14 +202,16 @@ class Finder {
   VerdictCache cache_;
   Attempt attempt_;
   Search search_;
-  std::uint64_t work_left_;
+  WorkMeter& work_;
+  std::uint64_t per_question_;
   bool unsure_ = false;
 };
 
 }  // namespace
 
-Conflict FindConflict(const Plan& plan, const ledger::NodeUsage& usage, std::uint64_t work) {
-  return Finder(plan, usage, work).Find();
+Conflict FindConflict(const Plan& plan, const ledger::NodeUsage& usage, WorkMeter& work,
+                      std::uint64_t per_question) {
+  return Finder(plan, usage, work, per_question).Find();
 }
 
 }  // namespace dray::allocator

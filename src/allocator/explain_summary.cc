@@ -216,8 +216,7 @@ std::string Summarize(const Explanation& explanation) {
                  ? explanation.fault
                  : fmt::format("{}: {}", explanation.fault, Refused(explanation));
     case Decision::Kind::kBudget:
-      return fmt::format("the search was given up after {} steps; whether they fit is not known",
-                         explanation.steps);
+      return "the search was given up because it took too much work; whether they fit is not known";
     case Decision::Kind::kRefused:
       break;
   }

@@ -102,7 +102,8 @@ void CheckConstraint(Report& report, const Path& at, const DeviceConstraint& con
     CheckConstraintAttribute(report, at.Child("distinctAttribute"), *constraint.distinct_attribute,
                              constraint, context.claim);
   }
-  if (constraint.match_attribute && constraint.distinct_attribute) {
+  // KEP-5075. Kubernetes takes it and ignores the second; docs/decisions.md #76.
+  if (report.OwnRules() && constraint.match_attribute && constraint.distinct_attribute) {
     report.InvalidAsIs(at, "", "must have matchAttribute or distinctAttribute, not both");
   }
   if (constraint.match_attribute || constraint.distinct_attribute) return;

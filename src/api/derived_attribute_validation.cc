@@ -32,10 +32,12 @@ bool Covers(const DeviceConstraint& constraint, std::string_view request) {
          });
 }
 
+// Of a constraint with both attributes only the first counts for Kubernetes, whose rule this is.
 bool IsReferenced(std::string_view name, std::string_view request, const DeviceClaim& claim) {
   return std::ranges::any_of(claim.constraints, [&](const DeviceConstraint& constraint) {
-    return (constraint.match_attribute == name || constraint.distinct_attribute == name) &&
-           Covers(constraint, request);
+    const auto& attribute =
+        constraint.match_attribute ? constraint.match_attribute : constraint.distinct_attribute;
+    return attribute == name && Covers(constraint, request);
   });
 }
 

@@ -44,9 +44,12 @@ std::string HelpFor(const allocator::Drop& drop, const std::string& request) {
       return fmt::format("request {} asking for at most {} of {} instead of {}", request,
                          drop.available, drop.subject, drop.asked);
     case Reason::kCapacityPolicy:
-      return fmt::format(
-          "request {} asking for an amount of {} that the request policy has; {} is none", request,
-          drop.subject, drop.asked);
+      if (drop.allowed.empty()) {
+        return fmt::format("request {} asking for another amount of {} than {}", request,
+                           drop.subject, drop.asked);
+      }
+      return fmt::format("request {} asking for {} of {} instead of {}", request, drop.allowed,
+                         drop.subject, drop.asked);
     case Reason::kCapacityMissing:
       return fmt::format("request {} not asking for capacity {}, which {} lack", request,
                          drop.subject, devices);

@@ -437,5 +437,33 @@ TEST(ExplanationProperties, HardCasesAreExplainedExactly) {
   EXPECT_EQ(refused, std::size(kHardConflicts));
 }
 
+// Explaining costs at most ten times deciding, or what is always allowed. That is so for every
+// family of hard cases, whose subsets may be harder than they are; and what is told is true all the
+// same.
+TEST(ExplanationProperties, CostsAtMostTenTimesTheDecision) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(60);
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    model::Dice dice(seed);
+    const auto& kinds = model::HardKinds();
+    const auto hard = model::RandomHardInstance(dice, kinds[seed % kinds.size()]);
+    World world(hard.instance);
+    allocator::Allocator allocator;
+    const Decision decision = allocator.Decide(*world.plan(), world.usage(), {});
+    if (decision.kind != Decision::Kind::kRefused) continue;
+    ++refused;
+    allocator::WorkMeter spent;
+    const Explanation explanation =
+        Explain(*world.plan(), world.usage(), {.decided = decision.kind, .allowance = &spent});
+    EXPECT_EQ(explanation.kind, Decision::Kind::kRefused);
+    EXPECT_FALSE(explanation.conflict.empty());
+    // What is under way when it ends is finished.
+    EXPECT_LE(spent.spent(), 10 * decision.work + 2 * allocator::kLeastConflictWork)
+        << model::NameOf(kinds[seed % kinds.size()]) << " seed " << seed;
+  }
+  EXPECT_GT(refused, 0u);
+}
+
 }  // namespace
 }  // namespace dray::engine

@@ -283,14 +283,15 @@ TEST(Explanation, ABudgetThatRunsOutIsNotCalledARefusal) {
   EXPECT_EQ(explanation.kind, Decision::Kind::kBudget);
   EXPECT_THAT(explanation.conflict, IsEmpty());
   EXPECT_THAT(ToText(explanation),
-              HasSubstr("cannot allocate all claims: the search was given up after"));
+              HasSubstr("cannot allocate all claims: the search was given up because"));
 }
 
 TEST(Explanation, AConflictWithoutWorkToShrinkItSaysThatItIsNotExact) {
   const Instance instance =
       WorldOf({OnNode().With(Device("g0"))}, {Claim("a", {Ask("gpu")}), Claim("b", {Ask("gpu")})});
   World world(instance);
-  const Explanation explanation = Explain(*world.plan(), world.usage(), {.conflict_work = 0});
+  allocator::WorkMeter nothing(0);
+  const Explanation explanation = Explain(*world.plan(), world.usage(), {.allowance = &nothing});
   EXPECT_FALSE(explanation.conflict_exact);
   EXPECT_EQ(explanation.conflict.size(), 2u);
   EXPECT_THAT(ToText(explanation), HasSubstr("looking further was given up\n"));

@@ -112,6 +112,9 @@ class DynamicResources final : public PreEnqueuePlugin,
   // The claims that are to be allocated, as the variant has them.
   std::vector<ClaimPointer> ToAllocate(const State& data, const Variant& variant) const;
   allocator::Decision Decide(std::size_t worker, const allocator::Plan& plan, const NodeInfo& node);
+  // The same without searching, for a plan that the node is known to refuse.
+  allocator::Decision Refused(std::size_t worker, const allocator::Plan& plan,
+                              const NodeInfo& node);
   PluginStatus StatusOf(std::size_t worker, const allocator::Decision& decision, const State& data,
                         const Variant& variant, const NodeInfo& node);
   std::int64_t AllocatorScore(std::size_t worker, const allocator::Plan& plan) const;

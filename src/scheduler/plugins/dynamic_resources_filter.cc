@@ -36,6 +36,14 @@ bool IsOfDevices(const Reason& reason) {
          reason.code == "device_pools";
 }
 
+// What the allocator had decided, where the reason says it all.
+std::optional<allocator::Decision::Kind> KindOf(const Reason& reason) {
+  using Kind = allocator::Decision::Kind;
+  if (reason.code == "cannot_allocate_claims") return Kind::kRefused;
+  if (reason.code == "search_budget") return Kind::kBudget;
+  return std::nullopt;
+}
+
 }  // namespace
 
 PluginStatus DynamicResources::Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
@@ -187,6 +195,17 @@ allocator::Decision DynamicResources::Decide(std::size_t worker, const allocator
   return decision;
 }
 
+allocator::Decision DynamicResources::Refused(std::size_t worker, const allocator::Plan& plan,
+                                              const NodeInfo& node) {
+  using Kind = allocator::Decision::Kind;
+  NodeInfo& known = *world_.node(node.index);
+  if (Status refreshed = world_.RefreshDevices(known); !refreshed.ok()) {
+    return {.kind = Kind::kFault, .fault = {std::move(refreshed), false}};
+  }
+  return workers_[worker]->allocator.Repeat(plan, known.usage, Kind::kRefused,
+                                            shards_[ShardOf(known)].verdicts);
+}
+
 std::uint64_t DynamicResources::allocator_steps() const {
   std::uint64_t steps = 0;
   for (const auto& worker : workers_) steps += worker->steps;
@@ -226,7 +245,8 @@ std::uint64_t DynamicResources::DetailGroup(CycleState& state, const PodInfo& po
   PluginStatus status;
   const Variant* variant = VariantFor(data, pod, node, &status);
   if (variant == nullptr || variant->conflict || variant->plan.plan == nullptr) return 0;
-  const allocator::Decision decision = Decide(state.worker(), *variant->plan.plan, node);
+  // What was decided is told apart by the refusal; here it is what the node has for the claims.
+  const allocator::Decision decision = Refused(state.worker(), *variant->plan.plan, node);
   std::size_t group = absl::HashOf(variant->plan.number, static_cast<int>(decision.kind),
                                    base::StringHash{}(base::Message(decision.fault.status)));
   if (decision.kind != allocator::Decision::Kind::kRefused) return group;
@@ -255,8 +275,9 @@ std::vector<Reason> DynamicResources::Detail(CycleState& state, const PodInfo& p
   // A plan of the pod's own claims: the kept one may name those of another pod.
   const auto plan = allocator::MakePlan(ToAllocate(data, *variant), world_, world_.features(),
                                         world_.expressions());
-  auto explanation = std::make_shared<allocator::Explanation>(
-      allocator::Explain(*plan, world_.node(node.index)->usage, {.search = options_.search}));
+  auto explanation = std::make_shared<allocator::Explanation>(allocator::Explain(
+      *plan, world_.node(node.index)->usage,
+      {.search = options_.search, .decided = KindOf(reason), .allowance = &data.explaining}));
   reason.shortages = ShortagesOf(*explanation);
   reason.devices = std::move(explanation);
   return reasons;

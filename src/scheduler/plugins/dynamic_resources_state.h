@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "allocator/work.h"
 #include "api/resource_claim.h"
 #include "base/time.h"
 #include "ledger/ledger.h"
@@ -44,6 +45,9 @@ struct DynamicResourcesState {
   const Variant* usual = nullptr;                  // PreFilter: that of most nodes
   std::vector<std::unique_ptr<Variant>> variants;  // Filter, as nodes need them; one at a time
   const Variant* chosen = nullptr;                 // Reserve
+  // Explanations: what all groups of nodes together may cost, less than one decision may. Where it
+  // ends, conflicts are told as they were found, perhaps with parts that are not needed.
+  allocator::WorkMeter explaining{allocator::kDefaultWork / 10};
   // PreBind: since when binding waits for conditions of devices.
   std::optional<base::Time> waits_since;
 
