@@ -123,7 +123,7 @@ void BM_Inventory_PutOneSlice(benchmark::State& state) {
 
 void BM_Inventory_Gather(benchmark::State& state) {
   Inventory& inventory = Loaded(state.range(0), state.range(1));
-  api::ClusterNode node;
+  api::Node node;
   node.metadata.name = NodeName(state.range(0) / 2);
   for (auto _ : state) {
     auto devices = Gather(inventory.snapshot(), node, Features::All());
@@ -171,7 +171,7 @@ void BM_Inventory_GatherAllOfAPoolThatSpansNodes(benchmark::State& state) {
     const std::size_t before = in_use();
     std::vector<std::shared_ptr<const NodeDevices>> all;
     for (std::int64_t n = 0; n < state.range(0); ++n) {
-      api::ClusterNode node;
+      api::Node node;
       node.metadata.name = NodeName(n);
       auto devices = Gather(inventory.snapshot(), node, Features::All());
       DRAY_CHECK(devices.ok() && (*devices)->devices().size() == 8);

@@ -117,7 +117,7 @@ void BM_Ledger_NodeUsageUpdate(benchmark::State& state) {
   slice.spec.devices.emplace();
   for (int i = 0; i < kDevices; ++i) slice.spec.devices->push_back({.name = DeviceName(i)});
   inventory.Put(slice);
-  api::ClusterNode node;
+  api::Node node;
   node.metadata.name = NodeName(1);
   const auto devices = inventory::Gather(inventory.snapshot(), node, inventory::Features::All());
   if (!devices.ok()) {
@@ -159,7 +159,7 @@ void BM_Ledger_NodeUsageUnchanged(benchmark::State& state) {
     slice.spec.devices.emplace();
     for (int d = 0; d < kDevices; ++d) slice.spec.devices->push_back({.name = DeviceName(d)});
     inventory.Put(slice);
-    api::ClusterNode node;
+    api::Node node;
     node.metadata.name = NodeName(i);
     auto devices = inventory::Gather(inventory.snapshot(), node, inventory::Features::All());
     if (!devices.ok()) {

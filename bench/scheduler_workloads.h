@@ -29,8 +29,8 @@ inline std::string NodeName(std::int64_t i) {
   return "node-" + std::string(6 - digits.size(), '0') + digits;
 }
 
-inline api::ClusterNode MakeNode(std::int64_t i) {
-  api::ClusterNode node;
+inline api::Node MakeNode(std::int64_t i) {
+  api::Node node;
   node.metadata.name = NodeName(i);
   node.metadata.labels["kubernetes.io/hostname"] = node.metadata.name;
   node.metadata.labels["topology.kubernetes.io/zone"] = "zone-" + std::to_string(i % 3);

@@ -39,7 +39,7 @@ constexpr int kDevicesPerNode = 10;
 std::vector<api::Object> ClusterOf(int nodes) {
   std::vector<api::Object> objects;
   for (int n = 0; n < nodes; ++n) {
-    api::ClusterNode node;
+    api::Node node;
     node.metadata.name = fmt::format("node-{:04}", n);
     objects.push_back(api::Object::Of(node));
     api::ResourceSlice slice;

@@ -36,19 +36,21 @@ std::optional<bool> IsValidJson(std::string_view text) {
   }
 }
 
-int Depth(const Node& node) {
+int Depth(const DocumentNode& node) {
   int deepest = 0;
-  for (const Node& item : node.items) deepest = std::max(deepest, Depth(item) + 1);
+  for (const DocumentNode& item : node.items) deepest = std::max(deepest, Depth(item) + 1);
   for (const Member& member : node.members) deepest = std::max(deepest, Depth(member.value) + 1);
   return deepest;
 }
 
 // The object as the tree decoder reads it, or nothing.
-std::optional<Object> ReadTree(const Node& root, bool strict) {
+std::optional<Object> ReadTree(const DocumentNode& root, bool strict) {
   std::vector<Diagnostic> diagnostics;
   const auto text = [&](std::string_view key) {
     const Member* member = root.Find(key);
-    return member != nullptr && member->value.kind == Node::Kind::kString ? member->value.text : "";
+    return member != nullptr && member->value.kind == DocumentNode::Kind::kString
+               ? member->value.text
+               : "";
   };
   auto object = DecodeObject(ObjectNode{text("apiVersion"), text("kind"), &root},
                              strict ? Severity::kError : Severity::kWarning, diagnostics);
@@ -70,7 +72,8 @@ void CheckObject(JsonDecoder& decoder, const Object& object, bool strict) {
   DRAY_CHECK(third->ToJson() == settled, settled);
 }
 
-void CheckDecoders(JsonDecoder& decoder, std::string_view text, const Node& root, bool strict) {
+void CheckDecoders(JsonDecoder& decoder, std::string_view text, const DocumentNode& root,
+                   bool strict) {
   const auto fast = DecodeObject(decoder, text, {.strict = strict});
   const auto tree = ReadTree(root, strict);
   DRAY_CHECK(fast.ok() == tree.has_value(), text);
@@ -86,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   static JsonDecoder decoder;
   std::vector<Diagnostic> diagnostics;
-  const Node root = ParseJson(text, diagnostics);
+  const DocumentNode root = ParseJson(text, diagnostics);
   const bool parsed = diagnostics.empty();
   if (const auto valid = IsValidJson(text)) {
     const bool too_deep = !parsed && diagnostics[0].message.find("deeper") != std::string::npos;
@@ -97,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   DRAY_CHECK(Depth(root) <= kMaxDocumentDepth);
-  if (root.kind != Node::Kind::kMap) return 0;
+  if (root.kind != DocumentNode::Kind::kMap) return 0;
   CheckDecoders(decoder, text, root, true);
   CheckDecoders(decoder, text, root, false);
   return 0;

@@ -22,7 +22,7 @@
 
 namespace {
 
-using dray::rest::Node;
+using dray::rest::DocumentNode;
 
 const dray::api::KindInfo& PodKind() { return *dray::api::FindKind("v1", "Pod"); }
 
@@ -41,7 +41,7 @@ const dray::api::Object& Pod() {
   return pod;
 }
 
-void CheckApply(const Node& config) {
+void CheckApply(const DocumentNode& config) {
   const dray::rest::ApplyOptions options{.owner = {.manager = "m", .api_version = "v1"},
                                          .force = true};
   const auto once = dray::rest::Apply(&Pod(), config, PodKind(), options);
@@ -61,8 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const auto patch = dray::rest::ReadTree(text, data[0] % 4 == 3);
   if (!patch.ok()) return 0;
-  const Node before = *dray::rest::ReadTree(Pod().ToJson());
-  Node document = before;
+  const DocumentNode before = *dray::rest::ReadTree(Pod().ToJson());
+  DocumentNode document = before;
   switch (data[0] % 4) {
     case 0:
       if (!dray::rest::ApplyJsonPatch(*patch, document).ok()) {

@@ -19,7 +19,7 @@ namespace {
 using namespace dray::api;  // NOLINT: a fuzz target is about one room
 
 // Positions aside.
-bool SameTree(const Node& a, const Node& b) {
+bool SameTree(const DocumentNode& a, const DocumentNode& b) {
   return a.kind == b.kind && a.boolean == b.boolean && a.text == b.text &&
          std::ranges::equal(a.items, b.items, SameTree) &&
          std::ranges::equal(a.members, b.members, [](const Member& x, const Member& y) {
@@ -28,7 +28,7 @@ bool SameTree(const Node& a, const Node& b) {
 }
 
 // What decoding a tree gives: the objects and everything that was said.
-std::string Decoded(const Node& document) {
+std::string Decoded(const DocumentNode& document) {
   std::vector<Diagnostic> diagnostics;
   std::string out;
   for (const ObjectNode& source : ObjectsIn(document, diagnostics)) {
@@ -43,14 +43,15 @@ std::string Decoded(const Node& document) {
   return out;
 }
 
-void CheckDocument(const Node& document) {
-  const bool container = document.kind == Node::Kind::kMap || document.kind == Node::Kind::kList;
+void CheckDocument(const DocumentNode& document) {
+  const bool container =
+      document.kind == DocumentNode::Kind::kMap || document.kind == DocumentNode::Kind::kList;
   // ParseJson leaves bare scalars to others.
   const std::string json = container ? ToJson(document) : "[" + ToJson(document) + "]";
   std::vector<Diagnostic> diagnostics;
-  const Node root = ParseJson(json, diagnostics);
+  const DocumentNode root = ParseJson(json, diagnostics);
   DRAY_CHECK(diagnostics.empty(), json);
-  const Node& again = container ? root : root.items.at(0);
+  const DocumentNode& again = container ? root : root.items.at(0);
   DRAY_CHECK(SameTree(document, again), json);
   DRAY_CHECK(Decoded(document) == Decoded(again), json);
 }
@@ -59,8 +60,8 @@ void CheckDocument(const Node& document) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents =
+  const std::vector<DocumentNode> documents =
       ParseYaml(std::string_view(reinterpret_cast<const char*>(data), size), diagnostics);
-  for (const Node& document : documents) CheckDocument(document);
+  for (const DocumentNode& document : documents) CheckDocument(document);
   return 0;
 }

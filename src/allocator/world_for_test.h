@@ -144,7 +144,7 @@ class WorldForTest final : public ClassLister {
   inventory::Dictionary& dictionary() { return *dictionary_; }
 
   inventory::Features features = inventory::Features::All();
-  api::ClusterNode node = testing::Node("n1");
+  api::Node node = testing::Node("n1");
 
  private:
   std::shared_ptr<inventory::Dictionary> dictionary_ = std::make_shared<inventory::Dictionary>();

@@ -126,7 +126,7 @@ TEST(Yaml, MergeKeysTakeWhatTheMapHasNot) {
   std::vector<Diagnostic> diagnostics;
   const auto documents =
       ParseYaml("b: &b {i: 1, j: 2}\nm: &m {j: 3, k: 4}\na: {<<: [*b, *m], i: 9}\n", diagnostics);
-  ASSERT_THAT(documents, ElementsAre(Field(&Node::kind, Node::Kind::kMap)));
+  ASSERT_THAT(documents, ElementsAre(Field(&DocumentNode::kind, DocumentNode::Kind::kMap)));
   EXPECT_EQ(ToJson(documents[0].Find("a")->value), R"({"i":9,"j":2,"k":4})");
 }
 

@@ -30,16 +30,16 @@ const KindInfo* KindOfList(std::string_view list) {
 
 class RoundTrip {
  public:
-  void Walk(const Node& node, std::string_view key) {
+  void Walk(const DocumentNode& node, std::string_view key) {
     if (const KindInfo* kind = KindOf(node, key)) Check(*kind, node);
     for (const Member& member : node.members) Walk(member.value, member.key);
-    for (const Node& item : node.items) Walk(item, key);
+    for (const DocumentNode& item : node.items) Walk(item, key);
   }
   int objects() const { return objects_; }
 
  private:
-  static const KindInfo* KindOf(const Node& node, std::string_view key) {
-    if (node.kind != Node::Kind::kMap) return nullptr;
+  static const KindInfo* KindOf(const DocumentNode& node, std::string_view key) {
+    if (node.kind != DocumentNode::Kind::kMap) return nullptr;
     const Member* version = node.Find("apiVersion");
     const Member* kind = node.Find("kind");
     // An owner reference has both as well, but no metadata.
@@ -49,7 +49,7 @@ class RoundTrip {
     return KindOfList(key);
   }
 
-  void Check(const KindInfo& kind, const Node& node) {
+  void Check(const KindInfo& kind, const DocumentNode& node) {
     ++objects_;
     // "<now>" is the recorded cases' placeholder for the time of the run.
     const std::string text = absl::StrReplaceAll(ToJson(node), {{"<now>", "2026-01-02T03:04:05Z"}});
@@ -83,7 +83,7 @@ TEST(CorpusRoundTrip, EveryRecordedObjectComesBackTheSameInEveryVersion) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(*folder)) {
     if (entry.path().extension() != ".json") continue;
     std::vector<Diagnostic> diagnostics;
-    const Node root = ParseJson(testing::ReadFile(entry.path()), diagnostics);
+    const DocumentNode root = ParseJson(testing::ReadFile(entry.path()), diagnostics);
     ASSERT_TRUE(diagnostics.empty()) << entry.path() << ": " << ToString(diagnostics.front());
     round_trip.Walk(root, "");
     if (HasFatalFailure()) return;

@@ -22,7 +22,7 @@ base::StringSet OfferedResources(const World& world) {
       offered.insert(*given.object->spec.extended_resource_name);
     }
   }
-  for (const Given<ClusterNode>& node : world.nodes) {
+  for (const Given<Node>& node : world.nodes) {
     for (const auto* amounts : {&node.object->status.allocatable, &node.object->status.capacity}) {
       for (const auto& [name, amount] : *amounts) {
         if (IsExtendedResourceName(name)) offered.insert(std::string(std::string_view(name)));

@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 std::vector<Object> Objects(std::string_view yaml) {
   std::vector<Diagnostic> diagnostics;
   std::vector<Object> objects;
-  for (const Node& document : ParseYaml(yaml, diagnostics)) {
+  for (const DocumentNode& document : ParseYaml(yaml, diagnostics)) {
     for (const ObjectNode& source : ObjectsIn(document, diagnostics)) {
       if (auto object = DecodeObject(source, Severity::kError, diagnostics)) {
         objects.push_back(*std::move(object));
@@ -399,7 +399,7 @@ TEST(CrossCheck, AContainerUsesARequestOfTheClaim) {
   const std::string claim = Claim("{requests: [{name: gpu, exactly: {deviceClassName: c}}]}");
   const auto pod = [](std::string_view request) {
     return PodText("{name: gpu, resourceClaimName: claim}",
-               fmt::format("{{claims: [{{name: gpu, request: {}}}]}}", request));
+                   fmt::format("{{claims: [{{name: gpu, request: {}}}]}}", request));
   };
   EXPECT_THAT(Found(claim + pod("gpu")), IsEmpty());
   EXPECT_THAT(Found(claim + pod("gpv")),

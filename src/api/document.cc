@@ -9,21 +9,21 @@
 namespace dray::api {
 namespace {
 
-void AppendJson(const Node& node, std::string& out) {
+void AppendJson(const DocumentNode& node, std::string& out) {
   switch (node.kind) {
-    case Node::Kind::kNull:
+    case DocumentNode::Kind::kNull:
       out += "null";
       return;
-    case Node::Kind::kBool:
+    case DocumentNode::Kind::kBool:
       out += node.boolean ? "true" : "false";
       return;
-    case Node::Kind::kNumber:
+    case DocumentNode::Kind::kNumber:
       out += node.text;
       return;
-    case Node::Kind::kString:
+    case DocumentNode::Kind::kString:
       internal::AppendJsonString(node.text, out);
       return;
-    case Node::Kind::kList:
+    case DocumentNode::Kind::kList:
       out += '[';
       for (std::size_t i = 0; i < node.items.size(); ++i) {
         if (i > 0) out += ',';
@@ -31,7 +31,7 @@ void AppendJson(const Node& node, std::string& out) {
       }
       out += ']';
       return;
-    case Node::Kind::kMap:
+    case DocumentNode::Kind::kMap:
       out += '{';
       for (std::size_t i = 0; i < node.members.size(); ++i) {
         if (i > 0) out += ',';
@@ -45,7 +45,7 @@ void AppendJson(const Node& node, std::string& out) {
 }
 
 // The member for a field name, looking through v1beta1's `basic`.
-const Member* FindField(const Node& node, std::string_view name) {
+const Member* FindField(const DocumentNode& node, std::string_view name) {
   if (const Member* member = node.Find(name)) return member;
   const Member* basic = node.Find("basic");
   return basic == nullptr ? nullptr : basic->value.Find(name);
@@ -53,13 +53,13 @@ const Member* FindField(const Node& node, std::string_view name) {
 
 }  // namespace
 
-const Member* Node::Find(std::string_view key) const {
+const Member* DocumentNode::Find(std::string_view key) const {
   const auto it =
       std::find_if(members.rbegin(), members.rend(), [&](const Member& m) { return m.key == key; });
   return it == members.rend() ? nullptr : &*it;
 }
 
-std::string ToJson(const Node& node) {
+std::string ToJson(const DocumentNode& node) {
   std::string out;
   AppendJson(node, out);
   return out;
@@ -69,12 +69,12 @@ namespace {
 
 // How far a path leads into a tree.
 struct Walk {
-  const Node* node;
+  const DocumentNode* node;
   Position position;
   bool complete = false;
 };
 
-Walk Follow(const Node& root, const base::FieldPath& path) {
+Walk Follow(const DocumentNode& root, const base::FieldPath& path) {
   Walk walk{.node = &root, .position = root.position};
   for (const base::FieldPath::Segment& segment : path.Segments()) {
     if (const auto* index = std::get_if<std::size_t>(&segment)) {
@@ -100,11 +100,11 @@ Walk Follow(const Node& root, const base::FieldPath& path) {
 
 }  // namespace
 
-Position Locate(const Node& root, const base::FieldPath& path) {
+Position Locate(const DocumentNode& root, const base::FieldPath& path) {
   return Follow(root, path).position;
 }
 
-const Node* FindValue(const Node& root, const base::FieldPath& path) {
+const DocumentNode* FindValue(const DocumentNode& root, const base::FieldPath& path) {
   const Walk walk = Follow(root, path);
   return walk.complete ? walk.node : nullptr;
 }

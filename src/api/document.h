@@ -26,7 +26,7 @@ struct Position {
 struct Member;
 
 // A JSON value. A plain aggregate; the tree owns its children.
-struct Node {
+struct DocumentNode {
   enum class Kind : std::uint8_t { kNull, kBool, kNumber, kString, kList, kMap };
   // How a scalar is written at its position; an alias is written elsewhere.
   enum class Style : std::uint8_t {
@@ -42,7 +42,7 @@ struct Node {
   Style style = Style::kUnknown;
   bool boolean = false;
   std::string text;  // kString: the value; kNumber: JSON number text
-  std::vector<Node> items;
+  std::vector<DocumentNode> items;
   std::vector<Member> members;  // kMap, in source order; keys may repeat
   Position position;
 
@@ -53,7 +53,7 @@ struct Node {
 struct Member {
   std::string key;
   Position key_position;
-  Node value;
+  DocumentNode value;
 };
 
 enum class Severity : std::uint8_t { kError, kWarning };
@@ -78,26 +78,26 @@ inline constexpr std::size_t kMaxAliasNodes = 1'000'000;
 // documents before it are returned and the last diagnostic says where and why. YAML 1.1 scalars, as
 // kubectl reads them (yes/no/on/off are booleans); anchors, aliases and merge keys are expanded
 // within bounds.
-std::vector<Node> ParseYaml(std::string_view text, std::vector<Diagnostic>& diagnostics);
+std::vector<DocumentNode> ParseYaml(std::string_view text, std::vector<Diagnostic>& diagnostics);
 
 // One JSON document; null-kind root and a diagnostic on a syntax error.
-Node ParseJson(std::string_view text, std::vector<Diagnostic>& diagnostics);
+DocumentNode ParseJson(std::string_view text, std::vector<Diagnostic>& diagnostics);
 
 // Compact JSON text of a tree.
-std::string ToJson(const Node& node);
+std::string ToJson(const DocumentNode& node);
 
 // Where the value at `path` is in the tree: its key's position for a field, else its own; of the
 // closest value that there is when the document has no such field. Paths speak of v1; v1beta1's
 // nesting (no `exactly`, `basic`) is seen through.
-Position Locate(const Node& root, const base::FieldPath& path);
+Position Locate(const DocumentNode& root, const base::FieldPath& path);
 // The value at `path`, or null when the document does not have all of the path.
-const Node* FindValue(const Node& root, const base::FieldPath& path);
+const DocumentNode* FindValue(const DocumentNode& root, const base::FieldPath& path);
 
 // Reads a tree into a value. Every mismatch becomes a diagnostic (TypeMismatch, InvalidValue) and
 // leaves its field at its default. Fields that the table does not know are kept as unknown fields,
 // repeated ones take the last value; both are reported as UnknownField and DuplicateField with
 // `unknown_severity`.
-void DecodeNode(const Node& node, const TypeInfo& type, void* value, Severity unknown_severity,
-                std::vector<Diagnostic>& diagnostics);
+void DecodeNode(const DocumentNode& node, const TypeInfo& type, void* value,
+                Severity unknown_severity, std::vector<Diagnostic>& diagnostics);
 
 }  // namespace dray::api

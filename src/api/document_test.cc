@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 std::string YamlAsJson(std::string_view text) {
   std::vector<Diagnostic> diagnostics;
   std::string out;
-  for (const Node& node : ParseYaml(text, diagnostics)) {
+  for (const DocumentNode& node : ParseYaml(text, diagnostics)) {
     if (!out.empty()) out += "\n";
     out += ToJson(node);
   }
@@ -81,7 +81,7 @@ TEST(Yaml, NumbersWithoutAJsonFormAreRefused) {
 
 TEST(DecodeNode, AMissingSeparatorBetweenDocumentsIsSuspected) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(
+  const std::vector<DocumentNode> documents = ParseYaml(
       "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
       "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n",
       diagnostics);
@@ -96,7 +96,7 @@ TEST(DecodeNode, AMissingSeparatorBetweenDocumentsIsSuspected) {
 
 TEST(JsonDocument, ValuesAndKeysKnowTheirPosition) {
   std::vector<Diagnostic> diagnostics;
-  const Node root = ParseJson("{\n  \"a\": {\"b\": [1,\n   true]}}", diagnostics);
+  const DocumentNode root = ParseJson("{\n  \"a\": {\"b\": [1,\n   true]}}", diagnostics);
   ASSERT_THAT(diagnostics, IsEmpty());
   const Member& a = root.members[0];
   EXPECT_EQ(a.key_position, (Position{2, 3}));
@@ -107,7 +107,7 @@ TEST(JsonDocument, ValuesAndKeysKnowTheirPosition) {
 
 TEST(Locate, FindsFieldsItemsAndKeysAndTheClosestThatThereIs) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(
+  const std::vector<DocumentNode> documents = ParseYaml(
       "spec:\n"
       "  devices:\n"
       "  - name: a\n"
@@ -127,7 +127,7 @@ TEST(Locate, FindsFieldsItemsAndKeysAndTheClosestThatThereIs) {
 
 TEST(Locate, SeesThroughV1beta1Nesting) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(
+  const std::vector<DocumentNode> documents = ParseYaml(
       "requests:\n"
       "- name: a\n"
       "  count: 0\n"

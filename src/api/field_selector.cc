@@ -63,7 +63,7 @@ constexpr std::array kPodFields = {
 };
 constexpr std::array kNodeFields = {
     kName,
-    DRAY_FIELD(ClusterNode, "spec.unschedulable", ToText(o.spec.unschedulable)),
+    DRAY_FIELD(Node, "spec.unschedulable", ToText(o.spec.unschedulable)),
 };
 constexpr std::array kNamespaceFields = {
     kName,
@@ -109,7 +109,7 @@ constexpr std::array kEventsGroupFields = {
 std::span<const SelectableField> FieldsOf(const KindInfo& kind) {
   if (kind.hub == &TypeInfoOf<ResourceSlice>()) return kSliceFields;
   if (kind.hub == &TypeInfoOf<Pod>()) return kPodFields;
-  if (kind.hub == &TypeInfoOf<ClusterNode>()) return kNodeFields;
+  if (kind.hub == &TypeInfoOf<Node>()) return kNodeFields;
   if (kind.hub == &TypeInfoOf<Namespace>()) return kNamespaceFields;
   if (kind.hub == &TypeInfoOf<Job>()) return kJobFields;
   if (kind.hub == &TypeInfoOf<Event>()) {

@@ -70,10 +70,10 @@ TEST(GateTable, AgreesWithTheRecordedGatesOfKubernetes) {
   std::ostringstream text;
   text << file.rdbuf();
   std::vector<Diagnostic> diagnostics;
-  const Node recorded = ParseJson(text.str(), diagnostics);
+  const DocumentNode recorded = ParseJson(text.str(), diagnostics);
   ASSERT_TRUE(diagnostics.empty());
   ASSERT_FALSE(recorded.items.empty());
-  for (const Node& row : recorded.items) {
+  for (const DocumentNode& row : recorded.items) {
     const std::string& name = row.Find("name")->value.text;
     const auto gate = FindGate(name);
     ASSERT_TRUE(gate) << name;
@@ -82,7 +82,7 @@ TEST(GateTable, AgreesWithTheRecordedGatesOfKubernetes) {
     EXPECT_EQ(info.locked, row.Find("locked")->value.boolean) << name;
     EXPECT_EQ(NameOf(info.stage), row.Find("stage")->value.text) << name;
     std::set<std::string> want;
-    for (const Node& needed : row.Find("dependsOn")->value.items) want.insert(needed.text);
+    for (const DocumentNode& needed : row.Find("dependsOn")->value.items) want.insert(needed.text);
     std::set<std::string> got;
     for (const Gate needed : info.depends_on) got.emplace(InfoOf(needed).name);
     EXPECT_EQ(got, want) << name;

@@ -327,7 +327,7 @@ class FastDecoder {
 
 Status Explain(std::string_view json, const TypeInfo& type, void* value, bool strict) {
   std::vector<Diagnostic> diagnostics;
-  const Node root = ParseJson(json, diagnostics);
+  const DocumentNode root = ParseJson(json, diagnostics);
   if (diagnostics.empty()) {
     type.reset(value);
     DecodeNode(root, type, value, strict ? Severity::kError : Severity::kWarning, diagnostics);
@@ -403,16 +403,17 @@ StatusOr<JsonDecoder::TypeMeta> JsonDecoder::PeekType(std::string_view json) {
     return meta;
   }
   std::vector<Diagnostic> diagnostics;
-  const Node root = ParseJson(json, diagnostics);
+  const DocumentNode root = ParseJson(json, diagnostics);
   if (!diagnostics.empty()) return base::InvalidArgument(ToString(diagnostics.front()));
-  if (root.kind != Node::Kind::kMap) {
+  if (root.kind != DocumentNode::Kind::kMap) {
     return base::InvalidArgument(
         fmt::format("{}:{}: expected an object", root.position.line, root.position.column));
   }
   TypeMeta meta;
   const auto read = [&](std::string_view key, std::string& out) {
     const Member* member = root.Find(key);
-    if (member != nullptr && member->value.kind == Node::Kind::kString) out = member->value.text;
+    if (member != nullptr && member->value.kind == DocumentNode::Kind::kString)
+      out = member->value.text;
   };
   read("apiVersion", meta.api_version);
   read("kind", meta.kind);

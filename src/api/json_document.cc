@@ -37,7 +37,7 @@ class TreeBuilder {
   TreeBuilder(const simdjson::padded_string& text, const Lines& lines)
       : text_(text), lines_(lines) {}
 
-  simdjson::error_code Build(od::value value, int depth, Node& node) {
+  simdjson::error_code Build(od::value value, int depth, DocumentNode& node) {
     const std::string_view token = value.raw_json_token();
     node.position = At(token.data());
     last_ = token.data();
@@ -47,16 +47,16 @@ class TreeBuilder {
     switch (type) {
       case od::json_type::null: {
         bool null = false;
-        node.kind = Node::Kind::kNull;
+        node.kind = DocumentNode::Kind::kNull;
         if (const auto error = value.is_null().get(null)) return error;
         return null ? simdjson::SUCCESS : simdjson::N_ATOM_ERROR;
       }
       case od::json_type::boolean:
-        node.kind = Node::Kind::kBool;
+        node.kind = DocumentNode::Kind::kBool;
         return value.get_bool().get(node.boolean);
       case od::json_type::string: {
-        node.kind = Node::Kind::kString;
-        node.style = Node::Style::kJson;
+        node.kind = DocumentNode::Kind::kString;
+        node.style = DocumentNode::Style::kJson;
         std::string_view text;
         if (const auto error = value.get_string().get(text)) return error;
         node.text.assign(text);
@@ -75,8 +75,8 @@ class TreeBuilder {
   Position last() const { return At(last_); }
 
  private:
-  static simdjson::error_code Number(od::value value, std::string_view token, Node& node) {
-    node.kind = Node::Kind::kNumber;
+  static simdjson::error_code Number(od::value value, std::string_view token, DocumentNode& node) {
+    node.kind = DocumentNode::Kind::kNumber;
     while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ')
       token.remove_suffix(1);
     double number = 0;
@@ -85,8 +85,8 @@ class TreeBuilder {
     return simdjson::SUCCESS;
   }
 
-  simdjson::error_code List(od::value value, int depth, Node& node) {
-    node.kind = Node::Kind::kList;
+  simdjson::error_code List(od::value value, int depth, DocumentNode& node) {
+    node.kind = DocumentNode::Kind::kList;
     od::array items;
     if (const auto error = value.get_array().get(items)) return error;
     for (auto item_or : items) {
@@ -97,8 +97,8 @@ class TreeBuilder {
     return simdjson::SUCCESS;
   }
 
-  simdjson::error_code Map(od::value value, int depth, Node& node) {
-    node.kind = Node::Kind::kMap;
+  simdjson::error_code Map(od::value value, int depth, DocumentNode& node) {
+    node.kind = DocumentNode::Kind::kMap;
     od::object fields;
     if (const auto error = value.get_object().get(fields)) return error;
     for (simdjson::simdjson_result<od::field> field_or : fields) {
@@ -153,12 +153,12 @@ std::string Describe(simdjson::error_code error) {
 
 }  // namespace
 
-Node ParseJson(std::string_view text, std::vector<Diagnostic>& diagnostics) {
+DocumentNode ParseJson(std::string_view text, std::vector<Diagnostic>& diagnostics) {
   const simdjson::padded_string padded(text.data(), text.size());
   const Lines lines(text);
   od::parser parser;
   od::document document;
-  Node root;
+  DocumentNode root;
   if (const auto error = parser.iterate(padded).get(document)) {
     diagnostics.push_back(SyntaxError({1, 1}, Describe(error)));
     return {};

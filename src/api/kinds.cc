@@ -72,7 +72,7 @@ std::vector<KindInfo> MakeKinds() {
       Kind<DeviceTaintRule>(kResource, "v1beta2", "DeviceTaintRule", "devicetaintrules",
                             kClusterWide),
       Kind<Pod>(kCore, "v1", "Pod", "pods", kNamespaced),
-      Kind<ClusterNode>(kCore, "v1", "Node", "nodes", kClusterWide),
+      Kind<Node>(kCore, "v1", "Node", "nodes", kClusterWide),
       Kind<Namespace>(kCore, "v1", "Namespace", "namespaces", kClusterWide),
       Kind<ResourceQuota>(kCore, "v1", "ResourceQuota", "resourcequotas", kNamespaced),
       Kind<Event>(kCore, "v1", "Event", "events", kNamespaced),
@@ -112,9 +112,10 @@ std::string UnknownKindHint(std::string_view kind) {
   return "";
 }
 
-std::string ScalarAt(const Node& node, std::string_view key) {
+std::string ScalarAt(const DocumentNode& node, std::string_view key) {
   const Member* member = node.Find(key);
-  return member != nullptr && member->value.kind == Node::Kind::kString ? member->value.text : "";
+  return member != nullptr && member->value.kind == DocumentNode::Kind::kString ? member->value.text
+                                                                                : "";
 }
 
 }  // namespace
@@ -169,8 +170,9 @@ StatusOr<Object> DecodeObject(JsonDecoder& decoder, std::string_view json, Decod
   return object;
 }
 
-std::vector<ObjectNode> ObjectsIn(const Node& document, std::vector<Diagnostic>& diagnostics) {
-  if (document.kind != Node::Kind::kMap) {
+std::vector<ObjectNode> ObjectsIn(const DocumentNode& document,
+                                  std::vector<Diagnostic>& diagnostics) {
+  if (document.kind != DocumentNode::Kind::kMap) {
     diagnostics.push_back({.severity = Severity::kError,
                            .reason = "TypeMismatch",
                            .path = {},
@@ -183,11 +185,11 @@ std::vector<ObjectNode> ObjectsIn(const Node& document, std::vector<Diagnostic>&
   const std::string kind = ScalarAt(document, "kind");
   const Member* items = document.Find("items");
   const bool list = kind.ends_with("List") && items != nullptr &&
-                    items->value.kind == Node::Kind::kList &&
+                    items->value.kind == DocumentNode::Kind::kList &&
                     FindKind(api_version, kind) == nullptr;
   if (!list) return {{api_version, kind, &document}};
   std::vector<ObjectNode> objects;
-  for (const Node& item : items->value.items) {
+  for (const DocumentNode& item : items->value.items) {
     ObjectNode object{ScalarAt(item, "apiVersion"), ScalarAt(item, "kind"), &item};
     if (object.kind.empty() && kind != "List") object.kind = kind.substr(0, kind.size() - 4);
     if (object.api_version.empty() && kind != "List") object.api_version = api_version;

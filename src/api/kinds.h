@@ -106,9 +106,10 @@ StatusOr<Object> DecodeObject(JsonDecoder& decoder, std::string_view json,
 struct ObjectNode {
   std::string api_version;
   std::string kind;
-  const Node* node;
+  const DocumentNode* node;
 };
-std::vector<ObjectNode> ObjectsIn(const Node& document, std::vector<Diagnostic>& diagnostics);
+std::vector<ObjectNode> ObjectsIn(const DocumentNode& document,
+                                  std::vector<Diagnostic>& diagnostics);
 
 // Reads one of them. Nothing when the kind is not known: a diagnostic with reason UnknownKind then
 // says so.

@@ -139,7 +139,7 @@ TEST(Objects, CopiesShareUntilOneChanges) {
 
 TEST(Objects, ListsGiveTheirItems) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(
+  const std::vector<DocumentNode> documents = ParseYaml(
       "apiVersion: v1\nkind: List\nitems:\n"
       "- {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: a}}\n"
       "---\n"
@@ -147,7 +147,7 @@ TEST(Objects, ListsGiveTheirItems) {
       "metadata: {name: c}\n",
       diagnostics);
   std::vector<std::string> names;
-  for (const Node& document : documents) {
+  for (const DocumentNode& document : documents) {
     for (const ObjectNode& source : ObjectsIn(document, diagnostics)) {
       const auto object = DecodeObject(source, Severity::kError, diagnostics);
       if (object) names.push_back(object->metadata().name);
@@ -159,7 +159,7 @@ TEST(Objects, ListsGiveTheirItems) {
 
 std::string HintFor(std::string_view yaml) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(yaml, diagnostics);
+  const std::vector<DocumentNode> documents = ParseYaml(yaml, diagnostics);
   for (const ObjectNode& source : ObjectsIn(documents.at(0), diagnostics)) {
     DecodeObject(source, Severity::kError, diagnostics);
   }

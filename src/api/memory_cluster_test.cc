@@ -128,7 +128,7 @@ TEST_F(MemoryClusterTest, ChangesAreKeptOnlyUntilTheLastWatchHasTakenThem) {
   EXPECT_EQ(cluster.backlog(), 0U);
   auto first = WatchPods(cluster);
   auto second = WatchPods(cluster);
-  const std::vector<const KindInfo*> nodes = {&KindOf<ClusterNode>()};
+  const std::vector<const KindInfo*> nodes = {&KindOf<Node>()};
   // It never reads, but it does not care about pods.
   const auto other = cluster.Watch(nodes);
   for (const char* name : {"a", "b", "c"}) {
@@ -301,7 +301,7 @@ TEST_F(MemoryClusterTest, ADumpIsTakenWholeOrNotAtAll) {
               StatusIs(StatusCode::kAlreadyExists, HasSubstr("Node \"c\"")));
   EXPECT_THAT(cluster.Load({Object::Of(NodeNamed("d")), Object::Of(NodeNamed(""))}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("Node")));
-  EXPECT_THAT(cluster.List(KindOf<ClusterNode>()), SizeIs(1));
+  EXPECT_THAT(cluster.List(KindOf<Node>()), SizeIs(1));
 }
 
 }  // namespace

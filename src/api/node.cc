@@ -187,8 +187,8 @@ const StructInfo& InfoOf(const NodeStatus*) {
   return info;
 }
 
-const StructInfo& InfoOf(const ClusterNode*) {
-  using T = ClusterNode;
+const StructInfo& InfoOf(const Node*) {
+  using T = Node;
   static const StructInfo info = Struct<T>("Node", {
                                                        Field<&T::metadata>("metadata"),
                                                        Field<&T::spec>("spec"),

@@ -183,14 +183,13 @@ struct NodeStatus {
 };
 const StructInfo& InfoOf(const NodeStatus*);
 
-// The object called Node; the plain name is taken by the trees of document.h.
-struct ClusterNode {
+struct Node {
   ObjectMeta metadata;
   NodeSpec spec;
   NodeStatus status;
   UnknownFields unknown;
-  friend bool operator==(const ClusterNode&, const ClusterNode&) = default;
+  friend bool operator==(const Node&, const Node&) = default;
 };
-const StructInfo& InfoOf(const ClusterNode*);
+const StructInfo& InfoOf(const Node*);
 
 }  // namespace dray::api

@@ -17,22 +17,22 @@
 namespace dray::api {
 namespace {
 
-std::string Shown(const Node& node) {
+std::string Shown(const DocumentNode& node) {
   switch (node.kind) {
-    case Node::Kind::kNull:
+    case DocumentNode::Kind::kNull:
       return "null";
-    case Node::Kind::kBool:
+    case DocumentNode::Kind::kBool:
       return node.boolean ? "the boolean true" : "the boolean false";
-    case Node::Kind::kNumber:
+    case DocumentNode::Kind::kNumber:
       return fmt::format("the number {}", node.text);
-    case Node::Kind::kString: {
+    case DocumentNode::Kind::kString: {
       const std::string_view text(node.text);
       return text.size() > 60 ? fmt::format("the string \"{}...\"", text.substr(0, 60))
                               : fmt::format("the string \"{}\"", text);
     }
-    case Node::Kind::kList:
+    case DocumentNode::Kind::kList:
       return "a list";
-    case Node::Kind::kMap:
+    case DocumentNode::Kind::kMap:
       return "an object";
   }
   return "";
@@ -52,11 +52,12 @@ class Reader {
   Reader(Severity unknown_severity, std::vector<Diagnostic>& diagnostics)
       : unknown_severity_(unknown_severity), diagnostics_(diagnostics) {}
 
-  void Value(const TypeInfo& type, void* out, const Node& node, const base::FieldPath& path) {
-    if (node.kind == Node::Kind::kNull) return;
+  void Value(const TypeInfo& type, void* out, const DocumentNode& node,
+             const base::FieldPath& path) {
+    if (node.kind == DocumentNode::Kind::kNull) return;
     switch (type.shape) {
       case Shape::kBool:
-        if (!Want(node, Node::Kind::kBool, "true or false", path)) return;
+        if (!Want(node, DocumentNode::Kind::kBool, "true or false", path)) return;
         *static_cast<bool*>(out) = node.boolean;
         return;
       case Shape::kInt32:
@@ -72,16 +73,16 @@ class Reader {
         }
         return;
       case Shape::kDouble:
-        if (!Want(node, Node::Kind::kNumber, "a number", path)) return;
+        if (!Want(node, DocumentNode::Kind::kNumber, "a number", path)) return;
         std::from_chars(node.text.data(), node.text.data() + node.text.size(),
                         *static_cast<double*>(out));
         return;
       case Shape::kString:
-        if (!Want(node, Node::Kind::kString, "a string", path)) return;
+        if (!Want(node, DocumentNode::Kind::kString, "a string", path)) return;
         *static_cast<std::string*>(out) = node.text;
         return;
       case Shape::kText:
-        if (Want(node, Node::Kind::kString, "a string", path))
+        if (Want(node, DocumentNode::Kind::kString, "a string", path))
           *static_cast<base::Text*>(out) = base::Text(node.text);
         return;
       case Shape::kQuantity:
@@ -97,7 +98,7 @@ class Reader {
             internal::TruncateToMicros(static_cast<MicroTime*>(out)->time);
         return;
       case Shape::kIntOrString:
-        if (node.kind == Node::Kind::kString) {
+        if (node.kind == DocumentNode::Kind::kString) {
           static_cast<IntOrString*>(out)->value = node.text;
         } else if (const auto number = Integer(node, path, std::numeric_limits<std::int32_t>::min(),
                                                std::numeric_limits<std::int32_t>::max())) {
@@ -108,7 +109,8 @@ class Reader {
         static_cast<RawJson*>(out)->text = ToJson(node);
         return;
       case Shape::kStruct:
-        if (Want(node, Node::Kind::kMap, "an object", path)) Struct(type.fields(), out, node, path);
+        if (Want(node, DocumentNode::Kind::kMap, "an object", path))
+          Struct(type.fields(), out, node, path);
         return;
       case Shape::kList:
         List(type, out, node, path);
@@ -122,7 +124,8 @@ class Reader {
     }
   }
 
-  void Struct(const StructInfo& info, void* object, const Node& node, const base::FieldPath& path) {
+  void Struct(const StructInfo& info, void* object, const DocumentNode& node,
+              const base::FieldPath& path) {
     parents_.push_back(&info);
     std::uint64_t seen = 0;
     bool has_unknown = false;
@@ -148,7 +151,7 @@ class Reader {
         field.type->reset(field.mut(object));
       }
       seen |= bit;
-      if (member.value.kind == Node::Kind::kNull) continue;
+      if (member.value.kind == DocumentNode::Kind::kNull) continue;
       Value(*field.type, field.mut(object), member.value, path.Child(member.key));
     }
     if (has_unknown && info.mutable_unknown != nullptr)
@@ -158,15 +161,16 @@ class Reader {
   }
 
  private:
-  void List(const TypeInfo& type, void* list, const Node& node, const base::FieldPath& path) {
-    if (!Want(node, Node::Kind::kList, "a list", path)) return;
+  void List(const TypeInfo& type, void* list, const DocumentNode& node,
+            const base::FieldPath& path) {
+    if (!Want(node, DocumentNode::Kind::kList, "a list", path)) return;
     for (std::size_t i = 0; i < node.items.size(); ++i) {
       Value(*type.element, type.append(list), node.items[i], path.Index(i));
     }
   }
 
-  void Map(const TypeInfo& type, void* map, const Node& node, const base::FieldPath& path) {
-    if (!Want(node, Node::Kind::kMap, "an object", path)) return;
+  void Map(const TypeInfo& type, void* map, const DocumentNode& node, const base::FieldPath& path) {
+    if (!Want(node, DocumentNode::Kind::kMap, "an object", path)) return;
     base::StringSet seen;
     for (const Member& member : node.members) {
       if (!seen.insert(member.key).second) {
@@ -177,9 +181,9 @@ class Reader {
     type.seal(map);
   }
 
-  std::optional<std::int64_t> Integer(const Node& node, const base::FieldPath& path,
+  std::optional<std::int64_t> Integer(const DocumentNode& node, const base::FieldPath& path,
                                       std::int64_t min, std::int64_t max) {
-    if (!Want(node, Node::Kind::kNumber, "an integer", path)) return std::nullopt;
+    if (!Want(node, DocumentNode::Kind::kNumber, "an integer", path)) return std::nullopt;
     const auto number = WholeNumber(node.text);
     if (!number) {
       Mismatch(node, "an integer", path);
@@ -191,8 +195,8 @@ class Reader {
     return number;
   }
 
-  void Quantity(base::Quantity* out, const Node& node, const base::FieldPath& path) {
-    if (node.kind != Node::Kind::kString && node.kind != Node::Kind::kNumber) {
+  void Quantity(base::Quantity* out, const DocumentNode& node, const base::FieldPath& path) {
+    if (node.kind != DocumentNode::Kind::kString && node.kind != DocumentNode::Kind::kNumber) {
       Mismatch(node, "a quantity such as 500m, 2 or 10Gi", path);
       return;
     }
@@ -205,8 +209,9 @@ class Reader {
     *out = *std::move(parsed);
   }
 
-  void Time(base::Time* out, const Node& node, const base::FieldPath& path) {
-    if (!Want(node, Node::Kind::kString, "a time such as 2026-01-31T12:00:00Z", path)) return;
+  void Time(base::Time* out, const DocumentNode& node, const base::FieldPath& path) {
+    if (!Want(node, DocumentNode::Kind::kString, "a time such as 2026-01-31T12:00:00Z", path))
+      return;
     auto parsed = internal::ReadTime(node.text);
     if (!parsed.ok()) {
       Report(Severity::kError, "InvalidValue", path, node.position,
@@ -236,17 +241,20 @@ class Reader {
     unknown->push_back({member.key, ToJson(member.value)});
   }
 
-  bool Want(const Node& node, Node::Kind kind, std::string_view what, const base::FieldPath& path) {
+  bool Want(const DocumentNode& node, DocumentNode::Kind kind, std::string_view what,
+            const base::FieldPath& path) {
     if (node.kind == kind) return true;
     Mismatch(node, what, path);
     return false;
   }
 
-  void Mismatch(const Node& node, std::string_view what, const base::FieldPath& path) {
+  void Mismatch(const DocumentNode& node, std::string_view what, const base::FieldPath& path) {
     std::string hint;
-    const bool scalar = node.kind == Node::Kind::kBool || node.kind == Node::Kind::kNumber;
+    const bool scalar =
+        node.kind == DocumentNode::Kind::kBool || node.kind == DocumentNode::Kind::kNumber;
     if (what == "a string" && scalar) hint = "put it in quotes";
-    if (what == "an integer" && node.kind == Node::Kind::kString && WholeNumber(node.text)) {
+    if (what == "an integer" && node.kind == DocumentNode::Kind::kString &&
+        WholeNumber(node.text)) {
       hint = "leave the quotes away";
     }
     Report(Severity::kError, "TypeMismatch", path, node.position,
@@ -270,9 +278,9 @@ class Reader {
 
 }  // namespace
 
-void DecodeNode(const Node& node, const TypeInfo& type, void* value, Severity unknown_severity,
-                std::vector<Diagnostic>& diagnostics) {
-  if (node.kind == Node::Kind::kNull && type.shape == Shape::kStruct) {
+void DecodeNode(const DocumentNode& node, const TypeInfo& type, void* value,
+                Severity unknown_severity, std::vector<Diagnostic>& diagnostics) {
+  if (node.kind == DocumentNode::Kind::kNull && type.shape == Shape::kStruct) {
     diagnostics.push_back({.severity = Severity::kError,
                            .reason = "TypeMismatch",
                            .path = {},

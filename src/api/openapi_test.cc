@@ -49,7 +49,7 @@ const std::map<std::string, std::string_view>& OwnFields() {
 
 // Schemas
 
-std::string_view TextAt(const Node& node, std::string_view key) {
+std::string_view TextAt(const DocumentNode& node, std::string_view key) {
   const Member* member = node.Find(key);
   return member == nullptr ? std::string_view() : std::string_view(member->value.text);
 }
@@ -75,11 +75,11 @@ class Schemas {
   }
 
   // Null when there is none.
-  const Node* OfKind(const KindInfo& kind) const {
+  const DocumentNode* OfKind(const KindInfo& kind) const {
     for (const Member& schema : All().members) {
       const Member* kinds = schema.value.Find("x-kubernetes-group-version-kind");
       if (kinds == nullptr) continue;
-      for (const Node& row : kinds->value.items) {
+      for (const DocumentNode& row : kinds->value.items) {
         if (TextAt(row, "kind") == kind.kind && TextAt(row, "group") == kind.group &&
             TextAt(row, "version") == kind.version) {
           return &schema.value;
@@ -91,9 +91,9 @@ class Schemas {
 
   // The schema that a property speaks of, through $ref and a single allOf, and its last name
   // ("Quantity"), empty when it is written in place.
-  std::pair<const Node*, std::string> Resolve(const Node& schema) const {
+  std::pair<const DocumentNode*, std::string> Resolve(const DocumentNode& schema) const {
     const Member* all_of = schema.Find("allOf");
-    const Node& inner = all_of == nullptr ? schema : all_of->value.items.at(0);
+    const DocumentNode& inner = all_of == nullptr ? schema : all_of->value.items.at(0);
     const std::string_view ref = TextAt(inner, "$ref");
     if (ref.empty()) return {&inner, ""};
     const std::string name(ref.substr(ref.rfind('/') + 1));
@@ -101,10 +101,10 @@ class Schemas {
   }
 
  private:
-  explicit Schemas(Node root) : root_(std::move(root)) {}
-  const Node& All() const { return root_.Find("components")->value.Find("schemas")->value; }
+  explicit Schemas(DocumentNode root) : root_(std::move(root)) {}
+  const DocumentNode& All() const { return root_.Find("components")->value.Find("schemas")->value; }
 
-  Node root_;
+  DocumentNode root_;
 };
 
 // Tables against schemas
@@ -144,7 +144,7 @@ std::string_view WireType(Shape shape) {
   return "";
 }
 
-std::string WireType(const Node& schema, const std::string& name) {
+std::string WireType(const DocumentNode& schema, const std::string& name) {
   static const std::set<std::string> named = {"Quantity", "Time", "MicroTime", "IntOrString"};
   if (named.contains(name)) return name;
   if (schema.Find("additionalProperties") != nullptr) return "map";
@@ -156,7 +156,7 @@ class Comparison {
  public:
   explicit Comparison(const Schemas& schemas) : schemas_(schemas) {}
 
-  void Type(const Node& property, const TypeInfo& type, const std::string& path) {
+  void Type(const DocumentNode& property, const TypeInfo& type, const std::string& path) {
     if (type.shape == Shape::kOptional) return Type(property, *type.element, path);
     if (type.shape == Shape::kRaw) return;
     const auto [schema, name] = schemas_.Resolve(property);
@@ -174,14 +174,14 @@ class Comparison {
     }
   }
 
-  void Struct(const Node& schema, const StructInfo& info, const std::string& path) {
-    static const Node nothing;
+  void Struct(const DocumentNode& schema, const StructInfo& info, const std::string& path) {
+    static const DocumentNode nothing;
     if ((TextAt(schema, "x-kubernetes-map-type") == "atomic") != info.atomic) {
       faults_.push_back(
           fmt::format("{}: {} is atomic in one of schema and table only", path, info.name));
     }
     const Member* member = schema.Find("properties");
-    const Node& properties = member == nullptr ? nothing : member->value;
+    const DocumentNode& properties = member == nullptr ? nothing : member->value;
     for (const Member& property : properties.members) {
       const std::string here = path + "." + property.key;
       const int index = info.Find(property.key);
@@ -212,12 +212,13 @@ class Comparison {
 
  private:
   // What the items of a list are to each other, where the schema says so.
-  void Items(const Node& property, const FieldInfo& field, const std::string& path) {
+  void Items(const DocumentNode& property, const FieldInfo& field, const std::string& path) {
     const std::string_view kind = TextAt(property, "x-kubernetes-list-type");
     if (kind.empty()) return;
     std::string keys;
     if (const Member* list = property.Find("x-kubernetes-list-map-keys")) {
-      for (const Node& key : list->value.items) keys += (keys.empty() ? "" : ",") + key.text;
+      for (const DocumentNode& key : list->value.items)
+        keys += (keys.empty() ? "" : ",") + key.text;
     }
     constexpr std::string_view kKinds[] = {"atomic", "set", "map"};
     const std::string_view ours = kKinds[static_cast<std::size_t>(field.options.list)];
@@ -229,7 +230,7 @@ class Comparison {
   }
 
   // How a strategic merge patch treats a list.
-  void Patch(const Node& property, const FieldInfo& field, const std::string& path) {
+  void Patch(const DocumentNode& property, const FieldInfo& field, const std::string& path) {
     if (TextAt(property, "type") != "array") return;
     const std::string_view key = TextAt(property, "x-kubernetes-patch-merge-key");
     const std::string_view strategy = TextAt(property, "x-kubernetes-patch-strategy");
@@ -248,15 +249,15 @@ class Comparison {
 
 class Filler {
  public:
-  std::string FromSchema(const Schemas& schemas, const Node& property) {
+  std::string FromSchema(const Schemas& schemas, const DocumentNode& property) {
     const auto [schema, name] = schemas.Resolve(property);
     const std::string type = WireType(*schema, name);
     if (type == "array") {
-      const Node& items = schema->Find("items")->value;
+      const DocumentNode& items = schema->Find("items")->value;
       return fmt::format("[{},{}]", FromSchema(schemas, items), FromSchema(schemas, items));
     }
     if (type == "map") {
-      const Node& values = schema->Find("additionalProperties")->value;
+      const DocumentNode& values = schema->Find("additionalProperties")->value;
       return fmt::format(R"({{"a":{},"b":{}}})", FromSchema(schemas, values),
                          FromSchema(schemas, values));
     }
@@ -317,7 +318,7 @@ class Filler {
 };
 
 // "path = value" of every leaf.
-void Leaves(const Node& node, const std::string& path, std::vector<std::string>& out) {
+void Leaves(const DocumentNode& node, const std::string& path, std::vector<std::string>& out) {
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     Leaves(node.items[i], fmt::format("{}[{}]", path, i), out);
   }
@@ -352,18 +353,18 @@ void ExpectRoundTrip(const KindInfo& kind, std::string json) {
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_TRUE(SemanticEqual(*first, *second));
   const bool equal =
-      EqualAsOneOf<ClusterNode, Deployment, DeviceClass, DeviceTaintRule, Event, Job, Lease,
-                   Namespace, Pod, PriorityClass, ReplicaSet, ResourceClaim, ResourceClaimTemplate,
+      EqualAsOneOf<Node, Deployment, DeviceClass, DeviceTaintRule, Event, Job, Lease, Namespace,
+                   Pod, PriorityClass, ReplicaSet, ResourceClaim, ResourceClaimTemplate,
                    ResourceQuota, ResourceSlice>(*first, *second);
   EXPECT_TRUE(equal);
   EXPECT_EQ(second->ToJson(), encoded);
 }
 
 // The same without apiVersion and kind, which FromSchema also fills.
-std::string WithoutTypeMeta(const Schemas& schemas, const Node& schema) {
+std::string WithoutTypeMeta(const Schemas& schemas, const DocumentNode& schema) {
   std::string json = Filler().FromSchema(schemas, schema);
   std::vector<Diagnostic> diagnostics;
-  Node root = ParseJson(json, diagnostics);
+  DocumentNode root = ParseJson(json, diagnostics);
   std::erase_if(root.members,
                 [](const Member& m) { return m.key == "apiVersion" || m.key == "kind"; });
   return ToJson(root);
@@ -374,7 +375,7 @@ class EveryKind : public ::testing::TestWithParam<const KindInfo*> {};
 TEST_P(EveryKind, TableHasTheFieldsOfTheSchema) {
   const auto schemas = Schemas::Load(*GetParam());
   if (!schemas) GTEST_SKIP() << "shared/openapi is not there, or not for this version";
-  const Node* schema = schemas->OfKind(*GetParam());
+  const DocumentNode* schema = schemas->OfKind(*GetParam());
   ASSERT_NE(schema, nullptr);
   Comparison comparison(*schemas);
   comparison.Struct(*schema, GetParam()->type->fields(), std::string(GetParam()->kind));
@@ -384,7 +385,7 @@ TEST_P(EveryKind, TableHasTheFieldsOfTheSchema) {
 TEST_P(EveryKind, ObjectFilledFromTheSchemaComesBackWhole) {
   const auto schemas = Schemas::Load(*GetParam());
   if (!schemas) GTEST_SKIP() << "shared/openapi is not there, or not for this version";
-  const Node* schema = schemas->OfKind(*GetParam());
+  const DocumentNode* schema = schemas->OfKind(*GetParam());
   ASSERT_NE(schema, nullptr);
   ExpectRoundTrip(*GetParam(), WithoutTypeMeta(*schemas, *schema));
 }

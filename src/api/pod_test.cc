@@ -124,7 +124,7 @@ status:
 
 Pod ReadYaml(std::string_view yaml) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(yaml, diagnostics);
+  const std::vector<DocumentNode> documents = ParseYaml(yaml, diagnostics);
   EXPECT_THAT(documents, SizeIs(1));
   const auto object =
       DecodeObject(ObjectsIn(documents.at(0), diagnostics).at(0), Severity::kError, diagnostics);

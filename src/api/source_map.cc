@@ -11,7 +11,7 @@
 namespace dray::api {
 namespace {
 
-using Style = Node::Style;
+using Style = DocumentNode::Style;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
@@ -20,7 +20,7 @@ bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 // the walk is given up.
 class Walker {
  public:
-  Walker(std::string_view text, std::size_t start, const Node& scalar)
+  Walker(std::string_view text, std::size_t start, const DocumentNode& scalar)
       : text_(text), value_(scalar.text), style_(scalar.style), at_(start) {}
 
   // The byte of the text that became byte `offset` of the value.
@@ -243,7 +243,7 @@ SourceMap::SourceMap(std::string_view text) : text_(text) {
   }
 }
 
-Position SourceMap::Inside(const Node& scalar, std::size_t offset) const {
+Position SourceMap::Inside(const DocumentNode& scalar, std::size_t offset) const {
   const Position begin = scalar.position;
   if (begin.line < 1 || static_cast<std::size_t>(begin.line) > lines_.size()) return begin;
   const bool bytes = scalar.style == Style::kJson;

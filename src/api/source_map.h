@@ -21,7 +21,7 @@ class SourceMap {
   // Where byte `offset` of the scalar's value was written; the end of the value for its size. The
   // scalar's own position when the way is lost: an alias, a line break of a kind that is rare.
   // Columns are counted as the document's reader does: bytes in JSON, characters in YAML.
-  Position Inside(const Node& scalar, std::size_t offset) const;
+  Position Inside(const DocumentNode& scalar, std::size_t offset) const;
 
  private:
   std::string_view text_;

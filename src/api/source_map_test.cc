@@ -32,20 +32,20 @@ Position PlaceOf(std::string_view text, std::size_t at, bool bytes) {
   return place;
 }
 
-Node Parsed(const SourceMapCase& c) {
+DocumentNode Parsed(const SourceMapCase& c) {
   std::vector<Diagnostic> diagnostics;
   if (c.json) return ParseJson(c.text, diagnostics);
-  std::vector<Node> documents = ParseYaml(c.text, diagnostics);
+  std::vector<DocumentNode> documents = ParseYaml(c.text, diagnostics);
   EXPECT_TRUE(diagnostics.empty() && documents.size() == 1) << c.text;
-  return documents.empty() ? Node() : documents[0];
+  return documents.empty() ? DocumentNode() : documents[0];
 }
 
-const Node& ScalarOf(const Node& root) { return root.Find("e")->value; }
+const DocumentNode& ScalarOf(const DocumentNode& root) { return root.Find("e")->value; }
 
 TEST_P(SourceMapTest, FindsTheCharacterThatWasWritten) {
   const SourceMapCase& c = GetParam();
-  const Node root = Parsed(c);
-  const Node& scalar = ScalarOf(root);
+  const DocumentNode root = Parsed(c);
+  const DocumentNode& scalar = ScalarOf(root);
   const auto marker = scalar.text.find('@');
   ASSERT_NE(marker, std::string::npos) << scalar.text;
   EXPECT_EQ(SourceMap(c.text).Inside(scalar, marker), PlaceOf(c.text, c.text.find('@'), c.json))
@@ -55,8 +55,8 @@ TEST_P(SourceMapTest, FindsTheCharacterThatWasWritten) {
 // Wherever the value goes on, the way does not go back.
 TEST_P(SourceMapTest, LeadsForwardThroughTheWholeValue) {
   const SourceMapCase& c = GetParam();
-  const Node root = Parsed(c);
-  const Node& scalar = ScalarOf(root);
+  const DocumentNode root = Parsed(c);
+  const DocumentNode& scalar = ScalarOf(root);
   const SourceMap map(c.text);
   Position last = scalar.position;
   for (std::size_t i = 0; i <= scalar.text.size(); ++i) {
@@ -99,16 +99,16 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(SourceMap, AnAliasIsItsOwnPlace) {
   const std::string text = "a: &x 'long text @'\ne: *x\n";
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(text, diagnostics);
+  const std::vector<DocumentNode> documents = ParseYaml(text, diagnostics);
   ASSERT_EQ(documents.size(), 1U);
   EXPECT_EQ(SourceMap(text).Inside(ScalarOf(documents[0]), 10), (Position{2, 4}));
 }
 
 TEST(SourceMap, ATextThatIsNotTheScalarsIsNotFollowed) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml("e: 'device.driver'\n", diagnostics);
+  const std::vector<DocumentNode> documents = ParseYaml("e: 'device.driver'\n", diagnostics);
   ASSERT_EQ(documents.size(), 1U);
-  const Node& scalar = ScalarOf(documents[0]);
+  const DocumentNode& scalar = ScalarOf(documents[0]);
   for (const std::string_view other : {"", "e: 'devise.driver'", "e: ", "e: 'dev", "e: |\n"}) {
     EXPECT_EQ(SourceMap(other).Inside(scalar, 8), scalar.position) << other;
   }

@@ -25,10 +25,10 @@ struct Recorded {
   std::string title;
   std::string kind;
   std::string api_version;
-  Node node;
+  DocumentNode node;
 };
 
-std::string TextAt(const Node& node, std::string_view key) {
+std::string TextAt(const DocumentNode& node, std::string_view key) {
   const Member* member = node.Find(key);
   return member == nullptr ? "" : member->value.text;
 }
@@ -44,11 +44,11 @@ std::vector<Recorded> ReadObjects() {
     std::ifstream in(entry.path());
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     std::vector<Diagnostic> diagnostics;
-    Node root = ParseJson(text, diagnostics);
-    for (Node& recorded : root.items) {
+    DocumentNode root = ParseJson(text, diagnostics);
+    for (DocumentNode& recorded : root.items) {
       for (const char* key : {"object", "oldObject"}) {
         const Member* member = recorded.Find(key);
-        if (member == nullptr || member->value.kind != Node::Kind::kMap) continue;
+        if (member == nullptr || member->value.kind != DocumentNode::Kind::kMap) continue;
         objects.push_back({entry.path().filename().string() + ": " + TextAt(recorded, "name"),
                            TextAt(member->value, "kind"), TextAt(member->value, "apiVersion"),
                            member->value});
@@ -58,9 +58,9 @@ std::vector<Recorded> ReadObjects() {
   return objects;
 }
 
-void Collect(Node& node, std::vector<Node*>& parents) {
+void Collect(DocumentNode& node, std::vector<DocumentNode*>& parents) {
   if (!node.items.empty() || !node.members.empty()) parents.push_back(&node);
-  for (Node& item : node.items) Collect(item, parents);
+  for (DocumentNode& item : node.items) Collect(item, parents);
   for (Member& member : node.members) Collect(member.value, parents);
 }
 
@@ -69,13 +69,13 @@ class Damage {
   explicit Damage(unsigned seed) : random_(seed) {}
 
   // Removes, repeats or replaces one value somewhere below the root.
-  void Apply(Node& root) {
-    std::vector<Node*> parents;
+  void Apply(DocumentNode& root) {
+    std::vector<DocumentNode*> parents;
     Collect(root, parents);
     if (parents.empty()) return;
-    Node& parent = *parents[Pick(parents.size())];
+    DocumentNode& parent = *parents[Pick(parents.size())];
     if (!parent.items.empty()) {
-      DamageOne(parent.items, [](Node& item) -> Node& { return item; });
+      DamageOne(parent.items, [](DocumentNode& item) -> Node& { return item; });
     } else {
       DamageOne(parent.members, [](Member& member) -> Node& { return member.value; });
     }
@@ -106,23 +106,24 @@ class Damage {
     }
   }
 
-  Node Other() {
+  DocumentNode Other() {
     constexpr const char* kTexts[] = {
         "",     "a",   "/", "-1",     "1e400", "99999999999999999999",
         "1n",   "0.5", "*", "a/b/c",  "\xff",  "9223372036854775808",
         "true", "All", "%", "Exists", "-",     "2024-01-01T00:00:00Z"};
-    Node node;
-    node.kind = static_cast<Node::Kind>(Pick(6));
+    DocumentNode node;
+    node.kind = static_cast<DocumentNode::Kind>(Pick(6));
     node.boolean = Pick(2) == 0;
-    node.text = node.kind == Node::Kind::kNumber ? (Pick(2) == 0 ? "0" : "-9223372036854775808")
-                                                 : kTexts[Pick(std::size(kTexts))];
+    node.text = node.kind == DocumentNode::Kind::kNumber
+                    ? (Pick(2) == 0 ? "0" : "-9223372036854775808")
+                    : kTexts[Pick(std::size(kTexts))];
     return node;
   }
 
   std::mt19937 random_;
 };
 
-Object Decode(const Recorded& recorded, const Node& node) {
+Object Decode(const Recorded& recorded, const DocumentNode& node) {
   std::vector<Diagnostic> diagnostics;
   std::optional<Object> object = DecodeObject(
       ObjectNode{recorded.api_version, recorded.kind, &node}, Severity::kWarning, diagnostics);
@@ -147,7 +148,7 @@ TEST(ValidationProperty, AnyDamagedObjectGetsTheSameAnswerTwice) {
     const Recorded& recorded = objects[damage.Pick(objects.size())];
     SCOPED_TRACE("seed " + std::to_string(kSeed) + ", round " + std::to_string(round) + ", " +
                  recorded.title);
-    Node node = recorded.node;
+    DocumentNode node = recorded.node;
     for (std::size_t n = 1 + damage.Pick(4); n > 0; --n) damage.Apply(node);
     options.kubernetes_only = damage.Pick(2) == 0;
     options.gates = damage.Pick(2) == 0 ? FeatureGates() : FeatureGates::KubernetesDefaults();

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 // An object from YAML; every test's text is right, so nothing may be said about it.
 Object Parse(const std::string& yaml) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(yaml, diagnostics);
+  const std::vector<DocumentNode> documents = ParseYaml(yaml, diagnostics);
   const std::vector<ObjectNode> nodes = ObjectsIn(documents.at(0), diagnostics);
   std::optional<Object> object = DecodeObject(nodes.at(0), Severity::kError, diagnostics);
   EXPECT_THAT(diagnostics, IsEmpty()) << yaml;

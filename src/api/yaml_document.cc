@@ -27,20 +27,20 @@ Position At(const yaml_mark_t& mark) {
   return {static_cast<int>(mark.line) + 1, static_cast<int>(mark.column) + 1};
 }
 
-Node::Style StyleOf(yaml_scalar_style_t style) {
+DocumentNode::Style StyleOf(yaml_scalar_style_t style) {
   switch (style) {
     case YAML_PLAIN_SCALAR_STYLE:
-      return Node::Style::kPlain;
+      return DocumentNode::Style::kPlain;
     case YAML_SINGLE_QUOTED_SCALAR_STYLE:
-      return Node::Style::kSingleQuoted;
+      return DocumentNode::Style::kSingleQuoted;
     case YAML_DOUBLE_QUOTED_SCALAR_STYLE:
-      return Node::Style::kDoubleQuoted;
+      return DocumentNode::Style::kDoubleQuoted;
     case YAML_LITERAL_SCALAR_STYLE:
-      return Node::Style::kLiteral;
+      return DocumentNode::Style::kLiteral;
     case YAML_FOLDED_SCALAR_STYLE:
-      return Node::Style::kFolded;
+      return DocumentNode::Style::kFolded;
     default:
-      return Node::Style::kUnknown;
+      return DocumentNode::Style::kUnknown;
   }
 }
 
@@ -124,18 +124,18 @@ std::optional<std::string> ResolveFloat(std::string_view text) {
 
 enum class ScalarError { kNone, kNotFinite };
 
-ScalarError ResolvePlain(std::string_view text, Node& node) {
+ScalarError ResolvePlain(std::string_view text, DocumentNode& node) {
   if (text.empty() || IsOneOf(text, {"~", "null", "Null", "NULL"})) {
-    node.kind = Node::Kind::kNull;
+    node.kind = DocumentNode::Kind::kNull;
     return ScalarError::kNone;
   }
   if (IsOneOf(text, {"true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON"})) {
-    node.kind = Node::Kind::kBool;
+    node.kind = DocumentNode::Kind::kBool;
     node.boolean = true;
     return ScalarError::kNone;
   }
   if (IsOneOf(text, {"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF"})) {
-    node.kind = Node::Kind::kBool;
+    node.kind = DocumentNode::Kind::kBool;
     return ScalarError::kNone;
   }
   if (IsOneOf(text, {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF",
@@ -144,7 +144,7 @@ ScalarError ResolvePlain(std::string_view text, Node& node) {
   }
   auto number = ResolveInteger(text);
   if (!number) number = ResolveFloat(text);
-  node.kind = number ? Node::Kind::kNumber : Node::Kind::kString;
+  node.kind = number ? DocumentNode::Kind::kNumber : DocumentNode::Kind::kString;
   node.text = number ? *std::move(number) : std::string(text);
   return ScalarError::kNone;
 }
@@ -166,14 +166,14 @@ class YamlReader {
     yaml_parser_delete(&parser_);
   }
 
-  std::vector<Node> Documents() {
-    std::vector<Node> documents;
+  std::vector<DocumentNode> Documents() {
+    std::vector<DocumentNode> documents;
     while (Next() && event_.type != YAML_STREAM_END_EVENT) {
       if (event_.type != YAML_DOCUMENT_START_EVENT) continue;
       anchors_.clear();
-      Node root;
+      DocumentNode root;
       if (!Next() || !Value(root, 0)) break;
-      if (root.kind != Node::Kind::kNull) documents.push_back(std::move(root));
+      if (root.kind != DocumentNode::Kind::kNull) documents.push_back(std::move(root));
     }
     return documents;
   }
@@ -205,7 +205,7 @@ class YamlReader {
   }
 
   // Reads the value that the current event starts.
-  bool Value(Node& node, int depth) {
+  bool Value(DocumentNode& node, int depth) {
     node.position = At(event_.start_mark);
     if (depth > kMaxDocumentDepth) return FailTooDeep(node.position);
     std::string anchor;
@@ -236,7 +236,7 @@ class YamlReader {
   static std::string Text(const yaml_char_t* text) { return reinterpret_cast<const char*>(text); }
 
   struct Anchor {
-    Node node;
+    DocumentNode node;
     std::size_t nodes = 0;  // in all of it
     std::size_t bytes = 0;  // of their text and keys
     int depth = 0;          // of the deepest value below it
@@ -244,7 +244,7 @@ class YamlReader {
 
   // The anchor's copy counts like an alias: anchors inside each other would otherwise multiply what
   // is in the innermost.
-  bool Remember(const std::string& name, const Node& node) {
+  bool Remember(const std::string& name, const DocumentNode& node) {
     Anchor anchor;
     Measure(node, 0, anchor);
     if (!Spend(anchor, node.position)) return false;
@@ -253,7 +253,7 @@ class YamlReader {
     return true;
   }
 
-  bool Alias(Node& node, int depth) {
+  bool Alias(DocumentNode& node, int depth) {
     const std::string name = Text(event_.data.alias.anchor);
     const auto it = anchors_.find(name);
     if (it == anchors_.end())
@@ -264,7 +264,7 @@ class YamlReader {
     const Position here = node.position;
     node = anchor.node;
     node.position = here;
-    node.style = Node::Style::kUnknown;
+    node.style = DocumentNode::Style::kUnknown;
     return true;
   }
 
@@ -280,11 +280,11 @@ class YamlReader {
                 fmt::format("anchors and aliases expand to more than {} bytes", kMaxAliasBytes));
   }
 
-  static void Measure(const Node& node, int depth, Anchor& anchor) {
+  static void Measure(const DocumentNode& node, int depth, Anchor& anchor) {
     ++anchor.nodes;
     anchor.bytes += node.text.size();
     anchor.depth = std::max(anchor.depth, depth);
-    for (const Node& item : node.items) Measure(item, depth + 1, anchor);
+    for (const DocumentNode& item : node.items) Measure(item, depth + 1, anchor);
     for (const Member& member : node.members) {
       anchor.bytes += member.key.size();
       Measure(member.value, depth + 1, anchor);
@@ -296,14 +296,14 @@ class YamlReader {
                 fmt::format("not valid YAML: nested deeper than {} levels", kMaxDocumentDepth));
   }
 
-  bool Scalar(Node& node) {
+  bool Scalar(DocumentNode& node) {
     const auto& scalar = event_.data.scalar;
     const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
     const std::string tag = scalar.tag != nullptr ? Text(scalar.tag) : "";
     const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node.style = StyleOf(scalar.style);
     if (tag == YAML_STR_TAG || tag == "!" || (tag.empty() && !plain)) {
-      node.kind = Node::Kind::kString;
+      node.kind = DocumentNode::Kind::kString;
       node.text.assign(text);
       return true;
     }
@@ -313,8 +313,8 @@ class YamlReader {
     return true;
   }
 
-  bool List(Node& node, int depth) {
-    node.kind = Node::Kind::kList;
+  bool List(DocumentNode& node, int depth) {
+    node.kind = DocumentNode::Kind::kList;
     while (Next()) {
       if (event_.type == YAML_SEQUENCE_END_EVENT) return true;
       if (!Value(node.items.emplace_back(), depth + 1)) return false;
@@ -322,9 +322,9 @@ class YamlReader {
     return false;
   }
 
-  bool Map(Node& node, int depth) {
-    node.kind = Node::Kind::kMap;
-    std::vector<Node> merged;
+  bool Map(DocumentNode& node, int depth) {
+    node.kind = DocumentNode::Kind::kMap;
+    std::vector<DocumentNode> merged;
     while (Next()) {
       if (event_.type == YAML_MAPPING_END_EVENT) return Merge(node, merged);
       const bool quoted =
@@ -334,9 +334,9 @@ class YamlReader {
         source.assign(reinterpret_cast<const char*>(event_.data.scalar.value),
                       event_.data.scalar.length);
       }
-      Node key;
+      DocumentNode key;
       if (!Value(key, depth + 1)) return false;
-      if (key.kind == Node::Kind::kList || key.kind == Node::Kind::kMap) {
+      if (key.kind == DocumentNode::Kind::kList || key.kind == DocumentNode::Kind::kMap) {
         return Fail(key.position, "a list or a map cannot be a key");
       }
       Member member;
@@ -352,11 +352,11 @@ class YamlReader {
     return false;
   }
 
-  static std::string KeyText(const Node& key) {
+  static std::string KeyText(const DocumentNode& key) {
     switch (key.kind) {
-      case Node::Kind::kNull:
+      case DocumentNode::Kind::kNull:
         return "null";
-      case Node::Kind::kBool:
+      case DocumentNode::Kind::kBool:
         return key.boolean ? "true" : "false";
       default:
         return key.text;
@@ -364,13 +364,13 @@ class YamlReader {
   }
 
   // Merge keys: what the map has itself wins, then earlier sources.
-  bool Merge(Node& node, const std::vector<Node>& sources) {
+  bool Merge(DocumentNode& node, const std::vector<DocumentNode>& sources) {
     if (sources.empty()) return true;
     base::StringSet keys;
     for (const Member& member : node.members) keys.insert(member.key);
-    for (const Node& source : sources) {
-      if (source.kind == Node::Kind::kList) {
-        for (const Node& item : source.items) {
+    for (const DocumentNode& source : sources) {
+      if (source.kind == DocumentNode::Kind::kList) {
+        for (const DocumentNode& item : source.items) {
           if (!MergeOne(node, item, keys)) return false;
         }
       } else if (!MergeOne(node, source, keys)) {
@@ -379,8 +379,8 @@ class YamlReader {
     }
     return true;
   }
-  bool MergeOne(Node& node, const Node& source, base::StringSet& keys) {
-    if (source.kind != Node::Kind::kMap)
+  bool MergeOne(DocumentNode& node, const DocumentNode& source, base::StringSet& keys) {
+    if (source.kind != DocumentNode::Kind::kMap)
       return Fail(source.position, "a merge key (<<) takes a map or a list of maps");
     for (const Member& member : source.members) {
       if (keys.insert(member.key).second) node.members.push_back(member);
@@ -398,7 +398,7 @@ class YamlReader {
 
 }  // namespace
 
-std::vector<Node> ParseYaml(std::string_view text, std::vector<Diagnostic>& diagnostics) {
+std::vector<DocumentNode> ParseYaml(std::string_view text, std::vector<Diagnostic>& diagnostics) {
   return YamlReader(text, diagnostics).Documents();
 }
 

@@ -101,24 +101,24 @@ class Writer {
   std::string Take() { return std::move(out_); }
 
   // After "key:" or "-", or at the very beginning.
-  void Value(const Node& node, std::size_t indent, bool in_list) {
+  void Value(const DocumentNode& node, std::size_t indent, bool in_list) {
     switch (node.kind) {
-      case Node::Kind::kList:
+      case DocumentNode::Kind::kList:
         List(node, indent, in_list);
         return;
-      case Node::Kind::kMap:
+      case DocumentNode::Kind::kMap:
         Map(node, indent, in_list);
         return;
-      case Node::Kind::kNull:
+      case DocumentNode::Kind::kNull:
         Scalar("null");
         return;
-      case Node::Kind::kBool:
+      case DocumentNode::Kind::kBool:
         Scalar(node.boolean ? "true" : "false");
         return;
-      case Node::Kind::kNumber:
+      case DocumentNode::Kind::kNumber:
         Scalar(node.text);
         return;
-      case Node::Kind::kString:
+      case DocumentNode::Kind::kString:
         Text(node.text, indent);
         return;
     }
@@ -157,11 +157,11 @@ class Writer {
 
   // `indent` is where the entries of a map begin; those of a list that a map holds begin two to the
   // left of it, where its key does.
-  void List(const Node& node, std::size_t indent, bool in_list) {
+  void List(const DocumentNode& node, std::size_t indent, bool in_list) {
     if (node.items.empty()) return Scalar("[]");
     const std::size_t at = in_list || indent == 0 ? indent : indent - 2;
     bool first = true;
-    for (const Node& item : node.items) {
+    for (const DocumentNode& item : node.items) {
       Begin(at, in_list && first);
       out_ += '-';
       Value(item, at + 2, true);
@@ -169,7 +169,7 @@ class Writer {
     }
   }
 
-  void Map(const Node& node, std::size_t indent, bool in_list) {
+  void Map(const DocumentNode& node, std::size_t indent, bool in_list) {
     if (node.members.empty()) return Scalar("{}");
     bool first = true;
     for (const Member& member : node.members) {
@@ -196,7 +196,7 @@ class Writer {
 
 }  // namespace
 
-std::string ToYaml(const Node& node) {
+std::string ToYaml(const DocumentNode& node) {
   Writer writer;
   writer.Value(node, 0, false);
   return writer.Take();

@@ -11,6 +11,6 @@ namespace dray::api {
 
 // Block style with lists not indented, as kubectl writes it; members in their order. ParseYaml
 // reads the same tree from it. Positions and styles are not looked at.
-std::string ToYaml(const Node& node);
+std::string ToYaml(const DocumentNode& node);
 
 }  // namespace dray::api

@@ -10,16 +10,16 @@
 namespace dray::api {
 namespace {
 
-Node FromJson(const std::string& json) {
+DocumentNode FromJson(const std::string& json) {
   std::vector<Diagnostic> diagnostics;
-  Node node = ParseJson(json, diagnostics);
+  DocumentNode node = ParseJson(json, diagnostics);
   EXPECT_TRUE(diagnostics.empty()) << json;
   return node;
 }
 
 std::string BackAsJson(const std::string& yaml) {
   std::vector<Diagnostic> diagnostics;
-  const std::vector<Node> documents = ParseYaml(yaml, diagnostics);
+  const std::vector<DocumentNode> documents = ParseYaml(yaml, diagnostics);
   EXPECT_TRUE(diagnostics.empty()) << yaml;
   return documents.size() == 1 ? ToJson(documents[0]) : "not one document";
 }
@@ -33,7 +33,7 @@ struct TextCase {
 class YamlTextTest : public ::testing::TestWithParam<TextCase> {};
 
 TEST_P(YamlTextTest, IsWrittenAsKubectlDoesAndReadBack) {
-  const Node node = FromJson(GetParam().json);
+  const DocumentNode node = FromJson(GetParam().json);
   EXPECT_EQ(ToYaml(node), GetParam().want);
   EXPECT_EQ(BackAsJson(ToYaml(node)), ToJson(node));
 }
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
-Node RandomNode(std::mt19937& random, int depth) {
+DocumentNode RandomNode(std::mt19937& random, int depth) {
   static const std::vector<std::string> pieces = {"a",        "B",
                                                   "0",        "7",
                                                   "e",        "x",
@@ -90,18 +90,18 @@ Node RandomNode(std::mt19937& random, int depth) {
     for (std::uint32_t n = random() % 5; n > 0; --n) out += pieces[random() % pieces.size()];
     return out;
   };
-  Node node;
+  DocumentNode node;
   const std::uint32_t kind = random() % (depth > 0 ? 6 : 4);
-  node.kind = static_cast<Node::Kind>(kind);
-  if (node.kind == Node::Kind::kBool) node.boolean = random() % 2 == 0;
-  if (node.kind == Node::Kind::kNumber) node.text = std::to_string(random() % 1000);
-  if (node.kind == Node::Kind::kString) node.text = text();
-  if (node.kind == Node::Kind::kList) {
+  node.kind = static_cast<DocumentNode::Kind>(kind);
+  if (node.kind == DocumentNode::Kind::kBool) node.boolean = random() % 2 == 0;
+  if (node.kind == DocumentNode::Kind::kNumber) node.text = std::to_string(random() % 1000);
+  if (node.kind == DocumentNode::Kind::kString) node.text = text();
+  if (node.kind == DocumentNode::Kind::kList) {
     for (std::uint32_t n = random() % 4; n > 0; --n) {
       node.items.push_back(RandomNode(random, depth - 1));
     }
   }
-  if (node.kind == Node::Kind::kMap) {
+  if (node.kind == DocumentNode::Kind::kMap) {
     for (std::uint32_t n = random() % 4; n > 0; --n) {
       node.members.push_back({text() + std::to_string(n), {}, RandomNode(random, depth - 1)});
     }
@@ -112,8 +112,8 @@ Node RandomNode(std::mt19937& random, int depth) {
 TEST(YamlText, AnyTreeIsReadBack) {
   std::mt19937 random(5);
   for (int i = 0; i < 20'000; ++i) {
-    Node node;
-    node.kind = Node::Kind::kMap;
+    DocumentNode node;
+    node.kind = DocumentNode::Kind::kMap;
     node.members.push_back({"root", {}, RandomNode(random, 4)});
     ASSERT_EQ(BackAsJson(ToYaml(node)), ToJson(node)) << "round " << i << "\n" << ToYaml(node);
   }

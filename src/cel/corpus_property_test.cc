@@ -25,7 +25,7 @@
 namespace dray::cel {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 
 constexpr std::string_view kCompilationFailed = "compilation failed: ";
 
@@ -73,27 +73,27 @@ std::vector<Place> PlacesOf(const std::string& text) {
   return out;
 }
 
-std::string TextOf(const Node& node, std::string_view key) {
+std::string TextOf(const DocumentNode& node, std::string_view key) {
   const api::Member* member = node.Find(key);
   return member == nullptr ? "" : member->value.text;
 }
 
-void AddTexts(const Node& node, Recorded& out) {
+void AddTexts(const DocumentNode& node, Recorded& out) {
   for (const api::Member& member : node.members) {
     if ((member.key == "compileError" || member.key == "detail") &&
         member.value.text.starts_with(kCompilationFailed)) {
       out.texts.push_back(member.value.text.substr(kCompilationFailed.size()));
     }
     if (member.key == "compileMessages" || member.key == "messages") {
-      for (const Node& item : member.value.items) out.messages.push_back(item.text);
+      for (const DocumentNode& item : member.value.items) out.messages.push_back(item.text);
     }
     AddTexts(member.value, out);
   }
-  for (const Node& item : node.items) AddTexts(item, out);
+  for (const DocumentNode& item : node.items) AddTexts(item, out);
 }
 
 // Every object below `node` that has an expression.
-void Gather(const Node& node, const std::string& file, std::vector<Recorded>& out) {
+void Gather(const DocumentNode& node, const std::string& file, std::vector<Recorded>& out) {
   std::vector<std::string> expressions;
   for (const char* key : {"expr", "expression"}) {
     if (const api::Member* found = node.Find(key)) expressions.push_back(found->value.text);
@@ -111,14 +111,14 @@ void Gather(const Node& node, const std::string& file, std::vector<Recorded>& ou
   }
   if (!expressions.empty()) return;
   for (const api::Member& member : node.members) Gather(member.value, file, out);
-  for (const Node& item : node.items) Gather(item, file, out);
+  for (const DocumentNode& item : node.items) Gather(item, file, out);
 }
 
 std::vector<Recorded> ReadFolder(const std::filesystem::path& folder) {
   std::vector<Recorded> out;
   for (const auto& file : testing::JsonFilesIn(folder)) {
     std::vector<api::Diagnostic> diagnostics;
-    const Node root = api::ParseJson(testing::ReadFile(file), diagnostics);
+    const DocumentNode root = api::ParseJson(testing::ReadFile(file), diagnostics);
     EXPECT_TRUE(diagnostics.empty()) << file;
     Gather(root, folder.filename().string() + "/" + file.filename().string(), out);
   }

@@ -153,9 +153,9 @@ class CelCommand final : public Command {
 
   int Refuse(Io& io, const std::string& error) const {
     if (output_ == "json") {
-      const api::Node document = Map({{"expression", String(expression_)},
-                                      {"error", String(error)},
-                                      {"issues", JsonOfRemarks()}});
+      const api::DocumentNode document = Map({{"expression", String(expression_)},
+                                              {"error", String(error)},
+                                              {"issues", JsonOfRemarks()}});
       io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
     } else {
       PrintRemarks(io);
@@ -258,9 +258,9 @@ class CelCommand final : public Command {
   }
 
   // Every field is always there; a line of 0 is the whole expression.
-  api::Node JsonOfRemarks() const {
+  api::DocumentNode JsonOfRemarks() const {
     const cel::Source source(expression_);
-    std::vector<api::Node> issues;
+    std::vector<api::DocumentNode> issues;
     for (const auto& [level, advice] : remarks_) {
       const cel::Location at = source.LocationAt(advice.offset);
       const bool placed = at.line > 0;
@@ -276,9 +276,9 @@ class CelCommand final : public Command {
 
   void PrintJson(Io& io, const cel::CompileResult& compiled, const cel::Program& program,
                  const std::vector<DeviceTrial>& trials) const {
-    std::vector<api::Node> reads;
+    std::vector<api::DocumentNode> reads;
     for (const std::string& name : ReadNames(program.reads())) reads.push_back(String(name));
-    std::vector<api::Node> devices;
+    std::vector<api::DocumentNode> devices;
     for (const DeviceTrial& t : trials) {
       std::vector<Entry> entries = {{"driver", String(t.driver)},
                                     {"pool", String(t.pool)},
@@ -295,13 +295,14 @@ class CelCommand final : public Command {
       }
       devices.push_back(Map(std::move(entries)));
     }
-    const api::Node document = Map({{"expression", String(expression_)},
-                                    {"type", String(compiled.checked->result_type().ToString())},
-                                    {"estimatedCost", Number(compiled.cost.max)},
-                                    {"costLimit", Number(Limit())},
-                                    {"reads", List(std::move(reads))},
-                                    {"issues", JsonOfRemarks()},
-                                    {"devices", List(std::move(devices))}});
+    const api::DocumentNode document =
+        Map({{"expression", String(expression_)},
+             {"type", String(compiled.checked->result_type().ToString())},
+             {"estimatedCost", Number(compiled.cost.max)},
+             {"costLimit", Number(Limit())},
+             {"reads", List(std::move(reads))},
+             {"issues", JsonOfRemarks()},
+             {"devices", List(std::move(devices))}});
     io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
   }
 

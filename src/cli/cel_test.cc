@@ -162,11 +162,11 @@ TEST(Cel, JsonTellsIssuesWithTheirPlaces) {
   const Outcome outcome = RunLine({"cel", "device.driver ==\n 3", "-o", "json"});
   EXPECT_EQ(outcome.code, kExitFindings);
   std::vector<api::Diagnostic> diagnostics;
-  const api::Node root = api::ParseJson(outcome.out, diagnostics);
+  const api::DocumentNode root = api::ParseJson(outcome.out, diagnostics);
   ASSERT_TRUE(diagnostics.empty());
   EXPECT_THAT(root.Find("error")->value.text, HasSubstr("compilation failed: ERROR: <input>:1:15"));
   ASSERT_EQ(root.Find("issues")->value.items.size(), 1U);
-  const api::Node& issue = root.Find("issues")->value.items[0];
+  const api::DocumentNode& issue = root.Find("issues")->value.items[0];
   EXPECT_EQ(issue.Find("severity")->value.text, "error");
   EXPECT_EQ(issue.Find("line")->value.text, "1");
   EXPECT_EQ(issue.Find("column")->value.text, "15");
@@ -177,7 +177,7 @@ TEST(Cel, JsonHasStableFields) {
   const Outcome outcome = RunLine({"cel", "device.name == 'gpu1'", "-f", "-", "-o", "json"},
                                   {.in = std::string(kSlice)});
   std::vector<api::Diagnostic> diagnostics;
-  const api::Node root = api::ParseJson(outcome.out, diagnostics);
+  const api::DocumentNode root = api::ParseJson(outcome.out, diagnostics);
   ASSERT_TRUE(diagnostics.empty());
   EXPECT_EQ(root.Find("type")->value.text, "bool");
   ASSERT_EQ(root.Find("devices")->value.items.size(), 2U);

@@ -219,10 +219,10 @@ class ExplainCommand final : public Command {
 
   void Print(Io& io, const Found& found) const {
     if (output_ != "text") {
-      std::vector<api::Node> items;
+      std::vector<api::DocumentNode> items;
       for (const auto* pod : found.pods) items.push_back(ExplainJson(*pod));
       for (const auto* claim : found.claims) items.push_back(ExplainJson(*claim));
-      const api::Node document = Map({{"outcomes", List(std::move(items))}});
+      const api::DocumentNode document = Map({{"outcomes", List(std::move(items))}});
       io.out << (output_ == "yaml" ? api::ToYaml(document)
                                    : api::IndentJson(api::ToJson(document), 2) + "\n");
       return;

@@ -52,9 +52,9 @@ std::string Table() {
 }
 
 std::string Json() {
-  std::vector<api::Node> features;
+  std::vector<api::DocumentNode> features;
   for (const api::GateInfo& info : api::GateTable()) {
-    std::vector<api::Node> depends_on;
+    std::vector<api::DocumentNode> depends_on;
     for (const api::Gate gate : info.depends_on) {
       depends_on.push_back(String(api::InfoOf(gate).name));
     }
@@ -66,7 +66,7 @@ std::string Json() {
                             {"dependsOn", List(std::move(depends_on))},
                             {"summary", String(info.summary)}}));
   }
-  const api::Node document = Map({{"features", List(std::move(features))}});
+  const api::DocumentNode document = Map({{"features", List(std::move(features))}});
   return api::IndentJson(api::ToJson(document), 2) + "\n";
 }
 

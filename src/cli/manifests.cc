@@ -16,10 +16,12 @@ Level LevelOf(api::Severity severity) {
   return severity == api::Severity::kError ? Level::kError : Level::kWarning;
 }
 
-std::string TextAt(const api::Node& node, std::string_view parent, std::string_view key) {
+std::string TextAt(const api::DocumentNode& node, std::string_view parent, std::string_view key) {
   const api::Member* outer = node.Find(parent);
   const api::Member* inner = outer == nullptr ? nullptr : outer->value.Find(key);
-  return inner != nullptr && inner->value.kind == api::Node::Kind::kString ? inner->value.text : "";
+  return inner != nullptr && inner->value.kind == api::DocumentNode::Kind::kString
+             ? inner->value.text
+             : "";
 }
 
 // Only by its name: `{` also begins YAML in its flow style.
@@ -30,11 +32,12 @@ bool StartsLikeJson(std::string_view text) {
   return first != std::string_view::npos && text[first] == '{';
 }
 
-std::vector<api::Node> Parse(const SourceFile& file, std::vector<api::Diagnostic>& diagnostics) {
+std::vector<api::DocumentNode> Parse(const SourceFile& file,
+                                     std::vector<api::Diagnostic>& diagnostics) {
   if (IsJsonFile(file) || StartsLikeJson(file.text)) {
     // Not left to the YAML parser, which has something against tabs.
     std::vector<api::Diagnostic> json_diagnostics;
-    std::vector<api::Node> documents;
+    std::vector<api::DocumentNode> documents;
     documents.push_back(api::ParseJson(file.text, json_diagnostics));
     if (json_diagnostics.empty()) return documents;
     if (IsJsonFile(file)) {
@@ -52,12 +55,12 @@ class Reader {
   void File(SourceFile file) {
     result_.report.files.push_back(file.path);
     std::vector<api::Diagnostic> diagnostics;
-    std::vector<api::Node> documents = Parse(file, diagnostics);
+    std::vector<api::DocumentNode> documents = Parse(file, diagnostics);
     if (documents.empty() && diagnostics.empty()) {
       Report(Level::kWarning, "NoObjects", {.file = file.path}, {1, 1},
              "there is no object in this file");
     }
-    for (api::Node& document : documents) Document(file.path, std::move(document));
+    for (api::DocumentNode& document : documents) Document(file.path, std::move(document));
     Unusable({.file = file.path}, diagnostics);
     result_.sources.push_back(std::move(file));
   }
@@ -84,8 +87,8 @@ class Reader {
     std::size_t count = 0;
   };
 
-  void Document(const std::string& path, api::Node node) {
-    const api::Node& document = result_.documents.emplace_back(std::move(node));
+  void Document(const std::string& path, api::DocumentNode node) {
+    const api::DocumentNode& document = result_.documents.emplace_back(std::move(node));
     std::vector<api::Diagnostic> diagnostics;
     const std::vector<api::ObjectNode> objects = api::ObjectsIn(document, diagnostics);
     // A document that is no object: prose, a list, another tool's file.
@@ -97,7 +100,7 @@ class Reader {
     const ObjectId id = IdOf(path, source);
     result_.report.objects.push_back(id);
     const bool complete = !source.api_version.empty() && !source.kind.empty();
-    if (source.node->kind != api::Node::Kind::kMap) {
+    if (source.node->kind != api::DocumentNode::Kind::kMap) {
       Report(Level::kError, "TypeMismatch", id, id.position,
              "expected an object with apiVersion and kind");
     } else if (source.kind == "List") {  // or it would have been taken apart

@@ -21,7 +21,7 @@ namespace dray::cli {
 struct Manifest {
   ObjectId id;
   std::size_t source = 0;  // index into Manifests::sources
-  const api::Node* node;
+  const api::DocumentNode* node;
   api::Object object;
   std::vector<std::string> broken_fields;  // could not be read and have their default value
 };
@@ -37,7 +37,7 @@ struct Manifests {
   Manifests& operator=(Manifests&&) = default;
 
   std::vector<SourceFile> sources;
-  std::deque<api::Node> documents;
+  std::deque<api::DocumentNode> documents;
   std::vector<Manifest> manifests;
   Report report;  // every object seen, with what was found while reading
 };

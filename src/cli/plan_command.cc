@@ -87,15 +87,15 @@ class PlanCommand final : public Command {
 
   // The whole cluster, whatever is shown otherwise: so that it can be planned on.
   void PrintObjects(Io& io, const std::vector<api::Object>& objects) const {
-    std::vector<api::Node> items;
+    std::vector<api::DocumentNode> items;
     for (const api::Object& object : objects) {
       std::vector<api::Diagnostic> none;
       items.push_back(api::ParseJson(object.ToJson(), none));
     }
-    const api::Node list = Map({{"apiVersion", String("v1")},
-                                {"kind", String("List")},
-                                {"metadata", Map({})},
-                                {"items", List(std::move(items))}});
+    const api::DocumentNode list = Map({{"apiVersion", String("v1")},
+                                        {"kind", String("List")},
+                                        {"metadata", Map({})},
+                                        {"items", List(std::move(items))}});
     if (output_ == "yaml") {
       io.out << api::ToYaml(list);
     } else {

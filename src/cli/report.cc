@@ -74,7 +74,7 @@ std::string Plural(std::size_t n, std::string_view word) {
   return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
 }
 
-api::Node JsonOf(const ObjectId& id) {
+api::DocumentNode JsonOf(const ObjectId& id) {
   return Map({{"file", String(id.file)},
               {"line", Number(static_cast<std::size_t>(id.position.line))},
               {"column", Number(static_cast<std::size_t>(id.position.column))},
@@ -84,7 +84,7 @@ api::Node JsonOf(const ObjectId& id) {
               {"name", String(id.name)}});
 }
 
-api::Node JsonOf(const Finding& finding) {
+api::DocumentNode JsonOf(const Finding& finding) {
   return Map({{"file", String(finding.object.file)},
               {"line", Number(static_cast<std::size_t>(finding.position.line))},
               {"column", Number(static_cast<std::size_t>(finding.position.column))},
@@ -136,11 +136,11 @@ std::string SummaryOf(const Report& report) {
 }
 
 std::string ToJson(const Report& report) {
-  std::vector<api::Node> objects;
+  std::vector<api::DocumentNode> objects;
   for (const ObjectId& id : report.objects) objects.push_back(JsonOf(id));
-  std::vector<api::Node> findings;
+  std::vector<api::DocumentNode> findings;
   for (const Finding& finding : report.findings) findings.push_back(JsonOf(finding));
-  const api::Node document =
+  const api::DocumentNode document =
       Map({{"objects", List(std::move(objects))},
            {"findings", List(std::move(findings))},
            {"counts", Map({{"files", Number(report.files.size())},

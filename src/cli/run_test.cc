@@ -19,9 +19,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-api::Node Json(const std::string& text) {
+api::DocumentNode Json(const std::string& text) {
   std::vector<api::Diagnostic> diagnostics;
-  api::Node node = api::ParseJson(text, diagnostics);
+  api::DocumentNode node = api::ParseJson(text, diagnostics);
   EXPECT_THAT(diagnostics, IsEmpty()) << text;
   return node;
 }
@@ -100,11 +100,11 @@ TEST(Features, AreATableInTheOrderOfTheirNames) {
 }
 
 TEST(Features, AreJsonToo) {
-  const api::Node document = Json(RunLine({"features", "-o", "json"}).out);
+  const api::DocumentNode document = Json(RunLine({"features", "-o", "json"}).out);
   const api::Member* features = document.Find("features");
   ASSERT_NE(features, nullptr);
   ASSERT_EQ(features->value.items.size(), api::GateTable().size());
-  const api::Node& first = features->value.items.front();
+  const api::DocumentNode& first = features->value.items.front();
   for (const char* key : {"name", "stage", "default", "kubernetesDefault", "kubernetesLocked",
                           "dependsOn", "summary"}) {
     EXPECT_NE(first.Find(key), nullptr) << key;
@@ -116,7 +116,7 @@ TEST(Version, IsThatOfTheProject) {
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_THAT(outcome.out, StartsWith("dray "));
   EXPECT_EQ(RunLine({"--version"}).out, outcome.out);
-  const api::Node document = Json(RunLine({"version", "-o", "json"}).out);
+  const api::DocumentNode document = Json(RunLine({"version", "-o", "json"}).out);
   ASSERT_NE(document.Find("version"), nullptr);
   EXPECT_THAT(outcome.out, HasSubstr("dray " + document.Find("version")->value.text));
 }

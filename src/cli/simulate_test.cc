@@ -43,7 +43,7 @@ TEST(SimulateCommand, ReadsStandardInputAndWritesJson) {
               {.in = std::string(kScenario)});
   ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
   std::vector<api::Diagnostic> diagnostics;
-  const api::Node document = api::ParseJson(outcome.out, diagnostics);
+  const api::DocumentNode document = api::ParseJson(outcome.out, diagnostics);
   ASSERT_TRUE(diagnostics.empty());
   EXPECT_EQ(document.Find("seed")->value.text, "9");
   EXPECT_EQ(document.Find("policy")->value.text, "best-fit");

@@ -176,7 +176,7 @@ class ExpressionReporter {
 
   api::Position Place(const Manifest& manifest, const internal::ExpressionField& field,
                       cel::Offset offset) {
-    const api::Node* scalar = api::FindValue(*manifest.node, field.path);
+    const api::DocumentNode* scalar = api::FindValue(*manifest.node, field.path);
     if (scalar == nullptr) return api::Locate(*manifest.node, field.path);
     const auto [it, fresh] =
         maps_.try_emplace(manifest.source, manifests_.sources[manifest.source].text);

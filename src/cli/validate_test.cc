@@ -477,11 +477,11 @@ TEST(Validate, JsonHasEveryFieldAndTheCounts) {
   EXPECT_EQ(outcome.code, kExitFindings);
   EXPECT_THAT(outcome.err, IsEmpty());
   std::vector<api::Diagnostic> diagnostics;
-  const api::Node document = api::ParseJson(outcome.out, diagnostics);
+  const api::DocumentNode document = api::ParseJson(outcome.out, diagnostics);
   ASSERT_THAT(diagnostics, IsEmpty());
   ASSERT_EQ(document.members.size(), 3u);
   EXPECT_EQ(document.Find("objects")->value.items.size(), 2u);
-  const api::Node& findings = document.Find("findings")->value;
+  const api::DocumentNode& findings = document.Find("findings")->value;
   ASSERT_EQ(findings.items.size(), 2u);
   std::vector<std::string> keys;
   for (const api::Member& member : findings.items[0].members) keys.push_back(member.key);
@@ -497,7 +497,7 @@ TEST(Validate, JsonHasEveryFieldAndTheCounts) {
   EXPECT_EQ(text("name"), "foo");
   EXPECT_EQ(text("field"), "spec.devices.requests[0].exactly.count");
   EXPECT_EQ(text("message"), "Invalid value: -1: must be greater than zero");
-  const api::Node& counts = document.Find("counts")->value;
+  const api::DocumentNode& counts = document.Find("counts")->value;
   EXPECT_EQ(counts.Find("files")->value.text, "1");
   EXPECT_EQ(counts.Find("objects")->value.text, "2");
   EXPECT_EQ(counts.Find("errors")->value.text, "1");

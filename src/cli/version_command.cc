@@ -29,7 +29,7 @@ class VersionCommand final : public Command {
 
   int Run(Io& io) override {
     if (output_ == "json") {
-      const api::Node document = Map(
+      const api::DocumentNode document = Map(
           {{"version", String(DRAY_VERSION)}, {"kubernetesVersion", String(kKubernetesVersion)}});
       io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
     } else {

@@ -18,12 +18,12 @@
 namespace dray::client {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using internal::ReadTextFile;
 
 // One cluster, user or context, and the file that it is from.
 struct Entry {
-  const Node* value = nullptr;
+  const DocumentNode* value = nullptr;
   std::string path;  // "~/.kube/config: users[\"admin\"]"
   std::string folder;
 };
@@ -31,7 +31,7 @@ using Entries = std::map<std::string, Entry, std::less<>>;
 
 // All files together: of equal names the first counts.
 struct Merged {
-  std::deque<Node> documents;  // what entries point into
+  std::deque<DocumentNode> documents;  // what entries point into
   std::string current;
   Entries clusters;
   Entries users;
@@ -45,8 +45,8 @@ Status Fault(const std::string& path, std::string_view message) {
 // A string member; empty when there is none.
 StatusOr<std::string> TextOf(const Entry& entry, std::string_view key) {
   const api::Member* member = entry.value == nullptr ? nullptr : entry.value->Find(key);
-  if (member == nullptr || member->value.kind == Node::Kind::kNull) return std::string();
-  if (member->value.kind != Node::Kind::kString) {
+  if (member == nullptr || member->value.kind == DocumentNode::Kind::kNull) return std::string();
+  if (member->value.kind != DocumentNode::Kind::kString) {
     return Fault(fmt::format("{}.{}", entry.path, key), "must be a string");
   }
   return member->value.text;
@@ -54,8 +54,8 @@ StatusOr<std::string> TextOf(const Entry& entry, std::string_view key) {
 
 StatusOr<bool> BoolOf(const Entry& entry, std::string_view key) {
   const api::Member* member = entry.value == nullptr ? nullptr : entry.value->Find(key);
-  if (member == nullptr || member->value.kind == Node::Kind::kNull) return false;
-  if (member->value.kind != Node::Kind::kBool) {
+  if (member == nullptr || member->value.kind == DocumentNode::Kind::kNull) return false;
+  if (member->value.kind != DocumentNode::Kind::kBool) {
     return Fault(fmt::format("{}.{}", entry.path, key), "must be true or false");
   }
   return member->value.boolean;
@@ -77,20 +77,20 @@ StatusOr<std::string> DataOf(const Entry& entry, std::string_view key) {
   return Fault(fmt::format("{}.{}", entry.path, key), base::Message(text.status()));
 }
 
-Status AddEntries(const Node& document, const std::string& file, std::string_view list,
+Status AddEntries(const DocumentNode& document, const std::string& file, std::string_view list,
                   std::string_view field, Entries& entries) {
   const api::Member* member = document.Find(list);
-  if (member == nullptr || member->value.kind == Node::Kind::kNull) return {};
+  if (member == nullptr || member->value.kind == DocumentNode::Kind::kNull) return {};
   const std::string path = fmt::format("{}: {}", file, list);
-  if (member->value.kind != Node::Kind::kList) return Fault(path, "must be a list");
-  for (const Node& item : member->value.items) {
+  if (member->value.kind != DocumentNode::Kind::kList) return Fault(path, "must be a list");
+  for (const DocumentNode& item : member->value.items) {
     const api::Member* name = item.Find("name");
-    if (name == nullptr || name->value.kind != Node::Kind::kString) {
+    if (name == nullptr || name->value.kind != DocumentNode::Kind::kString) {
       return Fault(path, "every entry must have a name");
     }
     const api::Member* value = item.Find(field);
-    const bool is_map = value != nullptr && value->value.kind == Node::Kind::kMap;
-    if (value != nullptr && !is_map && value->value.kind != Node::Kind::kNull) {
+    const bool is_map = value != nullptr && value->value.kind == DocumentNode::Kind::kMap;
+    if (value != nullptr && !is_map && value->value.kind != DocumentNode::Kind::kNull) {
       return Fault(fmt::format("{}[\"{}\"].{}", path, name->value.text, field), "must be a map");
     }
     entries.try_emplace(name->value.text,
@@ -103,13 +103,13 @@ Status AddEntries(const Node& document, const std::string& file, std::string_vie
 
 Status AddFile(const std::string& file, std::string_view text, Merged& merged) {
   std::vector<api::Diagnostic> diagnostics;
-  std::vector<Node> documents = api::ParseYaml(text, diagnostics);
+  std::vector<DocumentNode> documents = api::ParseYaml(text, diagnostics);
   if (!diagnostics.empty()) return Fault(file, api::ToString(diagnostics.back()));
   if (documents.empty()) return {};  // kubectl leaves empty files behind
-  if (documents.size() > 1 || documents[0].kind != Node::Kind::kMap) {
+  if (documents.size() > 1 || documents[0].kind != DocumentNode::Kind::kMap) {
     return Fault(file, "must be one document of kind Config");
   }
-  const Node& document = merged.documents.emplace_back(std::move(documents[0]));
+  const DocumentNode& document = merged.documents.emplace_back(std::move(documents[0]));
   const Entry whole{.value = &document, .path = file};
   DRAY_ASSIGN_OR_RETURN(const std::string kind, TextOf(whole, "kind"));
   if (!kind.empty() && kind != "Config") {

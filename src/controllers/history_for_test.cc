@@ -55,7 +55,7 @@ Life::Life(std::uint64_t seed, int disturbance)
       late_(scene_.cluster(), [this] { return !peace_ && Chance(disturbance_); }) {
   scene_.cluster().SetWriteHook(
       [this](api::Verb verb, const api::Object& object) { return Disturb(verb, object); });
-  api::ClusterNode node;
+  api::Node node;
   node.metadata.name = "node-1";
   scene_.Add(node);
   api::Namespace space;

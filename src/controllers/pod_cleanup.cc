@@ -15,9 +15,7 @@ namespace {
 // A node may come back under the same name: a restart, a mistake that is taken back.
 constexpr std::chrono::seconds kQuarantine{40};
 
-std::array<const api::KindInfo*, 2> Kinds() {
-  return {&KindOf<api::ClusterNode>(), &KindOf<api::Pod>()};
-}
+std::array<const api::KindInfo*, 2> Kinds() { return {&KindOf<api::Node>(), &KindOf<api::Pod>()}; }
 
 }  // namespace
 
@@ -37,7 +35,7 @@ void PodCleanup::OnNode(const api::Object* before, const api::Object* after) {
 
 void PodCleanup::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;
-  if (either.As<api::ClusterNode>() != nullptr) return OnNode(before, after);
+  if (either.As<api::Node>() != nullptr) return OnNode(before, after);
   const ObjectKey key = ObjectKey::Of(either);
   const Ended ended{either.metadata().creation_timestamp.value_or(base::Time()), key.namespace_,
                     key.name};
@@ -57,8 +55,8 @@ void PodCleanup::OnChange(const api::Object* before, const api::Object* after) {
     const auto& [created, namespace_, name] = *too_many_.begin();
     queue().Add(ObjectKey::Of<api::Pod>(namespace_, name));
   }
-  const bool lost = !pod.spec.node_name.empty() &&
-                    view().Find<api::ClusterNode>("", pod.spec.node_name) == nullptr;
+  const bool lost =
+      !pod.spec.node_name.empty() && view().Find<api::Node>("", pod.spec.node_name) == nullptr;
   if (lost || IsDone(pod)) queue().Add(key);
 }
 
@@ -72,8 +70,7 @@ Status PodCleanup::Reconcile(const ObjectKey& key) {
     // Nobody holds it but finalizers, and those are somebody else's.
     return pod.metadata.finalizers.empty() ? view().Delete(object) : Status();
   }
-  if (!pod.spec.node_name.empty() &&
-      view().Find<api::ClusterNode>("", pod.spec.node_name) == nullptr) {
+  if (!pod.spec.node_name.empty() && view().Find<api::Node>("", pod.spec.node_name) == nullptr) {
     return ReconcileLost(object);
   }
   if (!IsTerminal(pod) || view().Leaving(object)) return {};
@@ -118,7 +115,7 @@ Status PodCleanup::ReconcileLost(const api::Object& object) {
     queue().AddAfter(ObjectKey::Of(object), since + kQuarantine - now);
     return {};
   }
-  if (view().Fetch<api::ClusterNode>("", pod.spec.node_name).has_value()) return {};
+  if (view().Fetch<api::Node>("", pod.spec.node_name).has_value()) return {};
   if (view().Leaving(object) && !pod.metadata.finalizers.empty()) return {};
   const Status marked = MarkDisrupted(view(), object,
                                       {.reason = "DeletionByPodGC",

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 class PodCleanupTest : public ::testing::Test {
  protected:
   void AddNode(std::string_view name) {
-    api::ClusterNode node;
+    api::Node node;
     node.metadata.name = name;
     scene_.Add(node);
   }
@@ -36,7 +36,7 @@ TEST_F(PodCleanupTest, PodsOfALostNodeGoAfterAWhile) {
   AddPod("on-a", "a");
   AddPod("on-b", "b");
   EXPECT_EQ(controller_.Sync(), 0u);
-  scene_.Delete<api::ClusterNode>("a", "");
+  scene_.Delete<api::Node>("a", "");
   EXPECT_EQ(controller_.Sync(), 0u);
   EXPECT_EQ(*controller_.NextDue() - scene_.clock().Monotonic(), 40s);
   scene_.clock().Advance(40s);
@@ -57,7 +57,7 @@ TEST_F(PodCleanupTest, ANodeThatComesBackKeepsItsPods) {
   AddNode("a");
   AddPod("on-a", "a");
   controller_.Sync();
-  scene_.Delete<api::ClusterNode>("a", "");
+  scene_.Delete<api::Node>("a", "");
   controller_.Sync();
   scene_.clock().Advance(30s);
   AddNode("a");
@@ -66,7 +66,7 @@ TEST_F(PodCleanupTest, ANodeThatComesBackKeepsItsPods) {
   controller_.Sync();
   EXPECT_TRUE(scene_.Has<api::Pod>("on-a"));
   // Lost again: the time counts from then.
-  scene_.Delete<api::ClusterNode>("a", "");
+  scene_.Delete<api::Node>("a", "");
   controller_.Sync();
   scene_.clock().Advance(39s);
   controller_.Sync();

@@ -96,7 +96,7 @@ TEST(Scaling, TaintedDevicesOfOnePool) {
 TEST(Scaling, PodsThatHaveEnded) {
   const auto run = [](int pods) {
     Scene scene;
-    api::ClusterNode node;
+    api::Node node;
     node.metadata.name = "n";
     scene.Add(std::move(node));
     for (int i = 0; i < pods; ++i) {

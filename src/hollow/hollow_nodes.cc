@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDefaultC
 }};
 
 std::array<const api::KindInfo*, 3> Kinds() {
-  return {&KindOf<api::ClusterNode>(), &KindOf<api::Pod>(), &KindOf<api::ResourceClaim>()};
+  return {&KindOf<api::Node>(), &KindOf<api::Pod>(), &KindOf<api::ResourceClaim>()};
 }
 
 // Names of pods and claims have no '/'.
@@ -36,7 +36,7 @@ ObjectKey PodAt(const std::string& path) {
   return ObjectKey::Of<api::Pod>(path.substr(0, slash), path.substr(slash + 1));
 }
 
-api::NodeCondition& ConditionOf(api::ClusterNode& node, std::string_view type) {
+api::NodeCondition& ConditionOf(api::Node& node, std::string_view type) {
   auto& conditions = node.status.conditions;
   const auto it = std::ranges::find(conditions, type, &api::NodeCondition::type);
   if (it != conditions.end()) return *it;
@@ -44,14 +44,14 @@ api::NodeCondition& ConditionOf(api::ClusterNode& node, std::string_view type) {
   return conditions.back();
 }
 
-const api::NodeCondition* FindReady(const api::ClusterNode& node) {
+const api::NodeCondition* FindReady(const api::Node& node) {
   const auto& conditions = node.status.conditions;
   const auto it =
       std::ranges::find(conditions, api::kNodeReadyCondition, &api::NodeCondition::type);
   return it == conditions.end() ? nullptr : &*it;
 }
 
-bool IsHollow(const api::ClusterNode& node) {
+bool IsHollow(const api::Node& node) {
   const std::string* label = node.metadata.labels.Find(kHollowLabel);
   return label == nullptr || *label != "false";
 }
@@ -59,14 +59,13 @@ bool IsHollow(const api::ClusterNode& node) {
 // Labels that a kubelet gives its node, and that pods choose nodes and spread by.
 constexpr std::string_view kOs = "linux";
 constexpr std::string_view kArchitecture = "amd64";
-std::array<std::pair<std::string_view, std::string_view>, 3> OwnLabels(
-    const api::ClusterNode& node) {
+std::array<std::pair<std::string_view, std::string_view>, 3> OwnLabels(const api::Node& node) {
   return {{{api::kHostnameLabel, node.metadata.name},
            {"kubernetes.io/os", kOs},
            {"kubernetes.io/arch", kArchitecture}}};
 }
 // What somebody has put there stays. Whether there was something to do.
-bool AddOwnLabels(api::ClusterNode& node) {
+bool AddOwnLabels(api::Node& node) {
   bool added = false;
   for (const auto& [key, value] : OwnLabels(node)) {
     if (node.metadata.labels.contains(key)) continue;
@@ -75,13 +74,13 @@ bool AddOwnLabels(api::ClusterNode& node) {
   }
   return added;
 }
-bool HasOwnLabels(const api::ClusterNode& node) {
+bool HasOwnLabels(const api::Node& node) {
   return std::ranges::all_of(OwnLabels(node), [&](const auto& label) {
     return node.metadata.labels.contains(label.first);
   });
 }
 
-void FillIn(api::ClusterNode& node, const HollowOptions& options) {
+void FillIn(api::Node& node, const HollowOptions& options) {
   api::NodeStatus& status = node.status;
   if (status.capacity.empty()) {
     for (const auto& [name, amount] : kDefaultCapacity) {
@@ -107,7 +106,7 @@ HollowNodes::HollowNodes(const controllers::Source& source, const base::Clock& c
 void HollowNodes::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;
   const std::string path = PathOf(either.metadata());
-  if (either.As<api::ClusterNode>() != nullptr) {
+  if (either.As<api::Node>() != nullptr) {
     if (after == nullptr) return;
     queue().Add(ObjectKey::Of(either));
     if (before != nullptr) return;
@@ -143,16 +142,15 @@ Status HollowNodes::Reconcile(const ObjectKey& key) {
   const api::Object* found = view().Find(key);
   if (found == nullptr) return {};
   const api::Object object = *found;
-  return key.Is<api::ClusterNode>() ? ReconcileNode(object) : ReconcilePod(object);
+  return key.Is<api::Node>() ? ReconcileNode(object) : ReconcilePod(object);
 }
 
 Status HollowNodes::ReconcileNode(const api::Object& object) {
-  const api::ClusterNode& node = *object.As<api::ClusterNode>();
+  const api::Node& node = *object.As<api::Node>();
   if (!IsHollow(node)) return {};
   if (!HasOwnLabels(node)) {
-    DRAY_RETURN_IF_ERROR(view().EditObject(object, [](api::Object& edited) {
-      return AddOwnLabels(*edited.Mutable<api::ClusterNode>());
-    }));
+    DRAY_RETURN_IF_ERROR(view().EditObject(
+        object, [](api::Object& edited) { return AddOwnLabels(*edited.Mutable<api::Node>()); }));
     const api::Object* labelled = view().Find(ObjectKey::Of(object));
     if (labelled == nullptr) return {};
     const api::Object now_labelled = *labelled;
@@ -162,7 +160,7 @@ Status HollowNodes::ReconcileNode(const api::Object& object) {
 }
 
 Status HollowNodes::ReconcileStatus(const api::Object& object) {
-  const api::ClusterNode& node = *object.As<api::ClusterNode>();
+  const api::Node& node = *object.As<api::Node>();
   const base::Time now = clock().Now();
   const api::NodeCondition* ready = FindReady(node);
   const bool fresh = ready != nullptr && ready->status == "True" && ready->last_heartbeat_time &&
@@ -173,7 +171,7 @@ Status HollowNodes::ReconcileStatus(const api::Object& object) {
   }
   queue().AddAfter(ObjectKey::Of(object), options_.heartbeat);
   return view().EditStatus(object, [&](api::Object& edited) {
-    api::ClusterNode& next = *edited.Mutable<api::ClusterNode>();
+    api::Node& next = *edited.Mutable<api::Node>();
     FillIn(next, options_);
     api::NodeCondition& condition = ConditionOf(next, api::kNodeReadyCondition);
     if (condition.status != "True" || !condition.last_transition_time) {
@@ -189,7 +187,7 @@ Status HollowNodes::ReconcileStatus(const api::Object& object) {
 
 bool HollowNodes::RunsHere(const api::Pod& pod) const {
   if (pod.spec.node_name.empty()) return false;
-  const auto* node = view().Find<api::ClusterNode>("", pod.spec.node_name);
+  const auto* node = view().Find<api::Node>("", pod.spec.node_name);
   return node != nullptr && IsHollow(*node);
 }
 

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 class HollowNodesTest : public ::testing::Test {
  protected:
   void AddNode(std::string_view name, std::string_view label = "") {
-    api::ClusterNode node;
+    api::Node node;
     node.metadata.name = name;
     if (!label.empty()) node.metadata.labels[kHollowLabel] = label;
     scene_.Add(node);
@@ -38,14 +38,14 @@ class HollowNodesTest : public ::testing::Test {
 TEST_F(HollowNodesTest, ANodeBecomesReadyAndStaysSo) {
   AddNode("a");
   nodes_.Sync();
-  const auto node = scene_.Get<api::ClusterNode>("a", "");
+  const auto node = scene_.Get<api::Node>("a", "");
   ASSERT_EQ(node.status.conditions.size(), 1u);
   EXPECT_EQ(node.status.conditions[0].status, "True");
   EXPECT_TRUE(node.status.allocatable.contains("cpu"));
   EXPECT_EQ(nodes_.Sync(), 0u);
   scene_.clock().Advance(301s);
   EXPECT_EQ(nodes_.Sync(), 1u);
-  const auto later = scene_.Get<api::ClusterNode>("a", "");
+  const auto later = scene_.Get<api::Node>("a", "");
   EXPECT_EQ(later.status.conditions[0].last_transition_time,
             node.status.conditions[0].last_transition_time);
   EXPECT_GT(later.status.conditions[0].last_heartbeat_time,
@@ -54,12 +54,12 @@ TEST_F(HollowNodesTest, ANodeBecomesReadyAndStaysSo) {
 
 // As a kubelet does: pods choose nodes and spread by these.
 TEST_F(HollowNodesTest, ANodeHasTheLabelsThatAKubeletGivesIt) {
-  api::ClusterNode node;
+  api::Node node;
   node.metadata.name = "a";
   node.metadata.labels["kubernetes.io/arch"] = "arm64";
   scene_.Add(node);
   nodes_.Sync();
-  const auto labelled = scene_.Get<api::ClusterNode>("a", "");
+  const auto labelled = scene_.Get<api::Node>("a", "");
   EXPECT_EQ(*labelled.metadata.labels.Find("kubernetes.io/hostname"), "a");
   EXPECT_EQ(*labelled.metadata.labels.Find("kubernetes.io/os"), "linux");
   EXPECT_EQ(*labelled.metadata.labels.Find("kubernetes.io/arch"), "arm64");  // somebody's own

@@ -29,7 +29,7 @@ std::uint32_t Count(const std::vector<T>& vector) {
 // One call of Gather. One thread.
 class Gatherer {
  public:
-  Gatherer(const Snapshot& snapshot, const api::ClusterNode& node, const Features& features)
+  Gatherer(const Snapshot& snapshot, const api::Node& node, const Features& features)
       : snapshot_(snapshot),
         dictionary_(snapshot.dictionary()),
         features_(features),
@@ -321,8 +321,7 @@ class Gatherer {
   std::vector<Tainted> tainted_;         // of that pool
 };
 
-StatusOr<std::shared_ptr<const NodeDevices>> Gather(const Snapshot& snapshot,
-                                                    const api::ClusterNode& node,
+StatusOr<std::shared_ptr<const NodeDevices>> Gather(const Snapshot& snapshot, const api::Node& node,
                                                     const Features& features) {
   return Gatherer(snapshot, node, features).Run();
 }

@@ -54,7 +54,7 @@ class GatherFeatures : public ::testing::Test {
     inventory_.PutTaintRule(rule);
   }
   std::shared_ptr<const NodeDevices> Gathered(const Features& features = Features::All(),
-                                              const api::ClusterNode& node = Node("n1")) {
+                                              const api::Node& node = Node("n1")) {
     auto gathered = Gather(inventory_.snapshot(), node, features);
     EXPECT_THAT(gathered, IsOk());
     return *gathered;
@@ -167,7 +167,7 @@ TEST_F(GatherFeatures, WithoutCompatibilityGroupsOnlyDevicesThatDeclareThemAreOf
 
 TEST_F(GatherFeatures, SkippedNodeOperationsNeedTheFeatureAndTheNode) {
   Put({Slice("a").OnNode("n1").SkipsNodeOperations().With(Device("x"))});
-  const api::ClusterNode able = Node("n1").Declares("DRAOptionalNodeOperations");
+  const api::Node able = Node("n1").Declares("DRAOptionalNodeOperations");
   Features off = Features::All();
   off.optional_node_operations = false;
   EXPECT_TRUE(Gathered(Features::All(), Node("n1"))->devices()[0].operations_missing);

@@ -28,7 +28,7 @@ using ::testing::IsEmpty;
 using Gathered = std::shared_ptr<const NodeDevices>;
 
 StatusOr<Gathered> TryGather(const std::vector<api::ResourceSlice>& slices,
-                             const api::ClusterNode& node = Node("n1"),
+                             const api::Node& node = Node("n1"),
                              const Features& features = Features::All()) {
   Inventory inventory;
   for (const api::ResourceSlice& slice : slices) inventory.Put(slice);
@@ -36,8 +36,7 @@ StatusOr<Gathered> TryGather(const std::vector<api::ResourceSlice>& slices,
 }
 
 Gathered GatherAll(const std::vector<api::ResourceSlice>& slices,
-                   const api::ClusterNode& node = Node("n1"),
-                   const Features& features = Features::All()) {
+                   const api::Node& node = Node("n1"), const Features& features = Features::All()) {
   auto gathered = TryGather(slices, node, features);
   EXPECT_THAT(gathered, IsOk());
   return *gathered;

@@ -23,7 +23,7 @@ using testing::Slice;
 
 constexpr int kNodes = 4;
 
-api::ClusterNode MakeNode(int i) {
+api::Node MakeNode(int i) {
   return Node(fmt::format("n{}", i)).Label("zone", i % 2 == 0 ? "a" : "b");
 }
 

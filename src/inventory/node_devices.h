@@ -155,8 +155,7 @@ class NodeDevices {
 
 // An error (a node selector that cannot be parsed, in any slice that had to be looked at) stops the
 // allocation on every node.
-StatusOr<std::shared_ptr<const NodeDevices>> Gather(const Snapshot& snapshot,
-                                                    const api::ClusterNode& node,
+StatusOr<std::shared_ptr<const NodeDevices>> Gather(const Snapshot& snapshot, const api::Node& node,
                                                     const Features& features);
 
 }  // namespace dray::inventory

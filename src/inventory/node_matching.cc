@@ -46,7 +46,8 @@ Status CheckValueCount(const Requirement& r, Operator op) {
       return base::InvalidArgument(fmt::format("\"{}\" {}: takes no values", r.key, r.operator_));
     case Operator::kGt:
     case Operator::kLt:
-      if (r.values.size() == 1 && base::ParseInteger(r.values[0]).has_value()) return absl::OkStatus();
+      if (r.values.size() == 1 && base::ParseInteger(r.values[0]).has_value())
+        return absl::OkStatus();
       return base::InvalidArgument(
           fmt::format("\"{}\" {}: must have one value, an integer", r.key, r.operator_));
   }
@@ -114,7 +115,7 @@ bool FieldHolds(const Requirement& r, std::string_view node_name) {
   return (value == r.values[0]) == (r.operator_ == "In");
 }
 
-bool TermHolds(const api::NodeSelectorTerm& term, const api::ClusterNode& node) {
+bool TermHolds(const api::NodeSelectorTerm& term, const api::Node& node) {
   if (term.match_expressions.empty() && term.match_fields.empty()) return false;
   const auto label_holds = [&](const Requirement& r) {
     return LabelHolds(r, node.metadata.labels);
@@ -126,14 +127,14 @@ bool TermHolds(const api::NodeSelectorTerm& term, const api::ClusterNode& node) 
 
 }  // namespace
 
-StatusOr<bool> Matches(const api::NodeSelector& selector, const api::ClusterNode& node) {
+StatusOr<bool> Matches(const api::NodeSelector& selector, const api::Node& node) {
   DRAY_RETURN_IF_ERROR(Check(selector));
   return std::ranges::any_of(selector.node_selector_terms, [&](const api::NodeSelectorTerm& term) {
     return TermHolds(term, node);
   });
 }
 
-NodeMatcher::NodeMatcher(const Dictionary& dictionary, const api::ClusterNode& node)
+NodeMatcher::NodeMatcher(const Dictionary& dictionary, const api::Node& node)
     : dictionary_(dictionary), node_(node), name_(dictionary.Find(node.metadata.name)) {}
 
 StatusOr<bool> NodeMatcher::Matches(const NodeChoice& choice) {

@@ -18,13 +18,13 @@ namespace dray::inventory {
 
 // Whether any term holds. InvalidArgument when some part of the selector, even of a term that is
 // not needed for the answer, is not well-formed.
-StatusOr<bool> Matches(const api::NodeSelector& selector, const api::ClusterNode& node);
+StatusOr<bool> Matches(const api::NodeSelector& selector, const api::Node& node);
 
 // One node, asked often. Each distinct selector is looked at once. One thread.
 class NodeMatcher {
  public:
   // Both outlive this.
-  NodeMatcher(const Dictionary& dictionary, const api::ClusterNode& node);
+  NodeMatcher(const Dictionary& dictionary, const api::Node& node);
 
   StatusOr<bool> Matches(const NodeChoice& choice);
   // The node's name, if any object has ever mentioned it.
@@ -32,7 +32,7 @@ class NodeMatcher {
 
  private:
   const Dictionary& dictionary_;
-  const api::ClusterNode& node_;
+  const api::Node& node_;
   const std::optional<NameId> name_;
   absl::flat_hash_map<SelectionId, StatusOr<bool>> answers_;
 };

@@ -15,7 +15,7 @@ using ::dray::testing::Node;
 using ::dray::testing::StatusIs;
 using ::testing::HasSubstr;
 
-const api::ClusterNode kNode =
+const api::Node kNode =
     Node("n1").Label("zone", "a").Label("cores", "64").Label("empty", "").Label("text", "x1");
 
 api::NodeSelectorTerm Label(std::string key, std::string op, std::vector<std::string> values = {}) {

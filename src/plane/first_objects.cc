@@ -45,8 +45,8 @@ Status CreateMissing(api::Cluster& cluster, std::vector<api::Object> objects) {
     if (object.kind().namespaced && object.metadata().namespace_.empty()) {
       object.MutableMetadata().namespace_ = "default";
     }
-    std::optional<api::ClusterNode> node;
-    if (const auto* wanted = object.As<api::ClusterNode>()) node = *wanted;
+    std::optional<api::Node> node;
+    if (const auto* wanted = object.As<api::Node>()) node = *wanted;
     auto stored = cluster.Create(std::move(object));
     if (stored.status().code() == StatusCode::kAlreadyExists) continue;
     if (!stored.ok()) return stored.status();

@@ -39,7 +39,7 @@ inline api::Pod PodFromTemplate(std::string_view name) {
 inline std::vector<api::Object> SmallCluster() {
   std::vector<api::Object> objects;
   for (const std::string name : {"node-a", "node-b"}) {
-    api::ClusterNode node;
+    api::Node node;
     node.metadata.name = name;
     objects.push_back(api::Object::Of(node));
     api::ResourceSlice slice;

@@ -24,17 +24,17 @@
 namespace dray::plane {
 namespace {
 
+using rest::DocumentNode;
 using rest::FindIn;
-using rest::Node;
 using rest::TextIn;
 
 constexpr std::string_view kGpus = "example.com/gpu";
 // Of the one story with a workload; its pods have names that were made up.
 constexpr std::string_view kDeployment = "demo";
 
-const Node& In(const Node& node, std::initializer_list<std::string_view> path) {
-  static const Node nothing = rest::MapNode();
-  const Node* at = &node;
+const DocumentNode& In(const DocumentNode& node, std::initializer_list<std::string_view> path) {
+  static const DocumentNode nothing = rest::MapNode();
+  const DocumentNode* at = &node;
   for (const std::string_view key : path) {
     at = FindIn(*at, key);
     if (at == nullptr) return nothing;
@@ -42,15 +42,15 @@ const Node& In(const Node& node, std::initializer_list<std::string_view> path) {
   return *at;
 }
 
-bool OfDeployment(const Node& pod) {
+bool OfDeployment(const DocumentNode& pod) {
   return TextIn(pod, "name").starts_with(fmt::format("{}-", kDeployment));
 }
-bool WasRefused(const Node& pod) { return TextIn(In(pod, {"spec"}), "nodeName").empty(); }
-bool HasImplicitClaim(const Node& pod) {
+bool WasRefused(const DocumentNode& pod) { return TextIn(In(pod, {"spec"}), "nodeName").empty(); }
+bool HasImplicitClaim(const DocumentNode& pod) {
   return FindIn(In(pod, {"status"}), "extendedResourceClaimStatus") != nullptr;
 }
-bool AsksForGpus(const Node& pod) {
-  for (const Node& container : In(pod, {"spec", "containers"}).items) {
+bool AsksForGpus(const DocumentNode& pod) {
+  for (const DocumentNode& container : In(pod, {"spec", "containers"}).items) {
     if (FindIn(In(container, {"resources", "limits"}), kGpus) != nullptr) return true;
   }
   return false;
@@ -94,9 +94,9 @@ std::map<std::string, std::string> Used(const std::vector<api::ResourceQuota>& q
 }
 
 template <typename T>
-std::vector<T> ObjectsOf(const Node& list) {
+std::vector<T> ObjectsOf(const DocumentNode& list) {
   std::vector<T> all;
-  for (const Node& item : list.items) {
+  for (const DocumentNode& item : list.items) {
     for (const api::Object& object : testing::ObjectsFrom(ToJson(item))) {
       all.push_back(*object.As<T>());
     }
@@ -107,19 +107,21 @@ std::vector<T> ObjectsOf(const Node& list) {
 // One thread.
 class Story {
  public:
-  explicit Story(const Node& record) : given_(In(record, {"given"})), then_(In(record, {"then"})) {}
+  explicit Story(const DocumentNode& record)
+      : given_(In(record, {"given"})), then_(In(record, {"then"})) {}
 
   void Play() {
     plane_.Start({});
-    for (const Node& name : In(given_, {"nodes"}).items) CreateNode(name.text);
+    for (const DocumentNode& name : In(given_, {"nodes"}).items) CreateNode(name.text);
     for (const std::string_view kind : {"deviceClasses", "resourceSlices"}) {
-      for (const Node& item : In(given_, {kind}).items) Create(item);
+      for (const DocumentNode& item : In(given_, {kind}).items) Create(item);
     }
-    for (const Node& quota : In(then_, {"resourceQuotas"}).items) Create(Without(quota, "status"));
+    for (const DocumentNode& quota : In(then_, {"resourceQuotas"}).items)
+      Create(Without(quota, "status"));
     CreateClaims();
     // Those that were refused came last.
     for (const bool refused : {false, true}) {
-      for (const Node& pod : In(then_, {"pods"}).items) {
+      for (const DocumentNode& pod : In(then_, {"pods"}).items) {
         if (WasRefused(pod) == refused && !OfDeployment(pod)) CreatePod(pod);
       }
       if (!refused) CreateDeployment();
@@ -129,7 +131,7 @@ class Story {
 
   void Compare() {
     std::multiset<std::string> theirs;
-    for (const Node& pod : In(then_, {"pods"}).items) {
+    for (const DocumentNode& pod : In(then_, {"pods"}).items) {
       theirs.insert(Line(TextIn(pod, "name"), TextIn(In(pod, {"spec"}), "nodeName")));
     }
     std::multiset<std::string> ours;
@@ -142,7 +144,7 @@ class Story {
     const auto used = Used(ObjectsOf<api::ResourceQuota>(In(then_, {"resourceQuotas"})));
     EXPECT_TRUE(plane_.Until([&] { return Used(plane_.All<api::ResourceQuota>()) == used; }))
         << ::testing::PrintToString(Used(plane_.All<api::ResourceQuota>()));
-    for (const Node& event : In(then_, {"events"}).items) {
+    for (const DocumentNode& event : In(then_, {"events"}).items) {
       const std::string_view on = TextIn(event, "on");
       if (!on.starts_with("Pod/") || on.starts_with(fmt::format("Pod/{}-", kDeployment))) continue;
       EXPECT_TRUE(plane_.AwaitEvent(on.substr(4), TextIn(event, "reason"))) << on;
@@ -150,7 +152,7 @@ class Story {
   }
 
  private:
-  static Node Without(Node object, std::string_view key) {
+  static DocumentNode Without(DocumentNode object, std::string_view key) {
     rest::EraseIn(object, key);
     return object;
   }
@@ -160,7 +162,7 @@ class Story {
     return fmt::format("{} on {}", any || name.starts_with(kDeployment) ? "some pod" : name, node);
   }
 
-  void Create(const Node& item) {
+  void Create(const DocumentNode& item) {
     for (const api::Object& object : testing::ObjectsFrom(ToJson(item))) {
       api::Object made = object;
       if (made.kind().namespaced) made.MutableMetadata().namespace_ = "default";
@@ -171,11 +173,12 @@ class Story {
 
   // A node with a device plugin has as many devices as pods got without a claim.
   void CreateNode(const std::string& name) {
-    const auto plugin = std::ranges::count_if(In(then_, {"pods"}).items, [&](const Node& pod) {
-      return TextIn(In(pod, {"spec"}), "nodeName") == name && AsksForGpus(pod) &&
-             !HasImplicitClaim(pod);
-    });
-    api::ClusterNode node;
+    const auto plugin =
+        std::ranges::count_if(In(then_, {"pods"}).items, [&](const DocumentNode& pod) {
+          return TextIn(In(pod, {"spec"}), "nodeName") == name && AsksForGpus(pod) &&
+                 !HasImplicitClaim(pod);
+        });
+    api::Node node;
     node.metadata.name = name;
     auto& capacity = node.status.capacity;
     capacity["cpu"] = *base::Quantity::Parse("32");
@@ -185,9 +188,9 @@ class Story {
     node.status.allocatable = capacity;
     plane_.Create(node);
     const auto stored = plane_.plane().cluster().UpdateStatus([&] {
-      const auto& kind = api::HubKind(api::TypeInfoOf<api::ClusterNode>());
+      const auto& kind = api::HubKind(api::TypeInfoOf<api::Node>());
       api::Object now = *plane_.plane().cluster().Find(kind, "", name);
-      now.Mutable<api::ClusterNode>()->status = node.status;
+      now.Mutable<api::Node>()->status = node.status;
       return now;
     }());
     EXPECT_TRUE(stored.ok()) << stored.status();
@@ -196,22 +199,22 @@ class Story {
   // Those that pods name; from those that were made from a template, the template.
   void CreateClaims() {
     std::set<std::string> templates;
-    for (const Node& pod : In(then_, {"pods"}).items) {
-      for (const Node& entry : In(pod, {"spec", "resourceClaims"}).items) {
+    for (const DocumentNode& pod : In(then_, {"pods"}).items) {
+      for (const DocumentNode& entry : In(pod, {"spec", "resourceClaims"}).items) {
         const std::string from(TextIn(entry, "resourceClaimTemplateName"));
-        for (Node claim : In(then_, {"resourceClaims"}).items) {
+        for (DocumentNode claim : In(then_, {"resourceClaims"}).items) {
           const std::string_view name = TextIn(In(claim, {"metadata"}), "name");
           const bool named = name == TextIn(entry, "resourceClaimName");
           const bool made =
               !from.empty() &&
               name.starts_with(fmt::format("{}-{}-", TextIn(pod, "name"), TextIn(entry, "name")));
           if (!named && !made) continue;
-          Node metadata = rest::MapNode();
+          DocumentNode metadata = rest::MapNode();
           rest::SetIn(metadata, "name", rest::StringNode(named ? std::string(name) : from));
-          Node spec = In(claim, {"spec"});
+          DocumentNode spec = In(claim, {"spec"});
           if (made) {
             if (!templates.insert(from).second) continue;
-            Node inner = rest::MapNode();
+            DocumentNode inner = rest::MapNode();
             rest::SetIn(inner, "spec", std::move(spec));
             spec = std::move(inner);
           }
@@ -222,8 +225,9 @@ class Story {
     }
   }
 
-  static Node Object(std::string_view version, std::string_view kind, Node metadata, Node spec) {
-    Node object = rest::MapNode();
+  static DocumentNode Object(std::string_view version, std::string_view kind, DocumentNode metadata,
+                             DocumentNode spec) {
+    DocumentNode object = rest::MapNode();
     rest::SetIn(object, "apiVersion", rest::StringNode(version));
     rest::SetIn(object, "kind", rest::StringNode(kind));
     rest::SetIn(object, "metadata", std::move(metadata));
@@ -231,17 +235,17 @@ class Story {
     return object;
   }
 
-  void CreatePod(const Node& pod) {
-    Node metadata = rest::MapNode();
+  void CreatePod(const DocumentNode& pod) {
+    DocumentNode metadata = rest::MapNode();
     rest::SetIn(metadata, "name", rest::StringNode(TextIn(pod, "name")));
     Create(Object("v1", "Pod", std::move(metadata), Without(In(pod, {"spec"}), "nodeName")));
   }
 
   void CreateDeployment() {
-    const Node& pods = In(then_, {"pods"});
+    const DocumentNode& pods = In(then_, {"pods"});
     const auto count = std::ranges::count_if(pods.items, OfDeployment);
     if (count == 0) return;
-    const Node spec =
+    const DocumentNode spec =
         Without(In(*std::ranges::find_if(pods.items, OfDeployment), {"spec"}), "nodeName");
     for (
         const api::Object& object : testing::ObjectsFrom(fmt::format(
@@ -265,8 +269,8 @@ class Story {
     }));
   }
 
-  const Node& given_;
-  const Node& then_;
+  const DocumentNode& given_;
+  const DocumentNode& then_;
   TestPlane plane_;
 };
 
@@ -276,7 +280,7 @@ TEST(Stories, EndAsKubernetesEndsThem) {
   const auto records = rest::ReadTree(testing::ReadFile(*folder / "scenarios.json"));
   ASSERT_TRUE(records.ok()) << records.status();
   ASSERT_GE(records->items.size(), 7u);
-  for (const Node& record : records->items) {
+  for (const DocumentNode& record : records->items) {
     SCOPED_TRACE(TextIn(record, "title"));
     Story story(record);
     story.Play();

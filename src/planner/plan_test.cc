@@ -199,7 +199,7 @@ TEST(PlanClaims, WithoutAPodTolerateTaintsButThoseThatKeepAllPodsAway) {
   const auto tainted = [&](std::string_view key) {
     std::vector<api::Object> objects = testing::ObjectsFrom(claim);
     for (api::Object& object : objects) {
-      if (auto* node = object.Mutable<api::ClusterNode>()) {
+      if (auto* node = object.Mutable<api::Node>()) {
         node->spec.taints.push_back({.key = std::string(key), .effect = "NoSchedule"});
       }
     }
@@ -265,7 +265,7 @@ TEST(PlanWaiting, IsForDevicesThatMustBecomeReady) {
 TEST(PlanNodes, AreAssumedWhenNoneIsGiven) {
   std::vector<api::Object> objects =
       testing::ObjectsFrom(ClassYaml() + NodeYaml("n1", 1) + GpuPodYaml("a", 1));
-  std::erase_if(objects, [](const api::Object& o) { return o.As<api::ClusterNode>() != nullptr; });
+  std::erase_if(objects, [](const api::Object& o) { return o.As<api::Node>() != nullptr; });
   const Plan plan = PlanOf(objects);
   EXPECT_THAT(Lines(plan), ElementsAre("a placed n1 gpu-0"));
   EXPECT_THAT(
@@ -281,7 +281,7 @@ TEST(PlanNodes, AreNotAssumedBesideOthersUnlessAsked) {
   std::vector<api::Object> objects = testing::ObjectsFrom(ClassYaml() + NodeYaml("n1", 1) +
                                                           NodeYaml("n2", 0) + GpuPodYaml("a", 1));
   std::erase_if(objects, [](const api::Object& o) {
-    return o.As<api::ClusterNode>() != nullptr && o.metadata().name == "n1";
+    return o.As<api::Node>() != nullptr && o.metadata().name == "n1";
   });
   const Plan plan = PlanOf(objects);
   EXPECT_THAT(Lines(plan), ElementsAre("a refused"));

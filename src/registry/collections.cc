@@ -98,7 +98,7 @@ StatusOr<Page> ReadPage(const Objects& objects, const PageRequest& request) {
 }
 
 std::string ListMetadata(const Page& page) {
-  rest::Node metadata = rest::MapNode();
+  rest::DocumentNode metadata = rest::MapNode();
   rest::SetIn(metadata, "resourceVersion",
               rest::StringNode(fmt::format_int(page.revision.value).str()));
   if (!page.next.empty()) rest::SetIn(metadata, "continue", rest::StringNode(page.next));

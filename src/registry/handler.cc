@@ -110,7 +110,7 @@ void ResolveBindings(Exchange& exchange) {
   if (route.resource != "bindings" || route.group != "" || route.version != "v1") return;
   if (exchange.verb != "create" || !route.name.empty()) return;
   const auto body = rest::ReadTree(exchange.request.body);
-  const rest::Node* metadata =
+  const rest::DocumentNode* metadata =
       body.ok() && rest::IsMap(*body) ? rest::FindIn(*body, "metadata") : nullptr;
   if (metadata == nullptr) return;
   route.resource = "pods";

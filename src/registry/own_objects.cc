@@ -38,8 +38,8 @@ Status CheckNode(const Write& write) {
         fmt::format("node \"{}\" is not allowed to modify node \"{}\"", write.node, name));
   }
   if (write.next == nullptr) return {};
-  const auto& next = *write.next->As<api::ClusterNode>();
-  const auto* old = write.old == nullptr ? nullptr : write.old->As<api::ClusterNode>();
+  const auto& next = *write.next->As<api::Node>();
+  const auto* old = write.old == nullptr ? nullptr : write.old->As<api::Node>();
   if (old != nullptr && old->spec.taints != next.spec.taints) {
     return write.Refuse(fmt::format("node \"{}\" is not allowed to modify taints", write.node));
   }
@@ -132,7 +132,7 @@ Status CheckOwn(const api::UserInfo& user, const api::Object* next, const api::O
   if (type == &api::TypeInfoOf<api::ResourceSlice>()) return CheckSlice(write);
   // Drivers may write nothing else that is of a node.
   if (!driver.empty()) return {};
-  if (type == &api::TypeInfoOf<api::ClusterNode>()) return CheckNode(write);
+  if (type == &api::TypeInfoOf<api::Node>()) return CheckNode(write);
   if (type == &api::TypeInfoOf<api::Pod>()) return CheckPod(write);
   if (type == &api::TypeInfoOf<api::Lease>()) return CheckLease(write);
   return {};

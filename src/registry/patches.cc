@@ -16,10 +16,10 @@ namespace {
 
 // The object that a patch makes of the stored one, in the request's version. The warnings of the
 // last try are the ones that count.
-StatusOr<api::Object> Changed(Exchange& exchange, PatchKind how, const rest::Node& patch,
+StatusOr<api::Object> Changed(Exchange& exchange, PatchKind how, const rest::DocumentNode& patch,
                               rest::FieldValidation validation, const api::Object& stored) {
   const api::KindInfo& kind = exchange.kind();
-  DRAY_ASSIGN_OR_RETURN(rest::Node document, rest::ReadTree(stored.ToJson(kind)));
+  DRAY_ASSIGN_OR_RETURN(rest::DocumentNode document, rest::ReadTree(stored.ToJson(kind)));
   DRAY_RETURN_IF_ERROR(Patched(how, patch, *kind.type, document));
   if (!rest::IsMap(document)) return rest::BadRequest("the patch leaves no object");
   DRAY_RETURN_IF_ERROR(rest::CheckType(document, kind));
@@ -75,8 +75,8 @@ void HandleApply(const ExchangePtr& exchange, const WriteContext& context,
 
 }  // namespace
 
-Status Patched(PatchKind how, const rest::Node& patch, const api::TypeInfo& type,
-               rest::Node& document) {
+Status Patched(PatchKind how, const rest::DocumentNode& patch, const api::TypeInfo& type,
+               rest::DocumentNode& document) {
   switch (how) {
     case PatchKind::kJson:
       return rest::ApplyJsonPatch(patch, document);

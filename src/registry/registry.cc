@@ -284,7 +284,7 @@ void Registry::Update(Part part, api::Object object, const WriteContext& context
 }
 
 void Registry::Apply(Part part, const api::KindInfo& version, std::string_view namespace_,
-                     std::string_view name, rest::Node config, bool force,
+                     std::string_view name, rest::DocumentNode config, bool force,
                      const WriteContext& context,
                      std::function<void(StatusOr<api::Object>, bool created)> done) {
   auto created = std::make_shared<bool>(false);

@@ -94,7 +94,8 @@ class Registry {
               std::string_view name, Change change, const WriteContext& context, Done done);
   // Server-side apply; creates what is not there.
   void Apply(Part part, const api::KindInfo& version, std::string_view namespace_,
-             std::string_view name, rest::Node config, bool force, const WriteContext& context,
+             std::string_view name, rest::DocumentNode config, bool force,
+             const WriteContext& context,
              std::function<void(StatusOr<api::Object>, bool created)> done);
   void Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
               const DeleteOptions& options, const WriteContext& context, DeleteDone done);

@@ -12,25 +12,25 @@
 namespace dray::registry::internal {
 namespace {
 
-rest::Node Strings(const std::vector<std::string>& texts) {
-  rest::Node list = rest::ListNode();
+rest::DocumentNode Strings(const std::vector<std::string>& texts) {
+  rest::DocumentNode list = rest::ListNode();
   for (const std::string& text : texts) list.items.push_back(rest::StringNode(text));
   return list;
 }
 
-rest::Node WhoAmI(const api::UserInfo& user) {
-  rest::Node info = rest::MapNode();
+rest::DocumentNode WhoAmI(const api::UserInfo& user) {
+  rest::DocumentNode info = rest::MapNode();
   rest::SetIn(info, "username", rest::StringNode(user.name));
   rest::SetIn(info, "groups", Strings(user.groups));
-  rest::Node status = rest::MapNode();
+  rest::DocumentNode status = rest::MapNode();
   rest::SetIn(status, "userInfo", std::move(info));
   return status;
 }
 
-StatusOr<rest::Node> MayI(const Exchange& exchange, const RoleAuthorizer& authorizer,
-                          const rest::Node& spec) {
-  const rest::Node* resource = rest::FindIn(spec, "resourceAttributes");
-  const rest::Node* path = rest::FindIn(spec, "nonResourceAttributes");
+StatusOr<rest::DocumentNode> MayI(const Exchange& exchange, const RoleAuthorizer& authorizer,
+                                  const rest::DocumentNode& spec) {
+  const rest::DocumentNode* resource = rest::FindIn(spec, "resourceAttributes");
+  const rest::DocumentNode* path = rest::FindIn(spec, "nonResourceAttributes");
   if ((resource == nullptr) == (path == nullptr)) {
     return rest::Invalid(
         "authorization.k8s.io", "SelfSubjectAccessReview", "",
@@ -55,26 +55,26 @@ StatusOr<rest::Node> MayI(const Exchange& exchange, const RoleAuthorizer& author
     allowed = rest::TextIn(*path, "verb") == "get" &&
               authorizer.MayRead(exchange.user(), rest::TextIn(*path, "path"));
   }
-  rest::Node status = rest::MapNode();
+  rest::DocumentNode status = rest::MapNode();
   rest::SetIn(status, "allowed", rest::BoolNode(allowed));
   return status;
 }
 
-rest::Node WhatMayI(const std::vector<RoleRule>& rules) {
-  rest::Node resources = rest::ListNode();
+rest::DocumentNode WhatMayI(const std::vector<RoleRule>& rules) {
+  rest::DocumentNode resources = rest::ListNode();
   for (const RoleRule& rule : rules) {
-    rest::Node node = rest::MapNode();
+    rest::DocumentNode node = rest::MapNode();
     rest::SetIn(node, "verbs", Strings(rule.verbs));
     rest::SetIn(node, "apiGroups", Strings({rule.group}));
     rest::SetIn(node, "resources", Strings(rule.resources));
     resources.items.push_back(std::move(node));
   }
-  rest::Node paths = rest::MapNode();
+  rest::DocumentNode paths = rest::MapNode();
   rest::SetIn(paths, "verbs", Strings({"get"}));
   rest::SetIn(paths, "nonResourceURLs", Strings({"*"}));
-  rest::Node others = rest::ListNode();
+  rest::DocumentNode others = rest::ListNode();
   others.items.push_back(std::move(paths));
-  rest::Node status = rest::MapNode();
+  rest::DocumentNode status = rest::MapNode();
   rest::SetIn(status, "resourceRules", std::move(resources));
   rest::SetIn(status, "nonResourceRules", std::move(others));
   rest::SetIn(status, "incomplete", rest::BoolNode(false));
@@ -94,7 +94,7 @@ void HandleReview(const ExchangePtr& exchange, const RoleAuthorizer& authorizer)
   auto body = SmallBody(*exchange, type);
   if (!body.ok()) return exchange->SendError(body.status());
   if (access) {
-    const rest::Node* spec = rest::FindIn(*body, "spec");
+    const rest::DocumentNode* spec = rest::FindIn(*body, "spec");
     auto status = MayI(*exchange, authorizer, spec == nullptr ? rest::MapNode() : *spec);
     if (!status.ok()) return exchange->SendError(status.status());
     rest::SetIn(*body, "status", *std::move(status));

@@ -41,9 +41,9 @@ void SetWanted(api::Object& object, std::int32_t replicas) {
   if (auto* set = object.Mutable<api::ReplicaSet>()) set->spec.replicas = replicas;
 }
 
-rest::Node ScaleOf(const api::Object& object) {
+rest::DocumentNode ScaleOf(const api::Object& object) {
   const api::ObjectMeta& of = object.metadata();
-  rest::Node metadata = rest::MapNode();
+  rest::DocumentNode metadata = rest::MapNode();
   rest::SetIn(metadata, "name", rest::StringNode(of.name));
   rest::SetIn(metadata, "namespace", rest::StringNode(of.namespace_));
   rest::SetIn(metadata, "uid", rest::StringNode(of.uid));
@@ -53,15 +53,15 @@ rest::Node ScaleOf(const api::Object& object) {
                 rest::StringNode(of.creation_timestamp->ToRfc3339()));
   }
   const Count count = CountOf(object);
-  rest::Node spec = rest::MapNode();
+  rest::DocumentNode spec = rest::MapNode();
   rest::SetIn(spec, "replicas", rest::NumberNode(count.wanted));
-  rest::Node status = rest::MapNode();
+  rest::DocumentNode status = rest::MapNode();
   rest::SetIn(status, "replicas", rest::NumberNode(count.current));
   if (count.selector != nullptr) {
     const auto matcher = api::LabelMatcher::From(*count.selector);
     if (matcher.ok()) rest::SetIn(status, "selector", rest::StringNode(matcher->ToString()));
   }
-  rest::Node scale = rest::MapNode();
+  rest::DocumentNode scale = rest::MapNode();
   rest::SetIn(scale, "kind", rest::StringNode("Scale"));
   rest::SetIn(scale, "apiVersion", rest::StringNode("autoscaling/v1"));
   rest::SetIn(scale, "metadata", std::move(metadata));
@@ -71,15 +71,15 @@ rest::Node ScaleOf(const api::Object& object) {
 }
 
 // The number that a Scale asks for; none is 0, as in Kubernetes.
-StatusOr<std::int32_t> WantedBy(const rest::Node& scale, std::string_view name) {
-  const rest::Node* spec = rest::FindIn(scale, "spec");
-  const rest::Node* replicas =
+StatusOr<std::int32_t> WantedBy(const rest::DocumentNode& scale, std::string_view name) {
+  const rest::DocumentNode* spec = rest::FindIn(scale, "spec");
+  const rest::DocumentNode* replicas =
       spec == nullptr || !rest::IsMap(*spec) ? nullptr : rest::FindIn(*spec, "replicas");
   if (replicas == nullptr || rest::IsNull(*replicas)) return 0;
   std::int32_t number = 0;
   const std::string& text = replicas->text;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (replicas->kind != rest::Node::Kind::kNumber || error != std::errc() ||
+  if (replicas->kind != rest::DocumentNode::Kind::kNumber || error != std::errc() ||
       end != text.data() + text.size()) {
     return rest::BadRequest(
         fmt::format("spec.replicas of a Scale is a number of at most {}, not {}",
@@ -95,9 +95,9 @@ StatusOr<std::int32_t> WantedBy(const rest::Node& scale, std::string_view name) 
 
 // The stored object with the number of `scale`, to be written if it is still the version that
 // `scale` names.
-StatusOr<api::Object> Scaled(const api::Object& stored, const rest::Node& scale) {
+StatusOr<api::Object> Scaled(const api::Object& stored, const rest::DocumentNode& scale) {
   DRAY_ASSIGN_OR_RETURN(const std::int32_t wanted, WantedBy(scale, stored.metadata().name));
-  const rest::Node* metadata = rest::FindIn(scale, "metadata");
+  const rest::DocumentNode* metadata = rest::FindIn(scale, "metadata");
   const bool named = metadata != nullptr && rest::IsMap(*metadata);
   const std::string_view name = named ? rest::TextIn(*metadata, "name") : std::string_view();
   if (!name.empty() && name != stored.metadata().name) {
@@ -145,7 +145,7 @@ void Patch(const ExchangePtr& exchange) {
   Change(
       exchange,
       [how = *how, patch = *std::move(patch)](const api::Object& stored) -> StatusOr<api::Object> {
-        rest::Node scale = ScaleOf(stored);
+        rest::DocumentNode scale = ScaleOf(stored);
         DRAY_RETURN_IF_ERROR(Patched(how, patch, api::TypeInfoOf<rest::ScaleBody>(), scale));
         if (!rest::IsMap(scale)) return rest::BadRequest("the patch leaves no object");
         return Scaled(stored, scale);

@@ -22,7 +22,7 @@ constexpr std::string_view kWeb =
     R"("image":"x"}]}}}})";
 
 std::string Replicas(const Answer& answer) {
-  const rest::Node json = answer.Json();
+  const rest::DocumentNode json = answer.Json();
   return rest::FindIn(*rest::FindIn(json, "spec"), "replicas")->text;
 }
 
@@ -49,12 +49,12 @@ TEST_F(ScaleTest, SaysHowManyAndOfWhichPods) {
 }
 
 TEST_F(ScaleTest, ChangesTheNumberAndNothingElse) {
-  const rest::Node before = world_.Get(kDeployments + "/web").Json();
+  const rest::DocumentNode before = world_.Get(kDeployments + "/web").Json();
   const Answer patched = world_.Ask(Patch(R"({"spec":{"replicas":5}})"));
   ASSERT_EQ(patched.status, 200) << patched.text;
   EXPECT_EQ(Replicas(patched), "5");
-  const rest::Node after = world_.Get(kDeployments + "/web").Json();
-  rest::Node wanted = *rest::FindIn(before, "spec");
+  const rest::DocumentNode after = world_.Get(kDeployments + "/web").Json();
+  rest::DocumentNode wanted = *rest::FindIn(before, "spec");
   rest::SetIn(wanted, "replicas", rest::NumberNode(5));
   EXPECT_TRUE(rest::JsonEqual(*rest::FindIn(after, "spec"), wanted));
   EXPECT_EQ(Replicas(world_.Ask(Patch(R"([{"op":"replace","path":"/spec/replicas","value":3}])",

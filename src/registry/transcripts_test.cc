@@ -24,8 +24,8 @@
 namespace dray::registry {
 namespace {
 
+using rest::DocumentNode;
 using rest::FindIn;
-using rest::Node;
 using rest::TextIn;
 
 constexpr std::string_view kClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
@@ -50,13 +50,13 @@ const std::set<std::string, std::less<>>& OwnWords() {
 // Recorded identifiers, and what they are here.
 class Names {
  public:
-  void Learn(const Node& recorded, const Node& ours) {
+  void Learn(const DocumentNode& recorded, const DocumentNode& ours) {
     if (recorded.kind != ours.kind) return;
     for (std::size_t i = 0; i < std::min(recorded.items.size(), ours.items.size()); ++i) {
       Learn(recorded.items[i], ours.items[i]);
     }
     for (const api::Member& member : recorded.members) {
-      const Node* other = rest::FindIn(ours, member.key);
+      const DocumentNode* other = rest::FindIn(ours, member.key);
       if (other == nullptr) continue;
       const bool name =
           member.key == "uid" || member.key == "resourceVersion" || member.key == "continue";
@@ -71,8 +71,8 @@ class Names {
     const auto it = names_.find(recorded);
     return it == names_.end() ? recorded : it->second;
   }
-  void Translate(Node& node) const {
-    for (Node& item : node.items) Translate(item);
+  void Translate(DocumentNode& node) const {
+    for (DocumentNode& item : node.items) Translate(item);
     for (api::Member& member : node.members) {
       if (member.key == "uid" || member.key == "resourceVersion") {
         member.value.text = Of(member.value.text);
@@ -97,10 +97,10 @@ class Names {
 };
 
 // Takes out what no two runs share.
-void Blur(Node& node) {
+void Blur(DocumentNode& node) {
   static const std::set<std::string, std::less<>> run = {
       "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "time", "continue"};
-  for (Node& item : node.items) Blur(item);
+  for (DocumentNode& item : node.items) Blur(item);
   for (api::Member& member : node.members) {
     if (run.contains(member.key)) {
       member.value = rest::StringNode("*");
@@ -111,43 +111,45 @@ void Blur(Node& node) {
     }
   }
 }
-std::string Blurred(Node node) {
+std::string Blurred(DocumentNode node) {
   Blur(node);
   // Members in any order.
-  const auto sort = [](auto&& self, Node& n) -> void {
+  const auto sort = [](auto&& self, DocumentNode& n) -> void {
     std::ranges::sort(n.members, {}, &api::Member::key);
-    for (Node& item : n.items) self(self, item);
+    for (DocumentNode& item : n.items) self(self, item);
     for (api::Member& member : n.members) self(self, member.value);
   };
   sort(sort, node);
   return ToJson(node);
 }
 
-std::vector<std::string> ColumnNames(const Node& table) {
+std::vector<std::string> ColumnNames(const DocumentNode& table) {
   std::vector<std::string> names;
-  const Node* columns = rest::FindIn(table, "columnDefinitions");
+  const DocumentNode* columns = rest::FindIn(table, "columnDefinitions");
   if (columns == nullptr) return names;
-  for (const Node& column : columns->items) names.emplace_back(rest::TextIn(column, "name"));
+  for (const DocumentNode& column : columns->items)
+    names.emplace_back(rest::TextIn(column, "name"));
   return names;
 }
 
 class Replay {
  public:
-  void Request(const Node& record) {
+  void Request(const DocumentNode& record) {
     title_ = rest::TextIn(record, "title");
     SCOPED_TRACE(title_);
     PrepareFor(title_);
-    const Node& request = *rest::FindIn(record, "request");
-    const Node& response = *rest::FindIn(record, "response");
+    const DocumentNode& request = *rest::FindIn(record, "request");
+    const DocumentNode& response = *rest::FindIn(record, "response");
     Asking asking{.method = std::string(rest::TextIn(request, "method")),
                   .path = names_.Translated(std::string(rest::TextIn(request, "path")))};
-    if (const Node* headers = rest::FindIn(request, "headers")) {
+    if (const DocumentNode* headers = rest::FindIn(request, "headers")) {
       asking.accept = rest::TextIn(*headers, "Accept");
       asking.content_type = rest::TextIn(*headers, "Content-Type");
     }
-    const Node* authenticated = rest::FindIn(request, "authenticated");
+    const DocumentNode* authenticated = rest::FindIn(request, "authenticated");
     if (authenticated != nullptr && !authenticated->boolean) asking.user = {};
-    if (const Node* body = rest::FindIn(request, "body"); body != nullptr && !rest::IsNull(*body)) {
+    if (const DocumentNode* body = rest::FindIn(request, "body");
+        body != nullptr && !rest::IsNull(*body)) {
       asking.body = BodyOf(*body);
     }
     if (title_ == "watch as table") {
@@ -164,12 +166,12 @@ class Replay {
     }
     EXPECT_EQ(fmt::format("{}", answer.status), rest::FindIn(response, "status")->text)
         << answer.text;
-    if (const Node* events = rest::FindIn(response, "events"))
+    if (const DocumentNode* events = rest::FindIn(response, "events"))
       return CompareEvents(*events, answer);
     CompareHeaders(response, answer);
-    const Node* body = rest::FindIn(response, "body");
-    if (body->kind == Node::Kind::kString) return CompareText(body->text, answer.text);
-    const Node ours = answer.Json();
+    const DocumentNode* body = rest::FindIn(response, "body");
+    if (body->kind == DocumentNode::Kind::kString) return CompareText(body->text, answer.text);
+    const DocumentNode ours = answer.Json();
     names_.Learn(*body, ours);
     CompareBody(*body, ours, rest::FindIn(record, "trimmed") != nullptr);
   }
@@ -206,14 +208,14 @@ class Replay {
     }
   }
 
-  std::string BodyOf(const Node& body) const {
-    if (body.kind == Node::Kind::kString) return body.text;
+  std::string BodyOf(const DocumentNode& body) const {
+    if (body.kind == DocumentNode::Kind::kString) return body.text;
     // Written twice by the recorder; its JSON shows it once.
     if (title_ == "duplicate field, strict") {
       return R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass",)"
              R"("metadata":{"name":"dup","name":"dup"},"spec":{}})";
     }
-    Node translated = body;
+    DocumentNode translated = body;
     names_.Translate(translated);
     return ToJson(translated);
   }
@@ -227,15 +229,15 @@ class Replay {
     EXPECT_TRUE(ours.ends_with("livez check passed\n")) << ours;
   }
 
-  static void CompareHeaders(const Node& response, const Answer& answer) {
-    const Node* headers = rest::FindIn(response, "headers");
+  static void CompareHeaders(const DocumentNode& response, const Answer& answer) {
+    const DocumentNode* headers = rest::FindIn(response, "headers");
     if (headers == nullptr || answer.headers.list.empty()) return;
     for (const api::Member& header : headers->members) {
       EXPECT_EQ(answer.headers.Find(header.key), header.value.text) << header.key;
     }
   }
 
-  void CompareBody(const Node& recorded, const Node& ours, bool trimmed) {
+  void CompareBody(const DocumentNode& recorded, const DocumentNode& ours, bool trimmed) {
     const std::string_view kind = rest::TextIn(recorded, "kind");
     if (trimmed) return CompareTrimmed(recorded, ours);
     if (kind == "Status") return CompareStatus(recorded, ours);
@@ -245,9 +247,9 @@ class Replay {
 
   // Discovery has more kinds there than here and the other way round; of those that both have,
   // everything is the same.
-  static void CompareTrimmed(const Node& recorded, const Node& ours) {
+  static void CompareTrimmed(const DocumentNode& recorded, const DocumentNode& ours) {
     for (const api::Member& member : recorded.members) {
-      const Node* other = rest::FindIn(ours, member.key);
+      const DocumentNode* other = rest::FindIn(ours, member.key);
       ASSERT_NE(other, nullptr) << member.key;
       if (member.key == "storageVersionHash" || member.key == "gitVersion") continue;
       if (member.key == "serverRelativeURL" || member.key == "serverAddress") continue;
@@ -260,19 +262,19 @@ class Replay {
       }
     }
   }
-  static std::string IdOf(const Node& item) {
+  static std::string IdOf(const DocumentNode& item) {
     for (const std::string_view key :
          {"name", "resource", "subresource", "groupVersion", "version"}) {
       if (!rest::TextIn(item, key).empty()) return std::string(rest::TextIn(item, key));
     }
-    const Node* metadata = rest::IsMap(item) ? rest::FindIn(item, "metadata") : nullptr;
+    const DocumentNode* metadata = rest::IsMap(item) ? rest::FindIn(item, "metadata") : nullptr;
     return metadata == nullptr ? ToJson(item) : std::string(rest::TextIn(*metadata, "name"));
   }
-  static void CompareLists(const Node& recorded, const Node& ours) {
-    for (const Node& item : ours.items) {
+  static void CompareLists(const DocumentNode& recorded, const DocumentNode& ours) {
+    for (const DocumentNode& item : ours.items) {
       const auto it = std::ranges::find(recorded.items, IdOf(item), IdOf);
       if (it == recorded.items.end()) continue;
-      Node known = *it;
+      DocumentNode known = *it;
       rest::EraseIn(known, "storageVersionHash");
       if (rest::IsMap(known)) CompareTrimmed(known, item);
     }
@@ -287,14 +289,14 @@ class Replay {
     }
   }
 
-  void CompareStatus(const Node& recorded, const Node& ours) const {
+  void CompareStatus(const DocumentNode& recorded, const DocumentNode& ours) const {
     for (const std::string_view key : {"kind", "apiVersion", "status", "reason", "code"}) {
-      const Node* mine = rest::FindIn(ours, key);
+      const DocumentNode* mine = rest::FindIn(ours, key);
       ASSERT_NE(mine, nullptr) << key;
       EXPECT_EQ(mine->text, rest::FindIn(recorded, key)->text) << key;
     }
-    const Node* theirs = rest::FindIn(recorded, "details");
-    const Node* mine = rest::FindIn(ours, "details");
+    const DocumentNode* theirs = rest::FindIn(recorded, "details");
+    const DocumentNode* mine = rest::FindIn(ours, "details");
     ASSERT_EQ(mine == nullptr, theirs == nullptr) << ToJson(ours);
     if (theirs != nullptr) CompareDetails(*theirs, *mine);
     if (!OwnWords().contains(title_)) {
@@ -302,20 +304,20 @@ class Replay {
     }
   }
   // What is wrong is said in dray's words: same fields, same reasons.
-  static void CompareDetails(Node recorded, Node ours) {
-    for (Node* details : {&recorded, &ours}) {
-      Node* causes = FindIn(*details, "causes");
+  static void CompareDetails(DocumentNode recorded, DocumentNode ours) {
+    for (DocumentNode* details : {&recorded, &ours}) {
+      DocumentNode* causes = FindIn(*details, "causes");
       if (causes == nullptr) continue;
-      for (Node& cause : causes->items) {
+      for (DocumentNode& cause : causes->items) {
         if (TextIn(cause, "reason").starts_with("FieldValue")) rest::EraseIn(cause, "message");
       }
-      std::ranges::sort(causes->items, {}, [](const Node& n) { return ToJson(n); });
+      std::ranges::sort(causes->items, {}, [](const DocumentNode& n) { return ToJson(n); });
     }
     EXPECT_EQ(Blurred(ours), Blurred(recorded));
   }
 
   // Every column that is there is here, in that order, with the same cells; there may be more.
-  static void CompareTable(const Node& recorded, const Node& ours) {
+  static void CompareTable(const DocumentNode& recorded, const DocumentNode& ours) {
     const std::vector<std::string> theirs = ColumnNames(recorded);
     const std::vector<std::string> mine = ColumnNames(ours);
     std::vector<std::size_t> places;
@@ -325,8 +327,8 @@ class Replay {
       places.push_back(static_cast<std::size_t>(it - mine.begin()));
     }
     EXPECT_TRUE(std::ranges::is_sorted(places));
-    const Node& rows = *rest::FindIn(recorded, "rows");
-    const Node& own_rows = *rest::FindIn(ours, "rows");
+    const DocumentNode& rows = *rest::FindIn(recorded, "rows");
+    const DocumentNode& own_rows = *rest::FindIn(ours, "rows");
     ASSERT_EQ(own_rows.items.size(), rows.items.size());
     for (std::size_t r = 0; r < rows.items.size(); ++r) {
       EXPECT_EQ(Blurred(*rest::FindIn(own_rows.items[r], "object")),
@@ -339,21 +341,21 @@ class Replay {
     }
   }
 
-  void CompareEvents(const Node& recorded, Answer& answer) {
+  void CompareEvents(const DocumentNode& recorded, Answer& answer) {
     ASSERT_NE(answer.stream, nullptr);
-    const std::vector<Node> events = world_.Events(*answer.stream);
+    const std::vector<DocumentNode> events = world_.Events(*answer.stream);
     std::vector<std::string> theirs;
     std::vector<std::string> mine;
-    const auto shown = [](const Node& event) {
-      const Node& object = *rest::FindIn(event, "object");
+    const auto shown = [](const DocumentNode& event) {
+      const DocumentNode& object = *rest::FindIn(event, "object");
       if (rest::TextIn(object, "kind") == "Table") {
         return fmt::format("{} {}", rest::TextIn(event, "type"),
                            rest::FindIn(object, "rows")->items.at(0).members.size());
       }
       return fmt::format("{} {}", rest::TextIn(event, "type"), Blurred(object));
     };
-    for (const Node& event : recorded.items) theirs.push_back(shown(event));
-    for (const Node& event : events) mine.push_back(shown(event));
+    for (const DocumentNode& event : recorded.items) theirs.push_back(shown(event));
+    for (const DocumentNode& event : events) mine.push_back(shown(event));
     ASSERT_EQ(mine.size(), theirs.size());
     for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_EQ(mine[i], theirs[i]);
   }
@@ -372,7 +374,7 @@ TEST(Transcripts, RecordedRequestsAreAnsweredAsByKubernetes) {
   const auto records = rest::ReadTree(text.str());
   ASSERT_TRUE(records.ok()) << records.status();
   Replay replay;
-  for (const Node& record : records->items) replay.Request(record);
+  for (const DocumentNode& record : records->items) replay.Request(record);
 }
 
 }  // namespace

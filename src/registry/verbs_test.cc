@@ -24,8 +24,8 @@ std::string Pod(std::string_view name, std::string_view more = "") {
          R"("},"spec":{"containers":[{"name":"a","image":"x"}])" + std::string(more) + "}}";
 }
 
-std::string Text(const rest::Node& node, std::string_view first, std::string_view second) {
-  const rest::Node* part = rest::FindIn(node, first);
+std::string Text(const rest::DocumentNode& node, std::string_view first, std::string_view second) {
+  const rest::DocumentNode* part = rest::FindIn(node, first);
   return part == nullptr ? "" : std::string(rest::TextIn(*part, second));
 }
 
@@ -67,7 +67,7 @@ TEST(Verbs, ALongListIsMadeAsItIsRead) {
   }
   const auto tree = rest::ReadTree(text);
   ASSERT_TRUE(tree.ok()) << tree.status();
-  const rest::Node* items = rest::FindIn(*tree, "items");
+  const rest::DocumentNode* items = rest::FindIn(*tree, "items");
   ASSERT_EQ(items->items.size(), 50u);
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(Text(items->items[static_cast<std::size_t>(i)], "metadata", "name"),
@@ -122,7 +122,7 @@ TEST(Verbs, ARunningPodGetsItsGrace) {
       201);
   const Answer deleted = world.Ask({.method = "DELETE", .path = kPods + "/p"});
   EXPECT_EQ(deleted.status, 200) << deleted.text;
-  const rest::Node metadata = *rest::FindIn(deleted.Json(), "metadata");
+  const rest::DocumentNode metadata = *rest::FindIn(deleted.Json(), "metadata");
   EXPECT_EQ(rest::FindIn(metadata, "deletionGracePeriodSeconds")->text, "7");
   EXPECT_EQ(world.Get(kPods + "/p").status, 200);
   // The node lets go: with no grace left it is gone.
@@ -183,7 +183,7 @@ TEST(Verbs, ANamespaceWaitsUntilItIsEmptied) {
   const Answer refused = world.Post(path + "/pods", Pod("p"));
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(refused.text, HasSubstr("NamespaceTerminating"));
-  rest::Node emptied = world.Get(path).Json();
+  rest::DocumentNode emptied = world.Get(path).Json();
   rest::SetIn(*rest::FindIn(emptied, "spec"), "finalizers", rest::ListNode());
   const Answer finalized =
       world.Ask({.method = "PUT", .path = path + "/finalize", .body = ToJson(emptied)});

@@ -40,8 +40,8 @@ class WatchTest : public ::testing::Test {
     EXPECT_NE(answer.stream, nullptr) << answer.text;
     std::vector<std::string> events;
     if (answer.stream == nullptr) return events;
-    for (const rest::Node& event : world_.Events(*answer.stream)) {
-      const rest::Node* metadata = rest::FindIn(*rest::FindIn(event, "object"), "metadata");
+    for (const rest::DocumentNode& event : world_.Events(*answer.stream)) {
+      const rest::DocumentNode* metadata = rest::FindIn(*rest::FindIn(event, "object"), "metadata");
       events.push_back(fmt::format("{} {}", rest::TextIn(event, "type"),
                                    metadata == nullptr ? "" : rest::TextIn(*metadata, "name")));
     }

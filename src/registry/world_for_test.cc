@@ -20,9 +20,9 @@ class Mailbox final : public apiserver::Responder {
 
 }  // namespace
 
-rest::Node Answer::Json() const {
+rest::DocumentNode Answer::Json() const {
   auto tree = rest::ReadTree(text);
-  return tree.ok() ? *std::move(tree) : rest::Node{};
+  return tree.ok() ? *std::move(tree) : rest::DocumentNode{};
 }
 
 World::World(RegistryOptions options, metrics::Registry* metrics)
@@ -64,7 +64,7 @@ Answer World::Post(std::string path, std::string body) {
   return Ask({.method = "POST", .path = std::move(path), .body = std::move(body)});
 }
 
-std::vector<rest::Node> World::Events(apiserver::StreamSource& stream) {
+std::vector<rest::DocumentNode> World::Events(apiserver::StreamSource& stream) {
   using State = apiserver::StreamSource::State;
   std::vector<apiserver::Bytes> lines;
   stream.Start([] {});
@@ -76,7 +76,7 @@ std::vector<rest::Node> World::Events(apiserver::StreamSource& stream) {
     }
     EXPECT_EQ(state, State::kEnd);
   }
-  std::vector<rest::Node> events;
+  std::vector<rest::DocumentNode> events;
   for (const apiserver::Bytes& line : lines) {
     EXPECT_EQ(line->back(), '\n');
     auto event = rest::ReadTree(*line);

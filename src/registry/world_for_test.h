@@ -28,7 +28,7 @@ struct Answer {
   std::unique_ptr<apiserver::StreamSource> stream;
 
   // The body as JSON; null when it is none.
-  rest::Node Json() const;
+  rest::DocumentNode Json() const;
 };
 
 struct Asking {
@@ -51,7 +51,7 @@ class World {
   Answer Get(std::string path) { return Ask({.path = std::move(path)}); }
   Answer Post(std::string path, std::string body);
   // All events of a watch until it has nothing more to say and its time is over.
-  std::vector<rest::Node> Events(apiserver::StreamSource& stream);
+  std::vector<rest::DocumentNode> Events(apiserver::StreamSource& stream);
 
   base::ManualClock& clock() { return clock_; }
   store::Store& store() { return *store_; }

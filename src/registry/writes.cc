@@ -71,19 +71,19 @@ StatusOr<Propagation> PropagationOf(std::string_view text) {
                        {api::NotSupported(base::FieldPath("propagationPolicy"), text, kKnown)});
 }
 
-bool AsksForDryRun(const rest::Node& options) {
-  const rest::Node* list = rest::FindIn(options, "dryRun");
+bool AsksForDryRun(const rest::DocumentNode& options) {
+  const rest::DocumentNode* list = rest::FindIn(options, "dryRun");
   return list != nullptr && !list->items.empty() && list->items.front().text == "All";
 }
 
-StatusOr<DeleteOptions> DeleteOptionsOf(const Exchange& exchange, const rest::Node& body) {
+StatusOr<DeleteOptions> DeleteOptionsOf(const Exchange& exchange, const rest::DocumentNode& body) {
   DeleteOptions options;
-  if (const rest::Node* preconditions = rest::FindIn(body, "preconditions")) {
+  if (const rest::DocumentNode* preconditions = rest::FindIn(body, "preconditions")) {
     options.uid = rest::TextIn(*preconditions, "uid");
     options.resource_version = rest::TextIn(*preconditions, "resourceVersion");
   }
   DRAY_ASSIGN_OR_RETURN(options.grace_seconds, exchange.query.Number("gracePeriodSeconds"));
-  if (const rest::Node* grace = rest::FindIn(body, "gracePeriodSeconds")) {
+  if (const rest::DocumentNode* grace = rest::FindIn(body, "gracePeriodSeconds")) {
     options.grace_seconds = std::atoll(grace->text.c_str());
   }
   std::string_view policy = exchange.query.Get("propagationPolicy");
@@ -131,7 +131,7 @@ Registry::Done Answer(const ExchangePtr& exchange, int code) {
 
 }  // namespace
 
-StatusOr<rest::Node> SmallBody(const Exchange& exchange, const api::TypeInfo& type) {
+StatusOr<rest::DocumentNode> SmallBody(const Exchange& exchange, const api::TypeInfo& type) {
   if (exchange.request.body.empty()) return rest::MapNode();
   DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
                         BodyFormatOf(exchange.request.headers.Find("Content-Type")));
@@ -216,11 +216,11 @@ void HandleEviction(const ExchangePtr& exchange) {
   if (!context.ok()) return exchange->SendError(context.status());
   const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::EvictionBody>());
   if (!body.ok()) return exchange->SendError(body.status());
-  const rest::Node* inner = rest::FindIn(*body, "deleteOptions");
+  const rest::DocumentNode* inner = rest::FindIn(*body, "deleteOptions");
   auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
   if (!options.ok()) return exchange->SendError(options.status());
   options->eviction = true;
-  const rest::Node* metadata = rest::FindIn(*body, "metadata");
+  const rest::DocumentNode* metadata = rest::FindIn(*body, "metadata");
   const std::string_view name =
       metadata == nullptr ? std::string_view() : rest::TextIn(*metadata, "name");
   if (!name.empty() && name != exchange->route.name) {
@@ -241,8 +241,8 @@ void HandleBinding(const ExchangePtr& exchange) {
   if (!context.ok()) return exchange->SendError(context.status());
   const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::BindingBody>());
   if (!body.ok()) return exchange->SendError(body.status());
-  const rest::Node* metadata = rest::FindIn(*body, "metadata");
-  const rest::Node* target = rest::FindIn(*body, "target");
+  const rest::DocumentNode* metadata = rest::FindIn(*body, "metadata");
+  const rest::DocumentNode* target = rest::FindIn(*body, "target");
   const std::string_view node =
       target == nullptr ? std::string_view() : rest::TextIn(*target, "name");
   if (node.empty()) {

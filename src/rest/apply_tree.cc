@@ -20,16 +20,16 @@ using internal::Nature;
 using internal::Schema;
 using internal::SchemaOf;
 
-bool IsGranularMap(const Schema& schema, const Node& node) {
+bool IsGranularMap(const Schema& schema, const DocumentNode& node) {
   return (schema.nature == Nature::kStruct || schema.nature == Nature::kMap) && IsMap(node);
 }
-bool IsGranularList(const Schema& schema, const Node& node) {
+bool IsGranularList(const Schema& schema, const DocumentNode& node) {
   return (schema.nature == Nature::kSet || schema.nature == Nature::kKeyed) && IsList(node);
 }
 
-Status Collect(const Schema& schema, const Node& node, FieldSet& set);
+Status Collect(const Schema& schema, const DocumentNode& node, FieldSet& set);
 
-Status CollectMap(const Schema& schema, const Node& node, FieldSet& set) {
+Status CollectMap(const Schema& schema, const DocumentNode& node, FieldSet& set) {
   for (const api::Member& member : node.members) {
     FieldSet below;
     DRAY_RETURN_IF_ERROR(Collect(Below(schema, member.key), member.value, below));
@@ -43,11 +43,11 @@ Status CollectMap(const Schema& schema, const Node& node, FieldSet& set) {
 
 // A key may be left out if the field is optional, or has a default: then its absence is a value,
 // too.
-Status CheckKeys(const Schema& list, const Node& item) {
+Status CheckKeys(const Schema& list, const DocumentNode& item) {
   if (list.nature != Nature::kKeyed || !IsMap(item)) return {};
   const api::StructInfo& info = internal::WithoutOptional(list.type->element)->fields();
   for (const std::string_view key : internal::SortedKeys(list.keys)) {
-    const Node* value = FindIn(item, key);
+    const DocumentNode* value = FindIn(item, key);
     if ((value != nullptr && !IsNull(*value)) || key == "protocol") continue;
     const api::FieldInfo& field = info.fields[static_cast<std::size_t>(info.Find(key))];
     if (field.type->shape == api::Shape::kOptional) continue;
@@ -57,8 +57,8 @@ Status CheckKeys(const Schema& list, const Node& item) {
   return {};
 }
 
-Status CollectList(const Schema& schema, const Node& node, FieldSet& set) {
-  for (const Node& item : node.items) {
+Status CollectList(const Schema& schema, const DocumentNode& node, FieldSet& set) {
+  for (const DocumentNode& item : node.items) {
     DRAY_RETURN_IF_ERROR(CheckKeys(schema, item));
     const std::string element = ElementOfItem(schema, item);
     if (element.empty()) {
@@ -75,14 +75,14 @@ Status CollectList(const Schema& schema, const Node& node, FieldSet& set) {
   return {};
 }
 
-Status Collect(const Schema& schema, const Node& node, FieldSet& set) {
+Status Collect(const Schema& schema, const DocumentNode& node, FieldSet& set) {
   if (IsGranularMap(schema, node)) return CollectMap(schema, node, set);
   if (IsGranularList(schema, node)) return CollectList(schema, node, set);
   set.Insert();
   return {};
 }
 
-void CollectEmptyLists(const Schema& schema, const Node& node, FieldSet& set) {
+void CollectEmptyLists(const Schema& schema, const DocumentNode& node, FieldSet& set) {
   if (schema.nature != Nature::kStruct || !IsMap(node)) return;
   const api::StructInfo& info = schema.type->fields();
   for (const api::Member& member : node.members) {
@@ -100,7 +100,7 @@ void CollectEmptyLists(const Schema& schema, const Node& node, FieldSet& set) {
   }
 }
 
-void Drop(const Schema& schema, Node& node) {
+void Drop(const Schema& schema, DocumentNode& node) {
   if (schema.type == nullptr || schema.type->shape == api::Shape::kRaw) return;
   if (schema.type->shape == api::Shape::kStruct && IsMap(node)) {
     std::erase_if(node.members, [&](const api::Member& member) {
@@ -109,34 +109,34 @@ void Drop(const Schema& schema, Node& node) {
   }
   for (api::Member& member : node.members) Drop(Below(schema, member.key), member.value);
   if (schema.type->shape != api::Shape::kList) return;
-  for (Node& item : node.items) Drop(ElementOf(schema), item);
+  for (DocumentNode& item : node.items) Drop(ElementOf(schema), item);
 }
 
-void Merge(const Schema& schema, const Node& config, Node& object);
+void Merge(const Schema& schema, const DocumentNode& config, DocumentNode& object);
 
-void MergeList(const Schema& schema, const Node& config, Node& object) {
+void MergeList(const Schema& schema, const DocumentNode& config, DocumentNode& object) {
   if (!IsList(object)) object = ListNode();
   std::vector<internal::NamedItem> items;
   std::vector<std::string> before;
   std::unordered_map<std::string, std::size_t> places;
-  for (Node& item : object.items) {
+  for (DocumentNode& item : object.items) {
     std::string name = ElementOfItem(schema, item);
     before.push_back(name);
     places.emplace(name, items.size());
     items.push_back({std::move(name), std::move(item)});
   }
   std::vector<std::string> order;
-  for (const Node& item : config.items) {
+  for (const DocumentNode& item : config.items) {
     const std::string name = ElementOfItem(schema, item);
     order.push_back(name);
     const auto [it, added] = places.emplace(name, items.size());
-    if (added) items.push_back({name, Node{}});
+    if (added) items.push_back({name, DocumentNode{}});
     Merge(ElementOf(schema), item, items[it->second].item);
   }
   object.items = internal::Ordered(order, before, std::move(items));
 }
 
-void Merge(const Schema& schema, const Node& config, Node& object) {
+void Merge(const Schema& schema, const DocumentNode& config, DocumentNode& object) {
   if (IsGranularList(schema, config)) return MergeList(schema, config, object);
   if (!IsGranularMap(schema, config)) {
     object = config;
@@ -144,13 +144,13 @@ void Merge(const Schema& schema, const Node& config, Node& object) {
   }
   if (!IsMap(object)) object = MapNode();
   for (const api::Member& member : config.members) {
-    Node* present = FindIn(object, member.key);
-    if (present == nullptr) present = &SetIn(object, member.key, Node{});
+    DocumentNode* present = FindIn(object, member.key);
+    if (present == nullptr) present = &SetIn(object, member.key, DocumentNode{});
     Merge(Below(schema, member.key), member.value, *present);
   }
 }
 
-void Remove(const Schema& schema, const FieldSet& fields, Node& node) {
+void Remove(const Schema& schema, const FieldSet& fields, DocumentNode& node) {
   if (IsGranularMap(schema, node)) {
     std::erase_if(node.members, [&](api::Member& member) {
       const FieldSet* below = fields.Find("f:" + member.key);
@@ -160,7 +160,7 @@ void Remove(const Schema& schema, const FieldSet& fields, Node& node) {
       return false;
     });
   } else if (IsGranularList(schema, node)) {
-    std::erase_if(node.items, [&](Node& item) {
+    std::erase_if(node.items, [&](DocumentNode& item) {
       const FieldSet* below = fields.Find(ElementOfItem(schema, item));
       if (below == nullptr) return false;
       if (below->member()) return true;
@@ -181,25 +181,25 @@ void AddParents(const Schema& schema, FieldSet& set) {
 
 }  // namespace
 
-StatusOr<FieldSet> FieldsOf(const Node& config, const api::TypeInfo& type) {
+StatusOr<FieldSet> FieldsOf(const DocumentNode& config, const api::TypeInfo& type) {
   FieldSet set;
   DRAY_RETURN_IF_ERROR(Collect(SchemaOf(&type), config, set));
   return set;
 }
 
-FieldSet EmptyListsOf(const Node& body, const api::TypeInfo& type) {
+FieldSet EmptyListsOf(const DocumentNode& body, const api::TypeInfo& type) {
   FieldSet set;
   CollectEmptyLists(SchemaOf(&type), body, set);
   return set;
 }
 
-void DropUnknown(const api::TypeInfo& type, Node& config) { Drop(SchemaOf(&type), config); }
+void DropUnknown(const api::TypeInfo& type, DocumentNode& config) { Drop(SchemaOf(&type), config); }
 
-void MergeConfig(const Node& config, const api::TypeInfo& type, Node& object) {
+void MergeConfig(const DocumentNode& config, const api::TypeInfo& type, DocumentNode& object) {
   Merge(SchemaOf(&type), config, object);
 }
 
-void RemoveFields(const FieldSet& fields, const api::TypeInfo& type, Node& object) {
+void RemoveFields(const FieldSet& fields, const api::TypeInfo& type, DocumentNode& object) {
   Remove(SchemaOf(&type), fields, object);
 }
 

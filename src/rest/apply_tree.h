@@ -13,20 +13,20 @@ namespace dray::rest {
 
 // The fields that a configuration sets. InvalidArgument for a list with an item twice or without
 // any of its keys.
-StatusOr<FieldSet> FieldsOf(const Node& config, const api::TypeInfo& type);
+StatusOr<FieldSet> FieldsOf(const DocumentNode& config, const api::TypeInfo& type);
 
 // The lists that a body writes though they have no items. The struct cannot tell them from unset
 // ones where both are written as null, yet whoever wrote them manages them.
-FieldSet EmptyListsOf(const Node& body, const api::TypeInfo& type);
+FieldSet EmptyListsOf(const DocumentNode& body, const api::TypeInfo& type);
 
 // Takes out members that the tables do not know.
-void DropUnknown(const api::TypeInfo& type, Node& config);
+void DropUnknown(const api::TypeInfo& type, DocumentNode& config);
 
 // Sets in `object` all that `config` says. Items of keyed lists are joined by key.
-void MergeConfig(const Node& config, const api::TypeInfo& type, Node& object);
+void MergeConfig(const DocumentNode& config, const api::TypeInfo& type, DocumentNode& object);
 
 // Removes the fields of the set from `object`, those that are parents with all that they have.
-void RemoveFields(const FieldSet& fields, const api::TypeInfo& type, Node& object);
+void RemoveFields(const FieldSet& fields, const api::TypeInfo& type, DocumentNode& object);
 
 // The set with every struct field that leads to one of its members: a struct is removed when
 // nothing is left that anyone wants in it.

@@ -68,7 +68,8 @@ std::vector<std::string> Strictness(const std::vector<api::Diagnostic>& diagnost
   return texts;
 }
 
-StatusOr<DecodedBody> FromTree(Node tree, const api::KindInfo& kind, FieldValidation validation) {
+StatusOr<DecodedBody> FromTree(DocumentNode tree, const api::KindInfo& kind,
+                               FieldValidation validation) {
   EraseIn(tree, "apiVersion");
   EraseIn(tree, "kind");
   DecodedBody decoded{api::Object::New(kind)};
@@ -110,7 +111,7 @@ StatusOr<FieldValidation> ParseFieldValidation(std::string_view text) {
                   text));
 }
 
-Status CheckType(const Node& tree, const api::KindInfo& kind) {
+Status CheckType(const DocumentNode& tree, const api::KindInfo& kind) {
   return CheckType(TextIn(tree, "apiVersion"), TextIn(tree, "kind"), kind);
 }
 
@@ -139,11 +140,11 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
     return FromTree(*std::move(tree), kind, validation);
   }
   std::vector<api::Diagnostic> diagnostics;
-  Node tree;
+  DocumentNode tree;
   if (format == BodyFormat::kJson) {
     tree = api::ParseJson(body, diagnostics);
   } else {
-    std::vector<Node> documents = api::ParseYaml(body, diagnostics);
+    std::vector<DocumentNode> documents = api::ParseYaml(body, diagnostics);
     if (!documents.empty()) tree = std::move(documents.front());
   }
   for (const api::Diagnostic& diagnostic : diagnostics) {
@@ -158,7 +159,7 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
   return FromTree(std::move(tree), kind, validation);
 }
 
-StatusOr<DecodedBody> DecodeTree(const Node& tree, const api::KindInfo& kind,
+StatusOr<DecodedBody> DecodeTree(const DocumentNode& tree, const api::KindInfo& kind,
                                  FieldValidation validation) {
   if (!IsMap(tree)) return CannotHandle(kind, fmt::format("it is a {}", JsonKindName(tree)));
   return FromTree(tree, kind, validation);

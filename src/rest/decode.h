@@ -39,10 +39,10 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
                                  FieldValidation validation);
 
 // The same for a tree: what a patch has made.
-StatusOr<DecodedBody> DecodeTree(const Node& tree, const api::KindInfo& kind,
+StatusOr<DecodedBody> DecodeTree(const DocumentNode& tree, const api::KindInfo& kind,
                                  FieldValidation validation);
 
 // The apiVersion and kind that a tree says it is, if it says so, are those of `kind`.
-Status CheckType(const Node& tree, const api::KindInfo& kind);
+Status CheckType(const DocumentNode& tree, const api::KindInfo& kind);
 
 }  // namespace dray::rest

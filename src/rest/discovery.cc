@@ -85,8 +85,8 @@ ResourceInfo Describe(const api::KindInfo& kind) {
   return info;
 }
 
-Node ListOf(std::string_view commas) {
-  Node list = ListNode();
+DocumentNode ListOf(std::string_view commas) {
+  DocumentNode list = ListNode();
   while (!commas.empty()) {
     const std::size_t end = std::min(commas.find(','), commas.size());
     list.items.push_back(StringNode(commas.substr(0, end)));
@@ -94,8 +94,8 @@ Node ListOf(std::string_view commas) {
   }
   return list;
 }
-Node ListOf(const std::vector<std::string_view>& texts) {
-  Node list = ListNode();
+DocumentNode ListOf(const std::vector<std::string_view>& texts) {
+  DocumentNode list = ListNode();
   for (const std::string_view text : texts) list.items.push_back(StringNode(text));
   return list;
 }
@@ -109,17 +109,17 @@ std::vector<const api::KindInfo*> KindsOf(std::string_view group, std::string_vi
   return kinds;
 }
 
-Node VersionNode(std::string_view group, std::string_view version) {
-  Node node = MapNode();
+DocumentNode VersionNode(std::string_view group, std::string_view version) {
+  DocumentNode node = MapNode();
   SetIn(node, "groupVersion", StringNode(fmt::format("{}/{}", group, version)));
   SetIn(node, "version", StringNode(version));
   return node;
 }
 
-Node GroupNode(std::string_view group) {
-  Node node = MapNode();
+DocumentNode GroupNode(std::string_view group) {
+  DocumentNode node = MapNode();
   SetIn(node, "name", StringNode(group));
-  Node versions = ListNode();
+  DocumentNode versions = ListNode();
   for (const std::string_view version : ServedVersions(group)) {
     versions.items.push_back(VersionNode(group, version));
   }
@@ -128,15 +128,15 @@ Node GroupNode(std::string_view group) {
   return node;
 }
 
-Node Header(std::string_view kind, std::string_view api_version) {
-  Node node = MapNode();
+DocumentNode Header(std::string_view kind, std::string_view api_version) {
+  DocumentNode node = MapNode();
   SetIn(node, "kind", StringNode(kind));
   SetIn(node, "apiVersion", StringNode(api_version));
   return node;
 }
 
-Node ObjectlessNode(const ObjectlessResource& resource) {
-  Node node = MapNode();
+DocumentNode ObjectlessNode(const ObjectlessResource& resource) {
+  DocumentNode node = MapNode();
   SetIn(node, "name", StringNode(resource.plural));
   SetIn(node, "singularName", StringNode(resource.singular));
   SetIn(node, "namespaced", BoolNode(resource.namespaced));
@@ -145,9 +145,9 @@ Node ObjectlessNode(const ObjectlessResource& resource) {
   return node;
 }
 
-Node ResourceNode(const api::KindInfo& kind) {
+DocumentNode ResourceNode(const api::KindInfo& kind) {
   const ResourceInfo& info = ResourceOf(kind);
-  Node node = MapNode();
+  DocumentNode node = MapNode();
   SetIn(node, "name", StringNode(kind.plural));
   SetIn(node, "singularName", StringNode(info.singular));
   SetIn(node, "namespaced", BoolNode(kind.namespaced));
@@ -158,8 +158,8 @@ Node ResourceNode(const api::KindInfo& kind) {
   return node;
 }
 
-Node SubresourceNode(const api::KindInfo& kind, const Subresource& part) {
-  Node node = MapNode();
+DocumentNode SubresourceNode(const api::KindInfo& kind, const Subresource& part) {
+  DocumentNode node = MapNode();
   SetIn(node, "name", StringNode(fmt::format("{}/{}", kind.plural, part.name)));
   SetIn(node, "singularName", StringNode(""));
   SetIn(node, "namespaced", BoolNode(kind.namespaced));
@@ -172,16 +172,16 @@ Node SubresourceNode(const api::KindInfo& kind, const Subresource& part) {
   return node;
 }
 
-Node ResponseKind(std::string_view group, std::string_view version, std::string_view kind) {
-  Node node = MapNode();
+DocumentNode ResponseKind(std::string_view group, std::string_view version, std::string_view kind) {
+  DocumentNode node = MapNode();
   SetIn(node, "group", StringNode(group));
   SetIn(node, "version", StringNode(version));
   SetIn(node, "kind", StringNode(kind));
   return node;
 }
 
-Node AggregatedObjectless(const ObjectlessResource& resource) {
-  Node node = MapNode();
+DocumentNode AggregatedObjectless(const ObjectlessResource& resource) {
+  DocumentNode node = MapNode();
   SetIn(node, "resource", StringNode(resource.plural));
   SetIn(node, "responseKind", ResponseKind("", "", resource.kind));
   SetIn(node, "scope", StringNode(resource.namespaced ? "Namespaced" : "Cluster"));
@@ -190,9 +190,9 @@ Node AggregatedObjectless(const ObjectlessResource& resource) {
   return node;
 }
 
-Node AggregatedResource(const api::KindInfo& kind) {
+DocumentNode AggregatedResource(const api::KindInfo& kind) {
   const ResourceInfo& info = ResourceOf(kind);
-  Node node = MapNode();
+  DocumentNode node = MapNode();
   SetIn(node, "resource", StringNode(kind.plural));
   SetIn(node, "responseKind", ResponseKind("", "", kind.kind));
   SetIn(node, "scope", StringNode(kind.namespaced ? "Namespaced" : "Cluster"));
@@ -201,9 +201,9 @@ Node AggregatedResource(const api::KindInfo& kind) {
   if (!info.short_names.empty()) SetIn(node, "shortNames", ListOf(info.short_names));
   if (!info.categories.empty()) SetIn(node, "categories", ListOf(info.categories));
   if (info.subresources.empty()) return node;
-  Node parts = ListNode();
+  DocumentNode parts = ListNode();
   for (const Subresource& part : info.subresources) {
-    Node entry = MapNode();
+    DocumentNode entry = MapNode();
     SetIn(entry, "subresource", StringNode(part.name));
     SetIn(entry, "responseKind",
           ResponseKind(part.group, part.version, part.kind.empty() ? kind.kind : part.kind));
@@ -214,16 +214,16 @@ Node AggregatedResource(const api::KindInfo& kind) {
   return node;
 }
 
-Node AggregatedGroup(std::string_view group) {
-  Node metadata = MapNode();
+DocumentNode AggregatedGroup(std::string_view group) {
+  DocumentNode metadata = MapNode();
   if (!group.empty()) SetIn(metadata, "name", StringNode(group));
-  Node node = MapNode();
+  DocumentNode node = MapNode();
   SetIn(node, "metadata", std::move(metadata));
-  Node versions = ListNode();
+  DocumentNode versions = ListNode();
   for (const std::string_view version : ServedVersions(group)) {
-    Node entry = MapNode();
+    DocumentNode entry = MapNode();
     SetIn(entry, "version", StringNode(version));
-    Node resources = ListNode();
+    DocumentNode resources = ListNode();
     for (const ObjectlessResource& resource : kObjectless) {
       if (resource.group != group || resource.version != version) continue;
       resources.items.push_back(AggregatedObjectless(resource));
@@ -299,8 +299,8 @@ std::string ApiVersionsJson(std::string_view server_address) {
 }
 
 std::string ApiGroupListJson() {
-  Node list = Header("APIGroupList", "v1");
-  Node groups = ListNode();
+  DocumentNode list = Header("APIGroupList", "v1");
+  DocumentNode groups = ListNode();
   for (const std::string_view group : ServedGroups()) groups.items.push_back(GroupNode(group));
   SetIn(list, "groups", std::move(groups));
   return ToJson(list);
@@ -308,7 +308,7 @@ std::string ApiGroupListJson() {
 
 std::optional<std::string> ApiGroupJson(std::string_view group) {
   if (group.empty() || ServedVersions(group).empty()) return std::nullopt;
-  Node node = Header("APIGroup", "v1");
+  DocumentNode node = Header("APIGroup", "v1");
   for (api::Member& member : GroupNode(group).members) {
     SetIn(node, member.key, std::move(member.value));
   }
@@ -316,7 +316,7 @@ std::optional<std::string> ApiGroupJson(std::string_view group) {
 }
 
 std::optional<std::string> ApiResourceListJson(std::string_view group, std::string_view version) {
-  Node resources = ListNode();
+  DocumentNode resources = ListNode();
   for (const ObjectlessResource& resource : kObjectless) {
     if (resource.group != group || resource.version != version) continue;
     resources.items.push_back(ObjectlessNode(resource));
@@ -328,7 +328,7 @@ std::optional<std::string> ApiResourceListJson(std::string_view group, std::stri
     }
   }
   if (resources.items.empty()) return std::nullopt;
-  Node list = Header("APIResourceList", "v1");
+  DocumentNode list = Header("APIResourceList", "v1");
   SetIn(list, "groupVersion",
         StringNode(group.empty() ? std::string(version) : fmt::format("{}/{}", group, version)));
   SetIn(list, "resources", std::move(resources));
@@ -336,9 +336,9 @@ std::optional<std::string> ApiResourceListJson(std::string_view group, std::stri
 }
 
 std::string AggregatedDiscoveryJson(bool core) {
-  Node list = Header("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2");
+  DocumentNode list = Header("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2");
   SetIn(list, "metadata", MapNode());
-  Node items = ListNode();
+  DocumentNode items = ListNode();
   if (core) {
     items.items.push_back(AggregatedGroup(""));
   } else {

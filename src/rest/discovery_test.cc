@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 
 TEST(Discovery, NewVersionsComeFirst) {
   EXPECT_THAT(ServedVersions("resource.k8s.io"), ElementsAre("v1", "v1beta2", "v1beta1"));
-  const Node group = TreeOf(*ApiGroupJson("resource.k8s.io"));
+  const DocumentNode group = TreeOf(*ApiGroupJson("resource.k8s.io"));
   EXPECT_EQ(TextIn(*FindIn(group, "preferredVersion"), "version"), "v1");
 }
 
@@ -26,11 +26,11 @@ TEST(Discovery, KnowsOnlyWhatIsServed) {
 }
 
 TEST(Discovery, EveryKindIsInBothForms) {
-  const Node aggregated = TreeOf(AggregatedDiscoveryJson(false));
+  const DocumentNode aggregated = TreeOf(AggregatedDiscoveryJson(false));
   for (const api::KindInfo& kind : api::Kinds()) {
-    const Node list = TreeOf(*ApiResourceListJson(kind.group, kind.version));
+    const DocumentNode list = TreeOf(*ApiResourceListJson(kind.group, kind.version));
     bool found = false;
-    for (const Node& resource : FindIn(list, "resources")->items) {
+    for (const DocumentNode& resource : FindIn(list, "resources")->items) {
       found |= TextIn(resource, "name") == kind.plural;
     }
     EXPECT_TRUE(found) << kind.plural;
@@ -58,7 +58,7 @@ TEST(Discovery, WhatCanBeScaledSaysSo) {
 
 TEST(Discovery, QuestionsAboutOneselfAreListedAlthoughTheyAreNoObjects) {
   EXPECT_THAT(ServedVersions("authentication.k8s.io"), ElementsAre("v1"));
-  const Node list = TreeOf(*ApiResourceListJson("authorization.k8s.io", "v1"));
+  const DocumentNode list = TreeOf(*ApiResourceListJson("authorization.k8s.io", "v1"));
   EXPECT_EQ(TextIn(list, "groupVersion"), "authorization.k8s.io/v1");
   EXPECT_EQ(TextIn(FindIn(list, "resources")->items.at(0), "name"), "selfsubjectaccessreviews");
   EXPECT_NE(FindObjectless("", "v1", "bindings"), nullptr);

@@ -84,7 +84,7 @@ class Reader {
       return {};
     }
     std::vector<api::Diagnostic> diagnostics;
-    const Node list = api::ParseJson(fmt::format("[\"{}\"]", raw), diagnostics);
+    const DocumentNode list = api::ParseJson(fmt::format("[\"{}\"]", raw), diagnostics);
     if (!diagnostics.empty() || list.items.empty()) return Wrong("a string");
     out = list.items.front().text;
     return {};

@@ -57,39 +57,39 @@ StatusOr<std::size_t> IndexOf(std::string_view token, std::size_t size, bool ins
   return index;
 }
 
-std::size_t CountNodes(const Node& node) {
+std::size_t CountNodes(const DocumentNode& node) {
   std::size_t n = 1;
-  for (const Node& item : node.items) n += CountNodes(item);
+  for (const DocumentNode& item : node.items) n += CountNodes(item);
   for (const api::Member& member : node.members) n += CountNodes(member.value);
   return n;
 }
 
-std::size_t CountBytes(const Node& node) {
+std::size_t CountBytes(const DocumentNode& node) {
   std::size_t n = node.text.size();
-  for (const Node& item : node.items) n += CountBytes(item);
+  for (const DocumentNode& item : node.items) n += CountBytes(item);
   for (const api::Member& member : node.members) n += member.key.size() + CountBytes(member.value);
   return n;
 }
 
-std::size_t DepthOf(const Node& node) {
+std::size_t DepthOf(const DocumentNode& node) {
   std::size_t depth = 0;
-  for (const Node& item : node.items) depth = std::max(depth, DepthOf(item));
+  for (const DocumentNode& item : node.items) depth = std::max(depth, DepthOf(item));
   for (const api::Member& member : node.members) depth = std::max(depth, DepthOf(member.value));
   return depth + 1;
 }
 
 class Patcher {
  public:
-  explicit Patcher(Node& document) : document_(document), nodes_(CountNodes(document)) {}
+  explicit Patcher(DocumentNode& document) : document_(document), nodes_(CountNodes(document)) {}
 
-  Status Operation(const Node& operation) {
+  Status Operation(const DocumentNode& operation) {
     const std::string_view op = TextIn(operation, "op");
-    const Node* path = FindIn(operation, "path");
+    const DocumentNode* path = FindIn(operation, "path");
     if (path == nullptr || !IsString(*path)) return BadRequest("an operation needs a path");
     DRAY_ASSIGN_OR_RETURN(const Pointer at, ParsePointer(path->text));
     if (op == "remove") return Take(at).status();
     if (op == "move" || op == "copy") return FromElsewhere(op == "move", operation, at);
-    const Node* value = FindIn(operation, "value");
+    const DocumentNode* value = FindIn(operation, "value");
     if (op == "add" || op == "replace" || op == "test") {
       if (value == nullptr) return BadRequest(fmt::format("{} needs a value", op));
       if (op == "add") return Add(at, *value);
@@ -101,8 +101,8 @@ class Patcher {
   }
 
  private:
-  StatusOr<Node*> Find(const Pointer& at, std::size_t depth) {
-    Node* node = &document_;
+  StatusOr<DocumentNode*> Find(const Pointer& at, std::size_t depth) {
+    DocumentNode* node = &document_;
     for (std::size_t i = 0; i < depth; ++i) {
       if (IsMap(*node)) {
         node = FindIn(*node, at[i]);
@@ -118,7 +118,7 @@ class Patcher {
     return node;
   }
 
-  Status Add(const Pointer& at, Node value) {
+  Status Add(const Pointer& at, DocumentNode value) {
     nodes_ += CountNodes(value);
     if (nodes_ > kMaxPatchedNodes) {
       return TooLarge(fmt::format("the patch makes more than {} values", kMaxPatchedNodes));
@@ -131,7 +131,7 @@ class Patcher {
       document_ = std::move(value);
       return {};
     }
-    DRAY_ASSIGN_OR_RETURN(Node* const parent, Find(at, at.size() - 1));
+    DRAY_ASSIGN_OR_RETURN(DocumentNode* const parent, Find(at, at.size() - 1));
     if (IsMap(*parent)) {
       SetIn(*parent, at.back(), std::move(value));
       return {};
@@ -146,11 +146,11 @@ class Patcher {
     return {};
   }
 
-  StatusOr<Node> Take(const Pointer& at) {
+  StatusOr<DocumentNode> Take(const Pointer& at) {
     if (at.empty()) return Unprocessable("the whole document cannot be removed");
-    DRAY_ASSIGN_OR_RETURN(Node* const found, Find(at, at.size()));
-    Node taken = std::move(*found);
-    Node& parent = **Find(at, at.size() - 1);
+    DRAY_ASSIGN_OR_RETURN(DocumentNode* const found, Find(at, at.size()));
+    DocumentNode taken = std::move(*found);
+    DocumentNode& parent = **Find(at, at.size() - 1);
     if (IsMap(parent)) {
       EraseIn(parent, at.back());
     } else {
@@ -159,34 +159,34 @@ class Patcher {
     return taken;
   }
 
-  Status Replace(const Pointer& at, const Node& value) {
-    DRAY_ASSIGN_OR_RETURN(Node* const found, Find(at, at.size()));
+  Status Replace(const Pointer& at, const DocumentNode& value) {
+    DRAY_ASSIGN_OR_RETURN(DocumentNode* const found, Find(at, at.size()));
     // In a list the place must be emptied first: adding there inserts.
-    Node* const parent = at.empty() ? nullptr : *Find(at, at.size() - 1);
+    DocumentNode* const parent = at.empty() ? nullptr : *Find(at, at.size() - 1);
     if (parent != nullptr && IsList(*parent)) {
       parent->items.erase(parent->items.begin() + (found - parent->items.data()));
     }
     return Add(at, value);
   }
 
-  Status Test(const Pointer& at, const Node& value) {
-    DRAY_ASSIGN_OR_RETURN(Node* const found, Find(at, at.size()));
+  Status Test(const Pointer& at, const DocumentNode& value) {
+    DRAY_ASSIGN_OR_RETURN(DocumentNode* const found, Find(at, at.size()));
     if (JsonEqual(*found, value)) return {};
     return Unprocessable(fmt::format("the value is not {}", ToJson(value)));
   }
 
-  Status FromElsewhere(bool move, const Node& operation, const Pointer& at) {
-    const Node* text = FindIn(operation, "from");
+  Status FromElsewhere(bool move, const DocumentNode& operation, const Pointer& at) {
+    const DocumentNode* text = FindIn(operation, "from");
     if (text == nullptr || !IsString(*text)) return BadRequest("move and copy need a from");
     DRAY_ASSIGN_OR_RETURN(const Pointer from, ParsePointer(text->text));
     if (move) {
       const bool into_itself =
           from.size() < at.size() && std::equal(from.begin(), from.end(), at.begin());
       if (into_itself) return Unprocessable("a value cannot be moved into itself");
-      DRAY_ASSIGN_OR_RETURN(Node value, Take(from));
+      DRAY_ASSIGN_OR_RETURN(DocumentNode value, Take(from));
       return Add(at, std::move(value));
     }
-    DRAY_ASSIGN_OR_RETURN(const Node* const found, Find(from, from.size()));
+    DRAY_ASSIGN_OR_RETURN(const DocumentNode* const found, Find(from, from.size()));
     copied_bytes_ += CountBytes(*found);
     if (copied_bytes_ > kMaxCopiedBytes) {
       return TooLarge(fmt::format("the patch copies more than {} bytes", kMaxCopiedBytes));
@@ -194,14 +194,14 @@ class Patcher {
     return Add(at, *found);
   }
 
-  Node& document_;
+  DocumentNode& document_;
   std::size_t nodes_;
   std::size_t copied_bytes_ = 0;
 };
 
 }  // namespace
 
-Status ApplyJsonPatch(const Node& patch, Node& document) {
+Status ApplyJsonPatch(const DocumentNode& patch, DocumentNode& document) {
   if (!IsList(patch)) {
     return BadRequest(
         fmt::format("a JSON patch is an array of operations, not a {}", JsonKindName(patch)));
@@ -210,10 +210,10 @@ Status ApplyJsonPatch(const Node& patch, Node& document) {
     return TooLarge(fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
                                 kMaxJsonPatchOperations, patch.items.size()));
   }
-  Node changed = document;
+  DocumentNode changed = document;
   Patcher patcher(changed);
   for (std::size_t i = 0; i < patch.items.size(); ++i) {
-    const Node& operation = patch.items[i];
+    const DocumentNode& operation = patch.items[i];
     if (!IsMap(operation)) return BadRequest(fmt::format("operation {} is not an object", i));
     if (Status done = patcher.Operation(operation); !done.ok()) {
       ApiError error = FromStatus(done);
@@ -226,7 +226,7 @@ Status ApplyJsonPatch(const Node& patch, Node& document) {
   return {};
 }
 
-void ApplyMergePatch(const Node& patch, Node& document) {
+void ApplyMergePatch(const DocumentNode& patch, DocumentNode& document) {
   if (!IsMap(patch)) {
     document = patch;
     return;
@@ -237,8 +237,8 @@ void ApplyMergePatch(const Node& patch, Node& document) {
       EraseIn(document, member.key);
       continue;
     }
-    Node* present = FindIn(document, member.key);
-    if (present == nullptr) present = &SetIn(document, member.key, Node{});
+    DocumentNode* present = FindIn(document, member.key);
+    if (present == nullptr) present = &SetIn(document, member.key, DocumentNode{});
     ApplyMergePatch(member.value, *present);
   }
 }

@@ -19,9 +19,9 @@ inline constexpr std::size_t kMaxCopiedBytes = 3u << 20;
 
 // Does the operations of `patch` on `document`, all or none. BadRequest for a patch that is not
 // one, Unprocessable for an operation that cannot be done: it names the operation and its path.
-Status ApplyJsonPatch(const Node& patch, Node& document);
+Status ApplyJsonPatch(const DocumentNode& patch, DocumentNode& document);
 
 // null removes, maps are merged, everything else is replaced.
-void ApplyMergePatch(const Node& patch, Node& document);
+void ApplyMergePatch(const DocumentNode& patch, DocumentNode& document);
 
 }  // namespace dray::rest

@@ -29,7 +29,7 @@ class JsonPatchTest : public ::testing::TestWithParam<PatchCase> {};
 
 TEST_P(JsonPatchTest, DoesAllOrNothing) {
   const PatchCase& c = GetParam();
-  Node document = TreeOf(c.document);
+  DocumentNode document = TreeOf(c.document);
   const Status status = ApplyJsonPatch(TreeOf(c.patch), document);
   if (c.error.empty()) {
     ASSERT_TRUE(status.ok()) << status;
@@ -93,7 +93,7 @@ TEST(JsonPatch, DoublingCopiesAreCutOff) {
   std::string patch = R"([{"op":"add","path":"/a","value":{}})";
   for (int i = 0; i < 40; ++i)
     patch += R"(,{"op":"copy","from":"/a","path":"/a/)" + std::to_string(i) + "\"}";
-  Node document = TreeOf("{}");
+  DocumentNode document = TreeOf("{}");
   const Status status = ApplyJsonPatch(TreeOf(patch + "]"), document);
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(FromStatus(status).code, ::testing::AnyOf(413, 422));
@@ -104,23 +104,23 @@ TEST(JsonPatch, CopiesOfLongTextAreCutOff) {
   std::string patch = R"([{"op":"add","path":"/a","value":")" + std::string(100'000, 'x') + "\"}";
   for (int i = 0; i < 40; ++i)
     patch += R"(,{"op":"copy","from":"/a","path":"/b)" + std::to_string(i) + "\"}";
-  Node document = TreeOf("{}");
+  DocumentNode document = TreeOf("{}");
   const Status status = ApplyJsonPatch(TreeOf(patch + "]"), document);
   EXPECT_EQ(FromStatus(status).code, 413);
   EXPECT_EQ(ToJson(document), "{}");
 }
 
 TEST(JsonPatch, TooManyOperationsAreRefused) {
-  Node patch = ListNode();
+  DocumentNode patch = ListNode();
   patch.items.assign(kMaxJsonPatchOperations + 1, MapNode());
-  Node document = MapNode();
+  DocumentNode document = MapNode();
   EXPECT_EQ(FromStatus(ApplyJsonPatch(patch, document)).code, 413);
 }
 
 class MergePatchTest : public ::testing::TestWithParam<PatchCase> {};
 
 TEST_P(MergePatchTest, FollowsTheRfc) {
-  Node document = TreeOf(GetParam().document);
+  DocumentNode document = TreeOf(GetParam().document);
   ApplyMergePatch(TreeOf(GetParam().patch), document);
   EXPECT_EQ(ToJson(document), GetParam().want);
 }

@@ -204,10 +204,10 @@ Status TakeOver(const Comparison& change, const ManagedFieldsEntry& self, bool f
   return ConflictError(conflicts);
 }
 
-StatusOr<api::Object> Decode(const Node& tree, const api::KindInfo& version) {
+StatusOr<api::Object> Decode(const DocumentNode& tree, const api::KindInfo& version) {
   api::Object object = api::Object::New(version);
   std::vector<api::Diagnostic> diagnostics;
-  Node bare = tree;  // apiVersion and kind are not fields of the tables
+  DocumentNode bare = tree;  // apiVersion and kind are not fields of the tables
   EraseIn(bare, "apiVersion");
   EraseIn(bare, "kind");
   api::DecodeNode(bare, *version.type, object.MutableData(), api::Severity::kWarning, diagnostics);
@@ -263,10 +263,10 @@ void TrackUpdate(const api::Object& before, const FieldOwner& owner, api::Object
   metadata.managed_fields = Write(std::move(managers));
 }
 
-StatusOr<api::Object> Apply(const api::Object* live, Node config, const api::KindInfo& version,
-                            const ApplyOptions& options) {
+StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
+                            const api::KindInfo& version, const ApplyOptions& options) {
   if (!IsMap(config)) return BadRequest("the body of an apply patch is an object");
-  if (const Node* metadata = FindIn(config, "metadata");
+  if (const DocumentNode* metadata = FindIn(config, "metadata");
       metadata != nullptr && IsMap(*metadata) && FindIn(*metadata, "managedFields") != nullptr) {
     return BadRequest("metadata.managedFields must be nil");
   }
@@ -279,7 +279,7 @@ StatusOr<api::Object> Apply(const api::Object* live, Node config, const api::Kin
         fmt::format("failed to create typed patch object: {}", base::Message(wanted.status())));
   }
 
-  Node merged = MapNode();
+  DocumentNode merged = MapNode();
   Managers managers;
   if (live != nullptr) {
     DRAY_ASSIGN_OR_RETURN(merged, ReadTree(live->ToJson(version)));

@@ -46,7 +46,7 @@ struct ApplyOptions {
 //
 // BadRequest for a configuration that is not an object of that version; Conflict, with all
 // conflicts as causes, for fields that others manage with another value.
-StatusOr<api::Object> Apply(const api::Object* live, Node config, const api::KindInfo& version,
-                            const ApplyOptions& options);
+StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
+                            const api::KindInfo& version, const ApplyOptions& options);
 
 }  // namespace dray::rest

@@ -235,7 +235,7 @@ TEST(Apply, RefusesConfigurationsThatAreNone) {
 // Field sets are kept as the hub spells them: that needs other versions to have the same paths down
 // to where a value has one owner.
 TEST(ManagedFields, VersionsHaveTheSamePaths) {
-  const Node claim =
+  const DocumentNode claim =
       TreeOf(R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r"}]}}})");
   const auto in_v1 =
       Apply(nullptr, claim, Kind("resource.k8s.io/v1", "ResourceClaim"), {.owner = Owner("m")});

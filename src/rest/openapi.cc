@@ -19,21 +19,21 @@ using api::Shape;
 
 constexpr std::string_view kPrefix = "io.k8s.dray.";
 
-Node Typed(std::string_view type, std::string_view format = {}) {
-  Node node = MapNode();
+DocumentNode Typed(std::string_view type, std::string_view format = {}) {
+  DocumentNode node = MapNode();
   SetIn(node, "type", StringNode(type));
   if (!format.empty()) SetIn(node, "format", StringNode(format));
   return node;
 }
 
-Node Strings(std::initializer_list<std::string_view> texts) {
-  Node list = ListNode();
+DocumentNode Strings(std::initializer_list<std::string_view> texts) {
+  DocumentNode list = ListNode();
   for (const std::string_view text : texts) list.items.push_back(StringNode(text));
   return list;
 }
 
-Node KindNode(const api::KindInfo& kind) {
-  Node node = MapNode();
+DocumentNode KindNode(const api::KindInfo& kind) {
+  DocumentNode node = MapNode();
   SetIn(node, "group", StringNode(kind.group));
   SetIn(node, "version", StringNode(kind.version));
   SetIn(node, "kind", StringNode(kind.kind));
@@ -48,28 +48,29 @@ class Schemas {
   // The schema of a kind, with what only whole objects have.
   std::string AddKind(const api::KindInfo& kind) {
     const std::string name = NameOf(kind.type->fields(), kind.version);
-    Node& schema = SchemaOf(name, kind.type->fields());
-    Node& properties = *FindIn(schema, "properties");
+    DocumentNode& schema = SchemaOf(name, kind.type->fields());
+    DocumentNode& properties = *FindIn(schema, "properties");
     for (const std::string_view field : {"apiVersion", "kind"}) {
-      Node property = Typed("string");
+      DocumentNode property = Typed("string");
       SetIn(property, "description", StringNode(DescriptionOf(fmt::format("Object.{}", field))));
       SetIn(properties, field, std::move(property));
     }
-    Node kinds = ListNode();
-    if (const Node* present = FindIn(schema, "x-kubernetes-group-version-kind")) kinds = *present;
+    DocumentNode kinds = ListNode();
+    if (const DocumentNode* present = FindIn(schema, "x-kubernetes-group-version-kind"))
+      kinds = *present;
     kinds.items.push_back(KindNode(kind));
     SetIn(schema, "x-kubernetes-group-version-kind", std::move(kinds));
     return name;
   }
 
-  Node Ref(const std::string& name) const {
-    Node node = MapNode();
+  DocumentNode Ref(const std::string& name) const {
+    DocumentNode node = MapNode();
     SetIn(node, "$ref", StringNode(ref_prefix_ + name));
     return node;
   }
 
-  Node Take() {
-    Node all = MapNode();
+  DocumentNode Take() {
+    DocumentNode all = MapNode();
     for (auto& [name, schema] : schemas_) {
       all.members.push_back({.key = name, .key_position = {}, .value = std::move(schema)});
     }
@@ -87,13 +88,13 @@ class Schemas {
     return names_.emplace(&info, name).first->second;
   }
 
-  Node& SchemaOf(const std::string& name, const api::StructInfo& info) {
+  DocumentNode& SchemaOf(const std::string& name, const api::StructInfo& info) {
     if (const auto it = schemas_.find(name); it != schemas_.end()) return it->second;
     schemas_[name] = Typed("object");  // a struct that contains itself finds this one
-    Node schema = Typed("object");
+    DocumentNode schema = Typed("object");
     SetIn(schema, "description", StringNode(DescriptionOf(info.name)));
     if (info.atomic) SetIn(schema, "x-kubernetes-map-type", StringNode("atomic"));
-    Node properties = MapNode();
+    DocumentNode properties = MapNode();
     for (const api::FieldInfo& field : info.fields) {
       SetIn(properties, field.name, Property(info, field));
     }
@@ -101,12 +102,12 @@ class Schemas {
     return schemas_[name] = std::move(schema);
   }
 
-  Node Property(const api::StructInfo& info, const api::FieldInfo& field) {
-    Node property = TypeNode(*field.type);
+  DocumentNode Property(const api::StructInfo& info, const api::FieldInfo& field) {
+    DocumentNode property = TypeNode(*field.type);
     const std::string_view text = DescriptionOf(fmt::format("{}.{}", info.name, field.name));
     // Nothing may stand beside a $ref but through allOf.
     if (FindIn(property, "$ref") != nullptr) {
-      Node all = ListNode();
+      DocumentNode all = ListNode();
       all.items.push_back(std::move(property));
       property = MapNode();
       SetIn(property, "allOf", std::move(all));
@@ -119,13 +120,13 @@ class Schemas {
     return property;
   }
 
-  static void AddListRules(const api::FieldInfo& field, Node& property) {
+  static void AddListRules(const api::FieldInfo& field, DocumentNode& property) {
     constexpr std::string_view kKinds[] = {"atomic", "set", "map"};
     SetIn(property, "x-kubernetes-list-type",
           StringNode(kKinds[static_cast<std::size_t>(field.options.list)]));
     std::string_view keys = field.options.keys;
     if (!keys.empty()) {
-      Node list = ListNode();
+      DocumentNode list = ListNode();
       while (!keys.empty()) {
         const std::size_t end = std::min(keys.find(','), keys.size());
         list.items.push_back(StringNode(keys.substr(0, end)));
@@ -141,7 +142,7 @@ class Schemas {
     }
   }
 
-  Node TypeNode(const api::TypeInfo& type) {
+  DocumentNode TypeNode(const api::TypeInfo& type) {
     switch (type.shape) {
       case Shape::kBool:
         return Typed("boolean");
@@ -171,12 +172,12 @@ class Schemas {
         return Ref(name);
       }
       case Shape::kList: {
-        Node node = Typed("array");
+        DocumentNode node = Typed("array");
         SetIn(node, "items", TypeNode(*type.element));
         return node;
       }
       case Shape::kMap: {
-        Node node = Typed("object");
+        DocumentNode node = Typed("object");
         SetIn(node, "additionalProperties", TypeNode(*type.element));
         return node;
       }
@@ -187,11 +188,11 @@ class Schemas {
   }
 
   // Scalars that have a name of their own, which `kubectl explain` shows.
-  Node Named(std::string_view name, std::string_view format) {
+  DocumentNode Named(std::string_view name, std::string_view format) {
     const std::string full = fmt::format("{}{}", kPrefix, name);
     if (!schemas_.contains(full)) {
       taken_.insert(full);
-      Node schema = Typed("string", format);
+      DocumentNode schema = Typed("string", format);
       SetIn(schema, "description", StringNode(DescriptionOf(name)));
       schemas_[full] = std::move(schema);
     }
@@ -201,12 +202,12 @@ class Schemas {
   const std::string ref_prefix_;
   std::map<const api::StructInfo*, std::string> names_;
   std::set<std::string> taken_;
-  std::map<std::string, Node> schemas_;
+  std::map<std::string, DocumentNode> schemas_;
 };
 
-Node Parameter(std::string_view name, std::string_view where, bool v2,
-               std::string_view type = "string") {
-  Node node = MapNode();
+DocumentNode Parameter(std::string_view name, std::string_view where, bool v2,
+                       std::string_view type = "string") {
+  DocumentNode node = MapNode();
   SetIn(node, "name", StringNode(name));
   SetIn(node, "in", StringNode(where));
   SetIn(node, "description", StringNode(DescriptionOf(fmt::format("query.{}", name))));
@@ -219,8 +220,8 @@ Node Parameter(std::string_view name, std::string_view where, bool v2,
   return node;
 }
 
-Node Operation(std::string_view action, const api::KindInfo& kind, bool named, bool v2) {
-  Node node = MapNode();
+DocumentNode Operation(std::string_view action, const api::KindInfo& kind, bool named, bool v2) {
+  DocumentNode node = MapNode();
   const std::string_view scope = kind.namespaced ? "Namespaced" : "";
   std::string group = kind.group.empty() ? "core" : std::string(kind.group);
   std::erase(group, '.');
@@ -229,7 +230,7 @@ Node Operation(std::string_view action, const api::KindInfo& kind, bool named, b
                                named ? "" : "Collection")));
   SetIn(node, "x-kubernetes-action", StringNode(action));
   SetIn(node, "x-kubernetes-group-version-kind", KindNode(kind));
-  Node parameters = ListNode();
+  DocumentNode parameters = ListNode();
   const auto add = [&](std::string_view name, std::string_view type = "string") {
     parameters.items.push_back(Parameter(name, "query", v2, type));
   };
@@ -252,15 +253,15 @@ Node Operation(std::string_view action, const api::KindInfo& kind, bool named, b
     add("sendInitialEvents", "boolean");
   }
   if (!parameters.items.empty()) SetIn(node, "parameters", std::move(parameters));
-  Node responses = MapNode();
-  Node fine = MapNode();
+  DocumentNode responses = MapNode();
+  DocumentNode fine = MapNode();
   SetIn(fine, "description", StringNode("OK"));
   SetIn(responses, action == "post" ? "201" : "200", std::move(fine));
   SetIn(node, "responses", std::move(responses));
   return node;
 }
 
-void AddPaths(const api::KindInfo& kind, bool v2, Node& paths) {
+void AddPaths(const api::KindInfo& kind, bool v2, DocumentNode& paths) {
   const std::string root = kind.group.empty()
                                ? fmt::format("/api/{}", kind.version)
                                : fmt::format("/apis/{}/{}", kind.group, kind.version);
@@ -268,25 +269,25 @@ void AddPaths(const api::KindInfo& kind, bool v2, Node& paths) {
                                ? fmt::format("{}/namespaces/{{namespace}}/{}", root, kind.plural)
                                : fmt::format("{}/{}", root, kind.plural);
   const auto placed = [&](bool named) {
-    Node path = MapNode();
-    Node parameters = ListNode();
+    DocumentNode path = MapNode();
+    DocumentNode parameters = ListNode();
     if (named) parameters.items.push_back(Parameter("name", "path", v2));
     if (kind.namespaced) parameters.items.push_back(Parameter("namespace", "path", v2));
     if (!parameters.items.empty()) SetIn(path, "parameters", std::move(parameters));
     return path;
   };
-  Node all = placed(false);
+  DocumentNode all = placed(false);
   SetIn(all, "get", Operation("list", kind, false, v2));
   SetIn(all, "post", Operation("post", kind, true, v2));
   SetIn(all, "delete", Operation("deletecollection", kind, false, v2));
   SetIn(paths, base, std::move(all));
-  Node one = placed(true);
+  DocumentNode one = placed(true);
   for (const std::string_view action : {"get", "put", "patch", "delete"}) {
     SetIn(one, action, Operation(action, kind, true, v2));
   }
   SetIn(paths, base + "/{name}", std::move(one));
   for (const Subresource& part : ResourceOf(kind).subresources) {
-    Node node = placed(true);
+    DocumentNode node = placed(true);
     const std::string_view action = part.name == "status"    ? "patch"
                                     : part.verbs == "create" ? "post"
                                                              : "put";
@@ -295,8 +296,8 @@ void AddPaths(const api::KindInfo& kind, bool v2, Node& paths) {
   }
 }
 
-Node Info() {
-  Node info = MapNode();
+DocumentNode Info() {
+  DocumentNode info = MapNode();
   SetIn(info, "title", StringNode("dray"));
   SetIn(info, "version", StringNode("v1.38.0"));
   return info;
@@ -313,7 +314,7 @@ std::string HashOf(std::string_view text) {
 
 std::optional<std::string> OpenApiV3Json(std::string_view group, std::string_view version) {
   Schemas schemas("#/components/schemas/");
-  Node paths = MapNode();
+  DocumentNode paths = MapNode();
   bool served = false;
   for (const api::KindInfo& kind : api::Kinds()) {
     if (kind.group != group || kind.version != version) continue;
@@ -322,23 +323,23 @@ std::optional<std::string> OpenApiV3Json(std::string_view group, std::string_vie
     AddPaths(kind, false, paths);
   }
   if (!served) return std::nullopt;
-  Node document = MapNode();
+  DocumentNode document = MapNode();
   SetIn(document, "openapi", StringNode("3.0.0"));
   SetIn(document, "info", Info());
   SetIn(document, "paths", std::move(paths));
-  Node components = MapNode();
+  DocumentNode components = MapNode();
   SetIn(components, "schemas", schemas.Take());
   SetIn(document, "components", std::move(components));
   return ToJson(document);
 }
 
 std::string OpenApiV3RootJson() {
-  Node paths = MapNode();
+  DocumentNode paths = MapNode();
   const auto add = [&](std::string_view group, const std::string& path) {
     for (const std::string_view version : ServedVersions(group)) {
       const auto document = OpenApiV3Json(group, version);
       if (!document) continue;  // nothing in it has a schema
-      Node entry = MapNode();
+      DocumentNode entry = MapNode();
       const std::string here = fmt::format("{}/{}", path, version);
       SetIn(entry, "serverRelativeURL",
             StringNode(fmt::format("/openapi/v3/{}?hash={}", here, HashOf(*document))));
@@ -347,19 +348,19 @@ std::string OpenApiV3RootJson() {
   };
   add("", "api");
   for (const std::string_view group : ServedGroups()) add(group, fmt::format("apis/{}", group));
-  Node root = MapNode();
+  DocumentNode root = MapNode();
   SetIn(root, "paths", std::move(paths));
   return ToJson(root);
 }
 
 std::string OpenApiV2Json() {
   Schemas schemas("#/definitions/");
-  Node paths = MapNode();
+  DocumentNode paths = MapNode();
   for (const api::KindInfo& kind : api::Kinds()) {
     schemas.AddKind(kind);
     AddPaths(kind, true, paths);
   }
-  Node document = MapNode();
+  DocumentNode document = MapNode();
   SetIn(document, "swagger", StringNode("2.0"));
   SetIn(document, "info", Info());
   SetIn(document, "paths", std::move(paths));

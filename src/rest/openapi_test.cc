@@ -40,12 +40,14 @@ TEST(Descriptions, EveryFieldOfEveryKindHasOne) {
   EXPECT_THAT(names, IsEmpty());
 }
 
-Node Schemas(const Node& document) { return *FindIn(*FindIn(document, "components"), "schemas"); }
+DocumentNode Schemas(const DocumentNode& document) {
+  return *FindIn(*FindIn(document, "components"), "schemas");
+}
 
 // The schema that speaks of a kind.
-const Node* SchemaOf(const Node& schemas, std::string_view kind) {
+const DocumentNode* SchemaOf(const DocumentNode& schemas, std::string_view kind) {
   for (const api::Member& schema : schemas.members) {
-    const Node* kinds = FindIn(schema.value, "x-kubernetes-group-version-kind");
+    const DocumentNode* kinds = FindIn(schema.value, "x-kubernetes-group-version-kind");
     if (kinds != nullptr && TextIn(kinds->items.at(0), "kind") == kind) return &schema.value;
   }
   return nullptr;
@@ -53,11 +55,11 @@ const Node* SchemaOf(const Node& schemas, std::string_view kind) {
 
 TEST(OpenApiV3, EveryRefLeadsToASchema) {
   for (const api::KindInfo& kind : api::Kinds()) {
-    const Node document = TreeOf(*OpenApiV3Json(kind.group, kind.version));
-    const Node schemas = Schemas(document);
+    const DocumentNode document = TreeOf(*OpenApiV3Json(kind.group, kind.version));
+    const DocumentNode schemas = Schemas(document);
     ASSERT_NE(SchemaOf(schemas, kind.kind), nullptr) << kind.kind;
-    const auto check = [&](auto&& self, const Node& node) -> void {
-      for (const Node& item : node.items) self(self, item);
+    const auto check = [&](auto&& self, const DocumentNode& node) -> void {
+      for (const DocumentNode& item : node.items) self(self, item);
       for (const api::Member& member : node.members) {
         if (member.key == "$ref" && IsString(member.value)) {
           const std::string& ref = member.value.text;
@@ -71,24 +73,24 @@ TEST(OpenApiV3, EveryRefLeadsToASchema) {
 }
 
 TEST(OpenApiV3, SaysHowListsAreMergedAndThatFieldsAreValidated) {
-  const Node document = TreeOf(*OpenApiV3Json("resource.k8s.io", "v1"));
-  const Node schemas = Schemas(document);
-  const Node* status = nullptr;
+  const DocumentNode document = TreeOf(*OpenApiV3Json("resource.k8s.io", "v1"));
+  const DocumentNode schemas = Schemas(document);
+  const DocumentNode* status = nullptr;
   for (const api::Member& schema : schemas.members) {
     if (schema.key.ends_with(".ResourceClaimStatus")) status = &schema.value;
   }
   ASSERT_NE(status, nullptr);
-  const Node& reserved = *FindIn(*FindIn(*status, "properties"), "reservedFor");
+  const DocumentNode& reserved = *FindIn(*FindIn(*status, "properties"), "reservedFor");
   EXPECT_EQ(TextIn(reserved, "x-kubernetes-list-type"), "map");
   EXPECT_EQ(TextIn(reserved, "x-kubernetes-patch-merge-key"), "uid");
-  const Node* patch =
+  const DocumentNode* patch =
       FindIn(*FindIn(*FindIn(document, "paths"),
                      "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}"),
              "patch");
   ASSERT_NE(patch, nullptr);
   EXPECT_EQ(TextIn(*FindIn(*patch, "x-kubernetes-group-version-kind"), "kind"), "ResourceClaim");
   std::vector<std::string> parameters;
-  for (const Node& parameter : FindIn(*patch, "parameters")->items) {
+  for (const DocumentNode& parameter : FindIn(*patch, "parameters")->items) {
     parameters.emplace_back(TextIn(parameter, "name"));
     EXPECT_FALSE(TextIn(parameter, "description").empty()) << parameters.back();
   }
@@ -96,10 +98,10 @@ TEST(OpenApiV3, SaysHowListsAreMergedAndThatFieldsAreValidated) {
 }
 
 TEST(OpenApiV3, VersionsThatNestOtherwiseHaveTheirOwnSchemas) {
-  const Node document = TreeOf(*OpenApiV3Json("resource.k8s.io", "v1beta1"));
+  const DocumentNode document = TreeOf(*OpenApiV3Json("resource.k8s.io", "v1beta1"));
   bool basic = false;
   for (const api::Member& schema : Schemas(document).members) {
-    const Node* properties = FindIn(schema.value, "properties");
+    const DocumentNode* properties = FindIn(schema.value, "properties");
     basic |= properties != nullptr && FindIn(*properties, "basic") != nullptr;
   }
   EXPECT_TRUE(basic);
@@ -107,13 +109,13 @@ TEST(OpenApiV3, VersionsThatNestOtherwiseHaveTheirOwnSchemas) {
 }
 
 TEST(OpenApiV2, HasEveryKind) {
-  const Node document = TreeOf(OpenApiV2Json());
+  const DocumentNode document = TreeOf(OpenApiV2Json());
   for (const api::KindInfo& kind : api::Kinds()) {
     bool found = false;
     for (const api::Member& schema : FindIn(document, "definitions")->members) {
-      const Node* kinds = FindIn(schema.value, "x-kubernetes-group-version-kind");
+      const DocumentNode* kinds = FindIn(schema.value, "x-kubernetes-group-version-kind");
       if (kinds == nullptr) continue;
-      for (const Node& row : kinds->items) {
+      for (const DocumentNode& row : kinds->items) {
         found |= TextIn(row, "kind") == kind.kind && TextIn(row, "version") == kind.version &&
                  TextIn(row, "group") == kind.group;
       }

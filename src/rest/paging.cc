@@ -34,7 +34,7 @@ StatusOr<std::string> DecodeBase64Url(std::string_view text) {
 }
 
 std::string ContinueToken::Encode() const {
-  Node token = MapNode();
+  DocumentNode token = MapNode();
   SetIn(token, "v", StringNode(kVersion));
   SetIn(token, "rv", NumberNode(revision));
   SetIn(token, "start", StringNode(start));
@@ -50,7 +50,7 @@ StatusOr<ContinueToken> ContinueToken::Parse(std::string_view text) {
     return BadToken(fmt::format("its version is \"{}\", not \"{}\"", TextIn(*tree, "v"), kVersion));
   }
   ContinueToken token{.start = std::string(TextIn(*tree, "start"))};
-  const Node* revision = FindIn(*tree, "rv");
+  const DocumentNode* revision = FindIn(*tree, "rv");
   const std::string_view digits = revision == nullptr ? std::string_view() : revision->text;
   const auto [end, error] =
       std::from_chars(digits.data(), digits.data() + digits.size(), token.revision);

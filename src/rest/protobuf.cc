@@ -122,9 +122,10 @@ class Reader {
  public:
   Reader(std::string_view group, std::string_view version) : group_(group), version_(version) {}
 
-  Status Message(const api::StructInfo& info, std::string_view bytes, int depth, Node& node) {
+  Status Message(const api::StructInfo& info, std::string_view bytes, int depth,
+                 DocumentNode& node) {
     if (depth > api::kMaxDocumentDepth) return base::InvalidArgument("protobuf: nested too deep");
-    node.kind = Node::Kind::kMap;
+    node.kind = DocumentNode::Kind::kMap;
     const Numbers* numbers = NumbersOf(info);
     if (numbers == nullptr) {
       return base::InvalidArgument(fmt::format("protobuf: {} can only be sent as JSON", info.name));
@@ -147,7 +148,7 @@ class Reader {
   }
 
   Status Fields(const api::StructInfo& info, const Numbers& numbers, std::uint32_t outer,
-                std::string_view bytes, int depth, Node& node) {
+                std::string_view bytes, int depth, DocumentNode& node) {
     Wire wire(bytes);
     while (!wire.done()) {
       DRAY_ASSIGN_OR_RETURN(const WireField field, wire.Next());
@@ -171,12 +172,12 @@ class Reader {
     return {};
   }
 
-  static Node& Slot(Node& map, std::string_view name) {
-    Node* present = FindIn(map, name);
-    return present != nullptr ? *present : SetIn(map, name, Node{});
+  static DocumentNode& Slot(DocumentNode& map, std::string_view name) {
+    DocumentNode* present = FindIn(map, name);
+    return present != nullptr ? *present : SetIn(map, name, DocumentNode{});
   }
 
-  Status Value(const api::TypeInfo& type, const WireField& field, int depth, Node& node) {
+  Status Value(const api::TypeInfo& type, const WireField& field, int depth, DocumentNode& node) {
     switch (type.shape) {
       case Shape::kOptional:
         return Value(*type.element, field, depth, node);
@@ -199,8 +200,8 @@ class Reader {
     }
   }
 
-  Status Item(const api::TypeInfo& element, const WireField& field, int depth, Node& list) {
-    list.kind = Node::Kind::kList;
+  Status Item(const api::TypeInfo& element, const WireField& field, int depth, DocumentNode& list) {
+    list.kind = DocumentNode::Kind::kList;
     const bool number = element.shape == Shape::kInt32 || element.shape == Shape::kInt64 ||
                         element.shape == Shape::kBool;
     if (!number || !field.delimited) {
@@ -213,10 +214,10 @@ class Reader {
     return {};
   }
 
-  Status Entry(const api::TypeInfo& element, const WireField& field, int depth, Node& map) {
-    map.kind = Node::Kind::kMap;
+  Status Entry(const api::TypeInfo& element, const WireField& field, int depth, DocumentNode& map) {
+    map.kind = DocumentNode::Kind::kMap;
     std::string_view key;
-    Node value;
+    DocumentNode value;
     bool set = false;
     for (Wire entry(field.bytes); !entry.done();) {
       DRAY_ASSIGN_OR_RETURN(const WireField part, entry.Next());
@@ -230,7 +231,7 @@ class Reader {
     return {};
   }
 
-  static Node Scalar(Shape shape, const WireField& field) {
+  static DocumentNode Scalar(Shape shape, const WireField& field) {
     switch (shape) {
       case Shape::kBool:
         return BoolNode(field.scalar != 0);
@@ -238,7 +239,7 @@ class Reader {
       case Shape::kInt64:
         return NumberNode(static_cast<std::int64_t>(field.scalar));
       case Shape::kDouble: {
-        Node node = NumberNode(0);
+        DocumentNode node = NumberNode(0);
         node.text = fmt::format("{}", std::bit_cast<double>(field.scalar));
         return node;
       }
@@ -248,7 +249,7 @@ class Reader {
   }
 
   // Messages that are one value in JSON.
-  static Status Special(Shape shape, const WireField& field, Node& node) {
+  static Status Special(Shape shape, const WireField& field, DocumentNode& node) {
     std::map<std::uint32_t, WireField> parts;
     for (Wire wire(field.bytes); !wire.done();) {
       DRAY_ASSIGN_OR_RETURN(const WireField part, wire.Next());
@@ -256,7 +257,7 @@ class Reader {
     }
     // A time that is not set is an empty message; so is JSON that is not there.
     if (parts.empty() && shape != Shape::kQuantity && shape != Shape::kIntOrString) {
-      node = Node{};
+      node = DocumentNode{};
       return {};
     }
     const auto number = [&](std::uint32_t n) { return static_cast<std::int64_t>(parts[n].scalar); };
@@ -275,7 +276,7 @@ class Reader {
 
   // JSON inside of protobuf: a driver's parameters, managed fields. Anything else that dray keeps
   // raw is a message whose fields it does not know.
-  static Status Raw(const WireField& bytes, Node& node) {
+  static Status Raw(const WireField& bytes, DocumentNode& node) {
     auto tree = ReadTree(bytes.bytes);
     if (!tree.ok()) return base::InvalidArgument("can only be sent as JSON");
     node = *std::move(tree);
@@ -288,8 +289,8 @@ class Reader {
 
 }  // namespace
 
-StatusOr<Node> ReadProtobuf(std::string_view body, const api::TypeInfo& type,
-                            std::string_view group, std::string_view version) {
+StatusOr<DocumentNode> ReadProtobuf(std::string_view body, const api::TypeInfo& type,
+                                    std::string_view group, std::string_view version) {
   if (!body.starts_with(kMagic)) {
     return base::InvalidArgument("protobuf: the body does not begin as Kubernetes's does");
   }
@@ -306,7 +307,7 @@ StatusOr<Node> ReadProtobuf(std::string_view body, const api::TypeInfo& type,
       if (part.number == 2) kind = part.bytes;
     }
   }
-  Node node = MapNode();
+  DocumentNode node = MapNode();
   DRAY_RETURN_IF_ERROR(Reader(group, version).Message(type.fields(), raw, 0, node));
   if (!api_version.empty()) SetIn(node, "apiVersion", StringNode(api_version));
   if (!kind.empty()) SetIn(node, "kind", StringNode(kind));

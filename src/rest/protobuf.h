@@ -21,7 +21,7 @@ inline constexpr std::string_view kProtobufMediaType = "application/vnd.kubernet
 // The object inside, with apiVersion and kind as the envelope says. `type` is what it is read as;
 // `group` and `version` choose between structs that differ. InvalidArgument says what is wrong;
 // fields that dray keeps as raw JSON cannot come this way and are named.
-StatusOr<Node> ReadProtobuf(std::string_view body, const api::TypeInfo& type,
-                            std::string_view group, std::string_view version);
+StatusOr<DocumentNode> ReadProtobuf(std::string_view body, const api::TypeInfo& type,
+                                    std::string_view group, std::string_view version);
 
 }  // namespace dray::rest

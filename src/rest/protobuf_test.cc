@@ -36,7 +36,7 @@ std::string Envelope(const std::string& raw) {
   return std::string("k8s\0", 4) + Bytes(1, Bytes(1, "v1") + Bytes(2, "Pod")) + Bytes(2, raw);
 }
 
-StatusOr<Node> ReadPod(const std::string& raw) {
+StatusOr<DocumentNode> ReadPod(const std::string& raw) {
   return ReadProtobuf(Envelope(raw), api::TypeInfoOf<api::Pod>(), "", "v1");
 }
 

@@ -54,15 +54,15 @@ bool IsDirective(std::string_view key) {
 
 // What makes two items the same: their keys are, or for values that they are equal. Empty: nothing,
 // the item has no key.
-std::string NameOf(const Node& item, std::string_view key) {
+std::string NameOf(const DocumentNode& item, std::string_view key) {
   if (key.empty()) return ToJson(item);
-  const Node* value = IsMap(item) ? FindIn(item, key) : nullptr;
+  const DocumentNode* value = IsMap(item) ? FindIn(item, key) : nullptr;
   return value == nullptr ? std::string() : ToJson(*value);
 }
 
-std::vector<std::string> NamesOf(const Node& list, std::string_view key) {
+std::vector<std::string> NamesOf(const DocumentNode& list, std::string_view key) {
   std::vector<std::string> names;
-  for (const Node& item : list.items) names.push_back(NameOf(item, key));
+  for (const DocumentNode& item : list.items) names.push_back(NameOf(item, key));
   return names;
 }
 
@@ -71,9 +71,9 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 void Reorder(const std::vector<std::string>& order, const std::vector<std::string>& before,
-             std::string_view key, Node& list) {
+             std::string_view key, DocumentNode& list) {
   std::vector<internal::NamedItem> items;
-  for (Node& item : list.items) {
+  for (DocumentNode& item : list.items) {
     std::string name = NameOf(item, key);
     items.push_back({std::move(name), std::move(item)});
   }
@@ -82,8 +82,8 @@ void Reorder(const std::vector<std::string>& order, const std::vector<std::strin
 
 class Merger {
  public:
-  Status Map(const Node& patch, const Place& place, Node& document) {
-    if (const Node* directive = FindIn(patch, kPatch)) {
+  Status Map(const DocumentNode& patch, const Place& place, DocumentNode& document) {
+    if (const DocumentNode* directive = FindIn(patch, kPatch)) {
       return WholeMap(patch, *directive, place, document);
     }
     if (!IsMap(document)) document = MapNode();
@@ -93,7 +93,7 @@ class Merger {
     for (const api::Member& member : patch.members) {
       if (!member.key.starts_with(kSetOrder)) continue;
       const std::string_view name = std::string_view(member.key).substr(kSetOrder.size());
-      if (const Node* list = FindIn(document, name)) {
+      if (const DocumentNode* list = FindIn(document, name)) {
         before.emplace(name, NamesOf(*list, Below(place, name).key));
       }
     }
@@ -107,7 +107,8 @@ class Merger {
  private:
   using Orders = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-  Status WholeMap(const Node& patch, const Node& directive, const Place& place, Node& document) {
+  Status WholeMap(const DocumentNode& patch, const DocumentNode& directive, const Place& place,
+                  DocumentNode& document) {
     if (directive.text == "delete") {
       document = MapNode();
       return {};
@@ -116,18 +117,18 @@ class Merger {
       return BadRequest(
           fmt::format("$patch of a map is replace or delete, not {}", ToJson(directive)));
     }
-    Node without = patch;
+    DocumentNode without = patch;
     EraseIn(without, kPatch);
     document = MapNode();
     return Map(without, place, document);
   }
 
-  static Status RetainKeys(const Node& patch, Node& document) {
-    const Node* keys = FindIn(patch, kRetainKeys);
+  static Status RetainKeys(const DocumentNode& patch, DocumentNode& document) {
+    const DocumentNode* keys = FindIn(patch, kRetainKeys);
     if (keys == nullptr) return {};
     if (!IsList(*keys)) return BadRequest("$retainKeys is a list of names");
     const auto named = [&](std::string_view key) {
-      return std::ranges::any_of(keys->items, [&](const Node& n) { return n.text == key; });
+      return std::ranges::any_of(keys->items, [&](const DocumentNode& n) { return n.text == key; });
     };
     for (const api::Member& member : patch.members) {
       if (!IsDirective(member.key) && !named(member.key)) {
@@ -139,27 +140,29 @@ class Merger {
     return {};
   }
 
-  static Status DeleteValues(const Node& patch, Node& document) {
+  static Status DeleteValues(const DocumentNode& patch, DocumentNode& document) {
     for (const api::Member& member : patch.members) {
       if (!member.key.starts_with(kDeleteFrom)) continue;
       if (!IsList(member.value)) {
         return BadRequest(fmt::format("{} is a list of values", member.key));
       }
-      Node* list = FindIn(document, std::string_view(member.key).substr(kDeleteFrom.size()));
+      DocumentNode* list =
+          FindIn(document, std::string_view(member.key).substr(kDeleteFrom.size()));
       if (list == nullptr) continue;
       const std::vector<std::string> gone = NamesOf(member.value, {});
-      std::erase_if(list->items, [&](const Node& item) { return Contains(gone, ToJson(item)); });
+      std::erase_if(list->items,
+                    [&](const DocumentNode& item) { return Contains(gone, ToJson(item)); });
     }
     return {};
   }
 
-  Status Member(const api::Member& member, const Place& place, Node& document) {
+  Status Member(const api::Member& member, const Place& place, DocumentNode& document) {
     if (IsNull(member.value)) {
       EraseIn(document, member.key);
       return {};
     }
-    Node* present = FindIn(document, member.key);
-    if (present == nullptr) present = &SetIn(document, member.key, Node{});
+    DocumentNode* present = FindIn(document, member.key);
+    if (present == nullptr) present = &SetIn(document, member.key, DocumentNode{});
     if (IsMap(member.value)) {
       if (!IsMap(*present)) *present = MapNode();
       return Map(member.value, place, *present);
@@ -169,7 +172,7 @@ class Merger {
     return {};
   }
 
-  Status List(const Node& patch, const Place& place, Node& document) {
+  Status List(const DocumentNode& patch, const Place& place, DocumentNode& document) {
     if (!IsList(document)) document = ListNode();
     std::unordered_map<std::string, std::size_t> places;
     const auto index = [&] {
@@ -181,16 +184,16 @@ class Merger {
     index();
     const std::vector<std::string> before = NamesOf(document, place.key);
     if (place.key.empty()) {
-      for (const Node& value : patch.items) {
+      for (const DocumentNode& value : patch.items) {
         if (places.emplace(ToJson(value), places.size()).second) document.items.push_back(value);
       }
       Reorder(NamesOf(patch, {}), before, {}, document);
       return {};
     }
-    Node items = ListNode();
+    DocumentNode items = ListNode();
     DRAY_RETURN_IF_ERROR(ItemDirectives(patch, place, document, items));
     index();
-    for (const Node& item : items.items) {
+    for (const DocumentNode& item : items.items) {
       DRAY_RETURN_IF_ERROR(NeedsKey(item, place.key));
       const auto [it, added] = places.emplace(NameOf(item, place.key), document.items.size());
       if (added) document.items.push_back(MapNode());
@@ -202,15 +205,16 @@ class Merger {
 
   // Items that say what to do instead of what to be: {$patch: replace} for the list, {$patch:
   // delete, name: x} for one item. The rest goes to `items`.
-  static Status ItemDirectives(const Node& patch, const Place& place, Node& document, Node& items) {
+  static Status ItemDirectives(const DocumentNode& patch, const Place& place,
+                               DocumentNode& document, DocumentNode& items) {
     bool replace = false;
     std::vector<std::string> gone;
-    for (const Node& item : patch.items) {
+    for (const DocumentNode& item : patch.items) {
       if (!IsMap(item)) {
         return BadRequest(fmt::format("an item of a list with the key \"{}\" is an object, not {}",
                                       place.key, ToJson(item)));
       }
-      const Node* directive = FindIn(item, kPatch);
+      const DocumentNode* directive = FindIn(item, kPatch);
       if (directive == nullptr) {
         items.items.push_back(item);
       } else if (directive->text == "replace") {
@@ -228,24 +232,25 @@ class Merger {
       }
     }
     if (replace) document.items.clear();
-    std::erase_if(document.items,
-                  [&](const Node& item) { return Contains(gone, NameOf(item, place.key)); });
+    std::erase_if(document.items, [&](const DocumentNode& item) {
+      return Contains(gone, NameOf(item, place.key));
+    });
     return {};
   }
 
-  static Status NeedsKey(const Node& item, std::string_view key) {
+  static Status NeedsKey(const DocumentNode& item, std::string_view key) {
     if (IsMap(item) && FindIn(item, key) != nullptr) return {};
     return Unprocessable(
         fmt::format("{} does not have \"{}\", the key of its list", ToJson(item), key));
   }
 
-  static Status SetOrders(const Node& patch, const Orders& before, const Place& place,
-                          Node& document) {
+  static Status SetOrders(const DocumentNode& patch, const Orders& before, const Place& place,
+                          DocumentNode& document) {
     for (const api::Member& member : patch.members) {
       if (!member.key.starts_with(kSetOrder)) continue;
       const std::string_view name = std::string_view(member.key).substr(kSetOrder.size());
       if (!IsList(member.value)) return BadRequest(fmt::format("{} is a list", member.key));
-      Node* list = FindIn(document, name);
+      DocumentNode* list = FindIn(document, name);
       if (list == nullptr || !IsList(*list)) continue;
       const std::string_view key = Below(place, name).key;
       const auto it = before.find(name);
@@ -258,7 +263,8 @@ class Merger {
 
 }  // namespace
 
-Status ApplyStrategicMerge(const Node& patch, const api::TypeInfo& type, Node& document) {
+Status ApplyStrategicMerge(const DocumentNode& patch, const api::TypeInfo& type,
+                           DocumentNode& document) {
   if (!IsMap(patch)) {
     return BadRequest(
         fmt::format("a strategic merge patch is an object, not a {}", JsonKindName(patch)));

@@ -20,6 +20,7 @@ namespace dray::rest {
 
 // `type` is that of the document. BadRequest for a patch whose directives make no sense,
 // Unprocessable for an item without its key. On an error the document is unspecified.
-Status ApplyStrategicMerge(const Node& patch, const api::TypeInfo& type, Node& document);
+Status ApplyStrategicMerge(const DocumentNode& patch, const api::TypeInfo& type,
+                           DocumentNode& document);
 
 }  // namespace dray::rest

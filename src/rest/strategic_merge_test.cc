@@ -30,7 +30,7 @@ class StrategicMergeTest : public ::testing::TestWithParam<StrategicCase> {};
 
 TEST_P(StrategicMergeTest, MergesPods) {
   const StrategicCase& c = GetParam();
-  Node document = TreeOf(c.document);
+  DocumentNode document = TreeOf(c.document);
   const Status status = ApplyStrategicMerge(TreeOf(c.patch), api::TypeInfoOf<api::Pod>(), document);
   if (c.error.empty()) {
     ASSERT_TRUE(status.ok()) << status;

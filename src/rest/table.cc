@@ -36,7 +36,7 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
       {&TypeInfoOf<api::ResourceClaim>(), internal::ClaimPrinter()},
       {&TypeInfoOf<api::ResourceSlice>(), internal::SlicePrinter()},
       {&TypeInfoOf<api::Pod>(), internal::PodPrinter()},
-      {&TypeInfoOf<api::ClusterNode>(), internal::NodePrinter()},
+      {&TypeInfoOf<api::Node>(), internal::NodePrinter()},
       {&TypeInfoOf<api::Namespace>(), internal::NamespacePrinter()},
       {&TypeInfoOf<api::ResourceQuota>(), internal::QuotaPrinter()},
       {&TypeInfoOf<api::Event>(), internal::EventPrinter()},

@@ -165,11 +165,11 @@ TEST(Table, OfAWatchHasHeadersOnlyOnce) {
   api::JsonDecoder decoder;
   const std::vector<api::Object> objects = {
       *DecodeObject(decoder, Resource("DeviceClass", R"("spec":{})"))};
-  const Node first = TreeOf(TableJson(objects[0].kind(), objects, {}, {}));
-  const Node next = TreeOf(TableJson(objects[0].kind(), objects, {.headers = false}, {}));
+  const DocumentNode first = TreeOf(TableJson(objects[0].kind(), objects, {}, {}));
+  const DocumentNode next = TreeOf(TableJson(objects[0].kind(), objects, {.headers = false}, {}));
   EXPECT_EQ(FindIn(first, "columnDefinitions")->items.size(), 2u);
   EXPECT_TRUE(IsNull(*FindIn(next, "columnDefinitions")));
-  const Node& row = FindIn(next, "rows")->items.at(0);
+  const DocumentNode& row = FindIn(next, "rows")->items.at(0);
   EXPECT_EQ(TextIn(*FindIn(row, "object"), "kind"), "PartialObjectMetadata");
 }
 

@@ -25,86 +25,86 @@ bool NumbersEqual(std::string_view a, std::string_view b) {
   return !integers && x == y;
 }
 
-bool TooWide(const Node& node) {
+bool TooWide(const DocumentNode& node) {
   return node.items.size() > kMaxTreeWidth || node.members.size() > kMaxTreeWidth ||
          std::ranges::any_of(node.items, TooWide) ||
          std::ranges::any_of(node.members, TooWide, &api::Member::value);
 }
 
-Node Made(Node::Kind kind) {
-  Node node;
+DocumentNode Made(DocumentNode::Kind kind) {
+  DocumentNode node;
   node.kind = kind;
   return node;
 }
 
 }  // namespace
 
-Node MapNode() { return Made(Node::Kind::kMap); }
-Node ListNode() { return Made(Node::Kind::kList); }
-Node StringNode(std::string_view text) {
-  Node node = Made(Node::Kind::kString);
+DocumentNode MapNode() { return Made(DocumentNode::Kind::kMap); }
+DocumentNode ListNode() { return Made(DocumentNode::Kind::kList); }
+DocumentNode StringNode(std::string_view text) {
+  DocumentNode node = Made(DocumentNode::Kind::kString);
   node.text = text;
   return node;
 }
-Node NumberNode(std::int64_t number) {
-  Node node = Made(Node::Kind::kNumber);
+DocumentNode NumberNode(std::int64_t number) {
+  DocumentNode node = Made(DocumentNode::Kind::kNumber);
   node.text = fmt::format_int(number).str();
   return node;
 }
-Node BoolNode(bool value) {
-  Node node = Made(Node::Kind::kBool);
+DocumentNode BoolNode(bool value) {
+  DocumentNode node = Made(DocumentNode::Kind::kBool);
   node.boolean = value;
   return node;
 }
 
-Node* FindIn(Node& map, std::string_view key) {
+DocumentNode* FindIn(DocumentNode& map, std::string_view key) {
   const auto it = std::ranges::find(map.members, key, &api::Member::key);
   return it == map.members.end() ? nullptr : &it->value;
 }
-const Node* FindIn(const Node& map, std::string_view key) {
-  return FindIn(const_cast<Node&>(map), key);
+const DocumentNode* FindIn(const DocumentNode& map, std::string_view key) {
+  return FindIn(const_cast<DocumentNode&>(map), key);
 }
 
-Node& SetIn(Node& map, std::string_view key, Node value) {
-  if (Node* present = FindIn(map, key)) return *present = std::move(value);
+DocumentNode& SetIn(DocumentNode& map, std::string_view key, DocumentNode value) {
+  if (DocumentNode* present = FindIn(map, key)) return *present = std::move(value);
   map.members.push_back({.key = std::string(key), .key_position = {}, .value = std::move(value)});
   return map.members.back().value;
 }
 
-bool EraseIn(Node& map, std::string_view key) {
+bool EraseIn(DocumentNode& map, std::string_view key) {
   return std::erase_if(map.members, [&](const api::Member& m) { return m.key == key; }) > 0;
 }
 
-std::string_view TextIn(const Node& map, std::string_view key) {
-  const Node* value = FindIn(map, key);
+std::string_view TextIn(const DocumentNode& map, std::string_view key) {
+  const DocumentNode* value = FindIn(map, key);
   return value != nullptr && IsString(*value) ? std::string_view(value->text) : std::string_view();
 }
 
-bool JsonEqual(const Node& a, const Node& b) {
+bool JsonEqual(const DocumentNode& a, const DocumentNode& b) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case Node::Kind::kNull:
+    case DocumentNode::Kind::kNull:
       return true;
-    case Node::Kind::kBool:
+    case DocumentNode::Kind::kBool:
       return a.boolean == b.boolean;
-    case Node::Kind::kNumber:
+    case DocumentNode::Kind::kNumber:
       return NumbersEqual(a.text, b.text);
-    case Node::Kind::kString:
+    case DocumentNode::Kind::kString:
       return a.text == b.text;
-    case Node::Kind::kList:
+    case DocumentNode::Kind::kList:
       return std::ranges::equal(a.items, b.items, JsonEqual);
-    case Node::Kind::kMap:
+    case DocumentNode::Kind::kMap:
       return a.members.size() == b.members.size() &&
              std::ranges::all_of(a.members, [&](const api::Member& member) {
-               const Node* other = FindIn(b, member.key);
+               const DocumentNode* other = FindIn(b, member.key);
                return other != nullptr && JsonEqual(member.value, *other);
              });
   }
   return false;
 }
 
-void KeepLastOfEqualKeys(Node& node) {
-  for (Node& item : node.items) KeepLastOfEqualKeys(item);
+void KeepLastOfEqualKeys(DocumentNode& node) {
+  for (DocumentNode& item : node.items) KeepLastOfEqualKeys(item);
   for (api::Member& member : node.members) KeepLastOfEqualKeys(member.value);
   std::set<std::string_view> seen;
   std::vector<bool> keep(node.members.size());
@@ -121,15 +121,15 @@ void KeepLastOfEqualKeys(Node& node) {
   node.members = std::move(members);
 }
 
-StatusOr<Node> ReadTree(std::string_view text, bool yaml) {
+StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml) {
   if (internal::HasTooManyValues(text, yaml)) {
     return base::InvalidArgument(
         fmt::format("there are more than {} values in it", internal::kMaxBodyValues));
   }
   std::vector<api::Diagnostic> diagnostics;
-  Node root;
+  DocumentNode root;
   if (yaml) {
-    std::vector<Node> documents = api::ParseYaml(text, diagnostics);
+    std::vector<DocumentNode> documents = api::ParseYaml(text, diagnostics);
     if (documents.size() > 1) {
       return base::InvalidArgument(
           fmt::format("one YAML document was expected, {} were sent", documents.size()));
@@ -151,7 +151,7 @@ StatusOr<Node> ReadTree(std::string_view text, bool yaml) {
   return root;
 }
 
-std::string_view JsonKindName(const Node& node) {
+std::string_view JsonKindName(const DocumentNode& node) {
   constexpr std::string_view kNames[] = {"null", "bool", "number", "string", "array", "object"};
   return kNames[static_cast<std::size_t>(node.kind)];
 }

@@ -12,10 +12,10 @@
 
 namespace dray::rest {
 
-inline Node TreeOf(std::string_view json) {
+inline DocumentNode TreeOf(std::string_view json) {
   auto tree = ReadTree(json);
   EXPECT_TRUE(tree.ok()) << tree.status() << " in " << json;
-  return tree.ok() ? *std::move(tree) : Node{};
+  return tree.ok() ? *std::move(tree) : DocumentNode{};
 }
 
 }  // namespace dray::rest

@@ -28,7 +28,7 @@ std::string DidYouMean(std::string_view word, const std::vector<std::string_view
   return closest ? fmt::format(" (did you mean {}?)", *closest) : std::string();
 }
 
-void Decode(const api::Node& node, const base::FieldPath& at, const api::TypeInfo& type,
+void Decode(const api::DocumentNode& node, const base::FieldPath& at, const api::TypeInfo& type,
             void* value, Findings& findings) {
   std::vector<api::Diagnostic> diagnostics;
   api::DecodeNode(node, type, value, api::Severity::kWarning, diagnostics);
@@ -138,7 +138,7 @@ void ReadProfiles(const ConfigFile& file, Config& config, Findings& findings) {
 
 StatusOr<LoadedConfig> ReadConfig(std::string_view yaml) {
   std::vector<api::Diagnostic> diagnostics;
-  const std::vector<api::Node> documents = api::ParseYaml(yaml, diagnostics);
+  const std::vector<api::DocumentNode> documents = api::ParseYaml(yaml, diagnostics);
   if (!diagnostics.empty()) {
     const api::Diagnostic& first = diagnostics.front();
     return base::InvalidArgument(fmt::format("line {}: {}", first.position.line, first.message));
@@ -147,7 +147,7 @@ StatusOr<LoadedConfig> ReadConfig(std::string_view yaml) {
     return base::InvalidArgument(fmt::format(
         "must hold one KubeSchedulerConfiguration, found {} documents", documents.size()));
   }
-  if (documents[0].kind != api::Node::Kind::kMap) {
+  if (documents[0].kind != api::DocumentNode::Kind::kMap) {
     return base::InvalidArgument("must hold a KubeSchedulerConfiguration, an object");
   }
   internal::ConfigFile file;

@@ -151,8 +151,8 @@ void CheckArgsType(std::string_view plugin, const std::string& api_version, cons
 }
 
 template <typename Args>
-void Read(std::string_view plugin, const api::Node& node, const FieldPath& at, Profile& profile,
-          Findings& findings) {
+void Read(std::string_view plugin, const api::DocumentNode& node, const FieldPath& at,
+          Profile& profile, Findings& findings) {
   Args args;
   const std::size_t before = findings.errors.size();
   Decode(node, at, api::TypeInfoOf<Args>(), &args, findings);
@@ -179,7 +179,7 @@ constexpr std::array<UnusedArgs, 5> kUnusedArgs = {{
     {"VolumeBinding", {"bindTimeoutSeconds", "shape"}, "there is no VolumeBinding here"},
 }};
 
-void NoteUnused(const UnusedArgs& row, const api::Node& node, const FieldPath& at,
+void NoteUnused(const UnusedArgs& row, const api::DocumentNode& node, const FieldPath& at,
                 Findings& findings) {
   for (const api::Member& member : node.members) {
     if (member.key == "apiVersion" || member.key == "kind") continue;
@@ -193,7 +193,7 @@ void NoteUnused(const UnusedArgs& row, const api::Node& node, const FieldPath& a
   }
 }
 
-void ReadArgs(const std::string& plugin, const api::Node& node, const FieldPath& at,
+void ReadArgs(const std::string& plugin, const api::DocumentNode& node, const FieldPath& at,
               Profile& profile, Findings& findings) {
   if (plugin == "NodeResourcesFit") return Read<FileFitArgs>(plugin, node, at, profile, findings);
   if (plugin == "DynamicResources") {
@@ -223,8 +223,8 @@ void ReadPluginConfig(const std::vector<FilePluginConfig>& configs, const FieldP
                                                DidYouMean(config.name, known)));
     } else if (!config.args.text.empty()) {
       std::vector<api::Diagnostic> diagnostics;
-      const api::Node node = api::ParseJson(config.args.text, diagnostics);
-      if (node.kind != api::Node::Kind::kMap) {
+      const api::DocumentNode node = api::ParseJson(config.args.text, diagnostics);
+      if (node.kind != api::DocumentNode::Kind::kMap) {
         findings.Error(here / "args", fmt::format("{}: must be an object", config.args.text));
         continue;
       }

@@ -102,7 +102,7 @@ TEST(DefaultScheduler, NodesAreExplainedInGroupsWithTheClosestMiss) {
 
 TEST(DefaultScheduler, TheClosestMissSatisfiesEveryFilter) {
   DeviceCluster test;
-  api::ClusterNode tainted = MakeNode("tainted", "500m");
+  api::Node tainted = MakeNode("tainted", "500m");
   tainted.spec.taints.push_back({.key = "only", .value = "gpu", .effect = "NoSchedule"});
   test.Create(tainted);
   test.Create(MakePod({.name = "p", .cpu = "1"}));

@@ -44,7 +44,7 @@ class FakeFit final : public FilterPlugin, public ScorePlugin, public HintPlugin
     ++hints;
     const bool pod_gone =
         change.kind == api::Change::Kind::kDeleted && change.object.As<api::Pod>() != nullptr;
-    return pod_gone || change.object.As<api::ClusterNode>() != nullptr ? Hint::kQueue : Hint::kSkip;
+    return pod_gone || change.object.As<api::Node>() != nullptr ? Hint::kQueue : Hint::kSkip;
   }
   static inline int filtered = 0;
   static inline int hints = 0;

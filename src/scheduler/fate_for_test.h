@@ -52,9 +52,9 @@ class Fate {
   std::string PickNode() { return "n" + std::to_string(Below(12)); }
   void AddNode() {
     const std::string name = PickNode();
-    if (test_.Find<api::ClusterNode>(name, "") != nullptr) return;
+    if (test_.Find<api::Node>(name, "") != nullptr) return;
     const int gpus = Below(5);
-    api::ClusterNode node = MakeNode(name, std::to_string(2 + Below(6)));
+    api::Node node = MakeNode(name, std::to_string(2 + Below(6)));
     node.metadata.labels["zone"] = std::to_string(Below(3));
     node.metadata.labels["kubernetes.io/hostname"] = name;
     if (Below(4) == 0) {
@@ -79,16 +79,16 @@ class Fate {
   }
   void RemoveNode() {
     const std::string name = PickNode();
-    static_cast<void>(test_.cluster().Delete(DeviceCluster::KindOf<api::ClusterNode>(), "", name));
+    static_cast<void>(test_.cluster().Delete(DeviceCluster::KindOf<api::Node>(), "", name));
     if (Below(2) == 0) {
       static_cast<void>(
           test_.cluster().Delete(DeviceCluster::KindOf<api::ResourceSlice>(), "", "slice-" + name));
     }
   }
   void ChangeNode() {
-    const auto* known = test_.Find<api::ClusterNode>(PickNode(), "");
+    const auto* known = test_.Find<api::Node>(PickNode(), "");
     if (known == nullptr) return;
-    api::ClusterNode node = *known;
+    api::Node node = *known;
     if (Below(2) == 0) node.spec.unschedulable = !node.spec.unschedulable;
     node.metadata.labels["zone"] = std::to_string(Below(3));
     static_cast<void>(test_.cluster().Update(api::Object::Of(std::move(node))));

@@ -22,9 +22,9 @@ using NodeIndex = std::uint32_t;
 
 // Belongs to World, which alone changes it. Of several workers one at a time looks at it (sweep.h).
 struct NodeInfo {
-  NodeIndex index = 0;     // stays while the node exists
-  std::uint32_t rank = 0;  // of World::nodes(); changes when nodes come and go
-  std::shared_ptr<const api::ClusterNode> node;  // null: only pods are known of it
+  NodeIndex index = 0;                    // stays while the node exists
+  std::uint32_t rank = 0;                 // of World::nodes(); changes when nodes come and go
+  std::shared_ptr<const api::Node> node;  // null: only pods are known of it
   Resources allocatable;
   ResourceNames::Pins names;  // of those
   Resources requested;        // by pods, assumed ones included

@@ -42,8 +42,8 @@ inline api::Pod MakePod(const PodText& text) {
   return pod;
 }
 
-inline api::ClusterNode MakeNode(std::string_view name, std::string_view cpu = "8") {
-  api::ClusterNode node;
+inline api::Node MakeNode(std::string_view name, std::string_view cpu = "8") {
+  api::Node node;
   node.metadata.name = name;
   for (auto* list : {&node.status.capacity, &node.status.allocatable}) {
     (*list)["cpu"] = testing::ToQuantity(cpu);

@@ -198,7 +198,7 @@ TEST_F(SchedulerTest, WhatIsToldAgainIsOneEventWithACount) {
   Create(MakeNode("b", "1"));
   const std::vector<std::string> two = told();
   EXPECT_EQ(two.size(), 2u);
-  ASSERT_THAT(cluster_.Delete(KindOf<api::ClusterNode>(), "", "b"), IsOk());
+  ASSERT_THAT(cluster_.Delete(KindOf<api::Node>(), "", "b"), IsOk());
   EXPECT_THAT(told(), ::testing::UnorderedElementsAre(HasSubstr("0/2 nodes are available"),
                                                       ::testing::EndsWith(" x2")));
 }

@@ -87,7 +87,7 @@ TEST_F(WaitingTest, GivesItsPlaceBackWhenThePodIsDeleted) {
 TEST_F(WaitingTest, GivesItsPlaceBackWhenTheNodeGoes) {
   Wait();
   Create(MakeNode("b", "1"));
-  ASSERT_THAT(cluster_.Delete(KindOf<api::ClusterNode>(), "", "a"), IsOk());
+  ASSERT_THAT(cluster_.Delete(KindOf<api::Node>(), "", "a"), IsOk());
   answer_ = PluginStatus::Success();
   const std::vector<Outcome> outcomes = scheduler_->Run();
   ASSERT_EQ(outcomes.size(), 1u);

@@ -72,7 +72,7 @@ void World::Apply(const api::Change& change) {
     gone ? impl_->RemovePod(KeyOf(*pod)) : impl_->PutPod(std::move(pod));
   } else if (auto claim = Share<api::ResourceClaim>(object)) {
     gone ? impl_->RemoveClaim(*claim) : impl_->PutClaim(std::move(claim));
-  } else if (auto node = Share<api::ClusterNode>(object)) {
+  } else if (auto node = Share<api::Node>(object)) {
     gone ? impl_->RemoveNode(node->metadata.name) : impl_->PutNode(std::move(node));
   } else if (const auto* slice = object.As<api::ResourceSlice>()) {
     impl_->Take(gone ? inventory_.Remove(slice->metadata.name) : inventory_.Put(*slice));

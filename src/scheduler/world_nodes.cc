@@ -16,7 +16,7 @@ using inventory::PoolId;
 constexpr std::size_t kFewNodes = 16;
 
 // Heartbeats come every few seconds from every node and change nothing that is decided on.
-bool SameForScheduling(const api::ClusterNode& a, const api::ClusterNode& b) {
+bool SameForScheduling(const api::Node& a, const api::Node& b) {
   const auto same_conditions = [](const api::NodeCondition& x, const api::NodeCondition& y) {
     return x.type == y.type && x.status == y.status;
   };
@@ -59,10 +59,10 @@ void World::Impl::DropIfUnused(NodeEntry& entry) {
   free_indices.push_back(index);
 }
 
-void World::Impl::PutNode(std::shared_ptr<const api::ClusterNode> node) {
+void World::Impl::PutNode(std::shared_ptr<const api::Node> node) {
   NodeEntry& entry = EntryOf(node->metadata.name);
   NodeInfo& info = entry.info;
-  const std::shared_ptr<const api::ClusterNode> before = std::exchange(info.node, std::move(node));
+  const std::shared_ptr<const api::Node> before = std::exchange(info.node, std::move(node));
   if (before == nullptr) {
     sorted.push_back(&info);
     sorted_stale = true;

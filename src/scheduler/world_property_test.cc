@@ -69,8 +69,8 @@ class Objects {
     objects_.insert_or_assign(key, object);
     return {there ? api::Change::Kind::kUpdated : api::Change::Kind::kAdded, object};
   }
-  api::ClusterNode NodeAt(int i) {
-    api::ClusterNode node = MakeNode("n" + std::to_string(i), std::to_string(4 + Below(3)));
+  api::Node NodeAt(int i) {
+    api::Node node = MakeNode("n" + std::to_string(i), std::to_string(4 + Below(3)));
     if (Below(2) == 0) node.metadata.labels["rack"] = std::to_string(Below(2));
     return node;
   }

@@ -126,7 +126,7 @@ TEST_F(WorldTest, AnotherPodOfTheSameNameIsNotAssumed) {
 
 TEST_F(WorldTest, AHeartbeatOfANodeIsNoChange) {
   const std::uint64_t before = world_.version();
-  api::ClusterNode node = MakeNode("a");
+  api::Node node = MakeNode("a");
   node.metadata.resource_version = "77";
   node.status.phase = "whatever";
   world_.Apply(Updated(node));
@@ -183,7 +183,7 @@ TEST_F(WorldTest, ChangedLabelsBringOtherDevices) {
   NodeInfo& node = *world_.FindNode("a");
   ASSERT_THAT(world_.RefreshDevices(node), IsOk());
   EXPECT_THAT(node.devices->devices(), IsEmpty());
-  api::ClusterNode labelled = MakeNode("a");
+  api::Node labelled = MakeNode("a");
   labelled.metadata.labels["rack"] = "1";
   world_.Apply(Updated(labelled));
   ASSERT_THAT(world_.RefreshDevices(node), IsOk());

@@ -76,9 +76,9 @@ std::vector<api::CounterSet> ClusterBuilder::CounterSets(const DriverDevices& dr
   return sets;
 }
 
-api::ClusterNode ClusterBuilder::Node(std::size_t group_index, std::int64_t index) {
+api::Node ClusterBuilder::Node(std::size_t group_index, std::int64_t index) {
   const NodeGroup& group = scenario_.node_groups[group_index];
-  api::ClusterNode node;
+  api::Node node;
   node.metadata.name = NodeName(group, index);
   node.metadata.labels = Make<api::Map<std::string>>(group.labels, {.node = index});
   node.metadata.labels[api::kHostnameLabel] = node.metadata.name;

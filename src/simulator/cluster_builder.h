@@ -31,7 +31,7 @@ class ClusterBuilder {
 
   // Objects, nodes and slices. What a placeholder could not make has its default; see Check.
   std::vector<api::Object> Everything();
-  api::ClusterNode Node(std::size_t group, std::int64_t node);
+  api::Node Node(std::size_t group, std::int64_t node);
   std::vector<api::ResourceSlice> Slices(std::size_t group, std::int64_t node);
   api::Pod Pod(std::size_t workload, std::int64_t index);
 

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 2> kBoth = {"index", "node"};
 // Reads the parts. What is missing or wrong becomes a fault and keeps its default.
 class ScenarioReader {
  public:
-  ScenarioReader(const api::Node& root, std::vector<Fault>& faults) : in_(root, faults) {}
+  ScenarioReader(const api::DocumentNode& root, std::vector<Fault>& faults) : in_(root, faults) {}
 
   Scenario Read(const ScenarioFile& file) {
     CheckType(file);
@@ -288,12 +288,12 @@ class ScenarioReader {
 
 std::optional<Scenario> ReadScenario(std::string_view yaml, std::vector<Fault>& faults) {
   std::vector<api::Diagnostic> diagnostics;
-  const std::vector<api::Node> documents = api::ParseYaml(yaml, diagnostics);
+  const std::vector<api::DocumentNode> documents = api::ParseYaml(yaml, diagnostics);
   for (const api::Diagnostic& found : diagnostics) {
     faults.push_back({found.position, found.path.ToString(), found.message, found.hint});
   }
   if (!faults.empty()) return std::nullopt;
-  if (documents.size() != 1 || documents[0].kind != api::Node::Kind::kMap) {
+  if (documents.size() != 1 || documents[0].kind != api::DocumentNode::Kind::kMap) {
     faults.push_back({{1, 1}, "", "must hold one Scenario, an object", ""});
     return std::nullopt;
   }

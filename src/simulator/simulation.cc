@@ -63,7 +63,7 @@ Status Simulation::Load(std::vector<api::Object> dump) {
   const std::size_t given = objects.size();
   std::int64_t foreign_nodes = 0;
   for (const api::Object& object : objects) {
-    if (object.As<api::ClusterNode>() != nullptr) ++foreign_nodes;
+    if (object.As<api::Node>() != nullptr) ++foreign_nodes;
   }
   if (foreign_nodes > 0) result_.groups.push_back({.name = "", .nodes = foreign_nodes});
   for (api::Object& object : builder_.Everything()) objects.push_back(std::move(object));

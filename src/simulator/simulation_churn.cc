@@ -14,7 +14,7 @@ namespace {
 // Random nodes that are looked at before giving up on finding one that is up.
 constexpr int kTries = 16;
 
-const api::KindInfo& NodeKind() { return api::HubKind(api::TypeInfoOf<api::ClusterNode>()); }
+const api::KindInfo& NodeKind() { return api::HubKind(api::TypeInfoOf<api::Node>()); }
 const api::KindInfo& SliceKind() { return api::HubKind(api::TypeInfoOf<api::ResourceSlice>()); }
 
 }  // namespace

@@ -19,7 +19,7 @@
 namespace dray::simulator {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 
 constexpr std::string_view kIndex = "index";
 constexpr std::string_view kNode = "node";
@@ -56,40 +56,40 @@ std::optional<std::size_t> EndOf(std::string_view text, std::size_t open) {
   return std::nullopt;
 }
 
-Node Scalar(Node::Kind kind, std::string text) {
-  Node node;
+DocumentNode Scalar(DocumentNode::Kind kind, std::string text) {
+  DocumentNode node;
   node.kind = kind;
   node.text = std::move(text);
   return node;
 }
 
 // Nothing when a scenario has no such thing.
-std::optional<Node> ToNode(const cel::Value& value, std::size_t& budget) {
+std::optional<DocumentNode> ToNode(const cel::Value& value, std::size_t& budget) {
   if (budget == 0) return std::nullopt;
   --budget;
   switch (value.kind()) {
     case cel::Kind::kNull:
-      return Node{};
+      return DocumentNode{};
     case cel::Kind::kBool: {
-      Node node;
-      node.kind = Node::Kind::kBool;
+      DocumentNode node;
+      node.kind = DocumentNode::Kind::kBool;
       node.boolean = value.as_bool();
       return node;
     }
     case cel::Kind::kInt:
-      return Scalar(Node::Kind::kNumber, std::to_string(value.as_int()));
+      return Scalar(DocumentNode::Kind::kNumber, std::to_string(value.as_int()));
     case cel::Kind::kUint:
-      return Scalar(Node::Kind::kNumber, std::to_string(value.as_uint()));
+      return Scalar(DocumentNode::Kind::kNumber, std::to_string(value.as_uint()));
     case cel::Kind::kDouble:
-      return Scalar(Node::Kind::kNumber, cel::DoubleToString(value.as_double()));
+      return Scalar(DocumentNode::Kind::kNumber, cel::DoubleToString(value.as_double()));
     case cel::Kind::kString:
-      return Scalar(Node::Kind::kString, std::string(value.as_text()));
+      return Scalar(DocumentNode::Kind::kString, std::string(value.as_text()));
     case cel::Kind::kList: {
-      Node node;
-      node.kind = Node::Kind::kList;
+      DocumentNode node;
+      node.kind = DocumentNode::Kind::kList;
       const auto& list = value.as<cel::List>();
       for (std::size_t i = 0; i < list.size(); ++i) {
-        std::optional<Node> item = ToNode(list.At(i), budget);
+        std::optional<DocumentNode> item = ToNode(list.At(i), budget);
         if (!item) return std::nullopt;
         node.items.push_back(std::move(*item));
       }
@@ -100,14 +100,14 @@ std::optional<Node> ToNode(const cel::Value& value, std::size_t& budget) {
   }
 }
 
-void SetPosition(Node& node, api::Position position) {
+void SetPosition(DocumentNode& node, api::Position position) {
   node.position = position;
-  for (Node& item : node.items) SetPosition(item, position);
+  for (DocumentNode& item : node.items) SetPosition(item, position);
 }
 
 }  // namespace
 
-Template Template::Create(api::Node node, std::span<const std::string_view> known,
+Template Template::Create(api::DocumentNode node, std::span<const std::string_view> known,
                           const base::FieldPath& field, std::vector<Fault>& faults) {
   Template made;
   made.node_ = std::move(node);
@@ -120,10 +120,10 @@ bool Template::Uses(std::string_view variable) const {
   return std::ranges::find(used_, variable) != used_.end();
 }
 
-void Template::CompileTree(const Node& node, std::span<const std::string_view> known,
+void Template::CompileTree(const DocumentNode& node, std::span<const std::string_view> known,
                            std::vector<Fault>& faults) {
-  if (node.kind == Node::Kind::kString) Compile(node.text, node.position, known, faults);
-  for (const Node& item : node.items) CompileTree(item, known, faults);
+  if (node.kind == DocumentNode::Kind::kString) Compile(node.text, node.position, known, faults);
+  for (const DocumentNode& item : node.items) CompileTree(item, known, faults);
   for (const api::Member& member : node.members) {
     Compile(member.key, member.key_position, known, faults);
     CompileTree(member.value, known, faults);
@@ -167,15 +167,15 @@ void Template::Compile(const std::string& text, api::Position position,
   texts_.emplace(text, std::move(pieces));
 }
 
-Node Template::Expand(const Variables& variables, std::vector<Fault>& faults) const {
-  Node node = node_;
+DocumentNode Template::Expand(const Variables& variables, std::vector<Fault>& faults) const {
+  DocumentNode node = node_;
   if (!texts_.empty()) ExpandTree(node, variables, faults);
   return node;
 }
 
-void Template::ExpandTree(Node& node, const Variables& variables,
+void Template::ExpandTree(DocumentNode& node, const Variables& variables,
                           std::vector<Fault>& faults) const {
-  if (node.kind == Node::Kind::kString) {
+  if (node.kind == DocumentNode::Kind::kString) {
     if (const auto found = texts_.find(node.text); found != texts_.end()) {
       if (auto made = Evaluate(found->second, variables, node.position, faults)) {
         SetPosition(*made, node.position);
@@ -184,11 +184,12 @@ void Template::ExpandTree(Node& node, const Variables& variables,
     }
     return;
   }
-  for (Node& item : node.items) ExpandTree(item, variables, faults);
+  for (DocumentNode& item : node.items) ExpandTree(item, variables, faults);
   for (api::Member& member : node.members) {
     if (const auto found = texts_.find(member.key); found != texts_.end()) {
       const auto made = Evaluate(found->second, variables, member.key_position, faults);
-      if (made && (made->kind == Node::Kind::kString || made->kind == Node::Kind::kNumber)) {
+      if (made && (made->kind == DocumentNode::Kind::kString ||
+                   made->kind == DocumentNode::Kind::kNumber)) {
         member.key = made->text;
       } else if (made) {
         faults.push_back({member.key_position, field_.ToString(),
@@ -200,8 +201,9 @@ void Template::ExpandTree(Node& node, const Variables& variables,
   }
 }
 
-std::optional<Node> Template::Evaluate(const Pieces& pieces, const Variables& variables,
-                                       api::Position position, std::vector<Fault>& faults) const {
+std::optional<DocumentNode> Template::Evaluate(const Pieces& pieces, const Variables& variables,
+                                               api::Position position,
+                                               std::vector<Fault>& faults) const {
   std::string text;
   for (const Piece& piece : pieces) {
     if (piece.program == nullptr) {
@@ -221,18 +223,19 @@ std::optional<Node> Template::Evaluate(const Pieces& pieces, const Variables& va
     };
     if (value.is_error()) return fault(cel::ErrorMessage(value));
     std::size_t budget = kMaxItems;
-    std::optional<Node> made = ToNode(value, budget);
+    std::optional<DocumentNode> made = ToNode(value, budget);
     if (!made) {
       return fault(budget == 0 ? "gives more items than a scenario can have"
                                : fmt::format("gives a {}, which has no place in a scenario",
                                              cel::TypeName(value)));
     }
     if (pieces.size() == 1) return made;
-    const bool joins = made->kind == Node::Kind::kString || made->kind == Node::Kind::kNumber;
+    const bool joins =
+        made->kind == DocumentNode::Kind::kString || made->kind == DocumentNode::Kind::kNumber;
     if (!joins) return fault("must give a number or a string to be a part of a string");
     text += made->text;
   }
-  return Scalar(Node::Kind::kString, std::move(text));
+  return Scalar(DocumentNode::Kind::kString, std::move(text));
 }
 
 }  // namespace dray::simulator

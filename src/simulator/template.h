@@ -36,13 +36,13 @@ class Template {
   Template() = default;
   // `field` is where the template is, for faults: expressions that do not compile, or name one of
   // the variables that is not among `known`.
-  static Template Create(api::Node node, std::span<const std::string_view> known,
+  static Template Create(api::DocumentNode node, std::span<const std::string_view> known,
                          const base::FieldPath& field, std::vector<Fault>& faults);
 
   bool Uses(std::string_view variable) const;
   // The tree with every placeholder replaced; positions stay. One that fails is a fault, and its
   // string stays as it is.
-  api::Node Expand(const Variables& variables, std::vector<Fault>& faults) const;
+  api::DocumentNode Expand(const Variables& variables, std::vector<Fault>& faults) const;
 
   const base::FieldPath& field() const { return field_; }
   api::Position position() const { return node_.position; }
@@ -56,13 +56,15 @@ class Template {
 
   void Compile(const std::string& text, api::Position position,
                std::span<const std::string_view> known, std::vector<Fault>& faults);
-  void CompileTree(const api::Node& node, std::span<const std::string_view> known,
+  void CompileTree(const api::DocumentNode& node, std::span<const std::string_view> known,
                    std::vector<Fault>& faults);
-  void ExpandTree(api::Node& node, const Variables& variables, std::vector<Fault>& faults) const;
-  std::optional<api::Node> Evaluate(const Pieces& pieces, const Variables& variables,
-                                    api::Position position, std::vector<Fault>& faults) const;
+  void ExpandTree(api::DocumentNode& node, const Variables& variables,
+                  std::vector<Fault>& faults) const;
+  std::optional<api::DocumentNode> Evaluate(const Pieces& pieces, const Variables& variables,
+                                            api::Position position,
+                                            std::vector<Fault>& faults) const;
 
-  api::Node node_;
+  api::DocumentNode node_;
   base::FieldPath field_;
   std::vector<std::string> used_;
   base::StringMap<Pieces> texts_;  // every string that has a placeholder

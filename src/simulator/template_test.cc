@@ -12,11 +12,11 @@ namespace {
 constexpr std::array<std::string_view, 2> kBoth = {"index", "node"};
 constexpr std::array<std::string_view, 1> kIndex = {"index"};
 
-api::Node Parsed(std::string_view yaml) {
+api::DocumentNode Parsed(std::string_view yaml) {
   std::vector<api::Diagnostic> diagnostics;
-  std::vector<api::Node> documents = api::ParseYaml(yaml, diagnostics);
+  std::vector<api::DocumentNode> documents = api::ParseYaml(yaml, diagnostics);
   EXPECT_TRUE(diagnostics.empty() && documents.size() == 1) << yaml;
-  return documents.empty() ? api::Node{} : documents[0];
+  return documents.empty() ? api::DocumentNode{} : documents[0];
 }
 
 struct Case {

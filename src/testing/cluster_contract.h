@@ -72,8 +72,8 @@ inline api::ResourceClaim ClaimNamed(std::string_view name) {
   return claim;
 }
 
-inline api::ClusterNode NodeNamed(std::string_view name) {
-  api::ClusterNode node;
+inline api::Node NodeNamed(std::string_view name) {
+  api::Node node;
   node.metadata.name = name;
   return node;
 }
@@ -249,7 +249,7 @@ TEST_P(ClusterContract, AnUpdateOfAnObjectThatWasReplacedIsRefused) {
 }
 
 TEST_P(ClusterContract, AnUpdateLeavesTheStatusAndAStatusUpdateLeavesTheRest) {
-  api::ClusterNode node = Create(NodeNamed("n"));
+  api::Node node = Create(NodeNamed("n"));
   node.spec.unschedulable = true;
   node.status.phase = "Running";
   node = *Update(node);
@@ -262,7 +262,7 @@ TEST_P(ClusterContract, AnUpdateLeavesTheStatusAndAStatusUpdateLeavesTheRest) {
   EXPECT_TRUE(node.spec.unschedulable);
   EXPECT_EQ(node.metadata.labels.Find("a"), nullptr);
   EXPECT_EQ(node.status.phase, "Running");
-  EXPECT_EQ(Find<api::ClusterNode>("n", ""), node);
+  EXPECT_EQ(Find<api::Node>("n", ""), node);
 }
 
 TEST_P(ClusterContract, AKindWithoutStatusHasNoneToUpdate) {
@@ -313,7 +313,7 @@ TEST_P(ClusterContract, AnObjectWithFinalizersGoesWithTheLastOfThem) {
 TEST_P(ClusterContract, AWatchTellsWhatIsThereAndThenEveryChangeOnce) {
   Create(PodNamed("old"));
   Create(ClaimNamed("unwatched"));
-  const auto watch = Watch<api::Pod, api::ClusterNode>();
+  const auto watch = Watch<api::Pod, api::Node>();
   Create(NodeNamed("n"));
   api::Pod pod = Create(PodNamed("new"));
   pod.metadata.labels["a"] = "1";

@@ -17,8 +17,8 @@ namespace dray::testing {
 inline std::vector<api::Object> ObjectsFrom(std::string_view yaml) {
   std::vector<api::Diagnostic> diagnostics;
   std::vector<api::Object> objects;
-  const std::vector<api::Node> documents = api::ParseYaml(yaml, diagnostics);
-  for (const api::Node& document : documents) {
+  const std::vector<api::DocumentNode> documents = api::ParseYaml(yaml, diagnostics);
+  for (const api::DocumentNode& document : documents) {
     for (const api::ObjectNode& node : api::ObjectsIn(document, diagnostics)) {
       auto object = api::DecodeObject(node, api::Severity::kError, diagnostics);
       DRAY_CHECK(object.has_value(), yaml);

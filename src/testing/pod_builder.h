@@ -173,10 +173,10 @@ class Worker {
     return *this;
   }
 
-  operator api::ClusterNode() const { return node_; }  // NOLINT: a builder is what it builds
+  operator api::Node() const { return node_; }  // NOLINT: a builder is what it builds
 
  private:
-  api::ClusterNode node_;
+  api::Node node_;
 };
 
 }  // namespace dray::testing

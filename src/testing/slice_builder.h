@@ -215,10 +215,10 @@ class Node {
     return *this;
   }
 
-  operator api::ClusterNode() const { return node_; }  // NOLINT: that is what it is for
+  operator api::Node() const { return node_; }  // NOLINT: that is what it is for
 
  private:
-  api::ClusterNode node_;
+  api::Node node_;
 };
 
 }  // namespace dray::testing

@@ -138,7 +138,7 @@ TEST_F(CrowdsTest, ManyWatchesCostMemoryOnly) {
   const std::size_t before = server().ResidentBytes();
   // From now on: what is there already is much.
   process::Requests requests = Admin();
-  const auto listed = requests.List(api::HubKind(api::TypeInfoOf<api::ClusterNode>()));
+  const auto listed = requests.List(api::HubKind(api::TypeInfoOf<api::Node>()));
   ASSERT_TRUE(listed);
   const std::string path =
       fmt::format("{}?watch=1&resourceVersion={}", kTemplates, listed->revision);

@@ -21,23 +21,24 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using Verdict = std::optional<std::string>;  // what differs
 using Kind = model::Outcome::Kind;
 
-const Node* Get(const Node& node, std::string_view key) {
+const DocumentNode* Get(const DocumentNode& node, std::string_view key) {
   const api::Member* member = node.Find(key);
-  return member != nullptr && member->value.kind != Node::Kind::kNull ? &member->value : nullptr;
+  return member != nullptr && member->value.kind != DocumentNode::Kind::kNull ? &member->value
+                                                                              : nullptr;
 }
 
 // The same text for JSON values that only differ in the order of members.
-std::string Canonical(Node node) {
+std::string Canonical(DocumentNode node) {
   std::ranges::stable_sort(node.members, {}, &api::Member::key);
   for (api::Member& member : node.members) {
     std::vector<api::Diagnostic> none;
     member.value = api::ParseJson(Canonical(member.value), none);
   }
-  for (Node& item : node.items) {
+  for (DocumentNode& item : node.items) {
     std::vector<api::Diagnostic> none;
     item = api::ParseJson(Canonical(item), none);
   }
@@ -95,12 +96,12 @@ std::vector<std::string> Lines(const api::AllocationResult& result, bool groups)
   return lines;
 }
 
-std::vector<api::AllocationResult> ResultsOf(const Node& expect) {
+std::vector<api::AllocationResult> ResultsOf(const DocumentNode& expect) {
   std::vector<api::AllocationResult> results;
-  const Node* list = Get(expect, "results");
+  const DocumentNode* list = Get(expect, "results");
   if (list == nullptr) return results;
   api::JsonDecoder decoder;
-  for (const Node& item : list->items) {
+  for (const DocumentNode& item : list->items) {
     auto result = decoder.Decode<api::AllocationResult>(api::ToJson(item));
     if (!result.ok()) throw std::runtime_error(std::string(base::Message(result.status())));
     results.push_back(*std::move(result));
@@ -121,10 +122,11 @@ Verdict CompareKind(Kind want, const model::Outcome& got) {
                      got.error);
 }
 
-Verdict Compare(const Node& expect, const model::Instance& instance, const model::Outcome& got) {
+Verdict Compare(const DocumentNode& expect, const model::Instance& instance,
+                const model::Outcome& got) {
   if (Get(expect, "error") != nullptr) {
     if (auto difference = CompareKind(Kind::kError, got)) return difference;
-    const Node* node_only = Get(expect, "errorOnlyAffectsThisNode");
+    const DocumentNode* node_only = Get(expect, "errorOnlyAffectsThisNode");
     const bool want = node_only != nullptr && node_only->boolean;
     if (want == got.node_only) return std::nullopt;
     return want ? "the error stops all nodes" : "the error stops this node only";
@@ -147,15 +149,15 @@ Verdict Compare(const Node& expect, const model::Instance& instance, const model
   return std::nullopt;
 }
 
-Verdict CompareHard(const Node& expect, const model::Outcome& got) {
+Verdict CompareHard(const DocumentNode& expect, const model::Outcome& got) {
   const bool feasible = Get(expect, "feasible")->boolean;
   if (auto difference = CompareKind(feasible ? Kind::kAllocated : Kind::kNotPossible, got)) {
     return difference;
   }
-  const Node* devices = Get(expect, "devices");
+  const DocumentNode* devices = Get(expect, "devices");
   if (devices == nullptr) return std::nullopt;
   std::vector<std::string> want;
-  for (const Node& item : devices->items) want.push_back(item.text);
+  for (const DocumentNode& item : devices->items) want.push_back(item.text);
   std::vector<std::string> names;
   for (const api::AllocationResult& result : got.results) {
     for (const auto& device : result.devices.results) names.push_back(device.device);
@@ -168,8 +170,8 @@ void Record(const std::string& file, const model::Instance& instance,
             const model::Outcome& outcome) {
   std::string expect = "\"expect\":{\"error\":";
   if (outcome.kind == Kind::kError) {
-    Node text;
-    text.kind = Node::Kind::kString;
+    DocumentNode text;
+    text.kind = DocumentNode::Kind::kString;
     text.text = outcome.error;
     expect += api::ToJson(text);
     if (outcome.node_only) expect += ",\"errorOnlyAffectsThisNode\":true";
@@ -187,8 +189,8 @@ void Record(const std::string& file, const model::Instance& instance,
   std::ofstream(folder / file) << model::WriteInstance(instance, expect);
 }
 
-Verdict Run(const std::string& file, const Node& recorded) {
-  const Node* expect = Get(recorded, "expect");
+Verdict Run(const std::string& file, const DocumentNode& recorded) {
+  const DocumentNode* expect = Get(recorded, "expect");
   if (expect == nullptr) return "not a recorded case";
   const auto instance = model::ReadInstance(recorded);
   if (!instance.ok()) return std::string(base::Message(instance.status()));
@@ -210,13 +212,13 @@ Verdict Run(const std::string& file, const Node& recorded) {
 }
 
 // Instances that nobody has answered are kept for their cost.
-bool IsAnswered(const Node& recorded) {
-  const Node* expect = Get(recorded, "expect");
+bool IsAnswered(const DocumentNode& recorded) {
+  const DocumentNode* expect = Get(recorded, "expect");
   return expect != nullptr &&
          (expect->Find("feasible") == nullptr || Get(*expect, "feasible") != nullptr);
 }
 
-Node ReadObject(const std::filesystem::path& path) {
+DocumentNode ReadObject(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   std::vector<api::Diagnostic> diagnostics;
@@ -233,7 +235,7 @@ std::vector<Case> LoadAllocatorCases(const std::filesystem::path& folder) {
   std::ranges::sort(paths);
   std::vector<Case> cases;
   for (const auto& path : paths) {
-    Node node = ReadObject(path);
+    DocumentNode node = ReadObject(path);
     const std::string file = path.filename().string();
     Case made{.file = file, .name = TextOf(node, "name")};
     if (!IsAnswered(node)) made.needs = "a recorded answer";

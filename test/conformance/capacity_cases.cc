@@ -14,23 +14,24 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using base::Quantity;
 using Verdict = std::optional<std::string>;  // what differs
 
 // Null when it is missing or null.
-const Node* Get(const Node& node, std::string_view key) {
+const DocumentNode* Get(const DocumentNode& node, std::string_view key) {
   const api::Member* member = node.Find(key);
-  return member != nullptr && member->value.kind != Node::Kind::kNull ? &member->value : nullptr;
+  return member != nullptr && member->value.kind != DocumentNode::Kind::kNull ? &member->value
+                                                                              : nullptr;
 }
 
-bool Flag(const Node& node, std::string_view key) {
-  const Node* value = Get(node, key);
+bool Flag(const DocumentNode& node, std::string_view key) {
+  const DocumentNode* value = Get(node, key);
   return value != nullptr && value->boolean;
 }
 
-std::optional<Quantity> QuantityAt(const Node& node, std::string_view key) {
-  const Node* value = Get(node, key);
+std::optional<Quantity> QuantityAt(const DocumentNode& node, std::string_view key) {
+  const DocumentNode* value = Get(node, key);
   if (value == nullptr) return std::nullopt;
   auto quantity = Quantity::Parse(value->text);
   if (!quantity.ok()) throw std::runtime_error(std::string(base::Message(quantity.status())));
@@ -38,8 +39,8 @@ std::optional<Quantity> QuantityAt(const Node& node, std::string_view key) {
 }
 
 template <typename T>
-api::Box<T> ObjectIn(const Node& node, std::string_view key) {
-  const Node* value = Get(node, key);
+api::Box<T> ObjectIn(const DocumentNode& node, std::string_view key) {
+  const DocumentNode* value = Get(node, key);
   if (value == nullptr) return {};
   api::JsonDecoder decoder;
   auto decoded = decoder.Decode<T>(api::ToJson(*value));
@@ -56,15 +57,15 @@ std::string Show(const std::optional<Quantity>& amount) {
   return amount ? amount->DecimalKey() : "error";
 }
 
-std::optional<Quantity> Expected(const Node& expect, std::string_view key) {
+std::optional<Quantity> Expected(const DocumentNode& expect, std::string_view key) {
   if (Flag(expect, "error")) return std::nullopt;
   return QuantityAt(expect, key);
 }
 
 struct Input {
   const Engine& engine;
-  const Node& in;
-  const Node& expect;
+  const DocumentNode& in;
+  const DocumentNode& expect;
   bool fractional;
 };
 
@@ -77,9 +78,9 @@ Verdict RunConsumed(const Input& c) {
   return Compare("consumed", Show(Expected(c.expect, "consumed")), Show(got));
 }
 
-api::CapacityRequirements RequestsOf(const Node& in) {
+api::CapacityRequirements RequestsOf(const DocumentNode& in) {
   api::CapacityRequirements requests;
-  if (const Node* list = Get(in, "requests")) {
+  if (const DocumentNode* list = Get(in, "requests")) {
     for (const api::Member& entry : list->members) {
       requests.requests[entry.key] = *QuantityAt(*list, entry.key);
     }
@@ -87,9 +88,9 @@ api::CapacityRequirements RequestsOf(const Node& in) {
   return requests;
 }
 
-api::Map<api::DeviceCapacity> CapacityOf(const Node& in) {
+api::Map<api::DeviceCapacity> CapacityOf(const DocumentNode& in) {
   api::Map<api::DeviceCapacity> capacity;
-  if (const Node* list = Get(in, "capacity")) {
+  if (const DocumentNode* list = Get(in, "capacity")) {
     for (const api::Member& entry : list->members) {
       capacity[entry.key] = *ObjectIn<api::DeviceCapacity>(*list, entry.key);
     }
@@ -97,9 +98,9 @@ api::Map<api::DeviceCapacity> CapacityOf(const Node& in) {
   return capacity;
 }
 
-model::Amounts AmountsAt(const Node& node, std::string_view key) {
+model::Amounts AmountsAt(const DocumentNode& node, std::string_view key) {
   model::Amounts amounts;
-  if (const Node* list = Get(node, key)) {
+  if (const DocumentNode* list = Get(node, key)) {
     for (const api::Member& entry : list->members) {
       amounts[entry.key] = *QuantityAt(*list, entry.key);
     }
@@ -148,7 +149,7 @@ Verdict RunMilliValue(const Input& c) {
   return Compare("milli", want, got ? std::to_string(*got) : "error");
 }
 
-Verdict Run(const Node& recorded) {
+Verdict Run(const DocumentNode& recorded) {
   const Input input{*FindEngine(EngineChoice().name), *Get(recorded, "input"),
                     *Get(recorded, "expect"),
                     Flag(*Get(recorded, "input"), "fractionalCapacityRange")};

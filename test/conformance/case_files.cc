@@ -29,7 +29,7 @@ std::vector<RecordedFile> ReadJsonFiles(const std::filesystem::path& folder) {
   std::vector<RecordedFile> files;
   for (const auto& path : paths) {
     std::vector<api::Diagnostic> diagnostics;
-    api::Node root = api::ParseJson(ReadText(path), diagnostics);
+    api::DocumentNode root = api::ParseJson(ReadText(path), diagnostics);
     if (!diagnostics.empty()) root = {};
     files.push_back({path.filename().string(), std::move(root)});
   }
@@ -40,7 +40,7 @@ std::vector<RecordedCase> ReadCaseFiles(const std::filesystem::path& folder) {
   std::vector<RecordedCase> cases;
   for (RecordedFile& file : ReadJsonFiles(folder)) {
     if (file.root.items.empty()) cases.push_back({file.name, "(unreadable)", {}});
-    for (api::Node& node : file.root.items) {
+    for (api::DocumentNode& node : file.root.items) {
       std::string name = TextOf(node, "name");
       cases.push_back({file.name, std::move(name), std::move(node)});
     }
@@ -60,7 +60,7 @@ std::function<std::optional<std::string>()> Guarded(
 }
 
 std::vector<Case> CasesOf(const std::filesystem::path& folder,
-                          std::optional<std::string> (*run)(const api::Node& recorded)) {
+                          std::optional<std::string> (*run)(const api::DocumentNode& recorded)) {
   std::vector<Case> cases;
   for (RecordedCase& recorded : ReadCaseFiles(folder)) {
     cases.push_back({.file = recorded.file,
@@ -70,34 +70,34 @@ std::vector<Case> CasesOf(const std::filesystem::path& folder,
   return cases;
 }
 
-const api::Node* Get(const api::Node& node, std::string_view key) {
+const api::DocumentNode* Get(const api::DocumentNode& node, std::string_view key) {
   const api::Member* member = node.Find(key);
-  return member != nullptr && member->value.kind != api::Node::Kind::kNull ? &member->value
-                                                                           : nullptr;
+  return member != nullptr && member->value.kind != api::DocumentNode::Kind::kNull ? &member->value
+                                                                                   : nullptr;
 }
 
-bool BoolOf(const api::Node& node, std::string_view key) {
-  const api::Node* value = Get(node, key);
+bool BoolOf(const api::DocumentNode& node, std::string_view key) {
+  const api::DocumentNode* value = Get(node, key);
   return value != nullptr && value->boolean;
 }
 
-std::span<const api::Node> ItemsOf(const api::Node& node, std::string_view key) {
-  const api::Node* list = Get(node, key);
-  return list == nullptr ? std::span<const api::Node>() : list->items;
+std::span<const api::DocumentNode> ItemsOf(const api::DocumentNode& node, std::string_view key) {
+  const api::DocumentNode* list = Get(node, key);
+  return list == nullptr ? std::span<const api::DocumentNode>() : list->items;
 }
 
-std::vector<std::string> TextsOf(const api::Node& node, std::string_view key) {
+std::vector<std::string> TextsOf(const api::DocumentNode& node, std::string_view key) {
   std::vector<std::string> texts;
-  for (const api::Node& item : ItemsOf(node, key)) texts.push_back(item.text);
+  for (const api::DocumentNode& item : ItemsOf(node, key)) texts.push_back(item.text);
   return texts;
 }
 
-std::string TextOf(const api::Node& node, std::string_view key) {
+std::string TextOf(const api::DocumentNode& node, std::string_view key) {
   const api::Member* member = node.Find(key);
   return member == nullptr ? "" : member->value.text;
 }
 
-api::FeatureGates GatesOf(const api::Node& recorded) {
+api::FeatureGates GatesOf(const api::DocumentNode& recorded) {
   api::FeatureGates gates = api::FeatureGates::KubernetesDefaults();
   const api::Member* named = recorded.Find("featureGates");
   if (named == nullptr) return gates;
@@ -109,9 +109,10 @@ api::FeatureGates GatesOf(const api::Node& recorded) {
   return gates;
 }
 
-std::optional<api::Object> ObjectAt(const api::Node& recorded, std::string_view key) {
+std::optional<api::Object> ObjectAt(const api::DocumentNode& recorded, std::string_view key) {
   const api::Member* member = recorded.Find(key);
-  if (member == nullptr || member->value.kind == api::Node::Kind::kNull) return std::nullopt;
+  if (member == nullptr || member->value.kind == api::DocumentNode::Kind::kNull)
+    return std::nullopt;
   api::JsonDecoder decoder;
   StatusOr<api::Object> object = api::DecodeObject(decoder, api::ToJson(member->value));
   if (!object.ok()) {
@@ -124,9 +125,9 @@ ErrorKey KeyOf(const api::FieldError& error) {
   return {std::string(api::ReasonOf(error.type)), error.field.ToString()};
 }
 
-std::vector<RecordedError> ErrorsAt(const api::Node& recorded, std::string_view key) {
+std::vector<RecordedError> ErrorsAt(const api::DocumentNode& recorded, std::string_view key) {
   std::vector<RecordedError> errors;
-  for (const api::Node& node : ItemsOf(recorded, key)) {
+  for (const api::DocumentNode& node : ItemsOf(recorded, key)) {
     errors.push_back({{TextOf(node, "type"), TextOf(node, "field")}, TextOf(node, "detail")});
   }
   return errors;

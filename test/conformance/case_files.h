@@ -21,8 +21,8 @@
 namespace dray::conformance {
 
 struct RecordedFile {
-  std::string name;  // without folder
-  api::Node root;    // null when the file is no JSON
+  std::string name;        // without folder
+  api::DocumentNode root;  // null when the file is no JSON
 };
 
 // The *.json files of a folder, by name.
@@ -32,7 +32,7 @@ std::vector<RecordedFile> ReadJsonFiles(const std::filesystem::path& folder);
 struct RecordedCase {
   std::string file;  // without folder
   std::string name;
-  api::Node node;
+  api::DocumentNode node;
 };
 
 // Every case of every *.json file in a folder, by file name and then as the file has them. A file
@@ -45,25 +45,25 @@ std::function<std::optional<std::string>()> Guarded(
 
 // The cases of a folder that `run` judges by their node alone. What it throws is the difference.
 std::vector<Case> CasesOf(const std::filesystem::path& folder,
-                          std::optional<std::string> (*run)(const api::Node& recorded));
+                          std::optional<std::string> (*run)(const api::DocumentNode& recorded));
 
 // A field, or null when it is missing or null.
-const api::Node* Get(const api::Node& node, std::string_view key);
+const api::DocumentNode* Get(const api::DocumentNode& node, std::string_view key);
 // The text of a string field; empty when it is missing.
-std::string TextOf(const api::Node& node, std::string_view key);
+std::string TextOf(const api::DocumentNode& node, std::string_view key);
 // A bool field; false when it is missing.
-bool BoolOf(const api::Node& node, std::string_view key);
+bool BoolOf(const api::DocumentNode& node, std::string_view key);
 // The items of a list field; none when it is missing.
-std::span<const api::Node> ItemsOf(const api::Node& node, std::string_view key);
+std::span<const api::DocumentNode> ItemsOf(const api::DocumentNode& node, std::string_view key);
 // The texts of a list of strings.
-std::vector<std::string> TextsOf(const api::Node& node, std::string_view key);
+std::vector<std::string> TextsOf(const api::DocumentNode& node, std::string_view key);
 
 // Kubernetes's defaults with the case's `featureGates` on top.
-api::FeatureGates GatesOf(const api::Node& recorded);
+api::FeatureGates GatesOf(const api::DocumentNode& recorded);
 
 // The object below `key`, unknown fields ignored; nothing when it is null or missing. Throws
 // std::runtime_error when it cannot be read.
-std::optional<api::Object> ObjectAt(const api::Node& recorded, std::string_view key);
+std::optional<api::Object> ObjectAt(const api::DocumentNode& recorded, std::string_view key);
 
 // An error as the cases compare it: its reason and its path.
 struct ErrorKey {
@@ -78,7 +78,7 @@ struct RecordedError {
   std::string detail;
 };
 // The list below `key`.
-std::vector<RecordedError> ErrorsAt(const api::Node& recorded, std::string_view key);
+std::vector<RecordedError> ErrorsAt(const api::DocumentNode& recorded, std::string_view key);
 
 // How the sets of (type, field) differ: "missing …; unexpected …". Nothing when they are equal.
 std::optional<std::string> Difference(const std::vector<RecordedError>& expected,

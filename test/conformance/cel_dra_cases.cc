@@ -17,28 +17,28 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using Outcome = std::optional<std::string>;
 
-cel::DeviceEnvironmentOptions EnvironmentOf(const Node& run) {
+cel::DeviceEnvironmentOptions EnvironmentOf(const DocumentNode& run) {
   cel::DeviceEnvironmentOptions options{.kubernetes_only = true};
   if (TextOf(run, "envType") != "StoredExpressions") {
-    const Node& features = *Get(run, "features");
+    const DocumentNode& features = *Get(run, "features");
     options.consumable_capacity = BoolOf(features, "consumableCapacity");
     options.list_type_attributes = BoolOf(features, "listTypeAttributes");
   }
   return options;
 }
 
-std::string RunName(const Node& run) {
-  const Node& features = *Get(run, "features");
+std::string RunName(const DocumentNode& run) {
+  const DocumentNode& features = *Get(run, "features");
   return fmt::format("{}{}{}", TextOf(run, "envType"),
                      BoolOf(features, "consumableCapacity") ? " +consumableCapacity" : "",
                      BoolOf(features, "listTypeAttributes") ? " +listTypeAttributes" : "");
 }
 
-api::Device DeviceOf(const Node& given) {
-  Node device{.kind = Node::Kind::kMap};
+api::Device DeviceOf(const DocumentNode& given) {
+  DocumentNode device{.kind = DocumentNode::Kind::kMap};
   for (const api::Member& member : given.members) {
     if (member.key == "attributes" || member.key == "capacity" ||
         member.key == "allowMultipleAllocations") {
@@ -52,7 +52,7 @@ api::Device DeviceOf(const Node& given) {
 }
 
 // `given` has the device and its driver: the test itself, or one of the file's `devices`.
-Outcome RunExpression(const Node& test, const Node& given, bool derived) {
+Outcome RunExpression(const DocumentNode& test, const DocumentNode& given, bool derived) {
   DeviceExpression expression{
       .text = TextOf(test, "expression"),
       .purpose = derived ? cel::Purpose::kDerivedAttribute : cel::Purpose::kSelector,
@@ -60,7 +60,7 @@ Outcome RunExpression(const Node& test, const Node& given, bool derived) {
       .device = DeviceOf(given)};
   Differences all;
   if (ItemsOf(test, "runs").empty()) all.Add("nothing recorded");
-  for (const Node& run : ItemsOf(test, "runs")) {
+  for (const DocumentNode& run : ItemsOf(test, "runs")) {
     expression.environment = cel::DeviceEnvironment(EnvironmentOf(run));
     Differences differences;
     CompareWith(run, expression, differences);
@@ -69,12 +69,14 @@ Outcome RunExpression(const Node& test, const Node& given, bool derived) {
   return all.text();
 }
 
-Node Text(std::string text) { return {.kind = Node::Kind::kString, .text = std::move(text)}; }
-Node List(std::vector<Node> items) {
-  return {.kind = Node::Kind::kList, .items = std::move(items)};
+DocumentNode Text(std::string text) {
+  return {.kind = DocumentNode::Kind::kString, .text = std::move(text)};
 }
-Node Fields(std::vector<std::pair<std::string, Node>> fields) {
-  Node node{.kind = Node::Kind::kMap};
+DocumentNode List(std::vector<DocumentNode> items) {
+  return {.kind = DocumentNode::Kind::kList, .items = std::move(items)};
+}
+DocumentNode Fields(std::vector<std::pair<std::string, DocumentNode>> fields) {
+  DocumentNode node{.kind = DocumentNode::Kind::kMap};
   for (auto& [key, value] : fields) {
     node.members.push_back({.key = key, .value = std::move(value)});
   }
@@ -82,9 +84,9 @@ Node Fields(std::vector<std::pair<std::string, Node>> fields) {
 }
 
 // A claim with the test's expressions; every derived attribute is used by a constraint.
-api::Object ClaimOf(const Node& test) {
+api::Object ClaimOf(const DocumentNode& test) {
   const bool derived = BoolOf(test, "derived");
-  std::vector<Node> expressions, constraints;
+  std::vector<DocumentNode> expressions, constraints;
   for (const std::string& expression : TextsOf(test, "expressions")) {
     if (derived) {
       const std::string name = fmt::format("dra.example.com/a{}", expressions.size());
@@ -94,13 +96,14 @@ api::Object ClaimOf(const Node& test) {
       expressions.push_back(Fields({{"cel", Fields({{"expression", Text(expression)}})}}));
     }
   }
-  Node request = Fields({{"name", Text("r")},
-                         {"exactly", Fields({{"deviceClassName", Text("c")},
-                                             {"allocationMode", Text("ExactCount")},
-                                             {"count", {.kind = Node::Kind::kNumber, .text = "1"}},
-                                             {derived ? "derivedAttributes" : "selectors",
-                                              List(std::move(expressions))}})}});
-  Node holder = Fields(
+  DocumentNode request = Fields(
+      {{"name", Text("r")},
+       {"exactly",
+        Fields({{"deviceClassName", Text("c")},
+                {"allocationMode", Text("ExactCount")},
+                {"count", {.kind = DocumentNode::Kind::kNumber, .text = "1"}},
+                {derived ? "derivedAttributes" : "selectors", List(std::move(expressions))}})}});
+  DocumentNode holder = Fields(
       {{"claim",
         Fields({{"apiVersion", Text("resource.k8s.io/v1")},
                 {"kind", Text("ResourceClaim")},
@@ -117,12 +120,12 @@ bool HaveOwnWords(std::string_view detail) {
 }
 
 // Compares reason, path and words.
-Outcome RunValidation(const Node& test) {
+Outcome RunValidation(const DocumentNode& test) {
   static const cel::DeviceExpressionChecker expressions(/*kubernetes_only=*/true);
   const api::Object claim = ClaimOf(test);
   Differences all;
-  for (const Node& run : ItemsOf(test, "runs")) {
-    const Node& features = *Get(run, "features");
+  for (const DocumentNode& run : ItemsOf(test, "runs")) {
+    const DocumentNode& features = *Get(run, "features");
     api::FeatureGates gates = api::FeatureGates::KubernetesDefaults();
     gates.Set(api::Gate::kDRADerivedAttributes, true);
     gates.Set(api::Gate::kDRAConsumableCapacity, BoolOf(features, "consumableCapacity"));
@@ -151,7 +154,7 @@ std::string Describe(const cel::Overload& overload) {
 }
 
 // A recorded overload as a row declares it, so that letters of type parameters do not matter.
-std::string DescribeRecorded(const Node& overload) {
+std::string DescribeRecorded(const DocumentNode& overload) {
   std::vector<std::string> args = TextsOf(overload, "args");
   std::string receiver;
   if (BoolOf(overload, "member")) {
@@ -165,13 +168,13 @@ std::string DescribeRecorded(const Node& overload) {
 }
 
 // The function is declared, with exactly the recorded overloads.
-Outcome RunDeclaration(const Node& recorded) {
+Outcome RunDeclaration(const DocumentNode& recorded) {
   const auto environment = cel::DeviceEnvironment({.kubernetes_only = true});
   const cel::Function* function = environment->FindFunction(TextOf(recorded, "name"));
   if (function == nullptr) return "there is no such function";
   std::set<std::string> want, got;
   for (const cel::Overload& overload : function->overloads) got.insert(Describe(overload));
-  for (const Node& overload : ItemsOf(recorded, "overloads")) {
+  for (const DocumentNode& overload : ItemsOf(recorded, "overloads")) {
     want.insert(DescribeRecorded(overload));
   }
   Differences differences;
@@ -180,8 +183,8 @@ Outcome RunDeclaration(const Node& recorded) {
   return differences.text();
 }
 
-Case CaseOf(const std::shared_ptr<const Node>& document, const std::string& file,
-            const Node& test) {
+Case CaseOf(const std::shared_ptr<const DocumentNode>& document, const std::string& file,
+            const DocumentNode& test) {
   const std::string kind = TextOf(*document, "kind");
   Case out{.file = file, .name = TextOf(test, "section") + "/" + TextOf(test, "name")};
   if (kind == "error-hint") {
@@ -190,8 +193,9 @@ Case CaseOf(const std::shared_ptr<const Node>& document, const std::string& file
     out.run = Guarded([document, &test] { return RunValidation(test); });
   } else {
     out.run = Guarded([document, &test, kind] {
-      const Node* device = Get(test, "device");
-      const Node* given = device == nullptr ? &test : Get(*Get(*document, "devices"), device->text);
+      const DocumentNode* device = Get(test, "device");
+      const DocumentNode* given =
+          device == nullptr ? &test : Get(*Get(*document, "devices"), device->text);
       if (given == nullptr) throw std::runtime_error("there is no such device");
       return RunExpression(test, *given, kind.starts_with("derived") || BoolOf(test, "derived"));
     });
@@ -204,11 +208,11 @@ Case CaseOf(const std::shared_ptr<const Node>& document, const std::string& file
 std::vector<Case> LoadCelDraCases(const std::filesystem::path& folder) {
   std::vector<Case> cases;
   for (RecordedFile& file : ReadJsonFiles(folder)) {
-    const auto document = std::make_shared<const Node>(std::move(file.root));
-    for (const Node& test : ItemsOf(*document, "tests")) {
+    const auto document = std::make_shared<const DocumentNode>(std::move(file.root));
+    for (const DocumentNode& test : ItemsOf(*document, "tests")) {
       cases.push_back(CaseOf(document, file.name, test));
     }
-    for (const Node& function : ItemsOf(*document, "functions")) {
+    for (const DocumentNode& function : ItemsOf(*document, "functions")) {
       cases.push_back({.file = file.name,
                        .name = TextOf(function, "name"),
                        .run = Guarded([document, &function] { return RunDeclaration(function); })});

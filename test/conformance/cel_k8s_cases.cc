@@ -12,10 +12,10 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using Outcome = std::optional<std::string>;
 
-Outcome RunExpression(const Node& test) {
+Outcome RunExpression(const DocumentNode& test) {
   Differences differences;
   CompareWith(*Get(test, "dra"),
               {.text = TextOf(test, "expr"),
@@ -24,7 +24,7 @@ Outcome RunExpression(const Node& test) {
   return differences.text();
 }
 
-cel::CostRange RangeOf(const Node& node) {
+cel::CostRange RangeOf(const DocumentNode& node) {
   return {NumberOf(*Get(node, "min")), NumberOf(*Get(node, "max"))};
 }
 
@@ -33,11 +33,11 @@ std::string RangeText(const cel::CostRange& range) {
 }
 
 // Only the sizes of receiver and arguments are recorded.
-Outcome RunSize(const Node& test) {
+Outcome RunSize(const DocumentNode& test) {
   const cel::CostNode receiver{.type = cel::Type::String(),
                                .known_size = RangeOf(*Get(test, "targetSize"))};
   std::vector<cel::CostNode> args;
-  for (const Node& size : ItemsOf(test, "argSizes")) {
+  for (const DocumentNode& size : ItemsOf(test, "argSizes")) {
     args.push_back({.type = cel::Type::String(), .known_size = RangeOf(size)});
   }
   const cel::NamedFunction* function = cel::FindFunctionByName(TextOf(test, "function"));
@@ -56,9 +56,9 @@ Outcome RunSize(const Node& test) {
 std::vector<Case> LoadCelK8sCases(const std::filesystem::path& folder) {
   std::vector<Case> cases;
   for (RecordedFile& file : ReadJsonFiles(folder)) {
-    const auto document = std::make_shared<const Node>(std::move(file.root));
+    const auto document = std::make_shared<const DocumentNode>(std::move(file.root));
     const bool sizes = TextOf(*document, "kind") == "result-size";
-    for (const Node& test : ItemsOf(*document, "tests")) {
+    for (const DocumentNode& test : ItemsOf(*document, "tests")) {
       Case& added = cases.emplace_back(
           Case{.file = file.name, .name = TextOf(test, "section") + "/" + TextOf(test, "name")});
       if (!sizes && Get(test, "dra") == nullptr) {

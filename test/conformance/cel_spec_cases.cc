@@ -19,54 +19,55 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using Outcome = std::optional<std::string>;
 
-bool ExpectsError(const Node& test) {
+bool ExpectsError(const DocumentNode& test) {
   return Get(test, "evalError") != nullptr || Get(test, "anyEvalErrors") != nullptr;
 }
 
 // The recorded value, below `value` or `typedResult`; without one the result must be true.
-std::string WantedOf(const Node& node) {
-  if (const Node* value = Get(node, "value")) return WantedText(*value);
-  const Node* typed = Get(node, "typedResult");
-  const Node* result = typed == nullptr ? nullptr : Get(*typed, "result");
+std::string WantedOf(const DocumentNode& node) {
+  if (const DocumentNode* value = Get(node, "value")) return WantedText(*value);
+  const DocumentNode* typed = Get(node, "typedResult");
+  const DocumentNode* result = typed == nullptr ? nullptr : Get(*typed, "result");
   return result == nullptr ? "true" : WantedText(*result);
 }
 
 // Words are informative only.
-void CompareResult(const Node& expected, bool error, const cel::Value& got,
+void CompareResult(const DocumentNode& expected, bool error, const cel::Value& got,
                    Differences& differences) {
   if (!error) return differences.Compare("value", WantedOf(expected), OutcomeText(got));
   if (!got.is_error()) differences.Add("want an error, got " + OutcomeText(got));
 }
 
-cel::CompileResult CompileChecked(const Node& test) {
+cel::CompileResult CompileChecked(const DocumentNode& test) {
   cel::EnvironmentBuilder builder = cel::StandardEnvironment();
-  for (const Node& declaration : ItemsOf(test, "typeEnv")) Declare(declaration, builder);
+  for (const DocumentNode& declaration : ItemsOf(test, "typeEnv")) Declare(declaration, builder);
   builder.SetContainer(TextOf(test, "container"));
   if (BoolOf(test, "disableMacros")) builder.SetParseOptions({.macros = cel::MacroSet()});
   return cel::Compile(TextOf(test, "expr"), std::move(builder).Build(), {.estimate_cost = false});
 }
 
-StatusOr<std::shared_ptr<const cel::Program>> CompileUnchecked(const Node& test) {
+StatusOr<std::shared_ptr<const cel::Program>> CompileUnchecked(const DocumentNode& test) {
   const cel::Source source(TextOf(test, "expr"));
   const cel::ParseResult parsed = cel::Parse(
       source, {.macros = BoolOf(test, "disableMacros") ? cel::MacroSet() : cel::MacroSet::All()});
   if (!parsed.ok()) return base::InvalidArgument(cel::Render(source, parsed.issues));
   cel::UncheckedNames names{.container = TextOf(test, "container")};
-  if (const Node* bindings = Get(test, "bindings")) {
+  if (const DocumentNode* bindings = Get(test, "bindings")) {
     for (const api::Member& binding : bindings->members) names.variables.push_back(binding.key);
   }
   return cel::Program::CompileUnchecked(*parsed.ast, names);
 }
 
-void CompareEvaluation(const Node& test, const cel::Program& program, Differences& differences) {
+void CompareEvaluation(const DocumentNode& test, const cel::Program& program,
+                       Differences& differences) {
   cel::Arena arena;
   std::vector<cel::Value> variables;
   for (const std::string& name : program.variables()) {
-    const Node* bindings = Get(test, "bindings");
-    const Node* binding = bindings == nullptr ? nullptr : Get(*bindings, name);
+    const DocumentNode* bindings = Get(test, "bindings");
+    const DocumentNode* binding = bindings == nullptr ? nullptr : Get(*bindings, name);
     if (binding == nullptr) throw std::runtime_error("no value is recorded for " + name);
     variables.push_back(ReadValue(arena, *Get(*binding, "value")));
   }
@@ -74,7 +75,7 @@ void CompareEvaluation(const Node& test, const cel::Program& program, Difference
                 differences);
 }
 
-Outcome RunInLanguage(const Node& test) {
+Outcome RunInLanguage(const DocumentNode& test) {
   Differences differences;
   if (BoolOf(test, "disableCheck")) {
     const auto program = CompileUnchecked(test);
@@ -84,7 +85,7 @@ Outcome RunInLanguage(const Node& test) {
   }
   const cel::CompileResult compiled = CompileChecked(test);
   if (!compiled.ok()) return "does not compile: " + compiled.error;
-  if (const Node* typed = Get(test, "typedResult")) {
+  if (const DocumentNode* typed = Get(test, "typedResult")) {
     cel::TypePool pool;
     differences.Compare("type", TypeReader(pool).Read(*Get(*typed, "deducedType")).ToString(),
                         compiled.checked->result_type().ToString());
@@ -99,7 +100,7 @@ Outcome RunInLanguage(const Node& test) {
   return differences.text();
 }
 
-Outcome RunOnDevices(const Node& test, const Node& recorded) {
+Outcome RunOnDevices(const DocumentNode& test, const DocumentNode& recorded) {
   Differences differences;
   const std::string result = TextOf(recorded, "result");
   const cel::CompileResult compiled =
@@ -111,7 +112,7 @@ Outcome RunOnDevices(const Node& test, const Node& recorded) {
     return differences.text();
   }
   if (!compiled.ok()) return "does not compile: " + compiled.error;
-  if (const Node* type = Get(recorded, "outputType")) {
+  if (const DocumentNode* type = Get(recorded, "outputType")) {
     differences.Compare("type", type->text, compiled.checked->result_type().ToString());
   }
   if (result == "checked") return differences.text();
@@ -127,7 +128,7 @@ Outcome RunOnDevices(const Node& test, const Node& recorded) {
   cel::Arena arena;
   const cel::Value value = cel::Evaluate(**program, {}, arena).value;
   CompareResult(result == "value" ? recorded : test, error, value, differences);
-  if (const Node* message = Get(recorded, "error")) {
+  if (const DocumentNode* message = Get(recorded, "error")) {
     differences.Compare("message", "error: " + message->text, OutcomeText(value));
   }
   return differences.text();
@@ -150,10 +151,10 @@ class Names {
 std::vector<Case> LoadCelSpecCases(const std::filesystem::path& folder) {
   std::vector<Case> cases;
   for (RecordedFile& file : ReadJsonFiles(folder)) {
-    const auto document = std::make_shared<const Node>(std::move(file.root));
+    const auto document = std::make_shared<const DocumentNode>(std::move(file.root));
     Names names;
-    for (const Node& section : ItemsOf(*document, "section")) {
-      for (const Node& test : ItemsOf(section, "test")) {
+    for (const DocumentNode& section : ItemsOf(*document, "section")) {
+      for (const DocumentNode& test : ItemsOf(section, "test")) {
         const std::string name = names.Unique(TextOf(section, "name") + "/" + TextOf(test, "name"));
         Case language{.file = file.name, .name = name};
         if (BoolOf(test, "needsProto")) {
@@ -162,7 +163,7 @@ std::vector<Case> LoadCelSpecCases(const std::filesystem::path& folder) {
           language.run = Guarded([document, &test] { return RunInLanguage(test); });
         }
         cases.push_back(std::move(language));
-        const Node* recorded = Get(test, "draEnv");
+        const DocumentNode* recorded = Get(test, "draEnv");
         if (recorded == nullptr) continue;
         cases.push_back({.file = file.name,
                          .name = name + " on devices",

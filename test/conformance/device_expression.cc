@@ -13,7 +13,7 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 
 constexpr std::string_view kProgramFailed = "program instantiation failed: ";
 
@@ -23,7 +23,7 @@ std::string ErrorText(const StatusOr<T>& result) {
 }
 
 // Why the program cannot be built, as recorded; empty when it can.
-std::string WantedProgramError(const Node& recorded) {
+std::string WantedProgramError(const DocumentNode& recorded) {
   if (Get(recorded, "programError") != nullptr) {
     return std::string(kProgramFailed) + TextOf(recorded, "programError");
   }
@@ -31,7 +31,7 @@ std::string WantedProgramError(const Node& recorded) {
   return error.starts_with(kProgramFailed) ? error : "";
 }
 
-void CompareFailure(const Node& recorded, const cel::CompileResult& compiled,
+void CompareFailure(const DocumentNode& recorded, const cel::CompileResult& compiled,
                     Differences& differences) {
   const std::string want = TextOf(recorded, "compileError");
   if (compiled.ok()) return differences.Add("compiles, want " + want);
@@ -40,19 +40,19 @@ void CompareFailure(const Node& recorded, const cel::CompileResult& compiled,
   } else if (!IsSyntaxError(want)) {
     differences.Compare("error", want, compiled.error);
   }
-  if (const Node* type = Get(recorded, "compileErrorType")) {
+  if (const DocumentNode* type = Get(recorded, "compileErrorType")) {
     differences.Compare("whose fault", type->text, std::string("RuleInvalid"));
   }
 }
 
-void CompareStatics(const Node& recorded, const cel::CompileResult& compiled,
+void CompareStatics(const DocumentNode& recorded, const cel::CompileResult& compiled,
                     Differences& differences) {
-  if (const Node* type = Get(recorded, "outputType")) {
+  if (const DocumentNode* type = Get(recorded, "outputType")) {
     differences.Compare("type", type->text, compiled.checked->result_type().ToString());
   }
-  const Node* cost = Get(recorded, "estimatedCost");
+  const DocumentNode* cost = Get(recorded, "estimatedCost");
   if (cost == nullptr) return;
-  if (const Node* min = Get(*cost, "min")) {
+  if (const DocumentNode* min = Get(*cost, "min")) {
     differences.Compare("least estimated cost", NumberOf(*min), compiled.cost.min);
     cost = Get(*cost, "max");
   }
@@ -70,7 +70,7 @@ std::string AttributeText(const cel::Value& value) {
   return attribute.ok() ? api::EncodeJson(*attribute) : ErrorText(attribute);
 }
 
-std::string WantedAttribute(const Node& recorded) {
+std::string WantedAttribute(const DocumentNode& recorded) {
   api::JsonDecoder decoder;
   const auto attribute = decoder.Decode<api::DeviceAttribute>(api::ToJson(recorded));
   if (!attribute.ok()) throw std::runtime_error(ErrorText(attribute));
@@ -92,7 +92,7 @@ std::string ResultText(cel::Purpose purpose, const cel::Value& value) {
 // Some cases are about compiling only. A field that the order of a map's entries decides is
 // recorded as `unordered` and not there. Evaluation asks a view by number and an object by name, so
 // every case is evaluated in both ways.
-void CompareOutcome(const Node& recorded, const DeviceExpression& expression,
+void CompareOutcome(const DocumentNode& recorded, const DeviceExpression& expression,
                     const cel::Program& program, Differences& differences) {
   cel::Arena arena;
   const cel::DeviceValue host(expression.driver, expression.device, arena);
@@ -102,17 +102,17 @@ void CompareOutcome(const Node& recorded, const DeviceExpression& expression,
   const auto by_view = cel::Evaluate(program, view, arena);
   differences.Compare("cost by view", result.cost, by_view.cost);
   differences.Compare("result by view", OutcomeText(result.value), OutcomeText(by_view.value));
-  if (const Node* cost = Get(recorded, "runtimeCost")) {
+  if (const DocumentNode* cost = Get(recorded, "runtimeCost")) {
     differences.Compare("cost", NumberOf(*cost), result.cost);
   }
   const std::string got = ResultText(expression.purpose, result.value);
-  if (const Node* error = Get(recorded, "runtimeError")) {
+  if (const DocumentNode* error = Get(recorded, "runtimeError")) {
     differences.Compare("result", "error: " + error->text, got);
   } else if (Get(recorded, "match") != nullptr) {
     differences.Compare("result", std::string(BoolOf(recorded, "match") ? "true" : "false"), got);
-  } else if (const Node* attribute = Get(recorded, "attribute")) {
+  } else if (const DocumentNode* attribute = Get(recorded, "attribute")) {
     differences.Compare("result", WantedAttribute(*attribute), got);
-  } else if (const Node* value = Get(recorded, "value")) {
+  } else if (const DocumentNode* value = Get(recorded, "value")) {
     differences.Compare("result", WantedText(*value), got);
   } else if (Get(recorded, "runtimeCost") != nullptr && ItemsOf(recorded, "unordered").empty()) {
     differences.Add("nothing recorded to compare with " + got);
@@ -121,7 +121,7 @@ void CompareOutcome(const Node& recorded, const DeviceExpression& expression,
 
 }  // namespace
 
-void CompareWith(const Node& recorded, const DeviceExpression& expression,
+void CompareWith(const DocumentNode& recorded, const DeviceExpression& expression,
                  Differences& differences) {
   const cel::CompileResult compiled =
       cel::Compile(expression.text, expression.environment, {.purpose = expression.purpose});
@@ -135,7 +135,7 @@ void CompareWith(const Node& recorded, const DeviceExpression& expression,
   if (!program.ok() || !program_error.empty()) {
     const auto got = program.ok() ? "" : std::string(base::Message(program.status()));
     differences.Compare("program", program_error, got);
-    if (const Node* type = Get(recorded, "compileErrorType")) {
+    if (const DocumentNode* type = Get(recorded, "compileErrorType")) {
       differences.Compare("whose fault", type->text, std::string("InternalError"));
     }
     return;

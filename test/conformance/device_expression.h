@@ -24,7 +24,7 @@ struct DeviceExpression {
 };
 
 // `recorded` is one of cel-dra's `runs` or cel-k8s's `dra`.
-void CompareWith(const api::Node& recorded, const DeviceExpression& expression,
+void CompareWith(const api::DocumentNode& recorded, const DeviceExpression& expression,
                  Differences& differences);
 
 }  // namespace dray::conformance

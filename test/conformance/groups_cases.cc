@@ -10,22 +10,22 @@
 namespace dray::conformance {
 namespace {
 
-std::vector<std::string> TextsOf(const api::Node& list) {
+std::vector<std::string> TextsOf(const api::DocumentNode& list) {
   std::vector<std::string> texts;
-  for (const api::Node& item : list.items) texts.push_back(item.text);
+  for (const api::DocumentNode& item : list.items) texts.push_back(item.text);
   return texts;
 }
 
-const api::Node& At(const api::Node& node, std::string_view key) {
+const api::DocumentNode& At(const api::DocumentNode& node, std::string_view key) {
   const api::Member* member = node.Find(key);
   if (member == nullptr) throw std::runtime_error("no " + std::string(key));
   return member->value;
 }
 
-std::optional<std::string> Run(const api::Node& recorded) {
-  const api::Node& input = At(recorded, "input");
+std::optional<std::string> Run(const api::DocumentNode& recorded) {
+  const api::DocumentNode& input = At(recorded, "input");
   std::vector<std::vector<std::string>> placed;
-  for (const api::Node& item : At(input, "placed").items) placed.push_back(TextsOf(item));
+  for (const api::DocumentNode& item : At(input, "placed").items) placed.push_back(TextsOf(item));
   const bool want = At(At(recorded, "expect"), "admitted").boolean;
   const bool got = FindEngine(EngineChoice().name)->admits(placed, TextsOf(At(input, "candidate")));
   if (want == got) return std::nullopt;

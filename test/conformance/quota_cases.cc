@@ -13,15 +13,15 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using Outcome = std::optional<std::string>;
 
 template <typename T>
-std::vector<T> ObjectsAt(const Node& recorded, std::string_view key) {
+std::vector<T> ObjectsAt(const DocumentNode& recorded, std::string_view key) {
   std::vector<T> objects;
-  for (const Node& item : ItemsOf(recorded, key)) {
-    Node holder;
-    holder.kind = Node::Kind::kMap;
+  for (const DocumentNode& item : ItemsOf(recorded, key)) {
+    DocumentNode holder;
+    holder.kind = DocumentNode::Kind::kMap;
     holder.members.push_back({.key = "item", .value = item});
     const auto object = ObjectAt(holder, "item");
     const T* value = object ? object->As<T>() : nullptr;
@@ -34,7 +34,7 @@ std::vector<T> ObjectsAt(const Node& recorded, std::string_view key) {
 // The other objects of the cluster.
 class RecordedObjects final : public api::QuotaObjects {
  public:
-  explicit RecordedObjects(const Node& recorded)
+  explicit RecordedObjects(const DocumentNode& recorded)
       : pods_(ObjectsAt<api::Pod>(recorded, "pods")),
         claims_(ObjectsAt<api::ResourceClaim>(recorded, "otherClaims")) {}
 
@@ -56,7 +56,7 @@ class RecordedObjects final : public api::QuotaObjects {
   std::vector<api::ResourceClaim> claims_;
 };
 
-api::ExtendedResourceIndex ClassesOf(const Node& recorded) {
+api::ExtendedResourceIndex ClassesOf(const DocumentNode& recorded) {
   api::ExtendedResourceIndex index;
   for (const auto& c : ObjectsAt<api::DeviceClass>(recorded, "deviceClasses")) index.OnAdd(c);
   return index;
@@ -68,7 +68,7 @@ std::string Show(const api::Map<base::Quantity>& usage) {
   return text;
 }
 
-api::Map<base::Quantity> UsageAt(const Node& recorded) {
+api::Map<base::Quantity> UsageAt(const DocumentNode& recorded) {
   api::Map<base::Quantity> usage;
   for (const api::Member& entry : Get(recorded, "expectUsage")->members) {
     if (!base::Quantity::TryParse(entry.value.text, &usage[entry.key])) {
@@ -78,7 +78,7 @@ api::Map<base::Quantity> UsageAt(const Node& recorded) {
   return usage;
 }
 
-Outcome RunUsage(const Node& recorded) {
+Outcome RunUsage(const DocumentNode& recorded) {
   const base::Time now = base::Time::FromUnix(1'700'000'000);
   api::Map<base::Quantity> got;
   if (TextOf(recorded, "kind") == "Pod") {
@@ -96,7 +96,7 @@ Outcome RunUsage(const Node& recorded) {
   return fmt::format("want{}; got{}", Show(want), Show(got));
 }
 
-Outcome RunNames(const Node& recorded) {
+Outcome RunNames(const DocumentNode& recorded) {
   const auto want = TextsOf(recorded, "expectItems");
   const auto got =
       api::ClaimQuotaNames(TextsOf(recorded, "items"), ClassesOf(recorded), GatesOf(recorded));
@@ -104,14 +104,14 @@ Outcome RunNames(const Node& recorded) {
   return fmt::format("want {}; got {}", fmt::join(want, " "), fmt::join(got, " "));
 }
 
-Outcome RunHandles(const Node& recorded) {
+Outcome RunHandles(const DocumentNode& recorded) {
   const bool got =
       api::ClaimQuotaHandles(TextOf(recorded, "verb"), TextOf(recorded, "subresource"));
   if (got == Get(recorded, "expectHandles")->boolean) return std::nullopt;
   return got ? "handled, but should not be" : "not handled, but should be";
 }
 
-Outcome Run(const Node& recorded) {
+Outcome Run(const DocumentNode& recorded) {
   if (Get(recorded, "expectUsage") != nullptr) return RunUsage(recorded);
   if (Get(recorded, "expectHandles") != nullptr) return RunHandles(recorded);
   if (recorded.Find("expectItems") != nullptr) return RunNames(recorded);

@@ -9,10 +9,10 @@
 
 namespace dray::conformance {
 
-using api::Node;
+using api::DocumentNode;
 using cel::Type;
 
-Type TypeReader::Read(const Node& recorded) {
+Type TypeReader::Read(const DocumentNode& recorded) {
   static const std::map<std::string, Type> kNamed = {
       {"BOOL", Type::Bool()},     {"INT64", Type::Int()},         {"UINT64", Type::Uint()},
       {"DOUBLE", Type::Double()}, {"STRING", Type::String()},     {"BYTES", Type::Bytes()},
@@ -29,14 +29,14 @@ Type TypeReader::Read(const Node& recorded) {
   if (key == "typeParam") return Parameter(node.text);
   if (key == "abstractType") {
     std::vector<Type> params;
-    for (const Node& param : ItemsOf(node, "parameterTypes")) params.push_back(Read(param));
+    for (const DocumentNode& param : ItemsOf(node, "parameterTypes")) params.push_back(Read(param));
     return pool_.Opaque(TextOf(node, "name"), params);
   }
   throw std::runtime_error("an unknown type: " + api::ToJson(recorded));
 }
 
-Type TypeReader::ReadOrDyn(const Node& recorded, std::string_view key) {
-  const Node* part = Get(recorded, key);
+Type TypeReader::ReadOrDyn(const DocumentNode& recorded, std::string_view key) {
+  const DocumentNode* part = Get(recorded, key);
   return part == nullptr ? Type::Dyn() : Read(*part);
 }
 
@@ -46,18 +46,18 @@ Type TypeReader::Parameter(const std::string& name) {
   return pool_.TypeParam(static_cast<std::uint32_t>(found - letters_.begin()));
 }
 
-void Declare(const Node& declaration, cel::EnvironmentBuilder& builder) {
+void Declare(const DocumentNode& declaration, cel::EnvironmentBuilder& builder) {
   const std::string name = TextOf(declaration, "name");
-  if (const Node* ident = Get(declaration, "ident")) {
+  if (const DocumentNode* ident = Get(declaration, "ident")) {
     builder.AddVariable(name, TypeReader(builder.pool()).Read(*Get(*ident, "type")));
   }
-  const Node* function = Get(declaration, "function");
+  const DocumentNode* function = Get(declaration, "function");
   if (function == nullptr) return;
-  for (const Node& recorded : ItemsOf(*function, "overloads")) {
+  for (const DocumentNode& recorded : ItemsOf(*function, "overloads")) {
     TypeReader reader(builder.pool());
     cel::Overload overload{.id = TextOf(recorded, "overloadId"),
                            .member = BoolOf(recorded, "isInstanceFunction")};
-    for (const Node& param : ItemsOf(recorded, "params")) {
+    for (const DocumentNode& param : ItemsOf(recorded, "params")) {
       overload.params.push_back(reader.Read(param));
     }
     overload.result = reader.Read(*Get(recorded, "resultType"));

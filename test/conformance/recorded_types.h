@@ -18,11 +18,11 @@ class TypeReader {
  public:
   explicit TypeReader(cel::TypePool& pool) : pool_(pool) {}
 
-  cel::Type Read(const api::Node& recorded);
+  cel::Type Read(const api::DocumentNode& recorded);
   std::uint32_t type_params() const { return static_cast<std::uint32_t>(letters_.size()); }
 
  private:
-  cel::Type ReadOrDyn(const api::Node& recorded, std::string_view key);
+  cel::Type ReadOrDyn(const api::DocumentNode& recorded, std::string_view key);
   cel::Type Parameter(const std::string& name);
 
   cel::TypePool& pool_;
@@ -30,6 +30,6 @@ class TypeReader {
 };
 
 // One entry of a test's `typeEnv`.
-void Declare(const api::Node& declaration, cel::EnvironmentBuilder& builder);
+void Declare(const api::DocumentNode& declaration, cel::EnvironmentBuilder& builder);
 
 }  // namespace dray::conformance

@@ -13,43 +13,43 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using cel::Kind;
 using cel::Value;
 
-double DoubleOf(const Node& node) {
+double DoubleOf(const DocumentNode& node) {
   if (node.text == "NaN") return std::nan("");
   if (node.text == "Infinity") return HUGE_VAL;
   return node.text == "-Infinity" ? -HUGE_VAL : std::stod(node.text);
 }
 
-std::string BytesOf(const Node& node) {
+std::string BytesOf(const DocumentNode& node) {
   std::string bytes;
   if (!absl::Base64Unescape(node.text, &bytes)) throw std::runtime_error("no base64: " + node.text);
   return bytes;
 }
 
-Value ReadDuration(const Node& node) {
+Value ReadDuration(const DocumentNode& node) {
   const auto nanos = cel::ParseDuration(node.text);
   if (!nanos) throw std::runtime_error("no duration: " + node.text);
   return Value::Duration(*nanos);
 }
 
-Value ReadInstant(cel::Arena& arena, const Node& node) {
+Value ReadInstant(cel::Arena& arena, const DocumentNode& node) {
   const auto instant = cel::ParseInstant(node.text);
   if (!instant) throw std::runtime_error("no timestamp: " + node.text);
   return cel::MakeInstant(arena, *instant);
 }
 
-Value ReadList(cel::Arena& arena, const Node& node) {
+Value ReadList(cel::Arena& arena, const DocumentNode& node) {
   std::vector<Value> values;
-  for (const Node& item : ItemsOf(node, "values")) values.push_back(ReadValue(arena, item));
+  for (const DocumentNode& item : ItemsOf(node, "values")) values.push_back(ReadValue(arena, item));
   return cel::MakeList(arena, values);
 }
 
-Value ReadMap(cel::Arena& arena, const Node& node) {
+Value ReadMap(cel::Arena& arena, const DocumentNode& node) {
   auto* map = arena.New<cel::GrowingMap>();
-  for (const Node& entry : ItemsOf(node, "entries")) {
+  for (const DocumentNode& entry : ItemsOf(node, "entries")) {
     map->Insert(arena, ReadValue(arena, *Get(entry, "key")),
                 ReadValue(arena, *Get(entry, "value")));
   }
@@ -57,7 +57,7 @@ Value ReadMap(cel::Arena& arena, const Node& node) {
 }
 
 // The two messages that are ordinary values of the language.
-Value ReadMessage(cel::Arena& arena, const Node& node) {
+Value ReadMessage(cel::Arena& arena, const DocumentNode& node) {
   const std::string type = TextOf(node, "@type");
   if (type.ends_with("google.protobuf.Timestamp")) return ReadInstant(arena, *Get(node, "value"));
   if (type.ends_with("google.protobuf.Duration")) return ReadDuration(*Get(node, "value"));
@@ -111,7 +111,7 @@ std::optional<std::string> Differences::text() const {
   return text_.empty() ? std::nullopt : std::optional(text_);
 }
 
-std::uint64_t NumberOf(const Node& node) {
+std::uint64_t NumberOf(const DocumentNode& node) {
   std::uint64_t number = 0;
   const char* end = node.text.data() + node.text.size();
   const auto [stop, error] = std::from_chars(node.text.data(), end, number);
@@ -119,7 +119,7 @@ std::uint64_t NumberOf(const Node& node) {
   return number;
 }
 
-Value ReadValue(cel::Arena& arena, const Node& recorded) {
+Value ReadValue(cel::Arena& arena, const DocumentNode& recorded) {
   if (recorded.members.size() != 1) throw std::runtime_error("a value has one key");
   const auto& [key, position, node] = recorded.members[0];
   if (key == "nullValue") return Value::Null();
@@ -138,7 +138,7 @@ Value ReadValue(cel::Arena& arena, const Node& recorded) {
   throw std::runtime_error("a value of an unknown kind: " + key);
 }
 
-std::string WantedText(const Node& recorded) {
+std::string WantedText(const DocumentNode& recorded) {
   if (recorded.members.size() != 1) throw std::runtime_error("a value has one key");
   const auto& [key, position, node] = recorded.members[0];
   if (key == "quantityValue") return fmt::format("quantity(\"{}\")", node.text);
@@ -148,16 +148,17 @@ std::string WantedText(const Node& recorded) {
   if (key == "urlValue") return fmt::format("url({})", cel::QuoteGo(node.text));
   if (key == "formatValue") return fmt::format("format.{}()", node.text);
   if (key == "optionalValue") {
-    return node.kind == Node::Kind::kNull ? "none" : fmt::format("optional({})", WantedText(node));
+    return node.kind == DocumentNode::Kind::kNull ? "none"
+                                                  : fmt::format("optional({})", WantedText(node));
   }
   if (key == "listValue") {
     std::vector<std::string> items;
-    for (const Node& item : ItemsOf(node, "values")) items.push_back(WantedText(item));
+    for (const DocumentNode& item : ItemsOf(node, "values")) items.push_back(WantedText(item));
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
   if (key == "mapValue") {
     std::vector<std::string> entries;
-    for (const Node& entry : ItemsOf(node, "entries")) {
+    for (const DocumentNode& entry : ItemsOf(node, "entries")) {
       entries.push_back(WantedText(*Get(entry, "key")) + ": " + WantedText(*Get(entry, "value")));
     }
     return EntriesText(std::move(entries));

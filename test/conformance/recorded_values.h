@@ -40,13 +40,13 @@ class Differences {
 };
 
 // Whole numbers may be as large as 2^64-1. Throws std::runtime_error when it is none.
-std::uint64_t NumberOf(const api::Node& node);
+std::uint64_t NumberOf(const api::DocumentNode& node);
 
-cel::Value ReadValue(cel::Arena& arena, const api::Node& recorded);
+cel::Value ReadValue(cel::Arena& arena, const api::DocumentNode& recorded);
 
 // Two values are the same if these texts are the same: of a recorded value and of one of ours.
 // Values of libraries are recorded in their printed form only.
-std::string WantedText(const api::Node& recorded);
+std::string WantedText(const api::DocumentNode& recorded);
 std::string OutcomeText(const cel::Value& value);  // "error: ..." for an error
 
 // Recorded syntax errors are a generated parser's words; that there is one is enough.

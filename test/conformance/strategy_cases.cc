@@ -17,23 +17,23 @@
 namespace dray::conformance {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 using Outcome = std::optional<std::string>;
 
 // `context.namespaces`; without it every namespace may have admin access.
 class RecordedNamespaces final : public api::NamespaceLabels {
  public:
-  explicit RecordedNamespaces(const Node* context)
+  explicit RecordedNamespaces(const DocumentNode* context)
       : namespaces_(context != nullptr ? Get(*context, "namespaces") : nullptr) {}
 
   StatusOr<api::Map<std::string>> LabelsOf(std::string_view namespace_) const override {
     if (namespaces_ == nullptr) {
       return api::Map<std::string>{{std::string(api::kAdminAccessLabel), "true"}};
     }
-    for (const Node& entry : namespaces_->items) {
+    for (const DocumentNode& entry : namespaces_->items) {
       if (TextOf(entry, "name") != namespace_) continue;
       api::Map<std::string> labels;
-      if (const Node* recorded = Get(entry, "labels")) {
+      if (const DocumentNode* recorded = Get(entry, "labels")) {
         for (const api::Member& label : recorded->members) labels[label.key] = label.value.text;
       }
       return labels;
@@ -42,18 +42,18 @@ class RecordedNamespaces final : public api::NamespaceLabels {
   }
 
  private:
-  const Node* namespaces_;
+  const DocumentNode* namespaces_;
 };
 
 // `context.authorizer` decides everything, or `context.allowed` lists what is permitted. Counts the
 // calls.
 class RecordedAuthorizer final : public api::Authorizer {
  public:
-  explicit RecordedAuthorizer(const Node* context) {
+  explicit RecordedAuthorizer(const DocumentNode* context) {
     if (context == nullptr) return;
     for (std::string& text : TextsOf(*context, "allowed")) allowed_.insert(std::move(text));
     allow_all_ = TextOf(*context, "authorizer") == "allow";
-    const Node* fails = Get(*context, "authorizerFails");
+    const DocumentNode* fails = Get(*context, "authorizerFails");
     fails_ = fails != nullptr && fails->boolean;
   }
 
@@ -75,16 +75,16 @@ class RecordedAuthorizer final : public api::Authorizer {
   mutable std::map<std::string, int> calls_;
 };
 
-api::RequestInfo RequestOf(const Node* context) {
+api::RequestInfo RequestOf(const DocumentNode* context) {
   api::RequestInfo request;
   if (context == nullptr) return request;
   request.verb = TextOf(*context, "verb");
   request.namespace_ = TextOf(*context, "requestNamespace");
-  const Node* user = Get(*context, "user");
+  const DocumentNode* user = Get(*context, "user");
   if (user == nullptr) return request;
   request.user.name = TextOf(*user, "name");
   request.user.groups = TextsOf(*user, "groups");
-  if (const Node* extra = Get(*user, "extra")) {
+  if (const DocumentNode* extra = Get(*user, "extra")) {
     for (const api::Member& entry : extra->members) {
       request.user.extra[entry.key] = TextsOf(*extra, entry.key);
     }
@@ -93,7 +93,7 @@ api::RequestInfo RequestOf(const Node* context) {
 }
 
 // The current time of a case; "<now>" in expectations stands for it.
-base::Time NowOf(const Node* context) {
+base::Time NowOf(const DocumentNode* context) {
   const std::string text = context != nullptr ? TextOf(*context, "now") : "";
   if (text.empty()) return base::Time::FromUnix(1'700'000'000);
   const auto time = base::Time::ParseRfc3339(text);
@@ -102,41 +102,41 @@ base::Time NowOf(const Node* context) {
 }
 
 // Without nulls, empty lists and empty maps, which the cases do not tell apart from nothing.
-bool IsNothing(const Node& node) {
+bool IsNothing(const DocumentNode& node) {
   switch (node.kind) {
-    case Node::Kind::kNull:
+    case DocumentNode::Kind::kNull:
       return true;
-    case Node::Kind::kList:
+    case DocumentNode::Kind::kList:
       return node.items.empty();
-    case Node::Kind::kMap:
+    case DocumentNode::Kind::kMap:
       return node.members.empty();
     default:
       return false;
   }
 }
-void Normalize(Node& node) {
-  for (Node& item : node.items) Normalize(item);
+void Normalize(DocumentNode& node) {
+  for (DocumentNode& item : node.items) Normalize(item);
   for (api::Member& member : node.members) Normalize(member.value);
   std::erase_if(node.members, [](const api::Member& member) { return IsNothing(member.value); });
   std::ranges::sort(node.members, {}, &api::Member::key);
 }
 
-void ReplaceNow(Node& node, const std::string& now) {
-  if (node.kind == Node::Kind::kString && node.text == "<now>") node.text = now;
-  for (Node& item : node.items) ReplaceNow(item, now);
+void ReplaceNow(DocumentNode& node, const std::string& now) {
+  if (node.kind == DocumentNode::Kind::kString && node.text == "<now>") node.text = now;
+  for (DocumentNode& item : node.items) ReplaceNow(item, now);
   for (api::Member& member : node.members) ReplaceNow(member.value, now);
 }
 
 // Both sides go through the struct and back, so that amounts and times compare by value.
 std::string NormalText(const api::Object& object) {
   std::vector<api::Diagnostic> diagnostics;
-  Node tree = api::ParseJson(object.ToJson(), diagnostics);
+  DocumentNode tree = api::ParseJson(object.ToJson(), diagnostics);
   Normalize(tree);
   return api::ToJson(tree);
 }
 
-Outcome CompareObject(const Node& recorded, const api::Object& actual, base::Time now) {
-  Node expectation = recorded;
+Outcome CompareObject(const DocumentNode& recorded, const api::Object& actual, base::Time now) {
+  DocumentNode expectation = recorded;
   ReplaceNow(expectation, now.ToRfc3339());
   const auto expected = ObjectAt(expectation, "expectObject");
   if (!expected) throw std::runtime_error("the case expects neither an object nor errors");
@@ -151,13 +151,13 @@ struct Subject {
   api::Object object;
   std::optional<api::Object> old;
   api::StrategyOptions options;
-  const Node* context;
+  const DocumentNode* context;
 };
 
-Subject SubjectOf(const Node& recorded) {
+Subject SubjectOf(const DocumentNode& recorded) {
   auto object = ObjectAt(recorded, "object");
   if (!object) throw std::runtime_error("the case has no object");
-  const Node* context = Get(recorded, "context");
+  const DocumentNode* context = Get(recorded, "context");
   Subject subject{TextOf(recorded, "operation"),
                   *std::move(object),
                   ObjectAt(recorded, "oldObject"),
@@ -197,7 +197,7 @@ api::ErrorList Process(Subject& subject) {
   return errors;
 }
 
-Outcome RunPreparation(const Node& recorded) {
+Outcome RunPreparation(const DocumentNode& recorded) {
   Subject subject = SubjectOf(recorded);
   const api::ErrorList errors = Process(subject);
   if (const auto difference = Difference(ErrorsAt(recorded, "expectError"), errors)) {
@@ -207,14 +207,14 @@ Outcome RunPreparation(const Node& recorded) {
   return CompareObject(recorded, subject.object, subject.options.now);
 }
 
-Outcome RunWarnings(const Node& recorded) {
+Outcome RunWarnings(const DocumentNode& recorded) {
   const auto want = TextsOf(recorded, "expectWarnings");
   const auto got = api::WarningsFor(SubjectOf(recorded).object);
   if (want == got) return std::nullopt;
   return fmt::format("want {} warnings, got {}", want.size(), got.size());
 }
 
-Outcome RunFieldSelector(const Node& recorded) {
+Outcome RunFieldSelector(const DocumentNode& recorded) {
   const auto selector = api::FieldSelector::Parse(TextOf(recorded, "fieldSelector"));
   if (!selector.ok()) return std::string(base::Message(selector.status()));
   const bool got = selector->Matches(SubjectOf(recorded).object);
@@ -228,7 +228,7 @@ const api::ResourceClaimStatus& StatusOf(const api::Object& object) {
   return claim->status;
 }
 
-Outcome RunModifiedDrivers(const Node& recorded) {
+Outcome RunModifiedDrivers(const DocumentNode& recorded) {
   const Subject subject = SubjectOf(recorded);
   const auto want = TextsOf(recorded, "expectDrivers");
   const auto got = api::ModifiedDrivers(StatusOf(*subject.old), StatusOf(subject.object));
@@ -236,7 +236,7 @@ Outcome RunModifiedDrivers(const Node& recorded) {
   return fmt::format("want {} drivers, got {}", want.size(), got.size());
 }
 
-Outcome RunAuthorization(const Node& recorded) {
+Outcome RunAuthorization(const DocumentNode& recorded) {
   const Subject subject = SubjectOf(recorded);
   const RecordedAuthorizer authorizer(subject.context);
   const bool binding = TextOf(recorded, "check") == "binding";
@@ -257,7 +257,7 @@ Outcome RunAuthorization(const Node& recorded) {
   return fmt::format("want {} calls, got {}", want.size(), authorizer.calls().size());
 }
 
-Outcome Run(const Node& recorded) {
+Outcome Run(const DocumentNode& recorded) {
   if (Get(recorded, "expectWarnings") != nullptr) return RunWarnings(recorded);
   if (Get(recorded, "expectMatch") != nullptr) return RunFieldSelector(recorded);
   if (recorded.Find("expectDrivers") != nullptr) return RunModifiedDrivers(recorded);

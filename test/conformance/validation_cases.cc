@@ -22,7 +22,7 @@ struct Subject {
   api::FeatureGates gates;
 };
 
-Subject SubjectOf(const api::Node& recorded) {
+Subject SubjectOf(const api::DocumentNode& recorded) {
   std::optional<api::Object> object = ObjectAt(recorded, "object");
   if (!object) throw std::runtime_error("the case has no object");
   Subject subject{TextOf(recorded, "operation"), *std::move(object),
@@ -66,12 +66,12 @@ void Prepare(Subject& subject) {
   }
 }
 
-std::optional<std::string> Compare(const api::Node& recorded, std::string_view key,
+std::optional<std::string> Compare(const api::DocumentNode& recorded, std::string_view key,
                                    const Subject& subject) {
   return Difference(ErrorsAt(recorded, key), Validate(subject));
 }
 
-std::optional<std::string> Run(const api::Node& recorded) {
+std::optional<std::string> Run(const api::DocumentNode& recorded) {
   Subject subject = SubjectOf(recorded);
   std::string text;
   if (const auto alone = Compare(recorded, "expectedErrors", subject)) {

@@ -64,8 +64,8 @@ void CheckRules(const World& world, Complaints& complaints) {
     if (!claim.status.allocation) continue;
     // Pools have the names of their nodes.
     const std::string& pool = claim.status.allocation->devices.results.front().pool;
-    const auto node = std::ranges::find(
-        world.nodes, pool, [](const api::ClusterNode& each) { return each.metadata.name; });
+    const auto node = std::ranges::find(world.nodes, pool,
+                                        [](const api::Node& each) { return each.metadata.name; });
     if (node == world.nodes.end()) {
       complaints.push_back(fmt::format("there is no node {}", pool));
       continue;

@@ -19,7 +19,7 @@
 namespace dray::crash {
 
 struct World {
-  std::vector<api::ClusterNode> nodes;
+  std::vector<api::Node> nodes;
   std::vector<api::ResourceSlice> slices;
   std::vector<api::DeviceClass> classes;
   std::vector<api::ResourceClaim> claims;

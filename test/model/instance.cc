@@ -10,24 +10,25 @@
 namespace dray::model {
 namespace {
 
-using api::Node;
+using api::DocumentNode;
 
-const Node* Get(const Node& node, std::string_view key) {
+const DocumentNode* Get(const DocumentNode& node, std::string_view key) {
   const api::Member* member = node.Find(key);
-  return member != nullptr && member->value.kind != Node::Kind::kNull ? &member->value : nullptr;
+  return member != nullptr && member->value.kind != DocumentNode::Kind::kNull ? &member->value
+                                                                              : nullptr;
 }
 
-std::string TextAt(const Node& node, std::string_view key) {
-  const Node* value = Get(node, key);
+std::string TextAt(const DocumentNode& node, std::string_view key) {
+  const DocumentNode* value = Get(node, key);
   return value == nullptr ? "" : value->text;
 }
 
 template <typename T>
-Status ReadList(const Node& recorded, std::string_view key, std::vector<T>& out) {
-  const Node* list = Get(recorded, key);
+Status ReadList(const DocumentNode& recorded, std::string_view key, std::vector<T>& out) {
+  const DocumentNode* list = Get(recorded, key);
   if (list == nullptr) return {};
   api::JsonDecoder decoder;
-  for (const Node& item : list->items) {
+  for (const DocumentNode& item : list->items) {
     auto value = decoder.Decode<T>(api::ToJson(item));
     if (!value.ok()) return base::Annotate(value.status(), key);
     out.push_back(*std::move(value));
@@ -35,7 +36,7 @@ Status ReadList(const Node& recorded, std::string_view key, std::vector<T>& out)
   return {};
 }
 
-DeviceId IdAt(const Node& node) {
+DeviceId IdAt(const DocumentNode& node) {
   return {TextAt(node, "driver"), TextAt(node, "pool"), TextAt(node, "device")};
 }
 
@@ -53,30 +54,30 @@ api::ResourceClaim Holder(std::string name, const DeviceId& id) {
   return claim;
 }
 
-Status ReadTaken(const Node& recorded, std::vector<api::ResourceClaim>& out) {
-  if (const Node* list = Get(recorded, "allocatedDevices")) {
-    for (const Node& item : list->items) {
+Status ReadTaken(const DocumentNode& recorded, std::vector<api::ResourceClaim>& out) {
+  if (const DocumentNode* list = Get(recorded, "allocatedDevices")) {
+    for (const DocumentNode& item : list->items) {
       out.push_back(Holder(fmt::format("taken-{}", out.size()), IdAt(item)));
     }
   }
   std::map<DeviceId, std::size_t> first_share;
-  if (const Node* list = Get(recorded, "allocatedSharedDevices")) {
-    for (const Node& item : list->items) {
+  if (const DocumentNode* list = Get(recorded, "allocatedSharedDevices")) {
+    for (const DocumentNode& item : list->items) {
       first_share.emplace(IdAt(item), out.size());
       out.push_back(Holder(fmt::format("taken-{}", out.size()), IdAt(item)));
       out.back().status.allocation->devices.results[0].share_id = TextAt(item, "shareID");
     }
   }
-  const Node* list = Get(recorded, "allocatedCapacity");
+  const DocumentNode* list = Get(recorded, "allocatedCapacity");
   if (list == nullptr) return {};
-  for (const Node& item : list->items) {
+  for (const DocumentNode& item : list->items) {
     const auto [at, made] = first_share.emplace(IdAt(item), out.size());
     if (made) {
       out.push_back(Holder(fmt::format("taken-{}", out.size()), IdAt(item)));
       out.back().status.allocation->devices.results[0].share_id =
           fmt::format("00000000-0000-4000-8000-{:012}", out.size());
     }
-    const Node* consumed = Get(item, "consumed");
+    const DocumentNode* consumed = Get(item, "consumed");
     if (consumed == nullptr) continue;
     auto& amounts = out[at->second].status.allocation->devices.results[0].consumed_capacity;
     for (const api::Member& entry : consumed->members) {
@@ -98,8 +99,8 @@ void WriteList(std::string& out, std::string_view key, const std::vector<T>& lis
 
 // A text as JSON; names of instances are ours and plain.
 std::string Quoted(std::string_view text) {
-  Node node;
-  node.kind = Node::Kind::kString;
+  DocumentNode node;
+  node.kind = DocumentNode::Kind::kString;
   node.text = text;
   return api::ToJson(node);
 }
@@ -133,10 +134,10 @@ std::string ToString(const DeviceId& id) {
   return fmt::format("{}/{}/{}", id.driver, id.pool, id.device);
 }
 
-StatusOr<Instance> ReadInstance(const api::Node& recorded) {
+StatusOr<Instance> ReadInstance(const api::DocumentNode& recorded) {
   Instance instance;
   instance.name = TextAt(recorded, "name");
-  if (const Node* features = Get(recorded, "features")) {
+  if (const DocumentNode* features = Get(recorded, "features")) {
     for (const api::Member& member : features->members) {
       bool known = false;
       for (const FeatureName& feature : FeatureNames()) {
@@ -147,9 +148,9 @@ StatusOr<Instance> ReadInstance(const api::Node& recorded) {
       if (!known) return base::InvalidArgument(fmt::format("unknown feature {}", member.key));
     }
   }
-  if (const Node* node = Get(recorded, "node")) {
+  if (const DocumentNode* node = Get(recorded, "node")) {
     api::JsonDecoder decoder;
-    DRAY_ASSIGN_OR_RETURN(instance.node, decoder.Decode<api::ClusterNode>(api::ToJson(*node)));
+    DRAY_ASSIGN_OR_RETURN(instance.node, decoder.Decode<api::Node>(api::ToJson(*node)));
   }
   DRAY_RETURN_IF_ERROR(ReadList(recorded, "classes", instance.classes));
   DRAY_RETURN_IF_ERROR(ReadList(recorded, "slices", instance.slices));
@@ -162,7 +163,7 @@ StatusOr<Instance> ReadInstance(const api::Node& recorded) {
 
 StatusOr<Instance> ParseInstance(std::string_view json) {
   std::vector<api::Diagnostic> diagnostics;
-  const Node root = api::ParseJson(json, diagnostics);
+  const DocumentNode root = api::ParseJson(json, diagnostics);
   if (!diagnostics.empty()) return base::InvalidArgument(api::ToString(diagnostics.front()));
   return ReadInstance(root);
 }

@@ -57,7 +57,7 @@ std::string ToString(const DeviceId& id);
 struct Instance {
   std::string name;
   Features features;
-  api::ClusterNode node;
+  api::Node node;
   std::vector<api::DeviceClass> classes;
   std::vector<api::ResourceSlice> slices;  // of the whole cluster, in listing order
   std::vector<api::DeviceTaintRule> taint_rules;
@@ -70,7 +70,7 @@ struct Instance {
 // Reads a recorded case; `expect` and unknown keys are not looked at. What the format says about
 // taken devices (exclusive ones, shares, sums per device) becomes one synthetic claim per device or
 // share; a sum goes to the first share of its device, and makes one when there is none.
-StatusOr<Instance> ReadInstance(const api::Node& recorded);
+StatusOr<Instance> ReadInstance(const api::DocumentNode& recorded);
 StatusOr<Instance> ParseInstance(std::string_view json);
 
 // The same format. `more` are further members as JSON text without braces (`"expect":{...}`).

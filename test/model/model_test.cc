@@ -26,7 +26,7 @@ TEST(Model, CountsStepsAsKubernetesDoes) {
   int compared = 0;
   for (const auto& path : dray::testing::JsonFilesIn(*folder)) {
     std::vector<api::Diagnostic> diagnostics;
-    const api::Node root = api::ParseJson(dray::testing::ReadFile(path), diagnostics);
+    const api::DocumentNode root = api::ParseJson(dray::testing::ReadFile(path), diagnostics);
     const api::Member* steps = root.Find("expect")->value.Find("allocateOneInvocations");
     if (steps == nullptr) continue;
     const auto instance = ReadInstance(root);

@@ -46,7 +46,7 @@ void CheckFields(const api::NodeSelectorRequirement& r) {
   }
 }
 
-bool LabelHolds(const api::ClusterNode& node, const api::NodeSelectorRequirement& r) {
+bool LabelHolds(const api::Node& node, const api::NodeSelectorRequirement& r) {
   const std::string* label = node.metadata.labels.Find(r.key);
   const bool listed = label != nullptr && std::ranges::find(r.values, *label) != r.values.end();
   if (r.operator_ == "In") return listed;
@@ -58,14 +58,14 @@ bool LabelHolds(const api::ClusterNode& node, const api::NodeSelectorRequirement
                              : *ToInt(*label) < *ToInt(r.values[0]);
 }
 
-bool FieldHolds(const api::ClusterNode& node, const api::NodeSelectorRequirement& r) {
+bool FieldHolds(const api::Node& node, const api::NodeSelectorRequirement& r) {
   const std::string value = r.key == "metadata.name" ? node.metadata.name : "";
   return (value == r.values[0]) == (r.operator_ == "In");
 }
 
 }  // namespace
 
-bool NodeMatches(const api::ClusterNode& node, const api::NodeSelector& selector) {
+bool NodeMatches(const api::Node& node, const api::NodeSelector& selector) {
   for (const api::NodeSelectorTerm& term : selector.node_selector_terms) {
     std::ranges::for_each(term.match_expressions, CheckLabels);
     std::ranges::for_each(term.match_fields, CheckFields);
@@ -79,7 +79,7 @@ bool NodeMatches(const api::ClusterNode& node, const api::NodeSelector& selector
   });
 }
 
-bool DeviceMatchesNode(const api::ClusterNode& node, const api::Device& device) {
+bool DeviceMatchesNode(const api::Node& node, const api::Device& device) {
   if (device.node_name && !device.node_name->empty()) {
     return *device.node_name == node.metadata.name;
   }
@@ -87,7 +87,7 @@ bool DeviceMatchesNode(const api::ClusterNode& node, const api::Device& device) 
   return device.node_selector && NodeMatches(node, *device.node_selector);
 }
 
-bool SliceMatchesNode(const api::ClusterNode& node, const api::ResourceSlice& slice) {
+bool SliceMatchesNode(const api::Node& node, const api::ResourceSlice& slice) {
   const api::ResourceSliceSpec& spec = slice.spec;
   if (!spec.node_name.value_or("").empty()) return *spec.node_name == node.metadata.name;
   if (spec.all_nodes.value_or(false)) return true;

@@ -11,12 +11,12 @@
 namespace dray::model {
 
 // Throws Abort when the selector cannot be understood, whether or not another term matches.
-bool NodeMatches(const api::ClusterNode& node, const api::NodeSelector& selector);
+bool NodeMatches(const api::Node& node, const api::NodeSelector& selector);
 
 // A device's own fields, for slices with perDeviceNodeSelection.
-bool DeviceMatchesNode(const api::ClusterNode& node, const api::Device& device);
+bool DeviceMatchesNode(const api::Node& node, const api::Device& device);
 
 // Whether a slice has anything for the node. (A device of it may still be for another one.)
-bool SliceMatchesNode(const api::ClusterNode& node, const api::ResourceSlice& slice);
+bool SliceMatchesNode(const api::Node& node, const api::ResourceSlice& slice);
 
 }  // namespace dray::model

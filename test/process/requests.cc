@@ -30,7 +30,7 @@ std::optional<Listed> Requests::List(const api::KindInfo& kind) {
   const apiserver::ClientResponse response = Do({.path = PathOf(kind)});
   if (response.status != 200) return std::nullopt;
   std::vector<api::Diagnostic> diagnostics;
-  const api::Node document = api::ParseJson(response.body, diagnostics);
+  const api::DocumentNode document = api::ParseJson(response.body, diagnostics);
   Listed listed;
   for (const api::ObjectNode& node : api::ObjectsIn(document, diagnostics)) {
     auto object = api::DecodeObject(node, api::Severity::kError, diagnostics);

@@ -133,7 +133,7 @@ class Cluster {
 
   void AddNode() {
     const std::uint64_t number = next_node_++;
-    api::ClusterNode node;
+    api::Node node;
     node.metadata.name = fmt::format("node-{}", number);
     for (const auto& [name, amount] : {std::pair("cpu", "64"), std::pair("pods", "110")}) {
       node.status.allocatable[name] = testing::ToQuantity(amount);
@@ -152,7 +152,7 @@ class Cluster {
   void RemoveNode() {
     const std::string name = fmt::format("node-{}", next_node_ - kNodes);
     DRAY_CHECK(cluster_.Delete(KindOf<api::ResourceSlice>(), "", name).ok());
-    DRAY_CHECK(cluster_.Delete(KindOf<api::ClusterNode>(), "", name).ok());
+    DRAY_CHECK(cluster_.Delete(KindOf<api::Node>(), "", name).ok());
   }
 
   static api::ResourceClaim Claim(std::uint64_t number, bool unique) {

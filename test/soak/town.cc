@@ -223,27 +223,27 @@ std::string Town::AnyNodeName() { return fmt::format("node-{}", dice_.Range(0, k
 
 bool Town::AddNode() {
   const std::string name = AnyNodeName();
-  if (Find<api::ClusterNode>(name, "")) return false;
+  if (Find<api::Node>(name, "")) return false;
   testing::Worker builder(name);
   builder.Has("cpu", dice_.Pick({"2", "4", "6"})).Has("memory", "64Gi");
   builder.Label("zone", dice_.Pick({"z1", "z2"})).Label("slots", std::to_string(dice_.Range(1, 8)));
   if (dice_.Chance(0.2)) builder.Tainted("t", "v", dice_.Pick({"NoSchedule", "PreferNoSchedule"}));
   if (dice_.Chance(0.2)) builder.Has(kResource, "2");
-  api::ClusterNode node = builder;
+  api::Node node = builder;
   node.metadata.uid.clear();
   if (dice_.Chance(0.7)) node.status.declared_features = {"DRAOptionalNodeOperations"};
   node.status.capacity = node.status.allocatable;
   if (!Create(node)) return false;
   // A server does not take a status with a new object.
-  const auto stored = Find<api::ClusterNode>(name, "");
-  api::ClusterNode with_status = *stored;
+  const auto stored = Find<api::Node>(name, "");
+  api::Node with_status = *stored;
   with_status.status = node.status;
   return UpdateStatus(std::move(with_status)) && StartPublishing();
 }
 
 bool Town::RemoveNode() {
-  const auto node = Any<api::ClusterNode>();
-  if (!node || All<api::ClusterNode>().size() <= 3) return false;
+  const auto node = Any<api::Node>();
+  if (!node || All<api::Node>().size() <= 3) return false;
   if (dice_.Chance(0.6)) {
     for (const api::ResourceSlice& slice : All<api::ResourceSlice>()) {
       if (slice.spec.node_name == node->metadata.name) {
@@ -251,11 +251,11 @@ bool Town::RemoveNode() {
       }
     }
   }
-  return Delete<api::ClusterNode>(node->metadata.name, "");
+  return Delete<api::Node>(node->metadata.name, "");
 }
 
 bool Town::ChangeNode() {
-  auto node = Any<api::ClusterNode>();
+  auto node = Any<api::Node>();
   if (!node) return false;
   switch (dice_.Range(0, 4)) {
     case 0:

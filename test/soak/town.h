@@ -65,8 +65,7 @@ class Town {
     return found ? std::optional<T>(*found->template As<T>()) : std::nullopt;
   }
   // What an allocator would be told to allocate `claims` on the node.
-  model::Instance InstanceFor(const api::ClusterNode& node,
-                              std::vector<api::ResourceClaim> claims) const;
+  model::Instance InstanceFor(const api::Node& node, std::vector<api::ResourceClaim> claims) const;
 
   api::MemoryCluster& cluster() { return cluster_; }
   base::ManualClock& clock() { return clock_; }

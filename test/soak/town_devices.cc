@@ -62,7 +62,7 @@ bool Town::ChangeTaintRule() {
 // slices one by one, then the old ones go one by one.
 bool Town::StartPublishing() {
   if (to_create_.size() > 20) return false;
-  const auto node = Any<api::ClusterNode>();
+  const auto node = Any<api::Node>();
   if (!node) return false;
   const std::string& name = node->metadata.name;
   const std::string prefix = name + "-";
@@ -194,7 +194,7 @@ bool Town::CleanUp() {
   return any;
 }
 
-model::Instance Town::InstanceFor(const api::ClusterNode& node,
+model::Instance Town::InstanceFor(const api::Node& node,
                                   std::vector<api::ResourceClaim> claims) const {
   model::Instance instance;
   instance.features = model::Features::All();
@@ -215,7 +215,7 @@ model::Instance Town::InstanceFor(const api::ClusterNode& node,
 // Another scheduler, or a person: allocates a claim, as the model would.
 bool Town::AllocateElsewhere() {
   auto claim = Any<api::ResourceClaim>();
-  const auto node = Any<api::ClusterNode>();
+  const auto node = Any<api::Node>();
   if (!claim || !node || claim->status.allocation || claim->metadata.deletion_timestamp) {
     return false;
   }

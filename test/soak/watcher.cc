@@ -81,7 +81,7 @@ void Watcher::After(const Outcome& outcome) {
 
 void Watcher::CheckAllocated(const std::string& node, std::vector<api::ResourceClaim> claims) {
   allocations_ += claims.size();
-  const auto stored = town_.Find<api::ClusterNode>(node, "");
+  const auto stored = town_.Find<api::Node>(node, "");
   if (!stored) return Complain(fmt::format("devices on {}, which is not there", node));
   std::vector<api::AllocationResult> results;
   for (api::ResourceClaim& claim : claims) {
@@ -124,7 +124,7 @@ void Watcher::CheckExclusive() {
 
 void Watcher::CheckBound(const std::string& name, const std::string& node) {
   const auto pod = town_.Find<api::Pod>(name);
-  const auto stored = town_.Find<api::ClusterNode>(node, "");
+  const auto stored = town_.Find<api::Node>(node, "");
   if (!pod || !stored || pod->spec.node_name != node) {
     return Complain(fmt::format("{} is not on {}", name, node));
   }
@@ -235,7 +235,7 @@ void Watcher::CheckReasons(const api::Pod& pod, const scheduler::PodExplanation&
   for (const scheduler::NodeGroup& group : explanation.groups) {
     for (const scheduler::Reason& reason : group.reasons) {
       if (!judged || claims.empty() || reason.code != "cannot_allocate_claims") continue;
-      const auto node = town_.Find<api::ClusterNode>(group.examples.front(), "");
+      const auto node = town_.Find<api::Node>(group.examples.front(), "");
       const model::Outcome outcome =
           model::Solve(town_.InstanceFor(*node, claims), {.max_steps = kModelSteps});
       if (outcome.kind == model::Outcome::Kind::kNotPossible) ++model_refusals_;

@@ -46,7 +46,7 @@ World::World(std::span<const Object> given) : objects(given) {
     } else if (const auto* claim_template = object.As<ResourceClaimTemplate>()) {
       claims.push_back({i, NamespaceOf(object), claim_template->metadata.name, true,
                         &claim_template->spec.spec, DevicesPath(true)});
-    } else if (const auto* node = object.As<ClusterNode>()) {
+    } else if (const auto* node = object.As<Node>()) {
       nodes.push_back({i, node});
     } else if (const auto* name_space = object.As<Namespace>()) {
       namespaces.emplace(name_space->metadata.name, Given<Namespace>{i, name_space});

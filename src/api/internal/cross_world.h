@@ -73,7 +73,7 @@ struct World {
   std::span<const Object> objects;
   std::vector<Given<DeviceClass>> classes;
   std::vector<Given<DeviceTaintRule>> taint_rules;
-  std::vector<Given<ClusterNode>> nodes;
+  std::vector<Given<Node>> nodes;
   std::vector<GivenClaim> claims;  // claims and templates
   std::vector<GivenPod> pods;      // and what makes pods
   std::vector<GivenPool> pools;    // in order of appearance

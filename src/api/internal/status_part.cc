@@ -16,7 +16,7 @@ namespace {
 
 template <typename... T>
 struct Types {};
-constexpr Types<ClusterNode, Namespace, ResourceQuota, ReplicaSet, Deployment, Job> kPlain;
+constexpr Types<Node, Namespace, ResourceQuota, ReplicaSet, Deployment, Job> kPlain;
 constexpr Types<Pod, ResourceClaim, DeviceTaintRule> kWithStrategy;
 
 template <typename... T>

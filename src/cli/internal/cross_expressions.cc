@@ -199,7 +199,7 @@ class ExpressionCheck {
       }
     }
     for (std::size_t i = 0; i < objects_.size(); ++i) {
-      const auto* node = objects_[i].As<api::ClusterNode>();
+      const auto* node = objects_[i].As<api::Node>();
       if (node == nullptr) continue;
       for (const auto& [key, amount] : node->status.allocatable) {
         const std::string_view name(key);

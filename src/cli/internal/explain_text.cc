@@ -113,8 +113,8 @@ std::string WhyText(std::string heading, const scheduler::PodExplanation& why,
   return text;
 }
 
-api::Node JsonOf(const planner::ClaimUse& claim) {
-  std::vector<api::Node> devices;
+api::DocumentNode JsonOf(const planner::ClaimUse& claim) {
+  std::vector<api::DocumentNode> devices;
   for (const planner::DeviceGrant& device : claim.devices) {
     std::vector<Entry> entries = {{"request", String(device.request)},
                                   {"driver", String(device.driver)},
@@ -139,7 +139,7 @@ void AddWhy(const std::optional<scheduler::PodExplanation>& why, std::vector<Ent
   if (!why) return;
   std::vector<api::Diagnostic> none;
   entries.push_back({"explanation", api::ParseJson(scheduler::ToJson(*why), none)});
-  std::vector<api::Node> help;
+  std::vector<api::DocumentNode> help;
   for (const std::string& line : planner::WhatWouldHelp(*why)) help.push_back(String(line));
   entries.push_back({"wouldHelp", List(std::move(help))});
 }
@@ -158,23 +158,23 @@ std::string ExplainText(const planner::ClaimOutcome& claim, const Painter& paint
   return Painted(HeadingOf(claim) + "\n" + LinesOf({&claim.claim}), paint);
 }
 
-api::Node ExplainJson(const planner::PodOutcome& pod) {
+api::DocumentNode ExplainJson(const planner::PodOutcome& pod) {
   std::vector<Entry> entries = {{"kind", String("Pod")},
                                 {"namespace", String(pod.namespace_)},
                                 {"name", String(pod.name)},
                                 {"state", String(NameOf(pod.state))}};
   if (!pod.node.empty()) entries.push_back({"node", String(pod.node)});
-  std::vector<api::Node> owners;
+  std::vector<api::DocumentNode> owners;
   for (const std::string& owner : pod.owners) owners.push_back(String(owner));
   if (!owners.empty()) entries.push_back({"owners", List(std::move(owners))});
-  std::vector<api::Node> claims;
+  std::vector<api::DocumentNode> claims;
   for (const planner::ClaimUse& claim : pod.claims) claims.push_back(JsonOf(claim));
   entries.push_back({"claims", List(std::move(claims))});
   AddWhy(pod.explanation, entries);
   return Map(std::move(entries));
 }
 
-api::Node ExplainJson(const planner::ClaimOutcome& claim) {
+api::DocumentNode ExplainJson(const planner::ClaimOutcome& claim) {
   std::vector<Entry> entries = {{"kind", String("ResourceClaim")},
                                 {"namespace", String(claim.namespace_)},
                                 {"name", String(claim.claim.name)},

@@ -13,45 +13,45 @@
 
 namespace dray::cli::internal {
 
-inline api::Node String(std::string_view text) {
-  api::Node node;
-  node.kind = api::Node::Kind::kString;
+inline api::DocumentNode String(std::string_view text) {
+  api::DocumentNode node;
+  node.kind = api::DocumentNode::Kind::kString;
   node.text = text;
   return node;
 }
 
-inline api::Node Number(std::size_t value) {
-  api::Node node;
-  node.kind = api::Node::Kind::kNumber;
+inline api::DocumentNode Number(std::size_t value) {
+  api::DocumentNode node;
+  node.kind = api::DocumentNode::Kind::kNumber;
   node.text = std::to_string(value);
   return node;
 }
 
-inline api::Node Bool(bool value) {
-  api::Node node;
-  node.kind = api::Node::Kind::kBool;
+inline api::DocumentNode Bool(bool value) {
+  api::DocumentNode node;
+  node.kind = api::DocumentNode::Kind::kBool;
   node.boolean = value;
   return node;
 }
 
 struct Entry {
   std::string_view key;
-  api::Node value;
+  api::DocumentNode value;
 };
 
 // In the order given.
-inline api::Node Map(std::vector<Entry> entries) {
-  api::Node node;
-  node.kind = api::Node::Kind::kMap;
+inline api::DocumentNode Map(std::vector<Entry> entries) {
+  api::DocumentNode node;
+  node.kind = api::DocumentNode::Kind::kMap;
   for (Entry& entry : entries) {
     node.members.push_back({std::string(entry.key), {}, std::move(entry.value)});
   }
   return node;
 }
 
-inline api::Node List(std::vector<api::Node> items) {
-  api::Node node;
-  node.kind = api::Node::Kind::kList;
+inline api::DocumentNode List(std::vector<api::DocumentNode> items) {
+  api::DocumentNode node;
+  node.kind = api::DocumentNode::Kind::kList;
   node.items = std::move(items);
   return node;
 }

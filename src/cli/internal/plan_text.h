@@ -27,7 +27,7 @@ std::string PlanSummary(const planner::Plan& plan);
 // Where it is and with which devices, or the tree of reasons and what would help.
 std::string ExplainText(const planner::PodOutcome& pod, const Painter& paint);
 std::string ExplainText(const planner::ClaimOutcome& claim, const Painter& paint);
-api::Node ExplainJson(const planner::PodOutcome& pod);
-api::Node ExplainJson(const planner::ClaimOutcome& claim);
+api::DocumentNode ExplainJson(const planner::PodOutcome& pod);
+api::DocumentNode ExplainJson(const planner::ClaimOutcome& claim);
 
 }  // namespace dray::cli::internal

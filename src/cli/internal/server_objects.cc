@@ -35,8 +35,8 @@ bool Matters(const api::KindInfo& kind) {
 StatusOr<api::Object> Patched(const api::Object& stored, const Manifest& manifest) {
   const api::KindInfo& version = manifest.object.kind();
   std::vector<api::Diagnostic> none;
-  rest::Node document = api::ParseJson(stored.ToJson(version), none);
-  rest::Node patch = *manifest.node;
+  rest::DocumentNode document = api::ParseJson(stored.ToJson(version), none);
+  rest::DocumentNode patch = *manifest.node;
   rest::KeepLastOfEqualKeys(patch);
   if (api::HasStatusPart(version)) rest::EraseIn(patch, "status");
   DRAY_RETURN_IF_ERROR(rest::ApplyStrategicMerge(patch, *version.type, document));

@@ -41,8 +41,8 @@ base::StringSet ClaimsOfPods(const api::Cluster& cluster) {
 // A claim says nothing about the taints of nodes; those that keep all pods away do count.
 std::vector<api::Toleration> TolerationsFor(const api::Cluster& cluster) {
   std::set<std::string> keys;
-  for (const api::Object& object : cluster.List(KindOf<api::ClusterNode>())) {
-    for (const api::Taint& taint : object.As<api::ClusterNode>()->spec.taints) {
+  for (const api::Object& object : cluster.List(KindOf<api::Node>())) {
+    for (const api::Taint& taint : object.As<api::Node>()->spec.taints) {
       if (!taint.key.starts_with("node.kubernetes.io/")) keys.insert(taint.key);
     }
   }

@@ -47,7 +47,7 @@ void GiveRoom(api::NodeStatus& status) {
 }
 
 api::Object AssumedNode(const std::string& name) {
-  api::ClusterNode node;
+  api::Node node;
   node.metadata.name = name;
   // What every kubelet says of itself.
   node.metadata.labels[api::kHostnameLabel] = name;
@@ -68,7 +68,7 @@ Names NamesOf(const std::vector<api::Object>& objects) {
       if (slice->spec.node_name.has_value()) names.missing.insert(*slice->spec.node_name);
     } else if (const auto* pod = object.As<api::Pod>()) {
       names.missing.insert(pod->spec.node_name);
-    } else if (object.As<api::ClusterNode>() != nullptr) {
+    } else if (object.As<api::Node>() != nullptr) {
       names.given.insert(object.metadata().name);
     }
   }
@@ -82,9 +82,9 @@ Names NamesOf(const std::vector<api::Object>& objects) {
 void CompleteRoom(std::vector<api::Object>& objects, std::vector<std::string>& notes) {
   std::set<std::string> silent;
   for (api::Object& object : objects) {
-    const auto* node = object.As<api::ClusterNode>();
+    const auto* node = object.As<api::Node>();
     if (node == nullptr || !node->status.allocatable.empty()) continue;
-    api::NodeStatus& status = object.Mutable<api::ClusterNode>()->status;
+    api::NodeStatus& status = object.Mutable<api::Node>()->status;
     if (status.capacity.empty()) {
       silent.insert(object.metadata().name);
       GiveRoom(status);

@@ -64,12 +64,12 @@ void HandleDelete(const ExchangePtr& exchange);
 void HandleBinding(const ExchangePtr& exchange);
 void HandleEviction(const ExchangePtr& exchange);
 // A small object that is no kind of the store, as a tree: DeleteOptions, Binding, Scale.
-StatusOr<rest::Node> SmallBody(const Exchange& exchange, const api::TypeInfo& type);
+StatusOr<rest::DocumentNode> SmallBody(const Exchange& exchange, const api::TypeInfo& type);
 // patches.cc
 void HandlePatch(const ExchangePtr& exchange);
 // What a JSON patch, a merge patch or a strategic one makes of a document.
-Status Patched(PatchKind how, const rest::Node& patch, const api::TypeInfo& type,
-               rest::Node& document);
+Status Patched(PatchKind how, const rest::DocumentNode& patch, const api::TypeInfo& type,
+               rest::DocumentNode& document);
 // scale.cc
 void HandleScale(const ExchangePtr& exchange);
 // reviews.cc: questions that users ask about themselves.

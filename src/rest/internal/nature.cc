@@ -25,12 +25,12 @@ std::vector<std::string_view> SortedKeys(std::string_view keys) {
   return names;
 }
 
-std::string ElementOfItem(const Schema& list, const Node& item) {
+std::string ElementOfItem(const Schema& list, const DocumentNode& item) {
   if (list.nature == Nature::kSet) return "v:" + ToJson(item);
   if (!IsMap(item)) return {};
   std::string out;
   for (const std::string_view key : SortedKeys(list.keys)) {
-    const Node* value = FindIn(item, key);
+    const DocumentNode* value = FindIn(item, key);
     if (value == nullptr || IsNull(*value)) {
       // The one key of Kubernetes's lists that has a default: whoever leaves it out means TCP.
       if (key != "protocol") continue;

@@ -58,6 +58,6 @@ std::vector<std::string_view> SortedKeys(std::string_view keys);
 
 // The path element of an item of a set or a keyed list, as FieldSet spells it. Empty when the item
 // has none of the keys.
-std::string ElementOfItem(const Schema& list, const Node& item);
+std::string ElementOfItem(const Schema& list, const DocumentNode& item);
 
 }  // namespace dray::rest::internal

@@ -25,8 +25,9 @@ class Places {
 
 }  // namespace
 
-std::vector<Node> Ordered(const std::vector<std::string>& order,
-                          const std::vector<std::string>& before, std::vector<NamedItem> items) {
+std::vector<DocumentNode> Ordered(const std::vector<std::string>& order,
+                                  const std::vector<std::string>& before,
+                                  std::vector<NamedItem> items) {
   const Places wanted(order);
   const Places was(before);
   std::vector<NamedItem> named;
@@ -35,7 +36,7 @@ std::vector<Node> Ordered(const std::vector<std::string>& order,
     (wanted.Of(item.name) ? named : others).push_back(std::move(item));
   }
   std::ranges::stable_sort(named, {}, [&](const NamedItem& item) { return *wanted.Of(item.name); });
-  std::vector<Node> result;
+  std::vector<DocumentNode> result;
   std::size_t next = 0;
   for (NamedItem& other : others) {
     // Goes before the first named item that it stood before.

@@ -13,12 +13,13 @@ namespace dray::rest::internal {
 
 struct NamedItem {
   std::string name;  // what makes it the same item in another list
-  Node item;
+  DocumentNode item;
 };
 
 // Items that `order` names come in that order; the others stay where they were among them in
 // `before`, as far as that can be kept.
-std::vector<Node> Ordered(const std::vector<std::string>& order,
-                          const std::vector<std::string>& before, std::vector<NamedItem> items);
+std::vector<DocumentNode> Ordered(const std::vector<std::string>& order,
+                                  const std::vector<std::string>& before,
+                                  std::vector<NamedItem> items);
 
 }  // namespace dray::rest::internal

@@ -14,7 +14,7 @@
 namespace dray::rest::internal {
 namespace {
 
-std::string NodeState(const api::ClusterNode& node) {
+std::string NodeState(const api::Node& node) {
   std::string state = "Unknown";
   for (const api::NodeCondition& condition : node.status.conditions) {
     if (condition.type == "Ready") state = condition.status == "True" ? "Ready" : "NotReady";
@@ -23,7 +23,7 @@ std::string NodeState(const api::ClusterNode& node) {
   return state;
 }
 
-std::string NodeRoles(const api::ClusterNode& node) {
+std::string NodeRoles(const api::Node& node) {
   constexpr std::string_view kPrefix = "node-role.kubernetes.io/";
   std::vector<std::string> roles;
   for (const auto& [key, value] : node.metadata.labels) {
@@ -35,7 +35,7 @@ std::string NodeRoles(const api::ClusterNode& node) {
   return OrNone(Joined(roles));
 }
 
-std::string AddressOf(const api::ClusterNode& node, std::string_view type) {
+std::string AddressOf(const api::Node& node, std::string_view type) {
   const auto it = std::ranges::find(node.status.addresses, type, &api::NodeAddress::type);
   return it == node.status.addresses.end() ? "<none>" : it->address;
 }
@@ -116,7 +116,7 @@ Printer NodePrinter() {
            {.name = "Kernel-Version", .description = "The kernel.", .priority = 1},
            {.name = "Container-Runtime", .description = "What runs containers.", .priority = 1}},
           [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
-            const api::ClusterNode& node = *object.As<api::ClusterNode>();
+            const api::Node& node = *object.As<api::Node>();
             const api::NodeSystemInfo& info = node.status.node_info;
             return {node.metadata.name,
                     NodeState(node),

@@ -27,7 +27,7 @@ struct Findings {
 };
 
 // Reads a tree by its table; what does not fit its type is an error, what is not known a note.
-void Decode(const api::Node& node, const base::FieldPath& at, const api::TypeInfo& type,
+void Decode(const api::DocumentNode& node, const base::FieldPath& at, const api::TypeInfo& type,
             void* value, Findings& findings);
 
 // " (did you mean X?)", or nothing.

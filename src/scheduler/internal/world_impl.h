@@ -57,7 +57,7 @@ struct World::Impl {
   // Nodes.
   NodeEntry& EntryOf(std::string_view name);
   void DropIfUnused(NodeEntry& entry);
-  void PutNode(std::shared_ptr<const api::ClusterNode> node);
+  void PutNode(std::shared_ptr<const api::Node> node);
   void RemoveNode(std::string_view name);
   void Sort() const;
 

@@ -36,10 +36,10 @@ PodChange ReadPodChange(const PodInfo& waiting, const api::Change& change, const
 }
 
 NodeChange ReadNodeChange(const api::Change& change, const api::Object* old) {
-  const api::ClusterNode* object = change.object.As<api::ClusterNode>();
+  const api::Node* object = change.object.As<api::Node>();
   if (object == nullptr) return {};
   if (change.kind == api::Change::Kind::kDeleted) return {object, nullptr};
-  return {old == nullptr ? nullptr : old->As<api::ClusterNode>(), object};
+  return {old == nullptr ? nullptr : old->As<api::Node>(), object};
 }
 
 }  // namespace dray::scheduler

@@ -30,8 +30,8 @@ PodChange ReadPodChange(const PodInfo& waiting, const api::Change& change, const
 
 // A change of a node. Both null: of something else.
 struct NodeChange {
-  const api::ClusterNode* before = nullptr;  // null: it is new
-  const api::ClusterNode* after = nullptr;   // null: it was deleted
+  const api::Node* before = nullptr;  // null: it is new
+  const api::Node* after = nullptr;   // null: it was deleted
 };
 NodeChange ReadNodeChange(const api::Change& change, const api::Object* old);
 

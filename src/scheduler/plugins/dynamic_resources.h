@@ -132,8 +132,7 @@ class DynamicResources final : public PreEnqueuePlugin,
                         const api::ResourceSlice* before);
   Hint AfterClassChange(const PodInfo& pod, const api::DeviceClass* now,
                         const api::DeviceClass* before) const;
-  Hint AfterNodeChange(const PodInfo& pod, const api::ClusterNode* now,
-                       const api::ClusterNode* before) const;
+  Hint AfterNodeChange(const PodInfo& pod, const api::Node* now, const api::Node* before) const;
   // The plan of what the pod still needs. Null when it needs nothing, or cannot be scheduled
   // anyway.
   KnownPlan Needs(const PodInfo& pod);

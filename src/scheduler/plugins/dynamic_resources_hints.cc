@@ -13,8 +13,8 @@ namespace {
 Hint QueueIf(bool may_help) { return may_help ? Hint::kQueue : Hint::kSkip; }
 
 // Whether the amount of one of the resources is another now.
-bool AnyAmountDiffers(const std::vector<ExtendedResource>& resources, const api::ClusterNode& a,
-                      const api::ClusterNode& b) {
+bool AnyAmountDiffers(const std::vector<ExtendedResource>& resources, const api::Node& a,
+                      const api::Node& b) {
   return std::ranges::any_of(resources, [&](const ExtendedResource& resource) {
     const base::Quantity* x = a.status.allocatable.Find(resource.name);
     const base::Quantity* y = b.status.allocatable.Find(resource.name);
@@ -61,8 +61,8 @@ Hint DynamicResources::Wake(const PodInfo& pod, const api::Change& change, const
     constexpr api::DeviceClass* kType = nullptr;
     return AfterClassChange(pod, as(now, kType), as(before, kType));
   }
-  if (change.object.As<api::ClusterNode>() != nullptr) {
-    constexpr api::ClusterNode* kType = nullptr;
+  if (change.object.As<api::Node>() != nullptr) {
+    constexpr api::Node* kType = nullptr;
     return AfterNodeChange(pod, as(now, kType), as(before, kType));
   }
   if (change.object.As<api::DeviceTaintRule>() != nullptr) {
@@ -137,8 +137,8 @@ Hint DynamicResources::AfterClassChange(const PodInfo& pod, const api::DeviceCla
   return QueueIf(asks_for(now) || asks_for(before));
 }
 
-Hint DynamicResources::AfterNodeChange(const PodInfo& pod, const api::ClusterNode* now,
-                                       const api::ClusterNode* before) const {
+Hint DynamicResources::AfterNodeChange(const PodInfo& pod, const api::Node* now,
+                                       const api::Node* before) const {
   if (now == nullptr) return Hint::kSkip;
   if (before == nullptr || before->metadata.labels != now->metadata.labels ||
       before->status.declared_features != now->status.declared_features) {

@@ -22,9 +22,9 @@ std::string Wakes(Scene& scene, const std::function<void(Scene&)>& happens) {
     return fmt::format("{}/{}/{}", object.kind().kind, object.metadata().namespace_,
                        object.metadata().name);
   };
-  for (const auto* kind : {&KindOf<api::Pod>(), &KindOf<api::ClusterNode>(),
-                           &KindOf<api::ResourceClaim>(), &KindOf<api::ResourceSlice>(),
-                           &KindOf<api::DeviceClass>(), &KindOf<api::DeviceTaintRule>()}) {
+  for (const auto* kind : {&KindOf<api::Pod>(), &KindOf<api::Node>(), &KindOf<api::ResourceClaim>(),
+                           &KindOf<api::ResourceSlice>(), &KindOf<api::DeviceClass>(),
+                           &KindOf<api::DeviceTaintRule>()}) {
     for (const api::Object& object : scene.cluster_.List(*kind)) known.emplace(key(object), object);
   }
   happens(scene);
@@ -233,7 +233,7 @@ spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: k2, effect: NoSch
         {.name = "a_node_comes",
          .happens =
              [](Scene& s) {
-               Create<api::ClusterNode>(s, "{apiVersion: v1, kind: Node, metadata: {name: n3}}");
+               Create<api::Node>(s, "{apiVersion: v1, kind: Node, metadata: {name: n3}}");
              },
          .with_claim = "queue",
          .without_claim = "queue",
@@ -241,7 +241,7 @@ spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: k2, effect: NoSch
         {.name = "a_node_gets_a_device_plugin",
          .happens =
              [](Scene& s) {
-               Update<api::ClusterNode>(
+               Update<api::Node>(
                    s, "n1",
                    [](auto& n) {
                      n.status.allocatable["example.com/gpu"] = base::Quantity::FromInt(2);
@@ -254,7 +254,7 @@ spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: k2, effect: NoSch
         {.name = "a_node_gets_cpu",
          .happens =
              [](Scene& s) {
-               Update<api::ClusterNode>(
+               Update<api::Node>(
                    s, "n1",
                    [](auto& n) { n.status.allocatable["cpu"] = base::Quantity::FromInt(99); },
                    true);
@@ -265,7 +265,7 @@ spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: k2, effect: NoSch
         {.name = "a_node_gets_a_label",
          .happens =
              [](Scene& s) {
-               Update<api::ClusterNode>(s, "n1", [](auto& n) { n.metadata.labels["x"] = "y"; });
+               Update<api::Node>(s, "n1", [](auto& n) { n.metadata.labels["x"] = "y"; });
              },
          .with_claim = "queue",
          .without_claim = "queue",

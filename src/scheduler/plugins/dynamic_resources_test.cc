@@ -318,13 +318,11 @@ spec:
   };
   scene.Load(std::string(kTwoNodes) + "---\n" + named("a") + named("b") + PodYaml("p", {"a"}) +
              PodYaml("q", {"b"}));
-  EXPECT_EQ(
-      scene.Schedule("p"),
-      "Filter error: claim default/a: it asks for 40 devices; one claim can have at most 32");
+  EXPECT_EQ(scene.Schedule("p"),
+            "Filter error: claim default/a: it asks for 40 devices; one claim can have at most 32");
   // One plan serves both claims; the message is still about the pod's own.
-  EXPECT_EQ(
-      scene.Schedule("q"),
-      "Filter error: claim default/b: it asks for 40 devices; one claim can have at most 32");
+  EXPECT_EQ(scene.Schedule("q"),
+            "Filter error: claim default/b: it asks for 40 devices; one claim can have at most 32");
 }
 
 TEST(DynamicResources, ASearchThatGivesUpRulesOutThisNodeOnly) {
@@ -419,7 +417,7 @@ TEST(DynamicResources, AnAllocationThatSkipsNodeOperationsNeedsANodeThatCanDoTha
   scene.world_.AssumeClaim(std::make_shared<const api::ResourceClaim>(changed));
   EXPECT_EQ(scene.PreFilter(cycle), "ok");
   EXPECT_EQ(scene.Filter(cycle, "n1"), "unresolvable: resourceclaim not available on the node");
-  api::ClusterNode node = *scene.Find<api::ClusterNode>("n1");
+  api::Node node = *scene.Find<api::Node>("n1");
   node.status.declared_features = {"DRAOptionalNodeOperations"};
   ASSERT_TRUE(scene.cluster_.UpdateStatus(api::Object::Of(node)).ok());
   scene.Sync();

@@ -80,7 +80,7 @@ class Scene {
         cluster_(clock_, random_, {.gates = server.value_or(gates)}),
         world_(WorldOptions{.gates = gates}) {
     const std::vector<const api::KindInfo*> kinds = {
-        &KindOf<api::Pod>(),           &KindOf<api::ClusterNode>(), &KindOf<api::ResourceClaim>(),
+        &KindOf<api::Pod>(),           &KindOf<api::Node>(),        &KindOf<api::ResourceClaim>(),
         &KindOf<api::ResourceSlice>(), &KindOf<api::DeviceClass>(), &KindOf<api::DeviceTaintRule>(),
         &KindOf<api::Namespace>()};
     watch_ = cluster_.Watch(kinds);

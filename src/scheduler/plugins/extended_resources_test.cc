@@ -367,9 +367,9 @@ TEST(SpecialClaimFailures, AStoredClaimWithoutAllocationIsAllocated) {
 }
 
 void MakeUnschedulable(Scene& scene, std::string_view node) {
-  api::ClusterNode changed = *scene.Find<api::ClusterNode>(node);
+  api::Node changed = *scene.Find<api::Node>(node);
   changed.metadata.name = node;
-  ASSERT_TRUE(scene.cluster_.Delete(KindOf<api::ClusterNode>(), "", node).ok());
+  ASSERT_TRUE(scene.cluster_.Delete(KindOf<api::Node>(), "", node).ok());
   scene.Sync();
 }
 

@@ -30,7 +30,7 @@ class ControlPlane {
     std::vector<api::Object> objects;
     if (cluster_ != nullptr) {
       for (const api::KindInfo* kind :
-           {&KindOf<api::DeviceClass>(), &KindOf<api::ClusterNode>(), &KindOf<api::ResourceSlice>(),
+           {&KindOf<api::DeviceClass>(), &KindOf<api::Node>(), &KindOf<api::ResourceSlice>(),
             &KindOf<api::ResourceClaim>(), &KindOf<api::Pod>()}) {
         for (api::Object& object : cluster_->List(*kind)) objects.push_back(std::move(object));
       }
@@ -54,7 +54,7 @@ class ControlPlane {
       api::Object with_status = object;
       const auto created = cluster_->Create(std::move(object));
       if (!created.ok()) said.append(base::Message(created.status())).append("\n");
-      if (with_status.As<api::ClusterNode>() != nullptr && created.ok()) {
+      if (with_status.As<api::Node>() != nullptr && created.ok()) {
         with_status.MutableMetadata() = created->metadata();
         EXPECT_TRUE(cluster_->UpdateStatus(std::move(with_status)).ok());
       }

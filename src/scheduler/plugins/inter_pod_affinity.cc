@@ -46,7 +46,7 @@ const WeightedTerms& PreferredAntiAffinity(const api::Pod& pod) {
 struct ByTopology {
   std::vector<std::pair<std::string, base::StringMap<std::int64_t>>> keys;
 
-  void Add(const api::ClusterNode& node, const std::string& key, std::int64_t amount) {
+  void Add(const api::Node& node, const std::string& key, std::int64_t amount) {
     const std::string* value = node.metadata.labels.Find(key);
     if (value == nullptr) return;
     auto at = std::ranges::find(
@@ -261,7 +261,7 @@ Hint InterPodAffinity::Wake(const PodInfo& pod, const api::Change& change, const
   }
   const NodeChange node = ReadNodeChange(change, old);
   if (node.after == nullptr) return Hint::kSkip;
-  const auto value = [](const api::ClusterNode* n, const api::PodAffinityTerm& term) {
+  const auto value = [](const api::Node* n, const api::PodAffinityTerm& term) {
     return n == nullptr ? nullptr : n->metadata.labels.Find(term.topology_key);
   };
   const auto moved = [&](const api::PodAffinityTerm& term) {

@@ -224,8 +224,8 @@ TEST_P(AffinityHintTest, WakesOnlyForWhatMayHelp) {
   EXPECT_EQ(hint == Hint::kQueue, c.want);
 }
 
-api::ClusterNode InZone(std::string_view zone) { return Worker("n").Label("zone", zone); }
-api::ClusterNode NoZone() { return Worker("n"); }
+api::Node InZone(std::string_view zone) { return Worker("n").Label("zone", zone); }
+api::Node NoZone() { return Worker("n"); }
 const Pod kAway = Pod("p").AwayFrom(WebInZone());
 
 INSTANTIATE_TEST_SUITE_P(

@@ -69,8 +69,8 @@ TEST(NodeName, OnlyTheNamedNodeWillDo) {
   EXPECT_EQ(Filtered<NodeName>(Pod("p").On("n2"), Worker("n1")),
             "unresolvable: node(s) didn't match the requested node name");
   EXPECT_EQ(Filtered<NodeName>(Pod("p"), Worker("n1")), "skip");
-  EXPECT_TRUE(Wakes<NodeName>(Pod("p").On("n2"), Added(api::ClusterNode(Worker("n2")))));
-  EXPECT_FALSE(Wakes<NodeName>(Pod("p").On("n2"), Added(api::ClusterNode(Worker("n3")))));
+  EXPECT_TRUE(Wakes<NodeName>(Pod("p").On("n2"), Added(api::Node(Worker("n2")))));
+  EXPECT_FALSE(Wakes<NodeName>(Pod("p").On("n2"), Added(api::Node(Worker("n3")))));
 }
 
 TEST(NodeUnschedulable, TakesOnlyPodsThatTolerateIt) {
@@ -82,8 +82,8 @@ TEST(NodeUnschedulable, TakesOnlyPodsThatTolerateIt) {
             "unresolvable: node(s) were unschedulable");
   EXPECT_EQ(Filtered<NodeUnschedulable>(tolerant, closed), "ok");
 
-  const api::ClusterNode was = closed;
-  const api::ClusterNode open = Worker("n1");
+  const api::Node was = closed;
+  const api::Node open = Worker("n1");
   EXPECT_TRUE(Wakes<NodeUnschedulable>(Pod("p"), Updated(open), api::Object::Of(was)));
   EXPECT_FALSE(Wakes<NodeUnschedulable>(Pod("p"), Updated(open), api::Object::Of(open)));
   EXPECT_FALSE(Wakes<NodeUnschedulable>(Pod("p"), Updated(was), api::Object::Of(open)));
@@ -148,8 +148,8 @@ TEST(TaintToleration, PreferredTaintsOnlyCostPoints) {
 }
 
 TEST(TaintToleration, WakesWhenTheTaintIsGoneOrTolerated) {
-  const api::ClusterNode tainted = Worker("n1").Tainted("gpu", "", "NoExecute");
-  const api::ClusterNode clean = Worker("n1");
+  const api::Node tainted = Worker("n1").Tainted("gpu", "", "NoExecute");
+  const api::Node clean = Worker("n1");
   const Pod pod("p");
   EXPECT_TRUE(Wakes<TaintToleration>(pod, Updated(clean), api::Object::Of(tainted)));
   EXPECT_TRUE(Wakes<TaintToleration>(pod, Added(clean)));
@@ -214,8 +214,8 @@ TEST(NodeAffinity, PreferredTermsAddUp) {
 
 TEST(NodeAffinity, WakesWhenANodeBeginsToMatch) {
   const Pod pod = Pod("p").NodeTerms({ZoneIn({"a"})});
-  const api::ClusterNode in_a = Worker("n").Label("zone", "a");
-  const api::ClusterNode in_b = Worker("n").Label("zone", "b");
+  const api::Node in_a = Worker("n").Label("zone", "a");
+  const api::Node in_b = Worker("n").Label("zone", "b");
   EXPECT_TRUE(Wakes<NodeAffinity>(pod, Added(in_a)));
   EXPECT_FALSE(Wakes<NodeAffinity>(pod, Added(in_b)));
   EXPECT_TRUE(Wakes<NodeAffinity>(pod, Updated(in_a), api::Object::Of(in_b)));
@@ -274,7 +274,7 @@ TEST(NodePorts, WakesForPodsThatFreeAPortThatItWants) {
   EXPECT_TRUE(Wakes<NodePorts>(pod,
                                Updated(api::Pod(Pod("q").On("n").HostPort(80).Phase("Failed"))),
                                api::Object::Of(api::Pod(Pod("q").On("n").HostPort(80)))));
-  EXPECT_TRUE(Wakes<NodePorts>(pod, Added(api::ClusterNode(Worker("n")))));
+  EXPECT_TRUE(Wakes<NodePorts>(pod, Added(api::Node(Worker("n")))));
 }
 
 TEST(UnsupportedFields, RefusesByTheNameOfTheField) {
@@ -300,7 +300,7 @@ TEST(UnsupportedFields, RefusesByTheNameOfTheField) {
   gang.spec().scheduling_group.emplace();
   EXPECT_EQ(Said(plugin.PreFilter(state, *small.Info(gang), small.world())),
             "unresolvable: spec.schedulingGroup: scheduling of groups is not supported");
-  EXPECT_FALSE(Wakes<UnsupportedFields>(gang, Added(api::ClusterNode(Worker("n")))));
+  EXPECT_FALSE(Wakes<UnsupportedFields>(gang, Added(api::Node(Worker("n")))));
 }
 
 }  // namespace

@@ -253,7 +253,7 @@ TEST(NodeResourcesFit, ScoresDevicesOfAClassAsAnExtendedResource) {
 struct FitHintCase {
   std::string name;
   Pod pod = Pod("p").Request("cpu", "1");
-  api::Change change = Added(api::ClusterNode(Worker("n1")));
+  api::Change change = Added(api::Node(Worker("n1")));
   std::optional<api::Object> old = {};
   std::optional<api::DeviceClass> device_class = {};
   bool want = false;
@@ -271,8 +271,8 @@ TEST_P(FitHintTest, WakesOnlyForWhatMayHelp) {
   EXPECT_EQ(hint == Hint::kQueue, c.want);
 }
 
-api::ClusterNode Cores(std::string_view cores) { return Worker("n1").Has("cpu", cores); }
-api::ClusterNode Gpus(std::string_view gpus) { return Worker("n1").Has(kGpu, gpus); }
+api::Node Cores(std::string_view cores) { return Worker("n1").Has("cpu", cores); }
+api::Node Gpus(std::string_view gpus) { return Worker("n1").Has(kGpu, gpus); }
 api::Pod Using(std::string_view resource, std::string_view amount) {
   return Pod("q").On("n1").Request(resource, amount);
 }
@@ -291,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
          .old = api::Object::Of(Cores("500m"))},
         {.name = "node_stays", .change = Updated(Cores("2")), .old = api::Object::Of(Cores("2"))},
         {.name = "node_grows_by_something_else",
-         .change = Updated(api::ClusterNode(Worker("n1").Has("cpu", "2").Has("memory", "2Gi"))),
+         .change = Updated(api::Node(Worker("n1").Has("cpu", "2").Has("memory", "2Gi"))),
          .old = api::Object::Of(Cores("2"))},
         {.name = "node_goes", .change = Deleted(Cores("2"))},
         {.name = "pod_on_a_node_goes", .change = Deleted(Using("memory", "1")), .want = true},

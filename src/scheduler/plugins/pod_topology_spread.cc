@@ -196,7 +196,7 @@ bool MatchesDifferently(const std::vector<SpreadConstraint>& constraints, const 
 }
 
 bool MayHelp(const std::vector<SpreadConstraint>& constraints, const NodeChange& node) {
-  const auto in_domain = [&](const api::ClusterNode* n) {
+  const auto in_domain = [&](const api::Node* n) {
     return n != nullptr && HasTopologyKeys(*n, constraints);
   };
   const bool was = in_domain(node.before);

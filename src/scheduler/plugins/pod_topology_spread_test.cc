@@ -218,8 +218,8 @@ TEST_P(SpreadHintTest, WakesOnlyForWhatMayHelp) {
   EXPECT_EQ(hint == Hint::kQueue, c.want);
 }
 
-api::ClusterNode InZone(std::string_view zone) { return Worker("n").Label("zone", zone); }
-api::ClusterNode NoZone() { return Worker("n"); }
+api::Node InZone(std::string_view zone) { return Worker("n").Label("zone", zone); }
+api::Node NoZone() { return Worker("n"); }
 
 INSTANTIATE_TEST_SUITE_P(
     Changes, SpreadHintTest,

@@ -80,7 +80,7 @@ bool Matches(const api::LabelSelector& selector, const api::Map<std::string>& la
   });
 }
 
-bool Matches(const api::NodeSelectorTerm& term, const api::ClusterNode& node) {
+bool Matches(const api::NodeSelectorTerm& term, const api::Node& node) {
   if (term.match_expressions.empty() && term.match_fields.empty()) return false;
   return std::ranges::all_of(term.match_expressions,
                              [&](const auto& r) { return Holds(r, node.metadata.labels); }) &&
@@ -92,7 +92,7 @@ bool HasRequiredAffinity(const api::Pod& pod) {
   return !pod.spec.node_selector.empty() || RequiredSelector(pod) != nullptr;
 }
 
-bool MatchesRequiredAffinity(const api::Pod& pod, const api::ClusterNode& node) {
+bool MatchesRequiredAffinity(const api::Pod& pod, const api::Node& node) {
   for (const auto& [key, wanted] : pod.spec.node_selector) {
     const std::string* value = node.metadata.labels.Find(key.view());
     if (value == nullptr || *value != wanted) return false;

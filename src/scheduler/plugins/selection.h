@@ -24,10 +24,10 @@ namespace dray::scheduler {
 bool Matches(const api::LabelSelector& selector, const api::Map<std::string>& labels);
 
 // A term without requirements matches no node.
-bool Matches(const api::NodeSelectorTerm& term, const api::ClusterNode& node);
+bool Matches(const api::NodeSelectorTerm& term, const api::Node& node);
 
 // Both the nodeSelector and the required node affinity.
-bool MatchesRequiredAffinity(const api::Pod& pod, const api::ClusterNode& node);
+bool MatchesRequiredAffinity(const api::Pod& pod, const api::Node& node);
 bool HasRequiredAffinity(const api::Pod& pod);
 
 // For the labels of `owner` under `match_keys`: those that `other` must have, too. Keys that the

@@ -25,7 +25,7 @@ struct TermCase {
 class NodeTermTest : public ::testing::TestWithParam<TermCase> {};
 
 TEST_P(NodeTermTest, MatchesNodesAsKubernetesDoes) {
-  const api::ClusterNode node = Worker("n1").Label("zone", "a").Label("cores", "8");
+  const api::Node node = Worker("n1").Label("zone", "a").Label("cores", "8");
   EXPECT_EQ(Matches(GetParam().term, node), GetParam().want);
 }
 
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(RequiredAffinity, NeedsTheSelectorAndAnyTerm) {
-  const api::ClusterNode node = Worker("n1").Label("zone", "a");
+  const api::Node node = Worker("n1").Label("zone", "a");
   const api::Pod both =
       Pod("p").NodeSelector("zone", "a").NodeTerms({{}, Expr("zone", "Exists", {})});
   const api::Pod other_zone = Pod("p").NodeSelector("zone", "b");

@@ -24,7 +24,7 @@ class SmallWorld {
     world_.Apply({api::Change::Kind::kAdded, api::Object::Of(std::move(object))});
     return *this;
   }
-  SmallWorld& Node(const testing::Worker& node) { return Add(api::ClusterNode(node)); }
+  SmallWorld& Node(const testing::Worker& node) { return Add(api::Node(node)); }
   SmallWorld& Pod(const testing::Pod& pod) { return Add(api::Pod(pod)); }
 
   std::shared_ptr<const PodInfo> Info(const testing::Pod& pod) {

@@ -33,7 +33,7 @@ std::int64_t SpreadConstraint::CountOn(const NodeInfo& node) const {
   return std::ranges::count_if(node.pods, [&](const auto& pod) { return Counts(*pod->pod); });
 }
 
-bool SpreadConstraint::Includes(const api::ClusterNode& node) const {
+bool SpreadConstraint::Includes(const api::Node& node) const {
   const bool honors_affinity = constraint_->node_affinity_policy != api::kNodeInclusionIgnore;
   if (honors_affinity && !MatchesRequiredAffinity(*pod_, node)) return false;
   return !honors_taints() || FindUntolerated(node.spec.taints, pod_->spec.tolerations) == nullptr;
@@ -47,7 +47,7 @@ std::vector<SpreadConstraint> ConstraintsOf(const api::Pod& pod, std::string_vie
   return constraints;
 }
 
-bool HasTopologyKeys(const api::ClusterNode& node, const std::vector<SpreadConstraint>& all) {
+bool HasTopologyKeys(const api::Node& node, const std::vector<SpreadConstraint>& all) {
   return std::ranges::all_of(all, [&](const SpreadConstraint& c) {
     return node.metadata.labels.contains(c.topology_key());
   });

@@ -32,7 +32,7 @@ class SpreadConstraint {
   bool Counts(const api::Pod& other) const;
   std::int64_t CountOn(const NodeInfo& node) const;
   // Whether the node's pods and its domain count at all.
-  bool Includes(const api::ClusterNode& node) const;
+  bool Includes(const api::Node& node) const;
 
  private:
   bool CountsNobody() const;
@@ -45,6 +45,6 @@ class SpreadConstraint {
 std::vector<SpreadConstraint> ConstraintsOf(const api::Pod& pod, std::string_view action);
 
 // Whether the node has the keys of all constraints. Otherwise it belongs to no domain of any.
-bool HasTopologyKeys(const api::ClusterNode& node, const std::vector<SpreadConstraint>& all);
+bool HasTopologyKeys(const api::Node& node, const std::vector<SpreadConstraint>& all);
 
 }  // namespace dray::scheduler

@@ -69,16 +69,16 @@ class Stage {
       }
     }
     for (const api::Object& object : objects_) {
-      if (object.As<api::ClusterNode>() != nullptr) missing.erase(object.metadata().name);
+      if (object.As<api::Node>() != nullptr) missing.erase(object.metadata().name);
     }
     for (const std::string& name : missing) {
-      api::ClusterNode node;
+      api::Node node;
       node.metadata.name = name;
       objects_.push_back(api::Object::Of(std::move(node)));
     }
     // A kubelet says what can be allocated; manifests say what there is.
     for (api::Object& object : objects_) {
-      if (api::ClusterNode* node = object.Mutable<api::ClusterNode>()) {
+      if (api::Node* node = object.Mutable<api::Node>()) {
         if (node->status.allocatable.empty()) node->status.allocatable = node->status.capacity;
       }
     }

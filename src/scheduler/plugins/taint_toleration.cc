@@ -43,7 +43,7 @@ Hint TaintToleration::Wake(const PodInfo& pod, const api::Change& change, const 
   }
   const NodeChange seen = ReadNodeChange(change, old);
   if (seen.after == nullptr) return Hint::kSkip;
-  const auto keeps_away = [&](const api::ClusterNode& node) {
+  const auto keeps_away = [&](const api::Node& node) {
     return FindUntolerated(node.spec.taints, pod.pod->spec.tolerations) != nullptr;
   };
   const bool kept_away = seen.before == nullptr || keeps_away(*seen.before);

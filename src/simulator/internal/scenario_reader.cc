@@ -28,18 +28,19 @@ void AddFaults(const std::vector<api::Diagnostic>& diagnostics, const FieldPath&
 
 }  // namespace
 
-void DecodeStrictly(const api::Node& node, const FieldPath& at, const api::TypeInfo& type,
+void DecodeStrictly(const api::DocumentNode& node, const FieldPath& at, const api::TypeInfo& type,
                     void* value, std::vector<Fault>& faults) {
   std::vector<api::Diagnostic> diagnostics;
   api::DecodeNode(node, type, value, api::Severity::kError, diagnostics);
   AddFaults(diagnostics, at, faults);
 }
 
-void ProbeForObject(const api::Node& node, const FieldPath& at, std::vector<Fault>& faults) {
+void ProbeForObject(const api::DocumentNode& node, const FieldPath& at,
+                    std::vector<Fault>& faults) {
   DecodeObjectStrictly(node, at, faults);
 }
 
-std::optional<api::Object> DecodeObjectStrictly(const api::Node& node, const FieldPath& at,
+std::optional<api::Object> DecodeObjectStrictly(const api::DocumentNode& node, const FieldPath& at,
                                                 std::vector<Fault>& faults) {
   std::vector<api::Diagnostic> diagnostics;
   const std::vector<api::ObjectNode> found = api::ObjectsIn(node, diagnostics);
@@ -130,14 +131,14 @@ Interval PartReader::ReadInterval(const FieldPath& at, std::string_view field,
 
 Template PartReader::ReadTemplate(const FieldPath& at, std::span<const std::string_view> known,
                                   Probe probe, bool required) {
-  const api::Node* node = api::FindValue(root_, at);
-  if (node == nullptr || node->kind == api::Node::Kind::kNull) {
+  const api::DocumentNode* node = api::FindValue(root_, at);
+  if (node == nullptr || node->kind == api::DocumentNode::Kind::kNull) {
     if (required) Fault(at, "must be set");
     return {};
   }
   const std::size_t before = faults_.size();
   Template made = Template::Create(*node, known, at, faults_);
-  const api::Node first = made.Expand({}, faults_);
+  const api::DocumentNode first = made.Expand({}, faults_);
   if (probe != nullptr && faults_.size() == before) probe(first, at, faults_);
   return made;
 }

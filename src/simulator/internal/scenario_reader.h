@@ -22,27 +22,30 @@ namespace dray::simulator::internal {
 inline constexpr std::string_view kScenarioApiVersion = "dray/v1alpha1";
 
 // Reads a tree by its table; whatever does not fit is a fault, with `at` before its field.
-void DecodeStrictly(const api::Node& node, const base::FieldPath& at, const api::TypeInfo& type,
-                    void* value, std::vector<Fault>& faults);
+void DecodeStrictly(const api::DocumentNode& node, const base::FieldPath& at,
+                    const api::TypeInfo& type, void* value, std::vector<Fault>& faults);
 
-std::optional<api::Object> DecodeObjectStrictly(const api::Node& node, const base::FieldPath& at,
+std::optional<api::Object> DecodeObjectStrictly(const api::DocumentNode& node,
+                                                const base::FieldPath& at,
                                                 std::vector<Fault>& faults);
 
 // Whether a tree is what it should be.
-using Probe = void (*)(const api::Node& node, const base::FieldPath& at,
+using Probe = void (*)(const api::DocumentNode& node, const base::FieldPath& at,
                        std::vector<Fault>& faults);
 template <typename T>
-void ProbeFor(const api::Node& node, const base::FieldPath& at, std::vector<Fault>& faults) {
+void ProbeFor(const api::DocumentNode& node, const base::FieldPath& at,
+              std::vector<Fault>& faults) {
   T value;
   DecodeStrictly(node, at, api::TypeInfoOf<T>(), &value, faults);
 }
 // An object of a kind that is known.
-void ProbeForObject(const api::Node& node, const base::FieldPath& at, std::vector<Fault>& faults);
+void ProbeForObject(const api::DocumentNode& node, const base::FieldPath& at,
+                    std::vector<Fault>& faults);
 
 // Keeps references to both; one thread.
 class PartReader {
  public:
-  PartReader(const api::Node& root, std::vector<simulator::Fault>& faults)
+  PartReader(const api::DocumentNode& root, std::vector<simulator::Fault>& faults)
       : root_(root), faults_(faults) {}
 
   void Fault(const base::FieldPath& at, std::string_view message, std::string_view hint = "");
@@ -68,7 +71,7 @@ class PartReader {
                         Probe probe, bool required);
 
  private:
-  const api::Node& root_;
+  const api::DocumentNode& root_;
   std::vector<simulator::Fault>& faults_;
 };
 
