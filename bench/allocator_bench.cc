@@ -248,7 +248,8 @@ BENCHMARK_CAPTURE(BM_Allocator_TimesStaticMatch, groups_beside_counters, Numa::k
 BENCHMARK_CAPTURE(BM_Allocator_TimesStaticMatch, counters_and_groups, Numa::kGroups, Numa::kStatic)
     ->Iterations(500);
 
-// The recorded hard cases, if they are there, and one relative of each kind in any case.
+// The recorded hard cases, if they are there, those that were found since, and relatives of each
+// kind.
 void BM_Allocator_Hard(benchmark::State& state, const model::Instance& instance) {
   engine::World world(instance);
   Allocator allocator;
@@ -296,12 +297,15 @@ void BM_Allocator_Relatives(benchmark::State& state, model::HardKind kind, int t
 }
 
 int RegisterHardCases() {
-  const char* shared = std::getenv("DRAY_SHARED");
-  const std::filesystem::path folder =
-      std::filesystem::path(shared == nullptr ? "../shared" : shared) / "bench/allocator-hard";
+  const auto folder = [](const char* variable, const char* usual, const char* below) {
+    const char* given = std::getenv(variable);
+    return std::filesystem::path(given == nullptr ? usual : given) / below;
+  };
   std::vector<std::filesystem::path> files;
-  if (std::filesystem::is_directory(folder)) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& cases : {folder("DRAY_SHARED", "../shared", "bench/allocator-hard"),
+                            folder("DRAY_SOURCE", ".", "test/engine/hard")}) {
+    if (!std::filesystem::is_directory(cases)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(cases)) {
       if (entry.path().extension() == ".json") files.push_back(entry.path());
     }
   }

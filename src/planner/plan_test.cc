@@ -332,6 +332,43 @@ spec:
   EXPECT_FALSE(asks(PlanOf(yaml, off)));
 }
 
+// A manifest of 20 kB that wants 12,800 shares of one device.
+TEST(PlanInput, APodWithFourHundredClaimsIsDecided) {
+  std::string text = NodeYaml("n1", 0) + R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: shared}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, allowMultipleAllocations: true}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: greedy, namespace: default}
+spec:
+  spec:
+    devices:
+      requests:
+)";
+  for (int i = 0; i < 32; ++i) {
+    text += fmt::format(
+        "      - name: r{}\n        exactly: {{deviceClassName: gpu, allocationMode: ExactCount, "
+        "count: 1}}\n",
+        i);
+  }
+  std::string claims = "  resourceClaims:\n";
+  for (int i = 0; i < 400; ++i) {
+    claims += fmt::format("  - {{name: c{}, resourceClaimTemplateName: greedy}}\n", i);
+  }
+  const Plan plan = PlanOf(ClassYaml() + text + PodYaml("a", claims));
+  ASSERT_THAT(plan.pods, SizeIs(1));
+  EXPECT_EQ(plan.pods[0].state, State::kPlaced);
+  EXPECT_THAT(plan.pods[0].claims, SizeIs(400));
+}
+
 TEST(PlanInput, AnObjectThatIsGivenTwiceIsAnError) {
   const auto plan =
       MakePlan(testing::ObjectsFrom(NodeYaml("n1", 0) + NodeYaml("n1", 0)), DefaultOptions());

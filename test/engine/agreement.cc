@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/agreement.h"
 
+#include <ctime>
+
 #include "api/json.h"
 #include "engine/engine.h"
 #include "fmt/format.h"
@@ -57,7 +59,9 @@ Agreement AskAll(const model::Instance& instance, const Limits& limits) {
   Agreement all;
   World world(instance);
   allocator::Allocator allocator;
+  const std::clock_t began = std::clock();
   all.dray = Decide(world, allocator, {});
+  all.seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
   all.plain = Decide(world, allocator, {.work_budget = limits.plain_work, .look_ahead = false});
   all.best_fit = Decide(world, allocator, {.policy = allocator::Policy::kBestFit});
   all.model = model::Solve(instance, {.max_steps = limits.model_steps});

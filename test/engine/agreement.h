@@ -23,6 +23,7 @@ struct Agreement {
   model::Outcome plain;
   model::Outcome model;
   model::Outcome best_fit;
+  double seconds = 0;     // what dray's first answer took, of processor time
   std::string complaint;  // who contradicts whom; empty when nobody does
 };
 

@@ -31,6 +31,8 @@ struct Options {
   std::uint64_t jobs = 1;
   std::uint64_t progress = 0;
   std::string keep;
+  bool large = false;
+  double slow = 0.05;  // seconds
   Limits limits;
 };
 
@@ -39,9 +41,15 @@ Tally RunJob(const Options& options, std::uint64_t job) {
   Tally tally;
   for (std::uint64_t i = job; i < options.instances; i += options.jobs) {
     const std::uint64_t seed = options.seed + i;
-    const model::Instance instance = model::InstanceOf(seed);
+    const model::Instance instance =
+        options.large ? model::LargeInstanceOf(seed) : model::InstanceOf(seed);
     const Agreement agreement = AskAll(instance, options.limits);
     tally.Count(agreement);
+    const bool slow = agreement.seconds > options.slow;
+    if (slow) {
+      fmt::print("SLOW seed {} {}: {} in {:.3f} s, {} steps\n", seed, instance.name,
+                 model::ToString(agreement.dray.kind), agreement.seconds, agreement.dray.steps);
+    }
     if (!agreement.complaint.empty()) {
       fmt::print("CONTRADICTION seed {} {}{}\n", seed, instance.name, agreement.complaint);
     }
@@ -106,6 +114,8 @@ int main(int argc, char** argv) {
   app.add_option("--jobs", options.jobs, "processes");
   app.add_option("--progress", options.progress, "says something every so many instances");
   app.add_option("--keep", options.keep, "folder for instances that went wrong");
+  app.add_flag("--large", options.large, "instances that are too large for the model");
+  app.add_option("--slow", options.slow, "says so when dray needs more seconds than that");
   app.add_option("--model-steps", options.limits.model_steps, "what the model may spend");
   app.add_option("--plain-work", options.limits.plain_work, "what the plain search may spend");
   CLI11_PARSE(app, argc, argv);

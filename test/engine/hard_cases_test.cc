@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -178,6 +179,29 @@ INSTANTIATE_TEST_SUITE_P(Shared, RecordedHardCase,
                            std::ranges::replace(name, '-', '_');
                            return name;
                          });
+
+// Instances that once took seconds or minutes, or ran out of steps.
+TEST(HardCases, TheOnesThatWereSlowAreAnswered) {
+  const char* source = std::getenv("DRAY_SOURCE");
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(source == nullptr ? "." : source) / "test/engine/hard")) {
+    files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  ASSERT_FALSE(files.empty());
+  for (const std::filesystem::path& file : files) {
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const auto instance = model::ParseInstance(text);
+    ASSERT_TRUE(instance.ok()) << file;
+    const bool feasible = text.find("\"feasible\": true") != std::string::npos;
+    const Outcome outcome = engine::Solve(*instance);
+    EXPECT_EQ(outcome.kind, feasible ? Outcome::Kind::kAllocated : Outcome::Kind::kNotPossible)
+        << file << ": " << model::ToString(outcome.kind);
+    fmt::print("{:40} {:7} steps\n", file.stem().string(), outcome.steps);
+  }
+}
 
 // Whatever the budget, the answer is the right one or none at all.
 TEST(WorkBudget, RunningOutIsSaidAndIsNoRefusal) {

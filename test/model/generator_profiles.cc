@@ -190,4 +190,21 @@ Instance TinyInstanceOf(std::uint64_t seed) {
   return RandomInstance(dice, o);
 }
 
+Instance LargeInstanceOf(std::uint64_t seed) {
+  Dice dice(seed);
+  const Profile& profile = Profiles()[seed % Profiles().size()];
+  GeneratorOptions o = profile.options;
+  o.max_devices = 28;
+  o.max_claims = std::max(o.max_claims, 4);
+  o.max_requests = 4;
+  o.max_count = 4;
+  o.broken_pools = 0.0;
+  o.taken = 0.3;
+  o.constraints = std::max(o.constraints, 0.6);
+  o.errors = 0.0;
+  Instance instance = RandomInstance(dice, o);
+  instance.name = fmt::format("large-{}-{}", profile.name, seed);
+  return instance;
+}
+
 }  // namespace dray::model

@@ -27,4 +27,8 @@ Instance InstanceOf(std::uint64_t seed);
 // search before it has begun.
 Instance TinyInstanceOf(std::uint64_t seed);
 
+// The same profiles with two dozen devices and more claims: too large for the model, to see what a
+// search makes of it.
+Instance LargeInstanceOf(std::uint64_t seed);
+
 }  // namespace dray::model
