@@ -12,12 +12,15 @@ using inventory::SetUse;
 
 namespace {
 
-// What share of a total would be left, in millionths: whole numbers sort the same everywhere.
+// What share of a total would be left, in millionths: whole numbers sort the same everywhere. A
+// total may be tiny beside what is drawn on it (it was lowered since), so the share is kept within
+// what sums of many of them can hold.
 std::int64_t Millionths(const Amount& left, const Amount& total) {
   if (total <= 0) return 0;
   constexpr double kMillion = 1e6;
-  return static_cast<std::int64_t>(static_cast<double>(left) / static_cast<double>(total) *
-                                   kMillion);
+  constexpr double kMost = 1e12;
+  const double share = static_cast<double>(left) / static_cast<double>(total) * kMillion;
+  return static_cast<std::int64_t>(std::clamp(share, -kMost, kMost));
 }
 
 struct Score {

@@ -7,10 +7,11 @@ namespace dray::allocator {
 
 using base::BitSet;
 
-void DisjointBound::Reset(const Attempt& attempt, const ConstraintValues& values, WorkMeter& work) {
+void DisjointBound::Reset(const BoundInput& input) {
+  const Attempt& attempt = input.attempt;
   attempt_ = &attempt;
-  values_ = &values;
-  work_ = &work;
+  values_ = &input.values;
+  work_ = &input.work;
   graphs_.resize(attempt.plan().constraints().size());
   for (Graph& graph : graphs_) graph.ready = false;
 }
@@ -45,48 +46,32 @@ void DisjointBound::Build(std::size_t constraint, Graph& graph) const {
   });
 }
 
-bool DisjointBound::Covers(const Demand& demand, std::size_t constraint) const {
-  return !demand.admin && demand.need > 0 &&
-         std::ranges::all_of(demand.candidates, [&](const Candidates* candidates) {
-           return (*values_)[constraint].Find(candidates) != nullptr;
-         });
-}
-
 bool DisjointBound::TooMany(Graph& graph, const BitSet& among, std::size_t need) {
   // An exact answer that takes longer than this costs more than it saves.
   constexpr std::uint64_t kLimit = 3'000'000;
   return need > 1 && graph.set.AtLeast(among, need, kLimit, *work_) == IndependentSet::Answer::kNo;
 }
 
-bool DisjointBound::Hopeless(const State& /*state*/, std::span<const Demand> demands,
-                             const BitSet& /*free*/) {
-  if (!values_->usable()) return false;
-  const Plan& plan = attempt_->plan();
-  std::size_t last = plan.claims().size();
-  for (const Demand& first : demands) {
-    if (first.claim == last) continue;
-    last = first.claim;
-    const ClaimPlan& claim = plan.claims()[last];
-    for (std::size_t i = 0; i < claim.constraints; ++i) {
-      const std::size_t constraint = claim.first_constraint + i;
-      if (plan.constraints()[constraint].type->promise() != Promise::kDisjointElements) continue;
-      Graph& graph = graphs_[constraint];
-      if (!graph.ready) Build(constraint, graph);
-      if (!graph.joined) continue;
-      std::size_t need = 0;
-      if (among_.size() != attempt_->device_count()) among_ = BitSet(attempt_->device_count());
-      among_.ResetAll();
-      for (const Demand& demand : demands) {
-        if (demand.claim != last || !Covers(demand, constraint)) continue;
-        need += demand.need;
-        among_ |= demand.mask;
-      }
-      several_ = among_;
-      several_.AndNot(graph.once);
-      if (several_.None() && TooMany(graph, among_, need)) return true;
+bool DisjointBound::Hopeless(const State& /*state*/, Demands& demands) {
+  return values_->usable() && demands.AnyConstraint([&](std::size_t claim, std::size_t constraint) {
+    const ConstraintType& type = *attempt_->plan().constraints()[constraint].type;
+    if (type.promise() != Promise::kDisjointElements) return false;
+    Graph& graph = graphs_[constraint];
+    if (!graph.ready) Build(constraint, graph);
+    if (!graph.joined) return false;
+    std::size_t need = 0;
+    if (among_.size() != attempt_->device_count()) among_ = BitSet(attempt_->device_count());
+    among_.ResetAll();
+    for (const Covered& covered : demands.CoveredBy(constraint, claim)) {
+      need += covered.sum;
+      among_ |= covered.demands.front()->mask;
     }
-  }
-  return false;
+    several_ = among_;
+    several_.AndNot(graph.once);
+    if (several_.Any() || !TooMany(graph, among_, need)) return false;
+    demands.BlameCovered(constraint, claim);
+    return true;
+  });
 }
 
 }  // namespace dray::allocator

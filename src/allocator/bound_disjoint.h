@@ -13,16 +13,15 @@
 
 #include <vector>
 
-#include "allocator/demand.h"
+#include "allocator/bound.h"
 #include "allocator/independent_set.h"
 
 namespace dray::allocator {
 
 class DisjointBound final : public Bound {
  public:
-  void Reset(const Attempt& attempt, const ConstraintValues& values, WorkMeter& work) override;
-  bool Hopeless(const State& state, std::span<const Demand> demands,
-                const base::BitSet& free) override;
+  void Reset(const BoundInput& input) override;
+  bool Hopeless(const State& state, Demands& demands) override;
 
  private:
   struct Graph {
@@ -32,7 +31,6 @@ class DisjointBound final : public Bound {
     base::BitSet once;  // devices that can be taken once at most
   };
   void Build(std::size_t constraint, Graph& graph) const;
-  bool Covers(const Demand& demand, std::size_t constraint) const;
   bool TooMany(Graph& graph, const base::BitSet& among, std::size_t need);
 
   const Attempt* attempt_ = nullptr;

@@ -12,18 +12,10 @@ using inventory::CounterUse;
 using inventory::NodeDevice;
 using inventory::SetUse;
 
-namespace {
-
-constexpr std::size_t kMostKinds = 8;
-constexpr std::size_t kMostStates = 60'000;
-constexpr std::uint64_t kMostWork = 8'000'000;
-
-}  // namespace
-
-void PackingBound::Reset(const Attempt& attempt, const ConstraintValues& /*values*/,
-                         WorkMeter& work) {
+void PackingBound::Reset(const BoundInput& input) {
+  const Attempt& attempt = input.attempt;
   attempt_ = &attempt;
-  work_ = &work;
+  work_ = &input.work;
   known_.clear();
   const inventory::NodeDevices& devices = attempt.devices();
   const std::size_t n = attempt.device_count();
@@ -94,9 +86,8 @@ void PackingBound::FindKinds(std::span<const Demand> demands) {
   std::reverse(begin, begin + static_cast<std::ptrdiff_t>(kind_count_));
 }
 
-bool PackingBound::Hopeless(const State& state, std::span<const Demand> demands,
-                            const BitSet& /*free*/) {
-  FindKinds(demands);
+bool PackingBound::Hopeless(const State& state, Demands& demands) {
+  FindKinds(demands.all());
   return kind_count_ > 0 && !Pack(state);
 }
 
@@ -190,6 +181,7 @@ const PackingBound::Options& PackingBound::OfShared(const State& state, std::uin
   for (std::size_t i = 0; i < capacities_; ++i) left[i] = capacity[i] - consumed[i];
   wanted_.assign(kind_count_ * capacities_, Amount(0));
   description_.Clear();
+  description_.Add(0);  // a device to share
   description_.Add(KindsOf(d));
   for (const Amount& amount : left) description_.Add(amount);
   for (std::size_t k = 0; k < kind_count_; ++k) {
@@ -310,6 +302,7 @@ const PackingBound::Options& PackingBound::OfSets(const State& state,
   // Everything that the options depend on. Sets and counters go by their places here, so that equal
   // sets are looked at once.
   description_.Clear();
+  description_.Add(1);  // counter sets
   const auto local = [&](std::uint32_t set) {
     return static_cast<std::uint64_t>(std::ranges::lower_bound(sets, set) - sets.begin());
   };

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "allocator/demand.h"
+#include "allocator/bound.h"
 #include "allocator/fingerprint.h"
 #include "allocator/packing.h"
 
@@ -24,9 +24,8 @@ namespace dray::allocator {
 
 class PackingBound final : public Bound {
  public:
-  void Reset(const Attempt& attempt, const ConstraintValues& values, WorkMeter& work) override;
-  bool Hopeless(const State& state, std::span<const Demand> demands,
-                const base::BitSet& free) override;
+  void Reset(const BoundInput& input) override;
+  bool Hopeless(const State& state, Demands& demands) override;
 
  private:
   using Options = std::vector<std::uint32_t>;  // collections, one after the other
@@ -52,8 +51,11 @@ class PackingBound final : public Bound {
   void Keep(std::span<const std::uint32_t> taken);
   void KeepLargest();
 
-  // What an option costs to find; more than so many are not looked at.
+  // More than this is not looked at: it would cost more than it saves.
+  static constexpr std::size_t kMostKinds = 8;
+  static constexpr std::size_t kMostStates = 60'000;
   static constexpr std::size_t kMostOptions = 4'000;
+  static constexpr std::uint64_t kMostWork = 8'000'000;
 
   const Attempt* attempt_ = nullptr;
   WorkMeter* work_ = nullptr;

@@ -76,9 +76,10 @@ class ConstraintType {
                        std::vector<ElementId>& arena) const = 0;
 
   virtual Promise promise() const = 0;
-  // For recognising states, with at least one device accepted: adds the elements on which the future
-  // depends, in any order. Two states with the same such elements must accept the same devices from
-  // now on. With kCommonElement these are the elements that can still be the common one.
+  // For recognising states, with at least one device accepted: adds the elements on which the
+  // future depends, in any order. Two states with the same such elements must accept the same
+  // devices from now on. With kCommonElement these are the elements that can still be the common
+  // one.
   virtual void AddDecisive(const Accepted& accepted, std::vector<ElementId>& elements) const = 0;
 
  protected:

@@ -44,7 +44,10 @@ void ConstraintValues::Add(const ClaimPlan& claim, std::size_t i) {
     }
     if (!shared && devices < least) continue;
     carriers.elements.push_back(element);
-    if (match || shared || devices > 1) linking.push_back(carriers.elements.size() - 1);
+    // Nothing is known of a type that promises nothing: every value may decide.
+    if (promise != Promise::kDisjointElements || shared || devices > 1) {
+      linking.push_back(carriers.elements.size() - 1);
+    }
   }
   carriers.linking = BitSet(carriers.elements.size());
   for (const std::size_t at : linking) carriers.linking.Set(at);

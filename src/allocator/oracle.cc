@@ -76,6 +76,7 @@ Oracle::Level& Oracle::Push() {
   Level& level = levels_[depth_++];
   level.next_alternative = 0;
   level.placed = 0;
+  level.resumed = false;
   level.failed.clear();
   level.remember = true;
   return level;
@@ -121,18 +122,17 @@ Oracle::Answer Oracle::Ask(State& state, const Position& position) {
 Oracle::Outcome Oracle::Run(const Position& position) {
   depth_ = 0;
   dead_ends_ = 0;
-  Outcome outcome = Outcome::kFailed;
+  pending_ = false;
   if (position.current != nullptr && position.remaining > 0) {
     const auto alternative =
         static_cast<std::uint32_t>(position.current - &attempt_->candidates(0));
-    const std::size_t request = residual_->request_of(alternative);
-    decided_[request] = alternative;
-    BitSet after(attempt_->device_count(), true);
-    if (position.after != nullptr) after = *position.after;
-    outcome = EnterFill(request, position.remaining, after, false);
-  } else {
-    outcome = Enter();
+    put_off_request_ = residual_->request_of(alternative);
+    decided_[put_off_request_] = alternative;
+    pending_ = true;
+    put_off_ = position;
+    put_off_.put_off = nullptr;
   }
+  Outcome outcome = Enter();
   while (true) {
     if (outcome == Outcome::kFound || outcome == Outcome::kOut || outcome == Outcome::kLost) {
       return outcome;
@@ -162,8 +162,8 @@ std::size_t Oracle::Tightest() const {
   std::uint64_t best_slack = 0;
   std::uint64_t best_size = 0;
   for (const Demand& demand : bounds_->demands()) {
-    const std::size_t r = demand.request;
-    if (r == Demand::kCurrent) continue;
+    const std::size_t r = demand.request == Demand::kPutOff ? put_off_request_ : demand.request;
+    if (demand.request == Demand::kCurrent) continue;
     const bool decided = decided_[r] != Position::kUndecided;
     constexpr std::uint64_t kScale = 1024;
     const std::uint64_t choice =
@@ -190,10 +190,11 @@ std::size_t Oracle::Tightest() const {
 }
 
 Oracle::Outcome Oracle::Enter() {
-  if (open_.None()) return Outcome::kFound;
+  if (open_.None() && !pending_) return Outcome::kFound;
   if (work_->exhausted()) return Outcome::kOut;
   Fingerprint fingerprint;
-  if (DeadEnd({.open = &open_, .decided = decided_}, fingerprint)) return Outcome::kFailed;
+  if (DeadEnd({.open = &open_, .decided = decided_, .put_off = PutOff()}, fingerprint))
+    return Outcome::kFailed;
   work_->Spend(bounds_->demands().size() * 4);
   const std::size_t request = Tightest();
   Level& level = Push();
@@ -215,7 +216,8 @@ Oracle::Outcome Oracle::EnterFill(std::size_t request, std::int64_t remaining, c
                           .claim = claim_of_[request],
                           .current = &attempt_->candidates(alternative),
                           .remaining = remaining,
-                          .after = &after};
+                          .after = &after,
+                          .put_off = PutOff()};
   if (!known && DeadEnd(position, fingerprint)) return Outcome::kFailed;
   Level& level = Push();
   level.kind = Kind::kFill;
@@ -251,6 +253,16 @@ Oracle::Outcome Oracle::NextAlternative(Level& level) {
 // Which alternative it is stands: now its devices.
 Oracle::Outcome Oracle::Begin(Level& level) {
   const Candidates& candidates = attempt_->candidates(decided_[level.request]);
+  if (pending_ && level.request == put_off_request_) {
+    pending_ = false;
+    level.resumed = true;
+    const std::size_t chosen = state_->chosen_in_claim(claim_of_[level.request]);
+    if (static_cast<std::int64_t>(chosen) + put_off_.remaining > kMaxDevicesPerClaim) {
+      return Outcome::kFailed;
+    }
+    return EnterFill(level.request, put_off_.remaining,
+                     put_off_.after != nullptr ? *put_off_.after : candidates.devices, true);
+  }
   open_.Reset(level.request);
   const std::size_t chosen = state_->chosen_in_claim(claim_of_[level.request]);
   if (static_cast<std::int64_t>(chosen) + candidates.need > kMaxDevicesPerClaim) {
@@ -307,7 +319,12 @@ Oracle::Outcome Oracle::NextDevice(Level& level) {
 void Oracle::TakeBack(Level& level) {
   for (; level.placed > 0; --level.placed) state_->TakeBack();
   if (level.kind == Kind::kDecide) decided_[level.request] = Position::kUndecided;
-  if (level.kind == Kind::kBegin) open_.Set(level.request);
+  if (level.kind != Kind::kBegin) return;
+  if (level.resumed) {
+    pending_ = true;
+  } else {
+    open_.Set(level.request);
+  }
 }
 
 Oracle::Outcome Oracle::Leave(Level& level) {

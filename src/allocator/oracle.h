@@ -68,6 +68,7 @@ class Oracle {
     absl::InlinedVector<std::uint32_t, 8> failed;
     Fingerprint fingerprint;  // of what failed when everything has been tried
     bool remember = true;
+    bool resumed = false;  // the request that was begun before the question
   };
 
   static std::uint64_t Key(std::uint32_t alternative, std::uint32_t device) {
@@ -76,6 +77,8 @@ class Oracle {
   Outcome Run(const Position& position);
   // Looks at what is open, and opens the level of what should come next.
   Outcome Enter();
+  // The request that was begun before the question, if its turn has not come yet.
+  const Position* PutOff() const { return pending_ ? &put_off_ : nullptr; }
   Outcome EnterFill(std::size_t request, std::int64_t remaining, const base::BitSet& after,
                     bool known);
   Outcome Next(Level& level);
@@ -98,6 +101,9 @@ class Oracle {
   WorkMeter* work_ = nullptr;
   State* state_ = nullptr;
   base::BitSet open_;
+  Position put_off_;
+  std::size_t put_off_request_ = 0;
+  bool pending_ = false;
   std::vector<std::uint32_t> decided_;   // by request
   std::vector<std::uint32_t> settled_;   // the same, of the last completion
   std::vector<std::uint32_t> claim_of_;  // by request

@@ -33,7 +33,7 @@ bool Packing::Add(std::span<const std::uint32_t> options, std::uint64_t limit) {
         }
         next_[to] = std::max(next_[to], most_[state] + options[first + kinds - 1]);
       }
-      spent_ += options.size();
+      spent_ += options.size() / 3 + 1;
       if (spent_ > limit) return false;
     }
     // The next number in mixed radix.

@@ -48,6 +48,7 @@ void Residual::Reset(const Attempt& attempt, const State& initial, const Constra
 
 Fingerprint Residual::Of(const State& state, const Position& position) {
   whole_.Clear();
+  several_ = position.put_off != nullptr;
   DescribeRequests(state, position);
   ListMet(state);
   parts_.clear();
@@ -94,22 +95,27 @@ void Residual::DescribeRequests(const State& state, const Position& position) {
   whole_.Add(sum);
   whole_.Add(other);
   whole_.Add(count);
-  if (available_.size() != attempt_->device_count()) available_ = BitSet(attempt_->device_count());
-  available_.ResetAll();
-  if (position.current != nullptr && position.remaining > 0) {
-    const auto alternative =
-        static_cast<std::uint32_t>(position.current - &attempt_->candidates(0));
+  for (BitSet* available : {&available_, &put_off_}) {
+    if (available->size() != attempt_->device_count())
+      *available = BitSet(attempt_->device_count());
+    available->ResetAll();
+  }
+  for (const Position* at = &position; at != nullptr; at = at->put_off) {
+    whole_.Add(Symmetry::kNone);
+    if (at->current == nullptr || at->remaining == 0) continue;
+    const auto alternative = static_cast<std::uint32_t>(at->current - &attempt_->candidates(0));
     const std::uint32_t request = request_of_[alternative];
     whole_.Add(symmetry_.request_class(request));
     whole_.Add(alternative - plan.requests()[request].first);
-    whole_.Add(static_cast<std::uint64_t>(position.remaining));
-    available_ = position.current->devices;
-    if (position.after != nullptr) available_ &= *position.after;
-    available_.AndNot(state.blocked(*position.current->alternative));
-    available_.ForEach([&](std::size_t d) { wanted_.Set(symmetry_.class_of(d)); });
-    work_->Spend(available_.size() / 16);
-    if (std::ranges::find(claims_, position.claim) == claims_.end()) {
-      claims_.push_back(static_cast<std::uint32_t>(position.claim));
+    whole_.Add(static_cast<std::uint64_t>(at->remaining));
+    BitSet& available = at == &position ? available_ : put_off_;
+    available = at->current->devices;
+    if (at->after != nullptr) available &= *at->after;
+    available.AndNot(state.blocked(*at->current->alternative));
+    available.ForEach([&](std::size_t d) { wanted_.Set(symmetry_.class_of(d)); });
+    work_->Spend(available.size() / 16);
+    if (std::ranges::find(claims_, at->claim) == claims_.end()) {
+      claims_.push_back(static_cast<std::uint32_t>(at->claim));
     }
   }
   whole_.Add(Symmetry::kNone);
@@ -158,6 +164,7 @@ Fingerprint Residual::DescribeComponent(std::uint32_t index, const State& state)
     if (components_.OneByOne(static_cast<std::uint32_t>(members.First()))) continue;
     const std::size_t free = members.Count() - members.IntersectionCount(state.chosen());
     part_.Add(free << 32 | members.IntersectionCount(available_));
+    if (several_) DescribePutOff(members);
   }
   DescribeDevices(component, state);
   const inventory::NodeDevices& devices = attempt_->devices();
@@ -178,6 +185,14 @@ Fingerprint Residual::DescribeComponent(std::uint32_t index, const State& state)
   return part_.Hash();
 }
 
+// Of a class only numbers count: how many devices are for the request that was put off, and how
+// many of these also for the one that is being filled.
+void Residual::DescribePutOff(const BitSet& members) {
+  both_ = put_off_;
+  both_ &= available_;
+  part_.Add(members.IntersectionCount(put_off_) << 32 | members.IntersectionCount(both_));
+}
+
 void Residual::DescribeDevices(const Component& component, const State& state) {
   if (component.devices.empty()) return;
   devices_.clear();
@@ -190,7 +205,8 @@ void Residual::DescribeDevices(const Component& component, const State& state) {
                                            component.classes.begin()));
     device_.Add(static_cast<std::uint64_t>(available_.Test(d)) |
                 static_cast<std::uint64_t>(state.shared().Test(d)) << 1 |
-                static_cast<std::uint64_t>(state.chosen().Test(d)) << 2);
+                static_cast<std::uint64_t>(state.chosen().Test(d)) << 2 |
+                static_cast<std::uint64_t>(put_off_.Test(d)) << 3);
     if (symmetry_.admin()) {
       for (const std::uint32_t claim : claims_) {
         if (state.in_claim(claim).Test(d)) device_.Add(claim);

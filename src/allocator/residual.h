@@ -52,6 +52,7 @@ class Residual {
  private:
   void DescribeRequests(const State& state, const Position& position);
   void ListMet(const State& state);
+  void DescribePutOff(const base::BitSet& members);
   void DescribeDevices(const Component& component, const State& state);
   Fingerprint DescribeComponent(std::uint32_t index, const State& state);
 
@@ -66,6 +67,9 @@ class Residual {
   std::vector<std::uint32_t> claims_;      // that something is still to be found for
   base::BitSet wanted_;                    // classes
   base::BitSet available_;                 // devices that the current request may still take
+  base::BitSet put_off_;                   // and that the one that was put off may
+  base::BitSet both_;
+  bool several_ = false;
   // Component and what a constraint has met there: constraint, number of the value.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> met_;
   std::vector<ElementId> decisive_;

@@ -14,6 +14,7 @@ constexpr std::uint32_t kNone = 0xffffffff;
 
 void Transport::Reset(std::size_t items, std::size_t buckets) {
   items_ = items;
+  spent_ = items / 4 + buckets;
   group_count_ = 0;
   supply_.assign(items, 0);
   used_.assign(items, 0);
@@ -52,6 +53,7 @@ bool Transport::Give(std::uint32_t g) {
   for (std::size_t i = group.allowed->First(); i != base::BitSet::kNone;
        i = group.allowed->Next(i)) {
     const auto item = static_cast<std::uint32_t>(i);
+    ++spent_;
     if (group.has.Test(item) || Saturated(item) || BucketFull(item)) continue;
     group.has.Set(item);
     ++used_[item];
@@ -62,6 +64,7 @@ bool Transport::Give(std::uint32_t g) {
 }
 
 bool Transport::Augment(std::uint32_t start) {
+  spent_ += items_ / 4 + group_count_ + room_.size();
   came_.assign(items_, Came::kNo);
   item_from_.resize(items_);
   group_from_.assign(group_count_, kNone);
@@ -78,6 +81,7 @@ bool Transport::Augment(std::uint32_t start) {
   };
   const auto enter_group = [&](std::uint32_t g) {
     const Group& group = groups_[g];
+    spent_ += group.allowed->Count() + items_ / 64;
     group.allowed->ForEach([&](std::size_t item) {
       if (!group.has.Test(item)) enter(static_cast<std::uint32_t>(item), Came::kFromGroup, g);
     });
@@ -86,6 +90,7 @@ bool Transport::Augment(std::uint32_t start) {
   enter_group(start);
   for (std::size_t head = 0; head < queue_.size(); ++head) {
     const std::uint32_t item = queue_[head];
+    spent_ += 2 + group_count_;
     if (!Saturated(item)) {
       const std::uint32_t bucket = bucket_[item];
       if (!BucketFull(item)) {
@@ -96,6 +101,7 @@ bool Transport::Augment(std::uint32_t start) {
       }
       if (bucket_from_[bucket] == kNone) {
         bucket_from_[bucket] = item;
+        spent_ += items_;
         for (std::uint32_t other = 0; other < items_; ++other) {
           if (bucket_[other] == bucket && used_[other] > 0) enter(other, Came::kFromBucket, bucket);
         }

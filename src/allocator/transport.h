@@ -26,6 +26,8 @@ class Transport {
 
   // The groups can all have what they need.
   bool Feasible();
+  // What the last question cost (work.h).
+  std::uint64_t spent() const { return spent_; }
 
  private:
   struct Group {
@@ -44,6 +46,7 @@ class Transport {
   }
 
   std::size_t items_ = 0;
+  std::uint64_t spent_ = 0;
   std::vector<Group> groups_;
   std::size_t group_count_ = 0;
   std::vector<std::uint32_t> supply_;

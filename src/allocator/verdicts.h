@@ -94,7 +94,8 @@ class VerdictCache {
 
   // At most about twice so many, and what one allocation needs.
   explicit VerdictCache(std::size_t capacity = kMostVerdicts) : known_(capacity) {}
-  // Of that many slices (of a cluster, or of a shard of its nodes): room for the filters that are in use together.
+  // Of that many slices (of a cluster, or of a shard of its nodes): room for the filters that are
+  // in use together.
   void FitTo(std::size_t slices) {
     known_.set_capacity(std::clamp<std::size_t>(64 * slices, 256, kMostVerdicts));
   }

@@ -12,7 +12,7 @@ namespace dray::allocator {
 
 // What a search may use by default: about a second on one core of the 2020s, and some ten thousand
 // times what real cases need.
-inline constexpr std::uint64_t kDefaultWork = 400'000'000;
+inline constexpr std::uint64_t kDefaultWork = 250'000'000;
 
 // Counts up to a limit. One thread.
 class WorkMeter {

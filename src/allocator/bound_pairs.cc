@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Two kinds of requests at a time: what one takes of a counter set, of a device's capacity or of
-// the free devices is gone for the other.
+#include "allocator/bound_pairs.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "allocator/bounds.h"
 
 namespace dray::allocator {
 
@@ -16,13 +13,24 @@ using inventory::NodeDevice;
 namespace {
 
 // More kinds than this are not looked at: pairs of them would cost more than the search.
-constexpr std::size_t kMostKinds = 12;
+constexpr std::size_t kMostPairKinds = 12;
 
 }  // namespace
 
+void PairsBound::Clear(BitSet& set, std::size_t size) {
+  if (set.size() != size) set = BitSet(size);
+  set.ResetAll();
+}
+
+void PairsBound::Reset(const BoundInput& input) {
+  attempt_ = &input.attempt;
+  supply_ = &input.supply;
+  work_ = &input.work;
+}
+
 // Requests with the same filter see devices alike and are one kind. The request that is being
 // filled may not take all that the others may; it is a kind of its own as well.
-void Bounds::FindKinds(const Position& position) {
+void PairsBound::FindKinds(std::span<const Demand> demands) {
   kind_count_ = 0;
   const auto add = [&](const Demand& demand) -> Kind& {
     if (kind_count_ == kinds_.size()) kinds_.emplace_back();
@@ -34,10 +42,10 @@ void Bounds::FindKinds(const Position& position) {
     kind.mask = demand.mask;
     return kind;
   };
-  for (std::size_t i = 0; i < demand_count_ && kind_count_ < kMostKinds; ++i) {
-    const Demand& demand = demands_[i];
+  for (const Demand& demand : demands) {
+    if (kind_count_ == kMostPairKinds) break;
     if (demand.admin || demand.need == 0 || demand.candidates.size() != 1) continue;
-    const std::uint64_t filter = demand.candidates.front()->alternative->filter;
+    const std::uint32_t filter = demand.candidates.front()->alternative->filter;
     const auto end = kinds_.begin() + static_cast<std::ptrdiff_t>(kind_count_);
     const auto known = std::find_if(kinds_.begin(), end, [&](const Kind& kind) {
       return kind.candidates->alternative->filter == filter;
@@ -50,21 +58,20 @@ void Bounds::FindKinds(const Position& position) {
     ++known->requests;
     known->mask |= demand.mask;
   }
-  if (position.current != nullptr && demand_count_ > 0 && kind_count_ > 0 &&
-      demands_[0].candidates.front() == position.current && kinds_[0].requests > 1 &&
-      !demands_[0].admin) {
-    add(demands_[0]).begun = true;
+  if (kind_count_ > 0 && demands[0].request >= Demand::kPutOff && kinds_[0].requests > 1 &&
+      !demands[0].admin) {
+    add(demands[0]).begun = true;
   }
   for (std::size_t k = 0; k < kind_count_; ++k) {
-    Clear(kinds_[k].sets, set_devices_.size());
-    for (std::size_t s = 0; s < set_devices_.size(); ++s) {
-      if (kinds_[k].mask.Intersects(set_devices_[s])) kinds_[k].sets.Set(s);
+    Clear(kinds_[k].sets, supply_->set_devices().size());
+    for (std::size_t s = 0; s < supply_->set_devices().size(); ++s) {
+      if (kinds_[k].mask.Intersects(supply_->set_devices()[s])) kinds_[k].sets.Set(s);
     }
   }
 }
 
-bool Bounds::PairsHopeless(const State& state, const Position& position) {
-  FindKinds(position);
+bool PairsBound::Hopeless(const State& state, Demands& demands) {
+  FindKinds(demands.all());
   for (std::size_t a = 0; a < kind_count_; ++a) {
     bool alone = true;
     for (std::size_t b = 0; b < kind_count_; ++b) {
@@ -76,18 +83,19 @@ bool Bounds::PairsHopeless(const State& state, const Position& position) {
         continue;
       }
       alone = false;
-      if (a < b && PairHopeless(kinds_[a], kinds_[b], state)) return true;
+      if (a < b && TooMany(kinds_[a], kinds_[b], state)) return true;
     }
-    if (alone && PairHopeless(kinds_[a], {}, state)) return true;
+    if (alone && TooMany(kinds_[a], {}, state)) return true;
   }
   return false;
 }
 
-bool Bounds::PairHopeless(const Kind& a, const Kind& b, const State& state) {
+bool PairsBound::TooMany(const Kind& a, const Kind& b, const State& state) {
   const bool pair = b.candidates != nullptr;
   packing_.Reset(a.need);
+  work_->Spend(16 + supply_->set_devices().size() + attempt_->device_count() / 16);
   AddLoose(a, b);
-  for (std::size_t s = 0; s < set_devices_.size(); ++s) {
+  for (std::size_t s = 0; s < supply_->set_devices().size(); ++s) {
     if (a.sets.Test(s) || (pair && b.sets.Test(s))) AddSet(a, b, s, state);
   }
   Clear(scratch_, attempt_->device_count());
@@ -99,17 +107,17 @@ bool Bounds::PairHopeless(const Kind& a, const Kind& b, const State& state) {
 }
 
 // Dedicated devices that draw on nothing.
-void Bounds::AddLoose(const Kind& a, const Kind& b) {
+void PairsBound::AddLoose(const Kind& a, const Kind& b) {
   const bool pair = b.candidates != nullptr;
-  const auto mine = static_cast<std::uint32_t>(a.mask.IntersectionCount(loose_));
-  const auto theirs =
-      pair ? static_cast<std::uint32_t>(b.mask.IntersectionCount(loose_)) : std::uint32_t{0};
+  const auto mine = static_cast<std::uint32_t>(a.mask.IntersectionCount(supply_->loose()));
+  const auto theirs = pair ? static_cast<std::uint32_t>(b.mask.IntersectionCount(supply_->loose()))
+                           : std::uint32_t{0};
   std::uint32_t either = mine;
   if (pair) {
     Clear(scratch_, attempt_->device_count());
     scratch_ |= a.mask;
     scratch_ |= b.mask;
-    either = static_cast<std::uint32_t>(scratch_.IntersectionCount(loose_));
+    either = static_cast<std::uint32_t>(scratch_.IntersectionCount(supply_->loose()));
   }
   if (either == 0) return;
   room_.clear();
@@ -120,27 +128,27 @@ void Bounds::AddLoose(const Kind& a, const Kind& b) {
 }
 
 // The least that so many of a kind's devices draw on a counter, by their number.
-void Bounds::LeastDrawn(const Kind& kind, std::size_t set, std::size_t counter, std::size_t count,
-                        std::vector<Amount>& least) const {
+void PairsBound::LeastDrawn(const Kind& kind, std::size_t set, std::size_t counter,
+                            std::size_t count, std::vector<Amount>& least) const {
   least.assign(1, Amount(0));
   if (count == 0) return;
-  const auto& entries = counters_[counter].entries;
+  const auto& entries = supply_->entries(counter);
   std::size_t drawing = 0;
-  const auto counts = [&](const CounterList::Entry& entry) {
-    return kind.mask.Test(entry.device) && set_devices_[set].Test(entry.device);
+  const auto counts = [&](const Supply::Entry& entry) {
+    return kind.mask.Test(entry.device) && supply_->set_devices()[set].Test(entry.device);
   };
-  for (const CounterList::Entry& entry : entries) drawing += counts(entry) ? 1 : 0;
+  for (const Supply::Entry& entry : entries) drawing += counts(entry) ? 1 : 0;
   least.resize(1 + count - std::min(count, drawing), Amount(0));
-  for (const CounterList::Entry& entry : entries) {
+  for (const Supply::Entry& entry : entries) {
     if (counts(entry)) least.push_back(least.back() + entry.amount);
   }
 }
 
 // Dedicated devices that draw on the counter set.
-void Bounds::AddSet(const Kind& a, const Kind& b, std::size_t s, const State& state) {
+void PairsBound::AddSet(const Kind& a, const Kind& b, std::size_t s, const State& state) {
   const bool pair = b.candidates != nullptr;
   const auto& set = attempt_->devices().counter_sets()[s];
-  const BitSet& here = set_devices_[s];
+  const BitSet& here = supply_->set_devices()[s];
   const auto mine = static_cast<std::uint32_t>(a.mask.IntersectionCount(here));
   const auto theirs =
       pair ? static_cast<std::uint32_t>(b.mask.IntersectionCount(here)) : std::uint32_t{0};
@@ -151,6 +159,7 @@ void Bounds::AddSet(const Kind& a, const Kind& b, std::size_t s, const State& st
     scratch_ |= b.mask;
     either = static_cast<std::uint32_t>(scratch_.IntersectionCount(here));
   }
+  work_->Spend((set.counters * 4 + a.need + 1) * (std::min(mine, a.need) + 1) / 2 + 16);
   const bool together = mine == 0 || theirs == 0 || GroupsAgree(a, b, s, state);
   room_.clear();
   for (std::uint32_t x = 0; x <= std::min(mine, a.need); ++x) {
@@ -174,7 +183,8 @@ void Bounds::AddSet(const Kind& a, const Kind& b, std::size_t s, const State& st
 }
 
 // Whether some device of one kind can be on the counter set together with some device of the other.
-bool Bounds::GroupsAgree(const Kind& a, const Kind& b, std::size_t s, const State& state) const {
+bool PairsBound::GroupsAgree(const Kind& a, const Kind& b, std::size_t s,
+                             const State& state) const {
   const inventory::NodeDevices& devices = attempt_->devices();
   if (!attempt_->plan().features().compatibility_groups) return true;
   const auto groups_of = [&](std::size_t d) {
@@ -187,7 +197,7 @@ bool Bounds::GroupsAgree(const Kind& a, const Kind& b, std::size_t s, const Stat
   const auto list = [&](const Kind& kind) {
     absl::InlinedVector<inventory::GroupsId, 4> list;
     kind.mask.ForEach([&](std::size_t d) {
-      if (!set_devices_[s].Test(d)) return;
+      if (!supply_->set_devices()[s].Test(d)) return;
       const inventory::GroupsId groups = groups_of(d);
       if (std::ranges::find(list, groups) == list.end()) list.push_back(groups);
     });
@@ -209,7 +219,7 @@ bool Bounds::GroupsAgree(const Kind& a, const Kind& b, std::size_t s, const Stat
 }
 
 // Shares of one device, of which a request takes one at most.
-void Bounds::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const State& state) {
+void PairsBound::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const State& state) {
   const auto consumed = state.consumed(d);
   const auto capacity = state.capacity(d);
   const bool mine = a.mask.Test(d);
@@ -217,6 +227,7 @@ void Bounds::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const Stat
   const Amount* wanted_a = mine ? attempt_->consumed(*a.candidates, d) : nullptr;
   const Amount* wanted_b = theirs ? attempt_->consumed(*b.candidates, d) : nullptr;
   room_.clear();
+  work_->Spend((consumed.size() * 4 + a.need + 1) * (mine ? a.need + 1 : 1) / 2 + 8);
   for (std::uint32_t x = 0; x <= (mine ? std::min(a.requests, a.need) : 0); ++x) {
     std::uint32_t y = theirs ? b.requests : 0;
     bool fits = true;
@@ -233,44 +244,6 @@ void Bounds::AddShared(const Kind& a, const Kind& b, std::uint32_t d, const Stat
     room_.push_back(y);
   }
   packing_.Add(room_);
-}
-
-// Requests with the same alternatives: so many can have the first one, so many the second. The same
-// are alternatives with the same candidates; a filter alone does not say which, since taints are
-// tolerated or not beside it.
-bool Bounds::AlternativesHopeless(const State& state) const {
-  const auto same = [](const Demand& x, const Demand& y) {
-    return std::ranges::equal(x.candidates, y.candidates,
-                              [](const Candidates* p, const Candidates* q) {
-                                // A filter says nothing of tolerations: candidates may differ all
-                                // the same.
-                                return p->alternative->filter == q->alternative->filter &&
-                                       p->need == q->need && p->devices == q->devices;
-                              });
-  };
-  for (std::size_t i = 0; i < demand_count_; ++i) {
-    const Demand& demand = demands_[i];
-    if (demand.admin || demand.need == 0 || demand.candidates.size() < 2) continue;
-    std::size_t equal = 1;
-    bool first = true;
-    for (std::size_t j = 0; j < demand_count_; ++j) {
-      if (j == i || !same(demand, demands_[j])) continue;
-      first &= j > i;
-      ++equal;
-    }
-    if (!first) continue;
-    std::size_t served = 0;
-    for (const Candidates* candidates : demand.candidates) {
-      std::size_t supply = 0;
-      candidates->devices.ForEach([&](std::size_t d) {
-        if (!open_.Test(d)) return;
-        supply += attempt_->multi(d) ? SharesLeft(static_cast<std::uint32_t>(d), state) : 1;
-      });
-      served += supply / static_cast<std::size_t>(std::max<std::int64_t>(candidates->need, 1));
-    }
-    if (served < equal) return true;
-  }
-  return false;
 }
 
 }  // namespace dray::allocator
