@@ -47,9 +47,10 @@ void DisjointBound::Build(std::size_t constraint, Graph& graph) const {
 }
 
 bool DisjointBound::TooMany(Graph& graph, const BitSet& among, std::size_t need) {
-  // An exact answer that takes longer than this costs more than it saves.
-  constexpr std::uint64_t kLimit = 3'000'000;
-  return need > 1 && graph.set.AtLeast(among, need, kLimit, *work_) == IndependentSet::Answer::kNo;
+  // The first question, of the whole, deserves the most; those that are asked again and again get
+  // less of what is left.
+  const std::uint64_t limit = work_->left() / 8;
+  return need > 1 && graph.set.AtLeast(among, need, limit, *work_) == IndependentSet::Answer::kNo;
 }
 
 bool DisjointBound::Hopeless(const State& /*state*/, Demands& demands) {

@@ -7,13 +7,31 @@ namespace dray::allocator {
 
 using base::BitSet;
 
-void IndependentSet::Reset(std::size_t vertices) { joined_.assign(vertices, BitSet(vertices)); }
+void IndependentSet::Reset(std::size_t vertices) { edges_.assign(vertices, BitSet(vertices)); }
 
 void IndependentSet::Join(const BitSet& clique) {
   clique.ForEach([&](std::size_t v) {
-    joined_[v] |= clique;
-    joined_[v].Reset(v);
+    edges_[v] |= clique;
+    edges_[v].Reset(v);
   });
+}
+
+void IndependentSet::Order(const BitSet& among, std::uint64_t& spent) {
+  order_.clear();
+  among.ForEach([&](std::size_t v) { order_.push_back(static_cast<std::uint32_t>(v)); });
+  std::vector<std::size_t> neighbours(edges_.size(), 0);
+  for (const std::uint32_t v : order_) neighbours[v] = edges_[v].IntersectionCount(among);
+  std::ranges::stable_sort(order_, {}, [&](std::uint32_t v) { return neighbours[v]; });
+  const std::size_t n = order_.size();
+  joined_.assign(n, BitSet(n));
+  for (std::size_t a = 0; a < n; ++a) {
+    for (std::size_t b = a + 1; b < n; ++b) {
+      if (!edges_[order_[a]].Test(order_[b])) continue;
+      joined_[a].Set(b);
+      joined_[b].Set(a);
+    }
+  }
+  spent += n * n + n * (1 + among.size() / 64);
 }
 
 std::size_t IndependentSet::TakeSimplicial(BitSet& among, std::uint64_t& spent) {
@@ -73,12 +91,13 @@ IndependentSet::Answer IndependentSet::AtLeast(const BitSet& among, std::size_t 
     return stack_[depth_++];
   };
   depth_ = 0;
+  std::uint64_t spent = 0;
+  Order(among, spent);
   {
     Node& root = push();
-    root.among = among;
+    root.among = BitSet(order_.size(), true);
     root.size = size;
   }
-  std::uint64_t spent = 0;
   Answer answer = Answer::kNo;
   BitSet here;
   while (depth_ > 0) {
@@ -102,7 +121,7 @@ IndependentSet::Answer IndependentSet::AtLeast(const BitSet& among, std::size_t 
       node.among = here;
       node.among.AndNot(joined_[v]);
       node.size = need - 1;
-      spent += 2 + among.size() / 32;
+      spent += 2 + order_.size() / 32;
       if (node.size == 0) {
         answer = Answer::kYes;
         depth_ = 0;

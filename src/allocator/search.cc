@@ -312,6 +312,16 @@ Search::Answer Search::NextDevice(Level& level) {
   if (!ahead_) {
     LookAhead();
     if (parts_.size() > 1) return Answer::kStopped;
+    // What has no solution at all is best seen from the start, not level by level on the way back.
+    if (ahead_) {
+      const BitSet all(attempt_->plan().requests().size(), true);
+      if (bounds_.Hopeless(initial_, {.open = &all})) {
+        ++cut_;
+        // What comes out must not depend on how far past its end the last question went.
+        stopped_ = work_.exhausted() ? SearchResult::kBudget : SearchResult::kNone;
+        return Answer::kStopped;
+      }
+    }
   } else if (level.has_after || !LookFrom(level)) {
     Remember(PositionOf(level));
   }

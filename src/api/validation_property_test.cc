@@ -75,9 +75,9 @@ class Damage {
     if (parents.empty()) return;
     DocumentNode& parent = *parents[Pick(parents.size())];
     if (!parent.items.empty()) {
-      DamageOne(parent.items, [](DocumentNode& item) -> Node& { return item; });
+      DamageOne(parent.items, [](DocumentNode& item) -> DocumentNode& { return item; });
     } else {
-      DamageOne(parent.members, [](Member& member) -> Node& { return member.value; });
+      DamageOne(parent.members, [](Member& member) -> DocumentNode& { return member.value; });
     }
   }
 

@@ -33,7 +33,7 @@ std::uint32_t Compiler::CompilePath(ExprId id) {
 std::uint32_t Compiler::Finish(Path& path) {
   NoteReads(path);
   if (path.chain.base == Chain::Base::kNode && path.qualifiers.empty()) return path.chain.start;
-  FindRead(path);
+  AssignRead(path);
   path.chain.first = static_cast<std::uint32_t>(program_->qualifiers_.size());
   path.chain.count = static_cast<std::uint32_t>(path.qualifiers.size());
   if (path.chain.base == Chain::Base::kConditional) path.chain.start_cost = 0;
@@ -242,7 +242,7 @@ void Compiler::NoteReads(const Path& path) {
   }
 }
 // Looks whether the path begins with something that a DeviceView knows by number.
-void Compiler::FindRead(Path& path) {
+void Compiler::AssignRead(Path& path) {
   if (path.chain.base != Chain::Base::kVariable) return;
   if (program_->variables_[path.chain.start] != "device") return;
   // Keys from the front that are constant texts, and neither optional nor has(), except the last.

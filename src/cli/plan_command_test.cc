@@ -173,15 +173,15 @@ TEST(PlanCommand, AnObjectThatIsThereTwiceIsAnError) {
 
 TEST(PlanCommand, TakesASchedulersConfiguration) {
   const TempFolder folder;
-  const std::string config = folder.Write(
-      "config.yaml",
-      "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: "
-      "4\nprofiles:\n- schedulerName: mine\n");
+  const std::string config =
+      folder.Write("config.yaml",
+                   "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                   "percentageOfNodesToScore: 5\nprofiles:\n- schedulerName: mine\n");
   const std::string pod = Pod("a", "", "  schedulerName: mine\n");
   EXPECT_EQ(Plan(pod).code, kExitFindings);
   const Outcome outcome = Plan(pod, {"--config", config});
   EXPECT_EQ(outcome.code, kExitOk);
-  EXPECT_THAT(outcome.err, HasSubstr("parallelism: does not apply"));
+  EXPECT_THAT(outcome.err, HasSubstr("percentageOfNodesToScore: does not apply"));
   const Outcome bad = Plan(pod, {"--config", folder.Write("bad.yaml", "kind: Pod\n")});
   EXPECT_EQ(bad.code, kExitUsage);
   EXPECT_THAT(bad.err, HasSubstr("--config"));

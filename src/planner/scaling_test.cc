@@ -18,8 +18,8 @@ kind: ResourceSlice
 metadata: {name: s}
 spec:
   driver: gpu.example.com
-  nodeName: n
-  pool: {name: n, generation: 1, resourceSliceCount: 1}
+  nodeName: node
+  pool: {name: node, generation: 1, resourceSliceCount: 1}
   devices:
   - {name: gpu-0, allowMultipleAllocations: true}
 )";
@@ -42,12 +42,12 @@ spec:
 
 TEST(Scaling, ClaimsOfOnePod) {
   const auto run = [](int claims) {
-    const auto objects = testing::ObjectsFrom(ClassYaml() + NodeYaml("n", 0) +
+    const auto objects = testing::ObjectsFrom(ClassYaml() + NodeYaml("node", 0) +
                                               std::string(kSharedDevice) + PodWithClaims(claims));
     const double began = testing::ProcessorSeconds();
     const Plan plan = PlanOf(objects);
     const double took = testing::ProcessorSeconds() - began;
-    EXPECT_EQ(plan.pods.at(0).node, "n");
+    EXPECT_EQ(plan.pods.at(0).node, "node");
     return took;
   };
   EXPECT_LT(testing::CostOfFourTimes(100, run), testing::kMoreThanProportional);

@@ -128,7 +128,7 @@ class Cycle final : public WhatIf {
   };
   std::vector<RefusedNodes> RefusedAlike();
   // Finds the detail groups of refused nodes beforehand, where they are many.
-  void FindDetailGroups();
+  void GroupDetails();
   std::vector<Reason> AllReasons(const NodeInfo& node, const Refusal& refusal,
                                  const std::vector<Reason>& detailed);
 

@@ -66,7 +66,7 @@ std::vector<Reason> Cycle::AllReasons(const NodeInfo& node, const Refusal& refus
 }
 
 // Which group a node belongs to may take as long as Filter took.
-void Cycle::FindDetailGroups() {
+void Cycle::GroupDetails() {
   std::vector<const NodeInfo*> unknown;
   for (const NodeInfo* node : env_.world.nodes()) {
     const Refusal* refusal = placement_->RefusalOf(*node);
@@ -86,7 +86,7 @@ void Cycle::FindDetailGroups() {
 
 // Nodes by what refused them: by number, which costs nothing; GroupBuilder then looks at texts.
 std::vector<Cycle::RefusedNodes> Cycle::RefusedAlike() {
-  FindDetailGroups();
+  GroupDetails();
   std::map<std::tuple<int, std::uint64_t, std::uint64_t>, RefusedNodes> groups;
   std::uint64_t other = 0;
   for (const NodeInfo* node : env_.world.nodes()) {

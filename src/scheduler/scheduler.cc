@@ -246,6 +246,8 @@ std::vector<Outcome> Scheduler::Run() {
   }
 }
 
+std::size_t Scheduler::rooms_kept() const { return impl_->nominations.size(); }
+
 const PodExplanation* Scheduler::Explain(std::string_view pod_key) const {
   const auto found = impl_->refused.find(pod_key);
   if (found == impl_->refused.end()) return nullptr;

@@ -125,6 +125,8 @@ class Scheduler {
     std::size_t pods = 0;
   };
   std::vector<Waiting> WaitingByPlugin() const;
+  // Pods for which room is kept on a node, whether or not that could be written into their status.
+  std::size_t rooms_kept() const;
   const Queue& queue() const;
   const World& world() const;
   // For those who measure: a node's devices are brought up to date on demand.

@@ -256,7 +256,8 @@ TEST(ExplanationJson, HasStableNamesAndCodes) {
             R"("examples":[{"driver":"gpu.example.com","pool":"pool","device":"g0"}],)"
             R"("holders":[{"claim":"ns/a","devices":1,)"
             R"("examples":[{"driver":"gpu.example.com","pool":"pool","device":"g0"}]}]}]}]}],)"
-            R"("constraints":[{"distinct":false,"attribute":"gpu.example.com/numa",)"
+            R"("constraints":[{"distinct":false,"type":"matchAttribute",)"
+            R"("attribute":"gpu.example.com/numa",)"
             R"("inConflict":true,"covers":["gpu"],"values":[)"
             R"({"value":"0","type":"int","devices":[1]},{"value":"1","type":"int","devices":[1]}],)"
             R"("valuesInAll":2}]}]})");

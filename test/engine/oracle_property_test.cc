@@ -11,9 +11,7 @@
 #include "engine/engine.h"
 #include "engine/search_states.h"
 #include "fmt/format.h"
-#include "model/dice.h"
-#include "model/generator.h"
-#include "model/hard_instances.h"
+#include "model/generator_profiles.h"
 #include "model/seeds.h"
 
 namespace dray::engine {
@@ -23,33 +21,13 @@ using allocator::Oracle;
 using allocator::Position;
 using allocator::State;
 
-model::Instance InstanceOf(std::uint64_t seed) {
-  if (seed % 2 == 0) {
-    model::Dice dice(seed);
-    const auto& kinds = model::HardKinds();
-    return model::RandomHardInstance(dice, kinds[seed / 2 % kinds.size()], true).instance;
-  }
-  return model::RandomInstance(seed, {.max_devices = 6,
-                                      .max_claims = 3,
-                                      .max_requests = 3,
-                                      .max_count = 2,
-                                      .counters = 0.6,
-                                      .taints = 0.05,
-                                      .binding = 0.05,
-                                      .broken_pools = 0.0,
-                                      .skip_operations = 0.0,
-                                      .constraints = 0.7,
-                                      .features_off = 0.1,
-                                      .errors = 0.0});
-}
-
 TEST(LookAhead, TheOracleKnowsWhatCanBeCompleted) {
   const std::uint64_t first = model::FirstSeed();
   const std::uint64_t n = model::Instances(3'000);
   std::uint64_t yes = 0;
   std::uint64_t no = 0;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    const model::Instance instance = InstanceOf(seed);
+    const model::Instance instance = model::TinyInstanceOf(seed);
     World world(instance);
     allocator::VerdictCache cache;
     allocator::Attempt attempt;
@@ -73,8 +51,8 @@ TEST(LookAhead, TheOracleKnowsWhatCanBeCompleted) {
         .enter = [&](const State& state, const Position& position) -> std::size_t {
           State copy = state;
           const Oracle::Answer answer = oracle.Ask(copy, position);
-          EXPECT_EQ(Dump(copy, attempt), Dump(state, attempt)) << "seed " << seed;
-          EXPECT_NE(answer, Oracle::Answer::kUnknown) << "seed " << seed;
+          EXPECT_EQ(Dump(copy, attempt), Dump(state, attempt)) << "DRAY_SEED=" << seed;
+          EXPECT_NE(answer, Oracle::Answer::kUnknown) << "DRAY_SEED=" << seed;
           return answer == Oracle::Answer::kYes ? 1 : 0;
         },
         .leave =
@@ -84,7 +62,7 @@ TEST(LookAhead, TheOracleKnowsWhatCanBeCompleted) {
             }};
     constexpr std::uint64_t kMostPlaces = 600;
     Places().Walk(attempt, visitor, kMostPlaces);
-    ASSERT_EQ(wrong, 0) << "seed " << seed << ", kept in " << model::Keep(instance, seed);
+    ASSERT_EQ(wrong, 0) << "DRAY_SEED=" << seed << ", kept in " << model::Keep(instance, seed);
     if (HasFailure()) return;
   }
   fmt::print("{} places can be completed, {} cannot\n", yes, no);

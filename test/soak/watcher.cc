@@ -151,9 +151,11 @@ void Watcher::CheckBound(const std::string& name, const std::string& node) {
 
 bool Watcher::CheckWaiting(scheduler::Scheduler& scheduler, bool all) {
   const std::vector<api::Pod> pods = town_.All<api::Pod>();
+  // Room that is kept for a pod is kept until it is tried again, also when its nomination could not
+  // be written: a fresh scheduler would not know of it.
+  if (scheduler.rooms_kept() > 0) return false;
   for (const api::Pod& pod : pods) {
     if (!pod.spec.node_name.empty()) continue;
-    // Room that is kept for a pod is kept until it is tried again.
     if (scheduler.world().Assumed(scheduler::KeyOf(pod)) ||
         !pod.status.nominated_node_name.empty()) {
       return false;

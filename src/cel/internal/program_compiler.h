@@ -85,7 +85,7 @@ class Compiler {
   std::optional<std::uint32_t> FindLocal(std::string_view name) const;
   bool BuildQualifiedName(ExprId id, Path& path);
   void NoteReads(const Path& path);
-  void FindRead(Path& path);
+  void AssignRead(Path& path);
   std::uint32_t ReadNumber(DeviceRead read);
   std::optional<Program::ReadMode> ModeOfRead(const Path& path) const;
 

@@ -179,7 +179,7 @@ TEST(DefaultPreemption, NeverRemovesPodsOfTheSamePriority) {
 
 TEST(DefaultPreemption, SaysNothingAboutNodesWhenThereAreNone) {
   Bench bench;
-  EXPECT_EQ(bench.Preempt(Wants("1")), "unschedulable");
+  EXPECT_EQ(bench.Preempt(Wants("1")), "unschedulable: ");
 }
 
 TEST(DefaultPreemption, DoesNotTryNodesThatAreTooSmall) {

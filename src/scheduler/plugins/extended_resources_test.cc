@@ -286,10 +286,12 @@ TEST(SpecialClaimFailures, ConflictsAreTriedAgain) {
 TEST(SpecialClaimFailures, ARefusalIsTheSameTextEachTime) {
   Scene scene;
   scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
-  scene.cluster_.SetWriteHook([](api::Verb verb, const api::Object& object) -> Status {
+  base::SeededRandomSource random(3);
+  scene.cluster_.SetWriteHook([&](api::Verb verb, const api::Object& object) -> Status {
     if (verb != api::Verb::kCreate) return {};
-    return base::FailedPrecondition(fmt::format(
-        "resourceclaims \"{}\" is forbidden: exceeded quota: devices", object.metadata().name));
+    return base::FailedPrecondition(
+        fmt::format("resourceclaims \"{}\" is forbidden: exceeded quota: devices",
+                    api::CompletedName(object.metadata().generate_name, random)));
   });
   const std::string first = scene.Schedule("p");
   EXPECT_THAT(first, HasSubstr("resourceclaims \"p-extended-resources-\" is forbidden: exceeded "
