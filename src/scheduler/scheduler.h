@@ -65,7 +65,7 @@ struct SchedulerOptions {
   // Who asks about nodes, where they are so many at least; outlives the scheduler. Null: one thread
   // does it all. The decisions are the same.
   base::Executor* executor = nullptr;
-  std::size_t parallel_from = 256;
+  std::size_t parallel_from = 2000;
   // Instead of the default ones, and of the default weights (plugins.h).
   PluginFactory plugins;
   std::function<std::int64_t(std::string_view)> score_weight;
