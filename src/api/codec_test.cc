@@ -71,11 +71,6 @@ TEST(Codec, DepthIsBoundedAlikeInBothDecoders) {
   EXPECT_THAT(diagnostics, IsEmpty());
 }
 
-TEST(Codec, MinusZeroIsZero) {
-  EXPECT_EQ(EncodeJson(Read<Pod>(R"({"x":-0})")), R"({"x":0})");
-  EXPECT_EQ(EncodeJson(Read<Pod>(R"({"x":-0,"y":0.5})")), R"({"x":0,"y":0.5})");
-}
-
 TEST(Codec, MicroTimeIsReadAsExactlyAsItIsWritten) {
   const auto event = Read<Event>(R"({"eventTime":"2026-01-02T03:04:05.123456789Z"})");
   EXPECT_EQ(event.event_time->time.nanos(), 123'456'000);

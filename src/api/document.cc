@@ -9,7 +9,19 @@
 namespace dray::api {
 namespace {
 
-void AppendJson(const DocumentNode& node, std::string& out) {
+// Whether each string is written as it was read, or in one way whatever that was.
+enum class Escapes : std::uint8_t { kAsRead, kOneWay };
+
+void AppendString(const std::string& text, const Box<std::string>& written, Escapes escapes,
+                  std::string& out) {
+  if (written.has_value() && escapes == Escapes::kAsRead) {
+    out += *written;
+  } else {
+    internal::AppendJsonString(text, out);
+  }
+}
+
+void AppendJson(const DocumentNode& node, Escapes escapes, std::string& out) {
   switch (node.kind) {
     case DocumentNode::Kind::kNull:
       out += "null";
@@ -21,13 +33,13 @@ void AppendJson(const DocumentNode& node, std::string& out) {
       out += node.text;
       return;
     case DocumentNode::Kind::kString:
-      internal::AppendJsonString(node.text, out);
+      AppendString(node.text, node.written, escapes, out);
       return;
     case DocumentNode::Kind::kList:
       out += '[';
       for (std::size_t i = 0; i < node.items.size(); ++i) {
         if (i > 0) out += ',';
-        AppendJson(node.items[i], out);
+        AppendJson(node.items[i], escapes, out);
       }
       out += ']';
       return;
@@ -35,9 +47,9 @@ void AppendJson(const DocumentNode& node, std::string& out) {
       out += '{';
       for (std::size_t i = 0; i < node.members.size(); ++i) {
         if (i > 0) out += ',';
-        internal::AppendJsonString(node.members[i].key, out);
+        AppendString(node.members[i].key, node.members[i].written, escapes, out);
         out += ':';
-        AppendJson(node.members[i].value, out);
+        AppendJson(node.members[i].value, escapes, out);
       }
       out += '}';
       return;
@@ -61,8 +73,22 @@ const Member* DocumentNode::Find(std::string_view key) const {
 
 std::string ToJson(const DocumentNode& node) {
   std::string out;
-  AppendJson(node, out);
+  AppendJson(node, Escapes::kAsRead, out);
   return out;
+}
+
+bool SameJson(std::string_view a, std::string_view b) {
+  // A whole document has to be a list or a map; these may be any value.
+  const auto in_one_way = [](std::string_view text) -> std::string {
+    if (text.empty()) return {};
+    std::vector<Diagnostic> diagnostics;
+    const DocumentNode list = ParseJson(std::string("[").append(text).append("]"), diagnostics);
+    std::string out;
+    if (diagnostics.empty()) AppendJson(list, Escapes::kOneWay, out);
+    return out;
+  };
+  const std::string first = in_one_way(a);
+  return !first.empty() && first == in_one_way(b);
 }
 
 namespace {

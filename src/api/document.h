@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/box.h"
 #include "api/field_table.h"
 #include "base/field_path.h"
 
@@ -45,6 +46,8 @@ struct DocumentNode {
   std::vector<DocumentNode> items;
   std::vector<Member> members;  // kMap, in source order; keys may repeat
   Position position;
+  // How JSON wrote the string, quotes included, where ToJson by itself would choose other escapes.
+  Box<std::string> written;
 
   // The last member with that key, or null.
   const Member* Find(std::string_view key) const;
@@ -54,6 +57,7 @@ struct Member {
   std::string key;
   Position key_position;
   DocumentNode value;
+  Box<std::string> written;  // the key, as of a value
 };
 
 enum class Severity : std::uint8_t { kError, kWarning };
@@ -83,7 +87,8 @@ std::vector<DocumentNode> ParseYaml(std::string_view text, std::vector<Diagnosti
 // One JSON document; null-kind root and a diagnostic on a syntax error.
 DocumentNode ParseJson(std::string_view text, std::vector<Diagnostic>& diagnostics);
 
-// Compact JSON text of a tree.
+// Compact JSON text of a tree. Strings and numbers that were read from JSON are written as they were
+// there.
 std::string ToJson(const DocumentNode& node);
 
 // Where the value at `path` is in the tree: its key's position for a field, else its own; of the

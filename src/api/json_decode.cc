@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/internal/json_cursor.h"
 #include "api/internal/json_text.h"
 #include "api/internal/reading.h"
 #include "api/json.h"
@@ -44,7 +45,8 @@ class TextCache {
 // false; the caller then has the document explained the slow way.
 class FastDecoder {
  public:
-  FastDecoder(bool strict, TextCache& texts) : strict_(strict), texts_(texts) {}
+  FastDecoder(std::string_view json, bool strict, TextCache& texts)
+      : json_(json), strict_(strict), texts_(texts) {}
 
   bool Struct(const StructInfo& info, void* object, dom::object fields, bool top) {
     std::uint64_t seen = 0;
@@ -52,7 +54,9 @@ class FastDecoder {
     bool has_unknown = false;
     bool seen_version = false;
     bool seen_kind = false;
+    Place place(*this);
     for (const dom::key_value_pair field : fields) {
+      place.Next();
       const int index = info.Find(field.key, next);
       if (index < 0) {
         if (top && (field.key == "apiVersion" || field.key == "kind")) {
@@ -83,6 +87,21 @@ class FastDecoder {
   }
 
  private:
+  // Says in which value of a list or map the decoder is, as long as it is in there.
+  class Place {
+   public:
+    explicit Place(FastDecoder& decoder) : decoder_(decoder) {
+      decoder_.path_[decoder_.depth_++] = std::numeric_limits<std::uint32_t>::max();
+    }
+    ~Place() { --decoder_.depth_; }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    void Next() { ++decoder_.path_[decoder_.depth_ - 1]; }
+
+   private:
+    FastDecoder& decoder_;
+  };
+
   static bool String(std::string* out, dom::element value) {
     std::string_view text;
     if (value.get_string().get(text)) return false;
@@ -131,7 +150,7 @@ class FastDecoder {
       case Shape::kIntOrString:
         return Either(static_cast<IntOrString*>(out), value);
       case Shape::kRaw:
-        return AppendRaw(value, static_cast<RawJson*>(out)->text);
+        return Raw(value, static_cast<RawJson*>(out)->text);
       case Shape::kStruct: {
         dom::object object;
         return value.get_object().get(object) == simdjson::SUCCESS &&
@@ -192,15 +211,18 @@ class FastDecoder {
     dom::array items;
     if (value.get_array().get(items)) return false;
     type.reserve(list, items.size());
+    Place place(*this);
     if (type.element->shape == Shape::kStruct) {
       const StructInfo& info = type.element->fields();
       for (const dom::element item : items) {
+        place.Next();
         void* slot = type.append(list);
         if (!StructOrNull(info, slot, item)) return false;
       }
       return true;
     }
     for (const dom::element item : items) {
+      place.Next();
       void* slot = type.append(list);
       if (!item.is_null() && !Value(*type.element, slot, item)) return false;
     }
@@ -211,15 +233,18 @@ class FastDecoder {
     dom::object entries;
     if (value.get_object().get(entries)) return false;
     type.reserve(map, entries.size());
+    Place place(*this);
     if (type.element->shape == Shape::kStruct) {
       const StructInfo& info = type.element->fields();
       for (const dom::key_value_pair entry : entries) {
+        place.Next();
         void* slot = type.append_key(map, texts_.Get(entry.key));
         if (!StructOrNull(info, slot, entry.value)) return false;
       }
       return type.seal(map) || !strict_;
     }
     for (const dom::key_value_pair entry : entries) {
+      place.Next();
       void* slot = type.append_key(map, texts_.Get(entry.key));
       if (!entry.value.is_null() && !Value(*type.element, slot, entry.value)) return false;
     }
@@ -261,9 +286,23 @@ class FastDecoder {
     return true;
   }
 
-  // Compact text of a value that is carried, not read. Fractions are left to the slow way, which
-  // keeps their digits.
-  static bool AppendRaw(dom::element value, std::string& out) {
+  // A value that is carried, not read, as it is written. The tape mostly says enough for that; else
+  // the text is looked at again.
+  bool Raw(dom::element value, std::string& out) {
+    if (!has_escapes_) has_escapes_ = json_.find('\\') != std::string_view::npos;
+    const std::size_t before = out.size();
+    if (AppendRaw(value, *has_escapes_, out)) return true;
+    out.resize(before);
+    if (!cursor_) cursor_.emplace(json_);
+    const std::string_view text = cursor_->Find({path_.data(), depth_});
+    if (text.empty()) return false;
+    internal::AppendCompact(text, out);
+    return true;
+  }
+
+  // False when the tape does not say how it is written: digits of fractions, the sign of zero, and
+  // strings of a text with escapes.
+  static bool AppendRaw(dom::element value, bool escapes, std::string& out) {
     switch (value.type()) {
       case dom::element_type::NULL_VALUE:
         out += "null";
@@ -273,13 +312,14 @@ class FastDecoder {
         return true;
       case dom::element_type::INT64:
         out += std::to_string(value.get_int64().value_unsafe());
-        return true;
+        return value.get_int64().value_unsafe() != 0;
       case dom::element_type::UINT64:
         out += std::to_string(value.get_uint64().value_unsafe());
         return true;
       case dom::element_type::DOUBLE:
         return false;
       case dom::element_type::STRING:
+        if (escapes) return false;
         internal::AppendJsonString(value.get_string().value_unsafe(), out);
         return true;
       case dom::element_type::ARRAY: {
@@ -288,7 +328,7 @@ class FastDecoder {
         for (const dom::element item : items) {
           out += separator;
           separator = ',';
-          if (!AppendRaw(item, out)) return false;
+          if (!AppendRaw(item, escapes, out)) return false;
         }
         out += separator == '[' ? "[]" : "]";
         return true;
@@ -297,11 +337,12 @@ class FastDecoder {
         char separator = '{';
         const dom::object fields = value.get_object().value_unsafe();
         for (const dom::key_value_pair field : fields) {
+          if (escapes) return false;
           out += separator;
           separator = ',';
           internal::AppendJsonString(field.key, out);
           out += ':';
-          if (!AppendRaw(field.value, out)) return false;
+          if (!AppendRaw(field.value, escapes, out)) return false;
         }
         out += separator == '{' ? "{}" : "}";
         return true;
@@ -310,10 +351,10 @@ class FastDecoder {
     return false;
   }
 
-  bool Unknown(const StructInfo& info, void* object, const dom::key_value_pair& field) const {
+  bool Unknown(const StructInfo& info, void* object, const dom::key_value_pair& field) {
     if (strict_) return false;
     std::string json;
-    if (!AppendRaw(field.value, json)) return false;
+    if (!Raw(field.value, json)) return false;
     if (info.mutable_unknown == nullptr) return true;
     UnknownFields& unknown = *info.mutable_unknown(object);
     if (!unknown.has_value()) unknown.emplace();
@@ -321,8 +362,14 @@ class FastDecoder {
     return true;
   }
 
-  bool strict_;
+  const std::string_view json_;
+  const bool strict_;
   TextCache& texts_;
+  // For values that are looked up in the text.
+  std::array<std::uint32_t, kMaxDocumentDepth + 2> path_;
+  std::size_t depth_ = 0;
+  std::optional<bool> has_escapes_;
+  std::optional<internal::JsonCursor> cursor_;
 };
 
 Status Explain(std::string_view json, const TypeInfo& type, void* value, bool strict) {
@@ -382,7 +429,8 @@ Status JsonDecoder::Decode(std::string_view json, const TypeInfo& type, void* va
                            DecodeOptions options) {
   const std::optional<dom::object> object = state_->Parse(json, options.padded);
   if (object && type.shape == Shape::kStruct &&
-      FastDecoder(options.strict, state_->texts).Struct(type.fields(), value, *object, true)) {
+      FastDecoder(json, options.strict, state_->texts)
+          .Struct(type.fields(), value, *object, true)) {
     return absl::OkStatus();
   }
   return Explain(json, type, value, options.strict);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/document.h"
+#include "api/internal/json_text.h"
 #include "fmt/format.h"
 #include "simdjson.h"
 
@@ -60,6 +61,7 @@ class TreeBuilder {
         std::string_view text;
         if (const auto error = value.get_string().get(text)) return error;
         node.text.assign(text);
+        KeepWritten(token, node.text, node.written);
         return simdjson::SUCCESS;
       }
       case od::json_type::number:
@@ -75,13 +77,35 @@ class TreeBuilder {
   Position last() const { return At(last_); }
 
  private:
+  // `token` begins with the string and may go on behind it.
+  static void KeepWritten(std::string_view token, const std::string& value,
+                          Box<std::string>& written) {
+    // Without escapes there is one way to write a string.
+    const std::size_t end = EndOfString(token);
+    token = token.substr(0, end);
+    if (token.find('\\') == std::string_view::npos) return;
+    std::string usual;
+    internal::AppendJsonString(value, usual);
+    if (usual != token) written.emplace(token);
+  }
+  void KeepWritten(const char* start, const std::string& value, Box<std::string>& written) const {
+    KeepWritten({start, static_cast<std::size_t>(text_.data() + text_.size() - start)}, value,
+                written);
+  }
+  // Behind the closing quote of the string that `token` begins with.
+  static std::size_t EndOfString(std::string_view token) {
+    std::size_t i = 1;
+    while (i < token.size() && token[i] != '"') i += token[i] == '\\' ? 2 : 1;
+    return std::min(i + 1, token.size());
+  }
+
   static simdjson::error_code Number(od::value value, std::string_view token, DocumentNode& node) {
     node.kind = DocumentNode::Kind::kNumber;
     while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ')
       token.remove_suffix(1);
     double number = 0;
     if (const auto error = value.get_double().get(number)) return error;
-    node.text.assign(token == "-0" ? "0" : token);  // an integer has no sign of zero
+    node.text.assign(token);
     return simdjson::SUCCESS;
   }
 
@@ -111,6 +135,7 @@ class TreeBuilder {
       std::string_view key;
       if (const auto error = field.unescaped_key().get(key)) return error;
       member.key.assign(key);
+      KeepWritten(start, member.key, member.written);
       if (const auto error = Build(field.value(), depth + 1, member.value)) return error;
     }
     return simdjson::SUCCESS;

@@ -15,11 +15,19 @@
 
 namespace dray::api {
 
-// A JSON value that dray carries but does not look into (driver parameters, device data): compact
-// JSON text. Empty means absent, "null" was an explicit null.
+// Whether two JSON texts say the same, whatever blanks and escapes they use. Numbers are the same
+// when they are written the same, and the order of keys counts.
+bool SameJson(std::string_view a, std::string_view b);
+
+// A JSON value that dray carries but does not look into (driver parameters, device data): JSON text
+// without blanks between its tokens, each of which is as its owner wrote it. An API server compares
+// bytes when it looks whether somebody changed what nobody may change, so that no escape and no digit
+// may become another. Empty means absent, "null" was an explicit null.
 struct RawJson {
   std::string text;
-  friend bool operator==(const RawJson&, const RawJson&) = default;
+  friend bool operator==(const RawJson& a, const RawJson& b) {
+    return a.text == b.text || SameJson(a.text, b.text);
+  }
 };
 
 // A port, a percentage: a JSON number or a JSON string. The two stay apart.
