@@ -98,8 +98,8 @@ std::vector<api::Object> GarbageCollector::DependentsOf(std::string_view uid) co
   return dependents;
 }
 
-GarbageCollector::OwnerState GarbageCollector::StateOf(const api::OwnerReference& reference,
-                                                       const api::Object& dependent) const {
+StatusOr<GarbageCollector::OwnerState> GarbageCollector::StateOf(
+    const api::OwnerReference& reference, const api::Object& dependent) const {
   const api::KindInfo* kind = api::FindKind(reference.api_version, reference.kind);
   // Of a kind that nobody here can look up, or in a namespace that the dependent does not say.
   // Better to keep too much than to delete what is in use.
@@ -111,8 +111,8 @@ GarbageCollector::OwnerState GarbageCollector::StateOf(const api::OwnerReference
     return Waits(known->metadata(), kForegroundFinalizer) ? OwnerState::kWaiting
                                                           : OwnerState::kThere;
   }
-  // It may be too new for the watch.
-  const auto stored = view().Fetch(*kind, namespace_, reference.name);
+  // It may be too new for the watch, or something that cannot be read: then it is there.
+  DRAY_ASSIGN_OR_RETURN(const auto stored, view().Fetch(*kind, namespace_, reference.name));
   const bool there = stored.has_value() && stored->metadata().uid == reference.uid;
   return there ? OwnerState::kThere : OwnerState::kGone;
 }
@@ -122,7 +122,8 @@ Status GarbageCollector::ReconcileDependent(const api::Object& object) {
   if (references.empty() || view().Leaving(object)) return {};
   std::vector<std::string> left;  // uids of those that do not hold it
   for (const auto& reference : references) {
-    if (StateOf(reference, object) != OwnerState::kThere) left.push_back(reference.uid);
+    DRAY_ASSIGN_OR_RETURN(const OwnerState state, StateOf(reference, object));
+    if (state != OwnerState::kThere) left.push_back(reference.uid);
   }
   if (left.empty()) return {};
   if (left.size() == references.size()) return view().Delete(object);

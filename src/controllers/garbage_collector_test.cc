@@ -71,6 +71,26 @@ TEST_F(GarbageTest, AnOwnerThatWentBeforeTheStartIsMissed) {
   EXPECT_FALSE(scene_.Has<api::Pod>("a"));
 }
 
+// A stored owner that does not decode, a server that is away: an error is not an absence.
+TEST_F(GarbageTest, AnOwnerThatCannotBeReadIsThere) {
+  auto gone = SetNamed("web", 0);
+  gone.metadata.uid = "00000000-0000-4000-8000-000000000001";
+  Owned("a", {Reference(gone)});
+  for (const StatusCode code : {StatusCode::kDataLoss, StatusCode::kUnavailable}) {
+    scene_.cluster().SetReadHook([code](const api::KindInfo& kind) {
+      return kind.kind == "ReplicaSet" ? base::MakeStatus(code, "it cannot be read") : Status();
+    });
+    Start();
+    EXPECT_EQ(controller_->Sync(), 0u);
+    EXPECT_TRUE(scene_.Has<api::Pod>("a"));
+  }
+  // It is asked again; once somebody can say that there is none, what it left behind goes.
+  scene_.cluster().SetReadHook({});
+  Start();
+  EXPECT_EQ(controller_->Sync(), 1u);
+  EXPECT_FALSE(scene_.Has<api::Pod>("a"));
+}
+
 TEST_F(GarbageTest, AnotherOneByTheOwnersNameIsNoOwner) {
   const auto set = scene_.Add(SetNamed("web", 0));
   Owned("a", {Reference(set)});

@@ -2,7 +2,12 @@
 #include "plane/control_plane.h"
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -78,11 +83,21 @@ class Plane final : public ControlPlane {
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
+    registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
+      // Both registries find it.
+      const std::lock_guard lock(complaining_);
+      if (complained_.insert(found.why).second) fmt::print(stderr, "warning: {}\n", found.why);
+    };
     registry_ = std::make_unique<registry::Registry>(*store_, clock_, random_, registry_options);
     cluster_ = std::make_unique<registry::LocalCluster>(*registry_, "dray");
     // Deciders do not wait for the disk; what clients and watchers see is durable.
     early_ = store::MakeEarlyStore(*store_);
     deciding_ = std::make_unique<registry::Registry>(*early_, clock_, random_, registry_options);
+    metrics_.registry().Measure(
+        {"dray_unreadable_objects", "Stored objects that cannot be read.", {}},
+        [this](metrics::Readings& readings) {
+          readings.Add({}, static_cast<double>(Unreadable().size()));
+        });
     scheduler_cluster_ =
         std::make_unique<registry::LocalCluster>(*deciding_, std::string(kSchedulerName));
     controller_cluster_ =
@@ -167,11 +182,32 @@ class Plane final : public ControlPlane {
         {"shutdown",
          [this] { return stopping_ ? base::Unavailable("the process is ending") : Status(); },
          /*only_ready=*/true}};
+    checks.push_back({.name = "stored-objects",
+                      .check = [this]() -> Status {
+                        const auto unreadable = Unreadable();
+                        if (unreadable.empty()) return {};
+                        return base::MakeStatus(
+                            StatusCode::kDataLoss,
+                            fmt::format("objects that cannot be read: {}, such as: {}",
+                                        unreadable.size(), unreadable.begin()->second));
+                      },
+                      .only_health = true});
     if (options_.scheduler) checks.push_back({"scheduler", started(&scheduling_), true});
     if (options_.controllers || options_.nodes) {
       checks.push_back({"controllers", started(&controlling_), true});
     }
     return checks;
+  }
+
+  // What is stored and cannot be read, as far as somebody has tried, with the reason; by key.
+  std::map<std::string, std::string> Unreadable() const {
+    std::map<std::string, std::string> all;
+    for (const registry::Registry* registry : {registry_.get(), deciding_.get()}) {
+      for (auto& found : registry->objects().CannotBeRead()) {
+        all.emplace(std::move(found.key), std::move(found.why));
+      }
+    }
+    return all;
   }
 
   // Of a server that is there: requests are under way only while it is.
@@ -184,6 +220,8 @@ class Plane final : public ControlPlane {
   const base::Clock& clock_;
   internal::PlaneMetrics metrics_;
   std::atomic<bool> stopping_ = false;
+  std::mutex complaining_;
+  std::set<std::string> complained_;  // guarded by complaining_
   base::SystemRandomSource random_;
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;

@@ -19,12 +19,12 @@ namespace dray::planner {
 namespace {
 
 // Everything that is there but events, kind by kind, in order of namespace and name.
-std::vector<api::Object> ObjectsOf(const api::Cluster& cluster) {
+std::vector<api::Object> ObjectsOf(const api::MemoryCluster& cluster) {
   std::vector<api::Object> objects;
   for (const api::KindInfo& kind : api::Kinds()) {
     const bool event = kind.hub == &api::TypeInfoOf<api::Event>();
     if (event || &api::HubKind(*kind.hub) != &kind) continue;
-    std::ranges::move(cluster.List(kind), std::back_inserter(objects));
+    std::ranges::move(cluster.All(kind), std::back_inserter(objects));
   }
   return objects;
 }

@@ -55,7 +55,8 @@ StatusOr<std::optional<store::Revision>> RevisionOf(const Query& query) {
 struct Page {
   std::vector<StoredObjectPtr> items;
   store::Revision revision;
-  std::string next;  // a token; empty: that was all
+  std::string next;                     // a token; empty: that was all
+  std::vector<std::string> unreadable;  // what is there and could not be shown
   std::optional<std::size_t> remaining;
 };
 
@@ -81,10 +82,14 @@ StatusOr<Page> ReadPage(const Objects& objects, const PageRequest& request) {
     at = range->revision;  // further batches are of the same moment
     for (std::size_t i = 0; i < range->entries.size(); ++i) {
       const store::Entry& entry = *range->entries[i];
-      DRAY_ASSIGN_OR_RETURN(StoredObjectPtr stored, objects.Read(entry));
+      auto stored = objects.Read(entry);
       start = entry.key + '\0';
-      if (!request.selection.Matches(stored->object())) continue;
-      page.items.push_back(std::move(stored));
+      if (!stored.ok()) {
+        page.unreadable.emplace_back(base::Message(stored.status()));
+        continue;
+      }
+      if (!request.selection.Matches((*stored)->object())) continue;
+      page.items.push_back(*std::move(stored));
       if (request.limit == 0 || page.items.size() < request.limit) continue;
       const bool more = range->more || i + 1 < range->entries.size();
       if (!more) return page;
@@ -165,8 +170,9 @@ void HandleGet(const ExchangePtr& exchange) {
   const Route& route = exchange->route;
   const auto found =
       exchange->registry->objects().Find(exchange->kind(), route.namespace_, route.name);
-  if (!found) return exchange->SendError(rest::NotFound(exchange->kind(), route.name));
-  exchange->SendObject(200, found->object());
+  if (!found.ok()) return exchange->SendError(found.status());
+  if (!*found) return exchange->SendError(rest::NotFound(exchange->kind(), route.name));
+  exchange->SendObject(200, (*found)->object());
 }
 
 namespace {
@@ -188,6 +194,8 @@ void HandleList(const ExchangePtr& exchange) {
   const api::KindInfo& kind = exchange->kind();
   auto page = ReadPage(exchange->registry->objects(), *request);
   if (!page.ok()) return exchange->SendError(page.status());
+  // The others are shown; whoever asks for this one gets its error.
+  for (std::string& text : page->unreadable) exchange->warnings.push_back(std::move(text));
   if (exchange->format.shape != Shape::kTable) {
     const bool metadata_only = exchange->format.shape == Shape::kPartialMetadata;
     return SendList(*exchange, TextOf(kind, *std::move(page), metadata_only));
@@ -285,6 +293,9 @@ void HandleDeleteCollection(const ExchangePtr& exchange) {
   if (!request.ok()) return exchange->SendError(request.status());
   auto page = ReadPage(exchange->registry->objects(), *request);
   if (!page.ok()) return exchange->SendError(page.status());
+  if (!page->unreadable.empty()) {
+    return exchange->SendError(base::MakeStatus(StatusCode::kDataLoss, page->unreadable.front()));
+  }
   std::make_shared<Deletions>(exchange, *std::move(page))->Start(*context);
 }
 

@@ -107,4 +107,18 @@ StatusOr<Registry::Attempt> Registry::TryDelete(const Found& found,
   return attempt;
 }
 
+StatusOr<Registry::Attempt> Registry::TryDeleteUnread(const api::KindInfo& kind,
+                                                      const std::string& namespace_,
+                                                      const std::string& name) const {
+  const store::EntryPtr entry = objects_.store().Find(KeyOf(kind, namespace_, name));
+  if (entry == nullptr) return rest::NotFound(kind, name);
+  // All that is known of it.
+  api::Object last = api::Object::New(api::HubKind(*kind.hub));
+  last.MutableMetadata().name = name;
+  if (kind.namespaced) last.MutableMetadata().namespace_ = namespace_;
+  Attempt attempt{last};
+  attempt.Delete(std::move(last), entry->modified);
+  return attempt;
+}
+
 }  // namespace dray::registry

@@ -36,15 +36,15 @@ class StoredQuotaObjects final : public api::QuotaObjects {
 
   const api::Pod* FindPod(std::string_view namespace_, std::string_view name) const override {
     const auto found = objects_.Find(KindOf<api::Pod>(), namespace_, name);
-    if (!found) return nullptr;
-    kept_.push_back(found->stored);
-    return found->object().As<api::Pod>();
+    if (!found.ok() || !found->has_value()) return nullptr;
+    kept_.push_back((*found)->stored);
+    return (*found)->object().As<api::Pod>();
   }
 
   std::vector<const api::ResourceClaim*> ExtendedResourceClaimsOf(
       std::string_view namespace_, std::string_view pod_uid) const override {
     std::vector<const api::ResourceClaim*> claims;
-    for (StoredObjectPtr& stored : objects_.All(KindOf<api::ResourceClaim>(), namespace_)) {
+    for (StoredObjectPtr& stored : objects_.Readable(KindOf<api::ResourceClaim>(), namespace_)) {
       const auto* claim = stored->object().As<api::ResourceClaim>();
       const api::OwnerReference* owner = api::FindController(claim->metadata);
       if (owner == nullptr || owner->uid != pod_uid) continue;
@@ -61,7 +61,7 @@ class StoredQuotaObjects final : public api::QuotaObjects {
 
 api::ExtendedResourceIndex ClassesOf(const Objects& objects) {
   api::ExtendedResourceIndex index;
-  for (const StoredObjectPtr& stored : objects.All(KindOf<api::DeviceClass>())) {
+  for (const StoredObjectPtr& stored : objects.Readable(KindOf<api::DeviceClass>())) {
     index.OnAdd(*stored->object().As<api::DeviceClass>());
   }
   return index;

@@ -44,7 +44,7 @@ std::string Pod(std::string_view name, std::string_view more = "") {
 }
 
 std::string Used(World& world, std::string_view name) {
-  const auto found = world.registry().objects().Find(
+  const auto found = *world.registry().objects().Find(
       api::HubKind(api::TypeInfoOf<api::ResourceQuota>()), "default", "q");
   const base::Quantity* amount = found->object().As<api::ResourceQuota>()->status.used.Find(name);
   return amount == nullptr ? "none" : amount->ToString();

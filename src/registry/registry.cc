@@ -29,7 +29,7 @@ class StoredNamespaceLabels final : public api::NamespaceLabels {
   explicit StoredNamespaceLabels(const Objects& objects) : objects_(objects) {}
   StatusOr<api::Map<std::string>> LabelsOf(std::string_view namespace_) const override {
     const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Namespace>());
-    const auto found = objects_.Find(kind, "", namespace_);
+    DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, "", namespace_));
     if (!found) return rest::NotFound(kind, namespace_);
     return found->object().metadata().labels;
   }
@@ -136,7 +136,9 @@ Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSo
       clock_(clock),
       random_(random),
       options_(std::move(options)),
-      namespaces_(std::make_unique<StoredNamespaceLabels>(objects_)) {}
+      namespaces_(std::make_unique<StoredNamespaceLabels>(objects_)) {
+  objects_.OnUnreadable(options_.on_unreadable);
+}
 
 Registry::~Registry() = default;
 
@@ -146,7 +148,7 @@ void Registry::Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Don
 
 StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view namespace_,
                                     std::string_view name) const {
-  const auto found = objects_.Find(kind, namespace_, name);
+  DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, namespace_, name));
   if (!found) return rest::NotFound(kind, name);
   return found->object();
 }
@@ -182,9 +184,9 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
-  if (objects_.Find(object.kind(), object.metadata().namespace_, name)) {
-    return rest::AlreadyExists(object.kind(), name);
-  }
+  DRAY_ASSIGN_OR_RETURN(const auto there,
+                        objects_.Find(object.kind(), object.metadata().namespace_, name));
+  if (there) return rest::AlreadyExists(object.kind(), name);
   DRAY_RETURN_IF_ERROR(
       AdmitQuota(objects_, object, nullptr, options_.rules, now, attempt.transaction));
   attempt.result = object;
@@ -263,7 +265,7 @@ void Registry::Modify(Part part, const api::KindInfo& kind, std::string_view nam
   Run(
       [this, part, &kind, space = std::string(namespace_), name = std::string(name),
        change = std::move(change), context]() -> StatusOr<Attempt> {
-        const auto found = objects_.Find(kind, space, name);
+        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
         if (!found) return rest::NotFound(kind, name);
         DRAY_ASSIGN_OR_RETURN(api::Object next, change(found->object()));
         DRAY_ASSIGN_OR_RETURN(next,
@@ -291,7 +293,7 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
   Run(
       [this, part, &version, space = std::string(namespace_), name = std::string(name),
        config = std::move(config), force, context, created]() -> StatusOr<Attempt> {
-        const auto found = objects_.Find(version, space, name);
+        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(version, space, name));
         *created = !found;
         if (!found && part == Part::kStatus) return rest::NotFound(version, name);
         const rest::ApplyOptions options{OwnerOf(context, version, part, clock_.Now()), force};
@@ -318,7 +320,7 @@ void Registry::Bind(std::string_view namespace_, std::string_view pod, std::stri
       [this, space = std::string(namespace_), name = std::string(pod), uid = std::string(uid),
        node = std::string(node)]() -> StatusOr<Attempt> {
         const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
-        const auto found = objects_.Find(kind, space, name);
+        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
         if (!found) return rest::NotFound(kind, name);
         if (!uid.empty() && uid != found->object().metadata().uid) {
           return rest::Conflict(kind, name,
@@ -342,7 +344,12 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
   Run(
       [this, &kind, space = std::string(namespace_), name = std::string(name), options,
        user = context.user, gone]() -> StatusOr<Attempt> {
-        const auto found = objects_.Find(kind, space, name);
+        const auto read = objects_.Find(kind, space, name);
+        if (options.unread && read.status().code() == StatusCode::kDataLoss) {
+          *gone = true;
+          return TryDeleteUnread(kind, space, name);
+        }
+        DRAY_ASSIGN_OR_RETURN(const auto found, read);
         if (!found) return rest::NotFound(kind, name);
         DRAY_RETURN_IF_ERROR(CheckOwn(user, nullptr, &found->object()));
         auto attempt = TryDelete(*found, options);

@@ -35,6 +35,8 @@ struct RegistryOptions {
   const api::Authorizer* authorizer = nullptr;
   // Where a write that lost a race is tried again; null: where the store reports.
   std::function<void(std::function<void()>)> post = nullptr;
+  // Is told of each stored object that cannot be read, once, from any thread.
+  std::function<void(const Objects::Unreadable&)> on_unreadable = nullptr;
 };
 
 // Who writes, and how.
@@ -57,6 +59,9 @@ struct DeleteOptions {
   std::optional<std::int64_t> grace_seconds;
   Propagation propagation = Propagation::kDefault;
   bool eviction = false;  // the pod says that it was evicted
+  // Also if it cannot be read: then nothing is asked that only the object could say, such as its
+  // finalizers (ignoreStoreReadErrorWithClusterBreakingPotential).
+  bool unread = false;
 };
 
 struct Deleted {
@@ -113,6 +118,8 @@ class Registry {
   StatusOr<api::Object> Prepared(Part part, api::Object object, const api::Object& stored,
                                  const WriteContext& context, bool keep_managed_fields) const;
   StatusOr<Attempt> TryDelete(const Found& found, const DeleteOptions& options) const;
+  StatusOr<Attempt> TryDeleteUnread(const api::KindInfo& kind, const std::string& namespace_,
+                                    const std::string& name) const;
   void Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const;
 
   Objects objects_;

@@ -86,6 +86,9 @@ StatusOr<DeleteOptions> DeleteOptionsOf(const Exchange& exchange, const rest::Do
   if (const rest::DocumentNode* grace = rest::FindIn(body, "gracePeriodSeconds")) {
     options.grace_seconds = std::atoll(grace->text.c_str());
   }
+  constexpr std::string_view kUnread = "ignoreStoreReadErrorWithClusterBreakingPotential";
+  const rest::DocumentNode* unread = rest::FindIn(body, kUnread);
+  options.unread = exchange.query.IsTrue(kUnread) || (unread != nullptr && unread->text == "true");
   std::string_view policy = exchange.query.Get("propagationPolicy");
   if (const std::string_view own = rest::TextIn(body, "propagationPolicy"); !own.empty())
     policy = own;

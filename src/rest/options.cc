@@ -20,7 +20,8 @@ const StructInfo& InfoOf(const DeleteOptionsBody*) {
       "DeleteOptions",
       {Field<&T::grace_period_seconds>("gracePeriodSeconds"),
        Field<&T::preconditions>("preconditions"), Field<&T::orphan_dependents>("orphanDependents"),
-       Field<&T::propagation_policy>("propagationPolicy"), Field<&T::dry_run>("dryRun")});
+       Field<&T::propagation_policy>("propagationPolicy"), Field<&T::dry_run>("dryRun"),
+       Field<&T::ignore_store_read_error>("ignoreStoreReadErrorWithClusterBreakingPotential")});
   return info;
 }
 

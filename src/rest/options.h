@@ -27,6 +27,7 @@ struct DeleteOptionsBody {
   std::optional<bool> orphan_dependents;  // the older word for propagationPolicy: Orphan
   std::optional<std::string> propagation_policy;
   std::vector<std::string> dry_run;
+  std::optional<bool> ignore_store_read_error;  // remove what cannot be read
 };
 const api::StructInfo& InfoOf(const DeleteOptionsBody*);
 

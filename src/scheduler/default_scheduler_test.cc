@@ -44,7 +44,7 @@ TEST(DefaultScheduler, NoDeviceIsGivenTwice) {
   EXPECT_EQ(bound, 12u);
   std::vector<std::string> devices;
   for (const api::Object& object :
-       test.cluster().List(DeviceCluster::KindOf<api::ResourceClaim>())) {
+       test.cluster().All(DeviceCluster::KindOf<api::ResourceClaim>())) {
     const auto& status = object.As<api::ResourceClaim>()->status;
     if (!status.allocation) continue;
     for (const auto& result : status.allocation->devices.results) {

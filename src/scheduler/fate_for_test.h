@@ -114,7 +114,7 @@ class Fate {
       return;
     }
     for (const api::Object& object :
-         test_.cluster().List(DeviceCluster::KindOf<api::ResourceClaim>())) {
+         test_.cluster().All(DeviceCluster::KindOf<api::ResourceClaim>())) {
       const auto& allocation = object.As<api::ResourceClaim>()->status.allocation;
       if (!allocation) continue;
       for (const auto& result : allocation->devices.results) {

@@ -72,7 +72,7 @@ struct Side {
     std::vector<std::string> objects;
     for (const api::KindInfo& kind : api::Kinds()) {
       if (kind.type != kind.hub) continue;
-      for (const api::Object& object : cluster.cluster().List(kind)) {
+      for (const api::Object& object : cluster.cluster().All(kind)) {
         objects.push_back(object.ToJson());
       }
     }

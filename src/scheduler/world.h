@@ -100,6 +100,14 @@ class World final : public allocator::ClassLister {
                   std::string_view name) const;
   void AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim);
   void ForgetClaim(std::string_view namespace_, std::string_view name);
+  // Devices of an allocation that other claims have too, although somebody wants them alone: never
+  // by reservations alone, but what is stored counts, whoever decided it.
+  struct GivenTwice {
+    std::string device;               // driver/pool/device
+    std::vector<std::string> claims;  // the others, "namespace/name"
+  };
+  std::vector<GivenTwice> FindGivenTwice(const api::ResourceClaim& claim,
+                                         const api::AllocationResult& allocation) const;
   // The claim that was made for a pod's extended resources, if there is one.
   std::shared_ptr<const api::ResourceClaim> FindExtendedResourceClaim(const api::Pod& pod) const;
 

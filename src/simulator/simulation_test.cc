@@ -71,10 +71,10 @@ Result RunText(const std::string& text, SimulationOptions options = {},
   return result.ok() ? *result : Result{};
 }
 
-std::size_t AllocatedClaims(const api::Cluster& cluster) {
+std::size_t AllocatedClaims(const api::MemoryCluster& cluster) {
   std::size_t allocated = 0;
   for (const api::Object& object :
-       cluster.List(api::HubKind(api::TypeInfoOf<api::ResourceClaim>()))) {
+       cluster.All(api::HubKind(api::TypeInfoOf<api::ResourceClaim>()))) {
     if (object.As<api::ResourceClaim>()->status.allocation) ++allocated;
   }
   return allocated;
@@ -102,9 +102,11 @@ TEST(Simulate, AnAttemptTakesTime) {
 
 TEST(Simulate, DevicesOfDepartedPodsComeBack) {
   std::size_t allocated = 1;
-  const Result result = RunText(
-      Text("workloads:\n- name: w\n  count: 40\n  lifetime: {mean: 10s}\n" + Pods(1)),
-      {.inspect = [&](const api::Cluster& cluster) { allocated = AllocatedClaims(cluster); }});
+  const Result result =
+      RunText(Text("workloads:\n- name: w\n  count: 40\n  lifetime: {mean: 10s}\n" + Pods(1)),
+              {.inspect = [&](const api::MemoryCluster& cluster) {
+                allocated = AllocatedClaims(cluster);
+              }});
   EXPECT_EQ(result.pods, (PodCounts{.created = 40, .placed = 40, .departed = 40}));
   EXPECT_EQ(allocated, 0u);
   EXPECT_EQ(result.classes[0].end.used, 0);
@@ -162,8 +164,8 @@ TEST(Simulate, ANodeThatDiesTakesItsPodsAndTheyComeAgain) {
   const std::string text = Text("duration: 30s\nworkloads:\n- name: w\n  count: 8\n" + Pods(1) +
                                 "failures:\n  nodes: [{every: 20s, lasting: 5s}]\n");
   std::size_t allocated = 0;
-  const Result result =
-      RunText(text, {.inspect = [&](const api::Cluster& c) { allocated = AllocatedClaims(c); }});
+  const Result result = RunText(
+      text, {.inspect = [&](const api::MemoryCluster& c) { allocated = AllocatedClaims(c); }});
   EXPECT_EQ(result.node_failures, 1);
   EXPECT_EQ(result.pods, (PodCounts{.created = 10, .placed = 10, .lost = 2, .running = 8}));
   EXPECT_EQ(allocated, 8u);
@@ -198,12 +200,12 @@ TEST(Simulate, ADumpIsRespected) {
   // What one run leaves behind is what another begins with.
   std::vector<api::Object> dump;
   RunText(Text("workloads:\n- name: w\n  count: 7\n" + Pods(1)),
-          {.inspect = [&](const api::Cluster& cluster) {
+          {.inspect = [&](const api::MemoryCluster& cluster) {
             dump.clear();
             std::set<const api::TypeInfo*> seen;
             for (const api::KindInfo& kind : api::Kinds()) {
               if (kind.kind == "Event" || !seen.insert(kind.hub).second) continue;
-              for (const api::Object& object : cluster.List(kind)) dump.push_back(object);
+              for (const api::Object& object : cluster.All(kind)) dump.push_back(object);
             }
           }});
   const std::string text = R"(apiVersion: dray/v1alpha1

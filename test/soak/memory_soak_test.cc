@@ -122,7 +122,7 @@ class Cluster {
   }
   template <typename T>
   void Delete(const std::string& name) {
-    auto object = cluster_.Find(KindOf<T>(), "ns", name);
+    auto object = cluster_.Stored(KindOf<T>(), "ns", name);
     DRAY_CHECK(object.has_value());
     if (!object->metadata().finalizers.empty()) {
       object->MutableMetadata().finalizers.clear();

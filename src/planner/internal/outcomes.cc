@@ -20,9 +20,9 @@ using controllers::KindOf;
 
 // Controllers say in events what they could not do for a pod.
 using Complaints = base::StringMap<std::vector<scheduler::Reason>>;
-Complaints ComplaintsIn(const api::Cluster& cluster) {
+Complaints ComplaintsIn(const api::MemoryCluster& cluster) {
   Complaints complaints;
-  for (const api::Object& object : cluster.List(KindOf<api::Event>())) {
+  for (const api::Object& object : cluster.All(KindOf<api::Event>())) {
     const api::Event& event = *object.As<api::Event>();
     if (event.type != api::kEventWarning || event.involved_object.kind != "Pod" ||
         event.reason == "FailedScheduling") {
@@ -37,7 +37,8 @@ Complaints ComplaintsIn(const api::Cluster& cluster) {
   return complaints;
 }
 
-std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata, const api::Cluster& cluster) {
+std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata,
+                                  const api::MemoryCluster& cluster) {
   std::vector<std::string> owners;
   const api::OwnerReference* owner = api::FindController(metadata);
   std::optional<api::Object> object;
@@ -46,17 +47,17 @@ std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata, const api::Cl
     owners.push_back(fmt::format("{}/{}", owner->kind, owner->name));
     const api::KindInfo* kind = api::FindKind(owner->api_version, owner->kind);
     if (kind == nullptr) break;
-    object = cluster.Find(*kind, metadata.namespace_, std::string(owner->name));
+    object = cluster.Stored(*kind, metadata.namespace_, std::string(owner->name));
     owner = object ? api::FindController(object->metadata()) : nullptr;
   }
   return owners;
 }
 
-std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::Cluster& cluster) {
+std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::MemoryCluster& cluster) {
   std::vector<ClaimUse> uses;
   const auto add = [&](std::string_view name, std::string_view entry) {
     ClaimUse use{.name = std::string(name), .pod_claim = std::string(entry)};
-    const auto claim = cluster.Find(KindOf<api::ResourceClaim>(), pod.metadata.namespace_, name);
+    const auto claim = cluster.Stored(KindOf<api::ResourceClaim>(), pod.metadata.namespace_, name);
     if (claim) use.devices = GrantsOf(*claim->As<api::ResourceClaim>());
     uses.push_back(std::move(use));
   };
@@ -152,7 +153,7 @@ std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal) 
   const Complaints complaints = ComplaintsIn(rehearsal.cluster());
   std::vector<PodOutcome> outcomes;
   std::set<std::string, std::less<>> there;
-  for (const api::Object& object : rehearsal.cluster().List(KindOf<api::Pod>())) {
+  for (const api::Object& object : rehearsal.cluster().All(KindOf<api::Pod>())) {
     const api::Pod& pod = *object.As<api::Pod>();
     there.insert(KeyOf(pod.metadata));
     const bool leaving = pod.spec.node_name.empty() && pod.metadata.deletion_timestamp;

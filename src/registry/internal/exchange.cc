@@ -126,7 +126,7 @@ rest::TableContext TableContextFor(const Registry& registry, const api::KindInfo
   // One pass over the claims for all slices of the table.
   const auto held = std::make_shared<HeldDevices>();
   const api::KindInfo& claims = api::HubKind(api::TypeInfoOf<api::ResourceClaim>());
-  for (const StoredObjectPtr& stored : registry.objects().All(claims)) {
+  for (const StoredObjectPtr& stored : registry.objects().Readable(claims)) {
     held->Add(*stored->object().As<api::ResourceClaim>());
   }
   context.free_devices = [held](const api::ResourceSlice& slice) -> std::optional<std::int64_t> {
