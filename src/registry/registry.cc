@@ -185,10 +185,11 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   if (objects_.Find(object.kind(), object.metadata().namespace_, name)) {
     return rest::AlreadyExists(object.kind(), name);
   }
-  DRAY_RETURN_IF_ERROR(
-      AdmitQuota(objects_, object, nullptr, options_.rules, now, attempt.transaction));
   attempt.result = object;
   attempt.Put(std::move(object), store::Revision{});
+  // After the object: whoever sees a quota with its charge has seen what was charged for.
+  DRAY_RETURN_IF_ERROR(
+      AdmitQuota(objects_, attempt.result, nullptr, options_.rules, now, attempt.transaction));
   return attempt;
 }
 
@@ -250,8 +251,10 @@ StatusOr<Registry::Attempt> Registry::TryReplace(const Found& found, api::Object
   if (next.kind().equal(next.data(), found.object().data())) return attempt;
   const auto* pod = next.As<api::Pod>();
   if (pod != nullptr && api::PodQuotaHandles("update", "", pod, found.object().As<api::Pod>())) {
+    attempt.Put(next, found.entry->modified);
     DRAY_RETURN_IF_ERROR(AdmitQuota(objects_, next, &found.object(), options_.rules, clock_.Now(),
                                     attempt.transaction));
+    return attempt;
   }
   attempt.Put(std::move(next), found.entry->modified);
   return attempt;
