@@ -12,7 +12,6 @@
 #include "registry/admission.h"
 #include "registry/internal/attempt.h"
 #include "registry/own_objects.h"
-#include "registry/workload_rules.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
 #include "rest/managed_fields.h"
@@ -178,7 +177,6 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
         api::Required(base::FieldPath("metadata") / "name", "name or generateName is required"));
   }
   api::Append(errors, api::CheckNew(object, options_.rules));
-  api::Append(errors, CheckWorkload(object));
   api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
@@ -229,7 +227,6 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     }
   } else {
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
-    api::Append(errors, CheckWorkloadUpdate(object, stored));
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
