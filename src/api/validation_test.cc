@@ -581,7 +581,8 @@ TEST(PodResources, OfAWorkloadAreThoseOfItsPods) {
   const auto job = [](const std::string& amount) {
     return Parse(
         "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: default}, spec: "
-        "{template: {spec: {containers: [{name: c, image: i, resources: {limits: "
+        "{template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: "
+        "{limits: "
         "{example.com/gpu: " +
         amount + "}}}]}}}}");
   };

@@ -42,6 +42,8 @@ class GarbageCollector final : public Reconciler {
 
   Status Reconcile(const ObjectKey& key) override;
   Status ReconcileDependent(const api::Object& object);
+  Status DeleteInForeground(const api::Object& object);
+  bool OwnsAnOwner(const api::Object& object) const;
   Status Orphan(const api::Object& owner);
   Status WaitForDependents(const api::Object& owner);
   // An error: it cannot be found out, and nothing may be deleted for it.

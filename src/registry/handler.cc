@@ -9,6 +9,7 @@
 
 #include "api/pod.h"
 #include "fmt/format.h"
+#include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
 #include "rest/api_error.h"
 #include "rest/discovery.h"
@@ -246,6 +247,9 @@ void RestHandler::Handle(apiserver::Request request,
   if (options_.metrics != nullptr) {
     exchange->responder =
         options_.metrics->Observe(std::move(exchange->responder), LabelsOf(*exchange));
+  }
+  if (Status allowed = Impersonate(exchange->request, authorizer_); !allowed.ok()) {
+    return exchange->SendError(allowed);
   }
   if (!route) return HandleOther(exchange);
 

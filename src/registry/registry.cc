@@ -12,7 +12,6 @@
 #include "registry/admission.h"
 #include "registry/internal/attempt.h"
 #include "registry/own_objects.h"
-#include "registry/workload_rules.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
 #include "rest/managed_fields.h"
@@ -180,17 +179,17 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
         api::Required(base::FieldPath("metadata") / "name", "name or generateName is required"));
   }
   api::Append(errors, api::CheckNew(object, options_.rules));
-  api::Append(errors, CheckWorkload(object));
   api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
   DRAY_ASSIGN_OR_RETURN(const auto there,
                         objects_.Find(object.kind(), object.metadata().namespace_, name));
   if (there) return rest::AlreadyExists(object.kind(), name);
-  DRAY_RETURN_IF_ERROR(
-      AdmitQuota(objects_, object, nullptr, options_.rules, now, attempt.transaction));
   attempt.result = object;
   attempt.Put(std::move(object), store::Revision{});
+  // After the object: whoever sees a quota with its charge has seen what was charged for.
+  DRAY_RETURN_IF_ERROR(
+      AdmitQuota(objects_, attempt.result, nullptr, options_.rules, now, attempt.transaction));
   return attempt;
 }
 
@@ -230,7 +229,6 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     }
   } else {
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
-    api::Append(errors, CheckWorkloadUpdate(object, stored));
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
@@ -252,8 +250,10 @@ StatusOr<Registry::Attempt> Registry::TryReplace(const Found& found, api::Object
   if (next.kind().equal(next.data(), found.object().data())) return attempt;
   const auto* pod = next.As<api::Pod>();
   if (pod != nullptr && api::PodQuotaHandles("update", "", pod, found.object().As<api::Pod>())) {
+    attempt.Put(next, found.entry->modified);
     DRAY_RETURN_IF_ERROR(AdmitQuota(objects_, next, &found.object(), options_.rules, clock_.Now(),
                                     attempt.transaction));
+    return attempt;
   }
   attempt.Put(std::move(next), found.entry->modified);
   return attempt;
