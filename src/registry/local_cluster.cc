@@ -150,7 +150,9 @@ StatusOr<api::Object> LocalCluster::UpdateStatus(api::Object object) {
 Status LocalCluster::Delete(const api::KindInfo& kind, std::string_view namespace_,
                             std::string_view name, std::string_view uid) {
   Waited<Deleted> result;
-  registry_.Delete(kind, namespace_, name, {.uid = std::string(uid)}, context_, result.Done());
+  DeleteOptions options;
+  if (!uid.empty()) options.uid = uid;
+  registry_.Delete(kind, namespace_, name, options, context_, result.Done());
   const Status status = result.Get().status();
   return status.ok() ? status : Named(status, kind, namespace_, name);
 }
@@ -158,7 +160,8 @@ Status LocalCluster::Delete(const api::KindInfo& kind, std::string_view namespac
 Status LocalCluster::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
                           std::string_view node) {
   Waited<api::Object> result;
-  registry_.Bind(namespace_, pod, uid, node, context_, result.Done());
+  registry_.Bind(namespace_, pod, {.node = std::string(node), .uid = std::string(uid)}, context_,
+                 result.Done());
   const Status status = result.Get().status();
   if (status.ok()) return status;
   const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());

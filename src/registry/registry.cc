@@ -46,6 +46,11 @@ rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind,
           .written_empty = context.written_empty};
 }
 
+// "0" is what Go's clients write of a number that they do not know.
+bool NamesNoVersion(const api::ObjectMeta& metadata) {
+  return metadata.resource_version.empty() || metadata.resource_version == "0";
+}
+
 // The request says which version of the object it means.
 Status CheckMeant(const api::Object& object, const api::Object& stored) {
   const api::ObjectMeta& sent = object.metadata();
@@ -56,14 +61,30 @@ Status CheckMeant(const api::Object& object, const api::Object& stored) {
                                       "meta: {}",
                                       sent.uid, now.uid));
   }
-  if (sent.resource_version.empty()) {
-    if (api::AllowsUnconditionalUpdate(stored.kind())) return {};
+  if (NamesNoVersion(sent)) {
+    if (api::AllowsUnconditionalUpdate(object.kind())) return {};
     return rest::Invalid(stored.kind(), now.name,
                          {api::InvalidValue(base::FieldPath("metadata") / "resourceVersion", "0x0",
                                             "must be specified for an update")});
   }
   if (sent.resource_version != now.resource_version) {
     return rest::Modified(stored.kind(), now.name);
+  }
+  return {};
+}
+
+// A binding is for the pod that the scheduler has looked at.
+Status CheckBound(const Binding& binding, const api::Object& pod) {
+  const api::ObjectMeta& now = pod.metadata();
+  const auto failed = [&](std::string_view what, std::string_view meant, std::string_view is) {
+    return rest::Conflict(pod.kind(), now.name,
+                          fmt::format("Precondition failed: {0} in precondition: {1}, {0} in "
+                                      "object meta: {2}",
+                                      what, meant, is));
+  };
+  if (!binding.uid.empty() && binding.uid != now.uid) return failed("UID", binding.uid, now.uid);
+  if (!binding.resource_version.empty() && binding.resource_version != now.resource_version) {
+    return failed("ResourceVersion", binding.resource_version, now.resource_version);
   }
   return {};
 }
@@ -169,7 +190,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
     space->metadata.labels["kubernetes.io/metadata.name"] = space->metadata.name;
   }
   if (!keep_managed_fields) {
-    metadata.managed_fields.clear();
+    if (rest::AsksForReset(object)) metadata.managed_fields.clear();
     TrackUpdate(rest::EmptyObject(object.kind()),
                 OwnerOf(context, object.kind(), Part::kObject, now), object);
   }
@@ -195,9 +216,10 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
 
 void Registry::Create(api::Object object, std::string_view namespace_, const WriteContext& context,
                       Done done) {
-  if (!object.metadata().resource_version.empty()) {
+  if (!NamesNoVersion(object.metadata()) && !context.dry_run) {
     return done(rest::BadRequest("resourceVersion should not be set on objects to be created"));
   }
+  object.MutableMetadata().resource_version.clear();
   if (object.kind().namespaced) {
     std::string& own = object.MutableMetadata().namespace_;
     if (own.empty()) own = namespace_;
@@ -217,6 +239,11 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                                          bool keep_managed_fields) const {
   DRAY_RETURN_IF_ERROR(CheckMeant(object, stored));
   const base::Time now = clock_.Now();
+  const bool reset = part == Part::kObject && rest::AsksForReset(object);
+  if (reset) object.MutableMetadata().managed_fields.clear();
+  if (part == Part::kStatus && !keep_managed_fields) {
+    object.MutableMetadata().managed_fields = stored.metadata().managed_fields;
+  }
   api::ErrorList errors;
   if (part == Part::kStatus) {
     errors = api::PrepareStatus(object, stored, options_.rules, now);
@@ -232,7 +259,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
-  if (!keep_managed_fields) {
+  if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);
   }
   return object;
@@ -300,6 +327,12 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
         DRAY_ASSIGN_OR_RETURN(api::Object next, rest::Apply(found ? &found->object() : nullptr,
                                                             config, version, options));
         if (!found) {
+          if (const std::string& uid = next.metadata().uid; !uid.empty()) {
+            return rest::Conflict(version, name,
+                                  fmt::format("uid mismatch: the provided object specified uid {}, "
+                                              "and no existing object was found",
+                                              uid));
+          }
           if (version.namespaced) next.MutableMetadata().namespace_ = space;
           next.MutableMetadata().name = name;
           return TryCreate(std::move(next), context, true);
@@ -314,25 +347,23 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
       });
 }
 
-void Registry::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
-                    std::string_view node, const WriteContext& context, Done done) {
+void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding binding,
+                    const WriteContext& context, Done done) {
   Run(
-      [this, space = std::string(namespace_), name = std::string(pod), uid = std::string(uid),
-       node = std::string(node)]() -> StatusOr<Attempt> {
+      [this, space = std::string(namespace_), name = std::string(pod),
+       binding = std::move(binding)]() -> StatusOr<Attempt> {
         const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
         if (!found) return rest::NotFound(kind, name);
-        if (!uid.empty() && uid != found->object().metadata().uid) {
-          return rest::Conflict(kind, name,
-                                fmt::format("Precondition failed: UID in precondition: {}, UID in "
-                                            "object meta: {}",
-                                            uid, found->object().metadata().uid));
-        }
-        auto bound = api::BoundPod(found->object(), node, clock_.Now());
+        DRAY_RETURN_IF_ERROR(CheckBound(binding, found->object()));
+        auto bound = api::BoundPod(found->object(), binding.node, clock_.Now());
         if (!bound.ok() && bound.status().code() != StatusCode::kInvalidArgument) {
           return rest::Conflict(kind, name, base::Message(bound.status()));
         }
         DRAY_ASSIGN_OR_RETURN(api::Object next, std::move(bound));
+        api::ObjectMeta& metadata = next.MutableMetadata();
+        for (const auto& [key, value] : binding.labels) metadata.labels[key] = value;
+        for (const auto& [key, value] : binding.annotations) metadata.annotations[key] = value;
         return TryReplace(*found, std::move(next));
       },
       context.dry_run, std::move(done));

@@ -54,14 +54,26 @@ enum class Part : std::uint8_t { kObject, kStatus };
 enum class Propagation : std::uint8_t { kDefault, kOrphan, kBackground, kForeground };
 
 struct DeleteOptions {
-  std::string uid;               // only if it has this one
-  std::string resource_version;  // likewise
+  std::optional<std::string> uid;               // only if it has this one
+  std::optional<std::string> resource_version;  // likewise
   std::optional<std::int64_t> grace_seconds;
   Propagation propagation = Propagation::kDefault;
   bool eviction = false;  // the pod says that it was evicted
   // Also if it cannot be read: then nothing is asked that only the object could say, such as its
   // finalizers (ignoreStoreReadErrorWithClusterBreakingPotential).
   bool unread = false;
+};
+
+// Whether the object is the one that the options mean; a conflict says why not.
+Status CheckPreconditions(const api::Object& object, const DeleteOptions& options);
+
+// Where a pod is to run, and what it gets on the way there.
+struct Binding {
+  std::string node;
+  std::string uid = {};               // empty: any pod by that name
+  std::string resource_version = {};  // likewise
+  api::Map<std::string> labels = {};
+  api::Map<std::string> annotations = {};
 };
 
 struct Deleted {
@@ -105,8 +117,8 @@ class Registry {
   void Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
               const DeleteOptions& options, const WriteContext& context, DeleteDone done);
   // Sets the node of a pod that has none.
-  void Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
-            std::string_view node, const WriteContext& context, Done done);
+  void Bind(std::string_view namespace_, std::string_view pod, Binding binding,
+            const WriteContext& context, Done done);
 
  private:
   struct Attempt;
