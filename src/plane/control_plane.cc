@@ -30,12 +30,15 @@
 #include "store/early_store.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "threads/task_queue.h"
 
 namespace dray::plane {
 namespace {
 
 constexpr std::string_view kSchedulerName = "default-scheduler";
 constexpr std::string_view kControllersName = "kube-controller-manager";
+constexpr std::size_t kWriteThreads = 2;
+constexpr std::size_t kReadThreads = 2;
 
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
@@ -73,7 +76,10 @@ class Plane final : public ControlPlane {
     snapshots_ = nullptr;
     scheduler_ = nullptr;
     controllers_ = nullptr;
-    // Writes that are under way may be tried once more by the registry, which is still there.
+    // Writes that are under way may be tried once more by the registry, which is still there; from
+    // here on by the store's thread.
+    reads_.Stop();
+    writes_.Stop();
     store_ = nullptr;
   }
 
@@ -88,7 +94,9 @@ class Plane final : public ControlPlane {
       const std::lock_guard lock(complaining_);
       if (complained_.insert(found.why).second) fmt::print(stderr, "warning: {}\n", found.why);
     };
-    registry_ = std::make_unique<registry::Registry>(*store_, clock_, random_, registry_options);
+    registry::RegistryOptions served = registry_options;
+    served.post = [this](std::function<void()> task) { writes_.Post(std::move(task)); };
+    registry_ = std::make_unique<registry::Registry>(*store_, clock_, random_, served);
     cluster_ = std::make_unique<registry::LocalCluster>(*registry_, "dray");
     // Deciders do not wait for the disk; what clients and watchers see is durable.
     early_ = store::MakeEarlyStore(*store_);
@@ -148,6 +156,7 @@ class Plane final : public ControlPlane {
     registry::HandlerOptions handling;
     handling.checks = Checks();
     handling.metrics = &metrics_.requests();
+    handling.post_reads = [this](std::function<void()> task) { reads_.Post(std::move(task)); };
     handling.other = [this](const apiserver::Request& request) { return metrics_.Answer(request); };
     metrics_.Watch(registry_->objects(), Database(options_), [this] { return Stats(); });
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
@@ -226,6 +235,9 @@ class Plane final : public ControlPlane {
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;
   apiserver::Authenticator authenticator_;
+  // Apart from each other, so that nobody's write waits for somebody's table.
+  threads::TaskQueue writes_{kWriteThreads};
+  threads::TaskQueue reads_{kReadThreads};
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Store> early_;
   std::unique_ptr<registry::Registry> registry_;

@@ -11,6 +11,8 @@
 #include "fmt/format.h"
 #include "registry/admission.h"
 #include "registry/internal/attempt.h"
+#include "registry/internal/topics.h"
+#include "registry/internal/write_lines.h"
 #include "registry/own_objects.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
@@ -19,9 +21,8 @@
 namespace dray::registry {
 namespace {
 
-// Two writers of one key disturb each other once; creations in a namespace with a quota take turns
-// on the quota, so that many at once need many tries.
-constexpr int kMaxTries = 1000;
+// Of the first in line: others that stand in no line may still come in between, each of them once.
+constexpr int kMaxTries = 100;
 
 class StoredNamespaceLabels final : public api::NamespaceLabels {
  public:
@@ -99,7 +100,8 @@ bool IsGone(const api::Object& object) {
 
 }  // namespace
 
-// A write that is tried until it is done or refused; owns itself while the store has it.
+// A write that is tried until it is done or refused; owns itself while the store has it. Whatever
+// follows from what the store reports is done where `post` says: the store's thread only writes.
 class Registry::Write : public std::enable_shared_from_this<Write> {
  public:
   Write(const Registry& registry, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
@@ -111,42 +113,67 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
 
   void Try() {
     auto attempt = attempt_();
-    if (!attempt.ok()) return done_(attempt.status());
+    if (!attempt.ok()) return Finish(attempt.status());
     if (dry_run_ || attempt->transaction.operations.empty()) {
-      return done_(std::move(attempt->result));
+      return Finish(std::move(attempt->result));
     }
+    if (const std::string* key = KeyWithLine(attempt->transaction)) return Join(*key);
     const std::optional<std::size_t> index = attempt->index;
     auto result = std::make_shared<api::Object>(std::move(attempt->result));
     registry_.objects_.store().Commit(
         std::move(attempt->transaction),
         [self = shared_from_this(), index, result](StatusOr<store::Outcome> outcome) {
-          self->Committed(std::move(outcome), index, *result);
+          self->registry_.Post([self, index, result, outcome = std::move(outcome)] {
+            self->Committed(outcome, index, *result);
+          });
         });
   }
 
  private:
-  void Committed(StatusOr<store::Outcome> outcome, std::optional<std::size_t> index,
-                 const api::Object& result) {
-    if (!outcome.ok()) return done_(outcome.status());
-    if (!outcome->conflict) {
-      return done_(index ? Objects::ObjectOf(*outcome->entries[*index]) : result);
+  // What the write may lose a race for, and others stand in line for already.
+  const std::string* KeyWithLine(const store::Transaction& transaction) const {
+    if (!line_.empty()) return nullptr;
+    for (const store::Operation& operation : transaction.operations) {
+      if (operation.expected && registry_.lines_->Busy(operation.key)) return &operation.key;
     }
-    if (++tries_ >= kMaxTries) {
-      return done_(rest::TooManyRequests("too many writers at once, try again", 1));
+    return nullptr;
+  }
+
+  void Join(const std::string& key) {
+    line_ = key;
+    if (registry_.lines_->Join(key, [self = shared_from_this()] { self->Try(); })) TryAgain();
+  }
+
+  void TryAgain() {
+    registry_.Post([self = shared_from_this()] { self->Try(); });
+  }
+
+  void Committed(const StatusOr<store::Outcome>& outcome, std::optional<std::size_t> index,
+                 const api::Object& result) {
+    if (!outcome.ok()) return Finish(outcome.status());
+    if (!outcome->conflict) {
+      return Finish(index ? Objects::ObjectOf(*outcome->entries[*index]) : result);
     }
     // The next try sees what is there now: a key that is taken, a revision that has moved.
-    auto again = [self = shared_from_this()] { self->Try(); };
-    if (registry_.options_.post) {
-      registry_.options_.post(std::move(again));
-    } else {
-      again();
+    if (line_.empty()) return Join(outcome->conflict->key);
+    if (++tries_ >= kMaxTries) {
+      return Finish(rest::TooManyRequests("too many writers at once, try again", 1));
     }
+    TryAgain();
+  }
+
+  void Finish(StatusOr<api::Object> result) {
+    if (!line_.empty()) {
+      if (auto next = registry_.lines_->Leave(line_)) registry_.Post(std::move(next));
+    }
+    done_(std::move(result));
   }
 
   const Registry& registry_;
   const std::function<StatusOr<Attempt>()> attempt_;
   const bool dry_run_;
   const Done done_;
+  std::string line_;  // the key whose line it stands in; empty: in none
   int tries_ = 0;
 };
 
@@ -156,14 +183,21 @@ Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSo
       clock_(clock),
       random_(random),
       options_(std::move(options)),
-      namespaces_(std::make_unique<StoredNamespaceLabels>(objects_)) {
+      namespaces_(std::make_unique<StoredNamespaceLabels>(objects_)),
+      lines_(std::make_unique<internal::WriteLines>()) {
   objects_.OnUnreadable(options_.on_unreadable);
+  internal::SetTopics(store);
 }
 
 Registry::~Registry() = default;
 
 void Registry::Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const {
   std::make_shared<Write>(*this, std::move(attempt), dry_run, std::move(done))->Try();
+}
+
+void Registry::Post(std::function<void()> task) const {
+  if (options_.post) return options_.post(std::move(task));
+  task();
 }
 
 StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view namespace_,

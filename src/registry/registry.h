@@ -28,12 +28,17 @@
 
 namespace dray::registry {
 
+namespace internal {
+class WriteLines;
+}  // namespace internal
+
 struct RegistryOptions {
   api::WriteRules rules;
   // For the permissions that a claim's status takes (KEP-4817); null: everybody has them. Outlives
   // the registry.
   const api::Authorizer* authorizer = nullptr;
-  // Where a write that lost a race is tried again; null: where the store reports.
+  // Where writes go on once the store has reported: are answered, or tried again. Null: on the
+  // store's thread, which others wait for meanwhile.
   std::function<void(std::function<void()>)> post = nullptr;
   // Is told of each stored object that cannot be read, once, from any thread.
   std::function<void(const Objects::Unreadable&)> on_unreadable = nullptr;
@@ -133,12 +138,14 @@ class Registry {
   StatusOr<Attempt> TryDeleteUnread(const api::KindInfo& kind, const std::string& namespace_,
                                     const std::string& name) const;
   void Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const;
+  void Post(std::function<void()> task) const;
 
   Objects objects_;
   const base::Clock& clock_;
   base::RandomSource& random_;
   const RegistryOptions options_;
   const std::unique_ptr<const api::NamespaceLabels> namespaces_;
+  const std::unique_ptr<internal::WriteLines> lines_;
 };
 
 }  // namespace dray::registry

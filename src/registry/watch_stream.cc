@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "registry/internal/topics.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
 
@@ -37,7 +38,8 @@ class WatchStream final : public apiserver::StreamSource {
       initial_revision_ = from;
     }
     told_ = from;
-    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake));
+    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake),
+                                            internal::TopicOf(options_.selection));
     if (watch.ok()) {
       watch_ = *std::move(watch);
     } else {

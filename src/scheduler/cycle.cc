@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/extended_resources.h"
 #include "scheduler/cycle_data.h"
 
 namespace dray::scheduler {
@@ -75,6 +76,11 @@ PlacementKey Cycle::KeyOfShape() const {
     key.classes.push_back(i);
     key.classes.push_back(env_.plugins.filters()[i]->ClassOf(state_, *pod_));
   }
+  // Whether a node has such a resource, and how much of it, is a matter of classes, too (KEP-5004).
+  const bool by_name = std::ranges::any_of(pod_->requests.scalars, [&](const auto& scalar) {
+    return api::IsExtendedResourceName(env_.world.resource_names().View(scalar.name));
+  });
+  if (by_name) key.classes.push_back(env_.world.classes_version());
   return key;
 }
 

@@ -70,9 +70,13 @@ class World final : public allocator::ClassLister {
   };
   std::uint64_t version() const { return version_; }
   ChangedNodes ChangedSince(std::uint64_t version) const;
-  // Of the last change that concerned every node: classes, namespaces, taint rules, slices without
-  // a node and what is in use of them.
+  // Of the last change that concerned every node: taint rules, slices without a node and what is in
+  // use of them. Classes are not among it: what is remembered of a pod whose claims name one is
+  // remembered by its plan, which changes with them; nor are namespaces, which only filters look at
+  // that are asked anew for every pod.
   std::uint64_t global_version() const { return global_version_; }
+  // Of the classes, all together: which resource names they serve, and with which devices.
+  std::uint64_t classes_version() const { return classes_version_; }
 
   // Pods. Bound ones count on their node; an assumed one counts as if it were bound, until it is,
   // or is forgotten.
@@ -144,6 +148,7 @@ class World final : public allocator::ClassLister {
   std::uint64_t nodes_version_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t global_version_ = 0;
+  std::uint64_t classes_version_ = 0;
   std::uint64_t claims_version_ = 0;
   std::unique_ptr<Impl> impl_;
 };
