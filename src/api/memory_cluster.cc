@@ -80,15 +80,21 @@ Object* MemoryCluster::FindStored(const KindInfo& kind, std::string_view namespa
   return it == objects.end() ? nullptr : &it->second;
 }
 
+Status MemoryCluster::AskToRead(const KindInfo& kind) const {
+  if (!read_hook_) return {};
+  const ReadHook hook = read_hook_;  // it may be one that sets the next one
+  return hook(kind);
+}
+
 StatusOr<std::vector<Object>> MemoryCluster::List(const KindInfo& kind) const {
-  if (read_hook_) DRAY_RETURN_IF_ERROR(read_hook_(kind));
+  DRAY_RETURN_IF_ERROR(AskToRead(kind));
   return All(kind);
 }
 
 StatusOr<std::optional<Object>> MemoryCluster::Find(const KindInfo& kind,
                                                     std::string_view namespace_,
                                                     std::string_view name) const {
-  if (read_hook_) DRAY_RETURN_IF_ERROR(read_hook_(kind));
+  DRAY_RETURN_IF_ERROR(AskToRead(kind));
   return Stored(kind, namespace_, name);
 }
 

@@ -124,6 +124,7 @@ class MemoryCluster final : public Cluster {
                            std::string_view name, std::string_view uid);
   StatusOr<Object> Replace(Verb verb, Object& stored, Object object);
   Status Ask(Verb verb, const Object& object) const;
+  Status AskToRead(const KindInfo& kind) const;
   // What the writer is told of a write that was done.
   Status Answer(Verb verb, const Object& object) const;
   // Gives the object a name from its generateName that is not taken.
