@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/event_folder.h"
+#include "api/generated_name.h"
 #include "api/internal/change_log.h"
 #include "api/namespace.h"
 #include "api/pod.h"
@@ -164,6 +165,11 @@ void MemoryCluster::Remove(const Object& object) {
 void MemoryCluster::CompleteName(Object& object) {
   ObjectMeta& metadata = object.MutableMetadata();
   if (!metadata.name.empty() || metadata.generate_name.empty()) return;
+  while (options_.name_suffix) {
+    const std::string stem = metadata.generate_name.substr(0, kNameStemMaxLength);
+    metadata.name = stem + options_.name_suffix(object);
+    if (FindStored(object.kind(), metadata.namespace_, metadata.name) == nullptr) return;
+  }
   for (int i = 0; i < kNameTries; ++i) {
     metadata.name = CompletedName(metadata.generate_name, random_);
     if (FindStored(object.kind(), metadata.namespace_, metadata.name) == nullptr) return;

@@ -43,6 +43,9 @@ struct MemoryClusterOptions {
   bool validate = true;
   // Events kept; beyond that the one that was told longest ago goes.
   std::size_t max_events = 10'000;
+  // What completes the generateName of an object: asked again as long as the name is taken, and
+  // never the same twice. None: chance does, as on a server.
+  std::function<std::string(const Object&)> name_suffix;
 };
 
 enum class Verb : std::uint8_t { kCreate, kUpdate, kUpdateStatus, kDelete, kBind };

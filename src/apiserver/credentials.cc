@@ -167,7 +167,7 @@ StatusOr<std::string> IssueKubeconfig(const std::string& folder, const ClientIde
   const std::optional<std::string> url = known ? ServerOf(*known) : std::nullopt;
   if (!authority || !url) {
     return base::FailedPrecondition(
-        fmt::format("{} has no authority yet: it is made when a server starts there", folder));
+        fmt::format("no CA in {0}: run \"dray up --data {0}\" once first", folder));
   }
   DRAY_RETURN_IF_ERROR(EnsurePair(pki + "/" + client.name, *authority,
                                   {.use = CertificateSpec::Use::kClient,

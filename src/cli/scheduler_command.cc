@@ -39,7 +39,7 @@ class SchedulerCommand final : public Command {
     AddServerFlags(app, server_);
     AddConfig(app, config_);
     AddGates(app, gates_);
-    app.add_flag("--leader-elect", leader_elect_, "Decide only while holding the lease; true");
+    app.add_flag("--leader-elect", leader_elect_, "Use leader election (default true)");
     app.add_option("--leader-elect-identity", identity_,
                    "Who this is in the lease; made up if not given")
         ->type_name("NAME");

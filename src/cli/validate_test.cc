@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/cli_test_support.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -426,9 +427,25 @@ TEST(Validate, AForeignKindIsSkippedWithOneNote) {
   const Outcome outcome = ValidateText(widget + "---\n" + widget);
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_EQ(outcome.out,
-            "<stdin>:2:1: note: example.com/v1 Widget: 2 objects are not checked: dray does not "
-            "know this kind\n");
+            "<stdin>:2:1: note: skipped 2 objects of a kind that dray does not check: Widget\n");
   EXPECT_EQ(outcome.err, "2 objects in 1 file, 2 skipped: 0 errors, 0 warnings\n");
+}
+
+// A dump with thousands of pods that lack one template says so once.
+TEST(Validate, WhatIsSaidOfManyObjectsIsSaidOnce) {
+  std::string yaml;
+  for (int i = 0; i < 20; ++i) {
+    yaml += fmt::format(
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{}}}\nspec:\n  containers: [{{name: c, "
+        "image: i, resources: {{claims: [{{name: g}}]}}}}]\n  resourceClaims: [{{name: g, "
+        "resourceClaimTemplateName: none}}]\n",
+        i);
+  }
+  const Outcome outcome = ValidateText(yaml);
+  std::size_t lines = 0;
+  for (const char c : outcome.out) lines += c == '\n' ? 1 : 0;
+  EXPECT_LE(lines, 4U) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("19 more Pods like it, the last at <stdin>:"));
 }
 
 struct KindCase {

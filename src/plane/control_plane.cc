@@ -145,7 +145,7 @@ class Plane final : public ControlPlane {
             {"apiserver", url_},
             {"scheduler", unless(options_.scheduler, std::string(kSchedulerName))},
             {"controllers", unless(options_.controllers, std::string(kControllersName))},
-            {"nodes", unless(options_.nodes, "hollow: pods run and end, nothing is executed")}};
+            {"nodes", unless(options_.nodes, "simulated: pods change state, no containers run")}};
   }
   api::Cluster& cluster() override { return *cluster_; }
   std::string Metrics() const override { return metrics_.Text(); }

@@ -159,7 +159,7 @@ void Cycle::Explain(PodExplanation& explanation) {
   }
   const auto best = std::ranges::min_element(candidates, closer);
   if (best != candidates.end()) {
-    explanation.closest = {.node = best->node->name(), .change = ChangeFor(best->reasons)};
+    explanation.closest = {.node = best->node->name(), .lacks = LacksOf(best->reasons)};
   }
 }
 

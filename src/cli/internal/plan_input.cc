@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "base/edit_distance.h"
 #include "cel/device_env.h"
 #include "cli/internal/command.h"
 #include "cli/internal/paint.h"
@@ -120,7 +122,7 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
   AddColor(app, flags.color);
 }
 
-std::optional<planner::Plan> MakePlan(PlanFlags& flags, Io& io) {
+std::optional<Planned> MakePlan(PlanFlags& flags, Io& io) {
   auto options = OptionsOf(flags, io);
   if (!options) return std::nullopt;
   Manifests manifests =
@@ -154,7 +156,30 @@ std::optional<planner::Plan> MakePlan(PlanFlags& flags, Io& io) {
     return std::nullopt;
   }
   for (const std::string& note : plan->notes) io.err << "note: " << Printable(note) << '\n';
-  return *std::move(plan);
+  options->executor = nullptr;  // it ends here
+  return Planned{*std::move(plan), *std::move(options)};
+}
+
+bool HasNamespace(const planner::Plan& plan, std::string_view name) {
+  const auto here = [&](const auto& outcome) { return outcome.namespace_ == name; };
+  return std::ranges::any_of(plan.pods, here) || std::ranges::any_of(plan.claims, here) ||
+         std::ranges::any_of(plan.objects, [&](const api::Object& object) {
+           if (object.kind().namespaced) return object.metadata().namespace_ == name;
+           return object.kind().kind == "Namespace" && object.metadata().name == name;
+         });
+}
+
+int NoSuchNamespace(Io& io, const planner::Plan& plan, const std::string& name) {
+  std::set<std::string> spaces;
+  for (const api::Object& object : plan.objects) {
+    if (object.kind().namespaced) spaces.insert(object.metadata().namespace_);
+  }
+  const std::vector<std::string_view> names(spaces.begin(), spaces.end());
+  const auto meant = base::ClosestMatch(name, names);
+  return UsageError(io, fmt::format("there is nothing in namespace \"{}\"", name),
+                    meant           ? fmt::format("did you mean {}?", *meant)
+                    : names.empty() ? ""
+                                    : fmt::format("there is {}", fmt::join(names, ", ")));
 }
 
 }  // namespace dray::cli::internal

@@ -38,7 +38,8 @@ base::StringSet ClaimsOfPods(const api::MemoryCluster& cluster) {
   return used;
 }
 
-// A claim says nothing about the taints of nodes; those that keep all pods away do count.
+}  // namespace
+
 std::vector<api::Toleration> TolerationsFor(const api::MemoryCluster& cluster) {
   std::set<std::string> keys;
   for (const api::Object& object : cluster.All(KindOf<api::Node>())) {
@@ -53,6 +54,23 @@ std::vector<api::Toleration> TolerationsFor(const api::MemoryCluster& cluster) {
   return tolerations;
 }
 
+api::Pod AskerFor(const api::ResourceClaim& claim, std::string name, const PlanOptions& options,
+                  std::vector<api::Toleration> tolerations) {
+  api::Pod pod;
+  pod.metadata.namespace_ = claim.metadata.namespace_;
+  pod.metadata.name = std::move(name);
+  pod.metadata.creation_timestamp = claim.metadata.creation_timestamp;
+  pod.spec.scheduler_name = options.config.profiles.front().scheduler_name;
+  pod.spec.priority = 0;
+  pod.spec.preemption_policy = "Never";
+  pod.spec.tolerations = std::move(tolerations);
+  pod.spec.containers.push_back({.name = "c", .image = "none"});
+  pod.spec.resource_claims.push_back({.name = "claim", .resource_claim_name = claim.metadata.name});
+  return pod;
+}
+
+namespace {
+
 // The pods that ask, and what they ask for.
 class Askers {
  public:
@@ -65,18 +83,7 @@ class Askers {
     const std::string& space = claim.metadata.namespace_;
     std::string name = claim.metadata.name;
     while (rehearsal_.cluster().Stored(KindOf<api::Pod>(), space, name)) name += "-x";
-    api::Pod pod;
-    pod.metadata.namespace_ = space;
-    pod.metadata.name = name;
-    pod.metadata.creation_timestamp = claim.metadata.creation_timestamp;
-    pod.spec.scheduler_name = options_.config.profiles.front().scheduler_name;
-    pod.spec.priority = 0;
-    pod.spec.preemption_policy = "Never";
-    pod.spec.tolerations = tolerations_;
-    pod.spec.containers.push_back({.name = "c", .image = "none"});
-    pod.spec.resource_claims.push_back(
-        {.name = "claim", .resource_claim_name = claim.metadata.name});
-    pods_.push_back(api::Object::Of(std::move(pod)));
+    pods_.push_back(api::Object::Of(AskerFor(claim, name, options_, tolerations_)));
     pod_of_[KeyOf(space, claim.metadata.name)] = std::move(name);
   }
 
