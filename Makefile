@@ -1,5 +1,5 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build binary install install-packages check tidy format asan tsan fuzz clang bench clean
+.PHONY: help up demo test build binary install install-packages check tidy format asan tsan fuzz mutants clang bench clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
@@ -14,6 +14,7 @@ help:
 	@echo 'make bench   the benchmarks behind the numbers in the docs'
 	@echo 'make check   what to run before a push: other compiler, sanitizers, headers, clang-tidy, format'
 	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60)'
+	@echo 'make mutants whether the random tests would find faults of the allocator'
 
 up: binary
 	@$(RELEASE)/dray up --demo
@@ -55,6 +56,12 @@ fuzz: install-packages
 	@cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz -j$(JOBS)
 	tools/fuzz-all build/fuzz/bin $${SECONDS_EACH:-60}
+
+# The allocator a second time, with faults (test/mutants/README.md).
+mutants: install-packages
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j$(JOBS) --target allocator_mutants
+	$(RELEASE)/bin/allocator_mutants --jobs $(JOBS)
 
 format:
 	git ls-files '*.h' '*.cc' | xargs clang-format -i

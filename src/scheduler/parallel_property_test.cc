@@ -148,6 +148,7 @@ TEST_P(ParallelProperty, SeveralWorkersDecideWhatOneDecides) {
   EXPECT_GT(b.unschedulable, 0u);
   EXPECT_EQ(b.errors > 0, param.faults);
   EXPECT_GT(executor.runs(), 100u);
+  EXPECT_GT(many.fate.derived(), 5);
 }
 
 std::vector<ParallelCase> Cases() {
