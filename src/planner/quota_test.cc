@@ -128,7 +128,7 @@ TEST(PlanEnds, AControllerThatIsNeverSatisfiedComesToRest) {
   EXPECT_THAT(std::string(base::Message(guard.Verdict())),
               AllOf(HasSubstr("ReplicaSet default/d can never be satisfied"),
                     HasSubstr("pods were made for it")));
-  EXPECT_LE(cluster.List(api::HubKind(api::TypeInfoOf<api::Pod>())).size(), 500U);
+  EXPECT_LE(cluster.All(api::HubKind(api::TypeInfoOf<api::Pod>())).size(), 500U);
 }
 
 // Names of what is planned depend on nothing but the workload: not on uids, resourceVersions, or

@@ -19,12 +19,12 @@ namespace {
 constexpr std::size_t kMostSamples = 512;
 
 template <typename T>
-void Append(const api::Cluster& cluster, std::vector<api::Object>& objects) {
-  std::ranges::move(cluster.List(api::HubKind(api::TypeInfoOf<T>())), std::back_inserter(objects));
+void Append(const api::MemoryCluster& cluster, std::vector<api::Object>& objects) {
+  std::ranges::move(cluster.All(api::HubKind(api::TypeInfoOf<T>())), std::back_inserter(objects));
 }
 
 // Of pods that have no node.
-std::vector<TypicalRequest> WaitingRequests(const api::Cluster& cluster) {
+std::vector<TypicalRequest> WaitingRequests(const api::MemoryCluster& cluster) {
   std::vector<api::Object> pods;
   Append<api::Pod>(cluster, pods);
   std::erase_if(pods, [](const api::Object& object) {

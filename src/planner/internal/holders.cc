@@ -39,10 +39,10 @@ struct Held {
 
 class Namer {
  public:
-  Namer(const Before& before, const api::Cluster& cluster)
+  Namer(const Before& before, const api::MemoryCluster& cluster)
       : cluster_(cluster),
-        claims_(cluster.List(KindOf<api::ResourceClaim>())),
-        slices_(cluster.List(KindOf<api::ResourceSlice>())) {
+        claims_(cluster.All(KindOf<api::ResourceClaim>())),
+        slices_(cluster.All(KindOf<api::ResourceSlice>())) {
     for (const api::Object& object : claims_) {
       const auto& claim = *object.As<api::ResourceClaim>();
       if (!claim.status.allocation) continue;
@@ -101,10 +101,10 @@ class Namer {
     for (allocator::ClaimReport& claim : devices.claims) {
       if (!claim.name.ends_with(scheduler::kUnstoredClaimName)) continue;
       const auto pod =
-          cluster_.Find(KindOf<api::Pod>(), pod_key.substr(0, slash), pod_key.substr(slash + 1));
+          cluster_.Stored(KindOf<api::Pod>(), pod_key.substr(0, slash), pod_key.substr(slash + 1));
       if (!pod) continue;
       api::ExtendedResourceIndex classes;
-      for (const api::Object& object : cluster_.List(KindOf<api::DeviceClass>())) {
+      for (const api::Object& object : cluster_.All(KindOf<api::DeviceClass>())) {
         classes.OnAdd(*object.As<api::DeviceClass>());
       }
       const auto resources = scheduler::ExtendedResourcesOf(*pod->As<api::Pod>(), classes);
@@ -169,7 +169,7 @@ class Namer {
     return text;
   }
 
-  const api::Cluster& cluster_;
+  const api::MemoryCluster& cluster_;
   const std::vector<api::Object> claims_;
   const std::vector<api::Object> slices_;
   std::map<std::string, Held, std::less<>> held_;
@@ -177,7 +177,7 @@ class Namer {
 
 }  // namespace
 
-void NameHolders(const Before& before, const api::Cluster& cluster, Plan& plan) {
+void NameHolders(const Before& before, const api::MemoryCluster& cluster, Plan& plan) {
   const auto refused = [](const auto& outcome) { return outcome.explanation.has_value(); };
   if (std::ranges::none_of(plan.pods, refused) && std::ranges::none_of(plan.claims, refused)) {
     return;

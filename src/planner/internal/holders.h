@@ -4,13 +4,13 @@
 // only get it in the plan. The allocator knows claims alone, and cannot tell these apart.
 #pragma once
 
-#include "api/cluster.h"
+#include "api/memory_cluster.h"
 #include "planner/internal/outcomes.h"
 #include "planner/plan.h"
 
 namespace dray::planner::internal {
 
 // Names the holders in all explanations of the plan. Summaries change with them.
-void NameHolders(const Before& before, const api::Cluster& cluster, Plan& plan);
+void NameHolders(const Before& before, const api::MemoryCluster& cluster, Plan& plan);
 
 }  // namespace dray::planner::internal

@@ -191,10 +191,10 @@ std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal) 
   return outcomes;
 }
 
-std::vector<MissingPods> MissingIn(const api::Cluster& cluster, const WriteGuard& guard) {
+std::vector<MissingPods> MissingIn(const api::MemoryCluster& cluster, const WriteGuard& guard) {
   std::map<Owner, std::int64_t> pods;
   if (!guard.refused().empty()) {
-    for (const api::Object& object : cluster.List(KindOf<api::Pod>())) {
+    for (const api::Object& object : cluster.All(KindOf<api::Pod>())) {
       const api::OwnerReference* owner = api::FindController(object.metadata());
       if (owner == nullptr || scheduler::IsTerminated(*object.As<api::Pod>())) continue;
       ++pods[{owner->kind, object.metadata().namespace_, owner->name}];
@@ -205,10 +205,10 @@ std::vector<MissingPods> MissingIn(const api::Cluster& cluster, const WriteGuard
     MissingPods entry{.namespace_ = owner.namespace_, .reason = reason};
     std::optional<api::Object> found;
     if (owner.kind == "ReplicaSet") {
-      found = cluster.Find(KindOf<api::ReplicaSet>(), owner.namespace_, owner.name);
+      found = cluster.Stored(KindOf<api::ReplicaSet>(), owner.namespace_, owner.name);
       if (found) entry.wanted = found->As<api::ReplicaSet>()->spec.replicas.value_or(1);
     } else if (owner.kind == "Job") {
-      found = cluster.Find(KindOf<api::Job>(), owner.namespace_, owner.name);
+      found = cluster.Stored(KindOf<api::Job>(), owner.namespace_, owner.name);
       if (found) entry.wanted = found->As<api::Job>()->spec.parallelism.value_or(1);
     }
     entry.missing = entry.wanted - pods[owner];

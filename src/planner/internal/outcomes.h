@@ -49,13 +49,13 @@ std::string NodeOf(const api::ResourceClaim& claim);
 std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal);
 
 // Workloads that have fewer pods than they ask for because the guard refused them some.
-std::vector<MissingPods> MissingIn(const api::Cluster& cluster, const WriteGuard& guard);
+std::vector<MissingPods> MissingIn(const api::MemoryCluster& cluster, const WriteGuard& guard);
 
 // Written pods and claims that no quota has room for: refused like any other.
 void AddTurnedAway(const std::vector<TurnedAway>& away, Plan& plan);
 
 // A claim says nothing about the taints of nodes; those that keep all pods away do count.
-std::vector<api::Toleration> TolerationsFor(const api::Cluster& cluster);
+std::vector<api::Toleration> TolerationsFor(const api::MemoryCluster& cluster);
 // The first pod that uses a claim and asks for nothing else.
 api::Pod AskerFor(const api::ResourceClaim& claim, std::string name, const PlanOptions& options,
                   std::vector<api::Toleration> tolerations);

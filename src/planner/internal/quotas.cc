@@ -6,11 +6,11 @@
 #include "api/device_class.h"
 #include "api/pod.h"
 #include "api/pod_resources.h"
+#include "api/quota_scopes.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/strategy.h"
 #include "controllers/object_key.h"
-#include "controllers/quota_scopes.h"
 #include "fmt/format.h"
 
 namespace dray::planner::internal {
@@ -24,7 +24,7 @@ class ObjectsOfCluster final : public api::QuotaObjects {
   explicit ObjectsOfCluster(const api::MemoryCluster& cluster) : cluster_(cluster) {}
 
   const api::Pod* FindPod(std::string_view namespace_, std::string_view name) const override {
-    const auto found = cluster_.Find(KindOf<api::Pod>(), namespace_, name);
+    const auto found = cluster_.Stored(KindOf<api::Pod>(), namespace_, name);
     if (!found) return nullptr;
     return kept_.emplace_back(*found).As<api::Pod>();
   }
@@ -32,7 +32,7 @@ class ObjectsOfCluster final : public api::QuotaObjects {
   std::vector<const api::ResourceClaim*> ExtendedResourceClaimsOf(
       std::string_view namespace_, std::string_view pod_uid) const override {
     std::vector<const api::ResourceClaim*> claims;
-    for (const api::Object& object : cluster_.List(KindOf<api::ResourceClaim>())) {
+    for (const api::Object& object : cluster_.All(KindOf<api::ResourceClaim>())) {
       if (object.metadata().namespace_ != namespace_) continue;
       const api::OwnerReference* owner = api::FindController(object.metadata());
       if (owner == nullptr || owner->uid != pod_uid) continue;
@@ -69,17 +69,17 @@ std::string Shown(const std::vector<std::string>& names, const api::Map<base::Qu
 
 void Quotas::Read(const api::MemoryCluster& cluster) {
   quotas_.clear();
-  for (const api::Object& object : cluster.List(KindOf<api::ResourceQuota>())) {
+  for (const api::Object& object : cluster.All(KindOf<api::ResourceQuota>())) {
     const auto& quota = *object.As<api::ResourceQuota>();
     quotas_[quota.metadata.namespace_].push_back(
         {.quota = object, .hard = api::NormalizeHard(quota.spec.hard), .used = quota.status.used});
   }
   if (quotas_.empty()) return;
-  for (const api::Object& object : cluster.List(KindOf<api::DeviceClass>())) {
+  for (const api::Object& object : cluster.All(KindOf<api::DeviceClass>())) {
     classes_.OnAdd(*object.As<api::DeviceClass>());
   }
   for (const api::KindInfo* kind : {&KindOf<api::Pod>(), &KindOf<api::ResourceClaim>()}) {
-    for (const api::Object& object : cluster.List(*kind)) {
+    for (const api::Object& object : cluster.All(*kind)) {
       const auto here = quotas_.find(object.metadata().namespace_);
       if (here == quotas_.end()) continue;
       for (Counted& counted : here->second) {
@@ -96,8 +96,7 @@ void Quotas::Read(const api::MemoryCluster& cluster) {
 
 bool Quotas::Counts(const Counted& counted, const api::Object& object) const {
   const api::ResourceQuotaSpec& spec = counted.quota.As<api::ResourceQuota>()->spec;
-  if (const auto* pod = object.As<api::Pod>()) return controllers::InScope(spec, *pod);
-  return !controllers::HasScopes(spec);  // scopes are about pods
+  return api::QuotaCounts(spec, object);
 }
 
 Quotas::Amounts Quotas::UsageOf(const api::Object& object,

@@ -70,7 +70,7 @@ void Trial::Remove(const api::KindInfo& kind, const std::string& namespace_,
                    const std::string& name) {
   api::MemoryCluster& cluster = rehearsal_.cluster();
   if (!cluster.Delete(kind, namespace_, name).ok()) return;  // it is not there
-  auto held = cluster.Find(kind, namespace_, name);
+  auto held = cluster.Stored(kind, namespace_, name);
   if (!held) return;
   held->MutableMetadata().finalizers.clear();
   const auto gone = cluster.Update(*std::move(held));
@@ -115,7 +115,7 @@ Trial::Answer Trial::Try(api::Object pod, const Changes& changes) {
   rehearsal_.TryOnce();
 
   Answer answer;
-  const auto now = rehearsal_.cluster().Find(controllers::KindOf<api::Pod>(), space, name);
+  const auto now = rehearsal_.cluster().Stored(controllers::KindOf<api::Pod>(), space, name);
   if (now) answer.node = now->As<api::Pod>()->spec.node_name;
   if (answer.node.empty()) answer.node = rehearsal_.WaitsFor(key);
   answer.placed = !answer.node.empty();

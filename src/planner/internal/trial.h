@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "api/cluster.h"
+#include "api/memory_cluster.h"
 #include "api/kinds.h"
 #include "planner/cures.h"
 #include "planner/internal/rehearsal.h"
@@ -41,7 +41,7 @@ class Trial {
   const api::Object* Find(const api::KindInfo& kind, std::string_view namespace_,
                           std::string_view name) const;
   std::vector<const api::Object*> List(const api::KindInfo& kind) const;
-  const api::Cluster& cluster() { return rehearsal_.cluster(); }
+  const api::MemoryCluster& cluster() { return rehearsal_.cluster(); }
 
  private:
   using Key = std::tuple<const api::TypeInfo*, std::string, std::string>;
