@@ -72,7 +72,7 @@ class Attempt {
   // The rule of the slice that drops the device, if any does.
   std::optional<Reason> dropped(const Candidates& candidates, std::size_t device) const {
     const auto [slice, row] = Place(device);
-    return candidates.verdicts[slice]->dropped[row];
+    return candidates.verdicts[slice]->DroppedBy(row);
   }
 
  private:

@@ -15,11 +15,11 @@ using inventory::NodeDevice;
 using inventory::PoolOnNode;
 using inventory::SetUse;
 
-bool NodeUsage::Update(std::shared_ptr<const inventory::NodeDevices> devices,
+bool NodeUsage::Update(const std::shared_ptr<const inventory::NodeDevices>& devices,
                        const Snapshot& snapshot) {
   bool changed = false;
   if (devices != devices_) {
-    TakeAnew(std::move(devices));
+    TakeAnew(devices);
     changed = true;
   }
   if (names_ != snapshot.holders()) names_ = snapshot.holders();

@@ -24,7 +24,8 @@ class NodeUsage {
  public:
   // Brings this up to date with `snapshot`. True if anything changed. The first call after
   // construction, or one with other devices, takes everything anew.
-  bool Update(std::shared_ptr<const inventory::NodeDevices> devices, const Snapshot& snapshot);
+  bool Update(const std::shared_ptr<const inventory::NodeDevices>& devices,
+              const Snapshot& snapshot);
 
   const inventory::NodeDevices& devices() const { return *devices_; }
 
