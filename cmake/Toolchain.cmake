@@ -20,6 +20,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(dray_options INTERFACE
     -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-stringop-overread)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # The compiler looks for garbage in its memory again and again and finds little: a tenth of its time, for a fifth less memory.
+  add_compile_options(--param=ggc-min-expand=1000 --param=ggc-min-heapsize=1500000)
+endif()
 if(DRAY_PCH AND CCACHE_PROGRAM)
   target_compile_options(dray_options INTERFACE
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
@@ -55,12 +59,14 @@ function(dray_optimise_link target)
 endfunction()
 
 # What tests say of themselves is linked without it, so it is not compiled for it; unit tests are over in moments and spend
-# their compile time on matchers, which nobody needs fast.
+# their compile time on matchers, which nobody needs fast; the others spend their time in what they test.
 function(dray_compile_test target label)
   if(DRAY_LTO)
     target_compile_options(${target} PRIVATE -fno-lto)
     if(label STREQUAL "unit")
       target_compile_options(${target} PRIVATE -O0)
+    else()
+      target_compile_options(${target} PRIVATE -O1)
     endif()
   endif()
 endfunction()
