@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "allocator/policy.h"
 #include "api/gates.h"
 #include "api/kinds.h"
 #include "base/time.h"
@@ -100,9 +101,7 @@ class SimulateCommand final : public Command {
     app.add_option("--seed", seed_, "Override the scenario's random seed")->type_name("NUMBER");
     app.add_option("--duration", duration_, "End after this much simulated time")
         ->type_name("1h30m");
-    app.add_option("--policy", policy_, "first-fit or best-fit, instead of the scenario's")
-        ->type_name("POLICY")
-        ->check(CLI::IsMember({"first-fit", "best-fit"}).description(""));
+    AddPolicy(app, policy_, "Another policy than the scenario's");
     app.add_option("--feature-gates", gates_,
                    "Which features are on, on top of the scenario's; 'dray features' lists them")
         ->type_name("A=true,B=false")
@@ -184,7 +183,7 @@ class SimulateCommand final : public Command {
     if (!gates) return kExitUsage;
     options.gates = *gates;
     options.seed = seed_;
-    if (!policy_.empty()) options.policy = simulator::FindPolicy(policy_);
+    if (!policy_.empty()) options.policy = allocator::FindPolicy(policy_);
     if (!duration_.empty()) {
       const auto duration = base::ParseGoDuration(duration_);
       if (!duration.ok() || *duration <= simulator::Duration(0) ||

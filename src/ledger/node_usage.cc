@@ -209,11 +209,6 @@ void NodeUsage::SumOverdrawn(std::uint32_t pool) {
   }
 }
 
-std::span<const Amount> NodeUsage::consumed(std::size_t device) const {
-  if (consumed_.empty()) return {};
-  return consumed_[device];
-}
-
 std::span<const Holder> NodeUsage::holders(std::size_t device) const {
   if (usage_[device] == nullptr) return {};
   return usage_[device]->holders;

@@ -175,9 +175,7 @@ Result Simulation::Finish() {
   Result made = std::move(result_);
   made.title = scenario_.title;
   made.seed = seed_;
-  made.policy = options_.policy.value_or(scenario_.policy) == allocator::Policy::kBestFit
-                    ? "best-fit"
-                    : "first-fit";
+  made.policy = allocator::RowOf(options_.policy.value_or(scenario_.policy)).name;
   made.simulated = now();
   const scheduler::Statistics& after = scheduler_->statistics();
   made.attempts = static_cast<std::int64_t>(after.attempts - before_.attempts);

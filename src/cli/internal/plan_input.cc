@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "allocator/policy.h"
 #include "base/edit_distance.h"
 #include "cel/device_env.h"
 #include "cli/internal/command.h"
@@ -49,8 +50,7 @@ std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
   if (!config) return std::nullopt;
   return planner::PlanOptions{.gates = *gates,
                               .config = *std::move(config),
-                              .policy = flags.policy == "best-fit" ? allocator::Policy::kBestFit
-                                                                   : allocator::Policy::kFirstFit,
+                              .policy = *allocator::FindPolicy(flags.policy),
                               .now = io.env.clock.Now(),
                               .assume_nodes = AssumeNodesOf(flags.assume_nodes)};
 }
@@ -104,11 +104,9 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
                  "Show this namespace only; objects that name none are in it")
       ->type_name("NS");
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "Show all namespaces");
-  app.add_option("--policy", flags.policy,
-                 "Which devices a claim gets: the first that fit, as in Kubernetes, or those that "
-                 "leave most for others")
-      ->type_name("first-fit|best-fit")
-      ->check(CLI::IsMember({"first-fit", "best-fit"}).description(""))
+  AddPolicy(app, flags.policy,
+            "Which devices a claim gets: the first that fit, as in Kubernetes, or those that leave "
+            "most for others")
       ->capture_default_str();
   AddConfig(app, flags.config);
   app.add_option("--assume-nodes", flags.assume_nodes,

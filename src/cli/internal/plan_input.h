@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/policy.h"
 #include "cli/environment.h"
 #include "cli/internal/options.h"
 #include "cli/internal/server_flags.h"
@@ -23,7 +24,7 @@ struct PlanFlags {
   ServerFlags server;
   std::string namespace_;  // with a server: its context's, unless given
   bool all_namespaces = false;
-  std::string policy = "first-fit";
+  std::string policy{allocator::Policies().front().name};
   std::string config;
   std::string assume_nodes = "auto";
   std::vector<std::string> gates;
