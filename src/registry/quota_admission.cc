@@ -133,7 +133,9 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
   if (!api::IsCounted(object.kind())) return {};
   const api::KindInfo& kind = KindOf<api::ResourceQuota>();
   const auto range = objects.store().Range(PrefixOf(kind, object.metadata().namespace_));
-  if (!range.ok() || range->entries.empty()) return {};
+  // Limits that cannot be read are not none.
+  if (!range.ok()) return range.status();
+  if (range->entries.empty()) return {};
   Usage usage(objects, rules, now);
   const Amounts after = usage.Of(object);
   const Amounts before = old == nullptr ? Amounts{} : usage.Of(*old);
