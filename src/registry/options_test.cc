@@ -232,6 +232,9 @@ std::vector<Row> BadDeletions() {
         {"DELETE", path, R"({"preconditions":{"resourceVersion":"1"}})", 409, "Conflict"});
     rows.push_back({"DELETE", query("resourceVersion=1"), "", 409, "Conflict"});
     rows.push_back({"DELETE", query("uid=other"), "", 409, "Conflict"});
+    rows.push_back({"DELETE", path,
+                    R"({"ignoreStoreReadErrorWithClusterBreakingPotential":true,"dryRun":["All"]})",
+                    422, "Invalid", kind, "ignoreStoreReadErrorWithClusterBreakingPotential"});
     rows.push_back({"DELETE", path, R"({"kind":"Pod"})", 400, "BadRequest"});
     rows.push_back({"DELETE", path, R"({"kind":7})", 400, "BadRequest"});
     rows.push_back(
@@ -243,14 +246,17 @@ std::vector<Row> BadDeletions() {
 }
 INSTANTIATE_TEST_SUITE_P(Delete, OptionsTest, ::testing::ValuesIn(BadDeletions()));
 
-INSTANTIATE_TEST_SUITE_P(DeleteCollection, OptionsTest,
-                         ::testing::ValuesIn(std::vector<Row>{
-                             {"DELETE", "pods?resourceVersionMatch=Exact", "", 422, "Invalid",
-                              "ListOptions", "resourceVersionMatch"},
-                             {"DELETE", "pods?limit=all", "", 400, "BadRequest"},
-                             {"DELETE", "pods?sendInitialEvents=1", "", 422, "Invalid",
-                              "ListOptions", "sendInitialEvents"},
-                         }));
+INSTANTIATE_TEST_SUITE_P(
+    DeleteCollection, OptionsTest,
+    ::testing::ValuesIn(std::vector<Row>{
+        {"DELETE", "pods?resourceVersionMatch=Exact", "", 422, "Invalid", "ListOptions",
+         "resourceVersionMatch"},
+        {"DELETE", "pods?limit=all", "", 400, "BadRequest"},
+        {"DELETE", "pods", R"({"ignoreStoreReadErrorWithClusterBreakingPotential":true})", 422,
+         "Invalid", "DeleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential"},
+        {"DELETE", "pods?sendInitialEvents=1", "", 422, "Invalid", "ListOptions",
+         "sendInitialEvents"},
+    }));
 
 INSTANTIATE_TEST_SUITE_P(
     Eviction, OptionsTest,

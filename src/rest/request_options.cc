@@ -149,7 +149,7 @@ const StructInfo& InfoOf(const DeleteOptions*) {
       {Field<&T::grace_period_seconds>("gracePeriodSeconds"),
        Field<&T::preconditions>("preconditions"), Field<&T::orphan_dependents>("orphanDependents"),
        Field<&T::propagation_policy>("propagationPolicy"), Field<&T::dry_run>("dryRun"),
-       Field<&T::ignore_store_read_error>("ignoreStoreReadErrorWithClusterBreakingPotential")});
+       Field<&T::ignore_store_read_error>(kIgnoreStoreReadError)});
   return info;
 }
 
@@ -206,6 +206,14 @@ Status Check(const DeleteOptions& options) {
     errors.push_back(api::NotSupported(policy, *options.propagation_policy, kKnown));
   }
   CheckDryRun(options.dry_run, errors);
+  // Of an object that cannot be read nothing else can be asked.
+  const bool more = options.preconditions || options.grace_period_seconds ||
+                    options.orphan_dependents || options.propagation_policy ||
+                    !options.dry_run.empty();
+  if (options.ignore_store_read_error == true && more) {
+    errors.push_back(api::InvalidValue(FieldPath(kIgnoreStoreReadError), "true",
+                                       "cannot be set together with other options"));
+  }
   return Verdict("DeleteOptions", errors);
 }
 

@@ -23,6 +23,8 @@
 namespace dray::rest {
 
 inline constexpr std::size_t kMaxManagerLength = 128;
+inline constexpr std::string_view kIgnoreStoreReadError =
+    "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 struct GetOptions {
   std::string resource_version;
@@ -65,8 +67,7 @@ struct DeleteOptions {
   std::optional<bool> orphan_dependents;  // the older word for propagationPolicy
   std::optional<std::string> propagation_policy;
   std::vector<std::string> dry_run;
-  // For objects that cannot be read; nothing here acts by it, as in Kubernetes with its gate off.
-  std::optional<bool> ignore_store_read_error;
+  std::optional<bool> ignore_store_read_error;  // remove what cannot be read
 };
 const api::StructInfo& InfoOf(const DeleteOptions*);
 

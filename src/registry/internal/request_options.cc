@@ -190,6 +190,12 @@ StatusOr<Deletion> DeletionBy(const Exchange& exchange, const rest::DocumentNode
     DRAY_ASSIGN_OR_RETURN(const rest::DeleteOptions body, rest::ReadDeleteOptions(*inner));
     DRAY_RETURN_IF_ERROR(rest::Check(body));
     options = Joined(std::move(options), body);
+    DRAY_RETURN_IF_ERROR(rest::Check(options));
+  }
+  if (exchange.verb == "deletecollection" && options.ignore_store_read_error == true) {
+    return rest::Invalid("meta.k8s.io", "DeleteOptions", "",
+                         {api::InvalidValue(base::FieldPath(rest::kIgnoreStoreReadError), "true",
+                                            "is for one object, not for a collection")});
   }
   return Meant(exchange, options);
 }
