@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "client/object_client.h"
 #include "client/server_for_test.h"
 #include "testing/status_matchers.h"
 
@@ -216,6 +217,28 @@ TEST_F(HttpClientTest, AWriteWithoutAnAnswerMayHaveHappened) {
   server_ = nullptr;
   EXPECT_THAT(client->Send({.method = "PUT", .target = "/"}),
               StatusIs(StatusCode::kUnavailable, HasSubstr("")));
+}
+
+// A server whose storage does not answer in time says 500, and so does whoever stands before it.
+TEST_F(HttpClientTest, AServerThatFailsOverAWriteMayHaveDoneIt) {
+  std::atomic<int> code = 500;
+  Start([&](const apiserver::Request&) { return Text("{}", code); });
+  const auto http = Client();
+  const ObjectClient client(*http, "test");
+  const api::KindInfo& kind = *api::FindKind("v1", "Pod");
+  api::Object pod = api::Object::New(kind);
+  pod.MutableMetadata().name = "p";
+  pod.MutableMetadata().namespace_ = "ns";
+  for (const int failure : {500, 502, 503, 504}) {
+    code = failure;
+    EXPECT_TRUE(api::MayHaveHappened(client.Update(pod).status())) << failure;
+    EXPECT_TRUE(api::MayHaveHappened(client.Bind("ns", "p", "", "n"))) << failure;
+    EXPECT_FALSE(api::MayHaveHappened(client.Get(kind, "ns", "p").status())) << failure;
+  }
+  for (const int refusal : {403, 404, 409, 422, 501}) {
+    code = refusal;
+    EXPECT_FALSE(api::MayHaveHappened(client.Update(pod).status())) << refusal;
+  }
 }
 
 TEST_F(HttpClientTest, WritesAreSentOnlyAsLongAsTheyMayBe) {

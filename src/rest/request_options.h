@@ -67,7 +67,8 @@ struct DeleteOptions {
   std::optional<bool> orphan_dependents;  // the older word for propagationPolicy
   std::optional<std::string> propagation_policy;
   std::vector<std::string> dry_run;
-  std::optional<bool> ignore_store_read_error;  // remove what cannot be read
+  // Removes an object that cannot be read, whatever it may say; with one that can it does nothing.
+  std::optional<bool> ignore_store_read_error;
 };
 const api::StructInfo& InfoOf(const DeleteOptions*);
 
