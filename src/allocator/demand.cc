@@ -77,6 +77,7 @@ bool Demands::Make(const State& state, const Position& position) {
       demand.mask |= candidates.devices;
     }
     demand.need = static_cast<std::uint32_t>(need);
+    work_->Spend(request.count * (2 + attempt_->device_count() / 64));
     if (demand.candidates.empty() || !Narrow(demand, state)) {
       Blame(r);
       return false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "allocator/bound_linear.h"
 #include "allocator/bounds.h"
 #include "allocator/residual.h"
 #include "engine/engine.h"
@@ -133,6 +134,49 @@ TEST(LookAhead, NothingThatCanBeCompletedIsCalledHopeless) {
   EXPECT_GT(hopeless, n) << "bounds that never say anything are sound too";
 }
 
+// The linear relaxation is asked behind the other bounds, and by the oracle alone. Here without them,
+// so that it has something to say.
+TEST(LookAhead, TheLinearRelaxationCallsNothingHopelessThatCanBeCompleted) {
+  const std::uint64_t first = FirstSeed();
+  const std::uint64_t n = Instances(3'000);
+  std::uint64_t completable = 0;
+  std::uint64_t hopeless = 0;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    Prepared it(seed);
+    if (!it.ready) continue;
+    constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
+    allocator::WorkMeter work(kUnlimited);
+    State initial;
+    initial.Reset(it.attempt);
+    allocator::Bounds bounds;
+    bounds.Reset(it.attempt, work);
+    allocator::Residual residual;
+    residual.Reset(it.attempt, initial, bounds.values(), work);
+    if (!residual.usable() || residual.symmetry().admin()) continue;
+    allocator::Demands demands;
+    demands.Reset(it.attempt, bounds.values(), work);
+    allocator::LinearBound linear;
+    linear.Reset({it.attempt, bounds.values(), bounds.supply(), work}, residual.symmetry());
+    std::uint64_t wrong = 0;
+    const Places::Visitor visitor{
+        .enter = [&](const State& state, const Position& position) -> std::size_t {
+          constexpr std::uint64_t kEnough = 1'000'000;
+          return demands.Make(state, position) && linear.Hopeless(state, demands, kEnough) ? 1 : 0;
+        },
+        .leave =
+            [&](std::size_t called_hopeless, bool answer) {
+              completable += static_cast<std::uint64_t>(answer);
+              hopeless += called_hopeless;
+              wrong += static_cast<std::uint64_t>(answer && called_hopeless == 1);
+            }};
+    Places().Walk(it.attempt, visitor, 1'000);
+    ASSERT_EQ(wrong, 0) << "DRAY_SEED=" << seed << ", kept in " << model::Keep(it.instance, seed);
+  }
+  fmt::print("{} places that can be completed, {} called hopeless\n", completable, hopeless);
+  EXPECT_GT(completable, n);
+  EXPECT_GT(hopeless, n / 4) << "bounds that never say anything are sound too";
+}
+
 TEST(LookAhead, EqualFingerprintsHaveEqualFutures) {
   const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(6'000);
@@ -144,8 +188,8 @@ TEST(LookAhead, EqualFingerprintsHaveEqualFutures) {
     State initial;
     initial.Reset(it.attempt);
     allocator::ConstraintValues values;
-    values.Reset(it.attempt);
     allocator::WorkMeter work;
+    values.Reset(it.attempt, work);
     allocator::Residual residual;
     residual.Reset(it.attempt, initial, values, work);
     if (!residual.usable()) continue;
@@ -184,8 +228,8 @@ TEST(LookAhead, EqualDevicesLeaveEqualFingerprints) {
     State state;
     state.Reset(it.attempt);
     allocator::ConstraintValues values;
-    values.Reset(it.attempt);
     allocator::WorkMeter work;
+    values.Reset(it.attempt, work);
     allocator::Residual residual;
     residual.Reset(it.attempt, state, values, work);
     if (!residual.usable()) continue;
