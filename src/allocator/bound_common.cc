@@ -13,6 +13,25 @@ void CommonBound::Reset(const BoundInput& input) {
   attempt_ = &input.attempt;
   values_ = &input.values;
   work_ = &input.work;
+  // Where every device has one value, counting by value says as much.
+  lists_ = false;
+  const auto constraints = attempt_->plan().constraints();
+  BitSet any(attempt_->device_count());
+  for (std::size_t c = 0; c < constraints.size() && !lists_; ++c) {
+    const ConstraintValues::Carriers& carriers = (*values_)[c];
+    if (carriers.same_as != c || constraints[c].type->promise() != Promise::kCommonElement)
+      continue;
+    for (const auto& view : carriers.views) {
+      any.ResetAll();
+      std::size_t sum = 0;
+      for (const BitSet& with : *view.with) {
+        sum += with.Count();
+        any |= with;
+      }
+      lists_ |= sum > any.Count();
+      work_->Spend(view.with->size() * (1 + any.size() / 32));
+    }
+  }
 }
 
 void CommonBound::FindWanted(const State& state, Demands& demands) {
@@ -34,7 +53,7 @@ void CommonBound::FindWanted(const State& state, Demands& demands) {
 
 bool CommonBound::Hopeless(const State& state, Demands& demands) {
   const Plan& plan = attempt_->plan();
-  if (!values_->usable() || plan.constraints().empty() || plan.claims().size() < 2) return false;
+  if (!values_->usable() || !lists_ || plan.claims().size() < 2) return false;
   FindWanted(state, demands);
   if (wanted_.size() < 2) return false;
   // Those of one attribute together, the largest first; a claim once.
@@ -58,7 +77,7 @@ bool CommonBound::Hopeless(const State& state, Demands& demands) {
   return false;
 }
 
-void CommonBound::Join(std::span<const Wanted> wanted, Demands& demands) {
+bool CommonBound::Join(std::span<const Wanted> wanted, Demands& demands) {
   const std::size_t n = attempt_->device_count();
   graph_.Reset(n);
   if (among_.size() != n) among_ = BitSet(n);
@@ -67,6 +86,7 @@ void CommonBound::Join(std::span<const Wanted> wanted, Demands& demands) {
   // By value, since each claim has carriers of its own.
   absl::flat_hash_map<ElementId, BitSet> with;
   for (const Wanted& one : wanted) {
+    if (work_->exhausted()) return false;
     const ConstraintValues::Carriers& carriers = (*values_)[one.constraint];
     for (const Covered& covered : demands.CoveredBy(one.constraint, one.claim)) {
       const Demand& demand = *covered.demands.front();
@@ -103,6 +123,7 @@ void CommonBound::Join(std::span<const Wanted> wanted, Demands& demands) {
     work_->Spend(devices.Count() * (n / 64 + 1));
   }
   work_->Spend(n * (n / 64 + 1) / 4);
+  return true;
 }
 
 void CommonBound::FindComponents() {
@@ -136,7 +157,7 @@ void CommonBound::FindComponents() {
 
 // `wanted` is of one attribute, the largest first.
 bool CommonBound::TooMany(std::span<const Wanted> wanted, Demands& demands) {
-  Join(wanted, demands);
+  if (!Join(wanted, demands)) return false;
   FindComponents();
   const auto hopeless = [&] {
     for (const Wanted& one : wanted) demands.BlameCovered(one.constraint, one.claim);

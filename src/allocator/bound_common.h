@@ -35,12 +35,14 @@ class CommonBound final : public Bound {
   };
   void FindWanted(const State& state, Demands& demands);
   bool TooMany(std::span<const Wanted> wanted, Demands& demands);
-  void Join(std::span<const Wanted> wanted, Demands& demands);
+  // False: there is no work left for it.
+  bool Join(std::span<const Wanted> wanted, Demands& demands);
   void FindComponents();
 
   const Attempt* attempt_ = nullptr;
   const ConstraintValues* values_ = nullptr;
   WorkMeter* work_ = nullptr;
+  bool lists_ = false;  // some device has several values
   std::vector<Wanted> wanted_;
   std::vector<Wanted> group_;  // of one attribute
   absl::flat_hash_set<std::size_t> claims_;

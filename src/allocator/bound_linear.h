@@ -55,6 +55,9 @@ class LinearBound {
 
   // False: the last call could not come to its end.
   bool ended() const { return ended_; }
+  // Whether there is a solution to like things by.
+  bool solved() const { return solved_; }
+  void Forget() { solved_ = false; }
 
   // What the last solution of a call that was not hopeless likes: how much of the alternative, of
   // Plan::alternatives(), and of a device for it. Zero: nothing, or not known.

@@ -51,7 +51,8 @@ bool LinearProgram::Maximise(std::uint64_t limit) {
   spent_ = 0;
   value_.assign(n, 0);
   multiplier_.assign(m, 0);
-  if (m * n > kMostCells) return false;
+  // It takes as many exchanges as there are rows, about, and these touch part of the cells.
+  if (m * n > kMostCells || m * n * 2 > limit) return false;
   cells_.assign(m * n, 0);
   for (const Entry& entry : entries_) {
     cells_[entry.row * n + entry.column] += static_cast<double>(entry.number);

@@ -15,7 +15,7 @@ namespace {
 // Dead ends of the first run; each further one has half as many again.
 constexpr std::uint64_t kPatience = 64;
 // Of a run without the linear relaxation.
-constexpr std::uint64_t kQuickPatience = 24;
+constexpr std::uint64_t kQuickPatience = 64;
 // Of the linear relaxation, at first.
 constexpr std::uint64_t kLinearLimit = 1'000'000;
 
@@ -197,8 +197,11 @@ bool Oracle::LinearlyHopeless(bool first) {
   constexpr std::uint64_t kManyAsked = 32;
   constexpr std::uint64_t kSeldom = 8;
   // Where it does not come to its end it is seldom tried, at the beginning too.
-  const std::uint64_t share = linear_->ended() ? 2 : kSeldom;
-  if ((!first || !linear_->ended()) && linear_spent_ > work_->spent() / share + kFree) return false;
+  const std::uint64_t share = linear_->ended() ? 2 : 2 * kSeldom;
+  if ((!first || !linear_->ended()) && linear_spent_ > work_->spent() / share + kFree) {
+    if (first) linear_->Forget();
+    return false;
+  }
   if (!first) {
     ++linear_asked_;
     if (linear_asked_ > kManyAsked && linear_said_no_ * kSeldom < linear_asked_ &&
@@ -210,7 +213,9 @@ bool Oracle::LinearlyHopeless(bool first) {
   const bool hopeless = linear_->Hopeless(*state_, bounds_->open_demands(),
                                           std::min(linear_limit_, work_->left() / kSeldom));
   // One that is too large costs a little at first, and gets its chance when nothing else helps.
-  if (!linear_->ended()) linear_limit_ *= 2;
+  if (!linear_->ended()) {
+    linear_limit_ = std::min(linear_limit_ * 2, kLinearLimit + work_->spent() / kSeldom);
+  }
   linear_spent_ += work_->spent() - before;
   linear_said_no_ += static_cast<std::uint64_t>(hopeless && !first);
   return hopeless;
@@ -256,7 +261,7 @@ Oracle::Outcome Oracle::Enter(bool first) {
   Fingerprint fingerprint;
   if (DeadEnd({.open = &open_, .decided = decided_, .put_off = PutOff()}, fingerprint, first))
     return Outcome::kFailed;
-  if (first && linear_on_ && Follow()) return Outcome::kFound;
+  if (first && linear_on_ && linear_->solved() && Follow()) return Outcome::kFound;
   work_->Spend(bounds_->demands().size() * 4);
   const std::size_t request = Tightest();
   Level& level = Push();
@@ -424,7 +429,7 @@ bool Oracle::FillAsLiked(std::uint32_t alternative, std::int64_t need, const Bit
 }
 
 std::size_t Oracle::Favourite(std::uint32_t alternative, const BitSet& among) const {
-  if (!linear_on_) return among.First();
+  if (!linear_on_ || !linear_->solved()) return among.First();
   std::size_t best = BitSet::kNone;
   double most = -1;
   among.ForEach([&](std::size_t d) {

@@ -45,6 +45,7 @@ void Residual::Reset(const Attempt& attempt, const State& initial, const Constra
   usable_ &= !work.exhausted();
   if (!usable_) return;
   components_.Reset(attempt, initial, symmetry_, work);
+  usable_ = !work.exhausted();
 }
 
 Fingerprint Residual::Of(const State& state, const Position& position) {
