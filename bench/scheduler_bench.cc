@@ -97,12 +97,12 @@ class Setting {
     const auto& claim_kind = api::HubKind(api::TypeInfoOf<api::ResourceClaim>());
     for (int i = 0; i < pods; ++i) {
       const std::string name = "pod-" + std::to_string(made_ - 1 - i);
-      const api::Object pod = *cluster_.Find(pod_kind, "default", name);
+      const api::Object pod = *cluster_.Stored(pod_kind, "default", name);
       const auto& special = pod.As<api::Pod>()->status.extended_resource_claim_status;
       const std::string claim_name = special ? special->resource_claim_name : name + "-gpu";
       DRAY_CHECK(cluster_.Delete(pod_kind, "default", name).ok());
       api::ResourceClaim claim =
-          *cluster_.Find(claim_kind, "default", claim_name)->As<api::ResourceClaim>();
+          *cluster_.Stored(claim_kind, "default", claim_name)->As<api::ResourceClaim>();
       claim.status = {};
       claim = *cluster_.UpdateStatus(api::Object::Of(std::move(claim)))->As<api::ResourceClaim>();
       claim.metadata.finalizers.clear();

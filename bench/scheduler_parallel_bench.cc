@@ -10,6 +10,7 @@
 //                 busier worker did. What else the machine does moves it only as far as it keeps a
 //                 worker from its share.
 //   more_cpu_%    processor time of two workers together beyond that of one
+//   alone_%       how much of that path is the scheduling thread's alone
 //
 // The better half of the turns counts.
 #include <benchmark/benchmark.h>
@@ -87,6 +88,7 @@ struct Took {
   double wall = 0;
   double path = 0;
   double cpu = 0;
+  double alone = 0;  // of the scheduling thread, outside of what is shared
 };
 
 class Setting {
@@ -129,7 +131,7 @@ class Setting {
     for (int i = 0; i < pods; ++i) DRAY_CHECK(scheduler_->ScheduleOne().has_value());
     const double alone = ThreadSeconds() - cpu - pool_.caller;
     DRAY_CHECK(scheduler_->statistics().attempts == before + static_cast<std::uint64_t>(pods));
-    return {WallSeconds() - wall, alone + pool_.busiest, alone + pool_.all};
+    return {WallSeconds() - wall, alone + pool_.busiest, alone + pool_.all, alone};
   }
 
  private:
@@ -170,6 +172,8 @@ void Unremembered(benchmark::State& state, std::int64_t nodes,
     state.counters["speedup_wall"] =
         BetterHalf(of_one, &Took::wall) / BetterHalf(of_two, &Took::wall);
     state.counters["speedup_path"] = serial / BetterHalf(of_two, &Took::path);
+    state.counters["alone_%"] =
+        100 * BetterHalf(of_two, &Took::alone) / BetterHalf(of_two, &Took::path);
     state.counters["more_cpu_%"] = 100 * (BetterHalf(of_two, &Took::cpu) / serial - 1);
   }
 }

@@ -7,7 +7,7 @@
 #
 # The dev preset compiles each source alone, so that none lives on another one's includes.
 
-set(DRAY_UNITY_SIZE 8)
+set(DRAY_UNITY_SIZE 8 CACHE STRING "With DRAY_UNITY: how many sources are compiled together at most")
 
 function(dray_compile_together target alone)
   if(NOT DRAY_UNITY)

@@ -84,8 +84,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   engine::World world(instance);
   allocator::Allocator allocator;
-  for (const auto policy : {allocator::Policy::kFirstFit, allocator::Policy::kBestFit}) {
-    const allocator::SearchOptions options{.policy = policy, .work_budget = kBudget};
+  for (const allocator::PolicyRow& row : allocator::Policies()) {
+    const allocator::SearchOptions options{.policy = row.policy, .work_budget = kBudget};
     const model::Outcome outcome = engine::Decide(world, allocator, options);
     // What is under way ends; one bound is no more than that.
     DRAY_CHECK(outcome.work <= 10 * kBudget);

@@ -33,8 +33,14 @@ Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, Verdict
   usage_ = &usage;
   any_faulty_ = false;
   any_derived_error_ = false;
+  const inventory::NodeDevices& devices = usage.devices();
+  device_count_ = devices.devices().size();
+  if (plan.features().consumable_capacity) {
+    multi_ = devices.shareable();
+  } else {
+    multi_.Clear(device_count_);
+  }
   cache.Trim();
-  TakeDevices();
   candidates_.resize(plan.alternatives().size());
   for (const ClaimPlan& claim : plan.claims()) {
     for (const RequestPlan& request : plan.requests(claim)) {
@@ -50,75 +56,68 @@ Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, Verdict
   return any_derived_error_ ? CheckDerived() : Fault{};
 }
 
-void Attempt::TakeDevices() {
-  const inventory::NodeDevices& devices = usage_->devices();
-  device_count_ = devices.devices().size();
-  places_.resize(device_count_);
-  if (multi_.size() != device_count_) multi_ = base::BitSet(device_count_);
-  multi_.ResetAll();
-  std::uint32_t slice = 0;
-  for (const auto& range : devices.slices()) {
-    const auto rows = static_cast<std::uint32_t>(range.slice->devices().size());
-    for (std::uint32_t row = 0; row < rows; ++row) {
-      places_[range.first_device + row] = {slice, row};
-    }
-    ++slice;
-  }
-  if (!plan_->features().consumable_capacity) return;
-  for (std::size_t i = 0; i < device_count_; ++i) {
-    if (devices.devices()[i].row->allow_multiple_allocations) multi_.Set(i);
-  }
-}
-
 void Attempt::Fill(Candidates& candidates, const Alternative& alternative,
                    std::span<const ConstraintPlan> constraints, VerdictCache& cache) {
   const inventory::NodeDevices& devices = usage_->devices();
   candidates.alternative = &alternative;
   candidates.impossible = false;
   candidates.need = alternative.count;
+  candidates.devices.Clear(device_count_);
+  candidates.faulty.Clear(device_count_);
   candidates.verdicts.clear();
-  for (base::BitSet* set : {&candidates.devices, &candidates.faulty}) {
-    if (set->size() != device_count_) *set = base::BitSet(device_count_);
-    set->ResetAll();
-  }
   if (!alternative.error.ok()) return;
   for (const auto& range : devices.slices()) {
     const Verdicts& verdicts =
         cache.Get(alternative, *plan_, constraints, *range.slice, devices.dictionary());
     candidates.verdicts.push_back(&verdicts);
-    verdicts.pass.ForEach([&](std::size_t row) {
-      const Question question{*this, candidates,
-                              range.first_device + static_cast<std::uint32_t>(row)};
-      if (!Admits<Scope::kMember>(question)) return;
-      const bool usable = Admits<Scope::kUsable>(question);
-      if (usable || alternative.all) candidates.devices.Set(question.device);
-      if (!usable) candidates.impossible = true;
-    });
-    // Spec: KEP-5075: All fails if a device that matches and has the capacity, with a value as
-    // large as is asked for, cannot be allocated. [differs] Kubernetes leaves it out.
-    // docs/decisions.md #72.
-    if (alternative.all && verdicts.withheld.Any()) {
-      verdicts.withheld.ForEach([&](std::size_t row) {
-        const Question question{*this, candidates,
-                                range.first_device + static_cast<std::uint32_t>(row)};
-        if (!Admits<Scope::kMember>(question)) return;
-        candidates.devices.Set(question.device);
-        candidates.impossible = true;
-      });
-    }
+    candidates.devices.OrAt(verdicts.pass, range.first_device);
     if (verdicts.any_error) FillFaulty(candidates, verdicts, range.first_device);
   }
   if (alternative.all) {
+    AskNode(candidates);
+    AddWithheld(candidates);
     candidates.need = static_cast<std::int64_t>(candidates.devices.Count());
     return;
   }
-  candidates.impossible = false;
   // What is in use is not looked at.
   if (!alternative.admin) {
     candidates.devices.AndNot(usage_->taken());
     candidates.faulty.AndNot(usage_->taken());
   }
+  AskNode(candidates);
   any_faulty_ |= candidates.faulty.Any();
+}
+
+// Only of those devices that a rule of the node can drop at all (rules.h), which on most nodes are
+// none.
+void Attempt::AskNode(Candidates& candidates) const {
+  devices().notable().ForEach([&](std::size_t device) {
+    if (!candidates.devices.Test(device)) return;
+    const Question question{*this, candidates, static_cast<std::uint32_t>(device)};
+    if (!Admits<Scope::kMember>(question)) {
+      candidates.devices.Reset(device);
+    } else if (!Admits<Scope::kUsable>(question)) {
+      if (candidates.alternative->all) {
+        candidates.impossible = true;
+      } else {
+        candidates.devices.Reset(device);
+      }
+    }
+  });
+}
+
+// Spec: KEP-5075: All fails if a device that matches and has the capacity, with a value as large as
+// is asked for, cannot be allocated. [differs] Kubernetes leaves it out. docs/decisions.md #72.
+void Attempt::AddWithheld(Candidates& candidates) const {
+  for (std::size_t i = 0; i < candidates.verdicts.size(); ++i) {
+    const std::uint32_t first_device = devices().slices()[i].first_device;
+    candidates.verdicts[i]->withheld.ForEach([&](std::size_t row) {
+      const Question question{*this, candidates, first_device + static_cast<std::uint32_t>(row)};
+      if (!Admits<Scope::kMember>(question)) return;
+      candidates.devices.Set(question.device);
+      candidates.impossible = true;
+    });
+  }
 }
 
 // Devices that would be an error to look at. Expressions run before it is asked whether the device

@@ -72,7 +72,7 @@ class Attempt {
   // The rule of the slice that drops the device, if any does.
   std::optional<Reason> dropped(const Candidates& candidates, std::size_t device) const {
     const auto [slice, row] = Place(device);
-    return candidates.verdicts[slice]->dropped[row];
+    return candidates.verdicts[slice]->DroppedBy(row);
   }
 
  private:
@@ -80,10 +80,15 @@ class Attempt {
     std::uint32_t slice;
     std::uint32_t row;
   };
-  SliceAndRow Place(std::size_t device) const { return places_[device]; }
-  void TakeDevices();
+  SliceAndRow Place(std::size_t device) const {
+    const std::uint32_t slice = devices().devices()[device].range;
+    return {slice, static_cast<std::uint32_t>(device) - devices().slices()[slice].first_device};
+  }
   void Fill(Candidates& candidates, const Alternative& alternative,
             std::span<const ConstraintPlan> constraints, VerdictCache& cache);
+  // The rules of the node for the candidates so far.
+  void AskNode(Candidates& candidates) const;
+  void AddWithheld(Candidates& candidates) const;
   void FillFaulty(Candidates& candidates, const Verdicts& verdicts, std::uint32_t first_device);
   Fault CheckClaims();
   Fault CheckDerived() const;
@@ -91,9 +96,7 @@ class Attempt {
 
   const Plan* plan_ = nullptr;
   const ledger::NodeUsage* usage_ = nullptr;
-  const inventory::NodeDevices* seen_ = nullptr;
   std::size_t device_count_ = 0;
-  std::vector<SliceAndRow> places_;
   base::BitSet multi_;
   std::vector<Candidates> candidates_;
   bool any_faulty_ = false;

@@ -124,6 +124,25 @@ TEST(Attempt, ADerivedAttributeThatFailsIsAnErrorWhereverTheDeviceIs) {
   }
 }
 
+// The proposal says both that it aborts and that the device is left out. docs/decisions.md #106.
+TEST(Attempt, ADerivedAttributeThatCostsTooMuchIsAnError) {
+  WorldForTest world;
+  world.Devices({Device("good"), Device("bad")});
+  std::string list = "[0";
+  for (int i = 1; i < 40; ++i) list += "," + std::to_string(i);
+  list += "]";
+  const auto all = [&](const std::string& name, const std::string& of) {
+    return list + ".all(" + name + ", " + of + ")";
+  };
+  const std::string costly =
+      all("a", all("b", all("c", all("d", "a + b + c + d >= 0 && device.driver != ''"))));
+  EXPECT_THAT(world.Solve(PendingClaim("c")
+                              .Request(Ask("r").Derive(
+                                  "half", "device.name == 'bad' ? " + costly + " : true"))
+                              .Match("half")),
+              AllOf(StartsWith("error: request r"), HasSubstr("bad"), HasSubstr("limit exceeded")));
+}
+
 TEST(Attempt, ADerivedAttributeThatFailsIsAnErrorInAnyAlternative) {
   WorldForTest world;
   world.Devices({Device("a"), Device("b")});

@@ -49,27 +49,30 @@ std::string OneRequest(const Explanation& explanation, const RequestReport& requ
     for (const AlternativeReport& alternative : request.alternatives) {
       names.push_back(alternative.name);
     }
-    return fmt::format("request {}: none of {} can be had", request.name,
-                       Join(names, names.size()));
+    return fmt::format("{}: none of {} can be had", Shown(request), Join(names, names.size()));
   }
   const AlternativeReport& report = request.alternatives.front();
   if (report.all && report.needed == 0) {
-    return fmt::format("request {} asks for all matching devices, and none matches{}", request.name,
+    return fmt::format("{} asks for all matching devices, and none matches{}", Shown(request),
                        Reasons(report));
   }
   const std::string needs = report.all ? fmt::format("all {} that match", Devices(report.needed))
                                        : Devices(report.needed);
   const std::int64_t usable = explanation.room_together.value_or(report.usable);
+  if (report.of_class == 0 && usable == 0) {
+    return fmt::format("{} needs {}, this node has none of class {}", Shown(request), needs,
+                       report.device_class);
+  }
   if (usable < report.needed) {
-    return fmt::format("request {} needs {}, {} of {} usable{}", request.name, needs, usable,
+    return fmt::format("{} needs {}, {} of {} usable{}", Shown(request), needs, usable,
                        report.of_class, Reasons(report));
   }
   const std::string why = WhyNotTogether(explanation);
   if (explanation.at_most) {
-    return fmt::format("request {} needs {}, at most {} of {} usable ones fit together{}",
-                       request.name, needs, *explanation.at_most, usable, why);
+    return fmt::format("{} needs {}, at most {} of {} usable ones fit together{}", Shown(request),
+                       needs, *explanation.at_most, usable, why);
   }
-  return fmt::format("request {} needs {}, which do not fit together{}", request.name, needs, why);
+  return fmt::format("{} needs {}, which do not fit together{}", Shown(request), needs, why);
 }
 
 std::string ConstraintsOf(const Explanation& explanation, std::size_t claim) {
@@ -87,13 +90,16 @@ std::string Members(const Explanation& explanation) {
   for (std::size_t c = 0; c < explanation.claims.size(); ++c) {
     std::vector<std::string> requests;
     for (const RequestReport& request : explanation.claims[c].requests) {
-      if (request.in_conflict) requests.push_back(request.name);
+      if (request.in_conflict) {
+        requests.push_back(request.who.empty() ? request.name : request.who);
+      }
     }
     if (requests.empty()) continue;
     const std::size_t n = requests.size();
     requests.resize(std::min(n, kNamed));
-    claims.push_back(fmt::format("claim {}: {} {}{}", explanation.claims[c].name,
-                                 n == 1 ? "request" : "requests", Join(requests, n),
+    const ClaimReport& claim = explanation.claims[c];
+    const std::string_view what = !claim.who.empty() ? "" : n == 1 ? "request " : "requests ";
+    claims.push_back(fmt::format("{}: {}{}{}", Shown(claim), what, Join(requests, n),
                                  ConstraintsOf(explanation, c)));
   }
   const std::size_t n = claims.size();
@@ -113,22 +119,41 @@ std::string Refused(const Explanation& explanation) {
     const ClaimReport& claim = ClaimOf(explanation, requests.front());
     const RequestReport& request = claim.requests[static_cast<std::size_t>(requests.front().index)];
     if (explanation.conflict.size() == 1) {
-      return fmt::format("claim {}: {}", claim.name, OneRequest(explanation, request));
+      return claim.who.empty()
+                 ? fmt::format("{}: {}", Shown(claim), OneRequest(explanation, request))
+                 : OneRequest(explanation, request);
     }
     const std::string constraints =
         ConstraintsOf(explanation, static_cast<std::size_t>(requests.front().claim));
     if (explanation.at_most) {
-      return fmt::format("claim {}: request {} needs {}{}, at most {} can be had", claim.name,
-                         request.name, Devices(explanation.needed_together), constraints,
-                         *explanation.at_most);
+      return fmt::format("{}: {} needs {}{}, at most {} can be had", Shown(claim), Shown(request),
+                         Devices(explanation.needed_together), constraints, *explanation.at_most);
     }
-    return fmt::format("claim {}: request {}{} cannot be met", claim.name, request.name,
-                       constraints);
+    return fmt::format("{}: {}{} cannot be met", Shown(claim), Shown(request), constraints);
   }
   const bool constrained = requests.size() < explanation.conflict.size();
   // Under constraints there is more to it than numbers; the tree shows the values.
   return Members(explanation) + " cannot be met together" +
          (constrained ? "" : WhyNotTogether(explanation));
+}
+
+// Of an expression as much as a sentence takes.
+std::string Shortened(const std::string& expression) {
+  if (expression.size() <= kShortExpression) return expression;
+  std::size_t end = kShortExpression;
+  while (end > 0 && (static_cast<unsigned char>(expression[end]) & 0xC0) == 0x80) --end;
+  return expression.substr(0, end) + "...";
+}
+
+// "2 in use", "1 in use, 1 that would go first to other pods".
+std::string InUse(const Drop& drop, std::string_view how) {
+  std::int64_t planned = 0;
+  for (const Holding& holding : drop.holders) planned += holding.planned ? holding.devices : 0;
+  planned = std::min(planned, drop.devices);
+  const std::string then = fmt::format("{} that would go first to others", planned);
+  if (planned == drop.devices && planned > 0) return then;
+  const std::string now = fmt::format("{} {}", drop.devices - planned, how);
+  return planned == 0 ? now : fmt::format("{}, {}", now, then);
 }
 
 }  // namespace
@@ -138,6 +163,13 @@ std::string Join(const std::vector<std::string>& items, std::size_t in_all) {
   for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
   if (in_all > items.size()) text += fmt::format(" and {} more", in_all - items.size());
   return text;
+}
+
+std::string Shown(const RequestReport& request) {
+  return request.who.empty() ? "request " + request.name : request.who;
+}
+std::string Shown(const ClaimReport& claim) {
+  return claim.who.empty() ? "claim " + claim.name : claim.who;
 }
 
 std::string NameOf(const ConstraintReport& constraint) {
@@ -163,7 +195,8 @@ std::string ShortText(const Drop& drop) {
       return fmt::format("{} with binding conditions while DRADeviceBindingConditions is off", n);
     case Reason::kSelectorFalse:
       return drop.of_class ? fmt::format("{} not of the class", n)
-                           : fmt::format("{} not selected by selector {}", n, *drop.selector);
+                           : fmt::format("{} that {} not match the selector {}", n,
+                                         n == 1 ? "does" : "do", Shortened(drop.expression));
     case Reason::kExpressionError:
       return fmt::format("{} on which an expression fails", n);
     case Reason::kOtherNode:
@@ -181,9 +214,9 @@ std::string ShortText(const Drop& drop) {
     case Reason::kGroupsOff:
       return fmt::format("{} with groups while DRADeviceCompatibilityGroups is off", n);
     case Reason::kInUse:
-      return fmt::format("{} in use", n);
+      return InUse(drop, "in use");
     case Reason::kInUseByShares:
-      return fmt::format("{} still shared", n);
+      return InUse(drop, "still shared");
     case Reason::kCapacityInUse:
       return fmt::format("{} too full: {} of {} asked, {} free", n, drop.asked, drop.subject,
                          drop.available);

@@ -3,6 +3,7 @@
 // The words that the one-line summary and the tree of an explanation have in common.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,14 @@ namespace dray::allocator {
 // One sentence, in which the smallest conflict is named.
 std::string Summarize(const Explanation& explanation);
 
+// Expressions that are longer are cut in ShortText.
+inline constexpr std::size_t kShortExpression = 80;
 // "4 in use", without which devices.
 std::string ShortText(const Drop& drop);
+
+// "request gpu", "claim default/c", or as they are known.
+std::string Shown(const RequestReport& request);
+std::string Shown(const ClaimReport& claim);
 
 // "matchAttribute x"
 std::string NameOf(const ConstraintReport& constraint);

@@ -33,6 +33,10 @@ struct Holding {
   std::string claim;  // "namespace/name"
   std::int64_t devices = 0;
   std::vector<DeviceName> examples;
+  // For those who know more than claims: how people call who has them ("pod a (claim c)"), and
+  // whether it is only foreseen that they get them. Empty: the claim's name.
+  std::string who;
+  bool planned = false;
 };
 
 // Devices that dropped out for the same reason.
@@ -84,6 +88,9 @@ struct AlternativeReport {
 
 struct RequestReport {
   std::string name;
+  // As people know it where nobody wrote the request: "container c: example.com/gpu". Empty:
+  // "request NAME".
+  std::string who;
   bool prioritized = false;
   bool in_conflict = false;
   std::vector<AlternativeReport> alternatives;
@@ -107,6 +114,7 @@ struct ConstraintReport {
 
 struct ClaimReport {
   std::string name;  // "namespace/name"
+  std::string who;   // as people know it where nobody wrote the claim; empty: "claim NAME"
   std::vector<RequestReport> requests;
   std::vector<ConstraintReport> constraints;
 };

@@ -35,6 +35,18 @@ std::string Groups(const std::vector<std::string>& groups) {
   return groups.empty() ? "none" : Join(groups, groups.size());
 }
 
+// "gpu-0 by pod a; gpu-1 would go first to pod b"
+std::string HoldersOf(const Drop& drop) {
+  std::string text;
+  for (const Holding& holder : drop.holders) {
+    text +=
+        fmt::format("{}{} {} {}", text.empty() ? "" : "; ", Names(holder.examples, holder.devices),
+                    holder.planned ? "would go first to" : "by",
+                    holder.who.empty() ? holder.claim : holder.who);
+  }
+  return text;
+}
+
 std::string LineOf(const Drop& drop) {
   std::string line = ShortText(drop);
   switch (drop.reason) {
@@ -42,15 +54,13 @@ std::string LineOf(const Drop& drop) {
     case Reason::kInUseByShares:
     case Reason::kCapacityInUse: {
       if (drop.holders.empty()) break;
-      std::string holders;
-      for (const Holding& holder : drop.holders) {
-        holders += fmt::format("{}{} by {}", holders.empty() ? "" : "; ",
-                               Names(holder.examples, holder.devices), holder.claim);
-      }
-      return fmt::format("{}: {}", line, holders);
+      return fmt::format("{}: {}", line, HoldersOf(drop));
     }
     case Reason::kSelectorFalse:
-      line += fmt::format(": {}", drop.expression);
+      // The short text has it unless it is long, or the class's.
+      if (drop.of_class || drop.expression.size() > kShortExpression) {
+        line += fmt::format(": {}", drop.expression);
+      }
       break;
     case Reason::kExpressionError:
       line += fmt::format(": {}", drop.message);
@@ -58,6 +68,10 @@ std::string LineOf(const Drop& drop) {
     case Reason::kGroups:
       line += fmt::format(" ({} against {}: {})", Groups(drop.declared), Groups(drop.placed),
                           drop.message);
+      if (!drop.holders.empty()) line += fmt::format(", placed there: {}", HoldersOf(drop));
+      break;
+    case Reason::kCounters:
+      if (!drop.holders.empty()) line += fmt::format(", drawn on: {}", HoldersOf(drop));
       break;
     default:
       break;
@@ -67,18 +81,24 @@ std::string LineOf(const Drop& drop) {
   return fmt::format("{}: {}", line, Names(drop.examples, drop.devices));
 }
 
-Branch BranchOf(const AlternativeReport& report, std::string_view what, bool drops) {
+// `what` is how its request, or its place in one, is called.
+Branch BranchOf(const AlternativeReport& report, const std::string& what, bool drops) {
   if (!report.error.empty()) return {report.error, {}};
   std::string needs = fmt::format("needs {}", report.needed);
   if (report.all) {
     needs = report.needed == 0 ? "needs all that match, and none does"
                                : fmt::format("needs all {} that match", report.needed);
   }
-  Branch branch{
-      fmt::format("{} {} (class {}{}): {}, {} of {} {} usable", what, report.name,
-                  report.device_class, report.admin_access ? ", admin access" : "", needs,
-                  report.usable, report.of_class, report.of_class == 1 ? "device" : "devices"),
-      {}};
+  std::string usable = ", this node has none";
+  if (report.of_class > 0) {
+    usable = fmt::format(", {} of {} {} usable", report.usable, report.of_class,
+                         report.of_class == 1 ? "device" : "devices");
+  } else if (report.all && report.needed == 0) {
+    usable.clear();
+  }
+  Branch branch{fmt::format("{} (class {}{}): {}{}", what, report.device_class,
+                            report.admin_access ? ", admin access" : "", needs, usable),
+                {}};
   if (!drops) return branch;
   for (const GroupReport& group : report.groups) {
     branch.branches.push_back(
@@ -93,13 +113,13 @@ Branch BranchOf(const AlternativeReport& report, std::string_view what, bool dro
 
 Branch BranchOf(const RequestReport& request, bool drops) {
   if (!request.prioritized && request.alternatives.size() == 1) {
-    return BranchOf(request.alternatives.front(), "request", drops);
+    return BranchOf(request.alternatives.front(), Shown(request), drops);
   }
   Branch branch{fmt::format("request {}: the first available of {}", request.name,
                             request.alternatives.size()),
                 {}};
   for (const AlternativeReport& alternative : request.alternatives) {
-    branch.branches.push_back(BranchOf(alternative, "subrequest", drops));
+    branch.branches.push_back(BranchOf(alternative, "subrequest " + alternative.name, drops));
   }
   return branch;
 }
@@ -176,7 +196,7 @@ std::string ToText(const Explanation& explanation) {
     for (const ConstraintReport& constraint : claim.constraints) {
       if (constraint.in_conflict) branches.push_back(BranchOf(constraint, claim));
     }
-    out += fmt::format("claim {}\n", claim.name);
+    out += Shown(claim) + "\n";
     Write(branches, "", out);
   }
   for (const PoolReport& pool : explanation.pools) {

@@ -31,7 +31,8 @@ enum class Scope : std::uint8_t {
   kSlice,       // the slice and the request: Verdicts
   kMember,      // whether it is there for the node at all; mode All means all of these: Attempt
   kInUse,       // whether somebody has it: NodeUsage::taken(), a bit set
-  kUsable,      // the node and the ledger: Attempt
+  kUsable,      // the node and the ledger: Attempt. Like kMember it drops only devices that are
+                // NodeDevice::notable(); of others nobody asks
   kState,       // what else is chosen: State::TryPlace
   kConstraint,  // the claim's constraints, of which each keeps what it has accepted:
                 // State::TryPlace

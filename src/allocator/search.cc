@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "allocator/best_fit.h"
+#include "base/check.h"
 
 namespace dray::allocator {
 
@@ -27,6 +27,7 @@ void Behind(std::span<const std::uint32_t> order, bool ordered, std::size_t star
 SearchResult Search::Run(const Attempt& attempt, const SearchOptions& options) {
   attempt_ = &attempt;
   options_ = options;
+  policy_ = &RowOf(options.policy);
   work_ = WorkMeter(options.work_budget);
   steps_ = 0;
   cut_ = 0;
@@ -98,8 +99,8 @@ bool Search::Step() {
 }
 
 Search::Level& Search::Push() {
-  if (depth_ == levels_.size()) levels_.emplace_back();
-  return levels_[depth_++];
+  if (depth_ == levels_.size()) levels_.push_back(std::make_unique<Level>());
+  return *levels_[depth_++];
 }
 
 Search::Answer Search::ExplorePart() {
@@ -162,12 +163,12 @@ Search::Answer Search::Explore() {
     }
     if (lost_) return Answer::kStopped;
     if (answer == Answer::kOpen) {
-      Level& top = levels_[depth_ - 1];
+      Level& top = *levels_[depth_ - 1];
       answer = top.device ? NextDevice(top) : NextAlternative(top);
       continue;
     }
     if (depth_ == 0) return answer;
-    answer = TakeBack(levels_[depth_ - 1], answer);
+    answer = TakeBack(*levels_[depth_ - 1], answer);
     if (answer != Answer::kOpen) --depth_;
   }
 }
@@ -210,7 +211,7 @@ Search::Answer Search::EnterRequest(std::size_t claim, std::size_t request, bool
 Search::Answer Search::EnterDevice(std::size_t request_level, std::int64_t k, std::size_t start,
                                    bool known) {
   if (!Step()) return Answer::kStopped;
-  const Level& of = levels_[request_level];
+  const Level& of = *levels_[request_level];
   const std::uint32_t alternative = chosen_alternatives_[of.request];
   if (k >= attempt_->candidates(alternative).need)
     return EnterRequest(of.claim, of.request + 1, known);
@@ -255,13 +256,12 @@ Search::Answer Search::NextAlternative(Level& level) {
       if (!fits) continue;
       return EnterRequest(level.claim, level.request + 1, known);
     }
-    if (options_.policy == Policy::kBestFit) {
-      level.order = TightestFirst(*attempt_, state_, candidates);
-    }
+    if (ordered()) level.order = policy_->order(*attempt_, state_, candidates);
     return EnterDevice(at, 0, 0, known);
   }
   open_.Set(level.request);
   Remember({.open = &open_});
+  ExpectNotToRunOut();
   --depth_;
   return Answer::kFailed;
 }
@@ -287,16 +287,16 @@ bool Search::PlaceAll(Level& level, std::uint32_t alternative) {
 }
 
 std::size_t Search::FirstFrom(const Level& level, std::size_t start) const {
-  if (options_.policy == Policy::kBestFit) {
-    return start < levels_[level.request_level].order.size() ? start : BitSet::kNone;
+  if (ordered()) {
+    return start < levels_[level.request_level]->order.size() ? start : BitSet::kNone;
   }
   const Candidates& candidates = attempt_->candidates(level.alternative);
-  return std::min(candidates.devices.FirstFrom(start), candidates.faulty.FirstFrom(start));
+  const std::size_t first = candidates.devices.FirstFrom(start);
+  return attempt_->any_faulty() ? std::min(first, candidates.faulty.FirstFrom(start)) : first;
 }
 
 std::uint32_t Search::DeviceAt(const Level& level, std::size_t place) const {
-  return options_.policy == Policy::kBestFit ? levels_[level.request_level].order[place]
-                                             : static_cast<std::uint32_t>(place);
+  return ordered() ? levels_[level.request_level]->order[place] : static_cast<std::uint32_t>(place);
 }
 
 Search::Answer Search::NextDevice(Level& level) {
@@ -346,11 +346,19 @@ Search::Answer Search::NextDevice(Level& level) {
         return Answer::kStopped;
       }
     }
-  } else if (level.has_after || !LookFrom(level)) {
-    Remember(PositionOf(level));
+  } else {
+    if (level.has_after || !LookFrom(level)) Remember(PositionOf(level));
+    ExpectNotToRunOut();
   }
   --depth_;
   return Answer::kFailed;
+}
+
+// With the oracle every place that is entered has a completion, and one of the things to try there
+// leads to it. Should none, the answer is still that of a search that tries everything.
+void Search::ExpectNotToRunOut() const {
+  if (exact_ && !work_.exhausted())
+    DRAY_BUG("a place that the oracle has completed has no completion");
 }
 
 Search::Answer Search::TakeBack(Level& level, Answer answer) {
@@ -395,8 +403,7 @@ bool Search::LookFrom(Level& level) {
     if (level.after.size() != attempt_->device_count()) {
       level.after = BitSet(attempt_->device_count());
     }
-    Behind(levels_[level.request_level].order, options_.policy == Policy::kBestFit, level.start,
-           level.after);
+    Behind(levels_[level.request_level]->order, ordered(), level.start, level.after);
   }
   return DeadEnd(PositionOf(level));
 }

@@ -14,7 +14,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,16 +23,12 @@
 #include "allocator/attempt.h"
 #include "allocator/bounds.h"
 #include "allocator/oracle.h"
+#include "allocator/policy.h"
 #include "allocator/residual.h"
 #include "allocator/state.h"
 #include "allocator/work.h"
 
 namespace dray::allocator {
-
-enum class Policy : std::uint8_t {
-  kFirstFit,  // what Kubernetes would choose
-  kBestFit,   // tight places first, so that large ones stay whole
-};
 
 struct SearchOptions {
   Policy policy = Policy::kFirstFit;
@@ -78,11 +74,11 @@ class Search {
     // A request: the next alternative to try, and how many devices of mode All are placed.
     std::uint32_t next_alternative = 0;
     std::size_t placed = 0;
-    // Best fit: the candidates of the alternative in the order of trying.
+    // With a policy that has an order: the candidates of the alternative as it says.
     std::vector<std::uint32_t> order;
     // A device: which alternative it is for, how many of that are placed already, the place from
-    // which on devices are tried and the next one to try. Places are devices, or with best fit what
-    // `order` of the request's level says.
+    // which on devices are tried and the next one to try. Places are devices, or with a policy that
+    // has an order what `order` of the request's level says.
     std::uint32_t alternative = 0;
     std::size_t request_level = 0;
     std::int64_t k = 0;
@@ -113,10 +109,12 @@ class Search {
   // What was tried at the top level has failed. kOpen: something else may be tried.
   Answer TakeBack(Level& level, Answer answer);
   bool PlaceAll(Level& level, std::uint32_t alternative);
+  void ExpectNotToRunOut() const;
   // What a failed device means for the others of the level. True: nothing there can succeed.
   bool AfterFailure(Level& level, std::uint32_t device);
   Position PositionOf(Level& level) const;
   bool LookFrom(Level& level);
+  bool ordered() const { return policy_->order != nullptr; }
   std::size_t FirstFrom(const Level& level, std::size_t start) const;
   std::uint32_t DeviceAt(const Level& level, std::size_t place) const;
   // A twin of one that has failed in the same place fails too.
@@ -131,6 +129,7 @@ class Search {
 
   const Attempt* attempt_ = nullptr;
   SearchOptions options_;
+  const PolicyRow* policy_ = nullptr;
   State state_;
   State initial_;  // nothing chosen
   Bounds bounds_;
@@ -143,7 +142,7 @@ class Search {
   SearchResult stopped_ = SearchResult::kNone;
   WorkMeter work_;
   // Only `depth_` are in use; the others are kept for their memory.
-  std::deque<Level> levels_;
+  std::vector<std::unique_ptr<Level>> levels_;
   std::size_t depth_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t cut_ = 0;

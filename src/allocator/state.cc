@@ -14,15 +14,6 @@ using inventory::GroupsId;
 using inventory::NodeDevice;
 using inventory::SetUse;
 
-namespace {
-
-void Fit(base::BitSet& set, std::size_t size) {
-  if (set.size() != size) set = base::BitSet(size);
-  set.ResetAll();
-}
-
-}  // namespace
-
 void State::Reset(const Attempt& attempt) {
   attempt_ = &attempt;
   const Plan& plan = attempt.plan();
@@ -32,37 +23,16 @@ void State::Reset(const Attempt& attempt) {
   capacity_on_ = plan.features().consumable_capacity;
   claim_ = 0;
   chosen_in_claim_.assign(plan.claims().size() + 1, 0);
-  Fit(chosen_, devices);
-  in_claim_.resize(plan.claims().size() + 1);
-  for (base::BitSet& set : in_claim_) Fit(set, devices);
+  chosen_.Clear(devices);
+  if (in_claim_.size() != plan.claims().size() + 1) in_claim_.resize(plan.claims().size() + 1);
+  for (base::BitSet& set : in_claim_) set.Clear(devices);
   shared_ = usage.shared();
   counters_.assign(usage.counters().begin(), usage.counters().end());
-  Fit(placed_on_, usage.groups().size());
+  placed_on_.Clear(usage.groups().size());
   if (groups_.size() < usage.groups().size()) groups_.resize(usage.groups().size());
-
-  first_consumed_.resize(devices + 1);
-  consumed_.clear();
-  capacity_.clear();
-  const auto& dictionary = usage.devices().dictionary();
-  for (std::size_t i = 0; i < devices; ++i) {
-    first_consumed_[i] = static_cast<std::uint32_t>(consumed_.size());
-    const NodeDevice& device = usage.devices().devices()[i];
-    if (!capacity_on_ || device.row->capacities == 0) continue;
-    const std::span<const Amount> taken = usage.consumed(i);
-    // A dedicated device that has never been shared either can serve a request or cannot: the
-    // verdicts have said so.
-    if (!attempt.multi(i) && taken.empty()) continue;
-    std::size_t at = 0;
-    for (const inventory::CapacityEntry& entry : device.slice->capacities(*device.row)) {
-      capacity_.push_back(dictionary.At(entry.capacity).amount);
-      consumed_.push_back(taken.empty() ? Amount(0) : taken[at]);
-      ++at;
-    }
-  }
-  first_consumed_[devices] = static_cast<std::uint32_t>(consumed_.size());
-
+  TakeCapacities();
   constraints_.assign(plan.constraints().size(), {});
-  met_.resize(plan.constraints().size());
+  if (met_.size() != plan.constraints().size()) met_.resize(plan.constraints().size());
   for (auto& met : met_) met.clear();
   elements_.clear();
   placed_.clear();
@@ -72,9 +42,37 @@ void State::Reset(const Attempt& attempt) {
   compared_ = 0;
 }
 
-bool State::CapacityFits(const Candidates& candidates, std::uint32_t device) const {
+void State::TakeCapacities() {
+  const ledger::NodeUsage& usage = attempt_->usage();
+  const std::size_t devices = attempt_->device_count();
+  const bool any = capacity_on_ && (attempt_->multi().Any() || usage.any_consumed());
+  // Nothing before and nothing now: the numbers are right.
+  if (!any && consumed_.empty() && first_consumed_.size() > devices) return;
+  first_consumed_.assign(devices + 1, 0);
+  consumed_.clear();
+  capacity_.clear();
+  if (!any) return;
+  const auto& dictionary = usage.devices().dictionary();
+  for (std::size_t i = 0; i < devices; ++i) {
+    first_consumed_[i] = static_cast<std::uint32_t>(consumed_.size());
+    const NodeDevice& device = usage.devices().devices()[i];
+    if (device.row->capacities == 0) continue;
+    const std::span<const Amount> taken = usage.consumed(i);
+    // A dedicated device that has never been shared either can serve a request or cannot: the
+    // verdicts have said so.
+    if (!attempt_->multi(i) && taken.empty()) continue;
+    std::size_t at = 0;
+    for (const inventory::CapacityEntry& entry : device.slice->capacities(*device.row)) {
+      capacity_.push_back(dictionary.At(entry.capacity).amount);
+      consumed_.push_back(taken.empty() ? Amount(0) : taken[at]);
+      ++at;
+    }
+  }
+  first_consumed_[devices] = static_cast<std::uint32_t>(consumed_.size());
+}
+
+bool State::CompareCapacity(const Candidates& candidates, std::uint32_t device) const {
   const std::span<const Amount> consumed = this->consumed(device);
-  if (consumed.empty()) return true;
   const std::span<const Amount> capacity = this->capacity(device);
   const Amount* wanted = attempt_->consumed(candidates, device);
   for (std::size_t i = 0; i < consumed.size(); ++i) {
@@ -83,10 +81,10 @@ bool State::CapacityFits(const Candidates& candidates, std::uint32_t device) con
   return true;
 }
 
-bool State::GroupsAdmit(std::uint32_t index) const {
+bool State::CompareGroups(std::uint32_t index) const {
   const inventory::NodeDevices& devices = attempt_->devices();
   const NodeDevice& device = devices.devices()[index];
-  if (device.sets == 0 || Charged(index)) return true;
+  if (Charged(index)) return true;
   return std::ranges::all_of(devices.set_uses(device), [&](const SetUse& use) {
     const ledger::GroupState& state = group(use.set);
     // With nothing placed there is nothing to compare.
@@ -96,10 +94,10 @@ bool State::GroupsAdmit(std::uint32_t index) const {
   });
 }
 
-bool State::CountersAdmit(std::uint32_t index) const {
+bool State::CompareCounters(std::uint32_t index) const {
   const inventory::NodeDevices& devices = attempt_->devices();
   const NodeDevice& device = devices.devices()[index];
-  if (device.uses == 0 || Charged(index)) return true;
+  if (Charged(index)) return true;
   return std::ranges::all_of(devices.counter_uses(device), [&](const CounterUse& use) {
     return use.amount <= counters_[use.counter];
   });

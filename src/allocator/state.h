@@ -60,12 +60,18 @@ class State {
 
   // Without regard to constraints: would the counters, groups and capacities still let it in?
   bool HasRoom(const Candidates& candidates, std::uint32_t device) const;
-  bool CapacityFits(const Candidates& candidates, std::uint32_t device) const;
+  bool CapacityFits(const Candidates& candidates, std::uint32_t device) const {
+    return consumed(device).empty() || CompareCapacity(candidates, device);
+  }
   bool CountersAndGroupsAdmit(std::uint32_t device) const {
     return GroupsAdmit(device) && CountersAdmit(device);
   }
-  bool GroupsAdmit(std::uint32_t device) const;
-  bool CountersAdmit(std::uint32_t device) const;
+  bool GroupsAdmit(std::uint32_t device) const {
+    return attempt_->devices().devices()[device].sets == 0 || CompareGroups(device);
+  }
+  bool CountersAdmit(std::uint32_t device) const {
+    return attempt_->devices().devices()[device].uses == 0 || CompareCounters(device);
+  }
   // Whether the constraint of `use` would accept the device as its first one.
   bool AcceptsAlone(const Candidates& candidates, std::size_t use, std::uint32_t device) const;
 
@@ -121,6 +127,10 @@ class State {
   bool Charged(std::uint32_t device) const {
     return attempt_->multi(device) && shared_.Test(device);
   }
+  bool CompareCapacity(const Candidates& candidates, std::uint32_t device) const;
+  bool CompareGroups(std::uint32_t device) const;
+  bool CompareCounters(std::uint32_t device) const;
+  void TakeCapacities();
   bool Constrain(const Candidates& candidates, std::uint32_t device);
   void UndoConstraints(const Mark& mark);
   void Consume(const Candidates& candidates, std::uint32_t device, int sign);
@@ -138,8 +148,8 @@ class State {
   base::BitSet shared_;  // has a share, in the ledger or in this attempt
   std::vector<Amount> counters_;
   base::BitSet placed_on_;  // counter sets whose groups are no longer as the ledger says
-  std::vector<ledger::GroupState> groups_;  // of these
-  std::vector<std::uint32_t> first_consumed_;
+  std::vector<ledger::GroupState> groups_;     // of these
+  std::vector<std::uint32_t> first_consumed_;  // all 0 if there is nothing in the next two
   std::vector<Amount> consumed_;
   std::vector<Amount> capacity_;
   std::vector<ConstraintState> constraints_;  // of all claims

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/verdicts.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "allocator/capacity.h"
 #include "fmt/format.h"
 #include "inventory/capacity_names.h"
@@ -67,47 +69,89 @@ bool IsThere(std::span<const base::Quantity* const> requested,
   return true;
 }
 
-// The rules of a slice, one after the other, for one row: the first that drops it. Writes the
-// values and amounts of a row that passes, and which kind of error it is.
-std::optional<Reason> JudgeRow(const Alternative& alternative, const Plan& plan,
-                               std::span<const ConstraintPlan> constraints,
-                               std::span<const std::optional<NameId>> other_names,
-                               const SliceTable& slice, std::size_t i, Dictionary& dictionary,
-                               Verdicts& verdicts) {
-  const DeviceRow& row = slice.devices()[i];
-  if (row.has_binding_conditions && !plan.features().device_binding_and_status) {
-    return Reason::kBindingConditionsOff;
-  }
-  if (const auto dropped = RunSelectors(alternative, slice, row)) return dropped;
-  for (std::size_t use = 0; use < alternative.constraints.size(); ++use) {
-    const ConstraintUse& constraint_use = alternative.constraints[use];
-    const auto value = ValueOf(constraint_use, constraints[constraint_use.constraint],
-                               other_names[use], slice, row);
-    if (!value) {
-      verdicts.derived_error.Set(i);
-      return Reason::kExpressionError;
+// The rules of a slice, one after the other, row by row.
+class SliceJudge {
+ public:
+  SliceJudge(const Alternative& alternative, const Plan& plan,
+             std::span<const ConstraintPlan> constraints, const SliceTable& slice,
+             Dictionary& dictionary, Verdicts& verdicts)
+      : alternative_(alternative),
+        plan_(plan),
+        constraints_(constraints),
+        slice_(slice),
+        dictionary_(dictionary),
+        verdicts_(verdicts) {
+    for (const ConstraintUse& use : alternative.constraints) {
+      other_names_.push_back(OtherName(constraints[use.constraint], slice, dictionary));
     }
-    verdicts.values[use * verdicts.rows + i] = *value;
   }
-  if (!plan.features().consumable_capacity) return std::nullopt;
-  if (row.capacities == 0) {
-    return alternative.capacity.empty() ? std::nullopt : std::optional(Reason::kCapacityMissing);
+
+  // The first rule that drops the row. Writes the values and amounts of a row that passes, and
+  // which kind of error it is.
+  std::optional<Reason> Judge(std::size_t i) {
+    const DeviceRow& row = slice_.devices()[i];
+    if (row.has_binding_conditions && !plan_.features().device_binding_and_status) {
+      return Reason::kBindingConditionsOff;
+    }
+    if (const auto dropped = RunSelectors(alternative_, slice_, row)) return dropped;
+    for (std::size_t use = 0; use < alternative_.constraints.size(); ++use) {
+      const ConstraintUse& constraint_use = alternative_.constraints[use];
+      const auto value = ValueOf(constraint_use, constraints_[constraint_use.constraint],
+                                 other_names_[use], slice_, row);
+      if (!value) {
+        verdicts_.derived_error.Set(i);
+        return Reason::kExpressionError;
+      }
+      verdicts_.values[use * verdicts_.rows + i] = *value;
+    }
+    if (!plan_.features().consumable_capacity) return std::nullopt;
+    if (row.capacities == 0) {
+      return alternative_.capacity.empty() ? std::nullopt : std::optional(Reason::kCapacityMissing);
+    }
+    Consume(row);
+    if (consumed_.broken) verdicts_.broken.Set(i);
+    if (consumed_.withheld) verdicts_.withheld.Set(i);
+    if (first_amount_ != 0 && verdicts_.first_amount.empty()) {
+      verdicts_.first_amount.resize(verdicts_.rows, 0);
+    }
+    if (first_amount_ != 0) verdicts_.first_amount[i] = first_amount_;
+    return consumed_.dropped;
   }
-  const Consumption consumption =
-      ConsumptionOf(alternative, slice, row, plan.features().fractional_capacity_range, dictionary);
-  if (consumption.broken) verdicts.broken.Set(i);
-  if (consumption.withheld) {
-    verdicts.withheld.Set(i);
-    verdicts.first_amount[i] = static_cast<std::uint32_t>(verdicts.amounts.size());
-    verdicts.amounts.resize(verdicts.amounts.size() + row.capacities, Amount(0));
+
+ private:
+  // What the row consumes, written down. The devices of a slice are mostly of one kind: where the
+  // capacities are those of the row before, so is all of this.
+  void Consume(const DeviceRow& row) {
+    const std::span<const CapacityEntry> entries = slice_.capacities(row);
+    if (std::ranges::equal(entries, entries_)) return;
+    entries_ = entries;
+    consumed_ = ConsumptionOf(alternative_, slice_, row, plan_.features().fractional_capacity_range,
+                              dictionary_);
+    first_amount_ = 0;
+    if (consumed_.withheld) {
+      first_amount_ = static_cast<std::uint32_t>(verdicts_.amounts.size());
+      verdicts_.amounts.resize(verdicts_.amounts.size() + entries.size(), Amount(0));
+    }
+    if (consumed_.broken || consumed_.dropped) return;
+    first_amount_ = static_cast<std::uint32_t>(verdicts_.amounts.size());
+    verdicts_.amounts.reserve(verdicts_.amounts.size() + entries.size());
+    for (const base::Quantity& amount : consumed_.amounts) {
+      verdicts_.amounts.push_back(inventory::ToAmount(amount));
+    }
   }
-  if (consumption.broken || consumption.dropped) return consumption.dropped;
-  verdicts.first_amount[i] = static_cast<std::uint32_t>(verdicts.amounts.size());
-  for (const base::Quantity& amount : consumption.amounts) {
-    verdicts.amounts.push_back(inventory::ToAmount(amount));
-  }
-  return std::nullopt;
-}
+
+  const Alternative& alternative_;
+  const Plan& plan_;
+  const std::span<const ConstraintPlan> constraints_;
+  const SliceTable& slice_;
+  Dictionary& dictionary_;
+  Verdicts& verdicts_;
+  absl::InlinedVector<std::optional<NameId>, 4> other_names_;
+  // Of the last row that has capacities.
+  std::span<const CapacityEntry> entries_;
+  Consumption consumed_;
+  std::uint32_t first_amount_ = 0;
+};
 
 }  // namespace
 
@@ -201,17 +245,14 @@ std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan
                             &verdicts->broken, &verdicts->withheld}) {
     *set = base::BitSet(rows);
   }
-  verdicts->dropped.resize(rows);
   verdicts->values.resize(uses * rows, ValueId::kNone);
-  verdicts->first_amount.resize(rows, 0);
-  std::vector<std::optional<NameId>> other_names;
-  for (const ConstraintUse& use : alternative.constraints) {
-    other_names.push_back(OtherName(constraints[use.constraint], slice, dictionary));
-  }
+  SliceJudge judge(alternative, plan, constraints, slice, dictionary, *verdicts);
   for (std::size_t i = 0; i < rows; ++i) {
-    const std::optional<Reason> dropped =
-        JudgeRow(alternative, plan, constraints, other_names, slice, i, dictionary, *verdicts);
-    verdicts->dropped[i] = dropped;
+    const std::optional<Reason> dropped = judge.Judge(i);
+    if (dropped) {
+      if (verdicts->dropped.empty()) verdicts->dropped.resize(rows);
+      verdicts->dropped[i] = dropped;
+    }
     if (dropped == Reason::kExpressionError) verdicts->error.Set(i);
     if (!dropped && !verdicts->broken.Test(i)) verdicts->pass.Set(i);
   }

@@ -33,7 +33,9 @@ using inventory::ValueId;
 struct Verdicts {
   // All selectors are true, and the device's capacities, nothing taken off, can serve the request.
   base::BitSet pass;
-  // The first rule that drops the device; nothing where it passes, and for `broken`.
+  // The first rule that drops the device; nothing where it passes, and for `broken`. Empty: no
+  // device is dropped. Verdicts are made for every slice of every node, so what most of them do
+  // not need takes no memory.
   std::vector<std::optional<Reason>> dropped;
   // A selector, or a derived attribute of a device that passed the selectors, failed to evaluate.
   base::BitSet error;
@@ -47,15 +49,21 @@ struct Verdicts {
   base::BitSet withheld;
   // What constraints see of a device: [use * rows + row], uses as in Alternative::constraints.
   std::vector<ValueId> values;
-  // What a device would consume of its capacities, in their order: from first_amount[row]. Nothing
-  // of each where it is withheld.
+  // What a device would consume of its capacities, in their order: from first_amount[row], from the
+  // first on if that is empty. Devices of equal capacities share them. Nothing of each where it is
+  // withheld.
   std::vector<std::uint32_t> first_amount;
   std::vector<Amount> amounts;
   std::size_t rows = 0;
   bool any_error = false;  // any of `error` and `broken`
 
   ValueId value(std::size_t use, std::size_t row) const { return values[use * rows + row]; }
-  const Amount* consumed(std::size_t row) const { return amounts.data() + first_amount[row]; }
+  const Amount* consumed(std::size_t row) const {
+    return amounts.data() + (first_amount.empty() ? 0 : first_amount[row]);
+  }
+  std::optional<Reason> DroppedBy(std::size_t row) const {
+    return dropped.empty() ? std::nullopt : dropped[row];
+  }
 };
 
 std::shared_ptr<const Verdicts> Judge(const Alternative& alternative, const Plan& plan,
@@ -96,8 +104,8 @@ class VerdictCache {
   explicit VerdictCache(std::size_t capacity = kMostVerdicts) : known_(capacity) {}
   // Of that many slices (of a cluster, or of a shard of its nodes): room for the filters that are
   // in use together.
-  void FitTo(std::size_t slices) {
-    known_.set_capacity(std::clamp<std::size_t>(64 * slices, 256, kMostVerdicts));
+  void FitTo(std::size_t slices, std::size_t at_least = 256) {
+    known_.set_capacity(std::clamp<std::size_t>(64 * slices, at_least, kMostVerdicts));
   }
 
   const Verdicts& Get(const Alternative& alternative, const Plan& plan,

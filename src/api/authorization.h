@@ -28,6 +28,7 @@ struct UserInfo {
   std::string name;
   std::vector<std::string> groups = {};
   std::map<std::string, std::vector<std::string>> extra = {};
+  std::string uid = {};
 };
 
 // One permission that is asked for. An empty namespace is the whole cluster, an empty name all

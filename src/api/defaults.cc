@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Defaults of the kinds of resource.k8s.io.
+// Defaults of the kinds of resource.k8s.io; those of pods and workloads are pod_defaults.cc's and
+// workload_strategy.cc's.
 //
 // Spec: docs/spec/api.md section 4.
 #include "api/internal/strategies.h"
@@ -63,6 +64,12 @@ void SetDefaults(Object& object, base::Time now) {
     SetTaintDefaults(rule->spec.taint, now);
   } else if (auto* pod = object.Mutable<Pod>()) {
     internal::SetDefaults(*pod);
+  } else if (auto* set = object.Mutable<ReplicaSet>()) {
+    internal::SetDefaults(*set);
+  } else if (auto* deployment = object.Mutable<Deployment>()) {
+    internal::SetDefaults(*deployment);
+  } else if (auto* job = object.Mutable<Job>()) {
+    internal::SetDefaults(*job);
   }
 }
 

@@ -20,13 +20,16 @@ class ForwardingCluster : public Cluster {
   // It outlives this one.
   explicit ForwardingCluster(Cluster& inner) : inner_(inner) {}
 
-  std::vector<Object> List(const KindInfo& kind) const override { return inner_.List(kind); }
-  std::optional<Object> Find(const KindInfo& kind, std::string_view namespace_,
-                             std::string_view name) const override {
+  StatusOr<std::vector<Object>> List(const KindInfo& kind) const override {
+    return inner_.List(kind);
+  }
+  StatusOr<std::optional<Object>> Find(const KindInfo& kind, std::string_view namespace_,
+                                       std::string_view name) const override {
     return inner_.Find(kind, namespace_, name);
   }
-  std::unique_ptr<ObjectWatch> Watch(std::span<const KindInfo* const> kinds) override {
-    return inner_.Watch(kinds);
+  std::unique_ptr<ObjectWatch> Watch(std::span<const KindInfo* const> kinds,
+                                     const Selection& selection = {}) override {
+    return inner_.Watch(kinds, selection);
   }
   StatusOr<Object> Create(Object object) override { return inner_.Create(std::move(object)); }
   StatusOr<Object> Update(Object object) override { return inner_.Update(std::move(object)); }

@@ -254,7 +254,7 @@ class FastDecoder {
   static bool Quantity(base::Quantity* out, dom::element value) {
     std::string_view text;
     if (value.get_string().get(text) == simdjson::SUCCESS)
-      return base::Quantity::TryParse(text, out);
+      return base::Quantity::TryParse(internal::WithoutBlanks(text), out);
     // The digits of a fraction are gone from the tape; the slow way still has them.
     std::int64_t number = 0;
     if (!Integer(value, number)) return false;

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "api/event_folder.h"
+#include "api/generated_name.h"
 #include "api/internal/change_log.h"
 #include "api/namespace.h"
 #include "api/pod.h"
+#include "api/selected_watch.h"
+#include "api/shown_name.h"
 #include "api/strategy.h"
 #include "api/write_rules.h"
-#include "api/shown_name.h"
 #include "fmt/format.h"
 
 namespace dray::api {
@@ -79,7 +81,25 @@ Object* MemoryCluster::FindStored(const KindInfo& kind, std::string_view namespa
   return it == objects.end() ? nullptr : &it->second;
 }
 
-std::vector<Object> MemoryCluster::List(const KindInfo& kind) const {
+Status MemoryCluster::AskToRead(const KindInfo& kind) const {
+  if (!read_hook_) return {};
+  const ReadHook hook = read_hook_;  // it may be one that sets the next one
+  return hook(kind);
+}
+
+StatusOr<std::vector<Object>> MemoryCluster::List(const KindInfo& kind) const {
+  DRAY_RETURN_IF_ERROR(AskToRead(kind));
+  return All(kind);
+}
+
+StatusOr<std::optional<Object>> MemoryCluster::Find(const KindInfo& kind,
+                                                    std::string_view namespace_,
+                                                    std::string_view name) const {
+  DRAY_RETURN_IF_ERROR(AskToRead(kind));
+  return Stored(kind, namespace_, name);
+}
+
+std::vector<Object> MemoryCluster::All(const KindInfo& kind) const {
   std::vector<Object> list;
   const auto objects = objects_.find(kind.hub);
   if (objects == objects_.end()) return list;
@@ -88,8 +108,8 @@ std::vector<Object> MemoryCluster::List(const KindInfo& kind) const {
   return list;
 }
 
-std::optional<Object> MemoryCluster::Find(const KindInfo& kind, std::string_view namespace_,
-                                          std::string_view name) const {
+std::optional<Object> MemoryCluster::Stored(const KindInfo& kind, std::string_view namespace_,
+                                            std::string_view name) const {
   const auto objects = objects_.find(kind.hub);
   if (objects == objects_.end()) return std::nullopt;
   const auto it = objects->second.find(KeyOf(kind, namespace_, name));
@@ -97,19 +117,26 @@ std::optional<Object> MemoryCluster::Find(const KindInfo& kind, std::string_view
   return it->second;
 }
 
-std::unique_ptr<ObjectWatch> MemoryCluster::Watch(std::span<const KindInfo* const> kinds) {
+std::unique_ptr<ObjectWatch> MemoryCluster::Watch(std::span<const KindInfo* const> kinds,
+                                                  const Selection& selection) {
   std::vector<Object> present;
   std::set<const TypeInfo*> seen;
   for (const KindInfo* kind : kinds) {
     if (!seen.insert(kind->hub).second) continue;
-    for (Object& object : List(*kind)) present.push_back(std::move(object));
+    for (Object& object : All(*kind)) present.push_back(std::move(object));
   }
-  return log_->Watch(kinds, std::move(present));
+  return SelectedWatch(log_->Watch(kinds, std::move(present)), selection);
 }
 
 Status MemoryCluster::Ask(Verb verb, const Object& object) const {
   if (!hook_) return {};
   const WriteHook hook = hook_;  // it may be one that sets the next one
+  return hook(verb, object);
+}
+
+Status MemoryCluster::Answer(Verb verb, const Object& object) const {
+  if (!answer_hook_) return {};
+  const WriteHook hook = answer_hook_;
   return hook(verb, object);
 }
 
@@ -138,6 +165,11 @@ void MemoryCluster::Remove(const Object& object) {
 void MemoryCluster::CompleteName(Object& object) {
   ObjectMeta& metadata = object.MutableMetadata();
   if (!metadata.name.empty() || metadata.generate_name.empty()) return;
+  while (options_.name_suffix) {
+    const std::string stem = metadata.generate_name.substr(0, kNameStemMaxLength);
+    metadata.name = stem + options_.name_suffix(object);
+    if (FindStored(object.kind(), metadata.namespace_, metadata.name) == nullptr) return;
+  }
   for (int i = 0; i < kNameTries; ++i) {
     metadata.name = CompletedName(metadata.generate_name, random_);
     if (FindStored(object.kind(), metadata.namespace_, metadata.name) == nullptr) return;
@@ -160,7 +192,9 @@ StatusOr<Object> MemoryCluster::Create(Object object) {
     return base::AlreadyExists(fmt::format("{} already exists", ShownName(object)));
   }
   object.MutableMetadata().resource_version = fmt::format_int(++revision_).str();
-  return Insert(std::move(object));
+  const Object inserted = Insert(std::move(object));
+  DRAY_RETURN_IF_ERROR(Answer(Verb::kCreate, inserted));
+  return inserted;
 }
 
 StatusOr<Object*> MemoryCluster::Target(Verb verb, const Object& object) {
@@ -185,7 +219,7 @@ StatusOr<Object*> MemoryCluster::Target(Verb verb, const KindInfo& kind,
                                         std::string_view namespace_, std::string_view name,
                                         std::string_view uid) {
   if (hook_) {
-    if (const auto present = Find(kind, namespace_, name)) {
+    if (const auto present = Stored(kind, namespace_, name)) {
       DRAY_RETURN_IF_ERROR(Ask(verb, *present));
     }
   }
@@ -195,21 +229,24 @@ StatusOr<Object*> MemoryCluster::Target(Verb verb, const KindInfo& kind,
   return stored;
 }
 
-StatusOr<Object> MemoryCluster::Replace(Object& stored, Object object) {
+StatusOr<Object> MemoryCluster::Replace(Verb verb, Object& stored, Object object) {
   if (object.metadata().deletion_timestamp && !IsHeld(object)) {
     object.MutableMetadata().resource_version = fmt::format_int(++revision_).str();
     Remove(object);
+    DRAY_RETURN_IF_ERROR(Answer(verb, object));
     return object;
   }
   // A write that changes nothing is none: nobody is told, and the resourceVersion stays.
   if (!object.kind().equal(object.data(), stored.data())) Overwrite(stored, std::move(object));
-  return stored;
+  const Object written = stored;
+  DRAY_RETURN_IF_ERROR(Answer(verb, written));
+  return written;
 }
 
 StatusOr<Object> MemoryCluster::Update(Object object) {
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kUpdate, object));
   DRAY_RETURN_IF_ERROR(ToStatus(PrepareUpdate(object, *stored, rules_, clock_.Now())));
-  return Replace(*stored, std::move(object));
+  return Replace(Verb::kUpdate, *stored, std::move(object));
 }
 
 StatusOr<Object> MemoryCluster::UpdateStatus(Object object) {
@@ -218,21 +255,21 @@ StatusOr<Object> MemoryCluster::UpdateStatus(Object object) {
   }
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kUpdateStatus, object));
   DRAY_RETURN_IF_ERROR(ToStatus(PrepareStatus(object, *stored, rules_, clock_.Now())));
-  return Replace(*stored, std::move(object));
+  return Replace(Verb::kUpdateStatus, *stored, std::move(object));
 }
 
 Status MemoryCluster::Delete(const KindInfo& kind, std::string_view namespace_,
                              std::string_view name, std::string_view uid) {
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kDelete, kind, namespace_, name, uid));
-  if (!IsHeld(*stored)) {
-    Remove(*stored);
-    return {};
+  const Object last = *stored;
+  if (!IsHeld(last)) {
+    Remove(last);
+  } else if (!last.metadata().deletion_timestamp) {
+    Object object = last;
+    MarkDeleted(object, clock_.Now());
+    Overwrite(*stored, std::move(object));
   }
-  if (stored->metadata().deletion_timestamp) return {};
-  Object object = *stored;
-  MarkDeleted(object, clock_.Now());
-  Overwrite(*stored, std::move(object));
-  return {};
+  return Answer(Verb::kDelete, last);
 }
 
 Status MemoryCluster::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
@@ -241,7 +278,8 @@ Status MemoryCluster::Bind(std::string_view namespace_, std::string_view pod, st
   DRAY_ASSIGN_OR_RETURN(Object* const stored, Target(Verb::kBind, kind, namespace_, pod, uid));
   DRAY_ASSIGN_OR_RETURN(Object object, BoundPod(*stored, node, clock_.Now()));
   Overwrite(*stored, std::move(object));
-  return {};
+  const Object bound = *stored;
+  return Answer(Verb::kBind, bound);
 }
 
 void MemoryCluster::Note(const EventNote& note) {

@@ -43,6 +43,9 @@ struct MemoryClusterOptions {
   bool validate = true;
   // Events kept; beyond that the one that was told longest ago goes.
   std::size_t max_events = 10'000;
+  // What completes the generateName of an object: asked again as long as the name is taken, and
+  // never the same twice. None: chance does, as on a server.
+  std::function<std::string(const Object&)> name_suffix;
 };
 
 enum class Verb : std::uint8_t { kCreate, kUpdate, kUpdateStatus, kDelete, kBind };
@@ -65,16 +68,29 @@ class MemoryCluster final : public Cluster {
   // client would at that moment. For tests of failures.
   using WriteHook = std::function<Status(Verb, const Object&)>;
   void SetWriteHook(WriteHook hook) { hook_ = std::move(hook); }
+  // Called after each write that was done, with what is stored then (of a deletion: was); what it
+  // returns unless OK is what the writer is told instead, although the write stands.
+  void SetAnswerHook(WriteHook hook) { answer_hook_ = std::move(hook); }
+  // Called before each List and Find; what it returns unless OK is what they return.
+  using ReadHook = std::function<Status(const KindInfo&)>;
+  void SetReadHook(ReadHook hook) { read_hook_ = std::move(hook); }
 
   // The resourceVersion of the latest write.
   std::uint64_t revision() const { return revision_; }
   // Changes that are kept because some watch has not taken them.
   std::size_t backlog() const;
 
-  std::vector<Object> List(const KindInfo& kind) const override;
-  std::optional<Object> Find(const KindInfo& kind, std::string_view namespace_,
-                             std::string_view name) const override;
-  std::unique_ptr<ObjectWatch> Watch(std::span<const KindInfo* const> kinds) override;
+  // What List and Find answer, for those who hold the memory in their hands: it cannot fail, and
+  // no hook is asked.
+  std::vector<Object> All(const KindInfo& kind) const;
+  std::optional<Object> Stored(const KindInfo& kind, std::string_view namespace_,
+                               std::string_view name) const;
+
+  StatusOr<std::vector<Object>> List(const KindInfo& kind) const override;
+  StatusOr<std::optional<Object>> Find(const KindInfo& kind, std::string_view namespace_,
+                                       std::string_view name) const override;
+  std::unique_ptr<ObjectWatch> Watch(std::span<const KindInfo* const> kinds,
+                                     const Selection& selection = {}) override;
   StatusOr<Object> Create(Object object) override;
   StatusOr<Object> Update(Object object) override;
   StatusOr<Object> UpdateStatus(Object object) override;
@@ -109,8 +125,11 @@ class MemoryCluster final : public Cluster {
   StatusOr<Object*> Target(Verb verb, const Object& object);
   StatusOr<Object*> Target(Verb verb, const KindInfo& kind, std::string_view namespace_,
                            std::string_view name, std::string_view uid);
-  StatusOr<Object> Replace(Object& stored, Object object);
+  StatusOr<Object> Replace(Verb verb, Object& stored, Object object);
   Status Ask(Verb verb, const Object& object) const;
+  Status AskToRead(const KindInfo& kind) const;
+  // What the writer is told of a write that was done.
+  Status Answer(Verb verb, const Object& object) const;
   // Gives the object a name from its generateName that is not taken.
   void CompleteName(Object& object);
   const Object& Insert(Object object);
@@ -122,6 +141,8 @@ class MemoryCluster final : public Cluster {
   const MemoryClusterOptions options_;
   const WriteRules rules_;
   WriteHook hook_;
+  WriteHook answer_hook_;
+  ReadHook read_hook_;
   absl::flat_hash_map<const TypeInfo*, Objects> objects_;
   std::shared_ptr<internal::ChangeLog> log_;
   std::unique_ptr<EventFolder> events_;

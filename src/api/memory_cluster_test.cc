@@ -81,12 +81,12 @@ TEST_F(MemoryClusterTest, ANamespaceStaysUntilItsSpecHasNoFinalizers) {
   space.spec.finalizers = {std::string(kNamespaceFinalizer)};
   ASSERT_THAT(cluster.Create(Object::Of(space)), IsOk());
   ASSERT_THAT(cluster.Delete(KindOf<Namespace>(), "", "ns"), IsOk());
-  auto leaving = cluster.Find(KindOf<Namespace>(), "", "ns");
+  auto leaving = cluster.Stored(KindOf<Namespace>(), "", "ns");
   ASSERT_TRUE(leaving.has_value());
   EXPECT_TRUE(leaving->metadata().deletion_timestamp.has_value());
   leaving->Mutable<Namespace>()->spec.finalizers.clear();
   ASSERT_THAT(cluster.Update(*leaving), IsOk());
-  EXPECT_FALSE(cluster.Find(KindOf<Namespace>(), "", "ns").has_value());
+  EXPECT_FALSE(cluster.Stored(KindOf<Namespace>(), "", "ns").has_value());
 }
 
 TEST_F(MemoryClusterTest, TheSameSeedGivesTheSameUidsAndNames) {
@@ -119,7 +119,7 @@ TEST_F(MemoryClusterTest, ADeletedPodOnANodeIsGoneAtOnce) {
   ASSERT_THAT(cluster.Create(Object::Of(PodNamed("p"))), IsOk());
   ASSERT_THAT(cluster.Bind("ns", "p", "", "n"), IsOk());
   ASSERT_THAT(cluster.Delete(KindOf<Pod>(), "ns", "p"), IsOk());
-  EXPECT_THAT(cluster.List(KindOf<Pod>()), IsEmpty());
+  EXPECT_THAT(cluster.All(KindOf<Pod>()), IsEmpty());
 }
 
 TEST_F(MemoryClusterTest, ChangesAreKeptOnlyUntilTheLastWatchHasTakenThem) {
@@ -176,8 +176,8 @@ TEST_F(MemoryClusterTest, ARefusedWriteHasNoEffect) {
                                  Verb::kBind));
   EXPECT_EQ(cluster.revision(), revision);
   EXPECT_EQ(Drain(*watch), 0U);
-  EXPECT_EQ(*cluster.Find(KindOf<Pod>(), "ns", "p")->As<Pod>(), *pod.As<Pod>());
-  EXPECT_THAT(cluster.List(KindOf<Pod>()), SizeIs(1));
+  EXPECT_EQ(*cluster.Stored(KindOf<Pod>(), "ns", "p")->As<Pod>(), *pod.As<Pod>());
+  EXPECT_THAT(cluster.All(KindOf<Pod>()), SizeIs(1));
 }
 
 TEST_F(MemoryClusterTest, AHookMayWriteAsAnotherClientWould) {
@@ -237,7 +237,7 @@ TEST_F(MemoryClusterTest, AFoldedEventSaysWhenItWasToldFirstAndLast) {
   cluster.Note(NoteAbout(pod, "hello"));
   clock_.Advance(std::chrono::seconds(5));
   cluster.Note(NoteAbout(pod, "hello"));
-  const auto events = cluster.List(KindOf<Event>());
+  const auto events = cluster.All(KindOf<Event>());
   ASSERT_THAT(events, SizeIs(1));
   const Event& event = *events[0].As<Event>();
   EXPECT_EQ(event.first_timestamp, base::Time::FromUnix(1'000));
@@ -249,7 +249,7 @@ TEST_F(MemoryClusterTest, OfTooManyEventsTheOneToldLongestAgoGoes) {
   const Object pod = *cluster.Create(Object::Of(PodNamed("p")));
   for (const char* text : {"a", "b", "a", "c", "a"}) cluster.Note(NoteAbout(pod, text));
   std::vector<std::string> told;
-  for (const Object& object : cluster.List(KindOf<Event>())) {
+  for (const Object& object : cluster.All(KindOf<Event>())) {
     told.push_back(object.As<Event>()->message);
   }
   EXPECT_THAT(told, ::testing::UnorderedElementsAre("a", "c"));
@@ -259,14 +259,14 @@ TEST_F(MemoryClusterTest, AnEventThatSomebodyDeletedIsToldAnew) {
   MemoryCluster cluster = Make({.max_events = 2});
   const Object pod = *cluster.Create(Object::Of(PodNamed("p")));
   cluster.Note(NoteAbout(pod, "a"));
-  const Object event = cluster.List(KindOf<Event>())[0];
+  const Object event = cluster.All(KindOf<Event>())[0];
   ASSERT_THAT(cluster.Delete(KindOf<Event>(), "ns", event.metadata().name), IsOk());
   cluster.Note(NoteAbout(pod, "a"));
-  ASSERT_THAT(cluster.List(KindOf<Event>()), SizeIs(1));
-  EXPECT_EQ(cluster.List(KindOf<Event>())[0].As<Event>()->count, 1);
+  ASSERT_THAT(cluster.All(KindOf<Event>()), SizeIs(1));
+  EXPECT_EQ(cluster.All(KindOf<Event>())[0].As<Event>()->count, 1);
   // The place that it had is free: two more do not push it out together with one of them.
   cluster.Note(NoteAbout(pod, "b"));
-  EXPECT_THAT(cluster.List(KindOf<Event>()), SizeIs(2));
+  EXPECT_THAT(cluster.All(KindOf<Event>()), SizeIs(2));
 }
 
 TEST_F(MemoryClusterTest, ADumpIsTakenAsItIs) {
@@ -278,12 +278,12 @@ TEST_F(MemoryClusterTest, ADumpIsTakenAsItIs) {
   Pod pod = PodNamed("p", "");
   pod.status.phase = "Running";
   ASSERT_THAT(cluster.Load({Object::Of(claim), Object::Of(pod)}), IsOk());
-  const auto stored = cluster.Find(KindOf<ResourceClaim>(), "ns", "c");
+  const auto stored = cluster.Stored(KindOf<ResourceClaim>(), "ns", "c");
   ASSERT_TRUE(stored.has_value());
   EXPECT_EQ(stored->metadata().uid, "uid-c");
   EXPECT_EQ(stored->metadata().resource_version, "41");
   EXPECT_TRUE(stored->As<ResourceClaim>()->status.allocation.has_value());
-  const auto loaded = cluster.Find(KindOf<Pod>(), "default", "p");
+  const auto loaded = cluster.Stored(KindOf<Pod>(), "default", "p");
   ASSERT_TRUE(loaded.has_value());
   EXPECT_EQ(loaded->metadata().resource_version, "42");
   EXPECT_EQ(loaded->As<Pod>()->status.phase, "Running");
@@ -301,7 +301,7 @@ TEST_F(MemoryClusterTest, ADumpIsTakenWholeOrNotAtAll) {
               StatusIs(StatusCode::kAlreadyExists, HasSubstr("Node \"c\"")));
   EXPECT_THAT(cluster.Load({Object::Of(NodeNamed("d")), Object::Of(NodeNamed(""))}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("Node")));
-  EXPECT_THAT(cluster.List(KindOf<Node>()), SizeIs(1));
+  EXPECT_THAT(cluster.All(KindOf<Node>()), SizeIs(1));
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ class Reader {
       Mismatch(node, "a quantity such as 500m, 2 or 10Gi", path);
       return;
     }
-    auto parsed = base::Quantity::Parse(node.text);
+    auto parsed = base::Quantity::Parse(internal::WithoutBlanks(node.text));
     if (!parsed.ok()) {
       Report(Severity::kError, "InvalidValue", path, node.position,
              std::string(base::Message(parsed.status())), "");

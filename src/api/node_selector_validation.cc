@@ -50,7 +50,9 @@ void CheckFieldRequirement(Report& report, const Path& at, const NodeSelectorReq
   }
 }
 
-void CheckTerm(Report& report, const Path& at, const NodeSelectorTerm& term) {
+}  // namespace
+
+void ValidateNodeSelectorTerm(Report& report, const Path& at, const NodeSelectorTerm& term) {
   const Path expressions = at.Child("matchExpressions");
   for (std::size_t i = 0; i < term.match_expressions.size(); ++i) {
     CheckLabelRequirement(report, expressions.Index(i), term.match_expressions[i]);
@@ -61,8 +63,6 @@ void CheckTerm(Report& report, const Path& at, const NodeSelectorTerm& term) {
   }
 }
 
-}  // namespace
-
 void ValidateNodeSelector(Report& report, const Path& at, const NodeSelector& selector) {
   const Path terms = at.Child("nodeSelectorTerms");
   if (selector.node_selector_terms.empty()) {
@@ -70,7 +70,7 @@ void ValidateNodeSelector(Report& report, const Path& at, const NodeSelector& se
     return;
   }
   for (std::size_t i = 0; i < selector.node_selector_terms.size(); ++i) {
-    CheckTerm(report, terms.Index(i), selector.node_selector_terms[i]);
+    ValidateNodeSelectorTerm(report, terms.Index(i), selector.node_selector_terms[i]);
   }
 }
 

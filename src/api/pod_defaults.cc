@@ -51,15 +51,9 @@ void SetContainerDefaults(Container& container, bool host_network) {
   SetResourceDefaults(container.resources);
 }
 
-}  // namespace
-
-void SetDefaults(Pod& pod) {
-  PodSpec& spec = pod.spec;
+void SetSpecDefaults(PodSpec& spec, bool host_ports) {
   for (std::vector<Container>* containers : {&spec.init_containers, &spec.containers}) {
-    for (Container& container : *containers) {
-      RequestLimits(container.resources);
-      SetContainerDefaults(container, spec.host_network);
-    }
+    for (Container& container : *containers) SetContainerDefaults(container, host_ports);
   }
   for (EphemeralContainer& container : spec.ephemeral_containers) {
     SetContainerDefaults(container.common, false);
@@ -76,6 +70,20 @@ void SetDefaults(Pod& pod) {
   std::optional<std::int64_t>& grace = spec.termination_grace_period_seconds;
   if (!grace) grace = kDefaultGracePeriodSeconds;
   if (*grace < 0) grace = 1;
+}
+
+}  // namespace
+
+void SetTemplateDefaults(PodSpec& spec) {
+  // In a template the node's port is left open until there is a pod.
+  SetSpecDefaults(spec, false);
+}
+
+void SetDefaults(Pod& pod) {
+  for (std::vector<Container>* containers : {&pod.spec.init_containers, &pod.spec.containers}) {
+    for (Container& container : *containers) RequestLimits(container.resources);
+  }
+  SetSpecDefaults(pod.spec, pod.spec.host_network);
 }
 
 }  // namespace dray::api::internal

@@ -3,6 +3,7 @@
 // What a pod's status says about its claims: those named in its spec (KEP-4381) and the one that
 // the scheduler made for its extended resources (KEP-5004).
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@
 
 namespace dray::api::internal {
 namespace {
+
+constexpr std::string_view kClaimPrefix = "claim:";
 
 const Container* FindContainer(const PodSpec& spec, std::string_view name) {
   for (const auto* list : {&spec.containers, &spec.init_containers}) {
@@ -91,6 +94,60 @@ void CheckClaimStatuses(Report& report, const Path& at,
   }
 }
 
+// "claim:<claim>/<request>" or "claim:<claim>" of one that the container uses.
+bool IsClaimOf(const Container* container, std::string_view name) {
+  return container != nullptr &&
+         std::ranges::any_of(container->resources.claims, [&](const ContainerResourceClaim& claim) {
+           return name == (claim.request.empty()
+                               ? fmt::format("{}{}", kClaimPrefix, claim.name)
+                               : fmt::format("{}{}/{}", kClaimPrefix, claim.name, claim.request));
+         });
+}
+
+void CheckHealth(Report& report, const Path& at, const ResourceStatus& status) {
+  constexpr std::array<std::string_view, 3> kHealth = {"Healthy", "Unhealthy", "Unknown"};
+  base::StringSet seen;
+  for (std::size_t i = 0; i < status.resources.size(); ++i) {
+    const ResourceHealth& health = status.resources[i];
+    const Path here = at.Index(i);
+    if (!seen.insert(health.resource_id).second) {
+      report.Duplicate(here.Child("resourceID"), health.resource_id);
+    }
+    if (!health.health.empty()) CheckOneOf(report, here.Child("health"), health.health, kHealth);
+  }
+}
+
+// What is told about the health of what a container was given is about what it asked for.
+void CheckAllocatedResources(Report& report, const Path& at, const ContainerStatus& status,
+                             const PodSpec& spec) {
+  const Container* container = FindContainer(spec, status.name);
+  base::StringSet seen;
+  for (std::size_t i = 0; i < status.allocated_resources_status.size(); ++i) {
+    const ResourceStatus& resource = status.allocated_resources_status[i];
+    const Path here = at.Index(i);
+    if (std::string_view(resource.name).starts_with(kClaimPrefix)) {
+      if (!IsClaimOf(container, resource.name)) {
+        report.Invalid(here.Child("name"), resource.name,
+                       "must match one of the container's resource claims in a format "
+                       "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty");
+      }
+    } else if (container == nullptr || !container->resources.requests.contains(resource.name)) {
+      report.Invalid(here.Child("name"), resource.name,
+                     "must match one of the container's resource requests");
+    }
+    if (!seen.insert(resource.name).second) report.Duplicate(here.Child("name"), resource.name);
+    CheckHealth(report, here.Child("resources"), resource);
+  }
+}
+
+void CheckContainerStatuses(Report& report, const Path& at,
+                            const std::vector<ContainerStatus>& statuses, const PodSpec& spec) {
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    const Path here = at.Index(i);
+    CheckAllocatedResources(report, here.Child("allocatedResourcesStatus"), statuses[i], spec);
+  }
+}
+
 }  // namespace
 
 void ValidatePodStatusUpdate(Report& report, const Pod& pod) {
@@ -99,6 +156,10 @@ void ValidatePodStatusUpdate(Report& report, const Pod& pod) {
     CheckClaimStatuses(report, at.Child("resourceClaimStatuses"),
                        *pod.status.resource_claim_statuses, pod.spec);
   }
+  CheckContainerStatuses(report, at.Child("containerStatuses"), pod.status.container_statuses,
+                         pod.spec);
+  CheckContainerStatuses(report, at.Child("initContainerStatuses"),
+                         pod.status.init_container_statuses, pod.spec);
   if (pod.status.extended_resource_claim_status) {
     CheckExtendedResourceClaim(report, at.Child("extendedResourceClaimStatus"),
                                *pod.status.extended_resource_claim_status, pod.spec);

@@ -11,6 +11,7 @@
 
 #include "api/internal/gated_features.h"
 #include "api/internal/strategies.h"
+#include "api/pod_qos.h"
 
 namespace dray::api::internal {
 namespace {
@@ -79,52 +80,6 @@ constexpr std::array<GatedFeature<PodSpec>, 1> kSpecFeatures = {{
     {Gate::kGenericWorkload, UsesSchedulingGroup, DropSchedulingGroup},
 }};
 
-// How one container asks for cpu and memory, and then all of them together.
-enum class QosClass { kBestEffort, kBurstable, kGuaranteed };
-
-base::Quantity AmountOf(const Map<base::Quantity>& resources, std::string_view name) {
-  const base::Quantity* amount = resources.Find(name);
-  return amount != nullptr ? *amount : base::Quantity();
-}
-
-QosClass QosOf(const ResourceRequirements& resources) {
-  std::array<QosClass, 2> classes{};
-  constexpr std::array<std::string_view, 2> kNames = {"cpu", "memory"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    const base::Quantity request = AmountOf(resources.requests, kNames[i]);
-    if (request != AmountOf(resources.limits, kNames[i])) return QosClass::kBurstable;
-    classes[i] = request.IsZero() ? QosClass::kBestEffort : QosClass::kGuaranteed;
-  }
-  return classes[0] == classes[1] ? classes[0] : QosClass::kBurstable;
-}
-
-QosClass QosOf(const PodSpec& spec) {
-  if (spec.resources && (!spec.resources->requests.empty() || !spec.resources->limits.empty())) {
-    return QosOf(*spec.resources);
-  }
-  std::optional<QosClass> all;
-  for (const auto* containers : {&spec.init_containers, &spec.containers}) {
-    for (const Container& container : *containers) {
-      const QosClass one = QosOf(container.resources);
-      if (all && *all != one) return QosClass::kBurstable;
-      all = one;
-    }
-  }
-  return all.value_or(QosClass::kBestEffort);
-}
-
-std::string_view NameOf(QosClass qos) {
-  switch (qos) {
-    case QosClass::kBestEffort:
-      return "BestEffort";
-    case QosClass::kGuaranteed:
-      return "Guaranteed";
-    case QosClass::kBurstable:
-      break;
-  }
-  return "Burstable";
-}
-
 // Clients that do not know observedGeneration leave it out; that does not clear it. Conditions of
 // the same type are matched in order.
 void KeepObservedGenerations(PodStatus& status, const PodStatus& old) {
@@ -149,7 +104,7 @@ void PrepareForCreate(Pod& pod, const StrategyOptions& options) {
   pod.metadata.generation = 1;
   pod.status = {};
   pod.status.phase = kPodPending;
-  pod.status.qos_class = NameOf(QosOf(pod.spec));
+  pod.status.qos_class = QosClassOf(pod.spec);
   if (!pod.spec.scheduling_gates.empty()) {
     pod.status.conditions.push_back(
         {.type = std::string(kPodScheduledCondition),

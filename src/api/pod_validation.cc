@@ -11,7 +11,8 @@
 #include <string_view>
 
 #include "api/extended_resources.h"
-#include "api/internal/kind_validation.h"
+#include "api/internal/pod_validation.h"
+#include "api/pod_resources.h"
 #include "base/names.h"
 #include "fmt/format.h"
 
@@ -80,10 +81,64 @@ void CheckResources(Report& report, const Path& at, const ResourceRequirements& 
   }
 }
 
+// Pages that nobody can ask for alone.
+void CheckHugePages(Report& report, const Path& at, const ResourceRequirements& resources) {
+  bool pages = false;
+  bool others = false;
+  for (const auto* amounts : {&resources.limits, &resources.requests}) {
+    for (const auto& [key, amount] : *amounts) {
+      const std::string_view name(key);
+      pages = pages || name.starts_with(kHugePagesPrefix);
+      others = others || name == "cpu" || name == "memory";
+    }
+  }
+  if (pages && !others) report.Forbidden(at, "HugePages require cpu or memory");
+}
+
+bool IsPodLevel(std::string_view name) {
+  return name == "cpu" || name == "memory" || name.starts_with(kHugePagesPrefix);
+}
+
+// Amounts for all containers together: there are no devices among them, and what the containers ask
+// for has to fit.
+void CheckPodLevel(Report& report, const Path& at, const PodSpec& spec) {
+  constexpr std::array<std::string_view, 3> kNames = {"cpu", "hugepages-*", "memory"};
+  const ResourceRequirements& whole = *spec.resources;
+  for (const bool limits : {true, false}) {
+    const Path amounts = at.Child(limits ? "limits" : "requests");
+    for (const auto& [key, amount] : limits ? whole.limits : whole.requests) {
+      const std::string_view name(key);
+      if (!IsPodLevel(name)) report.NotSupported(amounts.Key(name), name, kNames);
+    }
+  }
+  if (!whole.claims.empty()) {
+    report.Forbidden(at.Child("claims"), "may not be set for Resources at pod-level");
+  }
+  CheckResources(report, at, whole);
+  CheckHugePages(report, at, whole);
+  Pod containers;
+  containers.spec.containers = spec.containers;
+  containers.spec.init_containers = spec.init_containers;
+  const Map<base::Quantity> asked = PodRequests(containers);
+  const Path requests = at.Child("requests");
+  for (const auto& [key, amount] : whole.requests) {
+    const std::string_view name(key);
+    const base::Quantity* sum = asked.Find(name);
+    if (IsPodLevel(name) && sum != nullptr && amount < *sum) {
+      report.Invalid(requests.Key(name), amount.ToString(),
+                     fmt::format("must be greater than or equal to aggregate container requests "
+                                 "of {}",
+                                 sum->ToString()));
+    }
+  }
+}
+
 void CheckContainers(Report& report, const Path& at, const std::vector<Container>& containers) {
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const Path here = at.Index(i);
-    CheckResources(report, here.Child("resources"), containers[i].resources);
+    const Path resources = here.Child("resources");
+    CheckResources(report, resources, containers[i].resources);
+    CheckHugePages(report, resources, containers[i].resources);
   }
 }
 
@@ -92,6 +147,13 @@ void CheckContainers(Report& report, const Path& at, const std::vector<Container
 void ValidatePodResources(Report& report, const Path& at, const PodSpec& spec) {
   CheckContainers(report, at.Child("containers"), spec.containers);
   CheckContainers(report, at.Child("initContainers"), spec.init_containers);
+  if (spec.resources) CheckPodLevel(report, at.Child("resources"), spec);
+  const Path overhead = at.Child("overhead");
+  for (const auto& [key, amount] : spec.overhead) {
+    const std::string_view name(key);
+    CheckResourceName(report, overhead.Key(name), name);
+    CheckAmount(report, overhead.Key(name), name, amount);
+  }
 }
 
 }  // namespace dray::api::internal

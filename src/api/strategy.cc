@@ -58,7 +58,9 @@ bool CarriesStatus(const Object& object) {
 void PrepareForCreate(Object& object, const StrategyOptions& options) {
   Create<ResourceClaim>(object, options) || Create<ResourceClaimTemplate>(object, options) ||
       Create<ResourceSlice>(object, options) || Create<DeviceClass>(object, options) ||
-      Create<DeviceTaintRule>(object, options) || Create<Pod>(object, options);
+      Create<DeviceTaintRule>(object, options) || Create<Pod>(object, options) ||
+      Create<ReplicaSet>(object, options) || Create<Deployment>(object, options) ||
+      Create<Job>(object, options);
 }
 
 void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& options) {
@@ -66,7 +68,9 @@ void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& 
   Update<ResourceClaim>(object, old, options) ||
       Update<ResourceClaimTemplate>(object, old, options) ||
       Update<ResourceSlice>(object, old, options) || Update<DeviceClass>(object, old, options) ||
-      Update<DeviceTaintRule>(object, old, options) || Update<Pod>(object, old, options);
+      Update<DeviceTaintRule>(object, old, options) || Update<Pod>(object, old, options) ||
+      Update<ReplicaSet>(object, old, options) || Update<Deployment>(object, old, options) ||
+      Update<Job>(object, old, options);
 }
 
 void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options) {

@@ -3,8 +3,8 @@
 // What a server does to an object between decoding and validation: defaults, dropping fields of
 // disabled features (unless the old object uses them), status and generation rules, warnings.
 //
-// Spec: docs/spec/api.md sections 2 and 4. Kinds of resource.k8s.io and pods have
-// rules; objects of other kinds are left as they are. Checks that need the request or other objects
+// Spec: docs/spec/api.md sections 2 and 4. Kinds of resource.k8s.io, pods and
+// workloads have rules; objects of other kinds are left as they are. Checks that need the request or other objects
 // are in authorization.h.
 #pragma once
 

@@ -4,29 +4,12 @@
 #include "api/internal/kind_validation.h"
 #include "api/internal/meta_validation.h"
 #include "api/internal/report.h"
-#include "api/job.h"
-#include "api/workloads.h"
 #include "base/check.h"
 
 namespace dray::api {
 namespace {
 
-using internal::Path;
 using internal::Report;
-
-// What a workload makes its pods of; null for other kinds.
-const PodSpec* TemplateOf(const Object& object) {
-  if (const auto* set = object.As<ReplicaSet>()) return &set->spec.template_.spec;
-  if (const auto* deployment = object.As<Deployment>()) return &deployment->spec.template_.spec;
-  if (const auto* job = object.As<Job>()) return &job->spec.template_.spec;
-  return nullptr;
-}
-
-void ValidateTemplate(Report& report, const PodSpec& spec) {
-  const Path object("spec");
-  const Path pods = object.Child("template");
-  internal::ValidatePodResources(report, pods.Child("spec"), spec);
-}
 
 }  // namespace
 
@@ -44,9 +27,15 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRule(report, *rule, nullptr);
   } else if (const auto* pod = object.As<Pod>()) {
-    internal::ValidatePodResources(report, Path("spec"), pod->spec);
-  } else if (const PodSpec* pods = TemplateOf(object)) {
-    ValidateTemplate(report, *pods);
+    internal::ValidatePodCreate(report, *pod);
+  } else if (const auto* set = object.As<ReplicaSet>()) {
+    internal::ValidateReplicaSet(report, *set, nullptr);
+  } else if (const auto* deployment = object.As<Deployment>()) {
+    internal::ValidateDeployment(report, *deployment, nullptr);
+  } else if (const auto* job = object.As<Job>()) {
+    internal::ValidateJob(report, *job, nullptr);
+  } else if (const auto* quota = object.As<ResourceQuota>()) {
+    internal::ValidateQuota(report, *quota, nullptr);
   }
   return report.Take();
 }
@@ -66,9 +55,16 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateClass(report, *device_class, old.As<DeviceClass>());
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRule(report, *rule, old.As<DeviceTaintRule>());
-  } else if (const PodSpec* pods = TemplateOf(object)) {
-    // What was stored before the rule was there stays usable. A pod's own amounts never change.
-    if (const PodSpec* before = TemplateOf(old); *pods != *before) ValidateTemplate(report, *pods);
+  } else if (const auto* pod = object.As<Pod>()) {
+    internal::ValidatePodUpdate(report, *pod, *old.As<Pod>());
+  } else if (const auto* set = object.As<ReplicaSet>()) {
+    internal::ValidateReplicaSet(report, *set, old.As<ReplicaSet>());
+  } else if (const auto* deployment = object.As<Deployment>()) {
+    internal::ValidateDeployment(report, *deployment, old.As<Deployment>());
+  } else if (const auto* job = object.As<Job>()) {
+    internal::ValidateJob(report, *job, old.As<Job>());
+  } else if (const auto* quota = object.As<ResourceQuota>()) {
+    internal::ValidateQuota(report, *quota, old.As<ResourceQuota>());
   }
   return report.Take();
 }

@@ -285,6 +285,20 @@ spec:
   Object labelled = stored;
   labelled.MutableMetadata().labels["a"] = "b";
   EXPECT_THAT(ValidateUpdate(labelled, stored, off), IsEmpty());
+  // Otherwise it could never be deleted.
+  Object held = stored;
+  held.MutableMetadata().finalizers = {"resource.kubernetes.io/delete-protection"};
+  EXPECT_THAT(ValidateUpdate(stored, held, off), IsEmpty());
+}
+
+// KEP-6080: bare names need the gate, because only derived attributes have them.
+TEST(DerivedAttributes, WithoutTheirGateBareNamesAreRefusedInBothConstraints) {
+  ValidationOptions off;
+  off.gates.Set(Gate::kDRADerivedAttributes, false);
+  EXPECT_THAT(
+      CreateErrors(Deriving("[]", "[{matchAttribute: numa}, {distinctAttribute: numa}]"), off),
+      ElementsAre("FieldValueInvalid spec.devices.constraints[0].matchAttribute",
+                  "FieldValueInvalid spec.devices.constraints[1].distinctAttribute"));
 }
 
 TEST(DerivedAttributes, AreAtMost32) {
@@ -581,7 +595,8 @@ TEST(PodResources, OfAWorkloadAreThoseOfItsPods) {
   const auto job = [](const std::string& amount) {
     return Parse(
         "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: default}, spec: "
-        "{template: {spec: {containers: [{name: c, image: i, resources: {limits: "
+        "{template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: "
+        "{limits: "
         "{example.com/gpu: " +
         amount + "}}}]}}}}");
   };

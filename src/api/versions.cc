@@ -161,8 +161,17 @@ const StructInfo& SliceSpecFields() {
   static const TypeInfo device = StructType(TypeInfoOf<Device>(), &DeviceFields);
   static const TypeInfo list = Around(TypeInfoOf<std::vector<Device>>(), device);
   static const TypeInfo devices = Around(TypeInfoOf<std::optional<std::vector<Device>>>(), list);
-  static const StructInfo info =
-      With(InfoOf(static_cast<const ResourceSliceSpec*>(nullptr)), "devices", devices);
+  static const StructInfo info = [] {
+    StructInfo table =
+        With(InfoOf(static_cast<const ResourceSliceSpec*>(nullptr)), "devices", devices);
+    // Plain values in v1beta1: "" and false are how it says that there is none.
+    table.after_decode = [](void* object) {
+      auto& spec = *static_cast<ResourceSliceSpec*>(object);
+      if (spec.node_name && spec.node_name->empty()) spec.node_name.reset();
+      if (spec.all_nodes == false) spec.all_nodes.reset();
+    };
+    return table;
+  }();
   return info;
 }
 

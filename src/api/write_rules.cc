@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/device_class.h"
 #include "api/generated_name.h"
 #include "api/internal/status_part.h"
 #include "api/lease.h"
@@ -67,10 +68,11 @@ std::string CompletedName(std::string_view stem, base::RandomSource& random) {
 
 ErrorList PrepareUpdate(Object& object, const Object& stored, const WriteRules& rules,
                         base::Time now) {
+  const bool unconditional = AllowsUnconditionalUpdate(object.kind());
   SetDefaults(object, now);
   object = std::move(object).InHub();
   ObjectMeta& metadata = object.MutableMetadata();
-  if (AllowsUnconditionalUpdate(object.kind())) {
+  if (unconditional) {
     metadata.resource_version = stored.metadata().resource_version;
   }
   KeepServerFields(metadata, stored.metadata());
@@ -93,7 +95,10 @@ ErrorList PrepareStatus(Object& object, const Object& stored, const WriteRules& 
 
 bool HasStatusPart(const KindInfo& kind) { return internal::HasStatus(kind); }
 
-bool AllowsUnconditionalUpdate(const KindInfo& kind) { return kind.hub != &TypeInfoOf<Lease>(); }
+bool AllowsUnconditionalUpdate(const KindInfo& kind) {
+  if (kind.hub == &TypeInfoOf<DeviceTaintRule>()) return kind.version != "v1";
+  return kind.hub != &TypeInfoOf<Lease>();
+}
 
 void MarkDeleted(Object& object, base::Time now, std::int64_t grace_seconds) {
   ObjectMeta& metadata = object.MutableMetadata();

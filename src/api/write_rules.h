@@ -45,6 +45,7 @@ ErrorList PrepareStatus(Object& object, const Object& stored, const WriteRules& 
 bool HasStatusPart(const KindInfo& kind);
 
 // Two holders of a lease would overwrite each other: it is not updated without the resourceVersion.
+// Nor is a DeviceTaintRule since its v1; `kind` is in the version of the request.
 bool AllowsUnconditionalUpdate(const KindInfo& kind);
 
 // Marks an object as being deleted; it waits for its finalizers.

@@ -22,9 +22,16 @@ struct MalformedCase {
   friend void PrintTo(const MalformedCase& c, std::ostream* os) { *os << c.name; }
 };
 
+// A request of somebody who is known: chunks of others are not even looked at.
+std::string Known(std::string_view headers, std::string_view body) {
+  std::string text = "POST / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n";
+  return text.append(headers).append("\r\n").append(body);
+}
+
 class MalformedTest : public ServerTest, public ::testing::WithParamInterface<MalformedCase> {};
 
 TEST_P(MalformedTest, IsAnsweredClearlyAndTheConnectionEnds) {
+  authenticator_ = *Authenticator::Create("secret,ann,1");
   Start([](const Request&, const auto&) { FAIL() << "the handler was called"; });
   TestClient client(port());
   client.Send(GetParam().bytes);
@@ -52,6 +59,66 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "header_without_colon", .bytes = "GET / HTTP/1.1\r\nHost: x\r\nbad line\r\n\r\n"},
         {.name = "two_lengths",
          .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na"},
+        // What hides a second request from whoever stands before the server, because the two do not
+        // agree where the first one ends.
+        {.name = "two_equal_lengths",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na"},
+        {.name = "a_list_of_lengths",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\na"},
+        {.name = "length_with_a_sign",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\na"},
+        {.name = "length_and_chunks",
+         .bytes = Known("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n")},
+        {.name = "chunks_and_length",
+         .bytes = Known("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "0\r\n\r\n")},
+        {.name = "chunks_twice",
+         .bytes = Known("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+                        "0\r\n\r\n")},
+        {.name = "another_coding",
+         .bytes = Known("Transfer-Encoding: gzip\r\n", ""),
+         .status = 501,
+         .says = "chunked"},
+        {.name = "nearly_chunked",
+         .bytes = Known("Transfer-Encoding: xchunked\r\n", "0\r\n\r\n"),
+         .status = 501},
+        {.name = "coding_before_chunked",
+         .bytes = Known("Transfer-Encoding: gzip, chunked\r\n", "0\r\n\r\n"),
+         .status = 501},
+        {.name = "space_before_the_colon",
+         .bytes = Known("Transfer-Encoding : chunked\r\n", "0\r\n\r\n")},
+        {.name = "chunks_before_there_were_any",
+         .bytes = "POST / HTTP/1.0\r\nAuthorization: Bearer secret\r\nTransfer-Encoding: "
+                  "chunked\r\n\r\n0\r\n\r\n",
+         .says = "HTTP/1.1"},
+        {.name = "folded_header",
+         .bytes = "GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n",
+         .says = "malformed"},
+        {.name = "header_folded_with_a_tab",
+         .bytes = "GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n\tb\r\n\r\n"},
+        {.name = "line_ends_without_cr", .bytes = "GET / HTTP/1.1\nHost: x\n\n"},
+        {.name = "header_ends_without_cr", .bytes = "GET / HTTP/1.1\r\nHost: x\nX: y\r\n\r\n"},
+        {.name = "cr_in_a_header", .bytes = "GET / HTTP/1.1\r\nHost: x\r\nX: y\rZ: z\r\n\r\n"},
+        {.name = "null_in_a_header",
+         .bytes = std::string("GET / HTTP/1.1\r\nHost: x\r\nX: ") + '\0' + "\r\n\r\n"},
+        {.name = "two_hosts",
+         .bytes = "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
+         .says = "more than one Host"},
+        {.name = "two_tokens",
+         .bytes = Known("Authorization: Bearer other\r\n", ""),
+         .says = "more than one Authorization"},
+        {.name = "chunk_of_negative_size",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "-1\r\na\r\n0\r\n\r\n")},
+        {.name = "chunk_size_with_a_prefix",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "0x1\r\na\r\n0\r\n\r\n")},
+        {.name = "chunk_size_beyond_any_number",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "fffffffffffffffff\r\na\r\n")},
+        {.name = "chunk_longer_than_its_size",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "1\r\nab\r\n0\r\n\r\n")},
+        {.name = "chunk_line_ends_without_cr",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "1\na\r\n0\r\n\r\n")},
+        {.name = "chunk_extension_without_end",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "1;" + std::string(100'000, 'x')),
+         .says = "extensions"},
         {.name = "negative_length",
          .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"},
         {.name = "length_too_large_for_a_number",
@@ -92,6 +159,47 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
+struct PathCase {
+  std::string name;
+  std::string path;
+  int status = 400;
+  friend void PrintTo(const PathCase& c, std::ostream* os) { *os << c.name; }
+};
+class PathTest : public ServerTest, public ::testing::WithParamInterface<PathCase> {};
+
+// What a proxy takes for one path must not be another one here.
+TEST_P(PathTest, IsTakenAsItIsOrRefused) {
+  Start(Echo);
+  TestClient client(port());
+  EXPECT_EQ(client.Get(GetParam().path).status, GetParam().status);
+  if (GetParam().status != 400) return;
+  EXPECT_TRUE(client.Ended());
+}
+
+INSTANTIATE_TEST_SUITE_P(Http, PathTest,
+                         ::testing::ValuesIn(std::vector<PathCase>{
+                             {"root", "/", 200},
+                             {"slash_at_the_end", "/a/", 200},
+                             {"query_like_a_path", "/a?b=/../%2f//", 200},
+                             {"dots_in_a_name", "/a/b..c/.d/e.", 200},
+                             {"escape_that_is_needless", "/%61pi", 200},
+                             {"double_slash", "/a//b"},
+                             {"double_slash_first", "//a"},
+                             {"double_slash_last", "/a//"},
+                             {"dot", "/a/./b"},
+                             {"two_dots", "/a/../b"},
+                             {"two_dots_last", "/a/.."},
+                             {"escaped_dots", "/a/%2e%2e/b"},
+                             {"half_escaped_dots", "/a/.%2E/b"},
+                             {"escaped_slash", "/a%2fb"},
+                             {"escaped_backslash", "/a%5cb"},
+                             {"escaped_null", "/a%00b"},
+                             {"escaped_line_end", "/a%0d%0ab"},
+                             {"broken_escape", "/a%zz"},
+                             {"escape_without_end", "/a%2"},
+                         }),
+                         [](const auto& info) { return info.param.name; });
+
 class AbuseTest : public ServerTest {
  protected:
   static ServerOptions Impatient() {
@@ -117,6 +225,17 @@ TEST_F(AbuseTest, ABodyInChunksIsLimitedToo) {
   for (int i = 0; i < 20; ++i) client.Send("64\r\n" + std::string(100, 'x') + "\r\n");
   EXPECT_EQ(client.ReadResponse().status, 413);
   ExpectAlive();
+}
+
+TEST_F(AbuseTest, ChunksMayHaveExtensions) {
+  authenticator_ = *Authenticator::Create("secret,ann,1");
+  Start(Echo);
+  TestClient client(port());
+  client.Send(
+      Known("Transfer-Encoding: Chunked\r\n", "1;name=value\r\na\r\n1;x=\"y\"\r\nb\r\n0\r\n\r\n"));
+  const ClientResponse response = client.ReadResponse();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_THAT(response.body, HasSubstr("ab"));
 }
 
 // Longer than the parser's own fields can be.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/authentication.h"
 
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
 #include <openssl/sha.h>
 
 #include <utility>
@@ -13,15 +16,6 @@
 
 namespace dray::apiserver {
 namespace {
-
-constexpr const char* kAuthenticated = "system:authenticated";
-
-std::string Digest(std::string_view token) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(),
-         reinterpret_cast<unsigned char*>(digest.data()));
-  return digest;
-}
 
 // Values between commas, of which one may be in quotes and have commas itself.
 std::optional<std::vector<std::string>> SplitLine(std::string_view line) {
@@ -42,8 +36,21 @@ std::optional<std::vector<std::string>> SplitLine(std::string_view line) {
 
 }  // namespace
 
+std::string Authenticator::Digest(std::string_view token) const {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
+       reinterpret_cast<const unsigned char*>(token.data()), token.size(),
+       reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+  return digest;
+}
+
 StatusOr<Authenticator> Authenticator::Create(std::string_view tokens) {
   Authenticator authenticator;
+  authenticator.key_.resize(SHA256_DIGEST_LENGTH);
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(authenticator.key_.data()),
+                 static_cast<int>(authenticator.key_.size())) != 1) {
+    return base::Unavailable("there is no randomness for the digests of tokens");
+  }
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(base::ToAbsl(tokens), '\n')) {
     ++number;
@@ -56,14 +63,15 @@ StatusOr<Authenticator> Authenticator::Create(std::string_view tokens) {
       return base::InvalidArgument(fmt::format(
           "tokens, line {}: expected token,user,uid or token,user,uid,\"group,group\"", number));
     }
-    User user{.name = (*values)[1], .groups = {}};
+    User user{.name = (*values)[1], .groups = {}, .uid = (*values)[2]};
     if (values->size() == 4) {
       for (const absl::string_view group : absl::StrSplit((*values)[3], ',', absl::SkipEmpty())) {
         user.groups.emplace_back(absl::StripAsciiWhitespace(group));
       }
     }
     user.groups.emplace_back(kAuthenticated);
-    if (!authenticator.users_.try_emplace(Digest((*values)[0]), std::move(user)).second) {
+    if (!authenticator.users_.try_emplace(authenticator.Digest((*values)[0]), std::move(user))
+             .second) {
       return base::InvalidArgument(
           fmt::format("tokens, line {}: the same token as on an earlier line", number));
     }

@@ -36,7 +36,11 @@ class Authenticator {
                                    const ShownCertificate* certificate) const;
 
  private:
-  // By the token's digest, so that how long a look-up takes tells nothing about tokens.
+  std::string Digest(std::string_view token) const;
+
+  // By the token's digest under a key that only this process knows: how long a look-up takes
+  // depends on numbers that nobody outside can foresee, so that it tells nothing about tokens.
+  std::string key_;
   base::StringMap<User> users_;
 };
 

@@ -24,6 +24,9 @@ internal::SslContextPtr MakeContext(const ClientTls& tls) {
                             internal::ParseCertificate(tls.client->certificate)->get());
     SSL_CTX_use_PrivateKey(context.get(), internal::ParseKey(tls.client->key)->get());
   }
+  for (const std::string& above : tls.chain) {
+    SSL_CTX_add1_chain_cert(context.get(), internal::ParseCertificate(above)->get());
+  }
   return context;
 }
 
@@ -32,8 +35,9 @@ internal::SslContextPtr ContextFor(const ClientTls& tls) {
   static std::mutex mutex;
   static std::map<std::string, internal::SslContextPtr> made;
   const std::lock_guard lock(mutex);
-  internal::SslContextPtr& context =
-      made[tls.authority + (tls.client ? tls.client->certificate + tls.client->key : "")];
+  std::string key = tls.authority + (tls.client ? tls.client->certificate + tls.client->key : "");
+  for (const std::string& above : tls.chain) key += above;
+  internal::SslContextPtr& context = made[key];
   if (context == nullptr) context = MakeContext(tls);
   SSL_CTX_up_ref(context.get());
   return internal::SslContextPtr(context.get());

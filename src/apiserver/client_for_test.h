@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apiserver/certificates.h"
 #include "apiserver/internal/openssl.h"
@@ -15,8 +16,9 @@
 namespace dray::apiserver {
 
 struct ClientTls {
-  std::string authority;          // whom to trust
-  std::optional<KeyPair> client;  // what to show
+  std::string authority;                // whom to trust
+  std::optional<KeyPair> client;        // what to show
+  std::vector<std::string> chain = {};  // and who has signed that
 };
 
 struct ClientResponse {

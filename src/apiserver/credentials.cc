@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -30,7 +32,7 @@ std::vector<std::string> Hosts(const CredentialsOptions& options) {
 
 StatusOr<std::optional<KeyPair>> ReadPair(const std::string& path) {
   DRAY_ASSIGN_OR_RETURN(auto certificate, internal::ReadFile(path + ".crt"));
-  DRAY_ASSIGN_OR_RETURN(auto key, internal::ReadFile(path + ".key"));
+  DRAY_ASSIGN_OR_RETURN(auto key, internal::ReadSecret(path + ".key"));
   if (!certificate || !key) return std::optional<KeyPair>();
   return std::optional(KeyPair{*std::move(certificate), *std::move(key)});
 }
@@ -41,9 +43,35 @@ Status WritePair(const std::string& path, const KeyPair& pair) {
   return internal::WriteFile(path + ".crt", pair.certificate);
 }
 
+// Half of an authority: somebody keeps its key elsewhere, or has lost a file. Nothing but the key
+// alone, before anything was signed, is what a first start leaves that was stopped between the two.
+Status CheckWhole(const std::string& path, bool has_certificate, bool has_key) {
+  if (has_certificate == has_key) return {};
+  const std::string folder = path.substr(0, path.rfind('/'));
+  std::error_code ignored;
+  const bool signed_any =
+      std::ranges::any_of(std::filesystem::directory_iterator(folder, ignored),
+                          [](const auto& file) { return file.path().extension() == ".crt"; });
+  if (!has_certificate && !signed_any) return {};
+  return base::FailedPrecondition(fmt::format(
+      "{0}.{1} is missing beside {0}.{2}: a new authority would lock out everyone who trusts this "
+      "one. Put {0}.{1} back; or, to begin anew, move {3} away, and hand out every kubeconfig "
+      "again",
+      path, has_key ? "crt" : "key", has_key ? "key" : "crt", folder));
+}
+
+// Nothing when there is none yet.
+StatusOr<std::optional<KeyPair>> ReadAuthority(const std::string& path) {
+  DRAY_ASSIGN_OR_RETURN(const auto certificate, internal::ReadFile(path + ".crt"));
+  DRAY_ASSIGN_OR_RETURN(const auto key, internal::ReadSecret(path + ".key"));
+  DRAY_RETURN_IF_ERROR(CheckWhole(path, certificate.has_value(), key.has_value()));
+  if (!certificate || !key) return std::optional<KeyPair>();
+  return std::optional(KeyPair{*certificate, *key});
+}
+
 // An authority is never replaced: everyone who trusts it would be locked out.
 StatusOr<KeyPair> EnsureAuthority(const std::string& path, base::Time now) {
-  DRAY_ASSIGN_OR_RETURN(auto pair, ReadPair(path));
+  DRAY_ASSIGN_OR_RETURN(auto pair, ReadAuthority(path));
   if (pair) {
     const Status fits = CheckKeyPair(*pair, pair->certificate);
     if (!fits.ok()) return base::Annotate(fits, path + ".crt");
@@ -134,12 +162,12 @@ StatusOr<std::string> IssueKubeconfig(const std::string& folder, const ClientIde
                                       base::Time now) {
   const CredentialsOptions options{.folder = folder, .clients = {client}, .hosts = {}};
   const std::string pki = PkiFolder(options);
-  DRAY_ASSIGN_OR_RETURN(const auto authority, ReadPair(pki + "/ca"));
-  DRAY_ASSIGN_OR_RETURN(const auto known, internal::ReadFile(folder + "/admin.kubeconfig"));
+  DRAY_ASSIGN_OR_RETURN(const auto authority, ReadAuthority(pki + "/ca"));
+  DRAY_ASSIGN_OR_RETURN(const auto known, internal::ReadSecret(folder + "/admin.kubeconfig"));
   const std::optional<std::string> url = known ? ServerOf(*known) : std::nullopt;
   if (!authority || !url) {
     return base::FailedPrecondition(
-        fmt::format("{} has no authority yet: it is made when a server starts there", folder));
+        fmt::format("no CA in {0}: run \"dray up --data {0}\" once first", folder));
   }
   DRAY_RETURN_IF_ERROR(EnsurePair(pki + "/" + client.name, *authority,
                                   {.use = CertificateSpec::Use::kClient,

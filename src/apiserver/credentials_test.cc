@@ -133,6 +133,62 @@ TEST_F(CredentialsTest, AnAuthorityThatIsBrokenIsNotReplaced) {
   EXPECT_EQ(Read("pki/ca.crt"), "nonsense");
 }
 
+TEST_F(CredentialsTest, AnAuthorityWhoseKeyIsElsewhereIsNotReplaced) {
+  Ensure();
+  ASSERT_THAT(WriteKubeconfigs(options_, "https://127.0.0.1:1"), IsOk());
+  const std::string authority = Read("pki/ca.crt");
+  const std::string key = Read("pki/ca.key");
+  std::filesystem::remove(options_.folder + "/pki/ca.key");
+  const auto says = AllOf(HasSubstr("pki/ca.key is missing beside"), HasSubstr("Put"),
+                          HasSubstr("ca.key back"), HasSubstr("every kubeconfig again"));
+  EXPECT_THAT(EnsureCredentials(options_, kNow), StatusIs(StatusCode::kFailedPrecondition, says));
+  EXPECT_THAT(IssueKubeconfig(options_.folder, {"n", "n", {}}, kNow),
+              StatusIs(StatusCode::kFailedPrecondition, says));
+  EXPECT_EQ(Read("pki/ca.crt"), authority);
+  EXPECT_FALSE(std::filesystem::exists(options_.folder + "/pki/ca.key"));
+  // And when it is back, everything is as it was.
+  std::ofstream(options_.folder + "/pki/ca.key") << key;
+  std::filesystem::permissions(options_.folder + "/pki/ca.key", std::filesystem::perms::owner_read);
+  EXPECT_EQ(Ensure().authority, authority);
+}
+
+TEST_F(CredentialsTest, AnAuthorityWhoseCertificateIsLostIsNotReplaced) {
+  Ensure();
+  std::filesystem::remove(options_.folder + "/pki/ca.crt");
+  EXPECT_THAT(EnsureCredentials(options_, kNow),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("pki/ca.crt is missing beside")));
+  EXPECT_FALSE(std::filesystem::exists(options_.folder + "/pki/ca.crt"));
+}
+
+// The key is written first. Nobody trusts an authority that has signed nothing.
+TEST_F(CredentialsTest, AFirstStartThatWasStoppedInBetweenBeginsAgain) {
+  std::filesystem::create_directories(options_.folder + "/pki");
+  std::ofstream(options_.folder + "/pki/ca.key") << "a key";
+  std::filesystem::permissions(options_.folder + "/pki/ca.key", std::filesystem::perms::owner_read);
+  const Credentials made = Ensure();
+  EXPECT_THAT(CheckKeyPair(made.server, made.authority), IsOk());
+}
+
+TEST_F(CredentialsTest, AKeyThatOthersCanGetAtIsRefused) {
+  using std::filesystem::perms;
+  const perms fine = perms::owner_read | perms::owner_write;
+  Ensure();
+  ASSERT_THAT(WriteKubeconfigs(options_, "https://127.0.0.1:1"), IsOk());
+  for (const std::string name : {"pki/ca.key", "pki/apiserver.key", "pki/admin.key"}) {
+    const std::string path = options_.folder + "/" + name;
+    for (const perms others : {perms::group_read, perms::others_read, perms::others_write}) {
+      std::filesystem::permissions(path, fine | others);
+      EXPECT_THAT(EnsureCredentials(options_, kNow),
+                  StatusIs(StatusCode::kFailedPrecondition, HasSubstr("chmod 600 " + path)));
+    }
+    std::filesystem::permissions(path, fine);
+  }
+  const std::string kubeconfig = options_.folder + "/admin.kubeconfig";
+  std::filesystem::permissions(kubeconfig, fine | perms::others_read);
+  EXPECT_THAT(IssueKubeconfig(options_.folder, {"n", "n", {}}, kNow),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("chmod 600 " + kubeconfig)));
+}
+
 TEST_F(CredentialsTest, AFolderThatCannotBeMadeIsNamed) {
   std::ofstream(root_ / "file") << "x";
   options_.folder = root_ / "file";
@@ -170,9 +226,9 @@ TEST(Authentication, TokensAreReadAsKubernetesReadsThem) {
     headers.Add("authorization", authorization);
     return authenticator->Authenticate(headers, nullptr);
   };
-  EXPECT_EQ(who("Bearer t1"), (User{"ann", {"system:authenticated"}}));
-  EXPECT_EQ(who("bearer  t2"), (User{"bob", {"dev", "ops", "system:authenticated"}}));
-  EXPECT_EQ(who("Bearer t3"), (User{"eve, the", {"dev", "system:authenticated"}}));
+  EXPECT_EQ(who("Bearer t1"), (User{"ann", {"system:authenticated"}, "u1"}));
+  EXPECT_EQ(who("bearer  t2"), (User{"bob", {"dev", "ops", "system:authenticated"}, "u2"}));
+  EXPECT_EQ(who("Bearer t3"), (User{"eve, the", {"dev", "system:authenticated"}, "u3"}));
   for (const char* wrong : {"Bearer t4", "Bearer ", "Bearer", "t1", "Basic t1", "Bearer t1 t2"}) {
     EXPECT_EQ(who(wrong), std::nullopt) << wrong;
   }

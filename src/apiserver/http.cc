@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/http.h"
 
+#include <optional>
+
 #include "absl/strings/match.h"
 #include "base/status.h"
 
@@ -15,6 +17,50 @@ std::string_view Headers::Find(std::string_view name) const {
 
 void Headers::Add(std::string name, std::string value) {
   list.emplace_back(std::move(name), std::move(value));
+}
+
+namespace {
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Decoded; nothing when it is not as it should be.
+std::optional<std::string> Segment(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '%') {
+      if (i + 2 >= text.size()) return std::nullopt;
+      const int high = HexValue(text[i + 1]);
+      const int low = HexValue(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      c = static_cast<char>(high * 16 + low);
+      if (c == '/' || c == '\\') return std::nullopt;
+      i += 2;
+    }
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return std::nullopt;
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+bool IsNormalPath(std::string_view path) {
+  if (!path.starts_with('/')) return false;
+  path.remove_prefix(1);
+  while (!path.empty()) {
+    const std::size_t end = path.find('/');
+    const auto part = Segment(path.substr(0, end));
+    if (!part || part->empty() || *part == "." || *part == "..") return false;
+    if (end == path.npos) break;
+    path.remove_prefix(end + 1);
+  }
+  return true;
 }
 
 }  // namespace dray::apiserver

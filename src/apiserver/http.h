@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,12 +16,18 @@
 
 namespace dray::apiserver {
 
+inline constexpr std::string_view kAnonymous = "system:anonymous";
+inline constexpr std::string_view kAuthenticated = "system:authenticated";
+inline constexpr std::string_view kUnauthenticated = "system:unauthenticated";
+
 // Who asks, after authentication.
 struct User {
-  std::string name = "system:anonymous";
-  std::vector<std::string> groups = {"system:unauthenticated"};
+  std::string name = std::string(kAnonymous);
+  std::vector<std::string> groups = {std::string(kUnauthenticated)};
+  std::string uid = {};
+  std::map<std::string, std::vector<std::string>> extra = {};
 
-  bool anonymous() const { return name == "system:anonymous"; }
+  bool anonymous() const { return name == kAnonymous; }
   friend bool operator==(const User&, const User&) = default;
 };
 
@@ -33,6 +40,12 @@ struct Headers {
   void Add(std::string name, std::string value);
 };
 
+// Whether everybody reads the path as the same one: it begins with '/', none of its parts is empty,
+// "." or "..", and no escape is broken, hides a slash or a control character. Only the last part may
+// be empty. Whoever stands before the server and looks at paths must not be led to believe that one
+// is about something else.
+bool IsNormalPath(std::string_view path);
+
 struct Request {
   std::string method;  // upper case, as it came
   std::string path;    // as it came: percent-encoded, without the query; begins with '/'
@@ -40,6 +53,8 @@ struct Request {
   Headers headers;
   std::string body;
   User user;
+  // Who sent it, when it is made for somebody else, who is `user` then.
+  std::optional<User> sender;
   std::string remote;  // "127.0.0.1:40312", for logs
 };
 

@@ -90,6 +90,27 @@ TEST_F(TlsTest, CertificatesThatAreOverOrForServersAreNotBelieved) {
   EXPECT_EQ(Ask(server_pair_).status, 401);
 }
 
+// A certificate says who somebody is; it does not let them say who others are.
+TEST_F(TlsTest, ACertificateThatAnotherOneHasSignedIsNotBelieved) {
+  const KeyPair ann = Sign(authority_, {.common_name = "ann"});
+  // Signed with ann's key, in her name.
+  const KeyPair signer = {.certificate = MakeAuthority("ann", kNow, kYear)->certificate,
+                          .key = ann.key};
+  const KeyPair forged = Sign(signer, {.common_name = "root", .organizations = {"system:masters"}});
+  for (const std::vector<std::string>& chain : std::vector<std::vector<std::string>>{
+           {}, {ann.certificate}, {ann.certificate, authority_.certificate}}) {
+    TestClient client(
+        port(), ClientTls{.authority = authority_.certificate, .client = forged, .chain = chain});
+    ASSERT_TRUE(client.connected());
+    EXPECT_EQ(client.Get("/").status, 401);
+  }
+  // More of a chain than is needed does no harm.
+  TestClient plain(port(), ClientTls{.authority = authority_.certificate,
+                                     .client = ann,
+                                     .chain = {authority_.certificate}});
+  EXPECT_EQ(plain.Get("/").body, "ann system:authenticated");
+}
+
 TEST_F(TlsTest, AClientThatTrustsSomeoneElseHangsUp) {
   const KeyPair stranger = *MakeAuthority("other", kNow, kYear);
   EXPECT_FALSE(TestClient(port(), ClientTls{.authority = stranger.certificate}).connected());

@@ -18,8 +18,9 @@ namespace dray::base {
 // A set over [0, size()); the size is given at construction and changed by Resize. Up to 128 bits
 // lie in the object itself. Operations on two sets want equal sizes.
 //
-// Invariant: bits at and past size() in the last word are zero, so that counting and comparing go
-// word by word. Thread-compatible.
+// Invariant: bits at and past size() are zero, in the last word and in inline words that the size
+// does not need. So counting and comparing go word by word, and a small set, which most are, is
+// worked on as its two words without a look at the size. Thread-compatible.
 class BitSet {
  public:
   using Word = std::uint64_t;
@@ -40,7 +41,10 @@ class BitSet {
   BitSet(BitSet&& other) noexcept : size_(0) { swap(other); }
   BitSet& operator=(const BitSet& other) {
     if (this == &other) return *this;
-    if (words() == other.words()) {
+    if (IsInline() && other.IsInline()) {
+      size_ = other.size_;
+      std::memcpy(inline_, other.inline_, sizeof(inline_));
+    } else if (words() == other.words()) {
       size_ = other.size_;
       std::memcpy(data(), other.data(), words() * sizeof(Word));
     } else {
@@ -67,6 +71,7 @@ class BitSet {
   }
 
   std::size_t size() const { return size_; }
+  std::size_t HeapBytes() const { return IsInline() ? 0 : words() * sizeof(Word); }
 
   bool Test(std::size_t i) const {
     DRAY_DCHECK(i < size_);
@@ -85,7 +90,21 @@ class BitSet {
     std::fill_n(data(), words(), ~Word{0});
     ClearTail();
   }
-  void ResetAll() { std::fill_n(data(), words(), Word{0}); }
+  void ResetAll() {
+    if (IsInline()) {
+      std::fill_n(inline_, kInlineWords, Word{0});
+    } else {
+      std::fill_n(heap_, words(), Word{0});
+    }
+  }
+  // No members of a set of that size, whatever it was before.
+  void Clear(std::size_t size) {
+    if (size_ == size) {
+      ResetAll();
+    } else {
+      *this = BitSet(size);
+    }
+  }
   // Keeps the bits below the new size; new ones are zero.
   void Resize(std::size_t size) {
     BitSet resized(size);
@@ -96,12 +115,13 @@ class BitSet {
 
   std::size_t Count() const {
     std::size_t count = 0;
-    for (std::size_t w = 0; w < words(); ++w)
-      count += static_cast<std::size_t>(std::popcount(data()[w]));
+    ForEachWord([&](Word word) { count += BitsIn(word); });
     return count;
   }
   bool Any() const {
-    return std::any_of(data(), data() + words(), [](Word word) { return word != 0; });
+    Word any = 0;
+    ForEachWord([&](Word word) { any |= word; });
+    return any != 0;
   }
   bool None() const { return !Any(); }
 
@@ -116,6 +136,22 @@ class BitSet {
   BitSet& AndNot(const BitSet& other) {
     return Combine(other, [](Word a, Word b) { return a & ~b; });
   }
+  // Adds the members of a set that may be smaller, each moved up by `at`; there is room for them.
+  BitSet& OrAt(const BitSet& other, std::size_t at) {
+    DRAY_DCHECK(at + other.size_ <= size_);
+    Word* mine = data() + at / kWordBits;
+    const Word* theirs = other.data();
+    const std::size_t shift = at % kWordBits;
+    for (std::size_t w = 0, n = other.words(); w < n; ++w) {
+      mine[w] |= theirs[w] << shift;
+      // What is carried over has a word to go to: it is a member.
+      if (shift == 0) continue;
+      if (const Word carried = theirs[w] >> (kWordBits - shift); carried != 0) {
+        mine[w + 1] |= carried;
+      }
+    }
+    return *this;
+  }
 
   bool Intersects(const BitSet& other) const {
     DRAY_DCHECK(size_ == other.size_);
@@ -128,7 +164,7 @@ class BitSet {
     DRAY_DCHECK(size_ == other.size_);
     std::size_t count = 0;
     for (std::size_t w = 0; w < words(); ++w) {
-      count += static_cast<std::size_t>(std::popcount(data()[w] & other.data()[w]));
+      count += BitsIn(data()[w] & other.data()[w]);
     }
     return count;
   }
@@ -183,9 +219,33 @@ class BitSet {
       data()[words() - 1] &= ~(~Word{0} << used);
     }
   }
+  // Written out: without an instruction for it, which not every x86-64 has, std::popcount is a
+  // call into a library.
+  static constexpr std::size_t BitsIn(Word word) {
+    word -= word >> 1 & 0x5555555555555555;
+    word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+    return static_cast<std::size_t>(word * 0x0101010101010101 >> 56);
+  }
+  // For what words past the size, which are zero, do not change.
+  template <typename Visit>
+  void ForEachWord(Visit visit) const {
+    if (IsInline()) {
+      for (const Word word : inline_) visit(word);
+    } else {
+      for (std::size_t w = 0, n = words(); w < n; ++w) visit(heap_[w]);
+    }
+  }
+  // `op` of zero and zero is zero.
   template <typename Op>
   BitSet& Combine(const BitSet& other, Op op) {
     DRAY_DCHECK(size_ == other.size_);
+    if (IsInline()) {
+      for (std::size_t w = 0; w < kInlineWords; ++w) {
+        inline_[w] = op(inline_[w], other.inline_[w]);
+      }
+      return *this;
+    }
     Word* mine = data();
     const Word* theirs = other.data();
     for (std::size_t w = 0, n = words(); w < n; ++w) mine[w] = op(mine[w], theirs[w]);

@@ -77,6 +77,38 @@ TEST_P(BitSetSizes, CopiesAndMovesKeepTheMembers) {
   EXPECT_EQ(other, original);
 }
 
+TEST_P(BitSetSizes, ClearedItHasNoMembersWhateverItWasBefore) {
+  for (const std::size_t before : {1, 64, 128, 129, 640}) {
+    BitSet set(before, true);
+    set.Clear(GetParam());
+    EXPECT_EQ(set, BitSet(GetParam())) << before;
+  }
+}
+
+TEST_P(BitSetSizes, AssigningFromAnyOtherSizeLeavesNothingBehind) {
+  const BitSet original(GetParam(), true);
+  for (const std::size_t before : {1, 64, 128, 129, 640}) {
+    BitSet set(before, true);
+    set = original;
+    EXPECT_EQ(set, original) << before;
+    EXPECT_EQ(set.Count(), GetParam()) << before;
+    set.AndNot(original);
+    EXPECT_TRUE(set.None()) << before;
+  }
+}
+
+TEST_P(BitSetSizes, MembersAreAddedMovedUp) {
+  const std::size_t size = GetParam();
+  for (const std::size_t at : {0, 1, 40, 63, 64, 65, 128, 200}) {
+    BitSet set = Of(at + size, {at});
+    set.OrAt(Of(size, {size / 2, size - 1}), at);
+    EXPECT_EQ(set, Of(at + size, {at, at + size / 2, at + size - 1})) << at;
+    set.OrAt(BitSet(size, true), at);
+    EXPECT_EQ(set.Count(), size) << at;
+    EXPECT_EQ(set.First(), at);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, BitSetSizes, ::testing::Values(1, 63, 64, 65, 127, 128, 129, 640));
 
 TEST(BitSet, IteratesInIncreasingOrder) {

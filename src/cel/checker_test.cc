@@ -54,6 +54,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn(std::vector<TypeCase>{
         {"empty_list", "[]", "list(dyn)"},
         {"empty_list_takes_the_others_type", "[[], [1]]", "list(list(int))"},
+        // The first overload that fits says what an element of nothing is: int against double.
+        {"empty_list_compared", "[].filter(x, x < 1.5)", "list(int)"},
+        {"empty_list_compared_the_other_way", "[].filter(x, 1.5 >= x)", "list(double)"},
         {"conditional", "true ? [] : ['a']", "list(string)"},
         {"map", "{'a': [1.5]}", "map(string, list(double))"},
         {"select_of_map", "{'a': 1u}.a", "uint"},
@@ -130,6 +133,12 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Checker, FormatArgumentsMayMix) { EXPECT_TRUE(InDra("'%d %s'.format([1, 'a'])").ok()); }
+
+// Neither a device nor a result can be one: {} says the same.
+TEST(Checker, AMapIsNotMadeAsAMessage) {
+  EXPECT_FALSE(InDra("google.protobuf.Struct{} == {}").ok());
+  EXPECT_TRUE(InDra("google.protobuf.Duration{seconds: 1} == duration('1s')").ok());
+}
 
 TEST(Checker, StandardLiteralsMayMix) {
   const auto environment = StandardEnvironment().Build();

@@ -305,8 +305,10 @@ class Estimator {
     CostRange cost = Visit(loop.range) + Visit(loop.init);
     PushLocal(loop.accu_var, loop.init);
     cost = cost + Visit(loop.result);
-    CopySizes(id, loop.result);
     locals_.pop_back();
+    // Kubernetes forgets the name first: of a result that is the bare name, and no path, it knows
+    // no size.
+    CopySizes(id, loop.result);
     return cost;
   }
 

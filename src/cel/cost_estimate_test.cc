@@ -72,6 +72,20 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
+// Of a result that is the bare name of what was bound, Kubernetes has forgotten the size; of one
+// that leads into the device it has not, nor of one that is more than the name.
+TEST(EstimateOfBindings, ABareNameHasNoSize) {
+  const auto largest = [](std::string_view expression) {
+    const CompileResult result = Compile(expression, DeviceEnvironment({}));
+    EXPECT_TRUE(result.ok()) << expression << ": " << result.error;
+    return result.cost.max;
+  };
+  EXPECT_GT(largest("'a'.contains(cel.bind(b, 'x', b))"), 1'000'000u);
+  EXPECT_GT(largest("cel.bind(b, [1, 2], b).exists(x, x == 1)"), 1'000'000u);
+  EXPECT_LT(largest("cel.bind(b, [1, 2], b.exists(x, x == 1))"), 100u);
+  EXPECT_LT(largest("'a'.contains(cel.bind(b, device.driver, b))"), 100u);
+}
+
 struct ReplaceCase {
   std::string name;
   CostRange text, searched, replacement, want;

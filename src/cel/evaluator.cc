@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 
-#include "base/semver.h"
 #include "cel/internal/evaluation.h"
 #include "cel/internal/pattern.h"
 #include "fmt/format.h"
@@ -156,12 +155,6 @@ Value Evaluation::Apply(const Node& node, std::span<const Value> args, const Val
   if (arena_.bytes() > limits_.arena_bytes) cancelled_ = &kMemoryExceeded;
   CancelIfUsedUp();
   return result;
-}
-
-void Evaluation::SpendOnLibraryValue(const Value& value) {
-  arena_.work().SpendText(value.is(Kind::kUrl)
-                              ? value.as<Url>().printed
-                              : std::string_view(value.as<base::SemVer>().prerelease()));
 }
 
 Value Evaluation::Unmatched(const Program::Callee& function, std::span<const Value> args) {

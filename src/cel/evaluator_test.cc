@@ -50,6 +50,13 @@ TEST(Evaluator, LogicAbsorbsErrors) {
   });
 }
 
+TEST(Evaluator, ADoubleIsNoKey) {
+  testing::ExpectOnDevices({
+      {"{1.0: 'a'}[1.0]", "error: unsupported key type: double"},
+      {"[1.0].exists(k, {k: 'a'}.size() == 1)", "error: unsupported key type: double"},
+  });
+}
+
 TEST(Evaluator, FailingConstantConversionFailsWhenBuilding) {
   const CompileResult compiled =
       Compile("false && int('x') == 1", DeviceEnvironment(DeviceEnvironmentOptions::Stored()));

@@ -5,6 +5,7 @@
 
 #include "cel/internal/pattern.h"
 #include "cel/internal/program_compiler.h"
+#include "cel/internal/regex.h"
 #include "cel/operators.h"
 #include "fmt/format.h"
 
@@ -197,9 +198,9 @@ std::optional<std::uint32_t> Compiler::ConstantPattern(std::string_view function
   if (impl == RegexMatches) pattern->simple = SimplePattern::Parse(text);
   if (!pattern->simple) {
     pattern->impl = impl;
-    pattern->regex.emplace(re2::StringPiece(text.data(), text.size()), RegexOptions());
+    pattern->regex.emplace(GoPattern(text), RegexOptions());
     if (!pattern->regex->ok()) {
-      Fail(RegexError(*pattern->regex));
+      Fail(RegexError(*pattern->regex, text));
       return std::nullopt;
     }
   }

@@ -249,7 +249,9 @@ class CelCommand final : public Command {
       io.err << '\n';
       return;
     }
-    io.err << fmt::format(", {} failed: a pod that meets one of these is not scheduled\n", errors);
+    io.err << fmt::format(
+        "; the expression fails on {}: a pod whose search reaches one stays pending\n",
+        errors == 1 ? "1 device" : fmt::format("{} devices", errors));
     const DeviceTrial& first = *std::ranges::find_if(trials, failed);
     if (first.hint.empty()) return;
     const Painter paint(UseColor(color_, io.env.err_is_terminal, io.env));

@@ -31,6 +31,7 @@ struct RunOptions {
   std::map<std::string, std::string, std::less<>> variables;
   bool terminal = false;
   bool plugin = false;
+  std::size_t columns = 0;
 };
 
 inline Outcome RunLine(const std::vector<std::string>& args, const RunOptions& options = {}) {
@@ -42,7 +43,8 @@ inline Outcome RunLine(const std::vector<std::string>& args, const RunOptions& o
                         .out_is_terminal = options.terminal,
                         .err_is_terminal = options.terminal,
                         .clock = clock,
-                        .plugin = options.plugin};
+                        .plugin = options.plugin,
+                        .columns = options.columns};
   Outcome outcome;
   outcome.code = Run(args, in, out, err, env);
   outcome.out = out.str();

@@ -4,6 +4,7 @@
 // write it down.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -19,6 +20,8 @@ struct Environment {
   bool err_is_terminal = false;
   const base::Clock& clock;
   bool plugin = false;  // called as `kubectl dray`
+  // Columns of the terminal that standard output is; 0: none, or not known. Text is broken there.
+  std::size_t columns = 0;
 };
 
 // The streams of a run and its environment, borrowed.

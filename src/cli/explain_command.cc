@@ -3,6 +3,7 @@
 // `dray explain`: why a pod or a claim gets what it gets, or nothing.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -26,7 +27,10 @@ namespace {
 constexpr std::string_view kFooter =
     R"(Plans as 'dray plan' does, then tells of one pod or claim, or of every pod of a
 Deployment, ReplicaSet or Job: where it is and with which devices, or the tree of
-reasons why it is nowhere, nodes that say the same together, and what would help.
+reasons why it is pending, nodes that say the same together, and what would help:
+changes that were tried and after which it would be scheduled. What does not exist
+yet is marked: pods that "would go" somewhere, devices that "would go first" to
+others.
 
 Examples:
   dray explain pod/train -f manifests/
@@ -75,11 +79,14 @@ struct Target {
 struct Found {
   std::vector<const planner::PodOutcome*> pods;
   std::vector<const planner::ClaimOutcome*> claims;
+  std::vector<const planner::MissingPods*> missing;
 
+  bool empty() const { return pods.empty() && claims.empty() && missing.empty(); }
   std::set<std::string> Namespaces() const {
     std::set<std::string> spaces;
     for (const auto* pod : pods) spaces.insert(pod->namespace_);
     for (const auto* claim : claims) spaces.insert(claim->namespace_);
+    for (const auto* entry : missing) spaces.insert(entry->namespace_);
     return spaces;
   }
 };
@@ -97,10 +104,11 @@ class ExplainCommand final : public Command {
   int Run(Io& io) override {
     const auto target = ParseTarget(io);
     if (!target) return kExitUsage;
-    const auto plan = MakePlan(flags_, io);
-    if (!plan) return kExitUsage;
-    const Found found = Find(*plan, *target);
-    if (found.pods.empty() && found.claims.empty()) return NotFound(io, *plan, *target);
+    const auto made = MakePlan(flags_, io);
+    if (!made) return kExitUsage;
+    const planner::Plan& plan = made->plan;
+    const Found found = Find(plan, *target);
+    if (found.empty()) return NotFound(io, plan, *target);
     if (const auto spaces = found.Namespaces(); spaces.size() > 1 && !flags_.all_namespaces) {
       return UsageError(
           io,
@@ -108,12 +116,12 @@ class ExplainCommand final : public Command {
                       fmt::join(spaces, ", ")),
           fmt::format("choose one, as in -n {}, or all of them with -A", *spaces.begin()));
     }
-    Print(io, found);
+    Print(io, *made, found);
     const auto refused = [](const auto* outcome) {
       return outcome->state == planner::State::kRefused;
     };
-    const bool bad =
-        std::ranges::any_of(found.pods, refused) || std::ranges::any_of(found.claims, refused);
+    const bool bad = std::ranges::any_of(found.pods, refused) ||
+                     std::ranges::any_of(found.claims, refused) || !found.missing.empty();
     return bad ? kExitFindings : kExitOk;
   }
 
@@ -135,7 +143,8 @@ class ExplainCommand final : public Command {
       }
     }
     if (words_.empty() || words_.size() > 2 || kind.find('/') != std::string::npos) {
-      UsageError(io, words_.empty() ? "nothing to explain" : "one thing at a time", kExample);
+      UsageError(io, words_.empty() ? "nothing to explain" : "explain takes exactly one object",
+                 kExample);
       return std::nullopt;
     }
     const auto row = std::ranges::find(kKindNames, kind, &KindName::word);
@@ -175,33 +184,55 @@ class ExplainCommand final : public Command {
         found.claims.push_back(&claim);
       }
     }
+    const std::string owner = fmt::format("{}/{}", target.kind, target.name);
+    for (const planner::MissingPods& missing : plan.missing) {
+      if (Shown(missing.namespace_) &&
+          std::ranges::find(missing.owners, owner) != missing.owners.end()) {
+        found.missing.push_back(&missing);
+      }
+    }
     return found;
   }
 
   int NotFound(Io& io, const planner::Plan& plan, const Target& target) const {
-    std::set<std::string> names;
+    if (!flags_.namespace_.empty() && !flags_.all_namespaces &&
+        !HasNamespace(plan, flags_.namespace_)) {
+      return NoSuchNamespace(io, plan, flags_.namespace_);
+    }
+    std::set<std::string> names;  // here
+    bool elsewhere = false;
+    const auto add = [&](std::string_view namespace_, const std::string& name) {
+      if (Shown(namespace_)) {
+        names.insert(name);
+      } else {
+        elsewhere |= name == target.name;
+      }
+    };
     for (const planner::PodOutcome& pod : plan.pods) {
-      if (target.kind == "Pod") names.insert(pod.name);
+      if (target.kind == "Pod") add(pod.namespace_, pod.name);
       for (const planner::ClaimUse& claim : pod.claims) {
-        if (target.kind == "ResourceClaim") names.insert(claim.name);
+        if (target.kind == "ResourceClaim") add(pod.namespace_, claim.name);
       }
       for (const std::string& owner : pod.owners) {
         const auto slash = owner.find('/');
-        if (owner.substr(0, slash) == target.kind) names.insert(owner.substr(slash + 1));
+        if (owner.substr(0, slash) == target.kind) add(pod.namespace_, owner.substr(slash + 1));
       }
     }
     for (const planner::ClaimOutcome& claim : plan.claims) {
-      if (target.kind == "ResourceClaim") names.insert(claim.claim.name);
+      if (target.kind == "ResourceClaim") add(claim.namespace_, claim.claim.name);
     }
     const std::string where =
         flags_.namespace_.empty() ? "" : fmt::format(" in namespace \"{}\"", flags_.namespace_);
     const std::string message =
         fmt::format("there is no {} \"{}\"{}", target.kind, target.name, where);
-    if (names.contains(target.name)) {
+    if (elsewhere) {
       return UsageError(io, message, "it is in another namespace: leave -n away, or use -A");
     }
     for (const api::Object& object : plan.objects) {
-      if (object.kind().kind != target.kind || object.metadata().name != target.name) continue;
+      if (object.kind().kind != target.kind || object.metadata().name != target.name ||
+          !Shown(object.metadata().namespace_)) {
+        continue;
+      }
       return UsageError(
           io, fmt::format("there is nothing to explain about {} \"{}\"", target.kind, target.name),
           target.kind == "Pod" ? "it has ended, and takes nothing from its node"
@@ -217,24 +248,44 @@ class ExplainCommand final : public Command {
                                   words.size() > kListed ? ", ..." : ""));
   }
 
-  void Print(Io& io, const Found& found) const {
+  void Print(Io& io, const Planned& made, const Found& found) const {
+    std::optional<planner::CureFinder> finder;  // only if something was refused
+    const auto help = [&](const auto& outcome) -> std::optional<planner::Help> {
+      if (!outcome.explanation) return std::nullopt;
+      if (!finder) finder.emplace(made.plan, made.options);
+      return finder->For(outcome);
+    };
     if (output_ != "text") {
       std::vector<api::DocumentNode> items;
-      for (const auto* pod : found.pods) items.push_back(ExplainJson(*pod));
-      for (const auto* claim : found.claims) items.push_back(ExplainJson(*claim));
-      const api::DocumentNode document = Map({{"outcomes", List(std::move(items))}});
+      const auto add = [&](const auto& outcome) {
+        const auto helped = help(outcome);
+        items.push_back(ToJson(outcome, {.explain = true, .help = helped ? &*helped : nullptr}));
+      };
+      for (const auto* pod : found.pods) add(*pod);
+      for (const auto* claim : found.claims) add(*claim);
+      std::vector<api::DocumentNode> missing;
+      for (const auto* entry : found.missing) missing.push_back(ToJson(*entry));
+      std::vector<Entry> entries = {{"outcomes", List(std::move(items))}};
+      if (!missing.empty()) entries.push_back({"podsNotCreated", List(std::move(missing))});
+      const api::DocumentNode document = Map(std::move(entries));
       io.out << (output_ == "yaml" ? api::ToYaml(document)
                                    : api::IndentJson(api::ToJson(document), 2) + "\n");
       return;
     }
-    const Painter paint(UseColor(flags_.color, io.env.out_is_terminal, io.env));
+    const TextStyle style{Painter(UseColor(flags_.color, io.env.out_is_terminal, io.env)),
+                          io.env.columns};
     bool first = true;
-    const auto print = [&](const auto& outcome) {
+    const auto print = [&](const std::string& text) {
       if (!std::exchange(first, false)) io.out << '\n';
-      io.out << ExplainText(outcome, paint);
+      io.out << text;
     };
-    for (const auto* pod : found.pods) print(*pod);
-    for (const auto* claim : found.claims) print(*claim);
+    const auto explain = [&](const auto& outcome) {
+      const auto helped = help(outcome);
+      print(ExplainText(outcome, helped ? &*helped : nullptr, style));
+    };
+    for (const auto* pod : found.pods) explain(*pod);
+    for (const auto* claim : found.claims) explain(*claim);
+    for (const auto* entry : found.missing) print(ExplainText(*entry, style));
   }
 
   static constexpr std::size_t kListed = 8;

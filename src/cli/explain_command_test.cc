@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `dray explain` as a command line.
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "cli/cli_test_support.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -62,22 +64,22 @@ TEST(ExplainCommand, TellsWhatIsInTheWayAndWhatWouldHelp) {
   const Outcome outcome = Explain({"pod/big"});
   EXPECT_EQ(outcome.code, kExitFindings);
   EXPECT_EQ(outcome.out,
-            "pod default/big has no node among 1\n"
+            "Pod default/big is pending: the only node cannot run it\n"
             "├─ 1 node: n1\n"
             "│  └─ Insufficient cpu (NodeResourcesFit)\n"
             "│     └─ cpu: 9 needed, 8 free\n"
-            "├─ closest: node n1 would do with 1 more cpu\n"
+            "├─ nearest fit: node n1, short of 1 cpu\n"
             "└─ preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. "
             "(DefaultPreemption)\n"
-            "what would help:\n"
-            "  - node n1 with 1 more cpu\n");
+            "what would help, each by itself:\n"
+            "  - node n1 needs 1 more cpu (it would then go to node n1)\n");
 }
 
 TEST(ExplainCommand, TellsWhereAPodIsAndWithWhat) {
   const Outcome outcome = Explain({"pod", "good", "-n", "default"});
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_EQ(outcome.out,
-            "pod default/good gets node n1\n"
+            "Pod default/good would go to node n1\n"
             "└─ claim one (gpu)\n"
             "   └─ request gpu: gpu.example.com/n1/gpu-0\n");
 }
@@ -85,13 +87,15 @@ TEST(ExplainCommand, TellsWhereAPodIsAndWithWhat) {
 TEST(ExplainCommand, AClaimIsExplainedByItsPodsOrByItself) {
   const Outcome used = Explain({"resourceclaim/one"});
   EXPECT_EQ(used.code, kExitOk);
-  EXPECT_THAT(used.out, StartsWith("pod default/good gets node n1\n"));
+  EXPECT_THAT(used.out, StartsWith("Pod default/good would go to node n1\n"));
   const Outcome loose = Explain({"claim/spare"});
   EXPECT_EQ(loose.code, kExitFindings);
   EXPECT_THAT(loose.out,
-              AllOf(StartsWith("claim default/spare gets no devices on any node among 1\n"),
-                    HasSubstr("1 in use: gpu-0 by default/one"),
-                    HasSubstr("  - 1 device coming back from default/one\n")));
+              AllOf(StartsWith("Claim default/spare cannot be allocated: the only node does not "
+                               "have what it asks for\n"),
+                    HasSubstr("gpu-0 would go first to pod good (claim one)"),
+                    HasSubstr("  - let it go before pod good, which would get gpu-0 (it would then "
+                              "go to node n1)\n")));
 }
 
 TEST(ExplainCommand, ADeploymentIsExplainedByItsPods) {
@@ -110,8 +114,10 @@ spec:
   const Outcome outcome = RunLine({"explain", "deploy", "web", "-f", "-"}, {.in = yaml});
   EXPECT_EQ(outcome.code, kExitFindings);
   EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr(" gets node n1\n"), HasSubstr(" has no node among 1\n"),
-                    HasSubstr("cpu: 5 needed, 3 free"), Not(HasSubstr("pod default/big"))));
+              AllOf(HasSubstr(", which Deployment/web would create, would go to node n1\n"),
+                    HasSubstr(", which Deployment/web would create, would be pending: the only "
+                              "node cannot run it\n"),
+                    HasSubstr("cpu: 5 needed, 3 free"), Not(HasSubstr("Pod default/big"))));
 }
 
 TEST(ExplainCommand, SpeaksJsonAndYaml) {
@@ -129,8 +135,9 @@ TEST(ExplainCommand, SeveralOfTheNameNeedANamespace) {
   EXPECT_EQ(outcome.code, kExitUsage);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("Pod \"good\" is in several namespaces: default, other"),
                                  HasSubstr("as in -n default")));
-  EXPECT_EQ(Explain({"pod/good", "-n", "other"}).out, "pod other/good gets node n1\n");
-  EXPECT_THAT(Explain({"pod/good", "-A"}).out, HasSubstr("\n\npod other/good gets node n1\n"));
+  EXPECT_EQ(Explain({"pod/good", "-n", "other"}).out, "Pod other/good would go to node n1\n");
+  EXPECT_THAT(Explain({"pod/good", "-A"}).out,
+              HasSubstr("\n\nPod other/good would go to node n1\n"));
 }
 
 TEST(ExplainCommand, WhatIsNotThereIsGuessedAt) {
@@ -138,6 +145,56 @@ TEST(ExplainCommand, WhatIsNotThereIsGuessedAt) {
   EXPECT_THAT(Explain({"pod/nothing-like-it"}).err, HasSubstr("there is big, good"));
   EXPECT_THAT(Explain({"pod/big", "-n", "other"}).err, HasSubstr("it is in another namespace"));
   EXPECT_EQ(Explain({"pod/bik"}).code, kExitUsage);
+}
+
+TEST(ExplainCommand, ANamespaceThatIsNotThereIsSaidToBeSo) {
+  const Outcome outcome = Explain({"pod/big", "-n", "othe"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is nothing in namespace \"othe\""),
+                                 HasSubstr("did you mean other?")));
+  // What is elsewhere is no suggestion.
+  EXPECT_THAT(Explain({"pod/nothing-like-it", "-n", "other"}).err, Not(HasSubstr("big")));
+}
+
+TEST(ExplainCommand, QuotaIsReported) {
+  const std::string yaml = Input() + R"(---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: few, namespace: team}
+spec: {hard: {pods: "2"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: train, namespace: team}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: train}}
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      containers: [{name: c, image: i}]
+)";
+  const Outcome outcome =
+      RunLine({"explain", "deploy/train", "-n", "team", "-f", "-"}, {.in = yaml});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(
+      outcome.out,
+      HasSubstr("Deployment team/train asks for 3 pods, 1 of which cannot be created\n"
+                "└─ exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"));
+  const Outcome json =
+      RunLine({"explain", "deploy/train", "-n", "team", "-f", "-", "-o", "json"}, {.in = yaml});
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"podsNotCreated\": ["), HasSubstr("\"missing\": 1")));
+}
+
+TEST(ExplainCommand, LongLinesAreBrokenAtTheWidthOfTheTerminal) {
+  const Outcome outcome = Explain({"claim/spare"}, {.columns = 60});
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(base::CodePoints(line), 60U) << line;
+  }
+  EXPECT_THAT(outcome.out,
+              HasSubstr("Claim default/spare cannot be allocated: the only node does\n  not have"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n│        │"));
 }
 
 TEST(ExplainCommand, APodThatHasEndedIsNotExplained) {
@@ -153,14 +210,14 @@ TEST(ExplainCommand, WrongTargetsAreNamed) {
   EXPECT_THAT(Explain({}).err, HasSubstr("nothing to explain"));
   EXPECT_THAT(Explain({"pod"}).err, HasSubstr("which pod?"));
   EXPECT_THAT(Explain({"node/n1"}).err, HasSubstr("cannot explain a \"node\""));
-  EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("one thing at a time"));
+  EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("explain takes exactly one object"));
   EXPECT_EQ(Explain({"node/n1"}).code, kExitUsage);
 }
 
 TEST(ExplainCommand, ColoursAreForTerminals) {
   EXPECT_THAT(Explain({"pod/big"}).out, Not(HasSubstr("\x1b")));
   EXPECT_THAT(Explain({"pod/big"}, {.terminal = true}).out,
-              HasSubstr("\x1b[1;32mclosest: node n1 would do with 1 more cpu\x1b[0m"));
+              HasSubstr("\x1b[1;32mnearest fit: node n1, short of 1 cpu\x1b[0m"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The process: hands the real world to Run. The only file that no test links.
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -11,6 +12,16 @@
 #include "base/clock.h"
 #include "cli/run.h"
 
+namespace {
+
+std::size_t Columns() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   const dray::base::SystemClock clock;
@@ -20,7 +31,8 @@ int main(int argc, char** argv) {
                              .out_is_terminal = isatty(STDOUT_FILENO) == 1,
                              .err_is_terminal = isatty(STDERR_FILENO) == 1,
                              .clock = clock,
-                             .plugin = program == "kubectl-dray"};
+                             .plugin = program == "kubectl-dray",
+                             .columns = Columns()};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const auto equals = text.find('=');

@@ -72,6 +72,7 @@ class Reader {
 
   Manifests Take() {
     for (const auto& [kind, skipped] : skipped_) {
+      result_.report.skipped_kinds.emplace_back(kind.substr(kind.find(' ') + 1), skipped.count);
       result_.report.findings[skipped.finding].message =
           skipped.count == 1
               ? "not checked: dray does not know this kind"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `dray plan`: who would get what where.
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -26,10 +27,12 @@ applied to what the cluster has. Nothing is written there. Pods that are
 on nodes and claims that are allocated stay as they are. Claims are made from
 templates, pods from Deployments, ReplicaSets and Jobs, and every pod without a
 node is scheduled as kube-scheduler would do it: the most important first, then
-the oldest. A claim that no pod uses gets what the first pod would get that did.
+the oldest. A claim no pod uses is allocated as if one pod used it. ResourceQuotas
+are counted: what a server would not let come in is refused.
 
 -o wide has a row per device, and what there was before; -o json and yaml print
-the cluster as it would be, -o name what was placed.
+the plan as data (with --explain, each explanation), -o objects the cluster as it
+would be, as a List, and -o name what was placed.
 
 Examples:
   dray plan -f manifests/
@@ -47,29 +50,38 @@ class PlanCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
     AddPlanFlags(app, flags_, {});
-    AddOutput(app, output_, {"table", "wide", "json", "yaml", "name"});
+    AddOutput(app, output_, {"table", "wide", "json", "yaml", "name", "objects"});
     app.add_flag("--no-headers", no_headers_, "Tables without their first line");
-    app.add_flag("--explain", explain_, "Say why of everything that was not placed");
+    app.add_flag("--explain", explain_, "Explain every pod that could not be placed");
     app.footer(std::string(kFooter));
   }
 
   int Run(Io& io) override {
-    auto plan = MakePlan(flags_, io);
-    if (!plan) return kExitUsage;
+    const bool asked = !flags_.namespace_.empty() && !flags_.all_namespaces;
+    auto made = MakePlan(flags_, io);
+    if (!made) return kExitUsage;
+    if (asked && !HasNamespace(made->plan, flags_.namespace_)) {
+      return NoSuchNamespace(io, made->plan, flags_.namespace_);
+    }
+    std::optional<planner::CureFinder> finder;
+    if (explain_) finder.emplace(made->plan, made->options);
+    planner::Plan* const plan = &made->plan;
     const std::vector<api::Object> objects = std::move(plan->objects);
     KeepNamespace(*plan);
-    if (output_ == "json" || output_ == "yaml") {
+    if (output_ == "objects") {
       PrintObjects(io, objects);
+    } else if (output_ == "json" || output_ == "yaml") {
+      PrintPlan(io, *plan, finder);
     } else if (output_ == "name") {
       PrintNames(io, *plan);
     } else {
       const Painter paint(UseColor(flags_.color, io.env.out_is_terminal, io.env));
       io.out << PlanTable(*plan, {.wide = output_ == "wide", .headers = !no_headers_}, paint);
-      if (explain_) PrintReasons(io, *plan, paint);
+      if (finder) PrintReasons(io, *plan, {paint, io.env.columns}, *finder);
       io.out.flush();
       io.err << PlanSummary(*plan) << '\n';
     }
-    return plan->Count(planner::State::kRefused) > 0 ? kExitFindings : kExitOk;
+    return plan->Satisfied() ? kExitOk : kExitFindings;
   }
 
   std::string HintForArgument(std::string_view argument) const override {
@@ -83,6 +95,7 @@ class PlanCommand final : public Command {
     const auto other = [&](const auto& outcome) { return outcome.namespace_ != flags_.namespace_; };
     std::erase_if(plan.pods, other);
     std::erase_if(plan.claims, other);
+    std::erase_if(plan.missing, other);
   }
 
   // The whole cluster, whatever is shown otherwise: so that it can be planned on.
@@ -96,11 +109,37 @@ class PlanCommand final : public Command {
                                         {"kind", String("List")},
                                         {"metadata", Map({})},
                                         {"items", List(std::move(items))}});
-    if (output_ == "yaml") {
-      io.out << api::ToYaml(list);
-    } else {
-      io.out << api::IndentJson(api::ToJson(list), 2) << '\n';
-    }
+    io.out << api::ToYaml(list);
+  }
+
+  // What was found, for programs.
+  void PrintPlan(Io& io, const planner::Plan& plan,
+                 std::optional<planner::CureFinder>& finder) const {
+    std::size_t tried = 0;
+    const auto items = [&](const auto& outcomes) {
+      std::vector<api::DocumentNode> list;
+      for (const auto& outcome : outcomes) {
+        JsonOptions options{.explain = explain_};
+        planner::Help help;
+        if (finder && outcome.explanation && tried++ < kMostHelped) {
+          help = finder->For(outcome);
+          options.help = &help;
+        }
+        list.push_back(ToJson(outcome, options));
+      }
+      return List(std::move(list));
+    };
+    std::vector<api::DocumentNode> missing;
+    for (const planner::MissingPods& entry : plan.missing) missing.push_back(ToJson(entry));
+    std::vector<api::DocumentNode> notes;
+    for (const std::string& note : plan.notes) notes.push_back(String(note));
+    const api::DocumentNode document = Map({{"pods", items(plan.pods)},
+                                            {"claims", items(plan.claims)},
+                                            {"podsNotCreated", List(std::move(missing))},
+                                            {"notes", List(std::move(notes))},
+                                            {"summary", SummaryJson(plan)}});
+    io.out << (output_ == "yaml" ? api::ToYaml(document)
+                                 : api::IndentJson(api::ToJson(document), 2) + "\n");
   }
 
   static void PrintNames(Io& io, const planner::Plan& plan) {
@@ -113,14 +152,30 @@ class PlanCommand final : public Command {
     }
   }
 
-  static void PrintReasons(Io& io, const planner::Plan& plan, const Painter& paint) {
-    for (const planner::PodOutcome& pod : plan.pods) {
-      if (pod.explanation) io.out << '\n' << ExplainText(pod, paint);
+  static void PrintReasons(Io& io, const planner::Plan& plan, const TextStyle& style,
+                           planner::CureFinder& finder) {
+    std::size_t tried = 0;
+    const auto print = [&](const auto& outcome) {
+      if (!outcome.explanation) return;
+      std::optional<planner::Help> help;
+      if (tried++ < kMostHelped) help = finder.For(outcome);
+      io.out << '\n' << ExplainText(outcome, help ? &*help : nullptr, style);
+    };
+    for (const planner::PodOutcome& pod : plan.pods) print(pod);
+    for (const planner::ClaimOutcome& claim : plan.claims) print(claim);
+    for (const planner::MissingPods& missing : plan.missing) {
+      io.out << '\n' << ExplainText(missing, style);
     }
-    for (const planner::ClaimOutcome& claim : plan.claims) {
-      if (claim.explanation) io.out << '\n' << ExplainText(claim, paint);
+    if (tried > kMostHelped) {
+      io.err << fmt::format(
+          "note: what would help was looked for only for the first {}; "
+          "'dray explain' tells of any\n",
+          kMostHelped);
     }
   }
+
+  // Each takes some dozens of attempts to schedule it.
+  static constexpr std::size_t kMostHelped = 32;
 
   PlanFlags flags_;
   std::string output_;

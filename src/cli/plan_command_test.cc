@@ -54,7 +54,7 @@ TEST(PlanCommand, PrintsATableAndASummary) {
             "NAME   STATUS  NODE  DEVICES\n"
             "pod/a  Placed  n1    gpu-0\n"
             "pod/b  Placed  n1    <none>\n");
-  EXPECT_EQ(outcome.err, "2 pods: 2 placed\n");
+  EXPECT_EQ(outcome.err, "2 pods: 2 newly placed\n");
 }
 
 TEST(PlanCommand, SaysWhyInTheLastColumn) {
@@ -64,16 +64,16 @@ TEST(PlanCommand, SaysWhyInTheLastColumn) {
   EXPECT_EQ(outcome.code, kExitFindings);
   EXPECT_EQ(outcome.out,
             "NAME   STATUS   NODE    DEVICES  REASON\n"
-            "pod/a  Refused  <none>  <none>   0/1 nodes: 1 cannot allocate all claims; closest: n1 "
-            "with 1 more device of class gpu\n"
+            "pod/a  Refused  <none>  <none>   0/1 nodes: 1 cannot allocate all claims; nearest "
+            "fit: n1, short of 1 device of class gpu\n"
             "pod/b  Placed   n1      <none>\n");
-  EXPECT_EQ(outcome.err, "2 pods: 1 placed, 1 refused\n");
+  EXPECT_EQ(outcome.err, "2 pods: 1 newly placed, 1 unschedulable\n");
 }
 
 TEST(PlanCommand, ExplainsOnRequest) {
   const Outcome outcome = Plan(Pod("a", "missing"), {"--explain"});
   EXPECT_EQ(outcome.code, kExitFindings);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\n\npod default/a has no node"), HasSubstr("missing")));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\n\nPod default/a is pending"), HasSubstr("missing")));
 }
 
 TEST(PlanCommand, NamespacesAreShownWhenThereAreSeveral) {
@@ -122,18 +122,58 @@ TEST(PlanCommand, NamesAreThoseOfWhatWasPlaced) {
 
 TEST(PlanCommand, ItsObjectsCanBePlannedAgain) {
   const std::string yaml = Claim("c") + Claim("d") + Pod("a", "c") + Pod("x", "none");
-  for (const std::string format : {"json", "yaml"}) {
-    const Outcome first = Plan(yaml, {"-o", format});
-    EXPECT_EQ(first.code, kExitFindings);
-    const Outcome second = RunLine({"plan", "-f", "-", "-o", format}, {.in = first.out});
-    EXPECT_EQ(second.code, kExitFindings) << second.err;
-    EXPECT_EQ(second.out, first.out);
-  }
+  const Outcome first = Plan(yaml, {"-o", "objects"});
+  EXPECT_EQ(first.code, kExitFindings);
+  const Outcome second = RunLine({"plan", "-f", "-", "-o", "objects"}, {.in = first.out});
+  EXPECT_EQ(second.code, kExitFindings) << second.err;
+  EXPECT_EQ(second.out, first.out);
+}
+
+TEST(PlanCommand, ForProgramsItIsThePlan) {
+  const std::string yaml =
+      Claim("c") + Claim("d") + Pod("a", "c") + Pod("x", "", "  nodeSelector: {disk: fast}\n");
+  const Outcome outcome = Plan(yaml, {"-o", "json"});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out,
+              AllOf(StartsWith("{\n  \"pods\": [\n"), HasSubstr("\"state\": \"Placed\""),
+                    HasSubstr("\"node\": \"n1\""), HasSubstr("\"device\": \"gpu-0\""),
+                    HasSubstr("\"code\": \"node_affinity\""), HasSubstr("\"refused\": 1"),
+                    Not(HasSubstr("explanation")), Not(HasSubstr("ResourceSlice"))));
+  const Outcome explained = Plan(yaml, {"-o", "json", "--explain"});
+  EXPECT_THAT(explained.out, AllOf(HasSubstr("\"explanation\": {"), HasSubstr("\"wouldHelp\": ["),
+                                   HasSubstr("remove the pod's node selector")));
+  EXPECT_THAT(Plan(yaml, {"-o", "yaml"}).out, StartsWith("pods:\n- kind: Pod\n"));
+}
+
+TEST(PlanCommand, ANamespaceThatIsNotThereIsAnError) {
+  const Outcome outcome = Plan(Pod("a", ""), {"-n", "nosuch"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is nothing in namespace \"nosuch\""),
+                                 HasSubstr("there is default")));
+}
+
+// It would make pods for ever.
+TEST(PlanCommand, AWorkloadThatDoesNotSelectItsPodsIsAnError) {
+  const Outcome outcome = Plan(
+      "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  selector: "
+      "{matchLabels: {app: x}}\n  template:\n    metadata: {labels: {app: other}}\n    spec: "
+      "{containers: [{name: c, image: x}]}\n");
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("`selector` does not match template `labels`"));
+}
+
+TEST(PlanCommand, WhatAQuotaHasNoRoomForIsRefused) {
+  const Outcome outcome =
+      Plan(Pod("a", "") + Pod("b", "") +
+           "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few, namespace: "
+           "default}\nspec: {hard: {pods: \"1\"}}\n");
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, HasSubstr("pod/b  Refused  <none>  <none>   exceeded quota: few"));
 }
 
 TEST(PlanCommand, TheSameInputGivesTheSameText) {
   const std::string yaml = Claim("c") + Pod("a", "c") + Pod("b", "");
-  EXPECT_EQ(Plan(yaml, {"-o", "yaml"}).out, Plan(yaml, {"-o", "yaml"}).out);
+  EXPECT_EQ(Plan(yaml, {"-o", "objects"}).out, Plan(yaml, {"-o", "objects"}).out);
 }
 
 TEST(PlanCommand, InvalidObjectsAreReportedAsValidateDoes) {
@@ -151,11 +191,12 @@ TEST(PlanCommand, UnknownFieldsAreErrorsOnlyIfStrict) {
   EXPECT_EQ(Plan(yaml, {"--strict"}).code, kExitUsage);
 }
 
-TEST(PlanCommand, OtherKindsAreNotedOnce) {
+TEST(PlanCommand, OtherKindsAreNotedInOneLine) {
   const std::string service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n";
   const Outcome outcome = Plan(Pod("a", "") + service + service);
   EXPECT_EQ(outcome.code, kExitOk);
-  EXPECT_THAT(outcome.err, HasSubstr("note: v1 Service: 2 objects are not checked"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("note: skipped 2 objects of a kind that dray does not check: Service\n"));
 }
 
 // The scheduler has something to say of that; validate would call it an error.

@@ -51,9 +51,9 @@ TEST_P(PlanExampleTest, SaysWhatItsGoldenFileSays) {
 
 TEST_P(PlanExampleTest, APlanOfThePlanChangesNothing) {
   const fs::path folder = SourceFolder() / "examples" / GetParam();
-  const Outcome first = RunLine({"plan", "-R", "-f", folder.string(), "-o", "yaml"});
+  const Outcome first = RunLine({"plan", "-R", "-f", folder.string(), "-o", "objects"});
   ASSERT_NE(first.code, kExitUsage) << first.err;
-  const Outcome second = RunLine({"plan", "-f", "-", "-o", "yaml"}, {.in = first.out});
+  const Outcome second = RunLine({"plan", "-f", "-", "-o", "objects"}, {.in = first.out});
   EXPECT_EQ(second.out, first.out) << second.err;
   EXPECT_EQ(second.code, first.code);
 }

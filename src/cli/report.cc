@@ -2,6 +2,7 @@
 #include "cli/report.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -70,6 +71,16 @@ std::string Lines(const Finding& finding, const Painter& painter) {
   return text;
 }
 
+constexpr std::string_view kSkippedKind = "SkippedKind";
+// So many findings that say the same are told one by one.
+constexpr std::size_t kAlike = 3;
+
+// Equal for findings that say the same of objects of one kind.
+std::string KeyOf(const Finding& finding) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", NameOf(finding.level), finding.reason,
+                     finding.object.kind, finding.field, finding.message, finding.hint);
+}
+
 std::string Plural(std::size_t n, std::string_view word) {
   return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
 }
@@ -122,9 +133,31 @@ int Report::ExitCode() const {
 
 std::string ToText(const Report& report, const TextOptions& options) {
   const Painter painter(options.color);
+  std::map<std::string, std::vector<const Finding*>> alike;
+  for (const Finding& finding : report.findings) alike[KeyOf(finding)].push_back(&finding);
   std::string text;
-  for (const Finding& finding : report.findings) text += Lines(finding, painter);
-  return text;
+  for (const Finding& finding : report.findings) {
+    if (finding.reason == kSkippedKind) continue;
+    const auto& same = alike[KeyOf(finding)];
+    const bool folded = same.size() > kAlike;
+    if (folded && same.front() != &finding) continue;
+    text += Lines(finding, painter);
+    if (folded) {
+      const std::string what = finding.object.kind.empty() ? "object" : finding.object.kind;
+      text += fmt::format("  {} like it, the last at {}\n",
+                          Plural(same.size() - 1, "more " + Printable(what)),
+                          Printable(Place(*same.back())));
+    }
+  }
+  const auto first = std::ranges::find(report.findings, kSkippedKind, &Finding::reason);
+  if (first == report.findings.end()) return text;
+  std::vector<std::string> kinds;
+  for (const auto& [kind, count] : report.skipped_kinds) kinds.push_back(Printable(kind));
+  return text + fmt::format("{}: {}: skipped {} of {} that dray does not check: {}\n",
+                            painter.Bold(Printable(Place(*first))),
+                            painter.Paint(ColorOf(Level::kNote), NameOf(Level::kNote)),
+                            Plural(report.skipped, "object"),
+                            kinds.size() == 1 ? "a kind" : "kinds", fmt::join(kinds, ", "));
 }
 
 std::string SummaryOf(const Report& report) {

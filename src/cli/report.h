@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/document.h"
@@ -43,7 +44,9 @@ struct Report {
   std::vector<Finding> findings;
   std::vector<std::string> files;  // those that could be read, in order
   std::size_t skipped = 0;         // objects of kinds that are not checked
-  bool unusable = false;           // some input could not be read at all
+  // Those by kind: how many.
+  std::vector<std::pair<std::string, std::size_t>> skipped_kinds;
+  bool unusable = false;  // some input could not be read at all
 
   std::size_t Count(Level level) const;
   // kExitOk, kExitFindings or kExitUsage.
@@ -55,6 +58,8 @@ struct TextOptions {
 };
 
 // One line per finding, `file:line:column: error: object: field: message`, and one more for a hint.
+// Where many say the same of different objects, the first says it and the others are counted; kinds
+// that were skipped are one line at the end.
 std::string ToText(const Report& report, const TextOptions& options = {});
 // "12 objects in 3 files: 2 errors, 1 warning"
 std::string SummaryOf(const Report& report);

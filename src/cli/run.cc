@@ -78,8 +78,9 @@ std::string Spoken(const Environment& env, std::string text) {
     const bool command =
         std::ranges::any_of(words, [&](std::string_view word) { return rest.starts_with(word); });
     const bool alone = at == 0 || std::string_view(" \n'|").find(text[at - 1]) != std::string::npos;
-    if (!command || !alone) continue;
     constexpr std::string_view kTheirs = "kubectl ";
+    const bool theirs = std::string_view(text).substr(0, at).ends_with(kTheirs);
+    if (!command || !alone || theirs) continue;
     text.insert(at, kTheirs);
     at += kTheirs.size();
   }
@@ -122,6 +123,24 @@ std::vector<std::string> Normalized(std::span<const std::string> args) {
   std::vector<std::string> words(args.begin(), args.end());
   if (words.empty()) return {"--help"};
   if (words[0] == "--version") words[0] = "version";
+  // As kubectl takes them: flags that say where before the command.
+  constexpr std::array<std::string_view, 4> kWhere = {"-n", "--namespace", "--context",
+                                                      "--kubeconfig"};
+  std::size_t first = 0;
+  while (first + 1 < words.size() && words[first].starts_with("-")) {
+    if (std::ranges::find(kWhere, words[first]) != kWhere.end()) {
+      first += 2;
+    } else if (std::ranges::any_of(kWhere, [&](std::string_view flag) {
+                 return words[first].starts_with(std::string(flag) + "=");
+               })) {
+      ++first;
+    } else {
+      break;
+    }
+  }
+  if (first > 0 && first < words.size() && FindCommand(words[first]) != nullptr) {
+    std::ranges::rotate(words, words.begin() + static_cast<std::ptrdiff_t>(first));
+  }
   if (words[0] != "help") return words;
   words.erase(words.begin());
   words.resize(std::min<std::size_t>(words.size(), 1));

@@ -39,7 +39,7 @@ class SchedulerCommand final : public Command {
     AddServerFlags(app, server_);
     AddConfig(app, config_);
     AddGates(app, gates_);
-    app.add_flag("--leader-elect", leader_elect_, "Decide only while holding the lease; true");
+    app.add_flag("--leader-elect", leader_elect_, "Use leader election (default true)");
     app.add_option("--leader-elect-identity", identity_,
                    "Who this is in the lease; made up if not given")
         ->type_name("NAME");
@@ -72,6 +72,7 @@ class SchedulerCommand final : public Command {
   static int Watch(Io& io, const plane::RemoteScheduler& scheduler, const EndSignals& signals) {
     std::string said;
     std::string trouble;
+    std::string election;
     for (;;) {
       if (const Status health = scheduler.Health(); !health.ok()) {
         io.err << fmt::format("error: {}\n", base::Message(health));
@@ -79,7 +80,9 @@ class SchedulerCommand final : public Command {
       }
       const std::string leader = scheduler.leader();
       std::string state = "scheduling";
-      if (!scheduler.leading()) {
+      if (scheduler.leading() && !scheduler.Connection().ok()) {
+        state = "paused: the cluster cannot be seen";
+      } else if (!scheduler.leading()) {
         state = leader.empty() ? "waiting for the lease"
                                : fmt::format("waiting: {} has the lease", Printable(leader));
       }
@@ -92,6 +95,11 @@ class SchedulerCommand final : public Command {
                << std::endl;
       }
       trouble = std::move(now);
+      std::string lease(base::Message(scheduler.Election()));
+      if (lease != election && !lease.empty()) {
+        io.err << fmt::format("warning: leader election: {}", Printable(lease)) << std::endl;
+      }
+      election = std::move(lease);
       if (signals.Came()) return kExitOk;
     }
   }

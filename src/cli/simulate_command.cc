@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The flags of `dray simulate`.
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "allocator/policy.h"
 #include "api/gates.h"
+#include "api/kinds.h"
 #include "base/time.h"
 #include "cli/internal/command.h"
 #include "cli/internal/options.h"
@@ -46,6 +50,29 @@ node at the end, 2 the scenario or a flag could not be used.)";
 
 constexpr int kBarWidth = 30;
 
+// The kind of a text that is an object of Kubernetes, or a List of such: people name a dump where a
+// scenario is wanted. Empty: it is neither.
+std::string ObjectKindOf(std::string_view text) {
+  constexpr std::string_view kKey = "kind:";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (line == "---" && at > 4) break;
+    if (!line.starts_with(kKey)) continue;
+    line.remove_prefix(kKey.size());
+    const auto first = line.find_first_not_of(" \"'");
+    const auto last = line.find_last_not_of(" \r\"'");
+    if (first == std::string_view::npos) break;
+    std::string kind(line.substr(first, last - first + 1));
+    const bool known = kind == "List" || std::ranges::any_of(api::Kinds(), [&](const auto& row) {
+                         return row.kind == kind;
+                       });
+    return known ? kind : "";
+  }
+  return "";
+}
+
 simulator::Duration ProcessorTime() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -71,12 +98,10 @@ class SimulateCommand final : public Command {
   void Define(CLI::App& app) override {
     app.add_option("scenario", scenario_, "The scenario, or - for standard input")
         ->type_name("SCENARIO.yaml");
-    app.add_option("--seed", seed_, "Another seed than the scenario's")->type_name("NUMBER");
+    app.add_option("--seed", seed_, "Override the scenario's random seed")->type_name("NUMBER");
     app.add_option("--duration", duration_, "End after this much simulated time")
         ->type_name("1h30m");
-    app.add_option("--policy", policy_, "first-fit or best-fit, instead of the scenario's")
-        ->type_name("POLICY")
-        ->check(CLI::IsMember({"first-fit", "best-fit"}).description(""));
+    AddPolicy(app, policy_, "Another policy than the scenario's");
     app.add_option("--feature-gates", gates_,
                    "Which features are on, on top of the scenario's; 'dray features' lists them")
         ->type_name("A=true,B=false")
@@ -93,6 +118,10 @@ class SimulateCommand final : public Command {
   int Run(Io& io) override {
     if (scenario_.empty()) {
       return UsageError(io, "no scenario", "name one, as in 'dray simulate scenario.yaml'");
+    }
+    // Before the work, which may take long.
+    if (!report_.empty() && !std::ofstream(report_, std::ios::binary | std::ios::app)) {
+      return UsageError(io, fmt::format("--report: \"{}\" cannot be written", report_));
     }
     simulator::SimulationOptions options;
     std::vector<simulator::Fault> faults;
@@ -131,6 +160,13 @@ class SimulateCommand final : public Command {
                                                   std::vector<simulator::Fault>& faults) const {
     const std::optional<std::string> text = ReadText(io, scenario_);
     if (!text) return std::nullopt;
+    if (const std::string kind = ObjectKindOf(*text); !kind.empty()) {
+      UsageError(io,
+                 fmt::format("{} holds a {}, not a Scenario",
+                             scenario_ == "-" ? kStandardInputName : scenario_, kind),
+                 "a scenario names a dump of a cluster in cluster.from");
+      return std::nullopt;
+    }
     return simulator::ReadScenario(*text, faults);
   }
 
@@ -147,14 +183,18 @@ class SimulateCommand final : public Command {
     if (!gates) return kExitUsage;
     options.gates = *gates;
     options.seed = seed_;
-    if (!policy_.empty()) options.policy = simulator::FindPolicy(policy_);
+    if (!policy_.empty()) options.policy = allocator::FindPolicy(policy_);
     if (!duration_.empty()) {
       const auto duration = base::ParseGoDuration(duration_);
       if (!duration.ok() || *duration <= simulator::Duration(0) ||
           *duration > simulator::kMaxDuration) {
-        return UsageError(
-            io, fmt::format("--duration: \"{}\" must be above 0 and at most a year", duration_),
-            "as in 90s or 1h30m");
+        return duration.ok()
+                   ? UsageError(io,
+                                fmt::format("--duration: \"{}\" must be above 0 and at most a year",
+                                            duration_),
+                                "as in 90s or 1h30m")
+                   : UsageError(io, fmt::format("--duration: \"{}\" is not a duration", duration_),
+                                "numbers with h, m, s or ms, as in 90s, 1h30m or 24h");
       }
       options.duration = *duration;
     }

@@ -117,6 +117,27 @@ TEST(SimulateCommand, ADumpIsFoundBesideTheScenario) {
   EXPECT_EQ(RunLine({"simulate", other.Write("s.yaml", text)}).code, kExitUsage);
 }
 
+TEST(SimulateCommand, ADumpIsNotAScenario) {
+  const Outcome outcome =
+      RunLine({"simulate", "-"}, {.in = "apiVersion: v1\nkind: List\nitems: []\n"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("<stdin> holds a List, not a Scenario"));
+  EXPECT_THAT(outcome.err, HasSubstr("cluster.from"));
+}
+
+TEST(SimulateCommand, SaysHowADurationIsWritten) {
+  const RunOptions in{.in = std::string(kScenario)};
+  EXPECT_THAT(RunLine({"simulate", "-", "--duration", "1d"}, in).err, HasSubstr("24h"));
+}
+
+// Not after a run that took an hour.
+TEST(SimulateCommand, AReportThatCannotBeWrittenIsSaidAtOnce) {
+  const Outcome outcome =
+      RunLine({"simulate", "-", "--report", "/no/such/folder/r.html"}, {.in = "not: a scenario\n"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("--report"));
+}
+
 TEST(SimulateCommand, WrongFlagsAreUsageErrors) {
   const RunOptions in{.in = std::string(kScenario)};
   EXPECT_EQ(RunLine({"simulate"}).code, kExitUsage);

@@ -2,6 +2,7 @@
 //
 // The flags of `dray up`.
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -46,7 +47,7 @@ class UpCommand final : public Command {
     app.add_option("--listen", listen_, "Address and port; port 0 is a free one")
         ->type_name("ADDRESS:PORT")
         ->capture_default_str();
-    app.add_option("--nodes", nodes_, "So many nodes with four devices each")
+    app.add_option("--nodes", nodes_, "Create N simulated nodes with 4 devices each")
         ->type_name("NUMBER")
         ->check(CLI::Range(std::int64_t{1}, kMaxNodes).description(""));
     app.add_option("--hollow-nodes", hollow_nodes_,
@@ -90,8 +91,10 @@ class UpCommand final : public Command {
     for (const plane::Component& part : (*plane)->components()) {
       io.out << fmt::format("{:<12} {}\n", part.name, part.text);
     }
-    io.out << fmt::format("{:<12} {}\n", "kubeconfig", (*plane)->kubeconfig());
-    io.out << fmt::format("ready: export KUBECONFIG={}\n", (*plane)->kubeconfig()) << std::flush;
+    // For another terminal, in another folder.
+    const std::string kubeconfig = std::filesystem::absolute((*plane)->kubeconfig()).string();
+    io.out << fmt::format("{:<12} {}\n", "kubeconfig", kubeconfig);
+    io.out << fmt::format("ready: export KUBECONFIG={}\n", kubeconfig) << std::flush;
     for (;;) {
       if (signals.Came()) return kExitOk;
       if (const Status health = (*plane)->Health(); !health.ok()) {

@@ -41,7 +41,10 @@ class ValidateCommand final : public Command {
   void Define(CLI::App& app) override {
     AddFiles(app, files_);
     AddGates(app, gates_);
-    AddStrict(app, strict_);
+    app.add_flag("--strict", strict_,
+                 "Unknown and repeated fields are errors, as by kubectl's default; "
+                 "--strict=false makes them warnings")
+        ->default_str("true");
     app.add_option("--for", judge_,
                    "Who is to accept the objects: dray, or kubernetes (v1.37 with its own gates), "
                    "for which what only dray accepts is an error")
@@ -85,7 +88,7 @@ class ValidateCommand final : public Command {
  private:
   FileFlags files_;
   std::vector<std::string> gates_;
-  bool strict_ = false;
+  bool strict_ = true;
   std::string judge_ = "dray";
   std::string output_;
   std::string color_;

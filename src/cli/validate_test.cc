@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/cli_test_support.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -71,22 +72,67 @@ TEST(Validate, AnErrorHasPlaceObjectFieldValueAndRule) {
   EXPECT_EQ(outcome.err, "1 object in 1 file: 1 error, 0 warnings\n");
 }
 
-TEST(Validate, AnUnknownFieldIsAWarningAndAnErrorWhenStrict) {
-  const Outcome lax = ValidateText(kUnknownField);
+TEST(Validate, AnUnknownFieldIsAnErrorAndAWarningWhenNotStrict) {
+  const Outcome lax = ValidateText(kUnknownField, {"--strict=false"});
   EXPECT_EQ(lax.code, kExitOk);
   EXPECT_EQ(lax.out,
             "<stdin>:6:3: warning: resource.k8s.io/v1 DeviceClass gpu.example.com: unknown field "
             "\"spec.selector\"\n  hint: did you mean selectors?\n");
   EXPECT_EQ(lax.err, "1 object in 1 file: 0 errors, 1 warning\n");
-  const Outcome strict = ValidateText(kUnknownField, {"--strict"});
+  EXPECT_EQ(ValidateText(kUnknownField, {"--strict"}).code, kExitFindings);
+  const Outcome strict = ValidateText(kUnknownField);
   EXPECT_EQ(strict.code, kExitFindings);
   EXPECT_THAT(strict.out, StartsWith("<stdin>:6:3: error: "));
 }
 
-TEST(Validate, AFieldGivenTwiceIsAWarningAndAnErrorWhenStrict) {
+TEST(Validate, AFieldGivenTwiceIsAnErrorAndAWarningWhenNotStrict) {
   const std::string text = std::string(kGoodClass) + "spec: {}\n";
-  EXPECT_THAT(ValidateText(text).out, HasSubstr("warning"));
-  EXPECT_EQ(ValidateText(text, {"--strict"}).code, kExitFindings);
+  EXPECT_THAT(ValidateText(text, {"--strict=false"}).out, HasSubstr("warning"));
+  EXPECT_EQ(ValidateText(text).code, kExitFindings);
+}
+
+// What `dray up` refuses: one source of rules.
+TEST(Validate, AWorkloadIsHeldToTheServersRules) {
+  const Outcome outcome = ValidateText(R"(apiVersion: v1
+kind: Pod
+metadata: {name: no-containers}
+spec:
+  contianers: [{name: c, image: x}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: many-slips}
+spec:
+  restartPolicy: always
+  containers:
+  - name: C_1
+    image: ""
+    resources: {requests: {cpu: 2}, limits: {cpu: 1}}
+  resourceClaims:
+  - {name: gpu, resourceClaimName: a, resourceClaimTemplateName: b}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d}
+spec:
+  replicas: -1
+  strategy: {type: Foo}
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata: {labels: {app: other}}
+    spec:
+      containers: [{name: c, image: x}]
+)");
+  EXPECT_EQ(outcome.code, kExitFindings);
+  for (const char* said :
+       {"unknown field \"spec.contianers\"", "spec.containers: Required value",
+        "spec.containers[0].name: Invalid value: \"C_1\"",
+        "spec.containers[0].image: Required value", "must be less than or equal to cpu limit of 1",
+        "spec.restartPolicy: Unsupported value", "at most one of `resourceClaimName`",
+        "spec.replicas: Invalid value: -1", "spec.strategy.type: Unsupported value: \"Foo\"",
+        "`selector` does not match template `labels`"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(said));
+  }
 }
 
 TEST(Validate, AWrongTypeIsOneErrorNotTwo) {
@@ -381,9 +427,25 @@ TEST(Validate, AForeignKindIsSkippedWithOneNote) {
   const Outcome outcome = ValidateText(widget + "---\n" + widget);
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_EQ(outcome.out,
-            "<stdin>:2:1: note: example.com/v1 Widget: 2 objects are not checked: dray does not "
-            "know this kind\n");
+            "<stdin>:2:1: note: skipped 2 objects of a kind that dray does not check: Widget\n");
   EXPECT_EQ(outcome.err, "2 objects in 1 file, 2 skipped: 0 errors, 0 warnings\n");
+}
+
+// A dump with thousands of pods that lack one template says so once.
+TEST(Validate, WhatIsSaidOfManyObjectsIsSaidOnce) {
+  std::string yaml;
+  for (int i = 0; i < 20; ++i) {
+    yaml += fmt::format(
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p{}}}\nspec:\n  containers: [{{name: c, "
+        "image: i, resources: {{claims: [{{name: g}}]}}}}]\n  resourceClaims: [{{name: g, "
+        "resourceClaimTemplateName: none}}]\n",
+        i);
+  }
+  const Outcome outcome = ValidateText(yaml);
+  std::size_t lines = 0;
+  for (const char c : outcome.out) lines += c == '\n' ? 1 : 0;
+  EXPECT_LE(lines, 4U) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("19 more Pods like it, the last at <stdin>:"));
 }
 
 struct KindCase {

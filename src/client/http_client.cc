@@ -125,7 +125,7 @@ class Stream final : public LineStream {
 class Client final : public HttpClient {
  public:
   Client(ServerAccess access, HttpOptions options)
-      : access_(std::move(access)), options_(options) {}
+      : access_(std::move(access)), options_(std::move(options)) {}
 
   Status Init() {
     DRAY_ASSIGN_OR_RETURN(endpoint_, internal::ParseUrl(access_.url));
@@ -191,12 +191,32 @@ class Client final : public HttpClient {
   StatusOr<HttpResponse> SendOnce(const HttpRequest& request) {
     DRAY_ASSIGN_OR_RETURN(const std::string text, TextOf(request));
     if (std::optional<Connection> kept = TakeIdle()) {
+      DRAY_RETURN_IF_ERROR(CheckMay(request));
       auto response = Exchange(*std::move(kept), text);
       // Somebody between us and the server may have ended it just now.
-      if (response.ok() || request.method == "POST") return response;
+      if (response.ok() || request.method == "POST") return Outcome(request, std::move(response));
+      auto connection = Connect();
+      if (!connection.ok()) return Outcome(request, connection.status());
+      if (Status may = CheckMay(request); !may.ok()) return Outcome(request, std::move(may));
+      return Outcome(request, Exchange(*std::move(connection), text));
     }
     DRAY_ASSIGN_OR_RETURN(Connection connection, Connect());
-    return Exchange(std::move(connection), text);
+    DRAY_RETURN_IF_ERROR(CheckMay(request));
+    return Outcome(request, Exchange(std::move(connection), text));
+  }
+
+  Status CheckMay(const HttpRequest& request) const {
+    if (request.method == "GET" || !options_.may_write || options_.may_write()) return {};
+    return base::FailedPrecondition("not sent: this is not the leader any more");
+  }
+
+  // Of a request that was sent, at least in part.
+  static StatusOr<HttpResponse> Outcome(const HttpRequest& request,
+                                        StatusOr<HttpResponse> response) {
+    if (response.ok() || request.method == "GET") return response;
+    return base::MakeStatus(
+        StatusCode::kUnknown,
+        fmt::format("it is not known what the server did: {}", base::Message(response.status())));
   }
 
   StatusOr<HttpResponse> Exchange(Connection connection, const std::string& text) {
@@ -301,7 +321,7 @@ class Client final : public HttpClient {
 
 StatusOr<std::unique_ptr<HttpClient>> HttpClient::Create(const ServerAccess& access,
                                                          HttpOptions options) {
-  auto client = std::make_unique<Client>(access, options);
+  auto client = std::make_unique<Client>(access, std::move(options));
   DRAY_RETURN_IF_ERROR(client->Init());
   return std::unique_ptr<HttpClient>(std::move(client));
 }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,6 +40,9 @@ struct HttpOptions {
   // the given time.
   int throttled_tries = 5;
   std::chrono::milliseconds longest_throttle{10'000};
+  // Asked right before a request that may change something is sent, each time it is; false: it is
+  // not. From several threads.
+  std::function<bool()> may_write = nullptr;
 };
 
 // A response that goes on. One thread, but for Cancel.
@@ -59,10 +63,11 @@ class HttpClient {
   static StatusOr<std::unique_ptr<HttpClient>> Create(const ServerAccess& access,
                                                       HttpOptions options = {});
 
-  // What the server answers, whatever it is. An error: nothing whole was received; what the server
-  // has done is not known then, unless the status is kUnauthenticated (its certificate is not
-  // trusted) or it could not be reached. A request that may be sent twice is, when a kept
-  // connection turns out to be broken.
+  // What the server answers, whatever it is. An error: nothing whole was received. kUnavailable: it
+  // could not be reached, or what was asked changes nothing; kUnauthenticated: its certificate is
+  // not trusted; kUnknown: it was sent something that may change something, and whether it did
+  // that is not known; kFailedPrecondition: it may not be sent. A request that may be sent twice
+  // is, when a kept connection turns out to be broken.
   virtual StatusOr<HttpResponse> Send(const HttpRequest& request) = 0;
 
   // A response with status 200, as lines; any other status is an error that FailureOf makes of it.

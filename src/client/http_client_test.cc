@@ -198,6 +198,42 @@ TEST_F(HttpClientTest, AnAnswerThatDoesNotComeIsNotWaitedForForEver) {
               StatusIs(StatusCode::kUnavailable, HasSubstr("timed out")));
 }
 
+// Whoever wrote must not take that for "nothing happened".
+TEST_F(HttpClientTest, AWriteWithoutAnAnswerMayHaveHappened) {
+  std::atomic<int> came = 0;
+  Start([&](const apiserver::Request&) {
+    ++came;
+    apiserver::Response response;
+    response.stream = std::make_unique<Lines>(std::vector<std::string>{"x"}, false);
+    return response;
+  });
+  const auto client = Client({.request_timeout = std::chrono::milliseconds(100)});
+  for (const std::string method : {"POST", "PUT", "DELETE", "PATCH"}) {
+    EXPECT_THAT(client->Send({.method = method, .target = "/"}),
+                StatusIs(StatusCode::kUnknown, HasSubstr("timed out")));
+  }
+  EXPECT_EQ(came, 4);
+  server_ = nullptr;
+  EXPECT_THAT(client->Send({.method = "PUT", .target = "/"}),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("")));
+}
+
+TEST_F(HttpClientTest, WritesAreSentOnlyAsLongAsTheyMayBe) {
+  std::atomic<int> came = 0;
+  Start([&](const apiserver::Request&) {
+    ++came;
+    return Text("x");
+  });
+  std::atomic<bool> may = true;
+  const auto client = Client({.may_write = [&] { return may.load(); }});
+  EXPECT_THAT(client->Send({.method = "PUT", .target = "/"}), IsOk());
+  may = false;
+  EXPECT_THAT(client->Send({.method = "PUT", .target = "/"}),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("not the leader")));
+  EXPECT_THAT(client->Send({.target = "/"}), IsOk());
+  EXPECT_EQ(came, 2);
+}
+
 TEST_F(HttpClientTest, AnAnswerIsBounded) {
   Start([](const apiserver::Request&) { return Text(std::string(100'000, 'x')); });
   EXPECT_THAT(Client({.max_response_bytes = 99'999})->Send({.target = "/"}),

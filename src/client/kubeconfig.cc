@@ -5,6 +5,7 @@
 #include <deque>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Entry {
   const DocumentNode* value = nullptr;
   std::string path;  // "~/.kube/config: users[\"admin\"]"
   std::string folder;
+  std::string file;
 };
 using Entries = std::map<std::string, Entry, std::less<>>;
 
@@ -96,7 +98,8 @@ Status AddEntries(const DocumentNode& document, const std::string& file, std::st
     entries.try_emplace(name->value.text,
                         Entry{.value = is_map ? &value->value : nullptr,
                               .path = fmt::format("{}[\"{}\"].{}", path, name->value.text, field),
-                              .folder = std::filesystem::path(file).parent_path()});
+                              .folder = std::filesystem::path(file).parent_path(),
+                              .file = file});
   }
   return {};
 }
@@ -196,8 +199,32 @@ Status ReadCluster(const Entry& cluster, ServerAccess& access) {
   return {};
 }
 
+// A file with a key or a token in it is not for others, and nobody else decides whom it names.
+Status CheckMode(const std::string& path, std::string_view file) {
+  using std::filesystem::perms;
+  std::error_code error;
+  const perms mode = std::filesystem::status(file, error).permissions();
+  if (error || (mode & (perms::others_all | perms::group_write)) == perms::none) return {};
+  return Fault(path, fmt::format("{0} holds a secret and others than its owner can read or write "
+                                 "it (mode {1:04o}). If nobody has: chmod 600 {0}",
+                                 file, static_cast<unsigned>(mode & perms::mask)));
+}
+
+Status CheckSecrets(const Entry& user) {
+  for (const char* field : {"client-key-data", "token"}) {
+    DRAY_ASSIGN_OR_RETURN(const std::string inside, TextOf(user, field));
+    if (inside.empty()) continue;
+    DRAY_RETURN_IF_ERROR(CheckMode(fmt::format("{}.{}", user.path, field), user.file));
+  }
+  DRAY_ASSIGN_OR_RETURN(const std::string key, TextOf(user, "client-key"));
+  if (key.empty()) return {};
+  const std::filesystem::path file = std::filesystem::path(user.folder) / key;
+  return CheckMode(user.path + ".client-key", file.string());
+}
+
 Status ReadUser(const Entry& user, ServerAccess& access) {
   DRAY_RETURN_IF_ERROR(Refuse(user, kUnsupportedInUser));
+  DRAY_RETURN_IF_ERROR(CheckSecrets(user));
   DRAY_ASSIGN_OR_RETURN(access.certificate, DataOf(user, "client-certificate"));
   DRAY_ASSIGN_OR_RETURN(access.key, DataOf(user, "client-key"));
   if (access.certificate.empty() != access.key.empty()) {

@@ -43,6 +43,9 @@ users:
   user: {token: secret}
 )";
 
+using std::filesystem::perms;
+constexpr perms kOwn = perms::owner_read | perms::owner_write;
+
 class KubeconfigTest : public ::testing::Test {
  protected:
   KubeconfigTest() {
@@ -55,6 +58,7 @@ class KubeconfigTest : public ::testing::Test {
     const std::filesystem::path path = std::filesystem::path(folder_) / name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path) << text;
+    std::filesystem::permissions(path, kOwn);
     return path;
   }
   StatusOr<ServerAccess> Load(std::string_view text) {
@@ -63,6 +67,33 @@ class KubeconfigTest : public ::testing::Test {
 
   std::string folder_;
 };
+
+TEST_F(KubeconfigTest, SecretsThatOthersCanGetAtAreRefused) {
+  const std::string file = Write("config", kTwoContexts);
+  for (const perms others : {perms::others_read, perms::others_write, perms::group_write}) {
+    std::filesystem::permissions(file, kOwn | others);
+    for (const std::string context : {"one", "two"}) {
+      EXPECT_THAT(LoadAccess({.kubeconfig = file, .context = context}),
+                  StatusIs(StatusCode::kInvalidArgument,
+                           AllOf(HasSubstr(context == "one" ? "client-key-data" : "user.token"),
+                                 HasSubstr("chmod 600 " + file))));
+    }
+  }
+  // As a secret's volume with fsGroup has it.
+  std::filesystem::permissions(file, perms::owner_read | perms::group_read);
+  EXPECT_THAT(LoadAccess({.kubeconfig = file}), IsOk());
+
+  const std::string key = Write("key.pem", "key");
+  Write("cert.pem", "cert");
+  const std::string other = Write("files", R"({current-context: c, clusters: [{name: c, cluster: {
+    server: "https://x"}}], contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u,
+    user: {client-certificate: cert.pem, client-key: key.pem}}]})");
+  std::filesystem::permissions(other, kOwn | perms::others_read);  // nothing secret is in it
+  EXPECT_THAT(LoadAccess({.kubeconfig = other}), IsOk());
+  std::filesystem::permissions(key, kOwn | perms::others_read);
+  EXPECT_THAT(LoadAccess({.kubeconfig = other}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("chmod 600 " + key)));
+}
 
 TEST_F(KubeconfigTest, TheCurrentContextCounts) {
   const auto access = Load(kTwoContexts);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "fmt/format.h"
+
 namespace dray::client {
 namespace {
 
@@ -13,14 +15,21 @@ const api::KindInfo& LeaseKind() { return api::HubKind(api::TypeInfoOf<api::Leas
 LeaderElector::LeaderElector(api::Cluster& cluster, const base::Clock& clock, LeaseOptions options)
     : cluster_(cluster), clock_(clock), options_(std::move(options)) {}
 
-std::optional<api::Lease> LeaderElector::Stored() const {
-  const auto found = cluster_.Find(LeaseKind(), options_.namespace_, options_.name);
+StatusOr<std::optional<api::Lease>> LeaderElector::Stored() const {
+  DRAY_ASSIGN_OR_RETURN(const auto found,
+                        cluster_.Find(LeaseKind(), options_.namespace_, options_.name));
   if (!found) return std::nullopt;
-  return *found->As<api::Lease>();
+  return std::optional(*found->As<api::Lease>());
 }
 
 bool LeaderElector::Try() {
-  std::optional<api::Lease> stored = Stored();
+  trouble_ =
+      base::Annotate(Attempt(), fmt::format("lease {}/{}", options_.namespace_, options_.name));
+  return leading();
+}
+
+Status LeaderElector::Attempt() {
+  DRAY_ASSIGN_OR_RETURN(std::optional<api::Lease> stored, Stored());
   if (!stored) {
     api::Lease lease;
     lease.metadata.namespace_ = options_.namespace_;
@@ -34,16 +43,16 @@ bool LeaderElector::Try() {
   }
   holder_ = stored->spec.holder_identity.value_or("");
   const bool ours = holder_ == options_.identity;
-  if (!ours) renewed_at_.reset();
+  if (!ours) renewed_at_ = kNever;
   // The holder says how long it lasts; it may have been started with other options than we.
   const std::chrono::seconds lasts(
       stored->spec.lease_duration_seconds.value_or(static_cast<int>(options_.duration.count())));
   const bool over = clock_.Monotonic() - seen_at_ >= lasts;
-  if (!ours && !holder_.empty() && !over) return false;
+  if (!ours && !holder_.empty() && !over) return {};
   return Write(*std::move(stored), false);
 }
 
-bool LeaderElector::Write(api::Lease lease, bool create) {
+Status LeaderElector::Write(api::Lease lease, bool create) {
   const std::chrono::nanoseconds now = clock_.Monotonic();
   api::LeaseSpec& spec = lease.spec;
   spec.renew_time = api::MicroTime{clock_.Now()};
@@ -56,21 +65,30 @@ bool LeaderElector::Write(api::Lease lease, bool create) {
   auto object = api::Object::Of(std::move(lease));
   const auto written =
       create ? cluster_.Create(std::move(object)) : cluster_.Update(std::move(object));
-  if (!written.ok()) return leading();
+  // Somebody was faster: the next Try sees who. That is how an election goes.
+  if (written.status().code() == StatusCode::kAborted ||
+      written.status().code() == StatusCode::kAlreadyExists) {
+    return {};
+  }
+  if (!written.ok()) return written.status();
   seen_revision_ = written->metadata().resource_version;
   seen_at_ = now;
-  renewed_at_ = now;
+  renewed_at_ = now.count();
   holder_ = options_.identity;
-  return true;
+  return {};
 }
 
 bool LeaderElector::leading() const {
-  return renewed_at_ && clock_.Monotonic() - *renewed_at_ < options_.renew_deadline;
+  const std::int64_t renewed = renewed_at_;
+  return renewed != kNever &&
+         clock_.Monotonic() - std::chrono::nanoseconds(renewed) < options_.renew_deadline;
 }
 
 void LeaderElector::Release() {
-  if (!std::exchange(renewed_at_, std::nullopt)) return;
-  std::optional<api::Lease> stored = Stored();
+  if (renewed_at_.exchange(kNever) == kNever) return;
+  const auto read = Stored();
+  if (!read.ok()) return;
+  std::optional<api::Lease> stored = *read;
   if (!stored || stored->spec.holder_identity != options_.identity) return;
   stored->spec.holder_identity = "";
   stored->spec.lease_duration_seconds = 1;

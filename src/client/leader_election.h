@@ -4,7 +4,10 @@
 // Lease, in the way of Kubernetes's components, so that they can take turns with ours.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -23,25 +26,30 @@ struct LeaseOptions {
   std::chrono::seconds retry{2};            // how often to call Try
 };
 
-// One thread.
+// One thread, but for leading().
 class LeaderElector {
  public:
-  // Both outlive it.
+  // Both outlive it. Requests to the cluster that do not come back keep Try from returning; they
+  // do not keep anybody leading.
   LeaderElector(api::Cluster& cluster, const base::Clock& clock, LeaseOptions options);
 
   // Takes the lease if it is free, or if its holder has not renewed it for as long as it lasts;
   // renews it if it is ours. Whether we lead then.
   bool Try();
-  // Whether we may act as the leader now: well before anybody else may.
+  // Whether we may act as the leader now: well before anybody else may. By the monotonic clock, and
+  // from any thread: to be asked whenever something is about to be written.
   bool leading() const;
+  // What kept the last Try from taking or renewing the lease, other than that somebody has it.
+  const Status& trouble() const { return trouble_; }
   // Gives the lease back, so that others need not wait.
   void Release();
   // Who has it, as far as was seen.
   const std::string& holder() const { return holder_; }
 
  private:
-  std::optional<api::Lease> Stored() const;
-  bool Write(api::Lease lease, bool create);
+  StatusOr<std::optional<api::Lease>> Stored() const;
+  Status Attempt();
+  Status Write(api::Lease lease, bool create);
 
   api::Cluster& cluster_;
   const base::Clock& clock_;
@@ -50,7 +58,9 @@ class LeaderElector {
   // The lease as it was last seen to change, and when that was: clocks of others are not trusted.
   std::string seen_revision_;
   std::chrono::nanoseconds seen_at_{};
-  std::optional<std::chrono::nanoseconds> renewed_at_;  // ours: before it was written
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+  std::atomic<std::int64_t> renewed_at_ = kNever;  // ours: before it was written, in nanoseconds
+  Status trouble_;
 };
 
 }  // namespace dray::client

@@ -18,7 +18,7 @@ class LeaderElectionTest : public ::testing::Test {
   }
   api::Lease Stored() {
     const auto& kind = api::HubKind(api::TypeInfoOf<api::Lease>());
-    return *cluster_.Find(kind, "kube-system", "kube-scheduler")->As<api::Lease>();
+    return *cluster_.Stored(kind, "kube-system", "kube-scheduler")->As<api::Lease>();
   }
   void Fail(bool fails) {
     cluster_.SetWriteHook([fails](api::Verb, const api::Object&) {
@@ -87,6 +87,52 @@ TEST_F(LeaderElectionTest, AShortTroubleDoesNotEndIt) {
   clock_.Advance(seconds(6));
   EXPECT_FALSE(a_.Try());
   Fail(false);
+  EXPECT_TRUE(a_.Try());
+}
+
+// Nobody who cannot read the lease takes it to be free, and it says why.
+TEST_F(LeaderElectionTest, ALeaseThatCannotBeReadIsNotFree) {
+  cluster_.SetReadHook([](const api::KindInfo&) {
+    return base::MakeStatus(StatusCode::kPermissionDenied, "leases is forbidden");
+  });
+  EXPECT_FALSE(a_.Try());
+  EXPECT_EQ(a_.trouble().code(), StatusCode::kPermissionDenied);
+  EXPECT_EQ(base::Message(a_.trouble()), "lease kube-system/kube-scheduler: leases is forbidden");
+  cluster_.SetReadHook({});
+  EXPECT_TRUE(a_.Try());
+  EXPECT_TRUE(a_.trouble().ok());
+  EXPECT_FALSE(b_.Try());
+  EXPECT_TRUE(b_.trouble().ok());
+}
+
+// A request that does not come back: time goes by, and with it the leadership. The next one may
+// lead while the first still waits.
+TEST_F(LeaderElectionTest, WhoWaitsForAnAnswerDoesNotLeadMeanwhile) {
+  EXPECT_TRUE(a_.Try());
+  EXPECT_FALSE(b_.Try());
+  bool second_led = false;
+  cluster_.SetReadHook([&](const api::KindInfo&) -> Status {
+    cluster_.SetReadHook({});
+    clock_.Advance(seconds(9));
+    EXPECT_TRUE(a_.leading());
+    clock_.Advance(seconds(6));
+    EXPECT_FALSE(a_.leading());
+    second_led = b_.Try();
+    EXPECT_FALSE(a_.leading());
+    return base::Unavailable("timed out");
+  });
+  EXPECT_FALSE(a_.Try());
+  EXPECT_TRUE(second_led);
+}
+
+// The write is done and its answer lost: that is found out, and until then nobody leads.
+TEST_F(LeaderElectionTest, ARenewalWithoutAnAnswerIsNotCounted) {
+  cluster_.SetAnswerHook(
+      [](api::Verb, const api::Object&) { return api::OutcomeUnknown("no answer"); });
+  EXPECT_FALSE(a_.Try());
+  EXPECT_FALSE(b_.Try());
+  cluster_.SetAnswerHook({});
+  EXPECT_FALSE(b_.Try());
   EXPECT_TRUE(a_.Try());
 }
 

@@ -77,6 +77,18 @@ std::string Place(const api::KindInfo& version, std::string_view namespace_,
   return fmt::format("{}/{}", Collection(version, namespace_), Encoded(name));
 }
 
+// "&fieldSelector=...&labelSelector=...", as far as there is one.
+std::string QueryOf(const api::Selection& selection) {
+  std::string query;
+  if (!selection.fields.empty()) {
+    query += "&fieldSelector=" + Encoded(selection.fields.ToString());
+  }
+  if (!selection.labels.empty()) {
+    query += "&labelSelector=" + Encoded(selection.labels.ToString());
+  }
+  return query;
+}
+
 std::string Quoted(std::string_view text) {
   const std::string value(text);
   std::string json;
@@ -107,17 +119,23 @@ const api::KindInfo& ObjectClient::Served(const api::KindInfo& kind) const {
 
 StatusOr<std::string> ObjectClient::Ask(const HttpRequest& request) const {
   DRAY_ASSIGN_OR_RETURN(HttpResponse response, http_.Send(request));
+  // Whoever fails over a write does not say that nothing was written: a server that waits for its
+  // storage in vain, somebody between us and it. What is not implemented was not done.
+  if (request.method != "GET" && response.status >= 500 && response.status != 501) {
+    return api::OutcomeUnknown(base::Message(FailureOf(response)));
+  }
   if (response.status >= 300) return FailureOf(response);
   return std::move(response.body);
 }
 
-StatusOr<ObjectClient::Listing> ObjectClient::List(const api::KindInfo& kind) const {
+StatusOr<ObjectClient::Listing> ObjectClient::List(const api::KindInfo& kind,
+                                                   const api::Selection& selection) const {
   const api::KindInfo& first = Served(kind);
-  auto listing = ListIn(first);
+  auto listing = ListIn(first, selection);
   if (listing.status().code() != StatusCode::kNotFound) return listing;
   for (const api::KindInfo& version : api::Kinds()) {
     if (version.hub != kind.hub || &version == &first) continue;
-    auto other = ListIn(version);
+    auto other = ListIn(version, selection);
     if (other.status().code() == StatusCode::kNotFound) continue;
     if (other.ok()) {
       const std::lock_guard lock(mutex_);
@@ -128,14 +146,16 @@ StatusOr<ObjectClient::Listing> ObjectClient::List(const api::KindInfo& kind) co
   return listing;
 }
 
-StatusOr<ObjectClient::Listing> ObjectClient::ListIn(const api::KindInfo& version) const {
-  const std::string path = Collection(version, "");
+StatusOr<ObjectClient::Listing> ObjectClient::ListIn(const api::KindInfo& version,
+                                                     const api::Selection& selection) const {
+  const std::string path = Collection(version, selection.namespace_);
+  const std::string selected = QueryOf(selection);
   api::JsonDecoder decoder;
   Listing listing;
   std::string next;
   int limit = kPage;
   for (;;) {
-    std::string target = limit > 0 ? fmt::format("{}?limit={}", path, limit) : path;
+    std::string target = fmt::format("{}?limit={}{}", path, limit, selected);
     if (!next.empty()) target += fmt::format("&continue={}", Encoded(next));
     auto body = Ask({.target = std::move(target)});
     // The moment that the pages are of has left the history: all at once is always possible.
@@ -228,10 +248,12 @@ Status ObjectClient::Bind(std::string_view namespace_, std::string_view pod, std
 
 StatusOr<std::shared_ptr<LineStream>> ObjectClient::Watch(const api::KindInfo& kind,
                                                           std::string_view revision,
-                                                          std::chrono::seconds longest) const {
+                                                          std::chrono::seconds longest,
+                                                          const api::Selection& selection) const {
   const std::string target =
-      fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}",
-                  Collection(Served(kind), ""), Encoded(revision), longest.count());
+      fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}",
+                  Collection(Served(kind), selection.namespace_), Encoded(revision),
+                  longest.count(), QueryOf(selection));
   return http_.Open({.target = target}, longest + kGrace);
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/cluster.h"
 #include "api/json.h"
 #include "api/kinds.h"
 #include "base/status.h"
@@ -21,8 +22,9 @@ namespace dray::client {
 
 // Objects are those of a kind's hub. Errors are as the server's registry would return them
 // (NotFound, AlreadyExists, Aborted for a conflict, InvalidArgument, PermissionDenied, OutOfRange
-// for a revision that has left the history), kUnavailable when the server cannot be reached.
-// Thread-safe.
+// for a revision that has left the history), kUnavailable when the server cannot be reached. A
+// write that the server was sent and to which it said neither yes nor no is an
+// api::OutcomeUnknown. Thread-safe.
 class ObjectClient {
  public:
   // `http` outlives it. `manager` is by whom fields are managed that are written.
@@ -32,8 +34,9 @@ class ObjectClient {
     std::vector<api::Object> objects;  // in the server's order
     std::string revision;
   };
-  // In all namespaces, page by page. NotFound: the server has no such kind in any version.
-  StatusOr<Listing> List(const api::KindInfo& kind) const;
+  // Page by page; the server makes the selection. NotFound: the server has no such kind in any
+  // version.
+  StatusOr<Listing> List(const api::KindInfo& kind, const api::Selection& selection = {}) const;
   StatusOr<api::Object> Get(const api::KindInfo& kind, std::string_view namespace_,
                             std::string_view name) const;
 
@@ -51,7 +54,8 @@ class ObjectClient {
 
   // Everything that happens after `revision`, for ReadEvent. The server ends it after `longest`.
   StatusOr<std::shared_ptr<LineStream>> Watch(const api::KindInfo& kind, std::string_view revision,
-                                              std::chrono::seconds longest) const;
+                                              std::chrono::seconds longest,
+                                              const api::Selection& selection = {}) const;
   struct WatchEvent {
     enum class Type : unsigned char { kAdded, kModified, kDeleted, kBookmark };
     Type type = Type::kAdded;
@@ -65,7 +69,7 @@ class ObjectClient {
   // The version in which the server has it, as far as is known: the hub's, or another one that
   // answered a List.
   const api::KindInfo& Served(const api::KindInfo& kind) const;
-  StatusOr<Listing> ListIn(const api::KindInfo& version) const;
+  StatusOr<Listing> ListIn(const api::KindInfo& version, const api::Selection& selection) const;
   StatusOr<std::string> Ask(const HttpRequest& request) const;
   StatusOr<api::Object> Write(std::string_view method, std::string target,
                               const api::Object& object) const;

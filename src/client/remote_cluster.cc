@@ -18,15 +18,14 @@
 namespace dray::client {
 namespace {
 
-constexpr int kReads = 3;
 constexpr std::chrono::milliseconds kReadAgain{200};
 
-// Reads cannot fail in a Cluster: a short trouble is waited out.
+// A short trouble is waited out.
 template <typename Read>
-auto Patiently(Read read) -> decltype(read()) {
-  for (int left = kReads;; --left) {
+auto Patiently(int reads, Read read) -> decltype(read()) {
+  for (int left = reads;; --left) {
     auto result = read();
-    if (result.status().code() != StatusCode::kUnavailable || left == 1) return result;
+    if (result.status().code() != StatusCode::kUnavailable || left <= 1) return result;
     std::this_thread::sleep_for(kReadAgain);
   }
 }
@@ -63,6 +62,7 @@ class RemoteWatch final : public api::ObjectWatch {
     }
     return std::move(changes_[next_++]);
   }
+  Status Stale() const override { return inbox_->Trouble(); }
 
  private:
   std::shared_ptr<internal::Inbox> inbox_;
@@ -84,9 +84,11 @@ RemoteCluster::RemoteCluster(HttpClient& http, const base::Clock& clock, RemoteO
 
 RemoteCluster::~RemoteCluster() = default;
 
-std::vector<api::Object> RemoteCluster::List(const api::KindInfo& kind) const {
-  auto listing = Patiently([&] { return client_.List(kind); });
-  if (!listing.ok()) return {};
+StatusOr<std::vector<api::Object>> RemoteCluster::List(const api::KindInfo& kind) const {
+  auto listing = Patiently(options_.reads, [&] { return client_.List(kind); });
+  // A kind that the server does not have has no objects.
+  if (listing.status().code() == StatusCode::kNotFound) return std::vector<api::Object>();
+  if (!listing.ok()) return base::Annotate(listing.status(), fmt::format("list {}", kind.plural));
   std::vector<api::Object> objects = std::move(listing->objects);
   // A server's keys of namespaces do not sort as their names do: '-' comes before '/'.
   std::ranges::stable_sort(objects, {}, [](const api::Object& object) {
@@ -96,16 +98,20 @@ std::vector<api::Object> RemoteCluster::List(const api::KindInfo& kind) const {
   return objects;
 }
 
-std::optional<api::Object> RemoteCluster::Find(const api::KindInfo& kind,
-                                               std::string_view namespace_,
-                                               std::string_view name) const {
-  auto found = Patiently([&] { return client_.Get(kind, namespace_, name); });
-  if (!found.ok()) return std::nullopt;
-  return *std::move(found);
+StatusOr<std::optional<api::Object>> RemoteCluster::Find(const api::KindInfo& kind,
+                                                         std::string_view namespace_,
+                                                         std::string_view name) const {
+  auto found = Patiently(options_.reads, [&] { return client_.Get(kind, namespace_, name); });
+  if (found.status().code() == StatusCode::kNotFound) return std::nullopt;
+  if (!found.ok()) {
+    return base::Annotate(found.status(),
+                          fmt::format("read {}", api::ShownName(kind, namespace_, name)));
+  }
+  return std::optional(*std::move(found));
 }
 
-std::unique_ptr<api::ObjectWatch> RemoteCluster::Watch(
-    std::span<const api::KindInfo* const> kinds) {
+std::unique_ptr<api::ObjectWatch> RemoteCluster::Watch(std::span<const api::KindInfo* const> kinds,
+                                                       const api::Selection& selection) {
   std::vector<const api::KindInfo*> distinct;
   for (const api::KindInfo* kind : kinds) {
     const bool twice = std::ranges::any_of(
@@ -121,7 +127,8 @@ std::unique_ptr<api::ObjectWatch> RemoteCluster::Watch(
   return std::make_unique<RemoteWatch>(
       client_, distinct, std::move(inbox),
       internal::ReflectorOptions{.first_backoff = options_.first_backoff,
-                                 .longest_backoff = options_.longest_backoff});
+                                 .longest_backoff = options_.longest_backoff,
+                                 .selection = selection});
 }
 
 StatusOr<api::Object> RemoteCluster::Create(api::Object object) {
@@ -153,7 +160,7 @@ Status RemoteCluster::Bind(std::string_view namespace_, std::string_view pod, st
   if (same && !found->As<api::Pod>()->spec.node_name.empty()) {
     const std::string& there = found->As<api::Pod>()->spec.node_name;
     // No answer came, but it was done.
-    if (status.code() == StatusCode::kUnavailable && there == node) return {};
+    if (api::MayHaveHappened(status) && there == node) return {};
     return base::AlreadyExists(
         fmt::format("{} is already on node \"{}\"", api::ShownName(kind, namespace_, pod), there));
   }

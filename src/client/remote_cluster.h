@@ -37,11 +37,13 @@ struct RemoteOptions {
   std::chrono::milliseconds longest_backoff{10'000};
   std::size_t max_events = 10'000;
   std::size_t note_writers = 4;  // threads
+  int reads = 3;                 // how often what cannot be read is asked for
 };
 
-// Reads go to the server. What cannot be read is tried a few times and then taken to be absent;
-// ObjectClient tells the difference. A write of which no answer came may have been done: the error
-// is kUnavailable then. Thread-safe; a watch belongs to one thread.
+// Reads go to the server; what cannot be read is tried a few times. A write that reached the server
+// and of which no answer came, or one that does not say, may have been done
+// (api::MayHaveHappened); one that did not reach it is kUnavailable. Thread-safe; a watch belongs
+// to one thread.
 class RemoteCluster final : public api::Cluster {
  public:
   // Both outlive it.
@@ -49,12 +51,13 @@ class RemoteCluster final : public api::Cluster {
   // Writes the notes that wait, if the server takes them. Watches are gone by then.
   ~RemoteCluster() override;
 
-  std::vector<api::Object> List(const api::KindInfo& kind) const override;
-  std::optional<api::Object> Find(const api::KindInfo& kind, std::string_view namespace_,
-                                  std::string_view name) const override;
+  StatusOr<std::vector<api::Object>> List(const api::KindInfo& kind) const override;
+  StatusOr<std::optional<api::Object>> Find(const api::KindInfo& kind, std::string_view namespace_,
+                                            std::string_view name) const override;
   // Waits until everything is listed, or cannot be at the moment: the watch tells nothing then
-  // until it can.
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override;
+  // until it can. The server makes the selection.
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection = {}) override;
   StatusOr<api::Object> Create(api::Object object) override;
   StatusOr<api::Object> Update(api::Object object) override;
   StatusOr<api::Object> UpdateStatus(api::Object object) override;

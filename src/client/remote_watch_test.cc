@@ -94,7 +94,7 @@ class RemoteWatchTest : public ::testing::Test {
     EXPECT_THAT(server_.local().Create(api::Object::Of(MakePod(name))), IsOk());
   }
   void Label(const std::string& name, const std::string& value) {
-    auto pod = *server_.local().Find(PodKind(), "ns", name);
+    auto pod = **server_.local().Find(PodKind(), "ns", name);
     pod.MutableMetadata().labels["a"] = value;
     EXPECT_THAT(server_.local().Update(pod), IsOk());
   }
@@ -103,7 +103,8 @@ class RemoteWatchTest : public ::testing::Test {
   }
   std::map<std::string, std::string> Stored() {
     std::map<std::string, std::string> stored;
-    for (const api::Object& object : server_.local().List(PodKind())) {
+    const std::vector<api::Object> pods = *server_.local().List(PodKind());
+    for (const api::Object& object : pods) {
       stored[object.metadata().name] = object.metadata().resource_version;
     }
     return stored;
@@ -212,7 +213,7 @@ TEST_F(ForgetfulServerTest, IsListedAgainAndTheDifferenceIsTold) {
 
 TEST_F(RemoteWatchTest, ListsOfManyPagesAreWhole) {
   for (int i = 0; i < 1'203; ++i) Create("p" + std::to_string(i));
-  EXPECT_EQ(cluster_.List(PodKind()).size(), 1'203u);
+  EXPECT_EQ(cluster_.List(PodKind())->size(), 1'203u);
   Seen seen(Watch());
   EXPECT_TRUE(seen.Until([&] { return seen.size() == 1'203; }));
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "api/strategy.h"
 #include "controllers/replica_set_controller.h"
 #include "controllers/rollout.h"
 #include "controllers/workloads_for_test.h"
@@ -179,7 +180,9 @@ TEST_F(DeploymentTest, APausedOneScalesButDoesNotRollOut) {
 }
 
 TEST_F(DeploymentTest, ANameThatIsTakenIsAvoided) {
-  const auto wanted = DeploymentNamed("web", 1);
+  api::Object with_defaults = api::Object::Of(DeploymentNamed("web", 1));
+  api::SetDefaults(with_defaults, scene_.clock().Now());
+  const auto wanted = *with_defaults.As<api::Deployment>();
   auto stranger = SetNamed("web-" + HashOf(wanted.spec.template_, 0), 0);
   stranger.spec.selector->match_labels["app"] = "other";
   stranger.spec.template_.metadata.labels["app"] = "other";

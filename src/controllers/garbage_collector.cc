@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "api/event.h"
 #include "api/kinds.h"
 
@@ -98,8 +99,8 @@ std::vector<api::Object> GarbageCollector::DependentsOf(std::string_view uid) co
   return dependents;
 }
 
-GarbageCollector::OwnerState GarbageCollector::StateOf(const api::OwnerReference& reference,
-                                                       const api::Object& dependent) const {
+StatusOr<GarbageCollector::OwnerState> GarbageCollector::StateOf(
+    const api::OwnerReference& reference, const api::Object& dependent) const {
   const api::KindInfo* kind = api::FindKind(reference.api_version, reference.kind);
   // Of a kind that nobody here can look up, or in a namespace that the dependent does not say.
   // Better to keep too much than to delete what is in use.
@@ -111,8 +112,8 @@ GarbageCollector::OwnerState GarbageCollector::StateOf(const api::OwnerReference
     return Waits(known->metadata(), kForegroundFinalizer) ? OwnerState::kWaiting
                                                           : OwnerState::kThere;
   }
-  // It may be too new for the watch.
-  const auto stored = view().Fetch(*kind, namespace_, reference.name);
+  // It may be too new for the watch, or something that cannot be read: then it is there.
+  DRAY_ASSIGN_OR_RETURN(const auto stored, view().Fetch(*kind, namespace_, reference.name));
   const bool there = stored.has_value() && stored->metadata().uid == reference.uid;
   return there ? OwnerState::kThere : OwnerState::kGone;
 }
@@ -121,17 +122,69 @@ Status GarbageCollector::ReconcileDependent(const api::Object& object) {
   const auto& references = object.metadata().owner_references;
   if (references.empty() || view().Leaving(object)) return {};
   std::vector<std::string> left;  // uids of those that do not hold it
+  bool awaited = false;
   for (const auto& reference : references) {
-    if (StateOf(reference, object) != OwnerState::kThere) left.push_back(reference.uid);
+    DRAY_ASSIGN_OR_RETURN(const OwnerState state, StateOf(reference, object));
+    if (state != OwnerState::kThere) left.push_back(reference.uid);
+    awaited = awaited || state == OwnerState::kWaiting;
   }
   if (left.empty()) return {};
-  if (left.size() == references.size()) return view().Delete(object);
+  if (left.size() == references.size()) {
+    return awaited ? DeleteInForeground(object) : view().Delete(object);
+  }
   const Status status = view().EditObject(object, [&](api::Object& changed) {
     return std::erase_if(changed.MutableMetadata().owner_references, [&](const auto& reference) {
              return std::ranges::find(left, reference.uid) != left.end();
            }) > 0;
   });
   return status.code() == StatusCode::kNotFound ? Status() : status;
+}
+
+// Whether an owner of the object is among what the object owns, however far down. Such a circle
+// would wait for itself for ever.
+bool GarbageCollector::OwnsAnOwner(const api::Object& object) const {
+  const auto& references = object.metadata().owner_references;
+  absl::flat_hash_set<std::string> seen = {object.metadata().uid};
+  std::vector<std::string> left = {object.metadata().uid};
+  while (!left.empty()) {
+    const auto it = dependents_.find(left.back());
+    left.pop_back();
+    if (it == dependents_.end()) continue;
+    for (const ObjectKey& key : it->second) {
+      const api::Object* found = view().Find(key);
+      if (found == nullptr) continue;
+      const std::string& uid = found->metadata().uid;
+      if (std::ranges::find(references, uid, &api::OwnerReference::uid) != references.end()) {
+        return true;
+      }
+      if (seen.insert(uid).second) left.push_back(uid);
+    }
+  }
+  return false;
+}
+
+// An owner waits for it, and so it waits for what it owns in turn: the owner is gone last. The
+// finalizer comes before the deletion, so that one who is stopped in between goes on here.
+Status GarbageCollector::DeleteInForeground(const api::Object& object) {
+  if (!dependents_.contains(object.metadata().uid)) return view().Delete(object);
+  const bool circle = OwnsAnOwner(object);
+  const Status marked = view().EditObject(object, [&](api::Object& changed) {
+    api::ObjectMeta& metadata = changed.MutableMetadata();
+    if (metadata.deletion_timestamp.has_value()) return false;
+    const api::ObjectMeta before = metadata;
+    std::erase(metadata.finalizers, kOrphanFinalizer);
+    if (!Has(metadata, kForegroundFinalizer))
+      metadata.finalizers.emplace_back(kForegroundFinalizer);
+    if (circle) {
+      for (api::OwnerReference& reference : metadata.owner_references) {
+        reference.block_owner_deletion = false;
+      }
+    }
+    return metadata != before;
+  });
+  if (marked.code() == StatusCode::kNotFound) return {};
+  DRAY_RETURN_IF_ERROR(marked);
+  return view().Delete(object);
 }
 
 Status GarbageCollector::RemoveFinalizer(const api::Object& object, std::string_view finalizer) {

@@ -42,9 +42,13 @@ class GarbageCollector final : public Reconciler {
 
   Status Reconcile(const ObjectKey& key) override;
   Status ReconcileDependent(const api::Object& object);
+  Status DeleteInForeground(const api::Object& object);
+  bool OwnsAnOwner(const api::Object& object) const;
   Status Orphan(const api::Object& owner);
   Status WaitForDependents(const api::Object& owner);
-  OwnerState StateOf(const api::OwnerReference& reference, const api::Object& dependent) const;
+  // An error: it cannot be found out, and nothing may be deleted for it.
+  StatusOr<OwnerState> StateOf(const api::OwnerReference& reference,
+                               const api::Object& dependent) const;
   std::vector<api::Object> DependentsOf(std::string_view uid) const;
   Status RemoveFinalizer(const api::Object& object, std::string_view finalizer);
 

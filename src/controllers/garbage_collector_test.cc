@@ -71,6 +71,26 @@ TEST_F(GarbageTest, AnOwnerThatWentBeforeTheStartIsMissed) {
   EXPECT_FALSE(scene_.Has<api::Pod>("a"));
 }
 
+// A stored owner that does not decode, a server that is away: an error is not an absence.
+TEST_F(GarbageTest, AnOwnerThatCannotBeReadIsThere) {
+  auto gone = SetNamed("web", 0);
+  gone.metadata.uid = "00000000-0000-4000-8000-000000000001";
+  Owned("a", {Reference(gone)});
+  for (const StatusCode code : {StatusCode::kDataLoss, StatusCode::kUnavailable}) {
+    scene_.cluster().SetReadHook([code](const api::KindInfo& kind) {
+      return kind.kind == "ReplicaSet" ? base::MakeStatus(code, "it cannot be read") : Status();
+    });
+    Start();
+    EXPECT_EQ(controller_->Sync(), 0u);
+    EXPECT_TRUE(scene_.Has<api::Pod>("a"));
+  }
+  // It is asked again; once somebody can say that there is none, what it left behind goes.
+  scene_.cluster().SetReadHook({});
+  Start();
+  EXPECT_EQ(controller_->Sync(), 1u);
+  EXPECT_FALSE(scene_.Has<api::Pod>("a"));
+}
+
 TEST_F(GarbageTest, AnotherOneByTheOwnersNameIsNoOwner) {
   const auto set = scene_.Add(SetNamed("web", 0));
   Owned("a", {Reference(set)});
@@ -132,6 +152,75 @@ TEST_F(GarbageTest, InTheForegroundTheOwnerWaitsForThoseWhoBlockIt) {
   scene_.Put(leaving);
   controller_->Sync();
   EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web"));
+}
+
+// Kubernetes deletes what has dependents of its own in the foreground, too: the deployment is there
+// until the last pod is gone.
+TEST_F(GarbageTest, InTheForegroundEveryLevelWaitsForTheOneBelow) {
+  auto wanted = DeploymentNamed("web", 0);
+  wanted.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  const auto deployment = scene_.Add(wanted);
+  auto child = SetNamed("web-1", 0);
+  child.metadata.owner_references = {Reference(deployment)};
+  const auto set = scene_.Add(child);
+  for (const std::string name : {"a", "b", "c"}) {
+    api::Pod slow = PodNamed(name);
+    slow.metadata.owner_references = {Reference(set)};
+    slow.metadata.finalizers = {"example.com/slow"};
+    scene_.Add(slow);
+  }
+  controller_->Sync();
+  scene_.Delete<api::Deployment>("web");
+  controller_->Sync();
+  for (const std::string name : {"a", "b", "c"}) {
+    EXPECT_TRUE(scene_.Has<api::Deployment>("web"));
+    ASSERT_TRUE(scene_.Has<api::ReplicaSet>("web-1"));
+    EXPECT_TRUE(scene_.Get<api::ReplicaSet>("web-1").metadata.deletion_timestamp.has_value());
+    auto leaving = scene_.Get<api::Pod>(name);
+    EXPECT_TRUE(leaving.metadata.deletion_timestamp.has_value());
+    leaving.metadata.finalizers.clear();
+    scene_.Put(leaving);
+    controller_->Sync();
+  }
+  EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web-1"));
+  EXPECT_FALSE(scene_.Has<api::Deployment>("web"));
+  EXPECT_EQ(controller_->Sync(), 0u);
+}
+
+// One that is stopped between its two writes leaves the finalizer behind, and another goes on.
+TEST_F(GarbageTest, InTheForegroundARestartGoesOn) {
+  auto wanted = DeploymentNamed("web", 0);
+  wanted.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  const auto deployment = scene_.Add(wanted);
+  auto child = SetNamed("web-1", 0);
+  child.metadata.owner_references = {Reference(deployment)};
+  child.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  const auto set = scene_.Add(child);
+  Owned("a", {Reference(set)});
+  scene_.Delete<api::Deployment>("web");
+  Start();
+  controller_->Sync();
+  EXPECT_FALSE(scene_.Has<api::Pod>("a"));
+  EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web-1"));
+  EXPECT_FALSE(scene_.Has<api::Deployment>("web"));
+}
+
+TEST_F(GarbageTest, InTheForegroundACircleOfOwnersDoesNotWaitForItself) {
+  auto first = SetNamed("a", 0);
+  first.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  auto a = scene_.Add(first);
+  auto second = SetNamed("b", 0);
+  second.metadata.owner_references = {Reference(a)};
+  const auto b = scene_.Add(second);
+  auto third = SetNamed("c", 0);
+  third.metadata.owner_references = {Reference(b)};
+  const auto c = scene_.Add(third);
+  a.metadata.owner_references = {Reference(c)};
+  scene_.Put(a);
+  controller_->Sync();
+  scene_.Delete<api::ReplicaSet>("a");
+  controller_->Sync();
+  EXPECT_THAT(scene_.All<api::ReplicaSet>(), IsEmpty());
 }
 
 TEST_F(GarbageTest, AChangeThatIsNotAboutOwnersIsNotLookedAt) {

@@ -77,7 +77,7 @@ Status Life::Disturb(api::Verb verb, const api::Object& object) {
   // Somebody else is faster.
   if (verb == api::Verb::kCreate || object.As<api::Namespace>() != nullptr) return {};
   auto stored =
-      scene_.cluster().Find(object.kind(), object.metadata().namespace_, object.metadata().name);
+      scene_.cluster().Stored(object.kind(), object.metadata().namespace_, object.metadata().name);
   if (!stored.has_value()) return {};
   stored->MutableMetadata().annotations[kTouched] = std::to_string(disturbed_);
   peace_ = true;
@@ -271,7 +271,7 @@ std::vector<std::string> Life::Rest() {
   for (const api::KindInfo& kind : api::Kinds()) {
     if (kind.type != kind.hub || kind.hub == &api::TypeInfoOf<api::Event>()) continue;
     if (&api::HubKind(*kind.hub) != &kind) continue;
-    for (const api::Object& object : scene_.cluster().List(kind)) {
+    for (const api::Object& object : scene_.cluster().All(kind)) {
       const api::ObjectMeta& metadata = object.metadata();
       if (IsGenerated(metadata)) names[metadata.name] = metadata.generate_name + "*";
       objects.push_back(object);

@@ -111,7 +111,7 @@ Status JobController::ReconcilePod(const api::Object& pod) {
   if (const auto job = ControllerKey<api::Job>(pod.metadata())) {
     const api::Object* known = view().Find(*job);
     if (known != nullptr && known->metadata().uid == owner->uid) return {};
-    const auto stored = view().Fetch<api::Job>(job->namespace_, job->name);
+    DRAY_ASSIGN_OR_RETURN(const auto stored, view().Fetch<api::Job>(job->namespace_, job->name));
     if (stored.has_value() && stored->metadata().uid == owner->uid) return {};
   }
   return RemoveFinalizer(pod);

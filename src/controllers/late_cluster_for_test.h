@@ -26,8 +26,9 @@ class LateCluster final : public api::ForwardingCluster {
   LateCluster(api::Cluster& cluster, std::function<bool()> late)
       : ForwardingCluster(cluster), late_(std::move(late)) {}
 
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override {
-    return std::make_unique<LateWatch>(inner().Watch(kinds), late_);
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection = {}) override {
+    return std::make_unique<LateWatch>(inner().Watch(kinds, selection), late_);
   }
 
  private:

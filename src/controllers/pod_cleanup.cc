@@ -115,7 +115,8 @@ Status PodCleanup::ReconcileLost(const api::Object& object) {
     queue().AddAfter(ObjectKey::Of(object), since + kQuarantine - now);
     return {};
   }
-  if (view().Fetch<api::Node>("", pod.spec.node_name).has_value()) return {};
+  DRAY_ASSIGN_OR_RETURN(const auto node, view().Fetch<api::Node>("", pod.spec.node_name));
+  if (node.has_value()) return {};
   if (view().Leaving(object) && !pod.metadata.finalizers.empty()) return {};
   const Status marked = MarkDisrupted(view(), object,
                                       {.reason = "DeletionByPodGC",

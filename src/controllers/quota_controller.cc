@@ -7,29 +7,20 @@
 #include <utility>
 
 #include "api/device_class.h"
-#include "api/event.h"
-#include "api/lease.h"
 #include "api/pod_resources.h"
-#include "controllers/quota_scopes.h"
-#include "fmt/format.h"
+#include "api/quota_scopes.h"
 
 namespace dray::controllers {
 namespace {
 
-// Whatever is in namespaces and can be counted, and the classes that names depend on.
+// Whatever can be counted, and the classes that names depend on.
 std::vector<const api::KindInfo*> Kinds() {
   std::vector<const api::KindInfo*> kinds = {&KindOf<api::DeviceClass>()};
-  std::set<const api::TypeInfo*> seen = {&api::TypeInfoOf<api::Event>(),
-                                         &api::TypeInfoOf<api::Lease>()};
+  std::set<const api::TypeInfo*> seen;
   for (const api::KindInfo& kind : api::Kinds()) {
-    if (kind.namespaced && seen.insert(kind.hub).second) kinds.push_back(&kind);
+    if (api::IsCounted(kind) && seen.insert(kind.hub).second) kinds.push_back(&kind);
   }
   return kinds;
-}
-
-std::string CountName(const api::KindInfo& kind) {
-  return kind.group.empty() ? fmt::format("count/{}", kind.plural)
-                            : fmt::format("count/{}.{}", kind.plural, kind.group);
 }
 
 // When a pod that is being deleted stops to count although it is still there.
@@ -162,17 +153,10 @@ QuotaController::Amounts QuotaController::PartOf(const api::ResourceQuotaSpec& q
     if (end.has_value() && *end >= now) {
       queue().AddAfter(key, *end - now + std::chrono::nanoseconds(1));
     }
-    return InScope(quota, *pod) ? api::PodQuotaUsage(*pod, now) : Amounts();
   }
-  if (HasScopes(quota)) return {};  // only pods have what scopes are about
-  if (const auto* claim = object->As<api::ResourceClaim>()) {
-    return api::ClaimQuotaUsage(
-        *claim, {.classes = classes_, .objects = *this, .gates = gates_, .now = now});
-  }
-  const base::Quantity one = base::Quantity::FromInt(1);
-  Amounts part = {{CountName(object->kind()), one}};
-  if (key.Is<api::ResourceQuota>()) part["resourcequotas"] = one;
-  return part;
+  if (!api::QuotaCounts(quota, *object)) return {};
+  return api::QuotaUsage(*object,
+                         {.classes = classes_, .objects = *this, .gates = gates_, .now = now});
 }
 
 void QuotaController::Charge(const ObjectKey& quota, const ObjectKey& object) {
@@ -199,13 +183,15 @@ Status QuotaController::WriteStatus(const api::Object& object) {
     const base::Quantity* used = total.Find(name);
     status.used[name] = used != nullptr ? *used : base::Quantity();
   }
-  const Status written = view().EditStatus(object, [&](api::Object& changed) {
-    api::ResourceQuotaStatus& stored = changed.Mutable<api::ResourceQuota>()->status;
-    status.unknown = stored.unknown;
-    if (stored == status) return false;
-    stored = status;
-    return true;
-  });
+  status.unknown = quota.status.unknown;
+  if (quota.status == status) return {};
+  // Once, and only over the version that the sum belongs to. Whoever charges the quota changes it in
+  // the transaction that adds the object, and a watch tells the object first: so what a version's
+  // sum lacks came after that version. When somebody was faster, that is told next, and the sum is
+  // made again.
+  api::Object changed = object;
+  changed.Mutable<api::ResourceQuota>()->status = std::move(status);
+  const Status written = view().UpdateStatus(std::move(changed)).status();
   return written.code() == StatusCode::kNotFound ? Status() : written;
 }
 

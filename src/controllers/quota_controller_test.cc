@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 
-#include "controllers/quota_scopes.h"
+#include "api/forwarding_cluster.h"
 #include "controllers/workloads_for_test.h"
+#include "fmt/format.h"
 #include "testing/slice_builder.h"
 
 namespace dray::controllers {
@@ -192,42 +195,55 @@ TEST_F(QuotaTest, ARestartWritesNothing) {
   EXPECT_EQ(controller_->Sync(), 0u);
 }
 
-TEST(QuotaScopes, FitOrDoNot) {
-  struct Case {
-    api::ScopedResourceSelectorRequirement requirement;
-    bool plain;      // no deadline, no priority, requests something
-    bool important;  // a deadline, the class "high", best effort
-  };
-  const Case cases[] = {
-      {{.scope_name = "Terminating"}, false, true},
-      {{.scope_name = "NotTerminating"}, true, false},
-      {{.scope_name = "BestEffort"}, false, true},
-      {{.scope_name = "NotBestEffort"}, true, false},
-      {{.scope_name = "PriorityClass", .operator_ = "Exists"}, false, true},
-      {{.scope_name = "PriorityClass", .operator_ = "DoesNotExist"}, true, false},
-      {{.scope_name = "PriorityClass", .operator_ = "In", .values = {"high"}}, false, true},
-      {{.scope_name = "PriorityClass", .operator_ = "NotIn", .values = {"high"}}, true, false},
-      {{.scope_name = "CrossNamespacePodAffinity"}, false, false},
-      {{.scope_name = "Unheard"}, false, false},
-  };
-  api::Pod plain = PodNamed("a");
-  plain.status.qos_class = "Burstable";
-  api::Pod important = PodNamed("b");
-  important.status.qos_class = "BestEffort";
-  important.spec.active_deadline_seconds = 0;
-  important.spec.priority_class_name = "high";
-  for (const Case& c : cases) {
-    api::ResourceQuotaSpec quota;
-    quota.scope_selector.emplace().match_expressions.push_back(c.requirement);
-    EXPECT_EQ(InScope(quota, plain), c.plain) << c.requirement.scope_name;
-    EXPECT_EQ(InScope(quota, important), c.important) << c.requirement.scope_name;
+// Between what the controller has seen and its write somebody charges the quota for one more pod, as
+// admission does, in one transaction. The sum that the controller wanted to write is out of date
+// then: written over the charge, it would let one pod too many in.
+class ChargedInBetween final : public api::ForwardingCluster {
+ public:
+  explicit ChargedInBetween(Scene& scene) : ForwardingCluster(scene.cluster()), scene_(scene) {}
+
+  StatusOr<api::Object> UpdateStatus(api::Object object) override {
+    if (object.As<api::ResourceQuota>() != nullptr && pods_left > 0) {
+      --pods_left;
+      Charge(fmt::format("late-{}", pods_left));
+    }
+    auto stored = ForwardingCluster::UpdateStatus(std::move(object));
+    const auto quota = scene_.Get<api::ResourceQuota>("q");
+    const base::Quantity* used = quota.status.used.Find("pods");
+    EXPECT_GE(used == nullptr ? 0 : used->AsInt64().value_or(-1),
+              static_cast<std::int64_t>(scene_.All<api::Pod>().size()))
+        << "less is said to be used than there is";
+    return stored;
   }
-  api::Pod abroad = PodNamed("c");
-  auto& term = abroad.spec.affinity.emplace().pod_affinity.emplace().required.emplace_back();
-  term.namespaces = {"elsewhere"};
-  api::ResourceQuotaSpec quota;
-  quota.scopes = {std::string(api::kQuotaScopeCrossNamespacePodAffinity)};
-  EXPECT_TRUE(InScope(quota, abroad));
+  void Charge(std::string_view pod) {
+    scene_.Add(PodNamed(pod));
+    auto quota = scene_.Get<api::ResourceQuota>("q");
+    quota.status.used["pods"] += base::Quantity::FromInt(1);
+    scene_.PutStatus(quota);
+  }
+
+  int pods_left = 0;
+
+ private:
+  Scene& scene_;
+};
+
+TEST_F(QuotaTest, AChargeThatComesInBetweenIsNotOverwritten) {
+  ChargedInBetween cluster(scene_);
+  QuotaController controller(cluster, scene_.clock(), api::FeatureGates());
+  scene_.Add(Quota("q", {"pods"}));
+  cluster.Charge("a");
+  cluster.Charge("b");
+  controller.Sync();
+  scene_.Delete<api::Pod>("a");  // what nobody but the controller takes off
+  cluster.pods_left = 8;
+  for (int i = 0; i < 20; ++i) {
+    controller.Sync();
+    scene_.clock().Advance(1s);
+  }
+  EXPECT_EQ(cluster.pods_left, 0);
+  EXPECT_EQ(Used("pods"), "9");
+  EXPECT_EQ(controller.Sync(), 0u);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@ namespace {
 // More than any chain of changes that follow from each other takes. One that never ends must not
 // keep all others, or the end of the process, waiting; NextDue says that there is more.
 constexpr int kMaxRounds = 64;
+// Whoever wrote so much lets the other controllers, and what they have to do for others, come in between.
+constexpr std::size_t kMaxWrites = 100;
 
 }  // namespace
 
@@ -22,12 +24,13 @@ Status Reconciler::ReconcileObserved(const ObjectKey& key) {
 
 std::size_t Reconciler::Sync() {
   const std::size_t before = view_.writes();
-  for (int round = 0; round < kMaxRounds; ++round) {
+  const auto wrote_much = [&] { return view_.writes() - before >= kMaxWrites; };
+  for (int round = 0; round < kMaxRounds && !wrote_much(); ++round) {
     const std::size_t news = view_.Pull();
     const std::size_t ready = queue_.Ready();
     if (news == 0 && ready == 0) break;
     // What is added meanwhile is for the next round.
-    for (std::size_t i = 0; i < ready; ++i) {
+    for (std::size_t i = 0; i < ready && !wrote_much(); ++i) {
       const auto key = queue_.Pop();
       if (!key.has_value()) break;
       ++reconciled_;

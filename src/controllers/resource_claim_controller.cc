@@ -158,14 +158,15 @@ Status ResourceClaimController::Reconcile(const ObjectKey& key) {
   return key.Is<api::Pod>() ? ReconcilePod(object) : ReconcileClaim(object);
 }
 
-bool ResourceClaimController::IsThere(const api::Pod& pod, const api::PodResourceClaim& entry,
-                                      std::string_view claim) const {
+StatusOr<bool> ResourceClaimController::IsThere(const api::Pod& pod,
+                                                const api::PodResourceClaim& entry,
+                                                std::string_view claim) const {
   const std::string& namespace_ = pod.metadata.namespace_;
   const auto fits = [&](const api::ResourceClaim& found) {
     return entry.resource_claim_name.has_value() || api::OwnedBy(found, pod);
   };
   if (const auto* known = view().Find<api::ResourceClaim>(namespace_, claim)) return fits(*known);
-  const auto stored = view().Fetch<api::ResourceClaim>(namespace_, claim);
+  DRAY_ASSIGN_OR_RETURN(const auto stored, view().Fetch<api::ResourceClaim>(namespace_, claim));
   return stored.has_value() && fits(*stored->As<api::ResourceClaim>());
 }
 
@@ -216,7 +217,8 @@ StatusOr<std::optional<std::string>> ResourceClaimController::MakeClaim(
     const api::Pod& pod, const api::PodResourceClaim& entry, const Entries& entries) {
   if (const auto claim = entries.names.NameOf(entry)) {
     // Even one that the status names may have been deleted by somebody.
-    if (IsThere(pod, entry, *claim)) return std::nullopt;
+    DRAY_ASSIGN_OR_RETURN(const bool there, IsThere(pod, entry, *claim));
+    if (there) return std::nullopt;
   } else if (entries.names.FindStatus(entry) != nullptr) {
     return std::nullopt;  // on purpose there is none
   }

@@ -59,13 +59,14 @@ class ResourceClaimController final : public Reconciler {
                                                  const Entries& entries);
   StatusOr<std::string> CreateFrom(const api::ResourceClaimTemplate& made_from, const api::Pod& pod,
                                    const api::PodResourceClaim& entry);
-  bool IsThere(const api::Pod& pod, const api::PodResourceClaim& entry,
-               std::string_view claim) const;
+  StatusOr<bool> IsThere(const api::Pod& pod, const api::PodResourceClaim& entry,
+                         std::string_view claim) const;
   Status Reserve(const api::Pod& pod);
 
-  bool IsOver(const api::ResourceClaim& claim,
-              const api::ResourceClaimConsumerReference& user) const;
-  bool IsPodOver(std::string_view namespace_, std::string_view name, std::string_view uid) const;
+  StatusOr<bool> IsOver(const api::ResourceClaim& claim,
+                        const api::ResourceClaimConsumerReference& user) const;
+  StatusOr<bool> IsPodOver(std::string_view namespace_, std::string_view name,
+                           std::string_view uid) const;
   Status Release(const api::Object& claim,
                  std::vector<api::ResourceClaimConsumerReference> remaining);
   Status RemoveFinalizer(const api::Object& claim);

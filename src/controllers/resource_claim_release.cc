@@ -25,17 +25,18 @@ bool IsProtected(const api::ResourceClaim& claim) {
 
 }  // namespace
 
-bool ResourceClaimController::IsPodOver(std::string_view namespace_, std::string_view name,
-                                        std::string_view uid) const {
+StatusOr<bool> ResourceClaimController::IsPodOver(std::string_view namespace_,
+                                                  std::string_view name,
+                                                  std::string_view uid) const {
   const auto over = [&](const api::Pod& pod) { return pod.metadata.uid != uid || IsDone(pod); };
   if (const auto* pod = view().Find<api::Pod>(namespace_, name)) return over(*pod);
   // It may be too new for the watch. A claim must not be taken from it then.
-  const auto stored = view().Fetch<api::Pod>(namespace_, name);
+  DRAY_ASSIGN_OR_RETURN(const auto stored, view().Fetch<api::Pod>(namespace_, name));
   return !stored.has_value() || over(*stored->As<api::Pod>());
 }
 
-bool ResourceClaimController::IsOver(const api::ResourceClaim& claim,
-                                     const api::ResourceClaimConsumerReference& user) const {
+StatusOr<bool> ResourceClaimController::IsOver(
+    const api::ResourceClaim& claim, const api::ResourceClaimConsumerReference& user) const {
   if (!user.api_group.empty() || user.resource != "pods") return false;  // nobody we know
   return IsPodOver(claim.metadata.namespace_, user.name, user.uid);
 }
@@ -77,7 +78,8 @@ Status ResourceClaimController::ReconcileClaim(const api::Object& object) {
   const api::ResourceClaim& claim = *object.As<api::ResourceClaim>();
   std::vector<api::ResourceClaimConsumerReference> remaining;
   for (const auto& user : claim.status.reserved_for) {
-    if (!IsOver(claim, user)) remaining.push_back(user);
+    DRAY_ASSIGN_OR_RETURN(const bool over, IsOver(claim, user));
+    if (!over) remaining.push_back(user);
   }
   const bool unused = remaining.empty();
   const bool going = claim.metadata.deletion_timestamp.has_value();
@@ -95,8 +97,9 @@ Status ResourceClaimController::ReconcileClaim(const api::Object& object) {
   // Owners are followed by the garbage collector, but a pod that is over may stay for long, and
   // its claim is not to be in the way of others.
   const api::OwnerReference* pod = OwningPod(claim.metadata);
-  if (pod == nullptr || !IsPodOver(claim.metadata.namespace_, pod->name, pod->uid)) return {};
-  return view().Delete(object);
+  if (pod == nullptr) return {};
+  DRAY_ASSIGN_OR_RETURN(const bool over, IsPodOver(claim.metadata.namespace_, pod->name, pod->uid));
+  return over ? view().Delete(object) : Status();
 }
 
 }  // namespace dray::controllers

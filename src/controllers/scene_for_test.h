@@ -63,19 +63,19 @@ class Scene {
   }
   template <typename T>
   bool Has(std::string_view name, std::string_view namespace_ = "ns") {
-    return cluster_.Find(KindOf<T>(), namespace_, name).has_value();
+    return cluster_.Stored(KindOf<T>(), namespace_, name).has_value();
   }
   // It must be there.
   template <typename T>
   T Get(std::string_view name, std::string_view namespace_ = "ns") {
-    const auto found = cluster_.Find(KindOf<T>(), namespace_, name);
+    const auto found = cluster_.Stored(KindOf<T>(), namespace_, name);
     EXPECT_TRUE(found.has_value()) << name;
     return found.has_value() ? *found->template As<T>() : T();
   }
   template <typename T>
   std::vector<T> All() {
     std::vector<T> all;
-    for (const api::Object& object : cluster_.List(KindOf<T>())) all.push_back(*object.As<T>());
+    for (const api::Object& object : cluster_.All(KindOf<T>())) all.push_back(*object.As<T>());
     return all;
   }
   // "reason: message" of each.

@@ -54,7 +54,8 @@ Status View::EditWith(const api::Object& object, const Edit& edit, Write write) 
     const Status status = (this->*write)(std::move(changed)).status();
     if (left == 1 || status.code() != StatusCode::kAborted) return status;
     const api::ObjectMeta& metadata = object.metadata();
-    auto stored = cluster_.Find(object.kind(), metadata.namespace_, metadata.name);
+    DRAY_ASSIGN_OR_RETURN(auto stored,
+                          cluster_.Find(object.kind(), metadata.namespace_, metadata.name));
     if (!stored.has_value() || stored->metadata().uid != metadata.uid) {
       return base::NotFound("it was deleted in the meantime");
     }

@@ -43,13 +43,14 @@ class View final : private Picture::Listener {
     const api::Object* object = Find(ObjectKey::Of<T>(namespace_, name));
     return object == nullptr ? nullptr : object->As<T>();
   }
-  // Past the watch: what is stored at this moment.
-  std::optional<api::Object> Fetch(const api::KindInfo& kind, std::string_view namespace_,
-                                   std::string_view name) const {
+  // Past the watch: what is stored at this moment. An error says nothing about that.
+  StatusOr<std::optional<api::Object>> Fetch(const api::KindInfo& kind, std::string_view namespace_,
+                                             std::string_view name) const {
     return cluster_.Find(kind, namespace_, name);
   }
   template <typename T>
-  std::optional<api::Object> Fetch(std::string_view namespace_, std::string_view name) const {
+  StatusOr<std::optional<api::Object>> Fetch(std::string_view namespace_,
+                                             std::string_view name) const {
     return Fetch(KindOf<T>(), namespace_, name);
   }
 

@@ -18,7 +18,9 @@ constexpr int kMaxDoublings = 18;
 
 void WorkQueue::Add(const ObjectKey& key) {
   if (!queued_.insert(key).second) return;
-  ready_.emplace_back(key, clock_.Monotonic());
+  auto& ready = ready_[key.namespace_];
+  if (ready.empty()) turns_.push_back(key.namespace_);
+  ready.emplace_back(key, clock_.Monotonic());
   ++adds_;
 }
 
@@ -54,16 +56,25 @@ void WorkQueue::Wake() {
 
 std::optional<ObjectKey> WorkQueue::Pop() {
   Wake();
-  if (ready_.empty()) return std::nullopt;
-  ObjectKey key = std::move(ready_.front().first);
-  waited_ = clock_.Monotonic() - ready_.front().second;
-  ready_.pop_front();
+  if (turns_.empty()) return std::nullopt;
+  std::string namespace_ = std::move(turns_.front());
+  turns_.pop_front();
+  const auto found = ready_.find(namespace_);
+  auto& ready = found->second;
+  ObjectKey key = std::move(ready.front().first);
+  waited_ = clock_.Monotonic() - ready.front().second;
+  ready.pop_front();
+  if (ready.empty()) {
+    ready_.erase(found);
+  } else {
+    turns_.push_back(std::move(namespace_));
+  }
   queued_.erase(key);
   return key;
 }
 
 std::optional<nanoseconds> WorkQueue::NextDue() const {
-  if (!ready_.empty()) return clock_.Monotonic();
+  if (!turns_.empty()) return clock_.Monotonic();
   if (later_.empty()) return std::nullopt;
   return later_.begin()->first.due;
 }

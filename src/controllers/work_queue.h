@@ -8,18 +8,21 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/clock.h"
+#include "base/string_map.h"
 #include "controllers/controller.h"
 #include "controllers/object_key.h"
 
 namespace dray::controllers {
 
-// In order of arrival; an object that is added twice before it is taken comes once. One thread.
+// Namespaces take turns, so that nobody waits for the thousand objects of somebody else; of one namespace
+// in order of arrival. An object that is added twice before it is taken comes once. One thread.
 class WorkQueue {
  public:
   // The clock outlives it.
@@ -37,14 +40,14 @@ class WorkQueue {
   // How many are to be looked at now.
   std::size_t Ready() {
     Wake();
-    return ready_.size();
+    return queued_.size();
   }
   // Nothing: there is nothing to do now.
   std::optional<ObjectKey> Pop();
   // How long the object that Pop gave last was ready to be looked at.
   std::chrono::nanoseconds waited() const { return waited_; }
   QueueStatistics statistics() const {
-    return {.depth = ready_.size(), .adds = adds_, .retries = retries_};
+    return {.depth = queued_.size(), .adds = adds_, .retries = retries_};
   }
   // On the monotonic clock. Nothing: not even later.
   std::optional<std::chrono::nanoseconds> NextDue() const;
@@ -58,8 +61,10 @@ class WorkQueue {
   void Wake();
 
   const base::Clock& clock_;
-  std::deque<std::pair<ObjectKey, std::chrono::nanoseconds>> ready_;  // since when
-  absl::flat_hash_set<ObjectKey> queued_;                             // what is in ready_
+  // By namespace, each with since when; none is empty.
+  base::StringMap<std::deque<std::pair<ObjectKey, std::chrono::nanoseconds>>> ready_;
+  std::deque<std::string> turns_;          // the namespaces of ready_, whose turn it is first
+  absl::flat_hash_set<ObjectKey> queued_;  // what is in ready_
   absl::btree_map<Moment, ObjectKey> later_;
   absl::flat_hash_map<ObjectKey, Moment> moments_;  // where a key is in later_
   absl::flat_hash_map<ObjectKey, int> failures_;

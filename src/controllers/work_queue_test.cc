@@ -36,6 +36,15 @@ TEST_F(WorkQueueTest, AKeyComesOnceHoweverOftenItWasAdded) {
   EXPECT_EQ(PopAll(), Names{"b"});
 }
 
+TEST_F(WorkQueueTest, NamespacesTakeTurns) {
+  for (const std::string_view name : {"1", "2", "3"}) queue_.Add(Key(name));
+  queue_.Add(ObjectKey::Of<api::Pod>("other", "4"));
+  queue_.Add(ObjectKey::Of<api::Pod>("third", "5"));
+  EXPECT_EQ(queue_.Ready(), 5u);
+  EXPECT_EQ(PopAll(), (Names{"1", "4", "5", "2", "3"}));
+  EXPECT_EQ(queue_.Ready(), 0u);
+}
+
 TEST_F(WorkQueueTest, SaysHowMuchThereIsToDoAndHowLongItWaited) {
   queue_.Add(Key("a"));
   clock_.Advance(2s);

@@ -47,6 +47,7 @@ class Gatherer {
   StatusOr<std::shared_ptr<const NodeDevices>> Run() {
     DRAY_RETURN_IF_ERROR(FindRelevant());
     for (const PoolSlices& pool : PoolsInOrder()) DRAY_RETURN_IF_ERROR(AddPool(pool));
+    MarkDevices();
     return std::move(result_);
   }
 
@@ -131,6 +132,16 @@ class Gatherer {
       std::ranges::sort(pools, {}, key);
     }
     return pools;
+  }
+
+  void MarkDevices() {
+    NodeDevices& out = *result_;
+    out.notable_ = base::BitSet(out.devices_.size());
+    out.shareable_ = base::BitSet(out.devices_.size());
+    for (std::size_t i = 0; i < out.devices_.size(); ++i) {
+      if (out.devices_[i].notable()) out.notable_.Set(i);
+      if (out.devices_[i].row->allow_multiple_allocations) out.shareable_.Set(i);
+    }
   }
 
   Status AddPool(const PoolSlices& slices) {
@@ -233,6 +244,7 @@ class Gatherer {
     const bool operations_missing = !slice->skip_node_operations().empty() && !operations_optional_;
     for (const DeviceRow& row : slice->devices()) {
       NodeDevice device{.slice = slice.get(), .row = &row, .pool = Count(out.pools_) - 1};
+      device.range = Count(out.slices_) - 1;
       // Every device is asked here, so a selector that is not well-formed is an error even behind
       // devices that are enough for the allocation.
       if (slice->per_device_node_selection()) {

@@ -175,6 +175,50 @@ TEST_F(GatherFeatures, SkippedNodeOperationsNeedTheFeatureAndTheNode) {
   EXPECT_FALSE(Gathered(Features::All(), able)->devices()[0].operations_missing);
 }
 
+TEST_F(GatherFeatures, DevicesThatTheNodeCouldHaveSomethingAgainstAreNotable) {
+  const auto notable = [&](const Features& features = Features::All()) {
+    const auto devices = Gathered(features);
+    std::vector<std::string> names;
+    devices->notable().ForEach([&](std::size_t i) {
+      names.emplace_back(devices->dictionary().View(devices->devices()[i].row->name));
+    });
+    return names;
+  };
+  Put(Partitioned());
+  EXPECT_THAT(notable(), ElementsAre("half"));
+  Features features = Features::All();
+  features.partitionable_devices = false;
+  EXPECT_THAT(notable(features), ElementsAre("half"));
+  features = Features::All();
+  features.compatibility_groups = false;
+  EXPECT_THAT(notable(features), ElementsAre("half"));
+  Put({Slice("p")
+           .Pool("p")
+           .PerDevice()
+           .With(Device("near").OnNode("n1"))
+           .With(Device("elsewhere").OnNode("n2")),
+       Slice("q").Pool("q").OnNode("n1").SkipsNodeOperations().With(Device("skips")),
+       Slice("r").Pool("r").OnNode("n1").With(Device("tainted").Taint("t")).With(Device("clean"))});
+  EXPECT_THAT(notable(), ElementsAre("elsewhere", "half", "skips", "tainted"));
+  PutRule("a", "k", api::DeviceTaintSelector{.device = "clean"});
+  EXPECT_THAT(notable(), ElementsAre("elsewhere", "half", "skips", "tainted", "clean"));
+}
+
+TEST_F(GatherFeatures, DevicesForMultipleAllocationsAndTheirSlicesAreKnown) {
+  Put({Slice("a").Of(2).OnNode("n1").With(Device("x")).With(Device("y").Shared()),
+       Slice("b").Of(2).OnNode("n1").With(Device("z").Shared())});
+  const auto devices = Gathered();
+  std::vector<std::size_t> shareable;
+  devices->shareable().ForEach([&](std::size_t i) { shareable.push_back(i); });
+  EXPECT_THAT(shareable, ElementsAre(1, 2));
+  std::vector<std::uint32_t> ranges;
+  for (const NodeDevice& device : devices->devices()) {
+    ranges.push_back(device.range);
+    EXPECT_EQ(devices->slices()[device.range].slice, device.slice);
+  }
+  EXPECT_THAT(ranges, ElementsAre(0, 0, 1));
+}
+
 TEST_F(GatherFeatures, TaintsOfRulesComeAfterTheDevicesOwn) {
   Put({Slice("a").OnNode("n1").With(Device("x").Taint("own")).With(Device("y"))});
   PutRule("b", "second", api::DeviceTaintSelector{.driver = "gpu.example.com"});

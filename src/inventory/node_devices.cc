@@ -55,7 +55,8 @@ std::size_t NodeDevices::MemoryBytes() const {
   return sizeof(*this) + node_name_.capacity() + HeapBytes(keep_) + HeapBytes(pools_) +
          HeapBytes(devices_) + HeapBytes(counter_sets_) + HeapBytes(counters_) +
          HeapBytes(counter_uses_) + HeapBytes(set_uses_) + HeapBytes(slices_) + HeapBytes(shared_) +
-         HeapBytes(devices_by_name_) + HeapBytes(sets_by_name_);
+         HeapBytes(devices_by_name_) + HeapBytes(sets_by_name_) + notable_.HeapBytes() +
+         shareable_.HeapBytes();
 }
 
 }  // namespace dray::inventory

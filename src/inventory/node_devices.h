@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/node.h"
+#include "base/bit_set.h"
 #include "base/status.h"
 #include "inventory/features.h"
 #include "inventory/inventory.h"
@@ -75,6 +76,14 @@ struct NodeDevice {
   bool groups_off : 1 = false;
   // It consumes counters, and partitionable devices are off.
   bool counters_off : 1 = false;
+  std::uint32_t range = 0;  // of NodeDevices::slices()
+
+  // Whether the node or what is taken there could have something against it. Nothing can against a
+  // device that is here, lacks nothing, draws on no counters and has no taints.
+  bool notable() const {
+    return !on_node || operations_missing || groups_off || counters_off || uses > 0 ||
+           taints != TaintsId::kNone;
+  }
 };
 
 // Immutable; thread-safe. Keeps the slices that it points into.
@@ -103,6 +112,9 @@ class NodeDevices {
     std::uint32_t first_device = 0;
   };
   std::span<const SliceRange> slices() const { return slices_; }
+  // Of devices(): those that are notable(), and those for multiple allocations.
+  const base::BitSet& notable() const { return notable_; }
+  const base::BitSet& shareable() const { return shareable_; }
 
   // The device of that name in the pool: its index in devices(), or nothing.
   std::optional<std::uint32_t> FindDevice(std::uint32_t pool, NameId device) const;
@@ -141,6 +153,8 @@ class NodeDevices {
   std::vector<CounterUse> counter_uses_;
   std::vector<SetUse> set_uses_;
   std::vector<SliceRange> slices_;
+  base::BitSet notable_;
+  base::BitSet shareable_;
   // Pool by pool as devices_ and counter_sets_, their indices sorted by NameId: to find by name.
   std::vector<std::uint32_t> devices_by_name_;
   std::vector<std::uint32_t> sets_by_name_;

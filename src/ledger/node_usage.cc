@@ -15,11 +15,11 @@ using inventory::NodeDevice;
 using inventory::PoolOnNode;
 using inventory::SetUse;
 
-bool NodeUsage::Update(std::shared_ptr<const inventory::NodeDevices> devices,
+bool NodeUsage::Update(const std::shared_ptr<const inventory::NodeDevices>& devices,
                        const Snapshot& snapshot) {
   bool changed = false;
   if (devices != devices_) {
-    TakeAnew(std::move(devices));
+    TakeAnew(devices);
     changed = true;
   }
   if (names_ != snapshot.holders()) names_ = snapshot.holders();
@@ -207,11 +207,6 @@ void NodeUsage::SumOverdrawn(std::uint32_t pool) {
       overdrawn_[pool] = 1;
     }
   }
-}
-
-std::span<const Amount> NodeUsage::consumed(std::size_t device) const {
-  if (consumed_.empty()) return {};
-  return consumed_[device];
 }
 
 std::span<const Holder> NodeUsage::holders(std::size_t device) const {

@@ -24,7 +24,8 @@ class NodeUsage {
  public:
   // Brings this up to date with `snapshot`. True if anything changed. The first call after
   // construction, or one with other devices, takes everything anew.
-  bool Update(std::shared_ptr<const inventory::NodeDevices> devices, const Snapshot& snapshot);
+  bool Update(const std::shared_ptr<const inventory::NodeDevices>& devices,
+              const Snapshot& snapshot);
 
   const inventory::NodeDevices& devices() const { return *devices_; }
 
@@ -41,7 +42,12 @@ class NodeUsage {
   bool overdrawn(std::size_t pool) const { return overdrawn_[pool] != 0; }
   std::span<const GroupState> groups() const { return groups_; }  // by counter set
   // Consumed of a device, by the order of its row's capacities; empty when nothing is.
-  std::span<const Amount> consumed(std::size_t device) const;
+  std::span<const Amount> consumed(std::size_t device) const {
+    if (consumed_.empty()) return {};
+    return consumed_[device];
+  }
+  // False: nothing is consumed of any device.
+  bool any_consumed() const { return !consumed_.empty(); }
   // Who has the device; empty when free. For explanations.
   std::span<const Holder> holders(std::size_t device) const;
   // "namespace/name" of a claim that holders() lists.

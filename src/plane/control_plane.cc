@@ -2,7 +2,12 @@
 #include "plane/control_plane.h"
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -25,12 +30,15 @@
 #include "store/early_store.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "threads/task_queue.h"
 
 namespace dray::plane {
 namespace {
 
 constexpr std::string_view kSchedulerName = "default-scheduler";
 constexpr std::string_view kControllersName = "kube-controller-manager";
+constexpr std::size_t kWriteThreads = 2;
+constexpr std::size_t kReadThreads = 2;
 
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
@@ -68,7 +76,10 @@ class Plane final : public ControlPlane {
     snapshots_ = nullptr;
     scheduler_ = nullptr;
     controllers_ = nullptr;
-    // Writes that are under way may be tried once more by the registry, which is still there.
+    // Writes that are under way may be tried once more by the registry, which is still there; from
+    // here on by the store's thread.
+    reads_.Stop();
+    writes_.Stop();
     store_ = nullptr;
   }
 
@@ -78,11 +89,23 @@ class Plane final : public ControlPlane {
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
-    registry_ = std::make_unique<registry::Registry>(*store_, clock_, random_, registry_options);
+    registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
+      // Both registries find it.
+      const std::lock_guard lock(complaining_);
+      if (complained_.insert(found.why).second) fmt::print(stderr, "warning: {}\n", found.why);
+    };
+    registry::RegistryOptions served = registry_options;
+    served.post = [this](std::function<void()> task) { writes_.Post(std::move(task)); };
+    registry_ = std::make_unique<registry::Registry>(*store_, clock_, random_, served);
     cluster_ = std::make_unique<registry::LocalCluster>(*registry_, "dray");
     // Deciders do not wait for the disk; what clients and watchers see is durable.
     early_ = store::MakeEarlyStore(*store_);
     deciding_ = std::make_unique<registry::Registry>(*early_, clock_, random_, registry_options);
+    metrics_.registry().Measure(
+        {"dray_unreadable_objects", "Stored objects that cannot be read.", {}},
+        [this](metrics::Readings& readings) {
+          readings.Add({}, static_cast<double>(Unreadable().size()));
+        });
     scheduler_cluster_ =
         std::make_unique<registry::LocalCluster>(*deciding_, std::string(kSchedulerName));
     controller_cluster_ =
@@ -122,7 +145,7 @@ class Plane final : public ControlPlane {
             {"apiserver", url_},
             {"scheduler", unless(options_.scheduler, std::string(kSchedulerName))},
             {"controllers", unless(options_.controllers, std::string(kControllersName))},
-            {"nodes", unless(options_.nodes, "hollow: pods run and end, nothing is executed")}};
+            {"nodes", unless(options_.nodes, "simulated: pods change state, no containers run")}};
   }
   api::Cluster& cluster() override { return *cluster_; }
   std::string Metrics() const override { return metrics_.Text(); }
@@ -133,6 +156,7 @@ class Plane final : public ControlPlane {
     registry::HandlerOptions handling;
     handling.checks = Checks();
     handling.metrics = &metrics_.requests();
+    handling.post_reads = [this](std::function<void()> task) { reads_.Post(std::move(task)); };
     handling.other = [this](const apiserver::Request& request) { return metrics_.Answer(request); };
     metrics_.Watch(registry_->objects(), Database(options_), [this] { return Stats(); });
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
@@ -167,11 +191,32 @@ class Plane final : public ControlPlane {
         {"shutdown",
          [this] { return stopping_ ? base::Unavailable("the process is ending") : Status(); },
          /*only_ready=*/true}};
+    checks.push_back({.name = "stored-objects",
+                      .check = [this]() -> Status {
+                        const auto unreadable = Unreadable();
+                        if (unreadable.empty()) return {};
+                        return base::MakeStatus(
+                            StatusCode::kDataLoss,
+                            fmt::format("objects that cannot be read: {}, such as: {}",
+                                        unreadable.size(), unreadable.begin()->second));
+                      },
+                      .only_health = true});
     if (options_.scheduler) checks.push_back({"scheduler", started(&scheduling_), true});
     if (options_.controllers || options_.nodes) {
       checks.push_back({"controllers", started(&controlling_), true});
     }
     return checks;
+  }
+
+  // What is stored and cannot be read, as far as somebody has tried, with the reason; by key.
+  std::map<std::string, std::string> Unreadable() const {
+    std::map<std::string, std::string> all;
+    for (const registry::Registry* registry : {registry_.get(), deciding_.get()}) {
+      for (auto& found : registry->objects().CannotBeRead()) {
+        all.emplace(std::move(found.key), std::move(found.why));
+      }
+    }
+    return all;
   }
 
   // Of a server that is there: requests are under way only while it is.
@@ -184,10 +229,15 @@ class Plane final : public ControlPlane {
   const base::Clock& clock_;
   internal::PlaneMetrics metrics_;
   std::atomic<bool> stopping_ = false;
+  std::mutex complaining_;
+  std::set<std::string> complained_;  // guarded by complaining_
   base::SystemRandomSource random_;
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;
   apiserver::Authenticator authenticator_;
+  // Apart from each other, so that nobody's write waits for somebody's table.
+  threads::TaskQueue writes_{kWriteThreads};
+  threads::TaskQueue reads_{kReadThreads};
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<store::Store> early_;
   std::unique_ptr<registry::Registry> registry_;

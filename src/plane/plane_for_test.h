@@ -109,9 +109,10 @@ class TestPlane {
   template <typename T>
   std::vector<T> All() {
     std::vector<T> all;
-    for (const api::Object& object : plane_->cluster().List(api::HubKind(api::TypeInfoOf<T>()))) {
-      all.push_back(*object.As<T>());
-    }
+    const auto listed = plane_->cluster().List(api::HubKind(api::TypeInfoOf<T>()));
+    EXPECT_TRUE(listed.ok()) << listed.status();
+    if (!listed.ok()) return all;
+    for (const api::Object& object : *listed) all.push_back(*object.template As<T>());
     return all;
   }
   // Threads of the plane do the work, so there is nothing but to look again.
@@ -127,7 +128,7 @@ class TestPlane {
     return Until([&] {
       const auto& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
       const auto found = plane_->cluster().Find(kind, "default", pod);
-      return found && found->As<api::Pod>()->status.phase == phase;
+      return found.ok() && *found && (*found)->As<api::Pod>()->status.phase == phase;
     });
   }
   bool AwaitEvent(std::string_view about, std::string_view reason) {

@@ -65,13 +65,18 @@ class Remote final : public RemoteScheduler {
     stopping_ = true;
     news_.Ring();
     if (deciding_.joinable()) deciding_.join();
-    decided_ = true;  // also if it never ran
+    // What is left to be said is said as the leader; then somebody else may be.
+    cluster_ = nullptr;
+    decided_ = true;
     election_.Ring();
     if (electing_.joinable()) electing_.join();
   }
 
   Status Open() {
-    DRAY_ASSIGN_OR_RETURN(http_, client::HttpClient::Create(options_.access));
+    client::HttpOptions http;
+    // Asked again for every request: one that had to wait may have outlived its lease.
+    http.may_write = [this] { return !lost_ && leading(); };
+    DRAY_ASSIGN_OR_RETURN(http_, client::HttpClient::Create(options_.access, std::move(http)));
     // Better told now than by watches that never begin.
     DRAY_ASSIGN_OR_RETURN(const client::HttpResponse version, http_->Send({.target = "/version"}));
     if (version.status >= 300) return client::FailureOf(version);
@@ -79,12 +84,13 @@ class Remote final : public RemoteScheduler {
     remote.component = kComponent;
     remote.on_change = [this] { news_.Ring(); };
     cluster_ = std::make_unique<client::RemoteCluster>(*http_, clock_, std::move(remote));
+    if (options_.leader_elect) DRAY_RETURN_IF_ERROR(OpenElection());
     deciding_ = std::thread([this] { Run(); });
     if (options_.leader_elect) electing_ = std::thread([this] { Elect(); });
     return {};
   }
 
-  bool leading() const override { return !options_.leader_elect || leading_; }
+  bool leading() const override { return !options_.leader_elect || elector_->leading(); }
   std::string leader() const override {
     const std::lock_guard lock(mutex_);
     return leader_;
@@ -94,37 +100,58 @@ class Remote final : public RemoteScheduler {
     return base::Aborted("the lease kube-system/kube-scheduler was lost");
   }
   Status Connection() const override { return cluster_->Health(); }
+  Status Election() const override {
+    const std::lock_guard lock(mutex_);
+    return election_trouble_;
+  }
   scheduler::Statistics statistics() const override {
     const std::lock_guard lock(mutex_);
     return statistics_;
   }
 
  private:
-  void Elect() {
+  // Elections go over connections of their own: a request that is not answered must not take
+  // longer than the lease is good for, and there must always be a connection for one.
+  Status OpenElection() {
     client::LeaseOptions lease;
     lease.identity = options_.identity.empty() ? MadeUpIdentity() : options_.identity;
-    client::LeaderElector elector(*cluster_, clock_, lease);
-    // The lease is kept until nothing is decided any more.
+    retry_ = lease.retry;
+    // Reading and writing, each with connecting, within the time in which to renew.
+    client::HttpOptions http;
+    http.connect_timeout = lease.renew_deadline / 4;
+    http.request_timeout = lease.renew_deadline / 4;
+    http.throttled_tries = 0;
+    DRAY_ASSIGN_OR_RETURN(election_http_,
+                          client::HttpClient::Create(options_.access, std::move(http)));
+    client::RemoteOptions remote;
+    remote.component = kComponent;
+    remote.note_writers = 1;
+    remote.reads = 1;
+    election_cluster_ =
+        std::make_unique<client::RemoteCluster>(*election_http_, clock_, std::move(remote));
+    elector_ = std::make_unique<client::LeaderElector>(*election_cluster_, clock_, lease);
+    return {};
+  }
+
+  void Elect() {
+    // The lease is kept until nothing is decided any more. Who has lost it does not take it again:
+    // what was decided as the leader must not be written as another one.
     while (!decided_) {
-      const bool leads = elector.Try();
-      if (leading_ && !leads) lost_ = true;
-      leading_ = leads;
+      if (!lost_) elector_->Try();
       {
         const std::lock_guard lock(mutex_);
-        leader_ = elector.holder();
+        leader_ = elector_->holder();
+        election_trouble_ = elector_->trouble();
       }
       news_.Ring();
-      election_.Sleep(lease.retry);
+      election_.Sleep(retry_);
     }
-    leading_ = false;
-    elector.Release();
+    if (!lost_) elector_->Release();
   }
 
   void Run() {
     while (!leading() && !stopping_) news_.Sleep(kLongestNap);
     if (!stopping_) Decide();
-    decided_ = true;
-    election_.Ring();
   }
 
   void Decide() {
@@ -132,7 +159,11 @@ class Remote final : public RemoteScheduler {
         std::make_unique<internal::Turns>(*cluster_, options_.writers, [this] { news_.Ring(); });
     const auto worker = internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates,
                                                       options_.config, nullptr, turns.get());
-    while (!stopping_ && !lost_) {
+    while (!stopping_) {
+      if (!leading()) {
+        lost_ = true;
+        break;
+      }
       bool more = false;
       std::optional<std::chrono::nanoseconds> due;
       {
@@ -155,14 +186,18 @@ class Remote final : public RemoteScheduler {
   const base::Clock& clock_;
   std::unique_ptr<client::HttpClient> http_;
   std::unique_ptr<client::RemoteCluster> cluster_;
+  std::unique_ptr<client::HttpClient> election_http_;
+  std::unique_ptr<client::RemoteCluster> election_cluster_;
+  std::unique_ptr<client::LeaderElector> elector_;
+  std::chrono::seconds retry_{2};
   Alarm news_;
   Alarm election_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<bool> leading_ = false;
-  std::atomic<bool> lost_ = false;
+  std::atomic<bool> lost_ = false;     // it led, and does not any more
   std::atomic<bool> decided_ = false;  // nothing is decided any more
-  mutable std::mutex mutex_;           // guards the two below
+  mutable std::mutex mutex_;           // guards the three below
   std::string leader_;
+  Status election_trouble_;
   scheduler::Statistics statistics_;
   std::thread deciding_;
   std::thread electing_;

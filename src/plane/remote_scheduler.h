@@ -35,14 +35,16 @@ class RemoteScheduler {
   static StatusOr<std::unique_ptr<RemoteScheduler>> Start(RemoteSchedulerOptions options,
                                                           const base::Clock& clock);
 
-  // Whether it decides; without an election always.
+  // Whether it may decide and write, by the clock; without an election always.
   virtual bool leading() const = 0;
   // Who has the lease; empty: nobody, or there is no election.
   virtual std::string leader() const = 0;
   // Not OK: it led and does not any more. The process should end, as Kubernetes's scheduler does.
   virtual Status Health() const = 0;
-  // Not OK: what keeps it from seeing what happens at the moment.
+  // Not OK: what keeps it from seeing what happens at the moment. Nothing is decided then.
   virtual Status Connection() const = 0;
+  // Not OK: why the lease can be neither taken nor renewed, such as a role that does not allow it.
+  virtual Status Election() const = 0;
   virtual scheduler::Statistics statistics() const = 0;
 };
 

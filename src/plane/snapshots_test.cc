@@ -89,6 +89,17 @@ TEST_F(SnapshotsTest, OnlyAdministratorsGetIt) {
   EXPECT_EQ(Ask("/snapshot", "system:masters", "POST").status, 405);
 }
 
+TEST_F(SnapshotsTest, WhoSpeaksForSomebodyElseHasTheirRights) {
+  const auto responder = std::make_shared<Promised>();
+  apiserver::Request request{
+      .method = "GET", .path = "/snapshot", .user = {.name = "u", .groups = {"system:masters"}}};
+  request.headers.Add("Impersonate-User", "bob");
+  snapshots_.Handle(std::move(request), responder);
+  const Answer answer = responder->Wait();
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_THAT(answer.body, HasSubstr(R"(User \"bob\" cannot get path)"));
+}
+
 TEST_F(SnapshotsTest, OtherPathsAreLeftToOthers) {
   EXPECT_EQ(Ask("/api", "system:masters").status, 418);
 }

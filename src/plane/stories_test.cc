@@ -189,7 +189,7 @@ class Story {
     plane_.Create(node);
     const auto stored = plane_.plane().cluster().UpdateStatus([&] {
       const auto& kind = api::HubKind(api::TypeInfoOf<api::Node>());
-      api::Object now = *plane_.plane().cluster().Find(kind, "", name);
+      api::Object now = **plane_.plane().cluster().Find(kind, "", name);
       now.Mutable<api::Node>()->status = node.status;
       return now;
     }());

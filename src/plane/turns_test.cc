@@ -47,13 +47,16 @@ class Meeting {
 class SlowCluster final : public api::Cluster {
  public:
   explicit SlowCluster(Meeting& meeting) : meeting_(meeting) {}
-  std::vector<api::Object> List(const api::KindInfo&) const override { return {}; }
-  std::optional<api::Object> Find(const api::KindInfo&, std::string_view,
-                                  std::string_view) const override {
-    meeting_.Come();
-    return std::nullopt;
+  StatusOr<std::vector<api::Object>> List(const api::KindInfo&) const override {
+    return std::vector<api::Object>();
   }
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const>) override {
+  StatusOr<std::optional<api::Object>> Find(const api::KindInfo&, std::string_view,
+                                            std::string_view) const override {
+    meeting_.Come();
+    return std::optional<api::Object>();
+  }
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const>,
+                                          const api::Selection&) override {
     return nullptr;
   }
   StatusOr<api::Object> Create(api::Object object) override { return object; }
@@ -91,7 +94,7 @@ TEST(Turns, WaitingForTheClusterOverlapsAndNothingElseDoes) {
       turns.Run([&] {
         touch();
         // Comes back only when all are here, which takes that each gave up its turn.
-        turns.cluster().Find(PodKind(), "ns", "p");
+        EXPECT_TRUE(turns.cluster().Find(PodKind(), "ns", "p").ok());
         touch();
       });
     }
@@ -114,7 +117,7 @@ TEST(Turns, TheDecidersOwnCallsKeepItsTurn) {
   {
     const std::lock_guard turn(turns.turn());
     turns.Run([&] { ran = true; });
-    turns.cluster().Find(PodKind(), "ns", "p");
+    EXPECT_TRUE(turns.cluster().Find(PodKind(), "ns", "p").ok());
     EXPECT_FALSE(ran);
   }
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);

@@ -11,32 +11,44 @@
 #include "base/uuid.h"
 #include "planner/internal/absent_pods.h"
 #include "planner/internal/admission.h"
+#include "planner/internal/holders.h"
 #include "planner/internal/nodes.h"
 #include "planner/internal/outcomes.h"
 #include "planner/internal/rehearsal.h"
+#include "planner/internal/write_guard.h"
 
 namespace dray::planner {
 namespace {
 
 // Everything that is there but events, kind by kind, in order of namespace and name.
-std::vector<api::Object> ObjectsOf(const api::Cluster& cluster) {
+std::vector<api::Object> ObjectsOf(const api::MemoryCluster& cluster) {
   std::vector<api::Object> objects;
   for (const api::KindInfo& kind : api::Kinds()) {
     const bool event = kind.hub == &api::TypeInfoOf<api::Event>();
     if (event || &api::HubKind(*kind.hub) != &kind) continue;
-    std::ranges::move(cluster.List(kind), std::back_inserter(objects));
+    std::ranges::move(cluster.All(kind), std::back_inserter(objects));
   }
   return objects;
 }
 
+// More than any plan takes that comes to an end: each object is written some times by controllers
+// and scheduler, a pod and its claims more often.
+std::size_t MostWrites(std::size_t objects, std::size_t made_pods) {
+  return 20'000 + 64 * (objects + made_pods);
+}
+
 // The objects as controllers leave them before anything is scheduled.
 StatusOr<std::vector<api::Object>> Prepare(std::vector<api::Object> objects, std::uint64_t seed,
-                                           const PlanOptions& options) {
+                                           const PlanOptions& options, internal::WriteGuard& guard,
+                                           std::vector<internal::TurnedAway>& away) {
   base::ManualClock clock(options.now);
   base::SeededRandomSource random(seed);
-  api::MemoryCluster cluster(clock, random, {.gates = options.gates, .validate = false});
-  DRAY_RETURN_IF_ERROR(internal::Admit(std::move(objects), cluster));
+  api::MemoryCluster cluster(
+      clock, random,
+      {.gates = options.gates, .validate = false, .name_suffix = internal::PlannedNames()});
+  DRAY_RETURN_IF_ERROR(internal::Admit(std::move(objects), cluster, guard, away));
   internal::Settle(internal::MakeControllers(cluster, clock, options.gates));
+  DRAY_RETURN_IF_ERROR(guard.Verdict());
   return ObjectsOf(cluster);
 }
 
@@ -62,20 +74,30 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   std::vector<api::Object> left_out = internal::TakeHalfGiven(objects, plan.notes);
   internal::Arrange(objects);
   const internal::AbsentPods absent(objects, plan.notes);
-  DRAY_RETURN_IF_ERROR(internal::CheckPodCount(objects, options.max_made_pods));
+  DRAY_RETURN_IF_ERROR(internal::CheckSelectors(objects));
+  DRAY_ASSIGN_OR_RETURN(const std::size_t made,
+                        internal::CheckPodCount(objects, options.max_made_pods));
   const std::uint64_t seed = internal::SeedOf(objects);
+  const internal::Given given = internal::Given::Of(objects);
+  internal::WriteGuard guard(options.gates, options.now, MostWrites(objects.size(), made));
+  std::vector<internal::TurnedAway> away;
   DRAY_ASSIGN_OR_RETURN(std::vector<api::Object> prepared,
-                        Prepare(std::move(objects), seed, options));
-  const internal::Before before = internal::Before::Of(prepared);
+                        Prepare(std::move(objects), seed, options, guard, away));
+  const internal::Before before = internal::Before::Of(prepared, given);
   SortByAge(prepared);
-  // Another source of names than that of the preparation: none is used twice.
-  internal::Rehearsal rehearsal(options, seed + 1);
+  // Another source of uids than that of the preparation: none is used twice.
+  internal::Rehearsal rehearsal(options, seed + 1, guard);
   DRAY_RETURN_IF_ERROR(rehearsal.Load(std::move(prepared)));
   rehearsal.Run();
+  DRAY_RETURN_IF_ERROR(guard.Verdict());
   plan.pods = internal::PodOutcomes(before, rehearsal);
+  plan.missing = internal::MissingIn(rehearsal.cluster(), guard);
   plan.claims = internal::PlaceLooseClaims(before, options, rehearsal);
+  internal::AddTurnedAway(away, plan);
+  internal::NameHolders(before, rehearsal.cluster(), plan);
 
   plan.objects = ObjectsOf(rehearsal.cluster());
+  guard.quotas().WriteStatus(plan.objects);
   absent.Restore(plan.objects);
   std::ranges::move(left_out, std::back_inserter(plan.objects));
   internal::Arrange(plan.objects);

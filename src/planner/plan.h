@@ -75,9 +75,22 @@ struct PodOutcome {
   // What it was made by, nearest first: "ReplicaSet/demo-57999b9c4c", "Deployment/demo".
   std::vector<std::string> owners;
   State state = State::kRefused;
+  // It was not among the objects: a controller would make it, under this or another name.
+  bool made = false;
   std::string node;
   std::vector<ClaimUse> claims;
   std::optional<scheduler::PodExplanation> explanation;  // kRefused
+};
+
+// Pods that a workload asks for and that a server would not let it have.
+struct MissingPods {
+  std::string namespace_;
+  // The workload and what it was made by, nearest first: "ReplicaSet/demo-57999b9c4c",
+  // "Deployment/demo".
+  std::vector<std::string> owners;
+  std::int64_t wanted = 0;
+  std::int64_t missing = 0;
+  std::string reason;  // "exceeded quota: ..."
 };
 
 // A claim that no pod uses: what the first pod that did would get.
@@ -92,15 +105,19 @@ struct ClaimOutcome {
 struct Plan {
   std::vector<PodOutcome> pods;      // but those that have ended; by namespace and name
   std::vector<ClaimOutcome> claims;  // by namespace and name
+  std::vector<MissingPods> missing;  // by namespace and name
   std::vector<std::string> notes;    // what was assumed, what was left out
   std::vector<api::Object> objects;  // the cluster afterwards, events left out; by kind and name
 
+  // Of pods and claims.
   std::size_t Count(State state) const;
+  // Whether everything that was asked for is there in the end.
+  bool Satisfied() const { return Count(State::kRefused) == 0 && missing.empty(); }
 };
 
-// The objects are valid (api/validation.h); none is given twice, or AlreadyExists is returned;
-// InvalidArgument if they ask for too many pods. Their
-// order does not matter: pods are tried as by a scheduler that sees all of them at once, the most
+// The objects are valid (api/validation.h); none is given twice, or AlreadyExists is returned.
+// InvalidArgument, with the reason, if they ask for too many pods, or if a workload is among them
+// that can never be satisfied, such as one that does not select the pods that it makes. Their order does not matter: pods are tried as by a scheduler that sees all of them at once, the most
 // important first, then the oldest, then by namespace and name; claims that no pod uses come last.
 // The same objects give the same plan.
 StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& options);

@@ -126,7 +126,7 @@ kind: Pod
 metadata: {generateName: a-, namespace: default}
 spec: {nodeName: n1, containers: [{name: c, image: i}]}
 )" + PodYaml("a"),
-         {"a placed n1", "a-l8w82 existing n1"}},
+         {"a placed n1", "a-8d65b existing n1"}},
     }),
     [](const auto& info) { return info.param.name; });
 
@@ -156,7 +156,7 @@ TEST(PlanDump, ClaimsOfPodsThatAreNotGivenKeepTheirDevices) {
   EXPECT_EQ(Lines(plan)[0], "b refused");
   EXPECT_THAT(Lines(plan)[1], EndsWith("existing n1 gpu-0"));
   EXPECT_THAT(plan.notes,
-              ElementsAre("1 claim is for pods that are not among the objects: taken as in use"));
+              ElementsAre("1 claim is for pods that are not in the input; taken as in use"));
   EXPECT_EQ(JsonOf(PlanOf(first.objects).objects), JsonOf(first.objects));
 }
 
@@ -216,7 +216,7 @@ TEST(PlanExplanation, IsOfTheEndNotOfTheAttempt) {
                            GpuPodYaml("b", 1));
   ASSERT_THAT(Lines(plan), ElementsAre("a refused", "b placed n1 gpu-0"));
   EXPECT_THAT(scheduler::EventMessage(*plan.pods[0].explanation),
-              HasSubstr("needs 4 devices, 2 of 3 usable (1 in use)"));
+              HasSubstr("needs 4 devices, 2 of 3 usable (1 that would go first to others)"));
 }
 
 TEST(PlanExplanation, NodesWithoutDevicesAreNotToldWithThoseWhoseDevicesDoNotMatch) {
@@ -246,7 +246,7 @@ TEST(PlanExplanation, NamesTheSchedulerThatNobodyIs) {
   const Plan plan = PlanOf(NodeYaml("n1", 0) + PodYaml("a", "  schedulerName: mine\n"));
   ASSERT_TRUE(plan.pods[0].explanation);
   EXPECT_THAT(scheduler::ToText(*plan.pods[0].explanation),
-              HasSubstr("spec.schedulerName is \"mine\", and no profile has that name"));
+              HasSubstr("this pod uses scheduler \"mine\", which dray does not simulate"));
 }
 
 // A plan cannot know what a driver will say; the pod has its node and its devices.
@@ -270,8 +270,7 @@ TEST(PlanNodes, AreAssumedWhenNoneIsGiven) {
   EXPECT_THAT(Lines(plan), ElementsAre("a placed n1 gpu-0"));
   EXPECT_THAT(
       plan.notes,
-      ElementsAre("1 node that slices or pods name and no Node describes (n1): assumed, with "
-                  "ample cpu and memory, and 110 pods"));
+      ElementsAre("Node n1 is not in the input; assuming unlimited CPU and memory, 110 pods"));
   PlanOptions never = DefaultOptions();
   never.assume_nodes = AssumeNodes::kNever;
   EXPECT_THAT(Lines(PlanOf(objects, never)), ElementsAre("a refused"));
@@ -285,7 +284,9 @@ TEST(PlanNodes, AreNotAssumedBesideOthersUnlessAsked) {
   });
   const Plan plan = PlanOf(objects);
   EXPECT_THAT(Lines(plan), ElementsAre("a refused"));
-  EXPECT_THAT(plan.notes, ElementsAre(HasSubstr("(n1): taken as gone")));
+  EXPECT_THAT(
+      plan.notes,
+      ElementsAre(HasSubstr("Node n1 is not in the input, while other nodes are; taken as gone")));
   PlanOptions always = DefaultOptions();
   always.assume_nodes = AssumeNodes::kAlways;
   EXPECT_THAT(Lines(PlanOf(objects, always)), ElementsAre("a placed n1 gpu-0"));
@@ -295,7 +296,7 @@ TEST(PlanNodes, MayLeaveRoomToTheKubelet) {
   const std::string node = "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\n";
   const Plan silent = PlanOf(node + PodYaml("a"));
   EXPECT_THAT(Lines(silent), ElementsAre("a placed n1"));
-  EXPECT_THAT(silent.notes, ElementsAre(HasSubstr("1 node without capacity (n1)")));
+  EXPECT_THAT(silent.notes, ElementsAre(HasSubstr("Node n1 says no capacity; assuming unlimited")));
   const std::string with_capacity =
       node + "status: {capacity: {cpu: \"2\", memory: 1Gi, pods: 10}}\n";
   EXPECT_THAT(Lines(PlanOf(with_capacity + PodYaml("a", "", "2"))), ElementsAre("a placed n1"));

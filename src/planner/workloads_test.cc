@@ -79,8 +79,8 @@ TEST(PlanWorkloads, ADumpWithoutItsPodsGetsNoOthers) {
   EXPECT_THAT(again.pods, IsEmpty());
   EXPECT_THAT(again.notes,
               ElementsAre(HasSubstr("ReplicaSet default/web-"),
-                          "Deployment default/web: its status tells of pods that are not among the "
-                          "objects: no pods are made for it",
+                          "Deployment default/web: its status tells of pods that are not in the "
+                          "input; no pods are made for it",
                           HasSubstr("Job default/once"), StartsWith("2 claims are for pods")));
   EXPECT_TRUE(std::ranges::any_of(again.objects, [](const api::Object& object) {
     return object.As<api::Deployment>() != nullptr;

@@ -55,7 +55,7 @@ Status AdmitNamespace(const Objects& objects, const api::Object& object,
                       store::Transaction& transaction) {
   if (!object.kind().namespaced) return {};
   const api::KindInfo& kind = KindOf<api::Namespace>();
-  const auto found = objects.Find(kind, "", object.metadata().namespace_);
+  DRAY_ASSIGN_OR_RETURN(const auto found, objects.Find(kind, "", object.metadata().namespace_));
   if (!found) return rest::NotFound(kind, object.metadata().namespace_);
   if (found->object().metadata().deletion_timestamp) return Terminating(object);
   transaction.Check(found->entry->key, found->entry->modified);
@@ -70,7 +70,7 @@ Status AdmitPriority(const Objects& objects, api::Object& object) {
   if (priority) {
     // Known without an object.
   } else if (!pod->spec.priority_class_name.empty()) {
-    const auto found = objects.Find(kind, "", pod->spec.priority_class_name);
+    DRAY_ASSIGN_OR_RETURN(const auto found, objects.Find(kind, "", pod->spec.priority_class_name));
     if (!found) {
       return rest::Forbidden(
           object.kind(), pod->metadata.name,
@@ -79,7 +79,8 @@ Status AdmitPriority(const Objects& objects, api::Object& object) {
     priority = Of(*found->object().As<api::PriorityClass>());
   } else {
     // Of several defaults the lowest, as in Kubernetes.
-    for (const StoredObjectPtr& row : objects.All(kind)) {
+    DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> rows, objects.All(kind));
+    for (const StoredObjectPtr& row : rows) {
       const api::PriorityClass& candidate = *row->object().As<api::PriorityClass>();
       if (candidate.global_default && (!priority || candidate.value < priority->value)) {
         priority = Of(candidate);

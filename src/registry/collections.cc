@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/list_text.h"
+#include "registry/internal/request_options.h"
 #include "registry/watch_stream.h"
 #include "rest/api_error.h"
 #include "rest/paging.h"
@@ -23,14 +24,14 @@ constexpr std::int64_t kDefaultWatchSeconds = 1800;
 constexpr std::size_t kRangeBatch = 500;
 constexpr std::size_t kShortList = 256u << 10;  // bytes
 
-StatusOr<Selection> SelectionOf(const Exchange& exchange) {
+StatusOr<Selection> SelectionOf(const Exchange& exchange, const rest::ListOptions& options) {
   Selection selection{.kind = &exchange.kind(), .namespace_ = exchange.route.namespace_};
-  auto labels = api::LabelMatcher::Parse(exchange.query.Get("labelSelector"));
+  auto labels = api::LabelMatcher::Parse(options.label_selector);
   if (!labels.ok()) {
     return rest::BadRequest(fmt::format("{}", base::Message(labels.status())));
   }
   selection.labels = *std::move(labels);
-  auto fields = api::FieldSelector::Parse(exchange.query.Get("fieldSelector"));
+  auto fields = api::FieldSelector::Parse(options.field_selector);
   if (!fields.ok()) return rest::BadRequest(base::Message(fields.status()));
   if (Status known = fields->CheckSupported(exchange.kind()); !known.ok()) {
     return rest::BadRequest(base::Message(known));
@@ -39,23 +40,29 @@ StatusOr<Selection> SelectionOf(const Exchange& exchange) {
   return selection;
 }
 
-StatusOr<std::optional<store::Revision>> RevisionOf(const Query& query) {
-  const std::string_view text = query.Get("resourceVersion");
+StatusOr<std::optional<store::Revision>> RevisionOf(std::string_view text) {
   if (text.empty() || text == "0") return std::optional<store::Revision>();
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 0) {
-    return rest::Invalid("meta.k8s.io", "ListOptions", "",
-                         {api::Invalid(base::FieldPath("resourceVersion"), text,
-                                       "must be a number that this server has given")});
+    return rest::BadRequest(fmt::format(
+        "resourceVersion: Invalid value: \"{}\": must be a number that this server has given",
+        text));
   }
   return std::optional(store::Revision{number});
+}
+
+// Whoever has seen a revision must not be told of an older one.
+Status CheckReached(const store::Store& store, std::optional<store::Revision> asked) {
+  if (!asked || *asked <= store.revision()) return {};
+  return rest::RevisionTooLarge(asked->value, store.revision().value);
 }
 
 struct Page {
   std::vector<StoredObjectPtr> items;
   store::Revision revision;
-  std::string next;  // a token; empty: that was all
+  std::string next;                     // a token; empty: that was all
+  std::vector<std::string> unreadable;  // what is there and could not be shown
   std::optional<std::size_t> remaining;
 };
 
@@ -81,10 +88,14 @@ StatusOr<Page> ReadPage(const Objects& objects, const PageRequest& request) {
     at = range->revision;  // further batches are of the same moment
     for (std::size_t i = 0; i < range->entries.size(); ++i) {
       const store::Entry& entry = *range->entries[i];
-      DRAY_ASSIGN_OR_RETURN(StoredObjectPtr stored, objects.Read(entry));
+      auto stored = objects.Read(entry);
       start = entry.key + '\0';
-      if (!request.selection.Matches(stored->object())) continue;
-      page.items.push_back(std::move(stored));
+      if (!stored.ok()) {
+        page.unreadable.emplace_back(base::Message(stored.status()));
+        continue;
+      }
+      if (!request.selection.Matches((*stored)->object())) continue;
+      page.items.push_back(*std::move(stored));
       if (request.limit == 0 || page.items.size() < request.limit) continue;
       const bool more = range->more || i + 1 < range->entries.size();
       if (!more) return page;
@@ -124,15 +135,17 @@ Status TooOldToContinue(const rest::ContinueToken& token, store::Revision oldest
 
 StatusOr<PageRequest> PageOf(const Exchange& exchange) {
   PageRequest request;
-  DRAY_ASSIGN_OR_RETURN(request.selection, SelectionOf(exchange));
-  DRAY_ASSIGN_OR_RETURN(const auto limit, exchange.query.Number("limit"));
-  request.limit = static_cast<std::size_t>(std::max<std::int64_t>(0, limit.value_or(0)));
+  DRAY_ASSIGN_OR_RETURN(const rest::ListOptions options, ListOptionsOf(exchange.query, false));
+  DRAY_ASSIGN_OR_RETURN(request.selection, SelectionOf(exchange, options));
+  request.limit = static_cast<std::size_t>(std::max<std::int64_t>(0, options.limit));
   const store::Store& store = exchange.registry->objects().store();
-  if (const std::string_view text = exchange.query.Get("continue"); !text.empty()) {
-    DRAY_ASSIGN_OR_RETURN(rest::ContinueToken token, rest::ContinueToken::Parse(text));
-    if (token.revision > store.revision().value) {
-      return rest::RevisionTooLarge(token.revision, store.revision().value);
+  DRAY_ASSIGN_OR_RETURN(const auto revision, RevisionOf(options.resource_version));
+  if (!options.continue_.empty()) {
+    if (revision) {
+      return rest::BadRequest("specifying resource version is not allowed when using continue");
     }
+    DRAY_ASSIGN_OR_RETURN(rest::ContinueToken token, rest::ContinueToken::Parse(options.continue_));
+    DRAY_RETURN_IF_ERROR(CheckReached(store, store::Revision{token.revision}));
     if (token.revision > 0 && token.revision < store.oldest_revision().value) {
       return TooOldToContinue(token, store.oldest_revision());
     }
@@ -143,13 +156,9 @@ StatusOr<PageRequest> PageOf(const Exchange& exchange) {
     request.start = std::move(token.start);
     return request;
   }
-  DRAY_ASSIGN_OR_RETURN(const auto revision, RevisionOf(exchange.query));
-  if (!revision) return request;
-  if (*revision > store.revision()) {
-    return rest::RevisionTooLarge(revision->value, store.revision().value);
-  }
+  DRAY_RETURN_IF_ERROR(CheckReached(store, revision));
   // Otherwise any moment from then on will do, and now is the best one.
-  if (exchange.query.Get("resourceVersionMatch") == "Exact") {
+  if (revision && options.resource_version_match == "Exact") {
     if (*revision < store.oldest_revision()) {
       return rest::Expired(
           fmt::format("The resourceVersion for the provided list is too old: {}", revision->value));
@@ -163,10 +172,19 @@ StatusOr<PageRequest> PageOf(const Exchange& exchange) {
 
 void HandleGet(const ExchangePtr& exchange) {
   const Route& route = exchange->route;
+  const auto options = GetOptionsOf(exchange->query);
+  if (!options.ok()) return exchange->SendError(options.status());
+  const auto revision = RevisionOf(options->resource_version);
+  if (!revision.ok()) return exchange->SendError(revision.status());
+  const store::Store& store = exchange->registry->objects().store();
+  if (Status reached = CheckReached(store, *revision); !reached.ok()) {
+    return exchange->SendError(reached);
+  }
   const auto found =
       exchange->registry->objects().Find(exchange->kind(), route.namespace_, route.name);
-  if (!found) return exchange->SendError(rest::NotFound(exchange->kind(), route.name));
-  exchange->SendObject(200, found->object());
+  if (!found.ok()) return exchange->SendError(found.status());
+  if (!*found) return exchange->SendError(rest::NotFound(exchange->kind(), route.name));
+  exchange->SendObject(200, (*found)->object());
 }
 
 namespace {
@@ -180,53 +198,55 @@ void SendList(Exchange& exchange, ListText text) {
   exchange.responder->Send(std::move(response));
 }
 
+// In the shape that was asked for.
+void SendPage(Exchange& exchange, Page page) {
+  const api::KindInfo& kind = exchange.kind();
+  if (exchange.format.shape != Shape::kTable) {
+    const bool metadata_only = exchange.format.shape == Shape::kPartialMetadata;
+    return SendList(exchange, TextOf(kind, std::move(page), metadata_only));
+  }
+  const auto include = IncludeOf(exchange.query);
+  if (!include.ok()) return exchange.SendError(include.status());
+  std::vector<api::Object> objects;
+  for (const StoredObjectPtr& stored : page.items) objects.push_back(stored->object());
+  exchange.Send(200, rest::TableJson(kind, objects,
+                                     {.list_metadata = ListMetadata(page), .include = *include},
+                                     TableContextFor(*exchange.registry, kind)));
+}
+
 }  // namespace
 
 void HandleList(const ExchangePtr& exchange) {
   auto request = PageOf(*exchange);
   if (!request.ok()) return exchange->SendError(request.status());
-  const api::KindInfo& kind = exchange->kind();
   auto page = ReadPage(exchange->registry->objects(), *request);
   if (!page.ok()) return exchange->SendError(page.status());
-  if (exchange->format.shape != Shape::kTable) {
-    const bool metadata_only = exchange->format.shape == Shape::kPartialMetadata;
-    return SendList(*exchange, TextOf(kind, *std::move(page), metadata_only));
-  }
-  const auto include = IncludeOf(exchange->query);
-  if (!include.ok()) return exchange->SendError(include.status());
-  std::vector<api::Object> objects;
-  for (const StoredObjectPtr& stored : page->items) objects.push_back(stored->object());
-  exchange->Send(200, rest::TableJson(kind, objects,
-                                      {.list_metadata = ListMetadata(*page), .include = *include},
-                                      TableContextFor(*exchange->registry, kind)));
+  // The others are shown; whoever asks for this one gets its error.
+  for (std::string& text : page->unreadable) exchange->warnings.push_back(std::move(text));
+  SendPage(*exchange, *std::move(page));
 }
 
 void HandleWatch(const ExchangePtr& exchange) {
   WatchOptions options;
-  auto selection = SelectionOf(*exchange);
+  const auto asked = ListOptionsOf(exchange->query, true);
+  if (!asked.ok()) return exchange->SendError(asked.status());
+  auto selection = SelectionOf(*exchange, *asked);
   if (!selection.ok()) return exchange->SendError(selection.status());
   options.selection = *std::move(selection);
-  // A watch of one object is a watch with a selector.
-  if (!exchange->route.name.empty()) {
-    options.selection.fields =
-        *api::FieldSelector::Parse(fmt::format("metadata.name={}", exchange->route.name));
-  }
-  const auto from = RevisionOf(exchange->query);
+  const auto from = RevisionOf(asked->resource_version);
   if (!from.ok()) return exchange->SendError(from.status());
   const auto include = IncludeOf(exchange->query);
   if (!include.ok()) return exchange->SendError(include.status());
-  const auto seconds = exchange->query.Number("timeoutSeconds");
-  if (!seconds.ok()) return exchange->SendError(seconds.status());
   const store::Store& store = exchange->registry->objects().store();
-  if (*from && **from > store.revision()) {
-    return exchange->SendError(rest::RevisionTooLarge((*from)->value, store.revision().value));
+  if (Status reached = CheckReached(store, *from); !reached.ok()) {
+    return exchange->SendError(reached);
   }
-  const bool initial = exchange->query.IsTrue("sendInitialEvents");
-  if (!initial) options.from = *from;
-  options.mark_initial_end = initial;
-  options.bookmarks = exchange->query.IsTrue("allowWatchBookmarks");
-  options.timeout = std::chrono::seconds(
-      std::clamp<std::int64_t>(seconds->value_or(kDefaultWatchSeconds), 1, 24 * 3600));
+  const bool initial = asked->send_initial_events.value_or(false);
+  if (!initial) options.from = from->value_or(store.revision());
+  options.bookmarks = asked->allow_watch_bookmarks;
+  options.mark_initial_end = initial && options.bookmarks;
+  options.timeout = std::chrono::seconds(std::clamp<std::int64_t>(
+      asked->timeout_seconds.value_or(kDefaultWatchSeconds), 1, 24 * 3600));
   options.shape = exchange->format.shape;
   options.include = *include;
   apiserver::Response response = exchange->Begin(200, exchange->format.content_type());
@@ -244,12 +264,17 @@ class Deletions : public std::enable_shared_from_this<Deletions> {
   Deletions(ExchangePtr exchange, Page page)
       : exchange_(std::move(exchange)), page_(std::move(page)) {}
 
-  void Start(const WriteContext& context) {
+  void Start(const Deletion& deletion) {
+    // One that is not meant spares them all: nobody wants half of a collection deleted.
+    for (const StoredObjectPtr& stored : page_.items) {
+      const Status meant = CheckPreconditions(stored->object(), deletion.options);
+      if (!meant.ok()) return exchange_->SendError(meant);
+    }
     left_ = page_.items.size() + 1;
     for (const StoredObjectPtr& stored : page_.items) {
       const api::ObjectMeta& metadata = stored->object().metadata();
       exchange_->registry->Delete(
-          exchange_->kind(), metadata.namespace_, metadata.name, {}, context,
+          exchange_->kind(), metadata.namespace_, metadata.name, deletion.options, deletion.context,
           [self = shared_from_this()](StatusOr<Deleted> deleted) { self->Done(deleted.status()); });
     }
     Done({});
@@ -266,7 +291,7 @@ class Deletions : public std::enable_shared_from_this<Deletions> {
     }
     if (left_.fetch_sub(1) > 1) return;
     if (!failure_.ok()) return exchange_->SendError(failure_);
-    SendList(*exchange_, TextOf(exchange_->kind(), page_));
+    SendPage(*exchange_, page_);
   }
 
   const ExchangePtr exchange_;
@@ -279,13 +304,16 @@ class Deletions : public std::enable_shared_from_this<Deletions> {
 }  // namespace
 
 void HandleDeleteCollection(const ExchangePtr& exchange) {
-  const auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
+  const auto deletion = DeletionOf(*exchange);
+  if (!deletion.ok()) return exchange->SendError(deletion.status());
   auto request = PageOf(*exchange);
   if (!request.ok()) return exchange->SendError(request.status());
   auto page = ReadPage(exchange->registry->objects(), *request);
   if (!page.ok()) return exchange->SendError(page.status());
-  std::make_shared<Deletions>(exchange, *std::move(page))->Start(*context);
+  if (!page->unreadable.empty()) {
+    return exchange->SendError(base::MakeStatus(StatusCode::kDataLoss, page->unreadable.front()));
+  }
+  std::make_shared<Deletions>(exchange, *std::move(page))->Start(*deletion);
 }
 
 }  // namespace dray::registry::internal

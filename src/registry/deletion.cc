@@ -22,25 +22,6 @@ constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr std::int64_t kDefaultGrace = 30;
 
-Status CheckPreconditions(const api::Object& object, const DeleteOptions& options) {
-  const api::ObjectMeta& metadata = object.metadata();
-  if (!options.uid.empty() && options.uid != metadata.uid) {
-    return rest::PreconditionFailed(
-        object.kind(), metadata.name,
-        fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The "
-                    "object might have been deleted and then recreated",
-                    options.uid, metadata.uid));
-  }
-  if (!options.resource_version.empty() && options.resource_version != metadata.resource_version) {
-    return rest::PreconditionFailed(
-        object.kind(), metadata.name,
-        fmt::format("the ResourceVersion in the precondition ({}) does not match the "
-                    "ResourceVersion in record ({}). The object might have been modified",
-                    options.resource_version, metadata.resource_version));
-  }
-  return {};
-}
-
 // How long a pod's containers get to end: only where something runs.
 std::int64_t GraceOf(const api::Object& object, const DeleteOptions& options) {
   const api::Pod* pod = object.As<api::Pod>();
@@ -48,7 +29,8 @@ std::int64_t GraceOf(const api::Object& object, const DeleteOptions& options) {
   const bool over = pod->status.phase == api::kPodSucceeded || pod->status.phase == api::kPodFailed;
   if (pod->spec.node_name.empty() || over) return 0;
   const std::int64_t own = pod->spec.termination_grace_period_seconds.value_or(kDefaultGrace);
-  return std::max<std::int64_t>(0, options.grace_seconds.value_or(own));
+  const std::int64_t grace = options.grace_seconds.value_or(own);
+  return grace < 0 ? 1 : grace;  // only 0 says "at once"
 }
 
 // The finalizers that say what becomes of what the object owns.
@@ -76,11 +58,40 @@ bool HoldsContent(const api::Object& object) {
   return space != nullptr && !space->spec.finalizers.empty();
 }
 
+// What a cluster cannot do without.
+Status CheckMortal(const api::Object& object) {
+  constexpr std::string_view kImmortal[] = {"default", "kube-system", "kube-public"};
+  if (object.As<api::Namespace>() == nullptr) return {};
+  const std::string& name = object.metadata().name;
+  if (std::ranges::find(kImmortal, name) == std::end(kImmortal)) return {};
+  return rest::Forbidden(object.kind(), name, "this namespace may not be deleted");
+}
+
 }  // namespace
+
+Status CheckPreconditions(const api::Object& object, const DeleteOptions& options) {
+  const api::ObjectMeta& metadata = object.metadata();
+  if (options.uid && *options.uid != metadata.uid) {
+    return rest::PreconditionFailed(
+        object.kind(), metadata.name,
+        fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The "
+                    "object might have been deleted and then recreated",
+                    *options.uid, metadata.uid));
+  }
+  if (options.resource_version && *options.resource_version != metadata.resource_version) {
+    return rest::PreconditionFailed(
+        object.kind(), metadata.name,
+        fmt::format("the ResourceVersion in the precondition ({}) does not match the "
+                    "ResourceVersion in record ({}). The object might have been modified",
+                    *options.resource_version, metadata.resource_version));
+  }
+  return {};
+}
 
 StatusOr<Registry::Attempt> Registry::TryDelete(const Found& found,
                                                 const DeleteOptions& options) const {
   const api::Object& stored = found.object();
+  DRAY_RETURN_IF_ERROR(CheckMortal(stored));
   DRAY_RETURN_IF_ERROR(CheckPreconditions(stored, options));
   api::Object next = stored;
   SetPropagation(options.propagation, next.MutableMetadata().finalizers);
@@ -104,6 +115,20 @@ StatusOr<Registry::Attempt> Registry::TryDelete(const Found& found,
   }
   attempt.result = next;
   attempt.Put(std::move(next), found.entry->modified);
+  return attempt;
+}
+
+StatusOr<Registry::Attempt> Registry::TryDeleteUnread(const api::KindInfo& kind,
+                                                      const std::string& namespace_,
+                                                      const std::string& name) const {
+  const store::EntryPtr entry = objects_.store().Find(KeyOf(kind, namespace_, name));
+  if (entry == nullptr) return rest::NotFound(kind, name);
+  // All that is known of it.
+  api::Object last = api::Object::New(api::HubKind(*kind.hub));
+  last.MutableMetadata().name = name;
+  if (kind.namespaced) last.MutableMetadata().namespace_ = namespace_;
+  Attempt attempt{last};
+  attempt.Delete(std::move(last), entry->modified);
   return attempt;
 }
 

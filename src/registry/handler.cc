@@ -9,7 +9,9 @@
 
 #include "api/pod.h"
 #include "fmt/format.h"
+#include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/request_options.h"
 #include "rest/api_error.h"
 #include "rest/discovery.h"
 #include "rest/openapi.h"
@@ -28,8 +30,8 @@ std::string VerbOf(const apiserver::Request& request, const Route& route, const 
   const bool one = !route.name.empty();
   const std::string& method = request.method;
   if (method == "GET" || method == "HEAD") {
-    if (query.IsTrue("watch")) return "watch";
-    return one ? "get" : "list";
+    if (one) return "get";
+    return query.Has("watch") && internal::IsYes(query.Get("watch")) ? "watch" : "list";
   }
   if (method == "POST") return "create";
   if (method == "PUT") return "update";
@@ -145,7 +147,7 @@ RequestLabels LabelsOf(const Exchange& exchange) {
       MediaType(request.headers.Find("Content-Type")).starts_with("application/apply-patch");
   RequestLabels labels{.verb = MetricVerb(request.method, exchange.verb, apply),
                        .kind = route.kind,
-                       .dry_run = exchange.query.Get("dryRun") == "All",
+                       .dry_run = exchange.query.Has("dryRun"),
                        .mutating = request.method != "GET" && request.method != "HEAD"};
   if (route.kind == nullptr) return labels;
   if (const auto* part = rest::FindSubresource(*route.kind, route.subresource)) {
@@ -247,6 +249,9 @@ void RestHandler::Handle(apiserver::Request request,
     exchange->responder =
         options_.metrics->Observe(std::move(exchange->responder), LabelsOf(*exchange));
   }
+  if (Status allowed = Impersonate(exchange->request, authorizer_); !allowed.ok()) {
+    return exchange->SendError(allowed);
+  }
   if (!route) return HandleOther(exchange);
 
   const Route& at = exchange->route;
@@ -278,6 +283,9 @@ void RestHandler::Handle(apiserver::Request request,
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
   if (!format.ok()) return exchange->SendError(format.status());
   exchange->format = *format;
+  if (exchange->verb == "list" && options_.post_reads) {
+    return options_.post_reads([exchange] { Dispatch(exchange); });
+  }
   Dispatch(exchange);
 }
 

@@ -30,6 +30,9 @@ struct HandlerOptions {
   // Beside ping and the store.
   std::vector<HealthCheck> checks = {};
   RequestMetrics* metrics = nullptr;  // null: nobody counts. Outlives the handler
+  // Where lists and tables are made, which may be large: whoever moves bytes has others to serve.
+  // Null: by the caller.
+  std::function<void(std::function<void()>)> post_reads = nullptr;
 };
 
 // Thread-safe.

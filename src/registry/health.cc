@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kEndpoints[] = {"healthz", "livez", "readyz"};
 
 bool Asks(std::string_view endpoint, const HealthCheck& check) {
+  if (check.only_health) return endpoint == "healthz";
   return endpoint == "readyz" || !check.only_ready;
 }
 

@@ -19,6 +19,8 @@ struct HealthCheck {
   std::string name;
   std::function<Status()> check;  // called from any thread, and often: quick
   bool only_ready = false;        // says nothing about whether the process is alive
+  // For /healthz alone: it serves, and a restart would not help, but somebody should look.
+  bool only_health = false;
 };
 
 struct HealthAnswer {

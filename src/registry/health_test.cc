@@ -46,6 +46,18 @@ TEST(HealthTest, ChecksCanBeLeftOut) {
             "healthz check passed\n");
 }
 
+TEST(HealthTest, WhatARestartDoesNotCureIsForHealthzAlone) {
+  const Health health({{"ping", [] { return Status(); }},
+                       {.name = "stored-objects",
+                        .check = [] { return base::Unavailable("one cannot be read"); },
+                        .only_health = true}});
+  EXPECT_EQ(health.Answer("/healthz", Query())->code, 500);
+  EXPECT_EQ(health.Answer("/healthz/stored-objects", Query())->text,
+            "internal server error: one cannot be read\n");
+  EXPECT_EQ(health.Answer("/readyz", Query())->code, 200);
+  EXPECT_EQ(health.Answer("/livez", Query())->code, 200);
+}
+
 TEST(HealthTest, EachCheckHasAPath) {
   bool broken = true;
   const Health health = Failing(broken);

@@ -9,6 +9,7 @@
 
 #include "api/event.h"
 #include "api/pod.h"
+#include "api/selected_watch.h"
 #include "api/shown_name.h"
 #include "fmt/format.h"
 #include "registry/local_watch.h"
@@ -28,8 +29,12 @@ struct Waited {
 
 // A decider reads messages in logs, far from the request: they say which object it is about. One
 // whose name was to be generated is called by what the refusal says.
-Status Named(const Status& status, const api::KindInfo& kind, std::string_view namespace_,
+Status Named(Status status, const api::KindInfo& kind, std::string_view namespace_,
              std::string_view name) {
+  // A store whose disk has failed does not know what is on it.
+  if (status.code() == StatusCode::kUnavailable) {
+    status = api::OutcomeUnknown(base::Message(status));
+  }
   if (name.empty()) return status;
   return base::Annotate(status, api::ShownName(kind, namespace_, name));
 }
@@ -88,11 +93,10 @@ LocalCluster::~LocalCluster() {
   notes_->idle.wait(lock, [this] { return notes_->writing == 0; });
 }
 
-std::vector<api::Object> LocalCluster::List(const api::KindInfo& kind) const {
+StatusOr<std::vector<api::Object>> LocalCluster::List(const api::KindInfo& kind) const {
   std::vector<api::Object> list;
-  for (const StoredObjectPtr& stored : registry_.objects().All(kind)) {
-    list.push_back(stored->object());
-  }
+  DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> all, registry_.objects().All(kind));
+  for (const StoredObjectPtr& stored : all) list.push_back(stored->object());
   // Keys of namespaces do not sort as their names do: '-' comes before '/'.
   std::ranges::stable_sort(list, {}, [](const api::Object& object) {
     return std::tuple(std::string_view(object.metadata().namespace_),
@@ -101,15 +105,16 @@ std::vector<api::Object> LocalCluster::List(const api::KindInfo& kind) const {
   return list;
 }
 
-std::optional<api::Object> LocalCluster::Find(const api::KindInfo& kind,
-                                              std::string_view namespace_,
-                                              std::string_view name) const {
-  const auto found = registry_.objects().Find(kind, namespace_, name);
+StatusOr<std::optional<api::Object>> LocalCluster::Find(const api::KindInfo& kind,
+                                                        std::string_view namespace_,
+                                                        std::string_view name) const {
+  DRAY_ASSIGN_OR_RETURN(const auto found, registry_.objects().Find(kind, namespace_, name));
   return found ? std::optional(found->object()) : std::nullopt;
 }
 
-std::unique_ptr<api::ObjectWatch> LocalCluster::Watch(std::span<const api::KindInfo* const> kinds) {
-  return MakeLocalWatch(registry_.objects(), kinds);
+std::unique_ptr<api::ObjectWatch> LocalCluster::Watch(std::span<const api::KindInfo* const> kinds,
+                                                      const api::Selection& selection) {
+  return api::SelectedWatch(MakeLocalWatch(registry_.objects(), kinds), selection);
 }
 
 StatusOr<api::Object> LocalCluster::Create(api::Object object) {
@@ -145,7 +150,9 @@ StatusOr<api::Object> LocalCluster::UpdateStatus(api::Object object) {
 Status LocalCluster::Delete(const api::KindInfo& kind, std::string_view namespace_,
                             std::string_view name, std::string_view uid) {
   Waited<Deleted> result;
-  registry_.Delete(kind, namespace_, name, {.uid = std::string(uid)}, context_, result.Done());
+  DeleteOptions options;
+  if (!uid.empty()) options.uid = uid;
+  registry_.Delete(kind, namespace_, name, options, context_, result.Done());
   const Status status = result.Get().status();
   return status.ok() ? status : Named(status, kind, namespace_, name);
 }
@@ -153,13 +160,15 @@ Status LocalCluster::Delete(const api::KindInfo& kind, std::string_view namespac
 Status LocalCluster::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
                           std::string_view node) {
   Waited<api::Object> result;
-  registry_.Bind(namespace_, pod, uid, node, context_, result.Done());
+  registry_.Bind(namespace_, pod, {.node = std::string(node), .uid = std::string(uid)}, context_,
+                 result.Done());
   const Status status = result.Get().status();
   if (status.ok()) return status;
   const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
   // For clients that is a conflict like any other; a scheduler wants to know.
-  const auto found = Find(kind, namespace_, pod);
-  const bool same = found && (uid.empty() || found->metadata().uid == uid);
+  const auto read = Find(kind, namespace_, pod);
+  const api::Object* const found = read.ok() && read->has_value() ? &**read : nullptr;
+  const bool same = found != nullptr && (uid.empty() || found->metadata().uid == uid);
   if (same && !found->As<api::Pod>()->spec.node_name.empty()) {
     return base::AlreadyExists(fmt::format("{} is already on node \"{}\"",
                                            api::ShownName(kind, namespace_, pod),
@@ -177,7 +186,8 @@ void LocalCluster::Note(const api::EventNote& note) {
       ++it->second;
       return;
     }
-    if (registry_.objects().Find(EventKind(), place.namespace_, place.name)) {
+    const auto there = registry_.objects().Find(EventKind(), place.namespace_, place.name);
+    if (there.ok() && there->has_value()) {
       ++notes_->writing;
       lock.unlock();
       return Notes::Count(registry_, context_, notes_, place, 1);

@@ -29,10 +29,11 @@ class LocalCluster final : public api::Cluster {
   // Waits for notes that are still being written.
   ~LocalCluster() override;
 
-  std::vector<api::Object> List(const api::KindInfo& kind) const override;
-  std::optional<api::Object> Find(const api::KindInfo& kind, std::string_view namespace_,
-                                  std::string_view name) const override;
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override;
+  StatusOr<std::vector<api::Object>> List(const api::KindInfo& kind) const override;
+  StatusOr<std::optional<api::Object>> Find(const api::KindInfo& kind, std::string_view namespace_,
+                                            std::string_view name) const override;
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection = {}) override;
   StatusOr<api::Object> Create(api::Object object) override;
   StatusOr<api::Object> Update(api::Object object) override;
   StatusOr<api::Object> UpdateStatus(api::Object object) override;

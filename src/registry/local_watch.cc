@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/local_watch.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <string>
@@ -44,13 +45,34 @@ class LocalWatch final : public api::ObjectWatch {
     return change;
   }
 
+  Status Stale() const override {
+    return unreadable_.empty() ? Status() : unreadable_.begin()->second;
+  }
+
  private:
   // By key.
   using Known = absl::flat_hash_map<std::string, StoredObjectPtr>;
 
   void Take(const store::Event& event) {
+    const std::string& key = event.entry->key;
+    const bool watched = std::ranges::any_of(
+        prefixes_, [&](const std::string& prefix) { return key.starts_with(prefix); });
+    if (!watched) return;
+    unreadable_.erase(key);
     auto stored = objects_.Read(*event.entry);
-    if (!stored.ok() || !hubs_.contains((*stored)->object().kind().hub)) return;
+    if (!stored.ok() && !event.deleted) {
+      unreadable_[key] = stored.status();
+      return;
+    }
+    if (!stored.ok()) {
+      // Gone is gone, whatever it was.
+      const auto known = known_.find(key);
+      if (known == known_.end()) return;
+      changes_.push_back({api::Change::Kind::kDeleted, known->second->object()});
+      known_.erase(known);
+      return;
+    }
+    if (!hubs_.contains((*stored)->object().kind().hub)) return;
     if (event.deleted) {
       known_.erase(event.entry->key);
       changes_.push_back({api::Change::Kind::kDeleted, (*stored)->object()});
@@ -64,6 +86,7 @@ class LocalWatch final : public api::ObjectWatch {
   // All that is there now against what is known: at first nothing is.
   void Catch() {
     std::map<std::string, StoredObjectPtr> present;  // in order, for all who look on
+    unreadable_.clear();
     std::optional<store::Revision> at;
     for (const std::string& prefix : prefixes_) {
       auto range = objects_.store().Range(prefix, {.at = at});
@@ -73,7 +96,14 @@ class LocalWatch final : public api::ObjectWatch {
       }
       at = range->revision;
       for (const store::EntryPtr& entry : range->entries) {
-        if (auto stored = objects_.Read(*entry); stored.ok()) present[entry->key] = *stored;
+        if (auto stored = objects_.Read(*entry); stored.ok()) {
+          present[entry->key] = *stored;
+        } else {
+          unreadable_[entry->key] = stored.status();
+          // As it was last known, not as if it had gone.
+          const auto known = known_.find(entry->key);
+          if (known != known_.end()) present[entry->key] = known->second;
+        }
       }
     }
     const store::Revision from = at.value_or(objects_.store().revision());
@@ -102,6 +132,7 @@ class LocalWatch final : public api::ObjectWatch {
   std::vector<std::string> prefixes_;
   std::unique_ptr<store::Watch> watch_;
   Known known_;
+  std::map<std::string, Status> unreadable_;  // what is there and cannot be told, by key
   std::deque<api::Change> changes_;
 };
 

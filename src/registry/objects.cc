@@ -82,28 +82,35 @@ std::string KeyOf(const api::KindInfo& kind, std::string_view namespace_, std::s
   return PrefixOf(kind, namespace_).append(name);
 }
 
-std::optional<Found> Objects::Find(const api::KindInfo& kind, std::string_view namespace_,
-                                   std::string_view name) const {
+StatusOr<std::optional<Found>> Objects::Find(const api::KindInfo& kind, std::string_view namespace_,
+                                             std::string_view name) const {
   store::EntryPtr entry = store_.Find(KeyOf(kind, namespace_, name));
   if (entry == nullptr) return std::nullopt;
-  auto stored = Read(*entry);
-  if (!stored.ok()) return std::nullopt;
-  return Found{std::move(entry), *std::move(stored)};
+  DRAY_ASSIGN_OR_RETURN(StoredObjectPtr stored, Read(*entry));
+  return std::optional<Found>({std::move(entry), std::move(stored)});
 }
 
 StatusOr<StoredObjectPtr> Objects::Read(const store::Entry& entry) const {
   if (entry.attachment != nullptr) {
     return std::static_pointer_cast<const StoredObject>(entry.attachment);
   }
+  auto stored = Decode(entry);
+  if (!stored.ok()) Remember(entry, stored.status());
+  return stored;
+}
+
+StatusOr<StoredObjectPtr> Objects::Decode(const store::Entry& entry) const {
   const api::KindInfo* kind = KindAt(entry.key);
   if (kind == nullptr) {
-    return base::Internal(fmt::format("the store has no objects under \"{}\"", entry.key));
+    return base::MakeStatus(StatusCode::kDataLoss,
+                            fmt::format("the store has no objects under \"{}\"", entry.key));
   }
   thread_local api::JsonDecoder decoder;
   api::Object object = api::Object::New(*kind);
   if (Status read = decoder.Decode(*entry.value, *kind->type, object.MutableData()); !read.ok()) {
-    return base::Internal(fmt::format("what is stored under \"{}\" cannot be read: {}", entry.key,
-                                      base::Message(read)));
+    return base::MakeStatus(StatusCode::kDataLoss,
+                            fmt::format("what is stored under \"{}\" cannot be read: {}", entry.key,
+                                        base::Message(read)));
   }
   object.MutableMetadata().resource_version = fmt::format_int(entry.modified.value).str();
   auto stored = std::make_shared<const StoredObject>(std::move(object), entry.value);
@@ -111,8 +118,43 @@ StatusOr<StoredObjectPtr> Objects::Read(const store::Entry& entry) const {
   return stored;
 }
 
-std::vector<StoredObjectPtr> Objects::All(const api::KindInfo& kind,
-                                          std::string_view namespace_) const {
+void Objects::Remember(const store::Entry& entry, const Status& why) const {
+  Unreadable found{entry.key, entry.modified, std::string(base::Message(why))};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [it, added] = unreadable_.try_emplace(entry.key, found);
+    if (!added && it->second.revision == found.revision) return;
+    it->second = found;
+  }
+  if (tell_) tell_(found);
+}
+
+std::vector<Objects::Unreadable> Objects::CannotBeRead() const {
+  const std::lock_guard lock(mutex_);
+  // What was written or deleted since is not what was found; whoever reads it says what it is now.
+  std::erase_if(unreadable_, [this](const auto& entry) {
+    const store::EntryPtr now = store_.Find(entry.first);
+    return now == nullptr || now->modified != entry.second.revision;
+  });
+  std::vector<Unreadable> all;
+  for (const auto& [key, found] : unreadable_) all.push_back(found);
+  return all;
+}
+
+StatusOr<std::vector<StoredObjectPtr>> Objects::All(const api::KindInfo& kind,
+                                                    std::string_view namespace_) const {
+  DRAY_ASSIGN_OR_RETURN(const store::RangeResult range, store_.Range(PrefixOf(kind, namespace_)));
+  std::vector<StoredObjectPtr> all;
+  all.reserve(range.entries.size());
+  for (const store::EntryPtr& entry : range.entries) {
+    DRAY_ASSIGN_OR_RETURN(StoredObjectPtr stored, Read(*entry));
+    all.push_back(std::move(stored));
+  }
+  return all;
+}
+
+std::vector<StoredObjectPtr> Objects::Readable(const api::KindInfo& kind,
+                                               std::string_view namespace_) const {
   std::vector<StoredObjectPtr> all;
   const auto range = store_.Range(PrefixOf(kind, namespace_));
   if (!range.ok()) return all;

@@ -5,6 +5,8 @@
 // gives.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -61,14 +63,30 @@ class Objects {
 
   store::Store& store() const { return store_; }
 
-  std::optional<Found> Find(const api::KindInfo& kind, std::string_view namespace_,
-                            std::string_view name) const;
-  // What an entry holds: from memory, or decoded once after a restart. An entry that cannot be read
-  // is an error that names the key.
+  // What was found not to be readable, and is still there as it was then. Whatever cannot be read
+  // is not absent: what it may own or hold stays.
+  struct Unreadable {
+    std::string key;
+    store::Revision revision;
+    std::string why;
+  };
+  std::vector<Unreadable> CannotBeRead() const;
+  // Called once for each, from whatever thread finds it. Set before anybody reads.
+  void OnUnreadable(std::function<void(const Unreadable&)> tell) { tell_ = std::move(tell); }
+
+  // Nothing: there is none. DataLoss: there is one, and it cannot be read.
+  StatusOr<std::optional<Found>> Find(const api::KindInfo& kind, std::string_view namespace_,
+                                      std::string_view name) const;
+  // What an entry holds: from memory, or decoded once after a restart. DataLoss, with the key, when
+  // it cannot be read.
   StatusOr<StoredObjectPtr> Read(const store::Entry& entry) const;
-  // Everything of a kind, in order of namespace and name.
-  std::vector<StoredObjectPtr> All(const api::KindInfo& kind,
-                                   std::string_view namespace_ = {}) const;
+  // Everything of a kind, in order of namespace and name. DataLoss when one cannot be read: nobody
+  // could tell what is missing.
+  StatusOr<std::vector<StoredObjectPtr>> All(const api::KindInfo& kind,
+                                             std::string_view namespace_ = {}) const;
+  // The same without what cannot be read, for those who count and show.
+  std::vector<StoredObjectPtr> Readable(const api::KindInfo& kind,
+                                        std::string_view namespace_ = {}) const;
 
   // Adds the write of an object to a transaction; watchers and readers get it with its revision.
   static void Put(store::Transaction& transaction, api::Object object,
@@ -82,7 +100,13 @@ class Objects {
   }
 
  private:
+  StatusOr<StoredObjectPtr> Decode(const store::Entry& entry) const;
+  void Remember(const store::Entry& entry, const Status& why) const;
+
   store::Store& store_;
+  std::function<void(const Unreadable&)> tell_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Unreadable, std::less<>> unreadable_;  // by key, guarded by mutex_
 };
 
 }  // namespace dray::registry

@@ -38,7 +38,7 @@ TEST(StoredObject, ItsTextIsThatOfTheStruct) {
     Objects::Put(transaction, object, std::nullopt);
     ASSERT_TRUE(store->CommitAndWait(std::move(transaction)).ok());
 
-    const auto found = objects.Find(kind, object.metadata().namespace_, "uid");
+    const auto found = *objects.Find(kind, object.metadata().namespace_, "uid");
     ASSERT_TRUE(found.has_value()) << kind.kind;
     EXPECT_EQ(found->object().metadata().resource_version, "1");
     EXPECT_EQ(*found->stored->Json(), found->object().ToJson());
@@ -54,7 +54,7 @@ TEST(StoredObject, WithoutAUidItsTextIsMadeFromTheStruct) {
   store::Transaction transaction;
   Objects::Put(transaction, object, std::nullopt);
   ASSERT_TRUE(store->CommitAndWait(std::move(transaction)).ok());
-  const auto found = objects.Find(object.kind(), "default", "p");
+  const auto found = *objects.Find(object.kind(), "default", "p");
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(*found->stored->Json(), found->object().ToJson());
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The four kinds of PATCH.
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/request_options.h"
 #include "rest/api_error.h"
 #include "rest/decode.h"
 #include "rest/json_patch.h"
@@ -14,63 +18,135 @@
 namespace dray::registry::internal {
 namespace {
 
+constexpr std::size_t kShownPatch = 200;  // bytes
+
+// A patch and how it was sent.
+struct SentPatch {
+  PatchKind kind = PatchKind::kMerge;
+  rest::DocumentNode tree;
+  std::vector<std::string> repeated;  // keys that come twice in it
+};
+
+// As Kubernetes says that the result of a patch is no object of its kind.
+Status NoObject(std::string_view document, std::string_view why) {
+  return rest::Invalid(
+      "", "", "", {api::Invalid(base::FieldPath("patch"), document.substr(0, kShownPatch), why)});
+}
+
+std::vector<std::string> RepeatedFields(const SentPatch& patch) {
+  const std::string_view prefix = patch.kind == PatchKind::kJson ? "json patch " : "";
+  std::vector<std::string> texts;
+  for (const std::string& path : patch.repeated) {
+    texts.push_back(fmt::format("{}{}", prefix, rest::DuplicateField(path)));
+  }
+  return texts;
+}
+
+// In JSON an empty list and one with one empty entry both ask for managed fields to be cleared; the
+// struct has only the latter.
+void MarkReset(rest::DocumentNode& document) {
+  rest::DocumentNode* metadata = rest::FindIn(document, "metadata");
+  if (metadata == nullptr || !rest::IsMap(*metadata)) return;
+  rest::DocumentNode* fields = rest::FindIn(*metadata, "managedFields");
+  if (fields == nullptr || !rest::IsList(*fields) || !fields->items.empty()) return;
+  fields->items.push_back(rest::MapNode());
+}
+
 // The object that a patch makes of the stored one, in the request's version. The warnings of the
 // last try are the ones that count.
-StatusOr<api::Object> Changed(Exchange& exchange, PatchKind how, const rest::DocumentNode& patch,
+StatusOr<api::Object> Changed(Exchange& exchange, const SentPatch& patch,
                               rest::FieldValidation validation, const api::Object& stored) {
   const api::KindInfo& kind = exchange.kind();
   DRAY_ASSIGN_OR_RETURN(rest::DocumentNode document, rest::ReadTree(stored.ToJson(kind)));
-  DRAY_RETURN_IF_ERROR(Patched(how, patch, *kind.type, document));
-  if (!rest::IsMap(document)) return rest::BadRequest("the patch leaves no object");
+  DRAY_RETURN_IF_ERROR(Patched(patch.kind, patch.tree, *kind.type, document));
+  const std::string text = ToJson(document);
+  if (!rest::IsMap(document)) return NoObject(text, "the patch leaves no object");
+  MarkReset(document);
   DRAY_RETURN_IF_ERROR(rest::CheckType(document, kind));
-  DRAY_ASSIGN_OR_RETURN(rest::DecodedBody decoded, rest::DecodeTree(document, kind, validation));
-  const api::ObjectMeta& metadata = decoded.object.metadata();
+  auto decoded = rest::DecodeTree(document, kind, validation);
+  if (!decoded.ok()) return NoObject(text, base::Message(decoded.status()));
+  std::vector<std::string> warnings;
+  if (validation != rest::FieldValidation::kIgnore) warnings = RepeatedFields(patch);
+  if (validation == rest::FieldValidation::kStrict && !warnings.empty()) {
+    return NoObject(text, fmt::format("strict decoding error: {}", fmt::join(warnings, ", ")));
+  }
+  api::ObjectMeta& metadata = decoded->object.MutableMetadata();
+  if (!kind.namespaced) metadata.namespace_.clear();
   if (metadata.name != stored.metadata().name ||
       metadata.namespace_ != stored.metadata().namespace_) {
     return rest::BadRequest(
         fmt::format("the name of the object ({}) does not match the name on the URL ({})",
                     metadata.name, stored.metadata().name));
   }
-  exchange.warnings = std::move(decoded.warnings);
-  return std::move(decoded.object);
+  if (!metadata.uid.empty() && metadata.uid != stored.metadata().uid) {
+    return rest::Invalid(
+        kind, metadata.name,
+        {api::Invalid(base::FieldPath("metadata") / "uid", metadata.uid, "field is immutable")});
+  }
+  exchange.warnings = std::move(warnings);
+  for (std::string& warning : decoded->warnings) exchange.warnings.push_back(std::move(warning));
+  return std::move(decoded->object);
 }
 
-Status CheckApply(const Exchange& exchange) {
-  if (exchange.query.Get("fieldManager").empty()) {
-    return rest::Invalid(
-        "meta.k8s.io", "PatchOptions", "",
-        {api::Required(base::FieldPath("fieldManager"), "is required for apply patch")});
+// An apply says what it is about: whoever leaves that out has sent something else.
+Status CheckConfig(const Exchange& exchange, const rest::DocumentNode& config,
+                   const api::ObjectMeta& metadata) {
+  for (const std::string_view name : {"apiVersion", "kind"}) {
+    if (rest::TextIn(config, name).empty()) {
+      return rest::BadRequest(fmt::format("an apply needs {}, which is missing", name));
+    }
+  }
+  if (metadata.name != exchange.route.name) {
+    return rest::BadRequest(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                    metadata.name, exchange.route.name));
+  }
+  const std::string& space = metadata.namespace_;
+  if (exchange.kind().namespaced && !space.empty() && space != exchange.route.namespace_) {
+    return rest::BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
   }
   return {};
 }
 
-void HandleApply(const ExchangePtr& exchange, const WriteContext& context,
-                 rest::FieldValidation validation) {
-  if (Status fine = CheckApply(*exchange); !fine.ok()) return exchange->SendError(fine);
-  auto config = rest::ReadTree(exchange->request.body, true);
-  if (!config.ok() || !rest::IsMap(*config)) {
+Status Unreadable(std::string_view what, const Status& why) {
+  const std::string text = fmt::format("error decoding {}: {}", what, base::Message(why));
+  return why.code() == StatusCode::kResourceExhausted ? rest::TooLarge(text)
+                                                      : rest::BadRequest(text);
+}
+
+void HandleApply(const ExchangePtr& exchange, const Writing& writing) {
+  std::vector<std::string> repeated;
+  auto config = rest::ReadTree(exchange->request.body, true, &repeated);
+  if (!config.ok()) return exchange->SendError(Unreadable("YAML", config.status()));
+  if (!rest::IsMap(*config)) {
+    return exchange->SendError(rest::BadRequest("error decoding YAML: an object was expected"));
+  }
+  if (!repeated.empty() && writing.validation == rest::FieldValidation::kStrict) {
     return exchange->SendError(rest::BadRequest(
-        fmt::format("error decoding YAML: {}",
-                    config.ok() ? "an object was expected" : base::Message(config.status()))));
+        fmt::format("error strict decoding patch: {}", rest::DuplicateField(repeated.front()))));
   }
   const api::KindInfo& kind = exchange->kind();
   if (Status type = rest::CheckType(*config, kind); !type.ok()) return exchange->SendError(type);
-  auto decoded = rest::DecodeTree(*config, kind, validation);
+  // Whoever applies a field manages it, so that one that nobody knows is refused in any case.
+  auto decoded = rest::DecodeTree(*config, kind, rest::FieldValidation::kStrict);
   if (!decoded.ok()) return exchange->SendError(decoded.status());
-  const std::string& name = decoded->object.metadata().name;
-  if (!name.empty() && name != exchange->route.name) {
-    return exchange->SendError(rest::BadRequest(
-        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
-                    exchange->route.name)));
+  const Status meant = CheckConfig(*exchange, *config, decoded->object.metadata());
+  if (!meant.ok()) return exchange->SendError(meant);
+  if (rest::DocumentNode* metadata = rest::FindIn(*config, "metadata"); !kind.namespaced) {
+    rest::EraseIn(*metadata, "namespace");
   }
-  exchange->warnings = std::move(decoded->warnings);
-  exchange->registry->Apply(PartOf(*exchange), kind, exchange->route.namespace_,
-                            exchange->route.name, *std::move(config),
-                            exchange->query.IsTrue("force"), context,
-                            [exchange](StatusOr<api::Object> result, bool created) {
-                              if (!result.ok()) return exchange->SendError(result.status());
-                              exchange->SendObject(created ? 201 : 200, *result);
-                            });
+  if (writing.validation == rest::FieldValidation::kWarn) {
+    for (const std::string& path : repeated) {
+      exchange->warnings.push_back(rest::DuplicateField(path));
+    }
+  }
+  exchange->registry->Apply(
+      PartOf(*exchange), kind, exchange->route.namespace_, exchange->route.name, *std::move(config),
+      writing.force, writing.context, [exchange](StatusOr<api::Object> result, bool created) {
+        if (!result.ok()) return exchange->SendError(result.status());
+        exchange->SendObject(created ? 201 : 200, *result);
+      });
 }
 
 }  // namespace
@@ -89,28 +165,22 @@ Status Patched(PatchKind how, const rest::DocumentNode& patch, const api::TypeIn
 }
 
 void HandlePatch(const ExchangePtr& exchange) {
-  const auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
   const auto how = PatchKindOf(exchange->request.headers.Find("Content-Type"));
   if (!how.ok()) return exchange->SendError(how.status());
-  const auto validation = rest::ParseFieldValidation(exchange->query.Get("fieldValidation"));
-  if (!validation.ok()) return exchange->SendError(validation.status());
-  if (*how == PatchKind::kApply) return HandleApply(exchange, *context, *validation);
-  if (exchange->query.Has("force")) {
-    return exchange->SendError(rest::Invalid(
-        "meta.k8s.io", "PatchOptions", "",
-        {api::Forbidden(base::FieldPath("force"), "may not be specified for non-apply patch")}));
-  }
-  auto patch = rest::ReadTree(exchange->request.body);
-  if (!patch.ok()) {
-    return exchange->SendError(
-        rest::BadRequest(fmt::format("error decoding patch: {}", base::Message(patch.status()))));
-  }
+  const bool apply = *how == PatchKind::kApply;
+  const auto writing =
+      WritingOf(*exchange, apply ? rest::WriteVerb::kApply : rest::WriteVerb::kPatch);
+  if (!writing.ok()) return exchange->SendError(writing.status());
+  if (apply) return HandleApply(exchange, *writing);
+  SentPatch patch{.kind = *how, .tree = {}, .repeated = {}};
+  auto tree = rest::ReadTree(exchange->request.body, false, &patch.repeated);
+  if (!tree.ok()) return exchange->SendError(Unreadable("patch", tree.status()));
+  patch.tree = *std::move(tree);
   exchange->registry->Modify(
       PartOf(*exchange), exchange->kind(), exchange->route.namespace_, exchange->route.name,
-      [exchange, how = *how, patch = *std::move(patch), validation = *validation](
-          const api::Object& stored) { return Changed(*exchange, how, patch, validation, stored); },
-      *context,
+      [exchange, patch = std::move(patch), validation = writing->validation](
+          const api::Object& stored) { return Changed(*exchange, patch, validation, stored); },
+      writing->context,
       [exchange](StatusOr<api::Object> result) {
         if (!result.ok()) return exchange->SendError(result.status());
         exchange->SendObject(200, *result);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quota, enforced: the usage that a write adds is in the same transaction as the write.
-#include <algorithm>
 #include <memory>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +10,7 @@
 #include "api/device_class.h"
 #include "api/extended_resources.h"
 #include "api/pod.h"
-#include "api/pod_resources.h"
-#include "api/quota.h"
+#include "api/quota_scopes.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "fmt/format.h"
@@ -33,18 +31,19 @@ const api::KindInfo& KindOf() {
 class StoredQuotaObjects final : public api::QuotaObjects {
  public:
   explicit StoredQuotaObjects(const Objects& objects) : objects_(objects) {}
+  const Objects& objects() const { return objects_; }
 
   const api::Pod* FindPod(std::string_view namespace_, std::string_view name) const override {
     const auto found = objects_.Find(KindOf<api::Pod>(), namespace_, name);
-    if (!found) return nullptr;
-    kept_.push_back(found->stored);
-    return found->object().As<api::Pod>();
+    if (!found.ok() || !found->has_value()) return nullptr;
+    kept_.push_back((*found)->stored);
+    return (*found)->object().As<api::Pod>();
   }
 
   std::vector<const api::ResourceClaim*> ExtendedResourceClaimsOf(
       std::string_view namespace_, std::string_view pod_uid) const override {
     std::vector<const api::ResourceClaim*> claims;
-    for (StoredObjectPtr& stored : objects_.All(KindOf<api::ResourceClaim>(), namespace_)) {
+    for (StoredObjectPtr& stored : objects_.Readable(KindOf<api::ResourceClaim>(), namespace_)) {
       const auto* claim = stored->object().As<api::ResourceClaim>();
       const api::OwnerReference* owner = api::FindController(claim->metadata);
       if (owner == nullptr || owner->uid != pod_uid) continue;
@@ -61,83 +60,33 @@ class StoredQuotaObjects final : public api::QuotaObjects {
 
 api::ExtendedResourceIndex ClassesOf(const Objects& objects) {
   api::ExtendedResourceIndex index;
-  for (const StoredObjectPtr& stored : objects.All(KindOf<api::DeviceClass>())) {
+  for (const StoredObjectPtr& stored : objects.Readable(KindOf<api::DeviceClass>())) {
     index.OnAdd(*stored->object().As<api::DeviceClass>());
   }
   return index;
 }
 
-std::vector<std::string> NamesOf(const Amounts& amounts) {
-  std::vector<std::string> names;
-  for (const auto& [name, amount] : amounts) names.emplace_back(std::string_view(name));
-  return names;
-}
-
-// The usage of one object under the names that quotas know.
+// What objects take, as far as it is known at this moment.
 class Usage {
  public:
   Usage(const Objects& objects, const api::WriteRules& rules, base::Time now)
-      : rules_(rules), now_(now), stored_(objects), classes_(ClassesOf(objects)) {}
+      : rules_(rules), now_(now), stored_(objects) {}
 
-  Amounts Of(const api::Object& object) const {
-    if (const auto* pod = object.As<api::Pod>()) return api::PodQuotaUsage(*pod, now_);
-    const api::QuotaContext context{classes_, stored_, rules_.gates, now_};
-    return api::ClaimQuotaUsage(*object.As<api::ResourceClaim>(), context);
-  }
-  // Those of a quota's names that objects of this kind count under.
-  std::vector<std::string> Names(const api::Object& object, const Amounts& hard) const {
-    const std::vector<std::string> names = NamesOf(hard);
-    if (object.As<api::Pod>() != nullptr) return api::PodQuotaNames(names);
-    return api::ClaimQuotaNames(names, classes_, rules_.gates);
+  Amounts Of(const api::Object& object) {
+    // Only claims are counted under names that classes give.
+    if (object.As<api::ResourceClaim>() != nullptr && !classes_) {
+      classes_ = ClassesOf(stored_.objects());
+    }
+    static const api::ExtendedResourceIndex kNone;
+    return api::QuotaUsage(object, {classes_ ? *classes_ : kNone, stored_, rules_.gates, now_});
   }
 
  private:
   const api::WriteRules& rules_;
   base::Time now_;
   StoredQuotaObjects stored_;
-  api::ExtendedResourceIndex classes_;
+  std::optional<api::ExtendedResourceIndex> classes_;
 };
-
-bool IsTerminating(const api::Pod& pod) { return pod.spec.active_deadline_seconds.has_value(); }
-
-bool IsBestEffort(const api::Pod& pod) {
-  return std::ranges::all_of(pod.spec.containers, [](const api::Container& container) {
-    return container.resources.requests.empty() && container.resources.limits.empty();
-  });
-}
-
-bool ScopeMatches(const api::Pod& pod, std::string_view scope, std::string_view op,
-                  const std::vector<std::string>& values) {
-  if (scope == api::kQuotaScopeTerminating) return IsTerminating(pod);
-  if (scope == api::kQuotaScopeNotTerminating) return !IsTerminating(pod);
-  if (scope == api::kQuotaScopeBestEffort) return IsBestEffort(pod);
-  if (scope == api::kQuotaScopeNotBestEffort) return !IsBestEffort(pod);
-  if (scope == api::kQuotaScopePriorityClass) {
-    const std::string& name = pod.spec.priority_class_name;
-    const bool listed = std::ranges::find(values, name) != values.end();
-    if (op == "Exists") return !name.empty();
-    if (op == "DoesNotExist") return name.empty();
-    return op == "NotIn" ? !listed : listed;
-  }
-  return false;
-}
-
-// Scopes are about pods; a quota with scopes does not count claims.
-bool Counts(const api::ResourceQuota& quota, const api::Object& object) {
-  const api::Pod* pod = object.As<api::Pod>();
-  const auto& spec = quota.spec;
-  const bool selects =
-      spec.scope_selector.has_value() && !spec.scope_selector->match_expressions.empty();
-  if (spec.scopes.empty() && !selects) return true;
-  if (pod == nullptr) return false;
-  for (const std::string& scope : spec.scopes) {
-    if (!ScopeMatches(*pod, scope, "Exists", {})) return false;
-  }
-  if (!selects) return true;
-  return std::ranges::all_of(spec.scope_selector->match_expressions, [&](const auto& term) {
-    return ScopeMatches(*pod, term.scope_name, term.operator_, term.values);
-  });
-}
 
 base::Quantity AmountOf(const Amounts& amounts, std::string_view name) {
   const base::Quantity* amount = amounts.Find(name);
@@ -162,19 +111,17 @@ struct Charge {
   std::vector<std::string> exceeded;
 };
 
-Charge ChargeOf(const api::ResourceQuota& quota, const std::vector<std::string>& names,
-                const Amounts& after, const Amounts& before) {
+Charge ChargeOf(const api::ResourceQuota& quota, const Amounts& after, const Amounts& before) {
   Charge charge{.used = quota.status.used};
-  const Amounts hard = api::NormalizeHard(quota.spec.hard);
-  for (const std::string& written : names) {
-    const std::string name = api::NormalizeQuotaName(written);
+  for (const auto& [key, limit] : api::NormalizeHard(quota.spec.hard)) {
+    const std::string name(key);
     const base::Quantity delta = AmountOf(after, name) - AmountOf(before, name);
     if (delta == base::Quantity()) continue;
     const base::Quantity total = AmountOf(charge.used, name) + delta;
     charge.requested[name] = delta;
     charge.used[name] = total;
     charge.changed = true;
-    if (delta > base::Quantity() && total > AmountOf(hard, name)) charge.exceeded.push_back(name);
+    if (delta > base::Quantity() && total > limit) charge.exceeded.push_back(name);
   }
   return charge;
 }
@@ -183,11 +130,13 @@ Charge ChargeOf(const api::ResourceQuota& quota, const std::vector<std::string>&
 
 Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,
                   const api::WriteRules& rules, base::Time now, store::Transaction& transaction) {
-  if (object.As<api::Pod>() == nullptr && object.As<api::ResourceClaim>() == nullptr) return {};
+  if (!api::IsCounted(object.kind())) return {};
   const api::KindInfo& kind = KindOf<api::ResourceQuota>();
   const auto range = objects.store().Range(PrefixOf(kind, object.metadata().namespace_));
-  if (!range.ok() || range->entries.empty()) return {};
-  const Usage usage(objects, rules, now);
+  // Limits that cannot be read are not none.
+  if (!range.ok()) return range.status();
+  if (range->entries.empty()) return {};
+  Usage usage(objects, rules, now);
   const Amounts after = usage.Of(object);
   const Amounts before = old == nullptr ? Amounts{} : usage.Of(*old);
   const store::Store& versions = objects.store();
@@ -199,8 +148,10 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
     if (entry == nullptr) continue;
     DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr stored, objects.Read(*entry));
     const api::ResourceQuota& quota = *stored->object().As<api::ResourceQuota>();
-    if (!Counts(quota, object)) continue;
-    const Charge charge = ChargeOf(quota, usage.Names(object, quota.spec.hard), after, before);
+    // What leaves the quota is for the controller to take off.
+    if (!api::QuotaCounts(quota.spec, object)) continue;
+    const bool counted = old != nullptr && api::QuotaCounts(quota.spec, *old);
+    const Charge charge = ChargeOf(quota, after, counted ? before : Amounts{});
     if (!charge.exceeded.empty()) {
       const store::EntryPtr known = versions.Find(shown->key);
       if (known != nullptr && known->modified != entry->modified) {

@@ -44,7 +44,7 @@ std::string Pod(std::string_view name, std::string_view more = "") {
 }
 
 std::string Used(World& world, std::string_view name) {
-  const auto found = world.registry().objects().Find(
+  const auto found = *world.registry().objects().Find(
       api::HubKind(api::TypeInfoOf<api::ResourceQuota>()), "default", "q");
   const base::Quantity* amount = found->object().As<api::ResourceQuota>()->status.used.Find(name);
   return amount == nullptr ? "none" : amount->ToString();
@@ -87,6 +87,96 @@ TEST(QuotaAdmission, ScopesCountSomePodsOnly) {
   EXPECT_EQ(Used(world, "pods"), "none");
   EXPECT_EQ(world.Post(kPods, Pod("c", R"(,"activeDeadlineSeconds":5)")).status, 201);
   EXPECT_EQ(world.Post(kPods, Pod("d", R"(,"activeDeadlineSeconds":5)")).status, 403);
+}
+
+TEST(QuotaAdmission, APodThatComesIntoAScopeIsChargedThere) {
+  World world;
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"1"})", R"(,"scopes":["Terminating"])")).status,
+            201);
+  ASSERT_EQ(world.Post(kPods, Pod("a")).status, 201);
+  ASSERT_EQ(world.Post(kPods, Pod("b")).status, 201);
+  const auto limit = [&](const std::string& pod) {
+    return world.Ask({.method = "PATCH",
+                      .path = kPods + "/" + pod,
+                      .body = R"({"spec":{"activeDeadlineSeconds":5}})",
+                      .content_type = "application/merge-patch+json"});
+  };
+  EXPECT_EQ(limit("a").status, 200);
+  EXPECT_EQ(Used(world, "pods"), "1");
+  const Answer refused = limit("b");
+  EXPECT_EQ(refused.status, 403) << refused.text;
+}
+
+// A pod that asks to be near pods of other namespaces can keep those from being scheduled; the scope
+// with a limit of none is how that is forbidden.
+TEST(QuotaAdmission, AffinityAcrossNamespacesCanBeForbidden) {
+  World world;
+  ASSERT_EQ(
+      world.Post(kQuotas, Quota(R"({"pods":"0"})", R"(,"scopes":["CrossNamespacePodAffinity"])"))
+          .status,
+      201);
+  const auto near = [](std::string_view term) {
+    return fmt::format(
+        R"(,"affinity":{{"podAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":)"
+        R"([{{"topologyKey":"zone","labelSelector":{{"matchLabels":{{"a":"b"}}}}{}}}]}}}})",
+        term);
+  };
+  EXPECT_EQ(world.Post(kPods, Pod("a")).status, 201);
+  EXPECT_EQ(world.Post(kPods, Pod("b", near(""))).status, 201);
+  const Answer named = world.Post(kPods, Pod("c", near(R"(,"namespaces":["other"])")));
+  EXPECT_EQ(named.status, 403) << named.text;
+  EXPECT_THAT(named.text, HasSubstr("exceeded quota: q, requested: pods=1"));
+  EXPECT_EQ(world.Post(kPods, Pod("d", near(R"(,"namespaceSelector":{})"))).status, 403);
+}
+
+TEST(QuotaAdmission, ObjectsOfEveryKindCanBeLimited) {
+  World world;
+  ASSERT_EQ(world
+                .Post(kQuotas, Quota(R"({"count/deployments.apps":"1","resourcequotas":"1",)"
+                                     R"("count/resourceclaimtemplates.resource.k8s.io":"0"})"))
+                .status,
+            201);
+  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
+  const auto deployment = [](std::string_view name) {
+    return fmt::format(
+        R"({{"metadata":{{"name":"{}"}},"spec":{{"selector":{{"matchLabels":{{"a":"b"}}}},)"
+        R"("template":{{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{"containers":[{{"name":"a",)"
+        R"("image":"x"}}]}}}}}}}})",
+        name);
+  };
+  EXPECT_EQ(world.Post(deployments, deployment("one")).status, 201);
+  EXPECT_EQ(Used(world, "count/deployments.apps"), "1");
+  const Answer refused = world.Post(deployments, deployment("two"));
+  EXPECT_EQ(refused.status, 403) << refused.text;
+  EXPECT_THAT(refused.text,
+              HasSubstr("deployments.apps \\\"two\\\" is forbidden: exceeded quota: q, requested: "
+                        "count/deployments.apps=1, used: count/deployments.apps=1, limited: "
+                        "count/deployments.apps=1"));
+  EXPECT_EQ(world
+                .Post("/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates",
+                      R"({"metadata":{"name":"t"},"spec":{"spec":{"devices":{"requests":[)"
+                      R"({"name":"r","exactly":{"deviceClassName":"gpu"}}]}}}})")
+                .status,
+            403);
+  const Answer second =
+      world.Post(kQuotas, R"({"metadata":{"name":"r"},"spec":{"hard":{"pods":"1"}}})");
+  EXPECT_EQ(second.status, 201) << second.text;  // none was there to count the first one
+  EXPECT_EQ(world.Post(kQuotas, R"({"metadata":{"name":"s"},"spec":{"hard":{"pods":"1"}}})").status,
+            403);
+}
+
+// The controller's sum of a quota's version is right because of this order.
+TEST(QuotaAdmission, AWatchTellsTheObjectBeforeItsCharge) {
+  World world;
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"5"})")).status, 201);
+  auto watch = world.store().WatchFrom("/registry/", world.store().revision(), [] {});
+  ASSERT_TRUE(watch.ok());
+  ASSERT_EQ(world.Post(kPods, Pod("a")).status, 201);
+  const auto events = (*watch)->Next(10);
+  ASSERT_TRUE(events.ok());
+  ASSERT_EQ(events->size(), 2u);
+  EXPECT_THAT((*events)[0].entry->key, HasSubstr("pods"));
+  EXPECT_THAT((*events)[1].entry->key, HasSubstr("resourcequotas"));
 }
 
 // Many creators at once: exactly as many get through as the quota has, and it says so.

@@ -11,8 +11,9 @@
 #include "fmt/format.h"
 #include "registry/admission.h"
 #include "registry/internal/attempt.h"
+#include "registry/internal/topics.h"
+#include "registry/internal/write_lines.h"
 #include "registry/own_objects.h"
-#include "registry/workload_rules.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
 #include "rest/managed_fields.h"
@@ -20,16 +21,15 @@
 namespace dray::registry {
 namespace {
 
-// Two writers of one key disturb each other once; creations in a namespace with a quota take turns
-// on the quota, so that many at once need many tries.
-constexpr int kMaxTries = 1000;
+// Of the first in line: others that stand in no line may still come in between, each of them once.
+constexpr int kMaxTries = 100;
 
 class StoredNamespaceLabels final : public api::NamespaceLabels {
  public:
   explicit StoredNamespaceLabels(const Objects& objects) : objects_(objects) {}
   StatusOr<api::Map<std::string>> LabelsOf(std::string_view namespace_) const override {
     const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Namespace>());
-    const auto found = objects_.Find(kind, "", namespace_);
+    DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, "", namespace_));
     if (!found) return rest::NotFound(kind, namespace_);
     return found->object().metadata().labels;
   }
@@ -47,6 +47,11 @@ rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind,
           .written_empty = context.written_empty};
 }
 
+// "0" is what Go's clients write of a number that they do not know.
+bool NamesNoVersion(const api::ObjectMeta& metadata) {
+  return metadata.resource_version.empty() || metadata.resource_version == "0";
+}
+
 // The request says which version of the object it means.
 Status CheckMeant(const api::Object& object, const api::Object& stored) {
   const api::ObjectMeta& sent = object.metadata();
@@ -57,14 +62,30 @@ Status CheckMeant(const api::Object& object, const api::Object& stored) {
                                       "meta: {}",
                                       sent.uid, now.uid));
   }
-  if (sent.resource_version.empty()) {
-    if (api::AllowsUnconditionalUpdate(stored.kind())) return {};
+  if (NamesNoVersion(sent)) {
+    if (api::AllowsUnconditionalUpdate(object.kind())) return {};
     return rest::Invalid(stored.kind(), now.name,
                          {api::InvalidValue(base::FieldPath("metadata") / "resourceVersion", "0x0",
                                             "must be specified for an update")});
   }
   if (sent.resource_version != now.resource_version) {
     return rest::Modified(stored.kind(), now.name);
+  }
+  return {};
+}
+
+// A binding is for the pod that the scheduler has looked at.
+Status CheckBound(const Binding& binding, const api::Object& pod) {
+  const api::ObjectMeta& now = pod.metadata();
+  const auto failed = [&](std::string_view what, std::string_view meant, std::string_view is) {
+    return rest::Conflict(pod.kind(), now.name,
+                          fmt::format("Precondition failed: {0} in precondition: {1}, {0} in "
+                                      "object meta: {2}",
+                                      what, meant, is));
+  };
+  if (!binding.uid.empty() && binding.uid != now.uid) return failed("UID", binding.uid, now.uid);
+  if (!binding.resource_version.empty() && binding.resource_version != now.resource_version) {
+    return failed("ResourceVersion", binding.resource_version, now.resource_version);
   }
   return {};
 }
@@ -79,7 +100,8 @@ bool IsGone(const api::Object& object) {
 
 }  // namespace
 
-// A write that is tried until it is done or refused; owns itself while the store has it.
+// A write that is tried until it is done or refused; owns itself while the store has it. Whatever
+// follows from what the store reports is done where `post` says: the store's thread only writes.
 class Registry::Write : public std::enable_shared_from_this<Write> {
  public:
   Write(const Registry& registry, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
@@ -91,42 +113,67 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
 
   void Try() {
     auto attempt = attempt_();
-    if (!attempt.ok()) return done_(attempt.status());
+    if (!attempt.ok()) return Finish(attempt.status());
     if (dry_run_ || attempt->transaction.operations.empty()) {
-      return done_(std::move(attempt->result));
+      return Finish(std::move(attempt->result));
     }
+    if (const std::string* key = KeyWithLine(attempt->transaction)) return Join(*key);
     const std::optional<std::size_t> index = attempt->index;
     auto result = std::make_shared<api::Object>(std::move(attempt->result));
     registry_.objects_.store().Commit(
         std::move(attempt->transaction),
         [self = shared_from_this(), index, result](StatusOr<store::Outcome> outcome) {
-          self->Committed(std::move(outcome), index, *result);
+          self->registry_.Post([self, index, result, outcome = std::move(outcome)] {
+            self->Committed(outcome, index, *result);
+          });
         });
   }
 
  private:
-  void Committed(StatusOr<store::Outcome> outcome, std::optional<std::size_t> index,
-                 const api::Object& result) {
-    if (!outcome.ok()) return done_(outcome.status());
-    if (!outcome->conflict) {
-      return done_(index ? Objects::ObjectOf(*outcome->entries[*index]) : result);
+  // What the write may lose a race for, and others stand in line for already.
+  const std::string* KeyWithLine(const store::Transaction& transaction) const {
+    if (!line_.empty()) return nullptr;
+    for (const store::Operation& operation : transaction.operations) {
+      if (operation.expected && registry_.lines_->Busy(operation.key)) return &operation.key;
     }
-    if (++tries_ >= kMaxTries) {
-      return done_(rest::TooManyRequests("too many writers at once, try again", 1));
+    return nullptr;
+  }
+
+  void Join(const std::string& key) {
+    line_ = key;
+    if (registry_.lines_->Join(key, [self = shared_from_this()] { self->Try(); })) TryAgain();
+  }
+
+  void TryAgain() {
+    registry_.Post([self = shared_from_this()] { self->Try(); });
+  }
+
+  void Committed(const StatusOr<store::Outcome>& outcome, std::optional<std::size_t> index,
+                 const api::Object& result) {
+    if (!outcome.ok()) return Finish(outcome.status());
+    if (!outcome->conflict) {
+      return Finish(index ? Objects::ObjectOf(*outcome->entries[*index]) : result);
     }
     // The next try sees what is there now: a key that is taken, a revision that has moved.
-    auto again = [self = shared_from_this()] { self->Try(); };
-    if (registry_.options_.post) {
-      registry_.options_.post(std::move(again));
-    } else {
-      again();
+    if (line_.empty()) return Join(outcome->conflict->key);
+    if (++tries_ >= kMaxTries) {
+      return Finish(rest::TooManyRequests("too many writers at once, try again", 1));
     }
+    TryAgain();
+  }
+
+  void Finish(StatusOr<api::Object> result) {
+    if (!line_.empty()) {
+      if (auto next = registry_.lines_->Leave(line_)) registry_.Post(std::move(next));
+    }
+    done_(std::move(result));
   }
 
   const Registry& registry_;
   const std::function<StatusOr<Attempt>()> attempt_;
   const bool dry_run_;
   const Done done_;
+  std::string line_;  // the key whose line it stands in; empty: in none
   int tries_ = 0;
 };
 
@@ -136,7 +183,11 @@ Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSo
       clock_(clock),
       random_(random),
       options_(std::move(options)),
-      namespaces_(std::make_unique<StoredNamespaceLabels>(objects_)) {}
+      namespaces_(std::make_unique<StoredNamespaceLabels>(objects_)),
+      lines_(std::make_unique<internal::WriteLines>()) {
+  objects_.OnUnreadable(options_.on_unreadable);
+  internal::SetTopics(store);
+}
 
 Registry::~Registry() = default;
 
@@ -144,9 +195,14 @@ void Registry::Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Don
   std::make_shared<Write>(*this, std::move(attempt), dry_run, std::move(done))->Try();
 }
 
+void Registry::Post(std::function<void()> task) const {
+  if (options_.post) return options_.post(std::move(task));
+  task();
+}
+
 StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view namespace_,
                                     std::string_view name) const {
-  const auto found = objects_.Find(kind, namespace_, name);
+  DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, namespace_, name));
   if (!found) return rest::NotFound(kind, name);
   return found->object();
 }
@@ -168,7 +224,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
     space->metadata.labels["kubernetes.io/metadata.name"] = space->metadata.name;
   }
   if (!keep_managed_fields) {
-    metadata.managed_fields.clear();
+    if (rest::AsksForReset(object)) metadata.managed_fields.clear();
     TrackUpdate(rest::EmptyObject(object.kind()),
                 OwnerOf(context, object.kind(), Part::kObject, now), object);
   }
@@ -178,25 +234,26 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
         api::Required(base::FieldPath("metadata") / "name", "name or generateName is required"));
   }
   api::Append(errors, api::CheckNew(object, options_.rules));
-  api::Append(errors, CheckWorkload(object));
   api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
-  if (objects_.Find(object.kind(), object.metadata().namespace_, name)) {
-    return rest::AlreadyExists(object.kind(), name);
-  }
-  DRAY_RETURN_IF_ERROR(
-      AdmitQuota(objects_, object, nullptr, options_.rules, now, attempt.transaction));
+  DRAY_ASSIGN_OR_RETURN(const auto there,
+                        objects_.Find(object.kind(), object.metadata().namespace_, name));
+  if (there) return rest::AlreadyExists(object.kind(), name);
   attempt.result = object;
   attempt.Put(std::move(object), store::Revision{});
+  // After the object: whoever sees a quota with its charge has seen what was charged for.
+  DRAY_RETURN_IF_ERROR(
+      AdmitQuota(objects_, attempt.result, nullptr, options_.rules, now, attempt.transaction));
   return attempt;
 }
 
 void Registry::Create(api::Object object, std::string_view namespace_, const WriteContext& context,
                       Done done) {
-  if (!object.metadata().resource_version.empty()) {
+  if (!NamesNoVersion(object.metadata()) && !context.dry_run) {
     return done(rest::BadRequest("resourceVersion should not be set on objects to be created"));
   }
+  object.MutableMetadata().resource_version.clear();
   if (object.kind().namespaced) {
     std::string& own = object.MutableMetadata().namespace_;
     if (own.empty()) own = namespace_;
@@ -216,6 +273,11 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                                          bool keep_managed_fields) const {
   DRAY_RETURN_IF_ERROR(CheckMeant(object, stored));
   const base::Time now = clock_.Now();
+  const bool reset = part == Part::kObject && rest::AsksForReset(object);
+  if (reset) object.MutableMetadata().managed_fields.clear();
+  if (part == Part::kStatus && !keep_managed_fields) {
+    object.MutableMetadata().managed_fields = stored.metadata().managed_fields;
+  }
   api::ErrorList errors;
   if (part == Part::kStatus) {
     errors = api::PrepareStatus(object, stored, options_.rules, now);
@@ -228,11 +290,10 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     }
   } else {
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
-    api::Append(errors, CheckWorkloadUpdate(object, stored));
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
-  if (!keep_managed_fields) {
+  if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);
   }
   return object;
@@ -250,8 +311,10 @@ StatusOr<Registry::Attempt> Registry::TryReplace(const Found& found, api::Object
   if (next.kind().equal(next.data(), found.object().data())) return attempt;
   const auto* pod = next.As<api::Pod>();
   if (pod != nullptr && api::PodQuotaHandles("update", "", pod, found.object().As<api::Pod>())) {
+    attempt.Put(next, found.entry->modified);
     DRAY_RETURN_IF_ERROR(AdmitQuota(objects_, next, &found.object(), options_.rules, clock_.Now(),
                                     attempt.transaction));
+    return attempt;
   }
   attempt.Put(std::move(next), found.entry->modified);
   return attempt;
@@ -263,7 +326,7 @@ void Registry::Modify(Part part, const api::KindInfo& kind, std::string_view nam
   Run(
       [this, part, &kind, space = std::string(namespace_), name = std::string(name),
        change = std::move(change), context]() -> StatusOr<Attempt> {
-        const auto found = objects_.Find(kind, space, name);
+        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
         if (!found) return rest::NotFound(kind, name);
         DRAY_ASSIGN_OR_RETURN(api::Object next, change(found->object()));
         DRAY_ASSIGN_OR_RETURN(next,
@@ -291,13 +354,19 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
   Run(
       [this, part, &version, space = std::string(namespace_), name = std::string(name),
        config = std::move(config), force, context, created]() -> StatusOr<Attempt> {
-        const auto found = objects_.Find(version, space, name);
+        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(version, space, name));
         *created = !found;
         if (!found && part == Part::kStatus) return rest::NotFound(version, name);
         const rest::ApplyOptions options{OwnerOf(context, version, part, clock_.Now()), force};
         DRAY_ASSIGN_OR_RETURN(api::Object next, rest::Apply(found ? &found->object() : nullptr,
                                                             config, version, options));
         if (!found) {
+          if (const std::string& uid = next.metadata().uid; !uid.empty()) {
+            return rest::Conflict(version, name,
+                                  fmt::format("uid mismatch: the provided object specified uid {}, "
+                                              "and no existing object was found",
+                                              uid));
+          }
           if (version.namespaced) next.MutableMetadata().namespace_ = space;
           next.MutableMetadata().name = name;
           return TryCreate(std::move(next), context, true);
@@ -312,25 +381,23 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
       });
 }
 
-void Registry::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
-                    std::string_view node, const WriteContext& context, Done done) {
+void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding binding,
+                    const WriteContext& context, Done done) {
   Run(
-      [this, space = std::string(namespace_), name = std::string(pod), uid = std::string(uid),
-       node = std::string(node)]() -> StatusOr<Attempt> {
+      [this, space = std::string(namespace_), name = std::string(pod),
+       binding = std::move(binding)]() -> StatusOr<Attempt> {
         const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
-        const auto found = objects_.Find(kind, space, name);
+        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
         if (!found) return rest::NotFound(kind, name);
-        if (!uid.empty() && uid != found->object().metadata().uid) {
-          return rest::Conflict(kind, name,
-                                fmt::format("Precondition failed: UID in precondition: {}, UID in "
-                                            "object meta: {}",
-                                            uid, found->object().metadata().uid));
-        }
-        auto bound = api::BoundPod(found->object(), node, clock_.Now());
+        DRAY_RETURN_IF_ERROR(CheckBound(binding, found->object()));
+        auto bound = api::BoundPod(found->object(), binding.node, clock_.Now());
         if (!bound.ok() && bound.status().code() != StatusCode::kInvalidArgument) {
           return rest::Conflict(kind, name, base::Message(bound.status()));
         }
         DRAY_ASSIGN_OR_RETURN(api::Object next, std::move(bound));
+        api::ObjectMeta& metadata = next.MutableMetadata();
+        for (const auto& [key, value] : binding.labels) metadata.labels[key] = value;
+        for (const auto& [key, value] : binding.annotations) metadata.annotations[key] = value;
         return TryReplace(*found, std::move(next));
       },
       context.dry_run, std::move(done));
@@ -342,7 +409,12 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
   Run(
       [this, &kind, space = std::string(namespace_), name = std::string(name), options,
        user = context.user, gone]() -> StatusOr<Attempt> {
-        const auto found = objects_.Find(kind, space, name);
+        const auto read = objects_.Find(kind, space, name);
+        if (options.unread && read.status().code() == StatusCode::kDataLoss) {
+          *gone = true;
+          return TryDeleteUnread(kind, space, name);
+        }
+        DRAY_ASSIGN_OR_RETURN(const auto found, read);
         if (!found) return rest::NotFound(kind, name);
         DRAY_RETURN_IF_ERROR(CheckOwn(user, nullptr, &found->object()));
         auto attempt = TryDelete(*found, options);

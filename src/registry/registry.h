@@ -28,13 +28,20 @@
 
 namespace dray::registry {
 
+namespace internal {
+class WriteLines;
+}  // namespace internal
+
 struct RegistryOptions {
   api::WriteRules rules;
   // For the permissions that a claim's status takes (KEP-4817); null: everybody has them. Outlives
   // the registry.
   const api::Authorizer* authorizer = nullptr;
-  // Where a write that lost a race is tried again; null: where the store reports.
+  // Where writes go on once the store has reported: are answered, or tried again. Null: on the
+  // store's thread, which others wait for meanwhile.
   std::function<void(std::function<void()>)> post = nullptr;
+  // Is told of each stored object that cannot be read, once, from any thread.
+  std::function<void(const Objects::Unreadable&)> on_unreadable = nullptr;
 };
 
 // Who writes, and how.
@@ -52,11 +59,26 @@ enum class Part : std::uint8_t { kObject, kStatus };
 enum class Propagation : std::uint8_t { kDefault, kOrphan, kBackground, kForeground };
 
 struct DeleteOptions {
-  std::string uid;               // only if it has this one
-  std::string resource_version;  // likewise
+  std::optional<std::string> uid;               // only if it has this one
+  std::optional<std::string> resource_version;  // likewise
   std::optional<std::int64_t> grace_seconds;
   Propagation propagation = Propagation::kDefault;
   bool eviction = false;  // the pod says that it was evicted
+  // Also if it cannot be read: then nothing is asked that only the object could say, such as its
+  // finalizers (ignoreStoreReadErrorWithClusterBreakingPotential).
+  bool unread = false;
+};
+
+// Whether the object is the one that the options mean; a conflict says why not.
+Status CheckPreconditions(const api::Object& object, const DeleteOptions& options);
+
+// Where a pod is to run, and what it gets on the way there.
+struct Binding {
+  std::string node;
+  std::string uid = {};               // empty: any pod by that name
+  std::string resource_version = {};  // likewise
+  api::Map<std::string> labels = {};
+  api::Map<std::string> annotations = {};
 };
 
 struct Deleted {
@@ -100,8 +122,8 @@ class Registry {
   void Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
               const DeleteOptions& options, const WriteContext& context, DeleteDone done);
   // Sets the node of a pod that has none.
-  void Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
-            std::string_view node, const WriteContext& context, Done done);
+  void Bind(std::string_view namespace_, std::string_view pod, Binding binding,
+            const WriteContext& context, Done done);
 
  private:
   struct Attempt;
@@ -113,13 +135,17 @@ class Registry {
   StatusOr<api::Object> Prepared(Part part, api::Object object, const api::Object& stored,
                                  const WriteContext& context, bool keep_managed_fields) const;
   StatusOr<Attempt> TryDelete(const Found& found, const DeleteOptions& options) const;
+  StatusOr<Attempt> TryDeleteUnread(const api::KindInfo& kind, const std::string& namespace_,
+                                    const std::string& name) const;
   void Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const;
+  void Post(std::function<void()> task) const;
 
   Objects objects_;
   const base::Clock& clock_;
   base::RandomSource& random_;
   const RegistryOptions options_;
   const std::unique_ptr<const api::NamespaceLabels> namespaces_;
+  const std::unique_ptr<internal::WriteLines> lines_;
 };
 
 }  // namespace dray::registry

@@ -21,7 +21,13 @@ rest::DocumentNode Strings(const std::vector<std::string>& texts) {
 rest::DocumentNode WhoAmI(const api::UserInfo& user) {
   rest::DocumentNode info = rest::MapNode();
   rest::SetIn(info, "username", rest::StringNode(user.name));
+  if (!user.uid.empty()) rest::SetIn(info, "uid", rest::StringNode(user.uid));
   rest::SetIn(info, "groups", Strings(user.groups));
+  if (!user.extra.empty()) {
+    rest::DocumentNode extra = rest::MapNode();
+    for (const auto& [key, values] : user.extra) rest::SetIn(extra, key, Strings(values));
+    rest::SetIn(info, "extra", std::move(extra));
+  }
   rest::DocumentNode status = rest::MapNode();
   rest::SetIn(status, "userInfo", std::move(info));
   return status;

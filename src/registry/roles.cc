@@ -160,9 +160,10 @@ std::vector<RoleRule> RoleAuthorizer::RulesOf(const api::UserInfo& user) const {
 
 bool RoleAuthorizer::MayRead(const api::UserInfo& user, std::string_view path) const {
   constexpr std::string_view kHealth[] = {"/healthz", "/livez", "/readyz"};
-  if (std::ranges::any_of(kHealth, [&](std::string_view p) { return path.starts_with(p); })) {
-    return true;
-  }
+  const auto at_or_below = [&](std::string_view root) {
+    return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+  };
+  if (std::ranges::any_of(kHealth, at_or_below)) return true;
   if (HasGroup(user, "system:unauthenticated")) return false;
   if (path != "/metrics" && !path.starts_with("/metrics/")) return true;
   return HasGroup(user, kMasters) || HasGroup(user, kControllers) || HasGroup(user, kViewers);

@@ -2,10 +2,7 @@
 #include "registry/route.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include "fmt/format.h"
-#include "rest/api_error.h"
 #include "rest/discovery.h"
 
 namespace dray::registry {
@@ -87,21 +84,10 @@ std::vector<std::string> Query::All(std::string_view name) const {
   return all;
 }
 
-bool Query::IsTrue(std::string_view name) const {
-  constexpr std::string_view kYes[] = {"1", "t", "T", "true", "TRUE", "True"};
-  return std::ranges::find(kYes, Get(name)) != std::end(kYes);
-}
-
-StatusOr<std::optional<std::int64_t>> Query::Number(std::string_view name) const {
-  const std::string_view text = Get(name);
-  if (text.empty()) return std::optional<std::int64_t>();
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return rest::BadRequest(
-        fmt::format("the query parameter {} is a number, not \"{}\"", name, text));
-  }
-  return std::optional(number);
+std::vector<std::string> Query::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : values_) names.push_back(key);
+  return names;
 }
 
 bool IsServed(std::string_view group, std::string_view version) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "api/kinds.h"
-#include "base/status.h"
 
 namespace dray::registry {
 
@@ -29,10 +28,8 @@ class Query {
   bool Has(std::string_view name) const;
   // Of one that may be given several times.
   std::vector<std::string> All(std::string_view name) const;
-  // Whether it says yes: 1, t, T, true, TRUE, True.
-  bool IsTrue(std::string_view name) const;
-  // BadRequest when it is there and no number.
-  StatusOr<std::optional<std::int64_t>> Number(std::string_view name) const;
+  // Each once for every time that it is given.
+  std::vector<std::string> Names() const;
 
  private:
   std::vector<std::pair<std::string, std::string>> values_;

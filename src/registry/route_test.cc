@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/route.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -65,11 +66,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Query, IsDecoded) {
   const Query query("labelSelector=a%3Db+c&watch=1&limit=5&empty=&watch=0");
   EXPECT_EQ(query.Get("labelSelector"), "a=b c");
-  EXPECT_TRUE(query.IsTrue("watch"));
-  EXPECT_FALSE(query.IsTrue("limit"));
-  EXPECT_EQ(**query.Number("limit"), 5);
-  EXPECT_FALSE(query.Number("missing")->has_value());
-  EXPECT_FALSE(query.Number("labelSelector").ok());
+  EXPECT_EQ(query.Get("watch"), "1");
+  EXPECT_THAT(query.All("watch"), ::testing::ElementsAre("1", "0"));
+  EXPECT_THAT(query.Names(),
+              ::testing::ElementsAre("labelSelector", "watch", "limit", "empty", "watch"));
+  EXPECT_FALSE(query.Has("missing"));
   EXPECT_TRUE(query.Has("empty"));
 }
 

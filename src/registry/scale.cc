@@ -12,6 +12,7 @@
 #include "api/workloads.h"
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/request_options.h"
 #include "rest/api_error.h"
 #include "rest/options.h"
 
@@ -113,10 +114,12 @@ StatusOr<api::Object> Scaled(const api::Object& stored, const rest::DocumentNode
 }
 
 void Change(const ExchangePtr& exchange, Registry::Change change) {
-  const auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
+  const bool patch = exchange->verb == "patch";
+  const auto writing =
+      WritingOf(*exchange, patch ? rest::WriteVerb::kPatch : rest::WriteVerb::kUpdate);
+  if (!writing.ok()) return exchange->SendError(writing.status());
   exchange->registry->Modify(Part::kObject, exchange->kind(), exchange->route.namespace_,
-                             exchange->route.name, std::move(change), *context,
+                             exchange->route.name, std::move(change), writing->context,
                              [exchange](StatusOr<api::Object> result) {
                                if (!result.ok()) return exchange->SendError(result.status());
                                exchange->Send(200, ToJson(ScaleOf(*result)));

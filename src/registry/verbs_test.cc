@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "registry/world_for_test.h"
 
 namespace dray::registry {
@@ -111,8 +112,55 @@ TEST(Verbs, APodIsBoundOnce) {
   EXPECT_EQ(Text(world.Get(kPods + "/p").Json(), "spec", "nodeName"), "n1");
   EXPECT_EQ(world.Post(kPods + "/p/binding", binding).status, 409);
   EXPECT_EQ(world.Post("/api/v1/namespaces/default/bindings", binding).status, 409);
-  EXPECT_EQ(world.Post(kPods + "/none/binding", binding).status, 404);
+  EXPECT_EQ(world.Post(kPods + "/none/binding", R"({"target":{"name":"n1"}})").status, 404);
   EXPECT_EQ(world.Post(kPods + "/p/binding", R"({"metadata":{}})").status, 422);
+}
+
+// A binding is for the pod that its scheduler has seen, and gives it what the scheduler says.
+TEST(Verbs, ABindingMustMeanThePodAndANode) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  const std::string path = kPods + "/p/binding";
+  const std::string target = R"("target":{"name":"n1"})";
+  const auto status = [&](const std::string& body) { return world.Post(path, body).status; };
+  EXPECT_EQ(status(R"({"metadata":{"name":"q"},)" + target + "}"), 400);
+  EXPECT_EQ(status(R"({"kind":"Eviction",)" + target + "}"), 400);
+  EXPECT_EQ(status(R"({"target":{"name":"n1","kind":"Pod"}})"), 422);
+  EXPECT_EQ(status(R"({"metadata":{"resourceVersion":"1"},)" + target + "}"), 409);
+  EXPECT_EQ(status(R"({"metadata":{"uid":"other"},)" + target + "}"), 409);
+  EXPECT_EQ(Text(world.Get(kPods + "/p").Json(), "spec", "nodeName"), "");
+  EXPECT_EQ(
+      status(R"({"metadata":{"labels":{"zone":"z"},"annotations":{"a":"b"}},)" + target + "}"),
+      201);
+  const Answer bound = world.Get(kPods + "/p");
+  EXPECT_THAT(bound.text, HasSubstr(R"("labels":{"zone":"z"})"));
+  EXPECT_THAT(bound.text, HasSubstr(R"("annotations":{"a":"b"})"));
+}
+
+TEST(Verbs, ARuleOfV1IsReplacedOnlyWithItsVersion) {
+  World world;
+  const std::string v1 = "/apis/resource.k8s.io/v1/devicetaintrules";
+  const std::string beta = "/apis/resource.k8s.io/v1beta2/devicetaintrules";
+  const std::string rule =
+      R"({"metadata":{"name":"r"},"spec":{"deviceSelector":{"driver":"d.example.com"},)"
+      R"("taint":{"key":"example.com/k","effect":"NoSchedule"}}})";
+  ASSERT_EQ(world.Post(v1, rule).status, 201);
+  const Answer refused = world.Ask({.method = "PUT", .path = v1 + "/r", .body = rule});
+  EXPECT_EQ(refused.status, 422) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("metadata.resourceVersion"));
+  EXPECT_EQ(world.Ask({.method = "PUT", .path = beta + "/r", .body = rule}).status, 200);
+  const Answer deleted = world.Ask({.method = "DELETE", .path = v1 + "/r"});
+  EXPECT_EQ(rest::TextIn(deleted.Json(), "kind"), "Status") << deleted.text;
+}
+
+TEST(Verbs, ARevisionOfZeroIsNone) {
+  World world;
+  const std::string zero = R"({"metadata":{"name":"c","resourceVersion":"0"},"spec":{}})";
+  const std::string some = R"({"metadata":{"name":"d","resourceVersion":"7"},"spec":{}})";
+  EXPECT_EQ(world.Post(kClasses, zero).status, 201);
+  EXPECT_EQ(world.Ask({.method = "PUT", .path = kClasses + "/c", .body = zero}).status, 200);
+  EXPECT_EQ(world.Post(kClasses, some).status, 400);
+  EXPECT_EQ(world.Post(kClasses + "?dryRun=All", some).status, 201);
 }
 
 TEST(Verbs, ARunningPodGetsItsGrace) {
@@ -309,6 +357,167 @@ TEST(Verbs, WhatHollowNodesCannotDoIsRefusedWithItsReason) {
   EXPECT_THAT(log.text, HasSubstr("nothing is executed: there is no log"));
   EXPECT_EQ(world.Post(kPods + "/p/exec?command=ls", "").status, 501);
   EXPECT_EQ(world.Get(kPods + "/p/nonsense").status, 404);
+}
+
+Answer Patch(World& world, const std::string& path, const std::string& body,
+             const std::string& kind = "merge-patch+json") {
+  return world.Ask(
+      {.method = "PATCH", .path = path, .body = body, .content_type = "application/" + kind});
+}
+
+// The documented ways to get rid of managed fields.
+TEST(Verbs, ManagedFieldsAreClearedWhenAskedFor) {
+  for (const std::string nothing : {"[{}]", "[]"}) {
+    World world;
+    ASSERT_EQ(world
+                  .Post(kClasses + "?fieldManager=m",
+                        R"({"metadata":{"name":"c","labels":{"a":"b"}},"spec":{}})")
+                  .status,
+              201);
+    EXPECT_THAT(world.Get(kClasses + "/c").text, HasSubstr("managedFields"));
+    const Answer cleared =
+        Patch(world, kClasses + "/c", R"({"metadata":{"managedFields":)" + nothing + "}}");
+    EXPECT_EQ(cleared.status, 200) << cleared.text;
+    EXPECT_THAT(cleared.text, Not(HasSubstr("managedFields")));
+    EXPECT_EQ(Patch(world, kClasses + "/c", R"({"metadata":{"labels":{"a":"c"}}})").status, 200);
+    EXPECT_THAT(world.Get(kClasses + "/c").text, Not(HasSubstr("managedFields")));
+  }
+  World world;
+  ASSERT_EQ(
+      world.Post(kClasses, R"({"metadata":{"name":"c","labels":{"a":"b"}},"spec":{}})").status,
+      201);
+  const Answer put = world.Ask(
+      {.method = "PUT",
+       .path = kClasses + "/c",
+       .body = R"({"metadata":{"name":"c","labels":{"a":"b"},"managedFields":[]},"spec":{}})"});
+  EXPECT_EQ(put.status, 200) << put.text;
+  EXPECT_THAT(put.text, Not(HasSubstr("managedFields")));
+}
+
+// What a patch leaves is read as strictly as a body, and told as Kubernetes does: 422, of the patch.
+TEST(Verbs, APatchThatLeavesNoObjectIsUnprocessable) {
+  World world;
+  ASSERT_EQ(world.Post(kClasses, R"({"metadata":{"name":"c"},"spec":{}})").status, 201);
+  const std::string path = kClasses + "/c";
+  const auto refused = [&](const Answer& answer, std::string_view why) {
+    EXPECT_EQ(answer.status, 422) << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr(R"("field":"patch")"));
+    EXPECT_THAT(answer.text, HasSubstr(why));
+  };
+  for (const std::string kind : {"merge-patch+json", "strategic-merge-patch+json"}) {
+    refused(Patch(world, path, R"({"spec":{"selectors":7}})", kind), "selectors");
+    refused(Patch(world, path + "?fieldValidation=Strict", R"({"spec":{"foo":7}})", kind),
+            "unknown field");
+    refused(Patch(world, path + "?fieldValidation=Strict",
+                  R"({"metadata":{"labels":{"a":"1","a":"2"}}})", kind),
+            "duplicate field");
+  }
+  refused(Patch(world, path + "?fieldValidation=Strict",
+                R"([{"op":"add","path":"/metadata/labels","value":{"a":"1","a":"2"}}])",
+                "json-patch+json"),
+          "json patch duplicate field");
+  const Answer told = Patch(world, path, R"({"metadata":{"labels":{"a":"1","a":"2"}}})");
+  EXPECT_EQ(told.status, 200) << told.text;
+  EXPECT_THAT(std::string(told.headers.Find("Warning")), HasSubstr("metadata.labels.a"));
+  EXPECT_EQ(Patch(world, path, R"({"metadata":{"uid":"other"}})").status, 422);
+  std::string many = "[";
+  for (int i = 0; i <= 10'000; ++i) {
+    many +=
+        std::string(i == 0 ? "" : ",") + R"({"op":"test","path":"/kind","value":"DeviceClass"})";
+  }
+  EXPECT_EQ(Patch(world, path, many + "]", "json-patch+json").status, 413);
+}
+
+TEST(Verbs, StrictBodiesHaveNoKeyTwice) {
+  World world;
+  const auto post = [&](const std::string& yaml) {
+    return world.Ask({.method = "POST",
+                      .path = kClasses + "?fieldValidation=Strict",
+                      .body = yaml,
+                      .content_type = "application/yaml"});
+  };
+  const Answer label = post("metadata:\n  name: c\n  labels: {a: b, a: c}\nspec: {}\n");
+  EXPECT_EQ(label.status, 400) << label.text;
+  EXPECT_THAT(label.text, HasSubstr("metadata.labels.a"));
+  EXPECT_EQ(post("kind: DeviceClass\nkind: DeviceClass\nmetadata: {name: c}\nspec: {}\n").status,
+            400);
+  // Inside of what nobody here reads.
+  EXPECT_EQ(post("metadata: {name: c}\nspec: {config: [{opaque: {driver: d.example.com, "
+                 "parameters: {a: 1, a: 2}}}]}\n")
+                .status,
+            400);
+}
+
+TEST(Verbs, OwnersThatAreTheSameAreKeptOnce) {
+  World world;
+  const std::string owner = R"({"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"})";
+  const Answer made = world.Post(kClasses, R"({"metadata":{"name":"c","ownerReferences":[)" +
+                                               owner + "," + owner + R"(]},"spec":{}})");
+  EXPECT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(std::string(made.headers.Find("Warning")), HasSubstr("ownerReferences"));
+  EXPECT_EQ(rest::FindIn(*rest::FindIn(made.Json(), "metadata"), "ownerReferences")->items.size(),
+            1u);
+}
+
+// What is only unwise is not told to somebody whose object is refused.
+TEST(Verbs, WarningsAreForWhatIsTaken) {
+  World world;
+  const std::string slices = "/apis/resource.k8s.io/v1/resourceslices";
+  const auto slice = [](const std::string& node) {
+    return R"({"metadata":{"name":"s"},"spec":{"driver":"GPU.example.com","nodeName":")" + node +
+           R"(","pool":{"name":"p","generation":1,"resourceSliceCount":1}}})";
+  };
+  const Answer refused = world.Post(slices, slice("Not a node"));
+  EXPECT_EQ(refused.status, 422) << refused.text;
+  EXPECT_EQ(refused.headers.Find("Warning"), "");
+  const Answer taken = world.Post(slices, slice("n"));
+  EXPECT_EQ(taken.status, 201) << taken.text;
+  EXPECT_THAT(std::string(taken.headers.Find("Warning")), HasSubstr("lowercase"));
+}
+
+// v1beta1 has plain values where v1 has optional ones, and says nothing by writing them empty.
+TEST(Verbs, EmptyNodesOfAV1beta1SliceAreNone) {
+  World world;
+  const std::string beta = "/apis/resource.k8s.io/v1beta1/resourceslices";
+  const auto slice = [](std::string_view name, std::string_view where) {
+    return fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"driver":"gpu.example.com",{},)"
+                       R"("pool":{{"name":"p","generation":1,"resourceSliceCount":1}}}}}})",
+                       name, where);
+  };
+  EXPECT_EQ(world.Post(beta, slice("a", R"("nodeName":"n","allNodes":false)")).status, 201);
+  EXPECT_EQ(world.Post(beta, slice("b", R"("nodeName":"","allNodes":true)")).status, 201);
+  const std::string v1 = "/apis/resource.k8s.io/v1/resourceslices";
+  EXPECT_EQ(world.Post(v1, slice("c", R"("nodeName":"n","allNodes":false)")).status, 422);
+}
+
+TEST(Verbs, AQuantityMayHaveBlanksAroundIt) {
+  World world;
+  const std::string slice =
+      R"({"metadata":{"name":"s"},"spec":{"driver":"gpu.example.com","nodeName":"n",)"
+      R"("pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[)"
+      R"({"name":"g","capacity":{"memory":{"value":" 1Gi "}}}]}})";
+  const Answer made = world.Post("/apis/resource.k8s.io/v1/resourceslices", slice);
+  EXPECT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(made.text, HasSubstr(R"("value":"1Gi")"));
+}
+
+TEST(Verbs, AnApplySaysWhatItIsAbout) {
+  World world;
+  const std::string head = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\n";
+  const auto apply = [&](const std::string& yaml, const std::string& query = "") {
+    return Patch(world, kClasses + "/c?fieldManager=me" + query, yaml, "apply-patch+yaml");
+  };
+  EXPECT_EQ(apply("kind: DeviceClass\nmetadata: {name: c}\n").status, 400);
+  EXPECT_EQ(apply("apiVersion: resource.k8s.io/v1\nmetadata: {name: c}\n").status, 400);
+  EXPECT_EQ(apply(head + "metadata: {}\n").status, 400);
+  EXPECT_EQ(apply(head + "metadata: {name: c, uid: u}\n").status, 409);
+  EXPECT_EQ(apply(head + "metadata: {name: c}\nspec: {foo: 1}\n").status, 400);
+  EXPECT_EQ(
+      apply(head + "metadata: {name: c, labels: {a: b, a: c}}\n", "&fieldValidation=Strict").status,
+      400);
+  EXPECT_EQ(world.Get(kClasses + "/c").status, 404);
+  // A class is in no namespace, whatever its file says.
+  EXPECT_EQ(apply(head + "metadata: {name: c, namespace: default}\n").status, 201);
 }
 
 TEST(Verbs, ApplyAnswersCreatedOnlyTheFirstTime) {

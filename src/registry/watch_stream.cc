@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "registry/internal/topics.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
 
@@ -37,7 +38,8 @@ class WatchStream final : public apiserver::StreamSource {
       initial_revision_ = from;
     }
     told_ = from;
-    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake));
+    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake),
+                                            internal::TopicOf(options_.selection));
     if (watch.ok()) {
       watch_ = *std::move(watch);
     } else {
@@ -60,6 +62,8 @@ class WatchStream final : public apiserver::StreamSource {
     initial_.clear();
     next_initial_ = 0;
     while (bytes < kPullBytes) {
+      // However much there is to tell, the time that was asked for ends it.
+      if (clock_.Monotonic() >= ends_) return Idle(out);
       auto events = watch_->Next(kBatch);
       if (!events.ok()) return Fail(TooOld(watch_->progress()), out);
       if (events->empty()) return Idle(out);
@@ -104,28 +108,44 @@ class WatchStream final : public apiserver::StreamSource {
     if (matched && !selection.all()) {
       DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr before, objects_.Read(*event.before));
       matched = selection.Matches(before->object());
+      if (matched && !matches && !event.deleted) return SendLeft(*before, *after, out);
     }
     if (!matches && !matched) return std::size_t{0};
     return Send(!matches ? "DELETED" : matched ? "MODIFIED" : "ADDED", *after, out);
   }
 
+  // An object that has left the selection is shown as it last was in it, at the revision of the
+  // change, which may be none of this watcher's business.
+  std::size_t SendLeft(const StoredObject& before, const StoredObject& after,
+                       std::vector<Bytes>& out) {
+    api::Object last = before.object();
+    last.MutableMetadata().resource_version = after.object().metadata().resource_version;
+    return Send("DELETED", last, out);
+  }
+
   std::size_t Send(std::string_view type, const StoredObject& stored, std::vector<Bytes>& out) {
+    const api::KindInfo& kind = *options_.selection.kind;
+    const bool as_stored =
+        options_.shape != Shape::kTable && options_.shape != Shape::kPartialMetadata;
+    if (as_stored && &kind == &api::HubKind(*kind.hub)) return Line(type, *stored.Json(), out);
+    return Send(type, stored.object(), out);
+  }
+
+  std::size_t Send(std::string_view type, const api::Object& object, std::vector<Bytes>& out) {
     const api::KindInfo& kind = *options_.selection.kind;
     switch (options_.shape) {
       case Shape::kTable: {
         const rest::TableOptions table{
-            .list_metadata = fmt::format(R"({{"resourceVersion":"{}"}})",
-                                         stored.object().metadata().resource_version),
+            .list_metadata =
+                fmt::format(R"({{"resourceVersion":"{}"}})", object.metadata().resource_version),
             .include = options_.include,
             .headers = !std::exchange(headers_sent_, true)};
-        const api::Object object = stored.object();
         return Line(type, rest::TableJson(kind, {&object, 1}, table, {.now = clock_.Now()}), out);
       }
       case Shape::kPartialMetadata:
-        return Line(type, rest::PartialMetadataJson(stored.object()), out);
+        return Line(type, rest::PartialMetadataJson(object), out);
       default:
-        if (&kind == &api::HubKind(*kind.hub)) return Line(type, *stored.Json(), out);
-        return Line(type, stored.object().ToJson(kind), out);
+        return Line(type, object.ToJson(kind), out);
     }
   }
 

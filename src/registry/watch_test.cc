@@ -80,22 +80,58 @@ TEST_F(WatchTest, BookmarksSayHowFarItHasCome) {
   EXPECT_THAT(Watch("allowWatchBookmarks=true&resourceVersion=" + then),
               ElementsAre("ADDED a", "BOOKMARK "));
   EXPECT_THAT(Watch("allowWatchBookmarks=true&resourceVersion=" + Now()), ElementsAre());
-  EXPECT_THAT(Watch("sendInitialEvents=true&allowWatchBookmarks=true"),
+  const std::string initial = "resourceVersionMatch=NotOlderThan&sendInitialEvents=";
+  EXPECT_THAT(Watch(initial + "true&allowWatchBookmarks=true"),
               ElementsAre("ADDED a", "BOOKMARK "));
+  EXPECT_THAT(Watch("allowWatchBookmarks=true"), ElementsAre("ADDED a", "BOOKMARK "));
+  EXPECT_THAT(Watch("allowWatchBookmarks=true&resourceVersion=0"),
+              ElementsAre("ADDED a", "BOOKMARK "));
+  EXPECT_THAT(Watch(initial + "true"), ElementsAre("ADDED a")) << "bookmarks are asked for";
+  EXPECT_THAT(Watch(initial + "false"), ElementsAre()) << "from now on";
+  EXPECT_THAT(Watch(initial + "false&resourceVersion=" + then), ElementsAre("ADDED a"));
 }
 
-TEST_F(WatchTest, OfOneObjectLeavesOutTheOthers) {
+TEST_F(WatchTest, OfOneObjectIsAWatchWithASelector) {
   Create("a", "x");
   Create("b", "x");
-  Answer answer = world_.Get(kClasses + "/b?watch=1");
+  EXPECT_THAT(Watch("fieldSelector=metadata.name%3Db"), ElementsAre("ADDED b"));
+  // The path of an object is for getting it.
+  EXPECT_EQ(world_.Get(kClasses + "/b?watch=1").stream, nullptr);
+}
+
+// Whoever selects by a label is shown the object that had it, at the revision that took it away.
+TEST_F(WatchTest, WhatLeavesIsShownAsItLastMatched) {
+  Create("a", "x");
+  const std::string then = Now();
+  Label("a", "y");
+  Answer answer = world_.Get(kClasses + "?watch=1&labelSelector=l%3Dx&resourceVersion=" + then);
+  const std::vector<rest::DocumentNode> events = world_.Events(*answer.stream);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(rest::TextIn(events[0], "type"), "DELETED");
+  const rest::DocumentNode* metadata = rest::FindIn(*rest::FindIn(events[0], "object"), "metadata");
+  EXPECT_EQ(rest::TextIn(*rest::FindIn(*metadata, "labels"), "l"), "x");
+  EXPECT_EQ(rest::TextIn(*metadata, "resourceVersion"), Now());
+}
+
+TEST_F(WatchTest, ThatIsNeverIdleEndsAllTheSame) {
+  const std::string then = Now();
+  Answer answer = world_.Get(kClasses + "?watch=1&timeoutSeconds=10&resourceVersion=" + then);
   ASSERT_NE(answer.stream, nullptr);
-  EXPECT_EQ(world_.Events(*answer.stream).size(), 1u);
+  answer.stream->Start([] {});
+  auto state = apiserver::StreamSource::State::kMore;
+  for (int i = 0; i < 30 && state != apiserver::StreamSource::State::kEnd; ++i) {
+    Create(fmt::format("c{}", i), "x");
+    world_.clock().Advance(std::chrono::seconds(1));
+    std::vector<apiserver::Bytes> lines;
+    state = answer.stream->Pull(lines);
+  }
+  EXPECT_EQ(state, apiserver::StreamSource::State::kEnd);
 }
 
 TEST_F(WatchTest, OfTheFutureIsRefused) {
   const Answer answer = world_.Get(kClasses + "?watch=1&resourceVersion=999999");
   EXPECT_EQ(answer.status, 504);
-  EXPECT_EQ(world_.Get(kClasses + "?watch=1&resourceVersion=x").status, 422);
+  EXPECT_EQ(world_.Get(kClasses + "?watch=1&resourceVersion=x").status, 400);
 }
 
 // The history is short: what is older is told in the stream, so that clients list again.

@@ -50,6 +50,7 @@ Answer World::Ask(const Asking& asking) {
   if (question != std::string::npos) request.query = asking.path.substr(question + 1);
   if (!asking.content_type.empty()) request.headers.Add("Content-Type", asking.content_type);
   if (!asking.accept.empty()) request.headers.Add("Accept", asking.accept);
+  for (const auto& [name, value] : asking.headers.list) request.headers.Add(name, value);
   request.body = asking.body;
   request.user = asking.user;
   auto mailbox = std::make_shared<Mailbox>();

@@ -38,6 +38,7 @@ struct Asking {
   std::string content_type = {};
   std::string accept = {};
   apiserver::User user = {"admin", {std::string(kMasters)}};
+  apiserver::Headers headers = {};
 };
 
 class World {

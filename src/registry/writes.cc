@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Create, update, delete, and the subresources of pods.
-#include <atomic>
-#include <mutex>
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "api/namespace.h"
+#include "api/device_class.h"
 #include "api/pod.h"
 #include "api/resource_quota.h"
 #include "api/strategy.h"
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/request_options.h"
 #include "registry/watch_stream.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
@@ -23,87 +28,81 @@
 namespace dray::registry::internal {
 namespace {
 
-constexpr std::size_t kMaxManagerLength = 128;
-
 api::JsonDecoder& Decoder() {
   thread_local api::JsonDecoder decoder;
   return decoder;
 }
 
-// Fields may come from the client's name: "kubectl/v1.30 (linux/amd64)" is the manager "kubectl".
-std::string ManagerOf(const Exchange& exchange) {
-  const std::string_view named = exchange.query.Get("fieldManager");
-  if (!named.empty()) return std::string(named);
-  const std::string_view agent = exchange.request.headers.Find("User-Agent");
-  return std::string(agent.substr(0, agent.find_first_of("/ ")).substr(0, kMaxManagerLength));
+// Whether there were any.
+bool DropRepeatedOwners(std::vector<api::OwnerReference>& owners) {
+  if (owners.size() < 2) return false;
+  using Parts = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view,
+                           std::optional<bool>, std::optional<bool>>;
+  std::set<Parts> seen;
+  std::vector<api::OwnerReference> kept;
+  for (const api::OwnerReference& owner : owners) {
+    const Parts parts{owner.uid,         owner.name,       owner.kind,
+                      owner.api_version, owner.controller, owner.block_owner_deletion};
+    if (seen.insert(parts).second) kept.push_back(owner);
+  }
+  if (kept.size() == owners.size()) return false;
+  owners = std::move(kept);
+  return true;
 }
 
-StatusOr<rest::DecodedBody> BodyOf(Exchange& exchange) {
+StatusOr<rest::DecodedBody> BodyOf(Exchange& exchange, rest::FieldValidation validation) {
   DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
                         BodyFormatOf(exchange.request.headers.Find("Content-Type")));
-  DRAY_ASSIGN_OR_RETURN(const rest::FieldValidation validation,
-                        rest::ParseFieldValidation(exchange.query.Get("fieldValidation")));
   auto body =
       rest::DecodeBody(Decoder(), exchange.request.body, format, exchange.kind(), validation);
-  if (body.ok()) {
-    for (std::string& warning : body->warnings) exchange.warnings.push_back(std::move(warning));
+  if (!body.ok()) return body;
+  for (std::string& warning : body->warnings) exchange.warnings.push_back(std::move(warning));
+  api::ObjectMeta& metadata = body->object.MutableMetadata();
+  if (!exchange.kind().namespaced) metadata.namespace_.clear();
+  if (DropRepeatedOwners(metadata.owner_references)) {
+    exchange.warnings.push_back(
+        "metadata.ownerReferences has entries that are the same; each is kept once");
   }
   return body;
 }
 
-// Few bodies have an empty list, so that few are read twice.
-rest::FieldSet WrittenEmpty(const Exchange& exchange) {
-  if (exchange.request.body.find("[]") == std::string::npos) return {};
+// The body as a tree if it may have an empty list; few bodies have, so that few are read twice.
+std::optional<rest::DocumentNode> WithEmptyLists(const Exchange& exchange) {
+  if (exchange.request.body.find("[]") == std::string::npos) return std::nullopt;
   const std::string media = MediaType(exchange.request.headers.Find("Content-Type"));
-  if (media == rest::kProtobufMediaType) return {};
+  if (media == rest::kProtobufMediaType) return std::nullopt;
   const bool yaml = media == "application/yaml";
-  const auto tree = rest::ReadTree(exchange.request.body, yaml);
-  return tree.ok() ? rest::EmptyListsOf(*tree, *exchange.kind().type) : rest::FieldSet();
+  auto tree = rest::ReadTree(exchange.request.body, yaml);
+  if (!tree.ok() || !rest::IsMap(*tree)) return std::nullopt;
+  return *std::move(tree);
 }
 
-StatusOr<Propagation> PropagationOf(std::string_view text) {
-  if (text.empty()) return Propagation::kDefault;
-  if (text == "Orphan") return Propagation::kOrphan;
-  if (text == "Background") return Propagation::kBackground;
-  if (text == "Foreground") return Propagation::kForeground;
-  constexpr std::string_view kKnown[] = {"Background", "Foreground", "Orphan"};
-  return rest::Invalid("meta.k8s.io", "DeleteOptions", "",
-                       {api::NotSupported(base::FieldPath("propagationPolicy"), text, kKnown)});
+rest::FieldSet WrittenEmpty(const Exchange& exchange) {
+  const auto tree = WithEmptyLists(exchange);
+  return tree ? rest::EmptyListsOf(*tree, *exchange.kind().type) : rest::FieldSet();
 }
 
-bool AsksForDryRun(const rest::DocumentNode& options) {
-  const rest::DocumentNode* list = rest::FindIn(options, "dryRun");
-  return list != nullptr && !list->items.empty() && list->items.front().text == "All";
-}
-
-StatusOr<DeleteOptions> DeleteOptionsOf(const Exchange& exchange, const rest::DocumentNode& body) {
-  DeleteOptions options;
-  if (const rest::DocumentNode* preconditions = rest::FindIn(body, "preconditions")) {
-    options.uid = rest::TextIn(*preconditions, "uid");
-    options.resource_version = rest::TextIn(*preconditions, "resourceVersion");
-  }
-  DRAY_ASSIGN_OR_RETURN(options.grace_seconds, exchange.query.Number("gracePeriodSeconds"));
-  if (const rest::DocumentNode* grace = rest::FindIn(body, "gracePeriodSeconds")) {
-    options.grace_seconds = std::atoll(grace->text.c_str());
-  }
-  std::string_view policy = exchange.query.Get("propagationPolicy");
-  if (const std::string_view own = rest::TextIn(body, "propagationPolicy"); !own.empty())
-    policy = own;
-  DRAY_ASSIGN_OR_RETURN(options.propagation, PropagationOf(policy));
-  return options;
+// An empty list does so, as one entry with nothing in it does; leaving them out does not.
+bool ClearsManagedFields(const Exchange& exchange) {
+  const auto tree = WithEmptyLists(exchange);
+  const rest::DocumentNode* metadata = tree ? rest::FindIn(*tree, "metadata") : nullptr;
+  if (metadata == nullptr || !rest::IsMap(*metadata)) return false;
+  const rest::DocumentNode* fields = rest::FindIn(*metadata, "managedFields");
+  return fields != nullptr && rest::IsList(*fields) && fields->items.empty();
 }
 
 // Kubernetes answers the deletion of some kinds with the object, of others with a Status.
 bool AnswersWithObject(const api::KindInfo& kind) {
+  if (kind.hub == &api::TypeInfoOf<api::DeviceTaintRule>()) return kind.version != "v1";
   return kind.group == "resource.k8s.io" || kind.hub == &api::TypeInfoOf<api::Pod>() ||
          kind.hub == &api::TypeInfoOf<api::ResourceQuota>();
 }
 
-void SendDeleted(Exchange& exchange, const Deleted& deleted) {
+void SendDeleted(Exchange& exchange, const Deleted& deleted, int code) {
   if (!deleted.gone || AnswersWithObject(exchange.kind())) {
-    return exchange.SendObject(200, deleted.object);
+    return exchange.SendObject(code, deleted.object);
   }
-  exchange.SendSuccess(200, &deleted.object);
+  exchange.SendSuccess(code, &deleted.object);
 }
 
 Status CheckName(const Exchange& exchange, const api::Object& object) {
@@ -122,9 +121,37 @@ Status CheckName(const Exchange& exchange, const api::Object& object) {
   return {};
 }
 
-Registry::Done Answer(const ExchangePtr& exchange, int code) {
-  return [exchange, code](StatusOr<api::Object> result) {
+StatusOr<rest::BindingBody> BindingOf(rest::DocumentNode tree) {
+  rest::EraseIn(tree, "apiVersion");
+  rest::EraseIn(tree, "kind");
+  rest::BindingBody body;
+  std::vector<api::Diagnostic> diagnostics;
+  api::DecodeNode(tree, api::TypeInfoOf<rest::BindingBody>(), &body, api::Severity::kWarning,
+                  diagnostics);
+  for (const api::Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity != api::Severity::kError) continue;
+    return rest::BadRequest(fmt::format("Binding cannot be read: {}", ToString(diagnostic)));
+  }
+  return body;
+}
+
+// A pod is bound to a node by its name.
+api::ErrorList CheckTarget(const api::ObjectReference& target) {
+  const base::FieldPath path("target");
+  api::ErrorList errors;
+  constexpr std::string_view kKinds[] = {"", "Node"};
+  if (std::ranges::find(kKinds, target.kind) == std::end(kKinds)) {
+    errors.push_back(api::NotSupported(path / "kind", target.kind, kKinds));
+  }
+  if (target.name.empty()) errors.push_back(api::Required(path / "name"));
+  return errors;
+}
+
+// What is only unwise is told to those whose object is taken.
+Registry::Done Answer(const ExchangePtr& exchange, int code, std::vector<std::string> warnings) {
+  return [exchange, code, warnings = std::move(warnings)](StatusOr<api::Object> result) {
     if (!result.ok()) return exchange->SendError(result.status());
+    exchange->warnings.insert(exchange->warnings.end(), warnings.begin(), warnings.end());
     exchange->SendObject(code, *result);
   };
 }
@@ -143,45 +170,35 @@ StatusOr<rest::DocumentNode> SmallBody(const Exchange& exchange, const api::Type
         "the object provided is unrecognized (must be of type {}): {}", type.fields().name,
         tree.ok() ? "an object was expected" : base::Message(tree.status())));
   }
+  for (const std::string_view name : {"kind", "apiVersion"}) {
+    const rest::DocumentNode* value = rest::FindIn(*tree, name);
+    if (value != nullptr && !rest::IsString(*value)) {
+      return rest::BadRequest(
+          fmt::format("{} is a string, not a {}", name, rest::JsonKindName(*value)));
+    }
+  }
+  const std::string_view kind = rest::TextIn(*tree, "kind");
+  if (!kind.empty() && kind != type.fields().name) {
+    return rest::BadRequest(fmt::format("{} cannot be handled as a {}", kind, type.fields().name));
+  }
   return tree;
 }
 
-StatusOr<WriteContext> ContextOf(const Exchange& exchange) {
-  WriteContext context{.user = exchange.user(),
-                       .verb = exchange.verb,
-                       .manager = ManagerOf(exchange),
-                       .api_version = exchange.kind().ApiVersion()};
-  if (context.manager.size() > kMaxManagerLength) {
-    return rest::Invalid("meta.k8s.io", "PatchOptions", "",
-                         {api::TooLong(base::FieldPath("fieldManager"), kMaxManagerLength)});
-  }
-  const std::string_view dry_run = exchange.query.Get("dryRun");
-  if (!dry_run.empty() && dry_run != "All") {
-    constexpr std::string_view kKnown[] = {"All"};
-    return rest::Invalid("meta.k8s.io", "CreateOptions", "",
-                         {api::NotSupported(base::FieldPath("dryRun"), dry_run, kKnown)});
-  }
-  context.dry_run = dry_run == "All";
-  return context;
-}
-
 void HandleCreate(const ExchangePtr& exchange) {
-  auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
-  auto body = BodyOf(*exchange);
+  auto writing = WritingOf(*exchange, rest::WriteVerb::kCreate);
+  if (!writing.ok()) return exchange->SendError(writing.status());
+  auto body = BodyOf(*exchange, writing->validation);
   if (!body.ok()) return exchange->SendError(body.status());
-  context->written_empty = WrittenEmpty(*exchange);
-  for (std::string& warning : api::WarningsFor(body->object)) {
-    exchange->warnings.push_back(std::move(warning));
-  }
-  exchange->registry->Create(std::move(body->object), exchange->route.namespace_, *context,
-                             Answer(exchange, 201));
+  writing->context.written_empty = WrittenEmpty(*exchange);
+  Registry::Done answer = Answer(exchange, 201, api::WarningsFor(body->object));
+  exchange->registry->Create(std::move(body->object), exchange->route.namespace_, writing->context,
+                             std::move(answer));
 }
 
 void HandleUpdate(const ExchangePtr& exchange) {
-  const auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
-  auto body = BodyOf(*exchange);
+  const auto writing = WritingOf(*exchange, rest::WriteVerb::kUpdate);
+  if (!writing.ok()) return exchange->SendError(writing.status());
+  auto body = BodyOf(*exchange, writing->validation);
   if (!body.ok()) return exchange->SendError(body.status());
   if (exchange->kind().namespaced && body->object.metadata().namespace_.empty()) {
     body->object.MutableMetadata().namespace_ = exchange->route.namespace_;
@@ -189,37 +206,31 @@ void HandleUpdate(const ExchangePtr& exchange) {
   if (Status named = CheckName(*exchange, body->object); !named.ok()) {
     return exchange->SendError(named);
   }
-  for (std::string& warning : api::WarningsFor(body->object)) {
-    exchange->warnings.push_back(std::move(warning));
-  }
-  exchange->registry->Update(PartOf(*exchange), std::move(body->object), *context,
-                             Answer(exchange, 200));
+  if (ClearsManagedFields(*exchange)) body->object.MutableMetadata().managed_fields = {{}};
+  Registry::Done answer = Answer(exchange, 200, api::WarningsFor(body->object));
+  exchange->registry->Update(PartOf(*exchange), std::move(body->object), writing->context,
+                             std::move(answer));
 }
 
 void HandleDelete(const ExchangePtr& exchange) {
-  auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::DeleteOptionsBody>());
-  if (!body.ok()) return exchange->SendError(body.status());
-  context->dry_run |= AsksForDryRun(*body);
-  const auto options = DeleteOptionsOf(*exchange, *body);
-  if (!options.ok()) return exchange->SendError(options.status());
-  exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
-                             *options, *context, [exchange](StatusOr<Deleted> deleted) {
-                               if (!deleted.ok()) return exchange->SendError(deleted.status());
-                               SendDeleted(*exchange, *deleted);
-                             });
+  const auto deletion = DeletionOf(*exchange);
+  if (!deletion.ok()) return exchange->SendError(deletion.status());
+  exchange->registry->Delete(
+      exchange->kind(), exchange->route.namespace_, exchange->route.name, deletion->options,
+      deletion->context, [exchange, said_no = deletion->orphan_said_no](StatusOr<Deleted> deleted) {
+        if (!deleted.ok()) return exchange->SendError(deleted.status());
+        SendDeleted(*exchange, *deleted, !deleted->gone && said_no ? 202 : 200);
+      });
 }
 
 void HandleEviction(const ExchangePtr& exchange) {
-  auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
   const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::EvictionBody>());
   if (!body.ok()) return exchange->SendError(body.status());
   const rest::DocumentNode* inner = rest::FindIn(*body, "deleteOptions");
-  auto options = DeleteOptionsOf(*exchange, inner == nullptr ? rest::MapNode() : *inner);
-  if (!options.ok()) return exchange->SendError(options.status());
-  options->eviction = true;
+  if (inner != nullptr && rest::IsNull(*inner)) inner = nullptr;
+  auto deletion = DeletionBy(*exchange, inner);
+  if (!deletion.ok()) return exchange->SendError(deletion.status());
+  deletion->options.eviction = true;
   const rest::DocumentNode* metadata = rest::FindIn(*body, "metadata");
   const std::string_view name =
       metadata == nullptr ? std::string_view() : rest::TextIn(*metadata, "name");
@@ -228,34 +239,40 @@ void HandleEviction(const ExchangePtr& exchange) {
         rest::BadRequest(fmt::format("name in URL ({}) does not match name in Eviction object ({})",
                                      exchange->route.name, name)));
   }
-  context->dry_run |= inner != nullptr && AsksForDryRun(*inner);
   exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
-                             *options, *context, [exchange](StatusOr<Deleted> deleted) {
+                             deletion->options, deletion->context,
+                             [exchange](StatusOr<Deleted> deleted) {
                                if (!deleted.ok()) return exchange->SendError(deleted.status());
                                exchange->SendSuccess(201);
                              });
 }
 
 void HandleBinding(const ExchangePtr& exchange) {
-  const auto context = ContextOf(*exchange);
-  if (!context.ok()) return exchange->SendError(context.status());
-  const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::BindingBody>());
+  const auto writing = WritingOf(*exchange, rest::WriteVerb::kCreate);
+  if (!writing.ok()) return exchange->SendError(writing.status());
+  const auto tree = SmallBody(*exchange, api::TypeInfoOf<rest::BindingBody>());
+  if (!tree.ok()) return exchange->SendError(tree.status());
+  const auto body = BindingOf(*tree);
   if (!body.ok()) return exchange->SendError(body.status());
-  const rest::DocumentNode* metadata = rest::FindIn(*body, "metadata");
-  const rest::DocumentNode* target = rest::FindIn(*body, "target");
-  const std::string_view node =
-      target == nullptr ? std::string_view() : rest::TextIn(*target, "name");
-  if (node.empty()) {
-    return exchange->SendError(rest::Invalid("", "Binding", exchange->route.name,
-                                             {api::Required(base::FieldPath("target") / "name")}));
+  const api::ObjectMeta& metadata = body->metadata;
+  if (!metadata.name.empty() && metadata.name != exchange->route.name) {
+    return exchange->SendError(
+        rest::BadRequest(fmt::format("name in URL ({}) does not match name in Binding object ({})",
+                                     exchange->route.name, metadata.name)));
   }
-  exchange->registry->Bind(
-      exchange->route.namespace_, exchange->route.name,
-      metadata == nullptr ? std::string_view() : rest::TextIn(*metadata, "uid"), node, *context,
-      [exchange](StatusOr<api::Object> result) {
-        if (!result.ok()) return exchange->SendError(result.status());
-        exchange->SendSuccess(201);
-      });
+  if (api::ErrorList errors = CheckTarget(body->target); !errors.empty()) {
+    return exchange->SendError(rest::Invalid("", "Binding", exchange->route.name, errors));
+  }
+  exchange->registry->Bind(exchange->route.namespace_, exchange->route.name,
+                           {.node = body->target.name,
+                            .uid = metadata.uid,
+                            .resource_version = metadata.resource_version,
+                            .labels = metadata.labels,
+                            .annotations = metadata.annotations},
+                           writing->context, [exchange](StatusOr<api::Object> result) {
+                             if (!result.ok()) return exchange->SendError(result.status());
+                             exchange->SendSuccess(201);
+                           });
 }
 
 }  // namespace dray::registry::internal

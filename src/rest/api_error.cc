@@ -19,6 +19,7 @@ constexpr absl::string_view kPayload = "dray/api-error";
 
 StatusCode CodeOf(const ApiError& error) {
   if (error.reason == "AlreadyExists") return StatusCode::kAlreadyExists;
+  if (error.reason == "StorageReadError") return StatusCode::kDataLoss;
   switch (error.code) {
     case 401:
       return StatusCode::kUnauthenticated;
@@ -68,6 +69,8 @@ HttpCode HttpOf(StatusCode code) {
       return {503, "ServiceUnavailable"};
     case StatusCode::kDeadlineExceeded:
       return {504, "Timeout"};
+    case StatusCode::kDataLoss:
+      return {500, "StorageReadError"};
     default:
       return {500, "InternalError"};
   }

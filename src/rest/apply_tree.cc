@@ -9,7 +9,6 @@
 
 #include "fmt/format.h"
 #include "rest/internal/nature.h"
-#include "rest/internal/order.h"
 
 namespace dray::rest {
 namespace {
@@ -114,26 +113,48 @@ void Drop(const Schema& schema, DocumentNode& node) {
 
 void Merge(const Schema& schema, const DocumentNode& config, DocumentNode& object);
 
+// Items that both have come in the order of the configuration; the others of the object stay before
+// what they stood before, and what only the configuration has goes behind them. As Kubernetes
+// merges.
 void MergeList(const Schema& schema, const DocumentNode& config, DocumentNode& object) {
   if (!IsList(object)) object = ListNode();
-  std::vector<internal::NamedItem> items;
-  std::vector<std::string> before;
-  std::unordered_map<std::string, std::size_t> places;
-  for (DocumentNode& item : object.items) {
-    std::string name = ElementOfItem(schema, item);
-    before.push_back(name);
-    places.emplace(name, items.size());
-    items.push_back({std::move(name), std::move(item)});
+  std::unordered_map<std::string, std::size_t> here;  // in the object
+  std::vector<std::string> own;
+  for (const DocumentNode& item : object.items) {
+    own.push_back(ElementOfItem(schema, item));
+    here.emplace(own.back(), own.size() - 1);
   }
-  std::vector<std::string> order;
+  std::unordered_map<std::string, std::size_t> wanted;  // in the configuration
+  std::vector<std::string> asked;
   for (const DocumentNode& item : config.items) {
-    const std::string name = ElementOfItem(schema, item);
-    order.push_back(name);
-    const auto [it, added] = places.emplace(name, items.size());
-    if (added) items.push_back({name, DocumentNode{}});
-    Merge(ElementOf(schema), item, items[it->second].item);
+    asked.push_back(ElementOfItem(schema, item));
+    wanted.emplace(asked.back(), asked.size() - 1);
   }
-  object.items = internal::Ordered(order, before, std::move(items));
+  std::vector<DocumentNode> merged;
+  std::size_t next = 0;  // of the configuration
+  const auto take = [&] {
+    DocumentNode item;
+    if (const auto it = here.find(asked[next]); it != here.end()) {
+      item = std::move(object.items[it->second]);
+    }
+    Merge(ElementOf(schema), config.items[next++], item);
+    merged.push_back(std::move(item));
+  };
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const auto it = wanted.find(own[i]);
+    if (it == wanted.end()) {
+      merged.push_back(std::move(object.items[i]));
+      continue;
+    }
+    // The next of both, after what is new before it. One whose turn comes later is passed over.
+    const bool turn =
+        std::none_of(asked.begin() + static_cast<std::ptrdiff_t>(next),
+                     asked.begin() + static_cast<std::ptrdiff_t>(std::max(next, it->second)),
+                     [&](const std::string& name) { return here.contains(name); });
+    while (turn && next <= it->second) take();
+  }
+  while (next < asked.size()) take();
+  object.items = std::move(merged);
 }
 
 void Merge(const Schema& schema, const DocumentNode& config, DocumentNode& object) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "fmt/format.h"
 #include "rest/api_error.h"
@@ -56,20 +57,36 @@ Status Unreadable(const api::KindInfo& kind, std::string_view body, const Status
       kind.kind, base::Message(why), body.substr(0, kShownBody)));
 }
 
-// The fields that diagnostics speak of, in Kubernetes's words.
-std::vector<std::string> Strictness(const std::vector<api::Diagnostic>& diagnostics) {
+// With dots before map keys, too, which is how decoders see them.
+std::string PlainPath(const base::FieldPath& path) {
+  std::string text;
+  for (const base::FieldPath::Segment& segment : path.Segments()) {
+    if (const auto* index = std::get_if<std::size_t>(&segment)) {
+      text += fmt::format("[{}]", *index);
+      continue;
+    }
+    if (!text.empty()) text += '.';
+    const auto* field = std::get_if<base::FieldPath::Field>(&segment);
+    text += field != nullptr ? field->name : std::get<base::FieldPath::MapKey>(segment).key;
+  }
+  return text;
+}
+
+// What a strict decoder minds, in Kubernetes's words.
+std::vector<std::string> Strictness(const DocumentNode& tree,
+                                    const std::vector<api::Diagnostic>& diagnostics) {
   std::vector<std::string> texts;
+  for (const std::string& path : RepeatedKeys(tree)) texts.push_back(DuplicateField(path));
   for (const api::Diagnostic& diagnostic : diagnostics) {
-    const bool unknown = diagnostic.reason == "UnknownField";
-    if (!unknown && diagnostic.reason != "DuplicateField") continue;
-    texts.push_back(fmt::format("{} field \"{}\"", unknown ? "unknown" : "duplicate",
-                                diagnostic.path.ToString()));
+    if (diagnostic.reason != "UnknownField") continue;
+    texts.push_back(fmt::format("unknown field \"{}\"", PlainPath(diagnostic.path)));
   }
   return texts;
 }
 
 StatusOr<DecodedBody> FromTree(DocumentNode tree, const api::KindInfo& kind,
                                FieldValidation validation) {
+  const DocumentNode whole = tree;
   EraseIn(tree, "apiVersion");
   EraseIn(tree, "kind");
   DecodedBody decoded{api::Object::New(kind)};
@@ -83,7 +100,7 @@ StatusOr<DecodedBody> FromTree(DocumentNode tree, const api::KindInfo& kind,
                           diagnostic.message);
   }
   if (!faults.empty()) return CannotHandle(kind, faults);
-  const std::vector<std::string> strict = Strictness(diagnostics);
+  const std::vector<std::string> strict = Strictness(whole, diagnostics);
   if (strict.empty()) return decoded;
   if (validation == FieldValidation::kStrict) {
     return CannotHandle(kind, fmt::format("strict decoding error: {}", fmt::join(strict, ", ")));
@@ -101,17 +118,16 @@ StatusOr<DecodedBody> FromTree(DocumentNode tree, const api::KindInfo& kind,
 
 }  // namespace
 
-StatusOr<FieldValidation> ParseFieldValidation(std::string_view text) {
-  if (text.empty() || text == "Warn") return FieldValidation::kWarn;
-  if (text == "Strict") return FieldValidation::kStrict;
-  if (text == "Ignore") return FieldValidation::kIgnore;
-  return BadRequest(
-      fmt::format("fieldValidation: Unsupported value: \"{}\": supported values: \"Ignore\", "
-                  "\"Strict\", \"Warn\"",
-                  text));
+std::string DuplicateField(std::string_view path) {
+  return fmt::format("duplicate field \"{}\"", path);
 }
 
 Status CheckType(const DocumentNode& tree, const api::KindInfo& kind) {
+  for (const std::string_view name : {"apiVersion", "kind"}) {
+    const DocumentNode* value = FindIn(tree, name);
+    if (value == nullptr || IsString(*value) || IsNull(*value)) continue;
+    return BadRequest(fmt::format("{} is a string, not a {}", name, JsonKindName(*value)));
+  }
   return CheckType(TextIn(tree, "apiVersion"), TextIn(tree, "kind"), kind);
 }
 
@@ -123,9 +139,10 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
     return TooLarge(fmt::format("the body has more than {} values", internal::kMaxBodyValues));
   }
   if (format == BodyFormat::kJson) {
-    // The fast way takes what is plainly right: nothing unknown, nothing twice.
+    // The fast way takes what is plainly right: nothing unknown, nothing twice, and of a type that
+    // it says.
     const auto type = decoder.PeekType(body);
-    if (type.ok()) {
+    if (type.ok() && !type->kind.empty() && !type->api_version.empty()) {
       DRAY_RETURN_IF_ERROR(CheckType(type->api_version, type->kind, kind));
       DecodedBody decoded{api::Object::New(kind)};
       if (decoder.Decode(body, *kind.type, decoded.object.MutableData(), {.strict = true}).ok()) {

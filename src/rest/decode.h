@@ -22,8 +22,6 @@ enum class FieldValidation : std::uint8_t {
   kStrict,  // the request is refused
   kIgnore,
 };
-// "Warn", "Strict", "Ignore", or nothing for the default.
-StatusOr<FieldValidation> ParseFieldValidation(std::string_view text);
 
 enum class BodyFormat : std::uint8_t { kJson, kYaml, kProtobuf };
 
@@ -41,6 +39,9 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
 // The same for a tree: what a patch has made.
 StatusOr<DecodedBody> DecodeTree(const DocumentNode& tree, const api::KindInfo& kind,
                                  FieldValidation validation);
+
+// How strict decoding tells of a key that comes twice.
+std::string DuplicateField(std::string_view path);
 
 // The apiVersion and kind that a tree says it is, if it says so, are those of `kind`.
 Status CheckType(const DocumentNode& tree, const api::KindInfo& kind);

@@ -20,7 +20,7 @@ StatusOr<Pointer> ParsePointer(std::string_view text) {
   Pointer pointer;
   if (text.empty()) return pointer;
   if (text.front() != '/') {
-    return BadRequest(fmt::format("a path begins with \"/\", \"{}\" does not", text));
+    return Unprocessable(fmt::format("a path begins with \"/\", \"{}\" does not", text));
   }
   std::string token;
   for (std::size_t i = 1; i <= text.size(); ++i) {
@@ -30,7 +30,7 @@ StatusOr<Pointer> ParsePointer(std::string_view text) {
     } else if (text[i] == '~') {
       ++i;
       if (i == text.size() || (text[i] != '0' && text[i] != '1')) {
-        return BadRequest(
+        return Unprocessable(
             fmt::format("\"~\" in a path is followed by 0 or 1; it is not in \"{}\"", text));
       }
       token += text[i] == '0' ? '~' : '/';
@@ -41,9 +41,15 @@ StatusOr<Pointer> ParsePointer(std::string_view text) {
   return pointer;
 }
 
-// Of an item that is there, or of the place after the last for an insertion.
+// Of an item that is there, or of the place after the last for an insertion. Kubernetes counts
+// negative ones from the end: -1 is the last item, or the place after it.
 StatusOr<std::size_t> IndexOf(std::string_view token, std::size_t size, bool insert) {
   if (token == "-" && insert) return size;
+  const std::size_t places = size + (insert ? 1 : 0);
+  if (token.starts_with('-') && token.size() > 1) {
+    DRAY_ASSIGN_OR_RETURN(const std::size_t back, IndexOf(token.substr(1), places + 1, false));
+    if (back > 0) return places - back;
+  }
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
   const bool digits = error == std::errc() && end == token.data() + token.size();
@@ -51,7 +57,7 @@ StatusOr<std::size_t> IndexOf(std::string_view token, std::size_t size, bool ins
   if (!digits || !canonical) {
     return Unprocessable(fmt::format("\"{}\" is not an index of an array", token));
   }
-  if (index >= size + (insert ? 1 : 0)) {
+  if (index >= places) {
     return Unprocessable(fmt::format("there is no index {} in an array of {}", token, size));
   }
   return index;
@@ -85,18 +91,17 @@ class Patcher {
   Status Operation(const DocumentNode& operation) {
     const std::string_view op = TextIn(operation, "op");
     const DocumentNode* path = FindIn(operation, "path");
-    if (path == nullptr || !IsString(*path)) return BadRequest("an operation needs a path");
+    if (path == nullptr || !IsString(*path)) return Unprocessable("an operation needs a path");
     DRAY_ASSIGN_OR_RETURN(const Pointer at, ParsePointer(path->text));
     if (op == "remove") return Take(at).status();
     if (op == "move" || op == "copy") return FromElsewhere(op == "move", operation, at);
-    const DocumentNode* value = FindIn(operation, "value");
-    if (op == "add" || op == "replace" || op == "test") {
-      if (value == nullptr) return BadRequest(fmt::format("{} needs a value", op));
-      if (op == "add") return Add(at, *value);
-      if (op == "replace") return Replace(at, *value);
-      return Test(at, *value);
-    }
-    return BadRequest(fmt::format(
+    // One that is left out is null.
+    const DocumentNode* given = FindIn(operation, "value");
+    const DocumentNode value = given == nullptr ? DocumentNode{} : *given;
+    if (op == "add") return Add(at, value);
+    if (op == "replace") return Replace(at, value);
+    if (op == "test") return Test(at, value);
+    return Unprocessable(fmt::format(
         "\"{}\" is no operation; there are add, remove, replace, move, copy, test", op));
   }
 
@@ -159,7 +164,12 @@ class Patcher {
     return taken;
   }
 
+  // A key that a map does not have is set: scripts count on it, though RFC 6902 would refuse it.
   Status Replace(const Pointer& at, const DocumentNode& value) {
+    if (!at.empty()) {
+      DRAY_ASSIGN_OR_RETURN(const DocumentNode* const map, Find(at, at.size() - 1));
+      if (IsMap(*map)) return Add(at, value);
+    }
     DRAY_ASSIGN_OR_RETURN(DocumentNode* const found, Find(at, at.size()));
     // In a list the place must be emptied first: adding there inserts.
     DocumentNode* const parent = at.empty() ? nullptr : *Find(at, at.size() - 1);
@@ -169,7 +179,12 @@ class Patcher {
     return Add(at, value);
   }
 
+  // A key that is not there is null, likewise.
   Status Test(const Pointer& at, const DocumentNode& value) {
+    if (!at.empty() && IsNull(value)) {
+      DRAY_ASSIGN_OR_RETURN(const DocumentNode* const map, Find(at, at.size() - 1));
+      if (IsMap(*map) && FindIn(*map, at.back()) == nullptr) return {};
+    }
     DRAY_ASSIGN_OR_RETURN(DocumentNode* const found, Find(at, at.size()));
     if (JsonEqual(*found, value)) return {};
     return Unprocessable(fmt::format("the value is not {}", ToJson(value)));
@@ -177,7 +192,7 @@ class Patcher {
 
   Status FromElsewhere(bool move, const DocumentNode& operation, const Pointer& at) {
     const DocumentNode* text = FindIn(operation, "from");
-    if (text == nullptr || !IsString(*text)) return BadRequest("move and copy need a from");
+    if (text == nullptr || !IsString(*text)) return Unprocessable("move and copy need a from");
     DRAY_ASSIGN_OR_RETURN(const Pointer from, ParsePointer(text->text));
     if (move) {
       const bool into_itself =
@@ -214,7 +229,9 @@ Status ApplyJsonPatch(const DocumentNode& patch, DocumentNode& document) {
   Patcher patcher(changed);
   for (std::size_t i = 0; i < patch.items.size(); ++i) {
     const DocumentNode& operation = patch.items[i];
-    if (!IsMap(operation)) return BadRequest(fmt::format("operation {} is not an object", i));
+    if (!IsMap(operation)) {
+      return Unprocessable(fmt::format("operation {} is not an object", i));
+    }
     if (Status done = patcher.Operation(operation); !done.ok()) {
       ApiError error = FromStatus(done);
       error.message += fmt::format(" (operation {}: {} {})", i, TextIn(operation, "op"),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "api/write_rules.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
@@ -24,6 +25,7 @@ using api::ManagedFieldsEntry;
 constexpr std::string_view kApply = "Apply";
 constexpr std::string_view kUpdate = "Update";
 constexpr std::string_view kOldUpdaters = "ancient-changes";
+constexpr std::string_view kBeforeApply = "before-first-apply";
 
 using FieldSetPtr = std::shared_ptr<const FieldSet>;  // never null
 
@@ -141,10 +143,6 @@ void CapUpdaters(Managers& managers) {
   }
 }
 
-bool AsksForReset(const std::vector<ManagedFieldsEntry>& entries) {
-  return entries.size() == 1 && entries.front() == ManagedFieldsEntry{};
-}
-
 std::string Shown(const ManagedFieldsEntry& entry) {
   std::string text = fmt::format("\"{}\"", entry.manager);
   if (!entry.subresource.empty()) {
@@ -204,6 +202,37 @@ Status TakeOver(const Comparison& change, const ManagedFieldsEntry& self, bool f
   return ConflictError(conflicts);
 }
 
+// The status is written through its own door, and nothing else is written there: what the other
+// door ignores is not owned either.
+void LeaveToOtherDoors(const FieldOwner& owner, const api::KindInfo& version,
+                       DocumentNode& config) {
+  if (owner.subresource.empty()) {
+    if (api::HasStatusPart(version)) EraseIn(config, "status");
+    return;
+  }
+  std::erase_if(config.members, [](const api::Member& member) {
+    return member.key != "status" && member.key != "metadata";
+  });
+  if (DocumentNode* metadata = FindIn(config, "metadata"); metadata != nullptr) {
+    std::erase_if(metadata->members, [](const api::Member& member) {
+      return member.key != "name" && member.key != "namespace" && member.key != "uid" &&
+             member.key != "resourceVersion";
+    });
+  }
+}
+
+// Whoever wrote an object that nobody was said to manage.
+Manager BeforeApply(const api::Object& live, const FieldOwner& applier) {
+  FieldOwner owner{.manager = std::string(kBeforeApply), .api_version = applier.api_version};
+  Comparison all = Compare(EmptyObject(live.kind()), live);
+  all.added.Subtract(ServerFields());
+  all.added.Erase("f:status");
+  Manager manager{EntryOf(owner, kUpdate), Parsed("")};
+  manager.entry.time = applier.now.TruncateToSeconds();
+  manager.Become(std::move(all.added));
+  return manager;
+}
+
 StatusOr<api::Object> Decode(const DocumentNode& tree, const api::KindInfo& version) {
   api::Object object = api::Object::New(version);
   std::vector<api::Diagnostic> diagnostics;
@@ -223,14 +252,24 @@ StatusOr<api::Object> Decode(const DocumentNode& tree, const api::KindInfo& vers
 
 }  // namespace
 
+bool AsksForReset(const api::Object& object) {
+  const std::vector<ManagedFieldsEntry>& entries = object.metadata().managed_fields;
+  return entries.size() == 1 && entries.front() == ManagedFieldsEntry{};
+}
+
 void TrackUpdate(const api::Object& before, const FieldOwner& owner, api::Object& after) {
   api::ObjectMeta& metadata = after.MutableMetadata();
-  std::vector<ManagedFieldsEntry> entries = std::move(metadata.managed_fields);
-  if (AsksForReset(entries)) {
+  if (AsksForReset(after)) {
     metadata.managed_fields.clear();
     return;
   }
+  std::vector<ManagedFieldsEntry> entries = std::move(metadata.managed_fields);
   if (entries.empty() || !owner.subresource.empty()) entries = before.metadata().managed_fields;
+  const bool created = before.metadata().uid.empty();
+  if (entries.empty() && !created) {
+    metadata.managed_fields.clear();
+    return;
+  }
   metadata.managed_fields = before.metadata().managed_fields;  // not a change that has an owner
   Comparison change = Compare(before, after);
   change.modified.Add(owner.written_empty);
@@ -273,9 +312,10 @@ StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
   EraseIn(config, "apiVersion");
   EraseIn(config, "kind");
   DropUnknown(*version.type, config);
+  LeaveToOtherDoors(options.owner, version, config);
   auto wanted = FieldsOf(config, *version.type);
   if (!wanted.ok()) {
-    return BadRequest(
+    return Unprocessable(
         fmt::format("failed to create typed patch object: {}", base::Message(wanted.status())));
   }
 
@@ -284,6 +324,7 @@ StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
   if (live != nullptr) {
     DRAY_ASSIGN_OR_RETURN(merged, ReadTree(live->ToJson(version)));
     managers = Read(live->metadata().managed_fields);
+    if (managers.empty()) managers.push_back(BeforeApply(*live, options.owner));
   }
   const ManagedFieldsEntry self = EntryOf(options.owner, kApply);
   Manager& own = FindOrAdd(managers, self);
@@ -300,7 +341,12 @@ StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
   RemoveFields(given_up, *version.type, merged);
 
   DRAY_ASSIGN_OR_RETURN(api::Object object, Decode(merged, version));
-  const Comparison change = Compare(live != nullptr ? *live : EmptyObject(version), object);
+  Comparison change = Compare(live != nullptr ? *live : EmptyObject(version), object);
+  // What the configuration sets to nothing is changed, not given up: a struct cannot tell an empty
+  // list from none.
+  const FieldSet emptied = change.removed.Intersect(*wanted);
+  change.modified.Add(emptied);
+  change.removed.Subtract(emptied);
   DRAY_RETURN_IF_ERROR(TakeOver(change, self, options.force, managers));
   Manager& applied = FindOrAdd(managers, self);
   FieldSet fields = applied.fields();

@@ -30,9 +30,12 @@ struct FieldOwner {
   FieldSet written_empty = {};  // EmptyListsOf the body of a create
 };
 
+// Whether an object brings the one entry, with nothing in it, that clears them all.
+bool AsksForReset(const api::Object& object);
+
 // After a create (`before` is EmptyObject) or an update: what changed belongs to the owner, and to
-// nobody else. `after` may bring entries itself, which are then the ones that are adjusted; a
-// single empty one clears them all.
+// nobody else. `after` may bring entries itself, which are then the ones that are adjusted. An
+// object whose entries were cleared stays without until somebody applies it.
 void TrackUpdate(const api::Object& before, const FieldOwner& owner, api::Object& after);
 
 struct ApplyOptions {
@@ -42,10 +45,12 @@ struct ApplyOptions {
 
 // Server-side apply of a configuration in the version `version`: sets what it says, removes what
 // the manager had set before and nobody wants any longer. The object comes back in that version,
-// without defaults, its managed fields done. `live` is null when there is none yet.
+// without defaults, its managed fields done. `live` is null when there is none yet. What the door
+// that was used cannot change is left out: the status, or everything else.
 //
-// BadRequest for a configuration that is not an object of that version; Conflict, with all
-// conflicts as causes, for fields that others manage with another value.
+// BadRequest for a configuration that is not an object of that version; Unprocessable for lists
+// whose items cannot be told apart; Conflict, with all conflicts as causes, for fields that others
+// manage with another value.
 StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
                             const api::KindInfo& version, const ApplyOptions& options);
 

@@ -224,12 +224,102 @@ TEST(Apply, RefusesConfigurationsThatAreNone) {
       FromStatus(
           ApplyPod(nullptr, R"({"spec":{"containers":[{"name":"a"},{"name":"a"}]}})", "m").status())
           .message,
-      R"(failed to create typed patch object: duplicate entries for key {"name":"a"})");
+      "the server rejected our request due to an error in our request: failed to create typed "
+      R"(patch object: duplicate entries for key {"name":"a"})");
   EXPECT_THAT(
       FromStatus(ApplyPod(nullptr, R"({"spec":{"containers":[{"image":"a"}]}})", "m").status())
           .message,
       ::testing::HasSubstr("does not have \"name\", a key of its list"));
   EXPECT_EQ(FromStatus(ApplyPod(nullptr, R"({"spec":{"containers":3}})", "m").status()).code, 400);
+}
+
+// A struct cannot tell an empty list from none, yet whoever sends one takes the list from whoever
+// has it.
+TEST(Apply, OfAnEmptyListThatAnotherFillsIsAConflict) {
+  const auto live = ApplyClass(
+      nullptr, R"({"metadata":{"name":"a"},"spec":{"selectors":[{"cel":{"expression":"true"}}]}})",
+      "one");
+  ASSERT_TRUE(live.ok()) << live.status();
+  for (const std::string_view nothing : {"[]", "null"}) {
+    const std::string config =
+        R"({"metadata":{"name":"a"},"spec":{"selectors":)" + std::string(nothing) + "}}";
+    const auto taken = ApplyClass(&*live, config, "two");
+    const ApiError error = FromStatus(taken.status());
+    EXPECT_EQ(error.code, 409) << nothing;
+    EXPECT_EQ(error.message,
+              R"(Apply failed with 1 conflict: conflict with "one": .spec.selectors)");
+    const auto forced = ApplyClass(&*live, config, "two", true);
+    ASSERT_TRUE(forced.ok()) << forced.status();
+    EXPECT_TRUE(forced->As<api::DeviceClass>()->spec.selectors.empty());
+    EXPECT_THAT(Managers(*forced), ElementsAre(R"(two Apply {"f:spec":{"f:selectors":{}}})"));
+  }
+}
+
+// Each part has its own door: who comes through one does not own what only the other changes.
+TEST(Apply, LeavesTheOtherPartToItsDoor) {
+  const std::string both = R"({"metadata":{"name":"p","labels":{"a":"b"}},"spec":{"nodeName":"n"},)"
+                           R"("status":{"phase":"Running"}})";
+  const auto object = ApplyPod(nullptr, both, "one");
+  ASSERT_TRUE(object.ok()) << object.status();
+  EXPECT_THAT(Managers(*object), ElementsAre(R"(one Apply {"f:metadata":{"f:labels":{"f:a":{}}},)"
+                                             R"("f:spec":{"f:nodeName":{}}})"));
+  FieldOwner owner = Owner("two", 9, "status");
+  owner.api_version = "v1";
+  const auto status = Apply(&*object,
+                            TreeOf(R"({"metadata":{"name":"p","labels":{"a":"c"}},)"
+                                   R"("spec":{"nodeName":"m"},"status":{"phase":"Failed"}})"),
+                            Kind("v1", "Pod"), {.owner = owner});
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(Managers(*status)[1], R"(two Apply {"f:status":{"f:phase":{}}})");
+  EXPECT_EQ(status->As<api::Pod>()->spec.node_name, "n");
+}
+
+TEST(Apply, KeepsTheOrderOfWhatIsThere) {
+  const auto names = [](const api::Object& pod) {
+    std::string all;
+    for (const auto& container : pod.As<api::Pod>()->spec.containers) all += container.name;
+    return all;
+  };
+  const auto config = [](std::string_view list) {
+    std::string text;
+    for (const char name : list) {
+      text += (text.empty() ? "" : ",") + std::string(R"({"name":")") + name + "\"}";
+    }
+    return R"({"metadata":{"name":"p"},"spec":{"containers":[)" + text + "]}}";
+  };
+  const auto live = ApplyPod(nullptr, config("abc"), "one");
+  ASSERT_TRUE(live.ok()) << live.status();
+  struct Case {
+    std::string_view config;
+    std::string_view merged;
+  };
+  for (const Case& c : {Case{"x", "abcx"}, Case{"bx", "abcx"}, Case{"xb", "axbc"},
+                        Case{"ca", "bca"}, Case{"xcya", "bxcya"}}) {
+    const auto merged = ApplyPod(&*live, config(c.config), "two");
+    ASSERT_TRUE(merged.ok()) << merged.status();
+    EXPECT_EQ(names(*merged), c.merged) << c.config;
+  }
+}
+
+// Managed fields that were cleared stay so; the first who applies finds somebody to conflict with.
+TEST(ManagedFields, OfAnObjectWithoutThemBeginWithTheFirstApply) {
+  api::Object before = Class(R"("metadata":{"name":"a","labels":{"x":"1"}},"spec":{})");
+  before.MutableMetadata().uid = "u";
+  api::Object after = before;
+  after.MutableMetadata().labels["x"] = "2";
+  TrackUpdate(before, Owner("one"), after);
+  EXPECT_THAT(Managers(after), IsEmpty());
+  const auto applied =
+      ApplyClass(&after, R"({"metadata":{"name":"a","labels":{"x":"3","y":"1"}}})", "two");
+  EXPECT_EQ(FromStatus(applied.status()).message,
+            "Apply failed with 1 conflict: conflict with \"before-first-apply\" using "
+            "resource.k8s.io/v1: .metadata.labels.x");
+  const auto other = ApplyClass(&after, R"({"metadata":{"name":"a","labels":{"y":"1"}}})", "two");
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_THAT(
+      Managers(*other),
+      ElementsAre(R"(two Apply {"f:metadata":{"f:labels":{"f:y":{}}}})",
+                  R"(before-first-apply Update {"f:metadata":{"f:labels":{".":{},"f:x":{}}}})"));
 }
 
 // Field sets are kept as the hub spells them: that needs other versions to have the same paths down

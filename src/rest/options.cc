@@ -7,23 +7,6 @@ using api::Field;
 using api::Struct;
 using api::StructInfo;
 
-const StructInfo& InfoOf(const Preconditions*) {
-  using T = Preconditions;
-  static const StructInfo info = Struct<T>(
-      "Preconditions", {Field<&T::uid>("uid"), Field<&T::resource_version>("resourceVersion")});
-  return info;
-}
-
-const StructInfo& InfoOf(const DeleteOptionsBody*) {
-  using T = DeleteOptionsBody;
-  static const StructInfo info = Struct<T>(
-      "DeleteOptions",
-      {Field<&T::grace_period_seconds>("gracePeriodSeconds"),
-       Field<&T::preconditions>("preconditions"), Field<&T::orphan_dependents>("orphanDependents"),
-       Field<&T::propagation_policy>("propagationPolicy"), Field<&T::dry_run>("dryRun")});
-  return info;
-}
-
 const StructInfo& InfoOf(const EvictionBody*) {
   using T = EvictionBody;
   static const StructInfo info = Struct<T>(

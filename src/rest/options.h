@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies that are no objects of a store: how to delete, where to bind, what to evict, how many to
-// have, who may do what.
+// Bodies that are no objects of a store: where to bind, what to evict, how many to have, who may do
+// what.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,13 @@
 #include "api/event.h"
 #include "api/field_table.h"
 #include "api/meta.h"
+#include "rest/request_options.h"
 
 namespace dray::rest {
 
-struct Preconditions {
-  std::optional<std::string> uid;
-  std::optional<std::string> resource_version;
-};
-const api::StructInfo& InfoOf(const Preconditions*);
-
-struct DeleteOptionsBody {
-  std::optional<std::int64_t> grace_period_seconds;
-  std::optional<Preconditions> preconditions;
-  std::optional<bool> orphan_dependents;  // the older word for propagationPolicy: Orphan
-  std::optional<std::string> propagation_policy;
-  std::vector<std::string> dry_run;
-};
-const api::StructInfo& InfoOf(const DeleteOptionsBody*);
-
 struct EvictionBody {
   api::ObjectMeta metadata;
-  std::optional<DeleteOptionsBody> delete_options;
+  std::optional<DeleteOptions> delete_options;
 };
 const api::StructInfo& InfoOf(const EvictionBody*);
 

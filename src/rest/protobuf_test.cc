@@ -91,6 +91,21 @@ TEST(Protobuf, WhatIsNotWellFormedIsRefused) {
               HasSubstr("spec: securityContext: can only be sent as JSON"));
 }
 
+// v1beta1 numbers some structs otherwise; read by v1's, a toleration was another field.
+TEST(Protobuf, AlternativesOfV1beta1HaveTheirOwnNumbers) {
+  const api::KindInfo& kind = *api::FindKind("resource.k8s.io/v1beta1", "ResourceClaim");
+  const std::string alternative = Bytes(1, "s") + Bytes(2, "gpu") + Bytes(7, Bytes(1, "k")) +
+                                  Bytes(8, Bytes(1, Bytes(1, "m") + Bytes(2, Bytes(1, "1")))) +
+                                  Bytes(9, Bytes(1, "e.com/x"));
+  const std::string spec = Bytes(1, Bytes(1, Bytes(1, "r") + Bytes(7, alternative)));
+  const auto tree = ReadProtobuf(Envelope(Bytes(2, spec)), *kind.type, kind.group, kind.version);
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_THAT(ToJson(*tree),
+              HasSubstr(R"("firstAvailable":[{"name":"s","deviceClassName":"gpu",)"
+                        R"("tolerations":[{"key":"k"}],"capacity":{"requests":{"m":"1"}},)"
+                        R"("derivedAttributes":[{"name":"e.com/x"}]}])"));
+}
+
 // Every field of the tables has a number, but those that only dray has.
 void Unnumbered(const api::TypeInfo& type, std::set<const api::StructInfo*>& seen,
                 std::vector<std::string>& names) {
@@ -116,7 +131,7 @@ TEST(Protobuf, EveryFieldHasANumber) {
   std::set<const api::StructInfo*> seen;
   std::vector<std::string> names;
   for (const api::KindInfo& kind : api::Kinds()) Unnumbered(*kind.type, seen, names);
-  Unnumbered(api::TypeInfoOf<DeleteOptionsBody>(), seen, names);
+  Unnumbered(api::TypeInfoOf<DeleteOptions>(), seen, names);
   Unnumbered(api::TypeInfoOf<EvictionBody>(), seen, names);
   Unnumbered(api::TypeInfoOf<BindingBody>(), seen, names);
   Unnumbered(api::TypeInfoOf<ScaleBody>(), seen, names);

@@ -78,6 +78,10 @@ std::string Core(std::string_view version, std::string_view kind, std::string_vi
 INSTANTIATE_TEST_SUITE_P(
     Kinds, RowTest,
     ::testing::ValuesIn(std::vector<RowCase>{
+        {"taint_rule",
+         R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"r"},)"
+         R"("spec":{"taint":{"key":"k","value":"v","effect":"NoExecute"}}})",
+         {"r", "k=v:NoExecute", "<unknown>"}},
         {"claim_pending",
          Resource("ResourceClaim", R"("spec":{})"),
          {"x", "pending", "<none>", "<none>", "<none>", "5s"}},

@@ -31,6 +31,24 @@ bool TooWide(const DocumentNode& node) {
          std::ranges::any_of(node.members, TooWide, &api::Member::value);
 }
 
+// `path` leads to the node, and does so again afterwards.
+void AddRepeated(const DocumentNode& node, std::string& path, std::vector<std::string>& paths) {
+  const std::size_t here = path.size();
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    path += fmt::format("[{}]", i);
+    AddRepeated(node.items[i], path, paths);
+    path.resize(here);
+  }
+  std::set<std::string_view> seen;
+  for (const api::Member& member : node.members) {
+    if (here > 0) path += '.';
+    path += member.key;
+    if (!seen.insert(member.key).second) paths.push_back(path);
+    AddRepeated(member.value, path, paths);
+    path.resize(here);
+  }
+}
+
 DocumentNode Made(DocumentNode::Kind kind) {
   DocumentNode node;
   node.kind = kind;
@@ -103,6 +121,13 @@ bool JsonEqual(const DocumentNode& a, const DocumentNode& b) {
   return false;
 }
 
+std::vector<std::string> RepeatedKeys(const DocumentNode& node) {
+  std::string path;
+  std::vector<std::string> paths;
+  AddRepeated(node, path, paths);
+  return paths;
+}
+
 void KeepLastOfEqualKeys(DocumentNode& node) {
   for (DocumentNode& item : node.items) KeepLastOfEqualKeys(item);
   for (api::Member& member : node.members) KeepLastOfEqualKeys(member.value);
@@ -121,9 +146,11 @@ void KeepLastOfEqualKeys(DocumentNode& node) {
   node.members = std::move(members);
 }
 
-StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml) {
+StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml,
+                                std::vector<std::string>* repeated) {
   if (internal::HasTooManyValues(text, yaml)) {
-    return base::InvalidArgument(
+    return base::MakeStatus(
+        StatusCode::kResourceExhausted,
         fmt::format("there are more than {} values in it", internal::kMaxBodyValues));
   }
   std::vector<api::Diagnostic> diagnostics;
@@ -144,9 +171,11 @@ StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml) {
     }
   }
   if (TooWide(root)) {
-    return base::InvalidArgument(
+    return base::MakeStatus(
+        StatusCode::kResourceExhausted,
         fmt::format("a list or map of a patch has at most {} entries", kMaxTreeWidth));
   }
+  if (repeated != nullptr) *repeated = RepeatedKeys(root);
   KeepLastOfEqualKeys(root);
   return root;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/document.h"
 #include "base/status.h"
@@ -42,10 +43,14 @@ bool JsonEqual(const DocumentNode& a, const DocumentNode& b);
 // A patch is merged by looking for its keys one by one: a wider one would take too long.
 inline constexpr std::size_t kMaxTreeWidth = 10'000;
 
-// JSON, or YAML when `yaml`: one document. Of keys that come twice the last counts. Refuses what is
-// not well-formed, and lists and maps of more than kMaxTreeWidth.
-StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml = false);
+// JSON, or YAML when `yaml`: one document. Of keys that come twice the last counts, and `repeated`
+// gets them as RepeatedKeys does. InvalidArgument for what is not well-formed, ResourceExhausted
+// for lists and maps of more than kMaxTreeWidth.
+StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml = false,
+                                std::vector<std::string>* repeated = nullptr);
 void KeepLastOfEqualKeys(DocumentNode& node);
+// The keys that come twice in a map, as strict decoding names them: metadata.labels.a, spec[0].b
+std::vector<std::string> RepeatedKeys(const DocumentNode& node);
 
 // Go's words for what kind of JSON value it is: "string", "number", "array", "object", ...
 std::string_view JsonKindName(const DocumentNode& node);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+#include "api/extended_resources.h"
 #include "scheduler/cycle_data.h"
 
 namespace dray::scheduler {
@@ -75,6 +77,11 @@ PlacementKey Cycle::KeyOfShape() const {
     key.classes.push_back(i);
     key.classes.push_back(env_.plugins.filters()[i]->ClassOf(state_, *pod_));
   }
+  // Whether a node has such a resource, and how much of it, is a matter of classes, too (KEP-5004).
+  const bool by_name = std::ranges::any_of(pod_->requests.scalars, [&](const auto& scalar) {
+    return api::IsExtendedResourceName(env_.world.resource_names().View(scalar.name));
+  });
+  if (by_name) key.classes.push_back(env_.world.classes_version());
   return key;
 }
 
@@ -87,54 +94,66 @@ std::optional<PlacementKey> Cycle::Alike() const {
 }
 
 Cycle::Answer Cycle::AskOf(CycleState& state, const NodeInfo& node,
-                           const std::vector<std::size_t>& filters, bool remember) const {
-  const bool measured = env_.timing != nullptr && env_.timing->measures_plugins();
-  Answer answer;
+                           const std::vector<std::size_t>& filters, Told& told,
+                           std::vector<Call>* calls) const {
+  Answer answer{.worker = static_cast<std::uint16_t>(state.worker())};
   for (const std::size_t i : filters) {
     FilterPlugin& filter = *env_.plugins.filters()[i];
-    const auto before = measured ? env_.timing->Now() : std::chrono::nanoseconds(0);
+    const auto before = calls != nullptr ? env_.timing->Now() : std::chrono::nanoseconds(0);
     PluginStatus status = filter.Filter(state, *pod_, node);
-    if (measured) answer.calls.push_back({i, status.code, env_.timing->Now() - before});
+    if (calls != nullptr) calls->push_back({i, status.code, env_.timing->Now() - before});
     if (status.ok()) continue;
     Name(status, filter);
     answer.code = status.code;
-    answer.refusal = {.filter = static_cast<std::uint32_t>(i),
-                      .code = status.code,
-                      .reasons = std::move(status.reasons)};
-    if (remember) answer.key = answer.refusal.Key();
+    answer.refusal = told.refusals.Add({.filter = static_cast<std::uint32_t>(i),
+                                        .code = status.code,
+                                        .reasons = std::move(status.reasons)});
     break;
   }
   return answer;
 }
 
 bool Cycle::AskOfAll(std::span<const NodeInfo* const> nodes,
-                     const std::vector<std::size_t>& filters, bool remember,
-                     const std::function<void(const NodeInfo&, Answer)>& take) {
-  const auto conclude = [&](const NodeInfo& node, Answer answer) {
+                     const std::vector<std::size_t>& filters, const Take& take) {
+  const bool measured = env_.timing != nullptr && env_.timing->measures_plugins();
+  const bool parallel = env_.sweep.Parallel(nodes.size());
+  Told own;
+  std::vector<Told> of_workers(parallel ? env_.sweep.executor->workers() : 0);
+  const std::span<Told> told = parallel ? std::span(of_workers) : std::span(&own, 1);
+  const auto conclude = [&](const NodeInfo& node, const Answer& answer,
+                            std::span<const Call> calls) {
     ++evaluated_;
-    for (const Answer::Call& call : answer.calls) {
+    for (const Call& call : calls) {
       env_.timing->Called(Phase::kFilter, *env_.plugins.filters()[call.filter], call.code,
                           call.took);
     }
+    Told& teller = told[answer.worker];
     if (answer.code == PluginStatus::Code::kError) {
-      status_ = {answer.code, std::move(answer.refusal.reasons)};
+      status_ = {answer.code, teller.refusals.At(answer.refusal).refusal->reasons};
       return false;
     }
-    take(node, std::move(answer));
+    const bool accepted = answer.code == PluginStatus::Code::kSuccess;
+    take(node, accepted ? nullptr : &teller, answer.refusal);
     return true;
   };
-  if (!env_.sweep.Parallel(nodes.size())) {
+  if (!parallel) {
+    std::vector<Call> calls;
     return std::ranges::all_of(nodes, [&](const NodeInfo* node) {
-      return conclude(*node, AskOf(state_, *node, filters, remember));
+      calls.clear();
+      const Answer answer = AskOf(state_, *node, filters, own, measured ? &calls : nullptr);
+      return conclude(*node, answer, calls);
     });
   }
   std::vector<Answer> answers(nodes.size());
+  std::vector<std::vector<Call>> calls(measured ? nodes.size() : 0);
   env_.sweep.Run(state_, nodes, [&](CycleState& view, std::size_t place) {
-    answers[place] = AskOf(view, *nodes[place], filters, remember);
+    answers[place] = AskOf(view, *nodes[place], filters, told[view.worker()],
+                           measured ? &calls[place] : nullptr);
     return answers[place].code != PluginStatus::Code::kError;
   });
   for (std::size_t place = 0; place < nodes.size(); ++place) {
-    if (!conclude(*nodes[place], std::move(answers[place]))) return false;
+    const std::span<const Call> called = measured ? calls[place] : std::span<const Call>();
+    if (!conclude(*nodes[place], answers[place], called)) return false;
   }
   return true;
 }
@@ -148,14 +167,18 @@ bool Cycle::FilterLocal() {
   }
   nodes_asked_ = true;
   const std::vector<NodeInfo*> stale = placement_->Stale(env_.world);
-  const auto take = [&](const NodeInfo& node, Answer answer) {
-    if (answer.code == PluginStatus::Code::kSuccess) {
-      placement_->Admit(node);
+  constexpr std::uint32_t kUnknown = 0xffffffff;
+  const auto take = [&](const NodeInfo& node, Told* refused_by, std::uint32_t refusal) {
+    if (refused_by == nullptr) return placement_->Admit(node);
+    auto& numbers = refused_by->numbers;
+    if (numbers.size() <= refusal) numbers.resize(refused_by->refusals.size(), kUnknown);
+    if (numbers[refusal] == kUnknown) {
+      numbers[refusal] = placement_->Refuse(node, refused_by->refusals.At(refusal));
     } else {
-      placement_->Refuse(node, std::move(answer.refusal), std::move(answer.key));
+      placement_->RefuseAgain(node, numbers[refusal]);
     }
   };
-  if (!AskOfAll(stale, local_, /*remember=*/true, take)) return false;
+  if (!AskOfAll(stale, local_, take)) return false;
   placement_->Finish();
   return true;
 }
@@ -166,9 +189,8 @@ bool Cycle::FilterOthers() {
   for (const NodeInfo* node : env_.world.nodes()) {
     if (placement_->Admitted(*node)) left.push_back(node);
   }
-  return AskOfAll(left, others_, /*remember=*/false, [&](const NodeInfo& node, Answer answer) {
-    if (answer.code == PluginStatus::Code::kSuccess) return;
-    refused_by_others_.emplace(node.index, std::move(answer.refusal));
+  return AskOfAll(left, others_, [&](const NodeInfo& node, Told* by, std::uint32_t refusal) {
+    if (by != nullptr) refused_by_others_.emplace(node.index, by->refusals.At(refusal).refusal);
   });
 }
 
@@ -227,23 +249,19 @@ void Cycle::ScoreLocal() {
     return total;
   };
   const std::vector<NodeInfo*> nodes = placement_->Unscored(env_.world);
-  std::vector<std::int64_t> raw(raw_.size());
-  if (!env_.sweep.Parallel(nodes.size())) {
-    for (const NodeInfo* node : nodes) placement_->SetScore(*node, score(state_, *node, raw), raw);
-    return;
-  }
-  raw.resize(nodes.size() * raw_.size());
-  const auto raw_of = [&](std::size_t place) {
-    return std::span(raw).subspan(place * raw_.size(), raw_.size());
-  };
-  std::vector<std::int64_t> totals(nodes.size());
-  env_.sweep.Run(state_, nodes, [&](CycleState& view, std::size_t place) {
-    totals[place] = score(view, *nodes[place], raw_of(place));
+  absl::InlinedVector<std::int64_t, 8> totals(nodes.size());
+  absl::InlinedVector<std::int64_t, 16> raw(nodes.size() * raw_.size());
+  const auto visit = [&](CycleState& state, std::size_t place) {
+    totals[place] =
+        score(state, *nodes[place], std::span(raw).subspan(place * raw_.size(), raw_.size()));
     return true;
-  });
-  for (std::size_t place = 0; place < nodes.size(); ++place) {
-    placement_->SetScore(*nodes[place], totals[place], raw_of(place));
+  };
+  if (env_.sweep.Parallel(nodes.size())) {
+    env_.sweep.Run(state_, nodes, visit);
+  } else {
+    for (std::size_t place = 0; place < nodes.size(); ++place) visit(state_, place);
   }
+  placement_->SetScores(nodes, totals, raw);
 }
 
 // Where room was made for the pod it goes, if it can.
@@ -337,7 +355,7 @@ bool Cycle::KeepsNominations(const NodeInfo& node) {
   std::optional<Refusal> refusal = RefusalBy(state_, *pod_, *with);
   for (const PodInfo* other : kept_for) Count(state_, *pod_, *other, node, -1);
   if (!refusal) return true;
-  refused_by_others_.emplace(node.index, std::move(*refusal));
+  refused_by_others_.emplace(node.index, std::make_shared<const Refusal>(*std::move(refusal)));
   return false;
 }
 

@@ -79,28 +79,38 @@ class Cycle final : public WhatIf {
              int delta) override;
 
  private:
-  // What the filters say of one node.
+  // What the filters say of one node. As small as that: one of them is written for every node, by
+  // whichever worker asked, and all of them are read by one.
   struct Answer {
-    struct Call {
-      std::size_t filter = 0;
-      PluginStatus::Code code = PluginStatus::Code::kSuccess;
-      std::chrono::nanoseconds took{0};
-    };
+    static constexpr std::uint32_t kAccepted = 0xffffffff;
+    std::uint32_t refusal = kAccepted;  // of Told::refusals
+    std::uint16_t worker = 0;           // who was told
     PluginStatus::Code code = PluginStatus::Code::kSuccess;
-    Refusal refusal;          // unless that
-    std::string key;          // of the refusal, where it is to be remembered
-    std::vector<Call> calls;  // where they are measured
   };
+  // What one worker was told.
+  struct alignas(64) Told {
+    Refusals refusals;
+    std::vector<std::uint32_t> numbers;  // by refusal: its number in the placement
+  };
+  // A call that is measured.
+  struct Call {
+    std::size_t filter = 0;
+    PluginStatus::Code code = PluginStatus::Code::kSuccess;
+    std::chrono::nanoseconds took{0};
+  };
+  // With null: the node is accepted.
+  using Take = std::function<void(const NodeInfo& node, Told* refused_by, std::uint32_t refusal)>;
 
   bool PreFilter();
   PlacementKey KeyOfShape() const;
-  // Asks `filters` about a node, up to the first that refuses it. For any worker.
+  // Asks `filters` about a node, up to the first that refuses it. For any worker. `calls`: where
+  // they are measured.
   Answer AskOf(CycleState& state, const NodeInfo& node, const std::vector<std::size_t>& filters,
-               bool remember) const;
+               Told& told, std::vector<Call>* calls) const;
   // Asks about all of `nodes`, and gives the answers to `take` in their order. False: one could not
   // be had, and the cycle has failed.
   bool AskOfAll(std::span<const NodeInfo* const> nodes, const std::vector<std::size_t>& filters,
-                bool remember, const std::function<void(const NodeInfo&, Answer)>& take);
+                const Take& take);
   bool FilterLocal();
   bool FilterOthers();
   bool PreScore();
@@ -147,7 +157,7 @@ class Cycle final : public WhatIf {
   std::vector<std::size_t> anew_;    // scores that are not local
   std::unique_ptr<Placement> own_;   // with nothing remembered
   Placement* placement_ = nullptr;
-  absl::flat_hash_map<NodeIndex, Refusal> refused_by_others_;
+  absl::flat_hash_map<NodeIndex, std::shared_ptr<const Refusal>> refused_by_others_;
   std::vector<const NodeInfo*> feasible_;
   bool feasible_known_ = false;
   bool nodes_asked_ = false;

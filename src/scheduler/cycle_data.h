@@ -3,6 +3,7 @@
 // What the framework and plugins tell each other through CycleState, besides each plugin's own.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <span>
@@ -36,6 +37,12 @@ struct FeasibleNodes {
 // plugin is asked again then. None: never.
 struct WaitsUntil {
   std::optional<base::Time> time;
+  // Something was written that may have happened (api::MayHaveHappened). Until the plugin knows,
+  // nothing is undone, whatever becomes of the pod: it is asked again, and Unreserve comes only
+  // after an answer that is sure.
+  bool in_doubt = false;
 };
+// How long to wait before what is in doubt is looked at again.
+inline constexpr std::chrono::seconds kDoubtNap{1};
 
 }  // namespace dray::scheduler

@@ -23,7 +23,7 @@ constexpr std::size_t kCandidates = 8;
 
 const Refusal* Cycle::RefusalOf(const NodeInfo& node) const {
   if (const auto found = refused_by_others_.find(node.index); found != refused_by_others_.end()) {
-    return &found->second;
+    return found->second.get();
   }
   return placement_->RefusalOf(node);
 }
@@ -87,8 +87,11 @@ void Cycle::GroupDetails() {
 // Nodes by what refused them: by number, which costs nothing; GroupBuilder then looks at texts.
 std::vector<Cycle::RefusedNodes> Cycle::RefusedAlike() {
   GroupDetails();
-  std::map<std::tuple<int, std::uint64_t, std::uint64_t>, RefusedNodes> groups;
+  using Key = std::tuple<int, std::uint64_t, std::uint64_t>;
+  std::map<Key, RefusedNodes> groups;
   std::uint64_t other = 0;
+  // Neighbours mostly are of one group.
+  std::pair<const Key, RefusedNodes>* last = nullptr;
   for (const NodeInfo* node : env_.world.nodes()) {
     const Refusal* refusal = RefusalOf(*node);
     if (refusal == nullptr) continue;
@@ -101,9 +104,10 @@ std::vector<Cycle::RefusedNodes> Cycle::RefusedAlike() {
       detail = *kept;
     }
     const std::uint64_t number = local ? placement_->RefusalNumber(*node) : other++;
-    RefusedNodes& group = groups[{local ? 0 : 1, number, detail}];
-    group.refusal = refusal;
-    group.nodes.push_back(node);
+    const Key key{local ? 0 : 1, number, detail};
+    if (last == nullptr || last->first != key) last = &*groups.try_emplace(key).first;
+    last->second.refusal = refusal;
+    last->second.nodes.push_back(node);
   }
   std::vector<RefusedNodes> list;
   for (auto& [key, group] : groups) list.push_back(std::move(group));
@@ -159,7 +163,7 @@ void Cycle::Explain(PodExplanation& explanation) {
   }
   const auto best = std::ranges::min_element(candidates, closer);
   if (best != candidates.end()) {
-    explanation.closest = {.node = best->node->name(), .change = ChangeFor(best->reasons)};
+    explanation.closest = {.node = best->node->name(), .lacks = LacksOf(best->reasons)};
   }
 }
 

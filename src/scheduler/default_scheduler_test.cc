@@ -44,7 +44,7 @@ TEST(DefaultScheduler, NoDeviceIsGivenTwice) {
   EXPECT_EQ(bound, 12u);
   std::vector<std::string> devices;
   for (const api::Object& object :
-       test.cluster().List(DeviceCluster::KindOf<api::ResourceClaim>())) {
+       test.cluster().All(DeviceCluster::KindOf<api::ResourceClaim>())) {
     const auto& status = object.As<api::ResourceClaim>()->status;
     if (!status.allocation) continue;
     for (const auto& result : status.allocation->devices.results) {
@@ -93,7 +93,7 @@ TEST(DefaultScheduler, NodesAreExplainedInGroupsWithTheClosestMiss) {
   EXPECT_EQ(explanation->groups[2].nodes, 1u);
   ASSERT_TRUE(explanation->closest.has_value());
   EXPECT_EQ(explanation->closest->node, "two-0") << ToText(*explanation);
-  EXPECT_THAT(explanation->closest->change, HasSubstr("1 more"));
+  EXPECT_THAT(explanation->closest->lacks, HasSubstr("short of 1"));
   EXPECT_THAT(outcomes.front().message, HasSubstr("0/14 nodes are available: "));
   EXPECT_THAT(outcomes.front().message, HasSubstr("1 Insufficient cpu"));
   EXPECT_THAT(outcomes.front().message, HasSubstr("5 cannot allocate all claims: "));
@@ -111,7 +111,8 @@ TEST(DefaultScheduler, TheClosestMissSatisfiesEveryFilter) {
   ASSERT_NE(explanation, nullptr);
   ASSERT_EQ(explanation->groups.size(), 1u);
   EXPECT_EQ(explanation->groups.front().reasons.size(), 1u);
-  EXPECT_EQ(explanation->closest->change, "a toleration for only=gpu:NoSchedule and 500m more cpu");
+  EXPECT_EQ(explanation->closest->lacks,
+            "without a toleration for only=gpu:NoSchedule, short of 500m cpu");
 }
 
 TEST(DefaultScheduler, APodOfLowerPriorityMakesRoom) {

@@ -46,7 +46,7 @@ class DeviceCluster {
   }
   template <typename T>
   const T* Find(std::string_view name, std::string_view namespace_ = "ns") {
-    found_ = cluster_.Find(KindOf<T>(), namespace_, name);
+    found_ = cluster_.Stored(KindOf<T>(), namespace_, name);
     return found_ ? found_->As<T>() : nullptr;
   }
   // A node with `gpus` devices in a pool of its name.

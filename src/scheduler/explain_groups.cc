@@ -50,46 +50,67 @@ double Proportion(const Reason::Shortage& shortage) {
   return missing->AsApproximateDouble() / needed.AsApproximateDouble();
 }
 
-// What helps against refusals that are not about amounts.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kChanges = {{
-    {"node_unschedulable", "the node being schedulable again"},
-    {"node_affinity", "other labels on the node, or another node selector or affinity of the pod"},
-    {"node_name", "another node name in the pod"},
-    {"node_ports", "a host port that is free on the node"},
-    {"pod_affinity", "a pod there that the affinity asks for"},
-    {"pod_anti_affinity", "no pod there that the anti-affinity excludes"},
-    {"existing_anti_affinity", "no pod there whose anti-affinity excludes this one"},
-    {"topology_spread", "a more even spread of the other pods, or a larger maxSkew"},
-    {"topology_label_missing", "the topology label on the node"},
-    {"cannot_allocate_claims", "other devices, or some that are given back"},
-    {"search_budget", "claims whose devices are easier to find"},
-    {"device_pools", "resource pools that are complete and valid"},
-    {"claim_elsewhere", "a claim that is not allocated for other nodes"},
-    {"too_many_devices", "fewer devices in one pod"},
-    {"resource_missing", "a device class or a device plugin that serves the extended resource"},
-    {"special_claim_stale", "the earlier claim for its extended resources being gone"},
+// Refusals that are not about amounts, as what is to be said of the node.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kStates = {{
+    {"node_unschedulable", "marked unschedulable"},
+    {"node_affinity", "not matched by the pod's node selector or affinity"},
+    {"node_name", "not the node that the pod names"},
+    {"node_ports", "with a host port in use that the pod asks for"},
+    {"pod_affinity", "without a pod that the affinity asks for"},
+    {"pod_anti_affinity", "with a pod that the anti-affinity excludes"},
+    {"existing_anti_affinity", "with a pod whose anti-affinity excludes this one"},
+    {"topology_spread", "with more pods of its kind than the spread allows"},
+    {"topology_label_missing", "without the topology label"},
+    {"cannot_allocate_claims", "without devices that fit together"},
+    {"search_budget", "where the search for devices was given up"},
+    {"device_pools", "with resource pools that are incomplete or invalid"},
+    {"claim_elsewhere", "while a claim is allocated for other nodes"},
+    {"too_many_devices", "with more devices asked for than one pod may have"},
+    {"resource_missing", "without a device class or device plugin for the extended resource"},
+    {"special_claim_stale", "while an earlier claim for its extended resources is there"},
 }};
 
-std::string ChangeOf(const Reason::Shortage& shortage) {
-  if (shortage.needed.empty()) return "a " + shortage.what;
+std::string LackOf(const Reason::Shortage& shortage) {
+  if (shortage.needed.empty()) return "without a " + shortage.what;
   if (const auto missing = Missing(shortage)) {
     std::string what = shortage.what;
     if (*missing == base::Quantity::FromInt(1) && what.starts_with("devices ")) what.erase(6, 1);
-    return fmt::format("{} more {}", missing->ToString(), what);
+    return fmt::format("short of {} {}", missing->ToString(), what);
   }
-  return "more " + shortage.what;
+  return "short of " + shortage.what;
 }
 
-std::string ChangeOf(const Reason& reason) {
+std::string LackOf(const Reason& reason) {
   std::string text;
   for (const Reason::Shortage& shortage : reason.shortages) {
-    text.append(text.empty() ? "" : " and ").append(ChangeOf(shortage));
+    text.append(text.empty() ? "" : ", ").append(LackOf(shortage));
   }
   if (!text.empty()) return text;
-  const auto known =
-      std::ranges::find(kChanges, reason.code, &decltype(kChanges)::value_type::first);
-  if (known != kChanges.end()) return std::string(known->second);
-  return fmt::format("this resolved: {}", reason.text);
+  const auto known = std::ranges::find(kStates, reason.code, &decltype(kStates)::value_type::first);
+  return known != kStates.end() ? std::string(known->second) : reason.text;
+}
+
+// Whether the node has too few devices for a request even with nobody else on it: those that
+// somebody has, or that what somebody has keeps from being used, would come back.
+bool NeverHasEnough(const allocator::Explanation& devices) {
+  const auto enough = [](const allocator::AlternativeReport& report) {
+    std::int64_t could = report.usable;
+    for (const allocator::Drop& drop : report.drops) {
+      using enum allocator::Reason;
+      const bool comes_back = drop.reason == kInUse || drop.reason == kInUseByShares ||
+                              drop.reason == kCapacityInUse || drop.reason == kGroups ||
+                              drop.reason == kCounters;
+      if (comes_back) could += drop.devices;
+    }
+    return report.error.empty() && could > 0 && could >= report.needed;
+  };
+  for (const allocator::ConflictMember& member : devices.conflict) {
+    if (member.constraint) continue;
+    const auto& request = devices.claims[static_cast<std::size_t>(member.claim)]
+                              .requests[static_cast<std::size_t>(member.index)];
+    if (std::ranges::none_of(request.alternatives, enough)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -124,6 +145,7 @@ std::vector<NodeGroup> GroupBuilder::Take() {
 Distance DistanceOf(const std::vector<Reason>& reasons) {
   Distance distance;
   for (const Reason& reason : reasons) {
+    if (reason.devices != nullptr && NeverHasEnough(*reason.devices)) ++distance.never;
     if (reason.shortages.empty()) {
       ++distance.obstacles;
       distance.missing += 1;
@@ -136,10 +158,10 @@ Distance DistanceOf(const std::vector<Reason>& reasons) {
   return distance;
 }
 
-std::string ChangeFor(const std::vector<Reason>& reasons) {
+std::string LacksOf(const std::vector<Reason>& reasons) {
   std::string text;
   for (const Reason& reason : reasons) {
-    text.append(text.empty() ? "" : " and ").append(ChangeOf(reason));
+    text.append(text.empty() ? "" : ", ").append(LackOf(reason));
   }
   return text;
 }

@@ -29,16 +29,17 @@ class GroupBuilder {
   std::map<std::string, NodeGroup, std::less<>> groups_;
 };
 
-// How far a node is from fitting: by the number of things in the way, then by how much is missing
-// of them in proportion. A thing that no amount helps against counts like one of which all is
-// missing.
+// How far a node is from fitting: first whether it ever could, with nothing on it; then by the
+// number of things in the way, then by how much is missing of them in proportion. A thing that no
+// amount helps against counts like one of which all is missing.
 struct Distance {
+  std::size_t never = 0;  // things that it does not have, whoever leaves
   std::size_t obstacles = 0;
   double missing = 0;
   friend auto operator<=>(const Distance&, const Distance&) = default;
 };
 Distance DistanceOf(const std::vector<Reason>& reasons);
-// What would have to change, in words: "500m more cpu and a toleration for a=b:NoSchedule".
-std::string ChangeFor(const std::vector<Reason>& reasons);
+// What is in the way, in words: "short of 500m cpu, without a toleration for a=b:NoSchedule".
+std::string LacksOf(const std::vector<Reason>& reasons);
 
 }  // namespace dray::scheduler

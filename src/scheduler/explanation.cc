@@ -56,8 +56,8 @@ std::string Message(const PodExplanation& explanation, bool details) {
     text += fmt::format(" {}.", Join(Counted(explanation, details), ", "));
   }
   if (details && explanation.closest) {
-    text += fmt::format(" Closest: node {} with {}.", explanation.closest->node,
-                        explanation.closest->change);
+    text += fmt::format(" Nearest fit: node {}, {}.", explanation.closest->node,
+                        explanation.closest->lacks);
   }
   if (!explanation.after.empty()) {
     text += fmt::format(" {}", Join(Texts(explanation.after), ". "));
@@ -148,6 +148,12 @@ std::string EventMessage(const PodExplanation& explanation) {
 
 std::string ToText(const PodExplanation& explanation) { return ToText(explanation, {}); }
 
+std::string NoNodeCan(std::size_t nodes) {
+  if (nodes == 0) return "";
+  return nodes == 1 ? ": the only node cannot run it"
+                    : fmt::format(": none of the {} nodes can run it", nodes);
+}
+
 std::string ToText(const PodExplanation& explanation, const TextOptions& options) {
   std::vector<Branch> branches = BranchesOf(explanation.before, options.devices);
   for (const NodeGroup& group : explanation.groups) {
@@ -156,16 +162,15 @@ std::string ToText(const PodExplanation& explanation, const TextOptions& options
     branches.push_back({std::move(head), BranchesOf(group.reasons, options.devices)});
   }
   if (explanation.closest) {
-    branches.push_back({fmt::format("closest: node {} would do with {}", explanation.closest->node,
-                                    explanation.closest->change)});
+    branches.push_back({fmt::format("nearest fit: node {}, {}", explanation.closest->node,
+                                    explanation.closest->lacks)});
   }
   for (const Reason& reason : explanation.after)
     branches.push_back(BranchOf(reason, options.devices));
   if (!explanation.error.empty()) branches.push_back({explanation.error});
   std::string out = options.heading;
   if (out.empty()) {
-    out = fmt::format("pod {} has no node", explanation.pod);
-    if (explanation.nodes > 0) out += fmt::format(" among {}", explanation.nodes);
+    out = fmt::format("Pod {} is pending{}", explanation.pod, NoNodeCan(explanation.nodes));
   }
   out += '\n';
   Write(branches, "", out);

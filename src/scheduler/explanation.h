@@ -20,9 +20,11 @@ struct NodeGroup {
   std::vector<Reason> reasons;
 };
 
+// The node that lacks least. What it lacks is a fact; whether having it would be enough is for
+// somebody to try (planner/cures.h).
 struct ClosestMiss {
   std::string node;
-  std::string change;  // the smallest change that would make it fit, in words
+  std::string lacks;  // "short of 2 devices of class gpu, marked unschedulable"
 };
 
 struct PodExplanation {

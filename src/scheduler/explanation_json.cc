@@ -43,7 +43,7 @@ struct JsonGroup {
 };
 struct JsonClosest {
   std::string node;
-  std::string change;
+  std::string lacks;
 };
 struct JsonExplanation {
   std::string pod;
@@ -81,7 +81,7 @@ const StructInfo& InfoOf(const JsonGroup*) {
 const StructInfo& InfoOf(const JsonClosest*) {
   using T = JsonClosest;
   static const StructInfo info = Struct<T>(
-      "ClosestMiss", {Field<&T::node>("node", kAlways), Field<&T::change>("change", kAlways)});
+      "ClosestMiss", {Field<&T::node>("node", kAlways), Field<&T::lacks>("lacks", kAlways)});
   return info;
 }
 const StructInfo& InfoOf(const JsonExplanation*) {
@@ -123,7 +123,7 @@ std::string ToJson(const PodExplanation& explanation) {
         {static_cast<std::int64_t>(group.nodes), group.examples, Convert(group.reasons)});
   }
   if (explanation.closest) {
-    json.closest = JsonClosest{explanation.closest->node, explanation.closest->change};
+    json.closest = JsonClosest{explanation.closest->node, explanation.closest->lacks};
   }
   return api::EncodeJson(json);
 }

@@ -80,15 +80,37 @@ TEST(ClosestMiss, FewerAndSmallerShortagesAreCloser) {
   EXPECT_LT(DistanceOf({Cpu("2", "0")}), DistanceOf({Cpu("2", "1900m"), Taint()}));
 }
 
-TEST(ClosestMiss, SaysWhatWouldHaveToChange) {
-  EXPECT_EQ(ChangeFor({Cpu("2", "1500m")}), "500m more cpu");
-  EXPECT_EQ(ChangeFor({Cpu("2", "1"), Taint()}),
-            "1 more cpu and a toleration for key=value:NoSchedule");
-  EXPECT_EQ(ChangeFor({{.code = "node_unschedulable", .text = "node(s) were unschedulable"}}),
-            "the node being schedulable again");
-  EXPECT_EQ(ChangeFor({{.code = "something", .text = "odd"}}), "this resolved: odd");
-  EXPECT_EQ(ChangeFor({{.code = "cannot_allocate_claims", .text = "cannot allocate all claims"}}),
-            "other devices, or some that are given back");
+// One of its two devices is in use; the other node has none of the class at all.
+TEST(ClosestMiss, ANodeThatCouldServeOnceIsCloserThanOneThatNeverWill) {
+  const auto reason = [](allocator::Reason why, std::int64_t of_class) {
+    auto explanation = std::make_shared<allocator::Explanation>();
+    explanation->conflict = {{.claim = 0}};
+    explanation->claims = {
+        {.requests = {{.in_conflict = true,
+                       .alternatives = {{.needed = 1,
+                                         .considered = 2,
+                                         .of_class = of_class,
+                                         .drops = {{.reason = why, .devices = 2}}}}}}}};
+    Reason made = Devices("");
+    made.shortages = {{"devices of class gpu", "1", "0"}};
+    made.devices = std::move(explanation);
+    return made;
+  };
+  const Reason full = reason(allocator::Reason::kInUse, 2);
+  const Reason other = reason(allocator::Reason::kSelectorFalse, 0);
+  EXPECT_LT(DistanceOf({full}), DistanceOf({other}));
+  EXPECT_LT(DistanceOf({full, Cpu("2", "1")}), DistanceOf({other}));
+}
+
+TEST(ClosestMiss, SaysWhatIsLacking) {
+  EXPECT_EQ(LacksOf({Cpu("2", "1500m")}), "short of 500m cpu");
+  EXPECT_EQ(LacksOf({Cpu("2", "1"), Taint()}),
+            "short of 1 cpu, without a toleration for key=value:NoSchedule");
+  EXPECT_EQ(LacksOf({{.code = "node_unschedulable", .text = "node(s) were unschedulable"}}),
+            "marked unschedulable");
+  EXPECT_EQ(LacksOf({{.code = "something", .text = "odd"}}), "odd");
+  EXPECT_EQ(LacksOf({{.code = "cannot_allocate_claims", .text = "cannot allocate all claims"}}),
+            "without devices that fit together");
 }
 
 TEST(EventMessage, IsKubernetesSentenceWithSortedParts) {
@@ -116,10 +138,10 @@ TEST(EventMessage, CountsEachReasonOfANode) {
 TEST(EventMessage, SaysMoreWhereDevicesAreInTheWay) {
   PodExplanation explanation{.pod = "ns/p", .nodes = 2};
   explanation.groups.push_back({.nodes = 2, .reasons = {Devices("request r needs 3, 2 usable")}});
-  explanation.closest = {.node = "n1", .change = "1 more device"};
+  explanation.closest = {.node = "n1", .lacks = "short of 1 device"};
   EXPECT_EQ(EventMessage(explanation),
             "0/2 nodes are available: 2 cannot allocate all claims: request r needs 3, 2 usable. "
-            "Closest: node n1 with 1 more device.");
+            "Nearest fit: node n1, short of 1 device.");
 }
 
 TEST(EventMessage, KeepsKubernetesPhrasesWhenThereIsNoRoomForMore) {
@@ -140,29 +162,29 @@ TEST(Explanation, IsATreeForPeople) {
   explanation.groups.push_back(
       {.nodes = 9, .examples = {"a", "b", "c"}, .reasons = {Cpu("2", "1")}});
   explanation.groups.push_back({.nodes = 1, .examples = {"d"}, .reasons = {Devices("2 of 3")}});
-  explanation.closest = {.node = "a", .change = "1 more cpu"};
+  explanation.closest = {.node = "a", .lacks = "short of 1 cpu"};
   EXPECT_EQ(ToText(explanation),
-            "pod ns/p has no node among 10\n"
+            "Pod ns/p is pending: none of the 10 nodes can run it\n"
             "├─ 9 nodes: a, b, c, ...\n"
             "│  └─ Insufficient cpu (NodeResourcesFit)\n"
             "│     └─ cpu: 2 needed, 1 free\n"
             "├─ 1 node: d\n"
             "│  └─ cannot allocate all claims (DynamicResources)\n"
             "│     └─ 2 of 3\n"
-            "└─ closest: node a would do with 1 more cpu\n");
+            "└─ nearest fit: node a, short of 1 cpu\n");
 }
 
 TEST(Explanation, IsJsonForPrograms) {
   PodExplanation explanation{.pod = "ns/p", .nodes = 1};
   explanation.groups.push_back({.nodes = 1, .examples = {"a"}, .reasons = {Cpu("2", "1")}});
-  explanation.closest = {.node = "a", .change = "1 more cpu"};
+  explanation.closest = {.node = "a", .lacks = "short of 1 cpu"};
   EXPECT_EQ(ToJson(explanation),
             R"({"pod":"ns/p","message":"0/1 nodes are available: 1 Insufficient cpu. )"
-            R"(Closest: node a with 1 more cpu.","nodes":1,"groups":[{"nodes":1,)"
+            R"(Nearest fit: node a, short of 1 cpu.","nodes":1,"groups":[{"nodes":1,)"
             R"("examples":["a"],"reasons":[{"plugin":"NodeResourcesFit",)"
             R"("code":"insufficient_resource","text":"Insufficient cpu",)"
             R"("shortages":[{"what":"cpu","needed":"2","free":"1"}]}]}],)"
-            R"("closest":{"node":"a","change":"1 more cpu"}})");
+            R"("closest":{"node":"a","lacks":"short of 1 cpu"}})");
 }
 
 TEST(ExplanationText, TheAllocatorsTreeHangsBelowItsReason) {
@@ -195,9 +217,9 @@ TEST(ExplanationText, TheAllocatorsTreeHangsBelowItsReason) {
 TEST(ExplanationText, OneDeviceIsNotSeveral) {
   Reason reason = Devices("");
   reason.shortages = {{"devices of class gpu", "3", "2"}};
-  EXPECT_EQ(ChangeFor({reason}), "1 more device of class gpu");
+  EXPECT_EQ(LacksOf({reason}), "short of 1 device of class gpu");
   reason.shortages = {{"devices of class gpu", "3", "1"}};
-  EXPECT_EQ(ChangeFor({reason}), "2 more devices of class gpu");
+  EXPECT_EQ(LacksOf({reason}), "short of 2 devices of class gpu");
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ class Fate {
     }
   }
   int elsewhere() const { return elsewhere_; }
+  // Claims with derived attributes so far.
+  int derived() const { return derived_; }
   int Below(int n) { return static_cast<int>(random_() % static_cast<std::uint32_t>(n)); }
 
  private:
@@ -114,7 +116,7 @@ class Fate {
       return;
     }
     for (const api::Object& object :
-         test_.cluster().List(DeviceCluster::KindOf<api::ResourceClaim>())) {
+         test_.cluster().All(DeviceCluster::KindOf<api::ResourceClaim>())) {
       const auto& allocation = object.As<api::ResourceClaim>()->status.allocation;
       if (!allocation) continue;
       for (const auto& result : allocation->devices.results) {
@@ -187,7 +189,8 @@ class Fate {
         }
         request.exactly.reset();
       }
-      if (options_.faults && Below(4) == 0) AddSelector(claim);
+      if (options_.faults && Below(2) == 0) AddSelector(claim);
+      if (Below(3) == 0) AddDerived(claim);
       test_.Create(std::move(claim));
       pod = DeviceCluster::WithClaim(std::move(pod), name);
     } else if (options_.extended_resources && Below(2) == 0) {
@@ -208,6 +211,24 @@ class Fate {
     for (api::DeviceSubRequest& sub : request.first_available) sub.selectors = selectors;
   }
 
+  // The claim's devices have in common, or must not, what nobody publishes: on which side of the
+  // node they are. With faults also what some devices have nothing to derive from.
+  void AddDerived(api::ResourceClaim& claim) {
+    const std::string index = "device.attributes['" + std::string(testing::kDriver) + "'].index";
+    const std::vector<std::string> expressions = {"device.name in ['gpu-0', 'gpu-1']",
+                                                  "device.name.replace('gpu-', '') < '2' ? 1 : 2",
+                                                  "device.name", index + " / 2"};
+    const std::vector<api::DeviceDerivedAttribute> derived = {
+        {.name = "side",
+         .expression = expressions[static_cast<std::size_t>(Below(options_.faults ? 4 : 3))]}};
+    api::DeviceRequest& request = claim.spec.devices.requests.front();
+    if (request.exactly) request.exactly->derived_attributes = derived;
+    for (api::DeviceSubRequest& sub : request.first_available) sub.derived_attributes = derived;
+    api::DeviceConstraint& constraint = claim.spec.devices.constraints.emplace_back();
+    (Below(2) == 0 ? constraint.match_attribute : constraint.distinct_attribute) = "side";
+    ++derived_;
+  }
+
   static constexpr const char* kExtended = "example.com/gpu";
 
   std::mt19937 random_;
@@ -215,6 +236,7 @@ class Fate {
   Options options_;
   int pods_ = 0;
   int elsewhere_ = 0;
+  int derived_ = 0;
 };
 
 inline std::vector<std::string> Told(const std::vector<Outcome>& outcomes) {

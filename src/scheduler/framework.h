@@ -7,6 +7,7 @@
 // CycleState.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -86,9 +87,18 @@ class CycleState {
 };
 
 // Several workers may ask plugins about different nodes at the same time, but never about two nodes
-// of one shard (sweep.h).
+// of one shard (sweep.h). Nodes come to a shard in runs: neighbours lie together in memory.
 inline constexpr std::size_t kNodeShards = 128;
-inline std::size_t ShardOf(const NodeInfo& node) { return node.index % kNodeShards; }
+inline constexpr std::size_t kNodesInARun = 16;
+inline std::size_t ShardOf(const NodeInfo& node) { return node.index / kNodesInARun % kNodeShards; }
+// Of so many nodes: the shards that have any, and the most that one has.
+inline std::size_t ShardsOf(std::size_t nodes) {
+  return std::clamp<std::size_t>((nodes + kNodesInARun - 1) / kNodesInARun, 1, kNodeShards);
+}
+inline std::size_t MostOfAShard(std::size_t nodes) {
+  constexpr std::size_t kRound = kNodeShards * kNodesInARun;
+  return std::min(nodes, (nodes + kRound - 1) / kRound * kNodesInARun);
+}
 
 class Plugin {
  public:

@@ -22,8 +22,11 @@ using NodeIndex = std::uint32_t;
 
 // Belongs to World, which alone changes it. Of several workers one at a time looks at it (sweep.h).
 struct NodeInfo {
-  NodeIndex index = 0;                    // stays while the node exists
-  std::uint32_t rank = 0;                 // of World::nodes(); changes when nodes come and go
+  NodeIndex index = 0;     // stays while the node exists
+  std::uint32_t rank = 0;  // of World::nodes(); changes when nodes come and go
+  // Changes whenever anything here changes but the rank, and when the devices or what is in use of
+  // them would be others if they were refreshed. No two nodes ever have the same.
+  std::uint64_t version = 0;
   std::shared_ptr<const api::Node> node;  // null: only pods are known of it
   Resources allocatable;
   ResourceNames::Pins names;  // of those
@@ -37,10 +40,6 @@ struct NodeInfo {
 
   std::shared_ptr<const inventory::NodeDevices> devices;  // see World::RefreshDevices
   ledger::NodeUsage usage;
-
-  // Changes whenever anything above changes but the rank, and when the devices or what is in use of
-  // them would be others if they were refreshed. No two nodes ever have the same.
-  std::uint64_t version = 0;
 
   const std::string& name() const { return node->metadata.name; }
 };

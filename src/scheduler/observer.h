@@ -60,6 +60,8 @@ class Observer {
   // Waiting for the conditions of a driver's devices is over: "success", "failed", "timeout".
   virtual void OnBindingConditions(std::string_view profile, std::string_view driver,
                                    std::string_view status, std::chrono::nanoseconds waited) = 0;
+  // A device was found to be allocated to two claims, one of which wants it alone.
+  virtual void OnGivenTwice(std::string_view /*device*/) {}
 };
 
 }  // namespace dray::scheduler

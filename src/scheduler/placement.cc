@@ -2,29 +2,49 @@
 #include "scheduler/placement.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 
 namespace dray::scheduler {
 namespace {
 
 void SortByRank(std::vector<NodeInfo*>& nodes) {
+  // Mostly they come in that order.
+  if (std::ranges::is_sorted(nodes, std::less_equal<>(), &NodeInfo::rank)) return;
   std::ranges::sort(nodes, {}, &NodeInfo::rank);
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
 }  // namespace
 
-std::string Refusal::Key() const {
-  std::string key = std::to_string(filter);
-  key += code == PluginStatus::Code::kUnresolvable ? '!' : '?';
-  for (const Reason& reason : reasons) {
-    key.append(reason.code).append(1, '\0').append(reason.text).append(1, '\0');
-    for (const Reason::Shortage& shortage : reason.shortages) {
-      key.append(shortage.what).append(1, '\0').append(shortage.needed).append(1, '\0');
-      key.append(shortage.free).append(1, '\0');
-    }
-    key += '\n';
+void Placement::Reset(std::size_t nodes) {
+  if (entries_.capacity() > 2 * nodes + 64) {
+    entries_ = {};
+    rank_ = {};
+    best_ = {};
+    left_out_ = {};
+    unscored_ = {};
+    raw_ = {};
   }
-  return key;
+  entries_.clear();
+  rank_.clear();
+  admitted_ = 0;
+  best_.Reset(0);
+  left_out_.clear();
+  unscored_.clear();
+  scorers_ = 0;
+  raw_per_node_ = 0;
+  raw_.clear();
+  distinct_.clear();
+  refusals_.clear();
+  free_refusals_.clear();
+  refusal_numbers_.clear();
+  seen_ = 0;
+  asking_ = 0;
+  nodes_version_ = 0;
+  begun_ = false;
+  example = nullptr;
+  global_version = 0;
 }
 
 // Nodes have come or gone: places in the tournament are others, answers are not.
@@ -74,7 +94,8 @@ void Placement::Clear(NodeIndex index) {
   } else if (entry.refusal >= 0) {
     Counted& counted = refusals_[static_cast<std::size_t>(entry.refusal)];
     if (--counted.nodes == 0) {
-      refusal_numbers_.erase(counted.key);
+      refusal_numbers_.erase(counted.known.key);
+      counted.known = {};
       free_refusals_.push_back(static_cast<std::uint32_t>(entry.refusal));
     }
   }
@@ -85,21 +106,20 @@ void Placement::ForgetScore(NodeIndex index) {
   Entry& entry = entries_[index];
   if (!entry.scored) return;
   entry.scored = false;
-  CountRaw(index, -1);
+  UncountRaw(index);
   best_.Set(rank_[index], Tournament::kNone);
 }
 
-void Placement::CountRaw(NodeIndex index, int by) {
+void Placement::UncountRaw(NodeIndex index) {
   for (std::size_t i = 0; i < raw_per_node_; ++i) {
-    auto& count = distinct_[i][raw_[index * raw_per_node_ + i]];
-    count = by > 0 ? count + 1 : count - 1;
-    if (count == 0) distinct_[i].erase(raw_[index * raw_per_node_ + i]);
+    const auto count = distinct_[i].find(raw_[index * raw_per_node_ + i]);
+    if (--count->second == 0) distinct_[i].erase(count);
   }
 }
 
-void Placement::Refuse(const NodeInfo& node, Refusal refusal, std::string key) {
+std::uint32_t Placement::Refuse(const NodeInfo& node, const Refusals::Known& refusal) {
   Clear(node.index);
-  auto found = refusal_numbers_.find(key);
+  auto found = refusal_numbers_.find(refusal.key);
   if (found == refusal_numbers_.end()) {
     if (free_refusals_.empty()) {
       free_refusals_.push_back(static_cast<std::uint32_t>(refusals_.size()));
@@ -107,12 +127,19 @@ void Placement::Refuse(const NodeInfo& node, Refusal refusal, std::string key) {
     }
     const std::uint32_t number = free_refusals_.back();
     free_refusals_.pop_back();
-    refusals_[number] = {.refusal = std::move(refusal), .key = key};
-    found = refusal_numbers_.emplace(std::move(key), number).first;
+    refusals_[number].known = refusal;
+    found = refusal_numbers_.emplace(refusal.key, number).first;
   }
-  ++refusals_[found->second].nodes;
+  const std::uint32_t number = found->second;
+  RefuseAgain(node, number);
+  return number;
+}
+
+void Placement::RefuseAgain(const NodeInfo& node, std::uint32_t number) {
+  Clear(node.index);
+  ++refusals_[number].nodes;
   entries_[node.index].version = node.version;
-  entries_[node.index].refusal = static_cast<std::int32_t>(found->second);
+  entries_[node.index].refusal = static_cast<std::int32_t>(number);
 }
 
 void Placement::Admit(const NodeInfo& node) {
@@ -151,14 +178,30 @@ std::vector<NodeInfo*> Placement::Unscored(const World& world) {
   return nodes;
 }
 
-void Placement::SetScore(const NodeInfo& node, std::int64_t total,
-                         std::span<const std::int64_t> raw) {
-  Entry& entry = entries_[node.index];
-  entry.total = total;
-  entry.scored = true;
-  std::ranges::copy(raw, raw_.begin() + static_cast<std::ptrdiff_t>(node.index * raw_per_node_));
-  CountRaw(node.index, 1);
-  best_.Set(node.rank, total);
+void Placement::SetScores(std::span<NodeInfo* const> nodes, std::span<const std::int64_t> totals,
+                          std::span<const std::int64_t> raw) {
+  // All rounds of the tournament anew, or each node's way to the top: about log n places.
+  const bool many = nodes.size() >= rank_.size() / 8;
+  for (std::size_t place = 0; place < nodes.size(); ++place) {
+    const NodeInfo& node = *nodes[place];
+    Entry& entry = entries_[node.index];
+    entry.total = totals[place];
+    entry.scored = true;
+    std::ranges::copy(raw.subspan(place * raw_per_node_, raw_per_node_),
+                      raw_.begin() + static_cast<std::ptrdiff_t>(node.index * raw_per_node_));
+    many ? best_.Put(node.rank, entry.total) : best_.Set(node.rank, entry.total);
+  }
+  if (many) best_.Build();
+  // Neighbours mostly have the same.
+  for (std::size_t i = 0; i < raw_per_node_; ++i) {
+    for (std::size_t place = 0; place < nodes.size();) {
+      const std::int64_t score = raw[place * raw_per_node_ + i];
+      std::size_t end = place + 1;
+      while (end < nodes.size() && raw[end * raw_per_node_ + i] == score) ++end;
+      distinct_[i][score] += end - place;
+      place = end;
+    }
+  }
 }
 
 void Placement::LeaveOut(std::size_t rank) {
@@ -172,7 +215,7 @@ void Placement::Restore() {
 
 const Refusal* Placement::RefusalOf(const NodeInfo& node) const {
   const std::int32_t refusal = entries_[node.index].refusal;
-  return refusal < 0 ? nullptr : &refusals_[static_cast<std::size_t>(refusal)].refusal;
+  return refusal < 0 ? nullptr : refusals_[static_cast<std::size_t>(refusal)].known.refusal.get();
 }
 
 Placement& Placements::Get(const PlacementKey& key, const std::shared_ptr<const PodInfo>& pod,
@@ -183,16 +226,17 @@ Placement& Placements::Get(const PlacementKey& key, const std::shared_ptr<const 
     if (placement.global_version == world.global_version() && SameShape(*placement.example, *pod)) {
       return placement;
     }
-    used_.front().second = std::make_unique<Placement>();
+  } else if (used_.size() >= limit_ && !used_.empty()) {
+    by_key_.erase(used_.back().first);
+    used_.splice(used_.begin(), used_, std::prev(used_.end()));
+    used_.front().first = key;
+    by_key_.emplace(key, used_.begin());
   } else {
     used_.emplace_front(key, std::make_unique<Placement>());
     by_key_.emplace(key, used_.begin());
-    if (used_.size() > limit_) {
-      by_key_.erase(used_.back().first);
-      used_.pop_back();
-    }
   }
   Placement& placement = *used_.front().second;
+  placement.Reset(world.node_indices());
   placement.example = pod;
   placement.global_version = world.global_version();
   return placement;

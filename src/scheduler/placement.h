@@ -22,20 +22,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/string_map.h"
 #include "scheduler/framework.h"
+#include "scheduler/refusals.h"
 #include "scheduler/tournament.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
-
-// Why a filter refused a node.
-struct Refusal {
-  std::uint32_t filter = 0;  // of PluginSet::filters()
-  PluginStatus::Code code = PluginStatus::Code::kUnschedulable;
-  std::vector<Reason> reasons;
-
-  // Everything that it says, so that equal ones are stored and counted as one.
-  std::string Key() const;
-};
 
 // What must be equal for pods to share a placement, beside SameShape.
 struct PlacementKey {
@@ -57,20 +48,29 @@ class Placement {
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
+  // Forgets everything. What it was kept in serves again, unless that is far more than a cluster of
+  // so many nodes needs: where every pod has a shape of its own one of these is begun for each.
+  void Reset(std::size_t nodes);
+
   // Takes note of nodes that came or went. Those that must be looked at again, by rank. Each is to
   // be answered by Refuse or Admit, then Finish called; without it they come again.
   std::vector<NodeInfo*> Stale(const World& world);
-  void Refuse(const NodeInfo& node, Refusal refusal, std::string key);  // Refusal::Key
+  // The number that the refusal has here.
+  std::uint32_t Refuse(const NodeInfo& node, const Refusals::Known& refusal);
+  // The same reason for another node: the number is one that Refuse gave since Stale.
+  void RefuseAgain(const NodeInfo& node, std::uint32_t number);
   void Admit(const NodeInfo& node);
   void Finish();
 
   // The score plugins that are asked, as a set of bits, and how many of them have raw scores to
   // be normalized. Others than last time: every score is forgotten.
   void SetScorers(std::uint64_t scorers, std::size_t raw);
-  // Admitted nodes without a score, by rank. Each is to be answered by SetScore.
+  // Admitted nodes without a score, by rank. Each is to be answered by SetScores.
   std::vector<NodeInfo*> Unscored(const World& world);
-  // `total`: weighted, of plugins that do not normalize. `raw`: of those that do.
-  void SetScore(const NodeInfo& node, std::int64_t total, std::span<const std::int64_t> raw);
+  // `totals`: weighted, of plugins that do not normalize, by place in `nodes`. `raw`: of those that
+  // do, one after the other for each node.
+  void SetScores(std::span<NodeInfo* const> nodes, std::span<const std::int64_t> totals,
+                 std::span<const std::int64_t> raw);
 
   std::size_t admitted() const { return admitted_; }
   bool Admitted(const NodeInfo& node) const { return entries_[node.index].refusal == kAdmitted; }
@@ -111,15 +111,14 @@ class Placement {
     bool scored = false;
   };
   struct Counted {
-    Refusal refusal;
-    std::string key;
+    Refusals::Known known;
     std::size_t nodes = 0;
   };
 
   void Rank(const World& world);
   void Clear(NodeIndex index);
   void ForgetScore(NodeIndex index);
-  void CountRaw(NodeIndex index, int by);
+  void UncountRaw(NodeIndex index);
 
   std::vector<Entry> entries_;       // by NodeIndex
   std::vector<std::uint32_t> rank_;  // by NodeIndex, as of nodes_version_

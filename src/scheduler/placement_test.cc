@@ -40,8 +40,8 @@ class PlacementTest : public ::testing::Test {
     for (const char* name : {"a", "b", "c"}) world_.Apply(Added(MakeNode(name)));
   }
   void Refuse(const NodeInfo& node, Refusal refusal) {
-    std::string key = refusal.Key();
-    placement_.Refuse(node, std::move(refusal), std::move(key));
+    const std::uint32_t number = refusals_.Add(std::move(refusal));
+    placement_.Refuse(node, refusals_.At(number));
   }
   // Admits all but the refused one, with the score of a node's free cpu.
   std::size_t Answer(std::string_view refused = "") {
@@ -54,9 +54,12 @@ class PlacementTest : public ::testing::Test {
       }
     }
     placement_.Finish();
-    for (const NodeInfo* node : placement_.Unscored(world_)) {
-      placement_.SetScore(*node, node->allocatable.milli_cpu - node->requested.milli_cpu, {});
+    std::vector<std::int64_t> totals;
+    const std::vector<NodeInfo*> unscored = placement_.Unscored(world_);
+    for (const NodeInfo* node : unscored) {
+      totals.push_back(node->allocatable.milli_cpu - node->requested.milli_cpu);
     }
+    placement_.SetScores(unscored, totals, {});
     return stale.size();
   }
   std::string Best() const {
@@ -64,6 +67,7 @@ class PlacementTest : public ::testing::Test {
     return rank ? world_.nodes()[*rank]->name() : "";
   }
   World world_{WorldOptions{}};
+  Refusals refusals_;
   Placement placement_;
 };
 
@@ -109,14 +113,72 @@ TEST_F(PlacementTest, EqualRefusalsHaveOneNumber) {
   EXPECT_EQ(placement_.RefusalOf(*world_.FindNode("b"))->reasons.front().text, "other");
 }
 
+TEST_F(PlacementTest, ARefusalThatNobodyHasAnyMoreIsNotMistakenForAnother) {
+  for (const NodeInfo* node : placement_.Stale(world_)) {
+    Refuse(*node, {.reasons = {{.text = node->name()}}});
+  }
+  placement_.Finish();
+  // The only node that had the reason gets another one, and then another node that reason again.
+  world_.Apply(Added(MakePod({.name = "p", .node = "a"})));
+  world_.Apply(Added(MakePod({.name = "q", .node = "b"})));
+  const auto stale = placement_.Stale(world_);
+  ASSERT_EQ(stale.size(), 2u);
+  const Refusals::Known fresh = refusals_.At(refusals_.Add({.reasons = {{.text = "fresh"}}}));
+  const std::uint32_t number = placement_.Refuse(*stale[0], fresh);
+  placement_.RefuseAgain(*stale[1], number);
+  const auto text = [&](std::string_view node) {
+    return placement_.RefusalOf(*world_.FindNode(node))->reasons.front().text;
+  };
+  EXPECT_EQ(text("a"), "fresh");
+  EXPECT_EQ(text("b"), "fresh");
+  EXPECT_EQ(text("c"), "c");
+}
+
+TEST_F(PlacementTest, OneThatBeginsAnewIsAsANewOne) {
+  Answer("b");
+  placement_.SetScorers(3, 1);
+  placement_.Reset(world_.node_indices());
+  EXPECT_EQ(placement_.admitted(), 0u);
+  EXPECT_EQ(Best(), "");
+  EXPECT_EQ(Answer("c"), 3u);
+  EXPECT_EQ(placement_.admitted(), 2u);
+  EXPECT_EQ(Best(), "a");
+  EXPECT_EQ(placement_.RefusalOf(*world_.FindNode("b")), nullptr);
+}
+
+TEST(RefusalsTest, WhatSaysTheSameHasOneNumber) {
+  using Code = PluginStatus::Code;
+  Refusals refusals;
+  const auto said = [](std::string text, std::string free = "1", std::uint32_t filter = 0) {
+    return Refusal{
+        .filter = filter,
+        .reasons = {{.text = std::move(text), .shortages = {{"cpu", "2", std::move(free)}}}}};
+  };
+  EXPECT_EQ(refusals.Add(said("a")), 0u);
+  EXPECT_EQ(refusals.Add(said("a")), 0u);
+  EXPECT_EQ(refusals.Add(said("b")), 1u);
+  EXPECT_EQ(refusals.Add(said("a")), 0u) << "not the last one";
+  EXPECT_EQ(refusals.Add(said("a", "0")), 2u) << "another amount is missing";
+  EXPECT_EQ(refusals.Add(said("a", "1", 1)), 3u) << "another filter";
+  Refusal for_good = said("a");
+  for_good.code = Code::kUnresolvable;
+  EXPECT_EQ(refusals.Add(for_good), 4u);
+  EXPECT_EQ(refusals.size(), 5u);
+  EXPECT_EQ(refusals.At(1).refusal->reasons.front().text, "b");
+}
+
 TEST_F(PlacementTest, OtherScorersMeanOtherScores) {
   Answer();
   placement_.SetScorers(3, 1);
   EXPECT_EQ(Best(), "");
-  for (const NodeInfo* node : placement_.Unscored(world_)) {
-    const std::vector<std::int64_t> raw = {node->name() == "c" ? 1 : 0};
-    placement_.SetScore(*node, node->name() == "b" ? 5 : 4, raw);
+  const std::vector<NodeInfo*> unscored = placement_.Unscored(world_);
+  std::vector<std::int64_t> totals;
+  std::vector<std::int64_t> raw;
+  for (const NodeInfo* node : unscored) {
+    totals.push_back(node->name() == "b" ? 5 : 4);
+    raw.push_back(node->name() == "c" ? 1 : 0);
   }
+  placement_.SetScores(unscored, totals, raw);
   EXPECT_EQ(Best(), "b");
   EXPECT_FALSE(placement_.RawIsEqual(0));
   world_.Apply(Deleted(MakeNode("c")));

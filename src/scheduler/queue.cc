@@ -15,15 +15,40 @@ bool ChangeMayHelp(const api::Pod& pod, const api::Pod& old) {
          pod.spec != old.spec;
 }
 
-bool Queue::ActiveOrder::operator()(const Entry* a, const Entry* b) const {
-  return std::tuple(-std::int64_t{a->pod.pod->priority}, a->pod.arrival) <
-         std::tuple(-std::int64_t{b->pod.pod->priority}, b->pod.arrival);
-}
 bool Queue::DueOrder::operator()(const Entry* a, const Entry* b) const {
   return std::tuple(a->due, a->pod.arrival) < std::tuple(b->due, b->pod.arrival);
 }
 bool Queue::ArrivalOrder::operator()(const Entry* a, const Entry* b) const {
   return a->pod.arrival < b->pod.arrival;
+}
+
+void Queue::Active::Insert(Entry& entry) {
+  Level& level = levels_[entry.pod.pod->priority];
+  const std::string& namespace_ = entry.pod.pod->pod->metadata.namespace_;
+  Space& space = level.spaces[namespace_];
+  if (space.pods.empty()) space.turn = level.turns.insert(level.turns.end(), namespace_);
+  space.pods.insert(&entry);
+  ++size_;
+}
+
+void Queue::Active::Erase(Entry& entry) {
+  const auto level = levels_.find(entry.pod.pod->priority);
+  const auto space = level->second.spaces.find(entry.pod.pod->pod->metadata.namespace_);
+  space->second.pods.erase(&entry);
+  --size_;
+  if (!space->second.pods.empty()) return;
+  level->second.turns.erase(space->second.turn);
+  level->second.spaces.erase(space);
+  if (level->second.spaces.empty()) levels_.erase(level);
+}
+
+Queue::Entry* Queue::Active::Pop() {
+  if (levels_.empty()) return nullptr;
+  Level& level = levels_.begin()->second;
+  Entry* const entry = *level.spaces.find(level.turns.front())->second.pods.begin();
+  level.turns.splice(level.turns.end(), level.turns, level.turns.begin());
+  Erase(*entry);
+  return entry;
 }
 
 Queue::Queue(const base::Clock& clock, QueueOptions options) : clock_(clock), options_(options) {}
@@ -32,7 +57,7 @@ void Queue::Leave(Entry& entry) {
   if (!entry.where) return;
   switch (*entry.where) {
     case QueueName::kActive:
-      active_.erase(&entry);
+      active_.Erase(entry);
       break;
     case QueueName::kBackoff:
       backoff_.erase(&entry);
@@ -56,7 +81,7 @@ void Queue::Enter(Entry& entry, QueueName queue) {
   entry.where = queue;
   switch (queue) {
     case QueueName::kActive:
-      active_.insert(&entry);
+      active_.Insert(entry);
       break;
     case QueueName::kBackoff:
       entry.due = entry.pod.retry_at;
@@ -127,9 +152,10 @@ void Queue::Remove(std::string_view key) {
 }
 
 std::optional<QueuedPod> Queue::Pop() {
-  if (active_.empty()) return std::nullopt;
-  Entry& entry = **active_.begin();
-  Leave(entry);
+  Entry* const next = active_.Pop();
+  if (next == nullptr) return std::nullopt;
+  Entry& entry = *next;
+  entry.where.reset();
   ++entry.pod.attempts;
   entry.wakes_seen = wakes_;
   entry.changed_in_cycle = false;

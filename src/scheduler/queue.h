@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,8 +52,10 @@ struct QueuedPod {
 // the claim for its extended resources) does not help it, or it would wake itself.
 bool ChangeMayHelp(const api::Pod& pod, const api::Pod& old);
 
-// Highest priority first, then longest waiting since the last attempt, so that a pod that does not
-// fit does not keep its equals from being tried. One thread.
+// Highest priority first; of one priority namespaces take turns, so that nobody waits for the
+// thousand pods of somebody else (kube-scheduler goes by time alone); of one namespace longest waiting
+// since the last attempt, so that a pod that does not fit does not keep its equals from being tried.
+// One thread.
 class Queue {
  public:
   // The clock outlives it.
@@ -107,14 +111,36 @@ class Queue {
     bool changed_in_cycle = false;
   };
   // No two entries are equal: arrivals are not shared.
-  struct ActiveOrder {
-    bool operator()(const Entry* a, const Entry* b) const;
-  };
   struct DueOrder {
     bool operator()(const Entry* a, const Entry* b) const;
   };
   struct ArrivalOrder {
     bool operator()(const Entry* a, const Entry* b) const;
+  };
+  using InOrder = std::set<Entry*, ArrivalOrder>;
+
+  // The pods to be tried: by priority, in it by namespace.
+  class Active {
+   public:
+    void Insert(Entry& entry);
+    void Erase(Entry& entry);
+    // The one whose turn it is, which leaves; its namespace's next turn comes after all others'.
+    // Null: there is none.
+    Entry* Pop();
+    std::size_t size() const { return size_; }
+
+   private:
+    using Turns = std::list<std::string>;  // namespaces, whose turn it is first
+    struct Space {
+      InOrder pods;  // never empty
+      Turns::iterator turn;
+    };
+    struct Level {
+      base::StringMap<Space> spaces;
+      Turns turns;
+    };
+    std::map<std::int32_t, Level, std::greater<>> levels_;  // none is empty
+    std::size_t size_ = 0;
   };
 
   void Wait(Entry& entry);
@@ -128,11 +154,11 @@ class Queue {
   const base::Clock& clock_;
   const QueueOptions options_;
   base::StringMap<std::unique_ptr<Entry>> entries_;
-  std::set<Entry*, ActiveOrder> active_;
+  Active active_;
   std::set<Entry*, DueOrder> backoff_;
   std::set<Entry*, DueOrder> unschedulable_;
-  std::map<std::uint64_t, std::set<Entry*, ArrivalOrder>> alike_;  // the unschedulable ones
-  std::set<Entry*, ArrivalOrder> gated_;
+  std::map<std::uint64_t, InOrder> alike_;  // the unschedulable ones
+  InOrder gated_;
   std::uint64_t arrivals_ = 0;
   std::uint64_t wakes_ = 0;  // calls of WakeIf
 };

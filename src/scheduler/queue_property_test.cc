@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -267,6 +268,46 @@ TEST(QueueProperty, AgreesWithAListThatIsSearched) {
       pair.ExpectEqual();
     }
     if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// Between two pods of one namespace comes one of every other that has waited all that time, and those of one
+// namespace come in their order.
+TEST(QueueFairness, NobodyIsServedTwiceWhileAnotherWaits) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  base::ManualClock clock;
+  Queue queue(clock, kOptions);
+  std::map<std::string, std::vector<std::string>> waiting;  // by namespace
+  std::map<std::string, std::set<std::string>> since;       // served since the namespace's last pod
+  int number = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    if (random() % 2 == 0 && number - step < 200) {
+      ModelPod pod{.key = std::to_string(number++), .uid = "1"};
+      auto info = std::make_shared<PodInfo>(*ToInfo(pod));
+      auto with_namespace = std::make_shared<api::Pod>(*info->pod);
+      with_namespace->metadata.namespace_ = std::string(1, static_cast<char>('a' + random() % 5));
+      waiting[with_namespace->metadata.namespace_].push_back(pod.key);
+      info->pod = std::move(with_namespace);
+      queue.Put(std::move(info), false);
+      continue;
+    }
+    const auto popped = queue.Pop();
+    if (!popped) continue;
+    const std::string space = popped->pod->pod->metadata.namespace_;
+    ASSERT_EQ(popped->pod->key, waiting[space].front());
+    waiting[space].erase(waiting[space].begin());
+    // Whoever was there at this namespace's last turn and is still there has had one since.
+    for (const std::string& other : since[space]) {
+      ASSERT_TRUE(waiting[other].empty()) << other << " still waits, and " << space << " is served";
+    }
+    since[space].clear();
+    for (auto& [other, pods] : waiting) {
+      if (other != space && !pods.empty()) since[space].insert(other);
+      if (other != space) since[other].erase(space);
+    }
+    queue.Done(popped->pod->key);
   }
 }
 

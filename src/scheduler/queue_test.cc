@@ -22,11 +22,12 @@ struct PodOptions {
   std::string image;
   std::string claim;
   std::string condition;
+  std::string namespace_ = "ns";
 };
 
 std::shared_ptr<const PodInfo> Named(const std::string& name, const PodOptions& options = {}) {
   auto pod = std::make_shared<api::Pod>();
-  pod->metadata.namespace_ = "ns";
+  pod->metadata.namespace_ = options.namespace_;
   pod->metadata.name = name;
   pod->metadata.uid = options.uid;
   if (!options.label.empty()) pod->metadata.labels["label"] = options.label;
@@ -38,7 +39,7 @@ std::shared_ptr<const PodInfo> Named(const std::string& name, const PodOptions& 
   if (!options.condition.empty()) pod->status.conditions.push_back({.type = options.condition});
   auto info = std::make_shared<PodInfo>();
   info->pod = std::move(pod);
-  info->key = "ns/" + name;
+  info->key = options.namespace_ + "/" + name;
   info->priority = options.priority;
   return info;
 }
@@ -76,6 +77,27 @@ TEST_F(QueueTest, HighestPriorityFirstThenFirstCome) {
   Put("d", {.priority = 5});
   Put("e", {.priority = -1});
   EXPECT_THAT(TryAll(), ElementsAre("ns/b", "ns/d", "ns/a", "ns/c", "ns/e"));
+}
+
+// Somebody's burst is not in the way of somebody else's one pod.
+TEST_F(QueueTest, NamespacesTakeTurnsWithinAPriority) {
+  for (const std::string name : {"1", "2", "3", "4"}) Put(name, {.namespace_ = "burst"});
+  Put("5", {.namespace_ = "one"});
+  Put("6", {.namespace_ = "two"});
+  Put("7", {.namespace_ = "two"});
+  Put("8", {.priority = 1, .namespace_ = "burst"});
+  EXPECT_THAT(TryAll(), ElementsAre("burst/8", "burst/1", "one/5", "two/6", "burst/2", "two/7",
+                                    "burst/3", "burst/4"));
+}
+
+TEST_F(QueueTest, AChangeDoesNotCostThePlaceInTheNamespace) {
+  Put("1", {.namespace_ = "a"});
+  Put("2", {.namespace_ = "a"});
+  Put("3", {.namespace_ = "b"});
+  Put("1", {.label = "new", .namespace_ = "a"});
+  queue_.Remove("b/3");
+  Put("4", {.namespace_ = "b"});
+  EXPECT_THAT(TryAll(), ElementsAre("a/1", "b/4", "a/2"));
 }
 
 TEST_F(QueueTest, APriorityThatChangesCounts) {

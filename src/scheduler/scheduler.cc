@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/priority_class.h"
+#include "fmt/format.h"
 #include "scheduler/internal/scheduler_impl.h"
 #include "scheduler/plugins.h"
 #include "scheduler/plugins/default_plugins.h"
@@ -103,6 +104,7 @@ std::size_t Scheduler::Impl::Sync() {
     }
     world.Apply(one.change);
     if (one.change.object.As<api::Pod>() != nullptr) TakePod(one.change);
+    if (one.change.object.As<api::ResourceClaim>() != nullptr) TakeClaim(one);
     if (IsNews(one)) seen.push_back(std::move(one));
   }
   if (taken == 0) return 0;
@@ -129,6 +131,31 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);
   Nominate(info, pod.status.nominated_node_name);
   Enqueue(info);
+}
+
+void Scheduler::Impl::TakeClaim(const Seen& seen) {
+  const auto& claim = *seen.change.object.As<api::ResourceClaim>();
+  const auto* before = seen.old ? seen.old->As<api::ResourceClaim>() : nullptr;
+  if (seen.change.kind == api::Change::Kind::kDeleted || !claim.status.allocation ||
+      (before != nullptr && before->metadata.uid == claim.metadata.uid &&
+       before->status.allocation == claim.status.allocation)) {
+    return;
+  }
+  for (const World::GivenTwice& twice : world.FindGivenTwice(claim, *claim.status.allocation)) {
+    if (options.observer != nullptr) options.observer->OnGivenTwice(twice.device);
+    std::string others;
+    for (const std::string& name : twice.claims)
+      others.append(others.empty() ? "" : ", ").append(name);
+    cluster.Note({.about = seen.change.object,
+                  .type = "Warning",
+                  .reason = "DeviceAllocatedTwice",
+                  .message = fmt::format(
+                      "device {} is also allocated to {}: only one scheduler may allocate the "
+                      "devices of a driver",
+                      twice.device, others),
+                  .component = profiles.front().scheduler_name,
+                  .action = "Scheduling"});
+  }
 }
 
 void Scheduler::Impl::Enqueue(const std::shared_ptr<const PodInfo>& pod) {
@@ -244,6 +271,13 @@ std::vector<Outcome> Scheduler::Run() {
     }
     if (!changes && tried == 0) return outcomes;
   }
+}
+
+Status Scheduler::Paused() const { return impl_->watch->Stale(); }
+
+std::size_t Scheduler::in_doubt() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(impl_->bindings, [](const auto& binding) { return binding.in_doubt; }));
 }
 
 std::size_t Scheduler::rooms_kept() const { return impl_->nominations.size(); }

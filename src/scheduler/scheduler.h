@@ -125,6 +125,11 @@ class Scheduler {
     std::size_t pods = 0;
   };
   std::vector<Waiting> WaitingByPlugin() const;
+  // Not OK: why nothing is decided now. What has happened to the cluster cannot be seen, and what is
+  // known may not be true any more.
+  Status Paused() const;
+  // Pods of which something was written that may have happened; nothing of theirs is given away.
+  std::size_t in_doubt() const;
   // Pods for which room is kept on a node, whether or not that could be written into their status.
   std::size_t rooms_kept() const;
   const Queue& queue() const;

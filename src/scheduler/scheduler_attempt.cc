@@ -25,6 +25,8 @@ void Name(PluginStatus& status, const Plugin& plugin) {
 std::optional<Outcome> Scheduler::Impl::ScheduleOne() {
   if (std::optional<Outcome> outcome = ContinueOne()) return outcome;
   if (running.size() >= options.bindings_at_once) return std::nullopt;
+  // Who knows that much may have changed without his knowledge does not decide.
+  if (!watch->Stale().ok()) return std::nullopt;
   while (std::optional<QueuedPod> pod = queue.Pop()) {
     const std::shared_ptr<const PodInfo> known = world.FindPod(pod->pod->key);
     // Deleted, being deleted, bound by somebody or assumed: nothing to be done for it. Or one by
@@ -118,6 +120,8 @@ Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cy
 
 PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
   const auto& plugins = profiles[binding.profile].plugins->pre_bind();
+  const bool claims_in_doubt = binding.in_doubt && binding.next < plugins.size();
+  if (binding.in_doubt) binding.state.Get<WaitsUntil>() = {};
   for (; binding.next < plugins.size(); ++binding.next) {
     PreBindPlugin& plugin = *plugins[binding.next];
     PluginStatus status = timing.Ask(Phase::kPreBind, plugin, [&] {
@@ -129,18 +133,50 @@ PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
     return status;
   }
   timing.End(Phase::kPreBind, Code::kSuccess);
+  // What PreBind was in doubt about is known now; meanwhile the pod or the node may have gone.
+  if (claims_in_doubt && (!StillWanted(binding) || world.FindNode(binding.node) == nullptr)) {
+    return PluginStatus::Error(fmt::format("binding to {}: too late", binding.node));
+  }
+  PluginStatus bound = BindPod(binding);
+  timing.End(Phase::kBind, bound.code);
+  return bound;
+}
+
+PluginStatus Scheduler::Impl::BindPod(Binding& binding) {
   const api::ObjectMeta& pod = binding.pod.pod->pod->metadata;
   const Status bound = cluster.Bind(pod.namespace_, pod.name, pod.uid, binding.node);
-  timing.End(Phase::kBind, bound.ok() ? Code::kSuccess : Code::kError);
   if (bound.ok()) return PluginStatus::Success();
-  return PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
+  const PluginStatus failed =
+      PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
+  const bool unknown = api::MayHaveHappened(bound);
+  // A refusal may be of a request that was sent twice, and done the first time. The pod knows.
+  if (!unknown && bound.code() != StatusCode::kAlreadyExists &&
+      bound.code() != StatusCode::kAborted) {
+    return failed;
+  }
+  const auto read =
+      cluster.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), pod.namespace_, pod.name);
+  const api::Object* now = read.ok() && read->has_value() ? &**read : nullptr;
+  if (now != nullptr && now->metadata().uid != pod.uid) now = nullptr;
+  const std::string_view node = now == nullptr ? "" : now->As<api::Pod>()->spec.node_name;
+  if (node == binding.node) return PluginStatus::Success();
+  // Where it is on no node, what was sent may still arrive.
+  const bool in_doubt = !read.ok() || (unknown && now != nullptr && node.empty());
+  if (!in_doubt) return failed;
+  binding.state.Get<WaitsUntil>() = {.time = clock.Now() + kDoubtNap, .in_doubt = true};
+  return {Code::kWait, {}};
 }
 
 std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginStatus& written) {
+  const std::string& key = binding.pod.pod->key;
+  binding.in_doubt = false;
+  running.erase(key);
   if (written.code == Code::kWait) {
-    const std::optional<base::Time> until = binding.state.Get<WaitsUntil>().time;
+    const WaitsUntil& waits = binding.state.Get<WaitsUntil>();
     binding.due.reset();
-    if (until) binding.due = clock.Monotonic() + (*until - clock.Now());
+    if (waits.time) binding.due = clock.Monotonic() + (*waits.time - clock.Now());
+    binding.in_doubt = waits.in_doubt;
+    if (binding.in_doubt) running.insert(key);
     return std::nullopt;
   }
   if (written.ok()) return Finish(binding);
@@ -210,7 +246,8 @@ std::optional<Outcome> Scheduler::Impl::TakeWritten() {
     const Trial trial = TrialOf(*it);
     running.erase(pod->key);
     std::optional<Outcome> outcome;
-    if (it->written.ok() || StillWanted(*it)) {
+    const bool in_doubt = it->written.code == Code::kWait && it->state.Get<WaitsUntil>().in_doubt;
+    if (it->written.ok() || in_doubt || StillWanted(*it)) {
       outcome = Conclude(*it, it->written);
       if (!outcome) continue;
     } else {
@@ -218,12 +255,7 @@ std::optional<Outcome> Scheduler::Impl::TakeWritten() {
       queue.Done(pod->key);
     }
     bindings.erase(it);
-    // Another one by that name had to wait.
-    const std::shared_ptr<const PodInfo> now = world.FindPod(pod->key);
-    if (now != nullptr && now->pod->metadata.uid != pod->pod->metadata.uid &&
-        now->pod->spec.node_name.empty() && !IsTerminated(*now->pod) && ProfileOf(*now->pod)) {
-      Enqueue(now);
-    }
+    LetSuccessorIn(*pod);
     if (!outcome) continue;
     Observe(trial, *outcome);
     return outcome;
@@ -231,22 +263,32 @@ std::optional<Outcome> Scheduler::Impl::TakeWritten() {
   return std::nullopt;
 }
 
+void Scheduler::Impl::LetSuccessorIn(const PodInfo& pod) {
+  const std::shared_ptr<const PodInfo> now = world.FindPod(pod.key);
+  if (now != nullptr && now->pod->metadata.uid != pod.pod->metadata.uid &&
+      now->pod->spec.node_name.empty() && !IsTerminated(*now->pod) && ProfileOf(*now->pod)) {
+    Enqueue(now);
+  }
+}
+
 // Looks at each binding once after something has changed. The first that comes to an end.
 std::optional<Outcome> Scheduler::Impl::ContinueOne() {
   if (std::optional<Outcome> outcome = TakeWritten()) return outcome;
   if (!look_at_bindings) return std::nullopt;
+  // What is in doubt is settled by reading; everything else needs a picture that is true.
+  const bool stale = !watch->Stale().ok();
   for (auto it = bindings.begin(); it != bindings.end();) {
-    if (it->running) {
+    if (it->running || (stale && !it->in_doubt)) {
       ++it;
       continue;
     }
-    if (!StillWanted(*it)) {
+    if (!it->in_doubt && !StillWanted(*it)) {
       Undo(*it);
       queue.Done(it->pod.pod->key);
       it = bindings.erase(it);
       continue;
     }
-    if (world.FindNode(it->node) == nullptr) {
+    if (!it->in_doubt && world.FindNode(it->node) == nullptr) {
       Binding binding = std::move(*it);
       bindings.erase(it);
       Undo(binding);
@@ -264,14 +306,27 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
       continue;
     }
     const Trial trial = TrialOf(*asked);
+    const std::shared_ptr<const PodInfo> pod = asked->pod.pod;
     Timing timing = MakeTiming(asked->profile);
-    std::optional<Outcome> outcome = Conclude(*asked, Write(*asked, timing));
-    if (!outcome) continue;
+    const PluginStatus written = Write(*asked, timing);
+    // One that was in doubt may have become unwanted meanwhile.
+    const bool unwanted = !written.ok() && written.code != Code::kWait && !StillWanted(*asked);
+    std::optional<Outcome> outcome;
+    if (unwanted) {
+      Undo(*asked);
+      queue.Done(pod->key);
+      running.erase(pod->key);
+    } else {
+      outcome = Conclude(*asked, written);
+      if (!outcome) continue;
+    }
     bindings.erase(asked);
+    LetSuccessorIn(*pod);
+    if (unwanted) continue;
     Observe(trial, *outcome);
     return outcome;
   }
-  look_at_bindings = false;
+  look_at_bindings = stale;
   return std::nullopt;
 }
 

@@ -187,10 +187,11 @@ void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint3
 void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
   // PreBind or PostFilter may have written the pod meanwhile.
   const api::ObjectMeta& metadata = pod.pod->metadata;
-  std::optional<api::Object> stored =
+  const auto read =
       cluster.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), metadata.namespace_, metadata.name);
-  if (!stored || stored->metadata().uid != metadata.uid) return;
-  api::Pod changed = *stored->As<api::Pod>();
+  // What could not be said now is said with the next attempt.
+  if (!read.ok() || !*read || (*read)->metadata().uid != metadata.uid) return;
+  api::Pod changed = *(*read)->As<api::Pod>();
   if (!changed.spec.node_name.empty()) return;  // it need not be told any more
   auto& conditions = changed.status.conditions;
   auto condition =

@@ -48,7 +48,7 @@ class SchedulerTest : public ::testing::Test {
     return api::HubKind(api::TypeInfoOf<T>());
   }
   api::Pod Stored(std::string_view name) {
-    return *cluster_.Find(KindOf<api::Pod>(), "ns", name)->As<api::Pod>();
+    return *cluster_.Stored(KindOf<api::Pod>(), "ns", name)->As<api::Pod>();
   }
   const api::PodCondition* ScheduledCondition(const api::Pod& pod) {
     for (const api::PodCondition& condition : pod.status.conditions) {
@@ -59,7 +59,7 @@ class SchedulerTest : public ::testing::Test {
   // "reason: message" of each, and how often it was told if more than once.
   std::vector<std::string> Events() {
     std::vector<std::string> events;
-    for (const api::Object& object : cluster_.List(KindOf<api::Event>())) {
+    for (const api::Object& object : cluster_.All(KindOf<api::Event>())) {
       const api::Event& event = *object.As<api::Event>();
       events.push_back(event.reason + ": " + event.message);
       if (event.count > 1) events.back() += " x" + std::to_string(event.count);

@@ -20,21 +20,32 @@ void Sweep::Run(const CycleState& state, std::span<const NodeInfo* const> nodes,
     places[next[ShardOf(*nodes[place])]++] = static_cast<std::uint32_t>(place);
   }
 
-  std::atomic<std::size_t> shards = 0;           // taken so far
+  // Each worker begins with shards of its own, always the same ones: what it kept of them last time
+  // was made and is given back by it, and is near it still. Then it helps the others.
+  struct alignas(64) Share {
+    std::atomic<std::size_t> taken = 0;
+  };
+  const std::size_t workers = executor->workers();
+  std::vector<Share> shares(workers);
   std::atomic<std::size_t> stop = nodes.size();  // the first place that said false
   executor->Run([&](std::size_t worker) {
     CycleState view = state.ForWorker(worker);
-    for (std::size_t shard = shards.fetch_add(1, std::memory_order_relaxed); shard < kNodeShards;
-         shard = shards.fetch_add(1, std::memory_order_relaxed)) {
-      for (std::size_t i = first[shard]; i < first[shard + 1]; ++i) {
-        const std::size_t place = places[i];
-        std::size_t before = stop.load(std::memory_order_relaxed);
-        if (place > before) break;
-        if (visit(view, place)) continue;
-        while (place < before &&
-               !stop.compare_exchange_weak(before, place, std::memory_order_relaxed)) {
+    for (std::size_t helped = 0; helped < workers; ++helped) {
+      const std::size_t owner = (worker + helped) % workers;
+      while (true) {
+        const std::size_t shard =
+            shares[owner].taken.fetch_add(1, std::memory_order_relaxed) * workers + owner;
+        if (shard >= kNodeShards) break;
+        for (std::size_t i = first[shard]; i < first[shard + 1]; ++i) {
+          const std::size_t place = places[i];
+          std::size_t before = stop.load(std::memory_order_relaxed);
+          if (place > before) break;
+          if (visit(view, place)) continue;
+          while (place < before &&
+                 !stop.compare_exchange_weak(before, place, std::memory_order_relaxed)) {
+          }
+          break;
         }
-        break;
       }
     }
   });

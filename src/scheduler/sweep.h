@@ -4,7 +4,8 @@
 //
 // A node belongs to a shard by its index. A shard is one worker's at a time, and shards are the
 // same however many workers there are: what is kept per shard needs no locks, and comes out the
-// same. Workers take shards until none is left, so that a slow one keeps nobody waiting.
+// same. Workers take shards until none is left, each its own first and then those of others, so
+// that a slow one keeps nobody waiting.
 #pragma once
 
 #include <cstddef>

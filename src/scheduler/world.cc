@@ -105,18 +105,15 @@ void World::PutClass(std::shared_ptr<const api::DeviceClass> device_class, bool 
     extended_resources_.OnUpdate(*device_class);
     known = std::move(device_class);
   }
-  if (!same) impl_->TouchAll();
+  if (!same) ++classes_version_;
 }
 
 void World::PutNamespace(std::shared_ptr<const api::Namespace> space, bool gone) {
-  auto& known = impl_->namespaces[space->metadata.name];
-  const bool same = !gone && known != nullptr && known->metadata.labels == space->metadata.labels;
   if (gone) {
     impl_->namespaces.erase(space->metadata.name);
   } else {
-    known = std::move(space);
+    impl_->namespaces[space->metadata.name] = std::move(space);
   }
-  if (!same) impl_->TouchAll();
 }
 
 std::span<NodeInfo* const> World::nodes() const {

@@ -70,9 +70,13 @@ class World final : public allocator::ClassLister {
   };
   std::uint64_t version() const { return version_; }
   ChangedNodes ChangedSince(std::uint64_t version) const;
-  // Of the last change that concerned every node: classes, namespaces, taint rules, slices without
-  // a node and what is in use of them.
+  // Of the last change that concerned every node: taint rules, slices without a node and what is in
+  // use of them. Classes are not among it: what is remembered of a pod whose claims name one is
+  // remembered by its plan, which changes with them; nor are namespaces, which only filters look at
+  // that are asked anew for every pod.
   std::uint64_t global_version() const { return global_version_; }
+  // Of the classes, all together: which resource names they serve, and with which devices.
+  std::uint64_t classes_version() const { return classes_version_; }
 
   // Pods. Bound ones count on their node; an assumed one counts as if it were bound, until it is,
   // or is forgotten.
@@ -100,6 +104,14 @@ class World final : public allocator::ClassLister {
                   std::string_view name) const;
   void AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim);
   void ForgetClaim(std::string_view namespace_, std::string_view name);
+  // Devices of an allocation that other claims have too, although somebody wants them alone: never
+  // by reservations alone, but what is stored counts, whoever decided it.
+  struct GivenTwice {
+    std::string device;               // driver/pool/device
+    std::vector<std::string> claims;  // the others, "namespace/name"
+  };
+  std::vector<GivenTwice> FindGivenTwice(const api::ResourceClaim& claim,
+                                         const api::AllocationResult& allocation) const;
   // The claim that was made for a pod's extended resources, if there is one.
   std::shared_ptr<const api::ResourceClaim> FindExtendedResourceClaim(const api::Pod& pod) const;
 
@@ -136,6 +148,7 @@ class World final : public allocator::ClassLister {
   std::uint64_t nodes_version_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t global_version_ = 0;
+  std::uint64_t classes_version_ = 0;
   std::uint64_t claims_version_ = 0;
   std::unique_ptr<Impl> impl_;
 };

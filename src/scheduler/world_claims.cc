@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "fmt/format.h"
 #include "scheduler/internal/world_impl.h"
 
 namespace dray::scheduler {
@@ -109,6 +110,27 @@ void World::ForgetClaim(std::string_view namespace_, std::string_view name) {
   } else {
     impl_->IndexClaim(*found->second.stored, key, true);
   }
+}
+
+std::vector<World::GivenTwice> World::FindGivenTwice(
+    const api::ResourceClaim& claim, const api::AllocationResult& allocation) const {
+  std::vector<GivenTwice> all;
+  const ledger::Snapshot& taken = ledger_.snapshot();
+  const std::string own = KeyOf(claim);
+  for (const api::DeviceRequestAllocationResult& result : allocation.devices.results) {
+    if (result.admin_access.value_or(false)) continue;
+    const auto pool = dictionary_->FindPool(result.driver, result.pool);
+    const auto name = dictionary_->Find(result.device);
+    const ledger::PoolUsage* usage = pool ? taken.Find(*pool) : nullptr;
+    const ledger::DeviceUsage* device = usage != nullptr && name ? usage->Find(*name) : nullptr;
+    if (device == nullptr || device->exclusive == 0 || device->results() < 2) continue;
+    GivenTwice twice{.device = fmt::format("{}/{}/{}", result.driver, result.pool, result.device)};
+    for (const ledger::Holder holder : device->holders) {
+      if (taken.NameOf(holder) != own) twice.claims.emplace_back(taken.NameOf(holder));
+    }
+    if (!twice.claims.empty()) all.push_back(std::move(twice));
+  }
+  return all;
 }
 
 std::vector<std::string> World::PodsOfClaim(std::string_view namespace_,

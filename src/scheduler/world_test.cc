@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "api/device_class.h"
+#include "api/namespace.h"
 #include "api/priority_class.h"
 #include "scheduler/objects_for_test.h"
 #include "testing/claim_builder.h"
@@ -150,6 +152,25 @@ TEST_F(WorldTest, ASliceWithoutANodeConcernsEveryNode) {
   const std::uint64_t before = world_.version();
   world_.Apply(Added(api::ResourceSlice(Slice("s").OnAllNodes().With(Device("d")))));
   EXPECT_THAT(ChangedNames(before), ElementsAre("all"));
+}
+
+// Thousands of nodes would be looked at again, for every pod, after something that concerns none of them.
+TEST_F(WorldTest, NamespacesAndClassesConcernNoNode) {
+  const std::uint64_t before = world_.version();
+  api::Namespace space;
+  space.metadata.name = "team";
+  space.metadata.labels["a"] = "b";
+  world_.Apply(Added(space));
+  api::DeviceClass device_class;
+  device_class.metadata.name = "gpu";
+  world_.Apply(Added(device_class));
+  EXPECT_EQ(world_.classes_version(), 1u);
+  world_.Apply(Updated(device_class));
+  EXPECT_EQ(world_.classes_version(), 1u);
+  world_.Apply(Deleted(device_class));
+  EXPECT_EQ(world_.classes_version(), 2u);
+  EXPECT_THAT(ChangedNames(before), IsEmpty());
+  EXPECT_EQ(world_.version(), before);
 }
 
 TEST_F(WorldTest, AClaimConcernsTheNodeOfItsDevices) {

@@ -68,6 +68,10 @@ struct ClassResult {
   std::string name;
   std::int64_t typical_count = 1;
   ClassUse end;
+  // Of what is free at the end, the share that is of no use to those that wait for it then: to the
+  // request that most of them have, for `waiting_count` devices. 0: nobody waits.
+  std::int64_t waiting_count = 0;
+  double waiting_fragmentation = 0;
   double mean_utilisation = 0;
   double peak_utilisation = 0;
   double mean_fragmentation = 0;
@@ -77,6 +81,15 @@ struct GroupResult {
   std::string name;
   std::int64_t nodes = 0;
   std::int64_t placed = 0;
+};
+
+// Of one workload, without its warm-up; those that a dump brought are one, "".
+struct WorkloadResult {
+  std::string name;
+  std::int64_t created = 0;
+  std::int64_t placed = 0;
+  std::int64_t waiting = 0;  // at the end
+  Percentiles times;         // from creation to node, or to the end
 };
 
 struct Result {
@@ -94,7 +107,10 @@ struct Result {
   std::int64_t node_failures = 0;
   std::uint64_t node_evaluations = 0;
   std::uint64_t allocator_steps = 0;
-  Percentiles waiting;  // from creation to node, simulated
+  // From creation to node, simulated. Those that still wait count as long as they have waited by
+  // then: leaving them out would make a cluster look better the fewer it serves.
+  Percentiles waiting;
+  std::int64_t still_waiting = 0;  // of Percentiles::count
 
   // Measured.
   Duration scheduler_time{0};  // deciding and taking in changes
@@ -103,8 +119,9 @@ struct Result {
   std::vector<HistogramBar> decision_histogram;
 
   std::vector<ClassResult> classes;
-  std::vector<GroupResult> groups;   // by name; those of a dump are one, ""
-  std::vector<ReasonCount> reasons;  // most attempts first
+  std::vector<WorkloadResult> workloads;  // as in the scenario, a dump's last
+  std::vector<GroupResult> groups;        // by name; those of a dump are one, ""
+  std::vector<ReasonCount> reasons;       // most attempts first
   std::vector<Sample> samples;
 
   // Attempts per second of scheduler_time; 0 when nothing was measured.

@@ -148,7 +148,7 @@ std::string Charts(const Result& result) {
   html += OfPods(result, "Running", &Sample::running);
   if (!result.decision_histogram.empty()) {
     BarChart chart{.title = "Decision latency",
-                   .unit = "attempts by processor time, each bar up to",
+                   .unit = "scheduling time per attempt, upper bound of each bar",
                    .bars = {}};
     for (const HistogramBar& bar : result.decision_histogram) {
       chart.bars.push_back({ShortTime(bar.up_to), static_cast<double>(bar.count),
@@ -186,16 +186,45 @@ std::string ClassTable(const Result& result) {
                        {"Blocked", true},
                        {"Utilisation, mean", true},
                        {"Peak", true},
-                       {"Fragmentation, mean", true}});
+                       {"Fragmentation, mean", true},
+                       {"For those that wait", true}});
   for (const ClassResult& row : result.classes) {
-    html += Cells("td", {{row.name, false},
-                         {std::to_string(row.end.devices), true},
-                         {std::to_string(row.typical_count), true},
-                         {internal::Devices(row.end.used), true},
-                         {std::to_string(row.end.blocked), true},
-                         {Percent(row.mean_utilisation), true},
-                         {Percent(row.peak_utilisation), true},
-                         {Percent(row.mean_fragmentation), true}});
+    html += Cells(
+        "td",
+        {{row.name, false},
+         {std::to_string(row.end.devices), true},
+         {std::to_string(row.typical_count), true},
+         {internal::Devices(row.end.used), true},
+         {std::to_string(row.end.blocked), true},
+         {Percent(row.mean_utilisation), true},
+         {Percent(row.peak_utilisation), true},
+         {Percent(row.mean_fragmentation), true},
+         {row.waiting_count == 0
+              ? "-"
+              : fmt::format("{} for {}", Percent(row.waiting_fragmentation), row.waiting_count),
+          true}});
+  }
+  return html + "</table></div>\n";
+}
+
+std::string WorkloadTable(const Result& result) {
+  if (result.workloads.empty()) return "";
+  std::string html = "<h2>Workloads</h2>\n<div class=\"scroll\"><table>\n";
+  html += Cells("th", {{"Workload", false},
+                       {"Asked", true},
+                       {"Placed", true},
+                       {"Still waiting", true},
+                       {"Waiting, p50", true},
+                       {"p99", true},
+                       {"Longest", true}});
+  for (const WorkloadResult& row : result.workloads) {
+    html += Cells("td", {{row.name.empty() ? "(dump)" : row.name, false},
+                         {std::to_string(row.created), true},
+                         {std::to_string(row.placed), true},
+                         {std::to_string(row.waiting), true},
+                         {ShortTime(row.times.p50), true},
+                         {ShortTime(row.times.p99), true},
+                         {ShortTime(row.times.max), true}});
   }
   return html + "</table></div>\n";
 }
@@ -233,6 +262,7 @@ std::string ToHtml(const Result& result) {
   html += Tiles(result);
   html += "<h2>Over time</h2>\n";
   html += Charts(result);
+  html += WorkloadTable(result);
   html += ClassTable(result);
   html += ReasonTable(result);
   return html + "</body>\n</html>\n";

@@ -61,6 +61,15 @@ struct JsonClass {
   double peak_utilisation = 0;
   double fragmentation = 0;
   double mean_fragmentation = 0;
+  std::int64_t waiting_count = 0;
+  double waiting_fragmentation = 0;
+};
+struct JsonWorkload {
+  std::string name;
+  std::int64_t created = 0;
+  std::int64_t placed = 0;
+  std::int64_t waiting = 0;
+  JsonTimes times;
 };
 struct JsonGroup {
   std::string name;
@@ -97,8 +106,10 @@ struct JsonResult {
   std::int64_t node_evaluations = 0;
   std::int64_t allocator_steps = 0;
   JsonTimes waiting;
+  std::int64_t still_waiting = 0;
   JsonMeasured measured;
   std::vector<JsonClass> classes;
+  std::vector<JsonWorkload> workloads;
   std::vector<JsonGroup> groups;
   std::vector<JsonReason> reasons;
   std::vector<JsonSample> samples;
@@ -157,7 +168,20 @@ const StructInfo& InfoOf(const JsonClass*) {
                              Field<&T::peak_utilisation>("peakUtilisation", kAlways),
                              Field<&T::fragmentation>("fragmentation", kAlways),
                              Field<&T::mean_fragmentation>("meanFragmentation", kAlways),
+                             Field<&T::waiting_count>("waitingCount", kAlways),
+                             Field<&T::waiting_fragmentation>("waitingFragmentation", kAlways),
                          });
+  return info;
+}
+const StructInfo& InfoOf(const JsonWorkload*) {
+  using T = JsonWorkload;
+  static const StructInfo info = Struct<T>("Workload", {
+                                                           Field<&T::name>("name", kAlways),
+                                                           Field<&T::created>("created", kAlways),
+                                                           Field<&T::placed>("placed", kAlways),
+                                                           Field<&T::waiting>("waiting", kAlways),
+                                                           Field<&T::times>("times", kAlways),
+                                                       });
   return info;
 }
 const StructInfo& InfoOf(const JsonGroup*) {
@@ -211,8 +235,10 @@ const StructInfo& InfoOf(const JsonResult*) {
                               Field<&T::node_evaluations>("nodeEvaluations", kAlways),
                               Field<&T::allocator_steps>("allocatorSteps", kAlways),
                               Field<&T::waiting>("waiting", kAlways),
+                              Field<&T::still_waiting>("stillWaiting", kAlways),
                               Field<&T::measured>("measured", kAlways),
                               Field<&T::classes>("classes", kAlways),
+                              Field<&T::workloads>("workloads", kAlways),
                               Field<&T::groups>("groups", kAlways),
                               Field<&T::reasons>("reasons", kAlways),
                               Field<&T::samples>("samples", kAlways),
@@ -240,7 +266,9 @@ JsonClass Json(const ClassResult& row) {
           .mean_utilisation = row.mean_utilisation,
           .peak_utilisation = row.peak_utilisation,
           .fragmentation = row.end.Fragmentation(),
-          .mean_fragmentation = row.mean_fragmentation};
+          .mean_fragmentation = row.mean_fragmentation,
+          .waiting_count = row.waiting_count,
+          .waiting_fragmentation = row.waiting_fragmentation};
 }
 
 JsonSample Json(const Sample& sample) {
@@ -272,10 +300,14 @@ std::string ToJson(const Result& result) {
                   .node_failures = result.node_failures,
                   .node_evaluations = static_cast<std::int64_t>(result.node_evaluations),
                   .allocator_steps = static_cast<std::int64_t>(result.allocator_steps),
-                  .waiting = Json(result.waiting)};
+                  .waiting = Json(result.waiting),
+                  .still_waiting = result.still_waiting};
   made.measured = {Json(result.decisions), Seconds(result.scheduler_time),
                    Seconds(result.controller_time), result.Throughput()};
   for (const ClassResult& row : result.classes) made.classes.push_back(Json(row));
+  for (const WorkloadResult& row : result.workloads) {
+    made.workloads.push_back({row.name, row.created, row.placed, row.waiting, Json(row.times)});
+  }
   for (const GroupResult& row : result.groups) {
     made.groups.push_back({row.name, row.nodes, row.placed});
   }

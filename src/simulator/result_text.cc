@@ -63,9 +63,29 @@ std::string TimeTable(const Result& result, bool measured) {
     rows.push_back({std::string(name), ShortTime(times.p50), ShortTime(times.p90),
                     ShortTime(times.p99), ShortTime(times.max)});
   };
-  add("waiting (simulated)", result.waiting);
+  add(result.still_waiting == 0
+          ? "waiting (simulated)"
+          : fmt::format("waiting (simulated, {} still do)", result.still_waiting),
+      result.waiting);
   if (measured) add("decision (processor)", result.decisions);
   return rows.size() > 1 ? "\n" + Table(rows) : "";
+}
+
+// Against what those ask for that wait, or, when nobody does, what most pods ask for.
+std::string FragmentationOf(const ClassResult& row) {
+  return row.waiting_count > 0
+             ? fmt::format("{} for {}", Percent(row.waiting_fragmentation), row.waiting_count)
+             : fmt::format("{} for {}", Percent(row.end.Fragmentation()), row.typical_count);
+}
+
+std::string WorkloadTable(const Result& result) {
+  if (result.workloads.empty()) return "";
+  std::vector<Row> rows = {{"WORKLOAD", "ASKED", "PLACED", "STILL WAITING", "P50", "P99"}};
+  for (const WorkloadResult& row : result.workloads) {
+    rows.push_back({row.name.empty() ? "(dump)" : row.name, Number(row.created), Number(row.placed),
+                    Number(row.waiting), ShortTime(row.times.p50), ShortTime(row.times.p99)});
+  }
+  return "\n" + Table(rows);
 }
 
 std::string ClassTable(const Result& result) {
@@ -75,7 +95,7 @@ std::string ClassTable(const Result& result) {
   for (const ClassResult& row : result.classes) {
     rows.push_back({row.name, Number(row.end.devices), internal::Devices(row.end.used),
                     Percent(row.end.Utilisation()), Percent(row.mean_utilisation),
-                    Percent(row.peak_utilisation), Percent(row.end.Fragmentation()),
+                    Percent(row.peak_utilisation), FragmentationOf(row),
                     Percent(row.mean_fragmentation)});
   }
   return "\n" + Table(rows);
@@ -109,6 +129,7 @@ std::string ToText(const Result& result, const TextOptions& options) {
                       result.devices, ShortTime(result.simulated), result.seed, result.policy);
   text += PodTable(result.pods);
   text += TimeTable(result, options.measured);
+  text += WorkloadTable(result);
   text += ClassTable(result);
   text += GroupTable(result);
   text += ReasonTable(result);

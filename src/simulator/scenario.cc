@@ -15,12 +15,6 @@
 
 namespace dray::simulator {
 
-std::optional<allocator::Policy> FindPolicy(std::string_view name) {
-  if (name == "first-fit") return allocator::Policy::kFirstFit;
-  if (name == "best-fit") return allocator::Policy::kBestFit;
-  return std::nullopt;
-}
-
 namespace internal {
 namespace {
 
@@ -72,10 +66,11 @@ class ScenarioReader {
   }
 
   void ReadPolicy(const std::string& policy, Scenario& made) {
-    if (const auto found = FindPolicy(policy)) {
+    if (const auto found = allocator::FindPolicy(policy)) {
       made.policy = *found;
     } else {
-      in_.Wrong(FieldPath("policy"), policy, "must be first-fit or best-fit");
+      in_.Wrong(FieldPath("policy"), policy,
+                fmt::format("must be {}", allocator::PolicyNames(" or ")));
     }
   }
 

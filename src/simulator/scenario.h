@@ -115,7 +115,4 @@ struct Scenario {
 // Nothing unless there are no faults. All faults at once, from top to bottom.
 std::optional<Scenario> ReadScenario(std::string_view yaml, std::vector<Fault>& faults);
 
-// "first-fit", "best-fit"; nothing for anything else.
-std::optional<allocator::Policy> FindPolicy(std::string_view name);
-
 }  // namespace dray::simulator

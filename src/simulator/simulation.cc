@@ -43,7 +43,10 @@ Simulation::Simulation(const Scenario& scenario, const SimulationOptions& option
   for (const Workload& workload : scenario.workloads) {
     arrivals_.emplace_back(seed_, "arrivals of " + workload.name);
     lifetimes_.emplace_back(seed_, "lifetimes of " + workload.name);
+    result_.workloads.push_back({.name = workload.name});
   }
+  result_.workloads.push_back({});  // of a dump
+  waiting_times_.resize(result_.workloads.size());
   for (std::size_t i = 0; i < scenario.churn.size(); ++i) {
     churns_.emplace_back(seed_, fmt::format("churn {}", i));
   }

@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "api/cluster.h"
 #include "api/gates.h"
 #include "api/kinds.h"
+#include "api/memory_cluster.h"
 #include "base/executor.h"
 #include "base/status.h"
 #include "scheduler/config.h"
@@ -42,7 +42,7 @@ struct SimulationOptions {
   // Called now and then.
   std::function<void(const Progress&)> progress;
   // Called with the cluster whenever a sample is taken, the last time at the end.
-  std::function<void(const api::Cluster&)> inspect;
+  std::function<void(const api::MemoryCluster&)> inspect;
 };
 
 // `dump`: objects that are there besides the scenario's. InvalidArgument when they cannot all be.

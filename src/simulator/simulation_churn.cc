@@ -86,7 +86,7 @@ void Simulation::WriteSlices(const Pool& pool) {
   auto& generation = generations_.try_emplace(pool, 1).first->second;
   ++generation;
   for (api::ResourceSlice& slice : SlicesOf(pool)) {
-    const auto stored = cluster_.Find(SliceKind(), "", slice.metadata.name);
+    const auto stored = cluster_.Stored(SliceKind(), "", slice.metadata.name);
     if (!stored) continue;  // its node is down; it comes back as it then should be
     slice.metadata = stored->metadata();
     const auto written = cluster_.Update(api::Object::Of(std::move(slice)));

@@ -2,9 +2,14 @@
 //
 // What is counted.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
+#include "allocator/explanation.h"
+#include "api/device_class.h"
+#include "api/pod.h"
+#include "api/resource_claim.h"
 #include "simulator/internal/simulation.h"
 
 namespace dray::simulator::internal {
@@ -12,6 +17,45 @@ namespace {
 
 // More than a chart can show; beyond that every second sample goes.
 constexpr std::size_t kMostSamples = 512;
+
+template <typename T>
+void Append(const api::MemoryCluster& cluster, std::vector<api::Object>& objects) {
+  std::ranges::move(cluster.All(api::HubKind(api::TypeInfoOf<T>())), std::back_inserter(objects));
+}
+
+// Of pods that have no node.
+std::vector<TypicalRequest> WaitingRequests(const api::MemoryCluster& cluster) {
+  std::vector<api::Object> pods;
+  Append<api::Pod>(cluster, pods);
+  std::erase_if(pods, [](const api::Object& object) {
+    const auto& pod = *object.As<api::Pod>();
+    return !pod.spec.node_name.empty() || pod.status.phase == api::kPodSucceeded ||
+           pod.status.phase == api::kPodFailed;
+  });
+  if (pods.empty()) return {};
+  std::vector<api::Object> objects;
+  Append<api::ResourceClaim>(cluster, objects);
+  Append<api::ResourceClaimTemplate>(cluster, objects);
+  Append<api::DeviceClass>(cluster, objects);
+  return RequestsOf(pods, objects);
+}
+
+// ": devices of class a, b": the classes of which devices are missing.
+std::string ClassesOf(const scheduler::Reason& reason) {
+  std::string text;
+  if (reason.devices == nullptr) return text;
+  std::set<std::string> classes;
+  for (const allocator::ConflictMember& member : reason.devices->conflict) {
+    if (member.constraint) continue;
+    const auto& request = reason.devices->claims[static_cast<std::size_t>(member.claim)]
+                              .requests[static_cast<std::size_t>(member.index)];
+    for (const auto& alternative : request.alternatives) classes.insert(alternative.device_class);
+  }
+  for (const std::string& name : classes) {
+    text.append(text.empty() ? ": devices of class " : ", ").append(name);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -47,7 +91,8 @@ void Simulation::Take(const scheduler::Outcome& outcome) {
     ++result_.pods.warm_up;
   } else {
     ++result_.pods.placed;
-    waiting_times_.push_back(now() - pod.created);
+    ++result_.workloads[RowOf(pod)].placed;
+    waiting_times_[RowOf(pod)].push_back(now() - pod.created);
   }
   ++result_.groups[GroupOf(outcome.node)].placed;
   ScheduleDeparture(outcome.pod, pod.warm_up);
@@ -56,11 +101,12 @@ void Simulation::Take(const scheduler::Outcome& outcome) {
 void Simulation::CountReasons(PodRecord& pod, const scheduler::PodExplanation& explanation) {
   std::set<std::uint16_t> counted;
   const auto count = [&](const scheduler::Reason& reason) {
+    const std::string classes = ClassesOf(reason);
     const auto [at, added] = reason_numbers_.try_emplace(
-        {reason.plugin, reason.code}, static_cast<std::uint16_t>(result_.reasons.size()));
+        {reason.plugin, reason.code, classes}, static_cast<std::uint16_t>(result_.reasons.size()));
     if (added) {
       result_.reasons.push_back(
-          {.plugin = reason.plugin, .code = reason.code, .text = reason.text});
+          {.plugin = reason.plugin, .code = reason.code, .text = reason.text + classes});
     }
     if (!counted.insert(at->second).second) return;
     ReasonCount& row = result_.reasons[at->second];
@@ -106,6 +152,22 @@ void Simulation::SampleUpTo(Duration time) {
   }
 }
 
+void Simulation::CountWaiting(Result& made) {
+  for (const auto& [key, pod] : pods_) {
+    if (!pod.node.empty() || pod.warm_up) continue;
+    ++made.still_waiting;
+    ++made.workloads[RowOf(pod)].waiting;
+    waiting_times_[RowOf(pod)].push_back(now() - pod.created);
+  }
+  std::vector<Duration> all;
+  for (std::size_t w = 0; w < made.workloads.size(); ++w) {
+    all.insert(all.end(), waiting_times_[w].begin(), waiting_times_[w].end());
+    made.workloads[w].times = PercentilesOf(std::move(waiting_times_[w]));
+  }
+  if (made.workloads.back().created == 0) made.workloads.pop_back();
+  made.waiting = PercentilesOf(std::move(all));
+}
+
 Result Simulation::Finish() {
   // The end is always looked at, also when a sample was taken just before.
   if (!samples_.empty() && samples_.back().at == now()) samples_.pop_back();
@@ -113,20 +175,21 @@ Result Simulation::Finish() {
   Result made = std::move(result_);
   made.title = scenario_.title;
   made.seed = seed_;
-  made.policy = options_.policy.value_or(scenario_.policy) == allocator::Policy::kBestFit
-                    ? "best-fit"
-                    : "first-fit";
+  made.policy = allocator::RowOf(options_.policy.value_or(scenario_.policy)).name;
   made.simulated = now();
   const scheduler::Statistics& after = scheduler_->statistics();
   made.attempts = static_cast<std::int64_t>(after.attempts - before_.attempts);
   made.node_evaluations = after.node_evaluations - before_.node_evaluations;
   made.allocator_steps = after.allocator_steps - before_.allocator_steps;
   made.pods.pending = waiting_ - made.pods.refused;
-  made.waiting = PercentilesOf(std::move(waiting_times_));
+  CountWaiting(made);
   if (options_.processor_time) {
     made.decision_histogram = HistogramOf(decision_times_);
     made.decisions = PercentilesOf(std::move(decision_times_));
   }
+  const std::vector<TypicalRequest> wanted = WaitingRequests(cluster_);
+  Meter for_waiting(scheduler_->world(), wanted);
+  const std::vector<ClassUse>& against = for_waiting.Measure();
   for (std::size_t c = 0; c < meter_->requests().size(); ++c) {
     ClassResult row;
     row.name = meter_->requests()[c].device_class;
@@ -140,6 +203,12 @@ Result Simulation::Finish() {
     }
     row.mean_utilisation /= static_cast<double>(samples_.size());
     row.mean_fragmentation /= static_cast<double>(samples_.size());
+    const auto waits = std::ranges::find(wanted, row.name, &TypicalRequest::device_class);
+    if (waits != wanted.end()) {
+      row.waiting_count = waits->count;
+      row.waiting_fragmentation =
+          against[static_cast<std::size_t>(waits - wanted.begin())].Fragmentation();
+    }
     made.classes.push_back(std::move(row));
   }
   std::ranges::stable_sort(made.reasons, std::ranges::greater(), &ReasonCount::attempts);

@@ -31,7 +31,10 @@ void Simulation::CreatePod(std::size_t workload, bool warm_up) {
   pods_[KeyOf(metadata)] = {
       .workload = workload, .created = now(), .uid = metadata.uid, .warm_up = warm_up};
   ++waiting_;
-  if (!warm_up) ++result_.pods.created;
+  if (!warm_up) {
+    ++result_.pods.created;
+    ++result_.workloads[workload].created;
+  }
   stale_ = true;
 }
 
@@ -135,6 +138,7 @@ void Simulation::TakePodChanges() {
     if (pod.spec.node_name.empty()) {
       ++waiting_;
       ++result_.pods.created;
+      ++result_.workloads.back().created;
     } else {
       ++result_.pods.running;
     }

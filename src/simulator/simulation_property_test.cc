@@ -25,8 +25,8 @@ namespace dray::simulator {
 namespace {
 
 template <typename T>
-std::vector<const T*> AllOf(const api::Cluster& cluster, std::vector<api::Object>& keep) {
-  keep = cluster.List(api::HubKind(api::TypeInfoOf<T>()));
+std::vector<const T*> AllOf(const api::MemoryCluster& cluster, std::vector<api::Object>& keep) {
+  keep = cluster.All(api::HubKind(api::TypeInfoOf<T>()));
   std::vector<const T*> all;
   for (const api::Object& object : keep) all.push_back(object.As<T>());
   return all;
@@ -41,7 +41,7 @@ struct Given {
 };
 
 // A sentence for everything that is given twice.
-std::vector<std::string> GivenTwice(const api::Cluster& cluster) {
+std::vector<std::string> GivenTwice(const api::MemoryCluster& cluster) {
   std::vector<std::string> wrong;
   std::vector<api::Object> claims;
   std::map<DeviceName, Given> given;
@@ -99,7 +99,7 @@ std::vector<std::string> GivenTwice(const api::Cluster& cluster) {
 }
 
 // Claims that belong to pods that are gone.
-std::size_t LeftBehind(const api::Cluster& cluster) {
+std::size_t LeftBehind(const api::MemoryCluster& cluster) {
   std::vector<api::Object> pods;
   std::set<std::string> uids;
   for (const api::Pod* pod : AllOf<api::Pod>(cluster, pods)) uids.insert(pod->metadata.uid);
@@ -224,7 +224,7 @@ TEST_P(SimulationProperty, NothingIsGivenTwiceAndNothingIsLeftBehind) {
     SimulationOptions options;
     options.seed = seed;
     std::size_t left = 0;
-    options.inspect = [&](const api::Cluster& cluster) {
+    options.inspect = [&](const api::MemoryCluster& cluster) {
       EXPECT_EQ(GivenTwice(cluster), std::vector<std::string>{});
       left = LeftBehind(cluster);
     };

@@ -71,10 +71,10 @@ Result RunText(const std::string& text, SimulationOptions options = {},
   return result.ok() ? *result : Result{};
 }
 
-std::size_t AllocatedClaims(const api::Cluster& cluster) {
+std::size_t AllocatedClaims(const api::MemoryCluster& cluster) {
   std::size_t allocated = 0;
   for (const api::Object& object :
-       cluster.List(api::HubKind(api::TypeInfoOf<api::ResourceClaim>()))) {
+       cluster.All(api::HubKind(api::TypeInfoOf<api::ResourceClaim>()))) {
     if (object.As<api::ResourceClaim>()->status.allocation) ++allocated;
   }
   return allocated;
@@ -102,9 +102,11 @@ TEST(Simulate, AnAttemptTakesTime) {
 
 TEST(Simulate, DevicesOfDepartedPodsComeBack) {
   std::size_t allocated = 1;
-  const Result result = RunText(
-      Text("workloads:\n- name: w\n  count: 40\n  lifetime: {mean: 10s}\n" + Pods(1)),
-      {.inspect = [&](const api::Cluster& cluster) { allocated = AllocatedClaims(cluster); }});
+  const Result result =
+      RunText(Text("workloads:\n- name: w\n  count: 40\n  lifetime: {mean: 10s}\n" + Pods(1)),
+              {.inspect = [&](const api::MemoryCluster& cluster) {
+                allocated = AllocatedClaims(cluster);
+              }});
   EXPECT_EQ(result.pods, (PodCounts{.created = 40, .placed = 40, .departed = 40}));
   EXPECT_EQ(allocated, 0u);
   EXPECT_EQ(result.classes[0].end.used, 0);
@@ -148,6 +150,49 @@ TEST(Simulate, FragmentationIsWhatIsFreeAndOfNoUse) {
   EXPECT_EQ(result.samples.front().classes[0].Fragmentation(), 0);
 }
 
+// Eight devices are free, two per node; most pods want one, those that wait want more than a node
+// has: none of it is of use to them.
+TEST(Simulate, FragmentationIsForThoseThatWait) {
+  const std::string text = Text(
+      "  - template:\n      apiVersion: resource.k8s.io/v1\n      kind: "
+      "ResourceClaimTemplate\n      metadata: {name: gpus-3}\n      spec: {spec: {devices: "
+      "{requests: [{name: gpu, exactly: {deviceClassName: gpu, count: 3}}]}}}\n"
+      "workloads:\n- name: small\n  count: 5\n  lifetime: {mean: 1s}\n" +
+      Pods(1) + "- name: large\n  count: 3\n  arrival: {start: 20s}\n" + Pods(3));
+  const Result result = RunText(text);
+  EXPECT_EQ(result.pods.refused, 3);
+  EXPECT_EQ(result.classes[0].typical_count, 1);
+  EXPECT_EQ(result.classes[0].end.Fragmentation(), 0);
+  EXPECT_EQ(result.classes[0].waiting_count, 3);
+  EXPECT_EQ(result.classes[0].waiting_fragmentation, 1);
+  EXPECT_THAT(ToText(result), HasSubstr("100.0% for 3"));
+}
+
+TEST(Simulate, ThoseThatStillWaitCountAmongTheWaiting) {
+  const Result result =
+      RunText(Text("duration: 1h\nworkloads:\n- name: fits\n  count: 8\n" + Pods(1) +
+                   "- name: waits\n  count: 2\n  arrival: {start: 1m}\n" + Pods(1)));
+  EXPECT_EQ(result.still_waiting, 2);
+  EXPECT_EQ(result.waiting.count, 10);
+  EXPECT_GE(result.waiting.max, std::chrono::minutes(58));
+  ASSERT_EQ(result.workloads.size(), 2u);
+  EXPECT_EQ(result.workloads[0].name, "fits");
+  EXPECT_EQ(result.workloads[0].placed, 8);
+  EXPECT_EQ(result.workloads[0].waiting, 0);
+  EXPECT_EQ(result.workloads[1].created, 2);
+  EXPECT_EQ(result.workloads[1].waiting, 2);
+  EXPECT_GE(result.workloads[1].times.p50, std::chrono::minutes(58));
+  EXPECT_THAT(ToText(result), HasSubstr("waiting (simulated, 2 still do)"));
+  EXPECT_THAT(ToText(result), HasSubstr("WORKLOAD   ASKED   PLACED   STILL WAITING"));
+}
+
+TEST(Simulate, AReasonNamesTheClass) {
+  const Result result = RunText(Text("workloads:\n- name: w\n  count: 10\n" + Pods(1)));
+  ASSERT_FALSE(result.reasons.empty());
+  EXPECT_EQ(result.reasons[0].text, "cannot allocate all claims: devices of class gpu");
+  EXPECT_EQ(result.reasons[0].code, "cannot_allocate_claims");
+}
+
 TEST(Simulate, RemovedDevicesComeBackAndAreUsed) {
   const std::string text =
       Text("duration: 1m\nworkloads:\n- name: w\n  count: 8\n  arrival: {start: 11s}\n" + Pods(1) +
@@ -162,8 +207,8 @@ TEST(Simulate, ANodeThatDiesTakesItsPodsAndTheyComeAgain) {
   const std::string text = Text("duration: 30s\nworkloads:\n- name: w\n  count: 8\n" + Pods(1) +
                                 "failures:\n  nodes: [{every: 20s, lasting: 5s}]\n");
   std::size_t allocated = 0;
-  const Result result =
-      RunText(text, {.inspect = [&](const api::Cluster& c) { allocated = AllocatedClaims(c); }});
+  const Result result = RunText(
+      text, {.inspect = [&](const api::MemoryCluster& c) { allocated = AllocatedClaims(c); }});
   EXPECT_EQ(result.node_failures, 1);
   EXPECT_EQ(result.pods, (PodCounts{.created = 10, .placed = 10, .lost = 2, .running = 8}));
   EXPECT_EQ(allocated, 8u);
@@ -198,12 +243,12 @@ TEST(Simulate, ADumpIsRespected) {
   // What one run leaves behind is what another begins with.
   std::vector<api::Object> dump;
   RunText(Text("workloads:\n- name: w\n  count: 7\n" + Pods(1)),
-          {.inspect = [&](const api::Cluster& cluster) {
+          {.inspect = [&](const api::MemoryCluster& cluster) {
             dump.clear();
             std::set<const api::TypeInfo*> seen;
             for (const api::KindInfo& kind : api::Kinds()) {
               if (kind.kind == "Event" || !seen.insert(kind.hub).second) continue;
-              for (const api::Object& object : cluster.List(kind)) dump.push_back(object);
+              for (const api::Object& object : cluster.All(kind)) dump.push_back(object);
             }
           }});
   const std::string text = R"(apiVersion: dray/v1alpha1

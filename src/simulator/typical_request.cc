@@ -123,4 +123,30 @@ std::vector<TypicalRequest> TypicalRequests(const Scenario& scenario, ClusterBui
   return requests;
 }
 
+std::vector<TypicalRequest> RequestsOf(const std::vector<api::Object>& pods,
+                                       const std::vector<api::Object>& objects) {
+  const Catalogue catalogue(objects);
+  // By class: each request that is asked for, with how many ask for it, in the order they came.
+  std::map<std::string, std::vector<std::pair<std::int64_t, TypicalRequest>>> asked;
+  for (const api::Object& pod : pods) {
+    for (auto& [device_class, request] : AskedBy(*pod.As<api::Pod>(), catalogue)) {
+      auto& known = asked[device_class];
+      const auto same = std::ranges::find_if(known, [&](const auto& entry) {
+        return entry.second.count == request.count && entry.second.capacity == request.capacity;
+      });
+      if (same == known.end()) {
+        known.emplace_back(1, std::move(request));
+      } else {
+        ++same->first;
+      }
+    }
+  }
+  std::vector<TypicalRequest> requests;
+  for (auto& [device_class, known] : asked) {
+    requests.push_back(
+        std::ranges::max_element(known, {}, [](const auto& entry) { return entry.first; })->second);
+  }
+  return requests;
+}
+
 }  // namespace dray::simulator

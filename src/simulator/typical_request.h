@@ -27,4 +27,8 @@ struct TypicalRequest {
 std::vector<TypicalRequest> TypicalRequests(const Scenario& scenario, ClusterBuilder& builder,
                                             const std::vector<api::Object>& objects);
 
+// The same of pods that are there: per class the request that most of them have.
+std::vector<TypicalRequest> RequestsOf(const std::vector<api::Object>& pods,
+                                       const std::vector<api::Object>& objects);
+
 }  // namespace dray::simulator

@@ -21,9 +21,14 @@ class EarlyStore final : public Store {
   StatusOr<RangeResult> Range(std::string_view prefix, const RangeOptions& options) const override {
     return store_.Range(prefix, options);
   }
+  using Store::WatchFrom;
   StatusOr<std::unique_ptr<Watch>> WatchFrom(std::string_view prefix, Revision from,
-                                             std::function<void()> wake) override {
-    return store_.WatchFrom(prefix, from, std::move(wake));
+                                             std::function<void()> wake,
+                                             std::string_view topic) override {
+    return store_.WatchFrom(prefix, from, std::move(wake), topic);
+  }
+  void SetTopics(std::string prefix, TopicFn topic_of) override {
+    store_.SetTopics(std::move(prefix), std::move(topic_of));
   }
   void Attach(const Entry& version, std::shared_ptr<const void> attachment) override {
     store_.Attach(version, std::move(attachment));

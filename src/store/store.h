@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -106,6 +107,10 @@ class Watch {
   virtual Revision progress() const = 0;
 };
 
+// What a version of a key is about, beside its key: of a pod, its node. Called with the store's lock:
+// it must be quick and not call the store, and say the same of a version each time.
+using TopicFn = std::function<std::string(const Entry&)>;
+
 struct RangeOptions {
   std::string_view start;      // leave out keys before this one; empty: from the first
   std::size_t limit = 0;       // at most so many entries; 0: all
@@ -156,8 +161,17 @@ class Store {
   StatusOr<RangeResult> Range(std::string_view prefix) const { return Range(prefix, {}); }
   // Events after `from`. `wake` is called as Watch::Next says, from a thread of the store: it must
   // be quick, and call neither the store nor the watch. kOutOfRange and kInvalidArgument as Range.
+  // With a `topic`, only changes from or to a version that is about it (SetTopics), and nobody is
+  // woken for others.
   virtual StatusOr<std::unique_ptr<Watch>> WatchFrom(std::string_view prefix, Revision from,
-                                                     std::function<void()> wake) = 0;
+                                                     std::function<void()> wake,
+                                                     std::string_view topic) = 0;
+  StatusOr<std::unique_ptr<Watch>> WatchFrom(std::string_view prefix, Revision from,
+                                             std::function<void()> wake) {
+    return WatchFrom(prefix, from, std::move(wake), {});
+  }
+  // What versions of keys with this prefix are about. Once, before anybody watches by topic.
+  virtual void SetTopics(std::string prefix, TopicFn topic_of) = 0;
   // Gives a version its attachment, if it is still the current one and has none.
   virtual void Attach(const Entry& version, std::shared_ptr<const void> attachment) = 0;
 

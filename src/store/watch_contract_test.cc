@@ -101,6 +101,63 @@ TEST_P(WatchContract, WatchesOfNestedPrefixesAllHear) {
   EXPECT_EQ(Show(twin->Next(10)), "+pods/ns/a=1");
 }
 
+// The value of a key is what it is about.
+std::string ValueOf(const Entry& entry) { return *entry.value; }
+
+TEST_P(WatchContract, ATopicHearsWhatComesToItAndWhatLeavesIt) {
+  store().SetTopics("p/", ValueOf);
+  const auto x = *store().WatchFrom(
+      "p/", Revision{}, [] {}, "x");
+  const auto y = *store().WatchFrom(
+      "p/", Revision{}, [] {}, "y");
+  Put("p/a", "");
+  Put("p/a", "x");
+  Put("p/b", "y");
+  Put("p/a", "x");
+  Put("p/a", "y");
+  Put("q", "x");
+  Delete("p/a");
+  EXPECT_EQ(Show(x->Next(100)), "~p/a=x ~p/a=x ~p/a=y");
+  EXPECT_EQ(Show(y->Next(100)), "+p/b=y ~p/a=y -p/a=y");
+}
+
+TEST_P(WatchContract, OnlyWhoWatchesTheTopicIsWoken) {
+  store().SetTopics("p/", ValueOf);
+  std::atomic<int> woken_x = 0;
+  std::atomic<int> woken_y = 0;
+  const auto x = *store().WatchFrom(
+      "p/", Revision{}, [&] { ++woken_x; }, "x");
+  const auto y = *store().WatchFrom(
+      "p/", Revision{}, [&] { ++woken_y; }, "y");
+  EXPECT_EQ(Show(x->Next(100)), "");
+  EXPECT_EQ(Show(y->Next(100)), "");
+  const Revision last = Put("p/a", "x");
+  EXPECT_EQ(woken_x, 1);
+  EXPECT_EQ(woken_y, 0);
+  // A bookmark may still say how far it has come.
+  EXPECT_EQ(Show(y->Next(100)), "");
+  EXPECT_EQ(y->progress(), last);
+}
+
+// A group is made for who comes first; who comes later may want to begin earlier.
+TEST_P(WatchContract, AWatchMayBeginBeforeOneThatIsThereAlready) {
+  store().SetTopics("p/", ValueOf);
+  Put("p/a", "x");
+  const Revision middle = Put("p/b", "x");
+  Put("p/c", "x");
+  for (const std::string_view topic : {"", "x"}) {
+    const auto late = *store().WatchFrom(
+        "p/", store().revision(), [] {}, topic);
+    const auto between = *store().WatchFrom(
+        "p/", middle, [] {}, topic);
+    const auto early = *store().WatchFrom(
+        "p/", Revision{}, [] {}, topic);
+    EXPECT_EQ(Show(late->Next(100)), "");
+    EXPECT_EQ(Show(between->Next(100)), "+p/c=x");
+    EXPECT_EQ(Show(early->Next(100)), "+p/a=x +p/b=x +p/c=x");
+  }
+}
+
 TEST_P(WatchContract, AWatchThatFallsBehindIsOver) {
   Make({.events = 3});
   const auto slow = WatchFrom("a", Revision{});

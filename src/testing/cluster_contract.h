@@ -103,21 +103,27 @@ class ClusterContract : public ::testing::TestWithParam<ClusterMaker> {
   template <typename T>
   std::optional<T> Find(std::string_view name, std::string_view namespace_ = "ns") {
     const auto object = cluster().Find(KindOf<T>(), namespace_, name);
-    if (!object) return std::nullopt;
-    return *object->template As<T>();
+    EXPECT_THAT(object, IsOk());
+    if (!object.ok() || !*object) return std::nullopt;
+    return *(*object)->template As<T>();
   }
   template <typename T>
   std::vector<std::string> Names() {
     std::vector<std::string> names;
-    for (const api::Object& object : cluster().List(KindOf<T>())) {
+    for (const api::Object& object : All(KindOf<T>())) {
       names.push_back(object.metadata().namespace_ + "/" + object.metadata().name);
     }
     return names;
   }
+  std::vector<api::Object> All(const api::KindInfo& kind) {
+    auto listed = cluster().List(kind);
+    EXPECT_THAT(listed, IsOk());
+    return listed.ok() ? *std::move(listed) : std::vector<api::Object>();
+  }
   template <typename... T>
-  std::unique_ptr<api::ObjectWatch> Watch() {
+  std::unique_ptr<api::ObjectWatch> Watch(const api::Selection& selection = {}) {
     const std::vector<const api::KindInfo*> kinds = {&KindOf<T>()...};
-    return cluster().Watch(kinds);
+    return cluster().Watch(kinds, selection);
   }
   // What the watch has to tell: "+Pod a", "~Pod a", "-Pod a".
   std::vector<std::string> Told(api::ObjectWatch& watch) {
@@ -205,9 +211,10 @@ TEST_P(ClusterContract, ListsAreOrderedByNamespaceAndName) {
 TEST_P(ClusterContract, AnyVersionOfAKindMeansTheSameObjects) {
   Create(ClaimNamed("c"));
   const api::KindInfo& old = *api::FindKind("resource.k8s.io/v1beta1", "ResourceClaim");
-  EXPECT_THAT(cluster().List(old), SizeIs(1));
-  ASSERT_TRUE(cluster().Find(old, "ns", "c").has_value());
-  EXPECT_EQ(cluster().Find(old, "ns", "c")->kind().version, "v1");
+  EXPECT_THAT(All(old), SizeIs(1));
+  const auto found = cluster().Find(old, "ns", "c");
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ((*found)->kind().version, "v1");
   EXPECT_THAT(cluster().Delete(old, "ns", "c"), IsOk());
 }
 
@@ -345,6 +352,60 @@ TEST_P(ClusterContract, ChangesTellTheObjectAsItWasThen) {
   EXPECT_FALSE(watch->Next()->object.metadata().labels.empty());
 }
 
+// What a node agent watches: the pods of its own node.
+TEST_P(ClusterContract, AWatchMaySelectByFields) {
+  Create(PodNamed("here"));
+  Create(PodNamed("there"));
+  ASSERT_THAT(cluster().Bind("ns", "here", "", "n1"), IsOk());
+  const auto watch = Watch<api::Pod>({.fields = *api::FieldSelector::Parse("spec.nodeName=n1")});
+  EXPECT_THAT(Told(*watch), ElementsAre("+Pod here"));
+  Create(PodNamed("later"));
+  ASSERT_THAT(cluster().Bind("ns", "there", "", "n2"), IsOk());
+  EXPECT_THAT(Told(*watch), IsEmpty());
+  ASSERT_THAT(cluster().Bind("ns", "later", "", "n1"), IsOk());
+  EXPECT_THAT(Told(*watch), ElementsAre("+Pod later"));
+  ASSERT_THAT(cluster().Delete(KindOf<api::Pod>(), "ns", "there"), IsOk());
+  EXPECT_THAT(Told(*watch), IsEmpty());
+  EXPECT_THAT(watch->Stale(), IsOk());
+}
+
+TEST_P(ClusterContract, WhatBeginsToMatchIsAddedAndWhatNoLongerDoesIsDeleted) {
+  api::Pod pod = PodNamed("p");
+  pod.metadata.labels["a"] = "1";
+  pod = Create(pod);
+  Create(PodNamed("other"));
+  const auto watch = Watch<api::Pod>({.labels = *api::LabelMatcher::Parse("a in (1,2)")});
+  EXPECT_THAT(Told(*watch), ElementsAre("+Pod p"));
+  pod.metadata.labels["a"] = "2";
+  pod = *Update(pod);
+  EXPECT_THAT(Told(*watch), ElementsAre("~Pod p"));
+  pod.metadata.labels["a"] = "3";
+  pod = *Update(pod);
+  EXPECT_THAT(Told(*watch), ElementsAre("-Pod p"));
+  pod.metadata.labels["b"] = "x";
+  pod = *Update(pod);
+  EXPECT_THAT(Told(*watch), IsEmpty());
+  pod.metadata.labels["a"] = "1";
+  ASSERT_THAT(Update(pod), IsOk());
+  EXPECT_THAT(Told(*watch), ElementsAre("+Pod p"));
+}
+
+TEST_P(ClusterContract, AWatchMaySelectANamespaceAndAName) {
+  Create(PodNamed("p"));
+  Create(PodNamed("p", "elsewhere"));
+  const auto watch = Watch<api::Pod>({.namespace_ = "elsewhere"});
+  const auto named = Watch<api::Pod>(
+      {.namespace_ = "ns", .fields = *api::FieldSelector::Parse("metadata.name=q")});
+  Create(PodNamed("q"));
+  Create(PodNamed("q", "elsewhere"));
+  EXPECT_THAT(Told(*watch), ElementsAre("+Pod p", "+Pod q"));
+  EXPECT_THAT(Told(*named), ElementsAre("+Pod q"));
+  ASSERT_THAT(cluster().Delete(KindOf<api::Pod>(), "ns", "q"), IsOk());
+  ASSERT_THAT(cluster().Delete(KindOf<api::Pod>(), "ns", "p"), IsOk());
+  EXPECT_THAT(Told(*watch), IsEmpty());
+  EXPECT_THAT(Told(*named), ElementsAre("-Pod q"));
+}
+
 TEST_P(ClusterContract, BindingGivesAPodItsNodeOnce) {
   api::Pod pod = Create(PodNamed("p"));
   pod.status.nominated_node_name = "n9";
@@ -397,7 +458,7 @@ TEST_P(ClusterContract, EqualNotesAreOneEventWithACount) {
   cluster().Note(note);
   Settle();
   std::vector<std::pair<std::string, int>> counts;
-  for (const api::Object& object : cluster().List(KindOf<api::Event>())) {
+  for (const api::Object& object : All(KindOf<api::Event>())) {
     const api::Event& event = *object.As<api::Event>();
     counts.emplace_back(event.message, event.count);
     EXPECT_EQ(event.metadata.namespace_, "ns");
@@ -419,8 +480,8 @@ TEST_P(ClusterContract, EventsAboutObjectsOutsideOfNamespacesAreInDefault) {
                   .component = "test",
                   .action = "Looking"});
   Settle();
-  ASSERT_THAT(cluster().List(KindOf<api::Event>()), SizeIs(1));
-  EXPECT_EQ(cluster().List(KindOf<api::Event>())[0].metadata().namespace_, "default");
+  ASSERT_THAT(All(KindOf<api::Event>()), SizeIs(1));
+  EXPECT_EQ(All(KindOf<api::Event>())[0].metadata().namespace_, "default");
 }
 
 }  // namespace dray::testing

@@ -3,6 +3,7 @@
 // ThreadPool: an Executor of threads that wait for work.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,9 @@
 
 namespace dray::threads {
 
-// Its threads start with the first work and sleep between two. Thread-compatible: one caller at a
+// Its threads start with the first work and sleep between two. Works often come in a row, and to be
+// woken takes as long as a small one: so a thread looks out for the next for some microseconds
+// before it sleeps, and so does the caller for the last worker. Thread-compatible: one caller at a
 // time.
 class ThreadPool final : public base::Executor {
  public:
@@ -31,13 +34,14 @@ class ThreadPool final : public base::Executor {
   void Serve(std::size_t worker);
 
   const std::size_t workers_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // to write what follows; what is atomic may be looked at without it
   std::condition_variable begun_;
   std::condition_variable ended_;
   const std::function<void(std::size_t)>* work_ = nullptr;  // null: too late for the last one
-  std::uint64_t number_ = 0;                                // of the work
-  std::size_t busy_ = 0;                                    // threads that are at it
-  bool stopping_ = false;
+  std::atomic<std::uint64_t> number_ = 0;                   // of the work
+  std::atomic<std::size_t> busy_ = 0;                       // threads that are at it
+  std::size_t asleep_ = 0;                                  // threads that must be woken
+  std::atomic<bool> stopping_ = false;
   std::vector<std::thread> threads_;
 };
 

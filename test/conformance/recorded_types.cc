@@ -18,7 +18,7 @@ Type TypeReader::Read(const DocumentNode& recorded) {
       {"DOUBLE", Type::Double()}, {"STRING", Type::String()},     {"BYTES", Type::Bytes()},
       {"ANY", Type::Any()},       {"DURATION", Type::Duration()}, {"TIMESTAMP", Type::Timestamp()}};
   if (recorded.members.size() != 1) throw std::runtime_error("a type has one key");
-  const auto& [key, position, node] = recorded.members[0];
+  const auto& [key, position, node, written] = recorded.members[0];
   if (key == "primitive" || key == "wellKnown") return kNamed.at(node.text);
   if (key == "dyn") return Type::Dyn();
   if (key == "null") return Type::Null();

@@ -121,7 +121,7 @@ std::uint64_t NumberOf(const DocumentNode& node) {
 
 Value ReadValue(cel::Arena& arena, const DocumentNode& recorded) {
   if (recorded.members.size() != 1) throw std::runtime_error("a value has one key");
-  const auto& [key, position, node] = recorded.members[0];
+  const auto& [key, position, node, written] = recorded.members[0];
   if (key == "nullValue") return Value::Null();
   if (key == "boolValue") return Value::Bool(node.boolean);
   if (key == "int64Value") return Value::Int(std::stoll(node.text));
@@ -140,7 +140,7 @@ Value ReadValue(cel::Arena& arena, const DocumentNode& recorded) {
 
 std::string WantedText(const DocumentNode& recorded) {
   if (recorded.members.size() != 1) throw std::runtime_error("a value has one key");
-  const auto& [key, position, node] = recorded.members[0];
+  const auto& [key, position, node, written] = recorded.members[0];
   if (key == "quantityValue") return fmt::format("quantity(\"{}\")", node.text);
   if (key == "semverValue") return fmt::format("semver(\"{}\")", node.text);
   if (key == "ipValue") return fmt::format("ip(\"{}\")", node.text);

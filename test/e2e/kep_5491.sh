@@ -15,7 +15,7 @@ devices cpu-1 cpu-near-root-4
 
 # Nothing near that root: the selector is what excludes them, and the event says so.
 apply "$examples/live/kep-5491-too-much"
-waits near-root-3 'not selected'
+waits near-root-3 'not match the selector'
 
 # A slice that says another list: the pod that waited for it is looked at again.
 says patched kubectl patch resourceslice node-2-gpu --type=json \

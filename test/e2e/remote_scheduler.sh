@@ -69,7 +69,7 @@ spec:
 YAML
 # Before: what would happen. Two nodes of four devices each have room for two of the three.
 says 'kubectl-dray' 0 kubectl plugin list
-says '1 refused' 1 kubectl dray plan -f "$folder/pods.yaml"
+says '1 unschedulable' 1 kubectl dray plan -f "$folder/pods.yaml"
 says 'created' 0 kubectl apply -f "$folder/pods.yaml"
 for _ in $(seq 300); do
   if [ "$(kubectl get resourceclaims -o name | wc -l)" = 3 ]; then break; fi
@@ -78,7 +78,7 @@ done
 says 'Pending' 0 kubectl get pods
 
 # Alone, the cluster says the same; nothing has been written.
-says 'refused' 1 kubectl dray plan
+says 'unschedulable' 1 kubectl dray plan
 
 # The scheduler, as the user that is allowed no more than it needs.
 "$DRAY_BINARY" scheduler --kubeconfig "$folder/data/scheduler.kubeconfig" >"$folder/scheduler.out" 2>"$folder/scheduler.err" &

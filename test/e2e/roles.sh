@@ -40,6 +40,16 @@ says 'Username *dray-viewer' as viewer auth whoami
 says '^yes' as viewer auth can-i list pods
 refuses '^no' as viewer auth can-i delete pods
 
+# In somebody else's name one is somebody else.
+says 'Username *eve' kubectl --as=eve auth whoami
+says 'Groups *\[dev system:authenticated\]' kubectl --as=eve --as-group=dev auth whoami
+refuses '^no' kubectl --as=eve auth can-i create pods
+refuses 'User "eve" cannot create resource "namespaces"' kubectl --as=eve --as-group=nobody create namespace as-eve
+refuses 'not found' kubectl get namespace as-eve
+says '^yes' kubectl --as=eve --as-group=dray:viewers auth can-i list pods
+refuses 'User "dray-viewer" cannot impersonate resource "users" in API group "" at the cluster scope' \
+  as viewer --as=kubernetes-admin --as-group=system:masters delete pod too-big
+
 # The viewer sees everything and changes nothing, in words that kubectl users know.
 says kep-5004 as viewer get pods
 says Scheduled as viewer events

@@ -96,6 +96,12 @@ says deleted kubectl delete rs -l app=web --cascade=foreground --timeout=20s
 says 'No resources found' kubectl get pods -l app=web
 says 'created' kubectl apply -f "$folder/web.yaml"
 says 'successfully rolled out' kubectl rollout status deployment/web --timeout=20s
+says deleted kubectl delete deployment web --cascade=foreground --timeout=20s
+says 'No resources found' kubectl get rs,pods -l app=web
+says 'created' kubectl apply -f "$folder/web.yaml"
+says 'successfully rolled out' kubectl rollout status deployment/web --timeout=20s
+says RollingUpdate kubectl get deployment web -o jsonpath='{.spec.strategy.type}'
+refuses 'spec.replicas: Invalid value: -1' kubectl patch deployment web -p '{"spec":{"replicas":-1}}'
 says deleted kubectl delete deployment web
 eventually 'No resources found' kubectl get rs,pods -l app=web
 kubectl run quick --image=x >/dev/null

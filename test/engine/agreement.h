@@ -15,7 +15,7 @@ namespace dray::engine {
 // What each may spend before it gives up, which is no answer and contradicts nobody.
 struct Limits {
   std::uint64_t model_steps = 20'000;
-  std::uint64_t plain_work = 50'000'000;
+  std::uint64_t plain_work = 20'000'000;
 };
 
 struct Agreement {

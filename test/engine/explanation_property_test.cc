@@ -226,6 +226,13 @@ void CheckRules(const Instance& instance, std::array<std::uint64_t, 18>& seen) {
         const bool all = candidates.alternative->all;
         for (std::uint32_t d = 0; d < attempt.device_count(); ++d) {
           const DroppedBy decided = Decided(attempt, state, a, d);
+          for (const allocator::Rule& rule : allocator::kRules) {
+            const bool of_the_node =
+                rule.scope == allocator::Scope::kMember || rule.scope == allocator::Scope::kUsable;
+            if (!of_the_node || attempt.devices().notable().Test(d)) continue;
+            ASSERT_TRUE(rule.admits({attempt, candidates, d, &state}))
+                << allocator::CodeOf(rule.reason) << " drops a device that it is not asked of";
+          }
           const allocator::Rule* rule = allocator::FirstToDrop({attempt, candidates, d, &state});
           if (rule == nullptr) {
             ASSERT_EQ(decided, DroppedBy::kNobody) << candidates.alternative->result_name << d;

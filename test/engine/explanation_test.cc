@@ -113,7 +113,7 @@ std::vector<ReasonCase> ReasonCases() {
               {Claim("c", {Ask("gpu", 2).Where("true").Where(
                               "device.attributes['gpu.example.com'].gen > 1")})}),
       "selector_false",
-      "1 not selected by selector 1: device.attributes['gpu.example.com'].gen > 1: g0");
+      "1 that does not match the selector device.attributes['gpu.example.com'].gen > 1: g0");
   add("binding_conditions_off",
       WithFeatureOff(WorldOf({OnNode().With(Device("g0").BindingCondition("ready"))},
                              {Claim("c", {Ask("gpu")})}),

@@ -145,10 +145,10 @@ cannot allocate all claims: claim default/c: requests one, two cannot be met tog
 claim default/c
 ├─ request one (class gpu): needs 1, 1 of 3 devices usable
 │  ├─ 1 usable with compatibility groups mig
-│  └─ 2 not selected by selector 0: device.attributes['gpu.example.com'].k == 0: p1, p2
+│  └─ 2 that do not match the selector device.attributes['gpu.example.com'].k == 0: p1, p2
 └─ request two (class gpu): needs 1, 1 of 3 devices usable
    ├─ 1 usable with compatibility groups vgpu
-   └─ 2 not selected by selector 0: device.attributes['gpu.example.com'].k == 1: p0, p2
+   └─ 2 that do not match the selector device.attributes['gpu.example.com'].k == 1: p0, p2
 )"));
 }
 
@@ -196,7 +196,7 @@ TEST(ExplanationText, AllOfNothing) {
       Lines(R"(
 cannot allocate all claims: claim default/c: request nic asks for all matching devices, and none matches
 claim default/c
-└─ request nic (class nic): needs all that match, and none does, 0 of 0 devices usable
+└─ request nic (class nic): needs all that match, and none does
    └─ 1 not of the class: device.driver == 'nic.example.com'
 )"));
 }

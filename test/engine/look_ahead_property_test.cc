@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the search believes of partial choices, held against all their completions: a state that is
-// taken back is what it was, nothing that can be completed is called hopeless, and what has one
-// fingerprint has one answer.
+// What the search believes of partial choices, held against all their completions (beliefs.h), and
+// a state that is taken back against what it was.
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "allocator/bound_linear.h"
-#include "allocator/bounds.h"
+#include "allocator/constraint_values.h"
 #include "allocator/residual.h"
-#include "engine/engine.h"
+#include "engine/beliefs.h"
 #include "engine/search_states.h"
 #include "fmt/format.h"
 #include "model/dice.h"
@@ -25,34 +21,31 @@
 namespace dray::engine {
 namespace {
 
-using allocator::Attempt;
-using allocator::Position;
 using allocator::State;
 using model::FirstSeed;
 using model::Instances;
 
-constexpr std::uint64_t kMostPlaces = 4'000;
-
-// An instance up to the point where a search would begin. One thread.
-struct Prepared {
-  explicit Prepared(std::uint64_t seed) : instance(model::TinyInstanceOf(seed)), world(instance) {
-    ready = world.status().ok() &&
-            attempt.Prepare(*world.plan(), world.usage(), cache).status.ok() &&
-            !attempt.any_faulty();
+// Judges as many instances as the test says; `wrong` is one of beliefs.h.
+template <typename Wrong>
+Judged JudgeAll(std::uint64_t n, const Wrong& wrong) {
+  const std::uint64_t first = FirstSeed();
+  Judged judged;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    const model::Instance instance = model::TinyInstanceOf(seed);
+    EXPECT_EQ(wrong(Prepared(instance), judged), 0U)
+        << "DRAY_SEED=" << seed << ", kept in " << model::Keep(instance, seed);
+    if (::testing::Test::HasFailure()) break;
   }
-  model::Instance instance;
-  World world;
-  allocator::VerdictCache cache;
-  Attempt attempt;
-  bool ready = false;
-};
+  return judged;
+}
 
 TEST(LookAhead, WhatIsTakenBackIsAsBefore) {
   const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(3'000);
   std::uint64_t placed = 0;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    Prepared it(seed);
+    const model::Instance instance = model::TinyInstanceOf(seed);
+    Prepared it(instance);
     const auto& plan = *it.world.plan();
     if (!it.ready || plan.claims().empty()) continue;
     model::Dice dice(seed);
@@ -105,115 +98,47 @@ TEST(LookAhead, WhatIsTakenBackIsAsBefore) {
 }
 
 TEST(LookAhead, NothingThatCanBeCompletedIsCalledHopeless) {
-  const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(6'000);
-  std::uint64_t completable = 0;
-  std::uint64_t hopeless = 0;
-  for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    Prepared it(seed);
-    if (!it.ready) continue;
-    allocator::Bounds bounds;
-    allocator::WorkMeter work;
-    bounds.Reset(it.attempt, work);
-    std::uint64_t wrong = 0;
-    const Places::Visitor visitor{
-        .enter = [&](const State& state, const Position& position) -> std::size_t {
-          return bounds.Hopeless(state, position) ? 1 : 0;
-        },
-        .leave =
-            [&](std::size_t called_hopeless, bool answer) {
-              completable += static_cast<std::uint64_t>(answer);
-              hopeless += called_hopeless;
-              wrong += static_cast<std::uint64_t>(answer && called_hopeless == 1);
-            }};
-    Places().Walk(it.attempt, visitor, kMostPlaces);
-    ASSERT_EQ(wrong, 0) << "DRAY_SEED=" << seed;
-  }
-  fmt::print("{} places that can be completed, {} called hopeless\n", completable, hopeless);
-  EXPECT_GT(completable, n);
-  EXPECT_GT(hopeless, n) << "bounds that never say anything are sound too";
+  const Judged judged = JudgeAll(n, WrongBounds);
+  if (HasFailure()) return;
+  fmt::print("{} places that can be completed, {} called hopeless\n", judged.completable,
+             judged.hopeless);
+  EXPECT_GT(judged.completable, n);
+  EXPECT_GT(judged.hopeless, n) << "bounds that never say anything are sound too";
 }
 
-// The linear relaxation is asked behind the other bounds, and by the oracle alone. Here without them,
-// so that it has something to say.
 TEST(LookAhead, TheLinearRelaxationCallsNothingHopelessThatCanBeCompleted) {
-  const std::uint64_t first = FirstSeed();
   const std::uint64_t n = Instances(3'000);
-  std::uint64_t completable = 0;
-  std::uint64_t hopeless = 0;
-  for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    Prepared it(seed);
-    if (!it.ready) continue;
-    constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
-    allocator::WorkMeter work(kUnlimited);
-    State initial;
-    initial.Reset(it.attempt);
-    allocator::Bounds bounds;
-    bounds.Reset(it.attempt, work);
-    allocator::Residual residual;
-    residual.Reset(it.attempt, initial, bounds.values(), work);
-    if (!residual.usable() || residual.symmetry().admin()) continue;
-    allocator::Demands demands;
-    demands.Reset(it.attempt, bounds.values(), work);
-    allocator::LinearBound linear;
-    linear.Reset({it.attempt, bounds.values(), bounds.supply(), work}, residual.symmetry());
-    std::uint64_t wrong = 0;
-    const Places::Visitor visitor{
-        .enter = [&](const State& state, const Position& position) -> std::size_t {
-          constexpr std::uint64_t kEnough = 1'000'000;
-          return demands.Make(state, position) && linear.Hopeless(state, demands, kEnough) ? 1 : 0;
-        },
-        .leave =
-            [&](std::size_t called_hopeless, bool answer) {
-              completable += static_cast<std::uint64_t>(answer);
-              hopeless += called_hopeless;
-              wrong += static_cast<std::uint64_t>(answer && called_hopeless == 1);
-            }};
-    Places().Walk(it.attempt, visitor, 1'000);
-    ASSERT_EQ(wrong, 0) << "DRAY_SEED=" << seed << ", kept in " << model::Keep(it.instance, seed);
-  }
-  fmt::print("{} places that can be completed, {} called hopeless\n", completable, hopeless);
-  EXPECT_GT(completable, n);
-  EXPECT_GT(hopeless, n / 4) << "bounds that never say anything are sound too";
+  const Judged judged = JudgeAll(n, WrongLinear);
+  if (HasFailure()) return;
+  fmt::print("{} places that can be completed, {} called hopeless\n", judged.completable,
+             judged.hopeless);
+  EXPECT_GT(judged.completable, n);
+  EXPECT_GT(judged.hopeless, n / 4) << "bounds that never say anything are sound too";
 }
 
 TEST(LookAhead, EqualFingerprintsHaveEqualFutures) {
-  const std::uint64_t first = FirstSeed();
-  const std::uint64_t n = Instances(6'000);
-  std::uint64_t places = 0;
-  std::uint64_t alike = 0;
-  for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    Prepared it(seed);
-    if (!it.ready) continue;
-    State initial;
-    initial.Reset(it.attempt);
-    allocator::ConstraintValues values;
-    allocator::WorkMeter work;
-    values.Reset(it.attempt, work);
-    allocator::Residual residual;
-    residual.Reset(it.attempt, initial, values, work);
-    if (!residual.usable()) continue;
-    std::vector<allocator::Fingerprint> seen;
-    absl::flat_hash_map<allocator::Fingerprint, bool> answers;
-    std::uint64_t wrong = 0;
-    const Places::Visitor visitor{
-        .enter =
-            [&](const State& state, const Position& position) {
-              seen.push_back(residual.Of(state, position));
-              return seen.size() - 1;
-            },
-        .leave =
-            [&](std::size_t ticket, bool answer) {
-              ++places;
-              const auto [known, fresh] = answers.try_emplace(seen[ticket], answer);
-              alike += static_cast<std::uint64_t>(!fresh);
-              wrong += static_cast<std::uint64_t>(known->second != answer);
-            }};
-    Places().Walk(it.attempt, visitor, kMostPlaces);
-    ASSERT_EQ(wrong, 0) << "DRAY_SEED=" << seed;
-  }
-  fmt::print("{} places, {} of them like an earlier one\n", places, alike);
-  EXPECT_GT(alike, places / 20) << "fingerprints that never meet are right too";
+  const Judged judged = JudgeAll(Instances(6'000), WrongFingerprints);
+  if (HasFailure()) return;
+  fmt::print("{} places, {} of them like an earlier one\n", judged.places, judged.alike);
+  EXPECT_GT(judged.alike, judged.places / 20) << "fingerprints that never meet are right too";
+}
+
+TEST(LookAhead, WhereADeviceLeadsNowhereItsTwinsDoNeither) {
+  const std::uint64_t n = Instances(3'000);
+  const Judged judged = JudgeAll(n, WrongTwins);
+  if (HasFailure()) return;
+  fmt::print("{} devices with a twin that had led nowhere\n", judged.twins);
+  EXPECT_GT(judged.twins, n) << "devices that are never alike are right too";
+}
+
+TEST(LookAhead, TheOracleKnowsWhatCanBeCompleted) {
+  const std::uint64_t n = Instances(3'000);
+  const Judged judged = JudgeAll(n, WrongOracle);
+  if (HasFailure()) return;
+  fmt::print("{} of {} places can be completed\n", judged.completable, judged.places);
+  EXPECT_GT(judged.completable, n);
+  EXPECT_GT(judged.places - judged.completable, n);
 }
 
 // Whichever of several equal devices a request takes, what it leaves has one fingerprint.
@@ -222,7 +147,8 @@ TEST(LookAhead, EqualDevicesLeaveEqualFingerprints) {
   const std::uint64_t n = Instances(3'000);
   std::uint64_t pairs = 0;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    Prepared it(seed);
+    const model::Instance instance = model::TinyInstanceOf(seed);
+    Prepared it(instance);
     const auto& plan = *it.world.plan();
     if (!it.ready || plan.claims().empty() || plan.claims()[0].requests == 0) continue;
     State state;

@@ -118,9 +118,14 @@ bool Places::Device(std::size_t claim, std::size_t request, std::uint32_t altern
   for (std::size_t d = candidates.devices.FirstFrom(start); d != BitSet::kNone;
        d = candidates.devices.Next(d)) {
     if (state_.blocked(*candidates.alternative).Test(d)) continue;
-    if (!state_.TryPlace(alternative, static_cast<std::uint32_t>(d))) continue;
-    any |= Device(claim, request, alternative, k + 1, d + 1);
-    state_.TakeBack();
+    const auto device = static_cast<std::uint32_t>(d);
+    bool leads = false;
+    if (state_.TryPlace(alternative, device)) {
+      leads = Device(claim, request, alternative, k + 1, d + 1);
+      state_.TakeBack();
+    }
+    any |= leads;
+    if (left_ > 0 && visitor_->tried) visitor_->tried(ticket, state_, device, leads);
   }
   if (left_ > 0) visitor_->leave(ticket, any);
   return any;

@@ -30,6 +30,9 @@ class Places {
   struct Visitor {
     std::function<std::size_t(const allocator::State&, const allocator::Position&)> enter;
     std::function<void(std::size_t, bool)> leave;
+    // If there is one: of each device that a place tries, whether it leads anywhere. The state is
+    // that of the place.
+    std::function<void(std::size_t, const allocator::State&, std::uint32_t, bool)> tried;
   };
 
   // False: there were more than `limit` places.

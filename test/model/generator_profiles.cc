@@ -151,17 +151,114 @@ const std::vector<Profile>& Profiles() {
   return profiles;
 }
 
+const std::vector<PlantedProfile>& PlantedProfiles() {
+  static const std::vector<PlantedProfile> profiles = {
+      {"planted", {}},
+      // Alternatives and requests that differ in tolerations only.
+      {"planted-alike",
+       {.max_claims = 2,
+        .names = 0.15,
+        .taints = 0.85,
+        .multi = 0.15,
+        .counters = 0.1,
+        .lists = 0.1,
+        .derived = 0.1,
+        .constraints = 0.2,
+        .alternatives = 0.9,
+        .alike = 0.9}},
+      // Derived values and lists on devices that several requests have.
+      {"planted-shared",
+       {.max_devices = 4,
+        .multi = 0.9,
+        .counters = 0.15,
+        .lists = 0.4,
+        .derived = 0.8,
+        .constraints = 0.95,
+        .alternatives = 0.6}},
+      // Lists under constraints.
+      {"planted-lists",
+       {.max_claims = 2,
+        .twins = 0.6,
+        .names = 0.2,
+        .taints = 0.1,
+        .multi = 0.15,
+        .counters = 0.1,
+        .lists = 1.0,
+        .constraints = 1.0}},
+      // The same while they do not count, and devices that others share draw on what little there
+      // is: which of two equal ones is taken then decides who is compared first.
+      {"planted-lists-off",
+       {.max_devices = 5,
+        .max_claims = 1,
+        .max_requests = 3,
+        .twins = 0.6,
+        .names = 0.1,
+        .taints = 0.0,
+        .multi = 1.0,
+        .capacity = 0.1,
+        .counters = 0.9,
+        .groups = 0.1,
+        .lists = 1.0,
+        .lists_off = 1.0,
+        .derived = 0.0,
+        .constraints = 1.0,
+        .alternatives = 0.2,
+        .spoiled = 0.0}},
+      // Counter sets that are drawn empty, and groups.
+      {"planted-sets",
+       {.taints = 0.1,
+        .multi = 0.5,
+        .counters = 1.0,
+        .groups_off = 0.15,
+        .derived = 0.05,
+        .constraints = 0.3}},
+      // Claims that ask for the same.
+      {"planted-claims",
+       {.max_devices = 8,
+        .max_claims = 4,
+        .names = 0.1,
+        .taints = 0.5,
+        .counters = 0.15,
+        .constraints = 1.0,
+        .same_claims = 1.0}},
+      {"planted-admin",
+       {.max_devices = 5, .multi = 0.2, .counters = 0.5, .constraints = 0.8, .admin = 0.8}},
+      // As many devices as one claim can have.
+      {"planted-limit",
+       {.max_claims = 2,
+        .max_requests = 4,
+        .names = 0.0,
+        .taints = 0.1,
+        .multi = 0.1,
+        .counters = 0.1,
+        .lists = 0.0,
+        .derived = 0.0,
+        .constraints = 0.1,
+        .alternatives = 0.9,
+        .limit = 0.5}},
+  };
+  return profiles;
+}
+
 Instance InstanceOf(std::uint64_t seed) {
   Dice dice(seed);
-  const std::uint64_t kinds = Profiles().size() + 2;
-  const std::uint64_t kind = seed % kinds;
+  const std::uint64_t planted = PlantedProfiles().size();
+  const std::uint64_t kinds = planted + Profiles().size() + 2;
+  std::uint64_t kind = seed % kinds;
   Instance instance;
+  if (kind < planted) {
+    const PlantedProfile& profile = PlantedProfiles()[kind];
+    instance = PlantedInstance(dice, profile.options);
+    instance.name = fmt::format("{}-{}", profile.name, seed);
+    return instance;
+  }
+  kind -= planted;
   if (kind >= Profiles().size()) {
     const HardKind first = dice.Pick(HardKinds());
     instance = kind == Profiles().size()
                    ? RandomHardInstance(dice, first, true).instance
                    : RandomHardPair(dice, first, dice.Pick(HardKinds()), true).instance;
-    instance.name = fmt::format("{}-{}", instance.name, seed);
+    instance.name = fmt::format("hard_{}-{}", instance.name, seed);
     return instance;
   }
   const Profile& profile = Profiles()[kind];
@@ -175,6 +272,14 @@ Instance TinyInstanceOf(std::uint64_t seed) {
   Dice dice(seed);
   if (seed % 3 == 0) {
     return RandomHardInstance(dice, dice.Pick(HardKinds()), true).instance;
+  }
+  if (seed % 3 == 1) {
+    PlantedOptions o = PlantedProfiles()[seed / 3 % PlantedProfiles().size()].options;
+    o.max_devices = std::min(o.max_devices, 5);
+    o.max_claims = std::min(o.max_claims, 3);
+    o.max_requests = 4;
+    o.limit = 0.0;
+    return PlantedInstance(dice, o);
   }
   GeneratorOptions o = Profiles()[seed / 3 % Profiles().size()].options;
   o.max_devices = std::min(o.max_devices, 6);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/generator.h"
+#include "model/generator_planted.h"
 #include "model/instance.h"
 
 namespace dray::model {
@@ -19,8 +20,16 @@ struct Profile {
 };
 const std::vector<Profile>& Profiles();
 
-// The instance of a seed: of the profiles in turn, of small relatives of the hard cases, and,
-// rarely, one with more devices than a bit set holds without a heap.
+// The same with a solution planted in them.
+struct PlantedProfile {
+  std::string_view name;
+  PlantedOptions options;
+};
+const std::vector<PlantedProfile>& PlantedProfiles();
+
+// The instance of a seed: of the profiles of both kinds in turn, of small relatives of the hard
+// cases, and, rarely, one with more devices than a bit set holds without a heap. It is named after
+// its profile and the seed.
 Instance InstanceOf(std::uint64_t seed);
 
 // The same, small enough for all its partial choices to be walked through, and without what stops a

@@ -41,6 +41,8 @@ api::DeviceCapacity OddCapacity(Dice& dice) {
       if (dice.Chance(0.5)) range.max = Amount(dice.Pick({"0", "3", "3500m"}));
       if (range.min->Sign() >= 0 && dice.Chance(0.5))
         range.step = Amount(dice.Pick({"1500m", "7"}));
+      // Without one nothing is rounded, and the steps are counted from nothing.
+      if (dice.Chance(0.3)) range.min.reset();
       policy.valid_range = range;
       break;
     }

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "model/seeds.h"
 #include "scheduler/scheduler.h"
+#include "soak/late_claims.h"
 #include "soak/onlooker.h"
 #include "soak/town.h"
 #include "soak/watcher.h"
@@ -25,14 +26,19 @@ constexpr int kEventsBetweenLooks = 25;
 class Soak {
  public:
   explicit Soak(std::uint64_t seed)
-      : town_(seed), watcher_(town_), ids_(town_.cluster()), scheduler_(MakeScheduler()) {}
+      : town_(seed),
+        watcher_(town_),
+        ids_(town_.cluster()),
+        late_(town_.cluster()),
+        scheduler_(MakeScheduler()) {}
 
   void Run() {
     for (int events = 0; events < kEventsPerTown;) {
       const int burst = town_.dice().Range(1, 4);
       for (int i = 0; i < burst; ++i) events += town_.Happen() ? 1 : 0;
       if (town_.dice().Chance(0.5)) Advance(std::chrono::seconds(town_.dice().Range(1, 20)));
-      Schedule(town_.dice().Chance(0.5) ? 0.08 : 0.0);
+      const bool late = town_.dice().Chance(0.3);
+      Schedule(town_.dice().Chance(0.5) ? 0.08 : 0.0, late);
       if (events / kEventsBetweenLooks != looks_) {
         looks_ = events / kEventsBetweenLooks;
         // What has failed has its reasons; without failures nobody may have been passed over.
@@ -54,13 +60,14 @@ class Soak {
     scheduler::SchedulerOptions options;
     options.gates = AllDeviceGates();
     options.remembered_shapes = 8;
-    return {town_.cluster(), town_.clock(), ids_, std::move(options)};
+    return {late_, town_.clock(), ids_, std::move(options)};
   }
   void Advance(std::chrono::nanoseconds by) { town_.clock().Advance(by); }
 
   // Until nothing changes without time going by, as Scheduler::Run does it.
-  void Schedule(double failures) {
+  void Schedule(double failures, bool late = false) {
     watcher_.Learn();
+    if (late) late_.HoldBackAfter(town_.cluster().revision());
     town_.SchedulerActs(failures);
     while (true) {
       const std::size_t changes = scheduler_.Sync();
@@ -76,6 +83,7 @@ class Soak {
       if (changes == 0 && tried == 0) break;
     }
     town_.SchedulerRests();
+    late_.TellEverything();
   }
 
   // Nothing happens any more but what was under way: in the end everything that can be placed is.
@@ -91,6 +99,7 @@ class Soak {
   Town town_;
   Watcher watcher_;
   Onlooker ids_;
+  LateClaims late_;
   scheduler::Scheduler scheduler_;
   int looks_ = 0;
   int looked_ = 0;
@@ -105,6 +114,7 @@ TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
   std::uint64_t explanations = 0;
   std::uint64_t by_model = 0;
   std::uint64_t failures = 0;
+  std::uint64_t lost = 0;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
     Soak soak(seed);
     soak.Run();
@@ -116,16 +126,19 @@ TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
     explanations += soak.watcher().explanations();
     by_model += soak.watcher().refusals_of_the_model();
     failures += soak.town().failed_writes();
+    lost += soak.town().lost_answers();
     EXPECT_GT(soak.looked(), 0);
   }
   fmt::print(
-      "{} events, {} pods bound, {} allocations, {} writes failed, {} explanations held against a "
-      "fresh scheduler, {} against the model\n",
-      events, bound, allocations, failures, explanations, by_model);
+      "{} events, {} pods bound, {} allocations, {} writes failed, {} answers lost, {} "
+      "explanations "
+      "held against a fresh scheduler, {} against the model\n",
+      events, bound, allocations, failures, lost, explanations, by_model);
   EXPECT_GE(events, n * kEventsPerTown);
   EXPECT_GT(bound, events / 40);
   EXPECT_GT(allocations, events / 80);
   EXPECT_GT(failures, events / 400);
+  EXPECT_GT(lost, events / 400);
   EXPECT_GT(explanations, events / 100);
   EXPECT_GT(by_model, events / 1'000);
 }

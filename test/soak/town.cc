@@ -49,6 +49,8 @@ Town::Town(std::uint64_t seed)
     : dice_(seed), random_(seed), cluster_(clock_, random_, {.gates = AllDeviceGates()}) {
   cluster_.SetWriteHook(
       [this](api::Verb verb, const api::Object& object) { return BeforeWrite(verb, object); });
+  cluster_.SetAnswerHook([this](api::Verb verb, const api::Object&) { return AfterWrite(verb); });
+  cluster_.SetReadHook([this](const api::KindInfo&) { return BeforeRead(); });
   api::Namespace space;
   space.metadata.name = kNamespace;
   space.metadata.labels["resource.kubernetes.io/admin-access"] = "true";
@@ -73,8 +75,8 @@ Status Town::BeforeWrite(api::Verb verb, const api::Object& object) {
       break;
     default:
       if (verb == api::Verb::kCreate || verb == api::Verb::kDelete) break;
-      if (const auto stored =
-              cluster_.Find(object.kind(), object.metadata().namespace_, object.metadata().name)) {
+      if (const auto stored = cluster_.Stored(object.kind(), object.metadata().namespace_,
+                                              object.metadata().name)) {
         api::Object touched = *stored;
         touched.MutableMetadata().annotations["touched"] = std::to_string(failed_writes_);
         static_cast<void>(cluster_.Update(std::move(touched)));
@@ -82,6 +84,28 @@ Status Town::BeforeWrite(api::Verb verb, const api::Object& object) {
   }
   failures_ = failures;
   return answer;
+}
+
+// A write was done, and whoever wrote does not learn of it: the connection broke, or he has sent it
+// twice and is told of the second time.
+Status Town::AfterWrite(api::Verb verb) {
+  if (!failures_ || !dice_.Chance(*failures_)) return {};
+  ++lost_answers_;
+  if (dice_.Chance(0.6)) return api::OutcomeUnknown("the answer was lost");
+  switch (verb) {
+    case api::Verb::kCreate:
+    case api::Verb::kBind:
+      return base::AlreadyExists("it is there already");
+    case api::Verb::kDelete:
+      return base::NotFound("it is not there");
+    default:
+      return base::Aborted("the object has been modified");
+  }
+}
+
+Status Town::BeforeRead() {
+  if (!failures_ || !dice_.Chance(*failures_)) return {};
+  return base::Unavailable("the server is away");
 }
 
 bool Town::Happen() {

@@ -49,19 +49,20 @@ class Town {
   // gone, conditions that drivers set, gates.
   void Settle();
 
-  // While a scheduler writes, each of its writes fails with this chance.
+  // While a scheduler writes, each of its writes fails with this chance: before it is done, or
+  // after, when it stands and its answer is lost or is that to a second request. Reads fail, too.
   void SchedulerActs(double failures) { failures_ = failures; }
   void SchedulerRests() { failures_.reset(); }
 
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> all;
-    for (const api::Object& object : cluster_.List(KindOf<T>())) all.push_back(*object.As<T>());
+    for (const api::Object& object : cluster_.All(KindOf<T>())) all.push_back(*object.As<T>());
     return all;
   }
   template <typename T>
   std::optional<T> Find(std::string_view name, std::string_view space = kNamespace) const {
-    const std::optional<api::Object> found = cluster_.Find(KindOf<T>(), space, name);
+    const std::optional<api::Object> found = cluster_.Stored(KindOf<T>(), space, name);
     return found ? std::optional<T>(*found->template As<T>()) : std::nullopt;
   }
   // What an allocator would be told to allocate `claims` on the node.
@@ -72,6 +73,7 @@ class Town {
   model::Dice& dice() { return dice_; }
   const std::map<std::string, int>& happened() const { return happened_; }
   std::uint64_t failed_writes() const { return failed_writes_; }
+  std::uint64_t lost_answers() const { return lost_answers_; }
 
  private:
   // False: the server refused it.
@@ -113,6 +115,8 @@ class Town {
   std::string AnyNodeName();
   api::DeviceClass MakeClass(const std::string& name);
   Status BeforeWrite(api::Verb verb, const api::Object& object);
+  Status AfterWrite(api::Verb verb);
+  Status BeforeRead();
 
   model::Dice dice_;
   base::ManualClock clock_{base::Time::FromUnix(1'000'000'000)};
@@ -120,6 +124,7 @@ class Town {
   api::MemoryCluster cluster_;
   std::optional<double> failures_;
   std::uint64_t failed_writes_ = 0;
+  std::uint64_t lost_answers_ = 0;
   std::uint64_t pods_ = 0;
   std::uint64_t claims_ = 0;
   std::uint64_t shares_ = 0;

@@ -62,18 +62,31 @@ void Watcher::Learn() {
 
 void Watcher::After(const Outcome& outcome) {
   std::vector<api::ResourceClaim> allocated;
+  const auto own = town_.Find<api::Pod>(NameOf(outcome.pod));
   for (api::ResourceClaim& claim : town_.All<api::ResourceClaim>()) {
     if (!claim.status.allocation) continue;
     const auto known = known_.find(claim.metadata.uid);
     if (known == known_.end()) {
-      allocated.push_back(std::move(claim));
+      // Those of others, whose answer was lost, are for other nodes.
+      const bool its = own && std::ranges::find(claim.status.reserved_for, own->metadata.uid,
+                                                &api::ResourceClaimConsumerReference::uid) !=
+                                  claim.status.reserved_for.end();
+      const bool named =
+          own && std::ranges::any_of(own->spec.resource_claims, [&](const auto& entry) {
+            return entry.resource_claim_name == claim.metadata.name;
+          });
+      const bool failed = outcome.kind == Outcome::Kind::kError;
+      if (its || (failed && named)) allocated.push_back(std::move(claim));
     } else if (known->second != *claim.status.allocation) {
       Complain(fmt::format("claim {} has another allocation than before", claim.metadata.name));
     }
   }
-  if (const auto pod = town_.Find<api::Pod>(NameOf(outcome.pod))) InOrderOf(*pod, allocated);
+  if (own) InOrderOf(*own, allocated);
   if (!allocated.empty()) CheckAllocated(outcome.node, std::move(allocated));
   CheckExclusive();
+  for (const api::Pod& pod : town_.All<api::Pod>()) {
+    if (!pod.spec.node_name.empty() && on_nodes_.insert(pod.metadata.uid).second) CheckClaims(pod);
+  }
   if (outcome.kind == Outcome::Kind::kWaiting) waited_.insert(outcome.pod);
   if (outcome.kind == Outcome::Kind::kBound) CheckBound(NameOf(outcome.pod), outcome.node);
   Learn();
@@ -122,21 +135,28 @@ void Watcher::CheckExclusive() {
   }
 }
 
+void Watcher::CheckClaims(const api::Pod& pod) {
+  const auto check = [&](const std::string& name) {
+    const auto claim = town_.Find<api::ResourceClaim>(name);
+    if (!claim || !claim->status.allocation ||
+        std::ranges::find(claim->status.reserved_for, pod.metadata.uid,
+                          &api::ResourceClaimConsumerReference::uid) ==
+            claim->status.reserved_for.end()) {
+      Complain(fmt::format("{} is bound without its claim {}", pod.metadata.name, name));
+    }
+  };
+  for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
+    check(entry.resource_claim_name.value_or(""));
+  }
+  const auto& extended = pod.status.extended_resource_claim_status;
+  if (extended) check(extended->resource_claim_name);
+}
+
 void Watcher::CheckBound(const std::string& name, const std::string& node) {
   const auto pod = town_.Find<api::Pod>(name);
   const auto stored = town_.Find<api::Node>(node, "");
   if (!pod || !stored || pod->spec.node_name != node) {
     return Complain(fmt::format("{} is not on {}", name, node));
-  }
-  for (const api::PodResourceClaim& entry : pod->spec.resource_claims) {
-    const auto claim = town_.Find<api::ResourceClaim>(entry.resource_claim_name.value_or(""));
-    if (!claim || !claim->status.allocation ||
-        std::ranges::find(claim->status.reserved_for, pod->metadata.uid,
-                          &api::ResourceClaimConsumerReference::uid) ==
-            claim->status.reserved_for.end()) {
-      Complain(fmt::format("{} is bound without its claim {}", name,
-                           entry.resource_claim_name.value_or("")));
-    }
   }
   // Room that was there when the pod got the node may have gone while it waited.
   if (waited_.contains(std::string(kNamespace) + "/" + name)) return;

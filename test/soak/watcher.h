@@ -40,12 +40,15 @@ class Watcher {
   void CheckAllocated(const std::string& node, std::vector<api::ResourceClaim> claims);
   void CheckExclusive();
   void CheckBound(const std::string& pod, const std::string& node);
+  // Whoever is on a node has what it needs there, also if nobody says that it was bound.
+  void CheckClaims(const api::Pod& pod);
   void CheckReasons(const api::Pod& pod, const scheduler::PodExplanation& explanation);
   void Complain(std::string text) { complaints_.push_back(std::move(text)); }
 
   Town& town_;
   std::map<std::string, api::AllocationResult> known_;  // by uid of the claim
   std::set<std::string> waited_;                        // pods whose binding did
+  std::set<std::string> on_nodes_;                      // uids of pods that were seen there
   std::vector<std::string> complaints_;
   std::uint64_t allocations_ = 0;
   std::uint64_t explanations_ = 0;

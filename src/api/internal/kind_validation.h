@@ -3,11 +3,16 @@
 // The kinds that have rules of their own besides metadata. `old` is the stored object.
 #pragma once
 
+#include <string_view>
+
 #include "api/device_class.h"
 #include "api/internal/report.h"
+#include "api/job.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
+#include "api/resource_quota.h"
 #include "api/resource_slice.h"
+#include "api/workloads.h"
 
 namespace dray::api::internal {
 
@@ -34,11 +39,22 @@ void ValidateTaintRule(Report& report, const DeviceTaintRule& rule, const Device
 void ValidateTaintRuleStatusUpdate(Report& report, const DeviceTaintRule& rule,
                                    const DeviceTaintRule& old);
 
-// pod_validation.cc; of a pod's spec what its containers ask for. The rest is
-// registry/workload_rules.h's.
-void ValidatePodResources(Report& report, const Path& at, const PodSpec& spec);
+// pod_spec_validation.cc. `pod` is the pod's name if it is known: claims are named after it.
+void ValidatePodSpec(Report& report, const Path& at, const PodSpec& spec, std::string_view pod);
+void ValidatePodCreate(Report& report, const Pod& pod);
+// What may change, and that what has changed is right.
+void ValidatePodUpdate(Report& report, const Pod& pod, const Pod& old);
 
-// pod_status_validation.cc; of a pod's status only what concerns claims is looked at.
+// workload_validation.cc; no old one: creation. Of an update only what is new is told.
+void ValidateReplicaSet(Report& report, const ReplicaSet& set, const ReplicaSet* old);
+void ValidateDeployment(Report& report, const Deployment& deployment, const Deployment* old);
+void ValidateJob(Report& report, const Job& job, const Job* old);
+
+// quota_validation.cc
+void ValidateQuota(Report& report, const ResourceQuota& quota, const ResourceQuota* old);
+
+// pod_status_validation.cc; of a pod's status only what concerns claims and devices is looked
+// at.
 void ValidatePodStatusUpdate(Report& report, const Pod& pod);
 
 }  // namespace dray::api::internal

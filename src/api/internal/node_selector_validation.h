@@ -10,4 +10,6 @@ namespace dray::api::internal {
 // At least one term; every requirement well-formed.
 void ValidateNodeSelector(Report& report, const Path& at, const NodeSelector& selector);
 
+void ValidateNodeSelectorTerm(Report& report, const Path& at, const NodeSelectorTerm& term);
+
 }  // namespace dray::api::internal

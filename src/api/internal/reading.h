@@ -3,6 +3,8 @@
 // What the fast decoder and the tree decoder do alike.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 #include "api/values.h"
@@ -10,6 +12,14 @@
 #include "base/time.h"
 
 namespace dray::api::internal {
+
+// A quantity may have blanks around it, as in Kubernetes.
+inline std::string_view WithoutBlanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  const std::size_t first = std::min(text.find_first_not_of(kBlanks), text.size());
+  text.remove_prefix(first);
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
 
 // A time that can also be written: an offset may carry a readable text out of the years 0 to 9999.
 StatusOr<base::Time> ReadTime(std::string_view text);

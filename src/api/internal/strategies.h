@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "api/device_class.h"
+#include "api/job.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "api/strategy.h"
+#include "api/workloads.h"
 
 namespace dray::api::internal {
 
@@ -44,8 +46,22 @@ void PrepareForStatusUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
                             const StrategyOptions& options);
 
 void SetDefaults(Pod& pod);
+// pod_defaults.cc; what a template has in common with a pod.
+void SetTemplateDefaults(PodSpec& spec);
 void PrepareForCreate(Pod& pod, const StrategyOptions& options);
 void PrepareForUpdate(Pod& pod, const Pod& old, const StrategyOptions& options);
 void PrepareForStatusUpdate(Pod& pod, const Pod& old, const StrategyOptions& options);
+
+// workload_strategy.cc
+void SetDefaults(ReplicaSet& set);
+void SetDefaults(Deployment& deployment);
+void SetDefaults(Job& job);
+void PrepareForCreate(ReplicaSet& set, const StrategyOptions& options);
+void PrepareForCreate(Deployment& deployment, const StrategyOptions& options);
+void PrepareForCreate(Job& job, const StrategyOptions& options);
+void PrepareForUpdate(ReplicaSet& set, const ReplicaSet& old, const StrategyOptions& options);
+void PrepareForUpdate(Deployment& deployment, const Deployment& old,
+                      const StrategyOptions& options);
+void PrepareForUpdate(Job& job, const Job& old, const StrategyOptions& options);
 
 }  // namespace dray::api::internal

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "fmt/format.h"
 
 namespace dray::apiserver::internal {
@@ -12,9 +14,15 @@ namespace http = boost::beast::http;
 namespace {
 
 constexpr std::size_t kReadSize = 64u << 10;
+constexpr std::size_t kMaxFrame = 16u << 10;
 constexpr std::chrono::seconds kLinger{2};
 
 std::string_view View(boost::beast::string_view s) { return {s.data(), s.size()}; }
+
+// Whether a line of the head goes on in the next one.
+bool IsFolded(std::string_view head) {
+  return head.find("\n ") != head.npos || head.find("\n\t") != head.npos;
+}
 
 // Sends the response to its connection's thread.
 class ConnectionResponder final : public Responder {
@@ -185,8 +193,11 @@ bool Connection::Parse() {
     } catch (const std::exception&) {
       error = http::error::header_limit;  // a header that no field can hold
     }
+    const std::string_view taken = rest.substr(0, used);
     rest.remove_prefix(used);
     if (!had_head) head_bytes_ += used;
+    // A header that goes on in the next line is one to some and two to others (RFC 9112, 5.2).
+    if (!had_head && !error && IsFolded(taken)) error = http::error::bad_field;
     // The parser limits each header, not their sum.
     if (head_bytes_ > options.max_header_bytes) error = http::error::header_limit;
     if (error && error != http::error::need_more) {
@@ -209,6 +220,11 @@ bool Connection::Parse() {
     }
   }
   if (refused) return true;
+  // Of a body only the frames of its chunks are left to wait for: what is long is no frame.
+  if (!parser_->is_done() && parser_->is_header_done() && rest.size() > kMaxFrame) {
+    Refuse(400, "BadRequest", "malformed HTTP request: a chunk's extensions are too long");
+    return true;
+  }
   in_.erase(0, in_.size() - rest.size());
   if (!parser_->is_done()) return false;
   HandleRequest();
@@ -227,8 +243,36 @@ bool Connection::CheckHead() {
     return false;
   };
   if (!target.starts_with('/')) return refuse(400, "BadRequest", "the path must begin with /");
+  if (!IsNormalPath(target.substr(0, target.find('?')))) {
+    return refuse(400, "BadRequest",
+                  "the path has an empty part, a part that is . or .., or an escape that is broken "
+                  "or hides a slash or a control character");
+  }
   if (version_ >= 11 && message.find(http::field::host) == message.end()) {
     return refuse(400, "BadRequest", "the Host header is missing");
+  }
+  // Headers of which there is one, or else nobody knows which of them others have gone by.
+  for (const http::field only :
+       {http::field::host, http::field::authorization, http::field::content_length}) {
+    if (message.count(only) > 1) {
+      return refuse(400, "BadRequest",
+                    fmt::format("there is more than one {} header", View(to_string(only))));
+    }
+  }
+  // The parser takes a list of equal lengths for one.
+  const std::string_view digits = View(message[http::field::content_length]);
+  if (!std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
+    return refuse(400, "BadRequest", "the Content-Length is no number");
+  }
+  const auto coding = message.equal_range(http::field::transfer_encoding);
+  if (coding.first != coding.second) {
+    if (version_ < 11) {
+      return refuse(400, "BadRequest", "there is no Transfer-Encoding before HTTP/1.1");
+    }
+    if (std::next(coding.first) != coding.second ||
+        !absl::EqualsIgnoreCase(base::ToAbsl(View(coding.first->value())), "chunked")) {
+      return refuse(501, "NotImplemented", "the only Transfer-Encoding here is chunked");
+    }
   }
   for (const auto& field : message) {
     request_.headers.Add(std::string(View(field.name_string())), std::string(View(field.value())));

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "fmt/format.h"
+
 namespace dray::apiserver::internal {
 namespace {
 
@@ -52,6 +54,17 @@ StatusOr<std::optional<std::string>> ReadFile(const std::string& path) {
   contents << file.rdbuf();
   if (!file) return Failed("read", path, EIO);
   return std::optional(std::move(contents).str());
+}
+
+StatusOr<std::optional<std::string>> ReadSecret(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) == 0 && (about.st_mode & 077) != 0) {
+    return base::FailedPrecondition(
+        fmt::format("{0} holds a secret and its mode is {1:04o}, so that others than its owner can "
+                    "get at it. If nobody has: chmod 600 {0}",
+                    path, about.st_mode & 07777));
+  }
+  return ReadFile(path);
 }
 
 Status WriteFile(const std::string& path, std::string_view contents) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/semver.h"
 #include "cel/bounds.h"
 #include "cel/evaluator.h"
 #include "cel/values.h"
@@ -64,17 +65,22 @@ class Evaluation {
       cancelled_ = &kCostExceeded;
     }
   }
-  // What looking at an argument takes, whatever the call costs.
+  // What looking at an argument takes, whatever the call costs. Of most it is nothing, which one
+  // look at the kind tells.
   void SpendOn(const Value& value) {
-    if (value.is(Kind::kString) || value.is(Kind::kBytes)) {
-      arena_.work().SpendText(value.as_text());
-    } else if (value.is(Kind::kUrl) || value.is(Kind::kSemver)) {
-      SpendOnLibraryValue(value);
+    constexpr auto kBit = [](Kind kind) { return 1U << static_cast<unsigned>(kind); };
+    constexpr unsigned kWithText =
+        kBit(Kind::kString) | kBit(Kind::kBytes) | kBit(Kind::kSemver) | kBit(Kind::kUrl);
+    if ((kWithText & kBit(value.kind())) == 0) return;
+    if (value.is(Kind::kSemver)) {
+      arena_.work().SpendText(value.as<base::SemVer>().prerelease());
+    } else {
+      arena_.work().SpendText(value.is(Kind::kUrl) ? value.as<Url>().printed : value.as_text());
     }
   }
-  void SpendOnLibraryValue(const Value& value);
   void CancelIfUsedUp() {
-    if (arena_.work().used_up() && cancelled_ == nullptr) cancelled_ = &kWorkExceeded;
+    if (arena_.work().used_up() && cancelled_ == nullptr) [[unlikely]]
+      cancelled_ = &kWorkExceeded;
   }
   Value Fail(std::string_view message) { return MakeError(arena_, message); }
 

@@ -115,7 +115,7 @@ Piece FormatDecimal(const Value& value) {
 
 // A double, also from the three texts that stand for those without digits.
 std::optional<double> RealOf(const Value& value) {
-  if (value.is(Kind::kDouble)) return value.as_double();
+  if (value.is(Kind::kDouble)) return value.as_double() + 0.0;  // no minus before a zero
   if (!value.is(Kind::kString)) return std::nullopt;
   if (value.as_text() == "NaN") return std::nan("");
   if (value.as_text() == "Infinity") return HUGE_VAL;

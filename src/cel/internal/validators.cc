@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "cel/internal/format_check.h"
+#include "cel/internal/regex.h"
 #include "cel/visit.h"
 #include "fmt/format.h"
 
@@ -40,8 +41,7 @@ bool IsRegex(const Ast& ast, ExprId constant) {
   if (ast.kind(constant) != ExprKind::kString) return true;
   RE2::Options options;
   options.set_log_errors(false);
-  const std::string_view pattern = ast.string_value(constant);
-  return RE2(re2::StringPiece(pattern.data(), pattern.size()), options).ok();
+  return RE2(GoPattern(ast.string_value(constant)), options).ok();
 }
 
 class Validator {

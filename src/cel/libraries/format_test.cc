@@ -48,6 +48,8 @@ TEST(FormatLib, KubernetesWritesNumbersForPeople) {
       {"'%f'.format([1.0 / 0.0])", "\"∞\""},
       {"'%e'.format([-1.0 / 0.0])", "\"    -∞\""},
       {"'%f'.format(['Infinity'])", "\"∞\""},
+      {"'%f'.format([-0.0])", "\"0.000000\""},
+      {"'%e'.format([-0.0])", "\"0.000000×10⁰⁰\""},
       {"'%f'.format([dyn(1)])",
        "error: error during formatting: fixed-point clause can only be used on doubles, was given "
        "int"},

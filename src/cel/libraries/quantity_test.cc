@@ -42,6 +42,13 @@ TEST(QuantityLib, OrderAndSums) {
   });
 }
 
+TEST(QuantityLib, AmountsDoNotWrap) {
+  ExpectOnDevices({
+      {"quantity('1').sub(-9223372036854775808)", "quantity(\"9223372036854775809\")"},
+      {"quantity('9223372036854775807').add(1)", "quantity(\"9223372036854775808\")"},
+  });
+}
+
 // A sum is equal on the left only: Kubernetes compares a pointer with a value.
 TEST(QuantityLib, SumsAreEqualOnTheLeftOnly) {
   ExpectOnDevices({

@@ -26,6 +26,9 @@ re2::StringPiece Piece(std::string_view text) { return {text.data(), text.size()
 constexpr std::uint64_t kMakeWork = 16;    // for each instruction
 constexpr std::uint64_t kBytesByWork = 8;  // of text, for each instruction
 
+// A letter that is no escape in RE2, to stand for one that is none in Go.
+constexpr char kNoEscape = 'c';
+
 std::uint64_t ProgramSize(const re2::RE2& pattern) {
   return static_cast<std::uint64_t>(std::max(pattern.ProgramSize(), 1));
 }
@@ -36,8 +39,8 @@ bool SpendMatch(Arena& arena, const re2::RE2& pattern, std::string_view text) {
 template <typename Use>
 Value WithPattern(Arena& arena, Args args, Use use) {
   if (!Strings(args) || (args.size() == 3 && !args[2].is(Kind::kInt))) return UnmatchedCall();
-  const re2::RE2 pattern(Piece(args[1].as_text()), RegexOptions());
-  if (!pattern.ok()) return MakeError(arena, RegexError(pattern));
+  const re2::RE2 pattern(GoPattern(args[1].as_text()), RegexOptions());
+  if (!pattern.ok()) return MakeError(arena, RegexError(pattern, args[1].as_text()));
   if (!arena.work().Spend(ProgramSize(pattern) * kMakeWork)) return StaticError(kWorkExceeded);
   return use(arena, pattern, args);
 }
@@ -55,7 +58,49 @@ re2::RE2::Options RegexOptions() {
   return options;
 }
 
-std::string RegexError(const re2::RE2& pattern) {
+std::string GoPattern(std::string_view pattern) {
+  std::string out;
+  out.reserve(pattern.size() + 1);
+  bool quoted = false;     // between \Q and \E
+  bool in_class = false;   // between [ and ]
+  std::size_t opened = 0;  // where the class begins: a ] right there is one of its members
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    const std::string_view rest = pattern.substr(i);
+    if (quoted) {
+      quoted = !rest.starts_with("\\E");
+      if (!quoted) out += pattern[i++];
+      out += pattern[i];
+    } else if (c == '\\' && rest.size() > 1) {
+      quoted = rest[1] == 'Q' && !in_class;
+      out += c;
+      out += rest[1] == 'C' && !in_class ? kNoEscape : rest[1];
+      ++i;
+    } else if (in_class) {
+      in_class = c != ']' || i == opened;
+      // [[:alpha:]] has a bracket of its own.
+      const std::size_t end = rest.starts_with("[:") ? rest.find(":]") : rest.npos;
+      if (end != rest.npos) {
+        out += rest.substr(0, end + 2);
+        i += end + 1;
+        continue;
+      }
+      out += c;
+    } else if (c == '[') {
+      in_class = true;
+      opened = i + (rest.starts_with("[^") ? 2 : 1);
+      out += c;
+    } else if (rest.starts_with("(?<") && !rest.starts_with("(?<=") && !rest.starts_with("(?<!")) {
+      out += "(?P<";
+      i += 2;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string RegexError(const re2::RE2& pattern, std::string_view source) {
   // Go's words for RE2's errors.
   std::string_view reason = pattern.error();
   switch (pattern.error_code()) {
@@ -86,7 +131,9 @@ std::string RegexError(const re2::RE2& pattern) {
     default:
       break;
   }
-  return fmt::format("error parsing regexp: {}: `{}`", reason, pattern.error_arg());
+  std::string what = pattern.error_arg();
+  if (what == std::string{'\\', kNoEscape} && source.find(what) == source.npos) what = "\\C";
+  return fmt::format("error parsing regexp: {}: `{}`", reason, what);
 }
 
 Value RegexMatches(Arena& arena, const re2::RE2& pattern, Args args) {
@@ -144,8 +191,8 @@ Library library::Matches() {
   static constexpr auto kRows = std::to_array<FunctionRow>({
       {"matches", "matches (string, string) -> bool", MatchesPattern, RunTimeCost(kPattern, kOne),
        estimate::Unit},
-      {"matches", "matches_string string.(string) -> bool", MatchesPattern, RunTimeCost(kPattern, kOne),
-       estimate::Matches},
+      {"matches", "matches_string string.(string) -> bool", MatchesPattern,
+       RunTimeCost(kPattern, kOne), estimate::Matches},
   });
   return kRows;
 }

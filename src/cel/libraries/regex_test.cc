@@ -28,6 +28,27 @@ TEST(RegexLib, BrokenPatternsAreFoundAsEarlyAsTheirKindAllows) {
   });
 }
 
+// What Go's patterns have and the RE2 of a distribution may not, and the other way round.
+TEST(RegexLib, PatternsAreGos) {
+  ExpectOnDevices({
+      {"'a1'.matches('^(?<letter>[a-z])(?P<digit>[0-9])$')", "true"},
+      {"'a1'.find('(?<digit>[0-9])')", "\"1\""},
+      {"'a1'.findAll(dyn('(?<any>.)'))", "[\"a\", \"1\"]"},
+      {"'a'.matches('(?<!b)a')", "compile: invalid matches argument"},
+      {"'a'.matches('(?<=b)a')", "compile: invalid matches argument"},
+      {"'(?<n>'.matches(r'^\\(\\?<n>$')", "true"},
+      {"'(?<n>'.matches(r'^\\Q(?<n>\\E$')", "true"},
+      {"'(?<n>'.matches('^[(?<n>]+$')", "true"},
+      {"'](?<a'.matches('^[](?<a]+$')", "true"},
+      {"'P'.matches('^[[:alpha:](?<n>]$')", "true"},
+      {"'P'.matches('[(?<]')", "false"},
+      {"'a'.matches(r'\\C')", "compile: invalid matches argument"},
+      {"'a'.find(r'\\C')", "program: error parsing regexp: invalid escape sequence: `\\C`"},
+      {"r'\\C'.matches(r'^\\\\C$')", "true"},
+      {"r'\\C'.matches(r'^\\Q\\C\\E$')", "true"},
+  });
+}
+
 TEST(RegexLib, FindAndFindAll) {
   ExpectOnDevices({
       {"'a1b22'.find('[0-9]+')", "\"1\""},

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "allocator/policy.h"
+#include "base/edit_distance.h"
 #include "cel/device_env.h"
 #include "cli/internal/command.h"
 #include "cli/internal/paint.h"
@@ -47,8 +50,7 @@ std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
   if (!config) return std::nullopt;
   return planner::PlanOptions{.gates = *gates,
                               .config = *std::move(config),
-                              .policy = flags.policy == "best-fit" ? allocator::Policy::kBestFit
-                                                                   : allocator::Policy::kFirstFit,
+                              .policy = *allocator::FindPolicy(flags.policy),
                               .now = io.env.clock.Now(),
                               .assume_nodes = AssumeNodesOf(flags.assume_nodes)};
 }
@@ -102,11 +104,9 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
                  "Show this namespace only; objects that name none are in it")
       ->type_name("NS");
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "Show all namespaces");
-  app.add_option("--policy", flags.policy,
-                 "Which devices a claim gets: the first that fit, as in Kubernetes, or those that "
-                 "leave most for others")
-      ->type_name("first-fit|best-fit")
-      ->check(CLI::IsMember({"first-fit", "best-fit"}).description(""))
+  AddPolicy(app, flags.policy,
+            "Which devices a claim gets: the first that fit, as in Kubernetes, or those that leave "
+            "most for others")
       ->capture_default_str();
   AddConfig(app, flags.config);
   app.add_option("--assume-nodes", flags.assume_nodes,
@@ -120,7 +120,7 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
   AddColor(app, flags.color);
 }
 
-std::optional<planner::Plan> MakePlan(PlanFlags& flags, Io& io) {
+std::optional<Planned> MakePlan(PlanFlags& flags, Io& io) {
   auto options = OptionsOf(flags, io);
   if (!options) return std::nullopt;
   Manifests manifests =
@@ -154,7 +154,30 @@ std::optional<planner::Plan> MakePlan(PlanFlags& flags, Io& io) {
     return std::nullopt;
   }
   for (const std::string& note : plan->notes) io.err << "note: " << Printable(note) << '\n';
-  return *std::move(plan);
+  options->executor = nullptr;  // it ends here
+  return Planned{*std::move(plan), *std::move(options)};
+}
+
+bool HasNamespace(const planner::Plan& plan, std::string_view name) {
+  const auto here = [&](const auto& outcome) { return outcome.namespace_ == name; };
+  return std::ranges::any_of(plan.pods, here) || std::ranges::any_of(plan.claims, here) ||
+         std::ranges::any_of(plan.objects, [&](const api::Object& object) {
+           if (object.kind().namespaced) return object.metadata().namespace_ == name;
+           return object.kind().kind == "Namespace" && object.metadata().name == name;
+         });
+}
+
+int NoSuchNamespace(Io& io, const planner::Plan& plan, const std::string& name) {
+  std::set<std::string> spaces;
+  for (const api::Object& object : plan.objects) {
+    if (object.kind().namespaced) spaces.insert(object.metadata().namespace_);
+  }
+  const std::vector<std::string_view> names(spaces.begin(), spaces.end());
+  const auto meant = base::ClosestMatch(name, names);
+  return UsageError(io, fmt::format("there is nothing in namespace \"{}\"", name),
+                    meant           ? fmt::format("did you mean {}?", *meant)
+                    : names.empty() ? ""
+                                    : fmt::format("there is {}", fmt::join(names, ", ")));
 }
 
 }  // namespace dray::cli::internal

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "cli/internal/columns.h"
 #include "cli/internal/plan_text.h"
 #include "fmt/format.h"
@@ -23,6 +24,7 @@ struct TableEntry {
   std::string_view node;
   std::vector<const planner::ClaimUse*> claims;
   const scheduler::PodExplanation* why = nullptr;
+  std::string reason = {};  // instead of an explanation
 };
 
 std::vector<TableEntry> EntriesOf(const planner::Plan& plan, bool existing) {
@@ -43,6 +45,15 @@ std::vector<TableEntry> EntriesOf(const planner::Plan& plan, bool existing) {
                                                         {&claim.claim},
                                                         nullptr});
     if (claim.explanation) entry.why = &*claim.explanation;
+  }
+  for (const planner::MissingPods& missing : plan.missing) {
+    std::string name = missing.owners.back();
+    std::ranges::transform(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(name.find('/')),
+                           name.begin(), [](char c) { return absl::ascii_tolower(c); });
+    TableEntry& entry = entries.emplace_back(
+        TableEntry{missing.namespace_, std::move(name), State::kRefused, {}, {}, nullptr});
+    entry.reason = fmt::format("{} of {} pods cannot be created: {}", missing.missing,
+                               missing.wanted, missing.reason);
   }
   return entries;
 }
@@ -91,7 +102,7 @@ std::string DevicesOf(const TableEntry& entry) {
   return text;
 }
 
-// "0/3 nodes: 2 cannot allocate all claims, 1 Insufficient cpu; closest: node-1 with ..."
+// "0/3 nodes: 2 cannot allocate all claims, 1 Insufficient cpu; nearest fit: node-1, short of ..."
 std::string ReasonOf(const scheduler::PodExplanation& why) {
   if (!why.error.empty()) return why.error;
   std::string text;
@@ -105,7 +116,7 @@ std::string ReasonOf(const scheduler::PodExplanation& why) {
   for (const auto& [reason, nodes] : counts) add(fmt::format("{} {}", nodes, reason));
   text = counts.empty() ? "there are no nodes" : fmt::format("0/{} nodes: {}", why.nodes, text);
   if (why.closest) {
-    text += fmt::format("; closest: {} with {}", why.closest->node, why.closest->change);
+    text += fmt::format("; nearest fit: {}, {}", why.closest->node, why.closest->lacks);
   }
   return text;
 }
@@ -117,7 +128,7 @@ class Table {
     std::set<std::string_view> spaces;
     for (const TableEntry& entry : entries) {
       spaces.insert(entry.namespace_);
-      refusals_ |= entry.why != nullptr;
+      refusals_ |= entry.why != nullptr || !entry.reason.empty();
     }
     spaces_ = spaces.size() > 1 || !spaces.contains("default");
   }
@@ -163,7 +174,7 @@ class Table {
   }
 
   void End(const TableEntry& entry, Row& row) const {
-    if (refusals_) row.push_back({entry.why == nullptr ? "" : ReasonOf(*entry.why)});
+    if (refusals_) row.push_back({entry.why == nullptr ? entry.reason : ReasonOf(*entry.why)});
   }
 
   void WideRows(const TableEntry& entry) {
@@ -205,16 +216,17 @@ std::string Plural(std::size_t n, std::string_view word) {
 }
 
 template <typename Outcome>
-std::string Counts(const std::vector<Outcome>& outcomes, std::string_view placed) {
+std::string Counts(const std::vector<Outcome>& outcomes, std::string_view existing,
+                   std::string_view placed) {
   std::string text;
   const auto add = [&](State state, std::string_view word) {
     const auto n = std::ranges::count(outcomes, state, &Outcome::state);
     if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, word);
   };
-  add(State::kExisting, "as before");
+  add(State::kExisting, existing);
   add(State::kPlaced, placed);
   add(State::kWaiting, "waiting for their devices");
-  add(State::kRefused, "refused");
+  add(State::kRefused, "unschedulable");
   add(State::kPreempted, "preempted");
   return text;
 }
@@ -246,10 +258,13 @@ std::string PlanTable(const planner::Plan& plan, const TableOptions& options,
 
 std::string PlanSummary(const planner::Plan& plan) {
   std::string text = Plural(plan.pods.size(), "pod");
-  if (!plan.pods.empty()) text += ": " + Counts(plan.pods, "placed");
+  if (!plan.pods.empty()) text += ": " + Counts(plan.pods, "already running", "newly placed");
+  for (const planner::MissingPods& missing : plan.missing) {
+    text += fmt::format("; {} of {} not created", missing.missing, missing.owners.back());
+  }
   if (plan.claims.empty()) return text;
   return fmt::format("{}; {} without a pod: {}", text, Plural(plan.claims.size(), "claim"),
-                     Counts(plan.claims, "allocated"));
+                     Counts(plan.claims, "already allocated", "newly allocated"));
 }
 
 }  // namespace dray::cli::internal

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "allocator/policy.h"
 #include "cli/internal/command.h"
 #include "cli/internal/paint.h"
 #include "cli/source_files.h"
@@ -16,6 +17,14 @@ namespace dray::cli::internal {
 void AddConfig(CLI::App& app, std::string& file) {
   app.add_option("--config", file, "KubeSchedulerConfiguration of the scheduler")
       ->type_name("FILE");
+}
+
+CLI::Option* AddPolicy(CLI::App& app, std::string& name, const std::string& description) {
+  std::vector<std::string> names;
+  for (const allocator::PolicyRow& row : allocator::Policies()) names.emplace_back(row.name);
+  return app.add_option("--policy", name, description)
+      ->type_name(allocator::PolicyNames("|"))
+      ->check(CLI::IsMember(names).description(""));
 }
 
 std::optional<std::string> ReadText(Io& io, const std::string& name) {

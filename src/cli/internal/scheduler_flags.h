@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --config, for commands that run a scheduler.
+// --config and --policy, for commands that run a scheduler.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,14 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace dray::cli::internal {
 
 void AddConfig(CLI::App& app, std::string& file);
+// One of allocator::Policies(), by its name.
+CLI::Option* AddPolicy(CLI::App& app, std::string& name, const std::string& description);
 
 // The text of one file, or of standard input. Nothing when it cannot be read, which has been said.
 std::optional<std::string> ReadText(Io& io, const std::string& name);

@@ -25,8 +25,14 @@ void Inbox::Put(std::size_t feed, std::vector<Item> items, std::uint64_t revisio
 }
 
 void Inbox::SetTrouble(std::size_t feed, Status trouble) {
-  const std::lock_guard lock(mutex_);
-  feeds_[feed].trouble = std::move(trouble);
+  bool turned = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Status& known = feeds_[feed].trouble;
+    turned = known.ok() != trouble.ok();
+    known = std::move(trouble);
+  }
+  if (turned && wake_) wake_();
 }
 
 std::vector<api::Change> Inbox::Take() {

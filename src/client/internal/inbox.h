@@ -19,7 +19,8 @@ namespace dray::client::internal {
 // late as a connection is slow. Thread-safe.
 class Inbox {
  public:
-  // `wake` is called from reflectors' threads when there is something to take.
+  // `wake` is called from reflectors' threads when there is something to take, or trouble begins or
+  // ends.
   Inbox(std::size_t feeds, std::function<void()> wake);
 
   struct Item {

@@ -13,6 +13,10 @@ constexpr std::size_t kMaxWaiting = 20'000;
 
 const api::KindInfo& EventKind() { return api::HubKind(api::TypeInfoOf<api::Event>()); }
 
+bool Reached(const Status& status) {
+  return status.code() != StatusCode::kUnavailable && !api::MayHaveHappened(status);
+}
+
 }  // namespace
 
 NoteWriter::NoteWriter(const ObjectClient& client, const base::Clock& clock, std::size_t max_events)
@@ -65,7 +69,7 @@ bool NoteWriter::Write(const api::EventNote& note) {
     const Status repeated = Repeat(*known);
     // Somebody may have deleted it: people are told anew then.
     if (repeated.code() != StatusCode::kNotFound) {
-      return repeated.code() != StatusCode::kUnavailable;
+      return Reached(repeated);
     }
     counts_.erase(known->name);
   }
@@ -76,7 +80,7 @@ bool NoteWriter::Write(const api::EventNote& note) {
       fmt::format("{}.{:x}", note.about.metadata().name, now.UnixNanos() + ++serial_);
   const api::EventFolder::Place place{event.metadata.namespace_, event.metadata.name};
   const auto made = client_.Create(api::Object::Of(std::move(event)));
-  if (!made.ok()) return made.status().code() != StatusCode::kUnavailable;
+  if (!made.ok()) return Reached(made.status());
   counts_[place.name] = 1;
   if (const auto gone = folder_.Add(note, place)) {
     counts_.erase(gone->name);

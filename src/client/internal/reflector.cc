@@ -92,7 +92,7 @@ void Reflector::Settle(Status status) {
 Status Reflector::Step() { return revision_.empty() ? List() : Follow(); }
 
 Status Reflector::List() {
-  auto listing = client_.List(kind_);
+  auto listing = client_.List(kind_, options_.selection);
   const bool unknown = listing.status().code() == StatusCode::kNotFound;
   const Status status = listing.status();
   if (unknown) {
@@ -136,7 +136,7 @@ Status Reflector::List() {
 
 Status Reflector::Follow() {
   const auto begin = std::chrono::steady_clock::now();
-  auto opened = client_.Watch(kind_, revision_, options_.watch_for);
+  auto opened = client_.Watch(kind_, revision_, options_.watch_for, options_.selection);
   if (opened.status().code() == StatusCode::kOutOfRange ||
       opened.status().code() == StatusCode::kNotFound) {
     revision_.clear();

@@ -26,6 +26,7 @@ struct ReflectorOptions {
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds longest_backoff{10'000};
   std::chrono::seconds watch_for{300};  // then the watch is begun again, where it was
+  api::Selection selection = {};
 };
 
 // Has a thread from Start until it is destroyed.

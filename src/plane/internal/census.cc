@@ -78,7 +78,7 @@ CensusResult Census::Count() {
 }
 
 void Census::ReadClasses() {
-  const auto stored = objects_.All(KindOf<api::DeviceClass>());
+  const auto stored = objects_.Readable(KindOf<api::DeviceClass>());
   std::string version;
   for (const auto& one : stored) {
     const api::ObjectMeta& metadata = one->object().metadata();
@@ -102,7 +102,7 @@ void Census::ReadClasses() {
 
 void Census::ReadSlices() {
   std::map<std::string, Slice, std::less<>> now;
-  for (const auto& stored : objects_.All(KindOf<api::ResourceSlice>())) {
+  for (const auto& stored : objects_.Readable(KindOf<api::ResourceSlice>())) {
     const auto& slice = *stored->object().As<api::ResourceSlice>();
     const auto known = slices_.find(slice.metadata.name);
     const bool same =
@@ -141,7 +141,7 @@ bool Census::IsIn(const Class& device_class, const api::ResourceSlice& slice,
 
 base::StringSet Census::CountClaims(CensusResult& result) const {
   base::StringSet held;
-  for (const auto& stored : objects_.All(KindOf<api::ResourceClaim>())) {
+  for (const auto& stored : objects_.Readable(KindOf<api::ResourceClaim>())) {
     const auto& claim = *stored->object().As<api::ResourceClaim>();
     const auto& allocation = claim.status.allocation;
     ++result.claims[{allocation.has_value(), AsksForAdminAccess(claim), SourceOf(claim)}];

@@ -46,7 +46,7 @@ std::string PodResourcesText(const registry::Objects& objects) {
       page.Gauges({"kube_pod_resource_request", "What pods that are not over ask for.", labels});
   auto& limits =
       page.Gauges({"kube_pod_resource_limit", "What pods that are not over may use.", labels});
-  for (const auto& stored : objects.All(api::HubKind(api::TypeInfoOf<api::Pod>()))) {
+  for (const auto& stored : objects.Readable(api::HubKind(api::TypeInfoOf<api::Pod>()))) {
     const api::Pod& pod = *stored->object().As<api::Pod>();
     if (IsOver(pod)) continue;
     Add(requests, pod, api::PodRequests(pod));

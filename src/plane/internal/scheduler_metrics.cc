@@ -70,6 +70,21 @@ SchedulerMetrics::SchedulerMetrics(metrics::Registry& registry, const base::Cloc
       cache_size_(registry.Gauges({"scheduler_cache_size",
                                    "What the scheduler knows: nodes, pods, assumed_pods.",
                                    {"type"}})),
+      paused_(registry
+                  .Gauges({"dray_scheduler_paused",
+                           "1 while nothing is decided because the cluster cannot be seen.",
+                           {}})
+                  .With({})),
+      in_doubt_(registry
+                    .Gauges({"dray_scheduler_bindings_in_doubt",
+                             "Pods being bound of which a write may or may not have happened.",
+                             {}})
+                    .With({})),
+      given_twice_(registry
+                       .Counters({"dray_scheduler_devices_given_twice_total",
+                                  "Devices found to be allocated to two claims, by two schedulers.",
+                                  {}})
+                       .With({})),
       preemptions_(registry
                        .Counters({"scheduler_preemption_attempts_total",
                                   "Searches for pods of lower priority to send away.",
@@ -208,6 +223,8 @@ void SchedulerMetrics::OnBindingConditions(std::string_view profile, std::string
   conditions_waited_.With({profile, driver, status}).Observe(Seconds(waited));
 }
 
+void SchedulerMetrics::OnGivenTwice(std::string_view) { given_twice_.Add(); }
+
 void SchedulerMetrics::Publish(const scheduler::Scheduler& scheduler) {
   constexpr std::pair<QueueName, std::string_view> kQueues[] = {
       {QueueName::kActive, "active"},
@@ -221,6 +238,8 @@ void SchedulerMetrics::Publish(const scheduler::Scheduler& scheduler) {
   cache_size_.With({"nodes"}).Set(static_cast<double>(world.nodes().size()));
   cache_size_.With({"pods"}).Set(static_cast<double>(world.pods()));
   cache_size_.With({"assumed_pods"}).Set(static_cast<double>(world.assumed_pods()));
+  paused_.Set(scheduler.Paused().ok() ? 0 : 1);
+  in_doubt_.Set(static_cast<double>(scheduler.in_doubt()));
   const std::chrono::nanoseconds now = clock_.Monotonic();
   if (published_ && now - *published_ < kWaitingEvery) return;
   published_ = now;

@@ -34,6 +34,7 @@ class SchedulerMetrics final : public scheduler::Observer {
   void OnPreemption(std::size_t victims) override;
   void OnBindingConditions(std::string_view profile, std::string_view driver,
                            std::string_view status, std::chrono::nanoseconds waited) override;
+  void OnGivenTwice(std::string_view device) override;
 
   // What is as it is now: queues, sizes, sums. Called after every turn of the scheduler; what takes
   // long is done once a second.
@@ -63,6 +64,9 @@ class SchedulerMetrics final : public scheduler::Observer {
   metrics::Family<metrics::Gauge>& pending_;
   metrics::Family<metrics::Gauge>& unschedulable_;
   metrics::Family<metrics::Gauge>& cache_size_;
+  metrics::Gauge& paused_;
+  metrics::Gauge& in_doubt_;
+  metrics::Counter& given_twice_;
   metrics::Counter& preemptions_;
   metrics::Histogram& victims_;
   metrics::Family<metrics::Counter>& conditions_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/authorization.h"
+#include "registry/impersonation.h"
 #include "registry/roles.h"
 #include "rest/api_error.h"
 #include "store/sqlite/sqlite_store.h"
@@ -63,6 +64,10 @@ Snapshots::~Snapshots() {
 void Snapshots::Handle(apiserver::Request request,
                        std::shared_ptr<apiserver::Responder> responder) {
   if (request.path != "/snapshot") return next_.Handle(std::move(request), std::move(responder));
+  // Who may speak for others may not read everything in the name of somebody who may not.
+  if (Status allowed = registry::Impersonate(request, registry::RoleAuthorizer()); !allowed.ok()) {
+    return responder->Send(ErrorResponse(allowed));
+  }
   if (std::ranges::find(request.user.groups, registry::kMasters) == request.user.groups.end()) {
     return responder->Send(ErrorResponse(registry::ForbiddenPath(
         {.name = request.user.name, .groups = request.user.groups}, request.method, request.path)));

@@ -41,17 +41,18 @@ class Turns::TurnCluster final : public api::Cluster {
  public:
   TurnCluster(api::Cluster& cluster, FairMutex& turn) : cluster_(cluster), turn_(turn) {}
 
-  std::vector<api::Object> List(const api::KindInfo& kind) const override {
+  StatusOr<std::vector<api::Object>> List(const api::KindInfo& kind) const override {
     const Pause pause(turn_);
     return cluster_.List(kind);
   }
-  std::optional<api::Object> Find(const api::KindInfo& kind, std::string_view namespace_,
-                                  std::string_view name) const override {
+  StatusOr<std::optional<api::Object>> Find(const api::KindInfo& kind, std::string_view namespace_,
+                                            std::string_view name) const override {
     const Pause pause(turn_);
     return cluster_.Find(kind, namespace_, name);
   }
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds) override {
-    return cluster_.Watch(kinds);
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection) override {
+    return cluster_.Watch(kinds, selection);
   }
   StatusOr<api::Object> Create(api::Object object) override {
     const Pause pause(turn_);

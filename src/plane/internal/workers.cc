@@ -54,6 +54,7 @@ class Scheduling final : public SchedulerWorker {
   }
   std::optional<std::chrono::nanoseconds> NextDue() const override { return scheduler_.NextDue(); }
   scheduler::Statistics statistics() const override { return scheduler_.statistics(); }
+  Status Paused() const override { return scheduler_.Paused(); }
 
  private:
   const int decisions_;

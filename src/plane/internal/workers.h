@@ -20,6 +20,8 @@ namespace dray::plane::internal {
 class SchedulerWorker : public Worker {
  public:
   virtual scheduler::Statistics statistics() const = 0;
+  // See scheduler::Scheduler.
+  virtual Status Paused() const = 0;
 };
 
 // Everything outlives them. `metrics` may be null; `background`: see scheduler::SchedulerOptions.

@@ -9,6 +9,7 @@
 
 #include "api/event.h"
 #include "api/job.h"
+#include "api/label_selector.h"
 #include "api/pod.h"
 #include "api/strategy.h"
 #include "api/workloads.h"
@@ -100,7 +101,7 @@ Wanted WantedBy(const api::Object& object) {
 
 }  // namespace
 
-Status CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit) {
+StatusOr<std::size_t> CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit) {
   std::size_t pods = 0;
   for (const api::Object& object : objects) {
     const Wanted wanted = WantedBy(object);
@@ -109,6 +110,29 @@ Status CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit)
     return base::InvalidArgument(
         fmt::format("{}: {} asks for {} more pods: a plan makes at most {} in all", Shown(object),
                     wanted.field, wanted.pods, limit));
+  }
+  return pods;
+}
+
+Status CheckSelectors(const std::vector<api::Object>& objects) {
+  const auto check = [](const api::Object& object, const auto& spec) -> Status {
+    if (!spec.selector) return {};  // controllers leave it alone
+    const auto matcher = api::LabelMatcher::From(*spec.selector);
+    if (!matcher.ok()) {
+      return base::Annotate(matcher.status(), Shown(object) + ": spec.selector");
+    }
+    if (matcher->Matches(spec.template_.metadata.labels)) return {};
+    return base::InvalidArgument(
+        fmt::format("{}: spec.template.metadata.labels: `selector` does not match template "
+                    "`labels`: it would make pods for ever and find none of them",
+                    Shown(object)));
+  };
+  for (const api::Object& object : objects) {
+    if (const auto* deployment = object.As<api::Deployment>()) {
+      DRAY_RETURN_IF_ERROR(check(object, deployment->spec));
+    } else if (const auto* set = object.As<api::ReplicaSet>()) {
+      DRAY_RETURN_IF_ERROR(check(object, set->spec));
+    }
   }
   return {};
 }
@@ -148,14 +172,31 @@ std::uint64_t SeedOf(const std::vector<api::Object>& objects) {
   return hash;
 }
 
-Status Admit(std::vector<api::Object> objects, api::MemoryCluster& cluster) {
+Status Admit(std::vector<api::Object> objects, api::MemoryCluster& cluster, WriteGuard& guard,
+             std::vector<TurnedAway>& away) {
   std::vector<api::Object> stored;
   std::vector<api::Object> written;
   for (api::Object& object : objects) {
     (IsOfDump(object) ? stored : written).push_back(std::move(object));
   }
   DRAY_RETURN_IF_ERROR(cluster.Load(std::move(stored)));
-  for (const api::Object& object : written) DRAY_RETURN_IF_ERROR(Create(object, cluster));
+  // What quotas count comes when the quotas are there.
+  const auto counted = std::ranges::stable_partition(written, [](const api::Object& object) {
+    return object.As<api::Pod>() == nullptr && object.As<api::ResourceClaim>() == nullptr;
+  });
+  for (auto it = written.begin(); it != counted.begin(); ++it) {
+    DRAY_RETURN_IF_ERROR(Create(*it, cluster));
+  }
+  guard.quotas().Read(cluster);
+  guard.Watch(cluster);
+  for (const api::Object& object : counted) {
+    const Status created = Create(object, cluster);
+    if (created.code() == StatusCode::kFailedPrecondition) {
+      away.push_back({object, std::string(base::Message(created))});
+      continue;
+    }
+    DRAY_RETURN_IF_ERROR(created);
+  }
   return {};
 }
 
@@ -175,7 +216,7 @@ std::vector<api::Object> TakeHalfGiven(std::vector<api::Object>& objects,
   objects.erase(rest.begin(), rest.end());
   for (const api::Object& object : taken) {
     notes.push_back(fmt::format(
-        "{}: its status tells of pods that are not among the objects: no pods are made for it",
+        "{}: its status tells of pods that are not in the input; no pods are made for it",
         Shown(object)));
   }
   return taken;

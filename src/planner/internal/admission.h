@@ -11,6 +11,7 @@
 #include "api/kinds.h"
 #include "api/memory_cluster.h"
 #include "base/status.h"
+#include "planner/internal/write_guard.h"
 
 namespace dray::planner::internal {
 
@@ -22,17 +23,29 @@ void Arrange(std::vector<api::Object>& objects);
 // the same every time, and another one in a plan of that plan.
 std::uint64_t SeedOf(const std::vector<api::Object>& objects);
 
+// A pod or claim that somebody has written and a quota leaves no room for.
+struct TurnedAway {
+  api::Object object;
+  std::string reason;
+};
+
 // An object with a uid or a resourceVersion is one of a dump. AlreadyExists, or what else a server
-// has against one, with its name.
-Status Admit(std::vector<api::Object> objects, api::MemoryCluster& cluster);
+// has against one, with its name; but what quotas have against pods and claims goes into `away`.
+// The guard watches the cluster from here on.
+Status Admit(std::vector<api::Object> objects, api::MemoryCluster& cluster, WriteGuard& guard,
+             std::vector<TurnedAway>& away);
 
 // Workloads that controllers are not to act on: their status tells of pods that were not given, so
 // that a second set would be made. Takes them out of `objects`; says so in `notes`.
 std::vector<api::Object> TakeHalfGiven(std::vector<api::Object>& objects,
                                        std::vector<std::string>& notes);
 
-// ResourceExhausted when workloads ask for more pods than `limit`, with the one that goes beyond
-// it.
-Status CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit);
+// How many pods workloads ask for beyond those that they have. InvalidArgument when that is more
+// than `limit`, with the one that goes beyond it.
+StatusOr<std::size_t> CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit);
+
+// InvalidArgument for a workload that would make pods for ever, as a server says it: it does not
+// select those that it makes.
+Status CheckSelectors(const std::vector<api::Object>& objects);
 
 }  // namespace dray::planner::internal

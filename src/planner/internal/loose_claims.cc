@@ -22,9 +22,9 @@ namespace {
 using controllers::KindOf;
 
 // By "namespace/name".
-base::StringSet ClaimsOfPods(const api::Cluster& cluster) {
+base::StringSet ClaimsOfPods(const api::MemoryCluster& cluster) {
   base::StringSet used;
-  for (const api::Object& object : cluster.List(KindOf<api::Pod>())) {
+  for (const api::Object& object : cluster.All(KindOf<api::Pod>())) {
     const api::Pod& pod = *object.As<api::Pod>();
     if (scheduler::IsTerminated(pod)) continue;
     const api::ClaimsOfPod claims(pod);
@@ -38,10 +38,11 @@ base::StringSet ClaimsOfPods(const api::Cluster& cluster) {
   return used;
 }
 
-// A claim says nothing about the taints of nodes; those that keep all pods away do count.
-std::vector<api::Toleration> TolerationsFor(const api::Cluster& cluster) {
+}  // namespace
+
+std::vector<api::Toleration> TolerationsFor(const api::MemoryCluster& cluster) {
   std::set<std::string> keys;
-  for (const api::Object& object : cluster.List(KindOf<api::Node>())) {
+  for (const api::Object& object : cluster.All(KindOf<api::Node>())) {
     for (const api::Taint& taint : object.As<api::Node>()->spec.taints) {
       if (!taint.key.starts_with("node.kubernetes.io/")) keys.insert(taint.key);
     }
@@ -52,6 +53,23 @@ std::vector<api::Toleration> TolerationsFor(const api::Cluster& cluster) {
   }
   return tolerations;
 }
+
+api::Pod AskerFor(const api::ResourceClaim& claim, std::string name, const PlanOptions& options,
+                  std::vector<api::Toleration> tolerations) {
+  api::Pod pod;
+  pod.metadata.namespace_ = claim.metadata.namespace_;
+  pod.metadata.name = std::move(name);
+  pod.metadata.creation_timestamp = claim.metadata.creation_timestamp;
+  pod.spec.scheduler_name = options.config.profiles.front().scheduler_name;
+  pod.spec.priority = 0;
+  pod.spec.preemption_policy = "Never";
+  pod.spec.tolerations = std::move(tolerations);
+  pod.spec.containers.push_back({.name = "c", .image = "none"});
+  pod.spec.resource_claims.push_back({.name = "claim", .resource_claim_name = claim.metadata.name});
+  return pod;
+}
+
+namespace {
 
 // The pods that ask, and what they ask for.
 class Askers {
@@ -64,19 +82,8 @@ class Askers {
   void Add(const api::ResourceClaim& claim) {
     const std::string& space = claim.metadata.namespace_;
     std::string name = claim.metadata.name;
-    while (rehearsal_.cluster().Find(KindOf<api::Pod>(), space, name)) name += "-x";
-    api::Pod pod;
-    pod.metadata.namespace_ = space;
-    pod.metadata.name = name;
-    pod.metadata.creation_timestamp = claim.metadata.creation_timestamp;
-    pod.spec.scheduler_name = options_.config.profiles.front().scheduler_name;
-    pod.spec.priority = 0;
-    pod.spec.preemption_policy = "Never";
-    pod.spec.tolerations = tolerations_;
-    pod.spec.containers.push_back({.name = "c", .image = "none"});
-    pod.spec.resource_claims.push_back(
-        {.name = "claim", .resource_claim_name = claim.metadata.name});
-    pods_.push_back(api::Object::Of(std::move(pod)));
+    while (rehearsal_.cluster().Stored(KindOf<api::Pod>(), space, name)) name += "-x";
+    pods_.push_back(api::Object::Of(AskerFor(claim, name, options_, tolerations_)));
     pod_of_[KeyOf(space, claim.metadata.name)] = std::move(name);
   }
 
@@ -100,9 +107,9 @@ class Askers {
   void Leave(const api::ResourceClaim& claim, const std::string& name) {
     api::MemoryCluster& cluster = rehearsal_.cluster();
     const std::string& space = claim.metadata.namespace_;
-    const auto pod = cluster.Find(KindOf<api::Pod>(), space, name);
+    const auto pod = cluster.Stored(KindOf<api::Pod>(), space, name);
     if (!pod) return;
-    auto stored = cluster.Find(KindOf<api::ResourceClaim>(), space, claim.metadata.name);
+    auto stored = cluster.Stored(KindOf<api::ResourceClaim>(), space, claim.metadata.name);
     if (stored) {
       auto& reserved = stored->Mutable<api::ResourceClaim>()->status.reserved_for;
       std::erase_if(reserved, [&](const auto& user) { return user.uid == pod->metadata().uid; });
@@ -129,7 +136,7 @@ std::vector<ClaimOutcome> PlaceLooseClaims(const Before& before, const PlanOptio
   const base::StringSet used = ClaimsOfPods(cluster);
   std::vector<api::Object> loose;
   Askers askers(options, rehearsal);
-  for (api::Object& object : cluster.List(KindOf<api::ResourceClaim>())) {
+  for (api::Object& object : cluster.All(KindOf<api::ResourceClaim>())) {
     const api::ResourceClaim& claim = *object.As<api::ResourceClaim>();
     if (used.contains(KeyOf(claim.metadata)) || claim.metadata.deletion_timestamp) {
       continue;
@@ -161,7 +168,7 @@ std::vector<ClaimOutcome> PlaceLooseClaims(const Before& before, const PlanOptio
     } else {
       outcome.state = before.allocated_claims.contains(key) ? State::kExisting : State::kPlaced;
     }
-    const auto now = cluster.Find(object.kind(), claim.metadata.namespace_, claim.metadata.name);
+    const auto now = cluster.Stored(object.kind(), claim.metadata.namespace_, claim.metadata.name);
     if (now) {
       outcome.claim.devices = GrantsOf(*now->As<api::ResourceClaim>());
       outcome.node = NodeOf(*now->As<api::ResourceClaim>());

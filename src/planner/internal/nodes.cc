@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, std::string_view> kAmple[] = {
     {api::kResourceEphemeralStorage, "100Ti"},
     {api::kResourceMemory, "100Ti"},
     {api::kResourcePods, "110"}};
-constexpr std::string_view kAmpleText = "with ample cpu and memory, and 110 pods";
+constexpr std::string_view kAmpleText = "unlimited CPU and memory, 110 pods";
 
 constexpr std::size_t kShownNames = 3;
 
@@ -35,7 +35,15 @@ std::string Shown(const std::set<std::string>& names) {
   return text;
 }
 
-std::string Nodes(std::size_t n) { return n == 1 ? "1 node" : fmt::format("{} nodes", n); }
+// "Node a", "Nodes a, b and c", "12 nodes (a, b, c, ...)"
+std::string Nodes(const std::set<std::string>& names) {
+  if (names.size() == 1) return "Node " + *names.begin();
+  if (names.size() <= kShownNames) return "Nodes " + Shown(names);
+  return fmt::format("{} nodes ({})", names.size(), Shown(names));
+}
+std::string_view Are(const std::set<std::string>& names) {
+  return names.size() == 1 ? "is" : "are";
+}
 
 void GiveRoom(api::NodeStatus& status) {
   for (const auto& [name, amount] : kAmple) {
@@ -93,8 +101,8 @@ void CompleteRoom(std::vector<api::Object>& objects, std::vector<std::string>& n
     }
   }
   if (silent.empty()) return;
-  notes.push_back(fmt::format("{} without capacity ({}): taken as {}", Nodes(silent.size()),
-                              Shown(silent), kAmpleText));
+  notes.push_back(fmt::format("{} {} no capacity; assuming {}", Nodes(silent),
+                              silent.size() == 1 ? "says" : "say", kAmpleText));
 }
 
 }  // namespace
@@ -107,16 +115,14 @@ void CompleteNodes(AssumeNodes assume, std::vector<api::Object>& objects,
       assume == AssumeNodes::kAlways || (assume == AssumeNodes::kIfNone && names.given.empty());
   if (add && !names.missing.empty()) {
     for (const std::string& name : names.missing) objects.push_back(AssumedNode(name));
-    notes.push_back(
-        fmt::format("{} that slices or pods name and no Node describes ({}): assumed, {}",
-                    Nodes(names.missing.size()), Shown(names.missing), kAmpleText));
+    notes.push_back(fmt::format("{} {} not in the input; assuming {}", Nodes(names.missing),
+                                Are(names.missing), kAmpleText));
     return;
   }
   if (!names.missing.empty() && assume == AssumeNodes::kIfNone) {
     notes.push_back(fmt::format(
-        "{} that slices or pods name and no Node describes ({}): taken as gone, since other nodes "
-        "are given",
-        Nodes(names.missing.size()), Shown(names.missing)));
+        "{} {} not in the input, while other nodes are; taken as gone (--assume-nodes=always)",
+        Nodes(names.missing), Are(names.missing)));
   } else if (names.given.empty()) {
     notes.push_back(
         "there is no node: no Node among the objects, and no slice or pod that names one");

@@ -2,13 +2,16 @@
 #include "planner/internal/outcomes.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "api/event.h"
+#include "api/job.h"
 #include "api/pod.h"
 #include "api/pod_claims.h"
+#include "api/workloads.h"
 #include "controllers/object_key.h"
 #include "fmt/format.h"
 #include "scheduler/pod_info.h"
@@ -20,9 +23,9 @@ using controllers::KindOf;
 
 // Controllers say in events what they could not do for a pod.
 using Complaints = base::StringMap<std::vector<scheduler::Reason>>;
-Complaints ComplaintsIn(const api::Cluster& cluster) {
+Complaints ComplaintsIn(const api::MemoryCluster& cluster) {
   Complaints complaints;
-  for (const api::Object& object : cluster.List(KindOf<api::Event>())) {
+  for (const api::Object& object : cluster.All(KindOf<api::Event>())) {
     const api::Event& event = *object.As<api::Event>();
     if (event.type != api::kEventWarning || event.involved_object.kind != "Pod" ||
         event.reason == "FailedScheduling") {
@@ -37,7 +40,8 @@ Complaints ComplaintsIn(const api::Cluster& cluster) {
   return complaints;
 }
 
-std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata, const api::Cluster& cluster) {
+std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata,
+                                  const api::MemoryCluster& cluster) {
   std::vector<std::string> owners;
   const api::OwnerReference* owner = api::FindController(metadata);
   std::optional<api::Object> object;
@@ -46,17 +50,17 @@ std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata, const api::Cl
     owners.push_back(fmt::format("{}/{}", owner->kind, owner->name));
     const api::KindInfo* kind = api::FindKind(owner->api_version, owner->kind);
     if (kind == nullptr) break;
-    object = cluster.Find(*kind, metadata.namespace_, std::string(owner->name));
+    object = cluster.Stored(*kind, metadata.namespace_, std::string(owner->name));
     owner = object ? api::FindController(object->metadata()) : nullptr;
   }
   return owners;
 }
 
-std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::Cluster& cluster) {
+std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::MemoryCluster& cluster) {
   std::vector<ClaimUse> uses;
   const auto add = [&](std::string_view name, std::string_view entry) {
     ClaimUse use{.name = std::string(name), .pod_claim = std::string(entry)};
-    const auto claim = cluster.Find(KindOf<api::ResourceClaim>(), pod.metadata.namespace_, name);
+    const auto claim = cluster.Stored(KindOf<api::ResourceClaim>(), pod.metadata.namespace_, name);
     if (claim) use.devices = GrantsOf(*claim->As<api::ResourceClaim>());
     uses.push_back(std::move(use));
   };
@@ -71,11 +75,12 @@ std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::Cluster& cluster)
 
 // Why a pod has no node although nobody has refused it.
 scheduler::PodExplanation NotTried(const api::Pod& pod) {
-  return {
-      .pod = KeyOf(pod.metadata),
-      .before = {{.code = "other_scheduler",
-                  .text = fmt::format("spec.schedulerName is \"{}\", and no profile has that name",
-                                      pod.spec.scheduler_name)}}};
+  return {.pod = KeyOf(pod.metadata),
+          .before = {
+              {.code = "other_scheduler",
+               .text = fmt::format("this pod uses scheduler \"{}\", which dray does not simulate; "
+                                   "add a profile of that name with --config",
+                                   pod.spec.scheduler_name)}}};
 }
 
 PodOutcome OutcomeOf(const api::Pod& pod, const Before& before, const Complaints& complaints,
@@ -84,6 +89,7 @@ PodOutcome OutcomeOf(const api::Pod& pod, const Before& before, const Complaints
   PodOutcome outcome{.namespace_ = pod.metadata.namespace_,
                      .name = pod.metadata.name,
                      .owners = OwnersOf(pod.metadata, rehearsal.cluster()),
+                     .made = !before.given.pods.contains(key),
                      .node = pod.spec.node_name,
                      .claims = ClaimsOf(pod, rehearsal.cluster())};
   if (!pod.spec.node_name.empty()) {
@@ -105,8 +111,18 @@ PodOutcome OutcomeOf(const api::Pod& pod, const Before& before, const Complaints
 
 }  // namespace
 
-Before Before::Of(const std::vector<api::Object>& objects) {
+Given Given::Of(const std::vector<api::Object>& objects) {
+  Given given;
+  for (const api::Object& object : objects) {
+    if (object.As<api::Pod>() == nullptr) continue;
+    given.pods.insert(KeyOf(object.metadata()));
+  }
+  return given;
+}
+
+Before Before::Of(const std::vector<api::Object>& objects, Given given) {
   Before before;
+  before.given = std::move(given);
   for (const api::Object& object : objects) {
     if (const auto* pod = object.As<api::Pod>()) {
       before.pods.push_back(object);
@@ -152,7 +168,7 @@ std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal) 
   const Complaints complaints = ComplaintsIn(rehearsal.cluster());
   std::vector<PodOutcome> outcomes;
   std::set<std::string, std::less<>> there;
-  for (const api::Object& object : rehearsal.cluster().List(KindOf<api::Pod>())) {
+  for (const api::Object& object : rehearsal.cluster().All(KindOf<api::Pod>())) {
     const api::Pod& pod = *object.As<api::Pod>();
     there.insert(KeyOf(pod.metadata));
     const bool leaving = pod.spec.node_name.empty() && pod.metadata.deletion_timestamp;
@@ -173,6 +189,60 @@ std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal) 
     return std::pair(std::string_view(outcome.namespace_), std::string_view(outcome.name));
   });
   return outcomes;
+}
+
+std::vector<MissingPods> MissingIn(const api::MemoryCluster& cluster, const WriteGuard& guard) {
+  std::map<Owner, std::int64_t> pods;
+  if (!guard.refused().empty()) {
+    for (const api::Object& object : cluster.All(KindOf<api::Pod>())) {
+      const api::OwnerReference* owner = api::FindController(object.metadata());
+      if (owner == nullptr || scheduler::IsTerminated(*object.As<api::Pod>())) continue;
+      ++pods[{owner->kind, object.metadata().namespace_, owner->name}];
+    }
+  }
+  std::vector<MissingPods> missing;
+  for (const auto& [owner, reason] : guard.refused()) {
+    MissingPods entry{.namespace_ = owner.namespace_, .reason = reason};
+    std::optional<api::Object> found;
+    if (owner.kind == "ReplicaSet") {
+      found = cluster.Stored(KindOf<api::ReplicaSet>(), owner.namespace_, owner.name);
+      if (found) entry.wanted = found->As<api::ReplicaSet>()->spec.replicas.value_or(1);
+    } else if (owner.kind == "Job") {
+      found = cluster.Stored(KindOf<api::Job>(), owner.namespace_, owner.name);
+      if (found) entry.wanted = found->As<api::Job>()->spec.parallelism.value_or(1);
+    }
+    entry.missing = entry.wanted - pods[owner];
+    if (!found || entry.missing <= 0) continue;
+    entry.owners = OwnersOf(found->metadata(), cluster);
+    entry.owners.insert(entry.owners.begin(), fmt::format("{}/{}", owner.kind, owner.name));
+    missing.push_back(std::move(entry));
+  }
+  std::ranges::sort(missing, {}, [](const MissingPods& entry) {
+    return std::pair(std::string_view(entry.namespace_), std::string_view(entry.owners.front()));
+  });
+  return missing;
+}
+
+void AddTurnedAway(const std::vector<TurnedAway>& away, Plan& plan) {
+  for (const TurnedAway& entry : away) {
+    const api::ObjectMeta& metadata = entry.object.metadata();
+    const std::string& name = metadata.name.empty() ? metadata.generate_name : metadata.name;
+    const scheduler::PodExplanation why{
+        .pod = KeyOf(metadata.namespace_, name),
+        .before = {{.code = "exceeded_quota", .text = entry.reason}}};
+    if (entry.object.As<api::Pod>() != nullptr) {
+      plan.pods.push_back({.namespace_ = metadata.namespace_, .name = name, .explanation = why});
+    } else {
+      plan.claims.push_back(
+          {.namespace_ = metadata.namespace_, .claim = {.name = name}, .explanation = why});
+    }
+  }
+  std::ranges::stable_sort(plan.pods, {}, [](const PodOutcome& pod) {
+    return std::pair(std::string_view(pod.namespace_), std::string_view(pod.name));
+  });
+  std::ranges::stable_sort(plan.claims, {}, [](const ClaimOutcome& claim) {
+    return std::pair(std::string_view(claim.namespace_), std::string_view(claim.claim.name));
+  });
 }
 
 }  // namespace dray::planner::internal

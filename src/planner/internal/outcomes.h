@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "api/kinds.h"
+#include "api/pod.h"
 #include "api/resource_claim.h"
+#include "planner/internal/admission.h"
 #include "planner/internal/rehearsal.h"
+#include "planner/internal/write_guard.h"
 #include "planner/plan.h"
 
 namespace dray::planner::internal {
@@ -22,13 +25,21 @@ inline std::string KeyOf(const api::ObjectMeta& metadata) {
   return KeyOf(metadata.namespace_, metadata.name);
 }
 
+// The pods that were among the objects, by "namespace/name"; controllers make others.
+struct Given {
+  std::set<std::string, std::less<>> pods;
+
+  static Given Of(const std::vector<api::Object>& objects);
+};
+
 // What there was before anything was decided, by "namespace/name".
 struct Before {
+  Given given;
   std::set<std::string, std::less<>> pods_on_nodes;  // that have not ended
   std::set<std::string, std::less<>> allocated_claims;
   std::vector<api::Object> pods;
 
-  static Before Of(const std::vector<api::Object>& objects);
+  static Before Of(const std::vector<api::Object>& objects, Given given);
 };
 
 std::vector<DeviceGrant> GrantsOf(const api::ResourceClaim& claim);
@@ -36,6 +47,18 @@ std::vector<DeviceGrant> GrantsOf(const api::ResourceClaim& claim);
 std::string NodeOf(const api::ResourceClaim& claim);
 
 std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal);
+
+// Workloads that have fewer pods than they ask for because the guard refused them some.
+std::vector<MissingPods> MissingIn(const api::MemoryCluster& cluster, const WriteGuard& guard);
+
+// Written pods and claims that no quota has room for: refused like any other.
+void AddTurnedAway(const std::vector<TurnedAway>& away, Plan& plan);
+
+// A claim says nothing about the taints of nodes; those that keep all pods away do count.
+std::vector<api::Toleration> TolerationsFor(const api::MemoryCluster& cluster);
+// The first pod that uses a claim and asks for nothing else.
+api::Pod AskerFor(const api::ResourceClaim& claim, std::string name, const PlanOptions& options,
+                  std::vector<api::Toleration> tolerations);
 
 // Finds devices for the claims that no pod uses, as for pods that use them, which are taken away
 // again with their reservations. Controllers must not be run after it.

@@ -44,11 +44,12 @@ std::size_t Settle(const std::vector<std::unique_ptr<controllers::Controller>>& 
   return writes;
 }
 
-Rehearsal::Rehearsal(const PlanOptions& options, std::uint64_t seed)
+Rehearsal::Rehearsal(const PlanOptions& options, std::uint64_t seed, WriteGuard& guard)
     : options_(options),
       clock_(options.now),
       random_(seed),
-      cluster_(clock_, random_, {.gates = options.gates, .validate = false}),
+      cluster_(clock_, random_,
+               {.gates = options.gates, .validate = false, .name_suffix = PlannedNames()}),
       controllers_(MakeControllers(cluster_, clock_, options.gates)),
       scheduler_(std::make_unique<scheduler::Scheduler>(
           cluster_, clock_, ids_,
@@ -56,7 +57,9 @@ Rehearsal::Rehearsal(const PlanOptions& options, std::uint64_t seed)
                                       .gates = options.gates,
                                       .policy = options.policy,
                                       .work_budget = options.work_budget,
-                                      .executor = options.executor})) {}
+                                      .executor = options.executor})) {
+  guard.Watch(cluster_);
+}
 
 std::string_view Rehearsal::WaitsFor(std::string_view pod_key) const {
   const auto found = waiting_.find(pod_key);

@@ -15,6 +15,7 @@
 #include "base/string_map.h"
 #include "base/uuid.h"
 #include "controllers/controller.h"
+#include "planner/internal/write_guard.h"
 #include "planner/plan.h"
 #include "scheduler/scheduler.h"
 
@@ -30,7 +31,8 @@ std::size_t Settle(const std::vector<std::unique_ptr<controllers::Controller>>& 
 // One thread.
 class Rehearsal {
  public:
-  Rehearsal(const PlanOptions& options, std::uint64_t seed);
+  // The guard outlives it.
+  Rehearsal(const PlanOptions& options, std::uint64_t seed, WriteGuard& guard);
 
   // The scheduler tries pods of the same importance in this order.
   Status Load(std::vector<api::Object> objects) { return cluster_.Load(std::move(objects)); }
@@ -40,6 +42,8 @@ class Rehearsal {
   void Run();
   // The same without controllers: they would give back what no pod uses.
   void RunScheduler();
+  // Every pod that has not been tried is tried, without controllers and without time going by.
+  void TryOnce() { Step(/*controllers=*/false); }
 
   api::MemoryCluster& cluster() { return cluster_; }
   const scheduler::Scheduler& scheduler() const { return *scheduler_; }

@@ -7,6 +7,7 @@
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "fmt/format.h"
+#include "registry/impersonation.h"
 #include "registry/internal/free_devices.h"
 #include "registry/roles.h"
 #include "rest/api_error.h"
@@ -38,7 +39,7 @@ std::optional<std::string> Deprecation(const api::KindInfo& kind) {
 }  // namespace
 
 api::UserInfo Exchange::user() const {
-  api::UserInfo user{.name = request.user.name, .groups = request.user.groups};
+  api::UserInfo user = InfoOf(request.user);
   // As tokens of service accounts say in Kubernetes where they are used.
   if (const std::string_view node = NodeOf(user); !node.empty()) {
     user.extra[std::string(api::kNodeNameExtra)] = {std::string(node)};
@@ -126,7 +127,7 @@ rest::TableContext TableContextFor(const Registry& registry, const api::KindInfo
   // One pass over the claims for all slices of the table.
   const auto held = std::make_shared<HeldDevices>();
   const api::KindInfo& claims = api::HubKind(api::TypeInfoOf<api::ResourceClaim>());
-  for (const StoredObjectPtr& stored : registry.objects().All(claims)) {
+  for (const StoredObjectPtr& stored : registry.objects().Readable(claims)) {
     held->Add(*stored->object().As<api::ResourceClaim>());
   }
   context.free_devices = [held](const api::ResourceSlice& slice) -> std::optional<std::int64_t> {

@@ -75,8 +75,6 @@ void HandleScale(const ExchangePtr& exchange);
 // reviews.cc: questions that users ask about themselves.
 void HandleReview(const ExchangePtr& exchange, const RoleAuthorizer& authorizer);
 
-// Who writes; BadRequest for a dryRun or a fieldManager that makes no sense.
-StatusOr<WriteContext> ContextOf(const Exchange& exchange);
 inline Part PartOf(const Exchange& exchange) {
   return exchange.route.subresource == "status" ? Part::kStatus : Part::kObject;
 }

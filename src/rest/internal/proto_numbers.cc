@@ -310,6 +310,9 @@ std::span<const ProtoNumbers> AllProtoNumbers() {
        "bindsToNode=8 bindingConditions=9 bindingFailureConditions=10 allowMultipleAllocations=11 "
        "nodeAllocatableResources=14"},
       {"v1beta1/Device", "name=1 basic=2"},
+      {"v1beta1/DeviceSubRequest",
+       "name=1 deviceClassName=2 selectors=3 allocationMode=4 count=5 tolerations=7 capacity=8 "
+       "derivedAttributes=9"},
       {"v1beta1/DeviceRequest",
        "name=1 deviceClassName=2 selectors=3 allocationMode=4 count=5 adminAccess=6 "
        "firstAvailable=7 tolerations=8 capacity=9 derivedAttributes=10"},

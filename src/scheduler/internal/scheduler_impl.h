@@ -60,6 +60,7 @@ struct Scheduler::Impl {
     std::size_t next = 0;                         // of the profile's PreBind plugins
     std::optional<std::chrono::nanoseconds> due;  // when to ask that one again, at the latest
     bool running = false;                         // in the background: hands off
+    bool in_doubt = false;                        // a write of it may have happened
     PluginStatus written;                         // what came of that
   };
   using BindingIterator = std::list<Binding>::iterator;
@@ -79,6 +80,8 @@ struct Scheduler::Impl {
   std::size_t Sync();
   static bool IsNews(const Seen& seen);
   void TakePod(const api::Change& change);
+  // Says so when a claim comes with devices that another one has: somebody else decides, too.
+  void TakeClaim(const Seen& seen);
   void WakePods(const std::vector<Seen>& seen);
   void AskGatedAgain(const std::vector<Seen>& seen);
   void Enqueue(const std::shared_ptr<const PodInfo>& pod);
@@ -93,6 +96,7 @@ struct Scheduler::Impl {
                   Timing& timing);
   // PreBind and Bind, as far as they come.
   PluginStatus Write(Binding& binding, Timing& timing);
+  PluginStatus BindPod(Binding& binding);
   // Nothing: it waits on.
   std::optional<Outcome> Conclude(Binding& binding, const PluginStatus& written);
   Outcome Finish(Binding& binding);
@@ -117,6 +121,8 @@ struct Scheduler::Impl {
   std::optional<std::chrono::nanoseconds> BindingDue() const;
   // Whether the pod is still to be bound: nobody has deleted it, or bound it.
   bool StillWanted(const Binding& binding) const;
+  // Lets in a pod that had to wait because another of its name was being bound.
+  void LetSuccessorIn(const PodInfo& pod);
 
   // Refusals.
   // A number for pods that the same changes help. 0: none.
@@ -158,7 +164,7 @@ struct Scheduler::Impl {
   std::list<Binding> bindings;  // those that wait, or run in the background
   bool look_at_bindings = false;
   std::deque<BindingIterator> written;  // back from the background
-  base::StringSet running;              // pods that are there
+  base::StringSet running;              // pods that are there, and those in doubt
   base::StringMap<Refused> refused;     // by pod
   std::uint64_t changes = 0;            // of the world: a number that only grows
   struct AlikePods {

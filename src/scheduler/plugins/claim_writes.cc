@@ -8,6 +8,7 @@
 #include "api/kinds.h"
 #include "fmt/format.h"
 #include "scheduler/plugins/pod_claims.h"
+#include "scheduler/plugins/special_claim.h"
 
 namespace dray::scheduler {
 namespace {
@@ -41,59 +42,86 @@ bool HasAllOf(const api::ResourceClaim& stored, const api::AllocationResult& all
                             same);
 }
 
-const Status& StatusOf(const Status& status) { return status; }
-template <typename T>
-const Status& StatusOf(const StatusOr<T>& result) {
-  return result.status();
+// Whether a stored claim has just the devices of an allocation. A share's id may have been dropped.
+bool HasDevicesOf(const api::ResourceClaim& stored, const api::AllocationResult& allocation) {
+  const auto same = [](const api::DeviceRequestAllocationResult& a,
+                       const api::DeviceRequestAllocationResult& b) {
+    return a.request == b.request && a.driver == b.driver && a.pool == b.pool &&
+           a.device == b.device && (a.share_id == b.share_id || !a.share_id.has_value());
+  };
+  return stored.status.allocation.has_value() &&
+         std::ranges::equal(stored.status.allocation->devices.results, allocation.devices.results,
+                            same);
 }
 
 }  // namespace
 
 StatusOr<ClaimPointer> ClaimWrites::Fetch(const api::ResourceClaim& claim) const {
   const auto& meta = claim.metadata;
-  const auto stored = cluster_.Find(ClaimKind(), meta.namespace_, meta.name);
+  DRAY_ASSIGN_OR_RETURN(const auto stored, cluster_.Find(ClaimKind(), meta.namespace_, meta.name));
   if (!stored.has_value() || stored->metadata().uid != meta.uid) {
     return base::NotFound(fmt::format("claim {} got deleted in the meantime", KeyOf(meta)));
   }
   return AsClaim(*stored);
 }
 
-template <typename Write>
-auto ClaimWrites::Retry(ClaimPointer claim, Write write) -> decltype(write(claim)) {
-  for (int left = kTries;; --left) {
+StatusOr<ClaimPointer> ClaimWrites::Retry(ClaimPointer claim, const Done& done,
+                                          const Write& write) const {
+  for (int left = kTries; !done(*claim); --left) {
     auto result = write(claim);
-    if (left == 1 || !Conflict(StatusOf(result))) return result;
+    const bool unknown = api::MayHaveHappened(result.status());
+    if (!unknown && !Conflict(result.status())) return result;
     auto stored = Fetch(*claim);
-    if (!stored.ok()) return stored.status();
+    if (Gone(stored.status())) return stored.status();
+    if (!stored.ok()) {
+      // A conflict may be one with the own write, sent twice.
+      return api::OutcomeUnknown(
+          fmt::format("{}; {}", base::Message(result.status()), base::Message(stored.status())));
+    }
+    if (left == 1 && !done(**stored)) return result;
     claim = *std::move(stored);
   }
+  return claim;
 }
 
 StatusOr<ClaimPointer> ClaimWrites::Bind(const ClaimPointer& claim,
                                          const api::AllocationResult* allocation,
                                          const api::Pod& pod) {
-  auto stored =
-      Retry(claim, [&](const ClaimPointer& now) { return TryBind(now, allocation, pod); });
-  if (!stored.ok() || allocation == nullptr || HasAllOf(**stored, *allocation)) return stored;
-  // As stored, it says something else about the device than what was decided. What cannot be given
-  // back now is seen by the next attempt, as an allocation like any other.
-  Deallocate(**stored).IgnoreError();
+  ClaimPointer now = claim;
+  // A reservation of an earlier attempt may have been taken away, which watches tell late.
+  if (allocation == nullptr && ReservedFor(*claim, pod)) {
+    DRAY_ASSIGN_OR_RETURN(now, Fetch(*claim));
+  }
+  const auto done = [&](const api::ResourceClaim& stored) {
+    const bool allocated = allocation == nullptr ? stored.status.allocation.has_value()
+                                                 : HasDevicesOf(stored, *allocation);
+    return allocated && ReservedFor(stored, pod);
+  };
+  return Retry(std::move(now), done,
+               [&](const ClaimPointer& stored) { return TryBind(stored, allocation, pod); });
+}
+
+Status ClaimWrites::CheckKept(const api::ResourceClaim& stored,
+                              const api::AllocationResult& allocation) {
+  if (HasAllOf(stored, allocation)) return {};
   return base::FailedPrecondition(
       fmt::format("add allocation and reservation to claim {}: the server dropped shares, consumed "
                   "capacity or admin access of the allocation: its feature gates are not this "
                   "scheduler's",
-                  KeyOf(claim->metadata)));
+                  KeyOf(stored.metadata)));
 }
 
 StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
                                             const api::AllocationResult* allocation,
                                             const api::Pod& pod) {
   const std::string key = KeyOf(claim->metadata);
+  // Stored by this attempt: an answer was lost, or was that to a second request.
+  const bool allocated = allocation != nullptr && HasDevicesOf(*claim, *allocation);
   if (claim->metadata.deletion_timestamp.has_value()) {
     return base::FailedPrecondition(fmt::format("claim {} got deleted in the meantime", key));
   }
   api::ResourceClaim changed = *claim;
-  if (allocation != nullptr) {
+  if (allocation != nullptr && !allocated) {
     if (changed.status.allocation.has_value()) {
       return base::FailedPrecondition(
           fmt::format("claim {} got allocated elsewhere in the meantime", key));
@@ -132,18 +160,23 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
   return AsClaim(*stored);
 }
 
-Status ClaimWrites::RemoveReservation(const api::ResourceClaim& claim, const api::Pod& pod) {
+StatusOr<ClaimPointer> ClaimWrites::RemoveReservation(const api::ResourceClaim& claim,
+                                                      const api::Pod& pod) {
   auto stored = Fetch(claim);
-  if (!stored.ok()) return {};
-  const Status status = Retry(*stored, [&](const ClaimPointer& now) -> Status {
-    if (!ReservedFor(*now, pod)) return {};
-    api::ResourceClaim changed = *now;
-    std::erase_if(changed.status.reserved_for,
-                  [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; });
-    return cluster_.UpdateStatus(api::Object::Of(std::move(changed))).status();
-  });
-  if (Gone(status)) return {};
-  return base::Annotate(status,
+  if (stored.ok()) {
+    const auto done = [&](const api::ResourceClaim& now) { return !ReservedFor(now, pod); };
+    stored = Retry(*stored, done, [&](const ClaimPointer& now) -> StatusOr<ClaimPointer> {
+      api::ResourceClaim changed = *now;
+      std::erase_if(changed.status.reserved_for,
+                    [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; });
+      DRAY_ASSIGN_OR_RETURN(const api::Object written,
+                            cluster_.UpdateStatus(api::Object::Of(std::move(changed))));
+      return AsClaim(written);
+    });
+  }
+  if (Gone(stored.status())) return nullptr;
+  if (stored.ok()) return stored;
+  return base::Annotate(stored.status(),
                         fmt::format("remove reservation from claim {}", KeyOf(claim.metadata)));
 }
 
@@ -155,32 +188,56 @@ Status ClaimWrites::Deallocate(const api::ResourceClaim& claim) {
                         fmt::format("deallocate claim {}", KeyOf(claim.metadata)));
 }
 
-StatusOr<ClaimPointer> ClaimWrites::CreateSpecial(const api::ResourceClaim& unstored) {
+StatusOr<ClaimPointer> ClaimWrites::CreateSpecial(const api::ResourceClaim& unstored,
+                                                  std::string_view name) {
   api::ResourceClaim claim = unstored;
-  claim.metadata.name.clear();
+  claim.metadata.name = name;
   claim.metadata.uid.clear();
   claim.status = {};
-  auto stored = cluster_.Create(api::Object::Of(std::move(claim)));
-  if (!stored.ok()) {
-    return base::Annotate(stored.status(), fmt::format("create claim for extended resources {}/{}",
-                                                       unstored.metadata.namespace_,
-                                                       unstored.metadata.generate_name));
+  const api::OwnerReference* const pod = api::ExtendedResourcePod(unstored);
+  for (int left = kTries;; --left) {
+    const auto made = cluster_.Create(api::Object::Of(claim));
+    if (made.ok()) return AsClaim(*made);
+    const Status failed = base::Annotate(
+        made.status(), fmt::format("create claim for extended resources {}/{}",
+                                   unstored.metadata.namespace_, unstored.metadata.generate_name));
+    const bool unknown = api::MayHaveHappened(failed);
+    if (!unknown && failed.code() != StatusCode::kAlreadyExists) return failed;
+    const auto read = cluster_.Find(ClaimKind(), claim.metadata.namespace_, name);
+    if (!read.ok()) {
+      return api::OutcomeUnknown(
+          fmt::format("{}; {}", base::Message(failed), base::Message(read.status())));
+    }
+    if (read->has_value()) {
+      const auto* there = (*read)->As<api::ResourceClaim>();
+      const api::OwnerReference* const owner = api::ExtendedResourcePod(*there);
+      if (pod != nullptr && owner != nullptr && owner->uid == pod->uid) return AsClaim(**read);
+      return base::AlreadyExists(base::Message(failed));
+    }
+    if (left == 1) return failed;
   }
-  return AsClaim(*stored);
 }
 
 Status ClaimWrites::DeleteSpecial(const api::ResourceClaim& claim) {
   const api::ObjectMeta& meta = claim.metadata;
   auto stored = Fetch(claim);
-  if (!stored.ok()) return {};
-  const Status removed = Retry(*stored, [&](const ClaimPointer& now) -> Status {
-    api::ResourceClaim changed = *now;
-    if (std::erase(changed.metadata.finalizers, kClaimFinalizer) == 0) return {};
-    return cluster_.Update(api::Object::Of(std::move(changed))).status();
-  });
-  if (Gone(removed)) return {};
-  if (!removed.ok()) {
-    return base::Annotate(removed, fmt::format("update resourceclaim {}", KeyOf(meta)));
+  if (Gone(stored.status())) return {};
+  if (stored.ok()) {
+    const auto done = [](const api::ResourceClaim& now) {
+      const auto& finalizers = now.metadata.finalizers;
+      return std::ranges::find(finalizers, kClaimFinalizer) == finalizers.end();
+    };
+    stored = Retry(*stored, done, [&](const ClaimPointer& now) -> StatusOr<ClaimPointer> {
+      api::ResourceClaim changed = *now;
+      std::erase(changed.metadata.finalizers, kClaimFinalizer);
+      DRAY_ASSIGN_OR_RETURN(const api::Object written,
+                            cluster_.Update(api::Object::Of(std::move(changed))));
+      return AsClaim(written);
+    });
+  }
+  if (Gone(stored.status())) return {};
+  if (!stored.ok()) {
+    return base::Annotate(stored.status(), fmt::format("update resourceclaim {}", KeyOf(meta)));
   }
   const Status deleted = cluster_.Delete(ClaimKind(), meta.namespace_, meta.name, meta.uid);
   if (Gone(deleted)) return {};
@@ -206,8 +263,13 @@ Status ClaimWrites::SetMappings(
       return base::FailedPrecondition(fmt::format(
           "{}: the server dropped it: its feature gate DRAExtendedResource is off", doing));
     }
-    if (left == 1 || !Conflict(written.status())) return base::Annotate(written.status(), doing);
-    const auto stored = cluster_.Find(PodKind(), meta.namespace_, meta.name);
+    const bool unknown = api::MayHaveHappened(written.status());
+    if (left == 1 || (!unknown && !Conflict(written.status()))) {
+      return base::Annotate(written.status(), doing);
+    }
+    const auto read = cluster_.Find(PodKind(), meta.namespace_, meta.name);
+    if (!read.ok()) return api::OutcomeUnknown(base::Message(base::Annotate(read.status(), doing)));
+    const std::optional<api::Object>& stored = *read;
     if (!stored.has_value() || stored->metadata().uid != meta.uid) {
       return base::NotFound(fmt::format("{}: the pod is gone", doing));
     }

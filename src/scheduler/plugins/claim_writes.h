@@ -4,9 +4,16 @@
 // again with the stored object when somebody else was faster; what cannot be done is a Status that
 // says which claim and what was being written.
 //
+// An answer may get lost, or be that to a request which was sent twice: so whoever is refused, or
+// told nothing, reads the claim and takes for done what it says. Only what cannot be read either,
+// or may still arrive, is left as api::MayHaveHappened: then the same is to be written again until
+// the answer is sure. Every write names the version that it changes, so that one which arrives late
+// has no effect once another has been done.
+//
 // Spec: KEP-4381 (finalizer, allocation, reservation), KEP-5004 "Failure handling".
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -35,17 +42,22 @@ class ClaimWrites {
       : cluster_(cluster), clock_(clock), timestamps_(timestamps) {}
 
   // Stores the reservation for the pod and, when given, the allocation, with the finalizer before
-  // it. What the status says of devices stays. FailedPrecondition, and nothing is allocated, when
-  // the server drops part of the allocation because its feature gates are others.
+  // it. What the status says of devices stays. A claim that is stored with the same devices, by
+  // whomever, is only reserved.
   StatusOr<ClaimPointer> Bind(const ClaimPointer& claim, const api::AllocationResult* allocation,
                               const api::Pod& pod);
-  // Takes the pod out of the reservations. OK when the claim is another or gone.
-  Status RemoveReservation(const api::ResourceClaim& claim, const api::Pod& pod);
+  // FailedPrecondition when the server dropped part of the allocation of a claim that Bind has
+  // stored, because its feature gates are others.
+  static Status CheckKept(const api::ResourceClaim& stored,
+                          const api::AllocationResult& allocation);
+  // Takes the pod out of the reservations. Null when the claim is another or gone.
+  StatusOr<ClaimPointer> RemoveReservation(const api::ResourceClaim& claim, const api::Pod& pod);
   // Takes allocation, reservations and device status away.
   Status Deallocate(const api::ResourceClaim& claim);
 
-  // The claim that is stored for the special claim `unstored`.
-  StatusOr<ClaimPointer> CreateSpecial(const api::ResourceClaim& unstored);
+  // The claim that is stored for the special claim `unstored`, under a name that the caller keeps
+  // until this has succeeded or failed: so nobody needs to guess whether it was made.
+  StatusOr<ClaimPointer> CreateSpecial(const api::ResourceClaim& unstored, std::string_view name);
   // Removes the finalizer, then the claim. OK when it is gone already.
   Status DeleteSpecial(const api::ResourceClaim& claim);
   // Says in the pod's status which requests of which claim serve its extended resources.
@@ -57,9 +69,11 @@ class ClaimWrites {
   StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
   StatusOr<ClaimPointer> TryBind(const ClaimPointer& claim, const api::AllocationResult* allocation,
                                  const api::Pod& pod);
-  // Calls `write` with the claim, and again with the stored one as long as that has moved.
-  template <typename Write>
-  auto Retry(ClaimPointer claim, Write write) -> decltype(write(claim));
+  // Calls `write` with the claim, and again with the stored one as long as that has moved, or it is
+  // not known whether it has; until a claim is `done`, which is what is returned then.
+  using Write = std::function<StatusOr<ClaimPointer>(const ClaimPointer&)>;
+  using Done = std::function<bool(const api::ResourceClaim&)>;
+  StatusOr<ClaimPointer> Retry(ClaimPointer claim, const Done& done, const Write& write) const;
 
   api::Cluster& cluster_;
   const base::Clock& clock_;

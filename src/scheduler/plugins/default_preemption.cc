@@ -113,7 +113,7 @@ Status DefaultPreemption::Evict(const PodInfo& pod, const PreemptionCandidate& c
 Status DefaultPreemption::EvictOne(const PodInfo& pod, const api::Pod& victim,
                                    std::string_view node) {
   const api::ObjectMeta& meta = victim.metadata;
-  const auto stored = cluster_.Find(PodKind(), meta.namespace_, meta.name);
+  DRAY_ASSIGN_OR_RETURN(const auto stored, cluster_.Find(PodKind(), meta.namespace_, meta.name));
   // It may have gone by itself, or another of its name may have come.
   if (!stored.has_value() || stored->metadata().uid != meta.uid) return {};
 

@@ -31,13 +31,16 @@ class PodCluster final : public api::Cluster {
  public:
   void Put(const api::Pod& pod) { pods_.insert_or_assign(pod.metadata.name, api::Object::Of(pod)); }
 
-  std::vector<api::Object> List(const api::KindInfo&) const override { return {}; }
-  std::optional<api::Object> Find(const api::KindInfo&, std::string_view,
-                                  std::string_view name) const override {
+  StatusOr<std::vector<api::Object>> List(const api::KindInfo&) const override {
+    return std::vector<api::Object>();
+  }
+  StatusOr<std::optional<api::Object>> Find(const api::KindInfo&, std::string_view,
+                                            std::string_view name) const override {
     const auto found = pods_.find(std::string(name));
     return found == pods_.end() ? std::nullopt : std::optional(found->second);
   }
-  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const>) override {
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const>,
+                                          const api::Selection&) override {
     return nullptr;
   }
   StatusOr<api::Object> Create(api::Object object) override { return object; }

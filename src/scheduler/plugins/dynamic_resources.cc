@@ -58,13 +58,26 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
     return Refuse("invalid_amount", std::move(wrong));
   }
   if (data.claims.empty()) return PluginStatus::Skip();
-  // A node mostly has one slice, or a few.
-  const std::size_t slices_of_shard = world_.node_indices() / kNodeShards + 1;
-  for (Shard& shard : shards_) shard.verdicts.FitTo(slices_of_shard);
+  FitShards();
   hint_verdicts_.FitTo(world_.node_indices());
   // Most nodes are alike, and without extended resources all of them.
   data.usual = &MakeVariant(data, pod, AllByClass(data));
   return PluginStatus::Success();
+}
+
+// What all shards together may keep is shared out among those that have nodes; a few nodes do not
+// get all of it.
+void DynamicResources::FitShards() {
+  const std::size_t nodes = world_.node_indices();
+  if (nodes == fitted_) return;
+  fitted_ = nodes;
+  const std::size_t shards = ShardsOf(nodes);
+  const std::size_t most = std::max<std::size_t>(1, MostOfAShard(nodes));
+  for (Shard& shard : shards_) {
+    // A node mostly has one slice, or a few.
+    shard.verdicts.FitTo(most, std::min(kVerdicts / shards, 256 * most));
+    shard.scores.set_capacity(std::min(kScores / shards, 1024 * most));
+  }
 }
 
 std::optional<PluginStatus> DynamicResources::CheckAllocated(const api::ResourceClaim& claim,

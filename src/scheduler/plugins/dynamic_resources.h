@@ -100,6 +100,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   std::optional<PluginStatus> CheckPending(const api::ResourceClaim& claim);
   std::optional<PluginStatus> CheckClass(std::string_view device_class, std::string_view request);
   void AddSpecial(State& data, const api::Pod& pod);
+  void FitShards();
   // Of a node without device plugins.
   static std::vector<bool> AllByClass(const State& data);
 
@@ -162,14 +163,18 @@ class DynamicResources final : public PreEnqueuePlugin,
     std::uint64_t steps = 0;
   };
   std::vector<std::unique_ptr<Worker>> workers_;
-  // What is kept of the nodes of a shard.
-  struct Shard {
+  // What is kept of the nodes of a shard. In all shards together: 256 verdicts a node up to so many,
+  // then 64 a node; and 1,024 scores a node up to so many. Of all of these at most about twice that.
+  static constexpr std::size_t kVerdicts = std::size_t{1} << 15;
+  static constexpr std::size_t kScores = std::size_t{1} << 17;
+  struct alignas(64) Shard {
     allocator::VerdictCache verdicts;
     // Raw scores by plan and version of a node.
     base::Generations<absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>>
-        scores{(std::size_t{1} << 17) / kNodeShards};
+        scores{kScores / kNodeShards};
   };
   std::vector<Shard> shards_;
+  std::size_t fitted_ = 0;                 // to so many nodes
   allocator::VerdictCache hint_verdicts_;  // of slices, whichever node they are for
   // Guards State::variants and, while several workers look for them, plans_. Not abseil's: the
   // thread sanitizer cannot see into the packaged library.

@@ -28,6 +28,19 @@ PluginStatus ErrorFrom(const Status& status) {
   return PluginStatus::Error(std::string(base::Message(status)));
 }
 
+// As a server completes generateName, so that the claim looks like any other of its kind; but known
+// before it is sent, so that it can be looked up when no answer comes.
+std::string CompletedName(std::string_view stem, std::string_view uid) {
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a: the same for the same plan
+  for (const char c : uid) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  std::string name(stem.substr(0, api::kNameStemMaxLength));
+  for (std::size_t i = 0; i < api::kNameSuffixLength; ++i) {
+    name.push_back(api::kNameAlphabet[hash % api::kNameAlphabet.size()]);
+    hash /= api::kNameAlphabet.size();
+  }
+  return name;
+}
+
 // When the first of the claims has waited too long for its conditions.
 std::optional<base::Time> FirstTimeout(const DynamicResourcesState& data,
                                        std::chrono::nanoseconds timeout) {
@@ -105,17 +118,21 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
 void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, World&) {
   State& data = state.Get<State>();
   for (State::Claim& claim : data.claims) {
+    // Only after answers that are sure: what is still reserved has not been stored, and will not
+    // be. What has been stored is the ledger's (Commit), until the claim says otherwise.
     claim.reservation.Release();
     claim.allocation.reset();
     claim.bound = false;
     // What cannot be cleaned up now is found by the next attempt: a reservation does not disturb
-    // the pod that has it, and a special claim is used again or deleted in PostFilter.
+    // the pod that has it, and a special claim is used again or deleted in PostFilter. So it goes
+    // on being assumed until it is known to be gone.
     if (claim.special) {
       if (!Stored(*claim.claim)) continue;
-      writes_.DeleteSpecial(*claim.claim).IgnoreError();
+      if (!writes_.DeleteSpecial(*claim.claim).ok()) continue;
       world_.ForgetClaim(claim.claim->metadata.namespace_, claim.claim->metadata.name);
     } else if (claim.claim->status.allocation.has_value() && ReservedFor(*claim.claim, *pod.pod)) {
-      writes_.RemoveReservation(*claim.claim, *pod.pod).IgnoreError();
+      const auto removed = writes_.RemoveReservation(*claim.claim, *pod.pod);
+      if (removed.ok() && *removed != nullptr) world_.AssumeClaim(*removed);
     }
   }
 }
@@ -128,6 +145,10 @@ PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, st
     // Everything that the special claim would be for comes from the node's device plugins.
     if (claim.special && claim.to_allocate && !claim.allocation.has_value()) continue;
     if (const Status written = BindClaim(data, claim, pod); !written.ok()) {
+      if (api::MayHaveHappened(written)) {
+        state.Get<WaitsUntil>() = {.time = clock_.Now() + kDoubtNap, .in_doubt = true};
+        return {PluginStatus::Code::kWait, {}};
+      }
       // Each attempt makes another special claim; what went wrong is the same each time.
       return ErrorFrom(
           claim.special ? api::WithoutGeneratedParts(written, claim.claim->metadata.generate_name)
@@ -147,15 +168,35 @@ Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodIn
   const api::AllocationResult* allocation =
       claim.allocation.has_value() ? &*claim.allocation : nullptr;
   if (claim.special && !Stored(*claim.claim)) {
-    DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.CreateSpecial(*claim.claim));
+    if (claim.stored_as.empty()) {
+      claim.stored_as = CompletedName(claim.claim->metadata.generate_name, ids_.Uid());
+    }
+    DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.CreateSpecial(*claim.claim, claim.stored_as));
     // The devices were taken in the name of the claim in memory; nobody comes in between.
     claim.reservation.Release();
     DRAY_ASSIGN_OR_RETURN(claim.reservation, world_.ledger().Reserve(*claim.claim, *allocation));
   }
-  if (allocation != nullptr || !ReservedFor(*claim.claim, *pod.pod)) {
-    DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.Bind(claim.claim, allocation, *pod.pod));
-    world_.AssumeClaim(claim.claim);
-    if (allocation != nullptr) claim.reservation.Commit(claim.claim->metadata.resource_version);
+  // Another scheduler may have been faster than this write.
+  if (claim.reservation.active()) {
+    const auto twice = world_.FindGivenTwice(*claim.claim, *allocation);
+    if (!twice.empty()) {
+      return base::FailedPrecondition(
+          fmt::format("claim {}: device {} got allocated to {} in the meantime",
+                      KeyOf(claim.claim->metadata), twice[0].device, twice[0].claims[0]));
+    }
+  }
+  DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.Bind(claim.claim, allocation, *pod.pod));
+  world_.AssumeClaim(claim.claim);
+  if (allocation != nullptr) {
+    // Taken from now on, whatever comes: given back when the claim says so.
+    claim.reservation.Commit(claim.claim->metadata.resource_version);
+    if (Status kept = ClaimWrites::CheckKept(*claim.claim, *allocation); !kept.ok()) {
+      // As stored, it says something else about the device than what was decided. What cannot be
+      // given back now is seen by the next attempt, as an allocation like any other.
+      writes_.Deallocate(*claim.claim).IgnoreError();
+      world_.ForgetClaim(claim.claim->metadata.namespace_, claim.claim->metadata.name);
+      return kept;
+    }
   }
   if (!claim.special) return {};
   return writes_.SetMappings(*pod.pod, claim.claim->metadata.name, data.chosen->requests.mappings);

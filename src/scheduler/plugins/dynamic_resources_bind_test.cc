@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/event.h"
+#include "scheduler/cycle_data.h"
 #include "scheduler/plugins/dynamic_resources_test_support.h"
 
 namespace dray::scheduler::scenes {
@@ -161,6 +162,95 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
+// Answers that are lost, or are those to a request that was sent twice: the write stands.
+class LostAnswerTest : public ::testing::TestWithParam<StatusCode> {};
+
+TEST_P(LostAnswerTest, OnesOwnAllocationIsRecognised) {
+  for (const api::Verb verb : {api::Verb::kUpdate, api::Verb::kUpdateStatus}) {
+    Scene scene;
+    Prepare(scene);
+    scene.Load(ClaimYaml("b") + PodYaml("q", {"b"}));
+    scene.cluster_.SetAnswerHook(FailClaims(verb, base::MakeStatus(GetParam(), "lost"), 1));
+    EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+    EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), "n1-gpu-0");
+    EXPECT_EQ(scene.Schedule("q"), "bound to n1");
+    EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("b").get()), "n1-gpu-1");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(PreBind, LostAnswerTest,
+                         ::testing::Values(StatusCode::kUnknown, StatusCode::kAborted));
+
+// The answer is lost and nothing can be read: until it can, nobody gets the devices.
+TEST(PreBind, WhatMayHaveBeenStoredStaysTakenUntilTheClaimHasBeenRead) {
+  for (const bool stored : {true, false}) {
+    SCOPED_TRACE(stored);
+    Scene scene;
+    Prepare(scene);
+    scene.Load(ClaimYaml("b") + PodYaml("q", {"b"}));
+    Cycle cycle = scene.Start("p");
+    ASSERT_EQ(scene.PreFilter(cycle), "ok");
+    ASSERT_EQ(scene.Filter(cycle, "n1"), "ok");
+    ASSERT_EQ(scene.Reserve(cycle, "n1"), "ok");
+    const Status lost = api::OutcomeUnknown("the answer was lost");
+    auto hook = FailClaims(api::Verb::kUpdateStatus, lost);
+    stored ? scene.cluster_.SetAnswerHook(hook) : scene.cluster_.SetWriteHook(hook);
+    scene.cluster_.SetReadHook([](const api::KindInfo&) { return base::Unavailable("away"); });
+    // The watch does not tell either: nothing is synced.
+    EXPECT_EQ(scene.PreBind(cycle, "n1"), "wait");
+    EXPECT_TRUE(cycle.state.Get<WaitsUntil>().in_doubt);
+    scene.cluster_.SetWriteHook({});
+    scene.cluster_.SetAnswerHook({});
+    scene.cluster_.SetReadHook({});
+    Cycle other = scene.Start("q");
+    ASSERT_EQ(scene.PreFilter(other), "ok");
+    ASSERT_EQ(scene.Filter(other, "n1"), "ok");
+    ASSERT_EQ(scene.Reserve(other, "n1"), "ok");
+    ASSERT_EQ(scene.PreBind(other, "n1"), "ok");
+    EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("b").get()), "n1-gpu-1");
+    EXPECT_EQ(scene.PreBind(cycle, "n1"), "ok");
+    EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), "n1-gpu-0");
+  }
+}
+
+// A reservation that was taken away is not relied upon, although the watch has not told yet.
+TEST(PreBind, AReservationThatWasTakenAwayIsMadeAgain) {
+  Scene scene;
+  Prepare(scene);
+  Cycle first = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(first), "ok");
+  ASSERT_EQ(scene.Reserve(first, "n1"), "ok");
+  ASSERT_EQ(scene.PreBind(first, "n1"), "ok");
+  scene.Sync();
+  Cycle second = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(second), "ok");
+  ASSERT_EQ(scene.Reserve(second, "n1"), "ok");
+  scene.Unreserve(first);
+  EXPECT_THAT(scene.Find<api::ResourceClaim>("a")->status.reserved_for, IsEmpty());
+  EXPECT_EQ(scene.PreBind(second, "n1"), "ok");
+  EXPECT_EQ(scene.Find<api::ResourceClaim>("a")->status.reserved_for.size(), 1U);
+}
+
+// Somebody else decides, too: what he has stored goes before what is only reserved here.
+TEST(PreBind, ADeviceThatAnotherSchedulerWasFasterToGiveIsNotGivenAgain) {
+  Scene scene;
+  Prepare(scene);
+  scene.Load(ClaimYaml("b") + PodYaml("q", {"b"}));
+  Scene theirs({}, 7);
+  theirs.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("b") + PodYaml("q", {"b"}));
+  ASSERT_EQ(theirs.Schedule("q"), "bound to n1");
+  const auto given = theirs.Find<api::ResourceClaim>("b")->status.allocation;
+  Cycle cycle = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(cycle), "ok");
+  ASSERT_EQ(scene.Reserve(cycle, "n1"), "ok");
+  scene.Change("b", [&](api::ResourceClaim& claim) { claim.status.allocation = given; });
+  EXPECT_EQ(scene.PreBind(cycle, "n1"),
+            "error: claim default/a: device gpu.example.com/n1/n1-gpu-0 got allocated to default/b "
+            "in the meantime");
+  scene.Unreserve(cycle);
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), "n1-gpu-1");
+}
+
 TEST(PreBind, AClaimThatGotDeallocatedCannotBeReserved) {
   Scene scene;
   scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a") + PodYaml("p", {"a"}) +
@@ -284,7 +374,7 @@ TEST_F(BindingConditions, ThePodIsBoundWhenTheyAreTrue) {
   SetCondition("example.com/Attached");
   EXPECT_EQ(scene_.PreBind(cycle_, "n1"), "ok");
   EXPECT_EQ(scene_.Find<api::ResourceClaim>("a")->status.reserved_for.size(), 1U);
-  const auto events = scene_.cluster_.List(KindOf<api::Event>());
+  const auto events = scene_.cluster_.All(KindOf<api::Event>());
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].As<api::Event>()->reason, "BindingConditionsPending");
 }

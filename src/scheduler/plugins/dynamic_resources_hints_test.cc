@@ -25,7 +25,7 @@ std::string Wakes(Scene& scene, const std::function<void(Scene&)>& happens) {
   for (const auto* kind : {&KindOf<api::Pod>(), &KindOf<api::Node>(), &KindOf<api::ResourceClaim>(),
                            &KindOf<api::ResourceSlice>(), &KindOf<api::DeviceClass>(),
                            &KindOf<api::DeviceTaintRule>()}) {
-    for (const api::Object& object : scene.cluster_.List(*kind)) known.emplace(key(object), object);
+    for (const api::Object& object : scene.cluster_.All(*kind)) known.emplace(key(object), object);
   }
   happens(scene);
   bool woken = false;

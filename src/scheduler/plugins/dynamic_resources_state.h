@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "allocator/work.h"
@@ -28,6 +29,7 @@ struct DynamicResourcesState {
     std::optional<api::AllocationResult> allocation;
     ledger::Reservation reservation;  // Reserve
     bool bound = false;               // PreBind: stored, with the reservation for the pod
+    std::string stored_as;            // PreBind: the name of a special claim that is being stored
   };
   // The special claim as nodes need it that serve the same resources through classes.
   struct Variant {

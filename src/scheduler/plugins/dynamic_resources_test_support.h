@@ -120,12 +120,12 @@ class Scene {
   std::shared_ptr<const T> Find(std::string_view name) const {
     const auto& kind = KindOf<T>();
     const std::optional<api::Object> object =
-        cluster_.Find(kind, kind.namespaced ? "default" : "", name);
+        cluster_.Stored(kind, kind.namespaced ? "default" : "", name);
     return object.has_value() ? std::make_shared<const T>(*object->template As<T>()) : nullptr;
   }
   std::vector<std::string> ClaimNames() const {
     std::vector<std::string> names;
-    for (const api::Object& claim : cluster_.List(KindOf<api::ResourceClaim>())) {
+    for (const api::Object& claim : cluster_.All(KindOf<api::ResourceClaim>())) {
       names.push_back(claim.metadata().name);
     }
     return names;

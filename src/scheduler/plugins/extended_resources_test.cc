@@ -282,6 +282,18 @@ TEST(SpecialClaimFailures, ConflictsAreTriedAgain) {
   EXPECT_EQ(scene.Schedule("p"), "bound to n1");
 }
 
+// Whether a request was answered or not, and whether it was sent once or twice: there is one claim.
+TEST(SpecialClaimFailures, AClaimWhoseAnswerWasLostIsNotMadeTwice) {
+  for (const StatusCode code : {StatusCode::kUnknown, StatusCode::kAlreadyExists}) {
+    Scene scene;
+    scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+    scene.cluster_.SetAnswerHook(
+        FailFirst(api::Verb::kCreate, false, base::MakeStatus(code, "lost")));
+    EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+    EXPECT_EQ(DevicesOf(OnlyClaim(scene).get()), "n1-gpu-0 n1-gpu-1");
+  }
+}
+
 // Quota, for example. Every attempt has another name; the event is one.
 TEST(SpecialClaimFailures, ARefusalIsTheSameTextEachTime) {
   Scene scene;

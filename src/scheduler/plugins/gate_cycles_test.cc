@@ -32,7 +32,7 @@ class ControlPlane {
       for (const api::KindInfo* kind :
            {&KindOf<api::DeviceClass>(), &KindOf<api::Node>(), &KindOf<api::ResourceSlice>(),
             &KindOf<api::ResourceClaim>(), &KindOf<api::Pod>()}) {
-        for (api::Object& object : cluster_->List(*kind)) objects.push_back(std::move(object));
+        for (api::Object& object : cluster_->All(*kind)) objects.push_back(std::move(object));
       }
     }
     // As an operator says it: one gate on a command line.
@@ -75,12 +75,12 @@ class ControlPlane {
   template <typename T>
   std::shared_ptr<const T> Find(std::string_view name) const {
     const auto& kind = KindOf<T>();
-    const auto object = cluster_->Find(kind, kind.namespaced ? "default" : "", name);
+    const auto object = cluster_->Stored(kind, kind.namespaced ? "default" : "", name);
     return object ? std::make_shared<const T>(*object->template As<T>()) : nullptr;
   }
   std::vector<api::ResourceClaim> Claims() const {
     std::vector<api::ResourceClaim> claims;
-    for (const api::Object& object : cluster_->List(KindOf<api::ResourceClaim>())) {
+    for (const api::Object& object : cluster_->All(KindOf<api::ResourceClaim>())) {
       claims.push_back(*object.As<api::ResourceClaim>());
     }
     return claims;

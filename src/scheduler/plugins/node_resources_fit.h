@@ -41,7 +41,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
   PluginStatus PreFilter(CycleState& state, const PodInfo& pod, World& world) override;
   // One reason per resource. kUnresolvable when the empty node would not do either.
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
-  // Classes concern every node at once, see World::global_version.
+  // Classes, too, say what a node has: see World::classes_version.
   bool Local(const CycleState&, const PodInfo&) const override { return true; }
 
   PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;

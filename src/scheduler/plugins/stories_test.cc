@@ -174,7 +174,7 @@ std::string Describe(const api::ResourceClaim& claim) {
 std::string Describe(const Scene& scene, std::string_view name) {
   const auto pod = scene.Find<api::Pod>(name);
   std::string text;
-  for (const api::Object& object : scene.cluster_.List(KindOf<api::ResourceClaim>())) {
+  for (const api::Object& object : scene.cluster_.All(KindOf<api::ResourceClaim>())) {
     const auto* claim = object.As<api::ResourceClaim>();
     if (UsesClaim(*pod, *claim)) text += Describe(*claim);
   }

@@ -4,6 +4,7 @@
 // devices and nodes that do (simulation_churn.cc), and what is counted (simulation_counts.cc).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -91,6 +93,10 @@ class Simulation {
   void TakePodChanges();
   void PodIsGone(const std::string& key);
   std::size_t GroupOf(std::string_view node) const;
+  // In Result::workloads.
+  std::size_t RowOf(const PodRecord& pod) const {
+    return std::min(pod.workload, scenario_.workloads.size());
+  }
 
   // Devices and nodes.
   void ScheduleChurn(std::size_t churn);
@@ -107,6 +113,7 @@ class Simulation {
   void CountReasons(PodRecord& pod, const scheduler::PodExplanation& explanation);
   void SampleUpTo(Duration time);
   void AddSample(Duration at);
+  void CountWaiting(Result& made);
   Result Finish();
 
   // Runs `work` and adds what it took of the processor.
@@ -151,8 +158,8 @@ class Simulation {
   scheduler::Statistics before_;  // when time began
   Result result_;
   std::vector<Duration> decision_times_;
-  std::vector<Duration> waiting_times_;
-  std::map<std::pair<std::string, std::string>, std::uint16_t> reason_numbers_;
+  std::vector<std::vector<Duration>> waiting_times_;  // by workload, a dump's last
+  std::map<std::tuple<std::string, std::string, std::string>, std::uint16_t> reason_numbers_;
   std::vector<Sample> samples_;
   Duration sample_interval_{0};
   Duration next_sample_{0};

@@ -146,11 +146,18 @@ void Timeline::RangeThen(std::string_view prefix, const RangeOptions& options,
 }
 
 StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Revision from,
-                                                     std::function<void()> wake) {
+                                                     std::function<void()> wake,
+                                                     std::string_view topic) {
   const std::lock_guard lock(mutex_);
   DRAY_RETURN_IF_ERROR(CheckRevision(from));
-  return std::make_unique<TimelineWatch>(shared_from_this(), groups_.Join(prefix, history_), from,
-                                         std::move(wake));
+  return std::make_unique<TimelineWatch>(shared_from_this(),
+                                         groups_.Join(prefix, topic, from, revision_, history_),
+                                         from, std::move(wake));
+}
+
+void Timeline::SetTopics(std::string prefix, TopicFn topic_of) {
+  const std::lock_guard lock(mutex_);
+  groups_.SetTopics(std::move(prefix), std::move(topic_of));
 }
 
 void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachment) {

@@ -31,7 +31,8 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   EntryPtr Find(std::string_view key) const;
   StatusOr<RangeResult> Range(std::string_view prefix, const RangeOptions& options) const;
   StatusOr<std::unique_ptr<Watch>> WatchFrom(std::string_view prefix, Revision from,
-                                             std::function<void()> wake);
+                                             std::function<void()> wake, std::string_view topic);
+  void SetTopics(std::string prefix, TopicFn topic_of);
   void Attach(const Entry& version, std::shared_ptr<const void> attachment);
   Revision revision() const;
   Revision oldest_revision() const;

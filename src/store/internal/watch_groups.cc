@@ -2,7 +2,6 @@
 #include "store/internal/watch_groups.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -19,27 +18,74 @@ void Waker::Stop() {
   wake_ = nullptr;
 }
 
-WatchGroups::Group& WatchGroups::Join(std::string_view prefix, const std::deque<Event>& history) {
-  auto [it, is_new] = groups_.try_emplace(std::string(prefix));
+// No prefix has a zero byte in it.
+std::string WatchGroups::NameOf(std::string_view prefix, std::string_view topic) {
+  std::string name(prefix);
+  if (!topic.empty()) name.append(1, '\0').append(topic);
+  return name;
+}
+
+void WatchGroups::SetTopics(std::string prefix, TopicFn topic_of) {
+  for (auto& [known, fn] : topics_) {
+    if (known == prefix) return;
+  }
+  topics_.emplace_back(std::move(prefix), std::move(topic_of));
+}
+
+std::vector<std::string> WatchGroups::TopicsOf(const Event& event) const {
+  std::vector<std::string> topics;
+  for (const auto& [prefix, topic_of] : topics_) {
+    if (!std::string_view(event.entry->key).starts_with(prefix)) continue;
+    for (const EntryPtr& entry : {event.entry, event.before}) {
+      if (entry == nullptr) continue;
+      std::string topic = topic_of(*entry);
+      if (!topic.empty() && std::ranges::find(topics, topic) == topics.end()) {
+        topics.push_back(std::move(topic));
+      }
+    }
+  }
+  return topics;
+}
+
+WatchGroups::Group& WatchGroups::Join(std::string_view prefix, std::string_view topic,
+                                      Revision from, Revision now,
+                                      const std::deque<Event>& history) {
+  std::string name = NameOf(prefix, topic);
+  auto [it, is_new] = groups_.try_emplace(name);
   if (is_new) {
     it->second = std::make_unique<Group>();
-    Group& group = *it->second;
-    group.prefix = prefix;
-    std::ranges::copy_if(history, std::back_inserter(group.events), [&](const Event& event) {
-      return std::string_view(event.entry->key).starts_with(prefix);
-    });
-    ++lengths_[prefix.size()];
+    it->second->name = std::move(name);
+    it->second->prefix_size = prefix.size();
+    it->second->of_topic = !topic.empty();
+    it->second->since = now;
+    ++(it->second->of_topic ? topic_lengths_ : lengths_)[prefix.size()];
   }
-  ++it->second->watches;
-  return *it->second;
+  Group& group = *it->second;
+  if (from < group.since) {
+    for (auto event = history.rbegin(); event != history.rend() && event->revision() > from;
+         ++event) {
+      if (event->revision() > group.since) continue;
+      if (!std::string_view(event->entry->key).starts_with(prefix)) continue;
+      if (group.of_topic) {
+        const std::vector<std::string> topics = TopicsOf(*event);
+        if (std::ranges::find(topics, topic) == topics.end()) continue;
+      }
+      group.events.push_front(*event);
+      --group.first;
+    }
+    group.since = from;
+  }
+  ++group.watches;
+  return group;
 }
 
 void WatchGroups::Leave(Group& group, const std::shared_ptr<Waker>& waker) {
   if (waker->waiting) std::erase(group.waiting, waker);
   if (--group.watches > 0) return;
-  const auto length = lengths_.find(group.prefix.size());
-  if (--length->second == 0) lengths_.erase(length);
-  groups_.erase(std::string(group.prefix));
+  Lengths& lengths = group.of_topic ? topic_lengths_ : lengths_;
+  const auto length = lengths.find(group.prefix_size);
+  if (--length->second == 0) lengths.erase(length);
+  groups_.erase(std::string(group.name));
 }
 
 void WatchGroups::Wait(Group& group, const std::shared_ptr<Waker>& waker) {
@@ -47,17 +93,25 @@ void WatchGroups::Wait(Group& group, const std::shared_ptr<Waker>& waker) {
   group.waiting.push_back(waker);
 }
 
-// [cost] A look-up per distinct length of a watched prefix, not per prefix.
+// [cost] A look-up per distinct length of a watched prefix, not per prefix, and as many for each topic.
 template <typename F>
-void WatchGroups::ForEachGroupOf(std::string_view key, F f) {
-  for (const auto& [length, count] : lengths_) {
-    if (length > key.size()) return;
-    if (const auto it = groups_.find(key.substr(0, length)); it != groups_.end()) f(*it->second);
-  }
+void WatchGroups::ForEachGroupOf(const Event& event, F f) {
+  const std::string_view key = event.entry->key;
+  const auto visit = [&](const Lengths& lengths, std::string_view topic) {
+    for (const auto& [length, count] : lengths) {
+      if (length > key.size()) return;
+      const auto it = topic.empty() ? groups_.find(key.substr(0, length))
+                                    : groups_.find(NameOf(key.substr(0, length), topic));
+      if (it != groups_.end()) f(*it->second);
+    }
+  };
+  visit(lengths_, {});
+  if (topic_lengths_.empty()) return;
+  for (const std::string& topic : TopicsOf(event)) visit(topic_lengths_, topic);
 }
 
 void WatchGroups::Append(const Event& event, std::vector<std::shared_ptr<Waker>>& wake) {
-  ForEachGroupOf(event.entry->key, [&](Group& group) {
+  ForEachGroupOf(event, [&](Group& group) {
     group.events.push_back(event);
     for (auto& waker : group.waiting) {
       waker->waiting = false;
@@ -68,7 +122,9 @@ void WatchGroups::Append(const Event& event, std::vector<std::shared_ptr<Waker>>
 }
 
 void WatchGroups::Forget(const Event& event) {
-  ForEachGroupOf(event.entry->key, [&](Group& group) {
+  ForEachGroupOf(event, [&](Group& group) {
+    // A group that nobody joined from so early does not have it.
+    if (event.revision() <= group.since) return;
     DRAY_CHECK(!group.events.empty() && group.events.front().entry == event.entry);
     group.events.pop_front();
     ++group.first;

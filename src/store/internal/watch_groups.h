@@ -2,8 +2,9 @@
 //
 // The events of the history sorted by the prefixes that are watched.
 //
-// All watches of one prefix read one list, each from its own place; an event is filed once per
-// watched prefix of its key, however many watch. Idle watches of other keys cost nothing.
+// All watches of one prefix, or of one topic within a prefix, read one list, each from its own place; an
+// event is filed once per watched prefix of its key, and once more for each of its topics that is
+// watched, however many watch. Idle watches of other keys and topics cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/string_map.h"
@@ -40,15 +42,24 @@ class Waker {
 class WatchGroups {
  public:
   struct Group {
-    std::string prefix;
-    std::deque<Event> events;
-    std::uint64_t first = 0;  // events[i] is the (first + i)-th event of the group
+    std::string name;  // in groups_
+    std::size_t prefix_size = 0;
+    bool of_topic = false;
+    std::deque<Event> events;  // all of the history after `since` that concern it
+    Revision since;
+    // events[i] is the (first + i)-th event of the group; some may have to be put before it.
+    std::uint64_t first = std::uint64_t{1} << 62;
     std::size_t watches = 0;
     std::vector<std::shared_ptr<Waker>> waiting;  // for the next event
   };
 
-  // The group of a prefix, for one more watch. A new one is filled from `history`.
-  Group& Join(std::string_view prefix, const std::deque<Event>& history);
+  // As Store::SetTopics.
+  void SetTopics(std::string prefix, TopicFn topic_of);
+
+  // The group of a prefix, or of a topic in it, for one more watch, with the events of `history` that
+  // come after `from`. `now` is the latest revision. [cost] O(events after `from`).
+  Group& Join(std::string_view prefix, std::string_view topic, Revision from, Revision now,
+              const std::deque<Event>& history);
   void Leave(Group& group, const std::shared_ptr<Waker>& waker);
 
   // `waker` is to be called at the group's next event.
@@ -59,11 +70,18 @@ class WatchGroups {
   void Forget(const Event& event);
 
  private:
-  template <typename F>
-  void ForEachGroupOf(std::string_view key, F f);
+  using Lengths = std::map<std::size_t, std::size_t>;  // of prefixes, and how many groups have it
 
-  base::StringMap<std::unique_ptr<Group>> groups_;  // by prefix
-  std::map<std::size_t, std::size_t> lengths_;      // of prefixes, and how many have it
+  template <typename F>
+  void ForEachGroupOf(const Event& event, F f);
+  // What the event is about: none, one, or, when that changed, two topics.
+  std::vector<std::string> TopicsOf(const Event& event) const;
+  static std::string NameOf(std::string_view prefix, std::string_view topic);
+
+  base::StringMap<std::unique_ptr<Group>> groups_;       // by NameOf
+  Lengths lengths_;                                      // of groups without a topic
+  Lengths topic_lengths_;                                // of those with one
+  std::vector<std::pair<std::string, TopicFn>> topics_;  // by prefix
 };
 
 }  // namespace dray::store::internal

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a pod must say to be accepted, alone or as the template of a workload: what a scheduler, a
+// controller or a node could do nothing with is refused, as Kubernetes does. One place for the
+// server, `dray validate` and plans.
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "api/internal/kind_validation.h"
+#include "api/internal/name_validation.h"
+#include "api/internal/pod_validation.h"
+
+namespace dray::api::internal {
+namespace {
+
+constexpr std::string_view kMayChange =
+    "pod updates may not change fields other than `spec.containers[*].image`, "
+    "`spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only "
+    "additions) and `spec.schedulingGates` (only removals)";
+
+void CheckVolumes(Report& report, const Path& at, const std::vector<Volume>& volumes,
+                  PodNames& names) {
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    const Path here = at.Index(i);
+    CheckPodName(report, here.Child("name"), volumes[i].name, names.volumes);
+  }
+}
+
+void CheckClaims(Report& report, const Path& at, const std::vector<PodResourceClaim>& claims,
+                 std::string_view pod, PodNames& names) {
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const PodResourceClaim& claim = claims[i];
+    const Path here = at.Index(i);
+    CheckPodName(report, here.Child("name"), claim.name, names.claims);
+    if (!pod.empty() && claim.resource_claim_template_name && base::IsDnsLabel(claim.name)) {
+      const std::string made = std::string(pod) + "-" + claim.name;
+      for (const std::string& reason : base::CheckDnsSubdomain(made)) {
+        report.Invalid(here.Child("name"), made, "final ResourceClaim name: " + reason);
+      }
+    }
+    if (claim.resource_claim_name && claim.resource_claim_template_name) {
+      report.Invalid(here, claim.name,
+                     "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
+                     "specified");
+    } else if (!claim.resource_claim_name && !claim.resource_claim_template_name) {
+      report.Invalid(here, claim.name,
+                     "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+    }
+    if (claim.resource_claim_name) {
+      CheckForm(report, here.Child("resourceClaimName"), *claim.resource_claim_name, kDnsSubdomain);
+    }
+    if (claim.resource_claim_template_name) {
+      CheckForm(report, here.Child("resourceClaimTemplateName"),
+                *claim.resource_claim_template_name, kDnsSubdomain);
+    }
+  }
+}
+
+// A name that may be left out.
+void CheckOptional(Report& report, const Path& at, std::string_view name, const NameForm& form) {
+  if (!name.empty()) CheckForm(report, at, name, form);
+}
+void CheckOptionalWord(Report& report, const Path& at, std::string_view word,
+                       std::span<const std::string_view> supported) {
+  if (!word.empty()) CheckOneOf(report, at, word, supported);
+}
+
+// With hostNetwork a container's ports are the node's.
+void CheckHostNetwork(Report& report, const Path& at, const std::vector<Container>& containers) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Path container = at.Index(i);
+    const Path ports = container.Child("ports");
+    for (std::size_t j = 0; j < containers[i].ports.size(); ++j) {
+      const ContainerPort& port = containers[i].ports[j];
+      const Path here = ports.Index(j);
+      if (port.host_port != 0 && port.host_port != port.container_port) {
+        report.InvalidNumber(here.Child("hostPort"), port.host_port,
+                             "must match `containerPort` when `hostNetwork` is true");
+      }
+    }
+  }
+}
+
+void CheckWords(Report& report, const Path& at, const PodSpec& spec) {
+  constexpr std::array<std::string_view, 3> kRestart = {"Always", "OnFailure", "Never"};
+  constexpr std::array<std::string_view, 4> kDns = {"ClusterFirst", "ClusterFirstWithHostNet",
+                                                    "Default", "None"};
+  constexpr std::array<std::string_view, 2> kPreemption = {kPreemptLowerPriority, kPreemptNever};
+  CheckOptionalWord(report, at.Child("restartPolicy"), spec.restart_policy, kRestart);
+  CheckOptionalWord(report, at.Child("dnsPolicy"), spec.dns_policy, kDns);
+  CheckOptionalWord(report, at.Child("preemptionPolicy"), spec.preemption_policy.value_or(""),
+                    kPreemption);
+  CheckOptional(report, at.Child("serviceAccountName"), spec.service_account_name, kDnsSubdomain);
+  CheckOptional(report, at.Child("nodeName"), spec.node_name, kDnsSubdomain);
+  CheckOptional(report, at.Child("hostname"), spec.hostname, kDnsLabel);
+  CheckOptional(report, at.Child("subdomain"), spec.subdomain, kDnsLabel);
+  CheckOptional(report, at.Child("priorityClassName"), spec.priority_class_name, kDnsSubdomain);
+  CheckOptional(report, at.Child("runtimeClassName"), spec.runtime_class_name.value_or(""),
+                kDnsSubdomain);
+}
+
+// Whether what may change is all that has changed: with that put back, both are equal.
+bool OnlyMutableChanged(PodSpec next, const PodSpec& stored) {
+  const auto put_back = [](std::vector<Container>& after, const std::vector<Container>& before) {
+    for (std::size_t i = 0; i < std::min(after.size(), before.size()); ++i) {
+      after[i].image = before[i].image;
+    }
+  };
+  put_back(next.containers, stored.containers);
+  put_back(next.init_containers, stored.init_containers);
+  next.active_deadline_seconds = stored.active_deadline_seconds;
+  const auto holds_all = [](const auto& more, const auto& less) {
+    return std::ranges::all_of(
+        less, [&](const auto& one) { return std::ranges::find(more, one) != more.end(); });
+  };
+  if (holds_all(next.tolerations, stored.tolerations)) next.tolerations = stored.tolerations;
+  // A pod that is held back may also be made to fit fewer nodes.
+  if (!stored.scheduling_gates.empty()) {
+    next.node_selector = stored.node_selector;
+    next.affinity = stored.affinity;
+  }
+  if (holds_all(stored.scheduling_gates, next.scheduling_gates)) {
+    next.scheduling_gates = stored.scheduling_gates;
+  }
+  if (stored.termination_grace_period_seconds.value_or(0) < 0 &&
+      next.termination_grace_period_seconds == 1) {
+    next.termination_grace_period_seconds = stored.termination_grace_period_seconds;
+  }
+  return next == stored;
+}
+
+}  // namespace
+
+void ValidatePodSpec(Report& report, const Path& at, const PodSpec& spec, std::string_view pod) {
+  constexpr std::int64_t kMaxDeadline = std::numeric_limits<std::int32_t>::max();
+  PodNames names;
+  CheckVolumes(report, at.Child("volumes"), spec.volumes, names);
+  CheckClaims(report, at.Child("resourceClaims"), spec.resource_claims, pod, names);
+  const Path containers = at.Child("containers");
+  if (spec.containers.empty()) report.Required(containers, "");
+  ValidateContainers(report, containers, spec.containers, names);
+  // Init containers end before the others begin: their ports on the node do not meet.
+  names.host_ports.clear();
+  ValidateContainers(report, at.Child("initContainers"), spec.init_containers, names);
+  ValidatePodResources(report, at, spec);
+  if (spec.host_network) CheckHostNetwork(report, containers, spec.containers);
+  CheckWords(report, at, spec);
+  ValidatePlacement(report, at, spec);
+  const auto& deadline = spec.active_deadline_seconds;
+  if (deadline && (*deadline < 1 || *deadline > kMaxDeadline)) {
+    report.InvalidNumber(at.Child("activeDeadlineSeconds"), *deadline,
+                         "must be between 1 and 2147483647, inclusive");
+  }
+}
+
+void ValidatePodCreate(Report& report, const Pod& pod) {
+  const Path spec("spec");
+  ValidatePodSpec(report, spec, pod.spec, pod.metadata.name);
+  if (!pod.spec.node_name.empty() && !pod.spec.scheduling_gates.empty()) {
+    report.Forbidden(spec.Child("nodeName"),
+                     "cannot be set until all schedulingGates have been cleared");
+  }
+}
+
+void ValidatePodUpdate(Report& report, const Pod& pod, const Pod& old) {
+  if (pod.spec == old.spec) return;
+  const Path spec("spec");
+  if (!OnlyMutableChanged(pod.spec, old.spec)) {
+    report.Forbidden(spec, kMayChange);
+    return;
+  }
+  ValidatePodSpec(report, spec, pod.spec, pod.metadata.name);
+}
+
+}  // namespace dray::api::internal

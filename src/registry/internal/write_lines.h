@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// WriteLines: who waits for whom when many want to write one key.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/string_map.h"
+
+namespace dray::registry::internal {
+
+// A write is tried at once, as if it were alone. When others came first, all that lost stand in line for
+// the key, and only the first of the line tries: n writers of one key need 2n tries, not n² / 2, and
+// nobody is overtaken for ever. A write stands in one line at most, so that lines cannot wait for each
+// other. Thread-safe.
+class WriteLines {
+ public:
+  using Turn = std::function<void()>;
+
+  // Whether anybody stands in line for the key: then whoever comes does well to stand behind them.
+  bool Busy(std::string_view key) const;
+  // To the end of the line. True: it is the caller's turn already. False: `turn` will be called, once.
+  bool Join(std::string_view key, Turn turn);
+  // By the first of the line, who is done. What to call for the next one; null if there is none.
+  Turn Leave(std::string_view key);
+
+ private:
+  mutable std::mutex mutex_;
+  // The first is the one whose turn it is. No line is empty.
+  base::StringMap<std::deque<Turn>> lines_;
+};
+
+}  // namespace dray::registry::internal

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a scheduler does when nobody says what has happened: writes without an answer, watches that
+// cannot be followed, another scheduler on the same devices.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/event.h"
+#include "api/forwarding_cluster.h"
+#include "scheduler/device_cluster_for_test.h"
+
+namespace dray::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<std::string> Told(const std::vector<Outcome>& outcomes) {
+  constexpr const char* kKinds[] = {"bound", "waits", "refused", "error"};
+  std::vector<std::string> told;
+  for (const Outcome& outcome : outcomes) {
+    told.push_back(outcome.pod + " " + kKinds[static_cast<std::size_t>(outcome.kind)]);
+  }
+  return told;
+}
+
+class DoubtTest : public ::testing::Test {
+ protected:
+  // From now on answers to one verb are lost, and nothing can be read.
+  void Lose(api::Verb verb) {
+    cluster_.cluster().SetAnswerHook([verb](api::Verb done, const api::Object&) {
+      return done == verb ? api::OutcomeUnknown("no answer") : Status();
+    });
+    cluster_.cluster().SetReadHook([](const api::KindInfo&) { return base::Unavailable("away"); });
+  }
+  void Find() {
+    cluster_.cluster().SetAnswerHook({});
+    cluster_.cluster().SetReadHook({});
+  }
+  std::vector<std::string> Run() {
+    cluster_.clock().Advance(std::chrono::seconds(2));
+    return Told(cluster_.scheduler().Run());
+  }
+  std::string NodeOf(std::string_view pod) {
+    const auto* found = cluster_.Find<api::Pod>(pod);
+    return found == nullptr ? "gone" : found->spec.node_name;
+  }
+  void DeletePod(std::string_view name) {
+    ASSERT_TRUE(cluster_.cluster().Delete(DeviceCluster::KindOf<api::Pod>(), "ns", name).ok());
+  }
+
+  DeviceCluster cluster_;
+};
+
+// The cause of pods that were on a node while their claims had been given back.
+TEST_F(DoubtTest, APodThatMayBeBoundKeepsEverythingUntilItHasBeenRead) {
+  cluster_.AddNode("a", 1);
+  cluster_.AddGpuPod("p", 1);
+  Lose(api::Verb::kBind);
+  EXPECT_THAT(Run(), ElementsAre("ns/p waits"));
+  EXPECT_EQ(cluster_.scheduler().in_doubt(), 1u);
+  EXPECT_EQ(NodeOf("p"), "a");
+  EXPECT_THAT(cluster_.Find<api::ResourceClaim>("p")->status.reserved_for, SizeIs(1));
+  EXPECT_THAT(Run(), IsEmpty());
+  Find();
+  EXPECT_THAT(Run(), ElementsAre("ns/p bound"));
+  EXPECT_EQ(cluster_.scheduler().in_doubt(), 0u);
+  EXPECT_THAT(cluster_.Find<api::ResourceClaim>("p")->status.reserved_for, SizeIs(1));
+}
+
+TEST_F(DoubtTest, APodThatIsDeletedInDoubtIsUndoneOnlyWhenItIsKnownWhatWasDone) {
+  cluster_.AddNode("a", 1);
+  cluster_.AddGpuPod("p", 1);
+  Lose(api::Verb::kUpdateStatus);
+  EXPECT_THAT(Run(), ElementsAre("ns/p waits"));
+  EXPECT_EQ(cluster_.scheduler().in_doubt(), 1u);
+  DeletePod("p");
+  cluster_.Create(DeviceCluster::WithClaim(MakePod({.name = "p"}), "p"));  // another by that name
+  cluster_.AddGpuPod("q", 1);
+  Run();
+  EXPECT_EQ(cluster_.scheduler().in_doubt(), 1u);
+  EXPECT_EQ(NodeOf("q"), "");
+  Find();
+  Run();
+  Run();
+  EXPECT_EQ(cluster_.scheduler().in_doubt(), 0u);
+  // The claim has the device, and the pod that came after uses it.
+  EXPECT_EQ(NodeOf("p"), "a");
+  EXPECT_EQ(NodeOf("q"), "");
+}
+
+TEST_F(DoubtTest, ANodeThatGoesWhileAClaimIsInDoubtIsNotBoundTo) {
+  cluster_.AddNode("a", 1);
+  cluster_.AddGpuPod("p", 1);
+  Lose(api::Verb::kUpdateStatus);
+  EXPECT_THAT(Run(), ElementsAre("ns/p waits"));
+  ASSERT_TRUE(cluster_.cluster().Delete(DeviceCluster::KindOf<api::Node>(), "", "a").ok());
+  Run();
+  Find();
+  Run();
+  EXPECT_EQ(cluster_.scheduler().in_doubt(), 0u);
+  EXPECT_EQ(NodeOf("p"), "");
+}
+
+// A cluster that can be told not to be seen.
+class HiddenCluster final : public api::ForwardingCluster {
+ public:
+  explicit HiddenCluster(api::Cluster& cluster) : ForwardingCluster(cluster) {}
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection = {}) override {
+    return std::make_unique<HiddenWatch>(inner().Watch(kinds, selection), stale);
+  }
+  Status stale;
+
+ private:
+  class HiddenWatch final : public api::ObjectWatch {
+   public:
+    HiddenWatch(std::unique_ptr<api::ObjectWatch> watch, const Status& stale)
+        : watch_(std::move(watch)), stale_(stale) {}
+    std::optional<api::Change> Next() override { return watch_->Next(); }
+    Status Stale() const override { return stale_; }
+
+   private:
+    const std::unique_ptr<api::ObjectWatch> watch_;
+    const Status& stale_;
+  };
+};
+
+TEST_F(DoubtTest, NothingIsDecidedWhileTheClusterCannotBeSeen) {
+  HiddenCluster hidden(cluster_.cluster());
+  CountedIds ids;
+  Scheduler scheduler(hidden, cluster_.clock(), ids, {});
+  cluster_.AddNode("a", 1);
+  cluster_.AddGpuPod("p", 1);
+  hidden.stale = base::Unavailable("watch of pods: timed out");
+  EXPECT_THAT(scheduler.Run(), IsEmpty());
+  EXPECT_THAT(std::string(base::Message(scheduler.Paused())), HasSubstr("watch of pods"));
+  hidden.stale = {};
+  EXPECT_THAT(Told(scheduler.Run()), ElementsAre("ns/p bound"));
+  EXPECT_TRUE(scheduler.Paused().ok());
+}
+
+class TwiceObserver final : public Observer {
+ public:
+  void OnAttempt(const AttemptReport&) override {}
+  void OnPhase(std::string_view, Phase, PluginStatus::Code, std::chrono::nanoseconds) override {}
+  void OnPlugin(std::string_view, Phase, PluginStatus::Code, std::chrono::nanoseconds) override {}
+  void OnRefusal(const PodExplanation&) override {}
+  void OnPreemption(std::size_t) override {}
+  void OnBindingConditions(std::string_view, std::string_view, std::string_view,
+                           std::chrono::nanoseconds) override {}
+  void OnGivenTwice(std::string_view device) override { devices.emplace_back(device); }
+
+  std::vector<std::string> devices;
+};
+
+TEST(TwoSchedulers, ADeviceThatBothGaveIsToldAndCounted) {
+  TwiceObserver observer;
+  SchedulerOptions options;
+  options.observer = &observer;
+  DeviceCluster cluster(std::move(options));
+  cluster.AddNode("a", 1);
+  cluster.AddGpuPod("p", 1);
+  EXPECT_THAT(Told(cluster.scheduler().Run()), ElementsAre("ns/p bound"));
+  EXPECT_THAT(observer.devices, IsEmpty());
+  // Another one has decided at the same time, and knew nothing of it.
+  api::ResourceClaim theirs = *cluster.Find<api::ResourceClaim>("p");
+  cluster.Create(DeviceCluster::GpuClaim("q", 1));
+  api::ResourceClaim claim = *cluster.Find<api::ResourceClaim>("q");
+  claim.status.allocation = theirs.status.allocation;
+  ASSERT_TRUE(cluster.cluster().UpdateStatus(api::Object::Of(claim)).ok());
+  cluster.scheduler().Run();
+  ASSERT_THAT(observer.devices, SizeIs(1));
+  bool told = false;
+  for (const api::Object& object : cluster.cluster().All(DeviceCluster::KindOf<api::Event>())) {
+    const api::Event& event = *object.As<api::Event>();
+    if (event.reason != "DeviceAllocatedTwice") continue;
+    told = true;
+    EXPECT_EQ(event.involved_object.name, "q");
+    EXPECT_THAT(event.message, HasSubstr(observer.devices[0] + " is also allocated to ns/p"));
+  }
+  EXPECT_TRUE(told);
+  // Once is enough.
+  cluster.scheduler().Run();
+  EXPECT_THAT(observer.devices, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace dray::scheduler

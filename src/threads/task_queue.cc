@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "threads/task_queue.h"
+
+#include <utility>
+
+namespace dray::threads {
+
+TaskQueue::TaskQueue(std::size_t threads) {
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Serve(); });
+}
+
+TaskQueue::~TaskQueue() { Stop(); }
+
+void TaskQueue::Post(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_) {
+      tasks_.push_back(std::move(task));
+      given_.notify_one();
+      return;
+    }
+  }
+  task();
+}
+
+void TaskQueue::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    stopping_ = true;
+    given_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void TaskQueue::Serve() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    given_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;  // what it holds goes without the lock
+    lock.lock();
+  }
+}
+
+}  // namespace dray::threads
