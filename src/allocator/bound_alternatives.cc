@@ -27,6 +27,7 @@ bool AlternativesBound::Hopeless(const State& state, Demands& demands) {
     if (demand.admin || demand.need == 0 || demand.candidates.size() < 2) continue;
     std::size_t equal = 1;
     bool first = true;
+    if (work_->exhausted()) return false;
     work_->Spend(all.size() * 2);
     for (std::size_t j = 0; j < all.size(); ++j) {
       if (j == i || !same(demand, all[j])) continue;

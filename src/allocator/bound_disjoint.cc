@@ -22,6 +22,7 @@ void DisjointBound::Build(std::size_t constraint, Graph& graph) const {
   graph.ready = true;
   graph.joined = false;
   graph.set.Reset(n);
+  work_->Spend(n * (1 + n / 64));
   graph.once = attempt_->multi();
   BitSet all(n, true);
   all.AndNot(graph.once);
@@ -31,10 +32,10 @@ void DisjointBound::Build(std::size_t constraint, Graph& graph) const {
   carriers.linking.ForEach([&](std::size_t e) {
     // Devices that have the value for whoever takes them.
     sure.ResetAll();
-    for (const auto& view : carriers.views) sure |= view.with[e];
+    for (const auto& view : carriers.views) sure |= (*view.with)[e];
     for (const auto& view : carriers.views) {
       missing = view.candidates->devices;
-      missing.AndNot(view.with[e]);
+      missing.AndNot((*view.with)[e]);
       sure.AndNot(missing);
     }
     const std::size_t count = sure.Count();
@@ -57,7 +58,7 @@ bool DisjointBound::Hopeless(const State& /*state*/, Demands& demands) {
   return values_->usable() && demands.AnyConstraint([&](std::size_t claim, std::size_t constraint) {
     const ConstraintType& type = *attempt_->plan().constraints()[constraint].type;
     if (type.promise() != Promise::kDisjointElements) return false;
-    Graph& graph = graphs_[constraint];
+    Graph& graph = graphs_[(*values_)[constraint].same_as];
     if (!graph.ready) Build(constraint, graph);
     if (!graph.joined) return false;
     std::size_t need = 0;

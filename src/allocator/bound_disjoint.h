@@ -36,7 +36,7 @@ class DisjointBound final : public Bound {
   const Attempt* attempt_ = nullptr;
   const ConstraintValues* values_ = nullptr;
   WorkMeter* work_ = nullptr;
-  std::vector<Graph> graphs_;  // by constraint
+  std::vector<Graph> graphs_;  // by constraint, the first of those that see the same
   base::BitSet among_;
   base::BitSet several_;
 };

@@ -87,6 +87,8 @@ bool EqualClaimsBound::Hopeless(const State& state, Demands& demands) {
       const std::size_t constraint = claim.first_constraint + i;
       if (!Shares(constraint)) continue;
       if (TooMany(shapes_[s], constraint, demands)) return true;
+      if (work_->exhausted()) return false;
+      work_->Spend((shapes_.size() - s) * 2);
       for (std::size_t t = s + 1; t < shapes_.size(); ++t) {
         const ClaimPlan& also = constraints(shapes_[t]);
         for (std::size_t j = 0; j < also.constraints; ++j) {

@@ -6,6 +6,7 @@
 
 #include "allocator/bound_alternatives.h"
 #include "allocator/bound_amounts.h"
+#include "allocator/bound_common.h"
 #include "allocator/bound_disjoint.h"
 #include "allocator/bound_distinct.h"
 #include "allocator/bound_equal_claims.h"
@@ -27,6 +28,7 @@ constexpr std::array kBounds = {
     &Make<ValuesBound>,        //
     &Make<DistinctBound>,      //
     &Make<EqualClaimsBound>,   //
+    &Make<CommonBound>,        //
     &Make<SumsBound>,          //
     &Make<FlowBound>,          //
     &Make<AlternativesBound>,  //
@@ -42,17 +44,22 @@ Bounds::Bounds() {
 }
 
 void Bounds::Reset(const Attempt& attempt, WorkMeter& work) {
-  values_.Reset(attempt);
+  values_.Reset(attempt, work);
+  work_ = &work;
   supply_.Reset(attempt, work);
   demands_.Reset(attempt, values_, work);
   const BoundInput input{attempt, values_, supply_, work};
-  for (const auto& bound : bounds_) bound->Reset(input);
+  for (const auto& bound : bounds_) {
+    if (!work.exhausted()) bound->Reset(input);
+  }
 }
 
 bool Bounds::Hopeless(const State& state, const Position& position) {
   if (!demands_.Make(state, position)) return true;
-  return std::ranges::any_of(bounds_,
-                             [&](const auto& bound) { return bound->Hopeless(state, demands_); });
+  return std::ranges::any_of(bounds_, [&](const auto& bound) {
+    // What is not asked is not hopeless; the search ends soon.
+    return !work_->exhausted() && bound->Hopeless(state, demands_);
+  });
 }
 
 }  // namespace dray::allocator

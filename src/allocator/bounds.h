@@ -25,11 +25,15 @@ class Bounds {
   // Of Plan::requests(): those that made the last call say so. Empty: not known.
   std::span<const std::size_t> blamed() const { return demands_.blamed(); }
   const ConstraintValues& values() const { return values_; }
+  const Supply& supply() const { return supply_; }
+  // For a bound that is asked behind all others, of what the last call of Hopeless left.
+  Demands& open_demands() { return demands_; }
 
  private:
   ConstraintValues values_;
   Supply supply_;
   Demands demands_;
+  WorkMeter* work_ = nullptr;
   std::vector<std::unique_ptr<Bound>> bounds_;
 };
 

@@ -27,8 +27,10 @@ void JoinFirst(std::vector<std::uint32_t>& root, std::uint32_t& first, std::uint
 
 }  // namespace
 
-void Components::Reset(const Attempt& attempt, const State& initial, const Symmetry& symmetry) {
+void Components::Reset(const Attempt& attempt, const State& initial, const Symmetry& symmetry,
+                       WorkMeter& work) {
   attempt_ = &attempt;
+  work_ = &work;
   symmetry_ = &symmetry;
   Link();
   Describe(initial);
@@ -50,6 +52,8 @@ void Components::Link() {
     JoinFirst(root_, first_of_class[of], d);
     // Its sets and values are those of its class.
     if (known) continue;
+    work_->Spend(symmetry_->representatives().size());
+    if (work_->exhausted()) return;
     for (const SetUse& use : attempt_->devices().set_uses(attempt_->devices().devices()[d])) {
       JoinFirst(root_, first_of_set[use.set], d);
     }
@@ -59,6 +63,7 @@ void Components::Link() {
       for (std::size_t use = 0; use < candidates.alternative->constraints.size(); ++use) {
         const ValueId value = attempt_->value(candidates, use, d);
         if (value == ValueId::kNone) continue;
+        work_->Spend(dictionary.At(value).elements.size() * 8);
         for (const ElementId element : dictionary.At(value).elements) {
           const AttributeElement key{symmetry_->attribute(a, use), element};
           if (!symmetry_->Linking(key)) continue;
@@ -91,7 +96,10 @@ void Components::Describe(const State& initial) {
     if (OneByOne(d)) components_[at].devices.push_back(d);
     if (class_done[of]) continue;
     class_done[of] = true;
+    if (work_->exhausted()) return;
+    const std::size_t before = descriptions[at].size();
     symmetry_->Describe(d, initial, &locals[at], descriptions[at]);
+    work_->Spend((descriptions[at].size() - before) * 4 + 8);
     // One class has either counted devices or others, never both.
     descriptions[at].Add(static_cast<std::uint64_t>(OneByOne(d)));
     components_[at].classes.push_back(of);
@@ -107,7 +115,7 @@ void Components::Describe(const State& initial) {
 }
 
 std::vector<BitSet> IndependentRequests(const Attempt& attempt, const Symmetry& symmetry,
-                                        const Components& components) {
+                                        const Components& components, WorkMeter& work) {
   const Plan& plan = attempt.plan();
   const auto requests = plan.requests();
   std::vector<BitSet> parts;
@@ -133,6 +141,7 @@ std::vector<BitSet> IndependentRequests(const Attempt& attempt, const Symmetry& 
         }
       }
       most += need;
+      work.Spend(8 + symmetry.classes() / 8);
       symmetry.wanted_by(r).ForEach(
           [&](std::size_t of) { JoinFirst(root, of_component[component_of[of]], r); });
     }

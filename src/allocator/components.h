@@ -38,7 +38,8 @@ class Components {
     std::uint32_t number = 0;  // inside of it
   };
 
-  void Reset(const Attempt& attempt, const State& initial, const Symmetry& symmetry);
+  void Reset(const Attempt& attempt, const State& initial, const Symmetry& symmetry,
+             WorkMeter& work);
   std::span<const Component> all() const { return components_; }
   // Where a value is; null: nobody has it, or it decides nothing.
   const Place* Find(const AttributeElement& element) const {
@@ -56,6 +57,7 @@ class Components {
 
   const Attempt* attempt_ = nullptr;
   const Symmetry* symmetry_ = nullptr;
+  WorkMeter* work_ = nullptr;
   std::vector<std::uint32_t> root_;  // by device
   std::vector<Component> components_;
   absl::flat_hash_map<AttributeElement, Place> places_;
@@ -66,6 +68,6 @@ class Components {
 // solution of the whole is made of the first solutions of the sets, and there is none when one of
 // the sets has none.
 std::vector<base::BitSet> IndependentRequests(const Attempt& attempt, const Symmetry& symmetry,
-                                              const Components& components);
+                                              const Components& components, WorkMeter& work);
 
 }  // namespace dray::allocator

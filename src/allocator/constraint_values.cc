@@ -8,13 +8,16 @@ namespace dray::allocator {
 
 using base::BitSet;
 
-void ConstraintValues::Reset(const Attempt& attempt) {
+void ConstraintValues::Reset(const Attempt& attempt, WorkMeter& work) {
   attempt_ = &attempt;
+  work_ = &work;
+  first_like_.clear();
   usable_ = true;
   carriers_.assign(attempt.plan().constraints().size(), {});
   for (const ClaimPlan& claim : attempt.plan().claims()) {
-    for (std::size_t i = 0; i < claim.constraints; ++i) Add(claim, i);
+    for (std::size_t i = 0; i < claim.constraints && !work.exhausted(); ++i) Add(claim, i);
   }
+  usable_ &= !work.exhausted();
 }
 
 std::size_t ConstraintValues::Carriers::IndexOf(ElementId element) const {
@@ -27,12 +30,22 @@ void ConstraintValues::Add(const ClaimPlan& claim, std::size_t i) {
   const std::size_t constraint = claim.first_constraint + i;
   Carriers& carriers = carriers_[constraint];
   AddViews(claim, i, carriers);
-  ListElements(carriers);
-
   // Devices that are given once cannot share a value that fewer of them have than are needed.
   const Promise promise = attempt_->plan().constraints()[constraint].type->promise();
   const bool match = promise == Promise::kCommonElement;
   const std::int64_t least = match ? LeastNeeded(claim, carriers) : 0;
+  carriers.same_as = FirstLike(constraint, least);
+  if (carriers.same_as != constraint) {
+    const Carriers& like = carriers_[carriers.same_as];
+    carriers.elements = like.elements;
+    carriers.linking = like.linking;
+    for (std::size_t v = 0; v < carriers.views.size(); ++v) {
+      carriers.views[v].with = like.views[v].with;
+    }
+    work_->Spend(carriers.elements.size() / 4 + 1);
+    return;
+  }
+  ListElements(carriers);
   std::vector<std::size_t> linking;
   for (std::size_t at = 0; at < element_of_.size();) {
     const ElementId element = element_of_[at].first;
@@ -51,16 +64,40 @@ void ConstraintValues::Add(const ClaimPlan& claim, std::size_t i) {
   }
   carriers.linking = BitSet(carriers.elements.size());
   for (const std::size_t at : linking) carriers.linking.Set(at);
+  work_->Spend(element_of_.size() * 2);
+  ListCarriers(carriers);
+}
 
+// Claims of one kind have constraints of one kind: what their devices have is listed once.
+std::size_t ConstraintValues::FirstLike(std::size_t constraint, std::int64_t least) {
+  const Carriers& carriers = carriers_[constraint];
+  description_.Clear();
+  description_.Add(
+      static_cast<std::uint64_t>(attempt_->plan().constraints()[constraint].type->promise()));
+  description_.Add(static_cast<std::uint64_t>(least));
+  for (const Carriers::View& view : carriers.views) {
+    description_.Add(view.candidates->alternative->filter);
+    description_.Add(view.use);
+    view.candidates->devices.ForEach([&](std::size_t d) { description_.Add(d); });
+    description_.Add(static_cast<std::uint64_t>(-1));
+  }
+  work_->Spend(description_.size());
+  return first_like_.try_emplace(description_.Hash(), constraint).first->second;
+}
+
+void ConstraintValues::ListCarriers(Carriers& carriers) const {
   const auto& dictionary = attempt_->devices().dictionary();
   for (Carriers::View& view : carriers.views) {
-    view.with.assign(carriers.elements.size(), BitSet(attempt_->device_count()));
+    view.with = std::make_shared<std::vector<BitSet>>(carriers.elements.size(),
+                                                      BitSet(attempt_->device_count()));
+    work_->Spend(carriers.elements.size() * (1 + attempt_->device_count() / 64));
     view.candidates->devices.ForEach([&](std::size_t device) {
       const ValueId value = attempt_->value(*view.candidates, view.use, device);
       if (value == ValueId::kNone) return;
+      work_->Spend(dictionary.At(value).elements.size() * 4);
       for (const ElementId element : dictionary.At(value).elements) {
         const std::size_t e = carriers.IndexOf(element);
-        if (e < carriers.elements.size()) view.with[e].Set(device);
+        if (e < carriers.elements.size()) (*view.with)[e].Set(device);
       }
     });
   }
@@ -80,6 +117,7 @@ void ConstraintValues::AddViews(const ClaimPlan& claim, std::size_t i, Carriers&
                view.candidates->alternative->filter == candidates.alternative->filter &&
                view.candidates->devices == candidates.devices;
       });
+      work_->Spend(4 + carriers.views.size() * (1 + attempt_->device_count() / 64));
       carriers.view_of[&candidates] = static_cast<std::uint32_t>(known - carriers.views.begin());
       if (known == carriers.views.end()) {
         carriers.views.push_back({.candidates = &candidates, .use = number});
@@ -103,6 +141,7 @@ void ConstraintValues::ListElements(const Carriers& carriers) {
         usable_ = false;
         return;
       }
+      work_->Spend(attribute.elements.size() + 2);
       for (const ElementId element : attribute.elements) {
         element_of_.emplace_back(element, static_cast<std::uint32_t>(device));
       }

@@ -77,6 +77,7 @@ bool Demands::Make(const State& state, const Position& position) {
       demand.mask |= candidates.devices;
     }
     demand.need = static_cast<std::uint32_t>(need);
+    work_->Spend(request.count * (2 + attempt_->device_count() / 64));
     if (demand.candidates.empty() || !Narrow(demand, state)) {
       Blame(r);
       return false;
@@ -128,6 +129,7 @@ std::size_t Demands::CountWith(const Demand& demand, std::size_t constraint,
 std::span<const Covered> Demands::CoveredBy(std::size_t constraint, std::size_t claim) {
   const ConstraintValues::Carriers& carriers = (*values_)[constraint];
   covered_.clear();
+  work_->Spend(all().size() / 4 + 1);
   for (Demand& demand : all()) {
     if (demand.claim != claim || !Covers(demand, constraint)) continue;
     const auto known = std::ranges::find_if(covered_, [&](const Covered& other) {

@@ -75,13 +75,14 @@ class Demands {
   std::size_t CountWith(const Demand& demand, std::size_t constraint, std::size_t element) const;
   std::span<const Covered> CoveredBy(std::size_t constraint, std::size_t claim);
   // Calls `ask` with each claim that has demands, and each of its constraints (of
-  // Plan::constraints()), until it says true.
+  // Plan::constraints()), until it says true or there is no work left.
   template <typename Ask>
   bool AnyConstraint(const Ask& ask) const {
     std::size_t last = attempt_->plan().claims().size();
     for (const Demand& demand : all()) {
       if (demand.claim == last) continue;
       last = demand.claim;
+      if (work_->exhausted()) return false;
       const ClaimPlan& claim = attempt_->plan().claims()[last];
       for (std::size_t i = 0; i < claim.constraints; ++i) {
         if (ask(last, claim.first_constraint + i)) return true;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "allocator/bound_linear.h"
+
 namespace dray::allocator {
 
 using base::BitSet;
@@ -12,8 +14,15 @@ namespace {
 
 // Dead ends of the first run; each further one has half as many again.
 constexpr std::uint64_t kPatience = 64;
+// Of a run without the linear relaxation.
+constexpr std::uint64_t kQuickPatience = 64;
+// Of the linear relaxation, at first.
+constexpr std::uint64_t kLinearLimit = 1'000'000;
 
 }  // namespace
+
+Oracle::Oracle() : linear_(std::make_unique<LinearBound>()) {}
+Oracle::~Oracle() = default;
 
 void Oracle::Reset(const Attempt& attempt, Bounds& bounds, Residual& residual,
                    absl::flat_hash_set<Fingerprint>& failed, WorkMeter& work) {
@@ -32,6 +41,13 @@ void Oracle::Reset(const Attempt& attempt, Bounds& bounds, Residual& residual,
   settled_ = decided_;
   completion_.clear();
   FindSizes();
+  linear_->Reset({attempt, bounds.values(), bounds.supply(), work}, residual.symmetry());
+  with_linear_ = {};
+  without_linear_ = {};
+  linear_limit_ = kLinearLimit;
+  linear_spent_ = 0;
+  linear_asked_ = 0;
+  linear_said_no_ = 0;
 }
 
 // What a request takes of the device, in thousandths of the largest of its capacities and counters:
@@ -88,7 +104,11 @@ Oracle::Answer Oracle::Ask(State& state, const Position& position) {
   const std::size_t placed = state.placed().size();
   patience_ = kPatience;
   Outcome outcome = Outcome::kLost;
+  // Without the linear relaxation first, as long as that is the cheaper way to answers.
+  linear_on_ = LinearFirst();
+  if (!linear_on_) patience_ = kQuickPatience;
   while (outcome == Outcome::kLost) {
+    const std::uint64_t before = work_->spent();
     open_ = *position.open;
     for (std::size_t r = 0; r < decided_.size(); ++r) {
       const RequestPlan& request = attempt_->plan().requests()[r];
@@ -103,7 +123,11 @@ Oracle::Answer Oracle::Ask(State& state, const Position& position) {
       }
     }
     while (state.placed().size() > placed) state.TakeBack();
-    patience_ += patience_ / 2;
+    Way& way = linear_on_ ? with_linear_ : without_linear_;
+    way.spent += work_->spent() - before;
+    way.answers += static_cast<std::uint64_t>(outcome != Outcome::kLost);
+    patience_ = linear_on_ ? patience_ + patience_ / 2 : kPatience;
+    linear_on_ = true;
   }
   state.EnterClaim(claim);
   switch (outcome) {
@@ -132,7 +156,7 @@ Oracle::Outcome Oracle::Run(const Position& position) {
     put_off_ = position;
     put_off_.put_off = nullptr;
   }
-  Outcome outcome = Enter();
+  Outcome outcome = Enter(true);
   while (true) {
     if (outcome == Outcome::kFound || outcome == Outcome::kOut || outcome == Outcome::kLost) {
       return outcome;
@@ -146,13 +170,55 @@ Oracle::Outcome Oracle::Run(const Position& position) {
   }
 }
 
-bool Oracle::DeadEnd(const Position& position, Fingerprint& fingerprint) {
+bool Oracle::DeadEnd(const Position& position, Fingerprint& fingerprint, bool first) {
   fingerprint = residual_->Of(*state_, position);
   if (failed_->contains(fingerprint)) return true;
-  if (!bounds_->Hopeless(*state_, position)) return false;
+  if (!bounds_->Hopeless(*state_, position) && !LinearlyHopeless(first)) return false;
   for (const std::size_t request : bounds_->blamed()) ++weight_[request];
   failed_->insert(fingerprint);
   return true;
+}
+
+// What an answer has cost with and without it.
+bool Oracle::LinearFirst() const {
+  constexpr std::uint64_t kCheap = 1'000'000;
+  const auto each = [](const Way& way) {
+    return way.spent / std::max<std::uint64_t>(way.answers, 1);
+  };
+  if (with_linear_.answers == 0) return each(without_linear_) > kCheap;
+  return each(with_linear_) < each(without_linear_);
+}
+
+// It costs more than all other bounds together. At the beginning of a run it is always worth its price;
+// further down as long as it is not the larger part of all work, and seldom when it seldom helps.
+bool Oracle::LinearlyHopeless(bool first) {
+  if (!linear_on_) return false;
+  constexpr std::uint64_t kFree = 200'000;
+  constexpr std::uint64_t kManyAsked = 32;
+  constexpr std::uint64_t kSeldom = 8;
+  // Where it does not come to its end it is seldom tried, at the beginning too.
+  const std::uint64_t share = linear_->ended() ? 2 : 2 * kSeldom;
+  if ((!first || !linear_->ended()) && linear_spent_ > work_->spent() / share + kFree) {
+    if (first) linear_->Forget();
+    return false;
+  }
+  if (!first) {
+    ++linear_asked_;
+    if (linear_asked_ > kManyAsked && linear_said_no_ * kSeldom < linear_asked_ &&
+        linear_asked_ % kSeldom != 0) {
+      return false;
+    }
+  }
+  const std::uint64_t before = work_->spent();
+  const bool hopeless = linear_->Hopeless(*state_, bounds_->open_demands(),
+                                          std::min(linear_limit_, work_->left() / kSeldom));
+  // One that is too large costs a little at first, and gets its chance when nothing else helps.
+  if (!linear_->ended()) {
+    linear_limit_ = std::min(linear_limit_ * 2, kLinearLimit + work_->spent() / kSeldom);
+  }
+  linear_spent_ += work_->spent() - before;
+  linear_said_no_ += static_cast<std::uint64_t>(hopeless && !first);
+  return hopeless;
 }
 
 // The request with the least choice left, for its weight; of equal ones what takes the most.
@@ -189,12 +255,13 @@ std::size_t Oracle::Tightest() const {
   return best;
 }
 
-Oracle::Outcome Oracle::Enter() {
+Oracle::Outcome Oracle::Enter(bool first) {
   if (open_.None() && !pending_) return Outcome::kFound;
   if (work_->exhausted()) return Outcome::kOut;
   Fingerprint fingerprint;
-  if (DeadEnd({.open = &open_, .decided = decided_, .put_off = PutOff()}, fingerprint))
+  if (DeadEnd({.open = &open_, .decided = decided_, .put_off = PutOff()}, fingerprint, first))
     return Outcome::kFailed;
+  if (first && linear_on_ && linear_->solved() && Follow()) return Outcome::kFound;
   work_->Spend(bounds_->demands().size() * 4);
   const std::size_t request = Tightest();
   Level& level = Push();
@@ -271,23 +338,108 @@ Oracle::Outcome Oracle::Begin(Level& level) {
   if (!candidates.alternative->all) {
     return EnterFill(level.request, candidates.need, candidates.devices, true);
   }
-  return PlaceAll(level) ? Enter() : Outcome::kFailed;
+  state_->EnterClaim(claim_of_[level.request]);
+  return PlaceAll(decided_[level.request], level.placed) ? Enter() : Outcome::kFailed;
 }
 
-bool Oracle::PlaceAll(Level& level) {
-  const std::uint32_t alternative = decided_[level.request];
+bool Oracle::PlaceAll(std::uint32_t alternative, std::size_t& placed) {
   const Candidates& candidates = attempt_->candidates(alternative);
   if (candidates.need == 0 || candidates.impossible) return false;
-  state_->EnterClaim(claim_of_[level.request]);
   bool fits = true;
   for (std::size_t d = candidates.devices.First(); d != BitSet::kNone && fits;
        d = candidates.devices.Next(d)) {
     fits = !attempt_->usage().taken().Test(d) &&
            !state_->blocked(*candidates.alternative).Test(d) &&
            state_->TryPlace(alternative, static_cast<std::uint32_t>(d));
-    level.placed += static_cast<std::size_t>(fits);
+    placed += static_cast<std::size_t>(fits);
+    work_->Spend(16 + state_->TakeCompared());
   }
   return fits;
+}
+
+bool Oracle::Follow() {
+  const std::size_t before = state_->placed().size();
+  const std::vector<std::uint32_t> decided = decided_;
+  bool works = true;
+  if (pending_) {
+    state_->EnterClaim(claim_of_[put_off_request_]);
+    const Candidates& candidates = *put_off_.current;
+    const auto chosen = static_cast<std::int64_t>(state_->chosen_in_claim());
+    works = chosen + put_off_.remaining <= kMaxDevicesPerClaim &&
+            FillAsLiked(decided_[put_off_request_], put_off_.remaining,
+                        put_off_.after != nullptr ? *put_off_.after : candidates.devices);
+  }
+  for (std::size_t r = open_.First(); works && r != BitSet::kNone; r = open_.Next(r)) {
+    works = FollowFor(r);
+  }
+  if (works) return true;
+  while (state_->placed().size() > before) state_->TakeBack();
+  decided_ = decided;
+  return false;
+}
+
+bool Oracle::FollowFor(std::size_t request) {
+  const RequestPlan& asked = attempt_->plan().requests()[request];
+  std::vector<std::pair<double, std::uint32_t>> liked;
+  for (std::uint32_t a = asked.first; a < asked.first + asked.count; ++a) {
+    if (decided_[request] != Position::kUndecided && decided_[request] != a) continue;
+    liked.emplace_back(-linear_->Likes(a), a);
+  }
+  std::ranges::stable_sort(liked, {}, [](const auto& one) { return one.first; });
+  const std::size_t claim = claim_of_[request];
+  for (const auto& [value, a] : liked) {
+    const Candidates& candidates = attempt_->candidates(a);
+    const auto chosen = static_cast<std::int64_t>(state_->chosen_in_claim(claim));
+    if (chosen + candidates.need > kMaxDevicesPerClaim) continue;
+    state_->EnterClaim(claim);
+    std::size_t placed = 0;
+    const bool fits = candidates.alternative->all
+                          ? PlaceAll(a, placed)
+                          : FillAsLiked(a, candidates.need, candidates.devices);
+    if (fits) {
+      decided_[request] = a;
+      return true;
+    }
+    for (; candidates.alternative->all && placed > 0; --placed) state_->TakeBack();
+  }
+  return false;
+}
+
+// In the claim that is entered. Nothing stays placed when it does not work.
+bool Oracle::FillAsLiked(std::uint32_t alternative, std::int64_t need, const BitSet& among) {
+  const Candidates& candidates = attempt_->candidates(alternative);
+  const BitSet& blocked = state_->blocked(*candidates.alternative);
+  liked_.clear();
+  among.ForEach([&](std::size_t d) {
+    if (!candidates.devices.Test(d) || blocked.Test(d)) return;
+    const auto device = static_cast<std::uint32_t>(d);
+    liked_.emplace_back(-linear_->Likes(alternative, device), device);
+  });
+  std::ranges::stable_sort(liked_, {}, [](const auto& one) { return one.first; });
+  work_->Spend(liked_.size() * 4 + 8);
+  std::int64_t placed = 0;
+  for (std::size_t i = 0; i < liked_.size() && placed < need; ++i) {
+    work_->Spend(16);
+    placed += static_cast<std::int64_t>(state_->TryPlace(alternative, liked_[i].second));
+    work_->Spend(state_->TakeCompared());
+  }
+  if (placed == need) return true;
+  for (; placed > 0; --placed) state_->TakeBack();
+  return false;
+}
+
+std::size_t Oracle::Favourite(std::uint32_t alternative, const BitSet& among) const {
+  if (!linear_on_ || !linear_->solved()) return among.First();
+  std::size_t best = BitSet::kNone;
+  double most = -1;
+  among.ForEach([&](std::size_t d) {
+    const double liked = linear_->Likes(alternative, static_cast<std::uint32_t>(d));
+    if (liked <= most) return;
+    most = liked;
+    best = d;
+  });
+  work_->Spend(among.size() / 16 + 1);
+  return best;
 }
 
 // One more device for the request. Those before it have been tried: what follows is without them.
@@ -296,7 +448,8 @@ Oracle::Outcome Oracle::NextDevice(Level& level) {
   const Candidates& candidates = attempt_->candidates(alternative);
   state_->EnterClaim(claim_of_[level.request]);
   const Symmetry& symmetry = residual_->symmetry();
-  for (std::size_t d = level.after.First(); d != BitSet::kNone; d = level.after.First()) {
+  for (std::size_t d = Favourite(alternative, level.after); d != BitSet::kNone;
+       d = Favourite(alternative, level.after)) {
     if (level.after.Count() < static_cast<std::size_t>(level.remaining)) break;
     const auto device = static_cast<std::uint32_t>(d);
     level.after.Reset(d);
@@ -308,7 +461,9 @@ Oracle::Outcome Oracle::NextDevice(Level& level) {
       continue;
     }
     level.failed.push_back(device);
-    if (!state_->TryPlace(alternative, device)) continue;
+    const bool fits = state_->TryPlace(alternative, device);
+    work_->Spend(state_->TakeCompared());
+    if (!fits) continue;
     level.placed = 1;
     return EnterFill(level.request, level.remaining - 1, level.after, false);
   }

@@ -19,7 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -31,9 +33,14 @@
 
 namespace dray::allocator {
 
+class LinearBound;
+
 // One thread. Reused.
 class Oracle {
  public:
+  Oracle();
+  ~Oracle();
+
   // kUnknown: the work ran out.
   enum class Answer : std::uint8_t { kYes, kNo, kUnknown };
 
@@ -76,7 +83,7 @@ class Oracle {
   }
   Outcome Run(const Position& position);
   // Looks at what is open, and opens the level of what should come next.
-  Outcome Enter();
+  Outcome Enter(bool first = false);
   // The request that was begun before the question, if its turn has not come yet.
   const Position* PutOff() const { return pending_ ? &put_off_ : nullptr; }
   Outcome EnterFill(std::size_t request, std::int64_t remaining, const base::BitSet& after,
@@ -85,17 +92,40 @@ class Oracle {
   Outcome NextAlternative(Level& level);
   Outcome Begin(Level& level);
   Outcome NextDevice(Level& level);
-  bool PlaceAll(Level& level);
+  // All devices of mode All. `placed` are those that it got to, all of them if true.
+  bool PlaceAll(std::uint32_t alternative, std::size_t& placed);
+  // The device of `among` that the linear relaxation likes most.
+  std::size_t Favourite(std::uint32_t alternative, const base::BitSet& among) const;
+  // Does as the linear relaxation likes, without looking left or right. False: that does not work.
+  bool Follow();
+  bool FollowFor(std::size_t request);
+  bool FillAsLiked(std::uint32_t alternative, std::int64_t need, const base::BitSet& among);
+  // What the linear relaxation says of the demands that the bounds have left.
+  bool LinearlyHopeless(bool first);
+  bool LinearFirst() const;
   void TakeBack(Level& level);
   Outcome Leave(Level& level);
   // True: known not to lead anywhere. Otherwise the level's fingerprint is set.
-  bool DeadEnd(const Position& position, Fingerprint& fingerprint);
+  bool DeadEnd(const Position& position, Fingerprint& fingerprint, bool first = false);
   std::size_t Tightest() const;
   void FindSizes();
   Level& Push();
 
   const Attempt* attempt_ = nullptr;
   Bounds* bounds_ = nullptr;
+  std::unique_ptr<LinearBound> linear_;
+  // What answers have cost, with the linear relaxation and without.
+  struct Way {
+    std::uint64_t spent = 0;
+    std::uint64_t answers = 0;
+  };
+  Way with_linear_;
+  Way without_linear_;
+  bool linear_on_ = false;
+  std::uint64_t linear_limit_ = 0;
+  std::uint64_t linear_spent_ = 0;
+  std::uint64_t linear_asked_ = 0;
+  std::uint64_t linear_said_no_ = 0;
   Residual* residual_ = nullptr;
   absl::flat_hash_set<Fingerprint>* failed_ = nullptr;
   WorkMeter* work_ = nullptr;
@@ -114,6 +144,7 @@ class Oracle {
   std::uint64_t dead_ends_ = 0;
   std::uint64_t patience_ = 0;
   absl::flat_hash_set<std::uint64_t> completion_;
+  std::vector<std::pair<double, std::uint32_t>> liked_;
 };
 
 }  // namespace dray::allocator

@@ -24,7 +24,7 @@ void Residual::Reset(const Attempt& attempt, const State& initial, const Constra
   work_ = &work;
   usable_ = values.usable();
   const Plan& plan = attempt.plan();
-  symmetry_.Reset(attempt, initial, values);
+  symmetry_.Reset(attempt, initial, values, work);
   claim_of_.clear();
   limited_.assign(plan.claims().size(), false);
   request_of_.assign(plan.alternatives().size(), 0);
@@ -42,8 +42,10 @@ void Residual::Reset(const Attempt& attempt, const State& initial, const Constra
     }
     limited_[c] = most > kMaxDevicesPerClaim;
   }
+  usable_ &= !work.exhausted();
   if (!usable_) return;
-  components_.Reset(attempt, initial, symmetry_);
+  components_.Reset(attempt, initial, symmetry_, work);
+  usable_ = !work.exhausted();
 }
 
 Fingerprint Residual::Of(const State& state, const Position& position) {

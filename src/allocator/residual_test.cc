@@ -25,7 +25,7 @@ class ResidualTest : public ::testing::Test {
     plan_ = world_.PlanOf(claims);
     ASSERT_TRUE(attempt_.Prepare(*plan_, world_.Usage(), cache_).status.ok());
     state_.Reset(attempt_);
-    values_.Reset(attempt_);
+    values_.Reset(attempt_, work_);
     residual_.Reset(attempt_, state_, values_, work_);
     state_.EnterClaim(0);
   }
@@ -147,9 +147,13 @@ TEST_F(ResidualTest, RequestsThatMayPassTheLimitTogetherAreNotSearchedApart) {
         .FirstAvailable("s", {Ask("m").Where(b).Count(much), Ask("l").Where(b).Count(less)});
   };
   Prepare({claim(20, 10)});
-  EXPECT_EQ(IndependentRequests(attempt_, residual_.symmetry(), residual_.components()).size(), 1u);
+  EXPECT_EQ(
+      IndependentRequests(attempt_, residual_.symmetry(), residual_.components(), work_).size(),
+      1u);
   Prepare({claim(16, 10)});
-  EXPECT_EQ(IndependentRequests(attempt_, residual_.symmetry(), residual_.components()).size(), 2u);
+  EXPECT_EQ(
+      IndependentRequests(attempt_, residual_.symmetry(), residual_.components(), work_).size(),
+      2u);
 }
 
 // Lists where lists do not count: only the first device may have one, and no fingerprint says so.

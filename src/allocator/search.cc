@@ -175,7 +175,18 @@ Search::Answer Search::Explore() {
 
 Search::Answer Search::EnterClaim(std::size_t claim, bool known) {
   const auto claims = attempt_->plan().claims();
-  while (part_ != nullptr && claim < claims.size() && !Wanted(claims[claim])) ++claim;
+  if (part_ != nullptr && claim < claims.size() && !Wanted(claims[claim])) {
+    // On to the claim of the next request of the part.
+    const std::size_t request = part_->FirstFrom(claims[claim].first_request);
+    work_.Spend(part_->size() / 64 + 16);
+    claim = claims.size();
+    if (request != BitSet::kNone) {
+      const auto behind = std::ranges::upper_bound(claims, request, {}, &ClaimPlan::first_request);
+      claim = static_cast<std::size_t>(behind - claims.begin()) - 1;
+      // Claims without requests come before or behind others at the same place.
+      while (claim < claims.size() && !Wanted(claims[claim])) ++claim;
+    }
+  }
   if (claim == claims.size()) return Step() ? Answer::kFound : Answer::kStopped;
   state_.EnterClaim(claim);
   return EnterRequest(claim, claims[claim].first_request, known);
@@ -268,6 +279,7 @@ bool Search::PlaceAll(Level& level, std::uint32_t alternative) {
     fits = (admin || !in_use.Test(d)) && !state_.blocked(*candidates.alternative).Test(d) &&
            state_.TryPlace(alternative, static_cast<std::uint32_t>(d));
     level.placed += static_cast<std::size_t>(fits);
+    work_.Spend(state_.TakeCompared());
   }
   if (fits) return true;
   for (; level.placed > 0; --level.placed) state_.TakeBack();
@@ -299,8 +311,16 @@ Search::Answer Search::NextDevice(Level& level) {
       stopped_ = SearchResult::kFault;
       return Answer::kStopped;
     }
-    if (ahead_ && TwinFailed(level.failed, device)) continue;
-    if (state_.TryPlace(level.alternative, device)) {
+    // What TryPlace looks at; the rest of a step is counted when it is entered.
+    constexpr std::uint64_t kTry = 4;
+    work_.Spend(kTry);
+    if (ahead_ && TwinFailed(level.failed, device)) {
+      work_.Spend(level.failed.size());
+      continue;
+    }
+    const bool fits = state_.TryPlace(level.alternative, device);
+    work_.Spend(state_.TakeCompared());
+    if (fits) {
       const bool known = completed_ && oracle_.Has(level.alternative, device);
       return EnterDevice(level.request_level, level.k + 1, at + 1, known);
     }
@@ -311,6 +331,10 @@ Search::Answer Search::NextDevice(Level& level) {
   }
   if (!ahead_) {
     LookAhead();
+    if (work_.exhausted()) {
+      stopped_ = SearchResult::kBudget;
+      return Answer::kStopped;
+    }
     if (parts_.size() > 1) return Answer::kStopped;
     // What has no solution at all is best seen from the start, not level by level on the way back.
     if (ahead_) {
@@ -395,11 +419,14 @@ void Search::LookAhead() {
   ahead_ = true;
   initial_.Reset(*attempt_);
   bounds_.Reset(*attempt_, work_);
+  if (work_.exhausted()) return;
   residual_.Reset(*attempt_, initial_, bounds_.values(), work_);
   failed_.clear();
   if (residual_.usable()) {
-    parts_ = IndependentRequests(*attempt_, residual_.symmetry(), residual_.components());
+    parts_ = IndependentRequests(*attempt_, residual_.symmetry(), residual_.components(), work_);
   }
+  // Nothing was learned to the end.
+  if (work_.exhausted()) parts_.clear();
 }
 
 bool Search::Wanted(const ClaimPlan& claim) const {

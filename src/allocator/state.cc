@@ -39,6 +39,7 @@ void State::Reset(const Attempt& attempt) {
   marks_.clear();
   saved_group_count_ = 0;
   saved_constraints_.clear();
+  compared_ = 0;
 }
 
 void State::TakeCapacities() {
@@ -224,6 +225,9 @@ bool State::Constrain(const Candidates& candidates, std::uint32_t device) {
     if (value == ValueId::kNone) return false;
     const std::size_t constraint = claim.first_constraint + uses[i].constraint;
     ConstraintState next = constraints_[constraint];
+    // About four elements of sorted lists are one unit.
+    compared_ +=
+        (attempt_->devices().dictionary().At(value).elements.size() + 4) * (next.devices + 1) / 4;
     if (!uses[i].type->Accepts(accepted(constraint), value, next, elements_)) return false;
     saved_constraints_.push_back(
         {static_cast<std::uint32_t>(constraint), constraints_[constraint]});

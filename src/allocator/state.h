@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -42,6 +43,10 @@ class State {
   // Whether `device`, a candidate that is not blocked, fits beside what is chosen. If so it is.
   bool TryPlace(std::uint32_t alternative, std::uint32_t device);
   void TakeBack();
+
+  // What comparing values has cost since this was asked last (work.h): lists can be long, and a
+  // device can be compared with all that were accepted before.
+  std::uint64_t TakeCompared() { return std::exchange(compared_, 0); }
 
   std::size_t claim() const { return claim_; }
   std::span<const PlacedDevice> placed() const { return placed_; }
@@ -157,6 +162,7 @@ class State {
   std::vector<SavedGroup> saved_groups_;
   std::size_t saved_group_count_ = 0;
   std::vector<SavedConstraint> saved_constraints_;
+  std::uint64_t compared_ = 0;
 };
 
 }  // namespace dray::allocator

@@ -24,7 +24,10 @@ void Supply::Reset(const Attempt& attempt, WorkMeter& work) {
       entries_[use.counter].push_back({use.amount, d});
     }
   }
-  for (auto& entries : entries_) std::ranges::sort(entries, {}, &Entry::amount);
+  for (auto& entries : entries_) {
+    std::ranges::sort(entries, {}, &Entry::amount);
+    work.Spend(entries.size() * 8);
+  }
   absl::flat_hash_map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> totals;
   total_of_.clear();
   for (const inventory::CounterOnNode& counter : devices.counters()) {
@@ -34,6 +37,7 @@ void Supply::Reset(const Attempt& attempt, WorkMeter& work) {
   }
   totals_ = totals.size();
 
+  work.Spend(devices.counter_sets().size() * (1 + n / 64));
   set_devices_.resize(devices.counter_sets().size());
   for (BitSet& set : set_devices_) set = BitSet(n);
   loose_ = BitSet(n);
@@ -51,6 +55,8 @@ void Supply::Reset(const Attempt& attempt, WorkMeter& work) {
     const std::size_t capacities = devices.devices()[d].row->capacities;
     const std::size_t first = smallest_.size();
     smallest_.resize(first + capacities, absl::Int128Max());
+    work.Spend(plan.alternatives().size() * (1 + capacities));
+    if (work.exhausted()) continue;
     for (std::size_t a = 0; a < plan.alternatives().size(); ++a) {
       const Candidates& candidates = attempt.candidates(a);
       if (!candidates.devices.Test(d)) continue;

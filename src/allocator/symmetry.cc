@@ -11,8 +11,10 @@ using inventory::CounterUse;
 using inventory::NodeDevice;
 using inventory::SetUse;
 
-void Symmetry::Reset(const Attempt& attempt, const State& initial, const ConstraintValues& values) {
+void Symmetry::Reset(const Attempt& attempt, const State& initial, const ConstraintValues& values,
+                     WorkMeter& work) {
   attempt_ = &attempt;
+  work_ = &work;
   const Plan& plan = attempt.plan();
   const auto alternatives = plan.alternatives();
   admin_ = std::ranges::any_of(alternatives, &Alternative::admin);
@@ -30,6 +32,12 @@ void Symmetry::Reset(const Attempt& attempt, const State& initial, const Constra
   linking_.clear();
   for (std::size_t c = 0; c < plan.constraints().size(); ++c) {
     const ConstraintValues::Carriers& carriers = values[c];
+    // Those of the same kind and name are in already.
+    if (carriers.same_as != c &&
+        plan.constraints()[carriers.same_as].name == plan.constraints()[c].name) {
+      continue;
+    }
+    work_->Spend(carriers.elements.size());
     carriers.linking.ForEach([&](std::size_t e) {
       linking_.try_emplace({plan.constraints()[c].name, carriers.elements[e]}, true);
     });
@@ -49,6 +57,8 @@ void Symmetry::FindRepresentatives() {
   const auto alternatives = attempt_->plan().alternatives();
   for (std::uint32_t a = 0; a < alternatives.size(); ++a) {
     std::vector<std::uint32_t>& known = by_filter[alternatives[a].filter];
+    work_->Spend(4 + known.size() * (1 + attempt_->device_count() / 64));
+    if (work_->exhausted()) known.clear();
     const auto seen = std::ranges::find_if(known, [&](std::uint32_t other) {
       return attempt_->candidates(representatives_[other]).devices ==
              attempt_->candidates(a).devices;
@@ -132,7 +142,8 @@ void Symmetry::FindDeviceClasses(const State& initial) {
   absl::flat_hash_map<Fingerprint, std::uint32_t> classes;
   relevant.ForEach([&](std::size_t d) {
     scratch_.Clear();
-    Describe(static_cast<std::uint32_t>(d), initial, nullptr, scratch_);
+    if (!work_->exhausted()) Describe(static_cast<std::uint32_t>(d), initial, nullptr, scratch_);
+    work_->Spend(scratch_.size() + 8 + n / 64);
     const auto next = static_cast<std::uint32_t>(members_.size());
     const auto [it, fresh] = classes.try_emplace(scratch_.Hash(), next);
     if (fresh) members_.emplace_back(n);
@@ -145,6 +156,8 @@ void Symmetry::FindRequestClasses() {
   const Plan& plan = attempt_->plan();
   wanted_of_.assign(representatives_.size(), BitSet(members_.size()));
   for (std::size_t i = 0; i < representatives_.size(); ++i) {
+    if (work_->exhausted()) return;
+    work_->Spend(members_.size() / 64 + attempt_->device_count() / 4 + 1);
     attempt_->candidates(representatives_[i]).devices.ForEach([&](std::size_t d) {
       wanted_of_[i].Set(class_of_[d]);
     });
@@ -157,6 +170,7 @@ void Symmetry::FindRequestClasses() {
     for (std::uint32_t r = claim.first_request; r < claim.first_request + claim.requests; ++r) {
       const RequestPlan& request = plan.requests()[r];
       BitSet wanted(members_.size());
+      work_->Spend(8 + request.count * (2 + members_.size() / 64));
       scratch_.Clear();
       scratch_.Add(c);
       for (std::uint32_t a = request.first; a < request.first + request.count; ++a) {
@@ -201,6 +215,8 @@ void Symmetry::FindUnits() {
     if (!attempt_->multi(d)) continue;
     std::vector<Amount>& units = class_units_[class_of_[d]];
     units.resize(device.row->capacities, Amount(0));
+    if (work_->exhausted()) continue;
+    work_->Spend(representatives_.size() * (1 + 2 * units.size()));
     for (const std::uint32_t a : representatives_) {
       const Candidates& candidates = attempt_->candidates(a);
       if (!candidates.devices.Test(d)) continue;

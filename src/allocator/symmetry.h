@@ -24,6 +24,7 @@
 #include "allocator/constraint_values.h"
 #include "allocator/fingerprint.h"
 #include "allocator/state.h"
+#include "allocator/work.h"
 #include "base/bit_set.h"
 
 namespace dray::allocator {
@@ -51,7 +52,9 @@ class Symmetry {
     absl::flat_hash_map<std::uint32_t, std::uint32_t> sets;
   };
 
-  void Reset(const Attempt& attempt, const State& initial, const ConstraintValues& values);
+  // What it cost may be more than there is: then nothing of it must be asked.
+  void Reset(const Attempt& attempt, const State& initial, const ConstraintValues& values,
+             WorkMeter& work);
 
   // kNone: no request could have the device.
   std::uint32_t class_of(std::uint32_t device) const { return class_of_[device]; }
@@ -97,6 +100,7 @@ class Symmetry {
   static Amount Rounded(const Amount& left, const Amount& unit);
 
   const Attempt* attempt_ = nullptr;
+  WorkMeter* work_ = nullptr;
   bool admin_ = false;
   std::vector<std::uint32_t> representatives_;
   std::vector<std::uint32_t> representative_of_;  // by alternative: its place in the list

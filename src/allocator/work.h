@@ -11,9 +11,9 @@
 namespace dray::allocator {
 
 // What a search may use by default: at most about a second on one core of the 2020s (the families
-// that were measured do 120 to 390 units in a microsecond), and some ten thousand times what real
+// that were measured do 160 to 390 units in a microsecond), and some ten thousand times what real
 // cases need.
-inline constexpr std::uint64_t kDefaultWork = 120'000'000;
+inline constexpr std::uint64_t kDefaultWork = 160'000'000;
 
 // Counts up to a limit. One thread.
 class WorkMeter {

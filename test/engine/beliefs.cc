@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "allocator/bound_linear.h"
 #include "allocator/bounds.h"
 #include "allocator/oracle.h"
 #include "allocator/residual.h"
@@ -51,13 +52,46 @@ std::uint64_t WrongBounds(const Prepared& it, Judged& judged) {
   return wrong;
 }
 
+// The oracle asks it behind the other bounds. Here without them, so that it has something to say.
+std::uint64_t WrongLinear(const Prepared& it, Judged& judged) {
+  if (!it.ready) return 0;
+  constexpr std::uint64_t kUnlimited = 1'000'000'000'000;
+  allocator::WorkMeter work(kUnlimited);
+  State initial;
+  initial.Reset(it.attempt);
+  allocator::Bounds bounds;
+  bounds.Reset(it.attempt, work);
+  allocator::Residual residual;
+  residual.Reset(it.attempt, initial, bounds.values(), work);
+  if (!residual.usable() || residual.symmetry().admin()) return 0;
+  allocator::Demands demands;
+  demands.Reset(it.attempt, bounds.values(), work);
+  allocator::LinearBound linear;
+  linear.Reset({it.attempt, bounds.values(), bounds.supply(), work}, residual.symmetry());
+  std::uint64_t wrong = 0;
+  const Places::Visitor visitor{
+      .enter = [&](const State& state, const Position& position) -> std::size_t {
+        constexpr std::uint64_t kEnough = 1'000'000;
+        return demands.Make(state, position) && linear.Hopeless(state, demands, kEnough) ? 1 : 0;
+      },
+      .leave =
+          [&](std::size_t called_hopeless, bool answer) {
+            ++judged.places;
+            judged.completable += static_cast<std::uint64_t>(answer);
+            judged.hopeless += called_hopeless;
+            wrong += static_cast<std::uint64_t>(answer && called_hopeless == 1);
+          }};
+  Places().Walk(it.attempt, visitor, kMostQuestions);
+  return wrong;
+}
+
 std::uint64_t WrongFingerprints(const Prepared& it, Judged& judged) {
   if (!it.ready) return 0;
   State initial;
   initial.Reset(it.attempt);
   allocator::ConstraintValues values;
-  values.Reset(it.attempt);
   allocator::WorkMeter work;
+  values.Reset(it.attempt, work);
   allocator::Residual residual;
   residual.Reset(it.attempt, initial, values, work);
   if (!residual.usable()) return 0;
@@ -87,8 +121,8 @@ std::uint64_t WrongTwins(const Prepared& it, Judged& judged) {
   State initial;
   initial.Reset(it.attempt);
   allocator::ConstraintValues values;
-  values.Reset(it.attempt);
   allocator::WorkMeter work;
+  values.Reset(it.attempt, work);
   allocator::Residual residual;
   residual.Reset(it.attempt, initial, values, work);
   if (!residual.usable()) return 0;

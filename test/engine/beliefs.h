@@ -34,6 +34,8 @@ struct Judged {
 
 // Nothing that can be completed is called hopeless.
 std::uint64_t WrongBounds(const Prepared& it, Judged& judged);
+// The same of the linear relaxation, alone.
+std::uint64_t WrongLinear(const Prepared& it, Judged& judged);
 // What has one fingerprint has one answer.
 std::uint64_t WrongFingerprints(const Prepared& it, Judged& judged);
 // Where a device has led nowhere, its twins behind it do neither.

@@ -107,6 +107,16 @@ TEST(LookAhead, NothingThatCanBeCompletedIsCalledHopeless) {
   EXPECT_GT(judged.hopeless, n) << "bounds that never say anything are sound too";
 }
 
+TEST(LookAhead, TheLinearRelaxationCallsNothingHopelessThatCanBeCompleted) {
+  const std::uint64_t n = Instances(3'000);
+  const Judged judged = JudgeAll(n, WrongLinear);
+  if (HasFailure()) return;
+  fmt::print("{} places that can be completed, {} called hopeless\n", judged.completable,
+             judged.hopeless);
+  EXPECT_GT(judged.completable, n);
+  EXPECT_GT(judged.hopeless, n / 4) << "bounds that never say anything are sound too";
+}
+
 TEST(LookAhead, EqualFingerprintsHaveEqualFutures) {
   const Judged judged = JudgeAll(Instances(6'000), WrongFingerprints);
   if (HasFailure()) return;
@@ -144,8 +154,8 @@ TEST(LookAhead, EqualDevicesLeaveEqualFingerprints) {
     State state;
     state.Reset(it.attempt);
     allocator::ConstraintValues values;
-    values.Reset(it.attempt);
     allocator::WorkMeter work;
+    values.Reset(it.attempt, work);
     allocator::Residual residual;
     residual.Reset(it.attempt, state, values, work);
     if (!residual.usable()) continue;
