@@ -36,11 +36,15 @@ class Planter {
   }
 
   Plant Make() {
-    AddThings();
-    AddWishes();
+    if (themes().lists_off && dice_.Chance(0.7)) {
+      PlantOrder();
+    } else {
+      AddThings();
+      AddWishes();
+    }
     for (Wish& wish : plant_.wishes) Describe(wish);
     MakeAlike();
-    AddConstraints();
+    if (plant_.constraints.empty()) AddConstraints();
     FillCapacities();
     FillCounters();
     return std::move(plant_);
@@ -75,7 +79,6 @@ class Planter {
     if (dice_.Chance(0.3)) thing.usual = 1;
     for (int i = dice_.Range(1, 3); i > 0; --i) thing.roots.push_back(AnyRoot());
     thing.scalar = dice_.Chance(0.5);
-    if (themes().lists_off) return ScalarOrList(std::move(thing));
     if (themes().taints && dice_.Chance(0.4)) {
       thing.device.taints.push_back({.key = dice_.Pick({"sick", "old"}), .effect = "NoSchedule"});
     }
@@ -90,21 +93,6 @@ class Planter {
       if (themes().groups) use.compatibility_groups = {dice_.Pick({"mig", "vgpu", "mps"})};
       thing.device.consumes_counters.push_back(std::move(use));
     }
-    return thing;
-  }
-  // While lists do not count the first device of a constraint may have one. It matters then who is
-  // first, most of all where one device that several share is as good as another, but not both
-  // can be had.
-  Thing ScalarOrList(Thing thing) {
-    if (dice_.Chance(0.8)) thing.kind = "a";
-    thing.scalar = dice_.Chance(0.6);
-    if (thing.scalar) thing.roots.resize(1);
-    if (!dice_.Chance(thing.scalar ? 0.7 : 0.2)) return thing;
-    thing.device.allow_multiple_allocations = true;
-    if (!themes().counters) return thing;
-    api::DeviceCounterConsumption use{.counter_set = "set-0"};
-    use.counters["mem"].value = Amount("1");
-    thing.device.consumes_counters.push_back(std::move(use));
     return thing;
   }
   std::string AnyRoot() { return dice_.Pick({"p0", "p1", "p2", "p3", "p4"}); }
@@ -134,6 +122,40 @@ class Planter {
       for (int r = 0; r < requests; ++r) AddWish(dice_.Range(0, claims - 1), r, 0, count());
     }
     if (plant_.wishes.empty()) AddWish(0, 0, 0, 1);
+  }
+
+  // While lists do not count only the first device of a constraint may have one, so it matters who
+  // is first: most of all where devices to share are equal, but draw on what is enough for one.
+  void PlantOrder() {
+    Thing shared;
+    shared.kind = "a";
+    shared.roots = {"p0"};
+    shared.scalar = true;
+    shared.device.allow_multiple_allocations = true;
+    api::DeviceCounterConsumption use{.counter_set = "set-0"};
+    use.counters["mem"].value = Amount("1");
+    shared.device.consumes_counters.push_back(std::move(use));
+    plant_.themes.counters = true;
+    Thing list;
+    list.kind = "a";
+    list.roots = {"p1", "p2"};
+    list.twin = 1;
+    plant_.things.assign(static_cast<std::size_t>(dice_.Range(2, 3)), shared);
+    for (int i = dice_.Range(1, 2); i > 0; --i) plant_.things.push_back(list);
+    if (dice_.Chance(0.3)) plant_.things.push_back(AnyThing());
+    dice_.Shuffle(plant_.things);
+    int at_shared = 0;
+    int at_list = 0;
+    for (int i = 0; i < static_cast<int>(plant_.things.size()); ++i) {
+      At(i).device.name = fmt::format("dev-{:02}", i);
+      if (Multi(i)) at_shared = i;
+      if (At(i).roots.size() == 2) at_list = i;
+    }
+    At(at_shared).given = At(at_list).given = true;
+    plant_.wishes.push_back({.shape = 0, .things = {at_shared}});
+    plant_.wishes.push_back({.shape = 1, .things = {at_list, at_shared}});
+    plant_.constraints.push_back({.attribute = kRoots, .match = false, .covers = {1}});
+    if (dice_.Chance(0.2)) plant_.constraints.back().covers.push_back(0);
   }
 
   void AddWish(int claim, int shape, int family, int count) {
