@@ -94,7 +94,7 @@ TEST(DefaultScheduler, NodesAreExplainedInGroupsWithTheClosestMiss) {
   ASSERT_TRUE(explanation->closest.has_value());
   // It has the devices.
   EXPECT_EQ(explanation->closest->node, "small") << ToText(*explanation);
-  EXPECT_EQ(explanation->closest->lacks, "500m cpu");
+  EXPECT_EQ(explanation->closest->lacks, "short of 500m cpu");
   EXPECT_THAT(outcomes.front().message, HasSubstr("0/14 nodes are available: "));
   EXPECT_THAT(outcomes.front().message, HasSubstr("1 Insufficient cpu"));
   EXPECT_THAT(outcomes.front().message, HasSubstr("5 cannot allocate all claims: "));
