@@ -164,7 +164,21 @@ const StructInfo& SliceSpecFields() {
   static const StructInfo info = [] {
     StructInfo table =
         With(InfoOf(static_cast<const ResourceSliceSpec*>(nullptr)), "devices", devices);
-    // Plain values in v1beta1: "" and false are how it says that there is none.
+    // Plain values in v1beta1: "" and false are how it says that there is none, and are not written.
+    const auto plain = [&table](std::string_view name, const void* (*get)(const void*)) {
+      FieldInfo& field = table.fields[static_cast<std::size_t>(table.Find(name))];
+      field.get = get;
+      field.offset = -1;
+      field.plain_member = false;
+    };
+    plain("nodeName", [](const void* object) -> const void* {
+      const auto& name = static_cast<const ResourceSliceSpec*>(object)->node_name;
+      return name && !name->empty() ? &name : nullptr;
+    });
+    plain("allNodes", [](const void* object) -> const void* {
+      const auto& all = static_cast<const ResourceSliceSpec*>(object)->all_nodes;
+      return all == true ? &all : nullptr;
+    });
     table.after_decode = [](void* object) {
       auto& spec = *static_cast<ResourceSliceSpec*>(object);
       if (spec.node_name && spec.node_name->empty()) spec.node_name.reset();

@@ -53,7 +53,7 @@ class CredentialsTest : public ::testing::Test {
 TEST_F(CredentialsTest, OneMoreClientIsSignedByTheSameAuthority) {
   const ClientIdentity node{"node-n1", "system:node:n1", {"system:nodes"}};
   EXPECT_THAT(IssueKubeconfig(options_.folder, node, kNow),
-              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("when a server starts there")));
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("once first")));
   const Credentials made = Ensure();
   const std::string server = Read("pki/apiserver.crt");
   ASSERT_THAT(WriteKubeconfigs(options_, "https://127.0.0.1:6443"), IsOk());

@@ -34,6 +34,9 @@ class Controller {
   // Takes in what has changed and does what is due, until there is nothing left to do now. The
   // number of writes done. What failed is tried again later.
   virtual std::size_t Sync() = 0;
+  // Sync ends, with more to do, once it has written so much: for who has other controllers, and what they do
+  // for others, on the same thread.
+  virtual void LetOthersInAfter(std::size_t writes) = 0;
   // When Sync has something to do although nothing changes, on the monotonic clock. Nothing: only a
   // change can give it work.
   virtual std::optional<std::chrono::nanoseconds> NextDue() const = 0;

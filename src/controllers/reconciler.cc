@@ -9,8 +9,6 @@ namespace {
 // More than any chain of changes that follow from each other takes. One that never ends must not
 // keep all others, or the end of the process, waiting; NextDue says that there is more.
 constexpr int kMaxRounds = 64;
-// Whoever wrote so much lets the other controllers, and what they have to do for others, come in between.
-constexpr std::size_t kMaxWrites = 100;
 
 }  // namespace
 
@@ -24,7 +22,7 @@ Status Reconciler::ReconcileObserved(const ObjectKey& key) {
 
 std::size_t Reconciler::Sync() {
   const std::size_t before = view_.writes();
-  const auto wrote_much = [&] { return view_.writes() - before >= kMaxWrites; };
+  const auto wrote_much = [&] { return view_.writes() - before >= most_writes_; };
   for (int round = 0; round < kMaxRounds && !wrote_much(); ++round) {
     const std::size_t news = view_.Pull();
     const std::size_t ready = queue_.Ready();

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -23,6 +24,7 @@ namespace dray::controllers {
 class Reconciler : public Controller, private View::Listener {
  public:
   std::size_t Sync() final;
+  void LetOthersInAfter(std::size_t writes) final { most_writes_ = writes; }
   std::optional<std::chrono::nanoseconds> NextDue() const final { return queue_.NextDue(); }
   void Observe(Observer* observer) final { observer_ = observer; }
   QueueStatistics queue_statistics() const final { return queue_.statistics(); }
@@ -53,6 +55,7 @@ class Reconciler : public Controller, private View::Listener {
   WorkQueue queue_;
   View view_;
   std::size_t reconciled_ = 0;
+  std::size_t most_writes_ = std::numeric_limits<std::size_t>::max();
   Observer* observer_ = nullptr;
 };
 

@@ -324,7 +324,10 @@ StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
   if (live != nullptr) {
     DRAY_ASSIGN_OR_RETURN(merged, ReadTree(live->ToJson(version)));
     managers = Read(live->metadata().managed_fields);
-    if (managers.empty()) managers.push_back(BeforeApply(*live, options.owner));
+    // An apply that sets nothing is not the first: done again it must change nothing.
+    FieldSet set = *wanted;
+    set.Subtract(ServerFields());
+    if (managers.empty() && !set.empty()) managers.push_back(BeforeApply(*live, options.owner));
   }
   const ManagedFieldsEntry self = EntryOf(options.owner, kApply);
   Manager& own = FindOrAdd(managers, self);

@@ -314,6 +314,9 @@ TEST(ManagedFields, OfAnObjectWithoutThemBeginWithTheFirstApply) {
   EXPECT_EQ(FromStatus(applied.status()).message,
             "Apply failed with 1 conflict: conflict with \"before-first-apply\" using "
             "resource.k8s.io/v1: .metadata.labels.x");
+  const auto nothing = ApplyClass(&after, R"({"metadata":{"name":"a"}})", "two");
+  ASSERT_TRUE(nothing.ok()) << nothing.status();
+  EXPECT_THAT(Managers(*nothing), IsEmpty());
   const auto other = ApplyClass(&after, R"({"metadata":{"name":"a","labels":{"y":"1"}}})", "two");
   ASSERT_TRUE(other.ok()) << other.status();
   EXPECT_THAT(

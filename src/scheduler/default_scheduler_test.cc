@@ -92,8 +92,9 @@ TEST(DefaultScheduler, NodesAreExplainedInGroupsWithTheClosestMiss) {
   EXPECT_EQ(explanation->groups[1].nodes, 5u);
   EXPECT_EQ(explanation->groups[2].nodes, 1u);
   ASSERT_TRUE(explanation->closest.has_value());
-  EXPECT_EQ(explanation->closest->node, "two-0") << ToText(*explanation);
-  EXPECT_THAT(explanation->closest->lacks, HasSubstr("short of 1"));
+  // It has the devices.
+  EXPECT_EQ(explanation->closest->node, "small") << ToText(*explanation);
+  EXPECT_EQ(explanation->closest->lacks, "short of 500m cpu");
   EXPECT_THAT(outcomes.front().message, HasSubstr("0/14 nodes are available: "));
   EXPECT_THAT(outcomes.front().message, HasSubstr("1 Insufficient cpu"));
   EXPECT_THAT(outcomes.front().message, HasSubstr("5 cannot allocate all claims: "));

@@ -154,6 +154,7 @@ void Placement::Finish() { seen_ = asking_; }
 
 void Placement::SetScorers(std::uint64_t scorers, std::size_t raw) {
   if (scorers == scorers_ && raw == raw_per_node_) return;
+  unscored_.clear();  // all of them are
   for (NodeIndex index = 0; index < entries_.size(); ++index) {
     if (entries_[index].refusal != kAdmitted) continue;
     ForgetScore(index);

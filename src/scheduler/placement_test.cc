@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/resource_slice.h"
 #include "scheduler/objects_for_test.h"
 
 namespace dray::scheduler {
@@ -216,9 +217,12 @@ TEST(PlacementsTest, WhatConcernsEveryNodeEndsAllMemory) {
   Placement& before = placements.Get({.shape = 1}, pod, world);
   for (const NodeInfo* node : before.Stale(world)) before.Admit(*node);
   before.Finish();
-  api::DeviceClass gpu;
-  gpu.metadata.name = "gpu";
-  world.Apply(Added(gpu));
+  api::ResourceSlice everywhere;
+  everywhere.metadata.name = "everywhere";
+  everywhere.spec.driver = "d";
+  everywhere.spec.pool.name = "p";
+  everywhere.spec.all_nodes = true;
+  world.Apply(Added(everywhere));
   EXPECT_EQ(placements.Get({.shape = 1}, pod, world).Stale(world).size(), 1u);
 }
 

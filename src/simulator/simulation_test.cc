@@ -294,14 +294,17 @@ TEST(Report, TextIsTables) {
 CREATED   PLACED   REFUSED   PENDING   RUNNING   DEPARTED
 10        8        2         0         8         0
 
-TIME                  P50   P90   P99   MAX
-waiting (simulated)   3ms   7ms   7ms   7ms
+TIME                              P50   P90    P99    MAX
+waiting (simulated, 2 still do)   4ms   10ms   10ms   10ms
+
+WORKLOAD   ASKED   PLACED   STILL WAITING   P50   P99
+w          10      8        2               4ms   10ms
 
 CLASS   DEVICES   USED   UTILISATION   MEAN    PEAK     FRAGMENTATION   MEAN
-gpu     8         8      100.0%        50.0%   100.0%   0.0%            0.0%
+gpu     8         8      100.0%        50.0%   100.0%   0.0% for 1      0.0%
 
 ATTEMPTS   PODS   PLUGIN             REASON
-2          2      DynamicResources   cannot allocate all claims
+2          2      DynamicResources   cannot allocate all claims: devices of class gpu
 
 10 attempts, 80 allocator steps
 )");

@@ -60,8 +60,8 @@ struct Found {
   std::uint64_t looked = 0;
   std::uint64_t wrong = 0;
 };
-constexpr std::array<std::string_view, 5> kTests = {"answer", "bounds", "fingerprints", "twins",
-                                                    "oracle"};
+constexpr std::array<std::string_view, 6> kTests = {"answer",       "bounds", "linear",
+                                                    "fingerprints", "twins",  "oracle"};
 constexpr std::size_t kMostKinds = 64;
 
 // Of one fault; in memory that parent and child share.
@@ -117,7 +117,8 @@ class Campaign {
       ++report.kinds[one.kind];
     }
     if (answers.wrong > 0 && !options_.beliefs) return;
-    constexpr std::array kBeliefs = {WrongBounds, WrongFingerprints, WrongTwins, WrongOracle};
+    constexpr std::array kBeliefs = {WrongBounds, WrongLinear, WrongFingerprints, WrongTwins,
+                                     WrongOracle};
     for (std::size_t b = 0; b < kBeliefs.size(); ++b) {
       Found& found = report.found[1 + b];
       Judged judged;

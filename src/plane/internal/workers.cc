@@ -17,6 +17,7 @@ namespace {
 // So many decisions between two looks at what has changed, fewer when bindings in the background
 // wait for their turn meanwhile.
 constexpr int kDecisionsPerSync = 256;
+constexpr std::size_t kWritesPerSync = 100;
 constexpr int kDecisionsPerTurn = 8;
 
 class RandomIds final : public scheduler::Ids {
@@ -74,9 +75,11 @@ class ControllerWorker final : public Worker {
       controllers_ =
           controllers::MakeControllers(shared, clock, {.gates = gates, .observer = &metrics});
     }
-    if (!parts.nodes) return;
-    controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
-    controllers_.back()->Observe(&metrics);
+    if (parts.nodes) {
+      controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
+      controllers_.back()->Observe(&metrics);
+    }
+    for (const auto& controller : controllers_) controller->LetOthersInAfter(kWritesPerSync);
   }
 
   bool Work() override {
