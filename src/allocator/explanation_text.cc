@@ -35,13 +35,17 @@ std::string Groups(const std::vector<std::string>& groups) {
   return groups.empty() ? "none" : Join(groups, groups.size());
 }
 
-// "gpu-0 by pod a; gpu-1 would go first to pod b"
+// "gpu-0 by pod a; gpu-1 would go first to pod b". Where all would, the line has said so.
 std::string HoldersOf(const Drop& drop) {
+  const bool all = std::ranges::all_of(drop.holders, &Holding::planned) &&
+                   (drop.reason == Reason::kInUse || drop.reason == Reason::kInUseByShares);
   std::string text;
   for (const Holding& holder : drop.holders) {
     text +=
         fmt::format("{}{} {} {}", text.empty() ? "" : "; ", Names(holder.examples, holder.devices),
-                    holder.planned ? "would go first to" : "by",
+                    !holder.planned ? "by"
+                        : all           ? "to"
+                                        : "would go first to",
                     holder.who.empty() ? holder.claim : holder.who);
   }
   return text;
@@ -49,6 +53,7 @@ std::string HoldersOf(const Drop& drop) {
 
 std::string LineOf(const Drop& drop) {
   std::string line = ShortText(drop);
+  std::string below;  // who is in the way, after the devices
   switch (drop.reason) {
     case Reason::kInUse:
     case Reason::kInUseByShares:
@@ -68,17 +73,17 @@ std::string LineOf(const Drop& drop) {
     case Reason::kGroups:
       line += fmt::format(" ({} against {}: {})", Groups(drop.declared), Groups(drop.placed),
                           drop.message);
-      if (!drop.holders.empty()) line += fmt::format(", placed there: {}", HoldersOf(drop));
+      if (!drop.holders.empty()) below = fmt::format("; placed there: {}", HoldersOf(drop));
       break;
     case Reason::kCounters:
-      if (!drop.holders.empty()) line += fmt::format(", drawn on: {}", HoldersOf(drop));
+      if (!drop.holders.empty()) below = fmt::format("; drawn on: {}", HoldersOf(drop));
       break;
     default:
       break;
   }
   // Which devices are of another class is nobody's question.
   if (drop.reason == Reason::kSelectorFalse && drop.of_class) return line;
-  return fmt::format("{}: {}", line, Names(drop.examples, drop.devices));
+  return fmt::format("{}: {}{}", line, Names(drop.examples, drop.devices), below);
 }
 
 // `what` is how its request, or its place in one, is called.

@@ -56,7 +56,7 @@ TEST(Cel, AFailureOnADeviceIsAFinding) {
   EXPECT_THAT(outcome.out,
               HasSubstr("error: no such key: index: the device has no attribute \"index\" in "
                         "domain \"gpu.example.com\"; it has model\n"));
-  EXPECT_THAT(outcome.err, HasSubstr("1 failed"));
+  EXPECT_THAT(outcome.err, HasSubstr("fails on 1 device"));
 }
 
 TEST(Cel, DerivedAttributesHaveValues) {

@@ -194,7 +194,7 @@ TEST(ExplainCommand, LongLinesAreBrokenAtTheWidthOfTheTerminal) {
   }
   EXPECT_THAT(outcome.out,
               HasSubstr("Claim default/spare cannot be allocated: the only node does\n  not have"));
-  EXPECT_THAT(outcome.out, HasSubstr("\n│        │"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n│     │    of 1 usable"));
 }
 
 TEST(ExplainCommand, APodThatHasEndedIsNotExplained) {

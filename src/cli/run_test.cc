@@ -82,7 +82,7 @@ TEST(Commands, OfKubectlsPluginAreCalledByTheirNameOnce) {
 
 TEST(Commands, FlagsThatSayWhereMayComeFirst) {
   const std::string pod =
-      "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeName: n, containers: [{name: c, "
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeName: n1, containers: [{name: c, "
       "image: i}]}\n";
   const Outcome outcome = RunLine({"-n", "team", "plan", "-f", "-", "-o", "wide"}, {.in = pod});
   EXPECT_EQ(outcome.code, kExitOk) << outcome.err;

@@ -43,7 +43,7 @@ std::string Devices(std::int64_t n) { return n == 1 ? "1 device" : fmt::format("
 struct Case {
   api::Object pod;
   const scheduler::PodExplanation& why;
-  std::set<std::string, std::less<>> planned;  // pods that only the plan gave a node
+  const internal::PlannedOccupants& planned;
   Help help;
   std::set<std::string> said;
   std::size_t tries_before = 0;
@@ -115,29 +115,34 @@ class Search {
     return space + occupant.name;
   }
 
+  bool IsPlanned(const Occupant& occupant) const {
+    return case_.planned.contains(occupant);
+  }
+
   std::string TextOf(const std::vector<Occupant>& leave, const std::string& node) const {
-    const auto has = [&](const Occupant& occupant) {
-      return occupant.devices.empty() ? "" : fmt::format(", which has {}", occupant.devices);
+    const auto called = [&](const Occupant& occupant) {
+      return fmt::format("{} {}", occupant.pod ? "pod" : "claim", Called(occupant));
     };
     if (leave.size() == 1) {
       const Occupant& one = leave.front();
-      if (!one.pod) {
-        return fmt::format("delete claim {}, which no pod uses and which has {}", Called(one),
-                           one.devices);
+      const auto has = [&](std::string_view how) {
+        return one.devices.empty() ? "" : fmt::format(", which {} {}", how, one.devices);
+      };
+      if (IsPlanned(one)) {
+        return fmt::format("let it go before {}{}", called(one), has("would get"));
       }
-      if (case_.planned.contains(internal::KeyOf(one.namespace_, one.name))) {
-        return fmt::format(
-            "let it go before pod {}{}", Called(one),
-            one.devices.empty() ? "" : fmt::format(", which would get {}", one.devices));
+      if (one.pod) {
+        return fmt::format("wait until {} on node {} ends{}", called(one), node, has("has"));
       }
-      return fmt::format("wait until pod {} on node {} ends{}", Called(one), node, has(one));
+      return fmt::format("delete {}, which no pod uses and which has {}", called(one), one.devices);
     }
     std::string names;
     for (const Occupant& occupant : leave) {
-      names += fmt::format("{}{} {}", names.empty() ? "" : ", ", occupant.pod ? "pod" : "claim",
-                           Called(occupant));
+      names.append(names.empty() ? "" : ", ").append(called(occupant));
     }
-    return fmt::format("wait until all of these have left node {}: {}", node, names);
+    const bool all = std::ranges::all_of(leave, [&](const Occupant& o) { return IsPlanned(o); });
+    return all ? fmt::format("let it go before all of these: {}", names)
+               : fmt::format("wait until all of these have left node {}: {}", node, names);
   }
 
   bool OfferWithout(const std::vector<Occupant>& leave, const std::string& node) {
@@ -498,7 +503,11 @@ class Search {
   bool AnotherNode(const std::string& node) {
     Changes changes = internal::OneMoreNode(trial_, node);
     if (changes.put.empty()) return false;
-    return Offer(fmt::format("add 1 node like {}", node), case_.pod, std::move(changes));
+    if (!Offer(fmt::format("add 1 node like {}", node), case_.pod, std::move(changes))) {
+      return false;
+    }
+    case_.help.cures.back().new_node = true;
+    return true;
   }
 
   Trial& trial_;
@@ -530,9 +539,10 @@ class CureFinder::Impl {
   Impl(const Plan& plan, const PlanOptions& options)
       : options_(options), trial_(plan.objects, options) {
     for (const PodOutcome& pod : plan.pods) {
-      if (pod.state == State::kPlaced || pod.state == State::kWaiting) {
-        planned_.insert(internal::KeyOf(pod.namespace_, pod.name));
-      }
+      if (IsNew(pod.state)) planned_.Add(true, pod.namespace_, pod.name);
+    }
+    for (const ClaimOutcome& claim : plan.claims) {
+      if (IsNew(claim.state)) planned_.Add(false, claim.namespace_, claim.claim.name);
     }
     for (const api::Object& object : plan.objects) {
       const auto* pod = object.As<api::Pod>();
@@ -559,6 +569,8 @@ class CureFinder::Impl {
   }
 
  private:
+  static bool IsNew(State state) { return state == State::kPlaced || state == State::kWaiting; }
+
   Help For(api::Object pod, const scheduler::PodExplanation& why) {
     Case of{.pod = std::move(pod),
             .why = why,
@@ -572,7 +584,7 @@ class CureFinder::Impl {
 
   const PlanOptions& options_;
   Trial trial_;
-  std::set<std::string, std::less<>> planned_;
+  internal::PlannedOccupants planned_;
   std::map<std::string, api::Object, std::less<>> pending_;
 };
 

@@ -133,8 +133,9 @@ std::string Painted(const std::string& text, const TextStyle& style) {
   return out;
 }
 
-// "wait until ...: it would then go to node n1"
+// "remove ... (it would then go to node n1)", where that is not said already.
 std::string Sentence(const planner::Cure& cure) {
+  if (cure.new_node || cure.text.find("node " + cure.node) != std::string::npos) return cure.text;
   return fmt::format("{} (it would then go to node {})", cure.text, cure.node);
 }
 

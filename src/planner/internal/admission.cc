@@ -192,7 +192,9 @@ Status Admit(std::vector<api::Object> objects, api::MemoryCluster& cluster, Writ
   for (const api::Object& object : counted) {
     const Status created = Create(object, cluster);
     if (created.code() == StatusCode::kFailedPrecondition) {
-      away.push_back({object, std::string(base::Message(created))});
+      // Without the object's name: whoever tells of it says that.
+      away.push_back(
+          {object, std::string(base::Message(created).substr(Shown(object).size() + 2))});
       continue;
     }
     DRAY_RETURN_IF_ERROR(created);

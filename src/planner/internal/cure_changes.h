@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allocator/explanation.h"
@@ -28,6 +29,22 @@ struct Occupant {
   std::string name;
   std::string devices;  // "gpu-0, gpu-1"; empty: none
   friend auto operator<=>(const Occupant&, const Occupant&) = default;
+};
+
+// Who has what they have only in the plan, not before.
+class PlannedOccupants {
+ public:
+  void Add(bool pod, std::string namespace_, std::string name) {
+    known_.insert({.pod = pod, .namespace_ = std::move(namespace_), .name = std::move(name)});
+  }
+  bool contains(const Occupant& occupant) const {
+    return known_.contains({.pod = occupant.pod,
+                            .namespace_ = occupant.namespace_,
+                            .name = occupant.name});
+  }
+
+ private:
+  std::set<Occupant> known_;
 };
 
 // Those with devices of the pools that nodes of this name have, and, with `pods`, all that run
