@@ -44,8 +44,8 @@ std::string HoldersOf(const Drop& drop) {
     text +=
         fmt::format("{}{} {} {}", text.empty() ? "" : "; ", Names(holder.examples, holder.devices),
                     !holder.planned ? "by"
-                        : all           ? "to"
-                                        : "would go first to",
+                    : all           ? "to"
+                                    : "would go first to",
                     holder.who.empty() ? holder.claim : holder.who);
   }
   return text;

@@ -115,9 +115,7 @@ class Search {
     return space + occupant.name;
   }
 
-  bool IsPlanned(const Occupant& occupant) const {
-    return case_.planned.contains(occupant);
-  }
+  bool IsPlanned(const Occupant& occupant) const { return case_.planned.contains(occupant); }
 
   std::string TextOf(const std::vector<Occupant>& leave, const std::string& node) const {
     const auto called = [&](const Occupant& occupant) {

@@ -38,9 +38,8 @@ class PlannedOccupants {
     known_.insert({.pod = pod, .namespace_ = std::move(namespace_), .name = std::move(name)});
   }
   bool contains(const Occupant& occupant) const {
-    return known_.contains({.pod = occupant.pod,
-                            .namespace_ = occupant.namespace_,
-                            .name = occupant.name});
+    return known_.contains(
+        {.pod = occupant.pod, .namespace_ = occupant.namespace_, .name = occupant.name});
   }
 
  private:
