@@ -72,7 +72,7 @@ TEST(ExplainCommand, TellsWhatIsInTheWayAndWhatWouldHelp) {
             "└─ preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. "
             "(DefaultPreemption)\n"
             "what would help, each by itself:\n"
-            "  - node n1 needs 1 more cpu (it would then go to node n1)\n");
+            "  - node n1 needs 1 more cpu\n");
 }
 
 TEST(ExplainCommand, TellsWhereAPodIsAndWithWhat) {
@@ -93,7 +93,7 @@ TEST(ExplainCommand, AClaimIsExplainedByItsPodsOrByItself) {
   EXPECT_THAT(loose.out,
               AllOf(StartsWith("Claim default/spare cannot be allocated: the only node does not "
                                "have what it asks for\n"),
-                    HasSubstr("gpu-0 would go first to pod good (claim one)"),
+                    HasSubstr("1 that would go first to others: gpu-0 to pod good (claim one)"),
                     HasSubstr("  - let it go before pod good, which would get gpu-0 (it would then "
                               "go to node n1)\n")));
 }

@@ -537,7 +537,8 @@ TEST(Validate, ControlCharactersOfAFileDoNotReachATerminal) {
 
 TEST(Validate, JsonHasEveryFieldAndTheCounts) {
   const Outcome outcome =
-      ValidateText(std::string(kBadClaim) + "---\n" + std::string(kUnknownField), {"-o", "json", "--strict=false"});
+      ValidateText(std::string(kBadClaim) + "---\n" + std::string(kUnknownField),
+                   {"-o", "json", "--strict=false"});
   EXPECT_EQ(outcome.code, kExitFindings);
   EXPECT_THAT(outcome.err, IsEmpty());
   std::vector<api::Diagnostic> diagnostics;
