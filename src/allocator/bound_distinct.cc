@@ -96,6 +96,7 @@ bool DistinctBound::TooFewDisjoint(std::span<const Covered> covered, std::size_t
       if (used_.Test(e) || !with[e].Intersects(demand.mask)) continue;
       scratch_ = with[e];
       scratch_ &= demand.mask;
+      work_->Spend(scratch_.Count() / 2 + 1);
       scratch_.ForEach([&](std::size_t d) {
         ++seen_[d];
         if (first_value_[d] == kNoValue) {

@@ -86,7 +86,8 @@ class Search {
   void Add(std::string text, const api::Object& pod, Changes changes, std::string node) {
     if (!case_.said.insert(text).second) return;
     changes.put.push_back(pod);
-    case_.help.cures.push_back({std::move(text), std::move(node), std::move(changes)});
+    case_.help.cures.push_back(
+        {.text = std::move(text), .node = std::move(node), .changes = std::move(changes)});
   }
 
   // The closest first.

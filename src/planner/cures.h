@@ -34,8 +34,8 @@ void Apply(const Changes& changes, std::vector<api::Object>& objects);
 struct Cure {
   std::string text;       // "wait until pod a ends, which has gpu-0 on node n1"
   std::string node;       // where the pod would go
-  Changes changes;
   bool new_node = false;  // the node is one that does not exist, under a made-up name
+  Changes changes;
 };
 
 struct Help {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -30,6 +31,7 @@ using model::Outcome;
 
 struct Worst {
   std::uint64_t steps = 0;
+  std::uint64_t work = 0;
   std::uint64_t seed = 0;
   std::size_t devices = 0;
   int gave_up = 0;
@@ -50,6 +52,7 @@ void Check(const HardInstance& hard, std::uint64_t seed, Worst& worst,
   const Outcome outcome = Decide(world, allocator, {.work_budget = budget});
   worst.gave_up += static_cast<int>(outcome.kind == Outcome::Kind::kBudget);
   if (may_give_up && outcome.kind == Outcome::Kind::kBudget) return;
+  worst.work = std::max(worst.work, outcome.work);
   if (outcome.steps >= worst.steps) {
     worst.steps = outcome.steps;
     worst.seed = seed;
@@ -107,6 +110,48 @@ TEST(HardCases, NoKindIsAnsweredWrongly) {
         if (HasFatalFailure()) return;
       }
       line += fmt::format(" | {:4} {:6}, {} given up", worst.devices, worst.steps, worst.gave_up);
+    }
+    fmt::print("{}\n", line);
+  }
+}
+
+// The most work that those may take, in million units: some times what was seen, at 1, 2 and 4 times the
+// recorded size. Zero: what is still given up at times.
+struct MostWork {
+  HardKind kind;
+  std::array<std::uint64_t, 3> millions;
+};
+constexpr MostWork kMostWork[] = {
+    {HardKind::kScarceBehindAlternatives, {5, 20, 120}},
+    {HardKind::kDistinctBlocks, {2, 40, 80}},
+    {HardKind::kRooks, {2, 10, 80}},
+    {HardKind::kCapacityVectors, {8, 0, 0}},
+    {HardKind::kThreeProfiles, {5, 20, 80}},
+    {HardKind::kRandomVectors, {5, 80, 80}},
+    {HardKind::kRandomProfiles, {5, 20, 20}},
+    {HardKind::kRandomDisjointLists, {5, 20, 20}},
+    {HardKind::kSharesOfDifferentDevices, {5, 20, 40}},
+};
+constexpr std::array<std::uint64_t, 3> kUsualWork = {2, 5, 20};
+
+TEST(HardCases, KindsAreAnsweredWithinTheirWork) {
+  const std::uint64_t first = model::FixedSeed();
+  const std::uint64_t n = model::Instances(6);
+  for (const HardKind kind : model::HardKinds()) {
+    if (kind <= HardKind::kCapacitySizes) continue;
+    const auto* row = std::ranges::find(kMostWork, kind, &MostWork::kind);
+    const auto& millions = row == std::end(kMostWork) ? kUsualWork : row->millions;
+    std::string line = fmt::format("{:32}", model::NameOf(kind));
+    for (std::size_t i = 0; i < millions.size(); ++i) {
+      Worst worst;
+      for (std::uint64_t seed = first; seed < first + n && millions[i] > 0; ++seed) {
+        model::Dice dice(seed);
+        Check(model::RandomHardInstance(dice, kind, false, 1 << i), seed, worst);
+        if (HasFatalFailure()) return;
+      }
+      line += fmt::format(" | {:4} {:9}", worst.devices, worst.work);
+      EXPECT_LE(worst.work, millions[i] * 1'000'000)
+          << model::NameOf(kind) << " times " << (1 << i);
     }
     fmt::print("{}\n", line);
   }

@@ -65,17 +65,15 @@ class Evaluation {
       cancelled_ = &kCostExceeded;
     }
   }
-  // What looking at an argument takes, whatever the call costs. Of most it is nothing, which one
-  // look at the kind tells.
+  // What looking at an argument takes, whatever the call costs. Texts first, which most that cost
+  // anything are; nothing is called for what is short, which nearly all are.
   void SpendOn(const Value& value) {
-    constexpr auto kBit = [](Kind kind) { return 1U << static_cast<unsigned>(kind); };
-    constexpr unsigned kWithText =
-        kBit(Kind::kString) | kBit(Kind::kBytes) | kBit(Kind::kSemver) | kBit(Kind::kUrl);
-    if ((kWithText & kBit(value.kind())) == 0) return;
-    if (value.is(Kind::kSemver)) {
+    if (value.is(Kind::kString) || value.is(Kind::kBytes)) {
+      arena_.work().SpendText(value.as_text());
+    } else if (value.is(Kind::kSemver)) {
       arena_.work().SpendText(value.as<base::SemVer>().prerelease());
-    } else {
-      arena_.work().SpendText(value.is(Kind::kUrl) ? value.as<Url>().printed : value.as_text());
+    } else if (value.is(Kind::kUrl)) {
+      arena_.work().SpendText(value.as<Url>().printed);
     }
   }
   void CancelIfUsedUp() {

@@ -92,7 +92,9 @@ class Missing {
     }
     changes.put.push_back(std::move(pod));
     help_.cures.push_back(
-        {fmt::format("{}: did you mean \"{}\"?", gone, *meant), answer.node, std::move(changes)});
+        {.text = fmt::format("{}: did you mean \"{}\"?", gone, *meant),
+         .node = answer.node,
+         .changes = std::move(changes)});
   }
 
   static std::string Some(const std::vector<std::string_view>& names) {
