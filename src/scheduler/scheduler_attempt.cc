@@ -12,6 +12,9 @@
 namespace dray::scheduler {
 namespace {
 
+// Longer than any client or proxy holds a request back.
+constexpr std::chrono::seconds kRequestsArriveWithin{90};
+
 using Code = PluginStatus::Code;
 
 void Name(PluginStatus& status, const Plugin& plugin) {
@@ -148,9 +151,13 @@ PluginStatus Scheduler::Impl::BindPod(Binding& binding) {
   if (bound.ok()) return PluginStatus::Success();
   const PluginStatus failed =
       PluginStatus::Error(fmt::format("binding to {}: {}", binding.node, base::Message(bound)));
-  const bool unknown = api::MayHaveHappened(bound);
+  if (api::MayHaveHappened(bound)) {
+    binding.may_arrive_until = clock.Monotonic() + kRequestsArriveWithin;
+  }
+  // What became of the last request says nothing about one before it.
+  const bool unknown = binding.may_arrive_until && clock.Monotonic() < *binding.may_arrive_until;
   // A refusal may be of a request that was sent twice, and done the first time. The pod knows.
-  if (!unknown && bound.code() != StatusCode::kAlreadyExists &&
+  if (!binding.may_arrive_until && bound.code() != StatusCode::kAlreadyExists &&
       bound.code() != StatusCode::kAborted) {
     return failed;
   }
@@ -163,6 +170,10 @@ PluginStatus Scheduler::Impl::BindPod(Binding& binding) {
   // Where it is on no node, what was sent may still arrive.
   const bool in_doubt = !read.ok() || (unknown && now != nullptr && node.empty());
   if (!in_doubt) return failed;
+  // Whatever was answered, the pod has not been seen since.
+  if (!binding.may_arrive_until) {
+    binding.may_arrive_until = clock.Monotonic() + kRequestsArriveWithin;
+  }
   binding.state.Get<WaitsUntil>() = {.time = clock.Now() + kDoubtNap, .in_doubt = true};
   return {Code::kWait, {}};
 }

@@ -135,6 +135,18 @@ void Watcher::CheckExclusive() {
   }
 }
 
+bool Watcher::ServedByDevicePlugins(const api::Pod& pod) const {
+  const auto node = town_.Find<api::Node>(pod.spec.node_name, "");
+  if (!node) return false;
+  for (const auto& [key, amount] : api::PodRequests(pod)) {
+    const std::string_view name(key);
+    if (!api::IsExtendedResourceName(name)) continue;
+    const base::Quantity* has = node->status.allocatable.Find(name);
+    if (has == nullptr || has->IsZero()) return false;
+  }
+  return true;
+}
+
 void Watcher::CheckClaims(const api::Pod& pod) {
   const auto check = [&](const std::string& name) {
     const auto claim = town_.Find<api::ResourceClaim>(name);
@@ -148,8 +160,11 @@ void Watcher::CheckClaims(const api::Pod& pod) {
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
     check(entry.resource_claim_name.value_or(""));
   }
+  // An attempt before may have written it, for another node, and deleted its claim since. Nobody can
+  // take it back (docs/decisions.md, "a claim for extended resources that an attempt before had"), and where the
+  // node has the resources by itself nobody needs it.
   const auto& extended = pod.status.extended_resource_claim_status;
-  if (extended) check(extended->resource_claim_name);
+  if (extended && !ServedByDevicePlugins(pod)) check(extended->resource_claim_name);
 }
 
 void Watcher::CheckBound(const std::string& name, const std::string& node) {

@@ -42,6 +42,7 @@ class Watcher {
   void CheckBound(const std::string& pod, const std::string& node);
   // Whoever is on a node has what it needs there, also if nobody says that it was bound.
   void CheckClaims(const api::Pod& pod);
+  bool ServedByDevicePlugins(const api::Pod& pod) const;
   void CheckReasons(const api::Pod& pod, const scheduler::PodExplanation& explanation);
   void Complain(std::string text) { complaints_.push_back(std::move(text)); }
 

@@ -61,6 +61,8 @@ struct Scheduler::Impl {
     std::optional<std::chrono::nanoseconds> due;  // when to ask that one again, at the latest
     bool running = false;                         // in the background: hands off
     bool in_doubt = false;                        // a write of it may have happened
+    // The pod's binding may have happened, by a request before the last one; until then it may still.
+    std::optional<std::chrono::nanoseconds> may_arrive_until;
     PluginStatus written;                         // what came of that
   };
   using BindingIterator = std::list<Binding>::iterator;
