@@ -2,6 +2,7 @@
 #include "allocator/bound_packing.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -148,27 +149,26 @@ void PackingBound::Keep(std::span<const std::uint32_t> taken) {
   if (options_.size() > kMostOptions * kind_count_) complete_ = false;
 }
 
+// From the largest down: what has all of a collection comes before it in the order of words, so each is
+// compared with those that are kept alone.
 void PackingBound::KeepLargest() {
   const std::size_t n = kind_count_;
+  using Taken = std::span<const std::uint32_t>;
+  std::vector<Taken> all;
+  for (std::size_t i = 0; i < options_.size(); i += n) all.push_back(Taken(options_).subspan(i, n));
+  std::ranges::sort(all,
+                    [](Taken x, Taken y) { return std::ranges::lexicographical_compare(y, x); });
   Options largest;
-  for (std::size_t i = 0; i < options_.size(); i += n) {
+  std::uint64_t compared = 0;
+  for (const Taken taken : all) {
     bool covered = false;
-    for (std::size_t j = 0; j < options_.size() && !covered; j += n) {
-      if (i == j) continue;
-      bool all = true;
-      bool equal = true;
-      for (std::size_t k = 0; k < n; ++k) {
-        all &= options_[j + k] >= options_[i + k];
-        equal &= options_[j + k] == options_[i + k];
-      }
-      covered = all && (!equal || j < i);
+    for (std::size_t j = 0; j < largest.size() && !covered; j += n) {
+      ++compared;
+      covered = std::ranges::equal(taken, Taken(largest).subspan(j, n), std::ranges::less_equal());
     }
-    if (!covered) {
-      largest.insert(largest.end(), options_.begin() + static_cast<std::ptrdiff_t>(i),
-                     options_.begin() + static_cast<std::ptrdiff_t>(i + n));
-    }
+    if (!covered) largest.insert(largest.end(), taken.begin(), taken.end());
   }
-  work_->Spend(options_.size() / std::max<std::size_t>(n, 1) * options_.size() / 4);
+  work_->Spend(all.size() * 4 + compared * n / 4);
   options_.swap(largest);
 }
 

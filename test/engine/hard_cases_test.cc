@@ -126,7 +126,7 @@ constexpr MostWork kMostWork[] = {
     {HardKind::kDistinctBlocks, {2, 40, 80}},
     {HardKind::kRooks, {2, 10, 80}},
     {HardKind::kCapacityVectors, {8, 0, 0}},
-    {HardKind::kThreeProfiles, {5, 20, 80}},
+    {HardKind::kThreeProfiles, {5, 20, 150}},
     {HardKind::kRandomVectors, {5, 80, 80}},
     {HardKind::kRandomProfiles, {5, 20, 20}},
     {HardKind::kRandomDisjointLists, {5, 20, 20}},
