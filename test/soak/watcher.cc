@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/extended_resources.h"
+#include "api/pod_resources.h"
 #include "fmt/format.h"
 #include "model/checker.h"
 #include "model/model.h"
