@@ -56,6 +56,8 @@ Tally RunJob(const Options& options, std::uint64_t job) {
     if (agreement.dray.kind == model::Outcome::Kind::kBudget) {
       fmt::print("GAVE UP seed {} {}\n", seed, instance.name);
     }
+    // Whoever ends it early wants to know as well.
+    std::fflush(stdout);
     if (!options.keep.empty() &&
         (!agreement.complaint.empty() || agreement.dray.kind == model::Outcome::Kind::kBudget)) {
       std::ofstream(fmt::format("{}/{}.json", options.keep, instance.name))
