@@ -249,12 +249,13 @@ Status ObjectClient::Bind(std::string_view namespace_, std::string_view pod, std
 StatusOr<std::shared_ptr<LineStream>> ObjectClient::Watch(const api::KindInfo& kind,
                                                           std::string_view revision,
                                                           std::chrono::seconds longest,
-                                                          const api::Selection& selection) const {
+                                                          const api::Selection& selection,
+                                                          std::chrono::milliseconds silence) const {
   const std::string target =
       fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}",
                   Collection(Served(kind), selection.namespace_), Encoded(revision),
                   longest.count(), QueryOf(selection));
-  return http_.Open({.target = target}, longest + kGrace);
+  return http_.Open({.target = target}, longest + kGrace, silence);
 }
 
 StatusOr<ObjectClient::WatchEvent> ObjectClient::ReadEvent(api::JsonDecoder& decoder,

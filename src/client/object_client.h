@@ -52,10 +52,12 @@ class ObjectClient {
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) const;
 
-  // Everything that happens after `revision`, for ReadEvent. The server ends it after `longest`.
+  // Everything that happens after `revision`, for ReadEvent. The server ends it after `longest`; it
+  // breaks when nothing comes for as long as `silence`.
   StatusOr<std::shared_ptr<LineStream>> Watch(const api::KindInfo& kind, std::string_view revision,
                                               std::chrono::seconds longest,
-                                              const api::Selection& selection = {}) const;
+                                              const api::Selection& selection,
+                                              std::chrono::milliseconds silence) const;
   struct WatchEvent {
     enum class Type : unsigned char { kAdded, kModified, kDeleted, kBookmark };
     Type type = Type::kAdded;
