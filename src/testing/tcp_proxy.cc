@@ -46,7 +46,7 @@ TcpProxy::TcpProxy(std::uint16_t upstream) : upstream_(upstream) {
 
 TcpProxy::~TcpProxy() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
   Wake();
@@ -63,18 +63,18 @@ TcpProxy::~TcpProxy() {
 void TcpProxy::Wake() { EXPECT_EQ(::write(wake_[1], "x", 1), 1); }
 
 void TcpProxy::SetRule(Rule rule) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   rule_ = std::move(rule);
 }
 
 void TcpProxy::Freeze() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   frozen_ = true;
 }
 
 void TcpProxy::Thaw() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     frozen_ = false;
     thaw_ = true;
   }
@@ -86,7 +86,7 @@ void TcpProxy::Run() {
     bool frozen = false;
     bool thaw = false;
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (stopping_) return;
       frozen = frozen_;
       thaw = std::exchange(thaw_, false);
@@ -108,7 +108,7 @@ void TcpProxy::Run() {
     while (::read(wake_[0], drained.data(), drained.size()) > 0) {
     }
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (frozen_ || thaw_) {
         if ((polled[1].revents & POLLIN) != 0) Accept();
         continue;
@@ -153,7 +153,7 @@ void TcpProxy::FromClient(Link& link) {
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
   Rule rule;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     rule = rule_;
   }
   switch (rule ? rule(bytes) : Fate::kForward) {

@@ -7,11 +7,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace dray::testing {
 
@@ -63,11 +64,11 @@ class TcpProxy {
   int listener_ = -1;
   int wake_[2] = {-1, -1};
   std::vector<Link> links_;  // the thread's
-  std::mutex mutex_;         // guards what follows
-  Rule rule_;
-  bool frozen_ = false;
-  bool thaw_ = false;
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  Rule rule_ ABSL_GUARDED_BY(mutex_);
+  bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
+  bool thaw_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "api/cluster.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace dray::client::internal {
@@ -59,8 +59,8 @@ class Inbox {
   const std::function<void()> wake_;
   const base::Clock& clock_;
   const std::chrono::nanoseconds silence_;
-  mutable std::mutex mutex_;
-  std::vector<Feed> feeds_;
+  mutable base::Mutex mutex_;
+  std::vector<Feed> feeds_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::client::internal
