@@ -2,20 +2,20 @@
 #include "client/http_client.h"
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <charconv>
-#include <condition_variable>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "api/json.h"
+#include "base/mutex.h"
 #include "client/internal/socket.h"
 #include "client/internal/text_file.h"
 #include "fmt/format.h"
@@ -78,8 +78,13 @@ StatusOr<HttpResponse> ReadWhole(Connection& connection, Parser& parser, std::si
 
 class Stream final : public LineStream {
  public:
-  Stream(Connection connection, std::unique_ptr<Parser> parser, std::size_t max_line)
-      : connection_(std::move(connection)), parser_(std::move(parser)), max_line_(max_line) {
+  Stream(Connection connection, std::unique_ptr<Parser> parser, std::size_t max_line, Deadline end,
+         std::chrono::milliseconds silence)
+      : connection_(std::move(connection)),
+        parser_(std::move(parser)),
+        max_line_(max_line),
+        end_(end),
+        silence_(silence) {
     // Piece by piece: an eager parser hands nothing out before the next piece has begun.
     parser_->eager(false);
   }
@@ -104,9 +109,14 @@ class Stream final : public LineStream {
       }
       if (parser_->is_done()) return false;
       boost::system::error_code error;
+      connection_.socket->set_deadline(std::min(end_, steady_clock::now() + silence_));
       http::read_some(*connection_.socket, connection_.buffer, *parser_, error);
       if (error == http::error::end_of_stream || error == http::error::partial_message) {
         return false;
+      }
+      if (error == boost::asio::error::timed_out && steady_clock::now() < end_) {
+        return base::Unavailable(fmt::format("the server has said nothing for {} s",
+                                             static_cast<double>(silence_.count()) / 1e3));
       }
       if (error) return Broken(error);
     }
@@ -118,6 +128,8 @@ class Stream final : public LineStream {
   Connection connection_;
   std::unique_ptr<Parser> parser_;
   const std::size_t max_line_;
+  const Deadline end_;
+  const std::chrono::milliseconds silence_;
   std::size_t taken_ = 0;     // of the parser's body
   std::size_t searched_ = 0;  // no line ends before this
 };
@@ -150,16 +162,20 @@ class Client final : public HttpClient {
       if (!throttled || left <= 0) return response;
       const auto nap =
           std::min<std::chrono::milliseconds>(*response.retry_after, options_.longest_throttle);
-      std::unique_lock lock(mutex_);
-      closing_.wait_for(lock, nap, [this] { return closed_; });
+      const auto until = steady_clock::now() + nap;
+      const base::MutexLock lock(mutex_);
+      while (!closed_ && closing_.WaitUntil(mutex_, until)) {
+      }
     }
   }
 
   StatusOr<std::shared_ptr<LineStream>> Open(const HttpRequest& request,
-                                             std::chrono::milliseconds longest) override {
+                                             std::chrono::milliseconds longest,
+                                             std::chrono::milliseconds silence) override {
     DRAY_ASSIGN_OR_RETURN(const std::string text, TextOf(request));
     DRAY_ASSIGN_OR_RETURN(Connection connection, Connect());
-    connection.socket->set_deadline(steady_clock::now() + options_.request_timeout);
+    connection.socket->set_deadline(steady_clock::now() +
+                                    std::min(options_.request_timeout, silence));
     DRAY_RETURN_IF_ERROR(connection.socket->WriteAll(text));
     auto parser = std::make_unique<Parser>();
     parser->header_limit(kMaxHeaderBytes);
@@ -172,19 +188,19 @@ class Client final : public HttpClient {
                             ReadWhole(connection, *parser, options_.max_response_bytes));
       return FailureOf(response);
     }
-    connection.socket->set_deadline(steady_clock::now() + longest);
-    return std::shared_ptr<LineStream>(std::make_shared<Stream>(
-        std::move(connection), std::move(parser), options_.max_line_bytes));
+    return std::shared_ptr<LineStream>(
+        std::make_shared<Stream>(std::move(connection), std::move(parser), options_.max_line_bytes,
+                                 steady_clock::now() + longest, silence));
   }
 
   void Close() override {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     closed_ = true;
     idle_.clear();
     for (const std::weak_ptr<Socket>& weak : sockets_) {
       if (const auto socket = weak.lock()) socket->Interrupt();
     }
-    closing_.notify_all();
+    closing_.NotifyAll();
   }
 
  private:
@@ -236,7 +252,7 @@ class Client final : public HttpClient {
         std::unique_ptr<Socket> connected,
         Socket::Connect(endpoint_, steady_clock::now() + options_.connect_timeout));
     std::shared_ptr<Socket> socket = std::move(connected);
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (closed_) return Cancelled();
     std::erase_if(sockets_, [](const std::weak_ptr<Socket>& weak) { return weak.expired(); });
     sockets_.push_back(socket);
@@ -246,13 +262,13 @@ class Client final : public HttpClient {
   std::optional<Connection> TakeIdle() {
     const auto oldest = steady_clock::now() - options_.max_idle;
     for (;;) {
-      std::unique_lock lock(mutex_);
+      base::MutexLock lock(mutex_);
       if (idle_.empty()) return std::nullopt;
       Connection connection = std::move(idle_.back());
       idle_.pop_back();
       // The last one was used last: if it is too old, all are.
       if (connection.idle_since < oldest) idle_.clear();
-      lock.unlock();
+      lock.Unlock();
       if (connection.idle_since < oldest || connection.socket->Stale()) continue;
       return connection;
     }
@@ -260,7 +276,7 @@ class Client final : public HttpClient {
 
   void Keep(Connection connection) {
     connection.idle_since = steady_clock::now();
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!closed_ && idle_.size() < options_.max_idle_connections) {
       idle_.push_back(std::move(connection));
     }
@@ -281,7 +297,7 @@ class Client final : public HttpClient {
 
   StatusOr<std::string> Token() {
     if (access_.token_file.empty()) return access_.token;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto now = steady_clock::now();
     if (!file_token_.empty() && now - token_read_ < kTokenKept) return file_token_;
     DRAY_ASSIGN_OR_RETURN(std::string text, internal::ReadTextFile(access_.token_file));
@@ -299,7 +315,7 @@ class Client final : public HttpClient {
     return base::MakeStatus(StatusCode::kCancelled, "the client was closed");
   }
   bool Closed() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return closed_;
   }
 
@@ -308,13 +324,13 @@ class Client final : public HttpClient {
   internal::SslContextPtr tls_;
   Endpoint endpoint_;
   std::string host_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable closing_;
-  bool closed_ = false;
-  std::vector<Connection> idle_;  // the one that was used last, last
-  std::vector<std::weak_ptr<Socket>> sockets_;
-  std::string file_token_;
-  steady_clock::time_point token_read_;
+  base::Mutex mutex_;
+  base::CondVar closing_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Connection> idle_ ABSL_GUARDED_BY(mutex_);  // the one that was used last, last
+  std::vector<std::weak_ptr<Socket>> sockets_ ABSL_GUARDED_BY(mutex_);
+  std::string file_token_ ABSL_GUARDED_BY(mutex_);
+  steady_clock::time_point token_read_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "api/cluster.h"
 #include "api/json.h"
 #include "api/kinds.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "client/http_client.h"
 
@@ -52,10 +52,12 @@ class ObjectClient {
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) const;
 
-  // Everything that happens after `revision`, for ReadEvent. The server ends it after `longest`.
+  // Everything that happens after `revision`, for ReadEvent. The server ends it after `longest`; it
+  // breaks when nothing comes for as long as `silence`.
   StatusOr<std::shared_ptr<LineStream>> Watch(const api::KindInfo& kind, std::string_view revision,
                                               std::chrono::seconds longest,
-                                              const api::Selection& selection = {}) const;
+                                              const api::Selection& selection,
+                                              std::chrono::milliseconds silence) const;
   struct WatchEvent {
     enum class Type : unsigned char { kAdded, kModified, kDeleted, kBookmark };
     Type type = Type::kAdded;
@@ -76,8 +78,9 @@ class ObjectClient {
 
   HttpClient& http_;
   const std::string manager_;
-  mutable std::mutex mutex_;
-  mutable std::map<const api::TypeInfo*, const api::KindInfo*> versions_;  // by hub
+  mutable base::Mutex mutex_;
+  // By hub.
+  mutable std::map<const api::TypeInfo*, const api::KindInfo*> versions_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::client

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "api/cluster.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "client/http_client.h"
 #include "client/object_client.h"
 
@@ -35,6 +35,9 @@ struct RemoteOptions {
   // Between two attempts to reach the server again.
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds longest_backoff{10'000};
+  // A watch of which nothing is heard for so long is stale, and begun anew. Servers send bookmarks
+  // once a minute.
+  std::chrono::milliseconds silence{75'000};
   std::size_t max_events = 10'000;
   std::size_t note_writers = 4;  // threads
   int reads = 3;                 // how often what cannot be read is asked for
@@ -79,9 +82,10 @@ class RemoteCluster final : public api::Cluster {
   std::vector<std::shared_ptr<internal::Inbox>> Inboxes() const;
 
   const RemoteOptions options_;
+  const base::Clock& clock_;
   const ObjectClient client_;
-  mutable std::mutex mutex_;
-  std::vector<std::weak_ptr<internal::Inbox>> inboxes_;  // guarded by mutex_
+  mutable base::Mutex mutex_;
+  std::vector<std::weak_ptr<internal::Inbox>> inboxes_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<internal::NoteWriter>> notes_;
 };
 

@@ -38,8 +38,8 @@ std::uint64_t NumberOf(const api::Object& object) {
 }  // namespace
 
 Reflector::Reflector(const ObjectClient& client, const api::KindInfo& kind, Inbox& inbox,
-                     std::size_t feed, const ReflectorOptions& options)
-    : client_(client), kind_(kind), inbox_(inbox), feed_(feed), options_(options) {}
+                     std::size_t feed, const base::Clock& clock, const ReflectorOptions& options)
+    : client_(client), kind_(kind), inbox_(inbox), feed_(feed), clock_(clock), options_(options) {}
 
 Reflector::~Reflector() {
   Stop();
@@ -52,20 +52,22 @@ void Reflector::Start() {
 }
 
 void Reflector::Stop() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   stopping_ = true;
   if (stream_ != nullptr) stream_->Cancel();
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
 bool Reflector::Stopping() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return stopping_;
 }
 
 void Reflector::Nap(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, time, [this] { return stopping_; });
+  const auto until = std::chrono::steady_clock::now() + time;
+  const base::MutexLock lock(mutex_);
+  while (!stopping_ && wake_.WaitUntil(mutex_, until)) {
+  }
 }
 
 void Reflector::Run() {
@@ -85,8 +87,8 @@ void Reflector::Run() {
 
 // Not having a kind is no trouble: there are no objects of it.
 void Reflector::Settle(Status status) {
-  const bool unknown = status.code() == StatusCode::kNotFound;
-  inbox_.SetTrouble(feed_, unknown ? Status() : std::move(status));
+  if (status.code() == StatusCode::kNotFound) return inbox_.SetAbsent(feed_);
+  inbox_.SetTrouble(feed_, std::move(status));
 }
 
 Status Reflector::Step() { return revision_.empty() ? List() : Follow(); }
@@ -135,8 +137,9 @@ Status Reflector::List() {
 }
 
 Status Reflector::Follow() {
-  const auto begin = std::chrono::steady_clock::now();
-  auto opened = client_.Watch(kind_, revision_, options_.watch_for, options_.selection);
+  const std::chrono::nanoseconds begin = clock_.Monotonic();
+  auto opened =
+      client_.Watch(kind_, revision_, options_.watch_for, options_.selection, options_.silence);
   if (opened.status().code() == StatusCode::kOutOfRange ||
       opened.status().code() == StatusCode::kNotFound) {
     revision_.clear();
@@ -146,7 +149,7 @@ Status Reflector::Follow() {
   }
   const std::shared_ptr<LineStream> stream = *std::move(opened);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (stopping_) return {};
     stream_ = stream;
   }
@@ -155,11 +158,11 @@ Status Reflector::Follow() {
   for (;;) {
     const auto more = stream->Next(line);
     if (!more.ok() || !*more) {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       stream_ = nullptr;
       if (!more.ok())
         return base::Annotate(more.status(), fmt::format("watch of {}", kind_.plural));
-      const bool lasted = std::chrono::steady_clock::now() - begin >= kShortWatch;
+      const bool lasted = clock_.Monotonic() - begin >= kShortWatch;
       if (lasted) return {};
       return base::Unavailable(fmt::format("the watch of {} ended at once", kind_.plural));
     }
@@ -167,7 +170,7 @@ Status Reflector::Follow() {
     if (!event.ok()) {
       // Most often the server has forgotten the revision.
       revision_.clear();
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       stream_ = nullptr;
       return base::Annotate(event.status(), fmt::format("watch of {}", kind_.plural));
     }
