@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "store/internal/topics.h"
 #include "store/internal/watch_groups.h"
 #include "store/store.h"
 
@@ -22,6 +24,9 @@ struct Forgotten {
   std::string key;
   Revision revision;
 };
+
+// Of a revision that is asked for and has not been.
+Status InTheFuture(Revision at, Revision latest);
 
 // Thread-safe; Publish and Restore are for one thread at a time.
 class Timeline : public std::enable_shared_from_this<Timeline> {
@@ -36,6 +41,10 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   void Attach(const Entry& version, std::shared_ptr<const void> attachment);
   Revision revision() const;
   Revision oldest_revision() const;
+  // As Store::WaitFor, of a revision that is on its way.
+  void WaitFor(Revision at, ReadyFn ready);
+  // Whoever still waits is told why not.
+  void Close(const Status& why);
 
   // Makes events visible, in order, all at once, and wakes who waits for them. What leaves the
   // history is returned.
@@ -55,6 +64,8 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   void Apply(const Event& event);
   void Trim(std::vector<Forgotten>& forgotten);
   void RangeNow(std::string_view prefix, const RangeOptions& options, RangeResult& result) const;
+  void RangeOfTopic(std::string_view prefix, const RangeOptions& options,
+                    RangeResult& result) const;
   void RangeThen(std::string_view prefix, const RangeOptions& options, RangeResult& result) const;
 
   const HistoryOptions options_;
@@ -63,8 +74,10 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   std::deque<Event> history_;
   std::size_t history_bytes_ = 0;
   Revision revision_;
-  Revision compacted_;  // history_ has every event after this one
-  WatchGroups groups_;
+  Revision compacted_;     // history_ has every event after this one
+  mutable Topics topics_;  // files on demand what it was not told before
+  WatchGroups groups_{topics_};
+  std::multimap<Revision, ReadyFn> awaited_;
 };
 
 }  // namespace dray::store::internal
