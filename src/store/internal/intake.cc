@@ -36,7 +36,7 @@ Status StorageFailed(const Status& status) {
 void Intake::Add(const Transaction& transaction, CommitFn done) {
   Status status = CheckTransaction(transaction);
   if (status.ok()) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     status = Own(health_);
     if (status.ok()) {
       // A conflict waits its turn, too: it may be with a transaction that is still on its way,
@@ -46,29 +46,29 @@ void Intake::Add(const Transaction& transaction, CommitFn done) {
     }
   }
   if (!status.ok()) return done(std::move(status));
-  work_.notify_one();
+  work_.NotifyOne();
 }
 
 StatusOr<Outcome> Intake::Submit(Transaction transaction) {
   DRAY_RETURN_IF_ERROR(CheckTransaction(transaction));
-  std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return queue_.size() < kMaxQueue || !health_.ok(); });
+  base::MutexLock lock(mutex_);
+  while (queue_.size() >= kMaxQueue && health_.ok()) room_.Wait(mutex_);
   DRAY_RETURN_IF_ERROR(Own(health_));
   Outcome outcome = accepted_.Add(transaction);
   if (outcome.conflict) return outcome;
   queue_.push_back({accepted_.TakeEvents(), {}, nullptr});
-  lock.unlock();
-  work_.notify_one();
+  lock.Unlock();
+  work_.NotifyOne();
   return outcome;
 }
 
 EntryPtr Intake::Find(std::string_view key) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return accepted_.Find(key);
 }
 
 std::size_t Intake::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return queue_.size();
 }
 
@@ -81,7 +81,7 @@ Intake::Group Intake::TakeLocked(std::size_t max) {
     group.transactions.assign(std::move_iterator(queue_.begin()), std::move_iterator(end));
     queue_.erase(queue_.begin(), end);
   }
-  room_.notify_all();
+  room_.NotifyAll();
   for (Pending& one : group.transactions) {
     std::ranges::move(one.events, std::back_inserter(group.events));
   }
@@ -89,28 +89,28 @@ Intake::Group Intake::TakeLocked(std::size_t max) {
 }
 
 Intake::Group Intake::Take(std::size_t max) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return TakeLocked(max);
 }
 
 Intake::Group Intake::Await(std::size_t max) {
-  std::unique_lock lock(mutex_);
-  work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+  const base::MutexLock lock(mutex_);
+  while (!stopping_ && queue_.empty()) work_.Wait(mutex_);
   return TakeLocked(max);
 }
 
 void Intake::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  work_.notify_one();
+  work_.NotifyOne();
 }
 
 std::vector<Forgotten> Intake::Stored(Group group) {
   std::vector<Forgotten> forgotten = timeline_.Publish(group.events);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     accepted_.Published(group.events);
   }
   Tell(group.transactions, {});
@@ -125,7 +125,7 @@ void Intake::TakeBack(Group& group) {
 
 void Intake::Failed(Group group, const Status& status) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     TakeBack(group);
     const bool told =
         std::ranges::any_of(group.transactions, [](const Pending& one) { return !one.done; });
@@ -133,29 +133,29 @@ void Intake::Failed(Group group, const Status& status) {
       health_ = StorageFailed(status);
     }
   }
-  room_.notify_all();
+  room_.NotifyAll();
   Tell(group.transactions, status);
 }
 
 void Intake::Refuse(Group group, const Status& status) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     TakeBack(group);
   }
-  room_.notify_all();
+  room_.NotifyAll();
   Tell(group.transactions, status);
 }
 
 void Intake::Close(const Status& why) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (health_.ok()) health_ = Own(why);
   }
-  room_.notify_all();
+  room_.NotifyAll();
 }
 
 Status Intake::Health() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return Own(health_);
 }
 

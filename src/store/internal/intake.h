@@ -5,13 +5,12 @@
 // to the disk. Whoever writes takes groups of them and reports what became of each.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/internal/batch.h"
 #include "store/internal/timeline.h"
 #include "store/store.h"
@@ -65,18 +64,18 @@ class Intake final : public EarlyWrites {
   Status Health() const;
 
  private:
-  Group TakeLocked(std::size_t max);
+  Group TakeLocked(std::size_t max) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds what waits to the group, and forgets that it was accepted.
-  void TakeBack(Group& group);
+  void TakeBack(Group& group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Timeline& timeline_;
-  mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable work_;
-  std::condition_variable room_;
-  std::vector<Pending> queue_;
-  Batch accepted_;  // what is in the queue and being written
-  bool stopping_ = false;
-  Status health_;
+  mutable base::Mutex mutex_;
+  base::CondVar work_;
+  base::CondVar room_;
+  std::vector<Pending> queue_ ABSL_GUARDED_BY(mutex_);
+  Batch accepted_ ABSL_GUARDED_BY(mutex_);  // what is in the queue and being written
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Status health_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::store::internal

@@ -24,14 +24,14 @@ class Timeline::TimelineWatch final : public Watch {
 
   ~TimelineWatch() override {
     {
-      const std::lock_guard lock(timeline_->mutex_);
+      const base::MutexLock lock(timeline_->mutex_);
       timeline_->groups_.Leave(group_, waker_);
     }
     waker_->Stop();
   }
 
   StatusOr<std::vector<Event>> Next(std::size_t max) override {
-    const std::lock_guard lock(timeline_->mutex_);
+    const base::MutexLock lock(timeline_->mutex_);
     if (next_ < group_.first) {
       return base::OutOfRange(fmt::format(
           "the watch fell behind: events up to revision {} are gone", timeline_->compacted_.value));
@@ -65,7 +65,7 @@ Status InTheFuture(Revision at, Revision latest) {
 }
 
 EntryPtr Timeline::Find(std::string_view key) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto it = entries_.find(key);
   return it == entries_.end() ? nullptr : it->second;
 }
@@ -80,7 +80,7 @@ Status Timeline::CheckRevision(Revision at) const {
 }
 
 StatusOr<RangeResult> Timeline::Range(std::string_view prefix, const RangeOptions& options) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const Revision at = options.at.value_or(revision_);
   DRAY_RETURN_IF_ERROR(CheckRevision(at));
   RangeResult result{.revision = at};
@@ -126,6 +126,7 @@ void Timeline::RangeNow(std::string_view prefix, const RangeOptions& options,
 void Timeline::RangeOfTopic(std::string_view prefix, const RangeOptions& options,
                             RangeResult& result) const {
   const Topics::Keys* keys = topics_.KeysOf(options.topic, [this](const std::string& key) {
+    mutex_.AssertHeld();
     const auto it = entries_.find(key);
     return it == entries_.end() ? nullptr : it->second;
   });
@@ -147,6 +148,7 @@ void Timeline::RangeThen(std::string_view prefix, const RangeOptions& options,
     if (key.starts_with(prefix) && key >= options.start) then[key] = event->before;
   }
   const auto take = [&](const EntryPtr& entry) {
+    mutex_.AssertHeld();
     if (entry == nullptr) return true;
     if (!options.topic.empty() && topics_.Of(*entry) != options.topic) return true;
     return Take(entry, options, result);
@@ -169,7 +171,7 @@ void Timeline::RangeThen(std::string_view prefix, const RangeOptions& options,
 StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Revision from,
                                                      std::function<void()> wake,
                                                      std::string_view topic) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   DRAY_RETURN_IF_ERROR(CheckRevision(from));
   return std::make_unique<TimelineWatch>(shared_from_this(),
                                          groups_.Join(prefix, topic, from, revision_, history_),
@@ -177,7 +179,7 @@ StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Re
 }
 
 void Timeline::SetTopics(std::string prefix, TopicFn topic_of) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (!topics_.Add(prefix, std::move(topic_of))) return;
   for (auto it = entries_.lower_bound(prefix);
        it != entries_.end() && std::string_view(it->first).starts_with(prefix); ++it) {
@@ -186,7 +188,7 @@ void Timeline::SetTopics(std::string prefix, TopicFn topic_of) {
 }
 
 void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachment) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto it = entries_.find(version.key);
   if (it == entries_.end() || it->second->modified != version.modified) return;
   if (it->second->attachment) return;
@@ -197,18 +199,18 @@ void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachme
 }
 
 Revision Timeline::revision() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return revision_;
 }
 
 Revision Timeline::oldest_revision() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return compacted_;
 }
 
 void Timeline::WaitFor(Revision at, ReadyFn ready) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (revision_ < at) {
       awaited_.emplace(at, std::move(ready));
       return;
@@ -220,7 +222,7 @@ void Timeline::WaitFor(Revision at, ReadyFn ready) {
 void Timeline::Close(const Status& why) {
   std::multimap<Revision, ReadyFn> awaited;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     awaited.swap(awaited_);
   }
   for (const auto& [at, ready] : awaited) ready(why);
@@ -257,7 +259,7 @@ std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
   std::vector<std::shared_ptr<Waker>> wake;
   std::vector<ReadyFn> reached;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (const Event& event : events) {
       Apply(event);
       groups_.Append(event, wake);
@@ -273,13 +275,13 @@ std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
 }
 
 void Timeline::BeginRestore(Revision compacted) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   revision_ = compacted_ = compacted;
 }
 
 void Timeline::Restore(std::string key, std::shared_ptr<const std::string> value, Revision created,
                        Revision modified, std::vector<Forgotten>& forgotten) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto it = entries_.find(key);
   const EntryPtr before = it == entries_.end() ? nullptr : it->second;
   const bool deleted = value == nullptr;

@@ -2,10 +2,10 @@
 #include "store/memory/memory_store.h"
 
 #include <functional>
-#include <mutex>
 #include <utility>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "store/internal/batch.h"
 #include "store/log.h"
 
@@ -30,7 +30,7 @@ class MemoryLog final : public Log, public EarlyWrites {
  private:
   StatusOr<Outcome> Written(const Transaction& transaction) {
     DRAY_RETURN_IF_ERROR(internal::CheckTransaction(transaction));
-    const std::lock_guard lock(writing_);
+    const base::MutexLock lock(writing_);
     internal::Batch batch(*cache_);
     Outcome outcome = batch.Add(transaction);
     cache_->Publish(batch.TakeEvents());
@@ -38,7 +38,7 @@ class MemoryLog final : public Log, public EarlyWrites {
   }
 
   internal::Timeline* cache_ = nullptr;
-  std::mutex writing_;
+  base::Mutex writing_;  // guards no member: one transaction at a time looks and publishes
 };
 
 }  // namespace
