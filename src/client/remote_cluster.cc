@@ -77,7 +77,8 @@ class RemoteWatch final : public api::ObjectWatch {
 RemoteCluster::RemoteCluster(HttpClient& http, const base::Clock& clock, RemoteOptions options)
     : options_(std::move(options)),
       host_(options_.host != nullptr ? *options_.host : threads::TheSystemHost()),
-      clock_(clock), client_(http, options_.component) {
+      clock_(clock),
+      client_(http, options_.component) {
   const std::size_t writers = std::max<std::size_t>(options_.note_writers, 1);
   for (std::size_t i = 0; i < writers; ++i) {
     notes_.push_back(std::make_unique<internal::NoteWriter>(
@@ -104,7 +105,8 @@ StatusOr<std::vector<api::Object>> RemoteCluster::List(const api::KindInfo& kind
 StatusOr<std::optional<api::Object>> RemoteCluster::Find(const api::KindInfo& kind,
                                                          std::string_view namespace_,
                                                          std::string_view name) const {
-  auto found = Patiently(host_, options_.reads, [&] { return client_.Get(kind, namespace_, name); });
+  auto found =
+      Patiently(host_, options_.reads, [&] { return client_.Get(kind, namespace_, name); });
   if (found.status().code() == StatusCode::kNotFound) return std::nullopt;
   if (!found.ok()) {
     return base::Annotate(found.status(),

@@ -107,8 +107,7 @@ class Remote final : public RemoteScheduler {
     http.connect_timeout = lease.renew_deadline / 4;
     http.request_timeout = lease.renew_deadline / 4;
     http.throttled_tries = 0;
-    DRAY_ASSIGN_OR_RETURN(election_http_,
-                          Connect(std::move(http)));
+    DRAY_ASSIGN_OR_RETURN(election_http_, Connect(std::move(http)));
     client::RemoteOptions remote;
     remote.component = kComponent;
     remote.note_writers = 1;
@@ -142,11 +141,11 @@ class Remote final : public RemoteScheduler {
   }
 
   void Decide() {
-    auto turns =
-        std::make_unique<internal::Turns>(*cluster_, options_.writers, [this] { news_->Ring(); }, host_);
-    const auto worker = internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates,
-                                                      options_.config, nullptr, turns.get(),
-                                                      options_.random);
+    auto turns = std::make_unique<internal::Turns>(
+        *cluster_, options_.writers, [this] { news_->Ring(); }, host_);
+    const auto worker =
+        internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates, options_.config,
+                                      nullptr, turns.get(), options_.random);
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;

@@ -33,10 +33,10 @@ class Fiber {
   void* stack_ = nullptr;
   ucontext_t here_;
   ucontext_t there_;
-  void* fake_stack_ = nullptr;        // of the address sanitizer
+  void* fake_stack_ = nullptr;         // of the address sanitizer
   const void* outer_stack_ = nullptr;  // likewise
   std::size_t outer_size_ = 0;
-  void* sanitizer_fiber_ = nullptr;    // of the thread sanitizer
+  void* sanitizer_fiber_ = nullptr;  // of the thread sanitizer
   void* sanitizer_outer_ = nullptr;
 };
 

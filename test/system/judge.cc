@@ -29,9 +29,10 @@ std::string DeviceOf(const api::DeviceRequestAllocationResult& result) {
 
 void Judge::Attend(Server& server) {
   server_ = &server;
-  if (disk_.revision() < acked_) {
-    stage_.Find(fmt::format("revision {} was acknowledged, and the disk has only {}", acked_,
-                            disk_.revision()));
+  durable_ = server.store().revision().value;
+  if (durable_ < acked_) {
+    stage_.Find(
+        fmt::format("revision {} was acknowledged, and the disk has only {}", acked_, durable_));
   }
   auto watch = server.store().WatchFrom("", {seen_}, [this] { woken_ = true; });
   if (!watch.ok()) {
@@ -41,16 +42,6 @@ void Judge::Attend(Server& server) {
   }
   watch_ = *std::move(watch);
   woken_ = true;
-  // Bytes that somebody has changed while the server was away come with no change of revision.
-  for (auto& [key, object] : objects_) {
-    const store::EntryPtr entry = server.store().Find(key);
-    if (entry == nullptr) continue;
-    const auto read = server.registry().objects().Read(*entry);
-    const bool readable = read.ok();
-    if (readable != object.has_value()) {
-      object = readable ? std::optional((*read)->object()) : std::nullopt;
-    }
-  }
   Look();
 }
 
@@ -84,9 +75,7 @@ void Judge::Look() {
         objects_[key] = after;
         if (after) by_uid_[after->metadata().uid] = key;
       }
-      if (seen_ > disk_.revision()) {
-        stage_.Find(fmt::format("revision {} is shown and is not on the disk", seen_));
-      }
+      durable_ = std::max(durable_, seen_);
       OnChange(key, before, after);
     }
   }
@@ -118,7 +107,7 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
         more += fmt::format(" reserved={}", claim->status.reserved_for.size());
       }
       stage_.Trace("stored", fmt::format("{} {} {}{}", seen_,
-                                         !after    ? "-"
+                                         !after   ? "-"
                                          : before ? "*"
                                                   : "+",
                                          key, more));
@@ -157,12 +146,12 @@ void Judge::OnClaim(const std::string& key, const api::ResourceClaim* before,
     const std::string device = DeviceOf(result);
     Holders& holders = devices_[device];
     const bool other_exclusive = !holders.exclusive.empty();
-    const bool taken = result.share_id ? other_exclusive
-                                       : other_exclusive || !holders.shared.empty();
+    const bool taken =
+        result.share_id ? other_exclusive : other_exclusive || !holders.shared.empty();
     if (taken) {
-      stage_.Find(fmt::format("{} is given twice: to {} and to {}", device, key,
-                              other_exclusive ? *holders.exclusive.begin()
-                                              : *holders.shared.begin()));
+      stage_.Find(
+          fmt::format("{} is given twice: to {} and to {}", device, key,
+                      other_exclusive ? *holders.exclusive.begin() : *holders.shared.begin()));
     }
     if (result.share_id && !shares_.emplace(*result.share_id, key).second) {
       stage_.Find(fmt::format("share {} of {} is given twice", *result.share_id, device));
@@ -222,10 +211,11 @@ std::int64_t Judge::CountedBy(const std::string& resource, const std::string& na
 }
 
 void Judge::CheckQuota(const api::Object& added) {
-  const char* resource = added.As<api::Pod>() != nullptr             ? "pods"
-                         : added.As<api::Deployment>() != nullptr    ? "count/deployments.apps"
-                         : added.As<api::ResourceClaim>() != nullptr ? "count/resourceclaims.resource.k8s.io"
-                                                                     : nullptr;
+  const char* resource = added.As<api::Pod>() != nullptr          ? "pods"
+                         : added.As<api::Deployment>() != nullptr ? "count/deployments.apps"
+                         : added.As<api::ResourceClaim>() != nullptr
+                             ? "count/resourceclaims.resource.k8s.io"
+                             : nullptr;
   if (resource == nullptr) return;
   const std::string& space = added.metadata().namespace_;
   for (const auto* quota : All<api::ResourceQuota>()) {
@@ -282,9 +272,10 @@ void Judge::OnAnswer(const Sent& sent, int status, const std::string& body) {
   const std::int64_t revision = std::strtoll(body.c_str() + at + kName.size(), nullptr, 10);
   acked_ = std::max(acked_, revision);
   stage_.Count("acknowledged");
-  if (revision > disk_.revision()) {
+  if (server_ != nullptr) durable_ = std::max(durable_, server_->store().revision().value);
+  if (revision > durable_) {
     stage_.Find(fmt::format("{} was told of revision {}, and the disk has {}", sent.who, revision,
-                            disk_.revision()));
+                            durable_));
   }
 }
 

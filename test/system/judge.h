@@ -19,7 +19,6 @@
 #include "api/resource_quota.h"
 #include "model/instance.h"
 #include "store/store.h"
-#include "system/disk.h"
 #include "system/server.h"
 #include "system/stage.h"
 #include "system/wire.h"
@@ -31,10 +30,9 @@ class Judge {
  public:
   // All outlive it. `steady`: what devices there are does not change, so that every allocation can
   // be held against the model.
-  Judge(Stage& stage, const Disk& disk, bool steady)
-      : stage_(stage), disk_(disk), steady_(steady) {}
+  Judge(Stage& stage, bool steady) : stage_(stage), steady_(steady) {}
 
-  // Of a server that has just started: everything that its disk has.
+  // Of a server that has just started, from what its disk has.
   void Attend(Server& server);
   void Leave();
   // What has happened since the last look.
@@ -81,13 +79,13 @@ class Judge {
   const api::Object* FindUid(const std::string& uid) const;
 
   Stage& stage_;
-  const Disk& disk_;
   const bool steady_;
   Server* server_ = nullptr;
   std::unique_ptr<store::Watch> watch_;
   bool woken_ = false;
-  std::int64_t seen_ = 0;   // up to here everything was looked at
-  std::int64_t acked_ = 0;  // somebody was told of this revision
+  std::int64_t seen_ = 0;     // up to here everything was looked at
+  std::int64_t acked_ = 0;    // somebody was told of this revision
+  std::int64_t durable_ = 0;  // what the disk is known to have
   std::map<std::string, std::optional<api::Object>> objects_;  // by key; nothing: cannot be read
   std::map<std::string, std::string> by_uid_;                  // keys
   std::map<std::string, Holders> devices_;

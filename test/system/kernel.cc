@@ -86,8 +86,8 @@ class Process::SimulatedAlarm final : public base::Alarm {
   void Sleep(std::optional<Nanos> longest) override {
     const std::shared_ptr<Kernel::Wait> wait = wait_;
     const Nanos now = process_.kernel_.now();
-    // The dead do not sleep, but let others have their turn.
-    if (process_.killed_) longest = Nanos(0);
+    // The dead do not sleep, but let others have their turn, and time goes on.
+    if (process_.killed_) longest = std::chrono::milliseconds(1);
     wait->Until(longest ? std::optional(now + *longest) : std::nullopt);
   }
 

@@ -29,6 +29,30 @@ const std::vector<Profile>& Profiles() {
     everything.disk_broken = 0.0005;
     everything.clock_jump_every = seconds(20);
     all.push_back({.name = "everything", .faults = everything, .changes_devices = true});
+    all.push_back({.name = "remote", .remote_schedulers = 2});
+    Faults remote = wire;
+    remote.watch_late = 0.01;
+    remote.watch_cut_every = seconds(20);
+    remote.watch_frozen_every = seconds(60);
+    all.push_back({.name = "remote wire", .faults = remote, .remote_schedulers = 2});
+    Faults leases{.lost_answer = 0.02, .kill_scheduler_every = seconds(25)};
+    leases.lease_black_hole_every = seconds(25);
+    leases.clock_jump_every = seconds(10);
+    all.push_back({.name = "leases",
+                   .faults = leases,
+                   .remote_schedulers = 3,
+                   .time = std::chrono::seconds(120)});
+    Faults remote_everything = everything;
+    remote_everything.watch_late = 0.005;
+    remote_everything.watch_cut_every = seconds(40);
+    remote_everything.watch_frozen_every = seconds(120);
+    remote_everything.kill_scheduler_every = seconds(40);
+    remote_everything.lease_black_hole_every = seconds(60);
+    all.push_back({.name = "remote everything",
+                   .faults = remote_everything,
+                   .remote_schedulers = 2,
+                   .changes_devices = true,
+                   .time = std::chrono::seconds(80)});
     return all;
   }();
   return profiles;

@@ -106,17 +106,15 @@ class Server::LookAway final : public api::ForwardingCluster {
 // Planted: whoever writes a quota does not look whether somebody else has.
 class Server::UncheckedQuota final : public store::Store {
  public:
-  explicit UncheckedQuota(Store& store) : store_(store) {}
+  explicit UncheckedQuota(Store& store) : store_(store), early_(*this) {}
 
   void Commit(store::Transaction transaction, store::CommitFn done) override {
     store_.Commit(Careless(std::move(transaction)), std::move(done));
   }
-  StatusOr<store::Outcome> Submit(store::Transaction transaction) override {
-    return store_.Submit(Careless(std::move(transaction)));
-  }
-  store::EntryPtr FindSubmitted(std::string_view key) const override {
-    // And builds on what everybody has seen.
-    return Quota(key) ? store_.Find(key) : store_.FindSubmitted(key);
+  store::EarlyWrites* early() const override { return &early_; }
+  void Current(store::ReadyFn ready) override { store_.Current(std::move(ready)); }
+  void WaitFor(store::Revision at, store::ReadyFn ready) override {
+    store_.WaitFor(at, std::move(ready));
   }
   store::EntryPtr Find(std::string_view key) const override { return store_.Find(key); }
   StatusOr<store::RangeResult> Range(std::string_view prefix,
@@ -139,6 +137,21 @@ class Server::UncheckedQuota final : public store::Store {
   Status Health() const override { return store_.Health(); }
 
  private:
+  class Early final : public store::EarlyWrites {
+   public:
+    explicit Early(UncheckedQuota& store) : store_(store) {}
+    StatusOr<store::Outcome> Submit(store::Transaction transaction) override {
+      return store_.store_.early()->Submit(Careless(std::move(transaction)));
+    }
+    // And builds on what everybody has seen.
+    store::EntryPtr Find(std::string_view key) const override {
+      return Quota(key) ? store_.store_.Find(key) : store_.store_.early()->Find(key);
+    }
+
+   private:
+    UncheckedQuota& store_;
+  };
+
   static bool Quota(std::string_view key) { return key.find("resourcequotas") != key.npos; }
   static store::Transaction Careless(store::Transaction transaction) {
     for (store::Operation& operation : transaction.operations) {
@@ -151,16 +164,20 @@ class Server::UncheckedQuota final : public store::Store {
   }
 
   Store& store_;
+  mutable Early early_;
 };
 
-Server::Server(Stage& stage, Disk& disk, bool with_scheduler, std::function<void()> dies)
+Server::Server(Stage& stage, store::ManualDisk& disk, bool with_scheduler,
+               std::function<void()> dies)
     : stage_(stage),
       disk_(disk),
       process_(stage.kernel),
       dies_(std::move(dies)),
       alive_(std::make_shared<bool>(true)),
       ids_(stage.random) {
-  store_ = disk_.Open([this] { WriteSoon(); });
+  disk_.automatic = false;
+  disk_.on_queued = [this] { WriteSoon(); };
+  store_ = store::MakeManualStore(disk_);
   if (stage_.planted.quota_unchecked) seen_ = std::make_unique<UncheckedQuota>(*store_);
   store::Store& seen = seen_ != nullptr ? *seen_ : *store_;
   registry::RegistryOptions options;
@@ -204,7 +221,13 @@ void Server::Kill() {
   *alive_ = false;
   stopping_ = true;
   process_.Kill();
-  disk_.CutOff(stage_.dice.Chance(0.5) ? static_cast<std::size_t>(stage_.dice.Range(1, 4)) : 0);
+  // What was being written may be there, and nobody was told.
+  if (stage_.dice.Chance(0.5)) {
+    disk_.FailNext({.status = base::Unavailable("the process is dead"), .written = true});
+    disk_.Write(static_cast<std::size_t>(stage_.dice.Range(1, 4)));
+  }
+  disk_.on_queued = nullptr;
+  disk_.Crash();
 }
 
 void Server::Handle(apiserver::Request request, std::shared_ptr<apiserver::Responder> responder) {
@@ -238,22 +261,25 @@ void Server::Write() {
   }
   if (stage_.Chance(faults.disk_full)) {
     stage_.Count("disk full");
-    disk_.FailNext(base::MakeStatus(StatusCode::kResourceExhausted, "the disk is full"), false);
+    disk_.FailNext(
+        {.status = base::MakeStatus(StatusCode::kResourceExhausted, "the disk is full")});
   } else if (stage_.Chance(faults.disk_broken)) {
     stage_.Count("disk broken");
-    disk_.FailNext(base::Unavailable("the disk does not answer"), stage_.dice.Chance(0.5));
+    disk_.FailNext({.status = base::Unavailable("the disk does not answer"),
+                    .written = stage_.dice.Chance(0.5)});
   }
   const int most = stage_.dice.Chance(0.3) ? stage_.dice.Range(1, 3) : 4096;
   disk_.Write(static_cast<std::size_t>(most));
   // A store that takes no more is restarted by whoever looks after the process.
   if (!store_->Health().ok()) return dies_();
-  WriteSoon();
+  if (disk_.pending() > 0) WriteSoon();
 }
 
 void Server::RunControllers() {
   api::Cluster& cluster = controller_eyes_ != nullptr ? *controller_eyes_ : *controller_way_;
   const controllers::Source shared = controllers::Source(cluster).Shared();
-  controllers::ControllerList all = controllers::MakeControllers(shared, process_, {.gates = Gates()});
+  controllers::ControllerList all =
+      controllers::MakeControllers(shared, process_, {.gates = Gates()});
   all.push_back(std::make_unique<hollow::HollowNodes>(shared, process_));
   for (const auto& controller : all) controller->LetOthersInAfter(kWritesPerSync);
   std::unique_ptr<store::Watch> watch;
@@ -265,8 +291,8 @@ void Server::RunControllers() {
         if (!events.ok() || events->empty()) break;
         changed = true;
       }
-    } else if (auto made = store_->WatchFrom("", store_->revision(),
-                                             [this] { controller_alarm_->Ring(); });
+    } else if (auto made =
+                   store_->WatchFrom("", store_->revision(), [this] { controller_alarm_->Ring(); });
                made.ok()) {
       watch = *std::move(made);
     }
@@ -299,8 +325,8 @@ void Server::RunScheduler() {
         if (!events.ok() || events->empty()) break;
         changed = true;
       }
-    } else if (auto made = store_->WatchFrom("", store_->revision(),
-                                             [this] { scheduler_alarm_->Ring(); });
+    } else if (auto made =
+                   store_->WatchFrom("", store_->revision(), [this] { scheduler_alarm_->Ring(); });
                made.ok()) {
       watch = *std::move(made);
     }

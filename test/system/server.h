@@ -18,8 +18,8 @@
 #include "registry/roles.h"
 #include "scheduler/ids.h"
 #include "scheduler/scheduler.h"
+#include "store/manual/manual_store.h"
 #include "store/store.h"
-#include "system/disk.h"
 #include "system/stage.h"
 
 namespace dray::system {
@@ -39,7 +39,7 @@ class Ids final : public scheduler::Ids {
 class Server final : public apiserver::Handler {
  public:
   // All outlive it. `dies`: is told when a write to the disk has killed it.
-  Server(Stage& stage, Disk& disk, bool with_scheduler, std::function<void()> dies);
+  Server(Stage& stage, store::ManualDisk& disk, bool with_scheduler, std::function<void()> dies);
   // Kills it.
   ~Server() override;
 
@@ -65,11 +65,10 @@ class Server final : public apiserver::Handler {
   void Write();
   void RunControllers();
   void RunScheduler();
-  void Rest(base::Alarm& alarm, store::Watch*& watch, std::optional<Nanos> due);
   void Post(std::function<void()> task);
 
   Stage& stage_;
-  Disk& disk_;
+  store::ManualDisk& disk_;
   Process process_;
   const std::function<void()> dies_;
   const std::shared_ptr<bool> alive_;

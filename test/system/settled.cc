@@ -57,8 +57,8 @@ void Judge::SettledPods(Server& server) {
       stage_.Find(fmt::format("pod {} waits, and {} has room for it", key, outcome->second.node));
       continue;
     }
-    const auto condition = std::ranges::find(
-        pod->status.conditions, api::kPodScheduledCondition, &api::PodCondition::type);
+    const auto condition = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
+                                             &api::PodCondition::type);
     if (condition == pod->status.conditions.end() || condition->message.empty()) {
       stage_.Find(fmt::format("pod {} waits and is told nothing", key));
       continue;
@@ -96,8 +96,10 @@ void Judge::SettledClaims() {
     for (const auto& entry : pod->spec.resource_claims) {
       if (entry.resource_claim_name) names.push_back(*entry.resource_claim_name);
     }
-    for (const auto& status : pod->status.resource_claim_statuses) {
-      if (status.resource_claim_name) names.push_back(*status.resource_claim_name);
+    if (pod->status.resource_claim_statuses) {
+      for (const auto& status : *pod->status.resource_claim_statuses) {
+        if (status.resource_claim_name) names.push_back(*status.resource_claim_name);
+      }
     }
     if (pod->status.extended_resource_claim_status) {
       names.push_back(pod->status.extended_resource_claim_status->resource_claim_name);
@@ -139,7 +141,8 @@ void Judge::SettledOwners() {
     const std::int64_t wanted = set->spec.replicas.value_or(1);
     const std::int64_t has = children[set->metadata.uid];
     if (has > wanted || (has < wanted && !limited.contains(set->metadata.namespace_))) {
-      stage_.Find(fmt::format("ReplicaSet {} has {} of {} pods", Shown(set->metadata), has, wanted));
+      stage_.Find(
+          fmt::format("ReplicaSet {} has {} of {} pods", Shown(set->metadata), has, wanted));
     }
   }
 }

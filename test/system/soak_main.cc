@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   std::uint64_t run = 0;
   double told = 0;
   for (; run < seeds; ++run, ++options.seed) {
-    const RunReport report = Run(options);
+    const RunReport report = Simulate(options);
     events += report.events;
     simulated += std::chrono::duration<double>(report.time).count();
     for (const auto& [what, times] : report.counts) counts[what] += times;
@@ -65,8 +65,10 @@ int main(int argc, char** argv) {
       std::fflush(stdout);
     }
   }
-  fmt::print("{} seeds in {:.1f} s, {:.2f} per second; {} events, {:.0f} simulated seconds; {} with findings\n",
-             run, took(), static_cast<double>(run) / took(), events, simulated, found);
+  fmt::print(
+      "{} seeds in {:.1f} s, {:.2f} per second; {} events, {:.0f} simulated seconds; {} with "
+      "findings\n",
+      run, took(), static_cast<double>(run) / took(), events, simulated, found);
   for (const auto& [what, times] : counts) fmt::print("  {:24} {}\n", what, times);
   return found == 0 ? 0 : 1;
 }

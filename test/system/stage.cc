@@ -9,8 +9,8 @@ namespace dray::system {
 
 void Stage::Find(std::string text) {
   Trace("FOUND", text);
-  findings.push_back(fmt::format(
-      "at {:.3f} s: {}", std::chrono::duration<double>(kernel.now()).count(), text));
+  findings.push_back(
+      fmt::format("at {:.3f} s: {}", std::chrono::duration<double>(kernel.now()).count(), text));
 }
 
 void Stage::Trace(std::string_view who, std::string_view what) {

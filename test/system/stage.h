@@ -45,10 +45,10 @@ struct Faults {
 // Faults that are put in on purpose, each where a rule of the house is broken, to see that they are
 // found.
 struct Planted {
-  bool unknown_is_failure = false;      // a write whose answer is lost counts as not done
-  bool leads_while_waiting = false;     // time stands still for who waits for its lease
-  bool unreadable_is_absent = false;    // what cannot be read is taken for gone
-  bool quota_unchecked = false;         // charges overwrite each other
+  bool unknown_is_failure = false;    // a write whose answer is lost counts as not done
+  bool leads_while_waiting = false;   // time stands still for who waits for its lease
+  bool unreadable_is_absent = false;  // what cannot be read is taken for gone
+  bool quota_unchecked = false;       // charges overwrite each other
   bool any() const {
     return unknown_is_failure || leads_while_waiting || unreadable_is_absent || quota_unchecked;
   }

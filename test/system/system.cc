@@ -8,8 +8,9 @@
 
 #include "base/check.h"
 #include "fmt/format.h"
-#include "system/disk.h"
+#include "store/manual/manual_store.h"
 #include "system/judge.h"
+#include "system/remote.h"
 #include "system/server.h"
 #include "system/users.h"
 #include "system/wire.h"
@@ -32,7 +33,7 @@ class System {
       : profile_(options.profile != nullptr ? *options.profile : ProfileOf(options.seed)),
         stage_(options.seed),
         wire_(stage_),
-        judge_(stage_, disk_, !profile_.changes_devices) {
+        judge_(stage_, !profile_.changes_devices) {
     stage_.planted = options.planted;
     stage_.tracing = options.trace;
     town_.changes_devices = profile_.changes_devices;
@@ -51,6 +52,8 @@ class System {
         break;
       }
     }
+    // What is in the middle of something cannot be taken apart from here.
+    if (!done_) Abandon();
     return {.profile = profile_.name,
             .findings = stage_.findings,
             .counts = stage_.counts,
@@ -66,6 +69,9 @@ class System {
       users_.push_back(std::make_unique<User>(stage_, wire_, town_, i));
     }
     users_.front()->SetUp();
+    for (int i = 0; i < profile_.remote_schedulers; ++i) {
+      remotes_.push_back(std::make_unique<Remote>(stage_, wire_, fmt::format("scheduler-{}", i)));
+    }
     stage_.faults = profile_.faults;
     for (const auto& user : users_) user->Start(milliseconds(700));
     BeginFaults();
@@ -82,8 +88,17 @@ class System {
     End();
   }
 
+  void Abandon() {
+    judge_.Leave();
+    static_cast<void>(server_.release());
+    for (auto& user : users_) static_cast<void>(user.release());
+    for (auto& remote : remotes_) static_cast<void>(remote.release());
+  }
+
   void End() {
     users_.clear();
+    remotes_.clear();
+    judge_.Look();
     judge_.Leave();
     wire_.Connect(nullptr);
     server_ = nullptr;
@@ -119,7 +134,7 @@ class System {
   // As another version of the program could: some owners are not what they were.
   void LeaveUnreadable() {
     std::vector<std::pair<std::string, std::string>> owners;
-    for (auto& [key, value] : disk_.Values()) {
+    for (const auto& [key, value] : disk_.entries()) {
       const bool owner = key.find("/replicasets/") != key.npos ||
                          key.find("/deployments/") != key.npos || key.find("/jobs/") != key.npos;
       const bool known = unreadable_.contains(key);
@@ -130,7 +145,7 @@ class System {
     stage_.Count("made unreadable");
     stage_.Trace("disk", fmt::format("{} cannot be read", key));
     unreadable_[key] = value;
-    disk_.Replace(key, R"({"spec":{"replicas":"many"},"metadata":7})");
+    disk_.Plant(key, R"({"spec":{"replicas":"many"},"metadata":7})");
   }
 
   // The server is brought up once more with what can be read.
@@ -142,11 +157,11 @@ class System {
     judge_.Leave();
     wire_.Connect(nullptr);
     server_ = nullptr;
-    const auto values = disk_.Values();
+    const auto entries = disk_.entries();
     for (const auto& [key, value] : unreadable_) {
-      const auto found = std::ranges::find(values, key, &std::pair<std::string, std::string>::first);
-      if (found != values.end() && found->second.starts_with(R"({"spec":{"replicas":"many")")) {
-        disk_.Replace(key, value);
+      const auto found = entries.find(key);
+      if (found != entries.end() && found->second.starts_with(R"({"spec":{"replicas":"many")")) {
+        disk_.Plant(key, value);
       }
     }
     StartServer();
@@ -170,21 +185,37 @@ class System {
       if (server_ != nullptr) {
         server_->process().SetWrong(seconds(stage_.dice.Range(-3600, 3600)));
       }
+      if (!remotes_.empty()) {
+        stage_.dice.Pick(remotes_)->SetWrong(seconds(stage_.dice.Range(-3600, 3600)));
+      }
     });
     Every(&Faults::freeze_every, [this] {
-      const std::string who = fmt::format("user-{}", stage_.dice.Range(0, kUsers - 1));
+      std::string who = fmt::format("user-{}", stage_.dice.Range(0, kUsers - 1));
+      if (!remotes_.empty() && stage_.dice.Chance(0.5)) who = stage_.dice.Pick(remotes_)->name();
       wire_.Freeze(who, stage_.kernel.now() + stage_.Between(seconds(1), seconds(30)), false);
+    });
+    Every(&Faults::kill_scheduler_every, [this] {
+      if (!remotes_.empty()) stage_.dice.Pick(remotes_)->Kill();
+    });
+    Every(&Faults::lease_black_hole_every, [this] {
+      for (const auto& remote : remotes_) {
+        if (!remote->leading()) continue;
+        stage_.Count("lease black-holed");
+        wire_.Freeze(remote->name(), stage_.kernel.now() + stage_.Between(seconds(5), seconds(60)),
+                     true);
+      }
     });
   }
 
   const Profile& profile_;
   Stage stage_;
-  Disk disk_;
+  store::ManualDisk disk_;
   Wire wire_;
   Judge judge_;
   Town town_;
   std::unique_ptr<Server> server_;
   std::vector<std::unique_ptr<User>> users_;
+  std::vector<std::unique_ptr<Remote>> remotes_;
   std::map<std::string, std::string> unreadable_;  // what was there, by key
   bool restarting_ = false;
   bool done_ = false;
@@ -192,6 +223,6 @@ class System {
 
 }  // namespace
 
-RunReport Run(const RunOptions& options) { return System(options).Run(); }
+RunReport Simulate(const RunOptions& options) { return System(options).Run(); }
 
 }  // namespace dray::system

@@ -42,7 +42,7 @@ struct RunReport {
   Nanos time{0};           // simulated
 };
 
-RunReport Run(const RunOptions& options);
+RunReport Simulate(const RunOptions& options);
 
 // What to type to see the run again.
 std::string Replay(std::uint64_t seed);

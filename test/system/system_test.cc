@@ -14,7 +14,7 @@ TEST(System, NothingIsLostGivenTwiceOrToldWrong) {
   const std::uint64_t n = model::Instances(120);
   std::map<std::string, std::uint64_t> counts;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
-    const RunReport report = Run({.seed = seed});
+    const RunReport report = Simulate({.seed = seed});
     ASSERT_TRUE(report.findings.empty())
         << report.profile << ": " << report.findings.front() << "\nrepeat with " << Replay(seed);
     for (const auto& [what, times] : report.counts) counts[what] += times;
@@ -31,11 +31,11 @@ TEST(System, NothingIsLostGivenTwiceOrToldWrong) {
 
 TEST(System, ASeedReplaysExactly) {
   for (std::uint64_t seed = 1; seed <= Profiles().size(); ++seed) {
-    const RunReport once = Run({.seed = seed});
-    const RunReport again = Run({.seed = seed});
+    const RunReport once = Simulate({.seed = seed});
+    const RunReport again = Simulate({.seed = seed});
     EXPECT_EQ(once.hash, again.hash) << once.profile;
     EXPECT_EQ(once.events, again.events);
-    EXPECT_NE(once.hash, Run({.seed = seed + Profiles().size()}).hash);
+    EXPECT_NE(once.hash, Simulate({.seed = seed + Profiles().size()}).hash);
   }
 }
 

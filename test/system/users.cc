@@ -32,8 +32,9 @@ constexpr const char* kTemplates[] = {"one-gpu", "two-gpus", "memory", "part"};
 
 std::string Requests(std::string_view what) {
   const auto exactly = [](std::string_view name, std::string_view rest) {
-    return fmt::format(R"({{"devices":{{"requests":[{{"name":"r","exactly":{{"deviceClassName":"{}"{}}}}}]}}}})",
-                       name, rest);
+    return fmt::format(
+        R"({{"devices":{{"requests":[{{"name":"r","exactly":{{"deviceClassName":"{}"{}}}}}]}}}})",
+        name, rest);
   };
   if (what == "one-gpu") return exactly("gpu", "");
   if (what == "two-gpus") return exactly("gpu", R"(,"count":2)");
@@ -55,9 +56,10 @@ std::vector<std::string> NodeManifests(int node, int generation) {
   };
   slice("gpu", R"({"name":"gpu-0"},{"name":"gpu-1"},{"name":"gpu-2"})", "");
   if (node % 2 == 0) {
-    slice("memory",
-          R"({"name":"memory-0","allowMultipleAllocations":true,"capacity":{"bytes":{"value":"10","requestPolicy":{"default":"1","validRange":{"min":"1"}}}}})",
-          "");
+    slice(
+        "memory",
+        R"({"name":"memory-0","allowMultipleAllocations":true,"capacity":{"bytes":{"value":"10","requestPolicy":{"default":"1","validRange":{"min":"1"}}}}})",
+        "");
   } else {
     const auto part = [](int number) {
       return fmt::format(
@@ -102,7 +104,7 @@ bool User::Create(const std::string& json) {
 }
 
 void User::CreateForSure(const std::string& json) {
-  for (;;) {
+  while (!stopping_) {
     const auto made = client_.Create(FromJson(json));
     if (made.ok() || made.status().code() == StatusCode::kAlreadyExists) return;
     stage_.Trace("setup", std::string(made.status().message()));
@@ -112,7 +114,8 @@ void User::CreateForSure(const std::string& json) {
 
 void User::SetUp() {
   for (const char* name : {"always", "a", "b"}) {
-    CreateForSure(fmt::format(R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", name));
+    CreateForSure(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", name));
   }
   for (int i = 0; i < town_.nodes; ++i) {
     CreateForSure(fmt::format(
@@ -123,7 +126,8 @@ void User::SetUp() {
   for (const char* name : {"gpu", "memory", "part"}) {
     CreateForSure(fmt::format(
         R"({{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{{"name":"{0}"}},"spec":{{"selectors":[{{"cel":{{"expression":"device.driver == '{0}.example.com'"}}}}]{1}}}}})",
-        name, std::string_view(name) == "gpu" ? R"(,"extendedResourceName":"example.com/gpu")" : ""));
+        name,
+        std::string_view(name) == "gpu" ? R"(,"extendedResourceName":"example.com/gpu")" : ""));
   }
   for (const char* space : {"a", "b"}) {
     for (const char* what : kTemplates) {
@@ -158,15 +162,33 @@ void User::Act() {
       {"add claim", 5, [](User& u) { u.AddClaim(); }},
       {"remove pod", 22, [](User& u) { u.Remove("v1", "Pod"); }},
       {"remove claim", 4, [](User& u) { u.Remove("resource.k8s.io/v1", "ResourceClaim"); }},
-      {"add deployment", 4, [](User& u) { if (u.town_.workloads) u.AddDeployment(); }},
-      {"add job", 4, [](User& u) { if (u.town_.workloads) u.AddJob(); }},
-      {"scale", 6, [](User& u) { if (u.town_.workloads) u.Scale(); }},
+      {"add deployment", 4,
+       [](User& u) {
+         if (u.town_.workloads) u.AddDeployment();
+       }},
+      {"add job", 4,
+       [](User& u) {
+         if (u.town_.workloads) u.AddJob();
+       }},
+      {"scale", 6,
+       [](User& u) {
+         if (u.town_.workloads) u.Scale();
+       }},
       {"remove deployment", 3, [](User& u) { u.Remove("apps/v1", "Deployment"); }},
       {"remove job", 3, [](User& u) { u.Remove("batch/v1", "Job"); }},
-      {"change quota", 5, [](User& u) { if (u.town_.quotas) u.ChangeQuota(); }},
-      {"change namespace", 2, [](User& u) { if (u.town_.namespaces) u.ChangeNamespace(); }},
+      {"change quota", 5,
+       [](User& u) {
+         if (u.town_.quotas) u.ChangeQuota();
+       }},
+      {"change namespace", 2,
+       [](User& u) {
+         if (u.town_.namespaces) u.ChangeNamespace();
+       }},
       {"change node", 2, [](User& u) { u.ChangeNode(); }},
-      {"change slice", 3, [](User& u) { if (u.town_.changes_devices) u.ChangeSlice(); }},
+      {"change slice", 3,
+       [](User& u) {
+         if (u.town_.changes_devices) u.ChangeSlice();
+       }},
       {"increase", 6, [](User& u) { u.Increase(); }},
   };
   int roll = 0;
@@ -205,7 +227,8 @@ void User::AddPod() {
                          claim->metadata().name);
     uses = R"(,"claims":[{"name":"c"}])";
   } else if (kind < 9) {
-    resources = R"("requests":{"cpu":"500m","example.com/gpu":"1"},"limits":{"example.com/gpu":"1"})";
+    resources =
+        R"("requests":{"cpu":"500m","example.com/gpu":"1"},"limits":{"example.com/gpu":"1"})";
   }
   Create(fmt::format(
       R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"{}","annotations":{{"dray/runs-for":"{}s"}}}},"spec":{{"restartPolicy":"{}"{}{},"containers":[{{"name":"c","image":"i","resources":{{{}{}}}}}]}}}})",
@@ -257,9 +280,9 @@ void User::Remove(const char* api_version, const char* kind) {
   const Status status =
       client_.Delete(info, found->metadata().namespace_, found->metadata().name,
                      stage_.dice.Chance(0.5) ? found->metadata().uid : std::string());
-  stage_.Trace(fmt::format("user-{}", number_),
-               fmt::format("delete {} {}: {}", kind, found->metadata().name,
-                           std::string(status.message())));
+  stage_.Trace(
+      fmt::format("user-{}", number_),
+      fmt::format("delete {} {}: {}", kind, found->metadata().name, std::string(status.message())));
 }
 
 void User::ChangeQuota() {
@@ -307,8 +330,7 @@ void User::ChangeSlice() {
   auto found = Any(KindOf<api::ResourceSlice>());
   if (!found) return;
   if (stage_.dice.Chance(0.3)) {
-    static_cast<void>(
-        client_.Delete(KindOf<api::ResourceSlice>(), "", found->metadata().name, ""));
+    static_cast<void>(client_.Delete(KindOf<api::ResourceSlice>(), "", found->metadata().name, ""));
     return;
   }
   const int node = stage_.dice.Range(0, town_.nodes - 1);

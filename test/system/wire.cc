@@ -19,9 +19,7 @@ using std::chrono::seconds;
 // request from a newer one without the server's help (README.md, "What is assumed").
 constexpr Nanos kLatest = milliseconds(4000);
 
-Status Cancelled() {
-  return base::MakeStatus(StatusCode::kCancelled, "the client was closed");
-}
+Status Cancelled() { return base::MakeStatus(StatusCode::kCancelled, "the client was closed"); }
 
 }  // namespace
 
@@ -38,11 +36,17 @@ struct Wire::Call {
   client::HttpResponse response;
   std::shared_ptr<Stream> stream;  // the answer is one
   Nanos longest{0};                // of a stream
+  Nanos silence{0};                // likewise
 };
 
 class Wire::Stream final : public client::LineStream {
  public:
-  Stream(Kernel& kernel, Nanos deadline) : wait_(kernel), kernel_(kernel), deadline_(deadline) {}
+  Stream(Kernel& kernel, Nanos deadline, Nanos silence)
+      : wait_(kernel),
+        kernel_(kernel),
+        deadline_(deadline),
+        silence_(silence),
+        heard_(kernel.now()) {}
 
   StatusOr<bool> Next(std::string& line) override {
     for (;;) {
@@ -54,8 +58,9 @@ class Wire::Stream final : public client::LineStream {
       }
       if (broken_) return base::Unavailable("the connection is broken");
       if (ended_) return false;
-      if (kernel_.now() >= deadline_) return base::Unavailable("it took too long");
-      wait_.Until(deadline_);
+      const Nanos end = std::min(deadline_, heard_ + silence_);
+      if (kernel_.now() >= end) return base::Unavailable("nothing came for too long");
+      wait_.Until(end);
     }
   }
   void Cancel() override {
@@ -65,6 +70,7 @@ class Wire::Stream final : public client::LineStream {
 
   void Put(std::string line) {
     lines_.push_back(std::move(line));
+    heard_ = kernel_.now();
     wait_.Wake();
   }
   void Break() {
@@ -80,6 +86,8 @@ class Wire::Stream final : public client::LineStream {
   Kernel::Wait wait_;
   Kernel& kernel_;
   const Nanos deadline_;
+  const Nanos silence_;
+  Nanos heard_;  // when something last came
   std::deque<std::string> lines_;
   bool cancelled_ = false;
   bool broken_ = false;
@@ -158,11 +166,13 @@ class Wire::Client final : public client::HttpClient {
   }
 
   StatusOr<std::shared_ptr<client::LineStream>> Open(const client::HttpRequest& request,
-                                                     milliseconds longest) override {
+                                                     milliseconds longest,
+                                                     milliseconds silence) override {
     if (Dead()) return Cancelled();
     if (!wire_.connected()) return Refused();
     auto call = MakeCall(request);
     call->longest = longest;
+    call->silence = silence;
     wire_.Deliver(call);
     Wait(*call);
     if (!call->answered) return base::Unavailable("the connection is broken");
@@ -327,7 +337,8 @@ void Wire::Break(const std::shared_ptr<Call>& call) {
 }
 
 void Wire::BeginFeed(const std::shared_ptr<Call>& call, apiserver::Response response) {
-  auto stream = std::make_shared<Stream>(stage_.kernel, call->sent.at + call->longest);
+  auto stream =
+      std::make_shared<Stream>(stage_.kernel, call->sent.at + call->longest, call->silence);
   auto feed = std::make_shared<Feed>();
   feed->source = std::move(response.stream);
   feed->client = stream;

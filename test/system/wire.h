@@ -41,8 +41,7 @@ class Wire {
 
   // A client's way to the server. `who`: the process's name; all of them outlive it.
   std::unique_ptr<client::HttpClient> MakeClient(std::string who, const Process& process,
-                                                 apiserver::User user,
-                                                 client::HttpOptions options);
+                                                 apiserver::User user, client::HttpOptions options);
   // Nothing of what this process sends arrives for so long, and no answer; of lease requests alone
   // if it says so.
   void Freeze(const std::string& who, Nanos until, bool leases_only);

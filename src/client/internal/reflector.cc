@@ -39,7 +39,13 @@ std::uint64_t NumberOf(const api::Object& object) {
 
 Reflector::Reflector(const ObjectClient& client, const api::KindInfo& kind, Inbox& inbox,
                      std::size_t feed, const base::Clock& clock, const ReflectorOptions& options)
-    : client_(client), kind_(kind), inbox_(inbox), feed_(feed), clock_(clock), options_(options), wake_(options.host->MakeAlarm()) {}
+    : client_(client),
+      kind_(kind),
+      inbox_(inbox),
+      feed_(feed),
+      clock_(clock),
+      options_(options),
+      wake_(options.host->MakeAlarm()) {}
 
 Reflector::~Reflector() {
   Stop();

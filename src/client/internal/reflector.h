@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "api/cluster.h"
-#include "base/host.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/mutex.h"
 #include "client/internal/inbox.h"
 #include "client/object_client.h"

@@ -86,8 +86,9 @@ class Turns::TurnCluster final : public api::Cluster {
   // something.
   class Pause {
    public:
-    Pause(FairMutex& turn, bool& working) ABSL_NO_THREAD_SAFETY_ANALYSIS
-        : turn_(turn), working_(working), pauses_(working) {
+    Pause(FairMutex& turn, bool& working) ABSL_NO_THREAD_SAFETY_ANALYSIS : turn_(turn),
+                                                                           working_(working),
+                                                                           pauses_(working) {
       if (!pauses_) return;
       working_ = false;
       turn_.Unlock();

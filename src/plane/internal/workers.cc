@@ -107,8 +107,7 @@ std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
     const scheduler::Config& config, SchedulerMetrics* metrics, scheduler::Background* background,
     base::RandomSource* random) {
-  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background,
-                                      random);
+  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background, random);
 }
 
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,

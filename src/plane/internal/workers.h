@@ -27,13 +27,10 @@ class SchedulerWorker : public Worker {
 
 // Everything outlives them. `metrics` may be null; `background`: see scheduler::SchedulerOptions;
 // `random`: where uids come from, null: the system's.
-std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(api::Cluster& cluster,
-                                                     const base::Clock& clock,
-                                                     const api::FeatureGates& gates,
-                                                     const scheduler::Config& config,
-                                                     SchedulerMetrics* metrics,
-                                                     scheduler::Background* background = nullptr,
-                                                     base::RandomSource* random = nullptr);
+std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
+    api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+    const scheduler::Config& config, SchedulerMetrics* metrics,
+    scheduler::Background* background = nullptr, base::RandomSource* random = nullptr);
 
 // What works on the controllers' thread.
 struct ControllerParts {
