@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "api/pod.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
@@ -159,6 +160,23 @@ RequestLabels LabelsOf(const Exchange& exchange) {
   return labels;
 }
 
+audit::Attributes AttributesOf(const Exchange& exchange, bool is_resource,
+                               std::string_view lower_method) {
+  const Route& route = exchange.route;
+  if (!is_resource) return {.verb = lower_method, .path = exchange.request.path};
+  return {.verb = exchange.verb.empty() ? lower_method : std::string_view(exchange.verb),
+          .is_resource = true,
+          .group = route.group,
+          .version = route.version,
+          .resource = route.resource,
+          .subresource = route.subresource,
+          .namespace_ = route.namespace_,
+          .name = route.name};
+}
+
+// As what is no resource is called in rules and events.
+std::string Lower(std::string_view method) { return absl::AsciiStrToLower(base::ToAbsl(method)); }
+
 std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<HealthCheck> others) {
   std::vector<HealthCheck> checks = {
       {"ping", [] { return Status(); }},
@@ -227,7 +245,8 @@ RestHandler::RestHandler(Registry& registry, const RoleAuthorizer& authorizer,
     : registry_(registry),
       authorizer_(authorizer),
       options_(std::move(options)),
-      health_(WithOwnChecks(registry, options_.checks)),
+      log_(options_.log, registry.clock()),
+      health_(WithOwnChecks(registry, options_.checks), options_.log.log),
       documents_(std::make_unique<Documents>()) {}
 
 RestHandler::~RestHandler() = default;
@@ -238,6 +257,10 @@ void RestHandler::Handle(apiserver::Request request,
   exchange->request = std::move(request);
   exchange->responder = std::move(responder);
   exchange->registry = &registry_;
+  if (log_.LooksOn()) {
+    exchange->log = &log_;
+    exchange->began = log_.Now();
+  }
   exchange->query = Query(exchange->request.query);
   auto route = ParseRoute(exchange->request.path);
   if (route) {
@@ -249,8 +272,17 @@ void RestHandler::Handle(apiserver::Request request,
     exchange->responder =
         options_.metrics->Observe(std::move(exchange->responder), LabelsOf(*exchange));
   }
+  if (options_.auditor != nullptr) {
+    // By who has sent it, whoever it is made for.
+    exchange->trail = options_.auditor->Begin(
+        exchange->request,
+        AttributesOf(*exchange, route.has_value(), Lower(exchange->request.method)));
+  }
   if (Status allowed = Impersonate(exchange->request, authorizer_); !allowed.ok()) {
     return exchange->SendError(allowed);
+  }
+  if (exchange->trail != nullptr && exchange->request.sender) {
+    exchange->trail->Impersonated(exchange->request.user);
   }
   if (!route) return HandleOther(exchange);
 
@@ -262,7 +294,9 @@ void RestHandler::Handle(apiserver::Request request,
                                         .subresource = at.subresource,
                                         .namespace_ = at.namespace_,
                                         .name = at.name};
-  if (!authorizer_.Authorize(asked).allowed) {
+  const api::AuthorizationDecision decision = authorizer_.Authorize(asked);
+  if (exchange->trail != nullptr) exchange->trail->Decided(decision.allowed, decision.reason);
+  if (!decision.allowed) {
     const api::KindInfo unknown{.group = at.group,
                                 .version = at.version,
                                 .kind = at.resource,
@@ -284,7 +318,10 @@ void RestHandler::Handle(apiserver::Request request,
   if (!format.ok()) return exchange->SendError(format.status());
   exchange->format = *format;
   if (exchange->verb == "list" && options_.post_reads) {
-    return options_.post_reads([exchange] { Dispatch(exchange); });
+    return options_.post_reads([exchange] {
+      exchange->Note("waited for a thread");
+      Dispatch(exchange);
+    });
   }
   Dispatch(exchange);
 }
@@ -293,7 +330,9 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   const apiserver::Request& request = exchange->request;
   std::string_view path = request.path;
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  if (!authorizer_.MayRead(exchange->user(), path)) {
+  const bool allowed = authorizer_.MayRead(exchange->user(), path);
+  if (exchange->trail != nullptr) exchange->trail->Decided(allowed, "");
+  if (!allowed) {
     return exchange->SendError(ForbiddenPath(exchange->user(), request.method, request.path));
   }
   if (request.method != "GET" && request.method != "HEAD") {
@@ -305,7 +344,7 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   if (path == "/version") return exchange->Send(200, VersionJson(options_.version));
   if (options_.other) {
     if (auto response = options_.other(request)) {
-      return exchange->responder->Send(*std::move(response));
+      return exchange->Answer(*std::move(response));
     }
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
@@ -317,7 +356,7 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   apiserver::Response response =
       exchange->Begin(200, whole ? rest::kAggregatedContentType : "application/json");
   response.body = std::move(document);
-  exchange->responder->Send(std::move(response));
+  exchange->Answer(std::move(response));
 }
 
 }  // namespace dray::registry
