@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/http.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -18,6 +19,15 @@ std::string_view Headers::Find(std::string_view name) const {
 
 void Headers::Add(std::string name, std::string value) {
   list.emplace_back(std::move(name), std::move(value));
+}
+
+std::string_view ValidAuditId(std::string_view text) {
+  constexpr std::size_t kLongest = 64;
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == ':';
+  };
+  return text.size() <= kLongest && std::ranges::all_of(text, fits) ? text : std::string_view();
 }
 
 namespace {
