@@ -140,7 +140,7 @@ TEST_F(FrozenTest, WhatCannotBeReadIsNotAbsent) {
   ASSERT_THAT(cluster.Find(PodKind(), "ns", "p"), IsOk());
   proxy_.Freeze();
   EXPECT_THAT(cluster.Find(PodKind(), "ns", "p"),
-              StatusIs(StatusCode::kUnavailable, HasSubstr("read Pod ns/p")));
+              StatusIs(StatusCode::kUnavailable, HasSubstr(R"(read Pod "ns/p")")));
   EXPECT_THAT(cluster.List(PodKind()), StatusIs(StatusCode::kUnavailable, HasSubstr("list pods")));
 }
 

@@ -284,9 +284,9 @@ class Client final : public HttpClient {
 
   StatusOr<std::string> TextOf(const HttpRequest& request) {
     DRAY_ASSIGN_OR_RETURN(const std::string token, Token());
-    std::string text = fmt::format(
-        "{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: application/json\r\n",
-        request.method, endpoint_.path, request.target, host_);
+    std::string text =
+        fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: {}\r\n",
+                    request.method, endpoint_.path, request.target, host_, request.accept);
     if (!token.empty()) text += fmt::format("Authorization: Bearer {}\r\n", token);
     if (request.method != "GET") {
       text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", request.content_type,

@@ -21,6 +21,7 @@ struct HttpRequest {
   std::string target;  // path and query, encoded
   std::string body = {};
   std::string content_type = "application/json";
+  std::string accept = "application/json";
 };
 
 struct HttpResponse {

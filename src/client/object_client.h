@@ -75,6 +75,11 @@ class ObjectClient {
   StatusOr<std::string> Ask(const HttpRequest& request) const;
   StatusOr<api::Object> Write(std::string_view method, std::string target,
                               const api::Object& object) const;
+  // A second try of a write that was `refused`, in protobuf: a server compares values that belong
+  // to others byte by byte, and shows in JSON other bytes than it has stored. `refused` again where
+  // that is not why.
+  StatusOr<std::string> WriteVerbatim(std::string_view target, const api::KindInfo& version,
+                                      const api::Object& object, const Status& refused) const;
 
   HttpClient& http_;
   const std::string manager_;
