@@ -206,7 +206,7 @@ void SendList(Exchange& exchange, ListText text) {
   if (!text.Append(beginning, kShortList)) return exchange.Send(200, std::move(beginning));
   apiserver::Response response = exchange.Begin(200, exchange.format.content_type());
   response.stream = MakeListStream(std::move(beginning), std::move(text));
-  exchange.responder->Send(std::move(response));
+  exchange.Answer(std::move(response));
 }
 
 // In the shape that was asked for.
@@ -264,7 +264,7 @@ void HandleWatch(const ExchangePtr& exchange) {
   response.stream = MakeWatchStream(exchange->registry->objects(), exchange->registry->clock(),
                                     std::move(options));
   response.tick = std::chrono::milliseconds(1000);
-  exchange->responder->Send(std::move(response));
+  exchange->Answer(std::move(response));
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "api/pod.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
@@ -181,6 +182,23 @@ RequestLabels LabelsOf(const Exchange& exchange) {
   return labels;
 }
 
+audit::Attributes AttributesOf(const Exchange& exchange, bool is_resource,
+                               std::string_view lower_method) {
+  const Route& route = exchange.route;
+  if (!is_resource) return {.verb = lower_method, .path = exchange.request.path};
+  return {.verb = exchange.verb.empty() ? lower_method : std::string_view(exchange.verb),
+          .is_resource = true,
+          .group = route.group,
+          .version = route.version,
+          .resource = route.resource,
+          .subresource = route.subresource,
+          .namespace_ = route.namespace_,
+          .name = route.name};
+}
+
+// As what is no resource is called in rules and events.
+std::string Lower(std::string_view method) { return absl::AsciiStrToLower(base::ToAbsl(method)); }
+
 std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<HealthCheck> others) {
   std::vector<HealthCheck> checks = {
       {"ping", [] { return Status(); }},
@@ -249,7 +267,8 @@ RestHandler::RestHandler(Registry& registry, const RoleAuthorizer& authorizer,
     : registry_(registry),
       authorizer_(authorizer),
       options_(std::move(options)),
-      health_(WithOwnChecks(registry, options_.checks)),
+      log_(options_.log, registry.clock()),
+      health_(WithOwnChecks(registry, options_.checks), options_.log.log),
       documents_(std::make_unique<Documents>()) {}
 
 RestHandler::~RestHandler() = default;
@@ -260,6 +279,10 @@ void RestHandler::Handle(apiserver::Request request,
   exchange->request = std::move(request);
   exchange->responder = std::move(responder);
   exchange->registry = &registry_;
+  if (log_.LooksOn()) {
+    exchange->log = &log_;
+    exchange->began = log_.Now();
+  }
   exchange->query = Query(exchange->request.query);
   auto route = ParseRoute(exchange->request.path);
   if (route) {
@@ -271,8 +294,17 @@ void RestHandler::Handle(apiserver::Request request,
     exchange->responder =
         options_.metrics->Observe(std::move(exchange->responder), LabelsOf(*exchange));
   }
+  if (options_.auditor != nullptr) {
+    // By who has sent it, whoever it is made for.
+    exchange->trail = options_.auditor->Begin(
+        exchange->request,
+        AttributesOf(*exchange, route.has_value(), Lower(exchange->request.method)));
+  }
   if (Status allowed = Impersonate(exchange->request, authorizer_); !allowed.ok()) {
     return exchange->SendError(allowed);
+  }
+  if (exchange->trail != nullptr && exchange->request.sender) {
+    exchange->trail->Impersonated(exchange->request.user);
   }
   if (!route) return HandleOther(exchange);
 
@@ -284,7 +316,9 @@ void RestHandler::Handle(apiserver::Request request,
                                         .subresource = at.subresource,
                                         .namespace_ = at.namespace_,
                                         .name = at.name};
-  if (!authorizer_.Authorize(asked).allowed) {
+  const api::AuthorizationDecision decision = authorizer_.Authorize(asked);
+  if (exchange->trail != nullptr) exchange->trail->Decided(decision.allowed, decision.reason);
+  if (!decision.allowed) {
     const api::KindInfo unknown{.group = at.group,
                                 .version = at.version,
                                 .kind = at.resource,
@@ -306,8 +340,12 @@ void RestHandler::Handle(apiserver::Request request,
   if (!format.ok()) return exchange->SendError(format.status());
   exchange->format = *format;
   if (exchange->verb == "list" && options_.post_reads) {
-    return WhenShown(exchange,
-                     [this, exchange] { options_.post_reads([exchange] { Dispatch(exchange); }); });
+    return WhenShown(exchange, [this, exchange] {
+      options_.post_reads([exchange] {
+        exchange->Note("waited for a thread");
+        Dispatch(exchange);
+      });
+    });
   }
   constexpr std::string_view kReads[] = {"get", "list", "watch"};
   if (std::ranges::find(kReads, exchange->verb) == std::end(kReads)) return Dispatch(exchange);
@@ -318,7 +356,9 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   const apiserver::Request& request = exchange->request;
   std::string_view path = request.path;
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  if (!authorizer_.MayRead(exchange->user(), path)) {
+  const bool allowed = authorizer_.MayRead(exchange->user(), path);
+  if (exchange->trail != nullptr) exchange->trail->Decided(allowed, "");
+  if (!allowed) {
     return exchange->SendError(ForbiddenPath(exchange->user(), request.method, request.path));
   }
   if (request.method != "GET" && request.method != "HEAD") {
@@ -330,7 +370,7 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   if (path == "/version") return exchange->Send(200, VersionJson(options_.version));
   if (options_.other) {
     if (auto response = options_.other(request)) {
-      return exchange->responder->Send(*std::move(response));
+      return exchange->Answer(*std::move(response));
     }
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
@@ -342,7 +382,7 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   apiserver::Response response =
       exchange->Begin(200, whole ? rest::kAggregatedContentType : "application/json");
   response.body = std::move(document);
-  exchange->responder->Send(std::move(response));
+  exchange->Answer(std::move(response));
 }
 
 }  // namespace dray::registry
