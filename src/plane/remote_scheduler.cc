@@ -61,7 +61,7 @@ class Remote final : public RemoteScheduler {
     DRAY_ASSIGN_OR_RETURN(const client::HttpResponse version, http_->Send({.target = "/version"}));
     if (version.status >= 300) return client::FailureOf(version);
     client::RemoteOptions remote;
-    remote.component = kComponent;
+    remote.component = Component();
     remote.host = &host_;
     remote.on_change = [this] { news_->Ring(); };
     cluster_ = std::make_unique<client::RemoteCluster>(*http_, clock_, std::move(remote));
@@ -96,6 +96,12 @@ class Remote final : public RemoteScheduler {
     return client::HttpClient::Create(options_.access, std::move(http));
   }
 
+  // Who manages the fields that are written: as pods name their scheduler.
+  std::string Component() const {
+    const auto& profiles = options_.config.profiles;
+    return profiles.empty() ? std::string(kComponent) : profiles.front().scheduler_name;
+  }
+
   // Elections go over connections of their own: a request that is not answered must not take
   // longer than the lease is good for, and there must always be a connection for one.
   Status OpenElection() {
@@ -109,7 +115,7 @@ class Remote final : public RemoteScheduler {
     http.throttled_tries = 0;
     DRAY_ASSIGN_OR_RETURN(election_http_, Connect(std::move(http)));
     client::RemoteOptions remote;
-    remote.component = kComponent;
+    remote.component = Component();
     remote.note_writers = 1;
     remote.host = &host_;
     remote.reads = 1;
