@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/json.h"
+#include "client/internal/impersonation.h"
 #include "client/internal/socket.h"
 #include "client/internal/text_file.h"
 #include "fmt/format.h"
@@ -272,6 +273,7 @@ class Client final : public HttpClient {
         "{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: application/json\r\n",
         request.method, endpoint_.path, request.target, host_);
     if (!token.empty()) text += fmt::format("Authorization: Bearer {}\r\n", token);
+    text += internal::ImpersonationHeaders(access_.as);
     if (request.method != "GET") {
       text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", request.content_type,
                           request.body.size());
