@@ -5,14 +5,13 @@
 #include <stdlib.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -46,24 +45,24 @@ class InFlight {
  public:
   explicit InFlight(std::int64_t limit) : limit_(limit) {}
   void Begin() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return count_ < limit_; });
+    const base::MutexLock lock(mutex_);
+    while (count_ >= limit_) changed_.Wait(mutex_);
     ++count_;
   }
   void End() {
-    const std::lock_guard lock(mutex_);
-    if (count_-- == limit_ || count_ == 0) changed_.notify_one();
+    const base::MutexLock lock(mutex_);
+    if (count_-- == limit_ || count_ == 0) changed_.NotifyOne();
   }
   void Drain() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return count_ == 0; });
+    const base::MutexLock lock(mutex_);
+    while (count_ != 0) changed_.Wait(mutex_);
   }
 
  private:
   const std::int64_t limit_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::int64_t count_ = 0;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  std::int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Each key is written six times, as a pod's is on its way to being bound, its claim included.

@@ -32,7 +32,7 @@ std::shared_ptr<const Expression> Expressions::Derived(std::string_view text) {
 }
 
 std::shared_ptr<const Expression> Expressions::Get(std::string_view text, bool derived) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Known& known = derived ? derived_ : selectors_;
   if (const auto* found = known.Find(text)) return *found;
 
@@ -54,12 +54,12 @@ std::shared_ptr<const Expression> Expressions::Get(std::string_view text, bool d
   const std::shared_ptr<const Expression> shared(
       expression.release(), [living = living_](const Expression* gone) {
         const std::unique_ptr<const Expression> owned(gone);
-        const std::lock_guard lock(living->mutex);
+        const base::MutexLock lock(living->mutex);
         living->expressions.erase(gone);
         if (gone->program != nullptr) Add(gone->program->statistics(), living->gone);
       });
   {
-    const std::lock_guard lock_living(living_->mutex);
+    const base::MutexLock lock_living(living_->mutex);
     living_->expressions.insert(shared.get());
   }
   known.Trim();
@@ -67,7 +67,7 @@ std::shared_ptr<const Expression> Expressions::Get(std::string_view text, bool d
 }
 
 ExpressionStatistics Expressions::statistics() const {
-  const std::lock_guard lock(living_->mutex);
+  const base::MutexLock lock(living_->mutex);
   ExpressionStatistics sum;
   sum.evaluations = living_->gone;
   for (const Expression* expression : living_->expressions) {
@@ -82,12 +82,12 @@ ExpressionStatistics Expressions::statistics() const {
 }
 
 std::size_t Expressions::known() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return selectors_.size() + derived_.size();
 }
 
 std::uint64_t Expressions::Number(std::string_view description) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (const auto* found = numbers_.Find(description)) return *found;
   numbers_.Trim();
   return numbers_.Put(std::string(description), next_number_++);

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "absl/container/flat_hash_set.h"
 #include "base/generations.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/string_map.h"
 #include "inventory/dictionary.h"
@@ -59,22 +59,21 @@ class Expressions {
   // Those that somebody has, and what those have done that nobody has any more. Lives as long as
   // the last expression.
   struct Living {
-    std::mutex mutex;
-    absl::flat_hash_set<const Expression*> expressions;
-    inventory::EvaluationStatistics gone;
+    base::Mutex mutex;
+    absl::flat_hash_set<const Expression*> expressions ABSL_GUARDED_BY(mutex);
+    inventory::EvaluationStatistics gone ABSL_GUARDED_BY(mutex);
   };
 
   std::shared_ptr<const Expression> Get(std::string_view text, bool derived);
 
   const std::shared_ptr<inventory::Dictionary> dictionary_;
   const std::shared_ptr<Living> living_ = std::make_shared<Living>();
-  // Guards what follows. Not abseil's: the thread sanitizer cannot see into the packaged library.
-  mutable std::mutex mutex_;
-  Known selectors_;
-  Known derived_;
-  base::Generations<base::StringMap<std::uint64_t>> numbers_;
-  std::uint64_t next_expression_ = 1;
-  std::uint64_t next_number_ = 1;
+  mutable base::Mutex mutex_;
+  Known selectors_ ABSL_GUARDED_BY(mutex_);
+  Known derived_ ABSL_GUARDED_BY(mutex_);
+  base::Generations<base::StringMap<std::uint64_t>> numbers_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t next_expression_ ABSL_GUARDED_BY(mutex_) = 1;
+  std::uint64_t next_number_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace dray::allocator

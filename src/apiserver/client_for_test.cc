@@ -9,7 +9,8 @@
 
 #include <cstdlib>
 #include <map>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace dray::apiserver {
 namespace {
@@ -33,9 +34,9 @@ internal::SslContextPtr MakeContext(const ClientTls& tls) {
 
 // Making one takes longer than a handshake, and tests have thousands of clients.
 internal::SslContextPtr ContextFor(const ClientTls& tls) {
-  static std::mutex mutex;
-  static std::map<std::string, internal::SslContextPtr> made;
-  const std::lock_guard lock(mutex);
+  static base::Mutex mutex;
+  static std::map<std::string, internal::SslContextPtr> made ABSL_GUARDED_BY(mutex);
+  const base::MutexLock lock(mutex);
   std::string key = tls.authority + (tls.client ? tls.client->certificate + tls.client->key : "");
   for (const std::string& above : tls.chain) key += above;
   internal::SslContextPtr& context = made[key];

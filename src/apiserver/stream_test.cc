@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "apiserver/handler_for_test.h"
+#include "base/mutex.h"
 
 namespace dray::apiserver {
 namespace {
@@ -15,15 +15,15 @@ using State = StreamSource::State;
 
 // What the test and the sources share.
 struct Tap {
-  std::mutex mutex;
-  std::string text;            // to be sent; guarded
-  bool end = false;            // guarded
-  std::function<void()> wake;  // guarded
+  base::Mutex mutex;
+  std::string text ABSL_GUARDED_BY(mutex);  // to be sent
+  bool end ABSL_GUARDED_BY(mutex) = false;
+  std::function<void()> wake ABSL_GUARDED_BY(mutex);
   std::atomic<int> alive = 0;
   std::atomic<int> pulls = 0;
 
   void Say(std::string_view more, bool last = false) {
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     text += more;
     end = end || last;
     if (wake) wake();
@@ -35,11 +35,11 @@ class TapSource final : public StreamSource {
   explicit TapSource(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) { ++tap_->alive; }
   ~TapSource() override { --tap_->alive; }
   void Start(std::function<void()> wake) override {
-    const std::lock_guard lock(tap_->mutex);
+    const base::MutexLock lock(tap_->mutex);
     tap_->wake = std::move(wake);
   }
   State Pull(std::vector<Bytes>& out) override {
-    const std::lock_guard lock(tap_->mutex);
+    const base::MutexLock lock(tap_->mutex);
     ++tap_->pulls;
     if (!tap_->text.empty()) out.push_back(ToBytes(std::exchange(tap_->text, "")));
     return tap_->end ? State::kEnd : State::kWait;
@@ -216,14 +216,14 @@ TEST_F(StreamTest, AStreamWithMuchToSayLeavesRoomForOthers) {
 }
 
 TEST_F(StreamTest, ManyStreamsHearTheSameAndNeedNoThreads) {
-  std::mutex mutex;
+  base::Mutex mutex;
   std::vector<std::shared_ptr<Tap>> taps;
   Start([&](const Request&, const std::shared_ptr<Responder>& responder) {
     auto tap = std::make_shared<Tap>();
     Response response;
     response.stream = std::make_unique<TapSource>(tap);
     {
-      const std::lock_guard lock(mutex);
+      const base::MutexLock lock(mutex);
       taps.push_back(std::move(tap));
     }
     responder->Send(std::move(response));

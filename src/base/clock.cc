@@ -15,24 +15,24 @@ std::chrono::nanoseconds SystemClock::Monotonic() const {
 }
 
 Time ManualClock::Now() const {
-  absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   return now_;
 }
 
 std::chrono::nanoseconds ManualClock::Monotonic() const {
-  absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   return monotonic_;
 }
 
 void ManualClock::Advance(std::chrono::nanoseconds by) {
   DRAY_CHECK(by.count() >= 0, "a clock does not go back");
-  absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   now_ = now_ + by;
   monotonic_ += by;
 }
 
 void ManualClock::SetNow(Time now) {
-  absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   now_ = now;
 }
 

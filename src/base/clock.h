@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "base/mutex.h"
 #include "base/time.h"
 
 namespace dray::base {
@@ -42,7 +42,7 @@ class ManualClock final : public Clock {
   void SetNow(Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   Time now_ ABSL_GUARDED_BY(mutex_);
   std::chrono::nanoseconds monotonic_ ABSL_GUARDED_BY(mutex_){0};
 };

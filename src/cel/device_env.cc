@@ -2,9 +2,9 @@
 #include "cel/device_env.h"
 
 #include <array>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "cel/compile.h"
 #include "cel/library.h"
 #include "cel/program.h"
@@ -114,12 +114,13 @@ DeviceEnvironmentOptions DeviceEnvironmentOptions::New(const api::FeatureGates& 
 }
 
 std::shared_ptr<const Environment> DeviceEnvironment(const DeviceEnvironmentOptions& options) {
-  static std::mutex mutex;
-  static auto* const made = new std::array<std::shared_ptr<const Environment>, 8>();
+  static base::Mutex mutex;
+  static auto* const made ABSL_PT_GUARDED_BY(mutex) =
+      new std::array<std::shared_ptr<const Environment>, 8>();
   const std::size_t index = (options.consumable_capacity ? 1u : 0u) |
                             (options.list_type_attributes ? 2u : 0u) |
                             (options.kubernetes_only ? 4u : 0u);
-  const std::scoped_lock lock(mutex);
+  const base::MutexLock lock(mutex);
   auto& environment = (*made)[index];
   if (environment == nullptr) environment = Make(options);
   return environment;

@@ -7,15 +7,14 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <charconv>
-#include <condition_variable>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "api/json.h"
+#include "base/mutex.h"
 #include "client/internal/impersonation.h"
 #include "client/internal/socket.h"
 #include "client/internal/text_file.h"
@@ -151,8 +150,10 @@ class Client final : public HttpClient {
       if (!throttled || left <= 0) return response;
       const auto nap =
           std::min<std::chrono::milliseconds>(*response.retry_after, options_.longest_throttle);
-      std::unique_lock lock(mutex_);
-      closing_.wait_for(lock, nap, [this] { return closed_; });
+      const auto until = steady_clock::now() + nap;
+      const base::MutexLock lock(mutex_);
+      while (!closed_ && closing_.WaitUntil(mutex_, until)) {
+      }
     }
   }
 
@@ -179,13 +180,13 @@ class Client final : public HttpClient {
   }
 
   void Close() override {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     closed_ = true;
     idle_.clear();
     for (const std::weak_ptr<Socket>& weak : sockets_) {
       if (const auto socket = weak.lock()) socket->Interrupt();
     }
-    closing_.notify_all();
+    closing_.NotifyAll();
   }
 
  private:
@@ -237,7 +238,7 @@ class Client final : public HttpClient {
         std::unique_ptr<Socket> connected,
         Socket::Connect(endpoint_, steady_clock::now() + options_.connect_timeout));
     std::shared_ptr<Socket> socket = std::move(connected);
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (closed_) return Cancelled();
     std::erase_if(sockets_, [](const std::weak_ptr<Socket>& weak) { return weak.expired(); });
     sockets_.push_back(socket);
@@ -247,13 +248,13 @@ class Client final : public HttpClient {
   std::optional<Connection> TakeIdle() {
     const auto oldest = steady_clock::now() - options_.max_idle;
     for (;;) {
-      std::unique_lock lock(mutex_);
+      base::MutexLock lock(mutex_);
       if (idle_.empty()) return std::nullopt;
       Connection connection = std::move(idle_.back());
       idle_.pop_back();
       // The last one was used last: if it is too old, all are.
       if (connection.idle_since < oldest) idle_.clear();
-      lock.unlock();
+      lock.Unlock();
       if (connection.idle_since < oldest || connection.socket->Stale()) continue;
       return connection;
     }
@@ -261,7 +262,7 @@ class Client final : public HttpClient {
 
   void Keep(Connection connection) {
     connection.idle_since = steady_clock::now();
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!closed_ && idle_.size() < options_.max_idle_connections) {
       idle_.push_back(std::move(connection));
     }
@@ -283,7 +284,7 @@ class Client final : public HttpClient {
 
   StatusOr<std::string> Token() {
     if (access_.token_file.empty()) return access_.token;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto now = steady_clock::now();
     if (!file_token_.empty() && now - token_read_ < kTokenKept) return file_token_;
     DRAY_ASSIGN_OR_RETURN(std::string text, internal::ReadTextFile(access_.token_file));
@@ -301,7 +302,7 @@ class Client final : public HttpClient {
     return base::MakeStatus(StatusCode::kCancelled, "the client was closed");
   }
   bool Closed() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return closed_;
   }
 
@@ -310,13 +311,13 @@ class Client final : public HttpClient {
   internal::SslContextPtr tls_;
   Endpoint endpoint_;
   std::string host_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable closing_;
-  bool closed_ = false;
-  std::vector<Connection> idle_;  // the one that was used last, last
-  std::vector<std::weak_ptr<Socket>> sockets_;
-  std::string file_token_;
-  steady_clock::time_point token_read_;
+  base::Mutex mutex_;
+  base::CondVar closing_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<Connection> idle_ ABSL_GUARDED_BY(mutex_);  // the one that was used last, last
+  std::vector<std::weak_ptr<Socket>> sockets_ ABSL_GUARDED_BY(mutex_);
+  std::string file_token_ ABSL_GUARDED_BY(mutex_);
+  steady_clock::time_point token_read_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

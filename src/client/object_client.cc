@@ -112,7 +112,7 @@ ObjectClient::ObjectClient(HttpClient& http, std::string manager)
     : http_(http), manager_(std::move(manager)) {}
 
 const api::KindInfo& ObjectClient::Served(const api::KindInfo& kind) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = versions_.find(kind.hub);
   return found == versions_.end() ? api::HubKind(*kind.hub) : *found->second;
 }
@@ -138,7 +138,7 @@ StatusOr<ObjectClient::Listing> ObjectClient::List(const api::KindInfo& kind,
     auto other = ListIn(version, selection);
     if (other.status().code() == StatusCode::kNotFound) continue;
     if (other.ok()) {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       versions_[kind.hub] = &version;
     }
     return other;

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "api/cluster.h"
 #include "api/json.h"
 #include "api/kinds.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "client/http_client.h"
 
@@ -76,8 +76,9 @@ class ObjectClient {
 
   HttpClient& http_;
   const std::string manager_;
-  mutable std::mutex mutex_;
-  mutable std::map<const api::TypeInfo*, const api::KindInfo*> versions_;  // by hub
+  mutable base::Mutex mutex_;
+  // By hub.
+  mutable std::map<const api::TypeInfo*, const api::KindInfo*> versions_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::client

@@ -120,7 +120,7 @@ std::unique_ptr<api::ObjectWatch> RemoteCluster::Watch(std::span<const api::Kind
   }
   auto inbox = std::make_shared<internal::Inbox>(distinct.size(), options_.on_change);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     std::erase_if(inboxes_, [](const auto& weak) { return weak.expired(); });
     inboxes_.push_back(inbox);
   }
@@ -178,7 +178,7 @@ void RemoteCluster::Flush() {
 }
 
 std::vector<std::shared_ptr<internal::Inbox>> RemoteCluster::Inboxes() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<std::shared_ptr<internal::Inbox>> inboxes;
   for (const auto& weak : inboxes_) {
     if (auto inbox = weak.lock()) inboxes.push_back(std::move(inbox));

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 
 #include "api/cluster.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "client/http_client.h"
 #include "client/object_client.h"
 
@@ -80,8 +80,8 @@ class RemoteCluster final : public api::Cluster {
 
   const RemoteOptions options_;
   const ObjectClient client_;
-  mutable std::mutex mutex_;
-  std::vector<std::weak_ptr<internal::Inbox>> inboxes_;  // guarded by mutex_
+  mutable base::Mutex mutex_;
+  std::vector<std::weak_ptr<internal::Inbox>> inboxes_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<internal::NoteWriter>> notes_;
 };
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
-#include <shared_mutex>
 #include <utility>
 
 #include "inventory/internal/dictionary_impl.h"
@@ -41,12 +39,12 @@ Dictionary::Dictionary() : impl_(std::make_unique<Impl>()) {}
 Dictionary::~Dictionary() = default;
 
 NameId Dictionary::Intern(std::string_view text) {
-  std::unique_lock lock(impl_->mutex);
+  base::WriterLock lock(impl_->mutex);
   return impl_->AddName(text);
 }
 
 std::optional<NameId> Dictionary::Find(std::string_view text) const {
-  std::shared_lock lock(impl_->mutex);
+  base::ReaderLock lock(impl_->mutex);
   const auto found = impl_->names.Find(text);
   if (!found) return std::nullopt;
   return NameId(*found);
@@ -58,7 +56,7 @@ std::string_view Dictionary::View(NameId name) const { return impl_->names[name.
 // (cel/device_values.cc).
 ValueId Dictionary::Intern(const api::DeviceAttribute& attribute) {
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   if (attribute.lists.has_value()) {
     const api::AttributeLists& lists = *attribute.lists;
     ValueId id =
@@ -117,7 +115,7 @@ api::DeviceAttribute Dictionary::Attribute(ValueId id) const {
 
 CapacityId Dictionary::Intern(const api::DeviceCapacity& capacity) {
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   if (const auto found = d.capacities.Find(capacity)) return CapacityId(*found);
   const std::uint32_t id =
       d.capacities.Add({.capacity = capacity, .amount = ToAmount(capacity.value)});
@@ -136,7 +134,7 @@ ConsumptionId Dictionary::Intern(std::span<const api::DeviceCounterConsumption> 
   std::vector<GroupsId> groups;
   for (const auto& set : consumption) groups.push_back(InternGroups(set.compatibility_groups));
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   std::vector<std::vector<CounterAmount>> counters(consumption.size());
   std::vector<SetConsumption> sets;
   for (std::size_t i = 0; i < consumption.size(); ++i) {
@@ -158,7 +156,7 @@ std::span<const SetConsumption> Dictionary::At(ConsumptionId id) const {
 GroupsId Dictionary::InternGroups(std::span<const std::string> groups) {
   if (groups.empty()) return GroupsId::kNone;
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   std::vector<NameId> names;
   for (const std::string& group : groups) names.push_back(d.AddName(group));
   std::ranges::sort(names);
@@ -174,7 +172,7 @@ std::span<const NameId> Dictionary::At(GroupsId id) const {
 TaintsId Dictionary::Intern(std::span<const api::DeviceTaint> taints) {
   if (taints.empty()) return TaintsId::kNone;
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   if (const auto found = d.taints.Find(taints)) return TaintsId(*found);
   const std::uint32_t id = d.taints.Add({taints.begin(), taints.end()});
   d.row_heap_bytes += HeapBytes(d.taints[id]);
@@ -188,7 +186,7 @@ std::span<const api::DeviceTaint> Dictionary::At(TaintsId id) const {
 ConditionsId Dictionary::Intern(const Conditions& conditions) {
   if (conditions.binding.empty() && conditions.binding_failure.empty()) return ConditionsId::kNone;
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   if (const auto found = d.conditions.Find(conditions)) return ConditionsId(*found);
   d.row_heap_bytes += HeapBytes(conditions);
   return ConditionsId(d.conditions.Add(conditions));
@@ -200,7 +198,7 @@ const Conditions& Dictionary::At(ConditionsId id) const {
 
 SelectionId Dictionary::Intern(const api::NodeSelector& selector) {
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   if (const auto found = d.selections.Find(selector)) return SelectionId(*found);
   d.row_heap_bytes += HeapBytes(selector);
   return SelectionId(d.selections.Add(selector));
@@ -212,14 +210,14 @@ const api::NodeSelector& Dictionary::At(SelectionId id) const {
 
 PoolId Dictionary::InternPool(std::string_view driver, std::string_view pool) {
   Impl& d = *impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   const PoolName name{d.AddName(driver), d.AddName(pool)};
   if (const auto found = d.pools.Find(name)) return PoolId(*found);
   return PoolId(d.pools.Add(name));
 }
 
 std::optional<PoolId> Dictionary::FindPool(std::string_view driver, std::string_view pool) const {
-  std::shared_lock lock(impl_->mutex);
+  base::ReaderLock lock(impl_->mutex);
   const auto driver_name = impl_->names.Find(driver);
   const auto pool_name = impl_->names.Find(pool);
   if (!driver_name || !pool_name) return std::nullopt;
@@ -231,7 +229,7 @@ std::optional<PoolId> Dictionary::FindPool(std::string_view driver, std::string_
 PoolName Dictionary::At(PoolId id) const { return impl_->pools[static_cast<std::uint32_t>(id)]; }
 
 std::size_t Dictionary::pools() const {
-  std::shared_lock lock(impl_->mutex);
+  base::ReaderLock lock(impl_->mutex);
   return impl_->pools.size() - 1;
 }
 
@@ -241,7 +239,7 @@ std::uint64_t Dictionary::NextSerial() {
 
 std::size_t Dictionary::MemoryBytes() const {
   const Impl& d = *impl_;
-  std::shared_lock lock(d.mutex);
+  base::ReaderLock lock(d.mutex);
   return sizeof(Impl) + d.names.MemoryBytes() + d.elements.MemoryBytes() + d.lists.MemoryBytes() +
          d.values.MemoryBytes() + d.versions.MemoryBytes() + d.capacities.MemoryBytes() +
          d.groups.MemoryBytes() + d.consumptions.MemoryBytes() + d.taints.MemoryBytes() +
@@ -252,7 +250,7 @@ std::size_t Dictionary::MemoryBytes() const {
 }
 
 std::size_t Dictionary::StringBytes() const {
-  std::shared_lock lock(impl_->mutex);
+  base::ReaderLock lock(impl_->mutex);
   return impl_->text_bytes;
 }
 

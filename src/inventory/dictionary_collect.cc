@@ -3,7 +3,6 @@
 // Dictionary: forgetting. Mark and sweep rather than counting references: slices, claims and nodes
 // keep millions of numbers, and counting each of them would cost on every change what marking costs
 // once in a while. Numbers of what stays do not change, so nothing that keeps them is touched.
-#include <mutex>
 #include <utility>
 
 #include "inventory/internal/dictionary_impl.h"
@@ -72,7 +71,7 @@ void Marker::Mark(PoolId id) {
 }
 
 bool Dictionary::CollectionDue() const {
-  std::shared_lock lock(impl_->mutex);
+  base::ReaderLock lock(impl_->mutex);
   const std::size_t before = impl_->rows_after_collection;
   return impl_->Rows() > before + std::max(kFewRows, before / kGrowth);
 }
@@ -82,7 +81,7 @@ void Dictionary::Collect(const std::function<void(Marker&)>& mark) {
   Marker::Impl marks(d);
   Marker marker(marks);
   mark(marker);
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   for (const auto& [name, count] : d.pins) marks.names.Set(name);
   d.Sweep(marks);
   d.Compact();
@@ -94,7 +93,10 @@ void Dictionary::Collect(const std::function<void(Marker&)>& mark) {
 // before those that they are made of.
 void Dictionary::Impl::Sweep(const Marker::Impl& marks) {
   constexpr std::uint32_t kNone = 1;  // number 0 of each table stays
-  const auto drop_heap = [this](const auto& row) { row_heap_bytes -= HeapBytes(row); };
+  const auto drop_heap = [this](const auto& row) {
+    mutex.AssertHeld();
+    row_heap_bytes -= HeapBytes(row);
+  };
   const auto nothing = [](const auto&) {};
   pools.Sweep(marks.pools, kNone, nothing);
   selections.Sweep(marks.selections, kNone, drop_heap);
@@ -111,6 +113,7 @@ void Dictionary::Impl::Sweep(const Marker::Impl& marks) {
     auto& version = const_cast<base::SemVer&>(row.value.as<base::SemVer>());
     drop_heap(version);
     version = {};
+    mutex.AssertHeld();
     free_versions.push_back(&version);
   });
   elements.ForEach([&](Element& row) {
@@ -125,6 +128,7 @@ void Dictionary::Impl::Compact() {
   const base::AppendBytes old_bytes = std::exchange(bytes, {});
   text_bytes = 0;
   names.ForEach([&](std::string_view& name) {
+    mutex.AssertHeld();
     name = characters.Copy(name);
     text_bytes += name.size();
   });
@@ -132,6 +136,7 @@ void Dictionary::Impl::Compact() {
     if (row.value.is(cel::Kind::kString)) {
       row.value = cel::Value::String(names[row.text]);
     } else if (row.value.is_error()) {
+      mutex.AssertHeld();
       row.value = cel::Value::Pointer(
           cel::Kind::kError,
           bytes.New<cel::Error>(cel::Error{bytes.Copy(row.value.as<cel::Error>().message)}));
@@ -139,19 +144,25 @@ void Dictionary::Impl::Compact() {
   });
   value_numbers.ForEach(values, [&](AttributeValue& row) {
     if (row.is_list || row.elements.empty()) return;
+    mutex.AssertHeld();
     row.value = elements[static_cast<std::uint32_t>(row.elements.front())].value;
     row.elements = bytes.Copy(row.elements);
   });
   lists.ForEach([&](ListRow& row) {
     if (row.value == ValueId::kNone) return;
+    mutex.AssertHeld();
     AttributeValue& value = values.Mutable(static_cast<std::uint32_t>(row.value));
     const bool same = value.elements.data() == row.elements.data();
     row.elements = bytes.Copy(row.elements);
     value.elements = same ? row.elements : bytes.Copy(value.elements);
     value.value = MakeList(row.elements);
   });
-  groups.ForEach([&](std::span<const NameId>& row) { row = bytes.Copy(row); });
+  groups.ForEach([&](std::span<const NameId>& row) {
+    mutex.AssertHeld();
+    row = bytes.Copy(row);
+  });
   consumptions.ForEach([&](std::span<const SetConsumption>& row) {
+    mutex.AssertHeld();
     std::vector<SetConsumption> sets(row.begin(), row.end());
     for (SetConsumption& set : sets) set.counters = bytes.Copy(set.counters);
     row = bytes.Copy(std::span<const SetConsumption>(sets));
@@ -160,7 +171,7 @@ void Dictionary::Impl::Compact() {
 
 NameId Pins::Intern(std::string_view text) {
   Dictionary::Impl& d = *dictionary_->impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   const NameId name = d.AddName(text);
   ++d.pins[name.id()];
   names_.push_back(name);
@@ -170,7 +181,7 @@ NameId Pins::Intern(std::string_view text) {
 Pins::~Pins() {
   if (names_.empty()) return;
   Dictionary::Impl& d = *dictionary_->impl_;
-  std::unique_lock lock(d.mutex);
+  base::WriterLock lock(d.mutex);
   for (const NameId name : names_) {
     const auto pin = d.pins.find(name.id());
     if (--pin->second == 0) d.pins.erase(pin);

@@ -2,10 +2,10 @@
 #include "inventory/evaluation.h"
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/mutex.h"
 #include "cel/arena.h"
 #include "cel/device_results.h"
 #include "cel/values.h"
@@ -35,7 +35,7 @@ struct BoundProgram::Impl {
   void ForgetIfCollected() {
     const std::uint32_t now = dictionary->epoch();
     if (epoch.load(std::memory_order_acquire) == now) return;
-    const std::lock_guard lock(forgetting);
+    const base::MutexLock lock(forgetting);
     if (epoch.load(std::memory_order_relaxed) == now) return;
     verdicts.Clear();
     values.Clear();
@@ -50,7 +50,7 @@ struct BoundProgram::Impl {
   const BoundReads reads;
   ProjectionCache verdicts;
   ProjectionCache values;
-  std::mutex forgetting;
+  base::Mutex forgetting;  // guards no member: who forgets is alone in doing so
   std::atomic<std::uint32_t> epoch;
 
   void Count(std::uint64_t by_cost, bool failed) {

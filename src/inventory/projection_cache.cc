@@ -57,7 +57,7 @@ void ProjectionCache::Put(std::span<const std::uint32_t> key, std::uint32_t resu
 }
 
 void ProjectionCache::Grow(Table* from) {
-  const std::lock_guard lock(growing_);
+  const base::MutexLock lock(growing_);
   if (table_.load(std::memory_order_relaxed) != from) return;  // somebody was faster
   // What is remembered is not carried over: it comes back by itself.
   std::size_t slots = from == nullptr ? kFirstSlots : (from->mask + 1) * 4;
@@ -76,14 +76,14 @@ void ProjectionCache::Grow(Table* from) {
 }
 
 void ProjectionCache::Clear() {
-  const std::lock_guard lock(growing_);
+  const base::MutexLock lock(growing_);
   table_.store(nullptr, std::memory_order_release);
   tables_.clear();
   if (counted_ > 0) bytes_->fetch_sub(std::exchange(counted_, 0), std::memory_order_relaxed);
 }
 
 std::size_t ProjectionCache::MemoryBytes() const {
-  const std::lock_guard lock(growing_);
+  const base::MutexLock lock(growing_);
   std::size_t bytes = 0;
   for (const auto& table : tables_) bytes += sizeof(Table) + BytesOf(table->mask + 1);
   return bytes;

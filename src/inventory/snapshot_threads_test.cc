@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cel/compile.h"
 #include "cel/device_env.h"
 #include "inventory/evaluation.h"
@@ -44,14 +44,14 @@ TEST(SnapshotThreads, ReadersSeeWholeSlicesWhileAWriterGoesOn) {
   ASSERT_TRUE(compiled.ok()) << compiled.error;
   const BoundProgram program(*cel::Program::Compile(*compiled.checked), dictionary);
 
-  std::mutex mutex;
+  base::Mutex mutex;
   Snapshot shared = inventory.snapshot();
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0;
   const auto read = [&] {
     while (!done.load()) {
       const Snapshot snapshot = [&] {
-        const std::lock_guard lock(mutex);
+        const base::MutexLock lock(mutex);
         return shared;
       }();
       for (int node = 0; node < kNodes; ++node) {
@@ -76,7 +76,7 @@ TEST(SnapshotThreads, ReadersSeeWholeSlicesWhileAWriterGoesOn) {
   for (int i = 0; i < 2; ++i) readers.emplace_back(read);
   for (int round = 1; round <= kRounds; ++round) {
     for (int node = 0; node < kNodes; ++node) inventory.Put(MakeSlice(node, round));
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     shared = inventory.snapshot();
   }
   done = true;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +18,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "api/resource_claim.h"
+#include "base/mutex.h"
 #include "base/persistent_array.h"
 #include "base/status.h"
 #include "base/string_map.h"
@@ -81,8 +81,8 @@ struct PoolUsage {
     friend std::shared_ptr<const PoolDraw> DrawOf(
         const PoolUsage& usage, const std::shared_ptr<const inventory::Slices>& slices,
         const inventory::PoolCounters& counters, const inventory::Dictionary& dictionary);
-    mutable std::mutex mutex_;
-    mutable std::shared_ptr<const PoolDraw> last_;
+    mutable base::Mutex mutex_;
+    mutable std::shared_ptr<const PoolDraw> last_ ABSL_GUARDED_BY(mutex_);
   };
   Drawn drawn;
 

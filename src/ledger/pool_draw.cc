@@ -77,7 +77,7 @@ class Drawing {
 std::shared_ptr<const PoolDraw> DrawOf(const PoolUsage& usage,
                                        const std::shared_ptr<const inventory::Slices>& slices,
                                        const PoolCounters& counters, const Dictionary& dictionary) {
-  const std::lock_guard lock(usage.drawn.mutex_);
+  const base::MutexLock lock(usage.drawn.mutex_);
   std::shared_ptr<const PoolDraw>& last = usage.drawn.last_;
   if (last == nullptr || last->counters != &counters) {
     auto draw = std::make_shared<PoolDraw>();

@@ -72,10 +72,10 @@ Instrument& Family<Instrument>::With(LabelValues values) {
   DRAY_CHECK(values.size() == labels_, "a metric gets a value for each of its labels");
   const std::string key = KeyOf(values);
   {
-    const std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     if (const auto it = instruments_.find(key); it != instruments_.end()) return *it->second;
   }
-  const std::unique_lock lock(mutex_);
+  const base::WriterLock lock(mutex_);
   std::unique_ptr<Instrument>& slot = instruments_[key];
   if (slot == nullptr) slot = make_();
   return *slot;
@@ -86,7 +86,7 @@ std::vector<std::pair<std::vector<std::string>, const Instrument*>> Family<Instr
     const {
   std::vector<std::pair<std::vector<std::string>, const Instrument*>> all;
   {
-    const std::shared_lock lock(mutex_);
+    const base::ReaderLock lock(mutex_);
     for (const auto& [key, instrument] : instruments_) {
       all.emplace_back(ValuesOf(key), instrument.get());
     }
@@ -102,7 +102,7 @@ template class Family<Histogram>;
 Registry::Entry& Registry::Add(Description description, std::string_view type) {
   DRAY_CHECK(IsName(description.name) && std::ranges::all_of(description.labels, IsName),
              description.name);
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto at = std::ranges::lower_bound(
       entries_, description.name, {}, [](const auto& entry) { return entry->description.name; });
   DRAY_CHECK(at == entries_.end() || (*at)->description.name != description.name, description.name);
@@ -180,14 +180,14 @@ void Registry::Write(const Entry& entry, std::string& out) {
 
 std::string Registry::Text() const {
   std::string out;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& entry : entries_) Write(*entry, out);
   return out;
 }
 
 std::vector<std::string> Registry::Names() const {
   std::vector<std::string> names;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const auto& entry : entries_) names.push_back(entry->description.name);
   return names;
 }

@@ -14,13 +14,12 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/string_map.h"
 #include "metrics/instruments.h"
 
@@ -50,8 +49,8 @@ class Family {
  private:
   const std::size_t labels_;
   const Make make_;
-  mutable std::shared_mutex mutex_;  // guards what follows
-  base::StringMap<std::unique_ptr<Instrument>> instruments_;
+  mutable base::SharedMutex mutex_;
+  base::StringMap<std::unique_ptr<Instrument>> instruments_ ABSL_GUARDED_BY(mutex_);
 };
 
 // What a measurement has found. One thread.
@@ -102,8 +101,8 @@ class Registry {
   Entry& Add(Description description, std::string_view type);
   static void Write(const Entry& entry, std::string& out);
 
-  mutable std::mutex mutex_;  // guards what follows, and is held while Text measures
-  std::vector<std::unique_ptr<Entry>> entries_;  // by name
+  mutable base::Mutex mutex_;  // held while Text measures, too
+  std::vector<std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mutex_);  // by name
 };
 
 inline constexpr std::string_view kTextContentType = "text/plain; version=0.0.4; charset=utf-8";

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include "apiserver/authentication.h"
 #include "apiserver/credentials.h"
 #include "apiserver/server.h"
+#include "base/mutex.h"
 #include "base/uuid.h"
 #include "cel/device_env.h"
 #include "fmt/format.h"
@@ -91,7 +91,7 @@ class Plane final : public ControlPlane {
     registry_options.authorizer = &roles_;
     registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
       // Both registries find it.
-      const std::lock_guard lock(complaining_);
+      const base::MutexLock lock(complaining_);
       if (complained_.insert(found.why).second) fmt::print(stderr, "warning: {}\n", found.why);
     };
     registry::RegistryOptions served = registry_options;
@@ -229,8 +229,8 @@ class Plane final : public ControlPlane {
   const base::Clock& clock_;
   internal::PlaneMetrics metrics_;
   std::atomic<bool> stopping_ = false;
-  std::mutex complaining_;
-  std::set<std::string> complained_;  // guarded by complaining_
+  base::Mutex complaining_;
+  std::set<std::string> complained_ ABSL_GUARDED_BY(complaining_);
   base::SystemRandomSource random_;
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;

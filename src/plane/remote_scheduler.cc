@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/uuid.h"
 #include "client/http_client.h"
 #include "client/leader_election.h"
@@ -31,22 +30,24 @@ class Alarm {
  public:
   void Ring() {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       rung_ = true;
     }
-    wake_.notify_all();
+    wake_.NotifyAll();
   }
   // Until it has rung since the last sleep, or the time is over.
   void Sleep(std::chrono::nanoseconds nap) {
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, nap, [this] { return rung_; });
+    const base::MutexLock lock(mutex_);
+    const auto until = std::chrono::steady_clock::now() + nap;
+    while (!rung_ && wake_.WaitUntil(mutex_, until)) {
+    }
     rung_ = false;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool rung_ = false;
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  bool rung_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 std::string MadeUpIdentity() {
@@ -92,7 +93,7 @@ class Remote final : public RemoteScheduler {
 
   bool leading() const override { return !options_.leader_elect || elector_->leading(); }
   std::string leader() const override {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return leader_;
   }
   Status Health() const override {
@@ -101,11 +102,11 @@ class Remote final : public RemoteScheduler {
   }
   Status Connection() const override { return cluster_->Health(); }
   Status Election() const override {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return election_trouble_;
   }
   scheduler::Statistics statistics() const override {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return statistics_;
   }
 
@@ -139,7 +140,7 @@ class Remote final : public RemoteScheduler {
     while (!decided_) {
       if (!lost_) elector_->Try();
       {
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         leader_ = elector_->holder();
         election_trouble_ = elector_->trouble();
       }
@@ -167,10 +168,10 @@ class Remote final : public RemoteScheduler {
       bool more = false;
       std::optional<std::chrono::nanoseconds> due;
       {
-        const std::lock_guard turn(turns->turn());
+        const internal::TurnLock turn(turns->turn());
         more = worker->Work();
         due = worker->NextDue();
-        const std::lock_guard lock(mutex_);
+        const base::MutexLock lock(mutex_);
         statistics_ = worker->statistics();
       }
       if (more) continue;
@@ -195,10 +196,10 @@ class Remote final : public RemoteScheduler {
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> lost_ = false;     // it led, and does not any more
   std::atomic<bool> decided_ = false;  // nothing is decided any more
-  mutable std::mutex mutex_;           // guards the three below
-  std::string leader_;
-  Status election_trouble_;
-  scheduler::Statistics statistics_;
+  mutable base::Mutex mutex_;
+  std::string leader_ ABSL_GUARDED_BY(mutex_);
+  Status election_trouble_ ABSL_GUARDED_BY(mutex_);
+  scheduler::Statistics statistics_ ABSL_GUARDED_BY(mutex_);
   std::thread deciding_;
   std::thread electing_;
 };

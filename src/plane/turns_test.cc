@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "api/pod.h"
+#include "base/mutex.h"
 #include "plane/internal/turns.h"
 
 namespace dray::plane::internal {
@@ -26,21 +25,23 @@ class Meeting {
  public:
   explicit Meeting(int expected) : expected_(expected) {}
   void Come() {
-    std::unique_lock lock(mutex_);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const base::MutexLock lock(mutex_);
     ++there_;
-    came_.notify_all();
-    came_.wait_for(lock, std::chrono::seconds(30), [this] { return there_ >= expected_; });
+    came_.NotifyAll();
+    while (there_ < expected_ && came_.WaitUntil(mutex_, until)) {
+    }
   }
   int there() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return there_;
   }
 
  private:
   const int expected_;
-  std::mutex mutex_;
-  std::condition_variable came_;
-  int there_ = 0;
+  base::Mutex mutex_;
+  base::CondVar came_;
+  int there_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Finding waits for the meeting.
@@ -100,7 +101,7 @@ TEST(Turns, WaitingForTheClusterOverlapsAndNothingElseDoes) {
     }
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (done < kWorks && std::chrono::steady_clock::now() < deadline) {
-      const std::lock_guard turn(turns.turn());
+      const TurnLock turn(turns.turn());
       touch();
     }
   }
@@ -115,7 +116,7 @@ TEST(Turns, TheDecidersOwnCallsKeepItsTurn) {
   Turns turns(slow, 1, [] {});
   std::atomic<bool> ran = false;
   {
-    const std::lock_guard turn(turns.turn());
+    const TurnLock turn(turns.turn());
     turns.Run([&] { ran = true; });
     EXPECT_TRUE(turns.cluster().Find(PodKind(), "ns", "p").ok());
     EXPECT_FALSE(ran);

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/list_text.h"
@@ -283,22 +283,28 @@ class Deletions : public std::enable_shared_from_this<Deletions> {
  private:
   void Done(const Status& status) {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       // What is gone by now needs no deletion.
       if (!status.ok() && status.code() != StatusCode::kNotFound && failure_.ok()) {
         failure_ = status;
       }
     }
     if (left_.fetch_sub(1) > 1) return;
-    if (!failure_.ok()) return exchange_->SendError(failure_);
+    const Status failure = Failure();
+    if (!failure.ok()) return exchange_->SendError(failure);
     SendPage(*exchange_, page_);
+  }
+
+  Status Failure() {
+    const base::MutexLock lock(mutex_);
+    return failure_;
   }
 
   const ExchangePtr exchange_;
   const Page page_;
   std::atomic<std::size_t> left_ = 0;
-  std::mutex mutex_;
-  Status failure_;
+  base::Mutex mutex_;
+  Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

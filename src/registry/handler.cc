@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "api/pod.h"
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
@@ -176,7 +176,7 @@ class RestHandler::Documents {
   Bytes Find(std::string_view path, bool aggregated, std::string_view host) {
     const std::string key =
         fmt::format("{}{}{}", path, aggregated ? "?aggregated" : "", path == "/api" ? host : "");
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto it = made_.find(key);
     if (it != made_.end()) return it->second;
     auto text = Make(path, aggregated, host);
@@ -218,8 +218,8 @@ class RestHandler::Documents {
     return make(path.substr(0, slash), path.substr(slash + 1));
   }
 
-  std::mutex mutex_;
-  std::map<std::string, Bytes> made_;
+  base::Mutex mutex_;
+  std::map<std::string, Bytes> made_ ABSL_GUARDED_BY(mutex_);
 };
 
 RestHandler::RestHandler(Registry& registry, const RoleAuthorizer& authorizer,

@@ -2,7 +2,6 @@
 #include "registry/local_cluster.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <future>
 #include <tuple>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "api/pod.h"
 #include "api/selected_watch.h"
 #include "api/shown_name.h"
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "registry/local_watch.h"
 #include "registry/roles.h"
@@ -52,17 +52,17 @@ const api::KindInfo& EventKind() { return api::HubKind(api::TypeInfoOf<api::Even
 struct LocalCluster::Notes {
   explicit Notes(std::size_t max_events) : folder(max_events) {}
 
-  std::mutex mutex;
-  std::condition_variable idle;
-  api::EventFolder folder;
+  base::Mutex mutex;
+  base::CondVar idle;
+  api::EventFolder folder ABSL_GUARDED_BY(mutex);
   // By the name of an event that is being made: how many more notes belong to it.
-  std::map<std::string, int> waiting;
-  int writing = 0;
-  std::int64_t serial = 0;  // clocks may stand still
+  std::map<std::string, int> waiting ABSL_GUARDED_BY(mutex);
+  int writing ABSL_GUARDED_BY(mutex) = 0;
+  std::int64_t serial ABSL_GUARDED_BY(mutex) = 0;  // clocks may stand still
 
   void Finished() {
-    const std::lock_guard lock(mutex);
-    if (--writing == 0) idle.notify_all();
+    const base::MutexLock lock(mutex);
+    if (--writing == 0) idle.NotifyAll();
   }
   // Adds to the count of an event that is there.
   static void Count(Registry& registry, const WriteContext& context,
@@ -89,8 +89,9 @@ LocalCluster::LocalCluster(Registry& registry, std::string component, std::size_
       notes_(std::make_shared<Notes>(max_events)) {}
 
 LocalCluster::~LocalCluster() {
-  std::unique_lock lock(notes_->mutex);
-  notes_->idle.wait(lock, [this] { return notes_->writing == 0; });
+  Notes& notes = *notes_;
+  const base::MutexLock lock(notes.mutex);
+  while (notes.writing != 0) notes.idle.Wait(notes.mutex);
 }
 
 StatusOr<std::vector<api::Object>> LocalCluster::List(const api::KindInfo& kind) const {
@@ -179,7 +180,7 @@ Status LocalCluster::Bind(std::string_view namespace_, std::string_view pod, std
 
 void LocalCluster::Note(const api::EventNote& note) {
   const base::Time now = registry_.clock().Now();
-  std::unique_lock lock(notes_->mutex);
+  base::MutexLock lock(notes_->mutex);
   if (const auto* known = notes_->folder.Touch(note)) {
     const api::EventFolder::Place place = *known;
     if (const auto it = notes_->waiting.find(place.name); it != notes_->waiting.end()) {
@@ -189,7 +190,7 @@ void LocalCluster::Note(const api::EventNote& note) {
     const auto there = registry_.objects().Find(EventKind(), place.namespace_, place.name);
     if (there.ok() && there->has_value()) {
       ++notes_->writing;
-      lock.unlock();
+      lock.Unlock();
       return Notes::Count(registry_, context_, notes_, place, 1);
     }
   }
@@ -201,12 +202,12 @@ void LocalCluster::Note(const api::EventNote& note) {
   const auto gone = notes_->folder.Add(note, place);
   notes_->waiting[place.name] = 0;
   notes_->writing += gone ? 2 : 1;
-  lock.unlock();
+  lock.Unlock();
   registry_.Create(api::Object::Of(std::move(event)), place.namespace_, context_,
                    [this, notes = notes_, place](const StatusOr<api::Object>& made) {
                      int more = 0;
                      {
-                       const std::lock_guard held(notes->mutex);
+                       const base::MutexLock held(notes->mutex);
                        more = std::exchange(notes->waiting[place.name], 0);
                        notes->waiting.erase(place.name);
                      }

@@ -121,7 +121,7 @@ StatusOr<StoredObjectPtr> Objects::Decode(const store::Entry& entry) const {
 void Objects::Remember(const store::Entry& entry, const Status& why) const {
   Unreadable found{entry.key, entry.modified, std::string(base::Message(why))};
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const auto [it, added] = unreadable_.try_emplace(entry.key, found);
     if (!added && it->second.revision == found.revision) return;
     it->second = found;
@@ -130,7 +130,7 @@ void Objects::Remember(const store::Entry& entry, const Status& why) const {
 }
 
 std::vector<Objects::Unreadable> Objects::CannotBeRead() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   // What was written or deleted since is not what was found; whoever reads it says what it is now.
   std::erase_if(unreadable_, [this](const auto& entry) {
     const store::EntryPtr now = store_.Find(entry.first);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/kinds.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "store/store.h"
 
@@ -105,8 +106,9 @@ class Objects {
 
   store::Store& store_;
   std::function<void(const Unreadable&)> tell_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, Unreadable, std::less<>> unreadable_;  // by key, guarded by mutex_
+  mutable base::Mutex mutex_;
+  // By key.
+  mutable std::map<std::string, Unreadable, std::less<>> unreadable_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::registry

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/store.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace dray::store {
 
@@ -34,19 +34,19 @@ Transaction& Transaction::Check(std::string key, Revision expected) {
 
 StatusOr<Outcome> Store::CommitAndWait(Transaction transaction) {
   struct Waiting {
-    std::mutex mutex;
-    std::condition_variable done;
-    std::optional<StatusOr<Outcome>> outcome;
+    base::Mutex mutex;
+    base::CondVar done;
+    std::optional<StatusOr<Outcome>> outcome ABSL_GUARDED_BY(mutex);
   };
   // Shared: the committing thread may still be unlocking when this one returns.
   const auto waiting = std::make_shared<Waiting>();
   Commit(std::move(transaction), [waiting](StatusOr<Outcome> outcome) {
-    const std::lock_guard lock(waiting->mutex);
+    const base::MutexLock lock(waiting->mutex);
     waiting->outcome = std::move(outcome);
-    waiting->done.notify_one();
+    waiting->done.NotifyOne();
   });
-  std::unique_lock lock(waiting->mutex);
-  waiting->done.wait(lock, [&] { return waiting->outcome.has_value(); });
+  const base::MutexLock lock(waiting->mutex);
+  while (!waiting->outcome.has_value()) waiting->done.Wait(waiting->mutex);
   return *std::move(waiting->outcome);
 }
 

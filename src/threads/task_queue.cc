@@ -13,10 +13,10 @@ TaskQueue::~TaskQueue() { Stop(); }
 
 void TaskQueue::Post(std::function<void()> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!stopping_) {
       tasks_.push_back(std::move(task));
-      given_.notify_one();
+      given_.NotifyOne();
       return;
     }
   }
@@ -25,25 +25,25 @@ void TaskQueue::Post(std::function<void()> task) {
 
 void TaskQueue::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (stopping_) return;
     stopping_ = true;
-    given_.notify_all();
+    given_.NotifyAll();
   }
   for (std::thread& thread : threads_) thread.join();
 }
 
 void TaskQueue::Serve() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   for (;;) {
-    given_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    while (!stopping_ && tasks_.empty()) given_.Wait(mutex_);
     if (tasks_.empty()) return;
     std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     task();
     task = nullptr;  // what it holds goes without the lock
-    lock.lock();
+    lock.Lock();
   }
 }
 

@@ -3,13 +3,13 @@
 // TaskQueue: threads that do what they are given, first come, first served.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace dray::threads {
 
@@ -31,10 +31,10 @@ class TaskQueue {
  private:
   void Serve();
 
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable given_;
-  std::deque<std::function<void()>> tasks_;
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  base::CondVar given_;
+  std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

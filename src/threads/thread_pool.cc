@@ -37,10 +37,10 @@ bool LookOut(const Condition& there) {
 
 ThreadPool::~ThreadPool() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  begun_.notify_all();
+  begun_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -51,40 +51,40 @@ void ThreadPool::Run(const std::function<void(std::size_t)>& work) {
   }
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     work_ = &work;
     ++number_;
     wake = asleep_ > 0;
   }
-  if (wake) begun_.notify_all();
+  if (wake) begun_.NotifyAll();
   work(0);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     work_ = nullptr;
   }
   // Nobody begins any more.
   const auto over = [this] { return busy_.load(std::memory_order_acquire) == 0; };
   if (LookOut(over)) return;
-  std::unique_lock lock(mutex_);
-  ended_.wait(lock, over);
+  const base::MutexLock lock(mutex_);
+  while (!over()) ended_.Wait(mutex_);
 }
 
 void ThreadPool::Serve(std::size_t worker) {
   std::uint64_t seen = 0;
   while (true) {
     LookOut([&] { return stopping_.load() || number_.load() != seen; });
-    std::unique_lock lock(mutex_);
+    base::MutexLock lock(mutex_);
     ++asleep_;
-    begun_.wait(lock, [&] { return stopping_ || (work_ != nullptr && number_ != seen); });
+    while (!stopping_ && (work_ == nullptr || number_ == seen)) begun_.Wait(mutex_);
     --asleep_;
     if (stopping_) return;
     seen = number_;
     const auto* work = work_;
     ++busy_;
-    lock.unlock();
+    lock.Unlock();
     (*work)(worker);
-    lock.lock();
-    if (--busy_ == 0) ended_.notify_one();
+    lock.Lock();
+    if (--busy_ == 0) ended_.NotifyOne();
   }
 }
 

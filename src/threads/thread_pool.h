@@ -4,15 +4,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/executor.h"
+#include "base/mutex.h"
 
 namespace dray::threads {
 
@@ -34,13 +33,14 @@ class ThreadPool final : public base::Executor {
   void Serve(std::size_t worker);
 
   const std::size_t workers_;
-  std::mutex mutex_;  // to write what follows; what is atomic may be looked at without it
-  std::condition_variable begun_;
-  std::condition_variable ended_;
-  const std::function<void(std::size_t)>* work_ = nullptr;  // null: too late for the last one
-  std::atomic<std::uint64_t> number_ = 0;                   // of the work
-  std::atomic<std::size_t> busy_ = 0;                       // threads that are at it
-  std::size_t asleep_ = 0;                                  // threads that must be woken
+  base::Mutex mutex_;  // to write what follows; what is atomic may be looked at without it
+  base::CondVar begun_;
+  base::CondVar ended_;
+  // Null: too late for the last one.
+  const std::function<void(std::size_t)>* work_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::atomic<std::uint64_t> number_ = 0;           // of the work
+  std::atomic<std::size_t> busy_ = 0;               // threads that are at it
+  std::size_t asleep_ ABSL_GUARDED_BY(mutex_) = 0;  // threads that must be woken
   std::atomic<bool> stopping_ = false;
   std::vector<std::thread> threads_;
 };

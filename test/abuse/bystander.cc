@@ -24,7 +24,7 @@ Bystander::~Bystander() {
 }
 
 Bystander::Experience Bystander::Take() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return std::exchange(experience_, {});
 }
 
@@ -47,7 +47,7 @@ void Bystander::Run(const process::UpProcess& server) {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - begin);
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       ++experience_.answers;
       experience_.longest = std::max(experience_.longest, took);
       if (response.status != expected) {

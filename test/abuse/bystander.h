@@ -6,11 +6,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "process/up_process.h"
 
 namespace dray::abuse {
@@ -35,8 +35,8 @@ class Bystander {
   void Run(const process::UpProcess& server);
 
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;
-  Experience experience_;
+  base::Mutex mutex_;
+  Experience experience_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

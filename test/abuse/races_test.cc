@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "abuse/up_for_test.h"
+#include "base/mutex.h"
 #include "fmt/format.h"
 
 namespace dray::abuse {
@@ -23,7 +24,7 @@ class RacesTest : public UpTest {
   // Statuses of what each of several clients asks for, a few times.
   template <typename F>
   std::map<int, int> AllAtOnce(int times, F call) {
-    std::mutex mutex;
+    base::Mutex mutex;
     std::map<int, int> statuses;
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t) {
@@ -31,7 +32,7 @@ class RacesTest : public UpTest {
         process::Requests requests = Admin();
         for (int i = 0; i < times; ++i) {
           const int status = requests.Do(call(t, i)).status;
-          const std::lock_guard lock(mutex);
+          const base::MutexLock lock(mutex);
           ++statuses[status];
         }
       });

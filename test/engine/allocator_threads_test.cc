@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "fmt/format.h"
 
@@ -88,7 +88,7 @@ TEST(AllocatorThreads, EachAnswersForTheMomentThatItSaw) {
   World world(instance);
   ASSERT_TRUE(world.status().ok());
   world.ledger().Put(Holds(0));
-  std::mutex mutex;
+  base::Mutex mutex;
   Moment shared{world.inventory().snapshot(), world.ledger().snapshot(), 0};
   std::atomic<bool> done = false;
   std::atomic<int> decided = 0;
@@ -99,7 +99,7 @@ TEST(AllocatorThreads, EachAnswersForTheMomentThatItSaw) {
     CountedShareIds share_ids;
     while (!done.load()) {
       const Moment moment = [&] {
-        const std::lock_guard lock(mutex);
+        const base::MutexLock lock(mutex);
         return shared;
       }();
       auto devices =
@@ -131,7 +131,7 @@ TEST(AllocatorThreads, EachAnswersForTheMomentThatItSaw) {
     world.inventory().Put(SliceOf(round));
     world.ledger().Remove(Holds((round - 1) % kDevices).metadata.uid);
     world.ledger().Put(Holds(round % kDevices));
-    const std::lock_guard lock(mutex);
+    const base::MutexLock lock(mutex);
     shared = {world.inventory().snapshot(), world.ledger().snapshot(), round % kDevices};
   }
   done = true;

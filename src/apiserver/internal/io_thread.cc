@@ -26,7 +26,7 @@ void IoThread::Stop() {
   });
   if (thread_.joinable()) thread_.join();
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ended_ = true;
   }
   // What was posted in between holds connections, which hold this.

@@ -9,7 +9,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -17,6 +16,7 @@
 
 #include "apiserver/internal/openssl.h"
 #include "apiserver/server.h"
+#include "base/mutex.h"
 
 namespace dray::apiserver::internal {
 
@@ -50,7 +50,7 @@ class IoThread : public std::enable_shared_from_this<IoThread> {
   // From any thread. After the end nothing happens.
   template <typename F>
   void Post(F f) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!ended_) boost::asio::post(context_, std::move(f));
   }
 
@@ -73,8 +73,8 @@ class IoThread : public std::enable_shared_from_this<IoThread> {
   std::string scratch_;
   bool stopping_ = false;
   std::thread thread_;
-  std::mutex mutex_;
-  bool ended_ = false;  // guarded by mutex_
+  base::Mutex mutex_;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dray::apiserver::internal

@@ -15,7 +15,7 @@ void Inbox::Put(std::size_t feed, std::vector<Item> items, std::uint64_t revisio
   const bool any = !items.empty();
   bool first = false;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     Feed& box = feeds_[feed];
     first = !std::exchange(box.listed, true);
     box.revision = std::max(box.revision, revision);
@@ -27,7 +27,7 @@ void Inbox::Put(std::size_t feed, std::vector<Item> items, std::uint64_t revisio
 void Inbox::SetTrouble(std::size_t feed, Status trouble) {
   bool turned = false;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     Status& known = feeds_[feed].trouble;
     turned = known.ok() != trouble.ok();
     known = std::move(trouble);
@@ -36,11 +36,11 @@ void Inbox::SetTrouble(std::size_t feed, Status trouble) {
 }
 
 std::vector<api::Change> Inbox::Take() {
-  std::vector<std::vector<Item>> taken(feeds_.size());
+  std::vector<std::vector<Item>> taken;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (!std::ranges::all_of(feeds_, &Feed::listed)) return {};
-    for (std::size_t i = 0; i < feeds_.size(); ++i) taken[i].swap(feeds_[i].items);
+    for (Feed& feed : feeds_) taken.push_back(std::exchange(feed.items, {}));
   }
   std::vector<api::Change> changes;
   std::vector<std::size_t> next(taken.size(), 0);
@@ -59,14 +59,14 @@ std::vector<api::Change> Inbox::Take() {
 }
 
 std::uint64_t Inbox::Progress() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (const Feed& feed : feeds_) least = std::min(least, feed.listed ? feed.revision : 0);
   return least;
 }
 
 Status Inbox::Trouble() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found =
       std::ranges::find_if(feeds_, [](const Feed& feed) { return !feed.trouble.ok(); });
   return found == feeds_.end() ? Status() : found->trouble;

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <vector>
 
 #include "api/cluster.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace dray::client::internal {
@@ -49,8 +49,8 @@ class Inbox {
   };
 
   const std::function<void()> wake_;
-  mutable std::mutex mutex_;
-  std::vector<Feed> feeds_;
+  mutable base::Mutex mutex_;
+  std::vector<Feed> feeds_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::client::internal

@@ -26,40 +26,40 @@ NoteWriter::NoteWriter(const ObjectClient& client, const base::Clock& clock, std
 
 NoteWriter::~NoteWriter() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
   thread_.join();
 }
 
 void NoteWriter::Put(api::EventNote note) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (notes_.size() >= kMaxWaiting) return;
     notes_.push_back(std::move(note));
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 void NoteWriter::Flush() {
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return notes_.empty() && !writing_; });
+  const base::MutexLock lock(mutex_);
+  while (!notes_.empty() || writing_) idle_.Wait(mutex_);
 }
 
 void NoteWriter::Run() {
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   for (;;) {
     writing_ = false;
-    if (notes_.empty()) idle_.notify_all();
-    wake_.wait(lock, [this] { return stopping_ || !notes_.empty(); });
+    if (notes_.empty()) idle_.NotifyAll();
+    while (!stopping_ && notes_.empty()) wake_.Wait(mutex_);
     if (notes_.empty()) return;
     const api::EventNote note = std::move(notes_.front());
     notes_.pop_front();
     writing_ = true;
-    lock.unlock();
+    lock.Unlock();
     const bool reached = Write(note);
-    lock.lock();
+    lock.Lock();
     if (!reached && stopping_) notes_.clear();
   }
 }

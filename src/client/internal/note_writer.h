@@ -3,11 +3,9 @@
 // NoteWriter: tells people through events, behind the back of whoever has something to tell.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +13,7 @@
 #include "api/cluster.h"
 #include "api/event_folder.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/string_map.h"
 #include "client/object_client.h"
 
@@ -45,12 +44,12 @@ class NoteWriter {
   api::EventFolder folder_;
   base::StringMap<int> counts_;  // by the name of the event
   std::int64_t serial_ = 0;      // clocks may stand still
-  std::mutex mutex_;             // guards what follows
-  std::condition_variable wake_;
-  std::condition_variable idle_;
-  std::deque<api::EventNote> notes_;
-  bool writing_ = false;
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  base::CondVar idle_;
+  std::deque<api::EventNote> notes_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -52,20 +52,22 @@ void Reflector::Start() {
 }
 
 void Reflector::Stop() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   stopping_ = true;
   if (stream_ != nullptr) stream_->Cancel();
-  wake_.notify_all();
+  wake_.NotifyAll();
 }
 
 bool Reflector::Stopping() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return stopping_;
 }
 
 void Reflector::Nap(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, time, [this] { return stopping_; });
+  const auto until = std::chrono::steady_clock::now() + time;
+  const base::MutexLock lock(mutex_);
+  while (!stopping_ && wake_.WaitUntil(mutex_, until)) {
+  }
 }
 
 void Reflector::Run() {
@@ -146,7 +148,7 @@ Status Reflector::Follow() {
   }
   const std::shared_ptr<LineStream> stream = *std::move(opened);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (stopping_) return {};
     stream_ = stream;
   }
@@ -155,7 +157,7 @@ Status Reflector::Follow() {
   for (;;) {
     const auto more = stream->Next(line);
     if (!more.ok() || !*more) {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       stream_ = nullptr;
       if (!more.ok())
         return base::Annotate(more.status(), fmt::format("watch of {}", kind_.plural));
@@ -167,7 +169,7 @@ Status Reflector::Follow() {
     if (!event.ok()) {
       // Most often the server has forgotten the revision.
       revision_.clear();
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       stream_ = nullptr;
       return base::Annotate(event.status(), fmt::format("watch of {}", kind_.plural));
     }

@@ -6,17 +6,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "api/cluster.h"
+#include "base/mutex.h"
 #include "client/internal/inbox.h"
 #include "client/object_client.h"
 
@@ -64,10 +63,10 @@ class Reflector {
   bool listed_ = false;
   std::string revision_;  // empty: to be listed
   std::thread thread_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  std::shared_ptr<LineStream> stream_;
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::shared_ptr<LineStream> stream_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::client::internal

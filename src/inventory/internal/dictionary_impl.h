@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/append_store.h"
+#include "base/mutex.h"
 #include "base/semver.h"
 #include "cel/values.h"
 #include "inventory/dictionary.h"
@@ -73,18 +73,19 @@ inline std::size_t HeapBytes(const api::DeviceCapacity& capacity) {
 using namespace internal;  // NOLINT: the tables of this type
 
 struct Dictionary::Impl {
-  // Not abseil's: the thread sanitizer cannot see into the packaged library's locks.
-  mutable std::shared_mutex mutex;
+  // Held to add to the tables and to look something up by its content; a row that is there is read by
+  // its number without.
+  mutable base::SharedMutex mutex;
   std::atomic<std::uint64_t> serial = 0;
   InternedTable<NameTraits> names;
   InternedTable<ElementTraits> elements{Element{}};
   InternedTable<ListTraits> lists{ListRow{}};
   base::AppendArray<AttributeValue> values;
-  Numbers value_numbers;
+  Numbers value_numbers ABSL_GUARDED_BY(mutex);
   // Of an attribute that is there but has none: not the same as no attribute.
   ValueId without_value = ValueId::kNone;
   base::AppendArray<base::SemVer> versions;
-  std::vector<base::SemVer*> free_versions;
+  std::vector<base::SemVer*> free_versions ABSL_GUARDED_BY(mutex);
   InternedTable<CapacityTraits> capacities{Capacity{}};
   InternedTable<GroupsTraits> groups{std::span<const NameId>{}};
   InternedTable<ConsumptionTraits> consumptions{std::span<const SetConsumption>{}};
@@ -92,12 +93,13 @@ struct Dictionary::Impl {
   InternedTable<ConditionsTraits> conditions{Conditions{}};
   InternedTable<SelectionTraits> selections{api::NodeSelector{}};
   InternedTable<PoolTraits> pools{PoolName{}};
-  base::AppendBytes characters;
-  base::AppendBytes bytes;  // what rows of the other tables point to
-  std::size_t text_bytes = 0;
-  std::size_t row_heap_bytes = 0;
-  absl::flat_hash_map<std::uint32_t, std::uint32_t> pins;  // names to how often
-  std::size_t rows_after_collection = 0;
+  base::AppendBytes characters ABSL_GUARDED_BY(mutex);
+  base::AppendBytes bytes ABSL_GUARDED_BY(mutex);  // what rows of the other tables point to
+  std::size_t text_bytes ABSL_GUARDED_BY(mutex) = 0;
+  std::size_t row_heap_bytes ABSL_GUARDED_BY(mutex) = 0;
+  // Names to how often.
+  absl::flat_hash_map<std::uint32_t, std::uint32_t> pins ABSL_GUARDED_BY(mutex);
+  std::size_t rows_after_collection ABSL_GUARDED_BY(mutex) = 0;
 
   Impl() {
     values.Append({.value = cel::StaticError(kNoValue), .elements = {}});
@@ -105,13 +107,13 @@ struct Dictionary::Impl {
     AddName("");
   }
 
-  NameId AddName(std::string_view text) {
+  NameId AddName(std::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (const auto found = names.Find(text)) return NameId(*found);
     text_bytes += text.size();
     return NameId(names.Add(characters.Copy(text)));
   }
 
-  ElementId AddElement(const ElementKey& key) {
+  ElementId AddElement(const ElementKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (const auto found = elements.Find(key)) return ElementId(*found);
     Element element;
     if (key.kind == cel::Kind::kInt) {
@@ -125,15 +127,17 @@ struct Dictionary::Impl {
     }
     return ElementId(elements.Add(element));
   }
-  ElementId AddElement(std::int64_t i) {
+  ElementId AddElement(std::int64_t i) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return AddElement({cel::Kind::kInt, static_cast<std::uint64_t>(i)});
   }
-  ElementId AddElement(bool b) { return AddElement({cel::Kind::kBool, b ? 1U : 0U}); }
-  ElementId AddElement(cel::Kind kind, std::string_view text) {
+  ElementId AddElement(bool b) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return AddElement({cel::Kind::kBool, b ? 1U : 0U});
+  }
+  ElementId AddElement(cel::Kind kind, std::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return AddElement({kind, AddName(text).id()});
   }
 
-  cel::Value MakeVersion(std::string_view text) {
+  cel::Value MakeVersion(std::string_view text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     auto version = base::SemVer::Parse(text);
     if (!version.ok()) {
       const std::string message =
@@ -153,7 +157,7 @@ struct Dictionary::Impl {
     return cel::Value::Pointer(cel::Kind::kSemver, row);
   }
 
-  ValueId AddScalar(ElementId id) {
+  ValueId AddScalar(ElementId id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     Element& element = elements.Mutable(static_cast<std::uint32_t>(id));
     if (element.as_value == ValueId::kNone) {
       element.as_value = ValueId(value_numbers.Take(
@@ -164,7 +168,7 @@ struct Dictionary::Impl {
   }
 
   // A list of these elements as expressions see it.
-  cel::Value MakeList(std::span<const ElementId> ids) {
+  cel::Value MakeList(std::span<const ElementId> ids) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::vector<cel::Value> items;
     items.reserve(ids.size());
     for (const ElementId id : ids) items.push_back(elements[static_cast<std::uint32_t>(id)].value);
@@ -175,7 +179,7 @@ struct Dictionary::Impl {
                                    bytes.Copy(std::span<const cel::Value>(items)))));
   }
 
-  ValueId AddList(cel::Kind kind, std::vector<ElementId> ids) {
+  ValueId AddList(cel::Kind kind, std::vector<ElementId> ids) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (const auto found = lists.Find({kind, ids})) return lists[*found].value;
     const std::span<const ElementId> ordered = bytes.Copy(std::span<const ElementId>(ids));
     const cel::Value value = MakeList(ids);
@@ -188,42 +192,44 @@ struct Dictionary::Impl {
     values.Mutable(id).list = lists.Add({.kind = kind, .value = ValueId(id), .elements = ordered});
     return ValueId(id);
   }
-  template <typename Items, typename Add>
-  ValueId AddListOf(cel::Kind kind, const Items& items, Add add) {
+  ElementId AddItem(cel::Kind, std::int64_t i) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return AddElement(i);
+  }
+  ElementId AddItem(cel::Kind, const api::BoolItem& b) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return AddElement(b.value);
+  }
+  ElementId AddItem(cel::Kind kind, const std::string& text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    return AddElement(kind, text);
+  }
+  ValueId AddListOf(cel::Kind kind, const auto& items) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::vector<ElementId> ids;
     ids.reserve(items.size());
-    for (const auto& item : items) ids.push_back(add(item));
+    for (const auto& item : items) ids.push_back(AddItem(kind, item));
     return AddList(kind, std::move(ids));
   }
   // Kubernetes' form of lists and the proposal's have the same four members.
   ValueId AddLists(const auto& ints, const auto& bools, const auto& strings,
-                   const auto& version_texts) {
-    if (ints) {
-      return AddListOf(cel::Kind::kInt, *ints, [&](std::int64_t i) { return AddElement(i); });
-    }
-    if (bools) {
-      return AddListOf(cel::Kind::kBool, *bools,
-                       [&](const api::BoolItem& b) { return AddElement(b.value); });
-    }
+                   const auto& version_texts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+    if (ints) return AddListOf(cel::Kind::kInt, *ints);
+    if (bools) return AddListOf(cel::Kind::kBool, *bools);
     for (const auto& [kind, texts] : {std::pair(cel::Kind::kString, strings.get()),
                                       std::pair(cel::Kind::kSemver, version_texts.get())}) {
       if (texts == nullptr) continue;
-      return AddListOf(kind, *texts,
-                       [&](const std::string& text) { return AddElement(kind, text); });
+      return AddListOf(kind, *texts);
     }
     return ValueId::kNone;
   }
 
   // Rows of all tables.
-  std::size_t Rows() const {
+  std::size_t Rows() const ABSL_SHARED_LOCKS_REQUIRED(mutex) {
     return names.live() + elements.live() + lists.live() + values.size() - value_numbers.free() +
            capacities.live() + groups.live() + consumptions.live() + taints.live() +
            conditions.live() + selections.live() + pools.live();
   }
 
   // dictionary_collect.cc
-  void Sweep(const Marker::Impl& marks);
-  void Compact();
+  void Sweep(const Marker::Impl& marks) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  void Compact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 };
 
 }  // namespace dray::inventory

@@ -8,10 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace dray::inventory::internal {
 
@@ -69,11 +70,11 @@ class ProjectionCache {
 
   const std::size_t width_;
   std::atomic<std::size_t>* const bytes_;
-  std::size_t counted_ = 0;  // of bytes_
   std::atomic<Table*> table_ = nullptr;
-  mutable std::mutex growing_;
+  mutable base::Mutex growing_;
+  std::size_t counted_ ABSL_GUARDED_BY(growing_) = 0;  // of bytes_
   // Readers may still be in a smaller one. Together they are a third of the last.
-  std::vector<std::unique_ptr<Table>> tables_;
+  std::vector<std::unique_ptr<Table>> tables_ ABSL_GUARDED_BY(growing_);
 };
 
 }  // namespace dray::inventory::internal

@@ -50,7 +50,7 @@ std::string Join(std::string_view a, std::string_view b) {
 }  // namespace
 
 CensusResult Census::Count() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const std::chrono::nanoseconds now = clock_.Monotonic();
   if (counted_ && now - *counted_ < kServes) return last_;
   counted_ = now;

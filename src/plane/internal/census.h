@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -18,6 +17,7 @@
 #include "api/device_class.h"
 #include "api/resource_slice.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/string_map.h"
 #include "cel/program.h"
 #include "registry/objects.h"
@@ -65,21 +65,21 @@ class Census {
     std::vector<Device> devices;
   };
 
-  void ReadClasses();
-  void ReadSlices();
+  void ReadClasses() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadSlices() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   base::StringSet CountClaims(CensusResult& result) const;
-  Slice Read(const api::ResourceSlice& slice) const;
+  Slice Read(const api::ResourceSlice& slice) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsIn(const Class& device_class, const api::ResourceSlice& slice,
             const api::Device& device) const;
 
   const registry::Objects& objects_;
   const base::Clock& clock_;
-  std::mutex mutex_;  // guards what follows
-  std::vector<Class> classes_;
-  std::string classes_version_;                       // of all of them
-  std::map<std::string, Slice, std::less<>> slices_;  // by name
-  std::optional<std::chrono::nanoseconds> counted_;
-  CensusResult last_;
+  base::Mutex mutex_;
+  std::vector<Class> classes_ ABSL_GUARDED_BY(mutex_);
+  std::string classes_version_ ABSL_GUARDED_BY(mutex_);                       // of all of them
+  std::map<std::string, Slice, std::less<>> slices_ ABSL_GUARDED_BY(mutex_);  // by name
+  std::optional<std::chrono::nanoseconds> counted_ ABSL_GUARDED_BY(mutex_);
+  CensusResult last_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::plane::internal

@@ -21,10 +21,10 @@ Loop::Loop(store::Store& store, const base::Clock& clock, Factory factory)
 
 Loop::~Loop() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
   thread_.join();
 }
 
@@ -32,7 +32,7 @@ void Loop::Run(const Factory& factory) {
   const std::unique_ptr<Worker> worker = factory();
   for (;;) {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       if (stopping_) break;
       woken_ = false;
     }
@@ -57,10 +57,10 @@ bool Loop::Changed() {
   }
   auto watch = store_.WatchFrom("", store_.revision(), [this] {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       woken_ = true;
     }
-    wake_.notify_one();
+    wake_.NotifyOne();
   });
   watch_ = watch.ok() ? *std::move(watch) : nullptr;
   return true;
@@ -69,8 +69,10 @@ bool Loop::Changed() {
 void Loop::Wait(std::optional<std::chrono::nanoseconds> due) {
   std::chrono::nanoseconds nap = kLongestNap;
   if (due) nap = std::clamp(*due - clock_.Monotonic(), std::chrono::nanoseconds(0), nap);
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, nap, [this] { return woken_ || stopping_; });
+  const auto until = std::chrono::steady_clock::now() + nap;
+  const base::MutexLock lock(mutex_);
+  while (!woken_ && !stopping_ && wake_.WaitUntil(mutex_, until)) {
+  }
 }
 
 }  // namespace dray::plane::internal

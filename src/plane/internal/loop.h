@@ -5,15 +5,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "store/store.h"
 
 namespace dray::plane::internal {
@@ -51,10 +50,10 @@ class Loop {
   store::Store& store_;
   const base::Clock& clock_;
   std::atomic<bool> started_ = false;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
-  bool woken_ = false;
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<store::Watch> watch_;  // the loop's thread
   std::thread thread_;
 };

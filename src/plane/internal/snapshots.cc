@@ -73,7 +73,7 @@ void Snapshots::Handle(apiserver::Request request,
         {.name = request.user.name, .groups = request.user.groups}, request.method, request.path)));
   }
   if (request.method != "GET") return responder->Send(ErrorResponse(rest::MethodNotAllowed()));
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (std::exchange(busy_, true)) {
     return responder->Send(
         ErrorResponse(rest::TooManyRequests("a snapshot is being written, try again", 1)));
@@ -81,7 +81,7 @@ void Snapshots::Handle(apiserver::Request request,
   if (writer_.joinable()) writer_.join();
   writer_ = std::thread([this, responder = std::move(responder)]() mutable {
     Write(std::move(responder));
-    const std::lock_guard done(mutex_);
+    const base::MutexLock done(mutex_);
     busy_ = false;
   });
 }

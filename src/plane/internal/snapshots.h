@@ -4,11 +4,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "apiserver/http.h"
+#include "base/mutex.h"
 #include "store/store.h"
 
 namespace dray::plane::internal {
@@ -31,9 +31,9 @@ class Snapshots final : public apiserver::Handler {
   const store::Store& store_;
   const std::string folder_;
   apiserver::Handler& next_;
-  std::mutex mutex_;  // guards what follows
-  std::thread writer_;
-  bool busy_ = false;
+  base::Mutex mutex_;
+  std::thread writer_ ABSL_GUARDED_BY(mutex_);
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dray::plane::internal

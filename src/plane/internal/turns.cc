@@ -14,19 +14,19 @@ thread_local bool works_here = false;
 
 }  // namespace
 
-void FairMutex::lock() {
-  std::unique_lock lock(mutex_);
+void FairMutex::Lock() {
+  const base::MutexLock lock(mutex_);
   if (!held_) {
     held_ = true;
     return;
   }
   Waiter waiter;
   waiters_.push_back(&waiter);
-  waiter.turn.wait(lock, [&] { return waiter.has_it; });
+  while (!waiter.has_it) waiter.turn.Wait(mutex_);
 }
 
-void FairMutex::unlock() {
-  const std::lock_guard lock(mutex_);
+void FairMutex::Unlock() {
+  const base::MutexLock lock(mutex_);
   if (waiters_.empty()) {
     held_ = false;
     return;
@@ -34,7 +34,7 @@ void FairMutex::unlock() {
   Waiter* const next = waiters_.front();
   waiters_.pop_front();
   next->has_it = true;
-  next->turn.notify_one();
+  next->turn.NotifyOne();
 }
 
 class Turns::TurnCluster final : public api::Cluster {
@@ -83,11 +83,11 @@ class Turns::TurnCluster final : public api::Cluster {
   // something.
   class Pause {
    public:
-    explicit Pause(FairMutex& turn) : turn_(turn) {
-      if (works_here) turn_.unlock();
+    explicit Pause(FairMutex& turn) ABSL_NO_THREAD_SAFETY_ANALYSIS : turn_(turn) {
+      if (works_here) turn_.Unlock();
     }
-    ~Pause() {
-      if (works_here) turn_.lock();
+    ~Pause() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      if (works_here) turn_.Lock();
     }
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
@@ -107,36 +107,36 @@ Turns::Turns(api::Cluster& cluster, std::size_t threads, std::function<void()> d
 
 Turns::~Turns() {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void Turns::Run(std::function<void()> work) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     works_.push_back(std::move(work));
   }
-  wake_.notify_one();
+  wake_.NotifyOne();
 }
 
 void Turns::Serve() {
   works_here = true;
-  std::unique_lock lock(mutex_);
+  base::MutexLock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !works_.empty(); });
+    while (!stopping_ && works_.empty()) wake_.Wait(mutex_);
     if (stopping_) return;
     const std::function<void()> work = std::move(works_.front());
     works_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     {
-      const std::lock_guard turn(turn_);
+      const TurnLock turn(turn_);
       work();
     }
     done_();
-    lock.lock();
+    lock.Lock();
   }
 }
 

@@ -5,34 +5,47 @@
 // turn until the answer is there.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "api/cluster.h"
+#include "base/mutex.h"
 #include "scheduler/background.h"
 
 namespace dray::plane::internal {
 
 // A lock that is handed on in the order of asking: a decider that never rests lets others through.
-class FairMutex {
+class ABSL_LOCKABLE FairMutex {
  public:
-  void lock();
-  void unlock();
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION();
+  void Unlock() ABSL_UNLOCK_FUNCTION();
 
  private:
   struct Waiter {
-    std::condition_variable turn;
+    base::CondVar turn;
     bool has_it = false;
   };
-  std::mutex mutex_;
-  bool held_ = false;
-  std::deque<Waiter*> waiters_;
+  base::Mutex mutex_;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Waiter*> waiters_ ABSL_GUARDED_BY(mutex_);  // what they point to, too
+};
+
+// Holds one for a scope.
+class ABSL_SCOPED_LOCKABLE TurnLock {
+ public:
+  explicit TurnLock(FairMutex& turn) ABSL_EXCLUSIVE_LOCK_FUNCTION(turn) : turn_(turn) {
+    turn_.Lock();
+  }
+  ~TurnLock() ABSL_UNLOCK_FUNCTION() { turn_.Unlock(); }
+  TurnLock(const TurnLock&) = delete;
+  TurnLock& operator=(const TurnLock&) = delete;
+
+ private:
+  FairMutex& turn_;
 };
 
 class Turns final : public scheduler::Background {
@@ -57,10 +70,10 @@ class Turns final : public scheduler::Background {
   FairMutex turn_;
   const std::function<void()> done_;
   std::unique_ptr<api::Cluster> cluster_;
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> works_;
-  bool stopping_ = false;
+  base::Mutex mutex_;
+  base::CondVar wake_;
+  std::deque<std::function<void()>> works_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 

@@ -8,19 +8,19 @@
 namespace dray::registry::internal {
 
 bool WriteLines::Busy(std::string_view key) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return lines_.contains(key);
 }
 
 bool WriteLines::Join(std::string_view key, Turn turn) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::deque<Turn>& line = lines_[std::string(key)];
   line.push_back(std::move(turn));
   return line.size() == 1;
 }
 
 WriteLines::Turn WriteLines::Leave(std::string_view key) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto found = lines_.find(key);
   DRAY_CHECK(found != lines_.end());
   std::deque<Turn>& line = found->second;

@@ -5,10 +5,10 @@
 
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/string_map.h"
 
 namespace dray::registry::internal {
@@ -29,9 +29,9 @@ class WriteLines {
   Turn Leave(std::string_view key);
 
  private:
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   // The first is the one whose turn it is. No line is empty.
-  base::StringMap<std::deque<Turn>> lines_;
+  base::StringMap<std::deque<Turn>> lines_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::registry::internal

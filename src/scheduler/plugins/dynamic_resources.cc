@@ -61,6 +61,7 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
   FitShards();
   hint_verdicts_.FitTo(world_.node_indices());
   // Most nodes are alike, and without extended resources all of them.
+  const base::MutexLock lock(variants_);
   data.usual = &MakeVariant(data, pod, AllByClass(data));
   return PluginStatus::Success();
 }

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +25,7 @@
 #include "api/cluster.h"
 #include "base/clock.h"
 #include "base/generations.h"
+#include "base/mutex.h"
 #include "scheduler/config.h"
 #include "scheduler/framework.h"
 #include "scheduler/ids.h"
@@ -108,7 +108,8 @@ class DynamicResources final : public PreEnqueuePlugin,
   // resource at all.
   const Variant* VariantFor(State& data, const PodInfo& pod, const NodeInfo& node,
                             PluginStatus* status);
-  const Variant& MakeVariant(State& data, const PodInfo& pod, std::vector<bool> by_class);
+  const Variant& MakeVariant(State& data, const PodInfo& pod, std::vector<bool> by_class)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(variants_);
   bool Available(const State::Claim& claim, const NodeInfo& node, PluginStatus* status) const;
   // The claims that are to be allocated, as the variant has them.
   std::vector<ClaimPointer> ToAllocate(const State& data, const Variant& variant) const;
@@ -149,7 +150,8 @@ class DynamicResources final : public PreEnqueuePlugin,
   const bool binding_conditions_;
   const bool prioritized_list_;
   ClaimWrites writes_;
-  PlanCache plans_;
+  base::Mutex variants_;  // several workers find State::variants
+  PlanCache plans_ ABSL_GUARDED_BY(variants_);
   // The last answer of Needs.
   struct Needed {
     std::shared_ptr<const api::Pod> pod;
@@ -176,9 +178,6 @@ class DynamicResources final : public PreEnqueuePlugin,
   std::vector<Shard> shards_;
   std::size_t fitted_ = 0;                 // to so many nodes
   allocator::VerdictCache hint_verdicts_;  // of slices, whichever node they are for
-  // Guards State::variants and, while several workers look for them, plans_. Not abseil's: the
-  // thread sanitizer cannot see into the packaged library.
-  std::mutex variants_;
 };
 
 }  // namespace dray::scheduler

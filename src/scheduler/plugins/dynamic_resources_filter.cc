@@ -3,7 +3,6 @@
 // DynamicResources: whether a node will do, and how well.
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 
 #include "absl/hash/hash.h"
@@ -101,7 +100,7 @@ const DynamicResources::Variant* DynamicResources::VariantFor(State& data, const
     }
   }
   if (data.usual != nullptr && data.usual->by_class == by_class) return data.usual;
-  const std::lock_guard lock(variants_);
+  const base::MutexLock lock(variants_);
   for (const auto& variant : data.variants) {
     if (variant->by_class == by_class) return variant.get();
   }

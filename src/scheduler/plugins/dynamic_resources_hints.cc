@@ -166,6 +166,7 @@ KnownPlan DynamicResources::FindNeeds(const PodInfo& pod) {
     data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated});
   }
   if (extended_resources_) AddSpecial(data, *pod.pod);
+  const base::MutexLock lock(variants_);
   return MakeVariant(data, pod, AllByClass(data)).plan;
 }
 

@@ -24,14 +24,14 @@ class Timeline::TimelineWatch final : public Watch {
 
   ~TimelineWatch() override {
     {
-      const std::lock_guard lock(timeline_->mutex_);
+      const base::MutexLock lock(timeline_->mutex_);
       timeline_->groups_.Leave(group_, waker_);
     }
     waker_->Stop();
   }
 
   StatusOr<std::vector<Event>> Next(std::size_t max) override {
-    const std::lock_guard lock(timeline_->mutex_);
+    const base::MutexLock lock(timeline_->mutex_);
     if (next_ < group_.first) {
       return base::OutOfRange(fmt::format(
           "the watch fell behind: events up to revision {} are gone", timeline_->compacted_.value));
@@ -60,7 +60,7 @@ class Timeline::TimelineWatch final : public Watch {
 };
 
 EntryPtr Timeline::Find(std::string_view key) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto it = entries_.find(key);
   return it == entries_.end() ? nullptr : it->second;
 }
@@ -79,7 +79,7 @@ Status Timeline::CheckRevision(Revision at) const {
 }
 
 StatusOr<RangeResult> Timeline::Range(std::string_view prefix, const RangeOptions& options) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const Revision at = options.at.value_or(revision_);
   DRAY_RETURN_IF_ERROR(CheckRevision(at));
   RangeResult result{.revision = at};
@@ -148,7 +148,7 @@ void Timeline::RangeThen(std::string_view prefix, const RangeOptions& options,
 StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Revision from,
                                                      std::function<void()> wake,
                                                      std::string_view topic) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   DRAY_RETURN_IF_ERROR(CheckRevision(from));
   return std::make_unique<TimelineWatch>(shared_from_this(),
                                          groups_.Join(prefix, topic, from, revision_, history_),
@@ -156,12 +156,12 @@ StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Re
 }
 
 void Timeline::SetTopics(std::string prefix, TopicFn topic_of) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   groups_.SetTopics(std::move(prefix), std::move(topic_of));
 }
 
 void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachment) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto it = entries_.find(version.key);
   if (it == entries_.end() || it->second->modified != version.modified) return;
   if (it->second->attachment) return;
@@ -171,12 +171,12 @@ void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachme
 }
 
 Revision Timeline::revision() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return revision_;
 }
 
 Revision Timeline::oldest_revision() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return compacted_;
 }
 
@@ -209,7 +209,7 @@ std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
   std::vector<Forgotten> forgotten;
   std::vector<std::shared_ptr<Waker>> wake;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (const Event& event : events) {
       Apply(event);
       groups_.Append(event, wake);
@@ -221,13 +221,13 @@ std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
 }
 
 void Timeline::BeginRestore(Revision compacted) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   revision_ = compacted_ = compacted;
 }
 
 void Timeline::Restore(std::string key, std::shared_ptr<const std::string> value, Revision created,
                        Revision modified, std::vector<Forgotten>& forgotten) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto it = entries_.find(key);
   const EntryPtr before = it == entries_.end() ? nullptr : it->second;
   const bool deleted = value == nullptr;

@@ -6,12 +6,12 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "base/mutex.h"
 #include "store/internal/watch_groups.h"
 #include "store/store.h"
 
@@ -51,20 +51,22 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   class TimelineWatch;
   using Entries = absl::btree_map<std::string, EntryPtr, std::less<>>;
 
-  Status CheckRevision(Revision at) const;
-  void Apply(const Event& event);
-  void Trim(std::vector<Forgotten>& forgotten);
-  void RangeNow(std::string_view prefix, const RangeOptions& options, RangeResult& result) const;
-  void RangeThen(std::string_view prefix, const RangeOptions& options, RangeResult& result) const;
+  Status CheckRevision(Revision at) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Apply(const Event& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Trim(std::vector<Forgotten>& forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RangeNow(std::string_view prefix, const RangeOptions& options, RangeResult& result) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RangeThen(std::string_view prefix, const RangeOptions& options, RangeResult& result) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const HistoryOptions options_;
-  mutable std::mutex mutex_;  // guards what follows
-  Entries entries_;
-  std::deque<Event> history_;
-  std::size_t history_bytes_ = 0;
-  Revision revision_;
-  Revision compacted_;  // history_ has every event after this one
-  WatchGroups groups_;
+  mutable base::Mutex mutex_;
+  Entries entries_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Event> history_ ABSL_GUARDED_BY(mutex_);
+  std::size_t history_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  Revision revision_ ABSL_GUARDED_BY(mutex_);
+  Revision compacted_ ABSL_GUARDED_BY(mutex_);  // history_ has every event after this one
+  WatchGroups groups_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::store::internal

@@ -9,12 +9,12 @@
 namespace dray::store::internal {
 
 void Waker::Wake() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (wake_) wake_();
 }
 
 void Waker::Stop() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   wake_ = nullptr;
 }
 

@@ -12,12 +12,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/string_map.h"
 #include "store/store.h"
 
@@ -34,8 +34,8 @@ class Waker {
   bool waiting = false;
 
  private:
-  std::mutex mutex_;
-  std::function<void()> wake_;  // guarded by mutex_; empty: stopped
+  base::Mutex mutex_;
+  std::function<void()> wake_ ABSL_GUARDED_BY(mutex_);  // empty: stopped
 };
 
 // One thread at a time (Timeline's lock).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/memory/memory_store.h"
 
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "store/internal/batch.h"
 #include "store/internal/timeline_store.h"
 
@@ -22,14 +22,14 @@ class MemoryStore final : public internal::TimelineStore {
  private:
   StatusOr<Outcome> Committed(const Transaction& transaction) {
     DRAY_RETURN_IF_ERROR(internal::CheckTransaction(transaction));
-    const std::lock_guard lock(committing_);
+    const base::MutexLock lock(committing_);
     internal::Batch batch(timeline());
     Outcome outcome = batch.Add(transaction);
     timeline().Publish(batch.TakeEvents());
     return outcome;
   }
 
-  std::mutex committing_;
+  base::Mutex committing_;  // guards no member: one transaction at a time looks and publishes
 };
 
 }  // namespace

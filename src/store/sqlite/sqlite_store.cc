@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "store/internal/batch.h"
 #include "store/internal/timeline_store.h"
 #include "store/sqlite/log.h"
@@ -37,16 +36,19 @@ class SqliteStore final : public internal::TimelineStore {
   // Commits what has been handed over first.
   ~SqliteStore() override {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       stopping_ = true;
     }
-    work_.notify_one();
+    work_.NotifyOne();
     if (writer_.joinable()) writer_.join();
   }
 
   Status Start() {
     DRAY_RETURN_IF_ERROR(log_->Load(timeline()));
-    accepted_.emplace(timeline());
+    {
+      const base::MutexLock lock(mutex_);
+      accepted_.emplace(timeline());
+    }
     writer_ = std::thread([this] { Write(); });
     return {};
   }
@@ -54,7 +56,7 @@ class SqliteStore final : public internal::TimelineStore {
   void Commit(Transaction transaction, CommitFn done) override {
     Status status = internal::CheckTransaction(transaction);
     if (status.ok()) {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       status = Own(health_);
       if (status.ok()) {
         // A conflict waits its turn, too: it may be with a transaction that is still on its way,
@@ -64,29 +66,29 @@ class SqliteStore final : public internal::TimelineStore {
       }
     }
     if (!status.ok()) return done(std::move(status));
-    work_.notify_one();
+    work_.NotifyOne();
   }
 
   StatusOr<Outcome> Submit(Transaction transaction) override {
     DRAY_RETURN_IF_ERROR(internal::CheckTransaction(transaction));
-    std::unique_lock lock(mutex_);
-    room_.wait(lock, [this] { return queue_.size() < kMaxQueue || !health_.ok(); });
+    base::MutexLock lock(mutex_);
+    while (queue_.size() >= kMaxQueue && health_.ok()) room_.Wait(mutex_);
     DRAY_RETURN_IF_ERROR(Own(health_));
     Outcome outcome = accepted_->Add(transaction);
     if (outcome.conflict) return outcome;
     queue_.push_back({accepted_->TakeEvents(), {}, nullptr});
-    lock.unlock();
-    work_.notify_one();
+    lock.Unlock();
+    work_.NotifyOne();
     return outcome;
   }
 
   EntryPtr FindSubmitted(std::string_view key) const override {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return accepted_->Find(key);
   }
 
   Status Health() const override {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return Own(health_);
   }
 
@@ -99,8 +101,8 @@ class SqliteStore final : public internal::TimelineStore {
 
   // Nothing: it is time to end.
   std::vector<Pending> Take() {
-    std::unique_lock lock(mutex_);
-    work_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    const base::MutexLock lock(mutex_);
+    while (!stopping_ && queue_.empty()) work_.Wait(mutex_);
     std::vector<Pending> taken;
     if (queue_.size() <= kMaxBatch) {
       taken.swap(queue_);
@@ -109,7 +111,7 @@ class SqliteStore final : public internal::TimelineStore {
       taken.assign(std::move_iterator(queue_.begin()), std::move_iterator(end));
       queue_.erase(queue_.begin(), end);
     }
-    room_.notify_all();
+    room_.NotifyAll();
     return taken;
   }
 
@@ -139,7 +141,7 @@ class SqliteStore final : public internal::TimelineStore {
     if (status.ok()) {
       auto forgotten = timeline().Publish(events);
       log_->Forget(std::move(forgotten), timeline().oldest_revision());
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       accepted_->Published(events);
     } else {
       GiveUp(pending, status);
@@ -155,21 +157,21 @@ class SqliteStore final : public internal::TimelineStore {
   }
 
   std::size_t Waiting() const {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     return queue_.size();
   }
 
   // What was accepted after transactions that failed builds on them, so it fails with them.
   void GiveUp(std::vector<Pending>& pending, const Status& status) {
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       std::ranges::move(queue_, std::back_inserter(pending));
       queue_.clear();
       accepted_->Reset();
     }
     const bool told = std::ranges::any_of(pending, [](const Pending& one) { return !one.done; });
     Fail(status, told);
-    room_.notify_all();
+    room_.NotifyAll();
   }
 
   // After a full disk the next commit may try again, unless somebody was `told` of what is not
@@ -177,20 +179,21 @@ class SqliteStore final : public internal::TimelineStore {
   // what a restart would not find.
   void Fail(const Status& status, bool told) {
     if (status.ok() || (status.code() == StatusCode::kResourceExhausted && !told)) return;
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     health_ = base::Unavailable("storage failed, restart to go on from what is on disk: " +
                                 std::string(base::Message(status)));
   }
 
   const std::function<void(const CommitReport&)> on_commit_;
   const std::unique_ptr<Log> log_;  // the writer's, once it runs
-  mutable std::mutex mutex_;        // guards what follows
-  std::condition_variable work_;
-  std::condition_variable room_;
-  std::vector<Pending> queue_;
-  std::optional<internal::Batch> accepted_;  // what is in the queue and being written
-  bool stopping_ = false;
-  Status health_;
+  mutable base::Mutex mutex_;
+  base::CondVar work_;
+  base::CondVar room_;
+  std::vector<Pending> queue_ ABSL_GUARDED_BY(mutex_);
+  // What is in the queue and being written.
+  std::optional<internal::Batch> accepted_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Status health_ ABSL_GUARDED_BY(mutex_);
   std::thread writer_;
 };
 

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "store/store_for_test.h"
 
 namespace dray::store {
@@ -55,12 +55,12 @@ class SqliteStoreTest : public ::testing::Test {
 };
 
 TEST_F(SqliteStoreTest, EveryGroupThatIsWrittenIsReported) {
-  std::mutex mutex;
+  base::Mutex mutex;
   std::size_t transactions = 0;
   std::size_t changes = 0;
   std::size_t failed = 0;
   auto store = OpenSqliteStore({.path = file_, .on_commit = [&](const CommitReport& report) {
-                                  const std::lock_guard lock(mutex);
+                                  const base::MutexLock lock(mutex);
                                   transactions += report.transactions;
                                   changes += report.changes;
                                   failed += report.ok ? 0 : 1;
@@ -69,7 +69,7 @@ TEST_F(SqliteStoreTest, EveryGroupThatIsWrittenIsReported) {
   for (int i = 0; i < 5; ++i) {
     ASSERT_THAT((*store)->CommitAndWait(Transaction().Put("a", "1").Put("b", "2")), IsOk());
   }
-  const std::lock_guard lock(mutex);
+  const base::MutexLock lock(mutex);
   EXPECT_EQ(transactions, 5u);
   EXPECT_EQ(changes, 10u);
   EXPECT_EQ(failed, 0u);
