@@ -56,7 +56,15 @@ struct Request {
   // Who sent it, when it is made for somebody else, who is `user` then.
   std::optional<User> sender;
   std::string remote;  // "127.0.0.1:40312", for logs
+  // What the request is called in logs and in the Audit-Id header of its answer.
+  std::string audit_id;
+  // From its first byte to its last.
+  std::chrono::nanoseconds receiving{0};
 };
+
+// The Audit-ID that a client gives its request, if it is one that can be written anywhere: up to 64
+// letters, digits, '-', '_', '.' and ':'. Empty: one has to be made.
+std::string_view ValidAuditId(std::string_view text);
 
 // A piece of a body. Shared, so that what a thousand watchers get is one string.
 using Bytes = std::shared_ptr<const std::string>;

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "apiserver/authentication.h"
 #include "apiserver/certificates.h"
@@ -21,6 +23,17 @@ namespace dray::apiserver {
 struct TlsOptions {
   KeyPair server;
   std::string client_authority;  // PEM: who signs clients
+};
+
+// A request that was answered before any handler saw it: malformed, too large, or by nobody who is
+// known. Borrowed.
+struct Refusal {
+  std::string_view remote;
+  std::string_view audit_id;
+  std::string_view method;  // empty, as is the target: they could not be read
+  std::string_view target;
+  int code = 0;
+  std::string_view message;
 };
 
 struct ServerOptions {
@@ -41,6 +54,8 @@ struct ServerOptions {
   std::chrono::milliseconds idle_timeout{180'000};    // between requests
   std::chrono::milliseconds request_timeout{30'000};  // from a request's first byte to its last
   std::chrono::milliseconds write_timeout{30'000};    // without the client taking a byte
+  // Called from I/O threads, several at a time: quick.
+  std::function<void(const Refusal&)> on_refused = nullptr;
   // How exactly deadlines and ticks are kept.
   std::chrono::milliseconds resolution{500};
 };

@@ -2,10 +2,12 @@
 #include "registry/handler.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "api/pod.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
@@ -106,6 +108,27 @@ void Dispatch(const ExchangePtr& exchange) {
   internal::HandleDeleteCollection(exchange);
 }
 
+// A reader sees all that anybody had been told of before, and the version that it names; with "0" it
+// says that anything will do.
+void WhenShown(const ExchangePtr& exchange, std::function<void()> then) {
+  store::Store& store = exchange->registry->objects().store();
+  const std::string_view version = exchange->query.Get("resourceVersion");
+  if (version == "0") return then();
+  auto ready = [exchange, then = std::move(then)](const Status& status) {
+    // That there is no such version yet is for the verb to say.
+    const bool asked_too_much = status.code() == StatusCode::kInvalidArgument;
+    if (!status.ok() && !asked_too_much) return exchange->SendError(status);
+    then();
+  };
+  store::Revision at;
+  const char* end = version.data() + version.size();
+  const auto read = std::from_chars(version.data(), end, at.value);
+  if (version.empty() || read.ec != std::errc() || read.ptr != end) {
+    return store.Current(std::move(ready));
+  }
+  store.WaitFor(at, std::move(ready));
+}
+
 // POST .../bindings names its pod in the body; it is the older way to say pods/{name}/binding.
 void ResolveBindings(Exchange& exchange) {
   Route& route = exchange.route;
@@ -158,6 +181,23 @@ RequestLabels LabelsOf(const Exchange& exchange) {
                                              : "cluster";
   return labels;
 }
+
+audit::Attributes AttributesOf(const Exchange& exchange, bool is_resource,
+                               std::string_view lower_method) {
+  const Route& route = exchange.route;
+  if (!is_resource) return {.verb = lower_method, .path = exchange.request.path};
+  return {.verb = exchange.verb.empty() ? lower_method : std::string_view(exchange.verb),
+          .is_resource = true,
+          .group = route.group,
+          .version = route.version,
+          .resource = route.resource,
+          .subresource = route.subresource,
+          .namespace_ = route.namespace_,
+          .name = route.name};
+}
+
+// As what is no resource is called in rules and events.
+std::string Lower(std::string_view method) { return absl::AsciiStrToLower(base::ToAbsl(method)); }
 
 std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<HealthCheck> others) {
   std::vector<HealthCheck> checks = {
@@ -227,7 +267,8 @@ RestHandler::RestHandler(Registry& registry, const RoleAuthorizer& authorizer,
     : registry_(registry),
       authorizer_(authorizer),
       options_(std::move(options)),
-      health_(WithOwnChecks(registry, options_.checks)),
+      log_(options_.log, registry.clock()),
+      health_(WithOwnChecks(registry, options_.checks), options_.log.log),
       documents_(std::make_unique<Documents>()) {}
 
 RestHandler::~RestHandler() = default;
@@ -238,6 +279,10 @@ void RestHandler::Handle(apiserver::Request request,
   exchange->request = std::move(request);
   exchange->responder = std::move(responder);
   exchange->registry = &registry_;
+  if (log_.LooksOn()) {
+    exchange->log = &log_;
+    exchange->began = log_.Now();
+  }
   exchange->query = Query(exchange->request.query);
   auto route = ParseRoute(exchange->request.path);
   if (route) {
@@ -249,8 +294,17 @@ void RestHandler::Handle(apiserver::Request request,
     exchange->responder =
         options_.metrics->Observe(std::move(exchange->responder), LabelsOf(*exchange));
   }
+  if (options_.auditor != nullptr) {
+    // By who has sent it, whoever it is made for.
+    exchange->trail = options_.auditor->Begin(
+        exchange->request,
+        AttributesOf(*exchange, route.has_value(), Lower(exchange->request.method)));
+  }
   if (Status allowed = Impersonate(exchange->request, authorizer_); !allowed.ok()) {
     return exchange->SendError(allowed);
+  }
+  if (exchange->trail != nullptr && exchange->request.sender) {
+    exchange->trail->Impersonated(exchange->request.user);
   }
   if (!route) return HandleOther(exchange);
 
@@ -262,7 +316,9 @@ void RestHandler::Handle(apiserver::Request request,
                                         .subresource = at.subresource,
                                         .namespace_ = at.namespace_,
                                         .name = at.name};
-  if (!authorizer_.Authorize(asked).allowed) {
+  const api::AuthorizationDecision decision = authorizer_.Authorize(asked);
+  if (exchange->trail != nullptr) exchange->trail->Decided(decision.allowed, decision.reason);
+  if (!decision.allowed) {
     const api::KindInfo unknown{.group = at.group,
                                 .version = at.version,
                                 .kind = at.resource,
@@ -287,16 +343,25 @@ void RestHandler::Handle(apiserver::Request request,
     return exchange->SendError(fits);
   }
   if (exchange->verb == "list" && options_.post_reads) {
-    return options_.post_reads([exchange] { Dispatch(exchange); });
+    return WhenShown(exchange, [this, exchange] {
+      options_.post_reads([exchange] {
+        exchange->Note("waited for a thread");
+        Dispatch(exchange);
+      });
+    });
   }
-  Dispatch(exchange);
+  constexpr std::string_view kReads[] = {"get", "list", "watch"};
+  if (std::ranges::find(kReads, exchange->verb) == std::end(kReads)) return Dispatch(exchange);
+  WhenShown(exchange, [exchange] { Dispatch(exchange); });
 }
 
 void RestHandler::HandleOther(const ExchangePtr& exchange) {
   const apiserver::Request& request = exchange->request;
   std::string_view path = request.path;
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  if (!authorizer_.MayRead(exchange->user(), path)) {
+  const bool allowed = authorizer_.MayRead(exchange->user(), path);
+  if (exchange->trail != nullptr) exchange->trail->Decided(allowed, "");
+  if (!allowed) {
     return exchange->SendError(ForbiddenPath(exchange->user(), request.method, request.path));
   }
   if (request.method != "GET" && request.method != "HEAD") {
@@ -308,7 +373,7 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   if (path == "/version") return exchange->Send(200, VersionJson(options_.version));
   if (options_.other) {
     if (auto response = options_.other(request)) {
-      return exchange->responder->Send(*std::move(response));
+      return exchange->Answer(*std::move(response));
     }
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
@@ -320,7 +385,7 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   apiserver::Response response =
       exchange->Begin(200, whole ? rest::kAggregatedContentType : "application/json");
   response.body = std::move(document);
-  exchange->responder->Send(std::move(response));
+  exchange->Answer(std::move(response));
 }
 
 }  // namespace dray::registry

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "apiserver/http.h"
+#include "audit/auditor.h"
 #include "registry/health.h"
 #include "registry/registry.h"
+#include "registry/request_log.h"
 #include "registry/request_metrics.h"
 #include "registry/roles.h"
 
@@ -30,6 +32,8 @@ struct HandlerOptions {
   // Beside ping and the store.
   std::vector<HealthCheck> checks = {};
   RequestMetrics* metrics = nullptr;  // null: nobody counts. Outlives the handler
+  RequestLogOptions log = {};
+  audit::Auditor* auditor = nullptr;  // null: nobody writes down. Outlives the handler
   // Where lists and tables are made, which may be large: whoever moves bytes has others to serve.
   // Null: by the caller.
   std::function<void(std::function<void()>)> post_reads = nullptr;
@@ -43,6 +47,7 @@ class RestHandler final : public apiserver::Handler {
   ~RestHandler() override;
 
   void Handle(apiserver::Request request, std::shared_ptr<apiserver::Responder> responder) override;
+  const Health& health() const { return health_; }
 
  private:
   class Documents;
@@ -53,6 +58,7 @@ class RestHandler final : public apiserver::Handler {
   Registry& registry_;
   const RoleAuthorizer& authorizer_;
   const HandlerOptions options_;
+  const RequestLog log_;
   const Health health_;
   const std::unique_ptr<Documents> documents_;
 };

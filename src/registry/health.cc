@@ -7,19 +7,14 @@
 #include "fmt/format.h"
 
 namespace dray::registry {
-namespace {
-
-constexpr std::string_view kEndpoints[] = {"healthz", "livez", "readyz"};
 
 bool Asks(std::string_view endpoint, const HealthCheck& check) {
-  if (check.only_health) return endpoint == "healthz";
-  return endpoint == "readyz" || !check.only_ready;
+  if (!check.only_health && !check.only_ready) return true;
+  return (check.only_health && endpoint == "healthz") || (check.only_ready && endpoint == "readyz");
 }
 
-}  // namespace
-
 std::optional<HealthAnswer> Health::Answer(std::string_view path, const Query& query) const {
-  for (const std::string_view endpoint : kEndpoints) {
+  for (const std::string_view endpoint : kHealthEndpoints) {
     if (!path.substr(1).starts_with(endpoint)) continue;
     std::string_view rest = path.substr(1 + endpoint.size());
     if (rest.empty()) return All(endpoint, query);
@@ -44,9 +39,11 @@ HealthAnswer Health::All(std::string_view endpoint, const Query& query) const {
     if (!Asks(endpoint, check)) continue;
     if (excluded.erase(check.name) > 0) {
       lines += fmt::format("[+]{} excluded: ok\n", check.name);
-    } else if (check.check().ok()) {
+    } else if (const Status state = check.check(); state.ok()) {
       lines += fmt::format("[+]{} ok\n", check.name);
     } else {
+      log_.Warning("Health check failed",
+                   {{"endpoint", endpoint}, {"check", check.name}, {"reason", state}});
       // Anybody may ask; why it failed is for the path of the check, and for logs.
       failed = true;
       lines += fmt::format("[-]{} failed: reason withheld\n", check.name);

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
 
+#include "logs/log.h"
+#include "logs/output_for_test.h"
 #include "registry/world_for_test.h"
 
 namespace dray::registry {
@@ -56,6 +60,31 @@ TEST(HealthTest, WhatARestartDoesNotCureIsForHealthzAlone) {
             "internal server error: one cannot be read\n");
   EXPECT_EQ(health.Answer("/readyz", Query())->code, 200);
   EXPECT_EQ(health.Answer("/livez", Query())->code, 200);
+}
+
+TEST(HealthTest, WhoDoesNotAnswerIsNotReadyButAlive) {
+  const Health health({{.name = "request-queues",
+                        .check = [] { return base::Unavailable("stuck"); },
+                        .only_ready = true,
+                        .only_health = true}});
+  EXPECT_EQ(health.Answer("/healthz", Query())->code, 500);
+  EXPECT_EQ(health.Answer("/readyz", Query())->code, 500);
+  EXPECT_EQ(health.Answer("/livez", Query())->code, 200);
+}
+
+// Whoever asks is not told; whoever reads the log is.
+TEST(HealthTest, TheReasonOfAFailureIsInTheLog) {
+  std::string text;
+  const base::ManualClock clock(base::Time::FromUnix(1'800'000'000));
+  {
+    logs::Log log({}, clock, std::make_unique<logs::StringOutput>(text));
+    const Health health({{"store", [] { return base::Unavailable("disk gone"); }}},
+                        log.For("apiserver"));
+    EXPECT_EQ(health.Answer("/readyz", Query())->code, 500);
+  }
+  EXPECT_EQ(text,
+            "W0115 08:00:00.000000       0 apiserver] \"Health check failed\" "
+            "endpoint=\"readyz\" check=\"store\" reason=\"disk gone\"\n");
 }
 
 TEST(HealthTest, EachCheckHasAPath) {

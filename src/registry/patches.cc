@@ -141,9 +141,11 @@ void HandleApply(const ExchangePtr& exchange, const Writing& writing) {
       exchange->warnings.push_back(rest::DuplicateField(path));
     }
   }
+  exchange->Decoded(decoded->object);
   exchange->registry->Apply(
       PartOf(*exchange), kind, exchange->route.namespace_, exchange->route.name, *std::move(config),
       writing.force, writing.context, [exchange](StatusOr<api::Object> result, bool created) {
+        exchange->Note("stored");
         if (!result.ok()) return exchange->SendError(result.status());
         exchange->SendObject(created ? 201 : 200, *result);
       });
@@ -176,12 +178,14 @@ void HandlePatch(const ExchangePtr& exchange) {
   auto tree = rest::ReadTree(exchange->request.body, false, &patch.repeated);
   if (!tree.ok()) return exchange->SendError(Unreadable("patch", tree.status()));
   patch.tree = *std::move(tree);
+  exchange->Note("decoded");
   exchange->registry->Modify(
       PartOf(*exchange), exchange->kind(), exchange->route.namespace_, exchange->route.name,
       [exchange, patch = std::move(patch), validation = writing->validation](
           const api::Object& stored) { return Changed(*exchange, patch, validation, stored); },
       writing->context,
       [exchange](StatusOr<api::Object> result) {
+        exchange->Note("stored");
         if (!result.ok()) return exchange->SendError(result.status());
         exchange->SendObject(200, *result);
       });

@@ -29,17 +29,17 @@ class WatchStream final : public apiserver::StreamSource {
 
   void Start(std::function<void()> wake) override {
     const std::string prefix = PrefixOf(*options_.selection.kind, options_.selection.namespace_);
+    const std::string topic = internal::TopicOf(options_.selection);
     store::Revision from;
     if (options_.from) {
       from = *options_.from;
-    } else if (auto range = objects_.store().Range(prefix); range.ok()) {
+    } else if (auto range = objects_.store().Range(prefix, {.topic = topic}); range.ok()) {
       from = range->revision;
       initial_ = std::move(range->entries);
       initial_revision_ = from;
     }
     told_ = from;
-    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake),
-                                            internal::TopicOf(options_.selection));
+    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake), topic);
     if (watch.ok()) {
       watch_ = *std::move(watch);
     } else {
@@ -91,8 +91,10 @@ class WatchStream final : public apiserver::StreamSource {
   State Idle(std::vector<Bytes>& out) {
     const std::chrono::nanoseconds now = clock_.Monotonic();
     const bool over = now >= ends_;
-    // A place that the client knows already is not worth a line.
-    if (options_.bookmarks && (over || now >= next_bookmark_) && watch_->progress() > told_) {
+    // Once a minute the client hears something, be it what it knows already: who hears nothing for
+    // longer may take the connection to be dead. At the end only news are worth a line.
+    const bool news = watch_->progress() > told_;
+    if (options_.bookmarks && (over ? news : now >= next_bookmark_)) {
       next_bookmark_ = now + kBookmarkEvery;
       SendBookmark(watch_->progress(), false, out);
     }

@@ -25,7 +25,7 @@ rest::DocumentNode Answer::Json() const {
   return tree.ok() ? *std::move(tree) : rest::DocumentNode{};
 }
 
-World::World(RegistryOptions options, metrics::Registry* metrics)
+World::World(RegistryOptions options, metrics::Registry* metrics, HandlerOptions handling)
     : clock_(base::Time::FromUnix(1'800'000'000)),
       expressions_(std::make_unique<cel::DeviceExpressionChecker>()),
       store_(store::MakeMemoryStore()) {
@@ -33,8 +33,8 @@ World::World(RegistryOptions options, metrics::Registry* metrics)
   options.authorizer = &roles_;
   registry_ = std::make_unique<Registry>(*store_, clock_, random_, std::move(options));
   if (metrics != nullptr) metrics_ = std::make_unique<RequestMetrics>(*metrics, clock_);
-  handler_ =
-      std::make_unique<RestHandler>(*registry_, roles_, HandlerOptions{.metrics = metrics_.get()});
+  handling.metrics = metrics_.get();
+  handler_ = std::make_unique<RestHandler>(*registry_, roles_, std::move(handling));
   for (const std::string_view name : {"default", "kube-system"}) {
     Post("/api/v1/namespaces", R"({"metadata":{"name":")" + std::string(name) + "\"}}");
   }
@@ -53,6 +53,8 @@ Answer World::Ask(const Asking& asking) {
   for (const auto& [name, value] : asking.headers.list) request.headers.Add(name, value);
   request.body = asking.body;
   request.user = asking.user;
+  request.audit_id = "some-id";
+  request.remote = "10.0.0.1:40312";
   auto mailbox = std::make_shared<Mailbox>();
   handler_->Handle(std::move(request), mailbox);
   apiserver::Response response = mailbox->Wait();

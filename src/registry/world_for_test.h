@@ -44,7 +44,8 @@ struct Asking {
 class World {
  public:
   // With `metrics`, requests are counted there.
-  explicit World(RegistryOptions options = {}, metrics::Registry* metrics = nullptr);
+  explicit World(RegistryOptions options = {}, metrics::Registry* metrics = nullptr,
+                 HandlerOptions handling = {});
   ~World();
 
   // The answer; a write is waited for.

@@ -63,6 +63,7 @@ StatusOr<rest::DecodedBody> BodyOf(Exchange& exchange, rest::FieldValidation val
     exchange.warnings.push_back(
         "metadata.ownerReferences has entries that are the same; each is kept once");
   }
+  exchange.Decoded(body->object);
   return body;
 }
 
@@ -150,6 +151,7 @@ api::ErrorList CheckTarget(const api::ObjectReference& target) {
 // What is only unwise is told to those whose object is taken.
 Registry::Done Answer(const ExchangePtr& exchange, int code, std::vector<std::string> warnings) {
   return [exchange, code, warnings = std::move(warnings)](StatusOr<api::Object> result) {
+    exchange->Note("stored");
     if (!result.ok()) return exchange->SendError(result.status());
     exchange->warnings.insert(exchange->warnings.end(), warnings.begin(), warnings.end());
     exchange->SendObject(code, *result);
@@ -218,6 +220,7 @@ void HandleDelete(const ExchangePtr& exchange) {
   exchange->registry->Delete(
       exchange->kind(), exchange->route.namespace_, exchange->route.name, deletion->options,
       deletion->context, [exchange, said_no = deletion->orphan_said_no](StatusOr<Deleted> deleted) {
+        exchange->Note("stored");
         if (!deleted.ok()) return exchange->SendError(deleted.status());
         SendDeleted(*exchange, *deleted, !deleted->gone && said_no ? 202 : 200);
       });
@@ -242,6 +245,7 @@ void HandleEviction(const ExchangePtr& exchange) {
   exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
                              deletion->options, deletion->context,
                              [exchange](StatusOr<Deleted> deleted) {
+                               exchange->Note("stored");
                                if (!deleted.ok()) return exchange->SendError(deleted.status());
                                exchange->SendSuccess(201);
                              });
@@ -270,6 +274,7 @@ void HandleBinding(const ExchangePtr& exchange) {
                             .labels = metadata.labels,
                             .annotations = metadata.annotations},
                            writing->context, [exchange](StatusOr<api::Object> result) {
+                             exchange->Note("stored");
                              if (!result.ok()) return exchange->SendError(result.status());
                              exchange->SendSuccess(201);
                            });

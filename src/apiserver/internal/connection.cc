@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "base/uuid.h"
 #include "fmt/format.h"
 
 namespace dray::apiserver::internal {
@@ -22,6 +23,12 @@ std::string_view View(boost::beast::string_view s) { return {s.data(), s.size()}
 // Whether a line of the head goes on in the next one.
 bool IsFolded(std::string_view head) {
   return head.find("\n ") != head.npos || head.find("\n\t") != head.npos;
+}
+
+// What an unnamed request is called. Unique is enough; nobody has to find it hard to guess.
+std::string NewAuditId() {
+  thread_local base::SeededRandomSource random(base::SystemRandomSource().Next());
+  return base::NewUuid(random);
 }
 
 // Sends the response to its connection's thread.
@@ -146,6 +153,7 @@ void Connection::Handshake() {
 void Connection::NextRequest() {
   state_ = State::kReading;
   parser_.reset();
+  audit_id_.clear();
   request_ = Request{.remote = std::move(request_.remote)};
   if (!keep_alive_ || io_->shared().draining) return Linger();
   if (in_.empty()) in_ = std::string();  // an idle connection keeps no buffers
@@ -177,6 +185,7 @@ bool Connection::Parse() {
   const ServerOptions& options = io_->shared().options;
   if (!parser_) {
     parser_.emplace();
+    began_ = std::chrono::steady_clock::now();
     head_bytes_ = 0;
     parser_->header_limit(static_cast<std::uint32_t>(options.max_header_bytes));
     parser_->body_limit(options.max_body_bytes);
@@ -238,6 +247,8 @@ bool Connection::CheckHead() {
   keep_alive_ = parser_->keep_alive();
   is_head_ = message.method() == http::verb::head;
   const std::string_view target = View(message.target());
+  audit_id_ = ValidAuditId(View(message["Audit-ID"]));
+  if (audit_id_.empty()) audit_id_ = NewAuditId();
   const auto refuse = [this](int code, std::string_view reason, std::string_view text) {
     Refuse(code, reason, text);
     return false;
@@ -318,6 +329,8 @@ void Connection::HandleRequest() {
   request_.path = target.substr(0, question);
   if (question != target.npos) request_.query = target.substr(question + 1);
   request_.body = std::move(message.body());
+  request_.audit_id = audit_id_;
+  request_.receiving = std::chrono::steady_clock::now() - began_;
   state_ = State::kHandling;
   deadline_ = TimePoint::max();
   ++io_->shared().requests;
@@ -336,6 +349,16 @@ void Connection::HandleRequest() {
 void Connection::Refuse(int code, std::string_view reason, std::string_view message) {
   ++io_->shared().malformed;
   ReleaseBody();
+  if (audit_id_.empty()) audit_id_ = NewAuditId();
+  if (const auto& told = io_->shared().options.on_refused) {
+    const bool read = parser_ && parser_->is_header_done();
+    told({.remote = request_.remote,
+          .audit_id = audit_id_,
+          .method = read ? View(parser_->get().method_string()) : std::string_view(),
+          .target = read ? View(parser_->get().target()) : std::string_view(),
+          .code = code,
+          .message = message});
+  }
   parser_.reset();
   in_ = std::string();
   keep_alive_ = false;

@@ -87,6 +87,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string in_;  // read and not yet parsed
   std::optional<Parser> parser_;
   std::size_t head_bytes_ = 0;
+  TimePoint began_;       // the request
+  std::string audit_id_;  // of it; empty: none yet
   Request request_;
   std::size_t charged_ = 0;  // of Shared::receiving_bytes
   bool keep_alive_ = true;

@@ -26,6 +26,7 @@ void Connection::OnResponse(Response response) {
   if (response.stream) framing = version_ >= 11 ? Framing::kChunked : Framing::kClose;
   if (response.status == 204 || response.status == 304) framing = Framing::kNone;
   if (framing == Framing::kClose) keep_alive_ = false;
+  response.headers.Add("Audit-Id", audit_id_);
   Queue(HeadText(response, framing, keep_alive_, std::time(nullptr)));
   const bool has_body = framing != Framing::kNone && !is_head_;
   if (has_body && response.stream) {

@@ -11,6 +11,7 @@
 #include "registry/internal/free_devices.h"
 #include "registry/roles.h"
 #include "rest/api_error.h"
+#include "rest/protobuf.h"
 #include "rest/tree.h"
 
 namespace dray::registry::internal {
@@ -47,6 +48,43 @@ api::UserInfo Exchange::user() const {
   return user;
 }
 
+Exchange::~Exchange() {
+  if (answered) return;
+  if (trail != nullptr) trail->Dropped();
+  if (log != nullptr) log->OnAnswer(*this, 500, false);
+}
+
+void Exchange::Note(std::string_view step) {
+  if (log != nullptr) steps.Note(step, log->Now());
+}
+
+void Exchange::Decoded(const api::Object& object) {
+  Note("decoded");
+  if (trail == nullptr) return;
+  const api::ObjectMeta& metadata = object.metadata();
+  trail->About({.name = metadata.name,
+                .namespace_ = metadata.namespace_,
+                .uid = metadata.uid,
+                .resource_version = metadata.resource_version});
+  const std::string media = MediaType(request.headers.Find("Content-Type"));
+  if (media != rest::kProtobufMediaType || !trail->WantsRequestObject()) return;
+  trail->ReadBody(object.ToJson(kind()), "application/json");
+}
+
+void Exchange::Answer(apiserver::Response response) {
+  answered = true;
+  if (log != nullptr) log->OnAnswer(*this, response.status, response.stream != nullptr);
+  if (trail != nullptr) {
+    const std::string media = MediaType(request.headers.Find("Content-Type"));
+    if (media != rest::kProtobufMediaType) trail->ReadBody(request.body, media);
+    trail->Answered(response);
+    if (response.stream != nullptr) {
+      response.stream = audit::Audited(std::move(response.stream), std::move(trail));
+    }
+  }
+  responder->Send(std::move(response));
+}
+
 apiserver::Response Exchange::Begin(int code, std::string_view content_type) const {
   apiserver::Response response;
   response.status = code;
@@ -66,13 +104,13 @@ apiserver::Response Exchange::Begin(int code, std::string_view content_type) con
 void Exchange::Send(int code, std::string body) {
   apiserver::Response response = Begin(code, format.content_type());
   response.body = std::make_shared<const std::string>(std::move(body));
-  responder->Send(std::move(response));
+  Answer(std::move(response));
 }
 
 void Exchange::SendText(int code, std::string body) {
   apiserver::Response response = Begin(code, "text/plain; charset=utf-8");
   response.body = std::make_shared<const std::string>(std::move(body));
-  responder->Send(std::move(response));
+  Answer(std::move(response));
 }
 
 void Exchange::SendError(const Status& status) {
@@ -83,10 +121,14 @@ void Exchange::SendError(const Status& status) {
     response.headers.Add("Retry-After", fmt::format("{}", error.details->retry_after_seconds));
   }
   response.body = std::make_shared<const std::string>(error.ToJson());
-  responder->Send(std::move(response));
+  Answer(std::move(response));
 }
 
 void Exchange::SendObject(int code, const api::Object& object) {
+  // The name that was made for it, where it was sent without one.
+  if (trail != nullptr) {
+    trail->About({.name = object.metadata().name, .namespace_ = object.metadata().namespace_});
+  }
   if (format.shape == Shape::kTable) {
     const auto include = IncludeOf(query);
     if (!include.ok()) return SendError(include.status());

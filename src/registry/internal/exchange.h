@@ -3,18 +3,23 @@
 // One request and its answer, while it is being worked on.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/kinds.h"
 #include "apiserver/http.h"
+#include "audit/auditor.h"
 #include "base/status.h"
 #include "registry/negotiation.h"
 #include "registry/objects.h"
 #include "registry/registry.h"
+#include "registry/request_log.h"
 #include "registry/roles.h"
 #include "registry/route.h"
 #include "rest/table.h"
@@ -22,8 +27,33 @@
 
 namespace dray::registry::internal {
 
+// Where a request has come to, and when: for whoever asks why it took so long. A few steps, kept in
+// place: noting one reads a clock and nothing else.
+class Steps {
+ public:
+  struct Step {
+    std::string_view name;  // a constant
+    std::chrono::nanoseconds at{0};
+  };
+
+  void Note(std::string_view name, std::chrono::nanoseconds now) {
+    if (size_ < steps_.size()) steps_[size_++] = {name, now};
+  }
+  std::span<const Step> all() const { return {steps_.data(), size_}; }
+
+ private:
+  std::array<Step, 8> steps_ = {};
+  std::size_t size_ = 0;
+};
+
 // Held by whoever has to answer; Send* is called once. One thread at a time.
 struct Exchange {
+  Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  // A request that nobody has answered is told 500 by the server; who looks on learns of it here.
+  ~Exchange();
+
   apiserver::Request request;
   std::shared_ptr<apiserver::Responder> responder;
   Registry* registry = nullptr;
@@ -32,11 +62,23 @@ struct Exchange {
   Format format = {};
   std::string verb = {};  // get, list, watch, create, update, patch, delete, deletecollection
   std::vector<std::string> warnings = {};
+  const RequestLog* log = nullptr;           // null: nobody looks on
+  std::unique_ptr<audit::Trail> trail = {};  // null: the policy does not want to know
+  std::chrono::nanoseconds began{0};         // with a log
+  Steps steps = {};
+  bool answered = false;
 
   // The kind in the version that was asked for.
   const api::KindInfo& kind() const { return *route.kind; }
   api::UserInfo user() const;
 
+  // Where the request has come to.
+  void Note(std::string_view step);
+  // What was sent, once it has been read.
+  void Decoded(const api::Object& object);
+
+  // Every response goes through here.
+  void Answer(apiserver::Response response);
   void Send(int code, std::string body);
   void SendText(int code, std::string body);
   void SendError(const Status& status);

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit/auditor.h"
+
+#include <utility>
+
+#include "fmt/format.h"
+#include "rest/tree.h"
+
+namespace dray::audit {
+namespace {
+
+constexpr std::size_t kMaxUserAgent = 1024;  // as in Kubernetes
+constexpr std::string_view kTruncated = "...TRUNCATED";
+
+// Resources whose bodies hold what lets somebody in.
+bool IsSecret(const Attributes& asked) {
+  if (asked.resource == "secrets") return true;
+  if (asked.resource == "tokenreviews") return true;
+  return asked.resource == "serviceaccounts" && asked.subresource == "token";
+}
+
+void DropManagedFields(rest::DocumentNode& object) {
+  if (!rest::IsMap(object)) return;
+  rest::DocumentNode* metadata = rest::FindIn(object, "metadata");
+  if (metadata != nullptr && rest::IsMap(*metadata)) rest::EraseIn(*metadata, "managedFields");
+  rest::DocumentNode* items = rest::FindIn(object, "items");
+  if (items == nullptr || !rest::IsList(*items)) return;
+  for (rest::DocumentNode& item : items->items) DropManagedFields(item);
+}
+
+// The fields of a Status, but for those that every event has by itself.
+std::string StatusFields(const rest::DocumentNode& status) {
+  std::string fields;
+  for (const api::Member& member : status.members) {
+    if (member.key == "kind" || member.key == "apiVersion" || member.key == "metadata" ||
+        member.key == "code") {
+      continue;
+    }
+    fields +=
+        fmt::format("{}\"{}\":{}", fields.empty() ? "" : ",", member.key, ToJson(member.value));
+  }
+  return fields;
+}
+
+class AuditedStream final : public apiserver::StreamSource {
+ public:
+  AuditedStream(std::unique_ptr<apiserver::StreamSource> inner, std::unique_ptr<Trail> trail)
+      : inner_(std::move(inner)), trail_(std::move(trail)) {}
+  ~AuditedStream() override { trail_->Ended(); }
+
+  void Start(std::function<void()> wake) override { inner_->Start(std::move(wake)); }
+  State Pull(std::vector<apiserver::Bytes>& out) override { return inner_->Pull(out); }
+  bool Finite() const override { return inner_->Finite(); }
+
+ private:
+  const std::unique_ptr<apiserver::StreamSource> inner_;
+  const std::unique_ptr<Trail> trail_;
+};
+
+}  // namespace
+
+void Trail::Impersonated(const apiserver::User& user) { event_.impersonated = user; }
+
+void Trail::Decided(bool allowed, std::string_view reason) {
+  event_.annotations["authorization.k8s.io/decision"] = allowed ? "allow" : "forbid";
+  event_.annotations["authorization.k8s.io/reason"] = reason;
+}
+
+void Trail::About(const Identity& object) {
+  if (!event_.object) return;
+  const auto fill = [](std::string& to, std::string_view from) {
+    if (to.empty()) to = from;
+  };
+  fill(event_.object->name, object.name);
+  fill(event_.object->namespace_, object.namespace_);
+  fill(event_.object->uid, object.uid);
+  fill(event_.object->resource_version, object.resource_version);
+}
+
+std::string Trail::Cleaned(std::string_view body, bool yaml) const {
+  auto tree = rest::ReadTree(body, yaml);
+  if (!tree.ok()) return {};
+  if (decision_.omit_managed_fields) DropManagedFields(*tree);
+  return ToJson(*tree);
+}
+
+void Trail::ReadBody(std::string_view body, std::string_view media_type) {
+  if (!WantsRequestObject() || body.empty() || !event_.request_object.empty()) return;
+  // What cannot be read has been refused, and the answer says so.
+  event_.request_object = Cleaned(body, media_type.ends_with("yaml"));
+}
+
+void Trail::Answered(const apiserver::Response& response) {
+  event_.code = response.status;
+  const bool has_body = response.stream == nullptr && response.body != nullptr;
+  if (has_body && response.body->starts_with(R"({"kind":"Status")")) {
+    const auto status = rest::ReadTree(*response.body);
+    if (status.ok() && rest::IsMap(*status)) event_.status = StatusFields(*status);
+  }
+  if (has_body && event_.level >= Level::kRequestResponse && !secret_ &&
+      response.body->starts_with('{')) {
+    event_.response_object = Cleaned(*response.body, false);
+  }
+  Write(response.stream != nullptr ? Stage::kResponseStarted : Stage::kResponseComplete);
+}
+
+void Trail::Ended() { Write(Stage::kResponseComplete); }
+
+void Trail::Dropped() {
+  event_.code = 500;
+  Write(Stage::kPanic);
+}
+
+void Trail::Write(Stage stage) {
+  if (decision_.omit_stages.Has(stage)) return;
+  auditor_.writer_.Write(ToLine(event_, stage, auditor_.clock_.Now()));
+}
+
+std::unique_ptr<Trail> Auditor::Begin(const apiserver::Request& request,
+                                      const Attributes& attributes) {
+  const Decision decision = policy_.For(request.user.name, request.user.groups, attributes);
+  levels_[static_cast<std::size_t>(decision.level)].fetch_add(1, std::memory_order_relaxed);
+  if (decision.level == Level::kNone) return nullptr;
+  std::unique_ptr<Trail> trail(new Trail(*this, decision));
+  Event& event = trail->event_;
+  event.level = decision.level;
+  event.audit_id = request.audit_id;
+  event.request_uri = request.path;
+  if (!request.query.empty()) event.request_uri.append("?").append(request.query);
+  event.verb = attributes.verb;
+  event.user = request.user;
+  event.source_ips = SourceIps(request);
+  event.user_agent = request.headers.Find("User-Agent");
+  if (event.user_agent.size() > kMaxUserAgent) {
+    event.user_agent = event.user_agent.substr(0, kMaxUserAgent).append(kTruncated);
+  }
+  if (attributes.is_resource) {
+    event.object = ObjectRef{.resource = std::string(attributes.resource),
+                             .namespace_ = std::string(attributes.namespace_),
+                             .name = std::string(attributes.name),
+                             .uid = {},
+                             .group = std::string(attributes.group),
+                             .version = std::string(attributes.version),
+                             .resource_version = {},
+                             .subresource = std::string(attributes.subresource)};
+    trail->secret_ = IsSecret(attributes);
+  }
+  event.received = clock_.Now() - request.receiving;
+  trail->Write(Stage::kRequestReceived);
+  return trail;
+}
+
+AuditCounts Auditor::counts() const {
+  const logs::LineWriterCounts lines = writer_.counts();
+  AuditCounts counts{.events = lines.lines, .errors = lines.dropped + lines.failed};
+  for (std::size_t i = 0; i < kLevels; ++i) counts.levels[i] = levels_[i].load();
+  return counts;
+}
+
+std::unique_ptr<apiserver::StreamSource> Audited(std::unique_ptr<apiserver::StreamSource> stream,
+                                                 std::unique_ptr<Trail> trail) {
+  return std::make_unique<AuditedStream>(std::move(stream), std::move(trail));
+}
+
+}  // namespace dray::audit

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts that no request through the API shows: see registry/audit_test.cc for the rest.
+#include "audit/auditor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "logs/output_for_test.h"
+
+namespace dray::audit {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class AuditorTest : public ::testing::Test {
+ protected:
+  void Open(Level level) {
+    Policy policy{.rules = {{.level = level}}};
+    policy.omit_stages.Add(Stage::kRequestReceived);
+    auditor_ = std::make_unique<Auditor>(std::move(policy), clock_, writer_);
+  }
+  std::string Text() {
+    EXPECT_TRUE(writer_.Flush(std::chrono::seconds(30)));
+    return text_;
+  }
+
+  std::string text_;
+  base::ManualClock clock_{base::Time::FromUnix(1'800'000'000, 5'000)};
+  logs::LineWriter writer_{std::make_unique<logs::StringOutput>(text_)};
+  std::unique_ptr<Auditor> auditor_;
+};
+
+TEST_F(AuditorTest, WhatNobodyAnswersEndsInAPanic) {
+  Open(Level::kMetadata);
+  auditor_->Begin({.path = "/x", .user = {}}, {.verb = "get", .path = "/x"})->Dropped();
+  EXPECT_THAT(Text(), HasSubstr(R"("stage":"Panic")"));
+  EXPECT_THAT(text_, HasSubstr(R"("responseStatus":{"metadata":{},"code":500})"));
+}
+
+TEST_F(AuditorTest, BodiesWithTokensAreNobodysBusiness) {
+  Open(Level::kRequestResponse);
+  const auto trail = auditor_->Begin({.path = "/x"}, {.verb = "create",
+                                                      .is_resource = true,
+                                                      .resource = "serviceaccounts",
+                                                      .subresource = "token"});
+  trail->ReadBody(R"({"hush":1})", "application/json");
+  apiserver::Response response;
+  response.body = std::make_shared<const std::string>(R"({"status":{"token":"hush"}})");
+  trail->Answered(response);
+  EXPECT_THAT(Text(), HasSubstr(R"("code":200)"));
+  EXPECT_THAT(text_, Not(HasSubstr("hush")));
+}
+
+TEST_F(AuditorTest, TheRequestBeganWhenItsFirstByteCame) {
+  Open(Level::kMetadata);
+  auditor_
+      ->Begin({.path = "/x", .receiving = std::chrono::seconds(3)}, {.verb = "get", .path = "/x"})
+      ->Answered({});
+  EXPECT_THAT(Text(), HasSubstr(R"("requestReceivedTimestamp":"2027-01-15T07:59:57.000005Z",)"
+                                R"("stageTimestamp":"2027-01-15T08:00:00.000005Z")"));
+}
+
+TEST_F(AuditorTest, WhatClientsSayOfThemselvesIsCutAndQuoted) {
+  Open(Level::kMetadata);
+  apiserver::Request request{.path = "/x"};
+  request.headers.Add("User-Agent", std::string(5'000, 'u'));
+  request.user.name = "a\"b\n";
+  request.user.extra = {{"scopes", {"x", "y"}}, {"none", {}}};
+  auditor_->Begin(request, {.verb = "get", .path = "/x"})->Answered({});
+  EXPECT_THAT(Text(), HasSubstr("\"" + std::string(1024, 'u') + "...TRUNCATED\""));
+  EXPECT_THAT(text_, HasSubstr(R"("username":"a\"b\n")"));
+  EXPECT_THAT(text_, HasSubstr(R"("extra":{"scopes":["x","y"]})"));
+}
+
+TEST_F(AuditorTest, ManyThreadsLeaveWholeLines) {
+  Open(Level::kMetadata);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < 200; ++i) {
+        auditor_->Begin({.path = "/x"}, {.verb = "get", .path = "/x"})->Answered({});
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string text = Text();
+  std::size_t lines = 0;
+  for (std::size_t at = 0; at < text.size(); ++lines) {
+    const std::size_t end = text.find('\n', at);
+    ASSERT_NE(end, text.npos);
+    EXPECT_TRUE(text.substr(at, end - at).ends_with("}"));
+    at = end + 1;
+  }
+  EXPECT_EQ(lines, 800u);
+  EXPECT_EQ(auditor_->counts().events, 800u);
+}
+
+}  // namespace
+}  // namespace dray::audit
