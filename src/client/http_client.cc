@@ -16,6 +16,7 @@
 
 #include "api/json.h"
 #include "base/mutex.h"
+#include "client/internal/impersonation.h"
 #include "client/internal/socket.h"
 #include "client/internal/text_file.h"
 #include "fmt/format.h"
@@ -288,6 +289,7 @@ class Client final : public HttpClient {
         fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: {}\r\n",
                     request.method, endpoint_.path, request.target, host_, request.accept);
     if (!token.empty()) text += fmt::format("Authorization: Bearer {}\r\n", token);
+    text += internal::ImpersonationHeaders(access_.as);
     if (request.method != "GET") {
       text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", request.content_type,
                           request.body.size());

@@ -327,6 +327,19 @@ TEST_F(HttpClientTest, AFailureSaysWhatTheServerSaid) {
               StatusIs(StatusCode::kInternal, HasSubstr("502: <html>")));
 }
 
+// An administrator whose kubeconfig says `as` has that user's rights.
+TEST(HttpClient, AsksInTheNameOfAnother) {
+  const TestServer server;
+  ServerAccess access = server.Access();
+  access.as = {.user = "bob", .groups = {std::string(registry::kViewers)}};
+  auto client = *HttpClient::Create(access);
+  EXPECT_EQ(client->Send({.target = "/api/v1/pods"})->status, 200);
+  const auto refused = client->Send({.method = "DELETE", .target = "/api/v1/namespaces/ns/pods/p"});
+  ASSERT_THAT(refused, IsOk());
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_THAT(refused->body, HasSubstr(R"(User \"bob\" cannot delete resource)"));
+}
+
 struct BadAccess {
   std::string name;
   ServerAccess access;
