@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,9 +53,10 @@ const KindInfo& HubKind(const TypeInfo& hub);
 // may live on different threads, and a copy may be changed as soon as those of others are gone.
 class Object {
  public:
-  template <typename T>
-  static Object Of(T value) {
-    return Object(&HubKind(TypeInfoOf<T>()), base::SharedValue::Of(std::move(value)));
+  template <typename V>
+  static Object Of(V&& value) {
+    using T = std::remove_cvref_t<V>;
+    return Object(&HubKind(TypeInfoOf<T>()), base::SharedValue::Make<T>(std::forward<V>(value)));
   }
   static Object New(const KindInfo& kind) { return Object(&kind, kind.make()); }
 

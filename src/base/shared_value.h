@@ -19,9 +19,10 @@ namespace dray::base {
 class SharedValue {
  public:
   SharedValue() = default;
-  template <typename T>
-  static SharedValue Of(T value) {
-    return SharedValue(new Holder<T>(std::move(value)));
+  // The value is made where it stays: moving a pod takes longer than most decisions about it.
+  template <typename T, typename... Args>
+  static SharedValue Make(Args&&... args) {
+    return SharedValue(new Holder<T>(std::forward<Args>(args)...));
   }
   SharedValue(const SharedValue& other) : cell_(other.cell_) {
     if (cell_ != nullptr) cell_->refs.fetch_add(1, std::memory_order_relaxed);
@@ -51,7 +52,8 @@ class SharedValue {
   };
   template <typename T>
   struct Holder : Cell {
-    explicit Holder(T v) : item(std::move(v)) {
+    template <typename... Args>
+    explicit Holder(Args&&... args) : item(std::forward<Args>(args)...) {
       this->value = &item;
       this->destroy = [](Cell* cell) { delete static_cast<Holder*>(cell); };
     }
