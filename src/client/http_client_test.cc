@@ -185,6 +185,9 @@ TEST_F(HttpClientTest, ATokenSaysWhoAsks) {
   access_.token = "wrong";
   access_.token_file = name;
   EXPECT_EQ(Client()->Send({.target = "/"})->body, "tom");
+  std::ofstream(name) << "secret\r\nX: y\n";
+  EXPECT_THAT(Client()->Send({.target = "/"}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("must hold one token")));
   ::unlink(name);
 }
 
@@ -360,6 +363,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"odd_port", {.url = "https://host:six"}, "must be a URL"},
         {"open_bracket", {.url = "https://[::1"}, "must be a URL"},
         {"with_a_query", {.url = "https://host/?a"}, "must be a URL"},
+        {"end_of_line_in_path", {.url = "https://host/a\r\nX: y"}, "must be a URL"},
+        {"zero_in_host", {.url = std::string("https://host\0.example", 21)}, "must be a URL"},
+        {"token_of_two_lines", {.url = "http://host", .token = "a\r\nX: y"}, "token: must not"},
         {"no_pem", {.url = "https://host", .authority = "x"}, "certificate-authority"},
         {"no_key", {.url = "https://host", .certificate = "x", .key = "y"}, "client-certificate"},
     }),
