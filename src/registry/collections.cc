@@ -12,6 +12,7 @@
 #include "registry/internal/exchange.h"
 #include "registry/internal/list_text.h"
 #include "registry/internal/request_options.h"
+#include "registry/internal/topics.h"
 #include "registry/watch_stream.h"
 #include "rest/api_error.h"
 #include "rest/paging.h"
@@ -63,7 +64,7 @@ struct Page {
   store::Revision revision;
   std::string next;                     // a token; empty: that was all
   std::vector<std::string> unreadable;  // what is there and could not be shown
-  std::optional<std::size_t> remaining;
+  std::optional<std::int64_t> remaining;
 };
 
 struct PageRequest {
@@ -71,25 +72,32 @@ struct PageRequest {
   std::optional<store::Revision> at;
   std::string start;  // relative to the prefix
   std::size_t limit = 0;
+  std::optional<std::size_t> left;  // from `start` on, if an earlier page has counted
 };
 
 StatusOr<Page> ReadPage(const Objects& objects, const PageRequest& request) {
   const std::string prefix = PrefixOf(*request.selection.kind, request.selection.namespace_);
+  const std::string topic = TopicOf(request.selection);
   std::string start = request.start.empty() ? "" : prefix + request.start.substr(1);
   Page page;
   std::optional<store::Revision> at = request.at;
+  std::optional<std::size_t> left = request.left;
+  const bool all = request.selection.all();
   while (true) {
-    const std::size_t batch = request.limit == 0        ? 0
-                              : request.selection.all() ? request.limit - page.items.size()
-                                                        : kRangeBatch;
-    auto range = objects.store().Range(prefix, {.start = start, .limit = batch, .at = at});
+    const std::size_t batch = request.limit == 0 ? 0
+                              : all              ? request.limit - page.items.size()
+                                                 : kRangeBatch;
+    auto range = objects.store().Range(
+        prefix, {.start = start, .limit = batch, .at = at, .topic = topic, .count = all && !left});
     if (!range.ok()) return range.status();
     page.revision = range->revision;
     at = range->revision;  // further batches are of the same moment
+    if (all && !left) left = range->entries.size() + range->remaining;
     for (std::size_t i = 0; i < range->entries.size(); ++i) {
       const store::Entry& entry = *range->entries[i];
       auto stored = objects.Read(entry);
       start = entry.key + '\0';
+      if (left && *left > 0) --*left;
       if (!stored.ok()) {
         page.unreadable.emplace_back(base::Message(stored.status()));
         continue;
@@ -99,9 +107,11 @@ StatusOr<Page> ReadPage(const Objects& objects, const PageRequest& request) {
       if (request.limit == 0 || page.items.size() < request.limit) continue;
       const bool more = range->more || i + 1 < range->entries.size();
       if (!more) return page;
-      page.next =
-          rest::ContinueToken{page.revision.value, "/" + start.substr(prefix.size())}.Encode();
-      if (request.selection.all()) page.remaining = range->remaining;
+      if (left) page.remaining = static_cast<std::int64_t>(*left);
+      page.next = rest::ContinueToken{.revision = page.revision.value,
+                                      .start = "/" + start.substr(prefix.size()),
+                                      .left = page.remaining}
+                      .Encode();
       return page;
     }
     if (!range->more) return page;
@@ -114,8 +124,7 @@ std::string ListMetadata(const Page& page) {
               rest::StringNode(fmt::format_int(page.revision.value).str()));
   if (!page.next.empty()) rest::SetIn(metadata, "continue", rest::StringNode(page.next));
   if (page.remaining) {
-    rest::SetIn(metadata, "remainingItemCount",
-                rest::NumberNode(static_cast<std::int64_t>(*page.remaining)));
+    rest::SetIn(metadata, "remainingItemCount", rest::NumberNode(*page.remaining));
   }
   return ToJson(metadata);
 }
@@ -154,6 +163,8 @@ StatusOr<PageRequest> PageOf(const Exchange& exchange) {
     }
     if (token.revision > 0) request.at = store::Revision{token.revision};
     request.start = std::move(token.start);
+    // A token of another list, or a list of now, says nothing about this one.
+    if (token.left && request.at) request.left = static_cast<std::size_t>(*token.left);
     return request;
   }
   DRAY_RETURN_IF_ERROR(CheckReached(store, revision));

@@ -2,6 +2,7 @@
 #include "registry/handler.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -105,6 +106,27 @@ void Dispatch(const ExchangePtr& exchange) {
   if (verb == "patch") return internal::HandlePatch(exchange);
   if (verb == "delete") return internal::HandleDelete(exchange);
   internal::HandleDeleteCollection(exchange);
+}
+
+// A reader sees all that anybody had been told of before, and the version that it names; with "0" it
+// says that anything will do.
+void WhenShown(const ExchangePtr& exchange, std::function<void()> then) {
+  store::Store& store = exchange->registry->objects().store();
+  const std::string_view version = exchange->query.Get("resourceVersion");
+  if (version == "0") return then();
+  auto ready = [exchange, then = std::move(then)](const Status& status) {
+    // That there is no such version yet is for the verb to say.
+    const bool asked_too_much = status.code() == StatusCode::kInvalidArgument;
+    if (!status.ok() && !asked_too_much) return exchange->SendError(status);
+    then();
+  };
+  store::Revision at;
+  const char* end = version.data() + version.size();
+  const auto read = std::from_chars(version.data(), end, at.value);
+  if (version.empty() || read.ec != std::errc() || read.ptr != end) {
+    return store.Current(std::move(ready));
+  }
+  store.WaitFor(at, std::move(ready));
 }
 
 // POST .../bindings names its pod in the body; it is the older way to say pods/{name}/binding.
@@ -318,12 +340,16 @@ void RestHandler::Handle(apiserver::Request request,
   if (!format.ok()) return exchange->SendError(format.status());
   exchange->format = *format;
   if (exchange->verb == "list" && options_.post_reads) {
-    return options_.post_reads([exchange] {
-      exchange->Note("waited for a thread");
-      Dispatch(exchange);
+    return WhenShown(exchange, [this, exchange] {
+      options_.post_reads([exchange] {
+        exchange->Note("waited for a thread");
+        Dispatch(exchange);
+      });
     });
   }
-  Dispatch(exchange);
+  constexpr std::string_view kReads[] = {"get", "list", "watch"};
+  if (std::ranges::find(kReads, exchange->verb) == std::end(kReads)) return Dispatch(exchange);
+  WhenShown(exchange, [exchange] { Dispatch(exchange); });
 }
 
 void RestHandler::HandleOther(const ExchangePtr& exchange) {

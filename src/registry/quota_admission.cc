@@ -144,7 +144,7 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
     // Writes that are on their way to the disk have charged it already: building on them, instead
     // of waiting for each, lets many share a disk write. Should they fail, this one fails with
     // them.
-    const store::EntryPtr entry = versions.FindSubmitted(shown->key);
+    const store::EntryPtr entry = store::FindEarly(versions, shown->key);
     if (entry == nullptr) continue;
     DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr stored, objects.Read(*entry));
     const api::ResourceQuota& quota = *stored->object().As<api::ResourceQuota>();

@@ -29,17 +29,17 @@ class WatchStream final : public apiserver::StreamSource {
 
   void Start(std::function<void()> wake) override {
     const std::string prefix = PrefixOf(*options_.selection.kind, options_.selection.namespace_);
+    const std::string topic = internal::TopicOf(options_.selection);
     store::Revision from;
     if (options_.from) {
       from = *options_.from;
-    } else if (auto range = objects_.store().Range(prefix); range.ok()) {
+    } else if (auto range = objects_.store().Range(prefix, {.topic = topic}); range.ok()) {
       from = range->revision;
       initial_ = std::move(range->entries);
       initial_revision_ = from;
     }
     told_ = from;
-    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake),
-                                            internal::TopicOf(options_.selection));
+    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake), topic);
     if (watch.ok()) {
       watch_ = *std::move(watch);
     } else {

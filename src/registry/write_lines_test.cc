@@ -51,11 +51,10 @@ class SlowStore final : public store::Store {
     return group.size();
   }
 
-  StatusOr<store::Outcome> Submit(store::Transaction transaction) override {
-    return store_->Submit(std::move(transaction));
-  }
-  store::EntryPtr FindSubmitted(std::string_view key) const override {
-    return store_->FindSubmitted(key);
+  store::EarlyWrites* early() const override { return store_->early(); }
+  void Current(store::ReadyFn ready) override { store_->Current(std::move(ready)); }
+  void WaitFor(store::Revision at, store::ReadyFn ready) override {
+    store_->WaitFor(at, std::move(ready));
   }
   store::EntryPtr Find(std::string_view key) const override { return store_->Find(key); }
   StatusOr<store::RangeResult> Range(std::string_view prefix,

@@ -18,6 +18,17 @@ Status BadToken(std::string_view why) {
   return BadRequest(fmt::format("invalid continue token: continue key is not valid: {}", why));
 }
 
+std::optional<std::int64_t> NumberIn(const DocumentNode& tree, std::string_view name) {
+  const DocumentNode* node = FindIn(tree, name);
+  const std::string_view digits = node == nullptr ? std::string_view() : node->text;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
+    return std::nullopt;
+  }
+  return number;
+}
+
 }  // namespace
 
 std::string Base64Url(std::string_view bytes) {
@@ -38,6 +49,7 @@ std::string ContinueToken::Encode() const {
   SetIn(token, "v", StringNode(kVersion));
   SetIn(token, "rv", NumberNode(revision));
   SetIn(token, "start", StringNode(start));
+  if (left) SetIn(token, "left", NumberNode(*left));
   return Base64Url(ToJson(token));
 }
 
@@ -50,14 +62,13 @@ StatusOr<ContinueToken> ContinueToken::Parse(std::string_view text) {
     return BadToken(fmt::format("its version is \"{}\", not \"{}\"", TextIn(*tree, "v"), kVersion));
   }
   ContinueToken token{.start = std::string(TextIn(*tree, "start"))};
-  const DocumentNode* revision = FindIn(*tree, "rv");
-  const std::string_view digits = revision == nullptr ? std::string_view() : revision->text;
-  const auto [end, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), token.revision);
-  if (error != std::errc() || end != digits.data() + digits.size() || token.revision == 0) {
-    return BadToken("it has no revision");
-  }
+  const auto revision = NumberIn(*tree, "rv");
+  if (!revision || *revision == 0) return BadToken("it has no revision");
+  token.revision = *revision;
   if (token.start.empty()) return BadToken("it has no start");
+  token.left = NumberIn(*tree, "left");
+  // Whatever a client makes of a token, nothing is less than none.
+  if (token.left && *token.left < 0) token.left.reset();
   return token;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@ namespace dray::rest {
 struct ContinueToken {
   std::int64_t revision = 0;  // -1: of now; the pages then are not of one moment
   std::string start;          // the key to begin with, relative to the list's prefix
+  // How many are left from there on, if that is known: counting them again for each page would cost
+  // as much as reading them.
+  std::optional<std::int64_t> left = std::nullopt;
 
   // Opaque to clients: base64 of JSON.
   std::string Encode() const;

@@ -11,13 +11,14 @@ class EarlyStore final : public Store {
   explicit EarlyStore(Store& store) : store_(store) {}
 
   void Commit(Transaction transaction, CommitFn done) override {
-    done(store_.Submit(std::move(transaction)));
+    EarlyWrites* early = store_.early();
+    if (early == nullptr) return store_.Commit(std::move(transaction), std::move(done));
+    done(early->Submit(std::move(transaction)));
   }
-  StatusOr<Outcome> Submit(Transaction transaction) override {
-    return store_.Submit(std::move(transaction));
-  }
-  EntryPtr FindSubmitted(std::string_view key) const override { return store_.FindSubmitted(key); }
-  EntryPtr Find(std::string_view key) const override { return store_.FindSubmitted(key); }
+  EarlyWrites* early() const override { return store_.early(); }
+  void Current(ReadyFn ready) override { store_.Current(std::move(ready)); }
+  void WaitFor(Revision at, ReadyFn ready) override { store_.WaitFor(at, std::move(ready)); }
+  EntryPtr Find(std::string_view key) const override { return FindEarly(store_, key); }
   StatusOr<RangeResult> Range(std::string_view prefix, const RangeOptions& options) const override {
     return store_.Range(prefix, options);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A store as deciders of this process use it: commits are answered when they are accepted, and
-// single keys are read as they will be. Ranges and watches show what is durable.
+// single keys are read as they will be. Ranges and watches show what is durable. Of a store without
+// early writes it is the same store.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@
 
 namespace dray::store {
 
-// The store outlives it. Thread-safe. See Store::Submit for what may be done with an answer.
+// The store outlives it. Thread-safe. See EarlyWrites for what may be done with an answer.
 std::unique_ptr<Store> MakeEarlyStore(Store& store);
 
 }  // namespace dray::store

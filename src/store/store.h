@@ -2,9 +2,11 @@
 //
 // Store: keys with revisions, optimistic concurrency and watch. Knows no Kubernetes object.
 //
-// Every transaction that changes something gets the next revision; all of its keys carry that one.
-// Everything is in memory, old versions too as long as they are in the window of history, so reads
-// never wait for a disk; what a commit reported as done is durable, if the store is one that is.
+// It is three things: a log (log.h), to which transactions are handed and which tells what became of
+// them; a cache of everything, old versions too as long as they are in the window of history, so that
+// reads and watches never wait for a log; and, where the log can, early writes, for deciders of this
+// process. Every transaction that changes something gets a new revision; all of its keys carry that
+// one. What a commit reported as done is durable, if the log is.
 #pragma once
 
 #include <cstddef>
@@ -115,12 +117,15 @@ struct RangeOptions {
   std::string_view start;      // leave out keys before this one; empty: from the first
   std::size_t limit = 0;       // at most so many entries; 0: all
   std::optional<Revision> at;  // as things were then; none: now
+  // Only what is about this (SetTopics); empty: all. [cost] Of now: what is about it, not the rest.
+  std::string_view topic;
+  bool count = false;  // say how many the limit left out. [cost] As many
 };
 struct RangeResult {
   std::vector<EntryPtr> entries;  // in order of keys
   Revision revision;              // what they are a picture of
   bool more = false;              // the limit left some out
-  std::size_t remaining = 0;      // how many
+  std::size_t remaining = 0;      // how many, if that was asked
 };
 
 // How much history is kept. The oldest goes when either is exceeded.
@@ -128,6 +133,25 @@ struct HistoryOptions {
   std::size_t events = 100'000;
   std::size_t bytes = 128u << 20;  // of values
 };
+
+// Writes that are answered before they are durable: for deciders of this process, which may not wait
+// for a disk at every step. A store has them whose log decides alone what is written next, and so
+// knows what will become of a transaction; one that others write to cannot. Thread-safe.
+class EarlyWrites {
+ public:
+  virtual ~EarlyWrites() = default;
+  // The outcome as soon as it is certain but for the disk, with its revision and in order with all
+  // commits. Readers, watchers and other callers learn of it when it is durable, so that what follows
+  // from it can be submitted, but must not be told to anyone. When storage then fails, even by a full
+  // disk, the store takes no more commits: what was decided on is not there. May wait while very much
+  // is under way; not from a store's callback. Status as Store::Commit.
+  virtual StatusOr<Outcome> Submit(Transaction transaction) = 0;
+  // As Store::Find, with what is accepted and not durable yet.
+  virtual EntryPtr Find(std::string_view key) const = 0;
+};
+
+// Called once, from some thread, maybe before the call that took it returns; must not block.
+using ReadyFn = std::function<void(Status)>;
 
 // Thread-safe.
 class Store {
@@ -138,20 +162,20 @@ class Store {
   // block; it may call the store, but not CommitAndWait. Two transactions of one caller are
   // committed in the order in which they were handed over.
   // Status: kInvalidArgument for a transaction that makes no sense; kResourceExhausted for a full
-  // disk, when nothing was written; kUnavailable when storage failed and it is unknown what was
-  // written: then the store refuses all later commits, and shows the truth once opened again.
+  // disk and kAborted for a log that was not reached, when nothing was written; kUnavailable when it
+  // is unknown what was written. A log that cannot find that out refuses all later commits, and shows
+  // the truth once opened again.
   virtual void Commit(Transaction transaction, CommitFn done) = 0;
   StatusOr<Outcome> CommitAndWait(Transaction transaction);
+  // Null: it has none.
+  virtual EarlyWrites* early() const = 0;
 
-  // For deciders of this process, which may not wait for a disk at every step: the outcome as soon
-  // as it is certain but for the disk, with its revision and in order with all commits. Readers,
-  // watchers and other callers learn of it when it is durable, so that what follows from it can be
-  // submitted, but must not be told to anyone. When storage then fails, even by a full disk, the
-  // store takes no more commits: what was decided on is not there. May wait while very much is
-  // under way; not from a store's callback. Status as Commit.
-  virtual StatusOr<Outcome> Submit(Transaction transaction) = 0;
-  // As Find, with what was submitted and is not durable yet.
-  virtual EntryPtr FindSubmitted(std::string_view key) const = 0;
+  // Read barriers: `ready` when readers see all that anybody had been told of before the call, and
+  // when they see revision `at`. They need a barrier only where somebody else writes to the log; with
+  // a log of this process it is always there. Status: kInvalidArgument when there is no revision `at`
+  // yet, kUnavailable when the log cannot be asked.
+  virtual void Current(ReadyFn ready) = 0;
+  virtual void WaitFor(Revision at, ReadyFn ready) = 0;
 
   // Null if there is no such key.
   virtual EntryPtr Find(std::string_view key) const = 0;
@@ -170,7 +194,7 @@ class Store {
                                              std::function<void()> wake) {
     return WatchFrom(prefix, from, std::move(wake), {});
   }
-  // What versions of keys with this prefix are about. Once, before anybody watches by topic.
+  // What versions of keys with this prefix are about. Once, before anybody asks by topic.
   virtual void SetTopics(std::string prefix, TopicFn topic_of) = 0;
   // Gives a version its attachment, if it is still the current one and has none.
   virtual void Attach(const Entry& version, std::shared_ptr<const void> attachment) = 0;
@@ -182,5 +206,11 @@ class Store {
   // Whether commits are taken; if not, why.
   virtual Status Health() const = 0;
 };
+
+// As early writes will leave it, where a store has them.
+inline EntryPtr FindEarly(const Store& store, std::string_view key) {
+  const EarlyWrites* early = store.early();
+  return early != nullptr ? early->Find(key) : store.Find(key);
+}
 
 }  // namespace dray::store

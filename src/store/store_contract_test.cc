@@ -135,7 +135,7 @@ TEST_P(StoreContract, RangesAreOrderedAndLimited) {
   for (const char* key : {"p/b", "p/a", "p", "q", "p/c", "o"}) Put(key, "1");
   EXPECT_EQ(All("p/"), "p/a=1 p/b=1 p/c=1");
   EXPECT_EQ(All(), "o=1 p=1 p/a=1 p/b=1 p/c=1 q=1");
-  const auto page = store().Range("p/", {.limit = 1});
+  const auto page = store().Range("p/", {.limit = 1, .count = true});
   EXPECT_EQ(Show(page), "p/a=1");
   EXPECT_TRUE(page->more);
   EXPECT_EQ(page->remaining, 2u);
@@ -157,7 +157,7 @@ TEST_P(StoreContract, ARangeCanShowThePast) {
   Put("p/e", "1");
   EXPECT_EQ(Show(store().Range("p/", {.at = then})), "p/a=1 p/b=1 p/d=1");
   EXPECT_EQ(store().Range("p/", {.at = then})->revision, then);
-  const auto page = store().Range("p/", {.start = "p/b", .limit = 1, .at = then});
+  const auto page = store().Range("p/", {.start = "p/b", .limit = 1, .at = then, .count = true});
   EXPECT_EQ(Show(page), "p/b=1");
   EXPECT_EQ(page->remaining, 1u);
   EXPECT_EQ(All("p/"), "p/a=3 p/c=1 p/d=2 p/e=1");

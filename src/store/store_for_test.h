@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/manual/manual_store.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/store.h"
@@ -34,14 +35,17 @@ class TempFolder {
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
   std::string File(std::string_view name) const { return path_ / name; }
+  ManualDisk& disk() const { return *disk_; }  // for stores that need no files
 
  private:
   std::filesystem::path path_;
+  std::unique_ptr<ManualDisk> disk_ = std::make_unique<ManualDisk>();
 };
 
 struct StoreMaker {
   std::string name;
   std::function<std::unique_ptr<Store>(const TempFolder&, HistoryOptions)> make;
+  bool one_thread = false;
   friend void PrintTo(const StoreMaker& maker, std::ostream* os) { *os << maker.name; }
 };
 
@@ -56,6 +60,11 @@ inline const std::vector<StoreMaker>& AllStores() {
       {"Memory",
        [](const TempFolder&, HistoryOptions history) { return MakeMemoryStore(history); }},
       {"Sqlite", OpenSqlite},
+      {"Manual",
+       [](const TempFolder& folder, HistoryOptions history) {
+         return MakeManualStore(folder.disk(), {.history = history});
+       },
+       /*one_thread=*/true},
   };
   return makers;
 }

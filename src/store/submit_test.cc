@@ -22,22 +22,22 @@ INSTANTIATE_TEST_SUITE_P(All, SubmitContract, ::testing::ValuesIn(AllStores()), 
 TEST_P(SubmitContract, TheNextOneIsCheckedAgainstTheOneBefore) {
   Revision last;
   for (int i = 0; i < 100; ++i) {
-    const auto outcome = store().Submit(Transaction().Put("a", std::to_string(i), last));
+    const auto outcome = store().early()->Submit(Transaction().Put("a", std::to_string(i), last));
     ASSERT_THAT(outcome, IsOk());
     ASSERT_EQ(outcome->conflict, std::nullopt) << i;
     EXPECT_EQ(outcome->revision.value, last.value + 1);
     last = outcome->revision;
-    ASSERT_NE(store().FindSubmitted("a"), nullptr);
-    EXPECT_EQ(store().FindSubmitted("a")->modified, last);
+    ASSERT_NE(store().early()->Find("a"), nullptr);
+    EXPECT_EQ(store().early()->Find("a")->modified, last);
   }
-  const auto late = store().Submit(Transaction().Put("a", "late", Revision{1}));
+  const auto late = store().early()->Submit(Transaction().Put("a", "late", Revision{1}));
   ASSERT_THAT(late, IsOk());
   ASSERT_TRUE(late->conflict.has_value());
   EXPECT_EQ(late->conflict->actual, last);
 }
 
 TEST_P(SubmitContract, CommitsComeAfterWhatWasSubmittedBefore) {
-  ASSERT_THAT(store().Submit(Transaction().Put("a", "1")), IsOk());
+  ASSERT_THAT(store().early()->Submit(Transaction().Put("a", "1")), IsOk());
   const auto outcome = store().CommitAndWait(Transaction().Put("a", "2", Revision{1}));
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(outcome->conflict, std::nullopt);
@@ -48,16 +48,17 @@ TEST_P(SubmitContract, CommitsComeAfterWhatWasSubmittedBefore) {
 
 TEST_P(SubmitContract, ADeletedKeyIsGoneAtOnceAndCanComeBack) {
   Put("a", "1");
-  ASSERT_THAT(store().Submit(Transaction().Delete("a")), IsOk());
-  EXPECT_EQ(store().FindSubmitted("a"), nullptr);
-  ASSERT_THAT(store().Submit(Transaction().Put("a", "2", Revision{})), IsOk());
-  EXPECT_EQ(*store().FindSubmitted("a")->value, "2");
+  ASSERT_THAT(store().early()->Submit(Transaction().Delete("a")), IsOk());
+  EXPECT_EQ(store().early()->Find("a"), nullptr);
+  ASSERT_THAT(store().early()->Submit(Transaction().Put("a", "2", Revision{})), IsOk());
+  EXPECT_EQ(*store().early()->Find("a")->value, "2");
   Put("b", "1");
   EXPECT_EQ(All(), "a=2 b=1");
 }
 
 TEST_P(SubmitContract, WhatMakesNoSenseIsRefused) {
-  EXPECT_THAT(store().Submit(Transaction()), StatusIs(StatusCode::kInvalidArgument, HasSubstr("empty")));
+  EXPECT_THAT(store().early()->Submit(Transaction()),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("empty")));
 }
 
 TEST_P(SubmitContract, AnEarlyStoreReadsItsOwnWrites) {
@@ -85,16 +86,16 @@ TEST(SubmitToSqlite, NobodyElseSeesWhatIsNotDurable) {
     go_on.get_future().wait();
   };
   auto watch = *store.WatchFrom("", Revision{}, [] {});
-  const auto one = store.Submit(Transaction().Put("a", "1"));
+  const auto one = store.early()->Submit(Transaction().Put("a", "1"));
   ASSERT_THAT(one, IsOk());
   reached.get_future().wait();
-  const auto two = store.Submit(Transaction().Put("a", "2", one->revision));
+  const auto two = store.early()->Submit(Transaction().Put("a", "2", one->revision));
   ASSERT_THAT(two, IsOk());
   EXPECT_EQ(two->conflict, std::nullopt);
   EXPECT_EQ(store.Find("a"), nullptr);
   EXPECT_EQ(store.revision(), Revision{});
   EXPECT_EQ(Show(watch->Next(10)), "");
-  EXPECT_EQ(*store.FindSubmitted("a")->value, "2");
+  EXPECT_EQ(*store.early()->Find("a")->value, "2");
   std::promise<StatusOr<Outcome>> conflict;
   store.Commit(Transaction().Put("a", "x", Revision{}),
                [&](StatusOr<Outcome> outcome) { conflict.set_value(std::move(outcome)); });
@@ -115,13 +116,13 @@ TEST(SubmitToSqlite, AFullDiskEndsAStoreThatHasPromisedSomething) {
   Store& store = **opened;
   ASSERT_THAT(store.CommitAndWait(Transaction().Put("a", "1")), IsOk());
   files.full = true;
-  ASSERT_THAT(store.Submit(Transaction().Put("a", "2")), IsOk());
+  ASSERT_THAT(store.early()->Submit(Transaction().Put("a", "2")), IsOk());
   EXPECT_FALSE(store.CommitAndWait(Transaction().Put("b", "1")).ok());
   files.full = false;
   EXPECT_FALSE(store.Health().ok());
-  EXPECT_FALSE(store.Submit(Transaction().Put("b", "1")).ok());
+  EXPECT_FALSE(store.early()->Submit(Transaction().Put("b", "1")).ok());
   EXPECT_EQ(*store.Find("a")->value, "1");
-  EXPECT_EQ(*store.FindSubmitted("a")->value, "1");
+  EXPECT_EQ(*store.early()->Find("a")->value, "1");
 }
 
 }  // namespace

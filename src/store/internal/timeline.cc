@@ -59,6 +59,11 @@ class Timeline::TimelineWatch final : public Watch {
   const std::shared_ptr<Waker> waker_;
 };
 
+Status InTheFuture(Revision at, Revision latest) {
+  return base::InvalidArgument(
+      fmt::format("revision {} is in the future: the latest one is {}", at.value, latest.value));
+}
+
 EntryPtr Timeline::Find(std::string_view key) const {
   const base::MutexLock lock(mutex_);
   const auto it = entries_.find(key);
@@ -71,11 +76,7 @@ Status Timeline::CheckRevision(Revision at) const {
         fmt::format("revision {} has been compacted: the oldest one available is {}", at.value,
                     compacted_.value));
   }
-  if (at > revision_) {
-    return base::InvalidArgument(fmt::format("revision {} is in the future: the latest one is {}",
-                                             at.value, revision_.value));
-  }
-  return {};
+  return at > revision_ ? InTheFuture(at, revision_) : Status();
 }
 
 StatusOr<RangeResult> Timeline::Range(std::string_view prefix, const RangeOptions& options) const {
@@ -83,7 +84,9 @@ StatusOr<RangeResult> Timeline::Range(std::string_view prefix, const RangeOption
   const Revision at = options.at.value_or(revision_);
   DRAY_RETURN_IF_ERROR(CheckRevision(at));
   RangeResult result{.revision = at};
-  if (at == revision_) {
+  if (at == revision_ && !options.topic.empty()) {
+    RangeOfTopic(prefix, options, result);
+  } else if (at == revision_) {
     RangeNow(prefix, options, result);
   } else {
     RangeThen(prefix, options, result);
@@ -99,13 +102,15 @@ void Forget(const Event& event, std::vector<Forgotten>& forgotten) {
   if (event.deleted) forgotten.push_back({event.entry->key, event.revision()});
 }
 
-void Take(const EntryPtr& entry, const RangeOptions& options, RangeResult& result) {
+// Whether to go on.
+bool Take(const EntryPtr& entry, const RangeOptions& options, RangeResult& result) {
   if (options.limit == 0 || result.entries.size() < options.limit) {
     result.entries.push_back(entry);
-  } else {
-    result.more = true;
-    ++result.remaining;
+    return true;
   }
+  result.more = true;
+  ++result.remaining;
+  return options.count;
 }
 
 }  // namespace
@@ -114,7 +119,21 @@ void Timeline::RangeNow(std::string_view prefix, const RangeOptions& options,
                         RangeResult& result) const {
   for (auto it = entries_.lower_bound(std::max(prefix, options.start));
        it != entries_.end() && std::string_view(it->first).starts_with(prefix); ++it) {
-    Take(it->second, options, result);
+    if (!Take(it->second, options, result)) return;
+  }
+}
+
+void Timeline::RangeOfTopic(std::string_view prefix, const RangeOptions& options,
+                            RangeResult& result) const {
+  const Topics::Keys* keys = topics_.KeysOf(options.topic, [this](const std::string& key) {
+    mutex_.AssertHeld();
+    const auto it = entries_.find(key);
+    return it == entries_.end() ? nullptr : it->second;
+  });
+  if (keys == nullptr) return;
+  for (auto key = keys->lower_bound(std::max(prefix, options.start));
+       key != keys->end() && std::string_view(*key).starts_with(prefix); ++key) {
+    if (!Take(entries_.find(*key)->second, options, result)) return;
   }
 }
 
@@ -128,21 +147,25 @@ void Timeline::RangeThen(std::string_view prefix, const RangeOptions& options,
     const std::string_view key = event->entry->key;
     if (key.starts_with(prefix) && key >= options.start) then[key] = event->before;
   }
-  auto undone = then.begin();
-  const auto take_undone = [&] {
-    if (undone->second) Take(undone->second, options, result);
-    ++undone;
+  const auto take = [&](const EntryPtr& entry) {
+    mutex_.AssertHeld();
+    if (entry == nullptr) return true;
+    if (!options.topic.empty() && topics_.Of(*entry) != options.topic) return true;
+    return Take(entry, options, result);
   };
+  auto undone = then.begin();
   for (auto it = entries_.lower_bound(std::max(prefix, options.start));
        it != entries_.end() && std::string_view(it->first).starts_with(prefix); ++it) {
-    while (undone != then.end() && undone->first < it->first) take_undone();
-    if (undone != then.end() && undone->first == it->first) {
-      take_undone();
-    } else {
-      Take(it->second, options, result);
+    for (; undone != then.end() && undone->first < it->first; ++undone) {
+      if (!take(undone->second)) return;
     }
+    const bool changed = undone != then.end() && undone->first == it->first;
+    if (!take(changed ? undone->second : it->second)) return;
+    if (changed) ++undone;
   }
-  while (undone != then.end()) take_undone();
+  for (; undone != then.end(); ++undone) {
+    if (!take(undone->second)) return;
+  }
 }
 
 StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Revision from,
@@ -157,7 +180,11 @@ StatusOr<std::unique_ptr<Watch>> Timeline::WatchFrom(std::string_view prefix, Re
 
 void Timeline::SetTopics(std::string prefix, TopicFn topic_of) {
   const base::MutexLock lock(mutex_);
-  groups_.SetTopics(std::move(prefix), std::move(topic_of));
+  if (!topics_.Add(prefix, std::move(topic_of))) return;
+  for (auto it = entries_.lower_bound(prefix);
+       it != entries_.end() && std::string_view(it->first).starts_with(prefix); ++it) {
+    topics_.File(nullptr, it->second.get());
+  }
 }
 
 void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachment) {
@@ -168,6 +195,7 @@ void Timeline::Attach(const Entry& version, std::shared_ptr<const void> attachme
   Entry with = *it->second;
   with.attachment = std::move(attachment);
   it->second = std::make_shared<const Entry>(std::move(with));
+  topics_.Attached(*it->second);
 }
 
 Revision Timeline::revision() const {
@@ -180,7 +208,28 @@ Revision Timeline::oldest_revision() const {
   return compacted_;
 }
 
+void Timeline::WaitFor(Revision at, ReadyFn ready) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (revision_ < at) {
+      awaited_.emplace(at, std::move(ready));
+      return;
+    }
+  }
+  ready({});
+}
+
+void Timeline::Close(const Status& why) {
+  std::multimap<Revision, ReadyFn> awaited;
+  {
+    const base::MutexLock lock(mutex_);
+    awaited.swap(awaited_);
+  }
+  for (const auto& [at, ready] : awaited) ready(why);
+}
+
 void Timeline::Apply(const Event& event) {
+  topics_.File(event.before.get(), event.deleted ? nullptr : event.entry.get());
   if (event.deleted) {
     entries_.erase(event.entry->key);
   } else {
@@ -208,6 +257,7 @@ void Timeline::Trim(std::vector<Forgotten>& forgotten) {
 std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
   std::vector<Forgotten> forgotten;
   std::vector<std::shared_ptr<Waker>> wake;
+  std::vector<ReadyFn> reached;
   {
     const base::MutexLock lock(mutex_);
     for (const Event& event : events) {
@@ -215,8 +265,12 @@ std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
       groups_.Append(event, wake);
     }
     Trim(forgotten);
+    const auto end = awaited_.upper_bound(revision_);
+    for (auto it = awaited_.begin(); it != end; ++it) reached.push_back(std::move(it->second));
+    awaited_.erase(awaited_.begin(), end);
   }
   for (const auto& waker : wake) waker->Wake();
+  for (const ReadyFn& ready : reached) ready({});
   return forgotten;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "absl/container/btree_map.h"
 #include "base/mutex.h"
+#include "store/internal/topics.h"
 #include "store/internal/watch_groups.h"
 #include "store/store.h"
 
@@ -22,6 +24,9 @@ struct Forgotten {
   std::string key;
   Revision revision;
 };
+
+// Of a revision that is asked for and has not been.
+Status InTheFuture(Revision at, Revision latest);
 
 // Thread-safe; Publish and Restore are for one thread at a time.
 class Timeline : public std::enable_shared_from_this<Timeline> {
@@ -36,6 +41,10 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   void Attach(const Entry& version, std::shared_ptr<const void> attachment);
   Revision revision() const;
   Revision oldest_revision() const;
+  // As Store::WaitFor, of a revision that is on its way.
+  void WaitFor(Revision at, ReadyFn ready);
+  // Whoever still waits is told why not.
+  void Close(const Status& why);
 
   // Makes events visible, in order, all at once, and wakes who waits for them. What leaves the
   // history is returned.
@@ -56,6 +65,8 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   void Trim(std::vector<Forgotten>& forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RangeNow(std::string_view prefix, const RangeOptions& options, RangeResult& result) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RangeOfTopic(std::string_view prefix, const RangeOptions& options, RangeResult& result) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RangeThen(std::string_view prefix, const RangeOptions& options, RangeResult& result) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -66,7 +77,10 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   std::size_t history_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   Revision revision_ ABSL_GUARDED_BY(mutex_);
   Revision compacted_ ABSL_GUARDED_BY(mutex_);  // history_ has every event after this one
-  WatchGroups groups_ ABSL_GUARDED_BY(mutex_);
+  // Files on demand what it was not told before.
+  mutable Topics topics_ ABSL_GUARDED_BY(mutex_);
+  WatchGroups groups_ ABSL_GUARDED_BY(mutex_){topics_};
+  std::multimap<Revision, ReadyFn> awaited_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace dray::store::internal

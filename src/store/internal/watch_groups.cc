@@ -25,28 +25,6 @@ std::string WatchGroups::NameOf(std::string_view prefix, std::string_view topic)
   return name;
 }
 
-void WatchGroups::SetTopics(std::string prefix, TopicFn topic_of) {
-  for (auto& [known, fn] : topics_) {
-    if (known == prefix) return;
-  }
-  topics_.emplace_back(std::move(prefix), std::move(topic_of));
-}
-
-std::vector<std::string> WatchGroups::TopicsOf(const Event& event) const {
-  std::vector<std::string> topics;
-  for (const auto& [prefix, topic_of] : topics_) {
-    if (!std::string_view(event.entry->key).starts_with(prefix)) continue;
-    for (const EntryPtr& entry : {event.entry, event.before}) {
-      if (entry == nullptr) continue;
-      std::string topic = topic_of(*entry);
-      if (!topic.empty() && std::ranges::find(topics, topic) == topics.end()) {
-        topics.push_back(std::move(topic));
-      }
-    }
-  }
-  return topics;
-}
-
 WatchGroups::Group& WatchGroups::Join(std::string_view prefix, std::string_view topic,
                                       Revision from, Revision now,
                                       const std::deque<Event>& history) {
@@ -67,7 +45,7 @@ WatchGroups::Group& WatchGroups::Join(std::string_view prefix, std::string_view 
       if (event->revision() > group.since) continue;
       if (!std::string_view(event->entry->key).starts_with(prefix)) continue;
       if (group.of_topic) {
-        const std::vector<std::string> topics = TopicsOf(*event);
+        const std::vector<std::string> topics = topics_.Of(*event);
         if (std::ranges::find(topics, topic) == topics.end()) continue;
       }
       group.events.push_front(*event);
@@ -107,7 +85,7 @@ void WatchGroups::ForEachGroupOf(const Event& event, F f) {
   };
   visit(lengths_, {});
   if (topic_lengths_.empty()) return;
-  for (const std::string& topic : TopicsOf(event)) visit(topic_lengths_, topic);
+  for (const std::string& topic : topics_.Of(event)) visit(topic_lengths_, topic);
 }
 
 void WatchGroups::Append(const Event& event, std::vector<std::shared_ptr<Waker>>& wake) {

@@ -19,6 +19,7 @@
 
 #include "base/mutex.h"
 #include "base/string_map.h"
+#include "store/internal/topics.h"
 #include "store/store.h"
 
 namespace dray::store::internal {
@@ -53,8 +54,8 @@ class WatchGroups {
     std::vector<std::shared_ptr<Waker>> waiting;  // for the next event
   };
 
-  // As Store::SetTopics.
-  void SetTopics(std::string prefix, TopicFn topic_of);
+  // The topics outlive it.
+  explicit WatchGroups(const Topics& topics) : topics_(topics) {}
 
   // The group of a prefix, or of a topic in it, for one more watch, with the events of `history` that
   // come after `from`. `now` is the latest revision. [cost] O(events after `from`).
@@ -74,14 +75,12 @@ class WatchGroups {
 
   template <typename F>
   void ForEachGroupOf(const Event& event, F f);
-  // What the event is about: none, one, or, when that changed, two topics.
-  std::vector<std::string> TopicsOf(const Event& event) const;
   static std::string NameOf(std::string_view prefix, std::string_view topic);
 
-  base::StringMap<std::unique_ptr<Group>> groups_;       // by NameOf
-  Lengths lengths_;                                      // of groups without a topic
-  Lengths topic_lengths_;                                // of those with one
-  std::vector<std::pair<std::string, TopicFn>> topics_;  // by prefix
+  const Topics& topics_;
+  base::StringMap<std::unique_ptr<Group>> groups_;  // by NameOf
+  Lengths lengths_;                                 // of groups without a topic
+  Lengths topic_lengths_;                           // of those with one
 };
 
 }  // namespace dray::store::internal

@@ -31,7 +31,9 @@ struct SqliteOptions {
   // The write-ahead log is moved into the file when it has grown to this: often enough that it
   // stays small, seldom enough that a page that is written many times is moved once.
   std::size_t wal_bytes = 16u << 20;
-  // Called after each group by the thread that writes: quick, and calls nothing of the store.
+  // Called by the thread that writes, before each group and after it: quick, and call nothing of the
+  // store. Between the two the disk has the word.
+  std::function<void()> on_begin = nullptr;
   std::function<void(const CommitReport&)> on_commit = nullptr;
   std::string vfs;  // SQLite's file layer; empty: the system's. For tests that break it
 };

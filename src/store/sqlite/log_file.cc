@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/sqlite/log.h"
+#include "store/sqlite/log_file.h"
 
 #include <algorithm>
 #include <charconv>
@@ -35,16 +35,16 @@ int ToInt(std::string_view text) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Log>> Log::Open(const SqliteOptions& options) {
+StatusOr<std::unique_ptr<LogFile>> LogFile::Open(const SqliteOptions& options) {
   const std::string& path = options.path;
   auto database = Database::Open(path, options.vfs);
   if (!database.ok()) return base::Annotate(database.status(), path);
-  std::unique_ptr<Log> log(new Log(*std::move(database), options.wal_bytes / kPageSize));
+  std::unique_ptr<LogFile> log(new LogFile(*std::move(database), options.wal_bytes / kPageSize));
   if (const Status status = log->Initialise(); !status.ok()) return base::Annotate(status, path);
   return log;
 }
 
-Status Log::Initialise() {
+Status LogFile::Initialise() {
   // Exclusive: no other process can open the file, and no shared memory file is needed.
   DRAY_RETURN_IF_ERROR(database_.Execute("PRAGMA locking_mode=EXCLUSIVE"));
   DRAY_ASSIGN_OR_RETURN(const std::string tables,
@@ -92,7 +92,7 @@ Status Log::Initialise() {
   return {};
 }
 
-Status Log::Load(internal::Timeline& timeline) {
+Status LogFile::Load(internal::Timeline& timeline) {
   DRAY_ASSIGN_OR_RETURN(Statement meta,
                         database_.Prepare("SELECT value FROM meta WHERE name='compacted'"));
   DRAY_ASSIGN_OR_RETURN(const bool has_meta, meta.Step());
@@ -113,7 +113,7 @@ Status Log::Load(internal::Timeline& timeline) {
   return {};
 }
 
-Status Log::Append(const std::vector<Event>& events) {
+Status LogFile::Append(const std::vector<Event>& events) {
   DRAY_RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE"));
   // Twice as many deletions as writes, so that the rest shrinks, but no commit is long for it.
   const std::size_t deletions = std::min(forgotten_.size(), 2 * events.size() + 64);
@@ -128,7 +128,7 @@ Status Log::Append(const std::vector<Event>& events) {
   return {};
 }
 
-Status Log::Fill(const std::vector<Event>& events, Revision oldest) {
+Status LogFile::Fill(const std::vector<Event>& events, Revision oldest) {
   DRAY_RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE"));
   DRAY_RETURN_IF_ERROR(Insert(events));
   set_compacted_.BindInt(1, oldest.value);
@@ -137,7 +137,7 @@ Status Log::Fill(const std::vector<Event>& events, Revision oldest) {
   return database_.Checkpoint();
 }
 
-Status Log::Insert(const std::vector<Event>& events) {
+Status LogFile::Insert(const std::vector<Event>& events) {
   std::int64_t id = 0;
   for (const Event& event : events) {
     id = std::max(id + 1, event.revision().value * kIdsPerRevision);
@@ -155,7 +155,7 @@ Status Log::Insert(const std::vector<Event>& events) {
 }
 
 // With the deletions goes where the history begins: what is left of it after a restart is whole.
-Status Log::DeleteForgotten(std::size_t limit) {
+Status LogFile::DeleteForgotten(std::size_t limit) {
   if (limit == 0) return {};
   for (std::size_t i = 0; i < limit; ++i) {
     const std::int64_t id = forgotten_[i].revision.value * kIdsPerRevision;
@@ -168,12 +168,12 @@ Status Log::DeleteForgotten(std::size_t limit) {
   return set_compacted_.Run();
 }
 
-void Log::Forget(std::vector<internal::Forgotten> versions, Revision oldest) {
+void LogFile::Forget(std::vector<internal::Forgotten> versions, Revision oldest) {
   std::ranges::move(versions, std::back_inserter(forgotten_));
   oldest_ = oldest;
 }
 
-Status Log::Tidy() {
+Status LogFile::Tidy() {
   if (wal_pages_ < max_wal_pages_) return {};
   DRAY_RETURN_IF_ERROR(database_.Checkpoint());
   wal_pages_ = 0;

@@ -19,10 +19,10 @@
 namespace dray::store {
 
 // One thread at a time.
-class Log {
+class LogFile {
  public:
   // Opens or makes the file, takes it for this process alone and checks that it is whole.
-  static StatusOr<std::unique_ptr<Log>> Open(const SqliteOptions& options);
+  static StatusOr<std::unique_ptr<LogFile>> Open(const SqliteOptions& options);
 
   // Tells the timeline everything that is stored.
   Status Load(internal::Timeline& timeline);
@@ -37,7 +37,7 @@ class Log {
   Status Tidy();
 
  private:
-  Log(Database database, std::size_t max_wal_pages)
+  LogFile(Database database, std::size_t max_wal_pages)
       : database_(std::move(database)), max_wal_pages_(max_wal_pages) {}
   Status Initialise();
   Status Insert(const std::vector<Event>& events);
