@@ -32,7 +32,33 @@ TEST(Yaml, ScalarsAreWhatKubectlMakesOfThem) {
       R"([true,false,true,"yes",null,null,"",1,-16,8,8,3,1000,1.5,1000,0.5,"10Gi","2020-01-01"])");
   EXPECT_EQ(YamlAsJson("[!!str 1, \"\\u00e9\", 0xZZ, -, 1.2.3, 18446744073709551615, 1:30]"),
             R"(["1","é","0xZZ","-","1.2.3",18446744073709551615,"1:30"])");
-  EXPECT_EQ(YamlAsJson("{1: a, y: b, null: c}"), R"({"1":"a","true":"b","null":"c"})");
+  EXPECT_EQ(YamlAsJson("{1: a, y: b, 1.5: c}"), R"({"1":"a","true":"b","1.5":"c"})");
+  EXPECT_THAT(YamlAsJson("{null: c}"), HasSubstr("null cannot be a key"));
+  EXPECT_THAT(YamlAsJson("{~: c}"), HasSubstr("null cannot be a key"));
+}
+
+TEST(Yaml, NumbersAreWhatGoMakesOfThem) {
+  EXPECT_EQ(YamlAsJson("[_1, 1_, -_1, 1_000.5, .5_0, +7, -0, -0.0, 08, 1e-7, 1e21, 123456789e12]"),
+            R"(["_1",1,-1,1000.5,".5_0",7,0,-0,8,1e-7,1e+21,123456789000000000000])");
+  // Beyond 64 bits they are floats, and no longer the integers that were written.
+  EXPECT_EQ(YamlAsJson("[-9223372036854775808, -9223372036854775809, 18446744073709551616]"),
+            "[-9223372036854775808,-9223372036854776000,18446744073709552000]");
+}
+
+TEST(Yaml, TagsSayWhatAScalarIs) {
+  EXPECT_EQ(YamlAsJson("[!!binary aGk=, !!binary \"aGk=\", !!int \"5\", !!float 1, !mine 5, ! 5]"),
+            R"(["hi","hi",5,1,"5","5"])");
+  EXPECT_EQ(YamlAsJson("a: !!binary |\n  aGVs\n  bG8=\n"), R"({"a":"hello"})");
+  for (const char* wrong : {"!!int abc", "!!int 1.5", "!!bool 1", "!!null x", "!!binary a",
+                            "!!binary \"a===\"", "!!binary /w=="}) {
+    EXPECT_THAT(YamlAsJson(std::string("a: ") + wrong), HasSubstr("!1:4")) << wrong;
+  }
+}
+
+TEST(Yaml, AByteOrderMarkIsPassedOver) {
+  EXPECT_EQ(YamlAsJson("\xEF\xBB\xBF"
+                       "a: 1"),
+            R"({"a":1})");
 }
 
 TEST(Yaml, ReadsManyDocumentsAndLeavesEmptyOnesOut) {

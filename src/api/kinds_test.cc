@@ -79,7 +79,7 @@ TEST(Versions, V1beta1RequestsAreFlat) {
   constexpr std::string_view kOld =
       R"({"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceClaim","metadata":{"name":"c"},"spec":{"devices":{)"
       R"("requests":[{"name":"a","deviceClassName":"gpu","selectors":[{"cel":{"expression":"true"}}],"count":2},)"
-      R"({"name":"b","firstAvailable":[{"name":"x","deviceClassName":"gpu"}]}]}},"status":{}})";
+      R"({"name":"b","deviceClassName":"","firstAvailable":[{"name":"x","deviceClassName":"gpu"}]}]}},"status":{}})";
   const Object object = MustDecode(kOld);
   const auto& requests = object.As<ResourceClaim>()->spec.devices.requests;
   ASSERT_THAT(requests, SizeIs(2));

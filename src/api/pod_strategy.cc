@@ -119,6 +119,9 @@ void PrepareForUpdate(Pod& pod, const Pod& old, const StrategyOptions& options) 
   pod.status = old.status;
   // A client that does not know pod-level resources leaves them out; that does not clear them.
   if (!pod.spec.resources) pod.spec.resources = old.spec.resources;
+  // What admission filled in when the pod was created is not in its manifest.
+  if (!pod.spec.priority) pod.spec.priority = old.spec.priority;
+  if (!pod.spec.preemption_policy) pod.spec.preemption_policy = old.spec.preemption_policy;
   if (!SemanticEqual(pod.spec, old.spec)) pod.metadata.generation = old.metadata.generation + 1;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/integer.h"
 #include "base/utf8.h"
 
 namespace dray::api {
@@ -181,11 +182,7 @@ class Walker {
   std::optional<std::uint32_t> Hex(std::size_t digits) {
     std::uint32_t code = 0;
     for (std::size_t i = 0; i < digits; ++i, ++at_) {
-      const char c = Char();
-      const int digit = c >= '0' && c <= '9'   ? c - '0'
-                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                               : -1;
+      const int digit = base::HexDigit(Char());
       if (digit < 0) return std::nullopt;
       code = code * 16 + static_cast<std::uint32_t>(digit);
     }

@@ -611,6 +611,76 @@ TEST(PodResources, OfAWorkloadAreThoseOfItsPods) {
   EXPECT_THAT(ValidateUpdate(labelled, stored, {}), IsEmpty());
 }
 
+TEST(PodStatus, HealthIsToldOfWhatAContainerAskedFor) {
+  const std::string pod = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: default, uid: u, resourceVersion: '1'}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimName: a}, {name: nic, resourceClaimName: b}]
+  initContainers: [{name: i, image: i, resources: {claims: [{name: nic}]}}]
+  containers:
+  - name: c
+    image: i
+    resources:
+      requests: {example.com/gpu: 1}
+      limits: {example.com/gpu: 1}
+      claims: [{name: gpu}, {name: nic, request: one}]
+)";
+  const auto of = [&](std::string_view statuses) {
+    const Object with = Parse(pod + "status: " + std::string(statuses));
+    return Keys(ValidateStatusUpdate(with, Parse(pod), {}));
+  };
+  EXPECT_THAT(
+      of("{containerStatuses: [{name: c, allocatedResourcesStatus: [{name: 'claim:gpu', resources: "
+         "[{resourceID: x, health: Healthy}, {resourceID: v, health: Unhealthy}, {resourceID: z, "
+         "health: Unknown}, {resourceID: w}]}, {name: 'claim:nic/one'}, {name: "
+         "example.com/gpu}]}], "
+         "initContainerStatuses: [{name: i, allocatedResourcesStatus: [{name: 'claim:nic'}]}]}"),
+      IsEmpty());
+  EXPECT_THAT(
+      of("{containerStatuses: [{name: c, allocatedResourcesStatus: [{name: 'claim:nic'}, {name: "
+         "'claim:gpu/one'}, {name: 'claim:other'}, {name: example.com/nic}, {name: 'claim:gpu', "
+         "resources: [{resourceID: x, health: Fine}, {resourceID: x}]}, {name: 'claim:gpu'}]}], "
+         "initContainerStatuses: [{name: i, allocatedResourcesStatus: [{name: 'claim:gpu'}]}, "
+         "{name: gone, allocatedResourcesStatus: [{name: 'claim:gpu'}]}]}"),
+      ElementsAre(
+          "FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[0].name",
+          "FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[1].name",
+          "FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[2].name",
+          "FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[3].name",
+          "FieldValueNotSupported "
+          "status.containerStatuses[0].allocatedResourcesStatus[4].resources[0].health",
+          "FieldValueDuplicate "
+          "status.containerStatuses[0].allocatedResourcesStatus[4].resources[1].resourceID",
+          "FieldValueDuplicate status.containerStatuses[0].allocatedResourcesStatus[5].name",
+          "FieldValueInvalid status.initContainerStatuses[0].allocatedResourcesStatus[0].name",
+          "FieldValueInvalid status.initContainerStatuses[1].allocatedResourcesStatus[0].name"));
+}
+
+TEST(PodStatus, EveryClaimOfTheSpecHasOneStatus) {
+  const std::string pod = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: default, uid: u, resourceVersion: '1'}
+spec:
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: a}]
+  containers: [{name: c, image: i}]
+)";
+  const auto of = [&](std::string_view statuses) {
+    const Object with =
+        Parse(pod + "status: {resourceClaimStatuses: " + std::string(statuses) + "}");
+    return Keys(ValidateStatusUpdate(with, Parse(pod), {}));
+  };
+  EXPECT_THAT(of("[{name: gpu, resourceClaimName: x}]"), IsEmpty());
+  EXPECT_THAT(of("[{name: gpu, resourceClaimName: x}, {name: gpu, resourceClaimName: y}]"),
+              ElementsAre("FieldValueDuplicate status.resourceClaimStatuses[1].name"));
+  EXPECT_THAT(of("[{name: other}]"),
+              ElementsAre("FieldValueInvalid status.resourceClaimStatuses[0].name"));
+  EXPECT_THAT(of("[{name: gpu, resourceClaimName: Bad_}]"),
+              ElementsAre("FieldValueInvalid status.resourceClaimStatuses[0].resourceClaimName"));
+}
+
 TEST(PodStatus, AFaultInARequestNameIsWhereItIs) {
   const char* pod = R"(
 apiVersion: v1

@@ -52,13 +52,26 @@ FieldInfo Flattened(std::string_view name) {
   return field;
 }
 
+// A plain value in v1beta1, written even where the request has alternatives instead.
+FieldInfo FlattenedClassName() {
+  using E = ExactDeviceRequest;
+  FieldInfo field = Flattened<&E::device_class_name>("deviceClassName");
+  field.options.presence = Presence::kAlways;
+  field.get = [](const void* object) -> const void* {
+    static const decltype(E::device_class_name) kNone;
+    const auto& request = *static_cast<const DeviceRequest*>(object);
+    return request.exactly.has_value() ? &request.exactly->device_class_name : &kNone;
+  };
+  return field;
+}
+
 const StructInfo& DeviceRequestFields() {
   using E = ExactDeviceRequest;
   static const StructInfo info = [] {
     StructInfo table = Struct<DeviceRequest>(
         "DeviceRequest", {
                              Field<&DeviceRequest::name>("name", {.presence = Presence::kAlways}),
-                             Flattened<&E::device_class_name>("deviceClassName"),
+                             FlattenedClassName(),
                              Flattened<&E::selectors>("selectors"),
                              Flattened<&E::allocation_mode>("allocationMode"),
                              Flattened<&E::count>("count"),

@@ -20,6 +20,11 @@ namespace dray::api::internal {
 namespace {
 
 constexpr std::int32_t kMaxIndexedParallelism = 100'000;
+constexpr std::string_view kImmutable = "field is immutable";
+
+std::string Shown(const std::optional<std::int32_t>& number) {
+  return number ? std::to_string(*number) : "null";
+}
 
 template <typename Number>
 void CheckNotNegative(Report& report, const Path& at, const std::optional<Number>& number) {
@@ -182,8 +187,60 @@ void CheckJob(Report& report, const Path& at, const JobSpec& spec) {
 template <typename T>
 void CheckSelectorStays(Report& report, const Path& at, const T& next, const T& old) {
   if (next.spec.selector != old.spec.selector) {
-    report.InvalidAsIs(at.Child("selector"), "{}", "field is immutable");
+    report.InvalidAsIs(at.Child("selector"), "{}", kImmutable);
   }
+}
+
+template <typename T>
+void CheckStays(Report& report, const Path& at, const T& next, const T& old) {
+  if (next != old) report.InvalidAsIs(at, "{}", kImmutable);
+}
+
+// A job that is suspended and has never run may still be told where its pods are to go: by whoever
+// queues jobs, before their turn comes.
+PodTemplateSpec WithPlacementOf(PodTemplateSpec old, const PodTemplateSpec& next) {
+  old.metadata.labels = next.metadata.labels;
+  old.metadata.annotations = next.metadata.annotations;
+  old.spec.node_selector = next.spec.node_selector;
+  old.spec.tolerations = next.spec.tolerations;
+  old.spec.scheduling_gates = next.spec.scheduling_gates;
+  Affinity affinity = old.spec.affinity ? *old.spec.affinity : Affinity{};
+  affinity.node_affinity =
+      next.spec.affinity ? next.spec.affinity->node_affinity : decltype(affinity.node_affinity){};
+  if (next.spec.affinity || affinity != Affinity{}) {
+    old.spec.affinity = affinity;
+  } else {
+    old.spec.affinity.reset();
+  }
+  return old;
+}
+
+// The pods that a job has made before and those that it makes later are the same.
+void CheckJobStays(Report& report, const Path& at, const Job& job, const Job& old) {
+  const JobSpec& next = job.spec;
+  const bool indexed = next.completion_mode == std::string(kCompletionModeIndexed);
+  if (next.completions != old.spec.completions) {
+    if (!indexed) {
+      report.InvalidAsIs(at.Child("completions"), Shown(next.completions), kImmutable);
+    } else if (next.completions && next.completions != next.parallelism) {
+      report.InvalidNumber(at.Child("completions"), *next.completions,
+                           "can only be modified in tandem with spec.parallelism");
+    }
+  }
+  CheckSelectorStays(report, at, job, old);
+  const bool waits = old.spec.suspend.value_or(false) && !old.status.start_time;
+  const PodTemplateSpec& made_from = old.spec.template_;
+  if (!SemanticEqual(next.template_,
+                     waits ? WithPlacementOf(made_from, next.template_) : made_from)) {
+    report.InvalidAsIs(at.Child("template"), "{}", kImmutable);
+  }
+  CheckStays(report, at.Child("completionMode"), next.completion_mode, old.spec.completion_mode);
+  CheckStays(report, at.Child("podFailurePolicy"), next.pod_failure_policy,
+             old.spec.pod_failure_policy);
+  CheckStays(report, at.Child("backoffLimitPerIndex"), next.backoff_limit_per_index,
+             old.spec.backoff_limit_per_index);
+  CheckStays(report, at.Child("managedBy"), next.managed_by, old.spec.managed_by);
+  CheckStays(report, at.Child("successPolicy"), next.success_policy, old.spec.success_policy);
 }
 
 // Of an update what is new: objects that were stored before a rule was there stay usable.
@@ -221,6 +278,7 @@ void ValidateJob(Report& report, const Job& job, const Job* old) {
   const Path at("spec");
   if (old == nullptr) return CheckJob(report, at, job.spec);
   CheckChanged(report, at, job.spec, old->spec, &CheckJob);
+  CheckJobStays(report, at, job, *old);
 }
 
 }  // namespace dray::api::internal

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/job.h"
 #include "api/pod.h"
 #include "api/strategy.h"
 #include "api/validation.h"
@@ -124,6 +125,67 @@ TEST(WorkloadRules, ASelectorStays) {
   }
   EXPECT_THAT(Texts(ValidateUpdate(Stored(From(other)), Stored(stored), {})),
               ElementsAre(HasSubstr("spec.selector: Invalid value: {}: field is immutable")));
+}
+
+TEST(WorkloadRules, AJobsPodsStayTheSame) {
+  const Object stored = From(
+      "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {completions: 2, parallelism: "
+      "1, completionMode: NonIndexed, template: {spec: {restartPolicy: Never, containers: [{name: "
+      "a, image: i}]}}}}");
+  const auto after = [](const Object& old, auto change) {
+    Object next = old;
+    change(next.Mutable<Job>()->spec);
+    return Texts(ValidateUpdate(Stored(next), Stored(old), {}));
+  };
+  const auto image = [](JobSpec& spec) { spec.template_.spec.containers[0].image = "k"; };
+  const auto place = [](JobSpec& spec) {
+    PodTemplateSpec& pods = spec.template_;
+    pods.metadata.labels["queue"] = "a";
+    pods.metadata.annotations["queue"] = "a";
+    pods.spec.node_selector["zone"] = "b";
+    pods.spec.tolerations.emplace_back().key = "t";
+    pods.spec.scheduling_gates.emplace_back().name = "x/y";
+    pods.spec.affinity = Affinity{.node_affinity = NodeAffinity{}};
+  };
+  EXPECT_THAT(after(stored, [](JobSpec& spec) { spec.parallelism = 3; }), IsEmpty());
+  EXPECT_THAT(after(stored, [](JobSpec& spec) { spec.suspend = true; }), IsEmpty());
+  EXPECT_THAT(after(stored, image),
+              ElementsAre("spec.template: Invalid value: {}: field is immutable"));
+  EXPECT_THAT(after(stored, place), ElementsAre(HasSubstr("spec.template: Invalid value")));
+  EXPECT_THAT(after(stored, [](JobSpec& spec) { spec.completions = 3; }),
+              ElementsAre("spec.completions: Invalid value: 3: field is immutable"));
+  EXPECT_THAT(after(stored, [](JobSpec& spec) { spec.completion_mode = "Indexed"; }),
+              ElementsAre(HasSubstr("spec.completionMode: Invalid value")));
+  EXPECT_THAT(after(stored, [](JobSpec& spec) { spec.selector = LabelSelector{}; }),
+              ElementsAre(HasSubstr("spec.selector: Invalid value")));
+  EXPECT_THAT(after(stored, [](JobSpec& spec) { spec.managed_by = "a/b"; }),
+              ElementsAre(HasSubstr("spec.managedBy: Invalid value")));
+
+  // Whoever queues jobs says where they go before they begin.
+  Object waiting = stored;
+  waiting.Mutable<Job>()->spec.suspend = true;
+  EXPECT_THAT(after(waiting, place), IsEmpty());
+  EXPECT_THAT(after(waiting, image), ElementsAre(HasSubstr("spec.template: Invalid value")));
+  EXPECT_THAT(after(waiting,
+                    [](JobSpec& spec) {
+                      spec.template_.spec.affinity = Affinity{.pod_affinity = PodAffinity{}};
+                    }),
+              ElementsAre(HasSubstr("spec.template: Invalid value")));
+  Object placed = waiting;
+  place(placed.Mutable<Job>()->spec);
+  EXPECT_THAT(after(placed, [](JobSpec& spec) { spec.template_.spec.affinity.reset(); }),
+              IsEmpty());
+  waiting.Mutable<Job>()->status.start_time = base::Time::FromUnix(5);
+  EXPECT_THAT(after(waiting, place), ElementsAre(HasSubstr("spec.template: Invalid value")));
+
+  // Indexes can be added, with as many pods.
+  Object indexed = stored;
+  indexed.Mutable<Job>()->spec.completion_mode = "Indexed";
+  EXPECT_THAT(after(indexed, [](JobSpec& spec) { spec.completions = spec.parallelism = 3; }),
+              IsEmpty());
+  EXPECT_THAT(after(indexed, [](JobSpec& spec) { spec.completions = 3; }),
+              ElementsAre("spec.completions: Invalid value: 3: can only be modified in tandem with "
+                          "spec.parallelism"));
 }
 
 // Whoever was let in before a rule was there can still be changed, deleted and finished.

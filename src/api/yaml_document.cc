@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// YAML text to trees with positions, on libyaml's event parser. Scalars are resolved by YAML 1.1's
-// rules as the Go library behind kubectl has them, then the tree is JSON: what a key or a value
-// becomes is what kubectl would send.
+// YAML text to trees with positions, on libyaml's event parser. What a key or a value becomes is what
+// kubectl would send as JSON.
 #include <yaml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cmath>
-#include <cstdlib>
-#include <optional>
 #include <string>
 
 #include "api/document.h"
+#include "api/internal/yaml_scalar.h"
 #include "base/string_map.h"
 #include "fmt/format.h"
 
@@ -42,111 +37,6 @@ DocumentNode::Style StyleOf(yaml_scalar_style_t style) {
     default:
       return DocumentNode::Style::kUnknown;
   }
-}
-
-bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
-  for (const std::string_view word : words) {
-    if (text == word) return true;
-  }
-  return false;
-}
-
-// A decimal number text, or nothing. YAML 1.1 also has 0x, 0o, 0b, a leading 0 for octal, and
-// underscores.
-std::optional<std::string> ResolveInteger(std::string_view text) {
-  std::string digits;
-  for (const char c : text) {
-    if (c != '_') digits += c;
-  }
-  bool negative = false;
-  std::string_view rest = digits;
-  if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) {
-    negative = rest[0] == '-';
-    rest.remove_prefix(1);
-  }
-  if (rest.empty() || rest[0] < '0' || rest[0] > '9') return std::nullopt;
-  int radix = 10;
-  if (rest.size() > 2 && rest[0] == '0' && (rest[1] == 'x' || rest[1] == 'X')) {
-    radix = 16;
-    rest.remove_prefix(2);
-  } else if (rest.size() > 2 && rest[0] == '0' && (rest[1] == 'b' || rest[1] == 'B')) {
-    radix = 2;
-    rest.remove_prefix(2);
-  } else if (rest.size() > 2 && rest[0] == '0' && (rest[1] == 'o' || rest[1] == 'O')) {
-    radix = 8;
-    rest.remove_prefix(2);
-  } else if (rest.size() > 1 && rest[0] == '0') {
-    radix = 8;
-    rest.remove_prefix(1);
-  }
-  std::uint64_t magnitude = 0;
-  const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), magnitude, radix);
-  if (result.ec != std::errc() || result.ptr != rest.data() + rest.size()) return std::nullopt;
-  if (negative && magnitude > std::uint64_t{1} << 63) return std::nullopt;
-  return (negative && magnitude != 0 ? "-" : "") + std::to_string(magnitude);
-}
-
-// Whether the text is a plain decimal float: [-+]? digits with a point or an exponent.
-bool LooksLikeFloat(std::string_view text) {
-  std::size_t i = 0;
-  if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
-  std::size_t digits = 0;
-  while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i, ++digits;
-  if (i < text.size() && text[i] == '.') {
-    ++i;
-    while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i, ++digits;
-  }
-  if (digits == 0) return false;
-  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
-    ++i;
-    if (i < text.size() && (text[i] == '-' || text[i] == '+')) ++i;
-    std::size_t exponent = 0;
-    while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i, ++exponent;
-    if (exponent == 0) return false;
-  }
-  return i == text.size();
-}
-
-// A JSON number text for a float, as Go prints it: whole numbers without a point.
-std::optional<std::string> ResolveFloat(std::string_view text) {
-  if (!LooksLikeFloat(text)) return std::nullopt;
-  const std::string copy(text);
-  errno = 0;
-  const double number = std::strtod(copy.c_str(), nullptr);
-  if (!std::isfinite(number)) return std::nullopt;
-  if (number == std::trunc(number) && std::fabs(number) < 1e15) {
-    return std::to_string(static_cast<std::int64_t>(number));
-  }
-  char buffer[64];
-  const auto result = std::to_chars(buffer, buffer + sizeof(buffer), number);
-  return std::string(buffer, result.ptr);
-}
-
-enum class ScalarError { kNone, kNotFinite };
-
-ScalarError ResolvePlain(std::string_view text, DocumentNode& node) {
-  if (text.empty() || IsOneOf(text, {"~", "null", "Null", "NULL"})) {
-    node.kind = DocumentNode::Kind::kNull;
-    return ScalarError::kNone;
-  }
-  if (IsOneOf(text, {"true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES", "on", "On", "ON"})) {
-    node.kind = DocumentNode::Kind::kBool;
-    node.boolean = true;
-    return ScalarError::kNone;
-  }
-  if (IsOneOf(text, {"false", "False", "FALSE", "n", "N", "no", "No", "NO", "off", "Off", "OFF"})) {
-    node.kind = DocumentNode::Kind::kBool;
-    return ScalarError::kNone;
-  }
-  if (IsOneOf(text, {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF",
-                     ".nan", ".NaN", ".NAN"})) {
-    return ScalarError::kNotFinite;
-  }
-  auto number = ResolveInteger(text);
-  if (!number) number = ResolveFloat(text);
-  node.kind = number ? DocumentNode::Kind::kNumber : DocumentNode::Kind::kString;
-  node.text = number ? *std::move(number) : std::string(text);
-  return ScalarError::kNone;
 }
 
 // One stream. Stops at the first error; what was read before stays.
@@ -299,18 +189,11 @@ class YamlReader {
   bool Scalar(DocumentNode& node) {
     const auto& scalar = event_.data.scalar;
     const std::string_view text(reinterpret_cast<const char*>(scalar.value), scalar.length);
-    const std::string tag = scalar.tag != nullptr ? Text(scalar.tag) : "";
-    const bool plain = scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node.style = StyleOf(scalar.style);
-    if (tag == YAML_STR_TAG || tag == "!" || (tag.empty() && !plain)) {
-      node.kind = DocumentNode::Kind::kString;
-      node.text.assign(text);
-      return true;
-    }
-    if (ResolvePlain(text, node) == ScalarError::kNotFinite) {
-      return Fail(node.position, fmt::format("{} has no JSON form", text));
-    }
-    return true;
+    const std::string fault =
+        internal::ResolveScalar(scalar.tag != nullptr ? Text(scalar.tag) : "",
+                                scalar.style == YAML_PLAIN_SCALAR_STYLE, text, node);
+    return fault.empty() || Fail(node.position, fault);
   }
 
   bool List(DocumentNode& node, int depth) {
@@ -339,6 +222,9 @@ class YamlReader {
       if (key.kind == DocumentNode::Kind::kList || key.kind == DocumentNode::Kind::kMap) {
         return Fail(key.position, "a list or a map cannot be a key");
       }
+      if (key.kind == DocumentNode::Kind::kNull) {
+        return Fail(key.position, "null cannot be a key");
+      }
       Member member;
       member.key_position = key.position;
       member.key = KeyText(key);
@@ -354,8 +240,6 @@ class YamlReader {
 
   static std::string KeyText(const DocumentNode& key) {
     switch (key.kind) {
-      case DocumentNode::Kind::kNull:
-        return "null";
       case DocumentNode::Kind::kBool:
         return key.boolean ? "true" : "false";
       default:
@@ -399,6 +283,9 @@ class YamlReader {
 }  // namespace
 
 std::vector<DocumentNode> ParseYaml(std::string_view text, std::vector<Diagnostic>& diagnostics) {
+  // A byte order mark says that it is UTF-8, which it is anyway.
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   return YamlReader(text, diagnostics).Documents();
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "base/integer.h"
 #include "base/status.h"
 
 namespace dray::apiserver {
@@ -31,13 +32,6 @@ std::string_view ValidAuditId(std::string_view text) {
 
 namespace {
 
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 // Decoded; nothing when it is not as it should be.
 std::optional<std::string> Segment(std::string_view text) {
   std::string out;
@@ -45,8 +39,8 @@ std::optional<std::string> Segment(std::string_view text) {
     char c = text[i];
     if (c == '%') {
       if (i + 2 >= text.size()) return std::nullopt;
-      const int high = HexValue(text[i + 1]);
-      const int low = HexValue(text[i + 2]);
+      const int high = base::HexDigit(text[i + 1]);
+      const int low = base::HexDigit(text[i + 2]);
       if (high < 0 || low < 0) return std::nullopt;
       c = static_cast<char>(high * 16 + low);
       if (c == '/' || c == '\\') return std::nullopt;

@@ -3,19 +3,13 @@
 
 #include <algorithm>
 
+#include "base/integer.h"
 #include "fmt/format.h"
 
 namespace dray::base {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-int HexValue(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Reads an address from the left; the first fault ends it.
 class Reader {
@@ -76,7 +70,7 @@ class Reader {
   // Hexadecimal digits at the front of `rest`. False when there are too many.
   bool ReadGroup(std::string_view rest, std::size_t* digits, int* value) {
     for (*digits = 0, *value = 0; *digits < rest.size(); ++*digits) {
-      const int digit = HexValue(rest[*digits]);
+      const int digit = HexDigit(rest[*digits]);
       if (digit < 0) return true;
       *value = *value * 16 + digit;
       const bool fits = *digits < 4 || (options_.extra_zeros && *value <= 0xffff);

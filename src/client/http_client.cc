@@ -2,6 +2,7 @@
 #include "client/http_client.h"
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
@@ -77,8 +78,13 @@ StatusOr<HttpResponse> ReadWhole(Connection& connection, Parser& parser, std::si
 
 class Stream final : public LineStream {
  public:
-  Stream(Connection connection, std::unique_ptr<Parser> parser, std::size_t max_line)
-      : connection_(std::move(connection)), parser_(std::move(parser)), max_line_(max_line) {
+  Stream(Connection connection, std::unique_ptr<Parser> parser, std::size_t max_line, Deadline end,
+         std::chrono::milliseconds silence)
+      : connection_(std::move(connection)),
+        parser_(std::move(parser)),
+        max_line_(max_line),
+        end_(end),
+        silence_(silence) {
     // Piece by piece: an eager parser hands nothing out before the next piece has begun.
     parser_->eager(false);
   }
@@ -103,9 +109,14 @@ class Stream final : public LineStream {
       }
       if (parser_->is_done()) return false;
       boost::system::error_code error;
+      connection_.socket->set_deadline(std::min(end_, steady_clock::now() + silence_));
       http::read_some(*connection_.socket, connection_.buffer, *parser_, error);
       if (error == http::error::end_of_stream || error == http::error::partial_message) {
         return false;
+      }
+      if (error == boost::asio::error::timed_out && steady_clock::now() < end_) {
+        return base::Unavailable(fmt::format("the server has said nothing for {} s",
+                                             static_cast<double>(silence_.count()) / 1e3));
       }
       if (error) return Broken(error);
     }
@@ -117,6 +128,8 @@ class Stream final : public LineStream {
   Connection connection_;
   std::unique_ptr<Parser> parser_;
   const std::size_t max_line_;
+  const Deadline end_;
+  const std::chrono::milliseconds silence_;
   std::size_t taken_ = 0;     // of the parser's body
   std::size_t searched_ = 0;  // no line ends before this
 };
@@ -157,10 +170,12 @@ class Client final : public HttpClient {
   }
 
   StatusOr<std::shared_ptr<LineStream>> Open(const HttpRequest& request,
-                                             std::chrono::milliseconds longest) override {
+                                             std::chrono::milliseconds longest,
+                                             std::chrono::milliseconds silence) override {
     DRAY_ASSIGN_OR_RETURN(const std::string text, TextOf(request));
     DRAY_ASSIGN_OR_RETURN(Connection connection, Connect());
-    connection.socket->set_deadline(steady_clock::now() + options_.request_timeout);
+    connection.socket->set_deadline(steady_clock::now() +
+                                    std::min(options_.request_timeout, silence));
     DRAY_RETURN_IF_ERROR(connection.socket->WriteAll(text));
     auto parser = std::make_unique<Parser>();
     parser->header_limit(kMaxHeaderBytes);
@@ -173,9 +188,9 @@ class Client final : public HttpClient {
                             ReadWhole(connection, *parser, options_.max_response_bytes));
       return FailureOf(response);
     }
-    connection.socket->set_deadline(steady_clock::now() + longest);
-    return std::shared_ptr<LineStream>(std::make_shared<Stream>(
-        std::move(connection), std::move(parser), options_.max_line_bytes));
+    return std::shared_ptr<LineStream>(
+        std::make_shared<Stream>(std::move(connection), std::move(parser), options_.max_line_bytes,
+                                 steady_clock::now() + longest, silence));
   }
 
   void Close() override {
@@ -269,9 +284,9 @@ class Client final : public HttpClient {
 
   StatusOr<std::string> TextOf(const HttpRequest& request) {
     DRAY_ASSIGN_OR_RETURN(const std::string token, Token());
-    std::string text = fmt::format(
-        "{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: application/json\r\n",
-        request.method, endpoint_.path, request.target, host_);
+    std::string text =
+        fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: {}\r\n",
+                    request.method, endpoint_.path, request.target, host_, request.accept);
     if (!token.empty()) text += fmt::format("Authorization: Bearer {}\r\n", token);
     if (request.method != "GET") {
       text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", request.content_type,

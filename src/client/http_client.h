@@ -21,6 +21,7 @@ struct HttpRequest {
   std::string target;  // path and query, encoded
   std::string body = {};
   std::string content_type = "application/json";
+  std::string accept = "application/json";
 };
 
 struct HttpResponse {
@@ -71,9 +72,11 @@ class HttpClient {
   virtual StatusOr<HttpResponse> Send(const HttpRequest& request) = 0;
 
   // A response with status 200, as lines; any other status is an error that FailureOf makes of it.
-  // The whole stream ends after `longest`.
+  // The whole stream ends after `longest`, and as soon as no byte has come for `silence`:
+  // somebody between us and the server may keep a connection that leads nowhere.
   virtual StatusOr<std::shared_ptr<LineStream>> Open(const HttpRequest& request,
-                                                     std::chrono::milliseconds longest) = 0;
+                                                     std::chrono::milliseconds longest,
+                                                     std::chrono::milliseconds silence) = 0;
 
   // Everything that waits fails with kCancelled, now and from then on.
   virtual void Close() = 0;

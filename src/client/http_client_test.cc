@@ -285,7 +285,8 @@ TEST_F(HttpClientTest, AStreamIsReadLineByLine) {
         std::vector<std::string>{"a\nb", "b\n", std::string(100'000, 'c'), "\nrest"}, true);
     return response;
   });
-  const auto stream = Client()->Open({.target = "/"}, std::chrono::seconds(10));
+  const auto stream =
+      Client()->Open({.target = "/"}, std::chrono::seconds(10), std::chrono::seconds(10));
   ASSERT_THAT(stream, IsOk());
   std::string line;
   for (const std::string& want : {std::string("a"), std::string("bb"), std::string(100'000, 'c')}) {
@@ -303,7 +304,8 @@ TEST_F(HttpClientTest, AStreamCanBeCancelledWhileSomebodyWaits) {
     return response;
   });
   const auto client = Client();
-  const auto stream = client->Open({.target = "/"}, std::chrono::seconds(60));
+  const auto stream =
+      client->Open({.target = "/"}, std::chrono::seconds(60), std::chrono::seconds(60));
   ASSERT_THAT(stream, IsOk());
   std::string line;
   ASSERT_TRUE(*(*stream)->Next(line));

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "api/pod.h"
+#include "base/clock.h"
 
 namespace dray::client::internal {
 namespace {
@@ -28,7 +30,8 @@ std::vector<std::string> Taken(Inbox& inbox) {
 }
 
 TEST(Inbox, WhatLiesTogetherIsInTheOrderOfRevisions) {
-  Inbox inbox(2, nullptr);
+  const base::ManualClock clock;
+  Inbox inbox(2, nullptr, clock, std::chrono::seconds(75));
   inbox.Put(0, {Item(0, "first"), Item(5, "e"), Item(9, "i")}, 9);
   inbox.Put(1, {Item(0, "second"), Item(3, "c"), Item(6, "f")}, 6);
   EXPECT_THAT(Taken(inbox), ElementsAre("first", "second", "c", "e", "f", "i"));
@@ -40,7 +43,9 @@ TEST(Inbox, WhatLiesTogetherIsInTheOrderOfRevisions) {
 
 TEST(Inbox, TellsNothingBeforeEveryFeedWasListed) {
   int woken = 0;
-  Inbox inbox(2, [&] { ++woken; });
+  const base::ManualClock clock;
+  Inbox inbox(
+      2, [&] { ++woken; }, clock, std::chrono::seconds(75));
   inbox.Put(0, {Item(0, "a")}, 1);
   EXPECT_THAT(Taken(inbox), IsEmpty());
   EXPECT_EQ(inbox.Progress(), 0u);
@@ -50,6 +55,26 @@ TEST(Inbox, TellsNothingBeforeEveryFeedWasListed) {
   // A bookmark is no news.
   inbox.Put(1, {}, 8);
   EXPECT_EQ(woken, 2);
+}
+
+// A connection that stands and says nothing is no better than none.
+TEST(Inbox, AFeedOfWhichNothingIsHeardIsTrouble) {
+  base::ManualClock clock;
+  Inbox inbox(2, nullptr, clock, std::chrono::seconds(75));
+  inbox.Put(0, {}, 1);
+  inbox.Put(1, {}, 1);
+  clock.Advance(std::chrono::seconds(75));
+  EXPECT_TRUE(inbox.Trouble().ok());
+  inbox.Put(0, {}, 2);  // a bookmark
+  clock.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(base::Message(inbox.Trouble()),
+            "a watch: the server has said nothing for more than 75 s");
+  inbox.SetTrouble(1, {});  // the watch was begun anew
+  EXPECT_TRUE(inbox.Trouble().ok());
+  // Of a kind that the server does not have nothing is to be heard.
+  inbox.SetAbsent(0);
+  clock.Advance(std::chrono::seconds(70));
+  EXPECT_TRUE(inbox.Trouble().ok());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "api/values.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
+#include "rest/protobuf.h"
 
 namespace dray::client {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 constexpr int kPage = 500;
 // What a server may take longer than it was asked to.
 constexpr std::chrono::seconds kGrace{30};
+constexpr int kUnprocessable = 422;
 
 // A page of a list: its items are read one by one, in the list's version.
 struct ListFrame {
@@ -190,11 +192,41 @@ StatusOr<api::Object> ObjectClient::Write(std::string_view method, std::string t
                                           const api::Object& object) const {
   const api::KindInfo& version = Served(object.kind());
   target += fmt::format("?fieldManager={}&fieldValidation=Ignore", Encoded(manager_));
-  DRAY_ASSIGN_OR_RETURN(const std::string body, Ask({.method = std::string(method),
-                                                     .target = std::move(target),
-                                                     .body = object.ToJson(version)}));
+  auto body =
+      Ask({.method = std::string(method), .target = target, .body = object.ToJson(version)});
+  const bool invalid = !body.ok() && rest::FromStatus(body.status()).code == kUnprocessable;
+  if (invalid && method == "PUT") {
+    body = WriteVerbatim(target, version, object, body.status());
+  }
+  if (!body.ok()) return body.status();
   api::JsonDecoder decoder;
-  return ReadObject(decoder, version, body);
+  return ReadObject(decoder, version, *body);
+}
+
+StatusOr<std::string> ObjectClient::WriteVerbatim(std::string_view target,
+                                                  const api::KindInfo& version,
+                                                  const api::Object& object,
+                                                  const Status& refused) const {
+  const api::ObjectMeta& metadata = object.metadata();
+  const auto stored = Ask({.target = Place(version, metadata.namespace_, metadata.name),
+                           .accept = std::string(rest::kProtobufMediaType)});
+  if (!stored.ok()) return refused;
+  rest::RawBytes raws;
+  const auto tree =
+      rest::ReadProtobuf(*stored, *version.type, version.group, version.version, &raws);
+  if (!tree.ok()) return refused;
+  const rest::DocumentNode* seen = rest::FindIn(*tree, "metadata");
+  const bool moved =
+      !metadata.resource_version.empty() &&
+      (seen == nullptr || rest::TextIn(*seen, "resourceVersion") != metadata.resource_version);
+  // What was refused was another object; whoever writes reads this one first.
+  if (moved) return rest::Modified(version, metadata.name);
+  const auto written = rest::WriteProtobuf(version, object, &raws);
+  if (!written.ok() || written->verbatim == 0) return refused;
+  return Ask({.method = "PUT",
+              .target = std::string(target),
+              .body = written->body,
+              .content_type = std::string(rest::kProtobufMediaType)});
 }
 
 StatusOr<api::Object> ObjectClient::Create(const api::Object& object) const {
@@ -249,12 +281,13 @@ Status ObjectClient::Bind(std::string_view namespace_, std::string_view pod, std
 StatusOr<std::shared_ptr<LineStream>> ObjectClient::Watch(const api::KindInfo& kind,
                                                           std::string_view revision,
                                                           std::chrono::seconds longest,
-                                                          const api::Selection& selection) const {
+                                                          const api::Selection& selection,
+                                                          std::chrono::milliseconds silence) const {
   const std::string target =
       fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}",
                   Collection(Served(kind), selection.namespace_), Encoded(revision),
                   longest.count(), QueryOf(selection));
-  return http_.Open({.target = target}, longest + kGrace);
+  return http_.Open({.target = target}, longest + kGrace, silence);
 }
 
 StatusOr<ObjectClient::WatchEvent> ObjectClient::ReadEvent(api::JsonDecoder& decoder,

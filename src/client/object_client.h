@@ -52,10 +52,12 @@ class ObjectClient {
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) const;
 
-  // Everything that happens after `revision`, for ReadEvent. The server ends it after `longest`.
+  // Everything that happens after `revision`, for ReadEvent. The server ends it after `longest`; it
+  // breaks when nothing comes for as long as `silence`.
   StatusOr<std::shared_ptr<LineStream>> Watch(const api::KindInfo& kind, std::string_view revision,
                                               std::chrono::seconds longest,
-                                              const api::Selection& selection = {}) const;
+                                              const api::Selection& selection,
+                                              std::chrono::milliseconds silence) const;
   struct WatchEvent {
     enum class Type : unsigned char { kAdded, kModified, kDeleted, kBookmark };
     Type type = Type::kAdded;
@@ -73,6 +75,11 @@ class ObjectClient {
   StatusOr<std::string> Ask(const HttpRequest& request) const;
   StatusOr<api::Object> Write(std::string_view method, std::string target,
                               const api::Object& object) const;
+  // A second try of a write that was `refused`, in protobuf: a server compares values that belong
+  // to others byte by byte, and shows in JSON other bytes than it has stored. `refused` again where
+  // that is not why.
+  StatusOr<std::string> WriteVerbatim(std::string_view target, const api::KindInfo& version,
+                                      const api::Object& object, const Status& refused) const;
 
   HttpClient& http_;
   const std::string manager_;

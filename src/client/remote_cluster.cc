@@ -39,14 +39,15 @@ StatusOr<api::Object> Named(StatusOr<api::Object> result, const api::Object& obj
 class RemoteWatch final : public api::ObjectWatch {
  public:
   RemoteWatch(const ObjectClient& client, std::span<const api::KindInfo* const> kinds,
-              std::shared_ptr<internal::Inbox> inbox, const internal::ReflectorOptions& options)
+              std::shared_ptr<internal::Inbox> inbox, const base::Clock& clock,
+              const internal::ReflectorOptions& options)
       : inbox_(std::move(inbox)) {
     for (std::size_t feed = 0; feed < kinds.size(); ++feed) {
       // Not all at the same time.
       internal::ReflectorOptions its = options;
       its.watch_for += std::chrono::seconds(7 * feed);
       reflectors_.push_back(std::make_unique<internal::Reflector>(
-          client, api::HubKind(*kinds[feed]->hub), *inbox_, feed, its));
+          client, api::HubKind(*kinds[feed]->hub), *inbox_, feed, clock, its));
       reflectors_.back()->Start();
     }
   }
@@ -74,7 +75,7 @@ class RemoteWatch final : public api::ObjectWatch {
 }  // namespace
 
 RemoteCluster::RemoteCluster(HttpClient& http, const base::Clock& clock, RemoteOptions options)
-    : options_(std::move(options)), client_(http, options_.component) {
+    : options_(std::move(options)), clock_(clock), client_(http, options_.component) {
   const std::size_t writers = std::max<std::size_t>(options_.note_writers, 1);
   for (std::size_t i = 0; i < writers; ++i) {
     notes_.push_back(std::make_unique<internal::NoteWriter>(
@@ -118,16 +119,18 @@ std::unique_ptr<api::ObjectWatch> RemoteCluster::Watch(std::span<const api::Kind
         distinct, [&](const api::KindInfo* other) { return other->hub == kind->hub; });
     if (!twice) distinct.push_back(kind);
   }
-  auto inbox = std::make_shared<internal::Inbox>(distinct.size(), options_.on_change);
+  auto inbox = std::make_shared<internal::Inbox>(distinct.size(), options_.on_change, clock_,
+                                                 options_.silence);
   {
     const base::MutexLock lock(mutex_);
     std::erase_if(inboxes_, [](const auto& weak) { return weak.expired(); });
     inboxes_.push_back(inbox);
   }
   return std::make_unique<RemoteWatch>(
-      client_, distinct, std::move(inbox),
+      client_, distinct, std::move(inbox), clock_,
       internal::ReflectorOptions{.first_backoff = options_.first_backoff,
                                  .longest_backoff = options_.longest_backoff,
+                                 .silence = options_.silence,
                                  .selection = selection});
 }
 

@@ -35,6 +35,9 @@ struct RemoteOptions {
   // Between two attempts to reach the server again.
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds longest_backoff{10'000};
+  // A watch of which nothing is heard for so long is stale, and begun anew. Servers send bookmarks
+  // once a minute.
+  std::chrono::milliseconds silence{75'000};
   std::size_t max_events = 10'000;
   std::size_t note_writers = 4;  // threads
   int reads = 3;                 // how often what cannot be read is asked for
@@ -79,6 +82,7 @@ class RemoteCluster final : public api::Cluster {
   std::vector<std::shared_ptr<internal::Inbox>> Inboxes() const;
 
   const RemoteOptions options_;
+  const base::Clock& clock_;
   const ObjectClient client_;
   mutable base::Mutex mutex_;
   std::vector<std::weak_ptr<internal::Inbox>> inboxes_ ABSL_GUARDED_BY(mutex_);

@@ -37,7 +37,9 @@ class RemoteHolder final : public ClusterHolder {
  private:
   client::TestServer server_;
   std::unique_ptr<client::HttpClient> http_ = server_.Connect();
-  client::RemoteCluster cluster_{*http_, server_.clock(), {.component = "test"}};
+  // Its time leaps, and silence would be taken for an end.
+  client::RemoteCluster cluster_{
+      *http_, server_.clock(), {.component = "test", .silence = std::chrono::hours(24)}};
 };
 
 INSTANTIATE_TEST_SUITE_P(Remote, ClusterContract,

@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,8 +73,10 @@ struct TestKeys {
 // One thread.
 class TestServer {
  public:
-  explicit TestServer(store::HistoryOptions history = {})
-      : store_(store::MakeMemoryStore(history)),
+  // Without TLS, somebody in between can read what is asked.
+  explicit TestServer(store::HistoryOptions history = {}, bool tls = true)
+      : tls_(tls),
+        store_(store::MakeMemoryStore(history)),
         registry_(*store_, clock_, random_, {}),
         local_(registry_, "test"),
         handler_(registry_, roles_) {
@@ -87,19 +91,34 @@ class TestServer {
   void Stop() { server_ = nullptr; }
   // Where it was before.
   void Start() {
-    auto started = apiserver::Server::Start(keys_.Serving(port_), handler_, authenticator_);
+    apiserver::ServerOptions options = keys_.Serving(port_);
+    if (!tls_) options.tls = std::nullopt;
+    auto started = apiserver::Server::Start(options, door_, authenticator_);
     ASSERT_TRUE(started.ok()) << started.status();
     server_ = *std::move(started);
     port_ = server_->port();
     url_ = server_->url();
   }
 
-  ServerAccess Access() const { return keys_.Access(url_); }
+  std::uint16_t port() const { return port_; }
+  ServerAccess Access() const {
+    return tls_ ? keys_.Access(url_) : ServerAccess{.url = url_, .token = "secret"};
+  }
+  // By way of somebody who listens there.
+  ServerAccess AccessBy(std::uint16_t port) const {
+    ServerAccess access = Access();
+    access.url = access.url.substr(0, access.url.rfind(':') + 1) + std::to_string(port);
+    return access;
+  }
   std::unique_ptr<HttpClient> Connect(HttpOptions options = {}) const {
     auto client = HttpClient::Create(Access(), options);
     EXPECT_TRUE(client.ok()) << client.status();
     return *std::move(client);
   }
+  // Asked before the server is: what it answers instead, if anything. On the server's threads; to be
+  // set before requests come.
+  using Intercept = std::function<std::optional<apiserver::Response>(const apiserver::Request&)>;
+  void set_intercept(Intercept intercept) { door_.intercept = std::move(intercept); }
   // The same objects, without HTTP.
   api::Cluster& local() { return local_; }
   base::ManualClock& clock() { return clock_; }
@@ -107,15 +126,31 @@ class TestServer {
   std::uint64_t revision() const { return static_cast<std::uint64_t>(store_->revision().value); }
 
  private:
+  struct Door final : apiserver::Handler {
+    explicit Door(apiserver::Handler& handler) : inner(handler) {}
+    void Handle(apiserver::Request request,
+                std::shared_ptr<apiserver::Responder> responder) override {
+      if (intercept) {
+        if (auto response = intercept(request)) return responder->Send(*std::move(response));
+      }
+      inner.Handle(std::move(request), std::move(responder));
+    }
+    apiserver::Handler& inner;
+    Intercept intercept;
+  };
+
   const TestKeys keys_;
   base::ManualClock clock_{base::Time::FromUnix(1'000'000)};
   base::SystemRandomSource random_;
-  apiserver::Authenticator authenticator_;
+  apiserver::Authenticator authenticator_ =
+      *apiserver::Authenticator::Create("secret,admin,1,system:masters");
+  const bool tls_;
   registry::RoleAuthorizer roles_;
   std::unique_ptr<store::Store> store_;
   registry::Registry registry_;
   registry::LocalCluster local_;
   registry::RestHandler handler_;
+  Door door_{handler_};
   std::uint16_t port_ = 0;
   std::string url_;
   std::unique_ptr<apiserver::Server> server_;

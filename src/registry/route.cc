@@ -3,17 +3,11 @@
 
 #include <algorithm>
 
+#include "base/integer.h"
 #include "rest/discovery.h"
 
 namespace dray::registry {
 namespace {
-
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Decoded parts; a slash at the end makes no empty part.
 std::vector<std::string> PartsOf(std::string_view path) {
@@ -42,9 +36,9 @@ const api::KindInfo* KindOf(const Route& route) {
 std::string PercentDecoded(std::string_view text, bool plus_is_space) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && HexValue(text[i + 1]) >= 0 &&
-        HexValue(text[i + 2]) >= 0) {
-      out += static_cast<char>(HexValue(text[i + 1]) * 16 + HexValue(text[i + 2]));
+    if (text[i] == '%' && i + 2 < text.size() && base::HexDigit(text[i + 1]) >= 0 &&
+        base::HexDigit(text[i + 2]) >= 0) {
+      out += static_cast<char>(base::HexDigit(text[i + 1]) * 16 + base::HexDigit(text[i + 2]));
       i += 2;
     } else {
       out += plus_is_space && text[i] == '+' ? ' ' : text[i];

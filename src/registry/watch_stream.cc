@@ -91,8 +91,10 @@ class WatchStream final : public apiserver::StreamSource {
   State Idle(std::vector<Bytes>& out) {
     const std::chrono::nanoseconds now = clock_.Monotonic();
     const bool over = now >= ends_;
-    // A place that the client knows already is not worth a line.
-    if (options_.bookmarks && (over || now >= next_bookmark_) && watch_->progress() > told_) {
+    // Once a minute the client hears something, be it what it knows already: who hears nothing for
+    // longer may take the connection to be dead. At the end only news are worth a line.
+    const bool news = watch_->progress() > told_;
+    if (options_.bookmarks && (over ? news : now >= next_bookmark_)) {
       next_bookmark_ = now + kBookmarkEvery;
       SendBookmark(watch_->progress(), false, out);
     }

@@ -91,6 +91,22 @@ TEST_F(WatchTest, BookmarksSayHowFarItHasCome) {
   EXPECT_THAT(Watch(initial + "false&resourceVersion=" + then), ElementsAre("ADDED a"));
 }
 
+// A client that hears nothing for longer than that may take the connection to be dead.
+TEST_F(WatchTest, OnceAMinuteSomethingIsSaidThoughNothingHappens) {
+  Answer answer = world_.Get(
+      fmt::format("{}?watch=1&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion={}",
+                  kClasses, Now()));
+  ASSERT_NE(answer.stream, nullptr) << answer.text;
+  answer.stream->Start([] {});
+  std::vector<apiserver::Bytes> lines;
+  for (int second = 0; second <= 185; ++second) {
+    EXPECT_EQ(answer.stream->Pull(lines), apiserver::StreamSource::State::kWait);
+    world_.clock().Advance(std::chrono::seconds(1));
+  }
+  ASSERT_EQ(lines.size(), 3u);
+  for (const apiserver::Bytes& line : lines) EXPECT_THAT(*line, HasSubstr("BOOKMARK"));
+}
+
 TEST_F(WatchTest, OfOneObjectIsAWatchWithASelector) {
   Create("a", "x");
   Create("b", "x");

@@ -69,7 +69,11 @@ Status CollectList(const Schema& schema, const DocumentNode& node, FieldSet& set
     }
     FieldSet& below = set.At(element);
     below.Insert();
-    if (IsMap(item)) DRAY_RETURN_IF_ERROR(CollectMap(ElementOf(schema), item, below));
+    // An item that has one writer as a whole (an owner reference) is owned as a whole.
+    const Schema element_schema = ElementOf(schema);
+    if (IsGranularMap(element_schema, item)) {
+      DRAY_RETURN_IF_ERROR(CollectMap(element_schema, item, below));
+    }
   }
   return {};
 }

@@ -40,7 +40,9 @@ Slot FieldOf(const api::FieldInfo& field, const void* object) {
   if (object == nullptr) return {};
   const void* value = field.get(object);
   if (value == nullptr) return {};
-  const bool always = field.options.presence == api::Presence::kAlways;
+  // Kubernetes writes a struct that is no pointer whatever is in it, so that it is always there.
+  const bool always =
+      field.options.presence == api::Presence::kAlways || field.type->shape == api::Shape::kStruct;
   if (!always && IsEmptyValue(*field.type, value)) return {};
   // A list that is always written is written as null when it has no items.
   if (IsItems(*field.type) && field.type->size(value) == 0) return {nullptr, true};

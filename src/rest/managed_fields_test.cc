@@ -216,6 +216,33 @@ TEST(Apply, ItemsOfKeyedListsHaveTheirOwnManagers) {
   EXPECT_EQ(gone->As<api::Pod>()->spec.containers[0].name, "a");
 }
 
+// An owner reference has one writer as a whole: half of it would be another one.
+TEST(Apply, ItemsWithOneWriterAreOwnedWhole) {
+  const auto own = [](std::string_view more) {
+    return std::string(R"({"metadata":{"name":"p","ownerReferences":[{"apiVersion":"v1",)") +
+           R"("kind":"Pod","name":"o","uid":"u")" + std::string(more) + "}]}}";
+  };
+  const auto one = ApplyPod(nullptr, own(""), "one");
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_THAT(
+      Managers(*one),
+      ElementsAre(R"(one Apply {"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}}})"));
+  EXPECT_EQ(FromStatus(ApplyPod(&*one, own(R"(,"controller":true)"), "two").status()).message,
+            "Apply failed with 1 conflict: conflict with \"one\": "
+            R"(.metadata.ownerReferences[uid="u"])");
+}
+
+// As in Kubernetes, where a struct that is no pointer is always written.
+TEST(ManagedFields, AStructThatIsAlwaysThereIsNobodys) {
+  api::JsonDecoder decoder;
+  api::Object made = *DecodeObject(
+      decoder, R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate",)"
+               R"("metadata":{"name":"t"},"spec":{"metadata":{"labels":{"a":"b"}},"spec":{}}})");
+  TrackUpdate(EmptyObject(made.kind()), Owner("demo"), made);
+  EXPECT_THAT(Managers(made), ElementsAre(R"(demo Update {"f:spec":{"f:metadata":{"f:labels":)"
+                                          R"({".":{},"f:a":{}}}}})"));
+}
+
 TEST(Apply, RefusesConfigurationsThatAreNone) {
   EXPECT_EQ(
       FromStatus(ApplyPod(nullptr, R"({"metadata":{"managedFields":[]}})", "m").status()).message,

@@ -2,24 +2,20 @@
 #include "rest/protobuf.h"
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/string_map.h"
 #include "base/time.h"
 #include "fmt/format.h"
-#include "rest/internal/proto_numbers.h"
+#include "rest/internal/proto_lookup.h"
 
 namespace dray::rest {
 namespace {
 
 using api::Shape;
-
-constexpr std::string_view kMagic("k8s\0", 4);
 
 Status CutOff() { return base::InvalidArgument("protobuf: the message is cut off"); }
 
@@ -86,66 +82,24 @@ class Wire {
   std::string_view rest_;
 };
 
-// Number, or outer and inner number, to the JSON name.
-using Numbers = std::map<std::pair<std::uint32_t, std::uint32_t>, std::string_view>;
-
-Numbers ParseNumbers(std::string_view text) {
-  Numbers numbers;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view row = text.substr(0, end);
-    const std::size_t equals = row.find('=');
-    std::uint32_t outer = 0;
-    std::uint32_t inner = 0;
-    const char* stop = row.data() + row.size();
-    const auto first = std::from_chars(row.data() + equals + 1, stop, outer);
-    if (first.ptr != stop) std::from_chars(first.ptr + 1, stop, inner);
-    numbers[{outer, inner}] = row.substr(0, equals);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return numbers;
-}
-
-const Numbers* FindNumbers(std::string_view name) {
-  static const base::StringMap<Numbers> all = [] {
-    base::StringMap<Numbers> rows;
-    for (const internal::ProtoNumbers& row : internal::AllProtoNumbers()) {
-      rows.emplace(row.name, ParseNumbers(row.fields));
-    }
-    return rows;
-  }();
-  const auto it = all.find(name);
-  return it == all.end() ? nullptr : &it->second;
-}
-
 class Reader {
  public:
-  Reader(std::string_view group, std::string_view version) : group_(group), version_(version) {}
+  Reader(std::string_view group, std::string_view version, RawBytes* raws)
+      : group_(group), version_(version), raws_(raws) {}
 
   Status Message(const api::StructInfo& info, std::string_view bytes, int depth,
                  DocumentNode& node) {
     if (depth > api::kMaxDocumentDepth) return base::InvalidArgument("protobuf: nested too deep");
     node.kind = DocumentNode::Kind::kMap;
-    const Numbers* numbers = NumbersOf(info);
-    if (numbers == nullptr) {
+    const internal::ProtoFields* fields = internal::FindProtoFields(info, group_, version_);
+    if (fields == nullptr) {
       return base::InvalidArgument(fmt::format("protobuf: {} can only be sent as JSON", info.name));
     }
-    return Fields(info, *numbers, 0, bytes, depth, node);
+    return Fields(info, fields->names, 0, bytes, depth, node);
   }
 
  private:
-  // A struct that differs by version or group, else the one that all share.
-  const Numbers* NumbersOf(const api::StructInfo& info) const {
-    for (const std::string& name :
-         {fmt::format("{}/{}", version_, info.name), fmt::format("{}/{}", group_, info.name)}) {
-      if (const Numbers* numbers = FindNumbers(name)) return numbers;
-    }
-    // A container's choice of a claim has the name of the claim itself.
-    if (info.name == "ResourceClaim" && info.Find("request") >= 0) {
-      return FindNumbers("core/ResourceClaim");
-    }
-    return FindNumbers(info.name);
-  }
+  using Numbers = std::map<internal::ProtoNumber, std::string_view>;
 
   Status Fields(const api::StructInfo& info, const Numbers& numbers, std::uint32_t outer,
                 std::string_view bytes, int depth, DocumentNode& node) {
@@ -166,8 +120,12 @@ class Reader {
       const int index = info.Find(it->second);
       if (index < 0) continue;
       const api::FieldInfo& known = info.fields[static_cast<std::size_t>(index)];
+      const std::size_t before = path_.size();
+      if (before > 0) path_ += '.';
+      path_ += known.name;
       Status read = Value(*known.type, field, depth + 1, Slot(node, known.name));
       if (!read.ok()) return base::Annotate(read, known.name);
+      path_.resize(before);
     }
     return {};
   }
@@ -205,7 +163,11 @@ class Reader {
     const bool number = element.shape == Shape::kInt32 || element.shape == Shape::kInt64 ||
                         element.shape == Shape::kBool;
     if (!number || !field.delimited) {
-      return Value(element, field, depth, list.items.emplace_back());
+      const std::size_t before = path_.size();
+      path_ += fmt::format("[{}]", list.items.size());
+      DRAY_RETURN_IF_ERROR(Value(element, field, depth, list.items.emplace_back()));
+      path_.resize(before);
+      return {};
     }
     for (Wire packed(field.bytes); !packed.done();) {
       DRAY_ASSIGN_OR_RETURN(const std::uint64_t scalar, packed.Varint());
@@ -249,7 +211,7 @@ class Reader {
   }
 
   // Messages that are one value in JSON.
-  static Status Special(Shape shape, const WireField& field, DocumentNode& node) {
+  Status Special(Shape shape, const WireField& field, DocumentNode& node) {
     std::map<std::uint32_t, WireField> parts;
     for (Wire wire(field.bytes); !wire.done();) {
       DRAY_ASSIGN_OR_RETURN(const WireField part, wire.Next());
@@ -276,28 +238,32 @@ class Reader {
 
   // JSON inside of protobuf: a driver's parameters, managed fields. Anything else that dray keeps
   // raw is a message whose fields it does not know.
-  static Status Raw(const WireField& bytes, DocumentNode& node) {
+  Status Raw(const WireField& bytes, DocumentNode& node) {
     auto tree = ReadTree(bytes.bytes);
     if (!tree.ok()) return base::InvalidArgument("can only be sent as JSON");
     node = *std::move(tree);
+    if (raws_ != nullptr) raws_->insert_or_assign(path_, bytes.bytes);
     return {};
   }
 
   const std::string_view group_;
   const std::string_view version_;
+  RawBytes* const raws_;
+  std::string path_;  // of what is being read
 };
 
 }  // namespace
 
 StatusOr<DocumentNode> ReadProtobuf(std::string_view body, const api::TypeInfo& type,
-                                    std::string_view group, std::string_view version) {
-  if (!body.starts_with(kMagic)) {
+                                    std::string_view group, std::string_view version,
+                                    RawBytes* raws) {
+  if (!body.starts_with(internal::kProtobufMagic)) {
     return base::InvalidArgument("protobuf: the body does not begin as Kubernetes's does");
   }
   std::string_view api_version;
   std::string_view kind;
   std::string_view raw;
-  for (Wire envelope(body.substr(kMagic.size())); !envelope.done();) {
+  for (Wire envelope(body.substr(internal::kProtobufMagic.size())); !envelope.done();) {
     DRAY_ASSIGN_OR_RETURN(const WireField field, envelope.Next());
     if (field.number == 2) raw = field.bytes;
     if (field.number != 1) continue;
@@ -308,7 +274,7 @@ StatusOr<DocumentNode> ReadProtobuf(std::string_view body, const api::TypeInfo& 
     }
   }
   DocumentNode node = MapNode();
-  DRAY_RETURN_IF_ERROR(Reader(group, version).Message(type.fields(), raw, 0, node));
+  DRAY_RETURN_IF_ERROR(Reader(group, version, raws).Message(type.fields(), raw, 0, node));
   if (!api_version.empty()) SetIn(node, "apiVersion", StringNode(api_version));
   if (!kind.empty()) SetIn(node, "kind", StringNode(kind));
   return node;

@@ -154,15 +154,29 @@ class CrashTest : public ::testing::Test {
     std::uint64_t answers = 0;
     std::uint64_t events = 0;
     std::uint64_t relists = 0;
-    for (const auto& load : loads_) answers += load->answers();
+    std::uint64_t lost = 0;
+    std::uint64_t lost_and_done = 0;
+    std::uint64_t open = 0;
+    std::uint64_t open_and_done = 0;
+    for (const auto& load : loads_) {
+      answers += load->answers();
+      lost += load->lost();
+      lost_and_done += load->lost_and_done();
+      open += load->witness().open();
+      open_and_done += load->witness().open_and_done();
+    }
     for (const auto& observer : observers_) {
       events += observer->events();
       relists += observer->relists();
     }
     std::cout << fmt::format(
-        "seed {}: {} crashes, {} of them in a checkpoint; {} answers, {} events, {} lists\n", seed_,
-        crashes, checkpoints_, answers, events, relists);
+        "seed {}: {} crashes, {} of them in a checkpoint; {} answers, {} events, {} lists; {} "
+        "answers "
+        "lost, {} of them to writes that were done; {} open at a crash, {} of them done\n",
+        seed_, crashes, checkpoints_, answers, events, relists, lost, lost_and_done, open,
+        open_and_done);
     EXPECT_GT(answers, 0u);
+    EXPECT_GT(lost_and_done, 0u);
     EXPECT_GT(events, 0u);
   }
 

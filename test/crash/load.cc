@@ -2,6 +2,7 @@
 #include "crash/load.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "api/job.h"
@@ -56,8 +57,9 @@ bool Load::Shrink(process::Requests& requests) {
     if (!Delete(requests, path)) return false;
   }
   const auto left = [this] {
-    return std::ranges::count_if(witness_.memories(),
-                                 [](const auto& m) { return !m.second.deleted; });
+    return std::ranges::count_if(witness_.memories(), [](const auto& m) {
+      return m.second.uid.has_value() && !m.second.deleted;
+    });
   };
   while (left() > static_cast<std::ptrdiff_t>(kLeft)) {
     if (!Delete(requests, Any())) return false;
@@ -68,7 +70,9 @@ bool Load::Shrink(process::Requests& requests) {
 std::string Load::Any(std::string_view sort) {
   std::vector<std::string> paths;
   for (const auto& [path, memory] : witness_.memories()) {
-    if (!memory.deleted && (sort.empty() || memory.sort == sort)) paths.push_back(path);
+    // Nobody knows whether there is one without a uid.
+    if (!memory.uid || memory.deleted) continue;
+    if (sort.empty() || memory.sort == sort) paths.push_back(path);
   }
   return paths.empty() ? std::string() : dice_.Pick(paths);
 }
@@ -87,6 +91,19 @@ bool Load::Ask(process::Requests& requests, const Call& call, std::initializer_l
   if (status / 100 == 2 && response.body.find(R"("kind":"Status")") == std::string::npos) {
     object = process::Decoded(response.body);
   }
+  return true;
+}
+
+std::optional<api::Object> Load::Read(process::Requests& requests, const std::string& path) {
+  std::optional<api::Object> object;
+  int status = 0;
+  Ask(requests, {.path = path}, {404}, object, status);
+  return object;
+}
+
+bool Load::Lose(process::Requests& requests, const Call& call) {
+  if (!requests.DoAndHangUp(call, std::chrono::microseconds(dice_.Range(0, 3'000)))) return false;
+  ++lost_;
   return true;
 }
 
@@ -144,29 +161,69 @@ bool Load::Create(process::Requests& requests) {
                   .path = PathOf(*kind, space_),
                   .body = fmt::format(R"({{"apiVersion":"{}","kind":"{}",{},{}}})",
                                       kind->ApiVersion(), kind->kind, Metadata(name, mark), body)};
-  if (!Ask(requests, call, {403}, object, status)) return false;
+  const bool lost = Loses();
+  if (lost && !Lose(requests, call)) return false;
+  // After a loss the same again: made now, or refused because it was made then.
+  if (!lost) {
+    if (!Ask(requests, call, {403}, object, status)) return false;
+  } else {
+    if (!Ask(requests, call, {403, 409}, object, status)) return false;
+    if (!object) object = Read(requests, path);
+    if (status != 201 && object) ++lost_and_done_;
+    if (object && MarkOf(*object) != mark) complaints_.push_back(path + " is not what was sent");
+    if (status == 409 && !object) complaints_.push_back(path + " exists, and is not there");
+  }
   if (object) {
     witness_.Confirmed(memory, *object);
-  } else {
+  } else if (!lost) {
     witness_.Refused(path);  // the quota is used up
   }
+  // Lost and refused for the quota: the first one may have used it up, and be there in a moment.
   return true;
 }
 
 bool Load::Mark(process::Requests& requests) {
   const std::string path = Any();
   Memory& memory = witness_.memories().at(path);
+  const bool lost = Loses();
+  std::string expected;
+  if (lost) {
+    std::optional<api::Object> before;
+    int status = 0;
+    if (!Ask(requests, {.path = path}, {}, before, status)) return false;
+    if (!before) return true;  // and there is a complaint
+    expected = fmt::format(R"("resourceVersion":"{}",)", before->metadata().resource_version);
+  }
   const int mark = ++marks_;
   memory.asked_mark = mark;
+  const Call call{.method = "PATCH",
+                  .path = path,
+                  .body = fmt::format(R"({{"metadata":{{{}"annotations":{{"{}":"{}"}}}}}})",
+                                      expected, kMark, mark),
+                  .content_type = std::string(kMergePatch)};
+  if (lost) return Lose(requests, call) && Again(requests, call, memory, mark);
   std::optional<api::Object> object;
   int status = 0;
-  const Call call{
-      .method = "PATCH",
-      .path = path,
-      .body = fmt::format(R"({{"metadata":{{"annotations":{{"{}":"{}"}}}}}})", kMark, mark),
-      .content_type = std::string(kMergePatch)};
   if (!Ask(requests, call, {}, object, status)) return false;
   if (object) witness_.Confirmed(memory, *object);
+  return true;
+}
+
+// Done now, or the version that it expects is history: then it was done, or never will be.
+bool Load::Again(process::Requests& requests, const Call& call, Memory& memory, int mark) {
+  std::optional<api::Object> object;
+  int status = 0;
+  if (!Ask(requests, call, {409}, object, status)) return false;
+  if (!object) {
+    object = Read(requests, call.path);
+    if (!object) return false;
+    if (MarkOf(*object) == mark) ++lost_and_done_;
+  }
+  if (MarkOf(*object) != mark && MarkOf(*object) != memory.mark) {
+    complaints_.push_back(fmt::format("{} has mark {}, {} was told and {} asked for", call.path,
+                                      MarkOf(*object), memory.mark, mark));
+  }
+  witness_.Confirmed(memory, *object);
   return true;
 }
 
@@ -185,6 +242,7 @@ bool Load::Scale(process::Requests& requests) {
   memory.asked_mark = mark;
   std::optional<api::Object> written;
   const Call call{.method = "PUT", .path = path, .body = object->ToJson()};
+  if (Loses()) return Lose(requests, call) && Again(requests, call, memory, mark);
   if (!Ask(requests, call, {409}, written, status)) return false;
   if (written) {
     witness_.Confirmed(memory, *written);
@@ -199,7 +257,11 @@ bool Load::Delete(process::Requests& requests, const std::string& path) {
   memory.asked_deletion = true;
   std::optional<api::Object> object;
   int status = 0;
-  if (!Ask(requests, {.method = "DELETE", .path = path}, {}, object, status)) return false;
+  const Call call{.method = "DELETE", .path = path};
+  const bool lost = Loses();
+  if (lost && !Lose(requests, call)) return false;
+  if (!Ask(requests, call, {lost ? 404 : 200}, object, status)) return false;
+  if (status == 404) ++lost_and_done_;
   memory.deleted = true;
   return true;
 }

@@ -46,6 +46,13 @@ std::vector<std::string> Witness::Check(const ByPath& stored) {
 }
 
 void Witness::CheckOne(const std::string& path, Memory& memory, const api::Object* object) {
+  const bool made = !memory.uid && object != nullptr;
+  const bool marked =
+      memory.asked_mark && object != nullptr && MarkOf(*object) == *memory.asked_mark;
+  const bool deleted = memory.asked_deletion && !memory.deleted &&
+                       (object == nullptr || object->metadata().deletion_timestamp.has_value());
+  if (!memory.uid || memory.asked_mark || (memory.asked_deletion && !memory.deleted)) ++open_;
+  if (made || marked || deleted) ++open_and_done_;
   const bool may_be_gone = !memory.uid || memory.deleted || memory.asked_deletion;
   if (object == nullptr) {
     if (!may_be_gone) Complain(path, fmt::format("is lost; it had revision {}", memory.revision));

@@ -46,6 +46,9 @@ class Witness {
 
   std::map<std::string, Memory>& memories() { return memories_; }
   std::size_t gone() const { return gone_.size(); }
+  // Requests that a crash left without an answer, and how many of them had been done.
+  std::uint64_t open() const { return open_; }
+  std::uint64_t open_and_done() const { return open_and_done_; }
 
  private:
   void CheckOne(const std::string& path, Memory& memory, const api::Object* object);
@@ -54,6 +57,8 @@ class Witness {
   std::map<std::string, Memory> memories_;  // by path
   std::vector<std::string> gone_;           // paths that will not come back
   std::vector<std::string> complaints_;
+  std::uint64_t open_ = 0;
+  std::uint64_t open_and_done_ = 0;
 };
 
 int MarkOf(const api::Object& object);

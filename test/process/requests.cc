@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/requests.h"
 
+#include <thread>
 #include <utility>
 
 #include "api/document.h"
@@ -24,6 +25,14 @@ apiserver::ClientResponse Requests::Do(const Call& call) {
   if (client_->connected() && client_->Send(Text(call))) response = client_->ReadResponse();
   if (response.status == 0) client_ = nullptr;
   return response;
+}
+
+bool Requests::DoAndHangUp(const Call& call, std::chrono::microseconds later) {
+  if (client_ == nullptr) client_ = std::make_unique<apiserver::TestClient>(port_, tls_);
+  const bool sent = client_->connected() && client_->Send(Text(call));
+  if (sent) std::this_thread::sleep_for(later);
+  client_ = nullptr;
+  return sent;
 }
 
 std::optional<Listed> Requests::List(const api::KindInfo& kind) {

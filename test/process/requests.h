@@ -3,6 +3,7 @@
 // Requests as a patient client makes them: one connection that is kept, JSON in and out.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ class Requests {
 
   // Status 0: no whole answer came. The next one tries another connection.
   apiserver::ClientResponse Do(const Call& call);
+  // Sends it whole and hangs up a moment later without reading an answer: nobody can say whether it was
+  // done. False: it could not be sent.
+  bool DoAndHangUp(const Call& call, std::chrono::microseconds later);
   // Everything of a kind; nothing if there was no answer.
   std::optional<Listed> List(const api::KindInfo& kind);
 

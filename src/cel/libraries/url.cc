@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/integer.h"
 #include "cel/functions.h"
 #include "cel/internal/url.h"
 #include "cel/library.h"
@@ -18,13 +19,6 @@ namespace {
 
 using Args = std::span<const Value>;
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -33,11 +27,12 @@ std::optional<std::string> Unescape(std::string_view text, bool plus, std::strin
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '%') {
-      if (i + 2 >= text.size() || HexDigit(text[i + 1]) < 0 || HexDigit(text[i + 2]) < 0) {
+      if (i + 2 >= text.size() || base::HexDigit(text[i + 1]) < 0 ||
+          base::HexDigit(text[i + 2]) < 0) {
         *error = fmt::format("invalid URL escape {}", QuoteGo(text.substr(i, 3)));
         return std::nullopt;
       }
-      out += static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2]));
+      out += static_cast<char>(base::HexDigit(text[i + 1]) * 16 + base::HexDigit(text[i + 2]));
       i += 2;
     } else if (text[i] == '+' && plus) {
       out += ' ';

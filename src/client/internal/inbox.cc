@@ -6,10 +6,13 @@
 #include <limits>
 #include <utility>
 
+#include "fmt/format.h"
+
 namespace dray::client::internal {
 
-Inbox::Inbox(std::size_t feeds, std::function<void()> wake)
-    : wake_(std::move(wake)), feeds_(feeds) {}
+Inbox::Inbox(std::size_t feeds, std::function<void()> wake, const base::Clock& clock,
+             std::chrono::nanoseconds silence)
+    : wake_(std::move(wake)), clock_(clock), silence_(silence), feeds_(feeds) {}
 
 void Inbox::Put(std::size_t feed, std::vector<Item> items, std::uint64_t revision) {
   const bool any = !items.empty();
@@ -18,6 +21,7 @@ void Inbox::Put(std::size_t feed, std::vector<Item> items, std::uint64_t revisio
     const base::MutexLock lock(mutex_);
     Feed& box = feeds_[feed];
     first = !std::exchange(box.listed, true);
+    box.heard = clock_.Monotonic();
     box.revision = std::max(box.revision, revision);
     std::ranges::move(items, std::back_inserter(box.items));
   }
@@ -28,11 +32,18 @@ void Inbox::SetTrouble(std::size_t feed, Status trouble) {
   bool turned = false;
   {
     const base::MutexLock lock(mutex_);
-    Status& known = feeds_[feed].trouble;
-    turned = known.ok() != trouble.ok();
-    known = std::move(trouble);
+    Feed& box = feeds_[feed];
+    turned = box.trouble.ok() != trouble.ok();
+    if (trouble.ok()) box.heard = clock_.Monotonic();
+    box.trouble = std::move(trouble);
   }
   if (turned && wake_) wake_();
+}
+
+void Inbox::SetAbsent(std::size_t feed) {
+  SetTrouble(feed, {});
+  const base::MutexLock lock(mutex_);
+  feeds_[feed].heard = std::nullopt;
 }
 
 std::vector<api::Change> Inbox::Take() {
@@ -67,9 +78,16 @@ std::uint64_t Inbox::Progress() const {
 
 Status Inbox::Trouble() const {
   const base::MutexLock lock(mutex_);
-  const auto found =
-      std::ranges::find_if(feeds_, [](const Feed& feed) { return !feed.trouble.ok(); });
-  return found == feeds_.end() ? Status() : found->trouble;
+  const std::chrono::nanoseconds now = clock_.Monotonic();
+  bool silent = false;
+  for (const Feed& feed : feeds_) {
+    if (!feed.trouble.ok()) return feed.trouble;
+    silent = silent || (feed.heard && now - *feed.heard > silence_);
+  }
+  if (!silent) return {};
+  // The same each time: people are told what is new.
+  return base::Unavailable(fmt::format("a watch: the server has said nothing for more than {} s",
+                                       std::chrono::duration<double>(silence_).count()));
 }
 
 }  // namespace dray::client::internal

@@ -38,8 +38,8 @@ std::uint64_t NumberOf(const api::Object& object) {
 }  // namespace
 
 Reflector::Reflector(const ObjectClient& client, const api::KindInfo& kind, Inbox& inbox,
-                     std::size_t feed, const ReflectorOptions& options)
-    : client_(client), kind_(kind), inbox_(inbox), feed_(feed), options_(options) {}
+                     std::size_t feed, const base::Clock& clock, const ReflectorOptions& options)
+    : client_(client), kind_(kind), inbox_(inbox), feed_(feed), clock_(clock), options_(options) {}
 
 Reflector::~Reflector() {
   Stop();
@@ -87,8 +87,8 @@ void Reflector::Run() {
 
 // Not having a kind is no trouble: there are no objects of it.
 void Reflector::Settle(Status status) {
-  const bool unknown = status.code() == StatusCode::kNotFound;
-  inbox_.SetTrouble(feed_, unknown ? Status() : std::move(status));
+  if (status.code() == StatusCode::kNotFound) return inbox_.SetAbsent(feed_);
+  inbox_.SetTrouble(feed_, std::move(status));
 }
 
 Status Reflector::Step() { return revision_.empty() ? List() : Follow(); }
@@ -137,8 +137,9 @@ Status Reflector::List() {
 }
 
 Status Reflector::Follow() {
-  const auto begin = std::chrono::steady_clock::now();
-  auto opened = client_.Watch(kind_, revision_, options_.watch_for, options_.selection);
+  const std::chrono::nanoseconds begin = clock_.Monotonic();
+  auto opened =
+      client_.Watch(kind_, revision_, options_.watch_for, options_.selection, options_.silence);
   if (opened.status().code() == StatusCode::kOutOfRange ||
       opened.status().code() == StatusCode::kNotFound) {
     revision_.clear();
@@ -161,7 +162,7 @@ Status Reflector::Follow() {
       stream_ = nullptr;
       if (!more.ok())
         return base::Annotate(more.status(), fmt::format("watch of {}", kind_.plural));
-      const bool lasted = std::chrono::steady_clock::now() - begin >= kShortWatch;
+      const bool lasted = clock_.Monotonic() - begin >= kShortWatch;
       if (lasted) return {};
       return base::Unavailable(fmt::format("the watch of {} ended at once", kind_.plural));
     }

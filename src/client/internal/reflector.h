@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/cluster.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "client/internal/inbox.h"
 #include "client/object_client.h"
@@ -25,6 +26,8 @@ struct ReflectorOptions {
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds longest_backoff{10'000};
   std::chrono::seconds watch_for{300};  // then the watch is begun again, where it was
+  // A server says something once a minute at least (a bookmark); after this it is not there.
+  std::chrono::milliseconds silence{75'000};
   api::Selection selection = {};
 };
 
@@ -33,7 +36,7 @@ class Reflector {
  public:
   // All outlive it.
   Reflector(const ObjectClient& client, const api::KindInfo& kind, Inbox& inbox, std::size_t feed,
-            const ReflectorOptions& options);
+            const base::Clock& clock, const ReflectorOptions& options);
   ~Reflector();
   // Lists on the caller's thread; if that fails, the other one goes on trying.
   void Start();
@@ -56,6 +59,7 @@ class Reflector {
   const api::KindInfo& kind_;
   Inbox& inbox_;
   const std::size_t feed_;
+  const base::Clock& clock_;
   const ReflectorOptions options_;
   // The thread's, once it runs.
   api::JsonDecoder decoder_;

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connections that stand and lead nowhere: somebody between the client and a real server forwards
+// nothing any more, and closes nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/pod.h"
+#include "client/remote_cluster.h"
+#include "client/server_for_test.h"
+#include "testing/status_matchers.h"
+#include "testing/tcp_proxy.h"
+
+namespace dray::client {
+namespace {
+
+using ::dray::testing::IsOk;
+using ::dray::testing::StatusIs;
+using ::dray::testing::TcpProxy;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+constexpr milliseconds kSilence{1'000};
+
+const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()); }
+
+class FrozenTest : public ::testing::Test {
+ protected:
+  void Create(const std::string& name) {
+    api::Pod pod;
+    pod.metadata.namespace_ = "ns";
+    pod.metadata.name = name;
+    pod.spec.containers.push_back({.name = "main", .image = "image"});
+    EXPECT_THAT(server_.local().Create(api::Object::Of(pod)), IsOk());
+  }
+  std::unique_ptr<HttpClient> Connect(HttpOptions options = {}) {
+    auto client = HttpClient::Create(server_.AccessBy(proxy_.port()), options);
+    EXPECT_THAT(client, IsOk());
+    return *std::move(client);
+  }
+  static bool Until(const std::function<bool()>& done) {
+    const auto deadline = steady_clock::now() + std::chrono::seconds(30);
+    while (!done()) {
+      if (steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(milliseconds(2));
+    }
+    return true;
+  }
+
+  const base::SystemClock clock_;
+  TestServer server_{{}, false};
+  TcpProxy proxy_{server_.port()};
+};
+
+TEST_F(FrozenTest, AWatchThatFreezesIsStaleBeforeLongAndMissesNothing) {
+  const auto http = Connect({.connect_timeout = milliseconds(500)});
+  RemoteCluster cluster(
+      *http, clock_,
+      {.first_backoff = milliseconds(2), .longest_backoff = milliseconds(20), .silence = kSilence});
+  const std::vector<const api::KindInfo*> kinds = {&PodKind()};
+  const auto watch = cluster.Watch(kinds);
+  std::set<std::string> seen;
+  const auto look = [&] {
+    while (const auto change = watch->Next()) {
+      EXPECT_TRUE(seen.insert(change->object.metadata().name).second) << "told twice";
+    }
+  };
+  // As long as something is heard it is not stale.
+  int made = 0;
+  for (const auto end = steady_clock::now() + 2 * kSilence; steady_clock::now() < end;) {
+    Create("p" + std::to_string(made++));
+    std::this_thread::sleep_for(milliseconds(50));
+    EXPECT_THAT(watch->Stale(), IsOk());
+  }
+  ASSERT_TRUE(Until([&] { return look(), seen.size() == static_cast<std::size_t>(made); }));
+  proxy_.Freeze();
+  const auto frozen = steady_clock::now();
+  Create("unseen");
+  ASSERT_TRUE(Until([&] { return !watch->Stale().ok(); }));
+  EXPECT_LT(steady_clock::now() - frozen, kSilence + milliseconds(500));
+  look();
+  EXPECT_FALSE(seen.contains("unseen"));
+  // It stays so, whatever is tried.
+  std::this_thread::sleep_for(2 * kSilence);
+  EXPECT_FALSE(watch->Stale().ok());
+  proxy_.Thaw();
+  ASSERT_TRUE(Until([&] { return look(), seen.contains("unseen"); }));
+  EXPECT_TRUE(Until([&] { return watch->Stale().ok(); }));
+}
+
+TEST_F(FrozenTest, AWatchIsStaleWhileItsNextOneIsNotAnswered) {
+  const auto http = Connect({.connect_timeout = milliseconds(500)});
+  RemoteCluster cluster(
+      *http, clock_,
+      {.first_backoff = milliseconds(2), .longest_backoff = milliseconds(20), .silence = kSilence});
+  // Lists are answered, watches are not: nobody may be taken for up to date by his list alone.
+  proxy_.SetRule([](std::string_view bytes) {
+    return bytes.find("watch=true") != std::string_view::npos ? TcpProxy::Fate::kSilence
+                                                              : TcpProxy::Fate::kForward;
+  });
+  const std::vector<const api::KindInfo*> kinds = {&PodKind()};
+  const auto watch = cluster.Watch(kinds);
+  EXPECT_THAT(watch->Stale(), IsOk());
+  const auto begin = steady_clock::now();
+  EXPECT_TRUE(Until([&] { return !watch->Stale().ok(); }));
+  EXPECT_LT(steady_clock::now() - begin, kSilence + milliseconds(500));
+  std::this_thread::sleep_for(kSilence);
+  EXPECT_FALSE(watch->Stale().ok());
+  proxy_.SetRule({});
+  EXPECT_TRUE(Until([&] { return watch->Stale().ok(); }));
+}
+
+TEST_F(FrozenTest, AStreamThatSaysNothingBreaks) {
+  const auto http = Connect();
+  const auto stream = http->Open(
+      {.target = "/api/v1/pods?watch=true&resourceVersion=" + std::to_string(server_.revision())},
+      std::chrono::minutes(5), milliseconds(200));
+  ASSERT_THAT(stream, IsOk());
+  std::string line;
+  EXPECT_THAT((*stream)->Next(line), StatusIs(StatusCode::kUnavailable,
+                                              HasSubstr("the server has said nothing for 0.2 s")));
+}
+
+// A server that cannot be asked has not said that there is nothing.
+TEST_F(FrozenTest, WhatCannotBeReadIsNotAbsent) {
+  Create("p");
+  const auto http =
+      Connect({.connect_timeout = milliseconds(200), .request_timeout = milliseconds(200)});
+  RemoteCluster cluster(*http, clock_, {.reads = 1});
+  ASSERT_THAT(cluster.Find(PodKind(), "ns", "p"), IsOk());
+  proxy_.Freeze();
+  EXPECT_THAT(cluster.Find(PodKind(), "ns", "p"),
+              StatusIs(StatusCode::kUnavailable, HasSubstr(R"(read Pod "ns/p")")));
+  EXPECT_THAT(cluster.List(PodKind()), StatusIs(StatusCode::kUnavailable, HasSubstr("list pods")));
+}
+
+// The answer to a write freezes: the caller learns in time that nobody knows.
+TEST_F(FrozenTest, AWriteWhoseAnswerFreezesIsUnknown) {
+  const auto http = Connect({.request_timeout = milliseconds(300)});
+  RemoteCluster cluster(*http, clock_);
+  proxy_.SetRule([](std::string_view bytes) {
+    return bytes.starts_with("POST") ? TcpProxy::Fate::kSilence : TcpProxy::Fate::kForward;
+  });
+  api::Pod pod;
+  pod.metadata.namespace_ = "ns";
+  pod.metadata.name = "p";
+  pod.spec.containers.push_back({.name = "main", .image = "image"});
+  const auto made = cluster.Create(api::Object::Of(pod));
+  EXPECT_TRUE(api::MayHaveHappened(made.status())) << made.status();
+  const auto found = cluster.Find(PodKind(), "ns", "p");
+  ASSERT_THAT(found, IsOk());
+  EXPECT_TRUE(found->has_value());
+}
+
+}  // namespace
+}  // namespace dray::client
