@@ -60,7 +60,9 @@ std::string MadeUpIdentity() {
 class Remote final : public RemoteScheduler {
  public:
   Remote(RemoteSchedulerOptions options, const base::Clock& clock)
-      : options_(std::move(options)), clock_(clock) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        log_(options_.log == nullptr ? logs::Logger() : options_.log->For("scheduler")) {}
 
   ~Remote() override {
     stopping_ = true;
@@ -158,8 +160,9 @@ class Remote final : public RemoteScheduler {
   void Decide() {
     auto turns =
         std::make_unique<internal::Turns>(*cluster_, options_.writers, [this] { news_.Ring(); });
-    const auto worker = internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates,
-                                                      options_.config, nullptr, turns.get());
+    const auto worker =
+        internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates, options_.config,
+                                      nullptr, {log_, options_.slow_decision}, turns.get());
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;
@@ -185,6 +188,7 @@ class Remote final : public RemoteScheduler {
 
   const RemoteSchedulerOptions options_;
   const base::Clock& clock_;
+  const logs::Logger log_;
   std::unique_ptr<client::HttpClient> http_;
   std::unique_ptr<client::RemoteCluster> cluster_;
   std::unique_ptr<client::HttpClient> election_http_;

@@ -3,6 +3,7 @@
 // RemoteScheduler: the scheduler alone, for an API server somewhere else.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "client/kubeconfig.h"
+#include "logs/log.h"
 #include "scheduler/config.h"
 #include "scheduler/scheduler.h"
 
@@ -24,6 +26,9 @@ struct RemoteSchedulerOptions {
   bool leader_elect = true;
   std::string identity;      // in the lease; empty: this machine's name and something unique
   std::size_t writers = 32;  // pods that are being bound at the same time
+  logs::Log* log = nullptr;  // null: nobody reads one. Outlives it
+  // A decision that takes longer is logged; 0: none is.
+  std::chrono::nanoseconds slow_decision = std::chrono::milliseconds(100);
 };
 
 // Runs from Start until it is destroyed: bindings under way are finished then, and the lease is

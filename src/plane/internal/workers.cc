@@ -32,14 +32,15 @@ class Scheduling final : public SchedulerWorker {
  public:
   Scheduling(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
              const scheduler::Config& config, SchedulerMetrics* metrics,
-             scheduler::Background* background)
+             const DecisionLogOptions& log, scheduler::Background* background)
       : decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
         metrics_(metrics),
+        log_(log, metrics),
         pool_(threads::WorkersFor(config.parallelism)),
         scheduler_(cluster, clock, ids_,
                    {.config = config,
                     .gates = gates,
-                    .observer = metrics,
+                    .observer = log_.LooksOn() ? static_cast<scheduler::Observer*>(&log_) : metrics,
                     .background = background,
                     .executor = &pool_}) {}
 
@@ -60,6 +61,7 @@ class Scheduling final : public SchedulerWorker {
  private:
   const int decisions_;
   SchedulerMetrics* const metrics_;
+  SlowDecisions log_;
   RandomIds ids_;
   threads::ThreadPool pool_;
   scheduler::Scheduler scheduler_;
@@ -101,8 +103,9 @@ class ControllerWorker final : public Worker {
 
 std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
-    const scheduler::Config& config, SchedulerMetrics* metrics, scheduler::Background* background) {
-  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background);
+    const scheduler::Config& config, SchedulerMetrics* metrics, const DecisionLogOptions& log,
+    scheduler::Background* background) {
+  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, log, background);
 }
 
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,

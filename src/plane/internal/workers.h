@@ -11,6 +11,7 @@
 #include "plane/internal/controller_metrics.h"
 #include "plane/internal/loop.h"
 #include "plane/internal/scheduler_metrics.h"
+#include "plane/internal/slow_decisions.h"
 #include "scheduler/background.h"
 #include "scheduler/config.h"
 #include "scheduler/scheduler.h"
@@ -25,12 +26,10 @@ class SchedulerWorker : public Worker {
 };
 
 // Everything outlives them. `metrics` may be null; `background`: see scheduler::SchedulerOptions.
-std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(api::Cluster& cluster,
-                                                     const base::Clock& clock,
-                                                     const api::FeatureGates& gates,
-                                                     const scheduler::Config& config,
-                                                     SchedulerMetrics* metrics,
-                                                     scheduler::Background* background = nullptr);
+std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
+    api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+    const scheduler::Config& config, SchedulerMetrics* metrics, const DecisionLogOptions& log = {},
+    scheduler::Background* background = nullptr);
 
 // What works on the controllers' thread.
 struct ControllerParts {
