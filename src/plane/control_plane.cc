@@ -139,9 +139,9 @@ class Plane final : public ControlPlane {
   void Decide() {
     if (options_.scheduler) {
       scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-        return internal::MakeSchedulerWorker(*counted_for_scheduler_, clock_, options_.gates,
-                                             options_.config, &metrics_.scheduler(),
-                                             {LoggerFor("scheduler"), options_.slow_decision});
+        return internal::MakeSchedulerWorker(
+            *counted_for_scheduler_, clock_, options_.gates, options_.config, &metrics_.scheduler(),
+            nullptr, nullptr, {LoggerFor("scheduler"), options_.slow_decision});
       });
       scheduling_ = scheduler_.get();
     }

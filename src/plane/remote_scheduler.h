@@ -5,12 +5,16 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "api/gates.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/status.h"
+#include "base/uuid.h"
+#include "client/http_client.h"
 #include "client/kubeconfig.h"
 #include "logs/log.h"
 #include "scheduler/config.h"
@@ -29,6 +33,12 @@ struct RemoteSchedulerOptions {
   logs::Log* log = nullptr;  // null: nobody reads one. Outlives it
   // A decision that takes longer is logged; 0: none is.
   std::chrono::nanoseconds slow_decision = std::chrono::milliseconds(100);
+  // What a simulation has in place of the machine: where it runs and waits, where uids come from,
+  // and the way to the server. Null: threads, the system's randomness, and sockets. All outlive it.
+  base::Host* host = nullptr;
+  base::RandomSource* random = nullptr;
+  std::function<StatusOr<std::unique_ptr<client::HttpClient>>(client::HttpOptions)> connect =
+      nullptr;
 };
 
 // Runs from Start until it is destroyed: bindings under way are finished then, and the lease is
