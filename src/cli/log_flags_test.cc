@@ -43,7 +43,7 @@ TEST(LogFlags, WhatMakesNoSenseIsRefused) {
   const Row rows[] = {
       {{"--slow-request-threshold", "soon"},
        "error: --slow-request-threshold: \"soon\" must be a duration that is not negative\n"},
-      {{"--slow-decision-threshold", "-1s"},
+      {{"--slow-decision-threshold=-1s"},
        "error: --slow-decision-threshold: \"-1s\" must be a duration"},
       {{"--logging-format", "xml"}, "xml"},
       {{"-v", "many"}, "many"},
