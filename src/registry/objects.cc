@@ -5,6 +5,7 @@
 
 #include "api/json.h"
 #include "fmt/format.h"
+#include "registry/internal/shared_texts.h"
 
 namespace dray::registry {
 namespace {
@@ -81,6 +82,11 @@ std::string PrefixOf(const api::KindInfo& kind, std::string_view namespace_) {
 std::string KeyOf(const api::KindInfo& kind, std::string_view namespace_, std::string_view name) {
   return PrefixOf(kind, namespace_).append(name);
 }
+
+Objects::Objects(store::Store& store)
+    : store_(store), texts_(std::make_unique<internal::SharedTexts>()) {}
+
+Objects::~Objects() = default;
 
 StatusOr<std::optional<Found>> Objects::Find(const api::KindInfo& kind, std::string_view namespace_,
                                              std::string_view name) const {

@@ -21,6 +21,10 @@
 
 namespace dray::registry {
 
+namespace internal {
+class SharedTexts;
+}  // namespace internal
+
 // One version of an object, shared by everyone who reads it: the struct, and its text, which is
 // made once for all who ask. Thread-safe.
 class StoredObject {
@@ -60,9 +64,11 @@ std::string PrefixOf(const api::KindInfo& kind, std::string_view namespace_ = {}
 class Objects {
  public:
   // The store outlives it.
-  explicit Objects(store::Store& store) : store_(store) {}
+  explicit Objects(store::Store& store);
+  ~Objects();
 
   store::Store& store() const { return store_; }
+  internal::SharedTexts& texts() const { return *texts_; }
 
   // What was found not to be readable, and is still there as it was then. Whatever cannot be read
   // is not absent: what it may own or hold stays.
@@ -105,6 +111,7 @@ class Objects {
   void Remember(const store::Entry& entry, const Status& why) const;
 
   store::Store& store_;
+  const std::unique_ptr<internal::SharedTexts> texts_;
   std::function<void(const Unreadable&)> tell_;
   mutable base::Mutex mutex_;
   // By key.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "fmt/format.h"
+#include "registry/internal/shared_texts.h"
 #include "registry/world_for_test.h"
 #include "rest/paging.h"
 
@@ -75,6 +76,50 @@ TEST_F(ReadsTest, APageOfOneNodesPodsIsThatNodes) {
       "&allowWatchBookmarks=true&fieldSelector=spec.nodeName%3Dnode-1");
   ASSERT_NE(watch.stream, nullptr) << watch.text;
   EXPECT_EQ(world_.Events(*watch.stream).size(), 3u + 1u);  // and the bookmark after them
+}
+
+// However many watch, and whatever version they speak: one text for each event and form.
+TEST_F(ReadsTest, AWatchLineIsMadeOnceForAllItsWatchers) {
+  MakePods(1);
+  const std::string claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+  const auto pieces = [](Answer& watch) {
+    std::vector<apiserver::Bytes> out;
+    while (watch.stream->Pull(out) == apiserver::StreamSource::State::kMore) {
+    }
+    return out;
+  };
+  const auto open = [&](const std::string& path, const std::string& accept) {
+    Answer watch = world_.Ask({.path = path + "?watch=1", .accept = accept});
+    EXPECT_NE(watch.stream, nullptr) << watch.text;
+    watch.stream->Start([] {});
+    return watch;
+  };
+  const std::string metadata =
+      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+  const std::string beta = "/apis/resource.k8s.io/v1beta1/namespaces/default/resourceclaims";
+  std::vector<Answer> watches;
+  for (int i = 0; i < 3; ++i) {
+    watches.push_back(open(claims, ""));
+    watches.push_back(open(claims, metadata));
+    watches.push_back(open(beta, ""));
+  }
+  const Answer made = world_.Post(
+      claims, R"({"metadata":{"name":"c"},"spec":{"devices":{"requests":[{"name":"r","exactly":)"
+              R"({"deviceClassName":"gpu"}}]}}})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  std::vector<std::vector<apiserver::Bytes>> told;
+  for (Answer& watch : watches) told.push_back(pieces(watch));
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    ASSERT_EQ(told[i].size(), 3u) << i;
+    EXPECT_EQ(told[i][1], told[i % 3][1]) << i;
+  }
+  EXPECT_NE(told[0][1], told[1][1]);
+  EXPECT_THAT(*told[2][1], HasSubstr("resource.k8s.io/v1beta1"));
+  EXPECT_EQ(world_.registry().objects().texts().made(), 2u);
+  // When all have passed it on, it is gone.
+  const std::weak_ptr<const std::string> line = told[2][1];
+  told.clear();
+  EXPECT_TRUE(line.expired());
 }
 
 TEST_F(ReadsTest, AVersionThatIsNotThereYetIsRefused) {

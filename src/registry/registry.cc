@@ -111,6 +111,15 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
         dry_run_(dry_run),
         done_(std::move(done)) {}
 
+  // `key`: what it changes, if that is there already. Who changes the same takes turns from the
+  // beginning: trying beside each other is work that only one of them does not do in vain.
+  void Start(std::string key) {
+    if (key.empty() || dry_run_) return Try();
+    line_ = std::move(key);
+    if (registry_.lines_->Join(line_, [self = shared_from_this()] { self->Try(); })) Try();
+  }
+
+ private:
   void Try() {
     auto attempt = attempt_();
     if (!attempt.ok()) return Finish(attempt.status());
@@ -129,7 +138,6 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
         });
   }
 
- private:
   // What the write may lose a race for, and others stand in line for already.
   const std::string* KeyWithLine(const store::Transaction& transaction) const {
     if (!line_.empty()) return nullptr;
@@ -191,8 +199,10 @@ Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSo
 
 Registry::~Registry() = default;
 
-void Registry::Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const {
-  std::make_shared<Write>(*this, std::move(attempt), dry_run, std::move(done))->Try();
+void Registry::Run(std::string key, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
+                   Done done) const {
+  std::make_shared<Write>(*this, std::move(attempt), dry_run, std::move(done))
+      ->Start(std::move(key));
 }
 
 void Registry::Post(std::function<void()> task) const {
@@ -264,7 +274,8 @@ void Registry::Create(api::Object object, std::string_view namespace_, const Wri
   } else {
     object.MutableMetadata().namespace_.clear();
   }
-  Run([this, object = std::move(object), context] { return TryCreate(object, context, false); },
+  Run(
+      "", [this, object = std::move(object), context] { return TryCreate(object, context, false); },
       context.dry_run, std::move(done));
 }
 
@@ -324,6 +335,7 @@ void Registry::Modify(Part part, const api::KindInfo& kind, std::string_view nam
                       std::string_view name, Change change, const WriteContext& context,
                       Done done) {
   Run(
+      KeyOf(kind, namespace_, name),
       [this, part, &kind, space = std::string(namespace_), name = std::string(name),
        change = std::move(change), context]() -> StatusOr<Attempt> {
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
@@ -352,6 +364,7 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
                      std::function<void(StatusOr<api::Object>, bool created)> done) {
   auto created = std::make_shared<bool>(false);
   Run(
+      KeyOf(version, namespace_, name),
       [this, part, &version, space = std::string(namespace_), name = std::string(name),
        config = std::move(config), force, context, created]() -> StatusOr<Attempt> {
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(version, space, name));
@@ -384,6 +397,7 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
 void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding binding,
                     const WriteContext& context, Done done) {
   Run(
+      KeyOf(api::HubKind(api::TypeInfoOf<api::Pod>()), namespace_, pod),
       [this, space = std::string(namespace_), name = std::string(pod),
        binding = std::move(binding)]() -> StatusOr<Attempt> {
         const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
@@ -407,6 +421,7 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
                       const DeleteOptions& options, const WriteContext& context, DeleteDone done) {
   auto gone = std::make_shared<bool>(false);
   Run(
+      KeyOf(kind, namespace_, name),
       [this, &kind, space = std::string(namespace_), name = std::string(name), options,
        user = context.user, gone]() -> StatusOr<Attempt> {
         const auto read = objects_.Find(kind, space, name);

@@ -137,7 +137,8 @@ class Registry {
   StatusOr<Attempt> TryDelete(const Found& found, const DeleteOptions& options) const;
   StatusOr<Attempt> TryDeleteUnread(const api::KindInfo& kind, const std::string& namespace_,
                                     const std::string& name) const;
-  void Run(std::function<StatusOr<Attempt>()> attempt, bool dry_run, Done done) const;
+  void Run(std::string key, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
+           Done done) const;
   void Post(std::function<void()> task) const;
 
   Objects objects_;

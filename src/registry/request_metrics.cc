@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/request_metrics.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -50,7 +51,11 @@ class RequestMetrics::ObservedStream final : public apiserver::StreamSource {
   State Pull(std::vector<apiserver::Bytes>& out) override {
     const std::size_t before = out.size();
     const State state = inner_->Pull(out);
-    if (out.size() > before) events_.Add(out.size() - before);
+    // A line is in pieces; the last one ends it.
+    const auto ends = [](const apiserver::Bytes& piece) { return piece->ends_with('\n'); };
+    const auto events =
+        std::count_if(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(), ends);
+    if (events > 0) events_.Add(static_cast<std::uint64_t>(events));
     return state;
   }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/watch_stream.h"
 
+#include <map>
 #include <utility>
 
 #include "fmt/format.h"
+#include "registry/internal/shared_texts.h"
 #include "registry/internal/topics.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
@@ -127,10 +129,17 @@ class WatchStream final : public apiserver::StreamSource {
 
   std::size_t Send(std::string_view type, const StoredObject& stored, std::vector<Bytes>& out) {
     const api::KindInfo& kind = *options_.selection.kind;
-    const bool as_stored =
-        options_.shape != Shape::kTable && options_.shape != Shape::kPartialMetadata;
-    if (as_stored && &kind == &api::HubKind(*kind.hub)) return Line(type, *stored.Json(), out);
-    return Send(type, stored.object(), out);
+    const api::Object& object = stored.object();
+    if (options_.shape == Shape::kTable) return Send(type, object, out);
+    if (options_.shape == Shape::kPartialMetadata) {
+      return Line(type,
+                  objects_.texts().Get(object, kind, 'm',
+                                       [&] { return rest::PartialMetadataJson(object); }),
+                  out);
+    }
+    if (&kind == &api::HubKind(*kind.hub)) return Line(type, stored.Json(), out);
+    return Line(type, objects_.texts().Get(object, kind, 'o', [&] { return object.ToJson(kind); }),
+                out);
   }
 
   std::size_t Send(std::string_view type, const api::Object& object, std::vector<Bytes>& out) {
@@ -176,14 +185,28 @@ class WatchStream final : public apiserver::StreamSource {
     }
   }
 
-  static std::size_t Line(std::string_view type, std::string_view object, std::vector<Bytes>& out) {
-    auto line = std::make_shared<std::string>();
-    line->reserve(object.size() + type.size() + 24);
-    line->append("{\"type\":\"").append(type).append("\",\"object\":");
-    line->append(object).append("}\n");
-    const std::size_t size = line->size();
-    out.push_back(std::move(line));
+  // The object's text is everybody's: nobody copies it before it is on its way to the client.
+  static std::size_t Line(std::string_view type, Bytes object, std::vector<Bytes>& out) {
+    static const Bytes kEnd = std::make_shared<const std::string>("}\n");
+    out.push_back(BeginningOf(type));
+    const std::size_t size = out.back()->size() + object->size() + kEnd->size();
+    out.push_back(std::move(object));
+    out.push_back(kEnd);
     return size;
+  }
+  static std::size_t Line(std::string_view type, std::string object, std::vector<Bytes>& out) {
+    return Line(type, std::make_shared<const std::string>(std::move(object)), out);
+  }
+  static Bytes BeginningOf(std::string_view type) {
+    static const std::map<std::string, Bytes, std::less<>> kBeginnings = [] {
+      std::map<std::string, Bytes, std::less<>> all;
+      for (const char* name : {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"}) {
+        all.emplace(name, std::make_shared<const std::string>(
+                              fmt::format(R"({{"type":"{}","object":)", name)));
+      }
+      return all;
+    }();
+    return kBeginnings.find(type)->second;
   }
 
   const Objects& objects_;

@@ -79,10 +79,14 @@ std::vector<rest::DocumentNode> World::Events(apiserver::StreamSource& stream) {
     }
     EXPECT_EQ(state, State::kEnd);
   }
+  std::string text;
+  for (const apiserver::Bytes& piece : lines) text += *piece;
   std::vector<rest::DocumentNode> events;
-  for (const apiserver::Bytes& line : lines) {
-    EXPECT_EQ(line->back(), '\n');
-    auto event = rest::ReadTree(*line);
+  EXPECT_TRUE(text.empty() || text.back() == '\n');
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    auto event = rest::ReadTree(text.substr(begin, end - begin));
+    begin = end + 1;
     EXPECT_TRUE(event.ok()) << event.status();
     if (event.ok()) events.push_back(*std::move(event));
   }

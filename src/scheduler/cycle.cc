@@ -163,7 +163,11 @@ bool Cycle::FilterLocal() {
     own_ = std::make_unique<Placement>();
     placement_ = own_.get();
   } else {
-    placement_ = &env_.placements->Get(KeyOfShape(), pod_, env_.world);
+    std::uint64_t concerned = 0;
+    for (const std::size_t i : local_) {
+      concerned = std::max(concerned, env_.plugins.filters()[i]->ConcernedAt(state_, *pod_));
+    }
+    placement_ = &env_.placements->Get(KeyOfShape(), pod_, env_.world, concerned);
   }
   nodes_asked_ = true;
   const std::vector<NodeInfo*> stale = placement_->Stale(env_.world);

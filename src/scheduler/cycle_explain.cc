@@ -86,6 +86,7 @@ void Cycle::GroupDetails() {
 
 // Nodes by what refused them: by number, which costs nothing; GroupBuilder then looks at texts.
 std::vector<Cycle::RefusedNodes> Cycle::RefusedAlike() {
+  placement_->GroupAt(env_.world.global_version());
   GroupDetails();
   using Key = std::tuple<int, std::uint64_t, std::uint64_t>;
   std::map<Key, RefusedNodes> groups;

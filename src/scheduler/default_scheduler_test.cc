@@ -56,6 +56,98 @@ TEST(DefaultScheduler, NoDeviceIsGivenTwice) {
   EXPECT_EQ(std::ranges::adjacent_find(devices), devices.end());
 }
 
+api::ResourceClaim ClaimOf(const std::string& name, const std::string& driver) {
+  api::ResourceClaim claim = DeviceCluster::GpuClaim(name, 1);
+  claim.spec.devices.requests.front().exactly->selectors = {
+      {.cel = api::CELDeviceSelector{.expression = "device.driver == '" + driver + "'"}}};
+  return claim;
+}
+
+// Devices of all nodes come, change, are taken and go; whoever wants others asks no node again.
+TEST(DefaultScheduler, WhatAllNodesCanUseConcernsThoseAloneWhoCanUseIt) {
+  constexpr int kNodes = 50;
+  const std::string fabric = "fabric.example.com";
+  DeviceCluster test;
+  for (int i = 0; i < kNodes; ++i) test.AddNode("n" + std::to_string(i), 4);
+  int pods = 0;
+  const auto asked_for_one = [&](const std::string& driver) {
+    const std::string name = "p" + std::to_string(pods++);
+    if (driver.empty()) {
+      test.Create(MakePod({.name = name}));
+    } else {
+      test.Create(ClaimOf(name, driver));
+      test.Create(DeviceCluster::WithClaim(MakePod({.name = name}), name));
+    }
+    const std::uint64_t before = test.scheduler().statistics().node_evaluations;
+    const std::vector<Outcome> outcomes = test.scheduler().Run();
+    EXPECT_EQ(outcomes.size(), 1u);
+    EXPECT_EQ(outcomes.front().kind, Kind::kBound) << outcomes.front().message;
+    return test.scheduler().statistics().node_evaluations - before;
+  };
+  const auto slice = [&](int devices) {
+    testing::Slice made("fabric");
+    made.Driver(fabric).Pool("fabric").OnAllNodes();
+    for (int i = 0; i < devices; ++i) made.With(testing::Device("port-" + std::to_string(i)));
+    return api::ResourceSlice(made);
+  };
+  const std::string gpus(testing::kDriver);
+  EXPECT_GE(asked_for_one(gpus), std::uint64_t{kNodes});
+  EXPECT_GE(asked_for_one(""), std::uint64_t{kNodes});
+  EXPECT_LE(asked_for_one(gpus), 3u);
+  test.Create(slice(8));
+  EXPECT_LE(asked_for_one(gpus), 3u) << "it came";
+  EXPECT_LE(asked_for_one(""), 5u);
+  EXPECT_GE(asked_for_one(fabric), std::uint64_t{kNodes});
+  EXPECT_LE(asked_for_one(gpus), 5u) << "one of it was taken";
+  EXPECT_GE(asked_for_one(fabric), std::uint64_t{kNodes}) << "whoever can use it asks again";
+  const auto& kind = DeviceCluster::KindOf<api::ResourceSlice>();
+  ASSERT_THAT(test.cluster().Delete(kind, "", "fabric"), IsOk());
+  EXPECT_LE(asked_for_one(gpus), 5u) << "it went";
+  test.Create(slice(9));
+  EXPECT_LE(asked_for_one(gpus), 5u);
+  EXPECT_LE(asked_for_one(""), 9u);
+}
+
+// What a score was computed from may be a slice that several nodes could use.
+TEST(DefaultScheduler, ADeviceForSomeNodesCountsInTheirScores) {
+  DeviceCluster test;
+  for (const char* name : {"a", "b", "c"}) {
+    api::Node node = MakeNode(name);
+    node.metadata.labels["zone"] = name;
+    test.Create(std::move(node));
+    test.Create(DeviceCluster::GpuSlice(name, 2));
+  }
+  const auto place = [&](const std::string& name) {
+    api::ResourceClaim claim = DeviceCluster::GpuClaim(name, 1);
+    api::DeviceRequest& request = claim.spec.devices.requests.front();
+    request.exactly.reset();
+    for (const char* driver : {"fabric.example.com", "gpu.example.com"}) {
+      api::DeviceSubRequest& sub = request.first_available.emplace_back();
+      sub.name = driver[0] == 'f' ? "fast" : "slow";
+      sub.device_class_name = "gpu";
+      sub.allocation_mode = api::kAllocationModeExactCount;
+      sub.count = 1;
+      sub.selectors = {{.cel = api::CELDeviceSelector{.expression = "device.driver == '" +
+                                                                    std::string(driver) + "'"}}};
+    }
+    test.Create(std::move(claim));
+    test.Create(DeviceCluster::WithClaim(MakePod({.name = name}), name));
+    test.scheduler().Run();
+    return test.Find<api::Pod>(name)->spec.node_name;
+  };
+  ASSERT_EQ(testing::kDriver, "gpu.example.com");
+  EXPECT_EQ(place("p1"), "a");
+  test.Create(api::ResourceSlice(
+      testing::Slice("fast")
+          .Driver("fabric.example.com")
+          .Pool("fast")
+          .Where({.node_selector_terms = {{.match_expressions = {{.key = "zone",
+                                                                  .operator_ = "In",
+                                                                  .values = {"c"}}}}}})
+          .With(testing::Device("port"))));
+  EXPECT_EQ(place("p2"), "c");
+}
+
 TEST(DefaultScheduler, AFreedDeviceWakesThePodThatWaitsForIt) {
   DeviceCluster test;
   test.AddNode("a", 1);

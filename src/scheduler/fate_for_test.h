@@ -24,12 +24,15 @@ class Fate {
     // Some pods ask for devices by the name of an extended resource, which some nodes have by
     // themselves.
     bool extended_resources = false;
+    // Devices that several nodes can use come, change and go, and claims say which kind they want.
+    bool fabric = false;
   };
   Fate(std::uint32_t seed, DeviceCluster& test) : Fate(seed, test, {}) {}
   Fate(std::uint32_t seed, DeviceCluster& test, Options options)
       : random_(seed), test_(test), options_(options) {}
 
   void Step() {
+    if (options_.fabric && Below(4) == 0) return ChangeFabric();
     switch (Below(11)) {
       case 0:
         return AddNode();
@@ -191,6 +194,7 @@ class Fate {
       }
       if (options_.faults && Below(2) == 0) AddSelector(claim);
       if (Below(3) == 0) AddDerived(claim);
+      if (options_.fabric) ChooseKind(claim);
       test_.Create(std::move(claim));
       pod = DeviceCluster::WithClaim(std::move(pod), name);
     } else if (options_.extended_resources && Below(2) == 0) {
@@ -209,6 +213,45 @@ class Fate {
         {.cel = api::CELDeviceSelector{.expression = expression}}};
     if (request.exactly) request.exactly->selectors = selectors;
     for (api::DeviceSubRequest& sub : request.first_available) sub.selectors = selectors;
+  }
+
+  // A pool of one slice or two: for all nodes, for a zone, or, with faults, for whom nobody can say;
+  // sometimes it contradicts itself.
+  void ChangeFabric() {
+    const std::string pool = "fabric-" + std::to_string(Below(3));
+    const std::string name = pool + "-" + std::to_string(Below(2));
+    if (test_.Find<api::ResourceSlice>(name, "") != nullptr) {
+      static_cast<void>(
+          test_.cluster().Delete(DeviceCluster::KindOf<api::ResourceSlice>(), "", name));
+      if (Below(2) == 0) return;
+    }
+    testing::Slice slice(name);
+    slice.Driver("fabric.example.com").Pool(pool);
+    if (Below(3) == 0) slice.Of(2);
+    const int where = Below(options_.faults ? 9 : 8);
+    if (where < 5) {
+      slice.OnAllNodes();
+    } else {
+      const char* in = where < 8 ? "In" : "Near";
+      slice.Where(
+          {.node_selector_terms = {
+               {.match_expressions = {
+                    {.key = "zone", .operator_ = in, .values = {std::to_string(Below(3))}}}}}});
+    }
+    for (int i = 0; i <= Below(2); ++i) {
+      slice.With(testing::Device("port-" + std::to_string(Below(4) == 0 ? 0 : i)));
+    }
+    test_.Create(api::ResourceSlice(slice));
+  }
+  void ChooseKind(api::ResourceClaim& claim) {
+    const int kind = Below(4);
+    if (kind == 3) return;  // either
+    const std::string driver = kind == 0 ? "fabric.example.com" : std::string(testing::kDriver);
+    const api::DeviceSelector selector = {
+        .cel = api::CELDeviceSelector{.expression = "device.driver == '" + driver + "'"}};
+    api::DeviceRequest& request = claim.spec.devices.requests.front();
+    if (request.exactly) request.exactly->selectors.push_back(selector);
+    for (api::DeviceSubRequest& sub : request.first_available) sub.selectors.push_back(selector);
   }
 
   // The claim's devices have in common, or must not, what nobody publishes: on which side of the

@@ -141,12 +141,19 @@ class FilterPlugin : public virtual Plugin {
  public:
   virtual PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
   // Whether, for this pod, the answer for a node can change only when that node changes
-  // (NodeInfo::version) or World::global_version does. Asked after PreFilter.
+  // (NodeInfo::version), or what it says in ConcernedAt. Asked after PreFilter.
   virtual bool Local(const CycleState& state, const PodInfo& pod) const = 0;
   // With Local: what the answer, and this plugin's score, depend on beyond the pod's shape
   // (PodInfo::shape) and the node, as a number: equal numbers, equal answers. Asked after
   // PreFilter.
   virtual std::uint64_t ClassOf(const CycleState& state, const PodInfo& pod) const {
+    static_cast<void>(state), static_cast<void>(pod);
+    return 0;
+  }
+  // With Local: the version of the world's last change that concerns more than single nodes
+  // (World::global_version) and may have changed an answer, or this plugin's score, for pods of this
+  // class; 0: none can. Asked after PreFilter.
+  virtual std::uint64_t ConcernedAt(const CycleState& state, const PodInfo& pod) {
     static_cast<void>(state), static_cast<void>(pod);
     return 0;
   }

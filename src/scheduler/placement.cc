@@ -42,9 +42,10 @@ void Placement::Reset(std::size_t nodes) {
   seen_ = 0;
   asking_ = 0;
   nodes_version_ = 0;
+  grouped_at_ = 0;
   begun_ = false;
   example = nullptr;
-  global_version = 0;
+  concerned = 0;
 }
 
 // Nodes have come or gone: places in the tournament are others, answers are not.
@@ -214,17 +215,22 @@ void Placement::Restore() {
   left_out_.clear();
 }
 
+void Placement::GroupAt(std::uint64_t global_version) {
+  if (std::exchange(grouped_at_, global_version) == global_version) return;
+  for (Entry& entry : entries_) entry.detail_group.reset();
+}
+
 const Refusal* Placement::RefusalOf(const NodeInfo& node) const {
   const std::int32_t refusal = entries_[node.index].refusal;
   return refusal < 0 ? nullptr : refusals_[static_cast<std::size_t>(refusal)].known.refusal.get();
 }
 
 Placement& Placements::Get(const PlacementKey& key, const std::shared_ptr<const PodInfo>& pod,
-                           const World& world) {
+                           const World& world, std::uint64_t concerned) {
   if (const auto found = by_key_.find(key); found != by_key_.end()) {
     used_.splice(used_.begin(), used_, found->second);
     Placement& placement = *used_.front().second;
-    if (placement.global_version == world.global_version() && SameShape(*placement.example, *pod)) {
+    if (placement.concerned == concerned && SameShape(*placement.example, *pod)) {
       return placement;
     }
   } else if (used_.size() >= limit_ && !used_.empty()) {
@@ -239,7 +245,7 @@ Placement& Placements::Get(const PlacementKey& key, const std::shared_ptr<const 
   Placement& placement = *used_.front().second;
   placement.Reset(world.node_indices());
   placement.example = pod;
-  placement.global_version = world.global_version();
+  placement.concerned = concerned;
   return placement;
 }
 

@@ -97,8 +97,12 @@ class Placement {
     return entries_[node.index].detail_group;
   }
 
+  // What details nodes were grouped by may have changed without an answer having changed: forgets
+  // the groups, unless they were made at this version of the world.
+  void GroupAt(std::uint64_t global_version);
+
   std::shared_ptr<const PodInfo> example;  // a pod of the shape
-  std::uint64_t global_version = 0;        // of the world, when this was begun
+  std::uint64_t concerned = 0;             // FilterPlugin::ConcernedAt, when this was begun
 
  private:
   static constexpr std::int32_t kUnknown = -2;
@@ -140,6 +144,7 @@ class Placement {
   std::uint64_t seen_ = 0;    // World::version when everything was answered
   std::uint64_t asking_ = 0;  // the same, of the round that is under way
   std::uint64_t nodes_version_ = 0;
+  std::uint64_t grouped_at_ = 0;  // World::global_version
   bool begun_ = false;
 };
 
@@ -148,9 +153,10 @@ class Placements {
  public:
   explicit Placements(std::size_t limit) : limit_(limit) {}
 
-  // That of the pod's shape, an empty one when there is none. Stays until the next call.
+  // That of the pod's shape, an empty one when there is none or something has concerned all nodes
+  // since: `concerned` is the latest FilterPlugin::ConcernedAt. Stays until the next call.
   Placement& Get(const PlacementKey& key, const std::shared_ptr<const PodInfo>& pod,
-                 const World& world);
+                 const World& world, std::uint64_t concerned = 0);
   void Clear();
   std::size_t size() const { return used_.size(); }
 

@@ -208,7 +208,7 @@ TEST(PlacementsTest, TheShapeThatWasUsedLongestAgoIsForgotten) {
   EXPECT_EQ(&placements.Get({.shape = 1}, pod, world), one);
 }
 
-TEST(PlacementsTest, WhatConcernsEveryNodeEndsAllMemory) {
+TEST(PlacementsTest, WhatConcernsAShapeOnEveryNodeEndsItsMemory) {
   World world{WorldOptions{}};
   world.Apply(Added(MakeNode("a")));
   ResourceNames names;
@@ -223,7 +223,9 @@ TEST(PlacementsTest, WhatConcernsEveryNodeEndsAllMemory) {
   everywhere.spec.pool.name = "p";
   everywhere.spec.all_nodes = true;
   world.Apply(Added(everywhere));
-  EXPECT_EQ(placements.Get({.shape = 1}, pod, world).Stale(world).size(), 1u);
+  EXPECT_EQ(placements.Get({.shape = 1}, pod, world).Stale(world).size(), 0u);
+  EXPECT_EQ(placements.Get({.shape = 1}, pod, world, world.global_version()).Stale(world).size(),
+            1u);
 }
 
 }  // namespace

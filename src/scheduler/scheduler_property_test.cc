@@ -8,17 +8,20 @@
 namespace dray::scheduler {
 namespace {
 
-class CachesProperty : public ::testing::TestWithParam<std::uint32_t> {};
+class CachesProperty : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  void Compare(Fate::Options options);
+};
 
-TEST_P(CachesProperty, DoNotChangeWhatIsDecided) {
+void CachesProperty::Compare(Fate::Options options) {
   SchedulerOptions with;
   with.remembered_shapes = 4;
   SchedulerOptions without;
   without.caches = false;
   DeviceCluster a(std::move(with));
   DeviceCluster b(std::move(without));
-  Fate fate_a(GetParam(), a);
-  Fate fate_b(GetParam(), b);
+  Fate fate_a(GetParam(), a, options);
+  Fate fate_b(GetParam(), b, options);
   for (int step = 0; step < 150; ++step) {
     const int burst = 1 + fate_a.Below(4);
     ASSERT_EQ(burst, 1 + fate_b.Below(4));
@@ -37,6 +40,14 @@ TEST_P(CachesProperty, DoNotChangeWhatIsDecided) {
   EXPECT_GT(a.scheduler().statistics().unschedulable, 0u);
   EXPECT_LT(a.scheduler().statistics().node_evaluations,
             b.scheduler().statistics().node_evaluations);
+}
+
+TEST_P(CachesProperty, DoNotChangeWhatIsDecided) { Compare({}); }
+
+TEST_P(CachesProperty, DoNotChangeItWhereDevicesAreOfManyNodes) { Compare({.fabric = true}); }
+
+TEST_P(CachesProperty, DoNotChangeItWhereSomeOfThemCannotBeRead) {
+  Compare({.faults = true, .fabric = true});
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, CachesProperty, ::testing::Range(0u, 30u));

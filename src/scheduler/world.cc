@@ -2,6 +2,7 @@
 #include "scheduler/world.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "scheduler/internal/world_impl.h"
 
@@ -11,6 +12,8 @@ namespace {
 // A pod's placement touches a node two or three times; a shape that was not asked for during this
 // many changes compares the versions of all nodes instead.
 constexpr std::size_t kLogSize = 16 * 1024;
+// The same for pools of every node.
+constexpr std::size_t kPoolLogSize = 1024;
 
 // The value in an object, kept as long as anybody has it. Null when it is of another kind.
 template <typename T>
@@ -37,11 +40,37 @@ void World::Impl::Touch(NodeInfo& node) {
   }
 }
 
-void World::Impl::TouchAll() { world.global_version_ = ++world.version_; }
+void World::Impl::TouchAll() {
+  world.global_version_ = ++world.version_;
+  pool_log.clear();
+  pool_log_begin = world.version_;
+}
+
+void World::Impl::TouchAllFor(inventory::PoolId pool, PoolChange::Kind kind) {
+  world.global_version_ = ++world.version_;
+  // Allocations of one pool in a row are one change to everybody who has not looked in between.
+  if (kind == PoolChange::Kind::kUsage && !pool_log.empty() && pool_log.back().pool == pool) {
+    pool_log.back().version = world.version_;
+    return;
+  }
+  pool_log.push_back({world.version_, pool, kind});
+  if (pool_log.size() > kPoolLogSize) {
+    pool_log_begin = pool_log.front().version;
+    pool_log.pop_front();
+  }
+}
+
+std::optional<std::vector<World::PoolChange>> World::Impl::PoolChangesSince(
+    std::uint64_t version) const {
+  if (version < pool_log_begin) return std::nullopt;
+  auto first = pool_log.end();
+  while (first != pool_log.begin() && std::prev(first)->version > version) --first;
+  return std::vector<PoolChange>(first, pool_log.end());
+}
 
 World::ChangedNodes World::Impl::ChangedSince(std::uint64_t version) const {
   ChangedNodes changed;
-  if (version < log_begin || version < world.global_version_) {
+  if (version < log_begin) {
     changed.all = true;
     return changed;
   }
@@ -135,6 +164,9 @@ std::size_t World::node_indices() const { return impl_->nodes.size(); }
 Status World::RefreshDevices(NodeInfo& node) { return impl_->RefreshDevices(node); }
 World::ChangedNodes World::ChangedSince(std::uint64_t version) const {
   return impl_->ChangedSince(version);
+}
+std::optional<std::vector<World::PoolChange>> World::PoolChangesSince(std::uint64_t version) const {
+  return impl_->PoolChangesSince(version);
 }
 
 std::shared_ptr<const api::DeviceClass> World::FindClass(std::string_view name) const {

@@ -62,19 +62,34 @@ class World final : public allocator::ClassLister {
   // with claims can be scheduled. For a node that nobody else looks at meanwhile.
   Status RefreshDevices(NodeInfo& node);
 
-  // Which nodes have changed since a version of the world. `all`: too many to tell, or something
-  // that concerns every node.
+  // Which nodes have changed since a version of the world, leaving aside what concerned every node
+  // (global_version). `all`: too many to tell.
   struct ChangedNodes {
     bool all = false;
     std::vector<NodeIndex> nodes;  // may repeat
   };
   std::uint64_t version() const { return version_; }
   ChangedNodes ChangedSince(std::uint64_t version) const;
-  // Of the last change that concerned every node: taint rules, slices without a node and what is in
-  // use of them. Classes are not among it: what is remembered of a pod whose claims name one is
+  // Of the last change that may concern every node: taint rules, slices without a node and what is
+  // in use of them. Only those who look at devices need to ask, and most of them only about some
+  // pools: PoolChangesSince. Classes are not among it: what is remembered of a pod whose claims name one is
   // remembered by its plan, which changes with them; nor are namespaces, which only filters look at
   // that are asked anew for every pod.
   std::uint64_t global_version() const { return global_version_; }
+  // A change of a pool whose devices every node may use.
+  struct PoolChange {
+    enum class Kind : std::uint8_t {
+      kNew,  // it had no slices before
+      kSlices,
+      kUsage,  // what is taken of it; its slices are the same
+    };
+    std::uint64_t version = 0;
+    inventory::PoolId pool;
+    Kind kind = Kind::kSlices;
+  };
+  // Those after a version of the world, oldest first. Nothing: there was another change that
+  // concerns every node, or it is too long ago to tell.
+  std::optional<std::vector<PoolChange>> PoolChangesSince(std::uint64_t version) const;
   // Of the classes, all together: which resource names they serve, and with which devices.
   std::uint64_t classes_version() const { return classes_version_; }
 

@@ -131,26 +131,25 @@ void World::Impl::Take(const inventory::Change& change) {
     found->second->devices_stale = true;
     Touch(found->second->info);
   };
-  bool all = change.unbound;
+  // Taint rules are nobody's.
+  bool all = change.unbound && change.pools.empty();
+  if (all) TouchAll();
   for (const PoolId pool : change.pools) {
     const auto index = static_cast<std::size_t>(pool);
     if (index >= pool_nodes.size()) pool_nodes.resize(index + 1);
-    PoolNodes after = NodesOf(pool);
-    all = all || after.all || pool_nodes[index].all;
-    if (!all) {
-      std::ranges::for_each(pool_nodes[index].nodes, stale);
-      std::ranges::for_each(after.nodes, stale);
-    }
-    pool_nodes[index] = std::move(after);
+    const PoolNodes before = std::exchange(pool_nodes[index], NodesOf(pool));
+    const PoolNodes& after = pool_nodes[index];
+    std::ranges::for_each(before.nodes, stale);
+    std::ranges::for_each(after.nodes, stale);
+    if (!before.all && !after.all) continue;
+    all = true;
+    TouchAllFor(pool, before.empty() ? PoolChange::Kind::kNew : PoolChange::Kind::kSlices);
   }
-  if (!all) {
+  if (all) {
+    ++all_stale;
+  } else {
     std::ranges::for_each(change.nodes, stale);
-    return;
   }
-  for (const auto& entry : nodes) {
-    if (entry != nullptr) entry->devices_stale = true;
-  }
-  TouchAll();
 }
 
 void World::Impl::TouchPools(std::span<const PoolId> pools) {
@@ -158,8 +157,8 @@ void World::Impl::TouchPools(std::span<const PoolId> pools) {
     const auto index = static_cast<std::size_t>(pool);
     if (index >= pool_nodes.size()) continue;  // nobody publishes it
     if (pool_nodes[index].all) {
-      TouchAll();
-      return;
+      TouchAllFor(pool, PoolChange::Kind::kUsage);
+      continue;
     }
     for (const NameId name : pool_nodes[index].nodes) {
       const auto found = nodes_by_id.find(name);
@@ -170,10 +169,11 @@ void World::Impl::TouchPools(std::span<const PoolId> pools) {
 
 Status World::Impl::RefreshDevices(NodeInfo& info) {
   NodeEntry& entry = *nodes[info.index];
-  if (entry.devices_stale) {
+  if (DevicesStale(entry)) {
     DRAY_ASSIGN_OR_RETURN(
         info.devices, inventory::Gather(world.inventory_.snapshot(), *info.node, world.features_));
     entry.devices_stale = false;
+    entry.gathered = all_stale;
   }
   info.usage.Update(info.devices, world.ledger_.snapshot());
   return {};
@@ -190,7 +190,7 @@ void World::Impl::Reclaim() {
       if (entry == nullptr) continue;
       marker.Mark(entry->name_id);
       // Slices that are gone would be kept for it, and it is gathered anew before it is used.
-      if (entry->devices_stale) {
+      if (DevicesStale(*entry)) {
         entry->info.devices = nullptr;
         entry->info.usage = {};
       }

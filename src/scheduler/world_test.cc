@@ -149,9 +149,38 @@ TEST_F(WorldTest, OnlyTheNodesThatAChangeConcernsAreNamed) {
 }
 
 TEST_F(WorldTest, ASliceWithoutANodeConcernsEveryNode) {
+  using Kind = World::PoolChange::Kind;
   const std::uint64_t before = world_.version();
+  const auto pools = [&] { return world_.PoolChangesSince(before); };
   world_.Apply(Added(api::ResourceSlice(Slice("s").OnAllNodes().With(Device("d")))));
-  EXPECT_THAT(ChangedNames(before), ElementsAre("all"));
+  EXPECT_GT(world_.global_version(), before);
+  ASSERT_EQ(pools()->size(), 1u);
+  EXPECT_EQ(pools()->back().kind, Kind::kNew);
+  for (const NodeInfo* node : world_.nodes()) {
+    NodeInfo& mine = *world_.node(node->index);
+    ASSERT_THAT(world_.RefreshDevices(mine), IsOk());
+    EXPECT_EQ(mine.devices->devices().size(), 1u) << node->name();
+  }
+  // No node by itself: who does not look at devices has nothing to ask again.
+  EXPECT_THAT(ChangedNames(before), IsEmpty());
+  world_.Apply(Updated(api::ResourceSlice(Slice("s").OnAllNodes().With(Device("e")))));
+  EXPECT_EQ(pools()->back().kind, Kind::kSlices);
+  EXPECT_TRUE(world_.PoolChangesSince(world_.version())->empty());
+  api::DeviceTaintRule rule;
+  rule.metadata.name = "r";
+  rule.spec.device_selector.emplace().driver = "gpu.example.com";
+  rule.spec.taint = {.key = "k", .effect = "NoSchedule"};
+  world_.Apply(Added(rule));
+  EXPECT_EQ(pools(), std::nullopt);
+}
+
+// A pool may get a slice without a node, and lose it: those that had it by name are named.
+TEST_F(WorldTest, APoolThatComesToConcernEveryNodeConcernsItsOwnAsWell) {
+  world_.Apply(Added(api::ResourceSlice(Slice("s").Pool("p").OnNode("c").With(Device("d")))));
+  const std::uint64_t before = world_.version();
+  world_.Apply(Added(api::ResourceSlice(Slice("t").Pool("p").OnAllNodes().With(Device("e")))));
+  EXPECT_THAT(ChangedNames(before), ElementsAre("c"));
+  EXPECT_EQ(world_.PoolChangesSince(before)->size(), 1u);
 }
 
 // Thousands of nodes would be looked at again, for every pod, after something that concerns none of them.

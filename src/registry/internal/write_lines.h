@@ -13,10 +13,10 @@
 
 namespace dray::registry::internal {
 
-// A write is tried at once, as if it were alone. When others came first, all that lost stand in line for
-// the key, and only the first of the line tries: n writers of one key need 2n tries, not n² / 2, and
-// nobody is overtaken for ever. A write stands in one line at most, so that lines cannot wait for each
-// other. Thread-safe.
+// Whoever changes what is there stands in line for its key, and only the first of the line tries: n
+// writers of one key need n tries, not n² / 2, and nobody is overtaken for ever. A creation is tried at
+// once, as if it were alone, and stands in line when others came first (for a quota, say). A write
+// stands in one line at most, so that lines cannot wait for each other. Thread-safe.
 class WriteLines {
  public:
   using Turn = std::function<void()>;

@@ -29,6 +29,7 @@ struct World::Impl {
     std::string name;
     inventory::NameId name_id;
     bool devices_stale = true;
+    std::uint64_t gathered = 0;  // how often all nodes' devices had become stale by then
   };
   struct PodEntry {
     std::shared_ptr<const PodInfo> info;
@@ -42,15 +43,19 @@ struct World::Impl {
       return assumed != nullptr ? assumed : stored;
     }
   };
-  // The nodes that a pool's slices are bound to; every node when one of them is not.
+  // The nodes that a pool's slices are bound to; every node when one of them is not. Neither: it has
+  // no slices.
   struct PoolNodes {
     bool all = false;
     absl::InlinedVector<inventory::NameId, 1> nodes;
+    bool empty() const { return !all && nodes.empty(); }
   };
 
   // Versions.
   void Touch(NodeInfo& node);
   void TouchAll();
+  void TouchAllFor(inventory::PoolId pool, PoolChange::Kind kind);
+  std::optional<std::vector<PoolChange>> PoolChangesSince(std::uint64_t version) const;
   void TouchPools(std::span<const inventory::PoolId> pools);
   ChangedNodes ChangedSince(std::uint64_t version) const;
 
@@ -65,6 +70,9 @@ struct World::Impl {
   void Take(const inventory::Change& change);
   PoolNodes NodesOf(inventory::PoolId pool) const;
   Status RefreshDevices(NodeInfo& info);
+  bool DevicesStale(const NodeEntry& entry) const {
+    return entry.devices_stale || entry.gathered != all_stale;
+  }
   void Reclaim();
 
   // Pods.
@@ -96,6 +104,10 @@ struct World::Impl {
   mutable bool sorted_stale = false;
 
   std::vector<PoolNodes> pool_nodes;  // by PoolId
+  // Changes of pools of every node, in the order in which they came; bounded.
+  std::deque<PoolChange> pool_log;
+  std::uint64_t pool_log_begin = 0;  // what is not newer than this may have been dropped
+  std::uint64_t all_stale = 0;       // how often the devices of all nodes have become stale
 
   base::StringMap<PodEntry> pods;
   std::size_t assumed_pods = 0;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,6 +71,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Local(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t ClassOf(const CycleState& state, const PodInfo& pod) const override;
+  std::uint64_t ConcernedAt(const CycleState& state, const PodInfo& pod) override;
   std::uint64_t DetailGroup(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   std::vector<Reason> Detail(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   PostFilterResult PostFilter(CycleState& state, const PodInfo& pod, World& world) override;
@@ -140,6 +142,18 @@ class DynamicResources final : public PreEnqueuePlugin,
   KnownPlan Needs(const PodInfo& pod);
   KnownPlan FindNeeds(const PodInfo& pod);
   bool AnyUsableIn(std::string_view driver, std::string_view pool, const KnownPlan& needs);
+  bool AnyUsableIn(inventory::PoolId pool, const allocator::Plan& plan);
+
+  // What a plan has to do with pools that every node may use.
+  struct Concern {
+    std::uint64_t seen = 0;       // World::global_version, of what is counted in
+    std::uint64_t concerned = 0;  // of the last change that may have changed an answer
+    // Whether a pool that has changed could be of use after that.
+    absl::flat_hash_map<inventory::PoolId, bool> usable;
+  };
+  // Whether the changes may have changed what the plan's pods are answered.
+  bool Concerns(std::span<const World::PoolChange> changes, const allocator::Plan& plan,
+                Concern& concern);
 
   World& world_;
   api::Cluster& cluster_;
@@ -176,8 +190,9 @@ class DynamicResources final : public PreEnqueuePlugin,
         scores{kScores / kNodeShards};
   };
   std::vector<Shard> shards_;
-  std::size_t fitted_ = 0;                 // to so many nodes
-  allocator::VerdictCache hint_verdicts_;  // of slices, whichever node they are for
+  std::size_t fitted_ = 0;                                // to so many nodes
+  allocator::VerdictCache hint_verdicts_;                 // of slices, whichever node they are for
+  absl::flat_hash_map<std::uint64_t, Concern> concerns_;  // by number of the plan
 };
 
 }  // namespace dray::scheduler

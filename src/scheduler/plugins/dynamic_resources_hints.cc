@@ -174,11 +174,13 @@ KnownPlan DynamicResources::FindNeeds(const PodInfo& pod) {
 // one of the same pool, and for no other.
 bool DynamicResources::AnyUsableIn(std::string_view driver, std::string_view pool,
                                    const KnownPlan& needs) {
+  const auto id = world_.expressions().dictionary().FindPool(driver, pool);
+  return id.has_value() && AnyUsableIn(*id, *needs.plan);
+}
+
+bool DynamicResources::AnyUsableIn(inventory::PoolId pool, const allocator::Plan& plan) {
   inventory::Dictionary& dictionary = world_.expressions().dictionary();
-  const auto id = dictionary.FindPool(driver, pool);
-  if (!id.has_value()) return false;
-  const allocator::Plan& plan = *needs.plan;
-  for (const auto& slice : world_.inventory().snapshot().OfPool(*id)) {
+  for (const auto& slice : world_.inventory().snapshot().OfPool(pool)) {
     for (const allocator::ClaimPlan& claim : plan.claims()) {
       for (const allocator::RequestPlan& request : plan.requests(claim)) {
         for (const allocator::Alternative& alternative : plan.alternatives(request)) {
