@@ -1,5 +1,5 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build binary install install-packages check tidy format asan tsan fuzz mutants clang bench clean
+.PHONY: help up demo test build binary install install-packages check tidy format asan tsan fuzz mutants seams soak clang bench clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
@@ -16,6 +16,8 @@ help:
 	@echo 'make check   what to run before a push: other compiler, sanitizers, headers, clang-tidy, format'
 	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60)'
 	@echo 'make mutants whether the random tests would find faults of the allocator'
+	@echo 'make soak    the whole system on simulated time, with faults at every seam (SEEDS=10000)'
+	@echo 'make seams   whether the tests of lost answers, frozen watches and such would find their guards missing'
 
 up: binary
 	@$(BINARY)/dray up --demo
@@ -64,6 +66,17 @@ mutants: install-packages
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j$(JOBS) --target allocator_mutants
 	$(RELEASE)/bin/allocator_mutants --jobs $(JOBS)
+
+# The whole system on simulated time (test/system/README.md). Ends at the first finding, and says how to repeat it.
+soak: install-packages
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j$(JOBS) --target system_soak
+	$(RELEASE)/bin/system_soak --first $${FIRST:-1} --seeds $${SEEDS:-10000}
+
+# Guards taken out one at a time, in place (test/mutants/README.md).
+seams: install-packages
+	cmake --preset release
+	tools/seam-faults test/mutants/seams.txt . --build $(RELEASE)
 
 format:
 	git ls-files '*.h' '*.cc' | xargs clang-format -i

@@ -99,9 +99,10 @@ void CheckUse(const World& world, const GivenPod& pod, const ContainerResourceCl
   if (entry == entries.end()) {
     std::vector<std::string_view> names;
     for (const PodResourceClaim& claim : entries) names.push_back(claim.name);
+    // At the path of the pod's own rule, so that whoever has heard that one only gets the hint.
     findings.push_back(
         {.object = pod.index,
-         .path = path / "name",
+         .path = path,
          .severity = Severity::kError,
          .reason = "UnknownPodClaim",
          .message = fmt::format("the pod's resourceClaims have no \"{}\"", use.name),

@@ -392,7 +392,7 @@ TEST(CrossCheck, AClaimInThePlaceOfATemplateIsRecognized) {
 
 TEST(CrossCheck, AContainerUsesAClaimOfItsPod) {
   EXPECT_THAT(Found(PodText("{name: gpu, resourceClaimName: a}", "{claims: [{name: gpus}]}")),
-              ElementsAre("error UnknownPodClaim 0 spec.containers[0].resources.claims[0].name"));
+              ElementsAre("error UnknownPodClaim 0 spec.containers[0].resources.claims[0]"));
 }
 
 TEST(CrossCheck, AContainerUsesARequestOfTheClaim) {
@@ -416,7 +416,7 @@ spec:
     spec: {initContainers: [{name: c, resources: {claims: [{name: gpu}]}}]}
 )"),
               ElementsAre("error UnknownPodClaim 0 "
-                          "spec.template.spec.initContainers[0].resources.claims[0].name"));
+                          "spec.template.spec.initContainers[0].resources.claims[0]"));
 }
 
 TEST(CrossCheck, AnImplicitResourceNameNamesAGivenClass) {

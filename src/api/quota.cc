@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <set>
 
 #include "api/pod_resources.h"
+#include "fmt/format.h"
 
 namespace dray::api {
 namespace {
@@ -183,6 +185,31 @@ Map<base::Quantity> PodQuotaUsage(const Pod& pod, base::Time now) {
     }
   }
   return usage;
+}
+
+std::string MissingForQuota(const Pod& pod, const Map<base::Quantity>& hard) {
+  static constexpr std::string_view kNames[] = {"cpu",    "limits.cpu",   "limits.memory",
+                                                "memory", "requests.cpu", "requests.memory"};
+  const auto says = [](const ResourceRequirements& resources, std::string_view name) {
+    constexpr std::string_view kLimits = "limits.";
+    if (name.starts_with(kLimits)) return resources.limits.contains(name.substr(kLimits.size()));
+    if (name.starts_with(kRequestsPrefix)) name.remove_prefix(kRequestsPrefix.size());
+    return resources.requests.contains(name);
+  };
+  std::string missing;
+  for (const std::string_view name : kNames) {
+    if (!hard.contains(name) || (pod.spec.resources && says(*pod.spec.resources, name))) continue;
+    std::set<std::string_view> containers;
+    for (const auto* list : {&pod.spec.containers, &pod.spec.init_containers}) {
+      for (const Container& container : *list) {
+        if (!says(container.resources, name)) containers.insert(container.name);
+      }
+    }
+    if (containers.empty()) continue;
+    missing += fmt::format("{}{} for: {}", missing.empty() ? "must specify " : "; ", name,
+                           fmt::join(containers, ","));
+  }
+  return missing;
 }
 
 std::vector<std::string> ClaimQuotaNames(std::span<const std::string> names,

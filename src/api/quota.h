@@ -61,6 +61,11 @@ Map<base::Quantity> ClaimQuotaUsage(const ResourceClaim& claim, const QuotaConte
 // A pod that is over (or long past its deletion) only counts as an object.
 Map<base::Quantity> PodQuotaUsage(const Pod& pod, base::Time now);
 
+// Why a quota with these limits takes no such pod, whatever is free: where cpu or memory is limited,
+// every container says how much it takes, or the pod for all of them ("must specify limits.cpu for:
+// a,b"). Empty when nothing is missing.
+std::string MissingForQuota(const Pod& pod, const Map<base::Quantity>& hard);
+
 // Those of the names in a spec.hard that claims, or pods, are counted under; in input order, as
 // they were written.
 std::vector<std::string> ClaimQuotaNames(std::span<const std::string> names,

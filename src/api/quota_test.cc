@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
+using ::testing::IsEmpty;
 const base::Time kNow = base::Time::FromUnix(1'000);
 constexpr std::string_view kImplicit = "requests.deviceclass.resource.kubernetes.io/mygpuclass";
 constexpr std::string_view kExplicit = "requests.example.com/gpu";
@@ -204,6 +205,30 @@ TEST(Quota, PodsAreCountedWhenMadeResizedOrGivenADeadline) {
   EXPECT_FALSE(PodQuotaHandles("delete", ""));
   EXPECT_FALSE(PodQuotaHandles("update", "", &with, &with));
   EXPECT_TRUE(PodQuotaHandles("update", "", &with, &without));
+}
+
+TEST(MissingForQuota, EveryContainerSaysWhatItTakesOfWhatIsLimited) {
+  const auto one = base::Quantity::FromInt(1);
+  Pod pod;
+  pod.spec.containers.resize(2);
+  pod.spec.containers[0].name = "b";
+  pod.spec.containers[1].name = "a";
+  pod.spec.init_containers.resize(1);
+  pod.spec.init_containers[0].name = "i";
+  EXPECT_THAT(MissingForQuota(pod, {{"pods", one}, {"requests.example.com/gpu", one}}), IsEmpty());
+  EXPECT_THAT(MissingForQuota(pod, {{"requests.ephemeral-storage", one}}), IsEmpty());
+  const Map<base::Quantity> hard = {{"limits.cpu", one}, {"memory", one}};
+  EXPECT_EQ(MissingForQuota(pod, hard), "must specify limits.cpu for: a,b,i; memory for: a,b,i");
+  pod.spec.containers[0].resources.limits["cpu"] = one;
+  pod.spec.init_containers[0].resources.requests["memory"] = one;
+  EXPECT_EQ(MissingForQuota(pod, hard), "must specify limits.cpu for: a,i; memory for: a,b");
+  EXPECT_EQ(MissingForQuota(pod, {{"requests.cpu", one}}), "must specify requests.cpu for: a,b,i");
+  // Or the pod says it for all of them.
+  pod.spec.resources = ResourceRequirements{};
+  pod.spec.resources->requests["memory"] = one;
+  EXPECT_EQ(MissingForQuota(pod, hard), "must specify limits.cpu for: a,i");
+  pod.spec.resources->limits["cpu"] = one;
+  EXPECT_THAT(MissingForQuota(pod, hard), IsEmpty());
 }
 
 }  // namespace

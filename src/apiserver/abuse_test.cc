@@ -119,6 +119,54 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "chunk_extension_without_end",
          .bytes = Known("Transfer-Encoding: chunked\r\n", "1;" + std::string(100'000, 'x')),
          .says = "extensions"},
+        {.name = "space_before_the_request", .bytes = " GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {.name = "two_spaces", .bytes = "GET  / HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {.name = "tabs_for_spaces", .bytes = "GET\t/\tHTTP/1.1\r\nHost: x\r\n\r\n"},
+        {.name = "null_in_the_path",
+         .bytes = std::string("GET /a") + '\0' + "b HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {.name = "line_end_in_the_path", .bytes = "GET /a\rb HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {.name = "no_version", .bytes = "GET /\r\n\r\n"},
+        {.name = "preface_of_http_2", .bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
+        {.name = "header_without_a_name", .bytes = "GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n"},
+        {.name = "space_in_a_headers_name", .bytes = "GET / HTTP/1.1\r\nHost: x\r\nA B: y\r\n\r\n"},
+        {.name = "null_in_a_headers_name",
+         .bytes = std::string("GET / HTTP/1.1\r\nHost: x\r\nA") + '\0' + ": y\r\n\r\n"},
+        {.name = "headers_begin_with_a_space",
+         .bytes = "GET / HTTP/1.1\r\n Host: x\r\nHost: x\r\n\r\n"},
+        {.name = "length_of_nothing",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \r\n\r\n"},
+        {.name = "length_in_hex",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0x1\r\n\r\na"},
+        {.name = "length_with_a_space",
+         .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1 1\r\n\r\na"},
+        {.name = "coding_after_chunked",
+         .bytes = Known("Transfer-Encoding: chunked, identity\r\n", "0\r\n\r\n"),
+         .status = 501},
+        {.name = "chunked_with_a_parameter",
+         .bytes = Known("Transfer-Encoding: chunked;q=1\r\n", "0\r\n\r\n"),
+         .status = 501},
+        {.name = "chunked_in_quotes",
+         .bytes = Known("Transfer-Encoding: \"chunked\"\r\n", "0\r\n\r\n"),
+         .status = 501},
+        {.name = "chunked_behind_a_control",
+         .bytes = Known("Transfer-Encoding: \x0b"
+                        "chunked\r\n",
+                        "0\r\n\r\n")},
+        {.name = "chunk_without_a_size",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "\r\na\r\n0\r\n\r\n")},
+        {.name = "chunk_size_with_a_sign",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "+1\r\na\r\n0\r\n\r\n")},
+        {.name = "chunk_size_after_a_space",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", " 1\r\na\r\n0\r\n\r\n")},
+        {.name = "chunk_size_with_an_underscore",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "1_0\r\na\r\n0\r\n\r\n")},
+        {.name = "chunk_of_half_of_all_memory",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "7fffffffffffffff\r\na\r\n"),
+         .status = 413},
+        {.name = "line_end_in_a_chunk_extension",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "1;a\nb\r\na\r\n0\r\n\r\n")},
+        {.name = "chunk_shorter_than_its_size",
+         .bytes = Known("Transfer-Encoding: chunked\r\n", "3\r\na\r\n0\r\n\r\n")},
         {.name = "negative_length",
          .bytes = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"},
         {.name = "length_too_large_for_a_number",
@@ -236,6 +284,25 @@ TEST_F(AbuseTest, ChunksMayHaveExtensions) {
   const ClientResponse response = client.ReadResponse();
   EXPECT_EQ(response.status, 200);
   EXPECT_THAT(response.body, HasSubstr("ab"));
+}
+
+// Headers after the last chunk change nothing about the request before them, nor about the next.
+TEST_F(AbuseTest, WhatComesAfterTheChunksSaysNothing) {
+  authenticator_ = *Authenticator::Create("secret,ann,1");
+  Start(Echo);
+  TestClient client(port());
+  client.Send(Known("Transfer-Encoding: chunked\r\n",
+                    "1\r\na\r\n0\r\nContent-Length: 50\r\nTransfer-Encoding: chunked\r\n"
+                    "Authorization: Bearer other\r\nImpersonate-User: root\r\n\r\n"
+                    "GET /next HTTP/1.1\r\nHost: x\r\n\r\n"));
+  const ClientResponse first = client.ReadResponse();
+  if (first.status == 200) {
+    EXPECT_THAT(first.body, HasSubstr("as ann: a"));
+    EXPECT_THAT(client.ReadResponse().body, HasSubstr("GET /next"));
+  } else {
+    EXPECT_EQ(first.status, 400);
+    EXPECT_TRUE(client.Ended());
+  }
 }
 
 // Longer than the parser's own fields can be.

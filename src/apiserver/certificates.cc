@@ -135,9 +135,15 @@ StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpe
   const auto add = [&](int nid, const std::string& value) {
     return AddExtension(x509, issuer.get(), nid, value);
   };
-  DRAY_RETURN_IF_ERROR(add(NID_basic_constraints, "critical,CA:FALSE"));
-  DRAY_RETURN_IF_ERROR(add(NID_key_usage, "critical,digitalSignature"));
-  DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, is_server ? "serverAuth" : "clientAuth"));
+  if (spec.use == CertificateSpec::Use::kAuthority) {
+    DRAY_RETURN_IF_ERROR(add(NID_basic_constraints, "critical,CA:TRUE"));
+    DRAY_RETURN_IF_ERROR(add(NID_key_usage, "critical,digitalSignature,keyCertSign,cRLSign"));
+    DRAY_RETURN_IF_ERROR(add(NID_subject_key_identifier, "hash"));
+  } else {
+    DRAY_RETURN_IF_ERROR(add(NID_basic_constraints, "critical,CA:FALSE"));
+    DRAY_RETURN_IF_ERROR(add(NID_key_usage, "critical,digitalSignature"));
+    DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, is_server ? "serverAuth" : "clientAuth"));
+  }
   DRAY_RETURN_IF_ERROR(add(NID_authority_key_identifier, "keyid"));
   if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, HostList(spec.hosts)));
   if (X509_sign(x509, issuer_key.get(), EVP_sha256()) == 0) return SslError("cannot sign");

@@ -22,7 +22,8 @@ struct KeyPair {
 };
 
 struct CertificateSpec {
-  enum class Use : unsigned char { kServer, kClient };
+  // kAuthority: one below the authority that signs it, and able to sign like it.
+  enum class Use : unsigned char { kServer, kClient, kAuthority };
   Use use = Use::kClient;
   std::string common_name;
   std::vector<std::string> organizations;

@@ -25,6 +25,7 @@ internal::SslContextPtr MakeContext(const ClientTls& tls) {
                             internal::ParseCertificate(tls.client->certificate)->get());
     SSL_CTX_use_PrivateKey(context.get(), internal::ParseKey(tls.client->key)->get());
   }
+  X509_STORE_set_flags(SSL_CTX_get_cert_store(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
   for (const std::string& above : tls.chain) {
     SSL_CTX_add1_chain_cert(context.get(), internal::ParseCertificate(above)->get());
   }

@@ -24,7 +24,8 @@ KeyPair Sign(const KeyPair& authority, CertificateSpec spec, base::Time now = kN
 
 class TlsTest : public ServerTest {
  protected:
-  void SetUp() override {
+  void SetUp() override { StartWith(server_pair_, authority_.certificate); }
+  void StartWith(const KeyPair& server, const std::string& client_authority) {
     authenticator_ = *Authenticator::Create("secret,tom,1,\"dev,ops\"");
     Start(
         [](const Request& request, const auto& responder) {
@@ -32,7 +33,7 @@ class TlsTest : public ServerTest {
           for (const std::string& group : request.user.groups) text += " " + group;
           responder->Send(TextResponse(text));
         },
-        {.tls = TlsOptions{.server = server_pair_, .client_authority = authority_.certificate},
+        {.tls = TlsOptions{.server = server, .client_authority = client_authority},
          .handshake_timeout = std::chrono::milliseconds(1000),
          .resolution = std::chrono::milliseconds(20)});
   }
@@ -109,6 +110,49 @@ TEST_F(TlsTest, ACertificateThatAnotherOneHasSignedIsNotBelieved) {
                                      .client = ann,
                                      .chain = {authority_.certificate}});
   EXPECT_EQ(plain.Get("/").body, "ann system:authenticated");
+}
+
+// An authority may let another one sign for it, for as long as that one is valid.
+TEST_F(TlsTest, ACertificateOfAnAuthorityBelowIsBelievedWithItsChain) {
+  const auto ask = [&](const KeyPair& shown, std::vector<std::string> chain) {
+    TestClient client(
+        port(),
+        ClientTls{.authority = authority_.certificate, .client = shown, .chain = std::move(chain)});
+    EXPECT_TRUE(client.connected());
+    return client.Get("/").status;
+  };
+  const CertificateSpec below = {.use = CertificateSpec::Use::kAuthority, .common_name = "below"};
+  const KeyPair other = Sign(authority_, below);
+  const KeyPair ann = Sign(other, {.common_name = "ann"});
+  EXPECT_EQ(ask(ann, {other.certificate}), 200);
+  EXPECT_EQ(ask(ann, {}), 401);
+  EXPECT_EQ(ask(Sign(other, {.use = CertificateSpec::Use::kServer, .common_name = "ann"}),
+                {other.certificate}),
+            401);
+  const KeyPair over = Sign(authority_, below, kNow - std::chrono::hours(24 * 400));
+  EXPECT_EQ(ask(Sign(over, {.common_name = "ann"}), {over.certificate}), 401);
+  const KeyPair stranger = *MakeAuthority("stranger", kNow, kYear);
+  const KeyPair theirs = Sign(stranger, below);
+  EXPECT_EQ(ask(Sign(theirs, {.common_name = "ann"}), {theirs.certificate, stranger.certificate}),
+            401);
+}
+
+// The one that we trust may itself be below another one, which we need not know.
+TEST_F(TlsTest, TheAuthorityNeedNotHaveSignedItself) {
+  const KeyPair below =
+      Sign(authority_, {.use = CertificateSpec::Use::kAuthority, .common_name = "below"});
+  StartWith(Sign(below, {.use = CertificateSpec::Use::kServer,
+                         .common_name = "server",
+                         .hosts = {"localhost", "127.0.0.1"}}),
+            below.certificate);
+  const auto ask = [&](const KeyPair& shown) {
+    TestClient client(port(), ClientTls{.authority = below.certificate, .client = shown});
+    EXPECT_TRUE(client.connected());
+    return client.Get("/").status;
+  };
+  EXPECT_EQ(ask(Sign(below, {.common_name = "ann"})), 200);
+  // Nor does the other one speak for it.
+  EXPECT_EQ(ask(Sign(authority_, {.common_name = "ann"})), 401);
 }
 
 TEST_F(TlsTest, AClientThatTrustsSomeoneElseHangsUp) {

@@ -3,6 +3,8 @@
 // `dray explain`: why a pod or a claim gets what it gets, or nothing.
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -18,6 +20,7 @@
 #include "cli/internal/json_tree.h"
 #include "cli/internal/plan_input.h"
 #include "cli/internal/plan_text.h"
+#include "cli/internal/wrap.h"
 #include "cli/run.h"
 #include "fmt/format.h"
 
@@ -30,9 +33,11 @@ Deployment, ReplicaSet or Job: where it is and with which devices, or the tree o
 reasons why it is pending, nodes that say the same together, and what would help:
 changes that were tried and after which it would be scheduled. What does not exist
 yet is marked: pods that "would go" somewhere, devices that "would go first" to
-others.
+others. Without a name it tells of everything that is pending; what is pending for
+the same reasons is told once.
 
 Examples:
+  dray explain -f manifests/                     everything that is pending
   dray explain pod/train -f manifests/
   dray explain claim/gpus -n team-a -f manifests/
   dray explain deployment inference -f manifests/ -o json
@@ -94,7 +99,9 @@ struct Found {
 class ExplainCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("target", words_, "What to explain: pod/NAME, claim/NAME, deployment/NAME, ...")
+    app.add_option(
+           "target", words_,
+           "What to explain: pod/NAME, claim/NAME, deployment/NAME, ...; all that are pending")
         ->type_name("KIND/NAME");
     AddPlanFlags(app, flags_, {.many = false});
     AddOutput(app, output_, {"text", "json", "yaml"});
@@ -102,6 +109,7 @@ class ExplainCommand final : public Command {
   }
 
   int Run(Io& io) override {
+    if (words_.empty()) return RunForAll(io);
     const auto target = ParseTarget(io);
     if (!target) return kExitUsage;
     const auto made = MakePlan(flags_, io);
@@ -130,10 +138,118 @@ class ExplainCommand final : public Command {
   }
 
  private:
+  int RunForAll(Io& io) {
+    const auto made = MakePlan(flags_, io);
+    if (!made) return kExitUsage;
+    const planner::Plan& plan = made->plan;
+    if (!flags_.namespace_.empty() && !flags_.all_namespaces &&
+        !HasNamespace(plan, flags_.namespace_)) {
+      return NoSuchNamespace(io, plan, flags_.namespace_);
+    }
+    Found found;
+    for (const planner::PodOutcome& pod : plan.pods) {
+      if (Shown(pod.namespace_) && pod.explanation) found.pods.push_back(&pod);
+    }
+    for (const planner::ClaimOutcome& claim : plan.claims) {
+      if (Shown(claim.namespace_) && claim.explanation) found.claims.push_back(&claim);
+    }
+    for (const planner::MissingPods& missing : plan.missing) {
+      if (Shown(missing.namespace_)) found.missing.push_back(&missing);
+    }
+    if (output_ != "text") {
+      Print(io, *made, found);
+    } else if (found.empty()) {
+      io.out << "Nothing is pending.\n";
+    } else {
+      PrintGroups(io, *made, found);
+    }
+    return found.empty() ? kExitOk : kExitFindings;
+  }
+
+  // Those that are pending for the same reasons, in the order of the first of each.
+  template <typename T>
+  static std::vector<std::vector<const T*>> GroupsOf(const std::vector<const T*>& outcomes) {
+    std::vector<std::vector<const T*>> groups;
+    std::map<std::string, std::size_t> known;
+    for (const T* outcome : outcomes) {
+      const auto [it, fresh] = known.try_emplace(ReasonsOf(*outcome), groups.size());
+      if (fresh) groups.emplace_back();
+      groups[it->second].push_back(outcome);
+    }
+    return groups;
+  }
+
+  // Its explanation without the names that are its own.
+  static std::string ReasonsOf(const planner::PodOutcome& pod) {
+    std::vector<std::string> names = {fmt::format("{}/{}", pod.namespace_, pod.name), pod.name};
+    for (const planner::ClaimUse& claim : pod.claims) names.push_back(claim.name);
+    return WithoutNames(ExplainText(pod, nullptr, {.paint = Painter(false)}), std::move(names));
+  }
+  static std::string ReasonsOf(const planner::ClaimOutcome& claim) {
+    return WithoutNames(
+        ExplainText(claim, nullptr, {.paint = Painter(false)}),
+        {fmt::format("{}/{}", claim.namespace_, claim.claim.name), claim.claim.name});
+  }
+  static std::string WithoutNames(std::string text, std::vector<std::string> names) {
+    // The longest first: a claim's name may hold its pod's.
+    std::ranges::sort(names, std::greater(), &std::string::size);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty()) continue;
+      const std::string number = fmt::format("<{}>", names.size() - i);
+      for (auto at = text.find(names[i]); at != text.npos; at = text.find(names[i], at)) {
+        text.replace(at, names[i].size(), number);
+        at += number.size();
+      }
+    }
+    return text;
+  }
+
+  static std::string NameOf(const planner::PodOutcome& pod) {
+    return fmt::format("{}/{}", pod.namespace_, pod.name);
+  }
+  static std::string NameOf(const planner::ClaimOutcome& claim) {
+    return fmt::format("{}/{}", claim.namespace_, claim.claim.name);
+  }
+
+  void PrintGroups(Io& io, const Planned& made, const Found& found) const {
+    const TextStyle style{Painter(UseColor(flags_.color, io.env.out_is_terminal, io.env)),
+                          io.env.columns};
+    planner::CureFinder finder(made.plan, made.options);
+    std::size_t told = 0;
+    const auto print = [&](const auto& groups, std::string_view what) {
+      for (const auto& group : groups) {
+        std::optional<planner::Help> help;
+        if (told < kMostHelped) help = finder.For(*group.front());
+        if (told++ > 0) io.out << '\n';
+        io.out << ExplainText(*group.front(), help ? &*help : nullptr, style);
+        if (group.size() == 1) continue;
+        std::vector<std::string> others;
+        for (std::size_t i = 1; i < std::min(group.size(), kListed + 1); ++i) {
+          others.push_back(NameOf(*group[i]));
+        }
+        io.out << Paragraph(fmt::format("The same holds for {} more {}{}: {}{}", group.size() - 1,
+                                        what, group.size() == 2 ? "" : "s", fmt::join(others, ", "),
+                                        group.size() > kListed + 1 ? ", ..." : ""),
+                            0, io.env.columns);
+      }
+    };
+    print(GroupsOf(found.pods), "pod");
+    print(GroupsOf(found.claims), "claim");
+    if (told > kMostHelped) {
+      io.err << fmt::format(
+          "note: what would help was looked for only for the first {}; name one to hear of it\n",
+          kMostHelped);
+    }
+    for (const auto* entry : found.missing) {
+      if (told++ > 0) io.out << '\n';
+      io.out << ExplainText(*entry, style);
+    }
+  }
+
   // "pod/a", or "pod a".
   std::optional<Target> ParseTarget(Io& io) const {
     constexpr std::string_view kExample = "name one as in 'dray explain pod/NAME'";
-    std::string kind = words_.empty() ? "" : words_[0];
+    std::string kind = words_[0];
     std::string name = words_.size() == 2 ? words_[1] : "";
     if (words_.size() == 1) {
       const auto slash = kind.find('/');
@@ -142,8 +258,8 @@ class ExplainCommand final : public Command {
         kind.resize(slash);
       }
     }
-    if (words_.empty() || words_.size() > 2 || kind.find('/') != std::string::npos) {
-      UsageError(io, words_.empty() ? "nothing to explain" : "explain takes exactly one object",
+    if (words_.size() > 2 || kind.find('/') != std::string::npos) {
+      UsageError(io, "explain takes exactly one object, or none for all that are pending",
                  kExample);
       return std::nullopt;
     }
@@ -289,6 +405,8 @@ class ExplainCommand final : public Command {
   }
 
   static constexpr std::size_t kListed = 8;
+  // Each takes some dozens of attempts to schedule it.
+  static constexpr std::size_t kMostHelped = 32;
 
   std::vector<std::string> words_;
   PlanFlags flags_;

@@ -75,6 +75,44 @@ TEST(ExplainCommand, TellsWhatIsInTheWayAndWhatWouldHelp) {
             "  - node n1 needs 1 more cpu\n");
 }
 
+TEST(ExplainCommand, WithoutANameTellsOfEverythingThatIsPending) {
+  const Outcome outcome = Explain({});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, AllOf(StartsWith("Pod default/big is pending"),
+                                 HasSubstr("  - node n1 needs 1 more cpu\n\nClaim default/spare"),
+                                 Not(HasSubstr("default/good would go"))));
+  EXPECT_EQ(Explain({"-n", "other"}).code, kExitOk);
+  EXPECT_EQ(Explain({"-n", "other"}).out, "Nothing is pending.\n");
+  EXPECT_EQ(Explain({"-n", "nosuch"}).code, kExitUsage);
+  EXPECT_THAT(Explain({"-o", "json"}).out, AllOf(HasSubstr("\"big\""), HasSubstr("\"spare\"")));
+}
+
+TEST(ExplainCommand, WhatIsPendingForTheSameReasonsIsToldOnce) {
+  std::string yaml = OneNodeYaml("  devices: [{name: gpu-0}]\n");
+  yaml += R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: two, namespace: default}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, count: 2}}]}}}
+)";
+  for (const char* name : {"a", "b", "c"}) {
+    yaml += std::string(R"(---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: default, name: )") +
+            name + R"(}
+spec:
+  containers: [{name: c, image: i}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: two}]
+)";
+  }
+  const Outcome outcome = RunLine({"explain", "-f", "-"}, {.in = yaml});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out,
+              AllOf(StartsWith("Pod default/a is pending"), Not(HasSubstr("Pod default/b")),
+                    HasSubstr("\nThe same holds for 2 more pods: default/b, default/c\n")));
+}
+
 TEST(ExplainCommand, TellsWhereAPodIsAndWithWhat) {
   const Outcome outcome = Explain({"pod", "good", "-n", "default"});
   EXPECT_EQ(outcome.code, kExitOk);
@@ -207,7 +245,6 @@ TEST(ExplainCommand, APodThatHasEndedIsNotExplained) {
 }
 
 TEST(ExplainCommand, WrongTargetsAreNamed) {
-  EXPECT_THAT(Explain({}).err, HasSubstr("nothing to explain"));
   EXPECT_THAT(Explain({"pod"}).err, HasSubstr("which pod?"));
   EXPECT_THAT(Explain({"node/n1"}).err, HasSubstr("cannot explain a \"node\""));
   EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("explain takes exactly one object"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `dray features`: the gate table.
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cli/internal/command.h"
 #include "cli/internal/json_tree.h"
 #include "cli/internal/options.h"
+#include "cli/internal/wrap.h"
 #include "cli/run.h"
 #include "fmt/format.h"
 
@@ -20,7 +22,8 @@ namespace {
 
 constexpr std::string_view kFooter =
     R"(DEFAULT is what dray starts with, KUBERNETES what a v1.37 cluster starts with. A
-gate can be on only while those it depends on are.
+gate can be on only while those it depends on are. On a terminal that is narrower
+than the table, a list.
 
 Examples:
   dray features
@@ -51,6 +54,41 @@ std::string Table() {
   return Columns(rows, Painter(false));
 }
 
+std::size_t WidthOf(std::string_view table) {
+  std::size_t widest = 0;
+  while (!table.empty()) {
+    const std::size_t end = std::min(table.find('\n'), table.size());
+    widest = std::max(widest, end);
+    table.remove_prefix(std::min(end + 1, table.size()));
+  }
+  return widest;
+}
+
+// For a terminal that the table does not fit on: a paragraph for each.
+std::string Records(std::size_t columns) {
+  constexpr std::size_t kIndent = 4;
+  std::string text;
+  for (const api::GateInfo& info : api::GateTable()) {
+    text += fmt::format("{}\n", info.name);
+    text += Paragraph(info.summary, kIndent, columns);
+    text += Paragraph(fmt::format("{}; {} here, {} in Kubernetes", api::NameOf(info.stage),
+                                  OnOff(info.dray_default), OnOff(info.kubernetes_default)),
+                      kIndent, columns);
+    if (info.depends_on.empty()) continue;
+    std::string needs = "needs";
+    for (const api::Gate gate : info.depends_on) {
+      needs += fmt::format("{} {}", needs == "needs" ? "" : ",", api::InfoOf(gate).name);
+    }
+    text += Paragraph(needs, kIndent, columns);
+  }
+  return text;
+}
+
+std::string Text(std::size_t columns) {
+  std::string table = Table();
+  return columns == 0 || WidthOf(table) <= columns ? table : Records(columns);
+}
+
 std::string Json() {
   std::vector<api::DocumentNode> features;
   for (const api::GateInfo& info : api::GateTable()) {
@@ -78,7 +116,7 @@ class FeaturesCommand final : public Command {
   }
 
   int Run(Io& io) override {
-    io.out << (output_ == "json" ? Json() : Table());
+    io.out << (output_ == "json" ? Json() : Text(io.env.columns));
     return kExitOk;
   }
 

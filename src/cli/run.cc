@@ -13,6 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "base/edit_distance.h"
 #include "cli/internal/command.h"
+#include "cli/internal/wrap.h"
 #include "fmt/format.h"
 
 namespace dray::cli {
@@ -188,7 +189,7 @@ int Run(std::span<const std::string> args, std::istream& in, std::ostream& out, 
   } catch (const CLI::CallForHelp& help) {
     std::ostringstream text;
     const int code = app.exit(help, text, err);
-    out << Spoken(env, text.str());
+    out << internal::WrapHelp(Spoken(env, text.str()), env.columns);
     return code;
   } catch (const CLI::ParseError& error) {
     const std::string topic = row == nullptr ? "" : fmt::format(" {}", row->name);

@@ -3,7 +3,11 @@
 // Command lines: commands, flags, help, exit codes.
 #include "cli/run.h"
 
+#include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "api/document.h"
 #include "api/gates.h"
@@ -43,6 +47,37 @@ TEST(Commands, EachTeachesWithExamples) {
     EXPECT_THAT(outcome.out, AllOf(HasSubstr("Examples:"), HasSubstr("dray " + command)));
     EXPECT_EQ(RunLine({"help", command}).out, outcome.out);
   }
+}
+
+std::size_t Widest(const std::string& text) {
+  std::size_t widest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
+}
+
+TEST(Commands, HelpFitsTheTerminal) {
+  for (const std::string command : {"explain", "up", "simulate", "scheduler"}) {
+    const std::string wide = RunLine({command, "--help"}).out;
+    const std::string narrow = RunLine({command, "--help"}, {.columns = 80}).out;
+    EXPECT_GT(Widest(wide), 80U) << command;
+    // But for command lines, which somebody copies.
+    const std::string flags = narrow.substr(0, narrow.find("Examples:"));
+    EXPECT_LE(Widest(flags), 80U) << flags;
+    EXPECT_THAT(narrow.substr(flags.size()), HasSubstr("dray " + command));
+    // The same words, in the same order.
+    std::istringstream a(wide);
+    std::istringstream b(narrow);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(a), {}};
+    const std::vector<std::string> broken{std::istream_iterator<std::string>(b), {}};
+    EXPECT_EQ(words, broken);
+  }
+  EXPECT_THAT(
+      RunLine({"explain", "--help"}, {.columns = 80}).out,
+      HasSubstr("  -f,--filename FILE|DIR|- ...\n"
+                "                              File, folder (its *.yaml, *.yml and *.json) or -\n"
+                "                              for standard input; may be repeated\n"));
+  EXPECT_LE(Widest(RunLine({"version", "--help"}, {.columns = 3}).out), 60U);
 }
 
 TEST(Commands, AnUnknownOneIsAUsageErrorWithASuggestion) {
@@ -113,6 +148,16 @@ TEST(Features, AreATableInTheOrderOfTheirNames) {
     EXPECT_THAT(outcome.out, HasSubstr("\n" + std::string(info.name) + " "));
   }
   ExpectGolden(SourceFolder() / "src/cli/testdata/features.txt", outcome.out);
+}
+
+TEST(Features, AreAListWhereTheTableDoesNotFit) {
+  const Outcome narrow = RunLine({"features"}, {.columns = 80});
+  EXPECT_LE(Widest(narrow.out), 80U);
+  EXPECT_THAT(narrow.out,
+              HasSubstr("DRAAdminAccess\n    requests that reach devices in use by others, "
+                        "in labelled namespaces\n    (KEP-5018)\n    GA; on here, on in "
+                        "Kubernetes\n    needs DynamicResourceAllocation\n"));
+  EXPECT_EQ(RunLine({"features"}, {.columns = 400}).out, RunLine({"features"}).out);
 }
 
 TEST(Features, AreJsonToo) {

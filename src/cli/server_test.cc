@@ -156,6 +156,31 @@ TEST(Server, KubectlsPluginIsSpokenOfAsKubectlsUsersCallIt) {
   EXPECT_THAT(RunLine({"plan", "--help"}).out, Not(HasSubstr("kubectl dray")));
 }
 
+TEST(Server, TokensThatOthersCanGetAtAreRefused) {
+  using std::filesystem::perms;
+  std::string name = std::filesystem::temp_directory_path() / "dray-tokens-XXXXXX";
+  const std::filesystem::path folder = ::mkdtemp(name.data());
+  const std::filesystem::path file = folder / "tokens";
+  std::ofstream(file) << "not,a\"token\n";
+  // Ends at what is in the file, or before.
+  const auto up = [&](perms mode) {
+    std::filesystem::permissions(file, mode);
+    return RunLine({"up", "--memory", "--listen", "127.0.0.1:0", "--data", folder / "data",
+                    "--token-auth-file", file});
+  };
+  const perms own = perms::owner_read | perms::owner_write;
+  for (const perms others : {perms::others_read, perms::others_write, perms::group_write}) {
+    const Outcome outcome = up(own | others);
+    EXPECT_EQ(outcome.code, kExitUsage);
+    EXPECT_THAT(outcome.err,
+                AllOf(HasSubstr("holds secrets"), HasSubstr("chmod 600 " + file.string())));
+  }
+  const Outcome read = up(own | perms::group_read);
+  EXPECT_EQ(read.code, kExitUsage);
+  EXPECT_THAT(read.err, Not(HasSubstr("holds secrets")));
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Server, AnUnknownPartOfUpIsRefused) {
   const Outcome outcome = RunLine({"up", "--without", "kubelet"});
   EXPECT_EQ(outcome.code, 2);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -139,8 +140,28 @@ class UpCommand final : public Command {
     return true;
   }
 
+  // The mode of a file that others can read, or write and so let themselves in; its group may read
+  // it, as the volume of a secret has it. Nothing for what is no file, as a pipe.
+  static std::optional<unsigned> TooOpen(const std::string& file) {
+    using std::filesystem::perms;
+    std::error_code error;
+    const auto about = std::filesystem::status(file, error);
+    if (error || about.type() != std::filesystem::file_type::regular) return std::nullopt;
+    const perms mode = about.permissions();
+    if ((mode & (perms::others_all | perms::group_write)) == perms::none) return std::nullopt;
+    return static_cast<unsigned>(mode & perms::mask);
+  }
+
   bool ReadTokens(Io& io, plane::PlaneOptions& options) const {
     if (tokens_.empty()) return true;
+    if (const auto mode = TooOpen(tokens_)) {
+      UsageError(io,
+                 fmt::format("--token-auth-file: {} holds secrets and others than its owner can "
+                             "read or write it (mode {:04o})",
+                             tokens_, *mode),
+                 fmt::format("if nobody has: chmod 600 {}", tokens_));
+      return false;
+    }
     const Sources sources = LoadSources(std::vector<std::string>{tokens_}, io.in);
     for (const SourceError& error : sources.errors) {
       UsageError(io, fmt::format("--token-auth-file: {}: {}", error.path, error.message));

@@ -135,6 +135,20 @@ spec:
   }
 }
 
+TEST(Validate, AClaimThatAPodDoesNotHaveIsOneErrorNotTwo) {
+  const Outcome outcome = ValidateText(R"(apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - {name: c, image: x, resources: {claims: [{name: gpus}]}}
+  resourceClaims: [{name: gpu, resourceClaimName: a}]
+)");
+  EXPECT_THAT(outcome.out, HasSubstr("resources.claims[0]: Not found: \"gpus\""));
+  EXPECT_THAT(outcome.out, HasSubstr("hint: did you mean \"gpu\"?"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 error, 0 warnings"));
+}
+
 TEST(Validate, AWrongTypeIsOneErrorNotTwo) {
   const Outcome outcome = ValidateText(R"(apiVersion: resource.k8s.io/v1
 kind: ResourceClaim

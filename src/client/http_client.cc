@@ -16,6 +16,7 @@
 
 #include "api/json.h"
 #include "base/mutex.h"
+#include "client/internal/impersonation.h"
 #include "client/internal/socket.h"
 #include "client/internal/text_file.h"
 #include "fmt/format.h"
@@ -140,6 +141,9 @@ class Client final : public HttpClient {
       : access_(std::move(access)), options_(std::move(options)) {}
 
   Status Init() {
+    if (!internal::IsPrintable(access_.token)) {
+      return base::InvalidArgument("token: must not have control characters in it");
+    }
     DRAY_ASSIGN_OR_RETURN(endpoint_, internal::ParseUrl(access_.url));
     if (access_.url.starts_with("https://")) {
       DRAY_ASSIGN_OR_RETURN(tls_, internal::MakeSslContext(access_));
@@ -288,6 +292,7 @@ class Client final : public HttpClient {
         fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: {}\r\n",
                     request.method, endpoint_.path, request.target, host_, request.accept);
     if (!token.empty()) text += fmt::format("Authorization: Bearer {}\r\n", token);
+    text += internal::ImpersonationHeaders(access_.as);
     if (request.method != "GET") {
       text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", request.content_type,
                           request.body.size());
@@ -306,7 +311,12 @@ class Client final : public HttpClient {
     if (begin == std::string::npos) {
       return base::InvalidArgument(fmt::format("{}: must hold a token", access_.token_file));
     }
-    file_token_ = text.substr(begin, end - begin + 1);
+    std::string token = text.substr(begin, end - begin + 1);
+    if (!internal::IsPrintable(token)) {
+      return base::InvalidArgument(
+          fmt::format("{}: must hold one token, on one line", access_.token_file));
+    }
+    file_token_ = std::move(token);
     token_read_ = now;
     return file_token_;
   }

@@ -185,6 +185,9 @@ TEST_F(HttpClientTest, ATokenSaysWhoAsks) {
   access_.token = "wrong";
   access_.token_file = name;
   EXPECT_EQ(Client()->Send({.target = "/"})->body, "tom");
+  std::ofstream(name) << "secret\r\nX: y\n";
+  EXPECT_THAT(Client()->Send({.target = "/"}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("must hold one token")));
   ::unlink(name);
 }
 
@@ -327,6 +330,19 @@ TEST_F(HttpClientTest, AFailureSaysWhatTheServerSaid) {
               StatusIs(StatusCode::kInternal, HasSubstr("502: <html>")));
 }
 
+// An administrator whose kubeconfig says `as` has that user's rights.
+TEST(HttpClient, AsksInTheNameOfAnother) {
+  const TestServer server;
+  ServerAccess access = server.Access();
+  access.as = {.user = "bob", .groups = {std::string(registry::kViewers)}};
+  auto client = *HttpClient::Create(access);
+  EXPECT_EQ(client->Send({.target = "/api/v1/pods"})->status, 200);
+  const auto refused = client->Send({.method = "DELETE", .target = "/api/v1/namespaces/ns/pods/p"});
+  ASSERT_THAT(refused, IsOk());
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_THAT(refused->body, HasSubstr(R"(User \"bob\" cannot delete resource)"));
+}
+
 struct BadAccess {
   std::string name;
   ServerAccess access;
@@ -347,6 +363,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"odd_port", {.url = "https://host:six"}, "must be a URL"},
         {"open_bracket", {.url = "https://[::1"}, "must be a URL"},
         {"with_a_query", {.url = "https://host/?a"}, "must be a URL"},
+        {"end_of_line_in_path", {.url = "https://host/a\r\nX: y"}, "must be a URL"},
+        {"zero_in_host", {.url = std::string("https://host\0.example", 21)}, "must be a URL"},
+        {"token_of_two_lines", {.url = "http://host", .token = "a\r\nX: y"}, "token: must not"},
         {"no_pem", {.url = "https://host", .authority = "x"}, "certificate-authority"},
         {"no_key", {.url = "https://host", .certificate = "x", .key = "y"}, "client-certificate"},
     }),

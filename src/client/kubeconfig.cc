@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/kubeconfig.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <filesystem>
@@ -165,10 +166,6 @@ constexpr std::array kUnsupportedInUser = {
     Unsupported{"exec", "a token or a client certificate"},
     Unsupported{"auth-provider", "a token or a client certificate"},
     Unsupported{"username", "a token or a client certificate"},
-    Unsupported{"as", "the credentials of that user"},
-    Unsupported{"as-uid", "the credentials of that user"},
-    Unsupported{"as-groups", "the credentials of a user in these groups"},
-    Unsupported{"as-user-extra", "the credentials of that user"},
 };
 constexpr std::array kUnsupportedInCluster = {
     Unsupported{"proxy-url", "a server that can be reached directly"},
@@ -222,9 +219,58 @@ Status CheckSecrets(const Entry& user) {
   return CheckMode(user.path + ".client-key", file.string());
 }
 
+// They become headers, which end with their line.
+Status CheckLine(const std::string& path, std::string_view text) {
+  const auto breaks = [](char c) {
+    return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == 0x7f;
+  };
+  if (std::ranges::none_of(text, breaks)) return {};
+  return Fault(path, "must be one line of text");
+}
+
+StatusOr<std::vector<std::string>> LinesOf(const std::string& path, const DocumentNode& list) {
+  std::vector<std::string> lines;
+  if (list.kind == DocumentNode::Kind::kNull) return lines;
+  if (list.kind != DocumentNode::Kind::kList) return Fault(path, "must be a list of strings");
+  for (const DocumentNode& item : list.items) {
+    if (item.kind != DocumentNode::Kind::kString) return Fault(path, "must be a list of strings");
+    DRAY_RETURN_IF_ERROR(CheckLine(path, item.text));
+    lines.push_back(item.text);
+  }
+  return lines;
+}
+
+Status ReadImpersonation(const Entry& user, Impersonation& as) {
+  const auto path = [&](std::string_view field) { return fmt::format("{}.{}", user.path, field); };
+  DRAY_ASSIGN_OR_RETURN(as.user, TextOf(user, "as"));
+  DRAY_RETURN_IF_ERROR(CheckLine(path("as"), as.user));
+  DRAY_ASSIGN_OR_RETURN(as.uid, TextOf(user, "as-uid"));
+  DRAY_RETURN_IF_ERROR(CheckLine(path("as-uid"), as.uid));
+  if (user.value == nullptr) return {};
+  if (const api::Member* groups = user.value->Find("as-groups")) {
+    DRAY_ASSIGN_OR_RETURN(as.groups, LinesOf(path("as-groups"), groups->value));
+  }
+  const api::Member* extra = user.value->Find("as-user-extra");
+  if (extra != nullptr && extra->value.kind != DocumentNode::Kind::kNull) {
+    const std::string at = path("as-user-extra");
+    if (extra->value.kind != DocumentNode::Kind::kMap) return Fault(at, "must be a map of lists");
+    for (const api::Member& member : extra->value.members) {
+      DRAY_ASSIGN_OR_RETURN(as.extra[member.key],
+                            LinesOf(fmt::format("{}[\"{}\"]", at, member.key), member.value));
+    }
+  }
+  if (as.user.empty() && !(as.uid.empty() && as.groups.empty() && as.extra.empty())) {
+    return Fault(user.path,
+                 "as-uid, as-groups and as-user-extra are about the user that `as` names, and "
+                 "there is none");
+  }
+  return {};
+}
+
 Status ReadUser(const Entry& user, ServerAccess& access) {
   DRAY_RETURN_IF_ERROR(Refuse(user, kUnsupportedInUser));
   DRAY_RETURN_IF_ERROR(CheckSecrets(user));
+  DRAY_RETURN_IF_ERROR(ReadImpersonation(user, access.as));
   DRAY_ASSIGN_OR_RETURN(access.certificate, DataOf(user, "client-certificate"));
   DRAY_ASSIGN_OR_RETURN(access.key, DataOf(user, "client-key"));
   if (access.certificate.empty() != access.key.empty()) {
@@ -293,6 +339,13 @@ StatusOr<ServerAccess> LoadAccess(const AccessOptions& options) {
   return base::NotFound(
       files.empty() ? std::string("there is no kubeconfig: name one with --kubeconfig")
                     : fmt::format("there is no kubeconfig: looked at {}", fmt::join(files, ", ")));
+}
+
+StatusOr<ServerAccess> ReadAccess(std::string_view text, const std::string& file,
+                                  const std::string& context) {
+  Merged merged;
+  DRAY_RETURN_IF_ERROR(AddFile(file, text, merged));
+  return FromFiles(merged, context);
 }
 
 }  // namespace dray::client

@@ -7,10 +7,20 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/status.h"
 
 namespace dray::client {
+
+// Somebody else in whose name is asked; nobody when `user` is empty. Single lines of text.
+struct Impersonation {
+  std::string user;
+  std::string uid;
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>, std::less<>> extra;
+};
 
 // What it takes to talk to a server. Certificates and keys are PEM texts: files have been read.
 struct ServerAccess {
@@ -22,6 +32,7 @@ struct ServerAccess {
   std::string key;
   std::string token;
   std::string token_file;  // read again from time to time: such tokens are replaced
+  Impersonation as;
   std::string namespace_;  // the context's; empty: it names none
 };
 
@@ -39,7 +50,12 @@ struct AccessOptions {
 //
 // kNotFound: there is nothing of all that. kInvalidArgument names file, field and value.
 // kUnimplemented: a way to log in or to connect that needs other programs (exec,
-// auth-provider, proxy-url), or to be somebody else.
+// auth-provider, proxy-url).
 StatusOr<ServerAccess> LoadAccess(const AccessOptions& options);
+
+// The same of the text of one kubeconfig, as if it were in `file`; an empty context is the current
+// one.
+StatusOr<ServerAccess> ReadAccess(std::string_view text, const std::string& file,
+                                  const std::string& context);
 
 }  // namespace dray::client

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/internal/impersonation.h"
 #include "testing/status_matchers.h"
 
 namespace dray::client {
@@ -188,6 +189,25 @@ TEST_F(KubeconfigTest, APodHasItsServiceAccount) {
   EXPECT_EQ(access->namespace_, "where");
 }
 
+std::string WithUser(std::string_view user) {
+  return "current-context: c\nclusters: [{name: c, cluster: {server: \"https://h\"}}]\n"
+         "contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: " +
+         std::string(user) + "}]\n";
+}
+
+TEST_F(KubeconfigTest, AUserCanAskInTheNameOfAnother) {
+  const auto access = Load(
+      WithUser("{token: t, as: bob, as-uid: \"7\", as-groups: [devs, \"system:authenticated\"], "
+               "as-user-extra: {\"example.com/scopes\": [view, edit]}}"));
+  ASSERT_THAT(access, IsOk());
+  EXPECT_EQ(internal::ImpersonationHeaders(access->as),
+            "Impersonate-User: bob\r\nImpersonate-Uid: 7\r\nImpersonate-Group: devs\r\n"
+            "Impersonate-Group: system:authenticated\r\n"
+            "Impersonate-Extra-example.com%2Fscopes: view\r\n"
+            "Impersonate-Extra-example.com%2Fscopes: edit\r\n");
+  EXPECT_EQ(internal::ImpersonationHeaders(Load(WithUser("{token: t}"))->as), "");
+}
+
 struct BadConfig {
   std::string name;
   std::string text;
@@ -205,11 +225,6 @@ TEST_P(BadKubeconfigTest, IsRefusedWithFieldAndReason) {
   }
 }
 
-std::string WithUser(std::string_view user) {
-  return "current-context: c\nclusters: [{name: c, cluster: {server: \"https://h\"}}]\n"
-         "contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: " +
-         std::string(user) + "}]\n";
-}
 std::string WithCluster(std::string_view cluster) {
   return "current-context: c\ncontexts: [{name: c, context: {cluster: c}}]\n"
          "clusters: [{name: c, cluster: " +
@@ -250,10 +265,19 @@ INSTANTIATE_TEST_SUITE_P(
          WithUser("{auth-provider: {name: gcp}}"),
          {"users[\"u\"].user.auth-provider: not supported"},
          StatusCode::kUnimplemented},
-        {"impersonation",
-         WithUser("{as: root}"),
-         {"user.as: not supported"},
-         StatusCode::kUnimplemented},
+        {"groups_of_nobody", WithUser("{as-groups: [admins]}"), {"users[\"u\"].user: as-uid"}},
+        {"header_in_a_name",
+         WithUser("{as: \"bob\\r\\nImpersonate-Group: system:masters\"}"),
+         {"users[\"u\"].user.as: must be one line of text"}},
+        {"header_in_a_group",
+         WithUser("{as: bob, as-groups: [\"a\\nb\"]}"),
+         {"user.as-groups: must be one line of text"}},
+        {"groups_that_are_none",
+         WithUser("{as: bob, as-groups: admins}"),
+         {"user.as-groups: must be a list of strings"}},
+        {"extra_that_is_none",
+         WithUser("{as: bob, as-user-extra: {scope: view}}"),
+         {"user.as-user-extra[\"scope\"]: must be a list of strings"}},
         {"proxy",
          WithCluster("{server: \"https://h\", proxy-url: \"http://p\"}"),
          {"cluster.proxy-url: not supported"},

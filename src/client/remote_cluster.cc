@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "client/internal/note_writer.h"
 #include "client/internal/reflector.h"
 #include "fmt/format.h"
+#include "threads/system_host.h"
 
 namespace dray::client {
 namespace {
@@ -22,11 +22,11 @@ constexpr std::chrono::milliseconds kReadAgain{200};
 
 // A short trouble is waited out.
 template <typename Read>
-auto Patiently(int reads, Read read) -> decltype(read()) {
+auto Patiently(base::Host& host, int reads, Read read) -> decltype(read()) {
   for (int left = reads;; --left) {
     auto result = read();
     if (result.status().code() != StatusCode::kUnavailable || left <= 1) return result;
-    std::this_thread::sleep_for(kReadAgain);
+    host.MakeAlarm()->Sleep(kReadAgain);
   }
 }
 
@@ -75,18 +75,21 @@ class RemoteWatch final : public api::ObjectWatch {
 }  // namespace
 
 RemoteCluster::RemoteCluster(HttpClient& http, const base::Clock& clock, RemoteOptions options)
-    : options_(std::move(options)), clock_(clock), client_(http, options_.component) {
+    : options_(std::move(options)),
+      host_(options_.host != nullptr ? *options_.host : threads::TheSystemHost()),
+      clock_(clock),
+      client_(http, options_.component) {
   const std::size_t writers = std::max<std::size_t>(options_.note_writers, 1);
   for (std::size_t i = 0; i < writers; ++i) {
     notes_.push_back(std::make_unique<internal::NoteWriter>(
-        client_, clock, std::max<std::size_t>(options_.max_events / writers, 1)));
+        client_, clock, host_, std::max<std::size_t>(options_.max_events / writers, 1)));
   }
 }
 
 RemoteCluster::~RemoteCluster() = default;
 
 StatusOr<std::vector<api::Object>> RemoteCluster::List(const api::KindInfo& kind) const {
-  auto listing = Patiently(options_.reads, [&] { return client_.List(kind); });
+  auto listing = Patiently(host_, options_.reads, [&] { return client_.List(kind); });
   // A kind that the server does not have has no objects.
   if (listing.status().code() == StatusCode::kNotFound) return std::vector<api::Object>();
   if (!listing.ok()) return base::Annotate(listing.status(), fmt::format("list {}", kind.plural));
@@ -102,7 +105,8 @@ StatusOr<std::vector<api::Object>> RemoteCluster::List(const api::KindInfo& kind
 StatusOr<std::optional<api::Object>> RemoteCluster::Find(const api::KindInfo& kind,
                                                          std::string_view namespace_,
                                                          std::string_view name) const {
-  auto found = Patiently(options_.reads, [&] { return client_.Get(kind, namespace_, name); });
+  auto found =
+      Patiently(host_, options_.reads, [&] { return client_.Get(kind, namespace_, name); });
   if (found.status().code() == StatusCode::kNotFound) return std::nullopt;
   if (!found.ok()) {
     return base::Annotate(found.status(),
@@ -131,7 +135,8 @@ std::unique_ptr<api::ObjectWatch> RemoteCluster::Watch(std::span<const api::Kind
       internal::ReflectorOptions{.first_backoff = options_.first_backoff,
                                  .longest_backoff = options_.longest_backoff,
                                  .silence = options_.silence,
-                                 .selection = selection});
+                                 .selection = selection,
+                                 .host = &host_});
 }
 
 StatusOr<api::Object> RemoteCluster::Create(api::Object object) {

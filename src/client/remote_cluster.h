@@ -17,6 +17,7 @@
 
 #include "api/cluster.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/mutex.h"
 #include "client/http_client.h"
 #include "client/object_client.h"
@@ -41,6 +42,7 @@ struct RemoteOptions {
   std::size_t max_events = 10'000;
   std::size_t note_writers = 4;  // threads
   int reads = 3;                 // how often what cannot be read is asked for
+  base::Host* host = nullptr;    // where it runs and waits; null: the machine. Outlives it
 };
 
 // Reads go to the server; what cannot be read is tried a few times. A write that reached the server
@@ -82,6 +84,7 @@ class RemoteCluster final : public api::Cluster {
   std::vector<std::shared_ptr<internal::Inbox>> Inboxes() const;
 
   const RemoteOptions options_;
+  base::Host& host_;
   const base::Clock& clock_;
   const ObjectClient client_;
   mutable base::Mutex mutex_;

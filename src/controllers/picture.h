@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "api/cluster.h"
+#include "base/status.h"
 #include "controllers/object_key.h"
 
 namespace dray::controllers {
@@ -37,6 +38,8 @@ class Picture {
 
   // Takes in what has happened. The number of changes that were news.
   std::size_t Pull();
+  // Not OK: more may have happened than was told, and why.
+  Status Stale() const { return watch_->Stale(); }
   // What was written through the cluster is seen at once. Whether that was news.
   bool Put(const api::Object& object);
 

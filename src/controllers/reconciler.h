@@ -20,12 +20,12 @@
 
 namespace dray::controllers {
 
-// One thread.
+// Nothing is decided while what happens cannot be followed. One thread.
 class Reconciler : public Controller, private View::Listener {
  public:
   std::size_t Sync() final;
   void LetOthersInAfter(std::size_t writes) final { most_writes_ = writes; }
-  std::optional<std::chrono::nanoseconds> NextDue() const final { return queue_.NextDue(); }
+  std::optional<std::chrono::nanoseconds> NextDue() const final;
   void Observe(Observer* observer) final { observer_ = observer; }
   QueueStatistics queue_statistics() const final { return queue_.statistics(); }
   // Objects looked at so far.

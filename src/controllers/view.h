@@ -35,6 +35,12 @@ class View final : private Picture::Listener {
   // Takes in what has happened, for all who share the picture. The number of changes that were
   // news.
   std::size_t Pull() { return picture_->Pull(); }
+  // Whether one may decide by it. Where objects cannot be read one may: what a controller does not
+  // find it looks for (Fetch), and an error then is not absence.
+  bool Followed() const {
+    const Status stale = picture_->Stale();
+    return stale.ok() || stale.code() == StatusCode::kDataLoss;
+  }
 
   // Valid until the next Pull or write; a copy of the Object stays.
   const api::Object* Find(const ObjectKey& key) const { return picture_->Find(key); }

@@ -145,7 +145,7 @@ TEST_F(FrozenLeaderTest, WhoCannotRenewStopsWritingBeforeAnotherOneBegins) {
   ASSERT_TRUE(Until([&] { return Bound("b"); }));
   EXPECT_TRUE(second->leading());
   EXPECT_EQ(writes, 0);
-  EXPECT_FALSE(first->Health().ok());
+  EXPECT_TRUE(Until([&] { return !first->Health().ok(); }));
   EXPECT_EQ(first->statistics().bound, 1u);
   ExpectNothingTwice();
   // It does not lead again, even if it could.

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/mutex.h"
@@ -18,37 +17,13 @@
 #include "fmt/format.h"
 #include "plane/internal/turns.h"
 #include "plane/internal/workers.h"
+#include "threads/system_host.h"
 
 namespace dray::plane {
 namespace {
 
 constexpr std::string_view kComponent = "default-scheduler";
 constexpr std::chrono::nanoseconds kLongestNap = std::chrono::seconds(1);
-
-// Something to sleep on. Thread-safe.
-class Alarm {
- public:
-  void Ring() {
-    {
-      const base::MutexLock lock(mutex_);
-      rung_ = true;
-    }
-    wake_.NotifyAll();
-  }
-  // Until it has rung since the last sleep, or the time is over.
-  void Sleep(std::chrono::nanoseconds nap) {
-    const base::MutexLock lock(mutex_);
-    const auto until = std::chrono::steady_clock::now() + nap;
-    while (!rung_ && wake_.WaitUntil(mutex_, until)) {
-    }
-    rung_ = false;
-  }
-
- private:
-  base::Mutex mutex_;
-  base::CondVar wake_;
-  bool rung_ ABSL_GUARDED_BY(mutex_) = false;
-};
 
 std::string MadeUpIdentity() {
   char name[256] = {};
@@ -60,34 +35,39 @@ std::string MadeUpIdentity() {
 class Remote final : public RemoteScheduler {
  public:
   Remote(RemoteSchedulerOptions options, const base::Clock& clock)
-      : options_(std::move(options)), clock_(clock) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        host_(options_.host != nullptr ? *options_.host : threads::TheSystemHost()),
+        news_(host_.MakeAlarm()),
+        election_(host_.MakeAlarm()) {}
 
   ~Remote() override {
     stopping_ = true;
-    news_.Ring();
-    if (deciding_.joinable()) deciding_.join();
+    news_->Ring();
+    deciding_ = nullptr;
     // What is left to be said is said as the leader; then somebody else may be.
     cluster_ = nullptr;
     decided_ = true;
-    election_.Ring();
-    if (electing_.joinable()) electing_.join();
+    election_->Ring();
+    electing_ = nullptr;
   }
 
   Status Open() {
     client::HttpOptions http;
     // Asked again for every request: one that had to wait may have outlived its lease.
     http.may_write = [this] { return !lost_ && leading(); };
-    DRAY_ASSIGN_OR_RETURN(http_, client::HttpClient::Create(options_.access, std::move(http)));
+    DRAY_ASSIGN_OR_RETURN(http_, Connect(std::move(http)));
     // Better told now than by watches that never begin.
     DRAY_ASSIGN_OR_RETURN(const client::HttpResponse version, http_->Send({.target = "/version"}));
     if (version.status >= 300) return client::FailureOf(version);
     client::RemoteOptions remote;
-    remote.component = kComponent;
-    remote.on_change = [this] { news_.Ring(); };
+    remote.component = Component();
+    remote.host = &host_;
+    remote.on_change = [this] { news_->Ring(); };
     cluster_ = std::make_unique<client::RemoteCluster>(*http_, clock_, std::move(remote));
     if (options_.leader_elect) DRAY_RETURN_IF_ERROR(OpenElection());
-    deciding_ = std::thread([this] { Run(); });
-    if (options_.leader_elect) electing_ = std::thread([this] { Elect(); });
+    deciding_ = host_.Start([this] { Run(); });
+    if (options_.leader_elect) electing_ = host_.Start([this] { Elect(); });
     return {};
   }
 
@@ -111,6 +91,17 @@ class Remote final : public RemoteScheduler {
   }
 
  private:
+  StatusOr<std::unique_ptr<client::HttpClient>> Connect(client::HttpOptions http) const {
+    if (options_.connect) return options_.connect(std::move(http));
+    return client::HttpClient::Create(options_.access, std::move(http));
+  }
+
+  // Who manages the fields that are written: as pods name their scheduler.
+  std::string Component() const {
+    const auto& profiles = options_.config.profiles;
+    return profiles.empty() ? std::string(kComponent) : profiles.front().scheduler_name;
+  }
+
   // Elections go over connections of their own: a request that is not answered must not take
   // longer than the lease is good for, and there must always be a connection for one.
   Status OpenElection() {
@@ -122,11 +113,11 @@ class Remote final : public RemoteScheduler {
     http.connect_timeout = lease.renew_deadline / 4;
     http.request_timeout = lease.renew_deadline / 4;
     http.throttled_tries = 0;
-    DRAY_ASSIGN_OR_RETURN(election_http_,
-                          client::HttpClient::Create(options_.access, std::move(http)));
+    DRAY_ASSIGN_OR_RETURN(election_http_, Connect(std::move(http)));
     client::RemoteOptions remote;
-    remote.component = kComponent;
+    remote.component = Component();
     remote.note_writers = 1;
+    remote.host = &host_;
     remote.reads = 1;
     election_cluster_ =
         std::make_unique<client::RemoteCluster>(*election_http_, clock_, std::move(remote));
@@ -144,22 +135,23 @@ class Remote final : public RemoteScheduler {
         leader_ = elector_->holder();
         election_trouble_ = elector_->trouble();
       }
-      news_.Ring();
-      election_.Sleep(retry_);
+      news_->Ring();
+      election_->Sleep(retry_);
     }
     if (!lost_) elector_->Release();
   }
 
   void Run() {
-    while (!leading() && !stopping_) news_.Sleep(kLongestNap);
+    while (!leading() && !stopping_) news_->Sleep(kLongestNap);
     if (!stopping_) Decide();
   }
 
   void Decide() {
-    auto turns =
-        std::make_unique<internal::Turns>(*cluster_, options_.writers, [this] { news_.Ring(); });
-    const auto worker = internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates,
-                                                      options_.config, nullptr, turns.get());
+    auto turns = std::make_unique<internal::Turns>(
+        *cluster_, options_.writers, [this] { news_->Ring(); }, host_);
+    const auto worker =
+        internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates, options_.config,
+                                      nullptr, turns.get(), options_.random);
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;
@@ -177,7 +169,7 @@ class Remote final : public RemoteScheduler {
       if (more) continue;
       std::chrono::nanoseconds nap = kLongestNap;
       if (due) nap = std::clamp(*due - clock_.Monotonic(), std::chrono::nanoseconds(0), nap);
-      news_.Sleep(nap);
+      news_->Sleep(nap);
     }
     // Bindings end before the scheduler that they belong to.
     turns = nullptr;
@@ -185,14 +177,15 @@ class Remote final : public RemoteScheduler {
 
   const RemoteSchedulerOptions options_;
   const base::Clock& clock_;
+  base::Host& host_;
   std::unique_ptr<client::HttpClient> http_;
   std::unique_ptr<client::RemoteCluster> cluster_;
   std::unique_ptr<client::HttpClient> election_http_;
   std::unique_ptr<client::RemoteCluster> election_cluster_;
   std::unique_ptr<client::LeaderElector> elector_;
   std::chrono::seconds retry_{2};
-  Alarm news_;
-  Alarm election_;
+  const std::unique_ptr<base::Alarm> news_;
+  const std::unique_ptr<base::Alarm> election_;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> lost_ = false;     // it led, and does not any more
   std::atomic<bool> decided_ = false;  // nothing is decided any more
@@ -200,8 +193,8 @@ class Remote final : public RemoteScheduler {
   std::string leader_ ABSL_GUARDED_BY(mutex_);
   Status election_trouble_ ABSL_GUARDED_BY(mutex_);
   scheduler::Statistics statistics_ ABSL_GUARDED_BY(mutex_);
-  std::thread deciding_;
-  std::thread electing_;
+  std::unique_ptr<base::Running> deciding_;
+  std::unique_ptr<base::Running> electing_;
 };
 
 }  // namespace

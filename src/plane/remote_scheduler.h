@@ -4,12 +4,16 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "api/gates.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/status.h"
+#include "base/uuid.h"
+#include "client/http_client.h"
 #include "client/kubeconfig.h"
 #include "scheduler/config.h"
 #include "scheduler/scheduler.h"
@@ -24,6 +28,12 @@ struct RemoteSchedulerOptions {
   bool leader_elect = true;
   std::string identity;      // in the lease; empty: this machine's name and something unique
   std::size_t writers = 32;  // pods that are being bound at the same time
+  // What a simulation has in place of the machine: where it runs and waits, where uids come from,
+  // and the way to the server. Null: threads, the system's randomness, and sockets. All outlive it.
+  base::Host* host = nullptr;
+  base::RandomSource* random = nullptr;
+  std::function<StatusOr<std::unique_ptr<client::HttpClient>>(client::HttpOptions)> connect =
+      nullptr;
 };
 
 // Runs from Start until it is destroyed: bindings under way are finished then, and the lease is

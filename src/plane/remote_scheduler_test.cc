@@ -134,6 +134,23 @@ TEST_F(RemoteSchedulerTest, OfTwoOneLeadsAndTheOtherFollowsAfterIt) {
   EXPECT_TRUE(second->Health().ok());
 }
 
+// People look there for who has allocated a claim.
+TEST_F(RemoteSchedulerTest, WhatItWritesIsManagedByTheNameOfItsProfile) {
+  Start();
+  RemoteSchedulerOptions options;
+  options.config.profiles.front().scheduler_name = "dray";
+  const auto scheduler = Schedule(std::move(options));
+  api::Pod pod = PodFromTemplate("p");
+  pod.spec.scheduler_name = "dray";
+  plane_.Create(pod);
+  ASSERT_TRUE(plane_.Await("p", api::kPodRunning));
+  const auto claims = plane_.All<api::ResourceClaim>();
+  ASSERT_EQ(claims.size(), 1u);
+  const auto& managed = claims[0].metadata.managed_fields;
+  EXPECT_TRUE(
+      std::ranges::any_of(managed, [](const auto& entry) { return entry.manager == "dray"; }));
+}
+
 TEST_F(RemoteSchedulerTest, WithoutAServerItDoesNotStart) {
   const auto started = RemoteScheduler::Start({.access = {.url = "https://127.0.0.1:1"}}, clock_);
   EXPECT_EQ(started.status().code(), StatusCode::kUnavailable);

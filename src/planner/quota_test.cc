@@ -54,6 +54,13 @@ TEST(PlanQuota, ADeploymentLacksThePodsThatNoQuotaHasRoomFor) {
   EXPECT_FALSE(plan.Satisfied());
 }
 
+TEST(PlanQuota, APodSaysWhatItTakesOfWhatIsLimited) {
+  const Plan plan = PlanOf(NodeYaml("n1", 0) + PodYaml("a") + QuotaYaml("limits.cpu: \"2\""));
+  EXPECT_EQ(PodOf(plan, "a").state, State::kRefused);
+  EXPECT_THAT(PodOf(plan, "a").explanation->before.front().text,
+              HasSubstr("failed quota: few: must specify limits.cpu for: "));
+}
+
 TEST(PlanQuota, DevicesOfAClassAreCounted) {
   const Plan plan = PlanOf(ClassYaml() + NodeYaml("n1", 4) + ClaimYaml("a", 2) + ClaimYaml("b", 2) +
                            QuotaYaml("gpu.deviceclass.resource.k8s.io/devices: \"3\""));

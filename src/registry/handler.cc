@@ -339,6 +339,9 @@ void RestHandler::Handle(apiserver::Request request,
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
   if (!format.ok()) return exchange->SendError(format.status());
   exchange->format = *format;
+  if (Status fits = CheckShape(*format, exchange->verb); !fits.ok()) {
+    return exchange->SendError(fits);
+  }
   if (exchange->verb == "list" && options_.post_reads) {
     return WhenShown(exchange, [this, exchange] {
       options_.post_reads([exchange] {

@@ -64,6 +64,7 @@ std::optional<Format> FormatOf(std::string_view range) {
     format.shape = Shape::kTable;
   } else if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") {
     format.shape = Shape::kPartialMetadata;
+    format.list = as == "PartialObjectMetadataList";
   } else if (as == "APIGroupDiscoveryList" && version == "v2") {
     format.shape = Shape::kDiscovery;
   } else {
@@ -80,6 +81,18 @@ StatusOr<Format> ParseAccept(std::string_view accept) {
     if (const auto format = FormatOf(range)) return *format;
   }
   return rest::NotAcceptable(kAnswers);
+}
+
+Status CheckShape(const Format& format, std::string_view verb) {
+  if (format.shape != Shape::kPartialMetadata || verb == "watch") return {};
+  const bool list = verb == "list" || verb == "deletecollection";
+  if (list == format.list) return {};
+  return rest::ToStatus(
+      {.code = 406,
+       .reason = "NotAcceptable",
+       .message = list ? "you requested PartialObjectMetadata, but the requested object is a list"
+                       : "you requested PartialObjectMetadataList, but the requested object is not "
+                         "a list"});
 }
 
 std::string MediaType(std::string_view content_type) {

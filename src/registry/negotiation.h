@@ -12,12 +12,13 @@
 
 namespace dray::registry {
 
-// The shape that an answer has. Errors are always plain.
+// The shape that an answer has. Errors are always plain, but YAML for those who asked for it.
 enum class Shape : std::uint8_t { kObject, kTable, kPartialMetadata, kDiscovery };
 
 struct Format {
   Shape shape = Shape::kObject;
   bool yaml = false;
+  bool list = false;  // kPartialMetadata: of a list, as PartialObjectMetadataList asks for it
 
   // What is written is JSON in either case, which is YAML, too.
   std::string_view content_type() const { return yaml ? "application/yaml" : "application/json"; }
@@ -26,6 +27,10 @@ struct Format {
 // The first of the ranges in an Accept header that can be served; NotAcceptable when there is none.
 // Protobuf is read but not written: clients that prefer it name JSON, too.
 StatusOr<Format> ParseAccept(std::string_view accept);
+
+// Whether the answer to this verb can have the shape: the metadata of a list and that of one object
+// are asked for by different names. NotAcceptable otherwise; to be asked before anything is done.
+Status CheckShape(const Format& format, std::string_view verb);
 
 // The media type without parameters, lower case.
 std::string MediaType(std::string_view content_type);

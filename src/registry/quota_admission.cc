@@ -151,6 +151,13 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
     // What leaves the quota is for the controller to take off.
     if (!api::QuotaCounts(quota.spec, object)) continue;
     const bool counted = old != nullptr && api::QuotaCounts(quota.spec, *old);
+    if (const auto* pod = object.As<api::Pod>(); pod != nullptr && !counted) {
+      const std::string missing = api::MissingForQuota(*pod, quota.spec.hard);
+      if (!missing.empty()) {
+        return rest::Forbidden(object.kind(), object.metadata().name,
+                               fmt::format("failed quota: {}: {}", quota.metadata.name, missing));
+      }
+    }
     const Charge charge = ChargeOf(quota, after, counted ? before : Amounts{});
     if (!charge.exceeded.empty()) {
       const store::EntryPtr known = versions.Find(shown->key);

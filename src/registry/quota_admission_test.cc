@@ -69,6 +69,26 @@ TEST(QuotaAdmission, ChargesDevicesOfAClassAndRefusesTooMany) {
   EXPECT_EQ(world.Post(kClaims, Claim("c", 1)).status, 201);
 }
 
+TEST(QuotaAdmission, APodSaysWhatItTakesOfWhatIsLimited) {
+  World world;
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"limits.cpu":"4","requests.memory":"1Gi"})")).status,
+            201);
+  const Answer refused = world.Post(kPods, Pod("p"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(
+      refused.text,
+      HasSubstr("pods \\\"p\\\" is forbidden: failed quota: q: must specify limits.cpu for: "
+                "a; requests.memory for: a"));
+  // Limits are requests, too.
+  EXPECT_EQ(
+      world
+          .Post(kPods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"a","image":"x",)"
+                       R"("resources":{"limits":{"cpu":"1","memory":"1Mi"}}}]}})")
+          .status,
+      201);
+  EXPECT_EQ(Used(world, "limits.cpu"), "1");
+}
+
 TEST(QuotaAdmission, ADryRunChargesNothing) {
   World world;
   ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"1"})")).status, 201);

@@ -84,6 +84,14 @@ std::vector<std::string> Strictness(const DocumentNode& tree,
   return texts;
 }
 
+// A whole JSON text that is a scalar has no tree; this one is allowed.
+bool IsNullText(std::string_view body) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t begin = body.find_first_not_of(kBlank);
+  const std::size_t end = body.find_last_not_of(kBlank);
+  return begin != body.npos && body.substr(begin, end - begin + 1) == "null";
+}
+
 StatusOr<DecodedBody> FromTree(DocumentNode tree, const api::KindInfo& kind,
                                FieldValidation validation) {
   const DocumentNode whole = tree;
@@ -158,7 +166,9 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
   }
   std::vector<api::Diagnostic> diagnostics;
   DocumentNode tree;
-  if (format == BodyFormat::kJson) {
+  if (format == BodyFormat::kJson && IsNullText(body)) {
+    tree.kind = DocumentNode::Kind::kNull;
+  } else if (format == BodyFormat::kJson) {
     tree = api::ParseJson(body, diagnostics);
   } else {
     std::vector<DocumentNode> documents = api::ParseYaml(body, diagnostics);
@@ -169,6 +179,8 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
       return Unreadable(kind, body, base::InvalidArgument(ToString(diagnostic)));
     }
   }
+  // As if nothing had been said: what is missing is for the object's rules to tell.
+  if (IsNull(tree)) tree = MapNode();
   if (!IsMap(tree)) {
     return Unreadable(kind, body, base::InvalidArgument("an object was expected"));
   }

@@ -90,6 +90,17 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
+// What is missing is then said by the object's rules.
+TEST(DecodeBody, NullSaysNothing) {
+  for (const char* body : {"null", " null\n"}) {
+    const auto decoded = Decode(body, FieldValidation::kStrict);
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(decoded->object.metadata().name, "");
+  }
+  EXPECT_FALSE(Decode("nul", FieldValidation::kStrict).ok());
+  EXPECT_FALSE(Decode("", FieldValidation::kStrict).ok());
+}
+
 TEST(DecodeBody, UnknownFieldsAreToldAndDropped) {
   const auto decoded = Decode(R"({"metadata":{"name":"a"},"spec":{"selektors":[]}})");
   ASSERT_TRUE(decoded.ok()) << decoded.status();

@@ -108,6 +108,75 @@ TEST_F(DoubtTest, ANodeThatGoesWhileAClaimIsInDoubtIsNotBoundTo) {
   EXPECT_EQ(NodeOf("p"), "");
 }
 
+// What becomes of one request says nothing about the one before it, which may have been done.
+TEST_F(DoubtTest, ABindingInDoubtIsNotUndoneByTheRefusalOfTheNextRequest) {
+  for (const Status& refusal :
+       {base::Unavailable("cannot connect"),
+        base::MakeStatus(StatusCode::kPermissionDenied, "pods/binding is forbidden"),
+        base::FailedPrecondition("not sent")}) {
+    SCOPED_TRACE(refusal.ToString());
+    DeviceCluster cluster;
+    cluster.AddNode("a", 1);
+    cluster.AddGpuPod("p", 1);
+    const auto run = [&] {
+      cluster.clock().Advance(std::chrono::seconds(2));
+      return Told(cluster.scheduler().Run());
+    };
+    // Done, and nobody says so.
+    cluster.cluster().SetAnswerHook([](api::Verb verb, const api::Object&) {
+      return verb == api::Verb::kBind ? api::OutcomeUnknown("no answer") : Status();
+    });
+    cluster.cluster().SetReadHook([](const api::KindInfo&) { return base::Unavailable("away"); });
+    EXPECT_THAT(run(), ElementsAre("ns/p waits"));
+    // The next one is refused before anything is done.
+    cluster.cluster().SetAnswerHook({});
+    cluster.cluster().SetWriteHook([&](api::Verb verb, const api::Object&) {
+      return verb == api::Verb::kBind ? refusal : Status();
+    });
+    EXPECT_THAT(run(), IsEmpty());
+    EXPECT_EQ(cluster.scheduler().in_doubt(), 1u);
+    EXPECT_THAT(cluster.Find<api::ResourceClaim>("p")->status.reserved_for, SizeIs(1));
+    cluster.cluster().SetReadHook({});
+    EXPECT_THAT(run(), ElementsAre("ns/p bound"));
+    EXPECT_THAT(cluster.Find<api::ResourceClaim>("p")->status.reserved_for, SizeIs(1));
+  }
+}
+
+// A pod that is on no node may still get there: by a request that somebody has held back. In the end
+// none can be under way any more.
+TEST_F(DoubtTest, ABindingThatMayStillArriveIsWaitedForAndNotForEver) {
+  for (const bool arrives : {true, false}) {
+    SCOPED_TRACE(arrives);
+    DeviceCluster cluster;
+    cluster.AddNode("a", 1);
+    cluster.AddGpuPod("p", 1);
+    int requests = 0;
+    cluster.cluster().SetWriteHook([&](api::Verb verb, const api::Object&) -> Status {
+      if (verb != api::Verb::kBind) return {};
+      return ++requests == 1 ? api::OutcomeUnknown("no answer") : base::Unavailable("away");
+    });
+    const auto run = [&](int seconds) {
+      cluster.clock().Advance(std::chrono::seconds(seconds));
+      return Told(cluster.scheduler().Run());
+    };
+    EXPECT_THAT(run(1), ElementsAre("ns/p waits"));
+    EXPECT_THAT(run(2), IsEmpty());
+    EXPECT_THAT(run(40), IsEmpty());
+    EXPECT_EQ(cluster.scheduler().in_doubt(), 1u);
+    if (arrives) {
+      const std::string uid = cluster.Find<api::Pod>("p")->metadata.uid;
+      cluster.cluster().SetWriteHook({});
+      ASSERT_TRUE(cluster.cluster().Bind("ns", "p", uid, "a").ok());
+      EXPECT_THAT(run(2), ElementsAre("ns/p bound"));
+      EXPECT_THAT(cluster.Find<api::ResourceClaim>("p")->status.reserved_for, SizeIs(1));
+    } else {
+      EXPECT_THAT(run(60), ElementsAre("ns/p error"));
+      EXPECT_EQ(cluster.scheduler().in_doubt(), 0u);
+      EXPECT_THAT(cluster.Find<api::ResourceClaim>("p")->status.reserved_for, IsEmpty());
+    }
+  }
+}
+
 // A cluster that can be told not to be seen.
 class HiddenCluster final : public api::ForwardingCluster {
  public:

@@ -56,7 +56,7 @@ class ScenarioReader {
     return made;
   }
 
- private:
+  // Can be told whatever else could not be read.
   void CheckType(const ScenarioFile& file) {
     if (file.api_version != kScenarioApiVersion) {
       in_.Wrong(FieldPath("apiVersion"), file.api_version,
@@ -65,6 +65,7 @@ class ScenarioReader {
     if (file.kind != "Scenario") in_.Wrong(FieldPath("kind"), file.kind, "must be Scenario");
   }
 
+ private:
   void ReadPolicy(const std::string& policy, Scenario& made) {
     if (const auto found = allocator::FindPolicy(policy)) {
       made.policy = *found;
@@ -295,12 +296,23 @@ std::optional<Scenario> ReadScenario(std::string_view yaml, std::vector<Fault>& 
   internal::ScenarioFile file;
   internal::DecodeStrictly(documents[0], {}, api::TypeInfoOf<internal::ScenarioFile>(), &file,
                            faults);
-  // What could not be read has its default: to judge that too would be a second complaint.
-  if (!faults.empty()) return std::nullopt;
+  const auto sorted = [&faults] {
+    std::ranges::stable_sort(faults, {}, [](const Fault& fault) {
+      return std::pair(fault.position.line, fault.position.column);
+    });
+  };
+  if (!faults.empty()) {
+    // What could not be read has its default: to judge that too would be a second complaint. But
+    // whether it was meant to be a scenario at all comes first.
+    const bool typed = std::ranges::none_of(faults, [](const Fault& fault) {
+      return fault.field == "kind" || fault.field == "apiVersion";
+    });
+    if (typed) internal::ScenarioReader(documents[0], faults).CheckType(file);
+    sorted();
+    return std::nullopt;
+  }
   Scenario made = internal::ScenarioReader(documents[0], faults).Read(file);
-  std::ranges::stable_sort(faults, {}, [](const Fault& fault) {
-    return std::pair(fault.position.line, fault.position.column);
-  });
+  sorted();
   if (!faults.empty()) return std::nullopt;
   return made;
 }

@@ -147,6 +147,16 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
+TEST(Scenario, AWrongKindIsToldWithTheRest) {
+  std::vector<Fault> faults;
+  EXPECT_FALSE(
+      ReadScenario("apiVersion: other/v1\nkind: Scene\ncluster: {nodez: 3}\n", faults).has_value());
+  ASSERT_EQ(faults.size(), 3U);
+  EXPECT_EQ(faults[0].field, "apiVersion");
+  EXPECT_EQ(faults[1].field, "kind");
+  EXPECT_EQ(faults[2].field, "cluster.nodez");
+}
+
 TEST(Scenario, ATextThatIsNoScenarioIsRefused) {
   for (const std::string_view text : {"", "[]", "a: 1\n---\nb: 2", "a: [", "kind: Scenario"}) {
     std::vector<Fault> faults;

@@ -73,4 +73,10 @@ Output Cluster::Kubectl(std::string_view arguments, std::string_view input, std:
                   folder_, user, arguments, file));
 }
 
+void Cluster::Overwrite(std::string_view key, std::string_view bytes) {
+  store::Transaction transaction;
+  transaction.Put(std::string(key), std::string(bytes));
+  DRAY_CHECK(store_->CommitAndWait(std::move(transaction)).ok(), "the store must take it");
+}
+
 }  // namespace dray::e2e

@@ -37,6 +37,9 @@ class Cluster {
   Output Kubectl(std::string_view arguments, std::string_view input = "",
                  std::string_view user = "admin");
 
+  // What is stored under a key, whatever wrote it.
+  void Overwrite(std::string_view key, std::string_view bytes);
+
  private:
   std::string folder_;
   base::SystemClock clock_;

@@ -220,5 +220,27 @@ TEST_F(KubectlTest, WatchesAndPages) {
   Ok("delete resourceclaim one --wait=true");
 }
 
+// An object that this version cannot read is an error of that object, and hides no other.
+TEST_F(KubectlTest, ShowsWhatCannotBeReadAsAnErrorOfItsOwn) {
+  std::string other(kPod);
+  other.replace(other.find("name: web"), 9, "name: old");
+  Ok("create -f -", kPod);
+  Ok("create -f -", other);
+  cluster_->Overwrite("/registry/core/pods/default/old",
+                      R"({"metadata":{"name":"old"},"spec":{"containers":"none"}})");
+  const std::string one = Fails("get pod old");
+  EXPECT_THAT(one, HasSubstr("Error from server (StorageReadError)"));
+  EXPECT_THAT(one, HasSubstr("cannot be read"));
+  const std::string list = Ok("get pods");
+  EXPECT_THAT(list, HasSubstr("Warning: "));
+  EXPECT_THAT(list, HasSubstr("/registry/core/pods/default/old"));
+  EXPECT_THAT(list, ContainsRegex("web +0/1"));
+  EXPECT_THAT(Ok("get pod web"), ContainsRegex("web +0/1"));
+  // Neither deleted by chance nor taken for absent.
+  EXPECT_THAT(Fails("delete pod old"), HasSubstr("cannot be read"));
+  EXPECT_THAT(Fails("create -f -", other), HasSubstr("cannot be read"));
+  EXPECT_THAT(Fails("get pod old"), HasSubstr("StorageReadError"));
+}
+
 }  // namespace
 }  // namespace dray::e2e

@@ -76,6 +76,9 @@ StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options) {
       SSL_CTX_add_client_CA(context.get(), authority.get()) != 1) {
     return SslError("cannot set up TLS");
   }
+  // Whom we trust need not have signed itself: an authority may be below another one that is none
+  // of ours.
+  X509_STORE_set_flags(SSL_CTX_get_cert_store(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
   // A certificate that is not trusted is no reason to hang up: the request is answered with a 401,
   // which says more than a failed handshake.
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, [](int good, X509_STORE_CTX* chain) {

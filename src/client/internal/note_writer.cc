@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/internal/note_writer.h"
 
+#include <optional>
 #include <utility>
 
 #include "api/event.h"
@@ -19,9 +20,14 @@ bool Reached(const Status& status) {
 
 }  // namespace
 
-NoteWriter::NoteWriter(const ObjectClient& client, const base::Clock& clock, std::size_t max_events)
-    : client_(client), clock_(clock), folder_(max_events) {
-  thread_ = std::thread([this] { Run(); });
+NoteWriter::NoteWriter(const ObjectClient& client, const base::Clock& clock, base::Host& host,
+                       std::size_t max_events)
+    : client_(client),
+      clock_(clock),
+      folder_(max_events),
+      wake_(host.MakeAlarm()),
+      idle_(host.MakeAlarm()) {
+  running_ = host.Start([this] { Run(); });
 }
 
 NoteWriter::~NoteWriter() {
@@ -29,8 +35,8 @@ NoteWriter::~NoteWriter() {
     const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.NotifyOne();
-  thread_.join();
+  wake_->Ring();
+  running_ = nullptr;
 }
 
 void NoteWriter::Put(api::EventNote note) {
@@ -39,27 +45,40 @@ void NoteWriter::Put(api::EventNote note) {
     if (notes_.size() >= kMaxWaiting) return;
     notes_.push_back(std::move(note));
   }
-  wake_.NotifyOne();
+  wake_->Ring();
 }
 
 void NoteWriter::Flush() {
-  const base::MutexLock lock(mutex_);
-  while (!notes_.empty() || writing_) idle_.Wait(mutex_);
+  for (;;) {
+    {
+      const base::MutexLock lock(mutex_);
+      if (notes_.empty() && !writing_) return;
+    }
+    idle_->Sleep();
+  }
 }
 
 void NoteWriter::Run() {
-  base::MutexLock lock(mutex_);
   for (;;) {
-    writing_ = false;
-    if (notes_.empty()) idle_.NotifyAll();
-    while (!stopping_ && notes_.empty()) wake_.Wait(mutex_);
-    if (notes_.empty()) return;
-    const api::EventNote note = std::move(notes_.front());
-    notes_.pop_front();
-    writing_ = true;
-    lock.Unlock();
-    const bool reached = Write(note);
-    lock.Lock();
+    std::optional<api::EventNote> note;
+    bool stopping = false;
+    {
+      const base::MutexLock lock(mutex_);
+      stopping = stopping_;
+      writing_ = !notes_.empty();
+      if (writing_) {
+        note = std::move(notes_.front());
+        notes_.pop_front();
+      }
+    }
+    if (!note) {
+      idle_->Ring();
+      if (stopping) return;
+      wake_->Sleep();
+      continue;
+    }
+    const bool reached = Write(*note);
+    const base::MutexLock lock(mutex_);
     if (!reached && stopping_) notes_.clear();
   }
 }

@@ -6,24 +6,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "api/cluster.h"
 #include "api/event_folder.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/mutex.h"
 #include "base/string_map.h"
 #include "client/object_client.h"
 
 namespace dray::client::internal {
 
-// Has a thread of its own. Put and Flush are thread-safe.
+// Writes beside whoever puts. Put is thread-safe, Flush for one thread.
 class NoteWriter {
  public:
-  // Both outlive it. At most `max_events` events are kept of it on the server.
-  NoteWriter(const ObjectClient& client, const base::Clock& clock, std::size_t max_events);
+  // All outlive it. At most `max_events` events are kept of it on the server.
+  NoteWriter(const ObjectClient& client, const base::Clock& clock, base::Host& host,
+             std::size_t max_events);
   // Writes what there is, as long as the server takes it.
   ~NoteWriter();
 
@@ -40,17 +42,17 @@ class NoteWriter {
 
   const ObjectClient& client_;
   const base::Clock& clock_;
-  // The thread's.
+  // Of who writes.
   api::EventFolder folder_;
   base::StringMap<int> counts_;  // by the name of the event
   std::int64_t serial_ = 0;      // clocks may stand still
+  const std::unique_ptr<base::Alarm> wake_;
+  const std::unique_ptr<base::Alarm> idle_;
   base::Mutex mutex_;
-  base::CondVar wake_;
-  base::CondVar idle_;
   std::deque<api::EventNote> notes_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::unique_ptr<base::Running> running_;
 };
 
 }  // namespace dray::client::internal

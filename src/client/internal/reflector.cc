@@ -39,23 +39,31 @@ std::uint64_t NumberOf(const api::Object& object) {
 
 Reflector::Reflector(const ObjectClient& client, const api::KindInfo& kind, Inbox& inbox,
                      std::size_t feed, const base::Clock& clock, const ReflectorOptions& options)
-    : client_(client), kind_(kind), inbox_(inbox), feed_(feed), clock_(clock), options_(options) {}
+    : client_(client),
+      kind_(kind),
+      inbox_(inbox),
+      feed_(feed),
+      clock_(clock),
+      options_(options),
+      wake_(options.host->MakeAlarm()) {}
 
 Reflector::~Reflector() {
   Stop();
-  if (thread_.joinable()) thread_.join();
+  running_ = nullptr;
 }
 
 void Reflector::Start() {
   Settle(List());
-  thread_ = std::thread([this] { Run(); });
+  running_ = options_.host->Start([this] { Run(); });
 }
 
 void Reflector::Stop() {
-  const base::MutexLock lock(mutex_);
-  stopping_ = true;
-  if (stream_ != nullptr) stream_->Cancel();
-  wake_.NotifyAll();
+  {
+    const base::MutexLock lock(mutex_);
+    stopping_ = true;
+    if (stream_ != nullptr) stream_->Cancel();
+  }
+  wake_->Ring();
 }
 
 bool Reflector::Stopping() {
@@ -64,10 +72,8 @@ bool Reflector::Stopping() {
 }
 
 void Reflector::Nap(std::chrono::milliseconds time) {
-  const auto until = std::chrono::steady_clock::now() + time;
-  const base::MutexLock lock(mutex_);
-  while (!stopping_ && wake_.WaitUntil(mutex_, until)) {
-  }
+  // Nobody rings but who wants it to end.
+  wake_->Sleep(time);
 }
 
 void Reflector::Run() {

@@ -11,11 +11,11 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "api/cluster.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/mutex.h"
 #include "client/internal/inbox.h"
 #include "client/object_client.h"
@@ -29,18 +29,19 @@ struct ReflectorOptions {
   // A server says something once a minute at least (a bookmark); after this it is not there.
   std::chrono::milliseconds silence{75'000};
   api::Selection selection = {};
+  base::Host* host = nullptr;  // where it runs; outlives it
 };
 
-// Has a thread from Start until it is destroyed.
+// Runs beside others from Start until it is destroyed.
 class Reflector {
  public:
   // All outlive it.
   Reflector(const ObjectClient& client, const api::KindInfo& kind, Inbox& inbox, std::size_t feed,
             const base::Clock& clock, const ReflectorOptions& options);
   ~Reflector();
-  // Lists on the caller's thread; if that fails, the other one goes on trying.
+  // Lists at once; if that fails, it goes on trying.
   void Start();
-  // Asks the thread to end; does not wait.
+  // Asks it to end; does not wait.
   void Stop();
 
  private:
@@ -61,16 +62,16 @@ class Reflector {
   const std::size_t feed_;
   const base::Clock& clock_;
   const ReflectorOptions options_;
-  // The thread's, once it runs.
+  // Its own, once it runs.
   api::JsonDecoder decoder_;
   std::map<std::string, api::Object> known_;
   bool listed_ = false;
   std::string revision_;  // empty: to be listed
-  std::thread thread_;
+  const std::unique_ptr<base::Alarm> wake_;
   base::Mutex mutex_;
-  base::CondVar wake_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::shared_ptr<LineStream> stream_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<base::Running> running_;
 };
 
 }  // namespace dray::client::internal

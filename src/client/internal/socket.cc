@@ -49,6 +49,11 @@ struct Addresses {
 
 }  // namespace
 
+bool IsPrintable(std::string_view text) {
+  return std::ranges::none_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+}
+
 StatusOr<Endpoint> ParseUrl(std::string_view url) {
   const auto fault = [url] {
     return base::InvalidArgument(
@@ -81,8 +86,11 @@ StatusOr<Endpoint> ParseUrl(std::string_view url) {
   if (colon != std::string_view::npos) endpoint.port = rest.substr(colon + 1);
   const bool digits =
       std::ranges::all_of(endpoint.port, [](char c) { return c >= '0' && c <= '9'; });
-  const bool plain = endpoint.host.find_first_of(" @?#\r\n") == std::string::npos &&
-                     endpoint.path.find_first_of(" ?#\r\n") == std::string::npos;
+  // Both are written into requests as they are, and the host is looked up up to its first zero.
+  const auto fits = [](const std::string& part, std::string_view not_these) {
+    return part.find_first_of(not_these) == part.npos && IsPrintable(part);
+  };
+  const bool plain = fits(endpoint.host, " @?#") && fits(endpoint.path, " ?#");
   if (endpoint.host.empty() || endpoint.port.empty() || !digits || !plain) return fault();
   return endpoint;
 }

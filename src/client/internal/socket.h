@@ -38,6 +38,9 @@ struct Endpoint {
   SSL_CTX* tls = nullptr;
   std::string tls_name;  // whom the certificate must be for; empty: anybody
 };
+// Whether a text can stand within a line of a request: it has no control characters.
+bool IsPrintable(std::string_view text);
+
 // From a URL; `tls` and `tls_name` are for the caller. kInvalidArgument.
 StatusOr<Endpoint> ParseUrl(std::string_view url);
 

@@ -92,6 +92,8 @@ StatusOr<SslContextPtr> MakeSslContext(const ServerAccess& access) {
     } else if (AddAuthorities(context.get(), access.authority) == 0) {
       return Unusable("certificate-authority must be PEM certificates");
     }
+    // As Go's clients: whoever is named is trusted, also if somebody else has signed it.
+    X509_STORE_set_flags(SSL_CTX_get_cert_store(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
   }
   if (!access.certificate.empty() && !AddClient(context.get(), access)) {
     return Unusable("client-certificate and client-key must be PEM and belong together");

@@ -7,25 +7,26 @@
 #include <utility>
 
 namespace dray::plane::internal {
-namespace {
 
-// Whether this thread is one that works, and so may give up its turn.
-thread_local bool works_here = false;
-
-}  // namespace
-
-void FairMutex::Lock() {
-  const base::MutexLock lock(mutex_);
-  if (!held_) {
-    held_ = true;
-    return;
-  }
+void FairMutex::Lock() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   Waiter waiter;
-  waiters_.push_back(&waiter);
-  while (!waiter.has_it) waiter.turn.Wait(mutex_);
+  {
+    const base::MutexLock lock(mutex_);
+    if (!held_) {
+      held_ = true;
+      return;
+    }
+    waiter.turn = host_.MakeAlarm();
+    waiters_.push_back(&waiter);
+  }
+  for (;;) {
+    waiter.turn->Sleep();
+    const base::MutexLock lock(mutex_);
+    if (waiter.has_it) return;
+  }
 }
 
-void FairMutex::Unlock() {
+void FairMutex::Unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS {
   const base::MutexLock lock(mutex_);
   if (waiters_.empty()) {
     held_ = false;
@@ -34,20 +35,22 @@ void FairMutex::Unlock() {
   Waiter* const next = waiters_.front();
   waiters_.pop_front();
   next->has_it = true;
-  next->turn.NotifyOne();
+  // While the lock is held: who is woken must not be gone before it was.
+  next->turn->Ring();
 }
 
 class Turns::TurnCluster final : public api::Cluster {
  public:
-  TurnCluster(api::Cluster& cluster, FairMutex& turn) : cluster_(cluster), turn_(turn) {}
+  TurnCluster(api::Cluster& cluster, FairMutex& turn, bool& working)
+      : cluster_(cluster), turn_(turn), working_(working) {}
 
   StatusOr<std::vector<api::Object>> List(const api::KindInfo& kind) const override {
-    const Pause pause(turn_);
+    const Pause pause(turn_, working_);
     return cluster_.List(kind);
   }
   StatusOr<std::optional<api::Object>> Find(const api::KindInfo& kind, std::string_view namespace_,
                                             std::string_view name) const override {
-    const Pause pause(turn_);
+    const Pause pause(turn_, working_);
     return cluster_.Find(kind, namespace_, name);
   }
   std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
@@ -55,25 +58,25 @@ class Turns::TurnCluster final : public api::Cluster {
     return cluster_.Watch(kinds, selection);
   }
   StatusOr<api::Object> Create(api::Object object) override {
-    const Pause pause(turn_);
+    const Pause pause(turn_, working_);
     return cluster_.Create(std::move(object));
   }
   StatusOr<api::Object> Update(api::Object object) override {
-    const Pause pause(turn_);
+    const Pause pause(turn_, working_);
     return cluster_.Update(std::move(object));
   }
   StatusOr<api::Object> UpdateStatus(api::Object object) override {
-    const Pause pause(turn_);
+    const Pause pause(turn_, working_);
     return cluster_.UpdateStatus(std::move(object));
   }
   Status Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
                 std::string_view uid) override {
-    const Pause pause(turn_);
+    const Pause pause(turn_, working_);
     return cluster_.Delete(kind, namespace_, name, uid);
   }
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) override {
-    const Pause pause(turn_);
+    const Pause pause(turn_, working_);
     return cluster_.Bind(namespace_, pod, uid, node);
   }
   void Note(const api::EventNote& note) override { cluster_.Note(note); }
@@ -83,26 +86,41 @@ class Turns::TurnCluster final : public api::Cluster {
   // something.
   class Pause {
    public:
-    explicit Pause(FairMutex& turn) ABSL_NO_THREAD_SAFETY_ANALYSIS : turn_(turn) {
-      if (works_here) turn_.Unlock();
+    Pause(FairMutex& turn, bool& working) ABSL_NO_THREAD_SAFETY_ANALYSIS : turn_(turn),
+                                                                           working_(working),
+                                                                           pauses_(working) {
+      if (!pauses_) return;
+      working_ = false;
+      turn_.Unlock();
     }
     ~Pause() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      if (works_here) turn_.Lock();
+      if (!pauses_) return;
+      turn_.Lock();
+      working_ = true;
     }
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
 
    private:
     FairMutex& turn_;
+    bool& working_;
+    const bool pauses_;
   };
 
   api::Cluster& cluster_;
   FairMutex& turn_;
+  bool& working_;  // guarded by the turn: only who has it calls
 };
 
-Turns::Turns(api::Cluster& cluster, std::size_t threads, std::function<void()> done)
-    : done_(std::move(done)), cluster_(std::make_unique<TurnCluster>(cluster, turn_)) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Serve(); });
+Turns::Turns(api::Cluster& cluster, std::size_t threads, std::function<void()> done,
+             base::Host& host)
+    : turn_(host),
+      done_(std::move(done)),
+      cluster_(std::make_unique<TurnCluster>(cluster, turn_, working_)) {
+  for (std::size_t i = 0; i < threads; ++i) alarms_.push_back(host.MakeAlarm());
+  for (const auto& alarm : alarms_) {
+    running_.push_back(host.Start([this, &wake = *alarm] { Serve(wake); }));
+  }
 }
 
 Turns::~Turns() {
@@ -110,33 +128,43 @@ Turns::~Turns() {
     const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  wake_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
+  for (const auto& alarm : alarms_) alarm->Ring();
+  running_.clear();
 }
 
 void Turns::Run(std::function<void()> work) {
-  {
-    const base::MutexLock lock(mutex_);
-    works_.push_back(std::move(work));
-  }
-  wake_.NotifyOne();
+  const base::MutexLock lock(mutex_);
+  works_.push_back(std::move(work));
+  if (idle_.empty()) return;
+  idle_.back()->Ring();
+  idle_.pop_back();
 }
 
-void Turns::Serve() {
-  works_here = true;
-  base::MutexLock lock(mutex_);
+void Turns::Serve(base::Alarm& wake) {
   for (;;) {
-    while (!stopping_ && works_.empty()) wake_.Wait(mutex_);
-    if (stopping_) return;
-    const std::function<void()> work = std::move(works_.front());
-    works_.pop_front();
-    lock.Unlock();
+    std::function<void()> work;
+    {
+      const base::MutexLock lock(mutex_);
+      std::erase(idle_, &wake);
+      if (stopping_) return;
+      if (works_.empty()) {
+        idle_.push_back(&wake);
+      } else {
+        work = std::move(works_.front());
+        works_.pop_front();
+      }
+    }
+    if (!work) {
+      wake.Sleep();
+      continue;
+    }
     {
       const TurnLock turn(turn_);
+      working_ = true;
       work();
+      working_ = false;
     }
     done_();
-    lock.Lock();
   }
 }
 

@@ -9,26 +9,31 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "api/cluster.h"
+#include "base/host.h"
 #include "base/mutex.h"
 #include "scheduler/background.h"
+#include "threads/system_host.h"
 
 namespace dray::plane::internal {
 
 // A lock that is handed on in the order of asking: a decider that never rests lets others through.
 class ABSL_LOCKABLE FairMutex {
  public:
+  // It outlives this.
+  explicit FairMutex(base::Host& host) : host_(host) {}
+
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION();
   void Unlock() ABSL_UNLOCK_FUNCTION();
 
  private:
   struct Waiter {
-    base::CondVar turn;
+    std::unique_ptr<base::Alarm> turn;
     bool has_it = false;
   };
+  base::Host& host_;
   base::Mutex mutex_;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Waiter*> waiters_ ABSL_GUARDED_BY(mutex_);  // what they point to, too
@@ -50,9 +55,10 @@ class ABSL_SCOPED_LOCKABLE TurnLock {
 
 class Turns final : public scheduler::Background {
  public:
-  // `cluster` outlives it; it is used from several threads. `done` is called from them after each
-  // work.
-  Turns(api::Cluster& cluster, std::size_t threads, std::function<void()> done);
+  // `cluster` and `host` outlive it; the cluster is used from several threads of the host. `done` is
+  // called from them after each work.
+  Turns(api::Cluster& cluster, std::size_t threads, std::function<void()> done,
+        base::Host& host = threads::TheSystemHost());
   // Waits for works that have begun; others are dropped. Nobody has a turn.
   ~Turns() override;
 
@@ -65,16 +71,18 @@ class Turns final : public scheduler::Background {
  private:
   class TurnCluster;
 
-  void Serve();
+  void Serve(base::Alarm& wake);
 
   FairMutex turn_;
+  bool working_ = false;  // who has the turn is a work
   const std::function<void()> done_;
   std::unique_ptr<api::Cluster> cluster_;
+  std::vector<std::unique_ptr<base::Alarm>> alarms_;  // one for each that serves
   base::Mutex mutex_;
-  base::CondVar wake_;
+  std::vector<base::Alarm*> idle_ ABSL_GUARDED_BY(mutex_);  // of those who wait for work
   std::deque<std::function<void()>> works_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<base::Running>> running_;
 };
 
 }  // namespace dray::plane::internal

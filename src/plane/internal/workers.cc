@@ -22,19 +22,23 @@ constexpr int kDecisionsPerTurn = 8;
 
 class RandomIds final : public scheduler::Ids {
  public:
-  std::string Uid() override { return base::NewUuid(random_); }
+  // Null: the system's.
+  explicit RandomIds(base::RandomSource* random) : random_(random != nullptr ? random : &system_) {}
+  std::string Uid() override { return base::NewUuid(*random_); }
 
  private:
-  base::SystemRandomSource random_;
+  base::SystemRandomSource system_;
+  base::RandomSource* const random_;
 };
 
 class Scheduling final : public SchedulerWorker {
  public:
   Scheduling(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
              const scheduler::Config& config, SchedulerMetrics* metrics,
-             scheduler::Background* background)
+             scheduler::Background* background, base::RandomSource* random)
       : decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
         metrics_(metrics),
+        ids_(random),
         pool_(threads::WorkersFor(config.parallelism)),
         scheduler_(cluster, clock, ids_,
                    {.config = config,
@@ -101,8 +105,9 @@ class ControllerWorker final : public Worker {
 
 std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
-    const scheduler::Config& config, SchedulerMetrics* metrics, scheduler::Background* background) {
-  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background);
+    const scheduler::Config& config, SchedulerMetrics* metrics, scheduler::Background* background,
+    base::RandomSource* random) {
+  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background, random);
 }
 
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,

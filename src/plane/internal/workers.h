@@ -8,6 +8,7 @@
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
+#include "base/uuid.h"
 #include "plane/internal/controller_metrics.h"
 #include "plane/internal/loop.h"
 #include "plane/internal/scheduler_metrics.h"
@@ -24,13 +25,12 @@ class SchedulerWorker : public Worker {
   virtual Status Paused() const = 0;
 };
 
-// Everything outlives them. `metrics` may be null; `background`: see scheduler::SchedulerOptions.
-std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(api::Cluster& cluster,
-                                                     const base::Clock& clock,
-                                                     const api::FeatureGates& gates,
-                                                     const scheduler::Config& config,
-                                                     SchedulerMetrics* metrics,
-                                                     scheduler::Background* background = nullptr);
+// Everything outlives them. `metrics` may be null; `background`: see scheduler::SchedulerOptions;
+// `random`: where uids come from, null: the system's.
+std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
+    api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
+    const scheduler::Config& config, SchedulerMetrics* metrics,
+    scheduler::Background* background = nullptr, base::RandomSource* random = nullptr);
 
 // What works on the controllers' thread.
 struct ControllerParts {

@@ -125,6 +125,13 @@ Status Quotas::Admit(const api::Object& object, const api::MemoryCluster& cluste
   std::vector<std::pair<Counted*, std::string>> charges;
   for (Counted& counted : here->second) {
     if (!Counts(counted, complete)) continue;
+    if (const auto* pod = complete.As<api::Pod>()) {
+      const std::string missing = api::MissingForQuota(*pod, counted.hard);
+      if (!missing.empty()) {
+        return base::FailedPrecondition(
+            fmt::format("failed quota: {}: {}", counted.quota.metadata().name, missing));
+      }
+    }
     std::vector<std::string> exceeded;
     for (const std::string& name : NamesOf(counted, complete)) {
       const base::Quantity amount = AmountOf(usage, name);

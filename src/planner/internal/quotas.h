@@ -32,7 +32,8 @@ class Quotas {
   void Read(const api::MemoryCluster& cluster);
 
   // Whether a pod or claim may be created, and counts it if so. FailedPrecondition with Kubernetes's
-  // sentence otherwise: "exceeded quota: NAME, requested: ..., used: ..., limited: ...".
+  // sentence otherwise: "exceeded quota: NAME, requested: ..., used: ..., limited: ...", or "failed
+  // quota: NAME: must specify ...".
   Status Admit(const api::Object& object, const api::MemoryCluster& cluster);
   // It is gone.
   void Release(const api::Object& object, const api::MemoryCluster& cluster);

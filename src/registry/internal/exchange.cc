@@ -115,7 +115,8 @@ void Exchange::SendText(int code, std::string body) {
 
 void Exchange::SendError(const Status& status) {
   const rest::ApiError error = rest::FromStatus(status);
-  apiserver::Response response = Begin(error.code, "application/json");
+  apiserver::Response response =
+      Begin(error.code, format.yaml ? "application/yaml" : "application/json");
   if (error.details && error.details->retry_after_seconds > 0) {
     response.headers.Add("Retry-After", fmt::format("{}", error.details->retry_after_seconds));
   }

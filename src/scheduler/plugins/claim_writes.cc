@@ -88,7 +88,8 @@ StatusOr<ClaimPointer> ClaimWrites::Bind(const ClaimPointer& claim,
                                          const api::AllocationResult* allocation,
                                          const api::Pod& pod) {
   ClaimPointer now = claim;
-  // A reservation of an earlier attempt may have been taken away, which watches tell late.
+  // A reservation of an earlier attempt may have been taken away, or the claim deleted without an
+  // answer, which watches tell late; and nothing is left to write by which one would notice.
   if (allocation == nullptr && ReservedFor(*claim, pod)) {
     DRAY_ASSIGN_OR_RETURN(now, Fetch(*claim));
   }

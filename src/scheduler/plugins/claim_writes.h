@@ -55,9 +55,6 @@ class ClaimWrites {
   // Takes allocation, reservations and device status away.
   Status Deallocate(const api::ResourceClaim& claim);
 
-  // The claim as it is stored now. NotFound also when another one has its name.
-  StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
-
   // The claim that is stored for the special claim `unstored`, under a name that the caller keeps
   // until this has succeeded or failed: so nobody needs to guess whether it was made.
   StatusOr<ClaimPointer> CreateSpecial(const api::ResourceClaim& unstored, std::string_view name);
@@ -69,6 +66,8 @@ class ClaimWrites {
                      const std::vector<api::ContainerExtendedResourceRequest>& mappings);
 
  private:
+  // The claim as it is stored now. NotFound also when another one has its name.
+  StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
   StatusOr<ClaimPointer> TryBind(const ClaimPointer& claim, const api::AllocationResult* allocation,
                                  const api::Pod& pod);
   // Calls `write` with the claim, and again with the stored one as long as that has moved, or it is

@@ -167,11 +167,6 @@ PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, st
 Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodInfo& pod) {
   const api::AllocationResult* allocation =
       claim.allocation.has_value() ? &*claim.allocation : nullptr;
-  if (claim.special && Stored(*claim.claim) && claim.stored_as.empty()) {
-    // Kept from an attempt before, which may have deleted it without learning so; nothing may be left
-    // to write by which one would notice.
-    if (const auto there = writes_.Fetch(*claim.claim); !there.ok()) return there.status();
-  }
   if (claim.special && !Stored(*claim.claim)) {
     if (claim.stored_as.empty()) {
       claim.stored_as = CompletedName(claim.claim->metadata.generate_name, ids_.Uid());

@@ -363,6 +363,32 @@ TEST(SpecialClaimFailures, UnreserveThatCannotDeleteLeavesAClaimThatIsUsedAgain)
   EXPECT_THAT(scene.ClaimNames(), SizeIs(1));
 }
 
+// Deleted, without an answer and before the watch tells: nothing is left to write by which the next
+// attempt would notice, so it looks.
+TEST(SpecialClaimFailures, AClaimWhoseDeletionWasNotAnsweredIsNotReliedUpon) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  Cycle first = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(first), "ok");
+  ASSERT_EQ(scene.Filter(first, "n1"), "ok");
+  ASSERT_EQ(scene.Reserve(first, "n1"), "ok");
+  ASSERT_EQ(scene.PreBind(first, "n1"), "ok");
+  scene.cluster_.SetAnswerHook(
+      FailFirst(api::Verb::kDelete, false, api::OutcomeUnknown("the answer was lost"), 99));
+  scene.Unreserve(first);
+  scene.cluster_.SetAnswerHook({});
+  ASSERT_THAT(scene.ClaimNames(), IsEmpty());
+  // Nothing is synced: the scheduler still has the claim.
+  Cycle second = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(second), "ok");
+  ASSERT_EQ(scene.Filter(second, "n1"), "ok");
+  ASSERT_EQ(scene.Reserve(second, "n1"), "ok");
+  EXPECT_THAT(scene.PreBind(second, "n1"), HasSubstr("got deleted in the meantime"));
+  scene.Unreserve(second);
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_THAT(scene.ClaimNames(), SizeIs(1));
+}
+
 // The status write failed, and so did the clean-up: the claim is stored without an allocation.
 TEST(SpecialClaimFailures, AStoredClaimWithoutAllocationIsAllocated) {
   Scene scene;
@@ -458,6 +484,40 @@ TEST(SpecialClaimFailures, AClaimLeftBehindKeepsThePodFromDevicePluginNodes) {
   EXPECT_FALSE(scene.plugin_->Local(cycle.state, *cycle.pod));
   EXPECT_EQ(scene.Filter(cycle, "n0"), "unresolvable: cannot schedule extended resource claim");
   EXPECT_EQ(scene.Filter(cycle, "n1"), "ok");
+}
+
+// The attempt that failed has written a name which no update takes away again (decision 454). On a
+// node with device plugins nobody looks at it, and no claim is made for it.
+TEST(SpecialClaimFailures, TheNameOfAnAttemptBeforeMeansNothingOnADevicePluginNode) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + std::string(kDevicePluginNode) + GpuPodYaml("p", 2));
+  Cycle first = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(first), "ok");
+  ASSERT_EQ(scene.Filter(first, "n1"), "ok");
+  ASSERT_EQ(scene.Reserve(first, "n1"), "ok");
+  ASSERT_EQ(scene.PreBind(first, "n1"), "ok");
+  scene.Unreserve(first);
+  scene.Sync();
+  EXPECT_THAT(scene.ClaimNames(), IsEmpty());
+  const auto before = scene.Find<api::Pod>("p")->status.extended_resource_claim_status;
+  ASSERT_TRUE(before.has_value());
+  Cycle second = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(second), "ok");
+  ASSERT_EQ(scene.Filter(second, "n0"), "ok");
+  ASSERT_EQ(scene.Reserve(second, "n0"), "ok");
+  EXPECT_EQ(scene.PreBind(second, "n0"), "ok");
+  EXPECT_THAT(scene.ClaimNames(), IsEmpty());
+  EXPECT_EQ(scene.Find<api::Pod>("p")->status.extended_resource_claim_status->resource_claim_name,
+            before->resource_claim_name);
+  // And on a node of drivers the next attempt has a claim of its own.
+  Cycle third = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(third), "ok");
+  ASSERT_EQ(scene.Filter(third, "n2"), "ok");
+  ASSERT_EQ(scene.Reserve(third, "n2"), "ok");
+  EXPECT_EQ(scene.PreBind(third, "n2"), "ok");
+  ASSERT_THAT(scene.ClaimNames(), SizeIs(1));
+  EXPECT_EQ(scene.Find<api::Pod>("p")->status.extended_resource_claim_status->resource_claim_name,
+            scene.ClaimNames()[0]);
 }
 
 TEST(ExtendedResourceGate, OffThenOnThenOff) {

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/judge.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "api/lease.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/resource_slice.h"
+#include "api/workloads.h"
+#include "fmt/format.h"
+#include "model/checker.h"
+#include "system/shown.h"
+
+namespace dray::system {
+namespace {
+
+template <typename T>
+const T* As(const std::optional<api::Object>& object) {
+  return object ? object->As<T>() : nullptr;
+}
+
+std::string DeviceOf(const api::DeviceRequestAllocationResult& result) {
+  return fmt::format("{}/{}/{}", result.driver, result.pool, result.device);
+}
+
+}  // namespace
+
+void Judge::Attend(Server& server) {
+  server_ = &server;
+  durable_ = server.store().revision().value;
+  if (durable_ < acked_) {
+    stage_.Find(
+        fmt::format("revision {} was acknowledged, and the disk has only {}", acked_, durable_));
+  }
+  auto watch = server.store().WatchFrom("", {seen_}, [this] { woken_ = true; });
+  if (!watch.ok()) {
+    stage_.Find(fmt::format("the store has forgotten revision {}: {}", seen_,
+                            std::string(watch.status().message())));
+    return;
+  }
+  watch_ = *std::move(watch);
+  woken_ = true;
+  Look();
+}
+
+void Judge::Leave() {
+  watch_ = nullptr;
+  server_ = nullptr;
+}
+
+void Judge::Look() {
+  if (watch_ == nullptr || !std::exchange(woken_, false)) return;
+  for (;;) {
+    const auto events = watch_->Next(256);
+    if (!events.ok()) {
+      stage_.Find("the store has forgotten what was not looked at yet");
+      return;
+    }
+    if (events->empty()) return;
+    for (const store::Event& event : *events) {
+      const std::string& key = event.entry->key;
+      std::optional<api::Object> before;
+      if (const auto known = objects_.find(key); known != objects_.end()) before = known->second;
+      std::optional<api::Object> after;
+      const auto read = server_->registry().objects().Read(*event.entry);
+      if (read.ok()) after = (*read)->object();
+      seen_ = std::max(seen_, event.revision().value);
+      if (event.deleted) {
+        if (before) by_uid_.erase(before->metadata().uid);
+        objects_.erase(key);
+        after.reset();
+      } else {
+        objects_[key] = after;
+        if (after) by_uid_[after->metadata().uid] = key;
+      }
+      durable_ = std::max(durable_, seen_);
+      OnChange(key, before, after);
+    }
+  }
+}
+
+const api::Object* Judge::FindUid(const std::string& uid) const {
+  const auto key = by_uid_.find(uid);
+  if (key == by_uid_.end()) return nullptr;
+  const auto found = objects_.find(key->second);
+  return found == objects_.end() || !found->second ? nullptr : &*found->second;
+}
+
+void Judge::OnChange(const std::string& key, const std::optional<api::Object>& before,
+                     const std::optional<api::Object>& after) {
+  if (stage_.tracing) {
+    const auto& shown = after ? after : before;
+    if (shown && shown->kind().kind != "Event" && shown->kind().kind != "Lease") {
+      std::string more;
+      if (const auto* pod = As<api::Pod>(shown)) {
+        more = fmt::format(" on={} {}{}", pod->spec.node_name, pod->status.phase,
+                           pod->metadata.deletion_timestamp ? " deleting" : "");
+      }
+      if (const auto* claim = As<api::ResourceClaim>(shown)) {
+        if (claim->status.allocation) {
+          for (const auto& result : claim->status.allocation->devices.results) {
+            more += " " + DeviceOf(result);
+          }
+        }
+        more += fmt::format(" reserved={}", claim->status.reserved_for.size());
+      }
+      stage_.Trace("stored", fmt::format("{} {} {}{}", seen_,
+                                         !after   ? "-"
+                                         : before ? "*"
+                                                  : "+",
+                                         key, more));
+    }
+  }
+  const auto* claim_before = As<api::ResourceClaim>(before);
+  const auto* claim_after = As<api::ResourceClaim>(after);
+  if (claim_before != nullptr || claim_after != nullptr) OnClaim(key, claim_before, claim_after);
+  if (!before && after) CheckQuota(*after);
+  if (before && !after) CheckRemoved(*before);
+  if (const auto* lease = As<api::Lease>(after);
+      lease != nullptr && lease->metadata.name == "kube-scheduler") {
+    const std::string holder = lease->spec.holder_identity.value_or("");
+    if (leaders_.empty() || leaders_.back().holder != holder) {
+      leaders_.push_back({stage_.kernel.now(), holder});
+      stage_.Trace("leader", holder);
+    }
+  }
+}
+
+void Judge::OnClaim(const std::string& key, const api::ResourceClaim* before,
+                    const api::ResourceClaim* after) {
+  const bool had = before != nullptr && before->status.allocation.has_value();
+  const bool has = after != nullptr && after->status.allocation.has_value();
+  if (had) {
+    for (const auto& result : before->status.allocation->devices.results) {
+      if (result.share_id) shares_.erase(*result.share_id);
+      Holders& holders = devices_[DeviceOf(result)];
+      holders.exclusive.erase(key);
+      holders.shared.erase(key);
+    }
+  }
+  if (!has) return;
+  for (const auto& result : after->status.allocation->devices.results) {
+    if (result.admin_access.value_or(false)) continue;
+    const std::string device = DeviceOf(result);
+    Holders& holders = devices_[device];
+    const bool other_exclusive = !holders.exclusive.empty();
+    const bool taken =
+        result.share_id ? other_exclusive : other_exclusive || !holders.shared.empty();
+    if (taken) {
+      stage_.Find(
+          fmt::format("{} is given twice: to {} and to {}", device, key,
+                      other_exclusive ? *holders.exclusive.begin() : *holders.shared.begin()));
+    }
+    if (result.share_id && !shares_.emplace(*result.share_id, key).second) {
+      stage_.Find(fmt::format("share {} of {} is given twice", *result.share_id, device));
+    }
+    (result.share_id ? holders.shared : holders.exclusive).insert(key);
+  }
+  if (!had) {
+    stage_.Count("allocated");
+    if (steady_) CheckAgainstModel(*after);
+  } else if (before->status.allocation->devices != after->status.allocation->devices) {
+    stage_.Find(fmt::format("{} has other devices than before", key));
+  }
+}
+
+// Sums of capacity and counters, selectors, taints: whatever the rules say about one more.
+void Judge::CheckAgainstModel(const api::ResourceClaim& claim) {
+  model::Instance instance;
+  instance.features = model::Features::All();
+  for (const auto* slice : All<api::ResourceSlice>()) {
+    const auto& results = claim.status.allocation->devices.results;
+    if (!results.empty() && slice->spec.pool.name == results.front().pool) {
+      for (const auto* node : All<api::Node>()) {
+        if (node->metadata.name == slice->spec.node_name) instance.node = *node;
+      }
+    }
+    instance.slices.push_back(*slice);
+  }
+  for (const auto* each : All<api::DeviceClass>()) instance.classes.push_back(*each);
+  for (const auto* other : All<api::ResourceClaim>()) {
+    if (other->metadata.uid != claim.metadata.uid && other->status.allocation) {
+      instance.allocated_claims.push_back(*other);
+    }
+  }
+  api::AllocationResult result = *claim.status.allocation;
+  result.allocation_timestamp.reset();
+  instance.claims.push_back(claim);
+  instance.claims.back().status = {};
+  for (const std::string& text : model::CheckAllocation(instance, {result})) {
+    stage_.Find(fmt::format("allocation of {}: {}", Shown(claim.metadata), text));
+  }
+}
+
+std::int64_t Judge::CountedBy(const std::string& resource, const std::string& namespace_) const {
+  std::int64_t count = 0;
+  for (const auto& [key, object] : objects_) {
+    if (!object || object->metadata().namespace_ != namespace_) continue;
+    if (resource == "pods") {
+      const auto* pod = object->As<api::Pod>();
+      count += pod != nullptr && !Ended(*pod) ? 1 : 0;
+    } else if (resource == "count/deployments.apps") {
+      count += object->As<api::Deployment>() != nullptr ? 1 : 0;
+    } else if (resource == "count/resourceclaims.resource.k8s.io") {
+      count += object->As<api::ResourceClaim>() != nullptr ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+void Judge::CheckQuota(const api::Object& added) {
+  const char* resource = added.As<api::Pod>() != nullptr          ? "pods"
+                         : added.As<api::Deployment>() != nullptr ? "count/deployments.apps"
+                         : added.As<api::ResourceClaim>() != nullptr
+                             ? "count/resourceclaims.resource.k8s.io"
+                             : nullptr;
+  if (resource == nullptr) return;
+  const std::string& space = added.metadata().namespace_;
+  for (const auto* quota : All<api::ResourceQuota>()) {
+    if (quota->metadata.namespace_ != space) continue;
+    const base::Quantity* hard = quota->spec.hard.Find(resource);
+    // Until somebody has counted, nobody knows.
+    if (hard == nullptr || quota->status.hard.Find(resource) == nullptr) continue;
+    const std::int64_t count = CountedBy(resource, space);
+    if (*base::Quantity::Parse(std::to_string(count)) > *hard) {
+      stage_.Find(fmt::format("{} makes {} {} in namespace {}, quota allows {}",
+                              Shown(added.metadata()), count, resource, space, hard->ToString()));
+    }
+  }
+}
+
+void Judge::CheckRemoved(const api::Object& removed) {
+  const api::OwnerReference* owner = api::FindController(removed.metadata());
+  if (owner == nullptr) return;
+  // Namespaces on their way out take everything along.
+  if (removed.metadata().namespace_ == "c") return;
+  const auto key = by_uid_.find(owner->uid);
+  if (key == by_uid_.end()) return;
+  const auto found = objects_.find(key->second);
+  if (found == objects_.end()) return;
+  // Users delete pods and claims of others, and say so with a timestamp that lasts for some time.
+  const bool asked_for = removed.metadata().deletion_timestamp.has_value();
+  if (!found->second && !asked_for) {
+    stage_.Find(fmt::format("{} {} is deleted, and its owner {} is there, though it cannot be read",
+                            removed.kind().kind, Shown(removed.metadata()), key->second));
+  }
+}
+
+void Judge::OnArrival(const Sent& sent) {
+  if (!sent.who.starts_with("scheduler-")) return;
+  if (sent.target.find("/leases") != std::string::npos) return;
+  stage_.Count("written by a scheduler");
+  std::string holder;
+  for (const Leader& leader : leaders_) {
+    if (leader.since <= sent.at) holder = leader.holder;
+  }
+  if (holder != sent.who) {
+    stage_.Find(fmt::format("{} has sent {} {} at {:.3f} s while the leader was \"{}\"", sent.who,
+                            sent.method, sent.target,
+                            std::chrono::duration<double>(sent.at).count(), holder));
+  }
+}
+
+void Judge::OnAnswer(const Sent& sent, int status, const std::string& body) {
+  stage_.Trace(sent.who, fmt::format("{} {}: {}", sent.method, sent.target, status));
+  if (sent.method == "GET" || status >= 300) return;
+  constexpr std::string_view kName = "\"resourceVersion\":\"";
+  const std::size_t at = body.find(kName);
+  if (at == std::string::npos) return;
+  const std::int64_t revision = std::strtoll(body.c_str() + at + kName.size(), nullptr, 10);
+  acked_ = std::max(acked_, revision);
+  stage_.Count("acknowledged");
+  if (server_ != nullptr) durable_ = std::max(durable_, server_->store().revision().value);
+  if (revision > durable_) {
+    stage_.Find(fmt::format("{} was told of revision {}, and the disk has {}", sent.who, revision,
+                            durable_));
+  }
+}
+
+}  // namespace dray::system

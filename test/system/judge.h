@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Judge: looks at everything that becomes durable, and says what may not be. It knows what is
+// stored and what clients were told, and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/kinds.h"
+#include "api/resource_claim.h"
+#include "api/resource_quota.h"
+#include "model/instance.h"
+#include "store/store.h"
+#include "system/server.h"
+#include "system/stage.h"
+#include "system/wire.h"
+
+namespace dray::system {
+
+// One thread.
+class Judge {
+ public:
+  // All outlive it. `steady`: what devices there are does not change, so that every allocation can
+  // be held against the model.
+  Judge(Stage& stage, bool steady) : stage_(stage), steady_(steady) {}
+
+  // Of a server that has just started, from what its disk has.
+  void Attend(Server& server);
+  void Leave();
+  // What has happened since the last look.
+  void Look();
+
+  void OnArrival(const Sent& sent);
+  void OnAnswer(const Sent& sent, int status, const std::string& body);
+
+  // When nothing goes wrong any more and everybody had time: everything is as it should be.
+  void Settled(Server& server);
+
+ private:
+  struct Holders {
+    std::set<std::string> exclusive;  // keys of claims
+    std::set<std::string> shared;
+  };
+  struct Leader {
+    Nanos since;
+    std::string holder;
+  };
+
+  void OnChange(const std::string& key, const std::optional<api::Object>& before,
+                const std::optional<api::Object>& after);
+  void OnClaim(const std::string& key, const api::ResourceClaim* before,
+               const api::ResourceClaim* after);
+  void CheckAgainstModel(const api::ResourceClaim& claim);
+  void CheckQuota(const api::Object& added);
+  void CheckRemoved(const api::Object& removed);
+  std::int64_t CountedBy(const std::string& resource, const std::string& namespace_) const;
+  void SettledPods(Server& server);
+  void SettledClaims();
+  void SettledOwners();
+  void SettledQuotas();
+
+  template <typename T>
+  std::vector<const T*> All() const {
+    std::vector<const T*> all;
+    for (const auto& [key, object] : objects_) {
+      if (!object) continue;
+      if (const T* typed = object->template As<T>()) all.push_back(typed);
+    }
+    return all;
+  }
+  const api::Object* FindUid(const std::string& uid) const;
+
+  Stage& stage_;
+  const bool steady_;
+  Server* server_ = nullptr;
+  std::unique_ptr<store::Watch> watch_;
+  bool woken_ = false;
+  std::int64_t seen_ = 0;     // up to here everything was looked at
+  std::int64_t acked_ = 0;    // somebody was told of this revision
+  std::int64_t durable_ = 0;  // what the disk is known to have
+  std::map<std::string, std::optional<api::Object>> objects_;  // by key; nothing: cannot be read
+  std::map<std::string, std::string> by_uid_;                  // keys
+  std::map<std::string, Holders> devices_;
+  std::map<std::string, std::string> shares_;
+  std::vector<Leader> leaders_;
+};
+
+}  // namespace dray::system

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "system/system.h"
+
+namespace dray::system {
+
+using std::chrono::seconds;
+
+const std::vector<Profile>& Profiles() {
+  static const std::vector<Profile> profiles = [] {
+    std::vector<Profile> all;
+    all.push_back({.name = "calm"});
+    Faults crashes{.kill_every = seconds(8), .kill_at_write = 0.001};
+    all.push_back({.name = "crashes", .faults = crashes});
+    Faults wire{.lost_request = 0.03, .lost_answer = 0.06, .doubled = 0.05, .late = 0.05};
+    wire.freeze_every = seconds(20);
+    all.push_back({.name = "wire", .faults = wire});
+    Faults disk{.kill_every = seconds(25), .disk_full = 0.004, .disk_broken = 0.002};
+    all.push_back({.name = "disk", .faults = disk});
+    Faults versions{.kill_every = seconds(7), .unreadable = 0.8};
+    versions.clock_jump_every = seconds(10);
+    all.push_back({.name = "versions", .faults = versions});
+    Faults everything = wire;
+    everything.kill_every = seconds(15);
+    everything.kill_at_write = 0.0005;
+    everything.disk_full = 0.001;
+    everything.disk_broken = 0.0005;
+    everything.clock_jump_every = seconds(20);
+    all.push_back({.name = "everything", .faults = everything, .changes_devices = true});
+    all.push_back({.name = "remote", .remote_schedulers = 2});
+    Faults remote = wire;
+    remote.watch_late = 0.01;
+    remote.watch_cut_every = seconds(20);
+    remote.watch_frozen_every = seconds(60);
+    all.push_back({.name = "remote wire", .faults = remote, .remote_schedulers = 2});
+    Faults leases{.lost_answer = 0.02, .kill_scheduler_every = seconds(25)};
+    leases.lease_black_hole_every = seconds(25);
+    leases.clock_jump_every = seconds(10);
+    all.push_back({.name = "leases",
+                   .faults = leases,
+                   .remote_schedulers = 3,
+                   .time = std::chrono::seconds(120)});
+    Faults remote_everything = everything;
+    remote_everything.watch_late = 0.005;
+    remote_everything.watch_cut_every = seconds(40);
+    remote_everything.watch_frozen_every = seconds(120);
+    remote_everything.kill_scheduler_every = seconds(40);
+    remote_everything.lease_black_hole_every = seconds(60);
+    all.push_back({.name = "remote everything",
+                   .faults = remote_everything,
+                   .remote_schedulers = 2,
+                   .changes_devices = true,
+                   .time = std::chrono::seconds(80)});
+    return all;
+  }();
+  return profiles;
+}
+
+const Profile& ProfileOf(std::uint64_t seed) { return Profiles()[seed % Profiles().size()]; }
+
+const Profile* FindProfile(std::string_view name) {
+  const auto found = std::ranges::find(Profiles(), name, &Profile::name);
+  return found == Profiles().end() ? nullptr : &*found;
+}
+
+std::string Replay(std::uint64_t seed) {
+  return fmt::format(
+      "DRAY_SEED={0} DRAY_INSTANCES=1 build/release/bin/system_test "
+      "--gtest_filter=System.NothingIsLostGivenTwiceOrToldWrong\n"
+      "build/release/bin/system_soak --first {0} --seeds 1 --trace",
+      seed);
+}
+
+}  // namespace dray::system

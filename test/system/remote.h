@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Remote: a process that is `dray scheduler`, and who starts it again when it has ended.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "plane/remote_scheduler.h"
+#include "system/stage.h"
+#include "system/wire.h"
+
+namespace dray::system {
+
+// Made and destroyed by a fiber.
+class Remote {
+ public:
+  // All outlive it. Starts at once, and again whenever it has ended.
+  Remote(Stage& stage, Wire& wire, std::string name);
+  // Ends as a process does that is told to.
+  ~Remote();
+
+  void Kill();
+  const std::string& name() const { return name_; }
+  bool leading() const { return scheduler_ != nullptr && scheduler_->leading(); }
+  void SetWrong(Nanos by);
+
+ private:
+  class StandingClock;
+
+  void Live();
+  void Start();
+
+  Stage& stage_;
+  Wire& wire_;
+  const std::string name_;
+  Process keeper_;  // whoever starts it
+  std::unique_ptr<base::Alarm> alarm_;
+  bool ending_ = false;
+  bool killed_ = false;
+  std::unique_ptr<Process> process_;
+  std::unique_ptr<StandingClock> clock_;
+  std::unique_ptr<plane::RemoteScheduler> scheduler_;
+  std::unique_ptr<base::Running> running_;
+};
+
+}  // namespace dray::system

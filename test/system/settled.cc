@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Judge: how everything is when it has come to its end.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/workloads.h"
+#include "fmt/format.h"
+#include "scheduler/scheduler.h"
+#include "soak/onlooker.h"
+#include "system/judge.h"
+#include "system/shown.h"
+
+namespace dray::system {
+void Judge::Settled(Server& server) {
+  Look();
+  for (const auto& [key, object] : objects_) {
+    if (!object) stage_.Find(fmt::format("{} cannot be read at the end", key));
+  }
+  SettledOwners();
+  SettledClaims();
+  SettledQuotas();
+  SettledPods(server);
+}
+
+void Judge::SettledPods(Server& server) {
+  soak::Onlooker onlooker(server.cluster());
+  scheduler::SchedulerOptions options;
+  options.gates = Gates();
+  options.caches = false;
+  scheduler::Scheduler fresh(onlooker, server.process(), onlooker, options);
+  fresh.Sync();
+  std::map<std::string, scheduler::Outcome> outcomes;
+  while (auto outcome = fresh.ScheduleOne()) {
+    const std::string key = outcome->pod;
+    outcomes[key] = *std::move(outcome);
+  }
+  for (const auto* pod : All<api::Pod>()) {
+    const std::string key = scheduler::KeyOf(*pod);
+    if (pod->metadata.deletion_timestamp) {
+      stage_.Find(fmt::format("pod {} is being deleted for ever", key));
+      continue;
+    }
+    if (!pod->spec.node_name.empty()) {
+      if (pod->status.phase == "Pending") {
+        stage_.Find(fmt::format("pod {} is on {} and never starts", key, pod->spec.node_name));
+      }
+      continue;
+    }
+    if (Ended(*pod)) continue;
+    const auto outcome = outcomes.find(key);
+    stage_.Count("waits in the end");
+    if (outcome != outcomes.end() && !outcome->second.node.empty()) {
+      stage_.Find(fmt::format("pod {} waits, and {} has room for it", key, outcome->second.node));
+      continue;
+    }
+    const auto condition = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
+                                             &api::PodCondition::type);
+    if (condition == pod->status.conditions.end() || condition->message.empty()) {
+      stage_.Find(fmt::format("pod {} waits and is told nothing", key));
+      continue;
+    }
+    if (outcome != outcomes.end() &&
+        outcome->second.kind == scheduler::Outcome::Kind::kUnschedulable &&
+        condition->message != outcome->second.message) {
+      stage_.Find(fmt::format("pod {} is told\n  {}\nbut it is\n  {}", key, condition->message,
+                              outcome->second.message));
+    }
+  }
+}
+
+void Judge::SettledClaims() {
+  for (const auto* claim : All<api::ResourceClaim>()) {
+    if (claim->metadata.deletion_timestamp) {
+      stage_.Find(fmt::format("claim {} is being deleted for ever", Shown(claim->metadata)));
+    }
+    for (const auto& user : claim->status.reserved_for) {
+      const api::Object* object = FindUid(user.uid);
+      const auto* pod = object == nullptr ? nullptr : object->As<api::Pod>();
+      if (pod == nullptr || Ended(*pod)) {
+        stage_.Find(fmt::format("claim {} is kept for {}, which is {}", Shown(claim->metadata),
+                                user.name, pod == nullptr ? "gone" : "over"));
+      }
+    }
+    if (claim->status.allocation && claim->status.reserved_for.empty()) {
+      stage_.Find(fmt::format("claim {} has devices for nobody", Shown(claim->metadata)));
+    }
+  }
+  // Whoever runs has its claims.
+  for (const auto* pod : All<api::Pod>()) {
+    if (pod->spec.node_name.empty() || Ended(*pod)) continue;
+    std::vector<std::string> names;
+    for (const auto& entry : pod->spec.resource_claims) {
+      if (entry.resource_claim_name) names.push_back(*entry.resource_claim_name);
+    }
+    if (pod->status.resource_claim_statuses) {
+      for (const auto& status : *pod->status.resource_claim_statuses) {
+        if (status.resource_claim_name) names.push_back(*status.resource_claim_name);
+      }
+    }
+    if (pod->status.extended_resource_claim_status) {
+      names.push_back(pod->status.extended_resource_claim_status->resource_claim_name);
+    }
+    for (const std::string& name : names) {
+      const bool has = std::ranges::any_of(All<api::ResourceClaim>(), [&](const auto* claim) {
+        return claim->metadata.namespace_ == pod->metadata.namespace_ &&
+               claim->metadata.name == name && claim->status.allocation &&
+               std::ranges::find(claim->status.reserved_for, pod->metadata.uid,
+                                 &api::ResourceClaimConsumerReference::uid) !=
+                   claim->status.reserved_for.end();
+      });
+      if (!has) {
+        stage_.Find(fmt::format("pod {} is on {} without its claim {}", Shown(pod->metadata),
+                                pod->spec.node_name, name));
+      }
+    }
+  }
+}
+
+// Nothing is left of what is gone, and whoever should have children has them.
+void Judge::SettledOwners() {
+  std::map<std::string, std::int64_t> children;
+  for (const auto& [key, object] : objects_) {
+    if (!object) continue;
+    const api::OwnerReference* owner = api::FindController(object->metadata());
+    if (owner == nullptr) continue;
+    const api::Object* found = FindUid(owner->uid);
+    if (found == nullptr) {
+      stage_.Find(fmt::format("{} is left of {} {}", key, owner->kind, owner->name));
+      continue;
+    }
+    const auto* pod = object->As<api::Pod>();
+    if (pod != nullptr && !Ended(*pod)) ++children[owner->uid];
+  }
+  std::set<std::string> limited;
+  for (const auto* quota : All<api::ResourceQuota>()) limited.insert(quota->metadata.namespace_);
+  for (const auto* set : All<api::ReplicaSet>()) {
+    const std::int64_t wanted = set->spec.replicas.value_or(1);
+    const std::int64_t has = children[set->metadata.uid];
+    if (has > wanted || (has < wanted && !limited.contains(set->metadata.namespace_))) {
+      stage_.Find(
+          fmt::format("ReplicaSet {} has {} of {} pods", Shown(set->metadata), has, wanted));
+    }
+  }
+}
+
+void Judge::SettledQuotas() {
+  for (const auto* quota : All<api::ResourceQuota>()) {
+    for (const auto& [name, hard] : quota->spec.hard) {
+      const std::string resource(name);
+      const std::int64_t count = CountedBy(resource, quota->metadata.namespace_);
+      const base::Quantity* used = quota->status.used.Find(resource);
+      if (used == nullptr || *used != *base::Quantity::Parse(std::to_string(count))) {
+        stage_.Find(fmt::format("quota {} says {} of {}, and there are {}", Shown(quota->metadata),
+                                used == nullptr ? "nothing" : used->ToString(), resource, count));
+      }
+    }
+  }
+}
+
+}  // namespace dray::system

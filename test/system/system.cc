@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/system.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "fmt/format.h"
+#include "store/manual/manual_store.h"
+#include "system/judge.h"
+#include "system/remote.h"
+#include "system/server.h"
+#include "system/users.h"
+#include "system/wire.h"
+
+namespace dray::system {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kUsers = 3;
+// Longer than any backoff, lease and silence.
+constexpr Nanos kCalm = std::chrono::minutes(4);
+// What happens in a run that does not end.
+constexpr std::uint64_t kMostEvents = 3'000'000;
+
+class System {
+ public:
+  explicit System(const RunOptions& options)
+      : profile_(options.profile != nullptr ? *options.profile : ProfileOf(options.seed)),
+        stage_(options.seed),
+        wire_(stage_),
+        judge_(stage_, !profile_.changes_devices) {
+    stage_.planted = options.planted;
+    stage_.tracing = options.trace;
+    town_.changes_devices = profile_.changes_devices;
+    wire_.on_arrival = [this](const Sent& sent) { judge_.OnArrival(sent); };
+    wire_.on_answer = [this](const Sent& sent, int status, const std::string& body) {
+      judge_.OnAnswer(sent, status, body);
+    };
+  }
+
+  RunReport Run() {
+    stage_.kernel.Spawn([this] { Direct(); });
+    while (!done_ && stage_.kernel.Step()) {
+      judge_.Look();
+      if (stage_.kernel.events() > kMostEvents) {
+        stage_.Find("it does not come to an end");
+        break;
+      }
+    }
+    // What is in the middle of something cannot be taken apart from here.
+    if (!done_) Abandon();
+    return {.profile = profile_.name,
+            .findings = stage_.findings,
+            .counts = stage_.counts,
+            .events = stage_.kernel.events(),
+            .hash = stage_.hash,
+            .time = stage_.kernel.now()};
+  }
+
+ private:
+  void Direct() {
+    StartServer();
+    for (int i = 0; i < kUsers; ++i) {
+      users_.push_back(std::make_unique<User>(stage_, wire_, town_, i));
+    }
+    users_.front()->SetUp();
+    for (int i = 0; i < profile_.remote_schedulers; ++i) {
+      remotes_.push_back(std::make_unique<Remote>(stage_, wire_, fmt::format("scheduler-{}", i)));
+    }
+    stage_.faults = profile_.faults;
+    for (const auto& user : users_) user->Start(milliseconds(700));
+    BeginFaults();
+    stage_.kernel.Sleep(profile_.time);
+    stage_.faults = {};
+    for (const auto& user : users_) user->Stop();
+    Heal();
+    stage_.kernel.Sleep(kCalm);
+    if (server_ == nullptr) {
+      stage_.Find("the server is away in the end");
+    } else {
+      judge_.Settled(*server_);
+    }
+    End();
+  }
+
+  void Abandon() {
+    judge_.Leave();
+    static_cast<void>(server_.release());
+    for (auto& user : users_) static_cast<void>(user.release());
+    for (auto& remote : remotes_) static_cast<void>(remote.release());
+  }
+
+  void End() {
+    users_.clear();
+    remotes_.clear();
+    judge_.Look();
+    judge_.Leave();
+    wire_.Connect(nullptr);
+    server_ = nullptr;
+    done_ = true;
+  }
+
+  // In a fiber of whoever looks after the process.
+  void StartServer() {
+    server_ = std::make_unique<Server>(stage_, disk_, profile_.remote_schedulers == 0,
+                                       [this] { KillServer(); });
+    judge_.Attend(*server_);
+    wire_.Connect(server_.get());
+    stage_.Trace("server", "starts");
+  }
+
+  void KillServer() {
+    if (server_ == nullptr || std::exchange(restarting_, true)) return;
+    stage_.Count("server killed");
+    stage_.Trace("server", "is killed");
+    judge_.Look();
+    judge_.Leave();
+    wire_.Connect(nullptr);
+    server_->Kill();
+    stage_.kernel.Spawn([this] {
+      server_ = nullptr;
+      stage_.kernel.Sleep(stage_.Between(milliseconds(5), milliseconds(1500)));
+      if (stage_.Chance(stage_.faults.unreadable)) LeaveUnreadable();
+      StartServer();
+      restarting_ = false;
+    });
+  }
+
+  // As another version of the program could: some owners are not what they were.
+  void LeaveUnreadable() {
+    std::vector<std::pair<std::string, std::string>> owners;
+    for (const auto& [key, value] : disk_.entries()) {
+      const bool owner = key.find("/replicasets/") != key.npos ||
+                         key.find("/deployments/") != key.npos || key.find("/jobs/") != key.npos;
+      const bool known = unreadable_.contains(key);
+      if (owner && !known) owners.emplace_back(key, value);
+    }
+    if (owners.empty()) return;
+    const auto& [key, value] = stage_.dice.Pick(owners);
+    stage_.Count("made unreadable");
+    stage_.Trace("disk", fmt::format("{} cannot be read", key));
+    unreadable_[key] = value;
+    disk_.Plant(key, R"({"spec":{"replicas":"many"},"metadata":7})");
+  }
+
+  // The server is brought up once more with what can be read.
+  void Heal() {
+    while (restarting_) stage_.kernel.Sleep(milliseconds(50));
+    if (unreadable_.empty()) return;
+    restarting_ = true;
+    judge_.Look();
+    judge_.Leave();
+    wire_.Connect(nullptr);
+    server_ = nullptr;
+    const auto entries = disk_.entries();
+    for (const auto& [key, value] : unreadable_) {
+      const auto found = entries.find(key);
+      if (found != entries.end() && found->second.starts_with(R"({"spec":{"replicas":"many")")) {
+        disk_.Plant(key, value);
+      }
+    }
+    StartServer();
+    restarting_ = false;
+  }
+
+  // Again and again, until nothing goes wrong any more.
+  void Every(Nanos Faults::*often, std::function<void()> happen) {
+    if (stage_.faults.*often == Nanos(0)) return;
+    stage_.kernel.After(stage_.About(stage_.faults.*often), [this, often, happen] {
+      if (done_ || stage_.faults.*often == Nanos(0)) return;
+      happen();
+      Every(often, happen);
+    });
+  }
+
+  void BeginFaults() {
+    Every(&Faults::kill_every, [this] { KillServer(); });
+    Every(&Faults::clock_jump_every, [this] {
+      stage_.Count("clock jumps");
+      if (server_ != nullptr) {
+        server_->process().SetWrong(seconds(stage_.dice.Range(-3600, 3600)));
+      }
+      if (!remotes_.empty()) {
+        stage_.dice.Pick(remotes_)->SetWrong(seconds(stage_.dice.Range(-3600, 3600)));
+      }
+    });
+    Every(&Faults::freeze_every, [this] {
+      std::string who = fmt::format("user-{}", stage_.dice.Range(0, kUsers - 1));
+      if (!remotes_.empty() && stage_.dice.Chance(0.5)) who = stage_.dice.Pick(remotes_)->name();
+      wire_.Freeze(who, stage_.kernel.now() + stage_.Between(seconds(1), seconds(30)), false);
+    });
+    Every(&Faults::kill_scheduler_every, [this] {
+      if (!remotes_.empty()) stage_.dice.Pick(remotes_)->Kill();
+    });
+    Every(&Faults::lease_black_hole_every, [this] {
+      for (const auto& remote : remotes_) {
+        if (!remote->leading()) continue;
+        stage_.Count("lease black-holed");
+        wire_.Freeze(remote->name(), stage_.kernel.now() + stage_.Between(seconds(5), seconds(60)),
+                     true);
+      }
+    });
+  }
+
+  const Profile& profile_;
+  Stage stage_;
+  store::ManualDisk disk_;
+  Wire wire_;
+  Judge judge_;
+  Town town_;
+  std::unique_ptr<Server> server_;
+  std::vector<std::unique_ptr<User>> users_;
+  std::vector<std::unique_ptr<Remote>> remotes_;
+  std::map<std::string, std::string> unreadable_;  // what was there, by key
+  bool restarting_ = false;
+  bool done_ = false;
+};
+
+}  // namespace
+
+RunReport Simulate(const RunOptions& options) { return System(options).Run(); }
+
+}  // namespace dray::system

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/system.h"
+
+#include <gtest/gtest.h>
+
+#include "fmt/format.h"
+#include "model/seeds.h"
+
+namespace dray::system {
+namespace {
+
+TEST(System, NothingIsLostGivenTwiceOrToldWrong) {
+  const std::uint64_t first = model::FixedSeed();
+  const std::uint64_t n = model::Instances(120);
+  std::map<std::string, std::uint64_t> counts;
+  for (std::uint64_t seed = first; seed < first + n; ++seed) {
+    const RunReport report = Simulate({.seed = seed});
+    ASSERT_TRUE(report.findings.empty())
+        << report.profile << ": " << report.findings.front() << "\nrepeat with " << Replay(seed);
+    for (const auto& [what, times] : report.counts) counts[what] += times;
+  }
+  for (const auto& [what, times] : counts) fmt::print("{:24} {}\n", what, times);
+  if (n < 20) return;
+  // A run in which nothing happens finds nothing.
+  for (const char* what : {"allocated", "acknowledged", "server killed", "answer lost", "doubled",
+                           "late", "disk full", "disk broken", "clock jumps", "made unreadable"}) {
+    EXPECT_GT(counts[what], 0u) << what;
+  }
+  EXPECT_GT(counts["allocated"], n * 5);
+}
+
+TEST(System, ASeedReplaysExactly) {
+  for (std::uint64_t seed = 1; seed <= Profiles().size(); ++seed) {
+    const RunReport once = Simulate({.seed = seed});
+    const RunReport again = Simulate({.seed = seed});
+    EXPECT_EQ(once.hash, again.hash) << once.profile;
+    EXPECT_EQ(once.events, again.events);
+    EXPECT_NE(once.hash, Simulate({.seed = seed + Profiles().size()}).hash);
+  }
+}
+
+}  // namespace
+}  // namespace dray::system

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/users.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/namespace.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/resource_claim.h"
+#include "api/resource_quota.h"
+#include "api/resource_slice.h"
+#include "api/workloads.h"
+#include "base/check.h"
+#include "fmt/format.h"
+#include "system/shown.h"
+
+namespace dray::system {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+api::Object FromJson(const std::string& json) {
+  api::JsonDecoder decoder;
+  auto object = api::DecodeObject(decoder, json);
+  DRAY_CHECK(object.ok(), std::string(object.status().message()));
+  return *std::move(object);
+}
+
+constexpr const char* kTemplates[] = {"one-gpu", "two-gpus", "memory", "part"};
+
+std::string Requests(std::string_view what) {
+  const auto exactly = [](std::string_view name, std::string_view rest) {
+    return fmt::format(
+        R"({{"devices":{{"requests":[{{"name":"r","exactly":{{"deviceClassName":"{}"{}}}}}]}}}})",
+        name, rest);
+  };
+  if (what == "one-gpu") return exactly("gpu", "");
+  if (what == "two-gpus") return exactly("gpu", R"(,"count":2)");
+  if (what == "memory") {
+    return exactly("memory", R"(,"capacity":{"requests":{"bytes":"3"}})");
+  }
+  return exactly("part", "");
+}
+
+}  // namespace
+
+std::vector<std::string> NodeManifests(int node, int generation) {
+  const std::string name = fmt::format("node-{}", node);
+  std::vector<std::string> all;
+  const auto slice = [&](std::string_view driver, std::string_view devices, std::string_view more) {
+    all.push_back(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{{"name":"{0}-{1}"}},"spec":{{"driver":"{1}.example.com","nodeName":"{0}","pool":{{"name":"{0}-{1}","generation":{2},"resourceSliceCount":1}}{4},"devices":[{3}]}}}})",
+        name, driver, generation, devices, more));
+  };
+  slice("gpu", R"({"name":"gpu-0"},{"name":"gpu-1"},{"name":"gpu-2"})", "");
+  if (node % 2 == 0) {
+    slice(
+        "memory",
+        R"({"name":"memory-0","allowMultipleAllocations":true,"capacity":{"bytes":{"value":"10","requestPolicy":{"default":"1","validRange":{"min":"1"}}}}})",
+        "");
+  } else {
+    const auto part = [](int number) {
+      return fmt::format(
+          R"({{"name":"part-{}","consumesCounters":[{{"counterSet":"set","counters":{{"slots":{{"value":"2"}}}}}}]}})",
+          number);
+    };
+    all.push_back(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{{"name":"{0}-counters"}},"spec":{{"driver":"part.example.com","nodeName":"{0}","pool":{{"name":"{0}-part","generation":{1},"resourceSliceCount":2}},"sharedCounters":[{{"name":"set","counters":{{"slots":{{"value":"5"}}}}}}]}}}})",
+        name, generation));
+    all.push_back(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{{"name":"{0}-part"}},"spec":{{"driver":"part.example.com","nodeName":"{0}","pool":{{"name":"{0}-part","generation":{1},"resourceSliceCount":2}},"devices":[{2},{3},{4}]}}}})",
+        name, generation, part(0), part(1), part(2)));
+  }
+  return all;
+}
+
+User::User(Stage& stage, Wire& wire, const Town& town, int number)
+    : stage_(stage),
+      town_(town),
+      number_(number),
+      process_(stage.kernel),
+      http_(wire.MakeClient(fmt::format("user-{}", number), process_,
+                            {.name = "admin", .groups = {"system:masters"}},
+                            {.request_timeout = seconds(20)})),
+      client_(*http_, "user") {
+  count_.namespace_ = "always";
+  count_.name = fmt::format("count-{}", number);
+}
+
+User::~User() {
+  stopping_ = true;
+  process_.Kill();
+  running_ = nullptr;
+}
+
+bool User::Create(const std::string& json) {
+  const auto made = client_.Create(FromJson(json));
+  stage_.Trace(fmt::format("user-{}", number_),
+               fmt::format("create: {}", made.ok() ? made->metadata().name
+                                                   : std::string(made.status().message())));
+  return made.ok();
+}
+
+void User::CreateForSure(const std::string& json) {
+  while (!stopping_) {
+    const auto made = client_.Create(FromJson(json));
+    if (made.ok() || made.status().code() == StatusCode::kAlreadyExists) return;
+    stage_.Trace("setup", std::string(made.status().message()));
+    stage_.kernel.Sleep(milliseconds(200));
+  }
+}
+
+void User::SetUp() {
+  for (const char* name : {"always", "a", "b"}) {
+    CreateForSure(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", name));
+  }
+  for (int i = 0; i < town_.nodes; ++i) {
+    CreateForSure(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{0}","labels":{{"kubernetes.io/hostname":"node-{0}"}}}},"status":{{"capacity":{{"cpu":"4","memory":"8Gi","pods":"20"}},"allocatable":{{"cpu":"4","memory":"8Gi","pods":"20"}}}}}})",
+        i));
+    for (const std::string& slice : NodeManifests(i, 1)) CreateForSure(slice);
+  }
+  for (const char* name : {"gpu", "memory", "part"}) {
+    CreateForSure(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{{"name":"{0}"}},"spec":{{"selectors":[{{"cel":{{"expression":"device.driver == '{0}.example.com'"}}}}]{1}}}}})",
+        name,
+        std::string_view(name) == "gpu" ? R"(,"extendedResourceName":"example.com/gpu")" : ""));
+  }
+  for (const char* space : {"a", "b"}) {
+    for (const char* what : kTemplates) {
+      CreateForSure(fmt::format(
+          R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{{"name":"{}","namespace":"{}"}},"spec":{{"spec":{}}}}})",
+          what, space, Requests(what)));
+    }
+  }
+}
+
+void User::Start(Nanos think) {
+  running_ = process_.Start([this, think] {
+    CreateForSure(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{{"name":"{}","namespace":"always","annotations":{{"count":"0"}}}},"spec":{{"spec":{}}}}})",
+        count_.name, Requests("one-gpu")));
+    while (!stopping_) {
+      stage_.kernel.Sleep(stage_.About(think));
+      if (!stopping_) Act();
+    }
+    stopped_ = true;
+  });
+}
+
+void User::Act() {
+  struct Thing {
+    const char* name;
+    int often;
+    std::function<void(User&)> act;
+  };
+  static const std::vector<Thing> things = {
+      {"add pod", 30, [](User& u) { u.AddPod(); }},
+      {"add claim", 5, [](User& u) { u.AddClaim(); }},
+      {"remove pod", 22, [](User& u) { u.Remove("v1", "Pod"); }},
+      {"remove claim", 4, [](User& u) { u.Remove("resource.k8s.io/v1", "ResourceClaim"); }},
+      {"add deployment", 4,
+       [](User& u) {
+         if (u.town_.workloads) u.AddDeployment();
+       }},
+      {"add job", 4,
+       [](User& u) {
+         if (u.town_.workloads) u.AddJob();
+       }},
+      {"scale", 6,
+       [](User& u) {
+         if (u.town_.workloads) u.Scale();
+       }},
+      {"remove deployment", 3, [](User& u) { u.Remove("apps/v1", "Deployment"); }},
+      {"remove job", 3, [](User& u) { u.Remove("batch/v1", "Job"); }},
+      {"change quota", 5,
+       [](User& u) {
+         if (u.town_.quotas) u.ChangeQuota();
+       }},
+      {"change namespace", 2,
+       [](User& u) {
+         if (u.town_.namespaces) u.ChangeNamespace();
+       }},
+      {"change node", 2, [](User& u) { u.ChangeNode(); }},
+      {"change slice", 3,
+       [](User& u) {
+         if (u.town_.changes_devices) u.ChangeSlice();
+       }},
+      {"increase", 6, [](User& u) { u.Increase(); }},
+  };
+  int roll = 0;
+  for (const Thing& thing : things) roll += thing.often;
+  roll = stage_.dice.Range(0, roll - 1);
+  for (const Thing& thing : things) {
+    roll -= thing.often;
+    if (roll >= 0) continue;
+    stage_.Count(thing.name);
+    return thing.act(*this);
+  }
+}
+
+std::string User::Space() {
+  const int roll = stage_.dice.Range(0, 9);
+  return roll < 5 ? "a" : roll < 9 ? "b" : "c";
+}
+
+void User::AddPod() {
+  const std::string name = fmt::format("p{}-{}", number_, made_++);
+  const bool ends = stage_.dice.Chance(0.4);
+  std::string claims;
+  std::string uses;
+  std::string resources = R"("requests":{"cpu":"500m"})";
+  const int kind = stage_.dice.Range(0, 9);
+  std::string space = Space();
+  if (kind < 5) {
+    claims = fmt::format(R"(,"resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{}"}}])",
+                         kTemplates[stage_.dice.Range(0, 3)]);
+    uses = R"(,"claims":[{"name":"c"}])";
+  } else if (kind < 7) {
+    const auto claim = Any(KindOf<api::ResourceClaim>());
+    if (!claim) return;
+    space = claim->metadata().namespace_;
+    claims = fmt::format(R"(,"resourceClaims":[{{"name":"c","resourceClaimName":"{}"}}])",
+                         claim->metadata().name);
+    uses = R"(,"claims":[{"name":"c"}])";
+  } else if (kind < 9) {
+    resources =
+        R"("requests":{"cpu":"500m","example.com/gpu":"1"},"limits":{"example.com/gpu":"1"})";
+  }
+  Create(fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"{}","annotations":{{"dray/runs-for":"{}s"}}}},"spec":{{"restartPolicy":"{}"{}{},"containers":[{{"name":"c","image":"i","resources":{{{}{}}}}}]}}}})",
+      name, space, stage_.dice.Range(1, 15), ends ? "Never" : "Always",
+      stage_.dice.Chance(0.1) ? R"(,"priorityClassName":"system-cluster-critical")" : "", claims,
+      resources, uses));
+}
+
+void User::AddClaim() {
+  Create(fmt::format(
+      R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{{"name":"k{}-{}","namespace":"{}"}},"spec":{}}})",
+      number_, made_++, Space(), Requests(kTemplates[stage_.dice.Range(0, 3)])));
+}
+
+void User::AddDeployment() {
+  Create(fmt::format(
+      R"({{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"d{0}-{1}","namespace":"{2}"}},"spec":{{"replicas":{3},"selector":{{"matchLabels":{{"app":"d{0}-{1}"}}}},"template":{{"metadata":{{"labels":{{"app":"d{0}-{1}"}}}},"spec":{{"resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{4}"}}],"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"100m"}},"claims":[{{"name":"c"}}]}}}}]}}}}}}}})",
+      number_, made_++, Space(), stage_.dice.Range(1, 4), kTemplates[stage_.dice.Range(0, 3)]));
+}
+
+void User::AddJob() {
+  Create(fmt::format(
+      R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"j{0}-{1}","namespace":"{2}"}},"spec":{{"completions":{3},"parallelism":2,"template":{{"metadata":{{"annotations":{{"dray/runs-for":"3s"}}}},"spec":{{"restartPolicy":"Never","resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{4}"}}],"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"100m"}},"claims":[{{"name":"c"}}]}}}}]}}}}}}}})",
+      number_, made_++, Space(), stage_.dice.Range(1, 4), kTemplates[stage_.dice.Range(0, 3)]));
+}
+
+std::optional<api::Object> User::Any(const api::KindInfo& kind) {
+  auto listing = client_.List(kind);
+  if (!listing.ok() || listing->objects.empty()) return std::nullopt;
+  std::erase_if(listing->objects, [](const api::Object& object) {
+    const std::string& space = object.metadata().namespace_;
+    return !space.empty() && space != "a" && space != "b" && space != "c";
+  });
+  if (listing->objects.empty()) return std::nullopt;
+  return stage_.dice.Pick(listing->objects);
+}
+
+void User::Scale() {
+  auto found = Any(KindOf<api::Deployment>());
+  if (!found) return;
+  found->Mutable<api::Deployment>()->spec.replicas = stage_.dice.Range(0, 4);
+  static_cast<void>(client_.Update(*found));
+}
+
+void User::Remove(const char* api_version, const char* kind) {
+  const api::KindInfo& info = *api::FindKind(api_version, kind);
+  const auto found = Any(info);
+  if (!found) return;
+  const Status status =
+      client_.Delete(info, found->metadata().namespace_, found->metadata().name,
+                     stage_.dice.Chance(0.5) ? found->metadata().uid : std::string());
+  stage_.Trace(
+      fmt::format("user-{}", number_),
+      fmt::format("delete {} {}: {}", kind, found->metadata().name, std::string(status.message())));
+}
+
+void User::ChangeQuota() {
+  const std::string space = stage_.dice.Pick({"a", "b"});
+  const int pods = stage_.dice.Range(3, 12);
+  auto found = client_.Get(KindOf<api::ResourceQuota>(), space, "quota");
+  if (!found.ok()) {
+    Create(fmt::format(
+        R"({{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"quota","namespace":"{}"}},"spec":{{"hard":{{"pods":"{}","count/resourceclaims.resource.k8s.io":"{}","count/deployments.apps":"2"}}}}}})",
+        space, pods, pods));
+    return;
+  }
+  if (stage_.dice.Chance(0.2)) {
+    static_cast<void>(client_.Delete(KindOf<api::ResourceQuota>(), space, "quota", ""));
+    return;
+  }
+  auto& hard = found->Mutable<api::ResourceQuota>()->spec.hard;
+  hard["pods"] = *base::Quantity::Parse(std::to_string(pods));
+  static_cast<void>(client_.Update(*found));
+}
+
+void User::ChangeNamespace() {
+  const auto found = client_.Get(KindOf<api::Namespace>(), "", "c");
+  if (found.ok()) {
+    static_cast<void>(client_.Delete(KindOf<api::Namespace>(), "", "c", ""));
+    return;
+  }
+  if (!Create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"c"}})")) return;
+  for (const char* what : kTemplates) {
+    Create(fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{{"name":"{}","namespace":"c"}},"spec":{{"spec":{}}}}})",
+        what, Requests(what)));
+  }
+}
+
+void User::ChangeNode() {
+  auto found = Any(KindOf<api::Node>());
+  if (!found) return;
+  api::Node& node = *found->Mutable<api::Node>();
+  node.spec.unschedulable = !node.spec.unschedulable;
+  static_cast<void>(client_.Update(*found));
+}
+
+void User::ChangeSlice() {
+  auto found = Any(KindOf<api::ResourceSlice>());
+  if (!found) return;
+  if (stage_.dice.Chance(0.3)) {
+    static_cast<void>(client_.Delete(KindOf<api::ResourceSlice>(), "", found->metadata().name, ""));
+    return;
+  }
+  const int node = stage_.dice.Range(0, town_.nodes - 1);
+  for (const std::string& slice : NodeManifests(node, 1)) {
+    auto again = client_.Create(FromJson(slice));
+    static_cast<void>(again);
+  }
+}
+
+// Reads a number, and writes the next one: what was answered must be there for ever.
+void User::Increase() {
+  auto found = client_.Get(KindOf<api::ResourceClaimTemplate>(), count_.namespace_, count_.name);
+  if (!found.ok()) return;
+  const std::string* text = found->metadata().annotations.Find("count");
+  const std::int64_t stored = text == nullptr ? -1 : std::strtoll(text->c_str(), nullptr, 10);
+  if (stored < count_.least || stored > count_.most) {
+    stage_.Find(fmt::format("user {} counts {}, was told {} and has asked for {}", number_, stored,
+                            count_.least, count_.most));
+  }
+  count_.least = std::max(count_.least, stored);
+  found->MutableMetadata().annotations["count"] = std::to_string(stored + 1);
+  count_.most = stored + 1;
+  const auto written = client_.Update(*found);
+  if (written.ok()) count_.least = stored + 1;
+}
+
+}  // namespace dray::system
