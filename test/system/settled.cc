@@ -55,7 +55,16 @@ void Judge::SettledPods(Server& server) {
     const auto outcome = outcomes.find(key);
     stage_.Count("waits in the end");
     if (outcome != outcomes.end() && !outcome->second.node.empty()) {
-      stage_.Find(fmt::format("pod {} waits, and {} has room for it", key, outcome->second.node));
+      // A node that has room is not enough where a quota allows no more claims; then that is said.
+      const auto said = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
+                                          &api::PodCondition::type);
+      if (said != pod->status.conditions.end() &&
+          said->message.find("exceeded quota") != std::string::npos) {
+        continue;
+      }
+      stage_.Find(fmt::format("pod {} waits, and {} has room for it; it is told \"{}\"", key,
+                              outcome->second.node,
+                              said == pod->status.conditions.end() ? "" : said->message));
       continue;
     }
     // Who names a claim that is not there is not let in, and as in Kubernetes nobody says so.
