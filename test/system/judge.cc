@@ -76,7 +76,7 @@ void Judge::Look() {
         if (after) by_uid_[after->metadata().uid] = key;
       }
       durable_ = std::max(durable_, seen_);
-      OnChange(key, before, after);
+      OnChange(key, before, after, event.deleted);
     }
   }
 }
@@ -89,7 +89,7 @@ const api::Object* Judge::FindUid(const std::string& uid) const {
 }
 
 void Judge::OnChange(const std::string& key, const std::optional<api::Object>& before,
-                     const std::optional<api::Object>& after) {
+                     const std::optional<api::Object>& after, bool deleted) {
   if (stage_.tracing) {
     const auto& shown = after ? after : before;
     if (shown && shown->kind().kind != "Event" && shown->kind().kind != "Lease") {
@@ -107,7 +107,7 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
         more += fmt::format(" reserved={}", claim->status.reserved_for.size());
       }
       stage_.Trace("stored", fmt::format("{} {} {}{}", seen_,
-                                         !after   ? "-"
+                                         !after   ? deleted ? "-" : "?"
                                          : before ? "*"
                                                   : "+",
                                          key, more));
@@ -117,7 +117,7 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
   const auto* claim_after = As<api::ResourceClaim>(after);
   if (claim_before != nullptr || claim_after != nullptr) OnClaim(key, claim_before, claim_after);
   if (!before && after) CheckQuota(*after);
-  if (before && !after) CheckRemoved(*before);
+  if (before && deleted) CheckRemoved(*before);
   if (const auto* lease = As<api::Lease>(after);
       lease != nullptr && lease->metadata.name == "kube-scheduler") {
     const std::string holder = lease->spec.holder_identity.value_or("");
@@ -240,8 +240,10 @@ void Judge::CheckRemoved(const api::Object& removed) {
   if (key == by_uid_.end()) return;
   const auto found = objects_.find(key->second);
   if (found == objects_.end()) return;
-  // Users delete pods and claims of others, and say so with a timestamp that lasts for some time.
-  const bool asked_for = removed.metadata().deletion_timestamp.has_value();
+  // Users delete pods and claims of others.
+  const bool asked_for =
+      removed.metadata().deletion_timestamp.has_value() ||
+      asked_away_.contains(fmt::format("{}/{}", removed.kind().plural, Shown(removed.metadata())));
   if (!found->second && !asked_for) {
     stage_.Find(fmt::format("{} {} is deleted, and its owner {} is there, though it cannot be read",
                             removed.kind().kind, Shown(removed.metadata()), key->second));
@@ -249,6 +251,18 @@ void Judge::CheckRemoved(const api::Object& removed) {
 }
 
 void Judge::OnArrival(const Sent& sent) {
+  constexpr std::string_view kSpaces = "/namespaces/";
+  const std::size_t space = sent.target.find(kSpaces);
+  if (sent.method == "DELETE" && space != std::string::npos) {
+    // /api/v1/namespaces/NAMESPACE/pods/NAME
+    const std::string rest = sent.target.substr(space + kSpaces.size());
+    const std::size_t first = rest.find('/');
+    const std::size_t second = rest.find('/', first + 1);
+    if (second != std::string::npos) {
+      asked_away_.insert(fmt::format("{}/{}/{}", rest.substr(first + 1, second - first - 1),
+                                     rest.substr(0, first), rest.substr(second + 1)));
+    }
+  }
   if (!sent.who.starts_with("scheduler-")) return;
   if (sent.target.find("/leases") != std::string::npos) return;
   stage_.Count("written by a scheduler");

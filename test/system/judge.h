@@ -55,7 +55,7 @@ class Judge {
   };
 
   void OnChange(const std::string& key, const std::optional<api::Object>& before,
-                const std::optional<api::Object>& after);
+                const std::optional<api::Object>& after, bool deleted);
   void OnClaim(const std::string& key, const api::ResourceClaim* before,
                const api::ResourceClaim* after);
   void CheckAgainstModel(const api::ResourceClaim& claim);
@@ -91,6 +91,7 @@ class Judge {
   std::map<std::string, Holders> devices_;
   std::map<std::string, std::string> shares_;
   std::vector<Leader> leaders_;
+  std::set<std::string> asked_away_;  // "pods/ns/name" that users have asked to delete
 };
 
 }  // namespace dray::system

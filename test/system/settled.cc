@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "api/event.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/workloads.h"
@@ -54,12 +55,28 @@ void Judge::SettledPods(Server& server) {
     const auto outcome = outcomes.find(key);
     stage_.Count("waits in the end");
     if (outcome != outcomes.end() && !outcome->second.node.empty()) {
-      stage_.Find(fmt::format("pod {} waits, and {} has room for it", key, outcome->second.node));
+      // A node that has room is not enough where a quota allows no more claims; then that is said.
+      const auto said = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
+                                          &api::PodCondition::type);
+      if (said != pod->status.conditions.end() &&
+          said->message.find("exceeded quota") != std::string::npos) {
+        continue;
+      }
+      stage_.Find(fmt::format("pod {} waits, and {} has room for it; it is told \"{}\"", key,
+                              outcome->second.node,
+                              said == pod->status.conditions.end() ? "" : said->message));
       continue;
     }
+    // Who names a claim that is not there is not let in, and as in Kubernetes nobody says so.
+    if (fresh.queue().Where(key) == scheduler::QueueName::kGated) continue;
     const auto condition = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
                                              &api::PodCondition::type);
     if (condition == pod->status.conditions.end() || condition->message.empty()) {
+      // Who waits for a claim that cannot be made is told so by an event.
+      const bool told = std::ranges::any_of(All<api::Event>(), [&](const auto* event) {
+        return event->involved_object.uid == pod->metadata.uid && !event->message.empty();
+      });
+      if (told) continue;
       stage_.Find(fmt::format("pod {} waits and is told nothing", key));
       continue;
     }
@@ -74,7 +91,8 @@ void Judge::SettledPods(Server& server) {
 
 void Judge::SettledClaims() {
   for (const auto* claim : All<api::ResourceClaim>()) {
-    if (claim->metadata.deletion_timestamp) {
+    // Whoever uses it keeps it.
+    if (claim->metadata.deletion_timestamp && claim->status.reserved_for.empty()) {
       stage_.Find(fmt::format("claim {} is being deleted for ever", Shown(claim->metadata)));
     }
     for (const auto& user : claim->status.reserved_for) {
@@ -129,6 +147,9 @@ void Judge::SettledOwners() {
     if (owner == nullptr) continue;
     const api::Object* found = FindUid(owner->uid);
     if (found == nullptr) {
+      // A claim that somebody else uses, too, goes with the last one.
+      const auto* claim = object->As<api::ResourceClaim>();
+      if (claim != nullptr && !claim->status.reserved_for.empty()) continue;
       stage_.Find(fmt::format("{} is left of {} {}", key, owner->kind, owner->name));
       continue;
     }

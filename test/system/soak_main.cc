@@ -55,7 +55,12 @@ int main(int argc, char** argv) {
       for (const std::string& finding : report.findings) {
         if (++shown <= 5) fmt::print("  {}\n", finding);
       }
-      fmt::print("repeat with\n{}\n", Replay(options.seed));
+      if (options.profile == nullptr) {
+        fmt::print("repeat with\n{}\n", Replay(options.seed));
+      } else {
+        fmt::print("repeat with --first {} --seeds 1 --profile '{}' --trace\n", options.seed,
+                   report.profile);
+      }
       std::fflush(stdout);
       if (!keep_on) break;
     }

@@ -22,8 +22,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kUsers = 3;
-// Longer than any backoff, lease and silence.
-constexpr Nanos kCalm = std::chrono::minutes(4);
+// Longer than any backoff, lease and silence, and than the five minutes after which everybody who waits
+// is tried again and told what is true by then.
+constexpr Nanos kCalm = std::chrono::minutes(7);
 // What happens in a run that does not end.
 constexpr std::uint64_t kMostEvents = 3'000'000;
 

@@ -102,6 +102,7 @@ struct Wire::Feed {
   Nanos last{0};  // when the last line arrives
   std::optional<Nanos> pulls_at;
   std::optional<milliseconds> tick;
+  std::string text;  // of a line that has begun
   bool frozen = false;
 };
 
@@ -407,7 +408,13 @@ void Wire::Pull(const std::shared_ptr<Feed>& feed) {
   std::vector<apiserver::Bytes> out;
   const auto state = feed->source->Pull(out);
   const bool silent = feed->frozen || IsFrozen(feed->sent);
-  for (const apiserver::Bytes& line : out) {
+  // A line may come in several pieces.
+  for (const apiserver::Bytes& piece : out) feed->text += *piece;
+  std::size_t begin = 0;
+  for (std::size_t end = feed->text.find('\n'); end != std::string::npos;
+       end = feed->text.find('\n', begin)) {
+    const std::string line = feed->text.substr(begin, end - begin);
+    begin = end + 1;
     Nanos latency = stage_.Between(std::chrono::microseconds(100), milliseconds(2));
     if (stage_.Chance(stage_.faults.watch_late)) {
       stage_.Count("watch late");
@@ -419,10 +426,11 @@ void Wire::Pull(const std::shared_ptr<Feed>& feed) {
       feed->frozen = true;
       continue;
     }
-    stage_.kernel.At(feed->last, [client, feed, text = line->substr(0, line->size() - 1)] {
-      if (!feed->frozen) client->Put(text);
+    stage_.kernel.At(feed->last, [client, feed, line] {
+      if (!feed->frozen) client->Put(line);
     });
   }
+  feed->text.erase(0, begin);
   switch (state) {
     case apiserver::StreamSource::State::kMore:
       return Wake(feed, Nanos(0));
