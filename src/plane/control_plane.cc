@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -209,7 +210,9 @@ class Plane final : public ControlPlane {
     if (options_.log != nullptr) internal::AddLogMetrics(metrics_.registry(), *options_.log);
     AddWaitMetrics();
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
-    internal::AddHealthMetrics(metrics_.registry(), [this] { return handler_->health().checks(); });
+    internal::AddHealthMetrics(
+        metrics_.registry(),
+        [this]() -> std::span<const registry::HealthCheck> { return handler_->health().checks(); });
     const apiserver::CredentialsOptions credentials{
         .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
     DRAY_ASSIGN_OR_RETURN(authenticator_, apiserver::Authenticator::Create(options_.tokens));
