@@ -200,7 +200,8 @@ std::int64_t Judge::CountedBy(const std::string& resource, const std::string& na
     if (!object || object->metadata().namespace_ != namespace_) continue;
     if (resource == "pods") {
       const auto* pod = object->As<api::Pod>();
-      count += pod != nullptr && !Ended(*pod) ? 1 : 0;
+      // Whose time to end is over does not count, whatever still holds it.
+      count += pod != nullptr && !Ended(*pod) && !pod->metadata.deletion_timestamp ? 1 : 0;
     } else if (resource == "count/deployments.apps") {
       count += object->As<api::Deployment>() != nullptr ? 1 : 0;
     } else if (resource == "count/resourceclaims.resource.k8s.io") {
