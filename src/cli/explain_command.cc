@@ -191,14 +191,19 @@ class ExplainCommand final : public Command {
         {fmt::format("{}/{}", claim.namespace_, claim.claim.name), claim.claim.name});
   }
   static std::string WithoutNames(std::string text, std::vector<std::string> names) {
-    // The longest first: a claim's name may hold its pod's.
+    const auto part = [&](std::size_t at) {
+      const char c = at < text.size() ? text[at] : ' ';
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    };
+    // The longest first: a claim's name may hold its pod's. Whole words only.
     std::ranges::sort(names, std::greater(), &std::string::size);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i].empty()) continue;
       const std::string number = fmt::format("<{}>", names.size() - i);
       for (auto at = text.find(names[i]); at != text.npos; at = text.find(names[i], at)) {
-        text.replace(at, names[i].size(), number);
-        at += number.size();
+        const bool word = (at == 0 || !part(at - 1)) && !part(at + names[i].size());
+        if (word) text.replace(at, names[i].size(), number);
+        at += word ? number.size() : 1;
       }
     }
     return text;

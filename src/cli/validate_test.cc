@@ -146,7 +146,7 @@ spec:
 )");
   EXPECT_THAT(outcome.out, HasSubstr("resources.claims[0]: Not found: \"gpus\""));
   EXPECT_THAT(outcome.out, HasSubstr("hint: did you mean \"gpu\"?"));
-  EXPECT_THAT(outcome.out, HasSubstr("1 error, 0 warnings"));
+  EXPECT_THAT(outcome.err, HasSubstr("1 error, 0 warnings"));
 }
 
 TEST(Validate, AWrongTypeIsOneErrorNotTwo) {
