@@ -673,7 +673,7 @@ spec:
     return Keys(ValidateStatusUpdate(with, Parse(pod), {}));
   };
   EXPECT_THAT(of("[{name: gpu, resourceClaimName: x}]"), IsEmpty());
-  EXPECT_THAT(of("[{name: gpu, resourceClaimName: x}, {name: gpu, resourceClaimName: y}]"),
+  EXPECT_THAT(of("[{name: gpu, resourceClaimName: x}, {name: gpu, resourceClaimName: z}]"),
               ElementsAre("FieldValueDuplicate status.resourceClaimStatuses[1].name"));
   EXPECT_THAT(of("[{name: other}]"),
               ElementsAre("FieldValueInvalid status.resourceClaimStatuses[0].name"));

@@ -20,6 +20,8 @@ struct Environment {
   bool err_is_terminal = false;
   const base::Clock& clock;
   bool plugin = false;  // called as `kubectl dray`
+  // Where logs go, by a thread of their own; negative: to the stream for errors, at the end.
+  int log_file = -1;
   // Columns of the terminal that standard output is; 0: none, or not known. Text is broken there.
   std::size_t columns = 0;
 };

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
                              .err_is_terminal = isatty(STDERR_FILENO) == 1,
                              .clock = clock,
                              .plugin = program == "kubectl-dray",
+                             .log_file = STDERR_FILENO,
                              .columns = Columns()};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);

@@ -9,6 +9,7 @@
 
 #include "CLI/CLI.hpp"
 #include "cli/internal/command.h"
+#include "cli/internal/log_flags.h"
 #include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "cli/internal/scheduler_flags.h"
@@ -33,6 +34,8 @@ Examples:
 
 Exit code: 0 ended when told to, 1 the lease was lost, 2 it could not be started.)";
 
+constexpr const char* kSlowDecision = "--slow-decision-threshold";
+
 class SchedulerCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
@@ -43,6 +46,9 @@ class SchedulerCommand final : public Command {
     app.add_option("--leader-elect-identity", identity_,
                    "Who this is in the lease; made up if not given")
         ->type_name("NAME");
+    AddLogFlags(app, log_);
+    AddThreshold(app, kSlowDecision, slow_decision_,
+                 "Log decisions that take longer, by phases; 0: none");
     app.footer(std::string(kFooter));
   }
 
@@ -60,24 +66,37 @@ class SchedulerCommand final : public Command {
     options.access = *std::move(access);
     options.leader_elect = leader_elect_;
     options.identity = identity_;
+    const auto slow_decision = ReadThreshold(io, kSlowDecision, slow_decision_);
+    if (!slow_decision) return kExitUsage;
+    options.slow_decision = *slow_decision;
     const EndSignals signals;
-    const auto scheduler = plane::RemoteScheduler::Start(std::move(options), io.env.clock);
-    if (!scheduler.ok()) return UsageError(io, Printable(base::Message(scheduler.status())));
-    io.out << fmt::format("{:<12} {}\n", "apiserver", url) << std::flush;
-    return Watch(io, **scheduler, signals);
+    const Status ended = Serve(io, std::move(options), url, signals);
+    if (ended.ok()) return kExitOk;
+    if (!served_) return UsageError(io, Printable(base::Message(ended)));
+    io.err << fmt::format("error: {}\n", Printable(base::Message(ended)));
+    return kExitFindings;
   }
 
  private:
-  // Says what changes, until it is told to end.
-  static int Watch(Io& io, const plane::RemoteScheduler& scheduler, const EndSignals& signals) {
+  Status Serve(Io& io, plane::RemoteSchedulerOptions options, const std::string& url,
+               const EndSignals& signals) {
+    const std::unique_ptr<logs::Log> log = OpenLog(io, log_);
+    options.log = log.get();
+    const auto scheduler = plane::RemoteScheduler::Start(std::move(options), io.env.clock);
+    if (!scheduler.ok()) return scheduler.status();
+    served_ = true;
+    io.out << fmt::format("{:<12} {}\n", "apiserver", url) << std::flush;
+    return Watch(io, log->For("scheduler"), **scheduler, signals);
+  }
+
+  // Says what changes, until it is told to end or has to.
+  static Status Watch(Io& io, const logs::Logger& log, const plane::RemoteScheduler& scheduler,
+                      const EndSignals& signals) {
     std::string said;
     std::string trouble;
     std::string election;
     for (;;) {
-      if (const Status health = scheduler.Health(); !health.ok()) {
-        io.err << fmt::format("error: {}\n", base::Message(health));
-        return kExitFindings;
-      }
+      if (Status health = scheduler.Health(); !health.ok()) return health;
       const std::string leader = scheduler.leader();
       std::string state = "scheduling";
       if (scheduler.leading() && !scheduler.Connection().ok()) {
@@ -90,17 +109,16 @@ class SchedulerCommand final : public Command {
       said = std::move(state);
       std::string now(base::Message(scheduler.Connection()));
       if (now != trouble) {
-        io.err << (now.empty() ? std::string("note: the server is back")
-                               : fmt::format("warning: {}", Printable(now)))
-               << std::endl;
+        now.empty() ? log.Info(0, "The API server is back")
+                    : log.Warning("The cluster cannot be seen", {{"err", now}});
       }
       trouble = std::move(now);
       std::string lease(base::Message(scheduler.Election()));
       if (lease != election && !lease.empty()) {
-        io.err << fmt::format("warning: leader election: {}", Printable(lease)) << std::endl;
+        log.Warning("Leader election failed", {{"err", lease}});
       }
       election = std::move(lease);
-      if (signals.Came()) return kExitOk;
+      if (signals.Came()) return {};
     }
   }
 
@@ -109,6 +127,9 @@ class SchedulerCommand final : public Command {
   std::vector<std::string> gates_;
   bool leader_elect_ = true;
   std::string identity_;
+  LogFlags log_;
+  std::string slow_decision_ = "100ms";
+  bool served_ = false;
 };
 
 }  // namespace

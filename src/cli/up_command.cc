@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "cli/internal/audit_flags.h"
 #include "cli/internal/command.h"
 #include "cli/internal/hollow_cluster.h"
+#include "cli/internal/log_flags.h"
 #include "cli/internal/options.h"
 #include "cli/internal/signals.h"
 #include "cli/run.h"
@@ -34,10 +36,13 @@ Examples:
   dray up --nodes 10                       ten nodes with four devices each
   dray up --hollow-nodes cluster.yaml      the cluster of a scenario (docs/simulate.md)
   dray up --without scheduler              leave scheduling to 'dray scheduler'
+  dray up --audit-log-path audit.log -v 2  write down who changes what; a chattier log
   kubectl --kubeconfig ~/.dray/admin.kubeconfig get pods,resourceclaims
 
 Exit code: 0 ended when told to, 1 storage failed, 2 it could not be started.)";
 
+constexpr const char* kSlowRequest = "--slow-request-threshold";
+constexpr const char* kSlowDecision = "--slow-decision-threshold";
 constexpr std::int64_t kMaxNodes = 10'000;
 
 class UpCommand final : public Command {
@@ -66,6 +71,12 @@ class UpCommand final : public Command {
         ->allow_extra_args(false)
         ->check(CLI::IsMember({"scheduler", "controllers", "nodes"}).description(""));
     AddGates(app, gates_);
+    AddLogFlags(app, log_);
+    AddThreshold(app, kSlowRequest, slow_request_,
+                 "Log requests that take longer, step by step; 0: none");
+    AddThreshold(app, kSlowDecision, slow_decision_,
+                 "Log scheduling decisions that take longer, by phases; 0: none");
+    AddAuditFlags(app, audit_);
     app.footer(std::string(kFooter));
   }
 
@@ -86,9 +97,29 @@ class UpCommand final : public Command {
                         "as in 127.0.0.1:6443");
     }
     if (!ReadObjects(io, options) || !ReadTokens(io, options)) return kExitUsage;
+    const auto slow_request = ReadThreshold(io, kSlowRequest, slow_request_);
+    const auto slow_decision = ReadThreshold(io, kSlowDecision, slow_decision_);
+    auto audit = ReadAuditFlags(io, audit_);
+    if (!slow_request || !slow_decision || !audit) return kExitUsage;
+    options.slow_request = *slow_request;
+    options.slow_decision = *slow_decision;
+    options.audit = *std::move(audit);
     const EndSignals signals;
+    const Status ended = Serve(io, std::move(options), signals);
+    if (ended.ok()) return kExitOk;
+    if (!served_) return UsageError(io, base::Message(ended));
+    io.err << fmt::format("error: {}\n", base::Message(ended));
+    return kExitFindings;
+  }
+
+ private:
+  // Until it is told to end, or cannot go on.
+  Status Serve(Io& io, plane::PlaneOptions options, const EndSignals& signals) {
+    const std::unique_ptr<logs::Log> log = OpenLog(io, log_);
+    options.log = log.get();
     const auto plane = plane::ControlPlane::Start(std::move(options), io.env.clock);
-    if (!plane.ok()) return UsageError(io, base::Message(plane.status()));
+    if (!plane.ok()) return plane.status();
+    served_ = true;
     for (const plane::Component& part : (*plane)->components()) {
       io.out << fmt::format("{:<12} {}\n", part.name, part.text);
     }
@@ -97,15 +128,11 @@ class UpCommand final : public Command {
     io.out << fmt::format("{:<12} {}\n", "kubeconfig", kubeconfig);
     io.out << fmt::format("ready: export KUBECONFIG={}\n", kubeconfig) << std::flush;
     for (;;) {
-      if (signals.Came()) return kExitOk;
-      if (const Status health = (*plane)->Health(); !health.ok()) {
-        io.err << fmt::format("error: {}\n", base::Message(health));
-        return kExitFindings;
-      }
+      if (signals.Came()) return {};
+      if (Status health = (*plane)->Health(); !health.ok()) return health;
     }
   }
 
- private:
   bool ReadListen(plane::PlaneOptions& options) const {
     const auto colon = listen_.rfind(':');
     if (colon == std::string::npos || colon == 0) return false;
@@ -179,6 +206,11 @@ class UpCommand final : public Command {
   std::string tokens_;
   std::vector<std::string> without_;
   std::vector<std::string> gates_;
+  LogFlags log_;
+  std::string slow_request_ = "500ms";
+  std::string slow_decision_ = "100ms";
+  AuditFlags audit_;
+  bool served_ = false;
 };
 
 }  // namespace

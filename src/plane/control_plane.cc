@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plane/control_plane.h"
 
+#include <array>
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -13,15 +14,19 @@
 #include "apiserver/authentication.h"
 #include "apiserver/credentials.h"
 #include "apiserver/server.h"
+#include "audit/auditor.h"
+#include "audit/rotating_file.h"
 #include "base/mutex.h"
 #include "base/uuid.h"
 #include "cel/device_env.h"
 #include "fmt/format.h"
 #include "plane/first_objects.h"
 #include "plane/identities.h"
+#include "plane/internal/commit_watch.h"
 #include "plane/internal/loop.h"
 #include "plane/internal/plane_metrics.h"
 #include "plane/internal/snapshots.h"
+#include "plane/internal/watch_metrics.h"
 #include "plane/internal/workers.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
@@ -39,6 +44,11 @@ constexpr std::string_view kSchedulerName = "default-scheduler";
 constexpr std::string_view kControllersName = "kube-controller-manager";
 constexpr std::size_t kWriteThreads = 2;
 constexpr std::size_t kReadThreads = 2;
+constexpr int kStandardOutput = 1;
+constexpr std::size_t kAuditBytes = 64u << 20;  // of events that wait to be written
+// Beyond these health says that something is stuck.
+constexpr std::chrono::seconds kLongestTurn{30};
+constexpr std::chrono::seconds kLongestWait{10};
 
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
@@ -53,10 +63,15 @@ std::string Database(const PlaneOptions& options) {
 }
 
 StatusOr<std::unique_ptr<store::Store>> OpenStore(const PlaneOptions& options,
-                                                  internal::StoreMetrics& metrics) {
+                                                  internal::StoreMetrics& metrics,
+                                                  internal::CommitWatch& watch) {
   if (options.in_memory) return store::MakeMemoryStore();
   store::SqliteOptions sqlite{.path = Database(options)};
-  sqlite.on_commit = [&metrics](const store::CommitReport& report) { metrics.OnCommit(report); };
+  sqlite.on_begin = [&watch] { watch.OnBegin(); };
+  sqlite.on_commit = [&metrics, &watch](const store::CommitReport& report) {
+    metrics.OnCommit(report);
+    watch.OnCommit(report);
+  };
   return store::OpenSqliteStore(sqlite);
 }
 
@@ -65,12 +80,15 @@ class Plane final : public ControlPlane {
   Plane(PlaneOptions options, const base::Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
-        metrics_(clock, options_.gates, registry::HandlerOptions().version) {}
+        log_(LoggerFor("plane")),
+        metrics_(clock, options_.gates, registry::HandlerOptions().version),
+        commits_(clock, LoggerFor("store")) {}
 
   // The door closes first, so that nobody is told of something that then has no end; deciders stop
   // before what they write to.
   ~Plane() override {
     stopping_ = true;
+    log_.Info(2, "Ending");
     if (server_ != nullptr) server_->Drain(options_.drain);
     server_ = nullptr;
     snapshots_ = nullptr;
@@ -85,14 +103,16 @@ class Plane final : public ControlPlane {
 
   Status Open() {
     DRAY_RETURN_IF_ERROR(MakeFolder(options_.data));
-    DRAY_ASSIGN_OR_RETURN(store_, OpenStore(options_, metrics_.store()));
+    DRAY_RETURN_IF_ERROR(OpenAudit());
+    DRAY_ASSIGN_OR_RETURN(store_, OpenStore(options_, metrics_.store(), commits_));
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
     registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
       // Both registries find it.
       const base::MutexLock lock(complaining_);
-      if (complained_.insert(found.why).second) fmt::print(stderr, "warning: {}\n", found.why);
+      if (!complained_.insert(found.why).second) return;
+      log_.Warning("A stored object cannot be read", {{"key", found.key}, {"err", found.why}});
     };
     registry::RegistryOptions served = registry_options;
     served.post = [this](std::function<void()> task) { writes_.Post(std::move(task)); };
@@ -120,8 +140,9 @@ class Plane final : public ControlPlane {
   void Decide() {
     if (options_.scheduler) {
       scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-        return internal::MakeSchedulerWorker(*counted_for_scheduler_, clock_, options_.gates,
-                                             options_.config, &metrics_.scheduler());
+        return internal::MakeSchedulerWorker(
+            *counted_for_scheduler_, clock_, options_.gates, options_.config, &metrics_.scheduler(),
+            nullptr, nullptr, {LoggerFor("scheduler"), options_.slow_decision});
       });
       scheduling_ = scheduler_.get();
     }
@@ -152,14 +173,46 @@ class Plane final : public ControlPlane {
   Status Health() const override { return store_->Health(); }
 
  private:
+  logs::Logger LoggerFor(std::string_view component) const {
+    return options_.log == nullptr ? logs::Logger() : options_.log->For(component);
+  }
+
+  Status OpenAudit() {
+    const AuditOptions& audit = options_.audit;
+    if (audit.path.empty()) return {};
+    std::unique_ptr<logs::Output> output = logs::MakeFdOutput(kStandardOutput);
+    if (audit.path != "-") {
+      auto file = audit::OpenRotatingFile(
+          {.path = audit.path, .max_bytes = audit.max_bytes, .max_backups = audit.max_backups},
+          clock_);
+      if (!file.ok()) return base::Annotate(file.status(), "audit log");
+      output = *std::move(file);
+    }
+    logs::LineWriterOptions writing{.max_bytes = kAuditBytes, .patience = options_.drain};
+    writing.on_failure = [log = LoggerFor("audit")](const Status& why, std::uint64_t events) {
+      log.Error("Audit events could not be written", {{"events", events}, {"err", why}});
+    };
+    audit_writer_ = std::make_unique<logs::LineWriter>(std::move(output), std::move(writing));
+    auditor_ = std::make_unique<audit::Auditor>(audit.policy, clock_, *audit_writer_);
+    internal::AddAuditMetrics(metrics_.registry(), *auditor_);
+    return {};
+  }
+
   Status Serve() {
     registry::HandlerOptions handling;
     handling.checks = Checks();
+    handling.log = {LoggerFor("apiserver"), options_.slow_request};
+    handling.auditor = auditor_.get();
     handling.metrics = &metrics_.requests();
     handling.post_reads = [this](std::function<void()> task) { reads_.Post(std::move(task)); };
     handling.other = [this](const apiserver::Request& request) { return metrics_.Answer(request); };
     metrics_.Watch(registry_->objects(), Database(options_), [this] { return Stats(); });
+    if (options_.log != nullptr) internal::AddLogMetrics(metrics_.registry(), *options_.log);
+    AddWaitMetrics();
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
+    internal::AddHealthMetrics(
+        metrics_.registry(),
+        [this]() -> std::span<const registry::HealthCheck> { return handler_->health().checks(); });
     const apiserver::CredentialsOptions credentials{
         .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
     DRAY_ASSIGN_OR_RETURN(authenticator_, apiserver::Authenticator::Create(options_.tokens));
@@ -169,6 +222,15 @@ class Plane final : public ControlPlane {
     serving.address = options_.address;
     serving.port = options_.port;
     serving.tls = apiserver::TlsOptions{made.server, made.authority};
+    serving.on_refused = [log = LoggerFor("apiserver")](const apiserver::Refusal& refusal) {
+      log.Info(2, "Request refused before it was looked at",
+               {{"verb", refusal.method},
+                {"URI", refusal.target},
+                {"audit-ID", refusal.audit_id},
+                {"srcIP", refusal.remote},
+                {"resp", refusal.code},
+                {"reason", refusal.message}});
+    };
     snapshots_ = std::make_unique<internal::Snapshots>(*store_, options_.data, *handler_);
     DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *snapshots_, authenticator_));
     serving_ = server_.get();
@@ -176,6 +238,7 @@ class Plane final : public ControlPlane {
     DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
                           apiserver::WriteKubeconfigs(credentials, url_));
     kubeconfig_ = paths.front();
+    log_.Info(2, "Serving", {{"url", url_}, {"store", Database(options_)}});
     return {};
   }
 
@@ -201,11 +264,88 @@ class Plane final : public ControlPlane {
                                         unreadable.size(), unreadable.begin()->second));
                       },
                       .only_health = true});
-    if (options_.scheduler) checks.push_back({"scheduler", started(&scheduling_), true});
+    if (options_.scheduler) {
+      checks.push_back({"scheduler", started(&scheduling_), true});
+      checks.push_back({.name = "scheduler-loop",
+                        .check = [this] { return Moves(scheduling_); },
+                        .only_health = true});
+    }
     if (options_.controllers || options_.nodes) {
       checks.push_back({"controllers", started(&controlling_), true});
+      checks.push_back({.name = "controllers-loop",
+                        .check = [this] { return Moves(controlling_); },
+                        .only_health = true});
+    }
+    if (!options_.in_memory) {
+      checks.push_back(
+          {.name = "disk", .check = [this] { return commits_.Health(); }, .only_health = true});
+    }
+    // Whoever waits there is not being answered: clients had better go elsewhere.
+    checks.push_back({.name = "request-queues",
+                      .check = [this] { return QueuesMove(); },
+                      .only_ready = true,
+                      .only_health = true});
+    if (auditor_ != nullptr) {
+      checks.push_back({.name = "audit-log",
+                        .check = [this] { return auditor_->Health(); },
+                        .only_health = true});
     }
     return checks;
+  }
+
+  // Whether a loop comes to the end of what it does.
+  static Status Moves(const std::atomic<internal::Loop*>& loop) {
+    const internal::Loop* running = loop.load();
+    const auto age = running == nullptr ? std::chrono::nanoseconds(0) : running->TurnAge();
+    if (age < kLongestTurn) return {};
+    return base::Unavailable(fmt::format("the piece of work that it is at has taken {} so far",
+                                         base::GoDurationToString(age)));
+  }
+
+  Status QueuesMove() const {
+    for (const auto& [name, queue] : Queues()) {
+      const std::chrono::nanoseconds oldest = queue->Oldest();
+      if (oldest < kLongestWait) continue;
+      return base::Unavailable(
+          fmt::format("{} of clients have waited for a thread for up to {}; waiting: {}", name,
+                      base::GoDurationToString(oldest), queue->Waiting()));
+    }
+    return {};
+  }
+
+  std::array<std::pair<std::string_view, const threads::TaskQueue*>, 2> Queues() const {
+    return {{{"writes", &writes_}, {"reads", &reads_}}};
+  }
+
+  // What health goes by, as numbers.
+  void AddWaitMetrics() {
+    const auto seconds = [](std::chrono::nanoseconds duration) {
+      return std::chrono::duration<double>(duration).count();
+    };
+    metrics_.registry().Measure({"dray_store_longest_commit_seconds",
+                                 "The longest commit of the last ten seconds; 0: there was none.",
+                                 {}},
+                                [this, seconds](metrics::Readings& readings) {
+                                  readings.Add({}, seconds(commits_.Longest()));
+                                });
+    metrics_.registry().Measure(
+        {"dray_request_queue_oldest_seconds",
+         "How long the request has waited for a thread that has waited longest, by queue.",
+         {"queue"}},
+        [this, seconds](metrics::Readings& readings) {
+          for (const auto& [name, queue] : Queues()) readings.Add({name}, seconds(queue->Oldest()));
+        });
+    metrics_.registry().Measure(
+        {"dray_loop_turn_seconds",
+         "How long the piece of work has taken so far that a loop is at; 0: it waits for some.",
+         {"loop"}},
+        [this, seconds](metrics::Readings& readings) {
+          const internal::Loop* scheduler = scheduling_.load();
+          const internal::Loop* controllers = controlling_.load();
+          if (scheduler != nullptr) readings.Add({"scheduler"}, seconds(scheduler->TurnAge()));
+          if (controllers != nullptr)
+            readings.Add({"controllers"}, seconds(controllers->TurnAge()));
+        });
   }
 
   // What is stored and cannot be read, as far as somebody has tried, with the reason; by key.
@@ -227,7 +367,11 @@ class Plane final : public ControlPlane {
 
   PlaneOptions options_;
   const base::Clock& clock_;
+  const logs::Logger log_;
   internal::PlaneMetrics metrics_;
+  internal::CommitWatch commits_;
+  std::unique_ptr<logs::LineWriter> audit_writer_;
+  std::unique_ptr<audit::Auditor> auditor_;
   std::atomic<bool> stopping_ = false;
   base::Mutex complaining_;
   std::set<std::string> complained_ ABSL_GUARDED_BY(complaining_);

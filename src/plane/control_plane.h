@@ -13,11 +13,21 @@
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "api/kinds.h"
+#include "audit/policy.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "logs/log.h"
 #include "scheduler/config.h"
 
 namespace dray::plane {
+
+// The audit log: who has done what.
+struct AuditOptions {
+  std::string path;  // empty: there is none; -: standard output
+  audit::Policy policy = audit::DefaultPolicy();
+  std::uint64_t max_bytes = 100u << 20;  // of a file before it is put aside; 0: it grows
+  std::size_t max_backups = 0;           // 0: all files are kept
+};
 
 struct PlaneOptions {
   // Where keys, kubeconfigs and the database are; made if it is not there.
@@ -36,6 +46,11 @@ struct PlaneOptions {
   // Made at start unless they are there: nodes, slices, workloads.
   std::vector<api::Object> objects;
   std::chrono::milliseconds drain{5'000};  // how long requests under way get at the end
+  logs::Log* log = nullptr;                // null: nobody reads one. Outlives it
+  // What takes longer is logged, with its steps; 0: nothing is.
+  std::chrono::nanoseconds slow_request = std::chrono::milliseconds(500);
+  std::chrono::nanoseconds slow_decision = std::chrono::milliseconds(100);
+  AuditOptions audit;
 };
 
 // A part of it, in a line for people.
@@ -49,7 +64,7 @@ class ControlPlane {
  public:
   virtual ~ControlPlane() = default;
   // The clock outlives it. kFailedPrecondition: another process uses the data. kUnavailable: the
-  // address cannot be had. kInvalidArgument: an object is refused.
+  // address cannot be had, or the audit log not be opened. kInvalidArgument: an object is refused.
   static StatusOr<std::unique_ptr<ControlPlane>> Start(PlaneOptions options,
                                                        const base::Clock& clock);
 

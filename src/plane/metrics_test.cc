@@ -13,7 +13,9 @@
 #include "api/namespace.h"
 #include "api/pod.h"
 #include "base/uuid.h"
+#include "logs/output_for_test.h"
 #include "plane/internal/plane_metrics.h"
+#include "plane/internal/watch_metrics.h"
 #include "plane/plane_for_test.h"
 #include "registry/registry.h"
 #include "store/memory/memory_store.h"
@@ -53,9 +55,19 @@ TEST(Metrics, ThePageAndTheOutputNameTheSame) {
   const registry::Objects objects(*store);
   internal::PlaneMetrics metrics(clock, {}, "v1");
   metrics.Watch(objects, "", [] { return apiserver::ServerStats(); });
+  std::string logged;
+  logs::Log log({}, clock, std::make_unique<logs::StringOutput>(logged));
+  internal::AddLogMetrics(metrics.registry(), log);
+  logs::LineWriter writer(std::make_unique<logs::StringOutput>(logged));
+  const audit::Auditor auditor({}, clock, writer);
+  internal::AddAuditMetrics(metrics.registry(), auditor);
+  internal::AddHealthMetrics(metrics.registry(),
+                             [] { return std::span<const registry::HealthCheck>(); });
   std::set<std::string> shown = NamesIn(metrics.Text());
   shown.merge(NamesIn(internal::PodResourcesText(objects)));
-  shown.insert("dray_unreadable_objects");  // the control plane's own, of both of its registries
+  // The control plane's own: of both of its registries, its queues and its loops.
+  shown.insert({"dray_unreadable_objects", "dray_store_longest_commit_seconds",
+                "dray_request_queue_oldest_seconds", "dray_loop_turn_seconds"});
   EXPECT_EQ(NamesOnThePage(), shown);
 }
 

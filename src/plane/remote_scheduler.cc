@@ -37,6 +37,7 @@ class Remote final : public RemoteScheduler {
   Remote(RemoteSchedulerOptions options, const base::Clock& clock)
       : options_(std::move(options)),
         clock_(clock),
+        log_(options_.log == nullptr ? logs::Logger() : options_.log->For("scheduler")),
         host_(options_.host != nullptr ? *options_.host : threads::TheSystemHost()),
         news_(host_.MakeAlarm()),
         election_(host_.MakeAlarm()) {}
@@ -149,9 +150,9 @@ class Remote final : public RemoteScheduler {
   void Decide() {
     auto turns = std::make_unique<internal::Turns>(
         *cluster_, options_.writers, [this] { news_->Ring(); }, host_);
-    const auto worker =
-        internal::MakeSchedulerWorker(turns->cluster(), clock_, options_.gates, options_.config,
-                                      nullptr, turns.get(), options_.random);
+    const auto worker = internal::MakeSchedulerWorker(
+        turns->cluster(), clock_, options_.gates, options_.config, nullptr, turns.get(),
+        options_.random, {log_, options_.slow_decision});
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;
@@ -177,6 +178,7 @@ class Remote final : public RemoteScheduler {
 
   const RemoteSchedulerOptions options_;
   const base::Clock& clock_;
+  const logs::Logger log_;
   base::Host& host_;
   std::unique_ptr<client::HttpClient> http_;
   std::unique_ptr<client::RemoteCluster> cluster_;

@@ -3,6 +3,7 @@
 // RemoteScheduler: the scheduler alone, for an API server somewhere else.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "base/uuid.h"
 #include "client/http_client.h"
 #include "client/kubeconfig.h"
+#include "logs/log.h"
 #include "scheduler/config.h"
 #include "scheduler/scheduler.h"
 
@@ -28,6 +30,9 @@ struct RemoteSchedulerOptions {
   bool leader_elect = true;
   std::string identity;      // in the lease; empty: this machine's name and something unique
   std::size_t writers = 32;  // pods that are being bound at the same time
+  logs::Log* log = nullptr;  // null: nobody reads one. Outlives it
+  // A decision that takes longer is logged; 0: none is.
+  std::chrono::nanoseconds slow_decision = std::chrono::milliseconds(100);
   // What a simulation has in place of the machine: where it runs and waits, where uids come from,
   // and the way to the server. Null: threads, the system's randomness, and sockets. All outlive it.
   base::Host* host = nullptr;

@@ -40,6 +40,17 @@ struct AttemptReport {
   std::chrono::nanoseconds since_added;  // since the pod came into the queue
 };
 
+// A pod has been looked at once: it has a node, though it may not be bound to it yet, or it has none
+// and has been told why.
+struct DecisionReport {
+  std::string_view pod;   // namespace/name
+  std::string_view node;  // empty: none
+  std::chrono::nanoseconds took{0};
+  std::chrono::nanoseconds explaining{0};  // of it
+  std::uint64_t nodes = 0;                 // that filters were asked about
+  std::uint64_t steps = 0;                 // devices that the search for allocations tried
+};
+
 // Called on the scheduler's thread, in the middle of its work: quick, and calls nothing of the
 // scheduler.
 class Observer {
@@ -47,6 +58,8 @@ class Observer {
   virtual ~Observer() = default;
 
   virtual void OnAttempt(const AttemptReport& report) = 0;
+  // Between two of these all phases up to Reserve are of one pod.
+  virtual void OnDecision(const DecisionReport& /*report*/) {}
   // What all plugins of a phase took together, for all nodes.
   virtual void OnPhase(std::string_view profile, Phase phase, PluginStatus::Code code,
                        std::chrono::nanoseconds took) = 0;

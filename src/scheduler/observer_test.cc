@@ -25,6 +25,11 @@ using ::testing::IsSupersetOf;
 class Notebook final : public Observer {
  public:
   void OnAttempt(const AttemptReport& report) override { attempts.push_back(report); }
+  void OnDecision(const DecisionReport& report) override {
+    decisions.push_back(std::string(report.pod) + " " + std::string(report.node));
+    nodes = report.nodes;
+    steps = report.steps;
+  }
   void OnPhase(std::string_view, Phase phase, PluginStatus::Code code,
                std::chrono::nanoseconds) override {
     phases.push_back(std::string(NameOf(phase)) + " " + std::string(NameOf(code)));
@@ -41,6 +46,9 @@ class Notebook final : public Observer {
   }
 
   std::vector<AttemptReport> attempts;
+  std::vector<std::string> decisions;
+  std::uint64_t nodes = 0;
+  std::uint64_t steps = 0;
   std::vector<std::string> phases;
   std::vector<std::string> plugins;
   std::vector<PodExplanation> refusals;
@@ -61,6 +69,19 @@ class ObserverTest : public ::testing::Test {
   Notebook notebook_;
   std::unique_ptr<DeviceCluster> cluster_;
 };
+
+TEST_F(ObserverTest, IsToldOfEveryDecisionAndWhatItTook) {
+  Start();
+  cluster_->AddNode("a", 1);
+  cluster_->AddGpuPod("p", 1);
+  scheduler().Run();
+  EXPECT_THAT(notebook_.decisions, ElementsAre("ns/p a"));
+  EXPECT_EQ(notebook_.nodes, 1u);
+  EXPECT_GT(notebook_.steps, 0u);
+  cluster_->AddGpuPod("q", 1);
+  scheduler().Run();
+  EXPECT_THAT(notebook_.decisions, ElementsAre("ns/p a", "ns/q "));
+}
 
 TEST_F(ObserverTest, IsToldOfEveryPhaseOfAnAttemptOnce) {
   Start();

@@ -75,11 +75,18 @@ void Scheduler::Impl::Observe(const Trial& trial, const Outcome& outcome) {
                                .since_added = now - trial.added});
 }
 
+std::uint64_t Scheduler::Impl::StepsOf(std::uint32_t profile) const {
+  if (options.observer == nullptr || profiles[profile].devices == nullptr) return 0;
+  return profiles[profile].devices->allocator_steps();
+}
+
 Outcome Scheduler::Impl::Attempt(QueuedPod pod, std::uint32_t profile) {
   ++statistics.attempts;
   Timing timing = MakeTiming(profile);
   const Trial trial{profile, pod.attempts, pod.added, timing.began()};
   attempt_began = trial.began;
+  explaining = {};
+  const std::uint64_t steps_before = StepsOf(profile);
   Cycle::Environment environment = EnvironmentOf(profile);
   if (options.observer != nullptr) environment.timing = &timing;
   Cycle cycle(environment, pod.pod);
@@ -89,6 +96,14 @@ Outcome Scheduler::Impl::Attempt(QueuedPod pod, std::uint32_t profile) {
   Outcome outcome = node == nullptr ? NoNode(std::move(pod), profile, cycle, timing)
                                     : Reserve(std::move(pod), profile, cycle, *node, timing);
   current.cycle = nullptr;
+  if (options.observer != nullptr) {
+    options.observer->OnDecision({.pod = outcome.pod,
+                                  .node = outcome.node,
+                                  .took = clock.Monotonic() - trial.began,
+                                  .explaining = explaining,
+                                  .nodes = cycle.evaluated(),
+                                  .steps = StepsOf(profile) - steps_before});
+  }
   Observe(trial, outcome);
   return outcome;
 }

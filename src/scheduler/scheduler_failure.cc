@@ -33,7 +33,10 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   ++statistics.unschedulable;
   const std::shared_ptr<const PodInfo> info = pod.pod;
   PodExplanation explanation{.pod = info->key};
+  const std::chrono::nanoseconds before =
+      options.observer == nullptr ? timing.began() : timing.Now();
   cycle.Explain(explanation);
+  if (options.observer != nullptr) explaining = timing.Now() - before;
   std::vector<std::string> refused_by = cycle.RefusedBy();
 
   timing.Restart();

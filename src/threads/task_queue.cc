@@ -15,7 +15,7 @@ void TaskQueue::Post(std::function<void()> task) {
   {
     const base::MutexLock lock(mutex_);
     if (!stopping_) {
-      tasks_.push_back(std::move(task));
+      tasks_.push_back({std::move(task), std::chrono::steady_clock::now()});
       given_.NotifyOne();
       return;
     }
@@ -33,12 +33,23 @@ void TaskQueue::Stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
+std::chrono::nanoseconds TaskQueue::Oldest() const {
+  const base::MutexLock lock(mutex_);
+  if (tasks_.empty()) return {};
+  return std::chrono::steady_clock::now() - tasks_.front().given;
+}
+
+std::size_t TaskQueue::Waiting() const {
+  const base::MutexLock lock(mutex_);
+  return tasks_.size();
+}
+
 void TaskQueue::Serve() {
   base::MutexLock lock(mutex_);
   for (;;) {
     while (!stopping_ && tasks_.empty()) given_.Wait(mutex_);
     if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front());
+    std::function<void()> task = std::move(tasks_.front().work);
     tasks_.pop_front();
     lock.Unlock();
     task();

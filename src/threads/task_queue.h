@@ -3,6 +3,7 @@
 // TaskQueue: threads that do what they are given, first come, first served.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -28,12 +29,20 @@ class TaskQueue {
   // Returns when everything that was given is done. Not from a task.
   void Stop();
 
+  // How long the task that has waited longest has; zero: none waits.
+  std::chrono::nanoseconds Oldest() const;
+  std::size_t Waiting() const;
+
  private:
+  struct Task {
+    std::function<void()> work;
+    std::chrono::steady_clock::time_point given;
+  };
   void Serve();
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   base::CondVar given_;
-  std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <thread>
 #include <vector>
@@ -39,6 +40,29 @@ TEST(TaskQueue, TasksOfTasksAreDoneBeforeTheEnd) {
     }
   }
   EXPECT_EQ(done, 100);
+}
+
+TEST(TaskQueue, KnowsHowLongTheOldestTaskHasWaited) {
+  TaskQueue queue(1);
+  EXPECT_EQ(queue.Oldest().count(), 0);
+  std::promise<void> begun;
+  std::promise<void> go;
+  queue.Post([&] {
+    begun.set_value();
+    go.get_future().wait();
+  });
+  begun.get_future().wait();
+  // One that is being done waits no more.
+  EXPECT_EQ(queue.Waiting(), 0u);
+  EXPECT_EQ(queue.Oldest().count(), 0);
+  queue.Post([] {});
+  EXPECT_EQ(queue.Waiting(), 1u);
+  const auto before = queue.Oldest();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_GE(queue.Oldest(), before + std::chrono::milliseconds(2));
+  go.set_value();
+  queue.Stop();
+  EXPECT_EQ(queue.Oldest().count(), 0);
 }
 
 TEST(TaskQueue, OnceStoppedTheGiverDoesIt) {

@@ -94,13 +94,6 @@ bool Load::Ask(process::Requests& requests, const Call& call, std::initializer_l
   return true;
 }
 
-std::optional<api::Object> Load::Read(process::Requests& requests, const std::string& path) {
-  std::optional<api::Object> object;
-  int status = 0;
-  Ask(requests, {.path = path}, {404}, object, status);
-  return object;
-}
-
 bool Load::Lose(process::Requests& requests, const Call& call) {
   if (!requests.DoAndHangUp(call, std::chrono::microseconds(dice_.Range(0, 3'000)))) return false;
   ++lost_;
@@ -168,10 +161,11 @@ bool Load::Create(process::Requests& requests) {
     if (!Ask(requests, call, {403}, object, status)) return false;
   } else {
     if (!Ask(requests, call, {403, 409}, object, status)) return false;
-    if (!object) object = Read(requests, path);
-    if (status != 201 && object) ++lost_and_done_;
+    const int answer = status;
+    if (!object && !Ask(requests, {.path = path}, {404}, object, status)) return false;
+    if (answer != 201 && object) ++lost_and_done_;
     if (object && MarkOf(*object) != mark) complaints_.push_back(path + " is not what was sent");
-    if (status == 409 && !object) complaints_.push_back(path + " exists, and is not there");
+    if (answer == 409 && !object) complaints_.push_back(path + " exists, and is not there");
   }
   if (object) {
     witness_.Confirmed(memory, *object);
@@ -215,8 +209,8 @@ bool Load::Again(process::Requests& requests, const Call& call, Memory& memory, 
   int status = 0;
   if (!Ask(requests, call, {409}, object, status)) return false;
   if (!object) {
-    object = Read(requests, call.path);
-    if (!object) return false;
+    if (!Ask(requests, {.path = call.path}, {}, object, status)) return false;
+    if (!object) return true;  // and there is a complaint
     if (MarkOf(*object) == mark) ++lost_and_done_;
   }
   if (MarkOf(*object) != mark && MarkOf(*object) != memory.mark) {

@@ -43,8 +43,6 @@ class Load {
   bool Mark(process::Requests& requests);
   bool Scale(process::Requests& requests);
   bool Delete(process::Requests& requests, const std::string& path);
-  // The object as it is now. Nothing: there is none, or no answer.
-  std::optional<api::Object> Read(process::Requests& requests, const std::string& path);
   // Whether the answer to the next write is to be lost without a crash. Such a write must say, by a
   // name or a resourceVersion, what it expects: then it is done once at most, however often it is
   // sent, and who sends it again learns what became of it.

@@ -14,6 +14,9 @@ namespace {
 
 // Pieces smaller than this are copied together into one write.
 constexpr std::size_t kGatherSize = 16u << 10;
+// How much is written in a row before the others of this thread have their turn: a client that takes a
+// large answer as fast as it is made would keep them waiting until its end.
+constexpr std::size_t kTurnBytes = 256u << 10;
 // How much a client may send ahead while its stream runs.
 constexpr std::size_t kMaxAhead = 64u << 10;
 
@@ -51,7 +54,13 @@ void Connection::Queue(std::string text) {
 }
 
 void Connection::Flush() {
+  std::size_t turn = 0;
   while (!out_.empty()) {
+    if (turn >= kTurnBytes) {
+      return io_->Post([self = shared_from_this()] {
+        if (self->state_ == State::kWriting) self->Flush();
+      });
+    }
     // TLS wants a write that had to wait to be repeated with the same bytes or more: what is
     // gathered begins at the same place, and the queue only grows.
     std::string_view data = std::string_view(*out_.front()).substr(out_offset_);
@@ -63,6 +72,8 @@ void Connection::Flush() {
       }
       data = gathered;
     }
+    // A write that had to wait is repeated from the same place, and so is cut at the same one.
+    data = data.substr(0, kTurnBytes);
     std::size_t written = 0;
     switch (transport_.Write(data.data(), data.size(), written)) {
       case Transport::Result::kDone:
@@ -75,6 +86,7 @@ void Connection::Flush() {
         return Close();
     }
     SetDeadline(io_->shared().options.write_timeout);
+    turn += written;
     out_offset_ += written;
     while (!out_.empty() && out_offset_ >= out_.front()->size()) {
       out_offset_ -= out_.front()->size();

@@ -28,7 +28,15 @@ Loop::~Loop() {
   thread_.join();
 }
 
+std::chrono::nanoseconds Loop::TurnAge() const {
+  const std::int64_t began = turn_began_.load();
+  if (began < 0) return {};
+  return std::max(clock_.Monotonic() - std::chrono::nanoseconds(began),
+                  std::chrono::nanoseconds(0));
+}
+
 void Loop::Run(const Factory& factory) {
+  turn_began_ = clock_.Monotonic().count();
   const std::unique_ptr<Worker> worker = factory();
   for (;;) {
     {
@@ -37,11 +45,15 @@ void Loop::Run(const Factory& factory) {
       woken_ = false;
     }
     // In this order: what is stored while the worker works wakes the loop again.
+    turn_began_ = clock_.Monotonic().count();
     const bool changed = Changed();
     const bool more = worker->Work();
     started_ = true;
-    if (!changed && !more) Wait(worker->NextDue());
+    if (changed || more) continue;
+    turn_began_ = -1;
+    Wait(worker->NextDue());
   }
+  turn_began_ = -1;
   watch_ = nullptr;
 }
 

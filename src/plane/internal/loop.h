@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -40,6 +41,8 @@ class Loop {
 
   // Whether the worker is there and has seen everything once. Thread-safe.
   bool Started() const { return started_.load(); }
+  // How long the piece of work under way has taken; zero: it waits for some. Thread-safe.
+  std::chrono::nanoseconds TurnAge() const;
 
  private:
   void Run(const Factory& factory);
@@ -50,6 +53,8 @@ class Loop {
   store::Store& store_;
   const base::Clock& clock_;
   std::atomic<bool> started_ = false;
+  // Of the piece of work under way, by the monotonic clock; negative: there is none.
+  std::atomic<std::int64_t> turn_began_ = -1;
   base::Mutex mutex_;
   base::CondVar wake_;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;

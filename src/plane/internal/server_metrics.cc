@@ -61,7 +61,8 @@ void AddObjectMetrics(Registry& registry, const registry::Objects& objects,
       [&objects](Readings& readings) {
         for (const api::KindInfo& kind : api::Kinds()) {
           if (&kind != &api::HubKind(*kind.hub)) continue;
-          const auto range = objects.store().Range(registry::PrefixOf(kind), {.limit = 1});
+          const auto range =
+              objects.store().Range(registry::PrefixOf(kind), {.limit = 1, .count = true});
           if (!range.ok()) continue;
           const std::string name = kind.group.empty()
                                        ? std::string(kind.plural)

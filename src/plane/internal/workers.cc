@@ -35,15 +35,17 @@ class Scheduling final : public SchedulerWorker {
  public:
   Scheduling(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
              const scheduler::Config& config, SchedulerMetrics* metrics,
-             scheduler::Background* background, base::RandomSource* random)
+             scheduler::Background* background, base::RandomSource* random,
+             const DecisionLogOptions& log)
       : decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
         metrics_(metrics),
+        log_(log, metrics),
         ids_(random),
         pool_(threads::WorkersFor(config.parallelism)),
         scheduler_(cluster, clock, ids_,
                    {.config = config,
                     .gates = gates,
-                    .observer = metrics,
+                    .observer = log_.LooksOn() ? static_cast<scheduler::Observer*>(&log_) : metrics,
                     .background = background,
                     .executor = &pool_}) {}
 
@@ -64,6 +66,7 @@ class Scheduling final : public SchedulerWorker {
  private:
   const int decisions_;
   SchedulerMetrics* const metrics_;
+  SlowDecisions log_;
   RandomIds ids_;
   threads::ThreadPool pool_;
   scheduler::Scheduler scheduler_;
@@ -106,8 +109,9 @@ class ControllerWorker final : public Worker {
 std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
     const scheduler::Config& config, SchedulerMetrics* metrics, scheduler::Background* background,
-    base::RandomSource* random) {
-  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background, random);
+    base::RandomSource* random, const DecisionLogOptions& log) {
+  return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background, random,
+                                      log);
 }
 
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,

@@ -12,6 +12,7 @@
 #include "plane/internal/controller_metrics.h"
 #include "plane/internal/loop.h"
 #include "plane/internal/scheduler_metrics.h"
+#include "plane/internal/slow_decisions.h"
 #include "scheduler/background.h"
 #include "scheduler/config.h"
 #include "scheduler/scheduler.h"
@@ -30,7 +31,8 @@ class SchedulerWorker : public Worker {
 std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
     const scheduler::Config& config, SchedulerMetrics* metrics,
-    scheduler::Background* background = nullptr, base::RandomSource* random = nullptr);
+    scheduler::Background* background = nullptr, base::RandomSource* random = nullptr,
+    const DecisionLogOptions& log = {});
 
 // What works on the controllers' thread.
 struct ControllerParts {

@@ -63,7 +63,7 @@ struct Scheduler::Impl {
     bool in_doubt = false;                        // a write of it may have happened
     // The pod's binding may have happened, by a request before the last one; until then it may still.
     std::optional<std::chrono::nanoseconds> may_arrive_until;
-    PluginStatus written;                         // what came of that
+    PluginStatus written;  // what came of that
   };
   using BindingIterator = std::list<Binding>::iterator;
   struct Seen {
@@ -116,6 +116,7 @@ struct Scheduler::Impl {
     return {binding.profile, binding.pod.attempts, binding.pod.added, binding.began};
   }
   void Observe(const Trial& trial, const Outcome& outcome);
+  std::uint64_t StepsOf(std::uint32_t profile) const;
   Timing MakeTiming(std::uint32_t profile);
   void Undo(Binding& binding);
   std::optional<Outcome> ContinueOne();
@@ -181,6 +182,7 @@ struct Scheduler::Impl {
   Statistics statistics;
   std::uint64_t measured = 0;                 // attempts, for sampling
   std::chrono::nanoseconds attempt_began{0};  // the one that is under way
+  std::chrono::nanoseconds explaining{0};     // in the attempt under way, for the observer
 };
 
 }  // namespace dray::scheduler

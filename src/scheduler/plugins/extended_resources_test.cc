@@ -385,6 +385,8 @@ TEST(SpecialClaimFailures, AClaimWhoseDeletionWasNotAnsweredIsNotReliedUpon) {
   ASSERT_EQ(scene.Reserve(second, "n1"), "ok");
   EXPECT_THAT(scene.PreBind(second, "n1"), HasSubstr("got deleted in the meantime"));
   scene.Unreserve(second);
+  // What was stored is taken until the watch tells that it is gone.
+  scene.Sync();
   EXPECT_EQ(scene.Schedule("p"), "bound to n1");
   EXPECT_THAT(scene.ClaimNames(), SizeIs(1));
 }

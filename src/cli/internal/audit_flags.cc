@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/internal/audit_flags.h"
+
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "cli/internal/command.h"
+#include "cli/internal/paint.h"
+#include "cli/source_files.h"
+#include "fmt/format.h"
+
+namespace dray::cli::internal {
+
+void AddAuditFlags(CLI::App& app, AuditFlags& flags) {
+  app.add_option("--audit-log-path", flags.path,
+                 "Write down who changes what: audit.k8s.io/v1 events, one a line; - is standard "
+                 "output")
+      ->type_name("FILE|-");
+  app.add_option("--audit-policy-file", flags.policy,
+                 "What is written down: a Policy of audit.k8s.io/v1; else writes at level Metadata")
+      ->type_name("FILE");
+  app.add_option("--audit-log-maxsize", flags.max_megabytes,
+                 "Megabytes of the audit log before it is put aside; 0: it grows")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20).description(""))
+      ->capture_default_str();
+  app.add_option("--audit-log-maxbackup", flags.max_backups,
+                 "Audit logs that were put aside and are kept; 0: all")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20).description(""))
+      ->capture_default_str();
+}
+
+std::optional<plane::AuditOptions> ReadAuditFlags(Io& io, const AuditFlags& flags) {
+  plane::AuditOptions options;
+  options.path = flags.path;
+  options.max_bytes = static_cast<std::uint64_t>(flags.max_megabytes) << 20;
+  options.max_backups = static_cast<std::size_t>(flags.max_backups);
+  if (flags.policy.empty()) return options;
+  if (flags.path.empty()) {
+    UsageError(io, "--audit-policy-file says what is written down, but not where to",
+               "add --audit-log-path FILE");
+    return std::nullopt;
+  }
+  const Sources sources = LoadSources(std::vector<std::string>{flags.policy}, io.in);
+  for (const SourceError& error : sources.errors) {
+    UsageError(io, fmt::format("--audit-policy-file: {}: {}", error.path, error.message));
+  }
+  if (!sources.errors.empty()) return std::nullopt;
+  if (sources.files.size() != 1) {
+    UsageError(io, fmt::format("--audit-policy-file: {}: must be one file", flags.policy));
+    return std::nullopt;
+  }
+  auto policy = audit::ReadPolicy(sources.files.front().text);
+  if (!policy.ok()) {
+    UsageError(io, fmt::format("--audit-policy-file: {}: {}", sources.files.front().path,
+                               Printable(base::Message(policy.status()))));
+    return std::nullopt;
+  }
+  options.policy = *std::move(policy);
+  return options;
+}
+
+}  // namespace dray::cli::internal

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plane/internal/commit_watch.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace dray::plane::internal {
+
+std::int64_t CommitWatch::Now() const {
+  return std::chrono::duration_cast<std::chrono::seconds>(clock_.Monotonic()).count();
+}
+
+void CommitWatch::OnBegin() {
+  const base::MutexLock lock(mutex_);
+  began_ = clock_.Monotonic();
+}
+
+void CommitWatch::OnCommit(const store::CommitReport& report) {
+  {
+    const std::int64_t now = Now();
+    const base::MutexLock lock(mutex_);
+    began_.reset();
+    Second& second = seconds_[static_cast<std::size_t>(now % kSeconds)];
+    if (second.number != now) second = {.number = now};
+    second.longest = std::max(second.longest, report.wrote);
+  }
+  if (report.wrote <= kSlow) return;
+  log_.Warning("Slow disk: a commit took long", {{"took", report.wrote},
+                                                 {"transactions", report.transactions},
+                                                 {"changes", report.changes},
+                                                 {"waiting", report.waiting}});
+}
+
+std::chrono::nanoseconds CommitWatch::Longest() const {
+  const std::int64_t now = Now();
+  std::chrono::nanoseconds longest{0};
+  const base::MutexLock lock(mutex_);
+  if (began_) longest = clock_.Monotonic() - *began_;
+  for (const Second& second : seconds_) {
+    if (second.number >= 0 && now - second.number < kSeconds) {
+      longest = std::max(longest, second.longest);
+    }
+  }
+  return longest;
+}
+
+Status CommitWatch::Health() const {
+  const std::chrono::nanoseconds longest = Longest();
+  if (longest <= kSlow) return {};
+  return base::Unavailable(fmt::format(
+      "the disk is slow: a commit of the last {} seconds took {}; all writes wait for it", kSeconds,
+      base::GoDurationToString(longest)));
+}
+
+}  // namespace dray::plane::internal

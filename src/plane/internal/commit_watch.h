@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CommitWatch: whether the disk is slow, by how long commits have taken of late.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "logs/log.h"
+#include "store/sqlite/sqlite_store.h"
+
+namespace dray::plane::internal {
+
+// Thread-safe.
+class CommitWatch {
+ public:
+  // What lasts longer than this is slow; a sync of a healthy disk takes some milliseconds.
+  static constexpr std::chrono::nanoseconds kSlow = std::chrono::seconds(1);
+  // How long a slow commit is held against the disk.
+  static constexpr int kSeconds = 10;
+
+  // The clock outlives it.
+  CommitWatch(const base::Clock& clock, logs::Logger log) : clock_(clock), log_(log) {}
+
+  // By the store's writer, one after the other.
+  void OnBegin();
+  void OnCommit(const store::CommitReport& report);
+  // The longest commit of the last seconds, or the one under way if that is longer; zero: there was
+  // none.
+  std::chrono::nanoseconds Longest() const;
+  // Not OK: the disk is slow.
+  Status Health() const;
+
+ private:
+  struct Second {
+    std::int64_t number = -1;
+    std::chrono::nanoseconds longest{0};
+  };
+  std::int64_t Now() const;
+
+  const base::Clock& clock_;
+  const logs::Logger log_;
+  mutable base::Mutex mutex_;
+  std::optional<std::chrono::nanoseconds> began_ ABSL_GUARDED_BY(mutex_);  // the one under way
+  std::array<Second, kSeconds> seconds_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace dray::plane::internal

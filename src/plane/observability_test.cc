@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a control plane says of itself: logs, the audit log, health.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "client/http_client.h"
+#include "client/kubeconfig.h"
+#include "logs/output_for_test.h"
+#include "plane/internal/commit_watch.h"
+#include "plane/internal/loop.h"
+#include "plane/internal/slow_decisions.h"
+#include "plane/plane_for_test.h"
+#include "store/memory/memory_store.h"
+
+namespace dray::plane {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace std::chrono_literals;
+
+class LogTest : public ::testing::Test {
+ protected:
+  std::string Text() {
+    EXPECT_TRUE(log_.Flush(30s));
+    return std::exchange(text_, {});
+  }
+
+  base::ManualClock clock_{base::Time::FromUnix(1'800'000'000)};
+  std::string text_;
+  logs::Log log_{{}, clock_, std::make_unique<logs::StringOutput>(text_)};
+};
+
+using CommitWatchTest = LogTest;
+TEST_F(CommitWatchTest, ASlowCommitIsHeldAgainstTheDiskForTenSeconds) {
+  internal::CommitWatch watch(clock_, log_.For("store"));
+  EXPECT_TRUE(watch.Health().ok());
+  watch.OnCommit({.transactions = 1, .changes = 1, .wrote = 10ms});
+  EXPECT_TRUE(watch.Health().ok());
+  EXPECT_EQ(watch.Longest(), 10ms);
+  EXPECT_EQ(Text(), "");
+  watch.OnCommit({.transactions = 17, .changes = 20, .wrote = 2500ms, .waiting = 3});
+  EXPECT_EQ(Text(),
+            "W0115 08:00:00.000000       0 store] \"Slow disk: a commit took long\" took=\"2.5s\" "
+            "transactions=17 changes=20 waiting=3\n");
+  clock_.Advance(9s);
+  watch.OnCommit({.transactions = 1, .changes = 1, .wrote = 20ms});
+  EXPECT_EQ(std::string(base::Message(watch.Health())),
+            "the disk is slow: a commit of the last 10 seconds took 2.5s; all writes wait for it");
+  clock_.Advance(1s);
+  EXPECT_TRUE(watch.Health().ok());
+  EXPECT_EQ(watch.Longest(), 20ms);
+}
+
+TEST_F(CommitWatchTest, ACommitThatDoesNotComeBackIsSeenMeanwhile) {
+  internal::CommitWatch watch(clock_, log_.For("store"));
+  watch.OnBegin();
+  EXPECT_TRUE(watch.Health().ok());
+  clock_.Advance(60s);
+  EXPECT_EQ(watch.Longest(), 60s);
+  EXPECT_FALSE(watch.Health().ok());
+  watch.OnCommit({.transactions = 1, .changes = 1, .wrote = 60s});
+  EXPECT_FALSE(watch.Health().ok());
+  clock_.Advance(10s);
+  EXPECT_TRUE(watch.Health().ok());
+}
+
+// Waits as long as it is told to.
+class Stuck final : public internal::Worker {
+ public:
+  explicit Stuck(std::shared_future<void> go, std::promise<void>& began)
+      : go_(std::move(go)), began_(began) {}
+  bool Work() override {
+    if (!std::exchange(told_, true)) began_.set_value();
+    go_.wait();
+    return false;
+  }
+  std::optional<std::chrono::nanoseconds> NextDue() const override { return std::nullopt; }
+
+ private:
+  std::shared_future<void> go_;
+  std::promise<void>& began_;
+  bool told_ = false;
+};
+
+TEST(LoopAge, IsThatOfThePieceOfWorkUnderWay) {
+  const auto store = store::MakeMemoryStore();
+  base::ManualClock clock;
+  std::promise<void> go;
+  std::promise<void> began;
+  const internal::Loop loop(
+      *store, clock, [&] { return std::make_unique<Stuck>(go.get_future().share(), began); });
+  began.get_future().wait();
+  clock.Advance(31s);
+  EXPECT_EQ(loop.TurnAge(), 31s);
+  go.set_value();
+  while (loop.TurnAge() != 0s) std::this_thread::yield();
+}
+
+using SlowDecisionsTest = LogTest;
+TEST_F(SlowDecisionsTest, SayWhatTookSoLong) {
+  using scheduler::Phase;
+  using Code = scheduler::PluginStatus::Code;
+  internal::SlowDecisions slow({log_.For("scheduler"), 100ms}, nullptr);
+  slow.OnPhase("p", Phase::kPreFilter, Code::kSuccess, 1ms);
+  slow.OnPhase("p", Phase::kFilter, Code::kSuccess, 20ms);
+  slow.OnDecision({.pod = "ns/quick", .node = "n", .took = 21ms, .nodes = 3, .steps = 7});
+  EXPECT_EQ(Text(), "");
+  slow.OnPhase("p", Phase::kFilter, Code::kUnschedulable, 250ms);
+  slow.OnPhase("p", Phase::kBind, Code::kSuccess, 9s);  // of another pod
+  slow.OnDecision(
+      {.pod = "ns/slow", .took = 300ms, .explaining = 40ms, .nodes = 5000, .steps = 12345});
+  EXPECT_EQ(Text(),
+            "I0115 08:00:00.000000       0 scheduler] \"Slow scheduling decision\" pod=\"ns/slow\" "
+            "node=\"\" took=\"300ms\" phases=\"Filter 250ms, explaining 40ms\" nodes=5000 "
+            "steps=12345\n");
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class ServedTest : public ::testing::Test {
+ protected:
+  client::HttpResponse Get(const std::string& target) {
+    auto access = client::LoadAccess({.kubeconfig = plane_.folder() + "/admin.kubeconfig"});
+    EXPECT_TRUE(access.ok()) << access.status();
+    auto http = client::HttpClient::Create(*access, {});
+    EXPECT_TRUE(http.ok()) << http.status();
+    auto answer = (*http)->Send({.target = target});
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    return answer.ok() ? *std::move(answer) : client::HttpResponse();
+  }
+
+  TestPlane plane_;
+};
+
+TEST_F(ServedTest, HealthShowsEachCheckWhereItBelongs) {
+  plane_.StartWith({.objects = SmallCluster()});
+  ASSERT_TRUE(plane_.Until([&] { return Get("/readyz").status == 200; }));
+  EXPECT_EQ(Get("/livez?verbose").body, "[+]ping ok\n[+]store ok\nlivez check passed\n");
+  EXPECT_EQ(Get("/readyz?verbose").body,
+            "[+]ping ok\n[+]store ok\n[+]shutdown ok\n[+]scheduler ok\n[+]controllers ok\n"
+            "[+]request-queues ok\nreadyz check passed\n");
+  EXPECT_EQ(Get("/healthz?verbose").body,
+            "[+]ping ok\n[+]store ok\n[+]stored-objects ok\n[+]scheduler-loop ok\n"
+            "[+]controllers-loop ok\n[+]disk ok\n[+]request-queues ok\nhealthz check passed\n");
+  const std::string metrics = plane_.plane().Metrics();
+  EXPECT_THAT(metrics, HasSubstr("kubernetes_healthcheck{name=\"disk\",type=\"healthz\"} 1\n"));
+  EXPECT_THAT(metrics, Not(HasSubstr("kubernetes_healthcheck{name=\"disk\",type=\"livez\"}")));
+  EXPECT_THAT(metrics, HasSubstr("dray_request_queue_oldest_seconds{queue=\"writes\"} 0\n"));
+}
+
+// A disk that is full costs events, not requests.
+TEST_F(ServedTest, AnAuditLogThatCannotBeWrittenIsToldAndHoldsUpNobody) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  std::string text;
+  const base::SystemClock clock;
+  logs::Log log({}, clock, std::make_unique<logs::StringOutput>(text));
+  PlaneOptions options{.objects = SmallCluster()};
+  options.log = &log;
+  options.audit.path = "/dev/full";
+  options.audit.policy = {.rules = {{.level = audit::Level::kMetadata}}};
+  plane_.StartWith(std::move(options));
+  EXPECT_EQ(Get("/version").status, 200);
+  ASSERT_TRUE(plane_.Until([&] { return Get("/healthz").status == 500; }));
+  EXPECT_THAT(Get("/healthz/audit-log").body, HasSubstr("No space left on device"));
+  EXPECT_EQ(Get("/livez").status, 200);
+  EXPECT_THAT(plane_.plane().Metrics(),
+              Not(HasSubstr("apiserver_audit_error_total{plugin=\"log\"} 0\n")));
+  plane_.Stop();
+  EXPECT_TRUE(log.Flush(30s));
+  EXPECT_THAT(text, HasSubstr("audit] \"Audit events could not be written\""));
+}
+
+TEST_F(ServedTest, WritesOfClientsAreInTheAuditLog) {
+  PlaneOptions options{.objects = SmallCluster()};
+  options.audit.path = plane_.folder() + "/audit.log";
+  const std::string path = options.audit.path;
+  plane_.StartWith(std::move(options));
+  auto access = client::LoadAccess({.kubeconfig = plane_.folder() + "/admin.kubeconfig"});
+  ASSERT_TRUE(access.ok());
+  auto http = client::HttpClient::Create(*access, {});
+  ASSERT_TRUE(http.ok());
+  const auto made = (*http)->Send({.method = "POST",
+                                   .target = "/api/v1/namespaces",
+                                   .body = R"({"metadata":{"name":"audited"}})",
+                                   .content_type = "application/json"});
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_EQ(made->status, 201) << made->body;
+  plane_.Stop();
+  const std::string text = ReadFile(path);
+  EXPECT_THAT(text, HasSubstr(R"("verb":"create","user":{"username":"kubernetes-admin")"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(R"("objectRef":{"resource":"namespaces","name":"audited","apiVersion":"v1"})"));
+  EXPECT_THAT(text, HasSubstr(R"("sourceIPs":["127.0.0.1"])"));
+  // What the parts of this process write is no request.
+  EXPECT_THAT(text, Not(HasSubstr("kube-controller-manager")));
+}
+
+}  // namespace
+}  // namespace dray::plane
