@@ -108,6 +108,46 @@ TEST(DefaultScheduler, WhatAllNodesCanUseConcernsThoseAloneWhoCanUseIt) {
   EXPECT_LE(asked_for_one(""), 9u);
 }
 
+// What a score was computed from may be a slice that several nodes could use.
+TEST(DefaultScheduler, ADeviceForSomeNodesCountsInTheirScores) {
+  DeviceCluster test;
+  for (const char* name : {"a", "b", "c"}) {
+    api::Node node = MakeNode(name);
+    node.metadata.labels["zone"] = name;
+    test.Create(std::move(node));
+    test.Create(DeviceCluster::GpuSlice(name, 2));
+  }
+  const auto place = [&](const std::string& name) {
+    api::ResourceClaim claim = DeviceCluster::GpuClaim(name, 1);
+    api::DeviceRequest& request = claim.spec.devices.requests.front();
+    request.exactly.reset();
+    for (const char* driver : {"fabric.example.com", "gpu.example.com"}) {
+      api::DeviceSubRequest& sub = request.first_available.emplace_back();
+      sub.name = driver[0] == 'f' ? "fast" : "slow";
+      sub.device_class_name = "gpu";
+      sub.allocation_mode = api::kAllocationModeExactCount;
+      sub.count = 1;
+      sub.selectors = {{.cel = api::CELDeviceSelector{.expression = "device.driver == '" +
+                                                                    std::string(driver) + "'"}}};
+    }
+    test.Create(std::move(claim));
+    test.Create(DeviceCluster::WithClaim(MakePod({.name = name}), name));
+    test.scheduler().Run();
+    return test.Find<api::Pod>(name)->spec.node_name;
+  };
+  ASSERT_EQ(testing::kDriver, "gpu.example.com");
+  EXPECT_EQ(place("p1"), "a");
+  test.Create(api::ResourceSlice(
+      testing::Slice("fast")
+          .Driver("fabric.example.com")
+          .Pool("fast")
+          .Where({.node_selector_terms = {{.match_expressions = {{.key = "zone",
+                                                                  .operator_ = "In",
+                                                                  .values = {"c"}}}}}})
+          .With(testing::Device("port"))));
+  EXPECT_EQ(place("p2"), "c");
+}
+
 TEST(DefaultScheduler, AFreedDeviceWakesThePodThatWaitsForIt) {
   DeviceCluster test;
   test.AddNode("a", 1);

@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -185,9 +186,9 @@ class DynamicResources final : public PreEnqueuePlugin,
   static constexpr std::size_t kScores = std::size_t{1} << 17;
   struct alignas(64) Shard {
     allocator::VerdictCache verdicts;
-    // Raw scores by plan and version of a node.
-    base::Generations<absl::flat_hash_map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>>
-        scores{kScores / kNodeShards};
+    // Raw scores by plan, version of a node, and World::global_version.
+    using ScoreKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+    base::Generations<absl::flat_hash_map<ScoreKey, std::int64_t>> scores{kScores / kNodeShards};
   };
   std::vector<Shard> shards_;
   std::size_t fitted_ = 0;                                // to so many nodes

@@ -329,7 +329,7 @@ std::int64_t DynamicResources::Score(CycleState& state, const PodInfo& pod, cons
   const Variant* variant = VariantFor(data, pod, node, &status);
   if (variant == nullptr || variant->plan.plan == nullptr) return score;
   auto& scores = shards_[ShardOf(node)].scores;
-  const std::pair key(variant->plan.number, std::max(node.version, world_.global_version()));
+  const Shard::ScoreKey key(variant->plan.number, node.version, world_.global_version());
   if (const std::int64_t* known = scores.Find(key)) return score + *known;
   std::int64_t of_plan = 0;
   if (Decide(state.worker(), *variant->plan.plan, node).kind == allocator::Decision::Kind::kFits) {
