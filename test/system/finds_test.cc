@@ -28,8 +28,8 @@ std::string FirstFinding(std::string_view profile, const Planted& planted, std::
 
 TEST(SystemFinds, DoubleAllocation) {
   const char* const says = "is given twice";
-  EXPECT_NE(FirstFinding("remote wire", {.unknown_is_failure = true}, says, 30), "");
-  EXPECT_EQ(FirstFinding("remote wire", {}, says, 10), "");
+  EXPECT_NE(FirstFinding("lost answers", {.unknown_is_failure = true}, says, 30), "");
+  EXPECT_EQ(FirstFinding("lost answers", {}, says, 10), "");
 }
 
 TEST(SystemFinds, TwoLeaders) {

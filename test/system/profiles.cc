@@ -35,6 +35,9 @@ const std::vector<Profile>& Profiles() {
     remote.watch_cut_every = seconds(20);
     remote.watch_frozen_every = seconds(60);
     all.push_back({.name = "remote wire", .faults = remote, .remote_schedulers = 2});
+    // Who writes learns late what has become of it, from both sides.
+    Faults answers{.lost_answer = 0.2, .watch_late = 0.2};
+    all.push_back({.name = "lost answers", .faults = answers, .remote_schedulers = 2});
     Faults leases{.lost_answer = 0.02, .kill_scheduler_every = seconds(25)};
     leases.lease_black_hole_every = seconds(25);
     leases.clock_jump_every = seconds(10);
