@@ -118,7 +118,8 @@ enum class Hint : std::uint8_t { kSkip, kQueue };
 class HintPlugin : public virtual Plugin {
  public:
   // Called with every change of an object while pods wait because of this plugin. `old` is null for
-  // additions.
+  // additions, and for a deletion that is none: of a pod that could not be bound, or goes elsewhere,
+  // and gives back what was kept for it.
   virtual Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) = 0;
 };
 

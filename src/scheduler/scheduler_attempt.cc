@@ -233,7 +233,6 @@ void Scheduler::Impl::Undo(Binding& binding) {
     (*plugin)->Unreserve(binding.state, *binding.pod.pod, world);
   }
   world.Forget(binding.pod.pod->key);
-  // What becomes of its claims is seen.
   LeaveRoom(*binding.pod.pod->pod, binding.node);
   WakeForRoom();
 }

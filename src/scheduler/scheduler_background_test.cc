@@ -20,6 +20,7 @@
 namespace dray::scheduler {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -131,6 +132,25 @@ TEST_F(BackgroundTest, AFailedWriteGivesEverythingBackAndThePodIsTriedAgain) {
   later_.DoAll();
   EXPECT_THAT(Run(), ElementsAre("ns/p a bound"));
   EXPECT_EQ(Held("p"), 1u);
+}
+
+// Nothing was written, so no change of a claim says that its devices are free.
+TEST_F(BackgroundTest, DevicesThatAreGivenBackUnwrittenWakeWhoWaitsForThem) {
+  cluster_.AddNode("a", 1);
+  cluster_.AddGpuPod("p", 1);
+  EXPECT_THAT(Run(), ElementsAre("ns/p a waits"));
+  cluster_.AddGpuPod("q", 1);
+  EXPECT_THAT(Run(), ElementsAre("ns/q  refused"));
+  cluster_.cluster().SetWriteHook([](api::Verb verb, const api::Object& object) -> Status {
+    const bool its = verb == api::Verb::kUpdateStatus && object.metadata().name == "p" &&
+                     object.As<api::ResourceClaim>() != nullptr;
+    return its ? base::MakeStatus(StatusCode::kPermissionDenied, "no") : Status();
+  });
+  later_.DoAll();
+  EXPECT_THAT(Run(), Contains("ns/p a error"));
+  later_.DoAll();
+  cluster_.clock().Advance(std::chrono::seconds(2));
+  EXPECT_THAT(Run(), Contains("ns/q a waits"));
 }
 
 TEST_F(BackgroundTest, APodThatIsDeletedMeanwhileLeavesNothingBehind) {

@@ -76,7 +76,7 @@ void Judge::Look() {
         if (after) by_uid_[after->metadata().uid] = key;
       }
       durable_ = std::max(durable_, seen_);
-      OnChange(key, before, after, event.deleted);
+      OnChange(key, before, after, event.before == nullptr, event.deleted);
     }
   }
 }
@@ -89,7 +89,7 @@ const api::Object* Judge::FindUid(const std::string& uid) const {
 }
 
 void Judge::OnChange(const std::string& key, const std::optional<api::Object>& before,
-                     const std::optional<api::Object>& after, bool deleted) {
+                     const std::optional<api::Object>& after, bool is_new, bool deleted) {
   if (stage_.tracing) {
     const auto& shown = after ? after : before;
     if (shown && shown->kind().kind != "Event" && shown->kind().kind != "Lease") {
@@ -116,7 +116,7 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
   const auto* claim_before = As<api::ResourceClaim>(before);
   const auto* claim_after = As<api::ResourceClaim>(after);
   if (claim_before != nullptr || claim_after != nullptr) OnClaim(key, claim_before, claim_after);
-  if (!before && after) CheckQuota(*after);
+  if (is_new && after) CheckQuota(*after);
   if (before && deleted) CheckRemoved(*before);
   if (const auto* lease = As<api::Lease>(after);
       lease != nullptr && lease->metadata.name == "kube-scheduler") {
@@ -194,21 +194,19 @@ void Judge::CheckAgainstModel(const api::ResourceClaim& claim) {
   }
 }
 
+// What cannot be read does not count (docs/decisions.md, 460).
 std::int64_t Judge::CountedBy(const std::string& resource, const std::string& namespace_) const {
-  std::int64_t count = 0;
-  for (const auto& [key, object] : objects_) {
-    if (!object || object->metadata().namespace_ != namespace_) continue;
-    if (resource == "pods") {
-      const auto* pod = object->As<api::Pod>();
-      // Whose time to end is over does not count, whatever still holds it.
-      count += pod != nullptr && !Ended(*pod) && !pod->metadata.deletion_timestamp ? 1 : 0;
-    } else if (resource == "count/deployments.apps") {
-      count += object->As<api::Deployment>() != nullptr ? 1 : 0;
-    } else if (resource == "count/resourceclaims.resource.k8s.io") {
-      count += object->As<api::ResourceClaim>() != nullptr ? 1 : 0;
-    }
+  const auto in = [&](const auto* object) { return object->metadata.namespace_ == namespace_; };
+  if (resource == "count/deployments.apps") {
+    return std::ranges::count_if(All<api::Deployment>(), in);
   }
-  return count;
+  if (resource == "count/resourceclaims.resource.k8s.io") {
+    return std::ranges::count_if(All<api::ResourceClaim>(), in);
+  }
+  return std::ranges::count_if(All<api::Pod>(), [&](const api::Pod* pod) {
+    // Whose time to end is over does not count, whatever still holds it.
+    return in(pod) && !Ended(*pod) && !pod->metadata.deletion_timestamp;
+  });
 }
 
 void Judge::CheckQuota(const api::Object& added) {

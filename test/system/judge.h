@@ -55,7 +55,7 @@ class Judge {
   };
 
   void OnChange(const std::string& key, const std::optional<api::Object>& before,
-                const std::optional<api::Object>& after, bool deleted);
+                const std::optional<api::Object>& after, bool is_new, bool deleted);
   void OnClaim(const std::string& key, const api::ResourceClaim* before,
                const api::ResourceClaim* after);
   void CheckAgainstModel(const api::ResourceClaim& claim);

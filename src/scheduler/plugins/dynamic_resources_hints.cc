@@ -75,6 +75,9 @@ Hint DynamicResources::Wake(const PodInfo& pod, const api::Change& change, const
     if (changed->metadata.uid != pod.pod->metadata.uid) return Hint::kSkip;
     return QueueIf(ClaimsOf(*changed, world_).problem.empty());
   }
+  // A pod that was not bound after all gives back what was kept for it and never written: no claim
+  // tells of that.
+  if (gone && old == nullptr) return QueueIf(Needs(pod).plan != nullptr);
   // A pod that has ended still has its claims; when they are given back, they change.
   return Hint::kSkip;
 }
