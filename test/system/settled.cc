@@ -39,6 +39,16 @@ void Judge::SettledPods(Server& server) {
     const std::string key = outcome->pod;
     outcomes[key] = *std::move(outcome);
   }
+  // Where no claim more is allowed, pods with extended resources are tried again and again, and what
+  // is kept for them meanwhile is in use for whoever is tried beside them.
+  std::set<std::string> refused_claims;
+  for (const auto* quota : All<api::ResourceQuota>()) {
+    const std::string resource = "count/resourceclaims.resource.k8s.io";
+    const base::Quantity* hard = quota->spec.hard.Find(resource);
+    const std::string& space = quota->metadata.namespace_;
+    const auto count = base::Quantity::Parse(std::to_string(CountedBy(resource, space)));
+    if (hard != nullptr && *count >= *hard) refused_claims.insert(space);
+  }
   for (const auto* pod : All<api::Pod>()) {
     const std::string key = scheduler::KeyOf(*pod);
     if (pod->metadata.deletion_timestamp) {
@@ -55,13 +65,10 @@ void Judge::SettledPods(Server& server) {
     const auto outcome = outcomes.find(key);
     stage_.Count("waits in the end");
     if (outcome != outcomes.end() && !outcome->second.node.empty()) {
-      // A node that has room is not enough where a quota allows no more claims; then that is said.
+      // A node that has room is not enough where a quota allows no claim more.
+      if (refused_claims.contains(pod->metadata.namespace_)) continue;
       const auto said = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
                                           &api::PodCondition::type);
-      if (said != pod->status.conditions.end() &&
-          said->message.find("exceeded quota") != std::string::npos) {
-        continue;
-      }
       stage_.Find(fmt::format("pod {} waits, and {} has room for it; it is told \"{}\"", key,
                               outcome->second.node,
                               said == pod->status.conditions.end() ? "" : said->message));
@@ -80,11 +87,12 @@ void Judge::SettledPods(Server& server) {
       stage_.Find(fmt::format("pod {} waits and is told nothing", key));
       continue;
     }
-    if (outcome != outcomes.end() &&
-        outcome->second.kind == scheduler::Outcome::Kind::kUnschedulable &&
-        condition->message != outcome->second.message) {
-      stage_.Find(fmt::format("pod {} is told\n  {}\nbut it is\n  {}", key, condition->message,
-                              outcome->second.message));
+    // What was true when it was told stays until something happens that may help: numbers may be of
+    // that moment, but it cannot be placed, and it is told so.
+    const bool same = outcome == outcomes.end() || condition->message == outcome->second.message;
+    stage_.Count(same ? "is told what is true now" : "is told what was true then");
+    if (condition->status != "False") {
+      stage_.Find(fmt::format("pod {} waits and is told that it is scheduled", key));
     }
   }
 }
