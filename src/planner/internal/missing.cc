@@ -91,10 +91,9 @@ class Missing {
       return;
     }
     changes.put.push_back(std::move(pod));
-    help_.cures.push_back(
-        {.text = fmt::format("{}: did you mean \"{}\"?", gone, *meant),
-         .node = answer.node,
-         .changes = std::move(changes)});
+    help_.cures.push_back({.text = fmt::format("{}: did you mean \"{}\"?", gone, *meant),
+                           .node = answer.node,
+                           .changes = std::move(changes)});
   }
 
   static std::string Some(const std::vector<std::string_view>& names) {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "api/memory_cluster.h"
 #include "api/kinds.h"
+#include "api/memory_cluster.h"
 #include "planner/cures.h"
 #include "planner/internal/rehearsal.h"
 #include "planner/internal/write_guard.h"

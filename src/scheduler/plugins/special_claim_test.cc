@@ -179,7 +179,7 @@ TEST(ExtendedResources, OfAPodThatOnlyUsesDevicePluginsAreNotOurs) {
   api::ExtendedResourceIndex classes;
   classes.OnAdd(MakeClass("gpu", std::string(kGpu)));
   const api::Pod pod = PodAsking({.containers = {MakeContainer("a", {{"other.com/thing", 1}}),
-                                               MakeContainer("b", {{kGpu, 0}})}});
+                                                 MakeContainer("b", {{kGpu, 0}})}});
   EXPECT_THAT(ExtendedResourcesOf(pod, classes), IsEmpty());
 }
 

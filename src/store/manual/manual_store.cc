@@ -131,7 +131,8 @@ class ManualLog final : public Log {
   std::optional<Door> door_;
   bool writing_ = false;
   bool crashed_ = false;
-  std::vector<Intake::Group> lost_;  // kept, since what callbacks hold may use the store when it goes
+  std::vector<Intake::Group>
+      lost_;  // kept, since what callbacks hold may use the store when it goes
 };
 
 }  // namespace internal
@@ -166,11 +167,13 @@ void ManualDisk::Plant(std::string key, std::string bytes) {
   for (const auto& [at, row] : rows_) {
     if (row.key == key) created = row.value == nullptr ? next : row.created;
   }
-  rows_[{next, 0}] = {std::move(key), std::make_shared<const std::string>(std::move(bytes)), created};
+  rows_[{next, 0}] = {std::move(key), std::make_shared<const std::string>(std::move(bytes)),
+                      created};
 }
 
 std::unique_ptr<Store> MakeManualStore(ManualDisk& disk, const ManualOptions& options) {
-  auto store = MakeStore(std::make_unique<internal::ManualLog>(disk, options.early), options.history);
+  auto store =
+      MakeStore(std::make_unique<internal::ManualLog>(disk, options.early), options.history);
   DRAY_CHECK(store.ok(), store.status().ToString());
   return *std::move(store);
 }
