@@ -47,8 +47,8 @@ install-packages:
 # Linked as dray is, which takes long; `make test` only sees to it that each benchmark runs.
 bench: install-packages
 	@cmake --preset release >/dev/null
-	cmake --build --preset release -j$(JOBS) --target benches
-	@for b in $(RELEASE)/bin/*_bench; do echo "== $$b"; $$b; done
+	cmake --build --preset release -j$(JOBS) --target benchmarks
+	$(RELEASE)/bin/benchmarks
 
 # The sanitizer and second-compiler builds run the same tests.
 asan tsan clang: install-packages

@@ -74,3 +74,11 @@ function(dray_compile_test target label)
     endif()
   endif()
 endfunction()
+
+# Rooms in which nobody waits for the processor: commands, their texts, notes. Compiled for the machine at once and with less care, they
+# leave the link, which most of the time has one core to itself, a quarter less to do.
+function(dray_compile_cold target)
+  if(DRAY_LTO)
+    target_compile_options(${target} PRIVATE -fno-lto -O1)
+  endif()
+endfunction()
