@@ -51,6 +51,7 @@ class NodeLifecycleTest : public ::testing::Test {
   }
   // Time goes by, in which only these renew their leases, every 10 s.
   void Pass(std::chrono::seconds time, std::vector<std::string> alive = {}) {
+    scene_.Settle(controller_, eviction_);
     for (auto left = time; left > 0s; left -= 10s) {
       scene_.clock().Advance(std::min(left, std::chrono::seconds(10s)));
       for (const std::string& node : alive) Renew(node);

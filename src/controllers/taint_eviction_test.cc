@@ -39,7 +39,8 @@ class TaintEvictionTest : public ::testing::Test {
     scene_.Add(pod);
   }
   static api::Toleration For(std::optional<std::int64_t> seconds) {
-    return {.key = "k", .operator_ = "Exists", .toleration_seconds = seconds};
+    return {
+        .key = "k", .operator_ = "Exists", .effect = "NoExecute", .toleration_seconds = seconds};
   }
   std::vector<std::string> Left() {
     std::vector<std::string> names;
