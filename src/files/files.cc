@@ -119,7 +119,8 @@ StatusOr<std::string> ReadWhole(const std::string& path, std::size_t limit) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return Failed("read", path, errno);
   if (!S_ISREG(about.st_mode)) {
-    return base::FailedPrecondition(fmt::format("cannot read {}: it is not an ordinary file", path));
+    return base::FailedPrecondition(
+        fmt::format("cannot read {}: it is not an ordinary file", path));
   }
   std::string contents;
   char buffer[16384];
