@@ -102,7 +102,7 @@ class ProcessStream final : public apiserver::StreamSource {
                         .done = [outbox = outbox_](StatusOr<std::int32_t> code) {
                           const std::string text =
                               code.ok() ? websocket::ExitStatus(*code)
-                                        : websocket::FailureStatus(code.status().message());
+                                        : websocket::FailureStatus(std::string(code.status().message()));
                           outbox->End(websocket::ChannelFrame(Channel::kError, text) +
                                       websocket::CloseFrame(websocket::CloseCode::kNormal, ""));
                         }});
@@ -122,7 +122,7 @@ class ProcessStream final : public apiserver::StreamSource {
       if (!message.ok()) {
         const bool too_long = message.status().code() == StatusCode::kOutOfRange;
         Refuse(too_long ? websocket::CloseCode::kTooLong : websocket::CloseCode::kProtocolError,
-               message.status().message());
+               std::string(message.status().message()));
         break;
       }
       if (!message->has_value()) break;
@@ -147,7 +147,7 @@ class ProcessStream final : public apiserver::StreamSource {
     }
     const auto event = websocket::ReadChannel(message);
     if (!event.ok()) {
-      return Refuse(websocket::CloseCode::kProtocolError, event.status().message());
+      return Refuse(websocket::CloseCode::kProtocolError, std::string(event.status().message()));
     }
     if (session_ == nullptr) return;
     switch (event->kind) {
