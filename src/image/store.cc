@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "api/json.h"
 #include "files/files.h"
@@ -145,6 +146,17 @@ std::vector<ListedImage> Store::List() {
   const base::MutexLock lock(mutex_);
   std::vector<ListedImage> all = Look();
   std::ranges::stable_sort(all, {}, &ListedImage::name);
+  return all;
+}
+
+StatusOr<std::vector<ListedImage>> ListImages(const std::string& images, const Limits& limits) {
+  std::string pattern = "/tmp/dray-images-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) return files::Failed("make folder", pattern, errno);
+  std::vector<ListedImage> all;
+  const auto store = Store::Open({.folder = pattern, .sources = {images}, .limits = limits});
+  if (store.ok()) all = (*store)->List();
+  (void)files::RemoveTree(pattern);
+  if (!store.ok()) return store.status();
   return all;
 }
 

@@ -47,6 +47,9 @@ struct StoreOptions {
   Limits limits;
 };
 
+// What a folder of images has, by name; archives are looked into in a temporary folder.
+StatusOr<std::vector<ListedImage>> ListImages(const std::string& images, const Limits& limits = {});
+
 // Thread-safe; one process per folder. Unpacks one image at a time.
 class Store {
  public:
