@@ -21,7 +21,9 @@ TEST_F(Acceptance, Row14UnprepareFailsThenSucceeds) {
   plugins_.driver("d1").fail_unprepare = 1000;
   // Whoever gives devices away goes by a final status: there must be none while one is prepared.
   cluster_->on_status = [&](const api::Pod& pod) {
-    if (pod.status.phase == "Succeeded") EXPECT_THAT(plugins_.prepared(), IsEmpty());
+    if (pod.status.phase == "Succeeded") {
+      EXPECT_THAT(plugins_.prepared(), IsEmpty());
+    }
   };
   runtime_.End("uid-p", "c", 0);
   Run(seconds(30));

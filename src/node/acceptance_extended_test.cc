@@ -76,7 +76,7 @@ status:
   EXPECT_THAT(CdiOf("p", "two"), ElementsAre("d1/dev=r-2", "d1/dev=r-3"));
   EXPECT_THAT(CdiOf("p", "three"), ElementsAre("d1/dev=r-4", "d1/dev=r-5", "d1/dev=r-6"));
   // In contrast to a kubelet, their health is shown.
-  const auto& status = StatusOf(*FindPod("p"), "three").allocated_resources_status;
+  const auto status = StatusOf(*FindPod("p"), "three").allocated_resources_status;
   ASSERT_EQ(status.size(), 3u);
   EXPECT_EQ(status[0].name, "claim:p-ext/r-4");
   EXPECT_EQ(status[0].resources.at(0).resource_id, "d1/dev=r-4");
@@ -186,7 +186,7 @@ TEST_F(Acceptance, Row51ShareIdsAreKeptAndShown) {
   EXPECT_EQ(PhaseOf("p"), "Running");
   // Two shares of one device are two devices, each with its own names.
   EXPECT_THAT(CdiOf("p", "c"), ElementsAre("d1/dev=0", "d1/dev=1", "d1/dev=2"));
-  const auto& devices = Checkpoint().at(0).drivers.at("d1").devices;
+  const auto devices = Checkpoint().at(0).drivers.at("d1").devices;
   ASSERT_EQ(devices.size(), 3u);
   EXPECT_EQ(devices[0].share_id, std::nullopt);
   EXPECT_EQ(devices[1].share_id, "e5ad978d-5ed7-4ed8-b217-90203ab6690b");

@@ -244,7 +244,7 @@ spec:
 TEST_F(Acceptance, Row37ThreeClaimsTwoContainersOneNamesARequest) {
   plugins_.driver("d1").devices["a"] = {
       {.requests = {"x"}, .pool = "p", .device = "1", .cdi_ids = {"d1/dev=a-x"}},
-      {.requests = {"y"}, .pool = "p", .device = "2", .cdi_ids = {"d1/dev=a-y"}}};
+      {.requests = {"z"}, .pool = "p", .device = "2", .cdi_ids = {"d1/dev=a-z"}}};
   for (const char* name : {"a", "b", "d"}) AddClaim(ClaimOf(name, {"d1"}, {"p"}));
   Apply(R"(
 apiVersion: v1
@@ -252,7 +252,7 @@ kind: Pod
 metadata: {name: p}
 spec:
   containers:
-  - {name: one, image: i, resources: {claims: [{name: r1, request: y}, {name: r2}]}}
+  - {name: one, image: i, resources: {claims: [{name: r1, request: z}, {name: r2}]}}
   - {name: two, image: i, resources: {claims: [{name: r3}]}}
   initContainers:
   - {name: first, image: i, resources: {claims: [{name: r1}]}}
@@ -265,8 +265,8 @@ spec:
   runtime_.End("uid-p", "first", 0);
   Run();
   EXPECT_THAT(plugins_.calls(), ElementsAre("prepare d1 a,b,d"));
-  EXPECT_THAT(CdiOf("p", "first"), ElementsAre("d1/dev=a-x", "d1/dev=a-y"));
-  EXPECT_THAT(CdiOf("p", "one"), ElementsAre("d1/dev=a-y", "d1/dev=uid-b"));
+  EXPECT_THAT(CdiOf("p", "first"), ElementsAre("d1/dev=a-x", "d1/dev=a-z"));
+  EXPECT_THAT(CdiOf("p", "one"), ElementsAre("d1/dev=a-z", "d1/dev=uid-b"));
   EXPECT_THAT(CdiOf("p", "two"), ElementsAre("d1/dev=uid-d"));
 }
 

@@ -192,15 +192,13 @@ std::string AgentTest::UidOf(std::string_view name) const {
   return pod ? pod->metadata.uid : "";
 }
 
-const api::ContainerStatus& AgentTest::StatusOf(const api::Pod& pod,
-                                                std::string_view container) const {
+api::ContainerStatus AgentTest::StatusOf(const api::Pod& pod, std::string_view container) const {
   for (const auto* list : {&pod.status.container_statuses, &pod.status.init_container_statuses}) {
     const auto it = std::ranges::find(*list, container, &api::ContainerStatus::name);
     if (it != list->end()) return *it;
   }
-  static const api::ContainerStatus kNone;
   ADD_FAILURE() << "no status of container " << container;
-  return kNone;
+  return {};
 }
 
 bool AgentTest::HasEvent(std::string_view part) const { return EventsWith(part) > 0; }

@@ -107,7 +107,7 @@ class AgentTest : public ::testing::Test {
   std::optional<api::Pod> FindPod(std::string_view name) const;
   std::string PhaseOf(std::string_view name) const;  // "gone" when it is
   std::string UidOf(std::string_view name) const;
-  const api::ContainerStatus& StatusOf(const api::Pod& pod, std::string_view container) const;
+  api::ContainerStatus StatusOf(const api::Pod& pod, std::string_view container) const;
   bool HasEvent(std::string_view part) const;
   int EventsWith(std::string_view part) const;
   // How often the runtime was called like that: "RunSandbox ns/p".

@@ -104,7 +104,6 @@ void ClaimManager::RememberPod(Work& work) {
 void ClaimManager::ForgetPod(Work& work) {
   for (const Key& key : work.added) DropPod(key, work.uid);
   for (const Key& key : work.made) entries_.erase(key);
-  work.keys.clear();
 }
 
 void ClaimManager::CallPrepare(const WorkPtr& work) {

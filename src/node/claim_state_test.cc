@@ -121,7 +121,9 @@ TEST_F(Acceptance, Row58CorruptStateIsRefused) {
     std::string other = good;
     other[n] = other[n] == 'x' ? 'y' : 'x';
     const auto read = DecodeClaimStates(other);
-    if (read.ok()) EXPECT_EQ(*read, std::vector<ClaimState>{Known()}) << other;
+    if (read.ok()) {
+      EXPECT_EQ(*read, std::vector<ClaimState>{Known()}) << other;
+    }
   }
 }
 

@@ -50,7 +50,7 @@ TEST(Expand, ReplacesWhatIsKnown) {
 }
 
 TEST(EnvironmentOf, KnowsThePod) {
-  const api::Pod pod = PodFrom(R"(
+  const api::Pod pod = PodFrom(R"yaml(
     resources: {limits: {cpu: 1500m}, requests: {memory: 1Mi}}
     env:
     - {name: NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
@@ -67,15 +67,15 @@ TEST(EnvironmentOf, KnowsThePod) {
     - {name: MEMORY, valueFrom: {resourceFieldRef: {resource: limits.memory, divisor: 1Gi}}}
     - {name: ASKED, valueFrom: {resourceFieldRef: {resource: requests.memory}}}
     - {name: NAME, value: again}
-)");
+)yaml");
   const auto env = EnvironmentOf(pod, pod.spec.containers[0], Facts());
-ASSERT_THAT(env, IsOk());
-EXPECT_THAT(*env,
-            ElementsAre(Pair("NAME", "again"), Pair("WHERE", "p on $(NODE)"), Pair("NODE", "n1"),
-                        Pair("UID", "u"), Pair("APP", "web"), Pair("NOTE", "hi"),
-                        Pair("IPS", "10.0.0.1,fd00::1"), Pair("HOST", "192.0.2.1"),
-                        Pair("WHO", "robot"), Pair("CPU", "2"), Pair("MILLI", "1500"),
-                        Pair("MEMORY", "8"), Pair("ASKED", "1048576")));
+  ASSERT_THAT(env, IsOk());
+  EXPECT_THAT(*env,
+              ElementsAre(Pair("NAME", "again"), Pair("WHERE", "p on $(NODE)"), Pair("NODE", "n1"),
+                          Pair("UID", "u"), Pair("APP", "web"), Pair("NOTE", "hi"),
+                          Pair("IPS", "10.0.0.1,fd00::1"), Pair("HOST", "192.0.2.1"),
+                          Pair("WHO", "robot"), Pair("CPU", "2"), Pair("MILLI", "1500"),
+                          Pair("MEMORY", "8"), Pair("ASKED", "1048576")));
 }
 
 TEST(EnvironmentOf, SaysWhatCannotBeHad) {
@@ -93,7 +93,7 @@ TEST(EnvironmentOf, SaysWhatCannotBeHad) {
 }
 
 TEST(ConfigOf, HasLimitsSecurityAndMounts) {
-  const api::Pod pod = PodFrom(R"(
+  const api::Pod pod = PodFrom(R"yaml(
     command: [run, "$(X)"]
     args: ["--x=$(X)"]
     env: [{name: X, value: "7"}]
@@ -108,7 +108,7 @@ TEST(ConfigOf, HasLimitsSecurityAndMounts) {
     }}
     volumeMounts: [{name: v, mountPath: /v, subPath: a/b}]
     securityContext: {runAsUser: 5, privileged: false, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {add: [NET_ADMIN], drop: [ALL]}}
-)");
+)yaml");
   PodFacts facts = Facts();
   facts.volumes["v"] = "/vol";
   const auto config = ConfigOf(pod, pod.spec.containers[0], facts);

@@ -225,7 +225,8 @@ bool PodWorker::InitStep() {
     // Once the others have begun, these are through, whether the runtime still has them or not.
     if (main_began || (view.succeeded() && here(view))) continue;
     if (view.running()) return true;
-    if (view.exited() && !Restarts(pod().spec, track->spec, true, view.latest->exit_code)) {
+    if (view.exited() && here(view) &&
+        !Restarts(pod().spec, track->spec, true, view.latest->exit_code)) {
       BeginEnd();
       return StepEnd();
     }

@@ -31,7 +31,7 @@ class PodLifeTest : public AgentTest {
   }
   std::string WaitingReason(std::string_view pod, std::string_view container) const {
     const api::Pod found = *FindPod(pod);
-    const api::ContainerStatus& status = StatusOf(found, container);
+    const api::ContainerStatus status = StatusOf(found, container);
     return status.state.waiting ? status.state.waiting->reason : "";
   }
   std::vector<std::string> CallsWithoutLists() const {
@@ -64,7 +64,7 @@ TEST_F(PodLifeTest, APodRunsAndSaysSo) {
        {"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"}) {
     EXPECT_EQ(ConditionOf(pod, type), "True") << type;
   }
-  const api::ContainerStatus& status = StatusOf(pod, "c");
+  const api::ContainerStatus status = StatusOf(pod, "c");
   EXPECT_TRUE(status.ready);
   EXPECT_EQ(status.started, true);
   EXPECT_THAT(status.container_id, HasSubstr("none://"));
@@ -94,7 +94,7 @@ TEST_F(PodLifeTest, ADeletedPodIsStoppedAndGoes) {
   EXPECT_EQ(PhaseOf("p"), "gone");
   EXPECT_TRUE(HasEvent("Normal Killing: Stopping container c"));
   EXPECT_THAT(CallsWithoutLists(),
-              ElementsAre("RunSandbox ns/p", "Create ns/p/c#0 ", "Start ns/p/c", "Stop ns/p/c",
+              ElementsAre("RunSandbox ns/p", "Create ns/p/c#0 ", "Start ns/p/c", "Stop ns/p/c 1s",
                           "StopSandbox ns/p", "RemoveSandbox ns/p"));
   EXPECT_THAT(agent_->Pods(), IsEmpty());
 }
