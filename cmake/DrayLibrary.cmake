@@ -85,19 +85,23 @@ function(dray_fuzz)
   set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
 endfunction()
 
-# dray_bench(NAME x DEPS ...): bench/x_bench.cc, compiled once and linked three times. Optimised when linked, like dray itself, which takes
-# minutes: benchmarks, which has all of them (`make bench`), and x_bench, for whoever works on one. bench_smoke has all benchmarks, linked
-# like a test, and runs each for a moment, so that none rots.
+# dray_bench(NAME x DEPS ...): bench/x_bench.cc, compiled once and linked three times: benchmarks, which has all of them (`make bench`),
+# x_bench, for whoever works on one, both in a build that is optimised when linked; and bench_smoke, which `make test` runs for a moment
+# each, so that none rots.
 function(dray_bench)
   cmake_parse_arguments(A "" "NAME" "DEPS" ${ARGN})
   set(target ${A_NAME}_bench)
   add_library(${target}_code OBJECT ${target}.cc)
   target_link_libraries(${target}_code PRIVATE dray_options ${A_DEPS} benchmark::benchmark)
-  dray_common_headers(${target}_code)
+  if(DRAY_CHEAP_TESTS)
+    dray_compile_cold(${target}_code)
+    dray_common_headers(${target}_code LABEL cold)
+  else()
+    dray_common_headers(${target}_code)
+  endif()
   target_link_libraries(bench_smoke PRIVATE ${target}_code)
   target_link_libraries(benchmarks PRIVATE ${target}_code)
   add_executable(${target} EXCLUDE_FROM_ALL)
   target_link_libraries(${target} PRIVATE ${target}_code benchmark::benchmark_main)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
-  dray_optimise_link(${target})
 endfunction()
