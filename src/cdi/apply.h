@@ -2,7 +2,7 @@
 //
 // CDI's edits, made to the configuration of a container.
 //
-// Spec: chapter 14.2 of the node's specification. Pure: what a device file of the host is, is asked.
+// Spec: docs/spec/node.md, chapter 14.2. Pure: what a device file of the host is, is asked.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 //
 // CDI specs: files in which a vendor says what a container needs so that it can use a device.
 //
-// Spec: Container Device Interface 1.1.0; chapter 14 of the node's specification. Structs with field
+// Spec: Container Device Interface 1.1.0; docs/spec/node.md, chapter 14. Structs with field
 // tables, as the wire names them; what a struct may hold is checked by Validate. Pure.
 #pragma once
 

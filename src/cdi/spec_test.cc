@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
          SpecText(R"({"env": ["A=1"]})") + "\n---\n" + SpecText(R"({"env": ["A=1"]})"),
          "2 documents"},
         {"nothing", "", "0 documents"},
-        {"no_map", "[]", "map"},
+        {"no_map", "[]", "expected an object"},
         {"syntax", "{", ""},
     }),
     [](const auto& info) { return info.param.name; });

@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,9 +115,9 @@ Status RemoveTree(const std::string& path) {
   return RemoveBelow(AT_FDCWD, path.c_str(), path, parent.st_dev);
 }
 
-StatusOr<std::string> ReadWhole(const std::string& path, std::size_t limit) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file.valid()) return Failed("read", path, errno);
+namespace {
+
+StatusOr<std::string> ReadOpened(const Fd& file, const std::string& path, std::size_t limit) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0) return Failed("read", path, errno);
   if (!S_ISREG(about.st_mode)) {
@@ -135,6 +137,27 @@ StatusOr<std::string> ReadWhole(const std::string& path, std::size_t limit) {
     }
     contents.append(buffer, static_cast<std::size_t>(n));
   }
+}
+
+}  // namespace
+
+StatusOr<std::string> ReadWhole(const std::string& path, std::size_t limit) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.valid()) return Failed("read", path, errno);
+  return ReadOpened(file, path, limit);
+}
+
+StatusOr<std::string> ReadWholeBelow(const std::string& root, const std::string& path,
+                                     std::size_t limit) {
+  const Fd top(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!top.valid()) return Failed("read", root, errno);
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  const Fd file(
+      static_cast<int>(::syscall(SYS_openat2, top.get(), path.c_str(), &how, sizeof(how))));
+  if (!file.valid()) return Failed("read", path, errno);
+  return ReadOpened(file, path, limit);
 }
 
 Status WriteAll(int fd, std::string_view bytes) {

@@ -50,6 +50,11 @@ Status RemoveTree(const std::string& path);
 // is not waited for.
 StatusOr<std::string> ReadWhole(const std::string& path, std::size_t limit = 16u << 20);
 
+// The same of a file in somebody else's tree: links in its path are resolved as if `root` were /, so
+// that they lead nowhere else.
+StatusOr<std::string> ReadWholeBelow(const std::string& root, const std::string& path,
+                                     std::size_t limit = 1u << 20);
+
 // Whole or not at all, also in a power cut: written beside it under a name that begins with a dot and
 // ends in .tmp, synced, renamed, and the folder synced.
 Status WriteWhole(const std::string& path, std::string_view contents, unsigned mode = 0644);

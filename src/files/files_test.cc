@@ -58,6 +58,20 @@ TEST(ReadWhole, SaysWhyNot) {
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("not an ordinary file")));
 }
 
+TEST(ReadWholeBelow, LinksLeadNowhereElse) {
+  const TemporaryFolder folder;
+  ASSERT_THAT(MakeFolder(folder / "root/etc"), IsOk());
+  ASSERT_THAT(WriteWhole(folder / "secret", "host"), IsOk());
+  ASSERT_THAT(WriteWhole(folder / "root/etc/a", "inside"), IsOk());
+  ASSERT_EQ(::symlink("/etc/a", (folder / "root/b").c_str()), 0);
+  ASSERT_EQ(::symlink((folder / "secret").c_str(), (folder / "root/c").c_str()), 0);
+  ASSERT_EQ(::symlink("../../secret", (folder / "root/d").c_str()), 0);
+  EXPECT_THAT(ReadWholeBelow(folder / "root", "b"), IsOkAndHolds("inside"));
+  for (const char* name : {"c", "d", "../secret"}) {
+    EXPECT_FALSE(ReadWholeBelow(folder / "root", name).ok()) << name;
+  }
+}
+
 TEST(RemoveTree, DoesNotFollowLinks) {
   const TemporaryFolder folder;
   ASSERT_THAT(MakeFolder(folder / "tree/below"), IsOk());
