@@ -3,17 +3,21 @@
 // Runtime: what runs pods and containers. Three of them: runc on this machine, a CRI server, and
 // one that only says so. An agent cannot tell which.
 //
-// Nothing here waits: the function that is handed in is called once, from any thread, with what came
-// of it. Every operation may be asked again after a failure or a restart; what is done already is
-// done. Names are the labels: a runtime tells after a restart of the agent what it runs.
+// Nothing here waits: the function that is handed in is called once, from any thread and perhaps
+// before the call returns, with what came of it. Every operation may be asked again after a failure
+// or a restart; what is done already is done: a sandbox is known by its pod's UID and attempt, a
+// container by its sandbox, name and attempt, and asking for it again gives the same id. Names are
+// the labels: a runtime tells after a restart of the agent what it runs.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
