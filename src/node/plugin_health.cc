@@ -101,8 +101,7 @@ void HealthBook::Restore(Drivers drivers, Moment now) {
 }
 
 HealthBook::Change HealthBook::Report(const std::string& driver, std::uint64_t endpoint,
-                                      const std::vector<rpc::DeviceHealth>& devices,
-                                      Moment now) {
+                                      const std::vector<rpc::DeviceHealth>& devices, Moment now) {
   Devices& known = drivers_[driver];
   Change change;
   std::set<DeviceName> changed;
@@ -175,8 +174,7 @@ std::optional<std::chrono::nanoseconds> HealthBook::NextEnd() const {
   return next;
 }
 
-HealthOfDevice HealthBook::HealthOf(const DeviceName& device,
-                                    std::chrono::nanoseconds now) const {
+HealthOfDevice HealthBook::HealthOf(const DeviceName& device, std::chrono::nanoseconds now) const {
   const auto driver = drivers_.find(device.driver);
   if (driver == drivers_.end()) return {};
   const auto found = driver->second.find(DeviceKey(device.pool, device.device));

@@ -46,9 +46,9 @@ struct KnownHealth {
   rpc::Health health = rpc::Health::kUnknown;
   std::string message;
   std::chrono::nanoseconds timeout = kHealthTimeout;
-  base::Time reported;                // when it was heard
-  std::chrono::nanoseconds ends{0};   // until when it holds, of the clock that never jumps
-  std::uint64_t endpoint = 0;         // who said so; 0: an earlier life of the agent heard it
+  base::Time reported;               // when it was heard
+  std::chrono::nanoseconds ends{0};  // until when it holds, of the clock that never jumps
+  std::uint64_t endpoint = 0;        // who said so; 0: an earlier life of the agent heard it
   friend bool operator==(const KnownHealth&, const KnownHealth&) = default;
 };
 

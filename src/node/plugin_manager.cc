@@ -19,8 +19,9 @@ PluginManager::PluginManager(PluginManagerParts parts, PluginManagerOptions opti
       health_file_(options_.root + "/" + std::string(kHealthFileName)),
       metrics_(parts_.metrics != nullptr ? std::make_unique<PluginMetrics>(*parts_.metrics)
                                          : nullptr),
-      wipes_(parts_.loop, parts_.wiper, parts_.log,
-             parts_.random ? parts_.random : [] { return 0.5; }),
+      wipes_(
+          parts_.loop, parts_.wiper, parts_.log,
+          parts_.random ? parts_.random : [] { return 0.5; }),
       table_({.loop = parts_.loop,
               .connector = parts_.connector,
               .wipes = wipes_,
@@ -55,18 +56,17 @@ void PluginManager::Start(PluginsListener& listener) {
 
 Status PluginManager::WatchSockets() {
   const auto posted = [this](void (PluginRegistrar::*what)(const std::string&)) {
-    return [this, alive = std::weak_ptr(alive_), &loop = parts_.loop,
-            what](const std::string& path) {
-      loop.Post([this, alive, what, path] {
-        if (alive.lock() != nullptr) (registrar_.*what)(path);
-      });
-    };
+    return
+        [this, alive = std::weak_ptr(alive_), &loop = parts_.loop, what](const std::string& path) {
+          loop.Post([this, alive, what, path] {
+            if (alive.lock() != nullptr) (registrar_.*what)(path);
+          });
+        };
   };
-  DRAY_ASSIGN_OR_RETURN(watcher_,
-                        WatchPlugins(options_.root + "/plugins_registry",
-                                     {.found = posted(&PluginRegistrar::SocketFound),
-                                      .gone = posted(&PluginRegistrar::SocketGone)},
-                                     parts_.log));
+  DRAY_ASSIGN_OR_RETURN(watcher_, WatchPlugins(options_.root + "/plugins_registry",
+                                               {.found = posted(&PluginRegistrar::SocketFound),
+                                                .gone = posted(&PluginRegistrar::SocketGone)},
+                                               parts_.log));
   return {};
 }
 

@@ -74,7 +74,7 @@ class PluginManager final : private PluginHandler {
   SliceWipes wipes_;
   PluginTable table_;
   PluginRegistrar registrar_;
-  bool health_dirty_ = false;    // something was learned since the last write began
+  bool health_dirty_ = false;  // something was learned since the last write began
   bool health_writing_ = false;
   Loop::Timer health_timer_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>();

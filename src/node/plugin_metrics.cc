@@ -71,14 +71,16 @@ PluginMetrics::PluginMetrics(metrics::Registry& registry)
           PodResourcesCounter("requests_list", "List requests to the PodResources API."))),
       gets_(registry.Counters(
           PodResourcesCounter("requests_get", "Get requests to the PodResources API."))),
-      allocatables_(registry.Counters(PodResourcesCounter(
-          "requests_get_allocatable", "GetAllocatableResources requests to the PodResources API."))),
+      allocatables_(registry.Counters(
+          PodResourcesCounter("requests_get_allocatable",
+                              "GetAllocatableResources requests to the PodResources API."))),
       failed_lists_(registry.Counters(
           PodResourcesCounter("errors_list", "List requests that ended with an error."))),
       failed_gets_(registry.Counters(
           PodResourcesCounter("errors_get", "Get requests that ended with an error."))),
-      failed_allocatables_(registry.Counters(PodResourcesCounter(
-          "errors_get_allocatable", "GetAllocatableResources requests that ended with an error."))) {
+      failed_allocatables_(registry.Counters(
+          PodResourcesCounter("errors_get_allocatable",
+                              "GetAllocatableResources requests that ended with an error."))) {
   registry.Measure(
       {.name = "plugin_manager_total_plugins",
        .help = "Plugins by the path of their registration socket and what is known of them.",
@@ -111,8 +113,9 @@ void PluginMetrics::PodResourcesAnswered(rpc::PodResourcesMethod method, bool ok
   auto& all = method == kList ? lists_ : method == kGet ? gets_ : allocatables_;
   all.With({"v1"}).Add();
   if (ok) return;
-  auto& failed =
-      method == kList ? failed_lists_ : method == kGet ? failed_gets_ : failed_allocatables_;
+  auto& failed = method == kList  ? failed_lists_
+                 : method == kGet ? failed_gets_
+                                  : failed_allocatables_;
   failed.With({"v1"}).Add();
 }
 

@@ -55,8 +55,8 @@ StatusOr<PluginServices> ChooseServices(const std::vector<std::string>& supporte
 
 StatusOr<Plugin> ReadPlugin(const rpc::PluginInfo& info, const std::string& socket) {
   if (info.type != "DRAPlugin") {
-    return base::InvalidArgument(fmt::format(
-        "no handler registered for plugin type: {} at socket {}", info.type, socket));
+    return base::InvalidArgument(
+        fmt::format("no handler registered for plugin type: {} at socket {}", info.type, socket));
   }
   if (info.name.empty()) return base::InvalidArgument("DRA driver name is empty");
   if (info.name.size() > kLongestDriverName || !base::IsDnsSubdomain(info.name)) {
@@ -129,8 +129,9 @@ void PluginRegistrar::Deregister(const std::string& path, Socket& socket) {
 }
 
 template <class T>
-std::function<void(T)> PluginRegistrar::OnLoop(
-    const std::string& path, void (PluginRegistrar::*then)(const std::string&, const T&)) {
+std::function<void(T)> PluginRegistrar::OnLoop(const std::string& path,
+                                               void (PluginRegistrar::*then)(const std::string&,
+                                                                             const T&)) {
   return [this, &loop = loop_, alive = std::weak_ptr(alive_), path, then](T value) {
     loop.Post([this, alive, path, then, value = std::move(value)] {
       if (alive.lock() != nullptr) (this->*then)(path, value);
@@ -184,10 +185,9 @@ void PluginRegistrar::Notified(const std::string& path, const Status& status) {
   socket.client = nullptr;
   socket.registered = socket.trying;
   socket.retry = kFirstRetry;
-  log_.Info(0, "Plugin registered",
-            {{"driver", socket.plugin.driver},
-             {"endpoint", socket.plugin.endpoint},
-             {"socket", path}});
+  log_.Info(
+      0, "Plugin registered",
+      {{"driver", socket.plugin.driver}, {"endpoint", socket.plugin.endpoint}, {"socket", path}});
   Tell();
   handler_.PluginReady(socket.plugin);
   // It may have gone meanwhile.

@@ -83,8 +83,8 @@ class PluginRegistrar {
 
  private:
   struct Socket {
-    std::uint64_t desired = 0;            // each appearance has its own number; 0: it is gone
-    std::uint64_t registered = 0;         // the appearance that `plugin` belongs to; 0: none
+    std::uint64_t desired = 0;     // each appearance has its own number; 0: it is gone
+    std::uint64_t registered = 0;  // the appearance that `plugin` belongs to; 0: none
     Plugin plugin;
     // The handshake that is under way, of appearance `trying`.
     std::unique_ptr<rpc::RegistrationClient> client;

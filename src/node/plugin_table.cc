@@ -58,10 +58,10 @@ class PluginTable::Endpoint final : public rpc::PluginListener {
   const Plugin plugin;
   const std::uint64_t id;
   bool connected = false;
-  bool streaming = false;  // a health stream is open
-  bool declined = false;   // the driver has no health to tell
-  std::chrono::nanoseconds next_message{0};  // not before
-  Loop::Timer timer;                         // opens the stream, or reads on in it
+  bool streaming = false;                       // a health stream is open
+  bool declined = false;                        // the driver has no health to tell
+  std::chrono::nanoseconds next_message{0};     // not before
+  Loop::Timer timer;                            // opens the stream, or reads on in it
   std::unique_ptr<rpc::PluginChannel> channel;  // last: it tells until it is gone
 };
 
@@ -78,9 +78,8 @@ Status PluginTable::AddPlugin(const Plugin& plugin) {
   const auto same = [&](const auto& other) { return other->plugin.endpoint == plugin.endpoint; };
   if (const auto found = drivers_.find(plugin.driver);
       found != drivers_.end() && std::ranges::any_of(found->second, same)) {
-    return base::AlreadyExists(
-        fmt::format("endpoint {} already registered for DRA driver plugin {}", plugin.endpoint,
-                    plugin.driver));
+    return base::AlreadyExists(fmt::format(
+        "endpoint {} already registered for DRA driver plugin {}", plugin.endpoint, plugin.driver));
   }
   auto endpoint = std::make_unique<Endpoint>(*this, plugin, ++added_);
   DRAY_ASSIGN_OR_RETURN(endpoint->channel,
@@ -204,10 +203,9 @@ void PluginTable::Reported(Endpoint& endpoint, const std::vector<rpc::DeviceHeal
   HealthBook::Change change =
       health_.Report(driver, endpoint.id, devices, Moment::Of(parts_.loop.clock()));
   if (change.ignored > 0) {
-    parts_.log.Warning("Driver reports the health of too many devices, new ones are ignored",
-                       {{"driver", driver},
-                        {"ignored", change.ignored},
-                        {"limit", kMostDevicesOfDriver}});
+    parts_.log.Warning(
+        "Driver reports the health of too many devices, new ones are ignored",
+        {{"driver", driver}, {"ignored", change.ignored}, {"limit", kMostDevicesOfDriver}});
   }
   TellHealth(std::move(change));
   // A driver that talks all the time is read now and then.
@@ -250,9 +248,8 @@ void PluginTable::SetHealthTimer() {
     health_timer_.Cancel();
     return;
   }
-  health_timer_ = parts_.loop.After(*next - parts_.loop.Now(), [this] {
-    TellHealth(health_.Expire(parts_.loop.Now()));
-  });
+  health_timer_ = parts_.loop.After(*next - parts_.loop.Now(),
+                                    [this] { TellHealth(health_.Expire(parts_.loop.Now())); });
 }
 
 }  // namespace dray::node

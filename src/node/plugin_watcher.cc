@@ -118,7 +118,7 @@ class InotifyWatcher final : public PluginWatcher {
 
   // A name that has appeared.
   void Look(const std::string& path) {
-    struct stat info{};
+    struct stat info {};
     if (lstat(path.c_str(), &info) != 0) return;
     if (S_ISDIR(info.st_mode)) {
       if (const Status status = Watch(path); !status.ok()) {
@@ -197,8 +197,7 @@ class InotifyWatcher final : public PluginWatcher {
 }  // namespace
 
 StatusOr<std::unique_ptr<PluginWatcher>> WatchPlugins(const std::string& folder,
-                                                      PluginSocketEvents events,
-                                                      logs::Logger log) {
+                                                      PluginSocketEvents events, logs::Logger log) {
   auto watcher = std::make_unique<InotifyWatcher>(folder, std::move(events), log);
   DRAY_RETURN_IF_ERROR(watcher->Start());
   return watcher;

@@ -51,8 +51,8 @@ void SliceWipes::Tried(const std::string& driver, std::uint64_t number, const St
   log_.Warning("ResourceSlices could not be deleted, retrying",
                {{"driver", driver}, {"error", base::Message(status)}});
   // Agents that lost the same server do not all come back at the same time.
-  const auto jitter = std::chrono::nanoseconds(static_cast<std::int64_t>(
-      static_cast<double>(wipe.retry.count()) * 0.2 * random_()));
+  const auto jitter = std::chrono::nanoseconds(
+      static_cast<std::int64_t>(static_cast<double>(wipe.retry.count()) * 0.2 * random_()));
   wipe.timer = loop_.After(wipe.retry + jitter, [this, driver] { Try(driver); });
   wipe.retry = std::min<std::chrono::nanoseconds>(wipe.retry * 2, kLongestRetry);
 }
