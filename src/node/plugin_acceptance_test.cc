@@ -24,7 +24,8 @@ TEST_F(PluginAcceptance, Row1AgentRestartsAndRegistersTheDriverAgain) {
   StartDriver();
   EXPECT_THAT(Registration().told, ElementsAre(""));
   StartAgent();
-  EXPECT_THAT(Registered(), StatusIs(_, "DRA driver gpu.example.com is not registered"));
+  EXPECT_THAT(Registered(),
+              StatusIs(StatusCode::kNotFound, "DRA driver gpu.example.com is not registered"));
   SocketFound();
   EXPECT_THAT(Registered(), IsOk());
   EXPECT_EQ(Registration().asked, 2);
@@ -298,7 +299,8 @@ TEST_F(PluginAcceptance, NamesAndEndpointsThatCannotBe) {
   Registration().info->endpoint = "dra.sock";
   SocketFound();
   EXPECT_THAT(Registration().told.back(), HasSubstr("not an absolute path"));
-  EXPECT_THAT(manager_->plugins().Registered(""), StatusIs(_, "DRA driver name is empty"));
+  EXPECT_THAT(manager_->plugins().Registered(""),
+              StatusIs(StatusCode::kInvalidArgument, "DRA driver name is empty"));
 }
 
 TEST_F(PluginAcceptance, CallsAndSocketsAreCounted) {

@@ -203,11 +203,12 @@ StatusOr<HealthBook::Drivers> DecodeHealth(std::string_view json) {
   DRAY_ASSIGN_OR_RETURN(const auto rows, decoder.Decode<api::Map<HealthOfDriverRow>>(json));
   HealthBook::Drivers out;
   for (const auto& [driver, row] : rows) {
+    HealthBook::Devices devices;
     for (const auto& [name, device] : row.devices) {
       const std::optional<rpc::Health> health = HealthFrom(device.health);
       const StatusOr<base::Time> reported = base::Time::ParseRfc3339(device.reported);
-      if (!health || !reported.ok() || out[driver].size() >= kMostDevicesOfDriver) continue;
-      out[driver].emplace(
+      if (!health || !reported.ok() || devices.size() >= kMostDevicesOfDriver) continue;
+      devices.emplace(
           HealthBook::DeviceKey(device.pool, device.device),
           KnownHealth{.health = *health,
                       .message = ShortenHealthMessage(device.message),
@@ -215,6 +216,7 @@ StatusOr<HealthBook::Drivers> DecodeHealth(std::string_view json) {
                                                     : std::chrono::nanoseconds(kHealthTimeout),
                       .reported = *reported});
     }
+    if (!devices.empty()) out.emplace(std::string(std::string_view(driver)), std::move(devices));
   }
   return out;
 }

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "files/temporary_folder.h"
+#include "node/plugin_acceptance_for_test.h"
 #include "node/plugin_manager.h"
 #include "rpc/plugin_server.h"
 #include "testing/status_matchers.h"
@@ -68,7 +69,7 @@ class Seen {
   std::vector<std::string> seen_ ABSL_GUARDED_BY(mutex_);
 };
 
-TEST(PluginWatcherTest, Row9SocketsInFoldersHiddenOnesAndOrdinaryFiles) {
+TEST_F(PluginAcceptance, Row9SocketsInFoldersHiddenOnesAndOrdinaryFiles) {
   const files::TemporaryFolder folder;
   const std::string registry = folder / "plugins_registry";
   std::filesystem::create_directories(registry + "/old/.hidden");

@@ -50,6 +50,14 @@ class EventReader final : public grpc::ClientReadReactor<cri::ContainerEventResp
   cri::ContainerEventResponse response_;
 };
 
+template <class Items>
+auto AllOf(const Items& items) {
+  std::vector<decltype(internal::FromMessage(*items.begin()))> out;
+  out.reserve(static_cast<std::size_t>(items.size()));
+  for (const auto& item : items) out.push_back(internal::FromMessage(item));
+  return out;
+}
+
 class SocketCriClient final : public CriClient {
  public:
   SocketCriClient(const CriOptions& options, internal::SocketAddress address)
@@ -250,14 +258,6 @@ class SocketCriClient final : public CriClient {
   }
 
  private:
-  template <class Items>
-  static auto AllOf(const Items& items) {
-    std::vector<decltype(internal::FromMessage(*items.begin()))> out;
-    out.reserve(static_cast<std::size_t>(items.size()));
-    for (const auto& item : items) out.push_back(internal::FromMessage(item));
-    return out;
-  }
-
   template <class Stub, class Async, class Request, class Response, class T, class Read>
   void Ask(Stub& stub,
            void (Async::*method)(grpc::ClientContext*, const Request*, Response*,
