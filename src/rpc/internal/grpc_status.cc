@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/internal/grpc_status.h"
+
+#include <string>
+
+namespace dray::rpc::internal {
+
+Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return {};
+  // A peer may send any number.
+  const int code = status.error_code();
+  const bool known = code > 0 && code <= static_cast<int>(StatusCode::kUnauthenticated);
+  return base::MakeStatus(known ? static_cast<StatusCode>(code) : StatusCode::kUnknown,
+                          status.error_message());
+}
+
+grpc::Status ToGrpc(const Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(base::Message(status))};
+}
+
+}  // namespace dray::rpc::internal
