@@ -22,8 +22,9 @@ struct KeyPair {
 };
 
 struct CertificateSpec {
-  // kAuthority: one below the authority that signs it, and able to sign like it.
-  enum class Use : unsigned char { kServer, kClient, kAuthority };
+  // kClientAndServer: a node, which asks and is asked. kAuthority: one below the authority that signs
+  // it, and able to sign like it.
+  enum class Use : unsigned char { kServer, kClient, kClientAndServer, kAuthority };
   Use use = Use::kClient;
   std::string common_name;
   std::vector<std::string> organizations;

@@ -24,6 +24,7 @@
 #include "plane/identities.h"
 #include "plane/internal/commit_watch.h"
 #include "plane/internal/loop.h"
+#include "plane/internal/node_door.h"
 #include "plane/internal/plane_metrics.h"
 #include "plane/internal/snapshots.h"
 #include "plane/internal/watch_metrics.h"
@@ -199,7 +200,13 @@ class Plane final : public ControlPlane {
   }
 
   Status Serve() {
+    const apiserver::CredentialsOptions credentials{
+        .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
+    DRAY_ASSIGN_OR_RETURN(const apiserver::Credentials made,
+                          apiserver::EnsureCredentials(credentials, clock_.Now()));
+    DRAY_ASSIGN_OR_RETURN(node_door_, internal::MakeNodeDoor({made.authority, made.to_nodes}));
     registry::HandlerOptions handling;
+    handling.nodes = node_door_.get();
     handling.checks = Checks();
     handling.log = {LoggerFor("apiserver"), options_.slow_request};
     handling.auditor = auditor_.get();
@@ -213,11 +220,7 @@ class Plane final : public ControlPlane {
     internal::AddHealthMetrics(
         metrics_.registry(),
         [this]() -> std::span<const registry::HealthCheck> { return handler_->health().checks(); });
-    const apiserver::CredentialsOptions credentials{
-        .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
     DRAY_ASSIGN_OR_RETURN(authenticator_, apiserver::Authenticator::Create(options_.tokens));
-    DRAY_ASSIGN_OR_RETURN(const apiserver::Credentials made,
-                          apiserver::EnsureCredentials(credentials, clock_.Now()));
     apiserver::ServerOptions serving;
     serving.address = options_.address;
     serving.port = options_.port;
@@ -391,6 +394,7 @@ class Plane final : public ControlPlane {
   std::unique_ptr<registry::LocalCluster> controller_cluster_;
   std::unique_ptr<api::Cluster> counted_for_scheduler_;
   std::unique_ptr<api::Cluster> counted_for_controllers_;
+  std::unique_ptr<registry::NodeDoor> node_door_;
   std::unique_ptr<registry::RestHandler> handler_;
   std::unique_ptr<internal::Snapshots> snapshots_;
   std::unique_ptr<apiserver::Server> server_;

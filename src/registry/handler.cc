@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/node_parts.h"
 #include "registry/internal/request_options.h"
 #include "rest/api_error.h"
 #include "rest/discovery.h"
@@ -31,6 +32,7 @@ constexpr std::string_view kNotFoundPage = "404 page not found\n";
 std::string VerbOf(const apiserver::Request& request, const Route& route, const Query& query) {
   const bool one = !route.name.empty();
   const std::string& method = request.method;
+  if (internal::RunsSomething(route)) return method == "GET" || method == "POST" ? "create" : "";
   if (method == "GET" || method == "HEAD") {
     if (one) return "get";
     return query.Has("watch") && internal::IsYes(query.Get("watch")) ? "watch" : "list";
@@ -50,9 +52,6 @@ Status WhyNoPart(const Exchange& exchange) {
     std::string_view why;
   };
   constexpr Row kRows[] = {
-      {"log", "there is no log"},
-      {"exec", "there is no process to join"},
-      {"attach", "there is no process to join"},
       {"portforward", "there is no port to reach"},
       {"proxy", "there is no port to reach"},
   };
@@ -73,6 +72,10 @@ Status CheckVerb(const Exchange& exchange) {
   const Route& route = exchange.route;
   const std::string& verb = exchange.verb;
   const rest::ResourceInfo& resource = rest::ResourceOf(exchange.kind());
+  if (internal::IsNodePart(route)) {
+    const bool right = verb == (internal::RunsSomething(route) ? "create" : "get");
+    return right && !route.namespace_.empty() ? Status() : rest::MethodNotAllowed();
+  }
   if (!route.subresource.empty()) {
     const rest::Subresource* part = rest::FindSubresource(exchange.kind(), route.subresource);
     if (part == nullptr) return WhyNoPart(exchange);
@@ -336,6 +339,7 @@ void RestHandler::Handle(apiserver::Request request,
     return exchange->SendError(rest::UnknownResource());
   }
   if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
+  if (internal::IsNodePart(at)) return internal::HandleNodePart(exchange, options_.nodes);
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
   if (!format.ok()) return exchange->SendError(format.status());
   exchange->format = *format;

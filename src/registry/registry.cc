@@ -225,6 +225,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_RETURN_IF_ERROR(AdmitNamespace(objects_, object, attempt.transaction));
   api::PrepareNew(object, options_.rules, now, random_);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
+  AdmitTolerations(object);
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
   if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
