@@ -223,6 +223,8 @@ TEST_F(PodLifeTest, RestartsTakeLongerEachTime) {
   EXPECT_EQ(RuntimeCalls("Create ns/p/c#4"), 1);
   EXPECT_EQ(StatusOf(*FindPod("p"), "c").restart_count, 4);
   EXPECT_EQ(StatusOf(*FindPod("p"), "c").last_state.terminated->exit_code, 1);
+  // Of those that have ended the last one is kept.
+  EXPECT_EQ(RuntimeCalls("Remove ns/p/c"), 3);
 }
 
 TEST_F(PodLifeTest, AnImageThatIsNotHereIsNamed) {
