@@ -37,8 +37,8 @@ or Ctrl-C; containers go on, and the next start finds them.
 
 Examples:
   dray up &
-  dray kubeconfig node/worker-1 > worker-1.kubeconfig
-  dray node --kubeconfig worker-1.kubeconfig --node-name worker-1 --images ./images
+  dray node --kubeconfig $(dray kubeconfig node/worker-1) --node-name worker-1 \
+    --images ./images
   dray node --kubeconfig n.kubeconfig --node-name n --runtime none --root /tmp/n
                                            a node on which nothing is executed
 
