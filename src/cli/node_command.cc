@@ -20,11 +20,13 @@
 #include "cli/internal/server_flags.h"
 #include "cli/internal/signals.h"
 #include "cli/run.h"
+#include "container/cri_runtime.h"
 #include "container/none_runtime.h"
 #include "container/runc_runtime.h"
 #include "fmt/format.h"
 #include "image/store.h"
 #include "node/node_process.h"
+#include "rpc/cri_client.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -43,8 +45,8 @@ Examples:
                                            a node on which nothing is executed
 
 Runtimes: 'runc' runs containers with runc, from images in the folders of
---images (made by 'dray image'); 'none' only says that they run, for trying out
-drivers and claims without root.
+--images (made by 'dray image'); 'cri' leaves them to containerd or CRI-O; 'none'
+only says that they run, for trying out drivers and claims without root.
 
 Files: ROOT/dra_manager_state says which claims are prepared here. A node that
 starts with a damaged one stops and says so: drain it, remove the file, start.
@@ -59,11 +61,17 @@ class NodeCommand final : public Command {
         ->type_name("NAME");
     app.add_option("--root", root_, "Folder of plugins, volumes and state (default " + root_ + ")")
         ->type_name("DIR");
-    app.add_option("--runtime", runtime_, "What runs containers: runc or none (default runc)")
+    app.add_option("--runtime", runtime_, "What runs containers: runc, cri or none (default runc)")
         ->type_name("NAME");
     app.add_option("--runtime-root", runtime_root_,
                    "Where runc's containers are kept (default ROOT/runc)")
         ->type_name("DIR");
+    app.add_option("--runtime-endpoint", endpoint_,
+                   "Socket of a CRI server (default " + endpoint_ + ")")
+        ->type_name("PATH");
+    app.add_option("--cdi", cdi_mode_,
+                   "Who applies CDI with --runtime cri: auto, runtime or inline (default auto)")
+        ->type_name("MODE");
     app.add_option("--images", images_, "Folder with OCI layouts and archives; may be repeated")
         ->type_name("DIR")
         ->allow_extra_args(false);
@@ -93,8 +101,13 @@ class NodeCommand final : public Command {
     const auto gates = ReadGates(io, gates_);
     if (!gates) return kExitUsage;
     options.gates = *gates;
-    if (runtime_ != "runc" && runtime_ != "none") {
-      return UsageError(io, fmt::format("--runtime: \"{}\" is not one of runc, none", runtime_));
+    if (runtime_ != "runc" && runtime_ != "cri" && runtime_ != "none") {
+      return UsageError(io,
+                        fmt::format("--runtime: \"{}\" is not one of runc, cri, none", runtime_));
+    }
+    if (cdi_mode_ != "auto" && cdi_mode_ != "runtime" && cdi_mode_ != "inline") {
+      return UsageError(
+          io, fmt::format("--cdi: \"{}\" is not one of auto, runtime, inline", cdi_mode_));
     }
     if (max_pods_ < 1) return UsageError(io, "--max-pods: must be at least 1");
     for (const std::string& label : labels_) {
@@ -138,6 +151,15 @@ class NodeCommand final : public Command {
   Status OpenRuntime(const base::Clock& clock) {
     if (runtime_ == "none") {
       opened_ = std::make_unique<container::NoneRuntime>(clock);
+      return {};
+    }
+    if (runtime_ == "cri") {
+      auto client = rpc::ConnectCri({.endpoint = endpoint_});
+      if (!client.ok()) return client.status();
+      const container::CdiMode mode = cdi_mode_ == "runtime"  ? container::CdiMode::kRuntime
+                                      : cdi_mode_ == "inline" ? container::CdiMode::kInline
+                                                              : container::CdiMode::kAuto;
+      opened_ = container::MakeCriRuntime(*std::move(client), {.cdi = mode, .cdi_folders = cdi_});
       return {};
     }
     const std::string folder = runtime_root_.empty() ? root_ + "/runc" : runtime_root_;
@@ -184,6 +206,8 @@ class NodeCommand final : public Command {
   std::string root_ = "/var/lib/kubelet";
   std::string runtime_ = "runc";
   std::string runtime_root_;
+  std::string endpoint_ = "/run/containerd/containerd.sock";
+  std::string cdi_mode_ = "auto";
   std::vector<std::string> images_;
   std::vector<std::string> cdi_ = {"/etc/cdi", "/var/run/cdi"};
   std::string logs_root_ = "/var/log/pods";

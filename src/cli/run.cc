@@ -46,6 +46,8 @@ constexpr std::array kCommands = {
                &internal::MakeSimulateCommand},
     CommandRow{"scheduler", "Run the scheduler alone, for an API server somewhere else",
                &internal::MakeSchedulerCommand},
+    CommandRow{"driver", "Serve devices of a file or of the machine to a node; test a driver",
+               &internal::MakeDriverCommand},
     CommandRow{"features", "List the feature gates and what they are set to",
                &internal::MakeFeaturesCommand},
     CommandRow{"version", "Print the version", &internal::MakeVersionCommand},

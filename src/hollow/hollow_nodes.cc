@@ -59,9 +59,14 @@ const api::NodeCondition* FindReady(const api::Node& node) {
   return it == conditions.end() ? nullptr : &*it;
 }
 
+constexpr std::string_view kRuntime = "hollow://1";
+
+// Who says that it has another runtime has a kubelet.
 bool IsHollow(const api::Node& node) {
   const std::string* label = node.metadata.labels.Find(kHollowLabel);
-  return label == nullptr || *label != "false";
+  if (label != nullptr && *label == "false") return false;
+  const std::string& runtime = node.status.node_info.container_runtime_version;
+  return runtime.empty() || runtime == kRuntime;
 }
 
 // Labels that a kubelet gives its node, and that pods choose nodes and spread by.
@@ -99,7 +104,7 @@ void FillIn(api::Node& node, const HollowOptions& options) {
   status.addresses = {{.type = "Hostname", .address = node.metadata.name}};
   api::NodeSystemInfo& info = status.node_info;
   info.kubelet_version = options.version;
-  info.container_runtime_version = "hollow://1";
+  info.container_runtime_version = kRuntime;
   info.os_image = "none";
   info.operating_system = kOs;
   info.architecture = kArchitecture;

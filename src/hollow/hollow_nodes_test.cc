@@ -101,6 +101,11 @@ TEST_F(HollowNodesTest, ANodeHasTheLabelsThatAKubeletGivesIt) {
 
 TEST_F(HollowNodesTest, NodesWithAKubeletOfTheirOwnAreLeftAlone) {
   AddNode("real", "false");
+  api::Node kubelets;
+  kubelets.metadata.name = "kubelets";
+  kubelets.status.node_info.container_runtime_version = "containerd://2.1.9";
+  scene_.Add(kubelets);
+  AddPod("q", "kubelets");
   AddPod("p", "real");
   EXPECT_EQ(nodes_.Sync(), 0u);
 }

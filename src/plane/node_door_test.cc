@@ -115,7 +115,7 @@ class NodeDoorTest : public ::testing::Test {
 TEST_F(NodeDoorTest, WhatTheNodeAnswersIsPassedOn) {
   Serve("system:node:n");
   apiserver::Response response = Ask("/containerLogs/a/b/c?follow=true");
-  EXPECT_EQ(response.status, 200);
+  ASSERT_EQ(response.status, 200) << (response.body ? *response.body : "");
   EXPECT_EQ(response.headers.Find("Content-Type"), "text/plain");
   EXPECT_EQ(Read(*response.stream),
             "kube-apiserver-kubelet-client /containerLogs/a/b/c?follow=true");

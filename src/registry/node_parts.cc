@@ -136,7 +136,7 @@ StatusOr<std::string> LogQuery(const Query& query) {
     if (query.Has("sinceSeconds")) {
       return rest::BadRequest("at most one of `sinceTime` or `sinceSeconds` may be specified");
     }
-    if (!base::Time::Parse(since).ok()) {
+    if (!base::Time::ParseRfc3339(since).ok()) {
       return rest::BadRequest(fmt::format("sinceTime: \"{}\" is no time as in RFC 3339", since));
     }
     text.Add("sinceTime", since);

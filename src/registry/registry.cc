@@ -301,6 +301,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                               options_.rules.gates, *options_.authorizer, *namespaces_));
     }
   } else {
+    AdmitTolerations(object);
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));

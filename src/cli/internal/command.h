@@ -32,6 +32,7 @@ class Command {
 };
 
 std::unique_ptr<Command> MakeCelCommand();
+std::unique_ptr<Command> MakeDriverCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
 std::unique_ptr<Command> MakeImageCommand();

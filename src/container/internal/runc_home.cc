@@ -390,8 +390,10 @@ Status RuncHome::Start(const std::string& id) {
   }
   if (!Lives(id)) return base::FailedPrecondition(fmt::format("container {} has ended", id));
   if (WasStarted(id)) return {};
+  // The time before: it may have ended when runc returns.
+  const StartedRecord started{.started_at = LogTime(clock_.Now())};
   DRAY_RETURN_IF_ERROR(RunRunc({"start", id}, "start"));
-  return WriteRecord(folder + "/started.json", StartedRecord{.started_at = LogTime(clock_.Now())});
+  return WriteRecord(folder + "/started.json", started);
 }
 
 // How it ended; nothing: it has not. What nobody saw is written down once, so that it stays as it is.

@@ -12,6 +12,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -199,7 +200,7 @@ class Forward final : public std::enable_shared_from_this<Forward> {
   }
 
   void ReadHead() {
-    parser_.body_limit(boost::none);
+    parser_.body_limit(std::numeric_limits<std::uint64_t>::max());
     http::async_read_header(stream_, buffer_, parser_,
                             [self = shared_from_this()](const auto& error, std::size_t) {
                               if (error) return self->Fail(error.message());
