@@ -42,6 +42,9 @@ struct RemoteOptions {
   std::size_t max_events = 10'000;  // that are remembered; the server keeps them as it likes
   std::size_t note_writers = 4;     // threads
   int reads = 3;                    // how often what cannot be read is asked for
+  // How long a pod that is deleted has to end; nothing: as long as it says itself. 0 is what a node
+  // says of a pod of which nothing runs any more.
+  std::optional<std::int64_t> delete_grace_seconds = std::nullopt;
   base::Host* host = nullptr;       // where it runs and waits; null: the machine. Outlives it
 };
 

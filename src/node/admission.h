@@ -2,7 +2,7 @@
 //
 // Whether a pod that was sent here has room. Pure.
 //
-// Spec: docs/spec/node.md 9.1; KEP-5004: extended resources that a claim serves are not the node's.
+// Spec: docs/spec/node.md 9 (admission); KEP-5004: extended resources that a claim serves are not the node's.
 #pragma once
 
 #include <optional>

@@ -177,6 +177,8 @@ const PodWorker* Agent::FindPod(std::string_view namespace_, std::string_view na
 
 void Agent::OnDriverReady(const std::string&) {
   for (const auto& [uid, worker] : pods_) worker->OnDriverReady();
+  // Pods that are gone may have waited for it, too.
+  if (started_) Reconcile();
 }
 
 void Agent::OnHealthChanged(const std::vector<DeviceName>& devices) {
@@ -257,6 +259,8 @@ void Agent::Listed(StatusOr<container::Inventory> inventory, std::uint64_t numbe
     const auto known = inventory_.find(uid);
     worker->second->OnInventory(known != inventory_.end() ? known->second : kNothing, number);
   }
+  // A server that was away at the start may have nothing to tell when it is back.
+  if (!pods_known_) DrainWatch();
   if (pods_known_) FindOrphans();
   if (list_again_ && !listing_) return ListNow();
   if (!listing_) list_timer_ = parts_.loop.After(kListInterval, [this] { RequestList(); });

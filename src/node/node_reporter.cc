@@ -23,6 +23,8 @@ std::vector<std::pair<std::string, std::string>> LabelsOf(const NodeReport& repo
       {"kubernetes.io/hostname", report.name},
       {"kubernetes.io/os", "linux"},
       {"kubernetes.io/arch", arch},
+      // Whoever simulates nodes leaves this one alone.
+      {"dray/hollow", "false"},
       {"beta.kubernetes.io/os", "linux"},
       {"beta.kubernetes.io/arch", arch}};
   labels.insert(labels.end(), report.labels.begin(), report.labels.end());

@@ -121,6 +121,7 @@ class PodWorker {
   bool SandboxStep();
   bool InitStep();
   bool MainStep();
+  bool RemoveOld();
   // Starts it unless it has to wait. Whether it was begun.
   bool StartContainer(Track& track);
   bool InBackoff(Track& track);

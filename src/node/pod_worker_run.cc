@@ -61,7 +61,7 @@ bool PodWorker::StepRun() {
     }
     return PrepareStep() || SandboxStep();
   }
-  return InitStep() || MainStep();
+  return InitStep() || MainStep() || RemoveOld();
 }
 
 bool PodWorker::Reject() {
@@ -252,6 +252,34 @@ bool PodWorker::MainStep() {
   if (!over) return false;
   BeginEnd();
   return StepEnd();
+}
+
+// The one before the latest is kept, for its logs and for the status; those before that go.
+bool PodWorker::RemoveOld() {
+  if (Later(rest_at_)) return false;
+  for (const container::ContainerInfo& info : inventory_.containers) {
+    const Track* track = FindTrack(info.name);
+    if (track == nullptr || !track->view.latest ||
+        info.attempt + 1 >= track->view.latest->attempt ||
+        info.state == container::ContainerState::kRunning) {
+      continue;
+    }
+    Busy("remove " + info.name);
+    host_.runtime().Remove(info.id, BackStatus([this, log = info.log_path](const Status& removed) {
+                             if (!removed.ok()) {
+                               rest_at_ = host_.loop().Now() + kLongestRetry;
+                               return Idle();
+                             }
+                             Away(
+                                 host_.offload(), host_.loop(),
+                                 [log] { return files::RemoveFile(log); },
+                                 [this, alive = std::weak_ptr(alive_)](const Status&) {
+                                   if (!alive.expired()) Idle();
+                                 });
+                           }));
+    return true;
+  }
+  return false;
 }
 
 // As long as it was seen to end the same way: 10 s, then twice that, at most 5 min; forgotten when it

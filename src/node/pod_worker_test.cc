@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -223,6 +224,8 @@ TEST_F(PodLifeTest, RestartsTakeLongerEachTime) {
   EXPECT_EQ(RuntimeCalls("Create ns/p/c#4"), 1);
   EXPECT_EQ(StatusOf(*FindPod("p"), "c").restart_count, 4);
   EXPECT_EQ(StatusOf(*FindPod("p"), "c").last_state.terminated->exit_code, 1);
+  // Of those that have ended the last one is kept.
+  EXPECT_EQ(RuntimeCalls("Remove ns/p/c"), 3);
 }
 
 TEST_F(PodLifeTest, AnImageThatIsNotHereIsNamed) {
@@ -504,6 +507,24 @@ spec:
   DeletePod("p");
   Run();
   EXPECT_THAT(*files::NamesIn(options_.root + "/pods"), IsEmpty());
+}
+
+// What the agent itself needs for as many pods as a node takes; the goal for the whole process is
+// 40 MiB.
+TEST_F(PodLifeTest, AFullNodeTakesLittleMemory) {
+  for (int i = 0; i < 110; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    AddClaim(ClaimOf("a" + std::to_string(i), {"d1"}, {name}));
+    CreatePodWith(name, {"a" + std::to_string(i)});
+  }
+  const std::size_t before = ::mallinfo2().uordblks;
+  StartAgent();
+  Run(seconds(5));
+  const std::size_t after = ::mallinfo2().uordblks;
+  EXPECT_EQ(PhaseOf("p109"), "Running");
+  EXPECT_EQ(plugins_.prepared().size(), 110u);
+  RecordProperty("bytes", std::to_string(after - before));
+  EXPECT_LT(after - before, 8u << 20);
 }
 
 // A link in a volume must not lead a later container to the machine's files.
