@@ -209,6 +209,10 @@ class Plane final : public ControlPlane {
     metrics_.Watch(registry_->objects(), Database(options_), [this] { return Stats(); });
     if (options_.log != nullptr) internal::AddLogMetrics(metrics_.registry(), *options_.log);
     AddWaitMetrics();
+    snapshots_ = std::make_unique<internal::Snapshots>(*store_, options_.data);
+    handling.later = [this](const apiserver::Request& request, internal::Snapshots::Send send) {
+      return snapshots_->Answer(request, std::move(send));
+    };
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
     internal::AddHealthMetrics(
         metrics_.registry(),
@@ -222,7 +226,8 @@ class Plane final : public ControlPlane {
     serving.address = options_.address;
     serving.port = options_.port;
     serving.tls = apiserver::TlsOptions{made.server, made.authority};
-    serving.on_refused = [log = LoggerFor("apiserver")](const apiserver::Refusal& refusal) {
+    serving.on_refused = [this, log = LoggerFor("apiserver")](const apiserver::Refusal& refusal) {
+      handler_->Refused(refusal);
       log.Info(2, "Request refused before it was looked at",
                {{"verb", refusal.method},
                 {"URI", refusal.target},
@@ -231,8 +236,7 @@ class Plane final : public ControlPlane {
                 {"resp", refusal.code},
                 {"reason", refusal.message}});
     };
-    snapshots_ = std::make_unique<internal::Snapshots>(*store_, options_.data, *handler_);
-    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *snapshots_, authenticator_));
+    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *handler_, authenticator_));
     serving_ = server_.get();
     url_ = server_->url();
     DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,

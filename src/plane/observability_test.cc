@@ -212,5 +212,31 @@ TEST_F(ServedTest, WritesOfClientsAreInTheAuditLog) {
   EXPECT_THAT(text, Not(HasSubstr("kube-controller-manager")));
 }
 
+// Who was not let in, and who has taken everything away, are in it by default.
+TEST_F(ServedTest, WhoWasNotLetInAndCopiesOfEverythingAreInTheAuditLog) {
+  PlaneOptions options{.objects = SmallCluster()};
+  options.audit.path = plane_.folder() + "/audit.log";
+  const std::string path = options.audit.path;
+  plane_.StartWith(std::move(options));
+  EXPECT_EQ(Get("/snapshot").status, 200);
+  auto stranger = client::LoadAccess({.kubeconfig = plane_.folder() + "/admin.kubeconfig"});
+  ASSERT_TRUE(stranger.ok());
+  stranger->certificate.clear();
+  stranger->key.clear();
+  stranger->token = "hush";
+  auto http = client::HttpClient::Create(*stranger, {});
+  ASSERT_TRUE(http.ok()) << http.status();
+  const auto refused = (*http)->Send({.target = "/api/v1/nodes"});
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(refused->status, 401);
+  plane_.Stop();
+  const std::string text = ReadFile(path);
+  EXPECT_THAT(text, HasSubstr(R"("requestURI":"/snapshot","verb":"get",)"
+                              R"("user":{"username":"kubernetes-admin")"));
+  EXPECT_THAT(text, HasSubstr(R"("requestURI":"/api/v1/nodes","verb":"list","user":{},)"));
+  EXPECT_THAT(text, HasSubstr("Authentication failed, attempted: bearer"));
+  EXPECT_THAT(text, Not(HasSubstr("hush")));
+}
+
 }  // namespace
 }  // namespace dray::plane
