@@ -46,9 +46,6 @@ constexpr std::size_t kWriteThreads = 2;
 constexpr std::size_t kReadThreads = 2;
 constexpr int kStandardOutput = 1;
 constexpr std::size_t kAuditBytes = 64u << 20;  // of events that wait to be written
-// Beyond these health says that something is stuck.
-constexpr std::chrono::seconds kLongestTurn{30};
-constexpr std::chrono::seconds kLongestWait{10};
 
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
@@ -82,7 +79,7 @@ class Plane final : public ControlPlane {
         clock_(clock),
         log_(LoggerFor("plane")),
         metrics_(clock, options_.gates, registry::HandlerOptions().version),
-        commits_(clock, LoggerFor("store")) {}
+        commits_(clock, LoggerFor("store"), options_.health.slow_commit) {}
 
   // The door closes first, so that nobody is told of something that then has no end; deciders stop
   // before what they write to.
@@ -298,10 +295,10 @@ class Plane final : public ControlPlane {
   }
 
   // Whether a loop comes to the end of what it does.
-  static Status Moves(const std::atomic<internal::Loop*>& loop) {
+  Status Moves(const std::atomic<internal::Loop*>& loop) const {
     const internal::Loop* running = loop.load();
     const auto age = running == nullptr ? std::chrono::nanoseconds(0) : running->TurnAge();
-    if (age < kLongestTurn) return {};
+    if (!internal::TooLong(age, options_.health.stuck_loop)) return {};
     return base::Unavailable(fmt::format("the piece of work that it is at has taken {} so far",
                                          base::GoDurationToString(age)));
   }
@@ -309,7 +306,7 @@ class Plane final : public ControlPlane {
   Status QueuesMove() const {
     for (const auto& [name, queue] : Queues()) {
       const std::chrono::nanoseconds oldest = queue->Oldest();
-      if (oldest < kLongestWait) continue;
+      if (!internal::TooLong(oldest, options_.health.stuck_request)) continue;
       return base::Unavailable(
           fmt::format("{} of clients have waited for a thread for up to {}; waiting: {}", name,
                       base::GoDurationToString(oldest), queue->Waiting()));
