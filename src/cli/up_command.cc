@@ -43,6 +43,9 @@ Exit code: 0 ended when told to, 1 storage failed, 2 it could not be started.)";
 
 constexpr const char* kSlowRequest = "--slow-request-threshold";
 constexpr const char* kSlowDecision = "--slow-decision-threshold";
+constexpr const char* kSlowCommit = "--slow-commit-threshold";
+constexpr const char* kStuckLoop = "--stuck-loop-threshold";
+constexpr const char* kStuckRequest = "--stuck-request-threshold";
 constexpr std::int64_t kMaxNodes = 10'000;
 
 class UpCommand final : public Command {
@@ -76,6 +79,13 @@ class UpCommand final : public Command {
                  "Log requests that take longer, step by step; 0: none");
     AddThreshold(app, kSlowDecision, slow_decision_,
                  "Log scheduling decisions that take longer, by phases; 0: none");
+    AddThreshold(app, kSlowCommit, slow_commit_,
+                 "/healthz fails while the disk takes longer for a commit; 0: never");
+    AddThreshold(app, kStuckLoop, stuck_loop_,
+                 "/healthz fails while scheduler or controllers are at one thing for longer; 0: "
+                 "never");
+    AddThreshold(app, kStuckRequest, stuck_request_,
+                 "/readyz and /healthz fail while a request waits longer for a thread; 0: never");
     AddAuditFlags(app, audit_);
     app.footer(std::string(kFooter));
   }
@@ -99,8 +109,13 @@ class UpCommand final : public Command {
     if (!ReadObjects(io, options) || !ReadTokens(io, options)) return kExitUsage;
     const auto slow_request = ReadThreshold(io, kSlowRequest, slow_request_);
     const auto slow_decision = ReadThreshold(io, kSlowDecision, slow_decision_);
+    const auto slow_commit = ReadThreshold(io, kSlowCommit, slow_commit_);
+    const auto stuck_loop = ReadThreshold(io, kStuckLoop, stuck_loop_);
+    const auto stuck_request = ReadThreshold(io, kStuckRequest, stuck_request_);
     auto audit = ReadAuditFlags(io, audit_);
     if (!slow_request || !slow_decision || !audit) return kExitUsage;
+    if (!slow_commit || !stuck_loop || !stuck_request) return kExitUsage;
+    options.health = {*slow_commit, *stuck_loop, *stuck_request};
     options.slow_request = *slow_request;
     options.slow_decision = *slow_decision;
     options.audit = *std::move(audit);
@@ -209,6 +224,9 @@ class UpCommand final : public Command {
   LogFlags log_;
   std::string slow_request_ = "500ms";
   std::string slow_decision_ = "100ms";
+  std::string slow_commit_ = "1s";
+  std::string stuck_loop_ = "30s";
+  std::string stuck_request_ = "10s";
   AuditFlags audit_;
   bool served_ = false;
 };
