@@ -9,14 +9,14 @@ pods=${PODS:-12}
 root=$folder/kubelet
 cgroup=/dray-kills-$$
 
-cat >"$folder/devices.yaml" <<'X'
-driver: gpu.example.com
-pools:
-- devices:
-  - {name: gpu-0, cdi: {env: ['GPU=${device}']}}
-  - {name: gpu-1, cdi: {env: ['GPU=${device}']}}
-  - {name: gpu-2, cdi: {env: ['GPU=${device}']}}
-X
+# A device for each pod: an agent that starts takes the slices of its node away until the driver has published them again, so the pods
+# have to be placed before the first kill.
+{
+  echo 'driver: gpu.example.com'
+  echo 'pools: [{devices: ['
+  for i in $(seq "$pods"); do echo "  {name: gpu-$i, cdi: {env: ['GPU=\${device}']}},"; done
+  echo ']}]'
+} >"$folder/devices.yaml"
 cat >"$folder/class.yaml" <<'X'
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
@@ -55,7 +55,7 @@ spec:
   containers:
   - name: main
     image: busybox
-    command: [/bin/sh, -c, 'echo \$GPU; exec /bin/busybox sleep 0.$((i % 9))']
+    command: [/bin/sh, -c, 'echo \$GPU; exec /bin/busybox sleep $((i % 5)).3']
     resources: {claims: [{name: c}]}
 X
   done | kubectl apply -f - >"$folder/said" 2>&1 || fail "$(cat "$folder/said")"
@@ -101,6 +101,7 @@ eventually gpu.example.com kubectl get resourceslices
 
 # The agent dies at any moment: in the middle of preparing, of starting, of unpreparing.
 load 1 "$pods"
+says '' kubectl wait --for=condition=PodScheduled pods -l app=work --timeout=60s
 for i in $(seq "$kills"); do
   sleep "$("$python" -c 'import random; print(random.uniform(0.05, 1.2))')"
   kill -9 "$agent"
@@ -126,7 +127,11 @@ sys.exit(f"not unprepared at the end: {bad}" if bad or not claims else 0)
 X
 ! grep -q 'is in use by claim' "$folder/driver.err" || { more; fail "a device was given twice"; }
 
-# The driver dies in the middle, three times; the agent stays.
+# The driver dies in the middle, three times; the agent stays. One that starts publishes at once.
+kill -9 "$driver"
+wait "$driver" 2>/dev/null || true
+start_driver real-0 "$root"
+eventually gpu.example.com kubectl get resourceslices
 load 101 "$((100 + pods))"
 for _ in 1 2 3; do
   sleep 0.7
