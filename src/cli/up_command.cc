@@ -65,12 +65,9 @@ class UpCommand final : public Command {
                    "Nodes and objects of a scenario's cluster section")
         ->type_name("FILE");
     app.add_flag("--demo", demo_, "A small mixed cluster with a workload per proposal");
-    app.add_option("--with-node", real_node_,
-                   "Run this machine as a node, too, in a process of its own: 'dray node' with its "
-                   "files in DATA/node and images from DATA/images (default name: real-0)")
-        ->type_name("NAME")
-        ->expected(0, 1)
-        ->default_str("real-0");
+    app.add_flag("--with-node{real-0}", real_node_,
+                 "Run this machine as a node, too, called real-0 or =NAME: 'dray node' with its "
+                 "files in DATA/node and images from DATA/images");
     app.add_option("--node-runtime", node_runtime_, "What runs its containers: runc or none")
         ->type_name("NAME")
         ->capture_default_str()
