@@ -17,9 +17,11 @@
 #include <future>
 #include <thread>
 
+#include "base/mutex.h"
 #include "cdi/folder.h"
 #include "container/internal/cgroups.h"
 #include "container/internal/state_files.h"
+#include "container/janitor_for_test.h"
 #include "container/log_reader.h"
 #include "files/files.h"
 #include "files/temporary_folder.h"
@@ -92,6 +94,7 @@ class RuncTest : public ::testing::Test {
   void SetUp() override {
     if (!why_not_->empty()) GTEST_SKIP() << *why_not_;
     cgroup_ = fmt::format("/dray-test-{}", ::getpid());
+    janitor_ = std::make_unique<Janitor>(folder_.path(), cgroup_);
     std::vector<std::pair<std::string, std::string>> links;
     for (const char* name : {"sh", "cat", "echo", "sleep", "ls", "id", "env", "hostname", "ps",
                              "stty", "dd", "true", "kill", "wc", "head", "touch", "mount", "ip"}) {
@@ -119,6 +122,7 @@ class RuncTest : public ::testing::Test {
     store_.reset();
     ExpectNothingLeft();
     (void)internal::RemoveCgroup(cgroup_);
+    janitor_->Dismiss();
   }
 
   // The machine is as it was, but for files in the folder.
@@ -252,6 +256,7 @@ class RuncTest : public ::testing::Test {
   static std::string* why_not_;
   files::TemporaryFolder folder_;
   std::string cgroup_;
+  std::unique_ptr<Janitor> janitor_;
   base::SystemClock clock_;
   std::unique_ptr<image::Store> store_;
   std::unique_ptr<Runtime> runtime_;
@@ -497,35 +502,35 @@ TEST_F(RuncTest, CommandsInContainers) {
 }
 
 // What comes of a session.
-struct Heard {
-  std::mutex mutex;
-  std::string out;
-  std::string err;
-  Answer<StatusOr<std::int32_t>> done;
+class Heard {
+ public:
   ExecEvents Events() {
     return {
-        .out =
-            [this](std::string s) {
-              const std::lock_guard lock(mutex);
-              out += s;
-            },
-        .err =
-            [this](std::string s) {
-              const std::lock_guard lock(mutex);
-              err += s;
-            },
-        .done = [this](StatusOr<std::int32_t> code) { done.promise.set_value(std::move(code)); }};
+        .out = [this](std::string bytes) { Add(bytes); },
+        .err = [this](std::string bytes) { Add(bytes); },
+        .done = [this](StatusOr<std::int32_t> code) { done_.promise.set_value(std::move(code)); }};
+  }
+  std::string Text() {
+    const base::MutexLock lock(mutex_);
+    return text_;
   }
   bool WaitFor(std::string_view text) {
     for (int i = 0; i < 1000; ++i) {
-      {
-        const std::lock_guard lock(mutex);
-        if (out.find(text) != std::string::npos) return true;
-      }
+      if (Text().find(text) != std::string::npos) return true;
       std::this_thread::sleep_for(milliseconds(10));
     }
     return false;
   }
+  StatusOr<std::int32_t> End() { return done_.Get(); }
+
+ private:
+  void Add(const std::string& bytes) {
+    const base::MutexLock lock(mutex_);
+    text_ += bytes;
+  }
+  base::Mutex mutex_;
+  std::string text_ ABSL_GUARDED_BY(mutex_);
+  Answer<StatusOr<std::int32_t>> done_;
 };
 
 TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
@@ -539,7 +544,7 @@ TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
     session->Write("hello\n");
     EXPECT_TRUE(heard.WaitFor("hello\n"));
     session->CloseInput();
-    EXPECT_THAT(heard.done.Get(), IsOkAndHolds(0));
+    EXPECT_THAT(heard.End(), IsOkAndHolds(0));
   }
   {
     Heard heard;
@@ -547,8 +552,8 @@ TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
         {.container_id = *id, .command = {"sh"}, .tty = true, .stdin = true}, heard.Events());
     session->Resize(91, 33);
     session->Write("sleep 0.3; stty size; tty || busybox tty; exit 6\n");
-    EXPECT_THAT(heard.done.Get(), IsOkAndHolds(6));
-    EXPECT_THAT(heard.out, HasSubstr("33 91"));
+    EXPECT_THAT(heard.End(), IsOkAndHolds(6));
+    EXPECT_THAT(heard.Text(), HasSubstr("33 91"));
   }
   {
     // Who stops listening ends the command.
@@ -557,7 +562,7 @@ TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
         runtime_->Exec({.container_id = *id, .command = {"sleep", "88"}}, heard.Events());
     std::this_thread::sleep_for(milliseconds(300));
     session.reset();
-    EXPECT_THAT(heard.done.Get(), StatusIs(StatusCode::kCancelled, HasSubstr("listens")));
+    EXPECT_THAT(heard.End(), StatusIs(StatusCode::kCancelled, HasSubstr("listens")));
     EXPECT_THAT(Exec(*id, {"ps"})->out, Not(HasSubstr("sleep 88")));
   }
 }
@@ -574,7 +579,7 @@ TEST_F(RuncTest, AttachingToTheFirstProcess) {
   session->Write("this\n");
   EXPECT_TRUE(heard.WaitFor("got this\n"));
   session->CloseInput();
-  EXPECT_THAT(heard.done.Get(), IsOkAndHolds(8));
+  EXPECT_THAT(heard.End(), IsOkAndHolds(8));
   EXPECT_THAT(ReadLog(WaitForEnd(*id).log_path, {}), IsOkAndHolds("got this\n"));
   // With a terminal.
   ContainerConfig with_tty = Sh("tty", "stty size; read line; stty size; echo $line");
@@ -588,8 +593,8 @@ TEST_F(RuncTest, AttachingToTheFirstProcess) {
       runtime_->Exec({.container_id = *terminal, .tty = true, .stdin = true}, seen.Events());
   attached->Resize(77, 22);
   attached->Write("x y\n");
-  EXPECT_THAT(seen.done.Get(), IsOkAndHolds(0));
-  EXPECT_THAT(seen.out, AllOf(HasSubstr("22 77"), HasSubstr("x y")));
+  EXPECT_THAT(seen.End(), IsOkAndHolds(0));
+  EXPECT_THAT(seen.Text(), AllOf(HasSubstr("22 77"), HasSubstr("x y")));
 }
 
 TEST_F(RuncTest, NamespacesOfAPod) {

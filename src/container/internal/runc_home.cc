@@ -331,7 +331,12 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
   if (const auto group = files::ReadWholeBelow(image.rootfs, "etc/group"); group.ok()) {
     place.group = *group;
   }
-  DRAY_ASSIGN_OR_RETURN(cdi::oci::Config made, BuildConfig(sandbox, config, image.config, place));
+  ContainerConfig wanted = config;
+  // A limit that the machine cannot keep would be an error of runc's.
+  if (!HasController("memory")) wanted.limits.memory_bytes = 0;
+  if (!HasController("cpu")) wanted.limits.cpu_shares = wanted.limits.cpu_quota = 0;
+  if (!HasController("pids")) wanted.limits.pids = 0;
+  DRAY_ASSIGN_OR_RETURN(cdi::oci::Config made, BuildConfig(sandbox, wanted, image.config, place));
   if (!config.cdi_devices.empty()) {
     DRAY_ASSIGN_OR_RETURN(const cdi::ContainerEdits edits,
                           cdi::Load(options_.cdi_folders).Resolve(config.cdi_devices));
