@@ -15,6 +15,7 @@
 
 #include <filesystem>
 #include <future>
+#include <random>
 #include <thread>
 
 #include "base/mutex.h"
@@ -132,25 +133,8 @@ class RuncTest : public ::testing::Test {
     EXPECT_THAT(files::NamesIn(folder_ / "run/exits"), IsOkAndHolds(IsEmpty()));
     EXPECT_THAT(files::NamesIn(folder_ / "run/runc"), IsOkAndHolds(IsEmpty()));
     EXPECT_THAT(*files::ReadWhole("/proc/self/mountinfo"), Not(HasSubstr(folder_.path())));
-    for (const std::string& group : internal::CgroupFolders(cgroup_)) {
-      for (const auto& below : fs::directory_iterator(group)) {
-        EXPECT_FALSE(below.is_directory()) << below.path();
-      }
-    }
-    EXPECT_THAT(ProcessesOfOurs(), IsEmpty());
-  }
-  // Shims work in folders of containers; containers have their root there.
-  std::vector<std::string> ProcessesOfOurs() const {
-    std::vector<std::string> found;
-    for (const std::string& pid : *files::NamesIn("/proc")) {
-      if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-      for (const char* link : {"cwd", "root"}) {
-        std::error_code error;
-        const auto path = fs::read_symlink(fmt::format("/proc/{}/{}", pid, link), error);
-        if (!error && path.string().starts_with(folder_.path())) found.push_back(pid);
-      }
-    }
-    return found;
+    EXPECT_THAT(internal::CgroupFolders(cgroup_), IsEmpty());
+    EXPECT_THAT(ProcessesIn(folder_.path()), IsEmpty());
   }
 
   RuncOptions Options() const {
@@ -463,6 +447,49 @@ TEST_F(RuncTest, KilledInTheMiddleOfCreate) {
     ExpectNothingLeft();
   }
   EXPECT_GE(created, 1);
+}
+
+// The same of one that makes and removes pods all the time: it is killed while it removes, too.
+TEST_F(RuncTest, KilledAtAnyMoment) {
+  runtime_.reset();
+  store_.reset();
+  std::mt19937 random(static_cast<unsigned>(::getpid()));
+  for (int round = 0; round < 8; ++round) {
+    const pid_t agent = ::fork();
+    ASSERT_GE(agent, 0);
+    if (agent == 0) {
+      auto store =
+          image::Store::Open({.folder = folder_ / "store", .sources = {folder_ / "images"}});
+      if (!store.ok()) ::_exit(1);
+      auto runtime = OpenRuncRuntime(Options(), **store, clock_);
+      if (!runtime.ok()) ::_exit(1);
+      for (std::uint32_t attempt = 0;; ++attempt) {
+        SandboxConfig pod = Pod("1");
+        pod.attempt = attempt;
+        const auto sandbox =
+            AskFor<SandboxInfo>([&](auto done) { (*runtime)->RunSandbox(pod, done); });
+        if (!sandbox.ok()) ::_exit(1);
+        const auto id = AskFor<std::string>([&](auto done) {
+          (*runtime)->Create(sandbox->id, pod, Sh("main", "sleep 1000"), done);
+        });
+        if (id.ok()) (void)Ask([&](auto done) { (*runtime)->Start(*id, done); });
+        (void)Ask([&](auto done) { (*runtime)->RemoveSandbox(sandbox->id, done); });
+      }
+    }
+    std::this_thread::sleep_for(milliseconds(150 + random() % 800));
+    ::kill(agent, SIGKILL);
+    int status = 0;
+    ::waitpid(agent, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status));  // it did not end by itself
+    Open();
+    for (const SandboxInfo& sandbox : List().sandboxes) {
+      EXPECT_THAT(Ask([&](auto done) { runtime_->RemoveSandbox(sandbox.id, done); }), IsOk());
+    }
+    EXPECT_THAT(List().containers, IsEmpty());
+    runtime_.reset();
+    store_.reset();
+    ExpectNothingLeft();
+  }
 }
 
 TEST_F(RuncTest, AContainerWhoseShimIsKilledHasEnded) {
