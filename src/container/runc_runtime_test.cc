@@ -20,14 +20,13 @@
 
 #include "base/mutex.h"
 #include "cdi/folder.h"
+#include "container/containers_for_test.h"
 #include "container/internal/cgroups.h"
 #include "container/internal/state_files.h"
-#include "container/janitor_for_test.h"
 #include "container/log_reader.h"
 #include "files/files.h"
 #include "files/temporary_folder.h"
 #include "fmt/format.h"
-#include "image/layout.h"
 #include "testing/status_matchers.h"
 
 namespace dray::container {
@@ -47,29 +46,6 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
-// Why there can be no containers here; empty: there can.
-std::string WhyNot() {
-  if (::geteuid() != 0) return "containers need root";
-  if (::access("/bin/busybox", X_OK) != 0) return "busybox-static is not installed";
-  if (::system("runc --version >/dev/null 2>&1") != 0) return "runc is not installed";
-  const files::TemporaryFolder folder;
-  for (const char* name : {"low", "up", "work", "all"}) (void)files::MakeFolder(folder / name);
-  const std::string options =
-      fmt::format("lowerdir={0}/low,upperdir={0}/up,workdir={0}/work", folder.path());
-  if (::mount("overlay", (folder / "all").c_str(), "overlay", 0, options.c_str()) != 0) {
-    return "overlayfs cannot be mounted here";
-  }
-  ::umount2((folder / "all").c_str(), MNT_DETACH);
-  const std::string group = fmt::format("/sys/fs/cgroup/devices/dray-probe-{}", ::getpid());
-  const std::string unified = fmt::format("/sys/fs/cgroup/dray-probe-{}", ::getpid());
-  if (::mkdir(group.c_str(), 0755) != 0 && ::mkdir(unified.c_str(), 0755) != 0) {
-    return "control groups cannot be made here";
-  }
-  ::rmdir(group.c_str());
-  ::rmdir(unified.c_str());
-  return "";
-}
-
 template <typename T>
 struct Answer {
   std::promise<T> promise = std::promise<T>();
@@ -83,31 +59,16 @@ struct Answer {
   }
 };
 
-std::string Shim() {
-  return fs::read_symlink("/proc/self/exe").parent_path().string() + "/node_shim";
-}
-
 class RuncTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { why_not_ = new std::string(WhyNot()); }
+  static void SetUpTestSuite() { why_not_ = new std::string(WhyNoContainers()); }
   static void TearDownTestSuite() { delete why_not_; }
 
   void SetUp() override {
     if (!why_not_->empty()) GTEST_SKIP() << *why_not_;
     cgroup_ = fmt::format("/dray-test-{}", ::getpid());
     janitor_ = std::make_unique<Janitor>(folder_.path(), cgroup_);
-    std::vector<std::pair<std::string, std::string>> links;
-    for (const char* name : {"sh", "cat", "echo", "sleep", "ls", "id", "env", "hostname", "ps",
-                             "stty", "dd", "true", "kill", "wc", "head", "touch", "mount", "ip"}) {
-      links.emplace_back(fmt::format("/bin/{}", name), "busybox");
-    }
-    ASSERT_THAT(image::BuildImage({.images = folder_ / "images",
-                                   .name = "busybox",
-                                   .rootfs = {},
-                                   .binary = "/bin/busybox",
-                                   .links = links,
-                                   .config = {.env = {"PATH=/bin"}, .cmd = {"sh"}}}),
-                IsOk());
+    ASSERT_THAT(BuildBusybox(folder_ / "images"), IsOk());
     Open();
   }
 
@@ -139,7 +100,7 @@ class RuncTest : public ::testing::Test {
 
   RuncOptions Options() const {
     return {.root = folder_ / "run",
-            .shim = {Shim()},
+            .shim = {ShimForTest()},
             .cgroup_parent = cgroup_,
             .cdi_folders = {folder_ / "cdi"}};
   }

@@ -1,25 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests with real containers: somebody who tidies up when the test dies.
+// For tests with real containers: whether there can be any, an image, and somebody who tidies up when
+// the test dies.
 #pragma once
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "container/internal/cgroups.h"
 #include "files/files.h"
+#include "files/temporary_folder.h"
+#include "fmt/format.h"
+#include "image/layout.h"
 
 namespace dray::container {
+
+// Why there can be no containers here; empty: there can.
+inline std::string WhyNoContainers() {
+  if (::geteuid() != 0) return "containers need root";
+  if (::access("/bin/busybox", X_OK) != 0) return "busybox-static is not installed";
+  if (::system("runc --version >/dev/null 2>&1") != 0) return "runc is not installed";
+  const files::TemporaryFolder folder;
+  for (const char* name : {"low", "up", "work", "all"}) (void)files::MakeFolder(folder / name);
+  const std::string options =
+      fmt::format("lowerdir={0}/low,upperdir={0}/up,workdir={0}/work", folder.path());
+  if (::mount("overlay", (folder / "all").c_str(), "overlay", 0, options.c_str()) != 0) {
+    return "overlayfs cannot be mounted here";
+  }
+  ::umount2((folder / "all").c_str(), MNT_DETACH);
+  const std::string group = fmt::format("/sys/fs/cgroup/devices/dray-probe-{}", ::getpid());
+  const std::string unified = fmt::format("/sys/fs/cgroup/dray-probe-{}", ::getpid());
+  if (::mkdir(group.c_str(), 0755) != 0 && ::mkdir(unified.c_str(), 0755) != 0) {
+    return "control groups cannot be made here";
+  }
+  ::rmdir(group.c_str());
+  ::rmdir(unified.c_str());
+  return "";
+}
+
+// An image called busybox with a shell and what tests call in it.
+inline Status BuildBusybox(const std::string& images) {
+  std::vector<std::pair<std::string, std::string>> links;
+  for (const char* name :
+       {"sh",   "cat",  "echo", "sleep", "ls",    "id",    "env", "hostname", "ps", "stty", "dd",
+        "true", "kill", "wc",   "head",  "touch", "mount", "ip",  "mkdir",    "nc", "tail"}) {
+    links.emplace_back(fmt::format("/bin/{}", name), "busybox");
+  }
+  return image::BuildImage({.images = images,
+                            .name = "busybox",
+                            .rootfs = {},
+                            .binary = "/bin/busybox",
+                            .links = links,
+                            .config = {.env = {"PATH=/bin"}, .cmd = {"sh"}}})
+      .status();
+}
+
+// The shim as a program, beside the test's own (target node_shim).
+inline std::string ShimForTest() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/node_shim";
+}
 
 // Processes that work in the folder or have their root in it: shims, containers.
 inline std::vector<pid_t> ProcessesIn(const std::string& folder) {
