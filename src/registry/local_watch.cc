@@ -20,10 +20,12 @@ constexpr std::size_t kBatch = 512;
 
 class LocalWatch final : public api::ObjectWatch {
  public:
-  LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds)
+  LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds,
+             std::string_view namespace_)
       : objects_(objects) {
     for (const api::KindInfo* kind : kinds) {
-      if (hubs_.insert(kind->hub).second) prefixes_.push_back(PrefixOf(*kind));
+      if (!hubs_.insert(kind->hub).second) continue;
+      prefixes_.push_back(PrefixOf(*kind, kind->namespaced ? namespace_ : std::string_view()));
     }
     Catch();
   }
@@ -139,8 +141,9 @@ class LocalWatch final : public api::ObjectWatch {
 }  // namespace
 
 std::unique_ptr<api::ObjectWatch> MakeLocalWatch(const Objects& objects,
-                                                 std::span<const api::KindInfo* const> kinds) {
-  return std::make_unique<LocalWatch>(objects, kinds);
+                                                 std::span<const api::KindInfo* const> kinds,
+                                                 std::string_view namespace_) {
+  return std::make_unique<LocalWatch>(objects, kinds, namespace_);
 }
 
 }  // namespace dray::registry
