@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "api/cluster.h"
@@ -41,6 +42,9 @@ class View final : private Picture::Listener {
     const Status stale = picture_->Stale();
     return stale.ok() || stale.code() == StatusCode::kDataLoss;
   }
+
+  // What is there and cannot be read; Find has it as it last could be, if it ever could.
+  std::vector<api::UnreadableObject> Unreadable() const { return picture_->Unreadable(); }
 
   // Valid until the next Pull or write; a copy of the Object stays.
   const api::Object* Find(const ObjectKey& key) const { return picture_->Find(key); }

@@ -117,6 +117,13 @@ TEST_F(UnreadableTest, DecidersAreToldThatTheyDoNotSeeEverything) {
   EXPECT_EQ(watch->Next()->object.metadata().name, "fine");
   EXPECT_FALSE(watch->Next().has_value());
   EXPECT_THAT(watch->Stale(), StatusIs(StatusCode::kDataLoss, HasSubstr("cannot be read")));
+  const std::vector<api::UnreadableObject> unread = watch->Unreadable();
+  ASSERT_THAT(unread, SizeIs(1));
+  EXPECT_EQ(unread.front().kind, &PodKind());
+  EXPECT_EQ(unread.front().namespace_, "default");
+  EXPECT_EQ(unread.front().name, "broken");
+  EXPECT_THAT(cluster.Watch(kinds, {.namespace_ = "default"})->Unreadable(), SizeIs(1));
+  EXPECT_THAT(cluster.Watch(kinds, {.namespace_ = "other"})->Unreadable(), SizeIs(0));
   Overwrite(R"({"metadata":{"name":"broken","namespace":"default","uid":"u"}})");
   EXPECT_EQ(watch->Next()->object.metadata().name, "broken");
   EXPECT_TRUE(watch->Stale().ok());

@@ -205,7 +205,7 @@ void Judge::CheckAgainstModel(const api::ResourceClaim& claim) {
   }
 }
 
-// What cannot be read does not count (docs/decisions.md, 460).
+// What cannot be read is not seen here; that it counts all the same is for the quota's sum (460).
 std::int64_t Judge::CountedBy(const std::string& resource, const std::string& namespace_) const {
   const auto in = [&](const auto* object) { return object->metadata.namespace_ == namespace_; };
   if (resource == "count/deployments.apps") {
