@@ -197,8 +197,13 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
     plugins_.ReadHealth();
     const std::string folder = options_.root + "/pod-resources";
     DRAY_RETURN_IF_ERROR(files::MakeFolder(folder));
-    auto server =
-        rpc::ServePodResources({.socket = folder + "/kubelet.sock", .clock = &clock_}, resources_);
+    auto server = rpc::ServePodResources(
+        {.socket = folder + "/kubelet.sock",
+         .clock = &clock_,
+         .answered = [metrics = plugins_.metrics()](
+                         rpc::PodResourcesMethod method,
+                         bool ok) { metrics->PodResourcesAnswered(method, ok); }},
+        resources_);
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     DRAY_RETURN_IF_ERROR(plugins_.WatchSockets());
