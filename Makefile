@@ -10,7 +10,7 @@ help:
 	@echo 'make up      install packages, build, and run a small cluster for kubectl: dray up --demo'
 	@echo 'make demo    the same for what needs no cluster: plan, explain, validate on the examples'
 	@echo 'make test    install packages, build, and run every test'
-	@echo 'make build   the release build: $(RELEASE)/dray, test tools in $(RELEASE)/bin'
+	@echo 'make build   everything that tests need: $(RELEASE)/dray, $(RELEASE)/bin'
 	@echo 'make install $(PREFIX)/bin/dray, and kubectl-dray beside it for `kubectl dray`'
 	@echo 'make bench   the benchmarks behind the numbers in the docs'
 	@echo 'make check   what to run before a push: other compiler, sanitizers, includes, clang-tidy, format'
@@ -28,8 +28,8 @@ demo: binary
 test: build
 	ctest --preset release -j$(JOBS)
 
-# The command alone: whoever wants to try it does not wait for tests and benchmarks. A folder of its own, because objects that tests
-# can be linked from take nearly twice as long to compile.
+# The command alone: whoever wants to try it does not wait for tests and benchmarks. A folder of its own, because it is optimised when it
+# is linked, and linking every test that way would take hours.
 binary: install-packages
 	@cmake --preset binary >/dev/null
 	cmake --build --preset binary -j$(JOBS)
@@ -46,9 +46,9 @@ install-packages:
 
 # Linked as dray is, which takes long; `make test` only sees to it that each benchmark runs.
 bench: install-packages
-	@cmake --preset release >/dev/null
-	cmake --build --preset release -j$(JOBS) --target benches
-	@for b in $(RELEASE)/bin/*_bench; do echo "== $$b"; $$b; done
+	@cmake --preset binary >/dev/null
+	cmake --build --preset binary -j$(JOBS) --target benchmarks
+	$(BINARY)/bin/benchmarks
 
 # The sanitizer and second-compiler builds run the same tests.
 asan tsan clang: install-packages

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/run.h"
+#include "container/shim.h"
 
 namespace {
 
@@ -41,6 +42,10 @@ int main(int argc, char** argv) {
     env.variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+  // Not a command for people: what `dray node` starts beside each container.
+  if (!args.empty() && args[0] == "node-shim") {
+    return dray::container::ShimMain({args.begin() + 1, args.end()});
+  }
   const int code = dray::cli::Run(args, std::cin, std::cout, std::cerr, env);
   std::cout.flush();
   // A full disk or a closed pipe must not look like success.

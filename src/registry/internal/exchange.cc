@@ -146,8 +146,10 @@ void Exchange::SendText(int code, std::string body) {
 
 void Exchange::SendError(const Status& status) {
   const rest::ApiError error = rest::FromStatus(status);
-  apiserver::Response response =
-      Begin(error.code, format.yaml ? "application/yaml" : "application/json");
+  // Who is refused early, before it was asked what they can read, is told in that, too.
+  const auto accepted = ParseAccept(request.headers.Find("Accept"));
+  const bool yaml = format.yaml || (accepted.ok() && accepted->yaml);
+  apiserver::Response response = Begin(error.code, yaml ? "application/yaml" : "application/json");
   if (error.details && error.details->retry_after_seconds > 0) {
     response.headers.Add("Retry-After", fmt::format("{}", error.details->retry_after_seconds));
   }

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/internal/runc_home.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "api/json.h"
+#include "cdi/apply.h"
+#include "cdi/folder.h"
+#include "container/container_config.h"
+#include "container/internal/cgroups.h"
+#include "container/internal/shim_run.h"
+#include "container/log_format.h"
+#include "fmt/format.h"
+#include "image/digest.h"
+
+namespace dray::container::internal {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRuncTime{30'000};
+constexpr milliseconds kShimTime{60'000};
+constexpr milliseconds kDeathTime{10'000};
+// Of a container whose shim died with it, or whose machine stopped: nobody saw its code.
+constexpr std::int64_t kUnseenCode = 137;
+
+bool Exists(const std::string& path) {
+  struct stat about {};
+  return ::lstat(path.c_str(), &about) == 0;
+}
+
+std::string HashOf(const std::string& text) {
+  return std::string(image::HexOf(image::DigestOf(text)));
+}
+
+// Until it is true, or it has taken too long.
+template <typename Condition>
+bool WaitUntil(milliseconds most, Condition condition) {
+  const auto deadline = std::chrono::steady_clock::now() + most;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return true;
+}
+
+int SignalOf(std::string_view name) {
+  static const std::map<std::string_view, int> names = {
+      {"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
+      {"USR1", SIGUSR1}, {"USR2", SIGUSR2},   {"TERM", SIGTERM}, {"STOP", SIGSTOP},
+      {"PWR", SIGPWR},   {"WINCH", SIGWINCH}, {"ABRT", SIGABRT}, {"ALRM", SIGALRM}};
+  if (name.starts_with("SIG")) name.remove_prefix(3);
+  if (const auto found = names.find(name); found != names.end()) return found->second;
+  int number = 0;
+  std::from_chars(name.data(), name.data() + name.size(), number);
+  return number > 0 && number < 65 ? number : SIGTERM;
+}
+
+std::vector<std::string> OwnCapabilities() {
+  const auto text = files::ReadWhole("/proc/self/status");
+  if (!text.ok()) return {};
+  const std::size_t at = text->find("CapBnd:\t");
+  if (at == std::string::npos) return {};
+  std::uint64_t mask = 0;
+  std::from_chars(text->data() + at + 8, text->data() + text->size(), mask, 16);
+  return CapabilitiesIn(mask);
+}
+
+}  // namespace
+
+std::string RuncHome::ContainerFolder(std::string_view id) const {
+  return fmt::format("{}/containers/{}", options_.root, id);
+}
+std::string RuncHome::SandboxFolder(std::string_view id) const {
+  return fmt::format("{}/sandboxes/{}", options_.root, id);
+}
+std::string RuncHome::ExitFile(std::string_view id) const {
+  return fmt::format("{}/exits/{}.json", options_.root, id);
+}
+std::string RuncHome::RuncFolder(std::string_view id) const {
+  return fmt::format("{}/runc/{}", options_.root, id);
+}
+
+std::string RuncHome::SandboxId(const PodIdentity& pod, std::uint32_t attempt) {
+  return HashOf(fmt::format("sandbox\n{}\n{}", pod.uid, attempt)).substr(0, 32);
+}
+
+std::string RuncHome::ContainerId(std::string_view sandbox_id, std::string_view name,
+                                  std::uint32_t attempt) {
+  return HashOf(fmt::format("container\n{}\n{}\n{}", sandbox_id, name, attempt)).substr(0, 32);
+}
+
+std::vector<std::string> RuncHome::Runc(std::vector<std::string> args) const {
+  std::vector<std::string> argv = {options_.runc, "--root", options_.root + "/runc"};
+  argv.insert(argv.end(), std::make_move_iterator(args.begin()),
+              std::make_move_iterator(args.end()));
+  return argv;
+}
+
+Status RuncHome::RunRunc(std::vector<std::string> args, std::string_view what) const {
+  DRAY_ASSIGN_OR_RETURN(const CommandResult result, RunCommand(Runc(std::move(args)), kRuncTime));
+  if (result.code == 0) return {};
+  std::string why = result.err;
+  while (!why.empty() && (why.back() == '\n' || why.back() == ' ')) why.pop_back();
+  if (why.empty()) why = fmt::format("it ended with {}", result.code);
+  return base::FailedPrecondition(fmt::format("runc {}: {}", what, why));
+}
+
+Status RuncHome::Open() {
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options_.root, 0700));
+  for (const char* below : {"sandboxes", "containers", "exits", "runc"}) {
+    DRAY_RETURN_IF_ERROR(files::MakeFolder(fmt::format("{}/{}", options_.root, below), 0700));
+  }
+  return Sweep();
+}
+
+// What has no created.json or pid.json is of an agent that was killed while it made it, or removed it.
+Status RuncHome::Sweep() {
+  DRAY_ASSIGN_OR_RETURN(const auto containers, files::NamesIn(options_.root + "/containers"));
+  for (const std::string& id : containers) {
+    if (ReadRecord<PidRecord>(ContainerFolder(id) + "/created.json").ok() &&
+        ReadRecord<ContainerRecord>(ContainerFolder(id) + "/container.json").ok()) {
+      continue;
+    }
+    DRAY_RETURN_IF_ERROR(CleanUp(id));
+  }
+  DRAY_ASSIGN_OR_RETURN(const auto exits, files::NamesIn(ExitsFolder()));
+  for (const std::string& file : exits) {
+    const std::string id = file.substr(0, file.find('.'));
+    if (!Exists(ContainerFolder(id))) {
+      DRAY_RETURN_IF_ERROR(files::RemoveFile(fmt::format("{}/{}", ExitsFolder(), file)));
+    }
+  }
+  DRAY_ASSIGN_OR_RETURN(const auto sandboxes, files::NamesIn(options_.root + "/sandboxes"));
+  for (const std::string& id : sandboxes) {
+    if (ReadRecord<PidRecord>(SandboxFolder(id) + "/pid.json").ok() &&
+        ReadRecord<SandboxRecord>(SandboxFolder(id) + "/sandbox.json").ok()) {
+      continue;
+    }
+    DRAY_RETURN_IF_ERROR(RemoveSandbox(id));
+  }
+  return {};
+}
+
+StatusOr<RuntimeInfo> RuncHome::Probe() const {
+  DRAY_ASSIGN_OR_RETURN(const CommandResult result,
+                        RunCommand({options_.runc, "--version"}, kRuncTime));
+  if (result.code != 0) {
+    return base::Unavailable(fmt::format("{} --version ended with {}", options_.runc, result.code));
+  }
+  // "runc version 1.1.5+ds1"
+  std::string_view line = std::string_view(result.out).substr(0, result.out.find('\n'));
+  const std::size_t space = line.rfind(' ');
+  return RuntimeInfo{.name = "runc",
+                     .version = std::string(space == line.npos ? line : line.substr(space + 1))};
+}
+
+Status RuncHome::StartShim(const std::string& kind, const std::string& folder,
+                           const std::string& lock_file) {
+  // Held from before it is started until it has ended, whoever of us is killed meanwhile: where it is
+  // free nobody is at work.
+  DRAY_ASSIGN_OR_RETURN(files::Fd lock, TakeLock(fmt::format("{}/{}", folder, lock_file)));
+  DRAY_ASSIGN_OR_RETURN(Pipe ready, MakePipe());
+  std::vector<std::string> argv = options_.shim;
+  argv.push_back(kind);
+  DRAY_ASSIGN_OR_RETURN(const pid_t child,
+                        Spawn({.argv = argv,
+                               .fds = {{kReadyFd, ready.write.get()}, {kLockFd, lock.get()}},
+                               .terminal = {},
+                               .folder = folder}));
+  ready.write.Reset();
+  lock.Reset();
+  (void)WaitFor(child);  // it goes on by itself
+  std::string said;
+  const auto deadline = std::chrono::steady_clock::now() + kShimTime;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd polled{ready.read.get(), POLLIN, 0};
+    if (left.count() <= 0) {
+      return base::MakeStatus(StatusCode::kDeadlineExceeded, "the shim says nothing");
+    }
+    if (::poll(&polled, 1, static_cast<int>(left.count())) <= 0) continue;
+    char buffer[4096];
+    const ssize_t n = ::read(ready.read.get(), buffer, sizeof(buffer));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    said.append(buffer, static_cast<std::size_t>(n));
+  }
+  if (said == "ok") return {};
+  return base::FailedPrecondition(said.empty() ? "the shim ended without a word" : said);
+}
+
+bool RuncHome::SandboxLives(const std::string& id) const {
+  return Exists(SandboxFolder(id) + "/pid.json") && IsLocked(SandboxFolder(id) + "/pause.lock");
+}
+
+SandboxInfo RuncHome::InfoOf(const SandboxRecord& record) const {
+  return {
+      .id = record.id,
+      .pod = {.namespace_ = record.pod_namespace, .name = record.pod_name, .uid = record.pod_uid},
+      .attempt = static_cast<std::uint32_t>(record.attempt),
+      .ready = !record.stopped && SandboxLives(record.id),
+      .created_at = TimeOf(record.created_at),
+      .ips = {}};
+}
+
+StatusOr<SandboxInfo> RuncHome::RunSandbox(const SandboxConfig& config) {
+  const std::string id = SandboxId(config.pod, config.attempt);
+  const std::string folder = SandboxFolder(id);
+  const auto before = ReadRecord<SandboxRecord>(folder + "/sandbox.json");
+  if (before.ok() && SandboxLives(id) && !before->stopped) return InfoOf(*before);
+  if (Exists(folder)) DRAY_RETURN_IF_ERROR(RemoveSandbox(id));
+  const std::string parent =
+      config.cgroup_parent.empty() ? options_.cgroup_parent : config.cgroup_parent;
+  const SandboxRecord record{.id = id,
+                             .pod_namespace = config.pod.namespace_,
+                             .pod_name = config.pod.name,
+                             .pod_uid = config.pod.uid,
+                             .attempt = config.attempt,
+                             .created_at = LogTime(clock_.Now()),
+                             .cgroup = fmt::format("{}/pod{}", parent, config.pod.uid),
+                             .stopped = false};
+  const PauseSpec pause{.hostname = config.host_network ? "" : config.hostname,
+                        .network = !config.host_network,
+                        .ipc = !config.host_ipc,
+                        .uts = !config.host_network,
+                        .pids = config.shared_pids && !config.host_pid};
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(folder, 0700));
+  DRAY_RETURN_IF_ERROR(WriteRecord(folder + "/sandbox.json", record));
+  DRAY_RETURN_IF_ERROR(WriteRecord(folder + "/pause.json", pause));
+  if (const Status started = StartShim("pause", folder, "pause.lock"); !started.ok()) {
+    (void)RemoveSandbox(id);
+    return base::Annotate(started, "sandbox");
+  }
+  return InfoOf(record);
+}
+
+Status RuncHome::EndPause(const std::string& id) {
+  const std::string folder = SandboxFolder(id);
+  const std::string lock = folder + "/pause.lock";
+  if (!IsLocked(lock)) return {};
+  // One that is being made says its pid soon, or ends.
+  (void)WaitUntil(kDeathTime, [&] { return Exists(folder + "/pid.json") || !IsLocked(lock); });
+  const auto pid = ReadRecord<PidRecord>(folder + "/pid.json");
+  // The lock is its own: nobody else can have the pid by now.
+  if (pid.ok() && pid->pid > 1 && IsLocked(lock)) ::kill(static_cast<pid_t>(pid->pid), SIGKILL);
+  if (!WaitUntil(kDeathTime, [&] { return !IsLocked(lock); })) {
+    return base::Unavailable(fmt::format("the process of sandbox {} does not end", id));
+  }
+  return {};
+}
+
+Status RuncHome::EndSandbox(const std::string& id) {
+  auto record = ReadRecord<SandboxRecord>(SandboxFolder(id) + "/sandbox.json");
+  if (!record.ok())
+    return record.status().code() == StatusCode::kNotFound ? Status() : record.status();
+  if (!record->stopped) {
+    record->stopped = true;
+    DRAY_RETURN_IF_ERROR(WriteRecord(SandboxFolder(id) + "/sandbox.json", *record));
+  }
+  return EndPause(id);
+}
+
+Status RuncHome::RemoveSandbox(const std::string& id) {
+  const std::string folder = SandboxFolder(id);
+  if (!Exists(folder)) return {};
+  const auto record = ReadRecord<SandboxRecord>(folder + "/sandbox.json");
+  // From now on it is a leftover, and goes, whatever becomes of us.
+  DRAY_RETURN_IF_ERROR(EndPause(id));
+  DRAY_RETURN_IF_ERROR(files::RemoveFile(folder + "/pid.json"));
+  // Another attempt of the same pod may live in the group: what is in use stays.
+  if (record.ok() && !record->cgroup.empty()) (void)RemoveCgroup(record->cgroup);
+  return files::RemoveTree(folder);
+}
+
+StatusOr<std::vector<std::string>> RuncHome::ContainersOf(const std::string& sandbox_id) const {
+  std::vector<std::string> found;
+  DRAY_ASSIGN_OR_RETURN(const auto ids, files::NamesIn(options_.root + "/containers"));
+  for (const std::string& id : ids) {
+    const auto record = ReadRecord<ContainerRecord>(ContainerFolder(id) + "/container.json");
+    if (record.ok() && record->sandbox_id == sandbox_id) found.push_back(id);
+  }
+  return found;
+}
+
+Status RuncHome::MountRoot(const std::string& folder, const std::string& image) const {
+  for (const char* below : {"rootfs", "upper", "work"}) {
+    DRAY_RETURN_IF_ERROR(files::MakeFolder(fmt::format("{}/{}", folder, below), 0755));
+  }
+  const std::string options =
+      fmt::format("lowerdir={0},upperdir={1}/upper,workdir={1}/work", image, folder);
+  const std::string rootfs = folder + "/rootfs";
+  if (::mount("overlay", rootfs.c_str(), "overlay", 0, options.c_str()) != 0) {
+    return base::FailedPrecondition(fmt::format(
+        "cannot lay the container over its image with overlayfs: {}", std::strerror(errno)));
+  }
+  return {};
+}
+
+StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const SandboxConfig& sandbox,
+                                       const ContainerConfig& config) {
+  const std::string id = ContainerId(sandbox_id, config.name, config.attempt);
+  const std::string folder = ContainerFolder(id);
+  if (Exists(folder)) {
+    if (Exists(folder + "/created.json")) return id;
+    DRAY_RETURN_IF_ERROR(CleanUp(id));
+  }
+  const auto home = ReadRecord<SandboxRecord>(SandboxFolder(sandbox_id) + "/sandbox.json");
+  const auto pause = ReadRecord<PidRecord>(SandboxFolder(sandbox_id) + "/pid.json");
+  if (!home.ok() || !pause.ok() || home->stopped || !SandboxLives(sandbox_id)) {
+    return base::FailedPrecondition(fmt::format("sandbox {} is not ready", sandbox_id));
+  }
+  DRAY_ASSIGN_OR_RETURN(const image::StoredImage image, store_.Find(config.image));
+  ContainerPlace place{.pause_pid = pause->pid,
+                       .rootfs = "rootfs",
+                       .cgroups_path = fmt::format("{}/{}", home->cgroup, id),
+                       .capabilities = OwnCapabilities()};
+  if (const auto passwd = files::ReadWholeBelow(image.rootfs, "etc/passwd"); passwd.ok()) {
+    place.passwd = *passwd;
+  }
+  if (const auto group = files::ReadWholeBelow(image.rootfs, "etc/group"); group.ok()) {
+    place.group = *group;
+  }
+  ContainerConfig wanted = config;
+  // A limit that the machine cannot keep would be an error of runc's.
+  if (!HasController("memory")) wanted.limits.memory_bytes = 0;
+  if (!HasController("cpu")) wanted.limits.cpu_shares = wanted.limits.cpu_quota = 0;
+  if (!HasController("pids")) wanted.limits.pids = 0;
+  DRAY_ASSIGN_OR_RETURN(cdi::oci::Config made, BuildConfig(sandbox, wanted, image.config, place));
+  if (!config.cdi_devices.empty()) {
+    DRAY_ASSIGN_OR_RETURN(const cdi::ContainerEdits edits,
+                          cdi::Load(options_.cdi_folders).Resolve(config.cdi_devices));
+    if (const Status applied = cdi::Apply(edits, &cdi::DeviceOfHost, made); !applied.ok()) {
+      return base::Annotate(applied, "CDI device injection failed");
+    }
+  }
+  ContainerRecord record{.id = id,
+                         .sandbox_id = sandbox_id,
+                         .pod_namespace = sandbox.pod.namespace_,
+                         .pod_name = sandbox.pod.name,
+                         .pod_uid = sandbox.pod.uid,
+                         .name = config.name,
+                         .attempt = config.attempt,
+                         .created_at = LogTime(clock_.Now()),
+                         .image = image.name,
+                         .image_id = image.Ref(),
+                         .log_path = fmt::format("{}/{}", sandbox.log_directory, config.log_path),
+                         .stop_signal = image.config.stop_signal,
+                         .own_pids = !sandbox.host_pid && !sandbox.shared_pids,
+                         .annotations = {}};
+  for (const auto& [key, value] : config.annotations) record.annotations[key] = value;
+  const ShimSpec shim{.runc = options_.runc,
+                      .runc_root = options_.root + "/runc",
+                      .id = id,
+                      .log_path = record.log_path,
+                      .log_max_bytes = options_.log_max_bytes,
+                      .log_max_files = options_.log_max_files,
+                      .exit_path = ExitFile(id),
+                      .tty = config.tty,
+                      .stdin_open = config.stdin};
+  const auto make = [&]() -> Status {
+    DRAY_RETURN_IF_ERROR(files::MakeFolder(folder, 0700));
+    DRAY_RETURN_IF_ERROR(WriteRecord(folder + "/container.json", record));
+    DRAY_RETURN_IF_ERROR(files::RemoveFile(ExitFile(id)));
+    DRAY_RETURN_IF_ERROR(MountRoot(folder, image.rootfs));
+    DRAY_RETURN_IF_ERROR(WriteRecord(folder + "/config.json", made));
+    DRAY_RETURN_IF_ERROR(WriteRecord(folder + "/shim.json", shim));
+    return StartShim("run", folder, "shim.lock");
+  };
+  if (const Status status = make(); !status.ok()) {
+    (void)CleanUp(id);
+    return status;
+  }
+  return id;
+}
+
+bool RuncHome::WasStarted(const std::string& id) const {
+  return !Exists(RuncFolder(id) + "/exec.fifo");
+}
+
+Status RuncHome::Start(const std::string& id) {
+  const std::string folder = ContainerFolder(id);
+  if (!Exists(folder + "/created.json")) {
+    return base::NotFound(fmt::format("there is no container {}", id));
+  }
+  if (!Lives(id)) return base::FailedPrecondition(fmt::format("container {} has ended", id));
+  if (WasStarted(id)) return {};
+  // The time before: it may have ended when runc returns.
+  const StartedRecord started{.started_at = LogTime(clock_.Now())};
+  DRAY_RETURN_IF_ERROR(RunRunc({"start", id}, "start"));
+  return WriteRecord(folder + "/started.json", started);
+}
+
+// How it ended; nothing: it has not. What nobody saw is written down once, so that it stays as it is.
+std::optional<ExitRecord> RuncHome::ExitOf(const std::string& id) {
+  if (auto seen = ReadRecord<ExitRecord>(ExitFile(id)); seen.ok()) return *std::move(seen);
+  if (IsLocked(ContainerFolder(id) + "/shim.lock")) return std::nullopt;
+  // The shim may have written it between the two looks.
+  if (auto seen = ReadRecord<ExitRecord>(ExitFile(id)); seen.ok()) return *std::move(seen);
+  ExitRecord unseen{.code = kUnseenCode,
+                    .finished_at = LogTime(clock_.Now()),
+                    .oom_killed = false,
+                    .message = "nobody saw how it ended: its shim or the machine stopped"};
+  // Without its shim it has no log and no end: it is ended.
+  (void)RunCommand(Runc({"delete", "--force", id}), kRuncTime);
+  (void)WriteRecord(ExitFile(id), unseen, files::Sync::kYes);
+  // It was removed meanwhile: what comes after it must not find this.
+  if (!Exists(ContainerFolder(id) + "/created.json")) (void)files::RemoveFile(ExitFile(id));
+  return unseen;
+}
+
+bool RuncHome::Lives(const std::string& id) {
+  return Exists(ContainerFolder(id) + "/created.json") && !ExitOf(id).has_value();
+}
+
+Status RuncHome::AskToEnd(const std::string& id) {
+  const auto record = ReadRecord<ContainerRecord>(ContainerFolder(id) + "/container.json");
+  const auto pid = ReadRecord<PidRecord>(ContainerFolder(id) + "/created.json");
+  if (!record.ok() || !pid.ok() || !Lives(id)) return {};
+  // Its shim has not waited for it, so that the pid is its own.
+  if (pid->pid > 1) {
+    ::kill(static_cast<pid_t>(pid->pid),
+           record->stop_signal.empty() ? SIGTERM : SignalOf(record->stop_signal));
+  }
+  return {};
+}
+
+Status RuncHome::Kill(const std::string& id) {
+  const auto record = ReadRecord<ContainerRecord>(ContainerFolder(id) + "/container.json");
+  const auto pid = ReadRecord<PidRecord>(ContainerFolder(id) + "/created.json");
+  if (!record.ok() || !pid.ok() || !Lives(id)) return {};
+  // Others that it started live on where they are not in a namespace of its own.
+  if (!record->own_pids) (void)RunCommand(Runc({"kill", "--all", id, "KILL"}), kRuncTime);
+  if (pid->pid > 1 && Lives(id)) ::kill(static_cast<pid_t>(pid->pid), SIGKILL);
+  return {};
+}
+
+// In an order that leaves a leftover at each moment, never a container that looks alive.
+Status RuncHome::CleanUp(const std::string& id) {
+  const std::string folder = ContainerFolder(id);
+  DRAY_RETURN_IF_ERROR(files::RemoveFile(folder + "/created.json"));
+  const std::string lock = folder + "/shim.lock";
+  if (IsLocked(lock)) {
+    // With all that it has started: runc, while it makes the container, is of its session.
+    (void)WaitUntil(milliseconds(1000),
+                    [&] { return Exists(folder + "/shim.pid.json") || !IsLocked(lock); });
+    const auto shim = ReadRecord<PidRecord>(folder + "/shim.pid.json");
+    if (shim.ok() && shim->pid > 1 && IsLocked(lock)) {
+      ::kill(-static_cast<pid_t>(shim->pid), SIGKILL);
+    }
+    if (!WaitUntil(kDeathTime, [&] { return !IsLocked(lock); })) {
+      return base::Unavailable(fmt::format("the shim of container {} does not end", id));
+    }
+  }
+  if (Exists(RuncFolder(id))) {
+    if (const Status deleted = RunRunc({"delete", "--force", id}, "delete"); !deleted.ok()) {
+      // Half made: runc itself does not know it.
+      DRAY_RETURN_IF_ERROR(files::RemoveTree(RuncFolder(id)));
+    }
+  }
+  const auto config = files::ReadWhole(folder + "/config.json");
+  if (config.ok()) {
+    api::JsonDecoder decoder;
+    const auto read = decoder.Decode<cdi::oci::Config>(*config);
+    if (read.ok() && !read->linux_.cgroups_path.empty()) {
+      (void)RemoveCgroup(read->linux_.cgroups_path);
+    }
+  }
+  const std::string rootfs = folder + "/rootfs";
+  while (::umount2(rootfs.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
+  }
+  DRAY_RETURN_IF_ERROR(files::RemoveFile(ExitFile(id)));
+  return files::RemoveTree(folder);
+}
+
+Status RuncHome::Remove(const std::string& id) {
+  if (!Exists(ContainerFolder(id))) return {};
+  DRAY_RETURN_IF_ERROR(Kill(id));
+  // Its shim writes the last lines of its log.
+  (void)WaitUntil(kDeathTime, [&] { return !Lives(id); });
+  return CleanUp(id);
+}
+
+StatusOr<ContainerInfo> RuncHome::InfoOf(const std::string& id) {
+  const std::string folder = ContainerFolder(id);
+  DRAY_ASSIGN_OR_RETURN(const ContainerRecord record,
+                        ReadRecord<ContainerRecord>(folder + "/container.json"));
+  ContainerInfo info{
+      .id = id,
+      .sandbox_id = record.sandbox_id,
+      .pod = {.namespace_ = record.pod_namespace, .name = record.pod_name, .uid = record.pod_uid},
+      .name = record.name,
+      .attempt = static_cast<std::uint32_t>(record.attempt),
+      .created_at = TimeOf(record.created_at),
+      .image = record.image,
+      .image_id = record.image_id,
+      .log_path = record.log_path};
+  for (const auto& [key, value] : record.annotations) info.annotations[key.str()] = value;
+  const auto started = ReadRecord<StartedRecord>(folder + "/started.json");
+  if (started.ok()) {
+    info.started_at = TimeOf(started->started_at);
+  } else if (struct stat about{}; WasStarted(id) && ::stat(RuncFolder(id).c_str(), &about) == 0) {
+    // The agent was killed before it could say so: that is when runc took the fifo away.
+    info.started_at = base::Time::FromUnix(about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+  }
+  if (const auto exit = ExitOf(id)) {
+    info.state = ContainerState::kExited;
+    info.exit_code = static_cast<std::int32_t>(exit->code);
+    info.finished_at = TimeOf(exit->finished_at);
+    info.message = exit->message;
+    info.reason = exit->oom_killed                                      ? "OOMKilled"
+                  : exit->code == kUnseenCode && !exit->message.empty() ? "ContainerStatusUnknown"
+                  : exit->code == 0                                     ? "Completed"
+                                                                        : "Error";
+  } else {
+    info.state = WasStarted(id) ? ContainerState::kRunning : ContainerState::kCreated;
+  }
+  return info;
+}
+
+StatusOr<Inventory> RuncHome::List() {
+  Inventory inventory;
+  DRAY_ASSIGN_OR_RETURN(const auto sandboxes, files::NamesIn(options_.root + "/sandboxes"));
+  for (const std::string& id : sandboxes) {
+    const auto record = ReadRecord<SandboxRecord>(SandboxFolder(id) + "/sandbox.json");
+    // Being made, or being removed.
+    if (!record.ok() || !Exists(SandboxFolder(id) + "/pid.json")) continue;
+    inventory.sandboxes.push_back(InfoOf(*record));
+  }
+  DRAY_ASSIGN_OR_RETURN(const auto containers, files::NamesIn(options_.root + "/containers"));
+  for (const std::string& id : containers) {
+    if (!Exists(ContainerFolder(id) + "/created.json")) continue;
+    auto info = InfoOf(id);
+    if (info.ok() && Exists(ContainerFolder(id) + "/created.json")) {
+      inventory.containers.push_back(*std::move(info));
+    }
+  }
+  return inventory;
+}
+
+}  // namespace dray::container::internal

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// On disk: images/<hex of the id>.json, written last, and rootfs/<hex of the layers>.
+#include "image/store.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "api/json.h"
+#include "files/files.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "image/digest.h"
+#include "image/source.h"
+#include "image/unpack.h"
+
+namespace dray::image {
+
+// What is remembered of an image that was unpacked.
+struct Record {
+  std::string id;
+  std::string digest;
+  std::vector<std::string> names;
+  std::string layers;  // hex; names the root file system
+  ImageConfig config;
+};
+
+const api::StructInfo& InfoOf(const Record*) {
+  using T = Record;
+  static const api::StructInfo info = api::Struct<T>("Record", {
+                                                                   api::Field<&T::id>("id"),
+                                                                   api::Field<&T::digest>("digest"),
+                                                                   api::Field<&T::names>("names"),
+                                                                   api::Field<&T::layers>("layers"),
+                                                                   api::Field<&T::config>("config"),
+                                                               });
+  return info;
+}
+
+namespace {
+
+constexpr std::size_t kNamesTold = 5;
+
+bool IsArchiveName(std::string_view name) {
+  return name.ends_with(".tar") || name.ends_with(".tar.gz") || name.ends_with(".tgz") ||
+         name.ends_with(".tar.zst") || name.ends_with(".tar.xz") || name.ends_with(".tar.bz2");
+}
+
+// Layouts and archives directly in the folder, or the folder itself.
+std::vector<std::string> CandidatesIn(const std::string& folder) {
+  struct stat about {};
+  if (::stat((folder + "/index.json").c_str(), &about) == 0) return {folder};
+  std::vector<std::string> paths;
+  const auto names = files::NamesIn(folder);
+  if (!names.ok()) return paths;
+  for (const std::string& name : *names) {
+    if (name.starts_with(".")) continue;
+    const std::string path = fmt::format("{}/{}", folder, name);
+    if (::stat(path.c_str(), &about) != 0) continue;
+    if (S_ISREG(about.st_mode) ? IsArchiveName(name)
+                               : ::stat((path + "/index.json").c_str(), &about) == 0) {
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+// Which layers, in which order.
+std::string ChainOf(const FoundImage& image) {
+  Sha256 sum;
+  for (const LayerFile& layer : image.layers) sum.Add(layer.diff_id + "\n");
+  return std::string(HexOf(sum.Digest()));
+}
+
+bool Matches(const ListedImage& image, const Reference& wanted) {
+  if (!image.fault.empty()) return false;
+  const auto name = ParseReference(image.name);
+  if (!name.ok() || name->Name() != wanted.Name()) return false;
+  if (!wanted.digest.empty()) return image.digest == wanted.digest || image.id == wanted.digest;
+  return name->tag == wanted.tag;
+}
+
+}  // namespace
+
+std::string StoredImage::Ref() const {
+  if (digest.empty()) return id;
+  const auto reference = ParseReference(name);
+  return reference.ok() ? fmt::format("{}@{}", reference->Name(), digest) : id;
+}
+
+StatusOr<std::unique_ptr<Store>> Store::Open(StoreOptions options) {
+  // For its owner only: images have set-user-id programs.
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.folder, 0700));
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.folder + "/images"));
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.folder + "/rootfs"));
+  DRAY_RETURN_IF_ERROR(files::RemoveTree(options.folder + "/scratch"));
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.folder + "/scratch"));
+  return std::unique_ptr<Store>(new Store(std::move(options)));
+}
+
+std::vector<ListedImage> Store::Look() {
+  std::map<std::string, Known> now;
+  std::vector<ListedImage> all;
+  for (const std::string& folder : options_.sources) {
+    for (const std::string& path : CandidatesIn(folder)) {
+      struct stat about {};
+      if (::stat((path + "/index.json").c_str(), &about) != 0 &&
+          ::stat(path.c_str(), &about) != 0) {
+        continue;
+      }
+      Known known{.changed = about.st_mtim.tv_sec * 1'000'000'000LL + about.st_mtim.tv_nsec,
+                  .size = about.st_size};
+      if (const auto before = known_.find(path); before != known_.end() &&
+                                                 before->second.changed == known.changed &&
+                                                 before->second.size == known.size) {
+        known.images = before->second.images;
+      } else if (const auto source =
+                     ImageSource::Open(path, options_.folder + "/scratch", options_.limits);
+                 source.ok()) {
+        for (const FoundImage& image : (*source)->images()) {
+          for (const Reference& name : image.names) {
+            known.images.push_back({.name = name.ToString(),
+                                    .id = image.id,
+                                    .digest = image.digest,
+                                    .path = path,
+                                    .fault = {}});
+          }
+        }
+      } else {
+        known.images.push_back(
+            {.path = path, .fault = std::string(base::Message(source.status()))});
+      }
+      all.insert(all.end(), known.images.begin(), known.images.end());
+      now.emplace(path, std::move(known));
+    }
+  }
+  known_ = std::move(now);
+  return all;
+}
+
+std::vector<ListedImage> Store::List() {
+  const base::MutexLock lock(mutex_);
+  std::vector<ListedImage> all = Look();
+  std::ranges::stable_sort(all, {}, &ListedImage::name);
+  return all;
+}
+
+StatusOr<std::vector<ListedImage>> ListImages(const std::string& images, const Limits& limits) {
+  std::string pattern = "/tmp/dray-images-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) return files::Failed("make folder", pattern, errno);
+  std::vector<ListedImage> all;
+  const auto store = Store::Open({.folder = pattern, .sources = {images}, .limits = limits});
+  if (store.ok()) all = (*store)->List();
+  (void)files::RemoveTree(pattern);
+  if (!store.ok()) return store.status();
+  return all;
+}
+
+StatusOr<StoredImage> Store::Unpacked(const std::string& id, const std::string& name) const {
+  DRAY_ASSIGN_OR_RETURN(
+      const std::string text,
+      files::ReadWhole(fmt::format("{}/images/{}.json", options_.folder, HexOf(id))));
+  api::JsonDecoder decoder;
+  DRAY_ASSIGN_OR_RETURN(const Record record, decoder.Decode<Record>(text));
+  StoredImage image{.id = record.id,
+                    .digest = record.digest,
+                    .name = name.empty() && !record.names.empty() ? record.names.front() : name,
+                    .rootfs = fmt::format("{}/rootfs/{}", options_.folder, record.layers),
+                    .config = record.config};
+  struct stat about {};
+  if (::stat(image.rootfs.c_str(), &about) != 0) return files::Failed("read", image.rootfs, errno);
+  return image;
+}
+
+StatusOr<StoredImage> Store::Unpack(const ListedImage& listed) {
+  DRAY_ASSIGN_OR_RETURN(
+      const auto source,
+      ImageSource::Open(listed.path, options_.folder + "/scratch", options_.limits));
+  const auto& images = source->images();
+  const auto image = std::ranges::find(images, listed.id, &FoundImage::id);
+  if (image == images.end()) {
+    return base::Aborted(fmt::format("{} changed while it was read", listed.path));
+  }
+  const std::string chain = ChainOf(*image);
+  const std::string rootfs = fmt::format("{}/rootfs/{}", options_.folder, chain);
+  struct stat about {};
+  if (::stat(rootfs.c_str(), &about) != 0) {
+    const std::string growing = fmt::format("{}/scratch/{}", options_.folder, chain);
+    DRAY_RETURN_IF_ERROR(files::RemoveTree(growing));
+    DRAY_RETURN_IF_ERROR(files::MakeFolder(growing));
+    Budget budget(options_.limits);
+    for (const LayerFile& layer : image->layers) {
+      if (const Status unpacked = UnpackLayer(layer, growing, budget); !unpacked.ok()) {
+        (void)files::RemoveTree(growing);
+        return base::Annotate(unpacked, fmt::format("image {}", listed.name));
+      }
+    }
+    if (::rename(growing.c_str(), rootfs.c_str()) != 0) {
+      return files::Failed("write", rootfs, errno);
+    }
+  }
+  Record record{.id = image->id,
+                .digest = image->digest,
+                .names = {},
+                .layers = chain,
+                .config = image->document.config};
+  for (const Reference& name : image->names) record.names.push_back(name.ToString());
+  DRAY_RETURN_IF_ERROR(
+      files::WriteWhole(fmt::format("{}/images/{}.json", options_.folder, HexOf(image->id)),
+                        api::EncodeJson(record)));
+  return Unpacked(image->id, listed.name);
+}
+
+StatusOr<StoredImage> Store::Find(const std::string& reference) {
+  if (IsDigest(reference)) {
+    if (auto image = Unpacked(reference, ""); image.ok()) return image;
+  }
+  const base::MutexLock lock(mutex_);
+  const std::vector<ListedImage> all = Look();
+  std::vector<std::string> names;
+  const auto wanted = ParseReference(reference);
+  if (!wanted.ok() && !IsDigest(reference)) return wanted.status();
+  for (const ListedImage& image : all) {
+    const bool is_it = IsDigest(reference) ? image.id == reference : Matches(image, *wanted);
+    if (is_it) {
+      if (auto ready = Unpacked(image.id, image.name); ready.ok()) return ready;
+      return Unpack(image);
+    }
+    if (image.fault.empty()) names.push_back(image.name);
+  }
+  // Its source may be gone: what was unpacked is still good.
+  const auto records = files::NamesIn(options_.folder + "/images");
+  if (records.ok() && wanted.ok()) {
+    for (const std::string& file : *records) {
+      const std::string id = "sha256:" + file.substr(0, file.find('.'));
+      const auto stored =
+          IsDigest(id) ? Unpacked(id, "") : StatusOr<StoredImage>(base::NotFound(""));
+      if (!stored.ok()) continue;
+      const ListedImage as_listed{.name = stored->name,
+                                  .id = stored->id,
+                                  .digest = stored->digest,
+                                  .path = {},
+                                  .fault = {}};
+      if (Matches(as_listed, *wanted)) return stored;
+    }
+  }
+  std::string shown = wanted.ok() ? wanted->ToString() : reference;
+  std::string message =
+      fmt::format("image {} is not here: there is no registry, images are looked for in {}", shown,
+                  options_.sources.empty() ? "no folder (--images)"
+                                           : fmt::format("{}", fmt::join(options_.sources, ", ")));
+  if (!names.empty()) {
+    std::ranges::sort(names);
+    const std::size_t told = std::min(names.size(), kNamesTold);
+    message += fmt::format(
+        "; there is {}{}",
+        fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told), ", "),
+        names.size() > told ? ", ..." : "");
+  }
+  for (const ListedImage& image : all) {
+    if (image.fault.empty()) continue;
+    message += fmt::format("; {} cannot be used: {}", image.path, image.fault);
+    break;
+  }
+  return base::NotFound(message);
+}
+
+}  // namespace dray::image

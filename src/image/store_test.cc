@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "files/files.h"
+#include "files/temporary_folder.h"
+#include "image/layout.h"
+#include "testing/status_matchers.h"
+
+namespace dray::image {
+namespace {
+
+using ::dray::testing::IsOk;
+using ::dray::testing::IsOkAndHolds;
+using ::dray::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class StoreTest : public ::testing::Test {
+ protected:
+  StoreTest() { Reopen(); }
+  void Reopen() {
+    auto store = Store::Open({.folder = folder_ / "store", .sources = {folder_ / "images"}});
+    EXPECT_THAT(store, IsOk());
+    store_ = *std::move(store);
+  }
+  WrittenImage Build(const std::string& name, const std::string& content) {
+    (void)files::RemoveTree(folder_ / "rootfs");
+    EXPECT_THAT(files::MakeFolder(folder_ / "rootfs/etc"), IsOk());
+    EXPECT_THAT(files::WriteWhole(folder_ / "rootfs/etc/what", content), IsOk());
+    auto written = BuildImage({.images = folder_ / "images",
+                               .name = name,
+                               .rootfs = folder_ / "rootfs",
+                               .binary = {},
+                               .links = {},
+                               .config = {.user = "5", .env = {"A=1"}, .cmd = {"/sh"}}});
+    EXPECT_THAT(written, IsOk());
+    return *written;
+  }
+  StatusOr<std::string> WhatOf(const std::string& reference) {
+    const auto image = store_->Find(reference);
+    if (!image.ok()) return image.status();
+    return files::ReadWhole(image->rootfs + "/etc/what");
+  }
+
+  files::TemporaryFolder folder_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoreTest, FindsByNameDigestAndId) {
+  const WrittenImage written = Build("demo:1", "one");
+  EXPECT_EQ(written.name, "docker.io/library/demo:1");
+  for (const std::string& reference :
+       {std::string("demo:1"), written.name, "demo@" + written.digest, written.id}) {
+    const auto image = store_->Find(reference);
+    ASSERT_THAT(image, IsOk()) << reference;
+    EXPECT_EQ(image->id, written.id);
+    EXPECT_EQ(image->Ref(), "docker.io/library/demo@" + written.digest);
+    EXPECT_EQ(image->config.user, "5");
+    EXPECT_THAT(image->config.cmd, ElementsAre("/sh"));
+    EXPECT_THAT(files::ReadWhole(image->rootfs + "/etc/what"), IsOkAndHolds("one"));
+  }
+  struct stat about {};
+  ASSERT_EQ(::stat((folder_ / "store").c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 07777, 0700u);
+}
+
+TEST_F(StoreTest, AnImageThatIsNotThereIsNamedWithWhatThereIs) {
+  (void)Build("demo:1", "one");
+  EXPECT_THAT(
+      store_->Find("demo"),
+      StatusIs(StatusCode::kNotFound, AllOf(HasSubstr("docker.io/library/demo:latest"),
+                                            HasSubstr("demo:1"), HasSubstr(folder_ / "images"))));
+  EXPECT_THAT(store_->Find("Not A Name"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("Not A")));
+}
+
+TEST_F(StoreTest, ANewImageOfANameIsSeenAndTheOldOneKept) {
+  const WrittenImage first = Build("demo", "one");
+  EXPECT_THAT(WhatOf("demo"), IsOkAndHolds("one"));
+  const WrittenImage second = Build("demo", "two, longer");
+  EXPECT_NE(first.id, second.id);
+  EXPECT_THAT(WhatOf("demo"), IsOkAndHolds("two, longer"));
+  EXPECT_THAT(WhatOf(first.id), IsOkAndHolds("one"));
+  // The same again is the same.
+  EXPECT_EQ(Build("demo", "two, longer").id, second.id);
+}
+
+TEST_F(StoreTest, WhatIsUnpackedOutlivesItsSourceAndARestart) {
+  (void)Build("demo", "one");
+  EXPECT_THAT(WhatOf("demo"), IsOkAndHolds("one"));
+  ASSERT_THAT(files::RemoveTree(folder_ / "images"), IsOk());
+  ASSERT_THAT(files::MakeFolder(folder_ / "store/scratch/half"), IsOk());
+  Reopen();
+  EXPECT_THAT(WhatOf("demo"), IsOkAndHolds("one"));
+  EXPECT_THAT(files::NamesIn(folder_ / "store/scratch"), IsOkAndHolds(::testing::IsEmpty()));
+}
+
+TEST_F(StoreTest, ABrokenSourceIsToldAndDoesNotSpoilOthers) {
+  const WrittenImage good = Build("good", "one");
+  const WrittenImage bad = Build("bad", "two");
+  // A byte of a layer is another.
+  const auto blobs = files::NamesIn(bad.folder + "/blobs/sha256");
+  for (const std::string& name : *blobs) {
+    const std::string path = bad.folder + "/blobs/sha256/" + name;
+    std::string bytes = *files::ReadWhole(path);
+    if (bytes.starts_with("{")) continue;
+    bytes[bytes.find("two")] = 'T';
+    ASSERT_THAT(files::WriteWhole(path, bytes), IsOk());
+  }
+  EXPECT_THAT(WhatOf("good"), IsOkAndHolds("one"));
+  EXPECT_THAT(WhatOf("bad"), StatusIs(StatusCode::kInvalidArgument, HasSubstr("digest")));
+  ASSERT_THAT(files::MakeFolder(folder_ / "images/junk"), IsOk());
+  ASSERT_THAT(files::WriteWhole(folder_ / "images/junk/index.json", "{"), IsOk());
+  EXPECT_THAT(WhatOf("none"),
+              StatusIs(StatusCode::kNotFound, HasSubstr("images/junk cannot be used")));
+  EXPECT_THAT(store_->List(),
+              ElementsAre(AllOf(Field(&ListedImage::path, HasSubstr("junk")),
+                                Field(&ListedImage::fault, ::testing::Not(::testing::IsEmpty()))),
+                          Field(&ListedImage::name, "docker.io/library/bad:latest"),
+                          Field(&ListedImage::name, "docker.io/library/good:latest")));
+}
+
+}  // namespace
+}  // namespace dray::image
