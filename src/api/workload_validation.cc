@@ -15,6 +15,8 @@
 #include "api/internal/kind_validation.h"
 #include "api/internal/pod_validation.h"
 #include "api/label_selector.h"
+#include "base/string_map.h"
+#include "fmt/format.h"
 
 namespace dray::api::internal {
 namespace {
@@ -284,9 +286,13 @@ void CheckChanged(Report& report, const Path& at, const Spec& next, const Spec& 
   Report before(report.options());
   check(after, at, next);
   check(before, at, old);
-  const ErrorList known = before.Take();
+  const auto text = [](const FieldError& error) {
+    return fmt::format("{} {}", static_cast<int>(error.type), error.Message());
+  };
+  base::StringSet known;
+  for (const FieldError& error : before.Take()) known.insert(text(error));
   for (FieldError& error : after.Take()) {
-    if (std::ranges::find(known, error) == known.end()) report.Add(std::move(error));
+    if (known.empty() || !known.contains(text(error))) report.Add(std::move(error));
   }
 }
 

@@ -123,6 +123,7 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
   void Try() {
     auto attempt = attempt_();
     if (!attempt.ok()) return Finish(attempt.status());
+    if (Status text = attempt->CheckText(); !text.ok()) return Finish(std::move(text));
     if (dry_run_ || attempt->transaction.operations.empty()) {
       return Finish(std::move(attempt->result));
     }
