@@ -66,7 +66,7 @@ class HidingCluster final : public api::ForwardingCluster {
     Status Stale() const override {
       const auto& hidden = cluster_.hidden_;
       const bool here = hidden && (namespace_.empty() || namespace_ == hidden->namespace_);
-      return here ? Unreadable() : Status();
+      return here ? HidingCluster::Unreadable() : Status();
     }
 
    private:
