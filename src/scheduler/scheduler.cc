@@ -17,6 +17,8 @@ namespace {
 
 // With that many changes at once it is cheaper to ask a gated pod again than to ask about each.
 constexpr std::size_t kManyChanges = 8;
+// How long a watch may take to tell of a claim that this scheduler has made, before it is read.
+constexpr std::chrono::seconds kUnseenFor{30};
 // So many pods between two looks at what has changed.
 constexpr std::size_t kPodsPerSync = 256;
 
@@ -115,6 +117,30 @@ std::size_t Scheduler::Impl::Sync() {
   AskGatedAgain(seen);
   WakePods(seen);
   return taken;
+}
+
+void Scheduler::Impl::AskForUnseen() {
+  if (world.unseen_claims() == 0) return ask_for_unseen.reset();
+  const std::chrono::nanoseconds now = clock.Monotonic();
+  if (ask_for_unseen && now < *ask_for_unseen) return;
+  const bool asks = ask_for_unseen.has_value();
+  ask_for_unseen = now + kUnseenFor;
+  if (!asks) return;
+  std::vector<Seen> gone;
+  for (const std::shared_ptr<const api::ResourceClaim>& claim : world.UnseenClaims()) {
+    const api::ObjectMeta& metadata = claim->metadata;
+    const auto read =
+        cluster.Find(*KindOf<api::ResourceClaim>(), metadata.namespace_, metadata.name);
+    const bool there = !read.ok() || (read->has_value() && (*read)->metadata().uid == metadata.uid);
+    if (there) continue;
+    const api::Object last = api::Object::Of(*claim);
+    gone.push_back({.change = {api::Change::Kind::kDeleted, last}, .old = last});
+    world.Apply(gone.back().change);
+  }
+  if (gone.empty()) return;
+  ++changes;
+  AskGatedAgain(gone);
+  WakePods(gone);
 }
 
 void Scheduler::Impl::TakePod(const api::Change& change) {
@@ -258,6 +284,7 @@ std::optional<Outcome> Scheduler::ScheduleOne() { return impl_->ScheduleOne(); }
 
 std::vector<Outcome> Scheduler::Tick() {
   impl_->queue.Tick();
+  impl_->AskForUnseen();
   // Asking in the background comes back here: only those are asked that want to be.
   const auto due = impl_->BindingDue();
   if (impl_->options.background == nullptr || (due && *due <= impl_->clock.Monotonic())) {
@@ -272,7 +299,9 @@ std::vector<Outcome> Scheduler::Tick() {
 
 std::optional<std::chrono::nanoseconds> Scheduler::NextDue() const {
   std::optional<std::chrono::nanoseconds> due = impl_->queue.NextDue();
-  if (const auto binding = impl_->BindingDue()) due = due ? std::min(*due, *binding) : *binding;
+  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen}) {
+    if (other) due = due ? std::min(*due, *other) : *other;
+  }
   return due;
 }
 
@@ -281,6 +310,7 @@ std::vector<Outcome> Scheduler::Run() {
   while (true) {
     const bool changes = Sync() > 0;
     impl_->queue.Tick();
+    impl_->AskForUnseen();
     const auto due = impl_->BindingDue();
     if (due && *due <= impl_->clock.Monotonic()) impl_->look_at_bindings = true;
     std::size_t tried = 0;
@@ -335,6 +365,7 @@ const Statistics& Scheduler::statistics() const {
     impl_->statistics.allocator_steps += profile.devices->allocator_steps();
   }
   impl_->statistics.expressions = impl_->world.expressions().statistics();
+  impl_->statistics.in_doubt = in_doubt();
   return impl_->statistics;
 }
 
