@@ -15,7 +15,8 @@
 namespace dray::registry {
 namespace {
 
-constexpr std::string_view kEverything = "/registry/";
+// The same as who waits for anything at all: one list of events for both.
+constexpr std::string_view kEverything;
 constexpr std::size_t kBatch = 512;
 
 class LocalWatch final : public api::ObjectWatch {

@@ -172,7 +172,17 @@ void Exchange::SendObject(int code, const api::Object& object) {
                                       TableContextFor(*registry, kind())));
   }
   if (format.shape == Shape::kPartialMetadata) return Send(code, rest::PartialMetadataJson(object));
+  if (auto text = StoredText(object)) return Send(code, *std::move(text));
   Send(code, object.ToJson(kind()));
+}
+
+std::optional<std::string> Exchange::StoredText(const api::Object& object) const {
+  if (&kind() != &api::HubKind(*kind().hub)) return std::nullopt;
+  const api::ObjectMeta& metadata = object.metadata();
+  const auto found = registry->objects().Find(kind(), metadata.namespace_, metadata.name);
+  if (!found.ok() || !found->has_value()) return std::nullopt;
+  if ((*found)->object().data() != object.data()) return std::nullopt;
+  return (*found)->stored->MakeJson();
 }
 
 void Exchange::SendSuccess(int code, const api::Object* about) {
