@@ -31,3 +31,20 @@ find_library(RE2_LIBRARY re2 REQUIRED)
 add_library(re2::re2 UNKNOWN IMPORTED)
 set_target_properties(re2::re2 PROPERTIES
   IMPORTED_LOCATION "${RE2_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${RE2_INCLUDE_DIR}")
+
+# gRPC without TLS, for unix sockets, and protobuf without reflection; for the room rpc alone. From archives: a binary that is copied to
+# a node then needs no libraries that nothing else there has. 6 MB of it, 4 of them gRPC's. Abseil and re2 stay shared, as everywhere
+# here: there must be one abseil in a process. gRPC's own CMake package knows shared libraries only.
+find_package(ZLIB REQUIRED)
+find_program(PROTOC protoc REQUIRED)
+find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+set(grpc_archives)
+foreach(name grpc++_unsecure grpc_unsecure gpr address_sorting upb protobuf-lite cares)
+  find_library(GRPC_ARCHIVE_${name} lib${name}.a REQUIRED)
+  list(APPEND grpc_archives "${GRPC_ARCHIVE_${name}}")
+endforeach()
+add_library(grpc::unsecure INTERFACE IMPORTED)
+target_link_libraries(grpc::unsecure INTERFACE ${grpc_archives}
+  absl::base absl::cleanup absl::cord absl::flat_hash_map absl::flat_hash_set absl::hash absl::inlined_vector absl::random_random absl::status
+  absl::statusor absl::str_format absl::strings absl::synchronization absl::time absl::variant
+  re2::re2 ZLIB::ZLIB Threads::Threads rt)

@@ -27,8 +27,7 @@ class Loop {
   class Timer {
    public:
     Timer() = default;
-    Timer(Timer&& other) noexcept
-        : loop_(std::exchange(other.loop_, nullptr)), key_(other.key_) {}
+    Timer(Timer&& other) noexcept : loop_(std::exchange(other.loop_, nullptr)), key_(other.key_) {}
     Timer& operator=(Timer&& other) noexcept;
     ~Timer() { Cancel(); }
     void Cancel();

@@ -123,6 +123,7 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
   void Try() {
     auto attempt = attempt_();
     if (!attempt.ok()) return Finish(attempt.status());
+    if (Status text = attempt->CheckText(); !text.ok()) return Finish(std::move(text));
     if (dry_run_ || attempt->transaction.operations.empty()) {
       return Finish(std::move(attempt->result));
     }
@@ -225,6 +226,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_RETURN_IF_ERROR(AdmitNamespace(objects_, object, attempt.transaction));
   api::PrepareNew(object, options_.rules, now, random_);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
+  AdmitTolerations(object);
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
   if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
@@ -300,6 +302,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                               options_.rules.gates, *options_.authorizer, *namespaces_));
     }
   } else {
+    AdmitTolerations(object);
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));

@@ -57,8 +57,7 @@ class CriClient {
   // The addresses of HTTP servers of the runtime's that stream.
   virtual void ExecUrl(const std::string& id, std::vector<std::string> command, bool tty,
                        bool stdin, Done<std::string> done) = 0;
-  virtual void AttachUrl(const std::string& id, bool tty, bool stdin,
-                         Done<std::string> done) = 0;
+  virtual void AttachUrl(const std::string& id, bool tty, bool stdin, Done<std::string> done) = 0;
 
   // Nothing: it is not there.
   virtual void ImageStatus(const std::string& image, Done<std::optional<CriImage>> done) = 0;
@@ -71,6 +70,8 @@ class CriClient {
   virtual void WatchEvents(std::function<void(CriEvent)> event, DoneStatus end) = 0;
 };
 
-std::unique_ptr<CriClient> ConnectCri(CriOptions options);
+// InvalidArgument: the endpoint is no path that a socket could have. Whether somebody is there shows
+// with the first call.
+StatusOr<std::unique_ptr<CriClient>> ConnectCri(CriOptions options);
 
 }  // namespace dray::rpc

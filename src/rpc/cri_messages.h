@@ -142,7 +142,8 @@ struct CriContainerConfig {
   std::vector<std::pair<std::string, std::string>> envs;
   std::vector<CriMount> mounts;
   std::vector<CriDevice> devices;
-  std::vector<std::string> cdi_devices;  // names; runtimes before containerd 1.7 say nothing and do nothing
+  std::vector<std::string>
+      cdi_devices;  // names; runtimes before containerd 1.7 say nothing and do nothing
   CriMap labels;
   CriMap annotations;
   std::string log_path;  // below the sandbox's log directory

@@ -63,7 +63,7 @@ struct DeviceHealth {
   std::string device;
   Health health = Health::kUnknown;
   std::int64_t last_updated_seconds = 0;
-  std::chrono::seconds timeout{0};  // 0 or less: the reader's own
+  std::chrono::seconds timeout{0};  // 0: the reader's own; at most 100 years
   std::string message;
   friend bool operator==(const DeviceHealth&, const DeviceHealth&) = default;
 };

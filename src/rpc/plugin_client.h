@@ -25,18 +25,24 @@ class RegistrationClient {
                       DoneStatus done) = 0;
 };
 
-// What is heard of a driver's DRA socket. Called from any thread, one call at a time.
+// What is heard of a driver's DRA socket. Called from any thread, one call at a time; must not
+// destroy the channel.
 class PluginListener {
  public:
   virtual ~PluginListener() = default;
+  // Told of changes; not connected until told otherwise.
   virtual void OnConnected(bool connected) = 0;
+  // Nothing more is read of the stream until NextHealth is called, so that a driver which talks
+  // without end waits, instead of filling memory.
   virtual void OnHealth(std::vector<DeviceHealth> devices) = 0;
   // The stream has ended. kUnimplemented: the driver has no such service.
   virtual void OnHealthEnd(Status why) = 0;
 };
 
 // One connection to a driver's DRA socket: made at once, made again whenever it breaks, used for
-// every call and for the health stream. Thread-safe; after its destructor nobody is called.
+// every call and for the health stream. Calls of a driver that cannot be reached fail at once with
+// kUnavailable. Thread-safe; its destructor cancels the calls that are on their way and returns when
+// their functions have been called; the listener is told nothing any more.
 class PluginChannel {
  public:
   virtual ~PluginChannel() = default;
@@ -44,8 +50,10 @@ class PluginChannel {
                        Done<PrepareAnswer> done) = 0;
   virtual void Unprepare(std::vector<ClaimName> claims, std::chrono::nanoseconds deadline,
                          Done<UnprepareAnswer> done) = 0;
-  // Opens the health stream, one at a time; its end is told to the listener.
+  // Opens the health stream; its end is told to the listener. Not again before that.
   virtual void WatchHealth() = 0;
+  // After OnHealth: the next message, please.
+  virtual void NextHealth() = 0;
 };
 
 struct ChannelOptions {
@@ -58,10 +66,11 @@ struct ChannelOptions {
 class PluginConnector {
  public:
   virtual ~PluginConnector() = default;
-  virtual std::unique_ptr<RegistrationClient> Registration(const std::string& socket) = 0;
+  // Not OK: the path is one that nobody could ever reach.
+  virtual StatusOr<std::unique_ptr<RegistrationClient>> Registration(const std::string& socket) = 0;
   // The listener outlives the channel.
-  virtual std::unique_ptr<PluginChannel> Channel(const ChannelOptions& options,
-                                                 PluginListener& listener) = 0;
+  virtual StatusOr<std::unique_ptr<PluginChannel>> Channel(const ChannelOptions& options,
+                                                           PluginListener& listener) = 0;
 };
 
 // Answers and messages longer than this are errors of the call, not memory of ours.

@@ -191,6 +191,16 @@ bool Scheduler::Impl::Wakes(const QueuedPod& pod, const std::vector<Seen>& seen)
       pod.refused_by, [&](const std::string& plugin) { return Wakes(*pod.pod, plugin, seen); });
 }
 
+// Of the pods that are known, those that the claim is for.
+std::vector<std::string> Scheduler::Impl::PodsOf(const api::ResourceClaim& claim) const {
+  const api::ObjectMeta& metadata = claim.metadata;
+  std::vector<std::string> keys = world.PodsOfClaim(metadata.namespace_, metadata.name);
+  if (const api::OwnerReference* owner = api::ExtendedResourcePod(claim)) {
+    keys.push_back(metadata.namespace_ + "/" + owner->name);
+  }
+  return keys;
+}
+
 // Pods that changed, or of which a claim did: what is asked about them cannot be asked for others.
 std::vector<std::string> Scheduler::Impl::Concerned(const std::vector<Seen>& seen) const {
   std::vector<std::string> keys;
@@ -198,13 +208,7 @@ std::vector<std::string> Scheduler::Impl::Concerned(const std::vector<Seen>& see
     if (const auto* pod = one.change.object.As<api::Pod>()) {
       keys.push_back(dray::scheduler::KeyOf(*pod));
     } else if (const auto* claim = one.change.object.As<api::ResourceClaim>()) {
-      const api::ObjectMeta& metadata = claim->metadata;
-      for (std::string& key : world.PodsOfClaim(metadata.namespace_, metadata.name)) {
-        keys.push_back(std::move(key));
-      }
-      if (const api::OwnerReference* owner = api::ExtendedResourcePod(*claim)) {
-        keys.push_back(metadata.namespace_ + "/" + owner->name);
-      }
+      std::ranges::move(PodsOf(*claim), std::back_inserter(keys));
     }
   }
   return keys;
@@ -220,10 +224,25 @@ void Scheduler::Impl::WakePods(const std::vector<Seen>& seen) {
 
 void Scheduler::Impl::AskGatedAgain(const std::vector<Seen>& seen) {
   if (queue.size(QueueName::kGated) == 0) return;
+  // Thousands may wait for their claims while thousands of claims are made: each claim is told to who
+  // waits for it. Who changed itself was asked when that was taken in.
+  std::vector<Seen> others;
+  for (const Seen& one : seen) {
+    if (one.change.object.As<api::Pod>() != nullptr) continue;
+    const auto* claim = one.change.object.As<api::ResourceClaim>();
+    if (claim == nullptr) {
+      others.push_back(one);
+      continue;
+    }
+    for (const std::string& key : PodsOf(*claim)) {
+      if (queue.Where(key) == QueueName::kGated) Enqueue(world.FindPod(key));
+    }
+  }
+  if (others.empty()) return;
   for (const std::shared_ptr<const PodInfo>& pod : queue.Gated()) {
     const auto found = refused.find(pod->key);
-    if (found == refused.end() || seen.size() > kManyChanges ||
-        Wakes(*pod, found->second.gated_by, seen)) {
+    if (found == refused.end() || others.size() > kManyChanges ||
+        Wakes(*pod, found->second.gated_by, others)) {
       Enqueue(world.FindPod(pod->key));
     }
   }

@@ -32,10 +32,12 @@ class Command {
 };
 
 std::unique_ptr<Command> MakeCelCommand();
+std::unique_ptr<Command> MakeDriverCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
 std::unique_ptr<Command> MakeImageCommand();
 std::unique_ptr<Command> MakeKubeconfigCommand();
+std::unique_ptr<Command> MakeNodeCommand();
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeSchedulerCommand();
 std::unique_ptr<Command> MakeSimulateCommand();

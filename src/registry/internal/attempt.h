@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/valid_utf8.h"
 #include "registry/registry.h"
+#include "rest/api_error.h"
 #include "store/store.h"
 
 namespace dray::registry {
@@ -27,6 +29,15 @@ struct Registry::Attempt {
     index = transaction.operations.size();
     deletes = true;
     Objects::Delete(transaction, std::move(last), expected);
+  }
+  // Nothing is written that could not be read again. Every door sees to that itself; whoever forgets
+  // it is stopped here, before there is an object that nobody can do anything about.
+  Status CheckText() const {
+    for (const store::Operation& operation : transaction.operations) {
+      if (operation.value == nullptr || base::IsUtf8(*operation.value)) continue;
+      return rest::BadRequest("the object has text in it that is not UTF-8");
+    }
+    return {};
   }
 };
 

@@ -87,6 +87,7 @@ struct Scheduler::Impl {
   void WakePods(const std::vector<Seen>& seen);
   void AskGatedAgain(const std::vector<Seen>& seen);
   void Enqueue(const std::shared_ptr<const PodInfo>& pod);
+  std::vector<std::string> PodsOf(const api::ResourceClaim& claim) const;
   std::vector<std::string> Concerned(const std::vector<Seen>& seen) const;
   bool Wakes(const QueuedPod& pod, const std::vector<Seen>& seen) const;
   bool Wakes(const PodInfo& pod, std::string_view plugin, const std::vector<Seen>& seen) const;

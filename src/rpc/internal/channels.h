@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gRPC channels to unix sockets, and the calls that are on their way over one.
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "rpc/internal/grpc_status.h"
+#include "rpc/internal/socket_address.h"
+
+namespace dray::rpc::internal {
+
+// A channel that has a connection of its own, which others to the same socket do not share, and
+// that never lets it go for want of calls.
+std::shared_ptr<grpc::Channel> MakeChannel(const SocketAddress& address);
+
+// The calls of one client. Thread-safe.
+class Calls {
+ public:
+  void Add(grpc::ClientContext& context) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Remove(grpc::ClientContext& context) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Cancels them, and those that are added from now on.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same, and returns when the last was removed. Not from a function that a call calls.
+  void End() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  base::Mutex mutex_;
+  base::CondVar removed_;
+  std::set<grpc::ClientContext*> contexts_ ABSL_GUARDED_BY(mutex_);
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+inline void SetDeadline(grpc::ClientContext& context, std::chrono::nanoseconds deadline) {
+  // So long that nobody waits for it, and nothing overflows.
+  constexpr std::chrono::nanoseconds longest = std::chrono::hours(24 * 365);
+  context.set_deadline(
+      std::chrono::system_clock::now() +
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(std::min(deadline, longest)));
+}
+
+// A message, and whether it came. gRPC completes a unary call with what the peer says of it, also when
+// no message came, or one that cannot be read: what was not checked would be an empty answer, or half
+// of one.
+template <class Message>
+struct Received {
+  enum class State : std::uint8_t { kMissing, kUnreadable, kRead };
+  Message message;
+  State state = State::kMissing;
+
+  Status Check() const {
+    switch (state) {
+      case State::kMissing:
+        return base::Internal("the answer has no message");
+      case State::kUnreadable:
+        return base::Internal("the answer is not the message that it should be");
+      case State::kRead:
+        break;
+    }
+    return {};
+  }
+};
+
+// Calls a method by its path, /package.Service/Method. `finish` gets the status and the response, from
+// a thread of gRPC's, after this has returned: gRPC completes calls on its own threads.
+template <class Response, class Request, class Finish>
+void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std::string method,
+               Request request, std::chrono::nanoseconds deadline, Finish finish) {
+  struct Call {
+    grpc::ClientContext context;
+    std::string method;
+    Request request;
+    Received<Response> response;
+    std::optional<Finish> finish;
+  };
+  auto* call = new Call{
+      .method = std::move(method), .request = std::move(request), .finish = std::move(finish)};
+  SetDeadline(call->context, deadline);
+  calls.Add(call->context);
+  grpc::TemplatedGenericStub<Request, Received<Response>>(channel).UnaryCall(
+      &call->context, call->method, grpc::StubOptions(), &call->request, &call->response,
+      [call, &calls](const grpc::Status& grpc_status) {
+        const std::unique_ptr<Call> done(call);
+        Status status = FromGrpc(grpc_status);
+        if (status.ok()) status = call->response.Check();
+        (*call->finish)(status, call->response.message);
+        call->finish.reset();
+        // Whoever waits for the last call may now destroy what it belongs to.
+        calls.Remove(call->context);
+      });
+}
+
+}  // namespace dray::rpc::internal
+
+namespace grpc {
+
+// Through this gRPC reads it.
+template <class Message>
+class SerializationTraits<dray::rpc::internal::Received<Message>> {
+ public:
+  static Status Deserialize(ByteBuffer* buffer, dray::rpc::internal::Received<Message>* out) {
+    using State = typename dray::rpc::internal::Received<Message>::State;
+    out->message.Clear();
+    const Status status = SerializationTraits<Message>::Deserialize(buffer, &out->message);
+    out->state = status.ok() ? State::kRead : State::kUnreadable;
+    return status;
+  }
+};
+
+}  // namespace grpc

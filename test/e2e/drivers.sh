@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Drivers under `dray driver test`: the one of `dray driver`, and one in Python that knows the wire tables alone. Both are restarted
+# in the middle. Then one that is wrong.
+. "$(dirname "$0")/up.sh"
+
+export PYTHONDONTWRITEBYTECODE=1
+drivers=
+stop_driver() {
+  [ -z "$drivers" ] || kill -9 $drivers 2>/dev/null || true
+}
+trap 'stop_driver; finish' EXIT
+
+# await FILE TEXT
+await() {
+  for _ in $(seq 300); do
+    if grep -q -- "$2" "$1"; then return; fi
+    sleep 0.1
+  done
+  fail "no \"$2\" in $1 after 30 s: $(cat "$1")"
+}
+
+start --nodes 1
+node=$(kubectl get nodes -o jsonpath='{.items[0].metadata.name}')
+root=$folder/kubelet
+cdi=$folder/cdi
+
+# The driver of a file. Its restart is a script, as in anybody's deployment.
+"$DRAY_BINARY" kubeconfig driver/cam.example.com --node "$node" --data "$folder/data" >"$folder/cam.path"
+cat >"$folder/devices.yaml" <<'X'
+driver: cam.example.com
+pools:
+- devices:
+  - name: front
+    attributes: {resolution: {string: 4k}}
+    cdi: {env: ["CAMERA=${device}"], deviceNodes: [{path: /dev/null}]}
+  - name: rear
+X
+cat >"$folder/cam.sh" <<X
+[ ! -f "$folder/cam.pid" ] || kill -9 \$(cat "$folder/cam.pid")
+"$DRAY_BINARY" driver --from "$folder/devices.yaml" --node-name "$node" --root "$root" --cdi-dir "$cdi" --metadata \
+  --kubeconfig "$(cat "$folder/cam.path")" --test-controls "$folder/cam.sock" >"$folder/cam.out" 2>"$folder/cam.err" &
+echo \$! >"$folder/cam.pid"
+X
+sh "$folder/cam.sh"
+drivers=$(cat "$folder/cam.pid")
+await "$folder/cam.out" '^dra '
+for _ in $(seq 100); do
+  if kubectl get resourceslices | grep -q cam.example.com; then break; fi
+  sleep 0.1
+done
+says cam.example.com kubectl get resourceslices
+code=0
+"$DRAY_BINARY" driver test "$root/plugins_registry/cam.example.com-reg.sock" --kubeconfig "$KUBECONFIG" --cdi-dir "$cdi" \
+  --restart "sh $folder/cam.sh" >"$folder/said" 2>&1 || code=$?
+drivers=$(cat "$folder/cam.pid")
+[ "$code" = 0 ] || fail "dray driver does not pass its own test: $(cat "$folder/said" "$folder/cam.err")"
+grep -q 'pass  restart/remembers' "$folder/said" || fail "$(cat "$folder/said")"
+grep -q ' 0 failed, 0 left out' "$folder/said" || fail "$(cat "$folder/said")"
+[ -z "$(ls "$cdi")" ] || fail "CDI files are left: $(ls "$cdi")"
+
+# A change of the file is seen.
+sed -i 's/name: rear/name: back/' "$folder/devices.yaml"
+for _ in $(seq 100); do
+  if kubectl get resourceslices -o yaml | grep -q 'name: back'; then break; fi
+  sleep 0.1
+done
+says 'name: back' kubectl get resourceslices -o yaml
+kill -TERM $drivers
+drivers=
+
+# The driver of src/driver/README.md: 50 lines of C++. It offers no health.
+"$DRAY_BINARY" kubeconfig driver/coins.example.com --node "$node" --data "$folder/data" >"$folder/coins.path"
+"$DRAY_BIN/coin_driver" "$(cat "$folder/coins.path")" "$node" "$root" "$cdi" >"$folder/coins.out" 2>&1 &
+drivers=$!
+for _ in $(seq 100); do
+  if kubectl get resourceslices | grep -q coins.example.com; then break; fi
+  sleep 0.1
+done
+code=0
+"$DRAY_BINARY" driver test "$root/plugins_registry/coins.example.com-reg.sock" --kubeconfig "$KUBECONFIG" --cdi-dir "$cdi" \
+  >"$folder/said" 2>&1 || code=$?
+[ "$code" = 0 ] || fail "the driver of the README does not pass: $(cat "$folder/said" "$folder/coins.out")"
+grep -q ' 0 failed, 2 left out' "$folder/said" || fail "$(cat "$folder/said")"
+kill -TERM $drivers
+drivers=
+
+# A driver in another language.
+python=
+for candidate in python3 /usr/bin/python3; do
+  if "$candidate" -c 'import grpc, google.protobuf' 2>/dev/null; then python=$candidate; fi
+done
+if [ -n "$python" ]; then
+  "$DRAY_BINARY" kubeconfig driver/py.example.com --data "$folder/data" >"$folder/py.path"
+  cat >"$folder/py.sh" <<X
+[ ! -f "$folder/py.pid" ] || kill -9 \$(cat "$folder/py.pid")
+$python "$DRAY_SOURCE/test/python-driver/driver.py" --name py.example.com --node "$node" --root "$root" --cdi-dir "$cdi" \
+  --kubeconfig "$(cat "$folder/py.path")" >"$folder/py.out" 2>"$folder/py.err" &
+echo \$! >"$folder/py.pid"
+X
+  sh "$folder/py.sh"
+  drivers=$(cat "$folder/py.pid")
+  await "$folder/py.out" serving
+  code=0
+  "$DRAY_BINARY" driver test "$root/plugins_registry/py.example.com-reg.sock" --kubeconfig "$KUBECONFIG" --cdi-dir "$cdi" \
+    --restart "sh $folder/py.sh" >"$folder/said" 2>&1 || code=$?
+  drivers=$(cat "$folder/py.pid")
+  [ "$code" = 0 ] || fail "the driver in Python does not pass: $(cat "$folder/said" "$folder/py.err")"
+  grep -q ' 0 failed, 0 left out' "$folder/said" || fail "$(cat "$folder/said")"
+  kill -TERM $drivers
+  drivers=
+else
+  echo "left out: the driver in Python (python3-grpcio is not installed)"
+fi
+
+# Something that is no driver.
+code=0
+"$DRAY_BINARY" driver test "$folder/nobody.sock" >"$folder/said" 2>&1 || code=$?
+[ "$code" = 1 ] || fail "exit code $code for a socket that is not there"
+grep -q 'FAIL  registration/info' "$folder/said" || fail "$(cat "$folder/said")"
+stop
