@@ -10,6 +10,7 @@
 //                           created.json  runc has made it: it exists (without: a leftover)
 //                           started.json  when it was started
 //   <root>/exits/<id>.json  how it ended
+//   <root>/locks/<id>       locked while runc is at work on it for an agent
 //   <root>/runc/<id>        runc's own; exec.fifo in it: created and not started
 #pragma once
 
