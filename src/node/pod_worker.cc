@@ -29,6 +29,19 @@ api::Object Placeholder(const container::PodIdentity& identity) {
   return api::Object::Of(std::move(pod));
 }
 
+// Whether two lists say the same of a pod.
+bool Same(const PodInventory& a, const PodInventory& b) {
+  const auto sandbox = [](const container::SandboxInfo& x, const container::SandboxInfo& y) {
+    return x.id == y.id && x.ready == y.ready && x.ips == y.ips;
+  };
+  const auto one = [](const container::ContainerInfo& x, const container::ContainerInfo& y) {
+    return x.id == y.id && x.state == y.state && x.exit_code == y.exit_code &&
+           x.started_at == y.started_at && x.finished_at == y.finished_at;
+  };
+  return std::ranges::equal(a.sandboxes, b.sandboxes, sandbox) &&
+         std::ranges::equal(a.containers, b.containers, one);
+}
+
 std::string_view HealthText(rpc::Health health) {
   switch (health) {
     case rpc::Health::kHealthy:
@@ -122,8 +135,12 @@ void PodWorker::OnObjectGone() {
 }
 
 void PodWorker::OnInventory(const PodInventory& inventory, std::uint64_t number) {
-  inventory_ = inventory;
+  // Pods are many and lists are often: whom a list tells nothing new, and who did not wait for it,
+  // has nothing to do. What is due at a time has a timer.
+  const bool waited = number_ < needed_;
   number_ = number;
+  if (!waited && Same(inventory_, inventory)) return;
+  inventory_ = inventory;
   RefreshViews();
   Sync();
 }
