@@ -249,7 +249,7 @@ TEST_F(QuotaTest, AChargeThatComesInBetweenIsNotOverwritten) {
   EXPECT_EQ(controller.Sync(), 0u);
 }
 
-// A cluster in which some pods cannot be read: they are there, and not told.
+// A cluster in which some objects, by name, cannot be read: they are there, and not told.
 class HalfRead final : public api::ForwardingCluster {
  public:
   explicit HalfRead(api::Cluster& cluster) : ForwardingCluster(cluster) {}
@@ -274,7 +274,7 @@ class HalfRead final : public api::ForwardingCluster {
       }
       while (auto change = watch_->Next()) {
         const std::string& name = change->object.metadata().name;
-        if (change->object.As<api::Pod>() == nullptr || !unread_.contains(name)) return change;
+        if (!unread_.contains(name)) return change;
         if (change->kind == api::Change::Kind::kDeleted) {
           held_.erase(name);
         } else {
@@ -288,7 +288,9 @@ class HalfRead final : public api::ForwardingCluster {
     }
     std::vector<api::UnreadableObject> Unreadable() const override {
       std::vector<api::UnreadableObject> all;
-      for (const auto& [name, change] : held_) all.push_back({&KindOf<api::Pod>(), "ns", name});
+      for (const auto& [name, change] : held_) {
+        all.push_back({&api::HubKind(*change.object.kind().hub), "ns", name});
+      }
       return all;
     }
 
@@ -347,6 +349,20 @@ TEST_F(UnreadQuotaTest, WhatIsGoneIsTakenOffThoughNobodyTells) {
   controller_->Sync();
   EXPECT_EQ(Used("requests.cpu"), "4");
   EXPECT_EQ(Used("pods"), "2");
+}
+
+TEST_F(UnreadQuotaTest, OfWhatTakesNothingOnlyTheNumberCounts) {
+  scene_.Add(Quota("sets", {"count/replicasets.apps", "requests.cpu"}));
+  api::ReplicaSet set;
+  set.metadata.namespace_ = "ns";
+  set.metadata.name = "set";
+  scene_.Add(set);
+  controller_->Sync();
+  scene_.Delete<api::Pod>("a");  // and nobody has counted yet
+  half_.unread = {"set"};
+  Restart();
+  EXPECT_EQ(Used("count/replicasets.apps", "sets"), "1");
+  EXPECT_EQ(Used("requests.cpu", "sets"), "4");
 }
 
 TEST_F(UnreadQuotaTest, ANewQuotaKnowsHowManyThereAre) {
