@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/forwarding_cluster.h"
+#include "api/lease.h"
 #include "controllers/workloads_for_test.h"
 #include "fmt/format.h"
 #include "testing/slice_builder.h"
@@ -352,17 +353,17 @@ TEST_F(UnreadQuotaTest, WhatIsGoneIsTakenOffThoughNobodyTells) {
 }
 
 TEST_F(UnreadQuotaTest, OfWhatTakesNothingOnlyTheNumberCounts) {
-  scene_.Add(Quota("sets", {"count/replicasets.apps", "requests.cpu"}));
-  api::ReplicaSet set;
-  set.metadata.namespace_ = "ns";
-  set.metadata.name = "set";
-  scene_.Add(set);
+  scene_.Add(Quota("leases", {"count/leases.coordination.k8s.io", "requests.cpu"}));
+  api::Lease lease;
+  lease.metadata.namespace_ = "ns";
+  lease.metadata.name = "lease";
+  scene_.Add(lease);
   controller_->Sync();
   scene_.Delete<api::Pod>("a");  // and nobody has counted yet
-  half_.unread = {"set"};
+  half_.unread = {"lease"};
   Restart();
-  EXPECT_EQ(Used("count/replicasets.apps", "sets"), "1");
-  EXPECT_EQ(Used("requests.cpu", "sets"), "4");
+  EXPECT_EQ(Used("count/leases.coordination.k8s.io", "leases"), "1");
+  EXPECT_EQ(Used("requests.cpu", "leases"), "4");
 }
 
 TEST_F(UnreadQuotaTest, ANewQuotaKnowsHowManyThereAre) {
