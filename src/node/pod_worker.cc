@@ -219,6 +219,10 @@ PodView PodWorker::View() const {
     const auto claims = host_.claims().ClaimsFor(pod(), track->spec);
     if (!claims.ok()) continue;
     for (const ContainerClaim& claim : *claims) {
+      if (hide_extended_ && pod().status.extended_resource_claim_status &&
+          claim.claim == pod().status.extended_resource_claim_status->resource_claim_name) {
+        continue;
+      }
       std::vector<UsedDevice> devices = claim.devices;
       std::ranges::stable_sort(devices, [](const UsedDevice& a, const UsedDevice& b) {
         return std::tie(a.driver, a.device.pool, a.device.device) <
@@ -358,6 +362,12 @@ void PodWorker::StatusWritten(StatusOr<api::Object> written) {
   if (written.ok()) {
     write_delay_ = {};
     if (VersionOf(*written) >= VersionOf(object_)) object_ = *std::move(written);
+    return Sync();
+  }
+  // Not every server knows devices of extended resources in a status: better none of them than no
+  // status at all.
+  if (written.status().code() == StatusCode::kInvalidArgument &&
+      pod().status.extended_resource_claim_status && !std::exchange(hide_extended_, true)) {
     return Sync();
   }
   write_delay_ = NextDelay(write_delay_, kFirstWriteRetry, kLongestWriteRetry);
