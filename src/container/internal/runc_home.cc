@@ -154,6 +154,10 @@ Status RuncHome::Sweep() {
     if (Exists(ContainerFolder(id))) continue;
     (void)files::RemoveFile(fmt::format("{}/{}", ExitsFolder(), file));
   }
+  DRAY_ASSIGN_OR_RETURN(const auto locks, files::NamesIn(options_.root + "/locks"));
+  for (const std::string& id : locks) {
+    if (!Exists(ContainerFolder(id)) && !IsLocked(LockOf(id))) (void)files::RemoveFile(LockOf(id));
+  }
   DRAY_ASSIGN_OR_RETURN(const auto sandboxes, files::NamesIn(options_.root + "/sandboxes"));
   for (const std::string& id : sandboxes) {
     if (ReadRecord<PidRecord>(SandboxFolder(id) + "/pid.json").ok() &&
