@@ -123,9 +123,8 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
   void Try() {
     auto attempt = attempt_();
     if (!attempt.ok()) return Finish(attempt.status());
-    if (dry_run_ || attempt->transaction.operations.empty()) {
-      return Finish(std::move(attempt->result));
-    }
+    if (attempt->transaction.operations.empty()) return Finish(std::move(attempt->result));
+    if (dry_run_) return Rehearse(*std::move(attempt));
     if (const std::string* key = KeyWithLine(attempt->transaction)) return Join(*key);
     const std::optional<std::size_t> index = attempt->index;
     std::shared_ptr<api::Object> result;
@@ -138,6 +137,14 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
         self->Committed(outcome, index, result.get());
       });
     });
+  }
+
+  // Nothing is stored, and what could not be stored is refused all the same.
+  void Rehearse(Attempt attempt) {
+    api::Object result = attempt.result;
+    const Status text = Attempt::CheckText(std::move(attempt).Seal());
+    if (!text.ok()) return Finish(text);
+    Finish(std::move(result));
   }
 
   // What the write may lose a race for, and others stand in line for already.
