@@ -8,7 +8,8 @@
 #     TESTS search_test.cc        -> allocator_test, label unit
 #     PROPERTY_TESTS x_test.cc    -> allocator_property_test, label property
 #     TEST_DEPS dray::testing
-#     ALONE a.cc b.cc)            these do not get along with others where sources are compiled together (Unity.cmake)
+#     ALONE a.cc b.cc             these do not get along with others where sources are compiled together (Unity.cmake)
+#     COLD)                       nobody waits for the processor in here (dray_compile_cold)
 #
 # Files are listed, not globbed, so that a diff shows what joined.
 include(GoogleTest)
@@ -19,12 +20,19 @@ set(DRAY_BIN_DIR "${CMAKE_BINARY_DIR}/bin")
 set(DRAY_TEST_ENV "DRAY_SHARED=${DRAY_SHARED}" "DRAY_SOURCE=${CMAKE_SOURCE_DIR}" "DRAY_BINARY=${CMAKE_BINARY_DIR}/dray"
     "DRAY_BIN=${DRAY_BIN_DIR}")
 
+# What is watched takes several times as long, and is given that time.
+set(DRAY_PATIENCE 1)
+if(DRAY_SANITIZE)
+  set(DRAY_PATIENCE 8)
+endif()
+
 # dray_test(NAME SRCS... LABEL label DEPS...): one gtest binary, one CTest entry.
 function(dray_test)
   cmake_parse_arguments(A "" "NAME;LABEL;TIMEOUT" "SRCS;DEPS;ARGS;ALONE" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 600)
   endif()
+  math(EXPR A_TIMEOUT "${A_TIMEOUT} * ${DRAY_PATIENCE}")
   add_executable(${A_NAME} ${A_SRCS})
   target_link_libraries(${A_NAME} PRIVATE dray_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   dray_compile_test(${A_NAME} "${A_LABEL}")
@@ -36,14 +44,19 @@ function(dray_test)
 endfunction()
 
 function(dray_library)
-  cmake_parse_arguments(A "" "NAME" "HDRS;SRCS;DEPS;PRIVATE_DEPS;TESTS;PROPERTY_TESTS;TEST_DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(A "COLD" "NAME" "HDRS;SRCS;DEPS;PRIVATE_DEPS;TESTS;PROPERTY_TESTS;TEST_DEPS;ALONE" ${ARGN})
   set(target dray_${A_NAME})
   add_library(${target} STATIC ${A_SRCS})
   add_library(dray::${A_NAME} ALIAS ${target})
   target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_SOURCE_DIR}/src" FILES ${A_HDRS})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   dray_compile_together(${target} "${A_ALONE}")
-  dray_common_headers(${target})
+  if(A_COLD)
+    dray_compile_cold(${target})
+    dray_common_headers(${target} LABEL cold)
+  else()
+    dray_common_headers(${target})
+  endif()
   target_link_libraries(${target} PUBLIC dray_options ${A_DEPS} PRIVATE ${A_PRIVATE_DEPS})
   # Rooms below come with this one. Naming one again makes its archive occur twice, and ld then takes members of it twice.
   set(others ${A_PRIVATE_DEPS})
@@ -79,19 +92,23 @@ function(dray_fuzz)
   set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
 endfunction()
 
-# dray_bench(NAME x DEPS ...): bench/x_bench.cc, compiled once and linked twice. x_bench is what is measured: optimised when linked, like
-# dray itself; linking takes long, so only `make bench` (target benches) does it. bench_smoke has all benchmarks, linked like a test, and
-# runs each for a moment, so that none rots.
+# dray_bench(NAME x DEPS ...): bench/x_bench.cc, compiled once and linked three times: benchmarks, which has all of them (`make bench`),
+# x_bench, for whoever works on one, both in a build that is optimised when linked; and bench_smoke, which `make test` runs for a moment
+# each, so that none rots.
 function(dray_bench)
   cmake_parse_arguments(A "" "NAME" "DEPS" ${ARGN})
   set(target ${A_NAME}_bench)
   add_library(${target}_code OBJECT ${target}.cc)
   target_link_libraries(${target}_code PRIVATE dray_options ${A_DEPS} benchmark::benchmark)
-  dray_common_headers(${target}_code)
+  if(DRAY_CHEAP_TESTS)
+    dray_compile_cold(${target}_code)
+    dray_common_headers(${target}_code LABEL cold)
+  else()
+    dray_common_headers(${target}_code)
+  endif()
   target_link_libraries(bench_smoke PRIVATE ${target}_code)
+  target_link_libraries(benchmarks PRIVATE ${target}_code)
   add_executable(${target} EXCLUDE_FROM_ALL)
   target_link_libraries(${target} PRIVATE ${target}_code benchmark::benchmark_main)
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
-  dray_optimise_link(${target})
-  add_dependencies(benches ${target})
 endfunction()

@@ -44,33 +44,30 @@ if(DRAY_SANITIZE)
 endif()
 
 if(DRAY_LTO)
-  # Fat objects: the test binaries link the same archives without paying for link-time optimisation. Whoever wants the dray binary
-  # alone is better served by the others: code is generated once, while linking, and a room is compiled in little more than half of
-  # the time.
-  add_compile_options(-flto=auto $<IF:$<BOOL:${DRAY_FAT_OBJECTS}>,-ffat-lto-objects,-fno-fat-lto-objects>)
-  # ar and ranlib see no names in objects that are not fat; the compiler's own do.
+  # Slim objects: code is generated once, while linking, and a room is compiled in little more than half of the time. Tests are
+  # linked from a build without it.
+  add_compile_options(-flto=auto -fno-fat-lto-objects)
+  # ar and ranlib see no names in such objects; the compiler's own do.
   set(CMAKE_AR "${CMAKE_CXX_COMPILER_AR}")
   set(CMAKE_RANLIB "${CMAKE_CXX_COMPILER_RANLIB}")
-  # One flag or the other: after -fno-lto, -flto says nothing to the linker any more, and what looks optimised is not.
   # The link compiles too, and g++ 12 then reports once more what it thinks of the standard library.
-  add_link_options($<IF:$<BOOL:$<TARGET_PROPERTY:DRAY_OPTIMISE_LINK>>,-flto=auto,-fno-lto>
-                   $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)
+  add_link_options(-flto=auto $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>)
 endif()
 
-# Asks for link-time optimisation of one executable, where the build has it.
-function(dray_optimise_link target)
-  set_target_properties(${target} PROPERTIES DRAY_OPTIMISE_LINK ON)
+# Unit tests are over in moments and spend their compile time on matchers, which nobody needs fast; the others spend their time in
+# what they test.
+function(dray_compile_test target label)
+  if(DRAY_CHEAP_TESTS)
+    target_compile_options(${target} PRIVATE $<IF:$<STREQUAL:${label},unit>,-O0,-O1>)
+  endif()
 endfunction()
 
-# What tests say of themselves is linked without it, so it is not compiled for it; unit tests are over in moments and spend
-# their compile time on matchers, which nobody needs fast; the others spend their time in what they test.
-function(dray_compile_test target label)
+# Rooms in which nobody waits for the processor: commands, their texts, notes. Compiled for the machine at once and with less care, they
+# leave the link, which most of the time has one core to itself, a quarter less to do.
+function(dray_compile_cold target)
   if(DRAY_LTO)
-    target_compile_options(${target} PRIVATE -fno-lto)
-    if(label STREQUAL "unit")
-      target_compile_options(${target} PRIVATE -O0)
-    else()
-      target_compile_options(${target} PRIVATE -O1)
-    endif()
+    target_compile_options(${target} PRIVATE -fno-lto -O1)
+  elseif(DRAY_CHEAP_TESTS)
+    target_compile_options(${target} PRIVATE -O1)
   endif()
 endfunction()

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "allocator/rules.h"
-#include "api/device_taints.h"
+#include "api/taints.h"
 #include "fmt/format.h"
 
 namespace dray::allocator {

@@ -39,6 +39,13 @@ struct Selection {
   bool Matches(const Object& object) const;
 };
 
+// That it is there is known, and nothing else: what is stored cannot be understood.
+struct UnreadableObject {
+  const KindInfo* kind = nullptr;
+  std::string namespace_;
+  std::string name;
+};
+
 // What has happened to some kinds, in order: first everything that is there, as added, then every
 // change. Nothing is left out and nothing comes twice. With a selection it is as if others did not
 // exist: an object that begins to match is added, one that no longer does is deleted. One thread.
@@ -50,6 +57,8 @@ class ObjectWatch {
   // Not OK: more may have happened than can be told now, and why. Whoever decides by what was told
   // waits until it is OK again.
   virtual Status Stale() const { return {}; }
+  // What is there, may be meant, and cannot be told as it is now: Stale is DataLoss then.
+  virtual std::vector<UnreadableObject> Unreadable() const { return {}; }
 };
 
 // The outcome of a write about which nothing is known: it may have been done, and it may still be.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -15,17 +17,99 @@ const T& As(const void* p) {
   return *static_cast<const T*>(p);
 }
 
-template <typename N>
-void AppendNumber(N number, std::string& out) {
-  char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof(buffer), number);
-  out.append(buffer, result.ptr);
-}
+// Text on its way into a string: what is short is gathered first, so that most objects are one piece,
+// and their string is as large as it has to be.
+class Sink {
+ public:
+  explicit Sink(std::string& out) : out_(out) {}
+  ~Sink() { Flush(); }
+  Sink(const Sink&) = delete;
+  Sink& operator=(const Sink&) = delete;
 
-void AppendQuoted(std::string_view plain, std::string& out) {
-  out += '"';
-  out += plain;
-  out += '"';
+  void Put(char c) {
+    if (size_ == sizeof(gathered_)) Flush();
+    gathered_[size_++] = c;
+  }
+  void Put(std::string_view text) {
+    if (text.empty()) return;
+    if (text.size() > sizeof(gathered_) - size_) return PutLong(text);
+    std::memcpy(gathered_ + size_, text.data(), text.size());
+    size_ += text.size();
+  }
+  // `"name":`
+  void PutName(std::string_view name) {
+    Put('"');
+    Put(name);
+    Put("\":");
+  }
+  template <typename N>
+  void PutNumber(N number) {
+    char buffer[32];
+    const auto result = std::to_chars(buffer, buffer + sizeof(buffer), number);
+    Put(std::string_view(buffer, static_cast<std::size_t>(result.ptr - buffer)));
+  }
+  void PutQuoted(std::string_view plain) {
+    Put('"');
+    Put(plain);
+    Put('"');
+  }
+  // As AppendJsonString.
+  void PutString(std::string_view text) {
+    if (IsPlain(text)) return PutQuoted(text);
+    Flush();
+    internal::AppendJsonString(text, out_);
+  }
+
+ private:
+  // Whether nothing of it needs an escape: eight bytes at a time.
+  static bool IsPlain(std::string_view text) {
+    constexpr std::uint64_t kOnes = 0x0101010101010101;
+    constexpr std::uint64_t kHighs = 0x8080808080808080;
+    // The high bit of each byte that is zero, and maybe of one above such a byte.
+    const auto zeros = [](std::uint64_t x) { return (x - kOnes) & ~x & kHighs; };
+    const auto special = [&](std::uint64_t x) {
+      const std::uint64_t controls = (x - kOnes * 0x20) & ~x & kHighs;
+      return (controls | zeros(x ^ (kOnes * '"')) | zeros(x ^ (kOnes * '\\'))) != 0;
+    };
+    const char* at = text.data();
+    std::size_t left = text.size();
+    std::uint64_t word = 0;
+    for (; left >= sizeof(word); at += sizeof(word), left -= sizeof(word)) {
+      std::memcpy(&word, at, sizeof(word));
+      if (special(word)) return false;
+    }
+    if (left == 0) return true;
+    word = kOnes * ' ';
+    std::memcpy(&word, at, left);
+    return !special(word);
+  }
+  void PutLong(std::string_view text) {
+    Flush();
+    out_ += text;
+  }
+  void Flush() {
+    out_.append(gathered_, size_);
+    size_ = 0;
+  }
+
+  std::string& out_;
+  std::size_t size_ = 0;
+  char gathered_[4096];
+};
+
+// The same as IsEmptyValue, which walks into structs; most fields are none.
+bool IsEmpty(const TypeInfo& type, const void* value) {
+  switch (type.shape) {
+    case Shape::kString:
+      return As<std::string>(value).empty();
+    case Shape::kOptional:
+      return type.get(value) == nullptr;
+    case Shape::kList:
+    case Shape::kMap:
+      return type.size(value) == 0;
+    default:
+      return IsEmptyValue(type, value);
+  }
 }
 
 class Encoder {
@@ -35,44 +119,44 @@ class Encoder {
   void Value(const TypeInfo& type, const void* value, std::string_view head = {}) {
     switch (type.shape) {
       case Shape::kBool:
-        out_ += As<bool>(value) ? "true" : "false";
+        out_.Put(As<bool>(value) ? std::string_view("true") : std::string_view("false"));
         return;
       case Shape::kInt32:
-        AppendNumber(As<std::int32_t>(value), out_);
+        out_.PutNumber(As<std::int32_t>(value));
         return;
       case Shape::kInt64:
-        AppendNumber(As<std::int64_t>(value), out_);
+        out_.PutNumber(As<std::int64_t>(value));
         return;
       case Shape::kDouble:
-        AppendNumber(As<double>(value), out_);
+        out_.PutNumber(As<double>(value));
         return;
       case Shape::kString:
-        internal::AppendJsonString(As<std::string>(value), out_);
+        out_.PutString(As<std::string>(value));
         return;
       case Shape::kText:
-        internal::AppendJsonString(As<base::Text>(value), out_);
+        out_.PutString(As<base::Text>(value));
         return;
       case Shape::kQuantity:
-        AppendQuoted(As<base::Quantity>(value).ToString(), out_);
+        out_.PutQuoted(As<base::Quantity>(value).ToString());
         return;
       case Shape::kTime:
-        AppendQuoted(As<base::Time>(value).ToRfc3339(), out_);
+        out_.PutQuoted(As<base::Time>(value).ToRfc3339());
         return;
       case Shape::kMicroTime:
-        AppendQuoted(As<MicroTime>(value).time.ToRfc3339Micro(), out_);
+        out_.PutQuoted(As<MicroTime>(value).time.ToRfc3339Micro());
         return;
       case Shape::kIntOrString: {
         const auto& either = As<IntOrString>(value).value;
         if (const auto* number = std::get_if<std::int32_t>(&either)) {
-          AppendNumber(*number, out_);
+          out_.PutNumber(*number);
         } else {
-          internal::AppendJsonString(std::get<std::string>(either), out_);
+          out_.PutString(std::get<std::string>(either));
         }
         return;
       }
       case Shape::kRaw: {
         const std::string& text = As<RawJson>(value).text;
-        out_ += text.empty() ? "null" : text;
+        out_.Put(text.empty() ? std::string_view("null") : std::string_view(text));
         return;
       }
       case Shape::kStruct:
@@ -88,7 +172,7 @@ class Encoder {
         if (const void* content = type.get(value)) {
           Value(*type.element, content);
         } else {
-          out_ += "null";
+          out_.Put("null");
         }
         return;
     }
@@ -96,63 +180,60 @@ class Encoder {
 
  private:
   void Struct(const StructInfo& info, const void* object, std::string_view head) {
-    out_ += '{';
-    out_ += head;
+    out_.Put('{');
+    out_.Put(head);
     bool first = head.empty();
-    const auto name = [&](std::string_view text) {
-      if (!first) out_ += ',';
-      first = false;
-      AppendQuoted(text, out_);
-      out_ += ':';
-    };
     for (const FieldInfo& field : info.fields) {
-      const void* value = field.get(object);
+      const void* value =
+          field.offset >= 0 ? static_cast<const char*>(object) + field.offset : field.get(object);
       if (value == nullptr) continue;
       const bool always = field.options.presence == Presence::kAlways;
-      if (!always && IsEmptyValue(*field.type, value)) continue;
-      name(field.name);
+      if (!always && IsEmpty(*field.type, value)) continue;
+      if (!first) out_.Put(',');
+      first = false;
+      out_.PutName(field.name);
       const bool items = field.type->shape == Shape::kList || field.type->shape == Shape::kMap;
       if (items && field.type->size(value) == 0) {
-        out_ += "null";
+        out_.Put("null");
       } else {
         Value(*field.type, value);
       }
     }
     if (info.unknown != nullptr && info.unknown(object)->has_value()) {
       for (const UnknownField& unknown : **info.unknown(object)) {
-        if (!first) out_ += ',';
+        if (!first) out_.Put(',');
         first = false;
-        internal::AppendJsonString(unknown.name, out_);
-        out_ += ':';
-        out_ += unknown.json;
+        out_.PutString(unknown.name);
+        out_.Put(':');
+        out_.Put(unknown.json);
       }
     }
-    out_ += '}';
+    out_.Put('}');
   }
 
   void List(const TypeInfo& type, const void* list) {
-    out_ += '[';
+    out_.Put('[');
     const std::size_t n = type.size(list);
     for (std::size_t i = 0; i < n; ++i) {
-      if (i > 0) out_ += ',';
+      if (i > 0) out_.Put(',');
       Value(*type.element, type.at(list, i));
     }
-    out_ += ']';
+    out_.Put(']');
   }
 
   void Map(const TypeInfo& type, const void* map) {
-    out_ += '{';
+    out_.Put('{');
     const std::size_t n = type.size(map);
     for (std::size_t i = 0; i < n; ++i) {
-      if (i > 0) out_ += ',';
-      internal::AppendJsonString(type.key_at(map, i), out_);
-      out_ += ':';
+      if (i > 0) out_.Put(',');
+      out_.PutString(type.key_at(map, i));
+      out_.Put(':');
       Value(*type.element, type.at(map, i));
     }
-    out_ += '}';
+    out_.Put('}');
   }
 
-  std::string& out_;
+  Sink out_;
 };
 
 }  // namespace

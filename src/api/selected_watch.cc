@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace dray::api {
 namespace {
@@ -22,6 +23,14 @@ class Selected final : public ObjectWatch {
     return std::nullopt;
   }
   Status Stale() const override { return watch_->Stale(); }
+  std::vector<UnreadableObject> Unreadable() const override {
+    std::vector<UnreadableObject> all = watch_->Unreadable();
+    std::erase_if(all, [&](const UnreadableObject& object) {
+      return object.kind->namespaced && !selection_.namespace_.empty() &&
+             object.namespace_ != selection_.namespace_;
+    });
+    return all;
+  }
 
  private:
   using Key = std::tuple<const TypeInfo*, std::string, std::string>;

@@ -131,7 +131,9 @@ StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpe
                                  "\" is the name of the authority itself; choose another");
   }
   X509_set_issuer_name(x509, X509_get_subject_name(issuer.get()));
-  const bool is_server = spec.use == CertificateSpec::Use::kServer;
+  const char* uses = "clientAuth";
+  if (spec.use == CertificateSpec::Use::kServer) uses = "serverAuth";
+  if (spec.use == CertificateSpec::Use::kClientAndServer) uses = "clientAuth,serverAuth";
   const auto add = [&](int nid, const std::string& value) {
     return AddExtension(x509, issuer.get(), nid, value);
   };
@@ -142,7 +144,7 @@ StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpe
   } else {
     DRAY_RETURN_IF_ERROR(add(NID_basic_constraints, "critical,CA:FALSE"));
     DRAY_RETURN_IF_ERROR(add(NID_key_usage, "critical,digitalSignature"));
-    DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, is_server ? "serverAuth" : "clientAuth"));
+    DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, uses));
   }
   DRAY_RETURN_IF_ERROR(add(NID_authority_key_identifier, "keyid"));
   if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, HostList(spec.hosts)));
@@ -167,6 +169,20 @@ Status CheckKeyPair(const KeyPair& pair, std::string_view authority_certificate)
   const KeyPtr issuer_key(X509_get_pubkey(issuer.get()));
   if (X509_verify(certificate.get(), issuer_key.get()) != 1) {
     return base::InvalidArgument("not signed by this authority: " + internal::SslErrors());
+  }
+  return {};
+}
+
+Status CheckAuthority(const KeyPair& authority) {
+  const auto certificate = internal::ParseCertificate(authority.certificate);
+  if (!certificate.ok()) return base::Annotate(certificate.status(), "the certificate");
+  const auto key = internal::ParseKey(authority.key);
+  if (!key.ok()) return base::Annotate(key.status(), "the key");
+  if (X509_check_private_key(certificate->get(), key->get()) != 1) {
+    return base::InvalidArgument("the key does not fit the certificate: " + internal::SslErrors());
+  }
+  if (X509_check_ca(certificate->get()) == 0) {
+    return base::InvalidArgument("the certificate is none of an authority, and signs nobody");
   }
   return {};
 }

@@ -73,8 +73,8 @@ StatusOr<std::optional<KeyPair>> ReadAuthority(const std::string& path) {
 StatusOr<KeyPair> EnsureAuthority(const std::string& path, base::Time now) {
   DRAY_ASSIGN_OR_RETURN(auto pair, ReadAuthority(path));
   if (pair) {
-    const Status fits = CheckKeyPair(*pair, pair->certificate);
-    if (!fits.ok()) return base::Annotate(fits, path + ".crt");
+    const Status fits = CheckAuthority(*pair);
+    if (!fits.ok()) return base::Annotate(fits, fmt::format("{0}.crt and {0}.key", path));
     return *std::move(pair);
   }
   DRAY_ASSIGN_OR_RETURN(KeyPair made, MakeAuthority("dray-authority", now, kAuthorityValid));
@@ -111,6 +111,17 @@ std::string Kubeconfig(const std::string& url, const std::string& authority, con
       url, Base64(authority), user, user, Base64(client.certificate), Base64(client.key));
 }
 
+CertificateSpec SpecOf(const ClientIdentity& client) {
+  CertificateSpec spec{.use = CertificateSpec::Use::kClient,
+                       .common_name = client.user,
+                       .organizations = client.groups};
+  if (!client.host.empty()) {
+    spec.use = CertificateSpec::Use::kClientAndServer;
+    spec.hosts = {client.host};
+  }
+  return spec;
+}
+
 // Of a kubeconfig that Kubeconfig has written.
 std::optional<std::string> ServerOf(std::string_view kubeconfig) {
   constexpr std::string_view kServer = "\n    server: ";
@@ -128,19 +139,22 @@ StatusOr<Credentials> EnsureCredentials(const CredentialsOptions& options, base:
   DRAY_RETURN_IF_ERROR(internal::MakeFolder(pki));
   DRAY_ASSIGN_OR_RETURN(const KeyPair authority, EnsureAuthority(pki + "/ca", now));
   for (const ClientIdentity& client : options.clients) {
-    DRAY_RETURN_IF_ERROR(EnsurePair(pki + "/" + client.name, authority,
-                                    {.use = CertificateSpec::Use::kClient,
-                                     .common_name = client.user,
-                                     .organizations = client.groups},
-                                    now)
-                             .status());
+    DRAY_RETURN_IF_ERROR(
+        EnsurePair(pki + "/" + client.name, authority, SpecOf(client), now).status());
   }
   DRAY_ASSIGN_OR_RETURN(KeyPair server, EnsurePair(pki + "/apiserver", authority,
                                                    {.use = CertificateSpec::Use::kServer,
                                                     .common_name = "dray-apiserver",
                                                     .hosts = Hosts(options)},
                                                    now));
-  return Credentials{.authority = authority.certificate, .server = std::move(server)};
+  DRAY_ASSIGN_OR_RETURN(KeyPair to_nodes, EnsurePair(pki + "/apiserver-kubelet-client", authority,
+                                                     {.use = CertificateSpec::Use::kClient,
+                                                      .common_name = std::string(kNodeClientUser),
+                                                      .organizations = {"system:masters"}},
+                                                     now));
+  return Credentials{.authority = authority.certificate,
+                     .server = std::move(server),
+                     .to_nodes = std::move(to_nodes)};
 }
 
 StatusOr<std::vector<std::string>> WriteKubeconfigs(const CredentialsOptions& options,
@@ -169,12 +183,8 @@ StatusOr<std::string> IssueKubeconfig(const std::string& folder, const ClientIde
     return base::FailedPrecondition(
         fmt::format("no CA in {0}: run \"dray up --data {0}\" once first", folder));
   }
-  DRAY_RETURN_IF_ERROR(EnsurePair(pki + "/" + client.name, *authority,
-                                  {.use = CertificateSpec::Use::kClient,
-                                   .common_name = client.user,
-                                   .organizations = client.groups},
-                                  now)
-                           .status());
+  DRAY_RETURN_IF_ERROR(
+      EnsurePair(pki + "/" + client.name, *authority, SpecOf(client), now).status());
   DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths, WriteKubeconfigs(options, *url));
   return paths.front();
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apiserver/certificates.h"
@@ -20,10 +21,14 @@
 
 namespace dray::apiserver {
 
+// Who the API server is when it asks a node; as in Kubernetes.
+inline constexpr std::string_view kNodeClientUser = "kube-apiserver-kubelet-client";
+
 struct ClientIdentity {
   std::string name;  // of the files: admin
   std::string user;  // kubernetes-admin
   std::vector<std::string> groups;
+  std::string host = {};  // it is asked, too, under this name; empty: it only asks
 };
 
 struct CredentialsOptions {
@@ -35,6 +40,7 @@ struct CredentialsOptions {
 struct Credentials {
   std::string authority;  // the certificate, PEM
   KeyPair server;
+  KeyPair to_nodes;  // what nodes are shown when they are asked
 };
 
 // Idempotent. Errors name the file.

@@ -89,13 +89,19 @@ class StreamSource {
   virtual State Pull(std::vector<Bytes>& out) = 0;
   // An answer that is only long: a server that ends lets it come to its own end.
   virtual bool Finite() const { return false; }
+  // What the client says on a connection that has become another protocol's (Response::status 101),
+  // as it comes. How many of the bytes were taken: fewer than there are means that the source is
+  // full, and that a `wake` follows when it no longer is.
+  virtual std::size_t Receive(std::string_view bytes) { return bytes.size(); }
 };
 
 struct Response {
   int status = 200;
   Headers headers;  // Content-Length, Date and Connection are the server's business
   Bytes body;       // null: empty. Not used with a stream
-  std::unique_ptr<StreamSource> stream;  // if set, sent in chunks
+  // If set, sent in chunks. After a status of 101, which needs one and the header Upgrade, its bytes
+  // are sent as they are, and it is told what the client says.
+  std::unique_ptr<StreamSource> stream;
   // Pull a waiting stream at least this often, for bookmarks and for ends of its own.
   std::optional<std::chrono::milliseconds> tick;
 };

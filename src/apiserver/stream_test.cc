@@ -281,5 +281,84 @@ TEST_F(StreamTest, TheEndOfTheServerEndsStreams) {
   tap_->Say("too late");
 }
 
+// Says back what it is told, at most eight bytes at a time.
+class EchoSource final : public StreamSource {
+ public:
+  explicit EchoSource(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) { ++tap_->alive; }
+  ~EchoSource() override { --tap_->alive; }
+  void Start(std::function<void()> wake) override { wake_ = std::move(wake); }
+  State Pull(std::vector<Bytes>& out) override {
+    if (!held_.empty()) out.push_back(ToBytes(std::exchange(held_, "")));
+    return out.empty() || out[0]->find("bye") == std::string::npos ? State::kWait : State::kEnd;
+  }
+  std::size_t Receive(std::string_view bytes) override {
+    const std::size_t taken = std::min<std::size_t>(bytes.size(), 8 - held_.size());
+    held_ += bytes.substr(0, taken);
+    if (taken > 0) wake_();
+    return taken;
+  }
+
+ private:
+  const std::shared_ptr<Tap> tap_;
+  std::function<void()> wake_;
+  std::string held_;
+};
+
+class UpgradeTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    Start([this](Request request, std::shared_ptr<Responder> responder) {
+      Response response{.status = 101};
+      response.headers.Add("Upgrade", std::string(request.headers.Find("Upgrade")));
+      response.stream = std::make_unique<EchoSource>(tap_);
+      responder->Send(std::move(response));
+    });
+  }
+  static constexpr std::string_view kAsk =
+      "GET /echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+  std::shared_ptr<Tap> tap_ = std::make_shared<Tap>();
+};
+
+TEST_F(UpgradeTest, TheConnectionIsTheStreamsFromThenOn) {
+  TestClient client(port());
+  // What comes right behind the request is the stream's already.
+  client.Send(std::string(kAsk) + "early ");
+  const std::string head = client.ReadUntil("\r\n\r\n");
+  EXPECT_THAT(head, HasSubstr("HTTP/1.1 101 Switching Protocols\r\n"));
+  EXPECT_THAT(head, HasSubstr("Connection: Upgrade\r\n"));
+  EXPECT_THAT(head, HasSubstr("Upgrade: echo\r\n"));
+  EXPECT_THAT(head, Not(HasSubstr("Transfer-Encoding")));
+  EXPECT_EQ(client.ReadUntil("early "), "early ");
+  client.Send("hello");
+  EXPECT_EQ(client.ReadUntil("hello"), "hello");
+  client.Send("bye");
+  EXPECT_EQ(client.ReadToEnd(), "bye");
+  EXPECT_EQ(tap_->alive, 0);
+}
+
+// More than it can hold: nothing is lost, nothing overtakes.
+TEST_F(UpgradeTest, AStreamThatIsFullMakesTheClientWait) {
+  TestClient client(port());
+  std::string said;
+  for (int i = 0; i < 2000; ++i) said += std::to_string(i) + ",";
+  said += "end";
+  client.Send(std::string(kAsk) + said);
+  client.ReadUntil("\r\n\r\n");
+  EXPECT_EQ(client.ReadUntil("end"), said);
+}
+
+TEST_F(UpgradeTest, AClientThatGoesTakesTheStreamAlong) {
+  {
+    TestClient client(port());
+    client.Send(kAsk);
+    client.ReadUntil("\r\n\r\n");
+    EXPECT_EQ(tap_->alive, 1);
+  }
+  for (int i = 0; i < 1000 && tap_->alive > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(tap_->alive, 0);
+}
+
 }  // namespace
 }  // namespace dray::apiserver

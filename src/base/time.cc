@@ -69,12 +69,33 @@ std::int64_t FloorDiv(std::int64_t a, std::int64_t b) {
 // What FloorDiv leaves, in [0, b); without the product, which could overflow.
 std::int64_t FloorMod(std::int64_t a, std::int64_t b) { return (a % b + b) % b; }
 
-std::string DateAndTime(std::int64_t seconds) {
+void PutTwo(char* at, std::int64_t number) {
+  at[0] = static_cast<char>('0' + number / 10);
+  at[1] = static_cast<char>('0' + number % 10);
+}
+
+// With `tail` behind it. Digit by digit: every object that is written has several.
+std::string DateAndTime(std::int64_t seconds, std::string_view tail) {
   const std::int64_t days = FloorDiv(seconds, kSecondsPerDay);
   const std::int64_t rest = FloorMod(seconds, kSecondsPerDay);
   const Civil c = CivilFromDays(days);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", c.year, c.month, c.day, rest / 3600,
-                     rest / 60 % 60, rest % 60);
+  if (c.year < 0 || c.year > 9999) {
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}", c.year, c.month, c.day, rest / 3600,
+                       rest / 60 % 60, rest % 60, tail);
+  }
+  constexpr std::string_view kForm = "0000-00-00T00:00:00";
+  std::string text;
+  text.reserve(kForm.size() + tail.size());
+  text += kForm;
+  text += tail;
+  PutTwo(text.data(), c.year / 100);
+  PutTwo(text.data() + 2, c.year % 100);
+  PutTwo(text.data() + 5, c.month);
+  PutTwo(text.data() + 8, c.day);
+  PutTwo(text.data() + 11, rest / 3600);
+  PutTwo(text.data() + 14, rest / 60 % 60);
+  PutTwo(text.data() + 17, rest % 60);
+  return text;
 }
 
 // Eats an RFC 3339 text from the left.
@@ -167,10 +188,10 @@ std::int64_t Time::UnixNanos() const {
   return Saturate(static_cast<__int128>(seconds_) * kNanosPerSecond + nanos_);
 }
 
-std::string Time::ToRfc3339() const { return DateAndTime(seconds_) + "Z"; }
+std::string Time::ToRfc3339() const { return DateAndTime(seconds_, "Z"); }
 
 std::string Time::ToRfc3339Micro() const {
-  return DateAndTime(seconds_) + fmt::format(".{:06}Z", nanos_ / 1000);
+  return DateAndTime(seconds_, fmt::format(".{:06}Z", nanos_ / 1000));
 }
 
 Time operator+(Time time, std::chrono::nanoseconds duration) {

@@ -21,7 +21,7 @@ class ImageCommandTest : public ::testing::Test {
     std::filesystem::create_directories(Path("rootfs/etc"));
     std::ofstream(Path("rootfs/etc/motd")) << "hello";
   }
-  std::string Path(const std::string& name) { return (folder_.path() / name).string(); }
+  std::string Path(const std::string& name) { return folder_.path() + "/" + name; }
   Outcome Image(std::vector<std::string> args) {
     args.insert(args.begin(), "image");
     args.insert(args.end(), {"--images", Path("images")});

@@ -30,6 +30,8 @@ constexpr std::array kCommands = {
                &internal::MakeUpCommand},
     CommandRow{"kubeconfig", "Make credentials for a node, a driver or a person",
                &internal::MakeKubeconfigCommand},
+    CommandRow{"node", "Make this machine a node: run its pods, with devices from DRA drivers",
+               &internal::MakeNodeCommand},
     CommandRow{"image", "Build, import and list images for nodes without a registry",
                &internal::MakeImageCommand},
     CommandRow{"plan", "Show who would get which node and devices, of files or of a cluster",

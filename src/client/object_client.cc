@@ -255,8 +255,10 @@ Status ObjectClient::Patch(const api::KindInfo& kind, std::string_view namespace
 }
 
 Status ObjectClient::Delete(const api::KindInfo& kind, std::string_view namespace_,
-                            std::string_view name, std::string_view uid) const {
+                            std::string_view name, std::string_view uid,
+                            std::optional<std::int64_t> grace_seconds) const {
   std::string body = R"({"apiVersion":"v1","kind":"DeleteOptions")";
+  if (grace_seconds) body += fmt::format(R"(,"gracePeriodSeconds":{})", *grace_seconds);
   if (!uid.empty()) body += fmt::format(R"(,"preconditions":{{"uid":{}}})", Quoted(uid));
   return Ask({.method = "DELETE",
               .target = Place(Served(kind), namespace_, name),

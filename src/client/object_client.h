@@ -5,8 +5,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,9 +48,11 @@ class ObjectClient {
   // A JSON merge patch.
   Status Patch(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
                std::string_view patch) const;
-  // `uid`: only if it has that one; empty: any.
+  // `uid`: only if it has that one; empty: any. `grace_seconds`: how long a pod has to end; nothing:
+  // as long as it says itself.
   Status Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
-                std::string_view uid) const;
+                std::string_view uid,
+                std::optional<std::int64_t> grace_seconds = std::nullopt) const;
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) const;
 

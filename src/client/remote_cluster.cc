@@ -153,7 +153,7 @@ StatusOr<api::Object> RemoteCluster::UpdateStatus(api::Object object) {
 
 Status RemoteCluster::Delete(const api::KindInfo& kind, std::string_view namespace_,
                              std::string_view name, std::string_view uid) {
-  return base::Annotate(client_.Delete(kind, namespace_, name, uid),
+  return base::Annotate(client_.Delete(kind, namespace_, name, uid, options_.delete_grace_seconds),
                         api::ShownName(kind, namespace_, name));
 }
 

@@ -39,10 +39,13 @@ struct RemoteOptions {
   // A watch of which nothing is heard for so long is stale, and begun anew. Servers send bookmarks
   // once a minute.
   std::chrono::milliseconds silence{75'000};
-  std::size_t max_events = 10'000;
-  std::size_t note_writers = 4;  // threads
-  int reads = 3;                 // how often what cannot be read is asked for
-  base::Host* host = nullptr;    // where it runs and waits; null: the machine. Outlives it
+  std::size_t max_events = 10'000;  // that are remembered; the server keeps them as it likes
+  std::size_t note_writers = 4;     // threads
+  int reads = 3;                    // how often what cannot be read is asked for
+  // How long a pod that is deleted has to end; nothing: as long as it says itself. 0 is what a node
+  // says of a pod of which nothing runs any more.
+  std::optional<std::int64_t> delete_grace_seconds = std::nullopt;
+  base::Host* host = nullptr;       // where it runs and waits; null: the machine. Outlives it
 };
 
 // Reads go to the server; what cannot be read is tried a few times. A write that reached the server

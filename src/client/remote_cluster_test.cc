@@ -47,5 +47,33 @@ INSTANTIATE_TEST_SUITE_P(Remote, ClusterContract,
                              "Http", [] { return std::make_unique<RemoteHolder>(); }}),
                          NameOf);
 
+// A server has its own time for events, and whoever may write them need not be allowed to delete.
+TEST(RemoteEvents, ThoseThatAreForgottenStayOnTheServer) {
+  client::TestServer server;
+  const std::unique_ptr<client::HttpClient> http = server.Connect();
+  client::RemoteCluster cluster(*http, server.clock(),
+                                {.component = "test", .max_events = 2, .note_writers = 1});
+  const auto pod = cluster.Create(api::Object::Of(PodNamed("p")));
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  const auto tell = [&](std::string message) {
+    cluster.Note({.about = *pod,
+                  .type = "Normal",
+                  .reason = "Told",
+                  .message = std::move(message),
+                  .component = "test"});
+  };
+  for (const char* message : {"one", "two", "three", "three", "one"}) tell(message);
+  cluster.Flush();
+  const auto events = cluster.List(api::HubKind(api::TypeInfoOf<api::Event>()));
+  ASSERT_TRUE(events.ok()) << events.status();
+  std::vector<std::pair<std::string, int>> told;
+  for (const api::Object& object : *events) {
+    told.emplace_back(object.As<api::Event>()->message, object.As<api::Event>()->count);
+  }
+  using ::testing::Pair;
+  EXPECT_THAT(told, ::testing::UnorderedElementsAre(Pair("one", 1), Pair("two", 1),
+                                                    Pair("three", 2), Pair("one", 1)));
+}
+
 }  // namespace
 }  // namespace dray::testing

@@ -104,6 +104,22 @@ class TestServer {
   ServerAccess Access() const {
     return tls_ ? keys_.Access(url_) : ServerAccess{.url = url_, .token = "secret"};
   }
+  // As somebody else, who can serve with the same certificate.
+  ServerAccess AccessAs(std::string_view name, std::vector<std::string> groups) const {
+    const auto pair = apiserver::MakeCertificate(
+        keys_.authority,
+        {.use = apiserver::CertificateSpec::Use::kClientAndServer,
+         .common_name = std::string(name),
+         .organizations = std::move(groups),
+         .hosts = {"localhost", "127.0.0.1"},
+         .valid = std::chrono::hours(24)},
+        base::SystemClock().Now());
+    EXPECT_TRUE(pair.ok()) << pair.status();
+    ServerAccess access = Access();
+    access.certificate = pair->certificate;
+    access.key = pair->key;
+    return access;
+  }
   // By way of somebody who listens there.
   ServerAccess AccessBy(std::uint16_t port) const {
     ServerAccess access = Access();
@@ -121,6 +137,7 @@ class TestServer {
   void set_intercept(Intercept intercept) { door_.intercept = std::move(intercept); }
   // The same objects, without HTTP.
   api::Cluster& local() { return local_; }
+  store::Store& store() { return *store_; }
   base::ManualClock& clock() { return clock_; }
   const base::ManualClock& clock() const { return clock_; }
   std::uint64_t revision() const { return static_cast<std::uint64_t>(store_->revision().value); }

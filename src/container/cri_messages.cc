@@ -17,8 +17,7 @@ std::pair<int, int> MajorMinor(std::string_view version) {
   if (version.starts_with('v')) version.remove_prefix(1);
   int major = 0;
   int minor = 0;
-  const auto [end, error] =
-      std::from_chars(version.data(), version.data() + version.size(), major);
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), major);
   if (error == std::errc() && end != version.data() + version.size() && *end == '.') {
     std::from_chars(end + 1, version.data() + version.size(), minor);
   }
@@ -43,10 +42,10 @@ rpc::CriMap LabelsOf(const PodIdentity& pod, const std::map<std::string, std::st
 }
 
 Status NoPlace(std::string_view what) {
-  return base::FailedPrecondition(
-      fmt::format("CDI device injection failed: {} cannot be passed to a runtime that does not apply "
-                  "CDI itself; containerd 2.0 and CRI-O 1.28 do",
-                  what));
+  return base::FailedPrecondition(fmt::format(
+      "CDI device injection failed: {} cannot be passed to a runtime that does not apply "
+      "CDI itself; containerd 2.0 and CRI-O 1.28 do",
+      what));
 }
 
 }  // namespace
@@ -65,7 +64,8 @@ Status InlineEdits(const cdi::ContainerEdits& edits, rpc::CriContainerConfig& co
   for (const std::string& variable : edits.env) {
     const std::size_t equals = variable.find('=');
     const std::string name = variable.substr(0, equals);
-    const auto same = std::ranges::find(made.envs, name, &std::pair<std::string, std::string>::first);
+    const auto same =
+        std::ranges::find(made.envs, name, &std::pair<std::string, std::string>::first);
     if (same != made.envs.end()) {
       same->second = variable.substr(equals + 1);
     } else {
@@ -78,7 +78,8 @@ Status InlineEdits(const cdi::ContainerEdits& edits, rpc::CriContainerConfig& co
     if (node.file_mode || node.uid || node.gid) {
       return NoPlace(fmt::format("a mode or owner of {}", node.path));
     }
-    if (node.permissions == "none") return NoPlace(fmt::format("{} without permissions", node.path));
+    if (node.permissions == "none")
+      return NoPlace(fmt::format("{} without permissions", node.path));
     std::erase_if(made.devices,
                   [&](const rpc::CriDevice& other) { return other.container_path == node.path; });
     made.devices.push_back({.container_path = node.path,
@@ -160,9 +161,7 @@ rpc::CriContainerConfig ToCri(const SandboxConfig& sandbox, const ContainerConfi
     made.resources.cpu_period = kCpuPeriod;
   }
   made.resources.memory_limit_in_bytes = config.limits.memory_bytes;
-  if (config.limits.pids > 0) {
-    made.resources.unified["pids.max"] = fmt::format("{}", config.limits.pids);
-  }
+  // CRI has no place for a limit of processes.
   made.security.privileged = config.security.privileged;
   made.security.namespaces = NamespacesOf(sandbox);
   made.security.run_as_user = config.security.user;

@@ -111,11 +111,11 @@ class LogFilesTest : public ::testing::Test {
 TEST_F(LogFilesTest, IsPutAsideBySizeAndReadAsOne) {
   LogWriter writer({.path = path(), .max_bytes = 500, .max_files = 3}, clock_);
   ASSERT_THAT(writer.Open(), IsOk());
-  Write(writer, 1, 18);
+  Write(writer, 1, 25);
   EXPECT_THAT(LogFilesOf(path()), SizeIs(3));
-  EXPECT_THAT(ReadLog(path(), {}), IsOkAndHolds(Lines(1, 18)));
+  EXPECT_THAT(ReadLog(path(), {}), IsOkAndHolds(Lines(1, 25)));
   // The oldest go.
-  Write(writer, 19, 100);
+  Write(writer, 26, 100);
   EXPECT_THAT(LogFilesOf(path()), SizeIs(3));
   const auto all = ReadLog(path(), {});
   ASSERT_THAT(all, IsOk());

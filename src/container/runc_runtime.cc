@@ -63,6 +63,10 @@ class RuncRuntime final : public Runtime {
       const base::MutexLock lock(mutex_);
       endings.swap(endings_);
     }
+    // The parent of all pods' groups, if nothing is left in it.
+    for (const std::string& folder : internal::CgroupFolders(home_.options().cgroup_parent)) {
+      (void)::rmdir(folder.c_str());
+    }
     for (auto& [id, ending] : endings) {
       for (const DoneStatus& done : ending.done) {
         done(base::MakeStatus(StatusCode::kCancelled, "the agent ends"));

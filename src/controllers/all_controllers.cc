@@ -11,6 +11,7 @@
 #include "controllers/quota_controller.h"
 #include "controllers/replica_set_controller.h"
 #include "controllers/resource_claim_controller.h"
+#include "controllers/taint_eviction.h"
 
 namespace dray::controllers {
 
@@ -25,6 +26,8 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<JobController>(shared, clock));
   list.push_back(std::make_unique<ResourceClaimController>(shared, clock, options.gates));
   list.push_back(std::make_unique<DeviceTaintEviction>(shared, clock, options.gates));
+  list.push_back(std::make_unique<NodeLifecycle>(shared, clock, options.node_lifecycle));
+  list.push_back(std::make_unique<TaintEviction>(shared, clock));
   list.push_back(std::make_unique<PodCleanup>(shared, clock, options.pod_cleanup));
   list.push_back(std::make_unique<EventCleanup>(shared, clock, options.event_cleanup));
   list.push_back(std::make_unique<GarbageCollector>(shared, clock));

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "controllers/controller.h"
 #include "controllers/event_cleanup.h"
+#include "controllers/node_lifecycle.h"
 #include "controllers/picture.h"
 #include "controllers/pod_cleanup.h"
 
@@ -23,6 +24,7 @@ struct ControllerOptions {
   api::FeatureGates gates;
   PodCleanupOptions pod_cleanup;
   EventCleanupOptions event_cleanup;
+  NodeLifecycleOptions node_lifecycle;
   Observer* observer = nullptr;  // null: nobody watches. Outlives them
 };
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/device_taints.h"
+#include "api/taints.h"
 #include "api/pod_claims.h"
 #include "controllers/observer.h"
 #include "controllers/pods.h"

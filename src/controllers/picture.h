@@ -40,6 +40,8 @@ class Picture {
   std::size_t Pull();
   // Not OK: more may have happened than was told, and why.
   Status Stale() const { return watch_->Stale(); }
+  // What is there and was not told, or not as it is now.
+  std::vector<api::UnreadableObject> Unreadable() const { return watch_->Unreadable(); }
   // What was written through the cluster is seen at once. Whether that was news.
   bool Put(const api::Object& object);
 

@@ -13,6 +13,10 @@
 namespace dray::controllers {
 namespace {
 
+// How often a quota is looked at whose sum is partly assumed: nobody tells that something which
+// could not be read is gone.
+constexpr std::chrono::minutes kLookAgain{1};
+
 // Whatever can be counted, and the classes that names depend on.
 std::vector<const api::KindInfo*> Kinds() {
   std::vector<const api::KindInfo*> kinds = {&KindOf<api::DeviceClass>()};
@@ -128,7 +132,48 @@ Status QuotaController::Reconcile(const ObjectKey& key) {
   Recount(key.namespace_);
   const api::Object* found = view().Find(key);
   if (found == nullptr || view().Leaving(*found)) return {};
+  Assume(key, *found->As<api::ResourceQuota>());
   return WriteStatus(api::Object(*found));
+}
+
+std::vector<ObjectKey> QuotaController::UnreadIn(std::string_view namespace_) const {
+  std::vector<ObjectKey> unread;
+  for (const api::UnreadableObject& object : view().Unreadable()) {
+    if (object.namespace_ != namespace_ || !api::IsCounted(*object.kind)) continue;
+    const ObjectKey key{object.kind->hub, object.namespace_, object.name};
+    // As it last could be read it is in the sum.
+    if (view().Find(key) == nullptr) unread.push_back(key);
+  }
+  std::sort(unread.begin(), unread.end());
+  return unread;
+}
+
+void QuotaController::Assume(const ObjectKey& key, const api::ResourceQuota& quota) {
+  Sums& sums = sums_[key];
+  std::vector<ObjectKey> unread = UnreadIn(key.namespace_);
+  if (!unread.empty()) queue().AddAfter(key, kLookAgain);
+  if (unread == sums.unread) return;
+  sums.unread = std::move(unread);
+  sums.assumed = {};
+  if (sums.unread.empty()) return;
+  // Whatever was admitted is in the status; what was taken out and not yet counted makes this too
+  // much, never too little.
+  for (const auto& [name, used] : quota.status.used) {
+    const base::Quantity* known = sums.total.Find(name);
+    const base::Quantity beyond = known != nullptr ? used - *known : used;
+    if (beyond > base::Quantity()) sums.assumed[name] = beyond;
+  }
+  if (!quota.spec.scopes.empty() || quota.spec.scope_selector) return;
+  // How many there are is known without reading them. Whether a pod has ended is not: it counts.
+  Amounts counts;
+  for (const ObjectKey& object : sums.unread) {
+    counts[api::CountQuotaName(api::HubKind(*object.kind))] += base::Quantity::FromInt(1);
+  }
+  for (const auto& [name, count] : counts) sums.assumed[name] = count;
+  if (const base::Quantity* pods = counts.Find(api::kPodCountQuota)) {
+    base::Quantity& assumed = sums.assumed[api::kPodsQuota];
+    if (assumed < *pods) assumed = *pods;
+  }
 }
 
 void QuotaController::Recount(const std::string& namespace_) {
@@ -176,7 +221,9 @@ void QuotaController::Charge(const ObjectKey& quota, const ObjectKey& object) {
 
 Status QuotaController::WriteStatus(const api::Object& object) {
   const api::ResourceQuota& quota = *object.As<api::ResourceQuota>();
-  const Amounts& total = sums_[ObjectKey::Of(object)].total;
+  const Sums& sums = sums_[ObjectKey::Of(object)];
+  Amounts total = sums.total;
+  api::AddResources(total, sums.assumed);
   api::ResourceQuotaStatus status;
   status.hard = api::NormalizeHard(quota.spec.hard);
   for (const auto& [name, limit] : status.hard) {

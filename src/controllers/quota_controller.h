@@ -3,7 +3,8 @@
 // How much of each quota is used: pods, claims and numbers of objects, in status.used.
 //
 // Spec: KEP-5004 "Resource Quota"; what an object takes is in api/quota.h. Sums are kept: an object
-// that changes is taken out and put in again.
+// that changes is taken out and put in again. An object that cannot be read still takes what it
+// took: that is what the quota's status says beyond what can be counted.
 #pragma once
 
 #include <optional>
@@ -39,6 +40,9 @@ class QuotaController final : public Reconciler, private api::QuotaObjects {
   struct Sums {
     absl::flat_hash_map<ObjectKey, Amounts> parts;
     Amounts total;
+    // What is there and cannot be read, in order, and what it is taken to take.
+    std::vector<ObjectKey> unread;
+    Amounts assumed;
   };
 
   void OnChange(const api::Object* before, const api::Object* after) override;
@@ -52,6 +56,9 @@ class QuotaController final : public Reconciler, private api::QuotaObjects {
   void Recount(const std::string& namespace_);
   void Charge(const ObjectKey& quota, const ObjectKey& object);
   Amounts PartOf(const api::ResourceQuotaSpec& quota, const ObjectKey& object);
+  // What is in the namespace, counts, and was never told.
+  std::vector<ObjectKey> UnreadIn(std::string_view namespace_) const;
+  void Assume(const ObjectKey& key, const api::ResourceQuota& quota);
   Status WriteStatus(const api::Object& quota);
 
   const api::Pod* FindPod(std::string_view namespace_, std::string_view name) const override;

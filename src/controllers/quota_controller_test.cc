@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/forwarding_cluster.h"
 #include "controllers/workloads_for_test.h"
@@ -244,6 +247,116 @@ TEST_F(QuotaTest, AChargeThatComesInBetweenIsNotOverwritten) {
   EXPECT_EQ(cluster.pods_left, 0);
   EXPECT_EQ(Used("pods"), "9");
   EXPECT_EQ(controller.Sync(), 0u);
+}
+
+// A cluster in which some pods cannot be read: they are there, and not told.
+class HalfRead final : public api::ForwardingCluster {
+ public:
+  explicit HalfRead(api::Cluster& cluster) : ForwardingCluster(cluster) {}
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection = {}) override {
+    return std::make_unique<HalfWatch>(inner().Watch(kinds, selection), unread);
+  }
+  std::set<std::string> unread;
+
+ private:
+  class HalfWatch final : public api::ObjectWatch {
+   public:
+    HalfWatch(std::unique_ptr<api::ObjectWatch> watch, const std::set<std::string>& unread)
+        : watch_(std::move(watch)), unread_(unread) {}
+    std::optional<api::Change> Next() override {
+      // One that can be read again comes as if it were new.
+      for (auto it = held_.begin(); it != held_.end(); ++it) {
+        if (unread_.contains(it->first)) continue;
+        api::Change change = std::move(it->second);
+        held_.erase(it);
+        return change;
+      }
+      while (auto change = watch_->Next()) {
+        const std::string& name = change->object.metadata().name;
+        if (change->object.As<api::Pod>() == nullptr || !unread_.contains(name)) return change;
+        if (change->kind == api::Change::Kind::kDeleted) {
+          held_.erase(name);
+        } else {
+          held_.insert_or_assign(name, *std::move(change));
+        }
+      }
+      return std::nullopt;
+    }
+    Status Stale() const override {
+      return held_.empty() ? Status() : base::MakeStatus(StatusCode::kDataLoss, "cannot be read");
+    }
+    std::vector<api::UnreadableObject> Unreadable() const override {
+      std::vector<api::UnreadableObject> all;
+      for (const auto& [name, change] : held_) all.push_back({&KindOf<api::Pod>(), "ns", name});
+      return all;
+    }
+
+   private:
+    const std::unique_ptr<api::ObjectWatch> watch_;
+    const std::set<std::string>& unread_;
+    std::map<std::string, api::Change> held_;
+  };
+};
+
+class UnreadQuotaTest : public QuotaTest {
+ protected:
+  void SetUp() override {
+    scene_.Add(Quota("q", {"pods", "count/pods", "requests.cpu", "count/configmaps"}));
+    for (const char* name : {"a", "b", "c"}) scene_.Add(Asking(name, "cpu", "2"));
+    Restart();
+    EXPECT_EQ(Used("requests.cpu"), "6");
+  }
+  void Restart() {
+    controller_ = std::make_unique<QuotaController>(half_, scene_.clock(), api::FeatureGates());
+    controller_->Sync();
+  }
+
+  HalfRead half_{scene_.cluster()};
+};
+
+TEST_F(UnreadQuotaTest, WhatCannotBeReadStillTakesWhatItTook) {
+  half_.unread = {"b"};
+  Restart();
+  EXPECT_EQ(Used("pods"), "3");
+  EXPECT_EQ(Used("count/pods"), "3");
+  EXPECT_EQ(Used("requests.cpu"), "6");
+  EXPECT_EQ(Used("count/configmaps"), "0");
+  // Others come and go as ever.
+  scene_.Delete<api::Pod>("a");
+  controller_->Sync();
+  EXPECT_EQ(Used("pods"), "2");
+  EXPECT_EQ(Used("requests.cpu"), "4");
+  scene_.Add(Asking("d", "cpu", "1"));
+  controller_->Sync();
+  EXPECT_EQ(Used("requests.cpu"), "5");
+  // It can be read again, and is counted once.
+  half_.unread = {};
+  controller_->Sync();
+  EXPECT_EQ(Used("count/pods"), "3");
+  EXPECT_EQ(Used("requests.cpu"), "5");
+}
+
+TEST_F(UnreadQuotaTest, WhatIsGoneIsTakenOffThoughNobodyTells) {
+  half_.unread = {"b"};
+  Restart();
+  scene_.Delete<api::Pod>("b");
+  controller_->Sync();
+  EXPECT_EQ(Used("requests.cpu"), "6") << "nobody has told";
+  scene_.clock().Advance(1min);
+  controller_->Sync();
+  EXPECT_EQ(Used("requests.cpu"), "4");
+  EXPECT_EQ(Used("pods"), "2");
+}
+
+TEST_F(UnreadQuotaTest, ANewQuotaKnowsHowManyThereAre) {
+  half_.unread = {"a", "b"};
+  Restart();
+  scene_.Add(Quota("new", {"pods", "count/pods", "requests.cpu"}));
+  controller_->Sync();
+  EXPECT_EQ(Used("count/pods", "new"), "3");
+  EXPECT_EQ(Used("pods", "new"), "3");
+  EXPECT_EQ(Used("requests.cpu", "new"), "2") << "what the others ask for nobody knows";
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "api/generated_name.h"
 #include "api/pod.h"
+#include "controllers/children.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
 #include "fmt/format.h"
@@ -17,8 +19,9 @@
 namespace dray::controllers {
 namespace {
 
-// How many pods are made or deleted before the others are looked at again, as Kubernetes has it.
-constexpr std::size_t kBurst = 500;
+// How many pods are made or deleted before the others are looked at again. Kubernetes has 500, and a
+// thread for each controller; here others wait meanwhile.
+constexpr std::size_t kBurst = 50;
 constexpr std::string_view kReplicaFailure = "ReplicaFailure";
 constexpr std::string_view kDeletionCostAnnotation = "controller.kubernetes.io/pod-deletion-cost";
 
@@ -43,8 +46,10 @@ std::int32_t DeletionCost(const api::Pod& pod) {
   return cost;
 }
 
-// Smaller is deleted first: what has done least.
-auto WorthOf(const api::Pod& pod) {
+// Smaller is deleted first: what has done least. Names are views into the pod.
+using Worth = std::tuple<bool, int, bool, std::int32_t, std::int64_t, std::int64_t, std::int64_t,
+                         std::string_view>;
+Worth WorthOf(const api::Pod& pod) {
   const auto ready = ReadySince(pod);
   std::int64_t restarts = 0;
   for (const auto& container : pod.status.container_statuses) restarts += container.restart_count;
@@ -52,17 +57,14 @@ auto WorthOf(const api::Pod& pod) {
   const int phase = pod.status.phase == api::kPodRunning   ? 2
                     : pod.status.phase == api::kPodUnknown ? 1
                                                            : 0;
-  return std::tuple(!pod.spec.node_name.empty(), phase, ready.has_value(), DeletionCost(pod),
-                    ready.has_value() ? newest_first(*ready) : 0, -restarts,
-                    newest_first(pod.metadata.creation_timestamp.value_or(base::Time())),
-                    std::string_view(pod.metadata.name));
-}
-
-bool HasAll(const api::Map<std::string>& labels, const api::Map<std::string>& wanted) {
-  return std::ranges::all_of(wanted, [&](const auto& entry) {
-    const std::string* value = labels.Find(entry.first.view());
-    return value != nullptr && *value == entry.second;
-  });
+  return {!pod.spec.node_name.empty(),
+          phase,
+          ready.has_value(),
+          DeletionCost(pod),
+          ready.has_value() ? newest_first(*ready) : 0,
+          -restarts,
+          newest_first(pod.metadata.creation_timestamp.value_or(base::Time())),
+          std::string_view(pod.metadata.name)};
 }
 
 void SetFailure(std::vector<api::ReplicaSetCondition>& conditions, const Status& scaled,
@@ -118,33 +120,32 @@ void ReplicaSetController::QueueSelecting(const api::ObjectMeta& orphan) {
   }
 }
 
-std::vector<api::Object> ReplicaSetController::Active(const std::vector<api::Object>& pods) const {
-  std::vector<api::Object> active;
-  for (const api::Object& pod : pods) {
-    if (!IsTerminal(*pod.As<api::Pod>()) && !view().Leaving(pod)) active.push_back(pod);
-  }
-  return active;
-}
-
 Status ReplicaSetController::Reconcile(const ObjectKey& key) {
   const api::Object* found = view().Find(key);
   if (found == nullptr) return {};
   const api::Object set = *found;
   const auto& selector = set.As<api::ReplicaSet>()->spec.selector;
   if (!selector.has_value()) return {};  // a server does not take one
-  DRAY_ASSIGN_OR_RETURN(const api::LabelMatcher matcher, api::LabelMatcher::From(*selector));
-  DRAY_ASSIGN_OR_RETURN(const auto pods, pods_.Gather(set, matcher, view()));
-  const Status scaled = view().Leaving(set) ? Status() : Scale(set, Active(pods));
-  DRAY_RETURN_IF_ERROR(WriteStatus(set, scaled));
+  const api::ReplicaSetSpec& spec = set.As<api::ReplicaSet>()->spec;
+  ReplicaRules rules{.labels = spec.template_.metadata.labels,
+                     .min_ready_seconds = spec.min_ready_seconds};
+  DRAY_ASSIGN_OR_RETURN(rules.selector, api::LabelMatcher::From(*selector));
+  const base::Time now = clock().Now();
+  DRAY_RETURN_IF_ERROR(pods_.Gather(set, rules, view(), now));
+  Status scaled;
+  if (!view().Leaving(set)) {
+    scaled = Scale(set, static_cast<std::size_t>(pods_.Count(set, rules, view(), now).active));
+  }
+  DRAY_RETURN_IF_ERROR(WriteStatus(set, rules, scaled));
   return scaled;
 }
 
-Status ReplicaSetController::Scale(const api::Object& set, const std::vector<api::Object>& active) {
+Status ReplicaSetController::Scale(const api::Object& set, std::size_t active) {
   const std::int32_t wanted = set.As<api::ReplicaSet>()->spec.replicas.value_or(1);
   const auto target = static_cast<std::size_t>(std::max(wanted, 0));
-  if (active.size() == target) return {};
-  if (active.size() < target) return MakePods(set, target - active.size());
-  return DeletePods(set, active, active.size() - target);
+  if (active == target) return {};
+  if (active < target) return MakePods(set, target - active);
+  return DeletePods(set, active - target);
 }
 
 Status ReplicaSetController::MakePods(const api::Object& set, std::size_t count) {
@@ -170,48 +171,42 @@ Status ReplicaSetController::MakePods(const api::Object& set, std::size_t count)
   return {};
 }
 
-Status ReplicaSetController::DeletePods(const api::Object& set, std::vector<api::Object> active,
-                                        std::size_t count) {
-  std::ranges::sort(active, [](const api::Object& a, const api::Object& b) {
-    return WorthOf(*a.As<api::Pod>()) < WorthOf(*b.As<api::Pod>());
-  });
-  for (std::size_t i = 0; i < std::min(count, kBurst); ++i) {
-    DRAY_RETURN_IF_ERROR(view().Delete(active[i]));
+Status ReplicaSetController::DeletePods(const api::Object& set, std::size_t count) {
+  const std::vector<api::Object> active = pods_.Active(set);
+  // Names are views into the objects above.
+  std::vector<std::pair<Worth, const api::Object*>> order;
+  order.reserve(active.size());
+  for (const api::Object& pod : active) order.emplace_back(WorthOf(*pod.As<api::Pod>()), &pod);
+  const std::size_t now = std::min({count, kBurst, order.size()});
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(now));
+  for (std::size_t i = 0; i < now; ++i) {
+    const api::Object& pod = *order[i].second;
+    DRAY_RETURN_IF_ERROR(view().Delete(pod));
+    pods_.Leaves(set, pod);
     Tell(view(), set,
          {.component = name(),
           .reason = "SuccessfulDelete",
-          .message = fmt::format("Deleted pod: {}", active[i].metadata().name)});
+          .message = fmt::format("Deleted pod: {}", pod.metadata().name)});
   }
-  if (count > kBurst) queue().Add(ObjectKey::Of(set));
+  if (count > now) queue().Add(ObjectKey::Of(set));
   return {};
 }
 
-Status ReplicaSetController::WriteStatus(const api::Object& set, const Status& scaled) {
+Status ReplicaSetController::WriteStatus(const api::Object& set, const ReplicaRules& rules,
+                                         const Status& scaled) {
   const api::ReplicaSet& wanted = *set.As<api::ReplicaSet>();
   const base::Time now = clock().Now();
-  api::ReplicaSetStatus counted;
-  for (const api::Object& object : Active(pods_.Of(set))) {
-    const api::Pod& pod = *object.As<api::Pod>();
-    ++counted.replicas;
-    if (HasAll(pod.metadata.labels, wanted.spec.template_.metadata.labels)) {
-      ++counted.fully_labeled_replicas;
-    }
-    const auto available = AvailableAt(pod, wanted.spec.min_ready_seconds);
-    if (!available.has_value()) continue;
-    ++counted.ready_replicas;
-    if (*available <= now) {
-      ++counted.available_replicas;
-    } else {
-      queue().AddAfter(ObjectKey::Of(set), *available - now);
-    }
+  const ReplicaCounts counted = pods_.Count(set, rules, view(), now);
+  if (counted.next_available.has_value()) {
+    queue().AddAfter(ObjectKey::Of(set), *counted.next_available - now);
   }
   const Status written = view().EditStatus(set, [&](api::Object& changed) {
     const api::ReplicaSetStatus before = changed.As<api::ReplicaSet>()->status;
     api::ReplicaSetStatus status = before;
-    status.replicas = counted.replicas;
-    status.fully_labeled_replicas = counted.fully_labeled_replicas;
-    status.ready_replicas = counted.ready_replicas;
-    status.available_replicas = counted.available_replicas;
+    status.replicas = counted.active;
+    status.fully_labeled_replicas = counted.labelled;
+    status.ready_replicas = counted.ready;
+    status.available_replicas = counted.available;
     status.observed_generation = wanted.metadata.generation;
     SetFailure(status.conditions, scaled, now);
     if (status == before) return false;

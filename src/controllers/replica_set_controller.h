@@ -3,16 +3,17 @@
 // ReplicaSets: as many pods as they say, from their template.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "api/cluster.h"
 #include "api/workloads.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "controllers/children.h"
 #include "controllers/index.h"
 #include "controllers/reconciler.h"
+#include "controllers/replicas.h"
 
 namespace dray::controllers {
 
@@ -23,6 +24,8 @@ class ReplicaSetController final : public Reconciler {
   ReplicaSetController(const Source& source, const base::Clock& clock);
 
   std::string_view name() const override { return "replicaset-controller"; }
+  // Pods that were looked at so far.
+  std::uint64_t looked_at() const { return pods_.looked_at(); }
 
  private:
   void OnChange(const api::Object* before, const api::Object* after) override;
@@ -30,13 +33,12 @@ class ReplicaSetController final : public Reconciler {
   void QueueSelecting(const api::ObjectMeta& orphan);
 
   Status Reconcile(const ObjectKey& key) override;
-  Status Scale(const api::Object& set, const std::vector<api::Object>& active);
+  Status Scale(const api::Object& set, std::size_t active);
   Status MakePods(const api::Object& set, std::size_t count);
-  Status DeletePods(const api::Object& set, std::vector<api::Object> active, std::size_t count);
-  Status WriteStatus(const api::Object& set, const Status& scaled);
-  std::vector<api::Object> Active(const std::vector<api::Object>& pods) const;
+  Status DeletePods(const api::Object& set, std::size_t count);
+  Status WriteStatus(const api::Object& set, const ReplicaRules& rules, const Status& scaled);
 
-  Children pods_;
+  Replicas pods_;
   Index sets_;  // by namespace
 };
 

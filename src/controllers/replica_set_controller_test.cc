@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 
+#include "controllers/pods.h"
+#include "controllers/workload_pods.h"
 #include "controllers/workloads_for_test.h"
 #include "fmt/format.h"
 
@@ -164,6 +167,121 @@ TEST_F(ReplicaSetTest, ManyPodsComeInSeveralSteps) {
   Resize("web", 10);
   controller_.Sync();
   EXPECT_THAT(Pods(), SizeIs(10));
+}
+
+// Thousands of pods come one after the other, and each time their set is looked at again.
+TEST_F(ReplicaSetTest, OnlyPodsThatHaveChangedAreLookedAt) {
+  scene_.Add(SetNamed("web", 1'000));
+  controller_.Sync();
+  ASSERT_THAT(Pods(), SizeIs(1'000));
+  EXPECT_LE(controller_.looked_at(), 1'000u);
+  const std::uint64_t before = controller_.looked_at();
+  for (const api::Pod& pod : Pods()) {
+    if (pod.metadata.name < "web-d") MakeReady(scene_, pod.metadata.name);
+  }
+  controller_.Sync();
+  const std::int32_t ready = StatusOf("web").ready_replicas;
+  EXPECT_GT(ready, 0);
+  EXPECT_EQ(controller_.looked_at() - before, static_cast<std::uint64_t>(ready));
+  // Nor do those that are none of its business concern it, after the first look at them.
+  for (int i = 0; i < 100; ++i) scene_.Add(PodNamed(fmt::format("other-{}", i)));
+  Resize("web", 1'001);
+  controller_.Sync();
+  const std::uint64_t others = controller_.looked_at();
+  Resize("web", 1'002);
+  controller_.Sync();
+  EXPECT_LE(controller_.looked_at() - others, 2u);
+}
+
+// Counting from changes gives what counting all of them would.
+TEST_F(ReplicaSetTest, CountsFromChangesWhatIsThere) {
+  std::mt19937 random(7);
+  const auto pick = [&](std::size_t below) {
+    return std::uniform_int_distribution<std::size_t>(0, below - 1)(random);
+  };
+  const auto uid = scene_.Add(SetNamed("web", 8)).metadata.uid;
+  const auto expected = [&] {
+    const auto set = scene_.Get<api::ReplicaSet>("web");
+    api::ReplicaSetStatus counted;
+    for (const api::Pod& pod : Pods()) {
+      const auto* owner = api::FindController(pod.metadata);
+      if (owner == nullptr || owner->uid != uid || IsTerminal(pod) ||
+          pod.metadata.deletion_timestamp.has_value()) {
+        continue;
+      }
+      ++counted.replicas;
+      const std::string* tier = pod.metadata.labels.Find("tier");
+      const std::string* wanted = set.spec.template_.metadata.labels.Find("tier");
+      const bool all = wanted == nullptr || (tier != nullptr && *tier == *wanted);
+      counted.fully_labeled_replicas += all ? 1 : 0;
+      const auto available = AvailableAt(pod, set.spec.min_ready_seconds);
+      counted.ready_replicas += available.has_value() ? 1 : 0;
+      counted.available_replicas += available <= scene_.clock().Now() && available ? 1 : 0;
+    }
+    return counted;
+  };
+  int orphans = 0;
+  for (int step = 0; step < 600; ++step) {
+    const auto pods = Pods();
+    const std::string some = pods.empty() ? "" : pods[pick(pods.size())].metadata.name;
+    auto set = scene_.Get<api::ReplicaSet>("web");
+    switch (some.empty() ? 0 : pick(10)) {
+      case 0:
+        Resize("web", static_cast<std::int32_t>(pick(14)));
+        break;
+      case 1:
+        set.spec.min_ready_seconds = static_cast<std::int32_t>(pick(3) * 10);
+        scene_.Put(set);
+        break;
+      case 2:
+        set.spec.template_.metadata.labels["tier"] = pick(2) == 0 ? "a" : "b";
+        scene_.Put(set);
+        break;
+      case 3:
+        scene_.clock().Advance(std::chrono::seconds(pick(15)));
+        break;
+      case 4:
+        scene_.clock().SetNow(scene_.clock().Now() - std::chrono::seconds(pick(8)));
+        break;
+      case 5:
+        if (!IsTerminal(scene_.Get<api::Pod>(some))) scene_.SetPhase(some, api::kPodFailed);
+        break;
+      case 6:
+        scene_.Delete<api::Pod>(some);
+        break;
+      case 7: {
+        auto pod = scene_.Get<api::Pod>(some);
+        pod.metadata.labels["app"] = pod.metadata.labels["app"] == "web" ? "debug" : "web";
+        scene_.Put(pod);
+        break;
+      }
+      case 8: {
+        api::Pod orphan = PodNamed(fmt::format("orphan-{}", orphans++));
+        orphan.metadata.labels["app"] = pick(2) == 0 ? "web" : "debug";
+        scene_.Add(orphan);
+        break;
+      }
+      default: {
+        const auto pod = scene_.Get<api::Pod>(some);
+        if (!IsTerminal(pod) && !pod.metadata.deletion_timestamp && !IsReadyNow(pod)) {
+          MakeReady(scene_, some);
+        }
+      }
+    }
+    controller_.Sync();
+    // Nobody tells of a clock that was set; the next look sees it.
+    if (const auto now = expected(); now.available_replicas != StatusOf("web").available_replicas) {
+      Resize("web", scene_.Get<api::ReplicaSet>("web").spec.replicas.value_or(1) + 1);
+      controller_.Sync();
+    }
+    const auto now = expected();
+    const auto said = StatusOf("web");
+    ASSERT_EQ(said.replicas, now.replicas) << step;
+    ASSERT_EQ(said.fully_labeled_replicas, now.fully_labeled_replicas) << step;
+    ASSERT_EQ(said.ready_replicas, now.ready_replicas) << step;
+    ASSERT_EQ(said.available_replicas, now.available_replicas) << step;
+    ASSERT_EQ(said.replicas, scene_.Get<api::ReplicaSet>("web").spec.replicas) << step;
+  }
 }
 
 TEST_F(ReplicaSetTest, SaysWhatItDid) {

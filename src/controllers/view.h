@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "api/cluster.h"
@@ -42,6 +43,9 @@ class View final : private Picture::Listener {
     return stale.ok() || stale.code() == StatusCode::kDataLoss;
   }
 
+  // What is there and cannot be read; Find has it as it last could be, if it ever could.
+  std::vector<api::UnreadableObject> Unreadable() const { return picture_->Unreadable(); }
+
   // Valid until the next Pull or write; a copy of the Object stays.
   const api::Object* Find(const ObjectKey& key) const { return picture_->Find(key); }
   template <typename T>
@@ -59,6 +63,11 @@ class View final : private Picture::Listener {
                                              std::string_view name) const {
     return Fetch(KindOf<T>(), namespace_, name);
   }
+
+  // Whether everything that is in the namespace can be read: whoever concludes from seeing nothing
+  // that nothing is left asks this first. Not OK: something is there that nobody can see, and why.
+  // Without a namespace: anywhere. Costs nothing while everything can be read.
+  Status NothingHidden(std::string_view namespace_) const;
 
   // As the Cluster's verbs. An update of what is not the newest fails with Aborted.
   StatusOr<api::Object> Create(api::Object object);

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
+#include "api/lease.h"
 #include "api/pod_claims.h"
 #include "api/resource_claim.h"
+#include "controllers/node_lifecycle.h"
 #include "controllers/pods.h"
 #include "hollow/pod_life.h"
 
@@ -23,9 +26,14 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDefaultC
     {api::kResourceEphemeralStorage, "100Gi"},
 }};
 
-std::array<const api::KindInfo*, 3> Kinds() {
-  return {&KindOf<api::Node>(), &KindOf<api::Pod>(), &KindOf<api::ResourceClaim>()};
+std::array<const api::KindInfo*, 4> Kinds() {
+  return {&KindOf<api::Node>(), &KindOf<api::Lease>(), &KindOf<api::Pod>(),
+          &KindOf<api::ResourceClaim>()};
 }
+
+// Leases that last four renewals survive three that fail.
+constexpr int kRenewalsPerLease = 4;
+constexpr std::size_t kRenewalsPerSecond = 10;
 
 // Names of pods and claims have no '/'.
 std::string PathOf(const api::ObjectMeta& metadata) {
@@ -51,9 +59,14 @@ const api::NodeCondition* FindReady(const api::Node& node) {
   return it == conditions.end() ? nullptr : &*it;
 }
 
+constexpr std::string_view kRuntime = "hollow://1";
+
+// Who says that it has another runtime has a kubelet.
 bool IsHollow(const api::Node& node) {
   const std::string* label = node.metadata.labels.Find(kHollowLabel);
-  return label == nullptr || *label != "false";
+  if (label != nullptr && *label == "false") return false;
+  const std::string& runtime = node.status.node_info.container_runtime_version;
+  return runtime.empty() || runtime == kRuntime;
 }
 
 // Labels that a kubelet gives its node, and that pods choose nodes and spread by.
@@ -91,7 +104,7 @@ void FillIn(api::Node& node, const HollowOptions& options) {
   status.addresses = {{.type = "Hostname", .address = node.metadata.name}};
   api::NodeSystemInfo& info = status.node_info;
   info.kubelet_version = options.version;
-  info.container_runtime_version = "hollow://1";
+  info.container_runtime_version = kRuntime;
   info.os_image = "none";
   info.operating_system = kOs;
   info.architecture = kArchitecture;
@@ -105,8 +118,17 @@ HollowNodes::HollowNodes(const controllers::Source& source, const base::Clock& c
 
 void HollowNodes::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;
+  // Time alone brings the next renewal; somebody may have deleted it.
+  if (either.As<api::Lease>() != nullptr) {
+    if (after == nullptr && either.metadata().namespace_ == controllers::kNodeLeaseNamespace) {
+      queue().Add(ObjectKey::Of<api::Node>("", either.metadata().name));
+    }
+    return;
+  }
   const std::string path = PathOf(either.metadata());
   if (either.As<api::Node>() != nullptr) {
+    if (before == nullptr) ++nodes_;
+    if (after == nullptr) --nodes_;
     if (after == nullptr) return;
     queue().Add(ObjectKey::Of(either));
     if (before != nullptr) return;
@@ -148,6 +170,7 @@ Status HollowNodes::Reconcile(const ObjectKey& key) {
 Status HollowNodes::ReconcileNode(const api::Object& object) {
   const api::Node& node = *object.As<api::Node>();
   if (!IsHollow(node)) return {};
+  DRAY_RETURN_IF_ERROR(ReconcileLease(object));
   if (!HasOwnLabels(node)) {
     DRAY_RETURN_IF_ERROR(view().EditObject(
         object, [](api::Object& edited) { return AddOwnLabels(*edited.Mutable<api::Node>()); }));
@@ -183,6 +206,50 @@ Status HollowNodes::ReconcileStatus(const api::Object& object) {
     condition.last_heartbeat_time = now.TruncateToSeconds();
     return true;
   });
+}
+
+Status HollowNodes::ReconcileLease(const api::Object& node) {
+  const std::string& name = node.metadata().name;
+  const std::chrono::seconds every =
+      std::max(options_.renewal, std::chrono::seconds(nodes_ / kRenewalsPerSecond));
+  // Nodes that were made together do not renew together.
+  const std::chrono::seconds due_after =
+      every - std::chrono::seconds(std::hash<std::string>()(name) % (every.count() / 2 + 1));
+  const base::Time now = clock().Now();
+  const auto renew = [&](api::LeaseSpec& lease) {
+    lease.holder_identity = name;
+    lease.lease_duration_seconds = static_cast<std::int32_t>(kRenewalsPerLease * every.count());
+    lease.renew_time = api::MicroTime{now};
+  };
+  const ObjectKey key = ObjectKey::Of<api::Lease>(controllers::kNodeLeaseNamespace, name);
+  const api::Object* found = view().Find(key);
+  if (found == nullptr) {
+    queue().AddAfter(ObjectKey::Of(node), due_after);
+    api::Lease lease;
+    lease.metadata.namespace_ = std::string(controllers::kNodeLeaseNamespace);
+    lease.metadata.name = name;
+    lease.metadata.owner_references.push_back(
+        {.api_version = "v1", .kind = "Node", .name = name, .uid = node.metadata().uid});
+    renew(lease.spec);
+    const Status made = view().Create(api::Object::Of(std::move(lease))).status();
+    // Somebody was faster, or there is no place for leases here: it is asked again at its time.
+    const bool fine = made.ok() || made.code() == StatusCode::kAlreadyExists ||
+                      made.code() == StatusCode::kNotFound;
+    return fine ? Status() : made;
+  }
+  const auto& renewed = found->As<api::Lease>()->spec.renew_time;
+  const base::Time due = renewed ? renewed->time + due_after : now;
+  if (now < due) {
+    queue().AddAfter(ObjectKey::Of(node), due - now);
+    return {};
+  }
+  queue().AddAfter(ObjectKey::Of(node), due_after);
+  const api::Object lease = *found;
+  const Status written = view().EditObject(lease, [&](api::Object& edited) {
+    renew(edited.Mutable<api::Lease>()->spec);
+    return true;
+  });
+  return written.code() == StatusCode::kNotFound ? Status() : written;
 }
 
 bool HollowNodes::RunsHere(const api::Pod& pod) const {

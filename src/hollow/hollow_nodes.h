@@ -24,9 +24,11 @@ namespace dray::hollow {
 inline constexpr std::string_view kHollowLabel = "dray/hollow";
 
 struct HollowOptions {
-  // How often a node says that it is alive, as often as a kubelet writes its status when nothing
-  // happens. Nobody here takes its silence for death.
+  // How often a node's status is written when nothing happens, and how often its lease is renewed
+  // at most: as often as a kubelet does. All nodes together renew ten times a second and not more
+  // often, and their leases last accordingly, so that thousands of them cost a laptop little.
   std::chrono::seconds heartbeat{300};
+  std::chrono::seconds renewal{10};
   std::string version = "v1.38.0";  // of the kubelet
 };
 
@@ -44,6 +46,7 @@ class HollowNodes final : public controllers::Reconciler {
   Status Reconcile(const controllers::ObjectKey& key) override;
   Status ReconcileNode(const api::Object& node);
   Status ReconcileStatus(const api::Object& node);
+  Status ReconcileLease(const api::Object& node);
   Status ReconcilePod(const api::Object& pod);
   Status Terminate(const api::Object& pod);
   Status SetStatus(const api::Object& pod, void (*change)(api::Pod&, base::Time));
@@ -52,6 +55,7 @@ class HollowNodes final : public controllers::Reconciler {
   bool HasItsClaims(const api::Pod& pod) const;
 
   const HollowOptions options_;
+  std::size_t nodes_ = 0;           // that there are
   controllers::Index pods_on_;      // by node
   controllers::Index waiting_for_;  // by claim: pods that are on a node and may wait for it
 };

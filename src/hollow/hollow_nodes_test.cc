@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/lease.h"
 #include "api/pod_claims.h"
 #include "controllers/scene_for_test.h"
 #include "hollow/pod_life.h"
@@ -44,12 +45,44 @@ TEST_F(HollowNodesTest, ANodeBecomesReadyAndStaysSo) {
   EXPECT_TRUE(node.status.allocatable.contains("cpu"));
   EXPECT_EQ(nodes_.Sync(), 0u);
   scene_.clock().Advance(301s);
-  EXPECT_EQ(nodes_.Sync(), 1u);
+  EXPECT_EQ(nodes_.Sync(), 2u);  // its status and its lease
   const auto later = scene_.Get<api::Node>("a", "");
   EXPECT_EQ(later.status.conditions[0].last_transition_time,
             node.status.conditions[0].last_transition_time);
   EXPECT_GT(later.status.conditions[0].last_heartbeat_time,
             node.status.conditions[0].last_heartbeat_time);
+}
+
+TEST_F(HollowNodesTest, ANodeRenewsItsLease) {
+  AddNode("a");
+  AddNode("real", "false");
+  nodes_.Sync();
+  const auto lease = scene_.Get<api::Lease>("a", "kube-node-lease");
+  EXPECT_EQ(lease.spec.holder_identity, "a");
+  EXPECT_EQ(lease.spec.lease_duration_seconds, 40);
+  EXPECT_EQ(lease.metadata.owner_references.at(0).uid, scene_.Get<api::Node>("a", "").metadata.uid);
+  EXPECT_FALSE(scene_.Has<api::Lease>("real", "kube-node-lease"));
+  scene_.clock().Advance(10s);
+  EXPECT_EQ(nodes_.Sync(), 1u);
+  EXPECT_EQ(scene_.Get<api::Lease>("a", "kube-node-lease").spec.renew_time->time,
+            scene_.clock().Now());
+  scene_.Delete<api::Lease>("a", "kube-node-lease");
+  nodes_.Sync();
+  EXPECT_TRUE(scene_.Has<api::Lease>("a", "kube-node-lease"));
+}
+
+// Thousands of them cost what a hundred cost, and the leases say that they last longer.
+TEST_F(HollowNodesTest, ManyNodesRenewLessOften) {
+  for (int i = 0; i < 1000; ++i) AddNode("n" + std::to_string(i));
+  nodes_.Sync();
+  EXPECT_EQ(scene_.Get<api::Lease>("n999", "kube-node-lease").spec.lease_duration_seconds, 400);
+  std::size_t writes = 0;
+  for (int second = 0; second < 200; ++second) {
+    scene_.clock().Advance(1s);
+    writes += nodes_.Sync();
+  }
+  EXPECT_GE(writes, 2000u);
+  EXPECT_LE(writes, 4000u);
 }
 
 // As a kubelet does: pods choose nodes and spread by these.
@@ -68,6 +101,11 @@ TEST_F(HollowNodesTest, ANodeHasTheLabelsThatAKubeletGivesIt) {
 
 TEST_F(HollowNodesTest, NodesWithAKubeletOfTheirOwnAreLeftAlone) {
   AddNode("real", "false");
+  api::Node kubelets;
+  kubelets.metadata.name = "kubelets";
+  kubelets.status.node_info.container_runtime_version = "containerd://2.1.9";
+  scene_.Add(kubelets);
+  AddPod("q", "kubelets");
   AddPod("p", "real");
   EXPECT_EQ(nodes_.Sync(), 0u);
 }

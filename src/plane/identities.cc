@@ -53,6 +53,7 @@ StatusOr<ClientIdentity> ClientFor(std::string_view who, std::string_view node) 
   } else if (role == "node") {
     client.user = Text(registry::kNodeUserPrefix, name);
     client.groups = {std::string(registry::kNodes)};
+    client.host = std::string(name);
   } else if (node.empty()) {
     client.user = Text(registry::kDriverUserPrefix, name);
     client.groups = {std::string(registry::kDrivers)};

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "api/namespace.h"
+#include "api/node.h"
 #include "api/pod.h"
 #include "api/priority_class.h"
+#include "api/taints.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 
@@ -37,6 +39,9 @@ struct Priority {
   std::string class_name;
   std::optional<std::string> preemption_policy;
 };
+
+// How long a pod waits for its node, as in Kubernetes.
+constexpr std::int64_t kPatienceSeconds = 300;
 
 // The two classes that every cluster has.
 std::optional<Priority> SystemPriority(std::string_view name) {
@@ -102,6 +107,23 @@ Status AdmitPriority(const Objects& objects, api::Object& object) {
     spec.preemption_policy = priority->preemption_policy.value_or("PreemptLowerPriority");
   }
   return {};
+}
+
+void AdmitTolerations(api::Object& object) {
+  const api::Pod* pod = object.As<api::Pod>();
+  if (pod == nullptr) return;
+  for (const std::string_view taint : {api::kNotReadyTaint, api::kUnreachableTaint}) {
+    const auto speaks_of_it = [&](const api::Toleration& toleration) {
+      return (toleration.key.empty() || toleration.key == taint) &&
+             (toleration.effect.empty() || toleration.effect == api::kTaintEffectNoExecute);
+    };
+    if (std::ranges::any_of(object.As<api::Pod>()->spec.tolerations, speaks_of_it)) continue;
+    object.Mutable<api::Pod>()->spec.tolerations.push_back(
+        {.key = std::string(taint),
+         .operator_ = std::string(api::kTolerationOpExists),
+         .effect = std::string(api::kTaintEffectNoExecute),
+         .toleration_seconds = kPatienceSeconds});
+  }
 }
 
 }  // namespace dray::registry

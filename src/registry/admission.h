@@ -25,6 +25,11 @@ Status AdmitNamespace(const Objects& objects, const api::Object& object,
 // Fills in a new pod's priority from its class. Other kinds pass.
 Status AdmitPriority(const Objects& objects, api::Object& object);
 
+// A pod stays for five minutes on a node that is not ready or not heard of, unless it says
+// otherwise. Also when it is replaced, since a manifest does not have what was filled in when it was
+// first stored. Other kinds pass.
+void AdmitTolerations(api::Object& object);
+
 // Charges a new object (`old` null) or a changed one to the quotas of its namespace: their
 // status.used is part of the transaction. Forbidden names the quota, what was asked, what is used
 // and what the limit is. Only more usage is refused, and only of resources that a quota limits.

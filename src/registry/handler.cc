@@ -9,10 +9,12 @@
 
 #include "absl/strings/ascii.h"
 #include "api/pod.h"
+#include "apiserver/server.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
 #include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/node_parts.h"
 #include "registry/internal/request_options.h"
 #include "rest/api_error.h"
 #include "rest/discovery.h"
@@ -31,6 +33,7 @@ constexpr std::string_view kNotFoundPage = "404 page not found\n";
 std::string VerbOf(const apiserver::Request& request, const Route& route, const Query& query) {
   const bool one = !route.name.empty();
   const std::string& method = request.method;
+  if (internal::RunsSomething(route)) return method == "GET" || method == "POST" ? "create" : "";
   if (method == "GET" || method == "HEAD") {
     if (one) return "get";
     return query.Has("watch") && internal::IsYes(query.Get("watch")) ? "watch" : "list";
@@ -50,9 +53,6 @@ Status WhyNoPart(const Exchange& exchange) {
     std::string_view why;
   };
   constexpr Row kRows[] = {
-      {"log", "there is no log"},
-      {"exec", "there is no process to join"},
-      {"attach", "there is no process to join"},
       {"portforward", "there is no port to reach"},
       {"proxy", "there is no port to reach"},
   };
@@ -73,6 +73,10 @@ Status CheckVerb(const Exchange& exchange) {
   const Route& route = exchange.route;
   const std::string& verb = exchange.verb;
   const rest::ResourceInfo& resource = rest::ResourceOf(exchange.kind());
+  if (internal::IsNodePart(route)) {
+    const bool right = verb == (internal::RunsSomething(route) ? "create" : "get");
+    return right && !route.namespace_.empty() ? Status() : rest::MethodNotAllowed();
+  }
   if (!route.subresource.empty()) {
     const rest::Subresource* part = rest::FindSubresource(exchange.kind(), route.subresource);
     if (part == nullptr) return WhyNoPart(exchange);
@@ -336,6 +340,7 @@ void RestHandler::Handle(apiserver::Request request,
     return exchange->SendError(rest::UnknownResource());
   }
   if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
+  if (internal::IsNodePart(at)) return internal::HandleNodePart(exchange, options_.nodes);
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
   if (!format.ok()) return exchange->SendError(format.status());
   exchange->format = *format;
@@ -353,6 +358,23 @@ void RestHandler::Handle(apiserver::Request request,
   constexpr std::string_view kReads[] = {"get", "list", "watch"};
   if (std::ranges::find(kReads, exchange->verb) == std::end(kReads)) return Dispatch(exchange);
   WhenShown(exchange, [exchange] { Dispatch(exchange); });
+}
+
+void RestHandler::Refused(const apiserver::Refusal& refusal) const {
+  if (options_.auditor == nullptr || refusal.request == nullptr) return;
+  const apiserver::Request& request = *refusal.request;
+  Exchange exchange;
+  const auto route = ParseRoute(request.path);
+  if (route) {
+    exchange.route = *route;
+    exchange.verb = VerbOf(request, *route, Query(request.query));
+  }
+  exchange.request.path = request.path;
+  const std::string why = refusal.code == 401
+                              ? audit::Attempted(request.headers, refusal.certificate)
+                              : std::string(refusal.message);
+  options_.auditor->Refused(
+      request, AttributesOf(exchange, route.has_value(), Lower(request.method)), refusal.code, why);
 }
 
 void RestHandler::HandleOther(const ExchangePtr& exchange) {
@@ -375,6 +397,11 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
     if (auto response = options_.other(request)) {
       return exchange->Answer(*std::move(response));
     }
+  }
+  if (options_.later && options_.later(request, [exchange](apiserver::Response response) {
+        exchange->Answer(std::move(response));
+      })) {
+    return;
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
   const bool aggregated = format.ok() && format->shape == Shape::kDiscovery;

@@ -15,15 +15,19 @@
 namespace dray::registry {
 namespace {
 
-constexpr std::string_view kEverything = "/registry/";
+// The same as who waits for anything at all: one list of events for both.
+constexpr std::string_view kEverything;
 constexpr std::size_t kBatch = 512;
 
 class LocalWatch final : public api::ObjectWatch {
  public:
-  LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds)
+  LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds,
+             std::string_view namespace_)
       : objects_(objects) {
     for (const api::KindInfo* kind : kinds) {
-      if (hubs_.insert(kind->hub).second) prefixes_.push_back(PrefixOf(*kind));
+      if (!hubs_.insert(kind->hub).second) continue;
+      watched_.push_back({&api::HubKind(*kind->hub),
+                          PrefixOf(*kind, kind->namespaced ? namespace_ : std::string_view())});
     }
     Catch();
   }
@@ -49,15 +53,40 @@ class LocalWatch final : public api::ObjectWatch {
     return unreadable_.empty() ? Status() : unreadable_.begin()->second;
   }
 
+  std::vector<api::UnreadableObject> Unreadable() const override {
+    std::vector<api::UnreadableObject> all;
+    for (const auto& [key, why] : unreadable_) {
+      const Watched& watched = *FindWatched(key);
+      std::string_view name = std::string_view(key).substr(PrefixOf(*watched.kind).size());
+      const std::size_t slash = watched.kind->namespaced ? name.find('/') : name.npos;
+      std::string_view space;
+      if (slash != name.npos) {
+        space = name.substr(0, slash);
+        name.remove_prefix(slash + 1);
+      }
+      all.push_back({watched.kind, std::string(space), std::string(name)});
+    }
+    return all;
+  }
+
  private:
   // By key.
   using Known = absl::flat_hash_map<std::string, StoredObjectPtr>;
+  struct Watched {
+    const api::KindInfo* kind;
+    std::string prefix;  // of its keys
+  };
+
+  // Null: nobody wants to know of it.
+  const Watched* FindWatched(std::string_view key) const {
+    const auto found = std::ranges::find_if(
+        watched_, [&](const Watched& watched) { return key.starts_with(watched.prefix); });
+    return found == watched_.end() ? nullptr : &*found;
+  }
 
   void Take(const store::Event& event) {
     const std::string& key = event.entry->key;
-    const bool watched = std::ranges::any_of(
-        prefixes_, [&](const std::string& prefix) { return key.starts_with(prefix); });
-    if (!watched) return;
+    if (FindWatched(key) == nullptr) return;
     unreadable_.erase(key);
     auto stored = objects_.Read(*event.entry);
     if (!stored.ok() && !event.deleted) {
@@ -88,8 +117,8 @@ class LocalWatch final : public api::ObjectWatch {
     std::map<std::string, StoredObjectPtr> present;  // in order, for all who look on
     unreadable_.clear();
     std::optional<store::Revision> at;
-    for (const std::string& prefix : prefixes_) {
-      auto range = objects_.store().Range(prefix, {.at = at});
+    for (const Watched& watched : watched_) {
+      auto range = objects_.store().Range(watched.prefix, {.at = at});
       if (!range.ok()) {
         // The moment has left the history in between: begin again.
         return Catch();
@@ -129,7 +158,7 @@ class LocalWatch final : public api::ObjectWatch {
 
   const Objects& objects_;
   absl::flat_hash_set<const api::TypeInfo*> hubs_;  // what is watched
-  std::vector<std::string> prefixes_;
+  std::vector<Watched> watched_;
   std::unique_ptr<store::Watch> watch_;
   Known known_;
   std::map<std::string, Status> unreadable_;  // what is there and cannot be told, by key
@@ -139,8 +168,9 @@ class LocalWatch final : public api::ObjectWatch {
 }  // namespace
 
 std::unique_ptr<api::ObjectWatch> MakeLocalWatch(const Objects& objects,
-                                                 std::span<const api::KindInfo* const> kinds) {
-  return std::make_unique<LocalWatch>(objects, kinds);
+                                                 std::span<const api::KindInfo* const> kinds,
+                                                 std::string_view namespace_) {
+  return std::make_unique<LocalWatch>(objects, kinds, namespace_);
 }
 
 }  // namespace dray::registry

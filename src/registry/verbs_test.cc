@@ -351,11 +351,13 @@ TEST(Verbs, PathsThatAreNoResourcesAreAnswered) {
 
 TEST(Verbs, WhatHollowNodesCannotDoIsRefusedWithItsReason) {
   World world;
+  ASSERT_EQ(world.Post("/api/v1/nodes", R"({"metadata":{"name":"n"}})").status, 201);
   ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  ASSERT_EQ(world.Post(kPods + "/p/binding", R"({"target":{"name":"n"}})").status, 201);
   const Answer log = world.Get(kPods + "/p/log");
   EXPECT_EQ(log.status, 501);
   EXPECT_THAT(log.text, HasSubstr("nothing is executed: there is no log"));
-  EXPECT_EQ(world.Post(kPods + "/p/exec?command=ls", "").status, 501);
+  EXPECT_EQ(world.Post(kPods + "/p/exec?command=ls&stdout=true", "").status, 501);
   EXPECT_EQ(world.Get(kPods + "/p/nonsense").status, 404);
 }
 

@@ -16,6 +16,8 @@
 #include "rest/apply_tree.h"
 #include "rest/compare.h"
 #include "rest/field_set.h"
+#include "rest/internal/field_changes.h"
+#include "rest/internal/field_tree.h"
 
 namespace dray::rest {
 namespace {
@@ -27,6 +29,7 @@ constexpr std::string_view kUpdate = "Update";
 constexpr std::string_view kOldUpdaters = "ancient-changes";
 constexpr std::string_view kBeforeApply = "before-first-apply";
 
+using internal::FieldTree;
 using FieldSetPtr = std::shared_ptr<const FieldSet>;  // never null
 
 struct Manager {
@@ -250,6 +253,85 @@ StatusOr<api::Object> Decode(const DocumentNode& tree, const api::KindInfo& vers
   return object;
 }
 
+// The server's own, as a tree that stays.
+const FieldTree* ServerTree() {
+  static const FieldTree* const tree = [] {
+    static internal::Arena arena;
+    static const std::string text = ServerFields().ToJson();
+    return *internal::ParseTree(arena, text);
+  }();
+  return tree;
+}
+
+// What an update changes, as far as it has an owner.
+internal::FieldChanges OwnedChanges(const api::Object& before, const FieldOwner& owner,
+                                    const api::Object& after, internal::Arena& arena) {
+  internal::FieldChanges change = internal::Changes(arena, before, after);
+  change.modified = Union(arena, change.modified, TreeOf(arena, owner.written_empty));
+  for (const FieldTree** tree : {&change.added, &change.modified}) {
+    *tree = Subtract(arena, *tree, ServerTree());
+    // The status has its own door; what a server puts there on other writes is nobody's.
+    if (owner.subresource.empty()) *tree = Without(arena, *tree, {'f', "status"});
+  }
+  return change;
+}
+
+// In order, and not too many.
+void Finish(std::vector<ManagedFieldsEntry>& entries) {
+  for (ManagedFieldsEntry& entry : entries) entry.fields_type = "FieldsV1";
+  const auto updaters = static_cast<std::size_t>(std::ranges::count_if(
+      entries, [](const ManagedFieldsEntry& entry) { return entry.operation != kApply; }));
+  if (updaters > kMaxUpdateManagers) {
+    Managers managers = Read(entries);
+    CapUpdaters(managers);
+    entries = Write(std::move(managers));
+    return;
+  }
+  std::ranges::stable_sort(entries, {}, SortKey);
+}
+
+// The entries after an update. It asks nobody: what it changes is no longer anybody else's.
+std::vector<ManagedFieldsEntry> Tracked(std::vector<ManagedFieldsEntry> entries,
+                                        const api::Object& before, const FieldOwner& owner,
+                                        const api::Object& after, internal::Arena& arena) {
+  const internal::FieldChanges change = OwnedChanges(before, owner, after, arena);
+  if (change.none()) return entries;
+  const FieldTree* const own = Union(arena, change.added, change.modified);
+  const ManagedFieldsEntry self = EntryOf(owner, kUpdate);
+  std::vector<ManagedFieldsEntry> kept;
+  const auto keep = [&](ManagedFieldsEntry& entry, const FieldTree* was, const FieldTree* is) {
+    if (is == nullptr) return;
+    // Before the entry moves: its trees look at its text.
+    std::string text = is == was ? std::move(entry.fields_v1.text) : ToJson(is);
+    kept.push_back(std::move(entry));
+    kept.back().fields_v1.text = std::move(text);
+  };
+  const auto keep_own = [&](ManagedFieldsEntry& entry, const FieldTree* was) {
+    if (own != nullptr) entry.time = owner.now.TruncateToSeconds();
+    keep(entry, was, Union(arena, Subtract(arena, was, change.removed), own));
+  };
+  bool known = false;
+  for (ManagedFieldsEntry& entry : entries) {
+    const std::string& text = entry.fields_v1.text;
+    const auto was = internal::ParseTree(arena, text.empty() ? std::string_view("{}") : text);
+    // Entries that cannot be read manage nothing.
+    if (!was.ok() || *was == nullptr) continue;
+    if (!SameManager(entry, self)) {
+      keep(entry, *was, Subtract(arena, Subtract(arena, *was, own), change.removed));
+    } else if (!std::exchange(known, true)) {
+      keep_own(entry, *was);
+    } else {
+      keep(entry, *was, *was);
+    }
+  }
+  if (!known) {
+    ManagedFieldsEntry entry = self;
+    keep_own(entry, nullptr);
+  }
+  Finish(kept);
+  return kept;
+}
+
 }  // namespace
 
 bool AsksForReset(const api::Object& object) {
@@ -264,42 +346,13 @@ void TrackUpdate(const api::Object& before, const FieldOwner& owner, api::Object
     return;
   }
   std::vector<ManagedFieldsEntry> entries = std::move(metadata.managed_fields);
+  metadata.managed_fields.clear();
   if (entries.empty() || !owner.subresource.empty()) entries = before.metadata().managed_fields;
   const bool created = before.metadata().uid.empty();
-  if (entries.empty() && !created) {
-    metadata.managed_fields.clear();
-    return;
-  }
-  metadata.managed_fields = before.metadata().managed_fields;  // not a change that has an owner
-  Comparison change = Compare(before, after);
-  change.modified.Add(owner.written_empty);
-  change.added.Subtract(ServerFields());
-  change.modified.Subtract(ServerFields());
-  if (owner.subresource.empty()) {
-    // The status has its own door; what a server puts there on other writes is nobody's.
-    change.added.Erase("f:status");
-    change.modified.Erase("f:status");
-  }
-  if (change.same()) {
-    metadata.managed_fields = std::move(entries);
-    return;
-  }
-  Managers managers = Read(entries);
-  const ManagedFieldsEntry self = EntryOf(owner, kUpdate);
-  // Forced: an update asks nobody.
-  (void)TakeOver(change, self, true, managers);
-  FieldSet own = std::move(change.added);
-  own.Add(change.modified);
-  if (!own.empty() || !change.removed.empty()) {
-    Manager& manager = FindOrAdd(managers, self);
-    FieldSet fields = manager.fields();
-    fields.Subtract(change.removed);
-    fields.Add(own);
-    if (fields != manager.fields()) manager.Become(std::move(fields));
-    if (!own.empty()) manager.entry.time = owner.now.TruncateToSeconds();
-  }
-  CapUpdaters(managers);
-  metadata.managed_fields = Write(std::move(managers));
+  if (entries.empty() && !created) return;
+  thread_local internal::Arena arena;
+  metadata.managed_fields = Tracked(std::move(entries), before, owner, after, arena);
+  arena.Clear();
 }
 
 StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,

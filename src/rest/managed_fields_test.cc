@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -363,6 +365,89 @@ TEST(ManagedFields, VersionsHaveTheSamePaths) {
                              {.owner = Owner("m")});
   ASSERT_TRUE(in_v1.ok() && in_beta.ok());
   EXPECT_EQ(Managers(*in_v1), Managers(*in_beta));
+}
+
+// The rules in the words of sets, one after the other: for a few managers, without the cap.
+std::vector<std::string> ExpectedManagers(const api::Object& before, const FieldOwner& owner,
+                                          const api::Object& after) {
+  const FieldSet server = *FieldSet::Parse(
+      R"({"f:metadata":{"f:name":{},"f:namespace":{},"f:creationTimestamp":{},"f:uid":{},)"
+      R"("f:generation":{},"f:managedFields":{},"f:resourceVersion":{}}})");
+  if (before.metadata().managed_fields.empty() && !before.metadata().uid.empty()) return {};
+  Comparison change = Compare(before, after);
+  for (FieldSet* set : {&change.added, &change.modified}) {
+    set->Subtract(server);
+    if (owner.subresource.empty()) set->Erase("f:status");
+  }
+  FieldSet own = change.added;
+  own.Add(change.modified);
+  std::vector<std::string> out;
+  bool known = false;
+  const auto keep = [&](const std::string& manager, const std::string& subresource,
+                        const FieldSet& set) {
+    if (!set.empty()) out.push_back(manager + "/" + subresource + " " + set.ToJson());
+  };
+  for (const api::ManagedFieldsEntry& entry : before.metadata().managed_fields) {
+    FieldSet set = *FieldSet::Parse(entry.fields_v1.text);
+    const bool self = entry.manager == owner.manager && entry.subresource == owner.subresource;
+    known = known || self;
+    if (!self) set.Subtract(own);
+    set.Subtract(change.removed);
+    if (self) set.Add(own);
+    keep(entry.manager, entry.subresource, set);
+  }
+  if (!known) keep(owner.manager, owner.subresource, own);
+  std::ranges::sort(out);
+  return out;
+}
+
+TEST(ManagedFields, FollowTheRulesWhateverChanges) {
+  std::mt19937 random(5);
+  const auto one_in = [&](unsigned n) { return random() % n == 0; };
+  const auto word = [&] { return std::string(1, static_cast<char>('a' + random() % 4)); };
+  for (int round = 0; round < 60; ++round) {
+    api::Object stored = EmptyObject(Kind("v1", "Pod"));
+    for (int step = 0; step < 20; ++step) {
+      api::Object next = stored;
+      api::Pod& pod = *next.Mutable<api::Pod>();
+      pod.metadata.uid = "u";
+      pod.metadata.name = "p";
+      const std::string subresource = step > 0 && one_in(3) ? "status" : "";
+      if (one_in(2)) pod.metadata.labels[word()] = word();
+      if (one_in(3)) pod.metadata.labels.erase(word());
+      if (one_in(4)) pod.metadata.annotations[word()] = word();
+      if (one_in(4)) pod.metadata.finalizers = {"example.com/" + word()};
+      if (one_in(5)) {
+        pod.metadata.owner_references = {
+            {.api_version = "v1", .kind = "Pod", .name = word(), .uid = word()}};
+      }
+      if (one_in(3)) {
+        api::Container& container = pod.spec.containers.emplace_back();
+        container.name = word() + std::to_string(pod.spec.containers.size());
+        container.image = word();
+        container.resources.requests["cpu"] = base::Quantity::FromInt(1);
+      }
+      if (one_in(4) && !pod.spec.containers.empty()) pod.spec.containers.pop_back();
+      if (one_in(3) && !pod.spec.containers.empty()) pod.spec.containers[0].image = word();
+      if (one_in(4)) pod.spec.node_selector[word()] = word();
+      if (one_in(3)) {
+        pod.status.conditions = {{.type = word(), .status = "True"},
+                                 {.type = "Z", .status = word()}};
+      }
+      if (one_in(4)) pod.status.phase = word();
+      if (one_in(4)) pod.status.pod_ips = {{.ip = "10.0.0." + word()}};
+      const FieldOwner owner{"m" + word(), "v1", subresource, base::Time::FromUnix(step)};
+      const std::vector<std::string> expected = ExpectedManagers(stored, owner, next);
+      TrackUpdate(stored, owner, next);
+      std::vector<std::string> managers;
+      for (const api::ManagedFieldsEntry& entry : next.metadata().managed_fields) {
+        managers.push_back(entry.manager + "/" + entry.subresource + " " + entry.fields_v1.text);
+      }
+      std::ranges::sort(managers);
+      ASSERT_EQ(managers, expected) << "round " << round << ", step " << step;
+      stored = next;
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/cri_client.h"
 
-#include <proto/cri_v1.grpc.pb.h>
+#include <fmt/format.h>
+#include <proto/cri_v1.pb.h>
 
 #include <utility>
 
@@ -12,33 +13,45 @@ namespace dray::rpc {
 namespace {
 
 namespace cri = ::runtime::v1;
-using Runtime = cri::RuntimeService::Stub;
-using Images = cri::ImageService::Stub;
 
 // The stream of events, while it is open. Deletes itself when gRPC is done with it.
-class EventReader final : public grpc::ClientReadReactor<cri::ContainerEventResponse> {
+class EventReader final
+    : public grpc::ClientBidiReactor<cri::GetEventsRequest,
+                                     internal::Received<cri::ContainerEventResponse>> {
  public:
   EventReader(internal::Calls& calls, std::function<void(CriEvent)> event, DoneStatus end)
       : calls_(calls), event_(std::move(event)), end_(std::move(end)) {}
 
-  void Start(Runtime& stub) {
+  void Start(const std::shared_ptr<grpc::Channel>& channel) {
     calls_.Add(context_);
-    stub.async()->GetContainerEvents(&context_, &request_, this);
+    // A stream of answers is on the wire what a stream both ways is that begins with the one request.
+    grpc::TemplatedGenericStub<cri::GetEventsRequest,
+                               internal::Received<cri::ContainerEventResponse>>(channel)
+        .PrepareBidiStreamingCall(&context_, "/runtime.v1.RuntimeService/GetContainerEvents",
+                                  grpc::StubOptions(), this);
+    StartWriteLast(&request_, grpc::WriteOptions());
     StartRead(&response_);
     StartCall();
   }
 
  private:
+  using State = internal::Received<cri::ContainerEventResponse>::State;
+
   void OnReadDone(bool ok) override {
-    if (!ok) return;
-    event_({.container_id = response_.container_id(),
-            .type = static_cast<CriEvent::Type>(response_.container_event_type() & 3),
-            .created_at = response_.created_at()});
+    if (!ok) {
+      // A message that cannot be read does not end the stream by itself.
+      if (response_.state == State::kUnreadable) context_.TryCancel();
+      return;
+    }
+    const cri::ContainerEventResponse& event = response_.message;
+    event_({.container_id = event.container_id(),
+            .type = static_cast<CriEvent::Type>(event.container_event_type() & 3),
+            .created_at = event.created_at()});
     StartRead(&response_);
   }
   void OnDone(const grpc::Status& status) override {
     const std::unique_ptr<EventReader> self(this);
-    end_(internal::FromGrpc(status));
+    end_(response_.state == State::kUnreadable ? response_.Check() : internal::FromGrpc(status));
     calls_.Remove(context_);
   }
 
@@ -47,46 +60,54 @@ class EventReader final : public grpc::ClientReadReactor<cri::ContainerEventResp
   const DoneStatus end_;
   grpc::ClientContext context_;
   const cri::GetEventsRequest request_;
-  cri::ContainerEventResponse response_;
+  internal::Received<cri::ContainerEventResponse> response_;
 };
+
+template <class Items>
+auto AllOf(const Items& items) {
+  std::vector<decltype(internal::FromMessage(*items.begin()))> out;
+  out.reserve(static_cast<std::size_t>(items.size()));
+  for (const auto& item : items) out.push_back(internal::FromMessage(item));
+  return out;
+}
 
 class SocketCriClient final : public CriClient {
  public:
   SocketCriClient(const CriOptions& options, internal::SocketAddress address)
-      : options_(options), address_(std::move(address)) {
-    const std::shared_ptr<grpc::Channel> channel = internal::MakeChannel(address_);
-    runtime_ = cri::RuntimeService::NewStub(channel);
-    images_ = cri::ImageService::NewStub(channel);
-  }
+      : options_(options),
+        address_(std::move(address)),
+        channel_(internal::MakeChannel(address_)) {}
   ~SocketCriClient() override { calls_.End(); }
 
   void Version(Done<CriVersion> done) override {
     cri::VersionRequest request;
     request.set_version("v1");
-    Ask(*runtime_, &Runtime::async::Version, std::move(request), std::move(done),
-        [](const cri::VersionResponse& version) {
-          return CriVersion{.runtime_name = version.runtime_name(),
-                            .runtime_version = version.runtime_version(),
-                            .runtime_api_version = version.runtime_api_version()};
-        });
+    Ask<cri::VersionResponse>("RuntimeService/Version", std::move(request), std::move(done),
+                              [](const cri::VersionResponse& version) {
+                                return CriVersion{
+                                    .runtime_name = version.runtime_name(),
+                                    .runtime_version = version.runtime_version(),
+                                    .runtime_api_version = version.runtime_api_version()};
+                              });
   }
 
   void Status(Done<std::vector<CriCondition>> done) override {
-    Ask(*runtime_, &Runtime::async::Status, cri::StatusRequest(), std::move(done),
-        [](const cri::StatusResponse& response) {
-          std::vector<CriCondition> out;
-          for (const auto& condition : response.status().conditions()) {
-            out.push_back({.type = condition.type(),
-                           .status = condition.status(),
-                           .reason = condition.reason(),
-                           .message = condition.message()});
-          }
-          return out;
-        });
+    Ask<cri::StatusResponse>("RuntimeService/Status", cri::StatusRequest(), std::move(done),
+                             [](const cri::StatusResponse& response) {
+                               std::vector<CriCondition> out;
+                               for (const auto& condition : response.status().conditions()) {
+                                 out.push_back({.type = condition.type(),
+                                                .status = condition.status(),
+                                                .reason = condition.reason(),
+                                                .message = condition.message()});
+                               }
+                               return out;
+                             });
   }
 
   void Cgroups(Done<CgroupDriver> done) override {
-    Ask(*runtime_, &Runtime::async::RuntimeConfig, cri::RuntimeConfigRequest(), std::move(done),
+    Ask<cri::RuntimeConfigResponse>(
+        "RuntimeService/RuntimeConfig", cri::RuntimeConfigRequest(), std::move(done),
         [](const cri::RuntimeConfigResponse& response) {
           return response.linux().cgroup_driver() == cri::SYSTEMD ? CgroupDriver::kSystemd
                                                                   : CgroupDriver::kCgroupfs;
@@ -96,37 +117,41 @@ class SocketCriClient final : public CriClient {
   void RunPodSandbox(const CriSandboxConfig& config, Done<std::string> id) override {
     cri::RunPodSandboxRequest request;
     *request.mutable_config() = internal::ToMessage(config);
-    Ask(*runtime_, &Runtime::async::RunPodSandbox, std::move(request), std::move(id),
+    Ask<cri::RunPodSandboxResponse>(
+        "RuntimeService/RunPodSandbox", std::move(request), std::move(id),
         [](const cri::RunPodSandboxResponse& response) { return response.pod_sandbox_id(); });
   }
 
   void PodSandboxStatus(const std::string& id, Done<CriSandbox> done) override {
     cri::PodSandboxStatusRequest request;
     request.set_pod_sandbox_id(id);
-    Ask(*runtime_, &Runtime::async::PodSandboxStatus, std::move(request), std::move(done),
-        [](const cri::PodSandboxStatusResponse& response) {
-          return internal::FromMessage(response.status());
-        });
+    Ask<cri::PodSandboxStatusResponse>("RuntimeService/PodSandboxStatus", std::move(request),
+                                       std::move(done),
+                                       [](const cri::PodSandboxStatusResponse& response) {
+                                         return internal::FromMessage(response.status());
+                                       });
   }
 
   void ListPodSandboxes(const CriMap& labels, Done<std::vector<CriSandbox>> done) override {
     cri::ListPodSandboxRequest request;
     internal::SetMap(labels, *request.mutable_filter()->mutable_label_selector());
-    Ask(*runtime_, &Runtime::async::ListPodSandbox, std::move(request), std::move(done),
+    Ask<cri::ListPodSandboxResponse>(
+        "RuntimeService/ListPodSandbox", std::move(request), std::move(done),
         [](const cri::ListPodSandboxResponse& response) { return AllOf(response.items()); });
   }
 
   void StopPodSandbox(const std::string& id, DoneStatus done) override {
     cri::StopPodSandboxRequest request;
     request.set_pod_sandbox_id(id);
-    Order(&Runtime::async::StopPodSandbox, std::move(request), options_.deadline, std::move(done));
+    Order<cri::StopPodSandboxResponse>("RuntimeService/StopPodSandbox", std::move(request),
+                                       options_.deadline, std::move(done));
   }
 
   void RemovePodSandbox(const std::string& id, DoneStatus done) override {
     cri::RemovePodSandboxRequest request;
     request.set_pod_sandbox_id(id);
-    Order(&Runtime::async::RemovePodSandbox, std::move(request), options_.deadline,
-          std::move(done));
+    Order<cri::RemovePodSandboxResponse>("RuntimeService/RemovePodSandbox", std::move(request),
+                                         options_.deadline, std::move(done));
   }
 
   void CreateContainer(const std::string& sandbox_id, const CriContainerConfig& config,
@@ -135,46 +160,51 @@ class SocketCriClient final : public CriClient {
     request.set_pod_sandbox_id(sandbox_id);
     *request.mutable_config() = internal::ToMessage(config);
     *request.mutable_sandbox_config() = internal::ToMessage(sandbox);
-    Ask(*runtime_, &Runtime::async::CreateContainer, std::move(request), std::move(id),
+    Ask<cri::CreateContainerResponse>(
+        "RuntimeService/CreateContainer", std::move(request), std::move(id),
         [](const cri::CreateContainerResponse& response) { return response.container_id(); });
   }
 
   void StartContainer(const std::string& id, DoneStatus done) override {
     cri::StartContainerRequest request;
     request.set_container_id(id);
-    Order(&Runtime::async::StartContainer, std::move(request), options_.deadline, std::move(done));
+    Order<cri::StartContainerResponse>("RuntimeService/StartContainer", std::move(request),
+                                       options_.deadline, std::move(done));
   }
 
   void StopContainer(const std::string& id, std::chrono::seconds grace, DoneStatus done) override {
     cri::StopContainerRequest request;
     request.set_container_id(id);
     request.set_timeout(grace.count());
-    Order(&Runtime::async::StopContainer, std::move(request), options_.deadline + grace,
-          std::move(done));
+    Order<cri::StopContainerResponse>("RuntimeService/StopContainer", std::move(request),
+                                      options_.deadline + grace, std::move(done));
   }
 
   void RemoveContainer(const std::string& id, DoneStatus done) override {
     cri::RemoveContainerRequest request;
     request.set_container_id(id);
-    Order(&Runtime::async::RemoveContainer, std::move(request), options_.deadline, std::move(done));
+    Order<cri::RemoveContainerResponse>("RuntimeService/RemoveContainer", std::move(request),
+                                        options_.deadline, std::move(done));
   }
 
   void ContainerStatus(const std::string& id, bool verbose, Done<CriContainer> done) override {
     cri::ContainerStatusRequest request;
     request.set_container_id(id);
     request.set_verbose(verbose);
-    Ask(*runtime_, &Runtime::async::ContainerStatus, std::move(request), std::move(done),
-        [](const cri::ContainerStatusResponse& response) {
-          CriContainer out = internal::FromMessage(response.status());
-          out.info = internal::MapOf(response.info());
-          return out;
-        });
+    Ask<cri::ContainerStatusResponse>("RuntimeService/ContainerStatus", std::move(request),
+                                      std::move(done),
+                                      [](const cri::ContainerStatusResponse& response) {
+                                        CriContainer out = internal::FromMessage(response.status());
+                                        out.info = internal::MapOf(response.info());
+                                        return out;
+                                      });
   }
 
   void ListContainers(const CriMap& labels, Done<std::vector<CriContainer>> done) override {
     cri::ListContainersRequest request;
     internal::SetMap(labels, *request.mutable_filter()->mutable_label_selector());
-    Ask(*runtime_, &Runtime::async::ListContainers, std::move(request), std::move(done),
+    Ask<cri::ListContainersResponse>(
+        "RuntimeService/ListContainers", std::move(request), std::move(done),
         [](const cri::ListContainersResponse& response) { return AllOf(response.containers()); });
   }
 
@@ -184,8 +214,8 @@ class SocketCriClient final : public CriClient {
     request.set_container_id(id);
     for (std::string& word : command) request.add_cmd(std::move(word));
     request.set_timeout(timeout.count());
-    Ask(
-        *runtime_, &Runtime::async::ExecSync, std::move(request), std::move(done),
+    Ask<cri::ExecSyncResponse>(
+        "RuntimeService/ExecSync", std::move(request), std::move(done),
         [](const cri::ExecSyncResponse& response) {
           return CriExecResult{.out = response.stdout(),
                                .err = response.stderr(),
@@ -203,8 +233,8 @@ class SocketCriClient final : public CriClient {
     request.set_stdin(stdin);
     request.set_stdout(true);
     request.set_stderr(!tty);  // a terminal has one output
-    Ask(*runtime_, &Runtime::async::Exec, std::move(request), std::move(done),
-        [](const cri::ExecResponse& response) { return response.url(); });
+    Ask<cri::ExecResponse>("RuntimeService/Exec", std::move(request), std::move(done),
+                           [](const cri::ExecResponse& response) { return response.url(); });
   }
 
   void AttachUrl(const std::string& id, bool tty, bool stdin, Done<std::string> done) override {
@@ -214,14 +244,15 @@ class SocketCriClient final : public CriClient {
     request.set_stdin(stdin);
     request.set_stdout(true);
     request.set_stderr(!tty);
-    Ask(*runtime_, &Runtime::async::Attach, std::move(request), std::move(done),
-        [](const cri::AttachResponse& response) { return response.url(); });
+    Ask<cri::AttachResponse>("RuntimeService/Attach", std::move(request), std::move(done),
+                             [](const cri::AttachResponse& response) { return response.url(); });
   }
 
   void ImageStatus(const std::string& image, Done<std::optional<CriImage>> done) override {
     cri::ImageStatusRequest request;
     request.mutable_image()->set_image(image);
-    Ask(*images_, &Images::async::ImageStatus, std::move(request), std::move(done),
+    Ask<cri::ImageStatusResponse>(
+        "ImageService/ImageStatus", std::move(request), std::move(done),
         [](const cri::ImageStatusResponse& response) -> std::optional<CriImage> {
           if (!response.has_image()) return std::nullopt;
           return internal::FromMessage(response.image());
@@ -234,58 +265,48 @@ class SocketCriClient final : public CriClient {
     request.mutable_image()->set_image(image);
     if (auth) *request.mutable_auth() = internal::ToMessage(*auth);
     *request.mutable_sandbox_config() = internal::ToMessage(sandbox);
-    Ask(
-        *images_, &Images::async::PullImage, std::move(request), std::move(reference),
+    Ask<cri::PullImageResponse>(
+        "ImageService/PullImage", std::move(request), std::move(reference),
         [](const cri::PullImageResponse& response) { return response.image_ref(); },
         options_.pull_deadline);
   }
 
   void ListImages(Done<std::vector<CriImage>> done) override {
-    Ask(*images_, &Images::async::ListImages, cri::ListImagesRequest(), std::move(done),
+    Ask<cri::ListImagesResponse>(
+        "ImageService/ListImages", cri::ListImagesRequest(), std::move(done),
         [](const cri::ListImagesResponse& response) { return AllOf(response.images()); });
   }
 
   void WatchEvents(std::function<void(CriEvent)> event, DoneStatus end) override {
-    (new EventReader(calls_, std::move(event), std::move(end)))->Start(*runtime_);
+    (new EventReader(calls_, std::move(event), std::move(end)))->Start(channel_);
   }
 
  private:
-  template <class Items>
-  static auto AllOf(const Items& items) {
-    std::vector<decltype(internal::FromMessage(*items.begin()))> out;
-    out.reserve(static_cast<std::size_t>(items.size()));
-    for (const auto& item : items) out.push_back(internal::FromMessage(item));
-    return out;
-  }
-
-  template <class Stub, class Async, class Request, class Response, class T, class Read>
-  void Ask(Stub& stub,
-           void (Async::*method)(grpc::ClientContext*, const Request*, Response*,
-                                 std::function<void(grpc::Status)>),
-           Request request, Done<T> done, Read read,
+  // `read` makes a plain value of a response.
+  template <class Response, class Request, class T, class Read>
+  void Ask(std::string_view method, Request request, Done<T> done, Read read,
            std::optional<std::chrono::nanoseconds> deadline = std::nullopt) {
-    internal::CallUnary(
-        calls_, *stub.async(), method, std::move(request), deadline.value_or(options_.deadline),
+    internal::CallUnary<Response>(
+        calls_, channel_, fmt::format("/runtime.v1.{}", method), std::move(request),
+        deadline.value_or(options_.deadline),
         [done = std::move(done), read](const dray::Status& status, const Response& response) {
           if (!status.ok()) return done(status);
           done(read(response));
         });
   }
 
-  template <class Async, class Request, class Response>
-  void Order(void (Async::*method)(grpc::ClientContext*, const Request*, Response*,
-                                   std::function<void(grpc::Status)>),
-             Request request, std::chrono::nanoseconds deadline, DoneStatus done) {
-    internal::CallUnary(
-        calls_, *runtime_->async(), method, std::move(request), deadline,
+  template <class Response, class Request>
+  void Order(std::string_view method, Request request, std::chrono::nanoseconds deadline,
+             DoneStatus done) {
+    internal::CallUnary<Response>(
+        calls_, channel_, fmt::format("/runtime.v1.{}", method), std::move(request), deadline,
         [done = std::move(done)](const dray::Status& status, const Response&) { done(status); });
   }
 
   const CriOptions options_;
   const internal::SocketAddress address_;
   internal::Calls calls_;
-  std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<Images> images_;
+  const std::shared_ptr<grpc::Channel> channel_;
 };
 
 }  // namespace

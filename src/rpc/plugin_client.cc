@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/plugin_client.h"
 
-#include <proto/dra_v1.grpc.pb.h>
-#include <proto/dra_v1beta1.grpc.pb.h>
-#include <proto/health_v1.grpc.pb.h>
-#include <proto/health_v1alpha1.grpc.pb.h>
-#include <proto/registration.grpc.pb.h>
+#include <fmt/format.h>
+#include <proto/dra_v1.pb.h>
+#include <proto/dra_v1beta1.pb.h>
+#include <proto/health_v1.pb.h>
+#include <proto/health_v1alpha1.pb.h>
+#include <proto/registration.pb.h>
 
 #include <atomic>
 #include <optional>
@@ -25,14 +26,13 @@ namespace reg = ::pluginregistration;
 class SocketRegistration final : public RegistrationClient {
  public:
   explicit SocketRegistration(internal::SocketAddress address)
-      : address_(std::move(address)),
-        stub_(reg::Registration::NewStub(internal::MakeChannel(address_))) {}
+      : address_(std::move(address)), channel_(internal::MakeChannel(address_)) {}
   ~SocketRegistration() override { calls_.End(); }
 
   void GetInfo(std::chrono::nanoseconds deadline, Done<PluginInfo> done) override {
-    internal::CallUnary(
-        calls_, *stub_->async(), &reg::Registration::Stub::async::GetInfo, reg::InfoRequest(),
-        deadline, [done = std::move(done)](const Status& status, const reg::PluginInfo& info) {
+    internal::CallUnary<reg::PluginInfo>(
+        calls_, channel_, "/pluginregistration.Registration/GetInfo", reg::InfoRequest(), deadline,
+        [done = std::move(done)](const Status& status, const reg::PluginInfo& info) {
           if (!status.ok()) return done(status);
           done(PluginInfo{.type = info.type(),
                           .name = info.name(),
@@ -43,12 +43,12 @@ class SocketRegistration final : public RegistrationClient {
 
   void Notify(const std::string& error, std::chrono::nanoseconds deadline,
               DoneStatus done) override {
-    reg::RegistrationStatus status;
-    status.set_plugin_registered(error.empty());
-    status.set_error(error);
-    internal::CallUnary(
-        calls_, *stub_->async(), &reg::Registration::Stub::async::NotifyRegistrationStatus,
-        std::move(status), deadline,
+    reg::RegistrationStatus request;
+    request.set_plugin_registered(error.empty());
+    request.set_error(error);
+    internal::CallUnary<reg::RegistrationStatusResponse>(
+        calls_, channel_, "/pluginregistration.Registration/NotifyRegistrationStatus",
+        std::move(request), deadline,
         [done = std::move(done)](const Status& status, const reg::RegistrationStatusResponse&) {
           done(status);
         });
@@ -57,7 +57,7 @@ class SocketRegistration final : public RegistrationClient {
  private:
   const internal::SocketAddress address_;
   internal::Calls calls_;
-  const std::unique_ptr<reg::Registration::Stub> stub_;
+  const std::shared_ptr<grpc::Channel> channel_;
 };
 
 // The listener, as long as it may be told anything. Thread-safe.
@@ -96,15 +96,18 @@ struct StreamSlot {
 };
 
 template <class Request, class Response>
-class HealthReader final : public grpc::ClientReadReactor<Response>, public HealthStream {
+class HealthReader final : public grpc::ClientBidiReactor<Request, internal::Received<Response>>,
+                           public HealthStream {
  public:
   HealthReader(internal::Calls& calls, Teller& teller, StreamSlot& slot)
       : calls_(calls), teller_(teller), slot_(slot) {}
 
-  template <class Async>
-  void Start(Async& async) {
+  void Start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
     calls_.Add(context_);
-    async.NodeWatchResources(&context_, &request_, this);
+    // A stream of answers is on the wire what a stream both ways is that begins with the one request.
+    grpc::TemplatedGenericStub<Request, internal::Received<Response>>(channel)
+        .PrepareBidiStreamingCall(&context_, method, grpc::StubOptions(), this);
+    this->StartWriteLast(&request_, grpc::WriteOptions());
     this->StartRead(&response_);
     // Next starts reads from outside of a reaction: gRPC has to know that more may come.
     this->AddHold();
@@ -119,13 +122,19 @@ class HealthReader final : public grpc::ClientReadReactor<Response>, public Heal
  private:
   void OnReadDone(bool ok) override {
     if (!ok) {
-      // No read is on its way and none may be started any more.
+      // No read is on its way and none may be started any more. Where that is because a message could
+      // not be read, the stream has not ended yet.
+      using State = typename internal::Received<Response>::State;
+      if (response_.state == State::kUnreadable) {
+        unreadable_ = response_.Check();
+        context_.TryCancel();
+      }
       Forget();
       this->RemoveHold();
       return;
     }
-    std::vector<DeviceHealth> devices = internal::HealthOf(response_);
-    response_.Clear();
+    std::vector<DeviceHealth> devices = internal::HealthOf(response_.message);
+    response_.message.Clear();
     waiting_ = true;
     const bool told =
         teller_.Tell([&](PluginListener& listener) { listener.OnHealth(std::move(devices)); });
@@ -136,8 +145,8 @@ class HealthReader final : public grpc::ClientReadReactor<Response>, public Heal
   void OnDone(const grpc::Status& status) override {
     const std::unique_ptr<HealthReader> self(this);
     Forget();
-    teller_.Tell(
-        [&](PluginListener& listener) { listener.OnHealthEnd(internal::FromGrpc(status)); });
+    const Status why = unreadable_.ok() ? internal::FromGrpc(status) : unreadable_;
+    teller_.Tell([&](PluginListener& listener) { listener.OnHealthEnd(why); });
     calls_.Remove(context_);
   }
 
@@ -150,8 +159,9 @@ class HealthReader final : public grpc::ClientReadReactor<Response>, public Heal
   Teller& teller_;
   StreamSlot& slot_;
   grpc::ClientContext context_;
-  Request request_;
-  Response response_;
+  const Request request_;
+  internal::Received<Response> response_;
+  Status unreadable_;                  // not OK: what was wrong with the last message
   std::atomic<bool> waiting_ = false;  // for Next
 };
 
@@ -163,10 +173,6 @@ class SocketChannel final : public PluginChannel {
         address_(std::move(address)),
         teller_(listener),
         channel_(internal::MakeChannel(address_)),
-        v1_(dra::v1::DRAPlugin::NewStub(channel_)),
-        v1beta1_(dra::v1beta1::DRAPlugin::NewStub(channel_)),
-        health_v1_(::v1::DRAResourceHealth::NewStub(channel_)),
-        health_v1alpha1_(::v1alpha1::DRAResourceHealth::NewStub(channel_)),
         watch_(std::in_place, std::move(thread), channel_, [this](bool connected) {
           teller_.Tell([&](PluginListener& listener) { listener.OnConnected(connected); });
         }) {}
@@ -184,11 +190,10 @@ class SocketChannel final : public PluginChannel {
                Done<PrepareAnswer> done) override {
     if (options_.dra == DraService::kV1) {
       Prepare<dra::v1::NodePrepareResourcesRequest, dra::v1::NodePrepareResourcesResponse>(
-          *v1_, claims, deadline, std::move(done));
+          claims, deadline, std::move(done));
     } else {
       Prepare<dra::v1beta1::NodePrepareResourcesRequest,
-              dra::v1beta1::NodePrepareResourcesResponse>(*v1beta1_, claims, deadline,
-                                                          std::move(done));
+              dra::v1beta1::NodePrepareResourcesResponse>(claims, deadline, std::move(done));
     }
   }
 
@@ -196,11 +201,10 @@ class SocketChannel final : public PluginChannel {
                  Done<UnprepareAnswer> done) override {
     if (options_.dra == DraService::kV1) {
       Unprepare<dra::v1::NodeUnprepareResourcesRequest, dra::v1::NodeUnprepareResourcesResponse>(
-          *v1_, claims, deadline, std::move(done));
+          claims, deadline, std::move(done));
     } else {
       Unprepare<dra::v1beta1::NodeUnprepareResourcesRequest,
-                dra::v1beta1::NodeUnprepareResourcesResponse>(*v1beta1_, claims, deadline,
-                                                              std::move(done));
+                dra::v1beta1::NodeUnprepareResourcesResponse>(claims, deadline, std::move(done));
     }
   }
 
@@ -210,12 +214,11 @@ class SocketChannel final : public PluginChannel {
         DRAY_BUG("the health of a driver that has no such service is watched");
         break;
       case HealthService::kV1:
-        Watch<::v1::NodeWatchResourcesRequest, ::v1::NodeWatchResourcesResponse>(
-            *health_v1_->async());
+        Watch<::v1::NodeWatchResourcesRequest, ::v1::NodeWatchResourcesResponse>("v1");
         break;
       case HealthService::kV1Alpha1:
         Watch<::v1alpha1::NodeWatchResourcesRequest, ::v1alpha1::NodeWatchResourcesResponse>(
-            *health_v1alpha1_->async());
+            "v1alpha1");
         break;
     }
   }
@@ -226,36 +229,42 @@ class SocketChannel final : public PluginChannel {
   }
 
  private:
-  template <class Request, class Response, class Stub>
-  void Prepare(Stub& stub, const std::vector<ClaimName>& claims, std::chrono::nanoseconds deadline,
+  std::string Method(std::string_view name) const {
+    return fmt::format("/k8s.io.kubelet.pkg.apis.dra.{}.DRAPlugin/{}",
+                       options_.dra == DraService::kV1 ? "v1" : "v1beta1", name);
+  }
+
+  template <class Request, class Response>
+  void Prepare(const std::vector<ClaimName>& claims, std::chrono::nanoseconds deadline,
                Done<PrepareAnswer> done) {
-    internal::CallUnary(calls_, *stub.async(), &Stub::async::NodePrepareResources,
-                        internal::ClaimsRequest<Request>(claims), deadline,
-                        [done = std::move(done)](const Status& status, const Response& response) {
-                          if (!status.ok()) return done(status);
-                          done(internal::PrepareAnswerOf(response));
-                        });
+    internal::CallUnary<Response>(
+        calls_, channel_, Method("NodePrepareResources"), internal::ClaimsRequest<Request>(claims),
+        deadline, [done = std::move(done)](const Status& status, const Response& response) {
+          if (!status.ok()) return done(status);
+          done(internal::PrepareAnswerOf(response));
+        });
   }
 
-  template <class Request, class Response, class Stub>
-  void Unprepare(Stub& stub, const std::vector<ClaimName>& claims,
-                 std::chrono::nanoseconds deadline, Done<UnprepareAnswer> done) {
-    internal::CallUnary(calls_, *stub.async(), &Stub::async::NodeUnprepareResources,
-                        internal::ClaimsRequest<Request>(claims), deadline,
-                        [done = std::move(done)](const Status& status, const Response& response) {
-                          if (!status.ok()) return done(status);
-                          done(internal::UnprepareAnswerOf(response));
-                        });
+  template <class Request, class Response>
+  void Unprepare(const std::vector<ClaimName>& claims, std::chrono::nanoseconds deadline,
+                 Done<UnprepareAnswer> done) {
+    internal::CallUnary<Response>(
+        calls_, channel_, Method("NodeUnprepareResources"),
+        internal::ClaimsRequest<Request>(claims), deadline,
+        [done = std::move(done)](const Status& status, const Response& response) {
+          if (!status.ok()) return done(status);
+          done(internal::UnprepareAnswerOf(response));
+        });
   }
 
-  template <class Request, class Response, class Async>
-  void Watch(Async& async) {
+  template <class Request, class Response>
+  void Watch(std::string_view version) {
     auto* reader = new HealthReader<Request, Response>(calls_, teller_, slot_);
     {
       const base::MutexLock lock(slot_.mutex);
       slot_.current = reader;
     }
-    reader->Start(async);
+    reader->Start(channel_, fmt::format("/{}.DRAResourceHealth/NodeWatchResources", version));
   }
 
   const ChannelOptions options_;
@@ -264,10 +273,6 @@ class SocketChannel final : public PluginChannel {
   StreamSlot slot_;
   internal::Calls calls_;
   const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<dra::v1::DRAPlugin::Stub> v1_;
-  const std::unique_ptr<dra::v1beta1::DRAPlugin::Stub> v1beta1_;
-  const std::unique_ptr<::v1::DRAResourceHealth::Stub> health_v1_;
-  const std::unique_ptr<::v1alpha1::DRAResourceHealth::Stub> health_v1alpha1_;
   std::optional<internal::ConnectionWatch> watch_;  // last: it tells from the beginning
 };
 

@@ -39,7 +39,7 @@ struct PluginStatus {
     kError,          // we could not find out
   };
   Code code = Code::kSuccess;
-  std::vector<Reason> reasons;  // unless kSuccess and kSkip
+  std::vector<Reason> reasons;  // unless kSkip, and kSuccess but of PostFilter
 
   bool ok() const { return code == Code::kSuccess; }
   static PluginStatus Success() { return {}; }
@@ -173,7 +173,7 @@ class DetailPlugin : public virtual Plugin {
 };
 
 // Called when no node is left. May make room (preemption, giving claims back); kSuccess when the
-// pod should be tried again soon.
+// pod should be tried again soon, with reasons where it has to wait for something until then.
 struct PostFilterResult {
   PluginStatus status;
   std::string nominated_node;

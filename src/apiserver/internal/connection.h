@@ -74,6 +74,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnFlushed();
   void Pull();
   void WatchForEnd();
+  // Gives the stream what the client has said. False: it is full.
+  bool GiveReceived();
   void NextRequest();
   void Linger();
 
@@ -100,6 +102,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<StreamSource> source_;
   StreamSource::State source_state_ = StreamSource::State::kWait;
   bool chunked_ = false;
+  bool upgraded_ = false;
   bool woken_ = false;
   std::chrono::milliseconds tick_{0};
   TimePoint next_tick_ = TimePoint::max();

@@ -28,7 +28,9 @@ void Connection::OnResponse(Response response) {
   Framing framing = Framing::kLength;
   if (response.stream) framing = version_ >= 11 ? Framing::kChunked : Framing::kClose;
   if (response.status == 204 || response.status == 304) framing = Framing::kNone;
-  if (framing == Framing::kClose) keep_alive_ = false;
+  upgraded_ = response.status == 101 && response.stream != nullptr;
+  if (upgraded_) framing = Framing::kUpgrade;
+  if (framing == Framing::kClose || upgraded_) keep_alive_ = false;
   response.headers.Add("Audit-Id", audit_id_);
   Queue(HeadText(response, framing, keep_alive_, std::time(nullptr)));
   const bool has_body = framing != Framing::kNone && !is_head_;
@@ -132,6 +134,7 @@ void Connection::OnWake() {
 void Connection::Pull() {
   if (state_ != State::kWaiting || !source_) return;
   woken_ = false;
+  if (upgraded_) GiveReceived();
   std::vector<Bytes> pieces;
   if (source_state_ != StreamSource::State::kEnd) source_state_ = source_->Pull(pieces);
   std::size_t size = 0;
@@ -146,8 +149,15 @@ void Connection::Pull() {
   Flush();
 }
 
-// Nothing is expected from a client that watches, but the end of it must be noticed.
+bool Connection::GiveReceived() {
+  if (!in_.empty()) in_.erase(0, source_->Receive(in_));
+  return in_.empty();
+}
+
+// Nothing is expected from a client that watches, but the end of it must be noticed. One that speaks
+// another protocol now is listened to as long as somebody takes what it says.
 void Connection::WatchForEnd() {
+  if (upgraded_ && !GiveReceived()) return;
   if (waiting_readable_ || in_.size() > kMaxAhead) return;
   std::string& buffer = io_->scratch();
   buffer.resize(kMaxAhead);
@@ -156,6 +166,7 @@ void Connection::WatchForEnd() {
     switch (transport_.Read(buffer.data(), buffer.size(), read)) {
       case Transport::Result::kDone:
         in_.append(buffer.data(), read);
+        if (upgraded_ && !GiveReceived()) return;
         if (in_.size() > kMaxAhead) return;
         break;
       case Transport::Result::kWaitRead:

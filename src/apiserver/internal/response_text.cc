@@ -41,6 +41,7 @@ std::string HeadText(const Response& response, Framing framing, bool keep_alive,
   } else if (framing == Framing::kChunked) {
     text += "Transfer-Encoding: chunked\r\n";
   }
+  if (framing == Framing::kUpgrade) return text + "Connection: Upgrade\r\n\r\n";
   text += keep_alive ? "\r\n" : "Connection: close\r\n\r\n";
   return text;
 }

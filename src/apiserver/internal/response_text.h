@@ -17,6 +17,7 @@ enum class Framing : unsigned char {
   kLength,   // Content-Length
   kChunked,  // a stream
   kClose,    // a stream to an HTTP/1.0 client: the connection ends
+  kUpgrade,  // 101: what follows is another protocol
 };
 
 // Status line and headers, up to the empty line.

@@ -37,6 +37,7 @@ std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
 std::unique_ptr<Command> MakeImageCommand();
 std::unique_ptr<Command> MakeKubeconfigCommand();
+std::unique_ptr<Command> MakeNodeCommand();
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeSchedulerCommand();
 std::unique_ptr<Command> MakeSimulateCommand();

@@ -101,10 +101,9 @@ bool NoteWriter::Write(const api::EventNote& note) {
   const auto made = client_.Create(api::Object::Of(std::move(event)));
   if (!made.ok()) return Reached(made.status());
   counts_[place.name] = 1;
-  if (const auto gone = folder_.Add(note, place)) {
-    counts_.erase(gone->name);
-    client_.Delete(EventKind(), gone->namespace_, gone->name, "").IgnoreError();
-  }
+  // The event itself stays: servers end events in their own time, and who may tell something need
+  // not be allowed to delete it.
+  if (const auto forgotten = folder_.Add(note, place)) counts_.erase(forgotten->name);
   return true;
 }
 

@@ -23,7 +23,8 @@ namespace dray::client::internal {
 // Writes beside whoever puts. Put is thread-safe, Flush for one thread.
 class NoteWriter {
  public:
-  // All outlive it. At most `max_events` events are kept of it on the server.
+  // All outlive it. So many of its events are remembered, to be counted up when the same is told
+  // again; what is told again later is another event.
   NoteWriter(const ObjectClient& client, const base::Clock& clock, base::Host& host,
              std::size_t max_events);
   // Writes what there is, as long as the server takes it.

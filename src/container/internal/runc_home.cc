@@ -128,8 +128,8 @@ Status RuncHome::Open() {
 Status RuncHome::Sweep() {
   DRAY_ASSIGN_OR_RETURN(const auto containers, files::NamesIn(options_.root + "/containers"));
   for (const std::string& id : containers) {
-    if (Exists(ContainerFolder(id) + "/created.json") &&
-        Exists(ContainerFolder(id) + "/container.json")) {
+    if (ReadRecord<PidRecord>(ContainerFolder(id) + "/created.json").ok() &&
+        ReadRecord<ContainerRecord>(ContainerFolder(id) + "/container.json").ok()) {
       continue;
     }
     DRAY_RETURN_IF_ERROR(CleanUp(id));
@@ -143,7 +143,8 @@ Status RuncHome::Sweep() {
   }
   DRAY_ASSIGN_OR_RETURN(const auto sandboxes, files::NamesIn(options_.root + "/sandboxes"));
   for (const std::string& id : sandboxes) {
-    if (Exists(SandboxFolder(id) + "/pid.json") && Exists(SandboxFolder(id) + "/sandbox.json")) {
+    if (ReadRecord<PidRecord>(SandboxFolder(id) + "/pid.json").ok() &&
+        ReadRecord<SandboxRecord>(SandboxFolder(id) + "/sandbox.json").ok()) {
       continue;
     }
     DRAY_RETURN_IF_ERROR(RemoveSandbox(id));
@@ -331,7 +332,12 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
   if (const auto group = files::ReadWholeBelow(image.rootfs, "etc/group"); group.ok()) {
     place.group = *group;
   }
-  DRAY_ASSIGN_OR_RETURN(cdi::oci::Config made, BuildConfig(sandbox, config, image.config, place));
+  ContainerConfig wanted = config;
+  // A limit that the machine cannot keep would be an error of runc's.
+  if (!HasController("memory")) wanted.limits.memory_bytes = 0;
+  if (!HasController("cpu")) wanted.limits.cpu_shares = wanted.limits.cpu_quota = 0;
+  if (!HasController("pids")) wanted.limits.pids = 0;
+  DRAY_ASSIGN_OR_RETURN(cdi::oci::Config made, BuildConfig(sandbox, wanted, image.config, place));
   if (!config.cdi_devices.empty()) {
     DRAY_ASSIGN_OR_RETURN(const cdi::ContainerEdits edits,
                           cdi::Load(options_.cdi_folders).Resolve(config.cdi_devices));
@@ -390,8 +396,10 @@ Status RuncHome::Start(const std::string& id) {
   }
   if (!Lives(id)) return base::FailedPrecondition(fmt::format("container {} has ended", id));
   if (WasStarted(id)) return {};
+  // The time before: it may have ended when runc returns.
+  const StartedRecord started{.started_at = LogTime(clock_.Now())};
   DRAY_RETURN_IF_ERROR(RunRunc({"start", id}, "start"));
-  return WriteRecord(folder + "/started.json", StartedRecord{.started_at = LogTime(clock_.Now())});
+  return WriteRecord(folder + "/started.json", started);
 }
 
 // How it ended; nothing: it has not. What nobody saw is written down once, so that it stays as it is.
@@ -406,7 +414,7 @@ std::optional<ExitRecord> RuncHome::ExitOf(const std::string& id) {
                     .message = "nobody saw how it ended: its shim or the machine stopped"};
   // Without its shim it has no log and no end: it is ended.
   (void)RunCommand(Runc({"delete", "--force", id}), kRuncTime);
-  (void)WriteRecord(ExitFile(id), unseen);
+  (void)WriteRecord(ExitFile(id), unseen, files::Sync::kYes);
   // It was removed meanwhile: what comes after it must not find this.
   if (!Exists(ContainerFolder(id) + "/created.json")) (void)files::RemoveFile(ExitFile(id));
   return unseen;

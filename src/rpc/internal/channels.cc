@@ -12,6 +12,7 @@
 namespace dray::rpc::internal {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const SocketAddress& address) {
+  SilenceLibraries();
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(kLongestMessage);
   args.SetMaxSendMessageSize(kLongestMessage);

@@ -5,9 +5,12 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,30 +55,72 @@ inline void SetDeadline(grpc::ClientContext& context, std::chrono::nanoseconds d
       std::chrono::duration_cast<std::chrono::system_clock::duration>(std::min(deadline, longest)));
 }
 
-// Calls `method` of a generated stub's async(). `finish` gets the status and the response, from a
-// thread of gRPC's, after this has returned: gRPC completes calls on its own threads.
-template <class Async, class Request, class Response, class Finish>
-void CallUnary(Calls& calls, Async& async,
-               void (Async::*method)(grpc::ClientContext*, const Request*, Response*,
-                                     std::function<void(grpc::Status)>),
+// A message, and whether it came. gRPC completes a unary call with what the peer says of it, also when
+// no message came, or one that cannot be read: what was not checked would be an empty answer, or half
+// of one.
+template <class Message>
+struct Received {
+  enum class State : std::uint8_t { kMissing, kUnreadable, kRead };
+  Message message;
+  State state = State::kMissing;
+
+  Status Check() const {
+    switch (state) {
+      case State::kMissing:
+        return base::Internal("the answer has no message");
+      case State::kUnreadable:
+        return base::Internal("the answer is not the message that it should be");
+      case State::kRead:
+        break;
+    }
+    return {};
+  }
+};
+
+// Calls a method by its path, /package.Service/Method. `finish` gets the status and the response, from
+// a thread of gRPC's, after this has returned: gRPC completes calls on its own threads.
+template <class Response, class Request, class Finish>
+void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std::string method,
                Request request, std::chrono::nanoseconds deadline, Finish finish) {
   struct Call {
     grpc::ClientContext context;
+    std::string method;
     Request request;
-    Response response;
+    Received<Response> response;
     std::optional<Finish> finish;
   };
-  auto* call = new Call{.request = std::move(request), .finish = std::move(finish)};
+  auto* call = new Call{
+      .method = std::move(method), .request = std::move(request), .finish = std::move(finish)};
   SetDeadline(call->context, deadline);
   calls.Add(call->context);
-  (async.*method)(&call->context, &call->request, &call->response,
-                  [call, &calls](const grpc::Status& status) {
-                    const std::unique_ptr<Call> done(call);
-                    (*call->finish)(FromGrpc(status), call->response);
-                    call->finish.reset();
-                    // Whoever waits for the last call may now destroy what it belongs to.
-                    calls.Remove(call->context);
-                  });
+  grpc::TemplatedGenericStub<Request, Received<Response>>(channel).UnaryCall(
+      &call->context, call->method, grpc::StubOptions(), &call->request, &call->response,
+      [call, &calls](const grpc::Status& grpc_status) {
+        const std::unique_ptr<Call> done(call);
+        Status status = FromGrpc(grpc_status);
+        if (status.ok()) status = call->response.Check();
+        (*call->finish)(status, call->response.message);
+        call->finish.reset();
+        // Whoever waits for the last call may now destroy what it belongs to.
+        calls.Remove(call->context);
+      });
 }
 
 }  // namespace dray::rpc::internal
+
+namespace grpc {
+
+// Through this gRPC reads it.
+template <class Message>
+class SerializationTraits<dray::rpc::internal::Received<Message>> {
+ public:
+  static Status Deserialize(ByteBuffer* buffer, dray::rpc::internal::Received<Message>* out) {
+    using State = typename dray::rpc::internal::Received<Message>::State;
+    out->message.Clear();
+    const Status status = SerializationTraits<Message>::Deserialize(buffer, &out->message);
+    out->state = status.ok() ? State::kRead : State::kUnreadable;
+    return status;
+  }
+};
+
+}  // namespace grpc

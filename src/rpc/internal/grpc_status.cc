@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/internal/grpc_status.h"
 
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
+
+#include <cstdlib>
 #include <string>
 
 namespace dray::rpc::internal {
@@ -17,6 +21,17 @@ Status FromGrpc(const grpc::Status& status) {
 grpc::Status ToGrpc(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
   return {static_cast<grpc::StatusCode>(status.code()), std::string(base::Message(status))};
+}
+
+void SilenceLibraries() {
+  static const bool once = [] {
+    google::protobuf::SetLogHandler(nullptr);
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+      gpr_set_log_function([](gpr_log_func_args*) {});
+    }
+    return true;
+  }();
+  (void)once;
 }
 
 }  // namespace dray::rpc::internal

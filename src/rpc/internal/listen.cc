@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "rpc/internal/grpc_status.h"
 #include "rpc/plugin_client.h"
 
 namespace dray::rpc::internal {
@@ -44,6 +45,7 @@ Status RemoveStale(const std::string& path, const SocketAddress& address) {
 
 StatusOr<std::unique_ptr<Listening>> Listening::Start(const std::string& path,
                                                       const std::vector<grpc::Service*>& services) {
+  SilenceLibraries();
   DRAY_ASSIGN_OR_RETURN(SocketAddress address, SocketAddress::Make(path));
   DRAY_RETURN_IF_ERROR(RemoveStale(path, address));
   grpc::ServerBuilder builder;

@@ -15,11 +15,34 @@ namespace {
 
 constexpr std::string_view kPreemptionByScheduler = "PreemptionByScheduler";
 
-PostFilterResult Refused(std::string text) {
-  return {
-      PluginStatus::Unschedulable({.code = "preemption", .text = "preemption: " + std::move(text)}),
-      {},
-      0};
+// Of more victims only the first are named: events are to be read.
+constexpr std::size_t kMostNamed = 3;
+
+Reason Preemption(std::string_view text) {
+  return {.code = "preemption", .text = fmt::format("preemption: {}", text)};
+}
+
+PostFilterResult Refused(std::string_view text) {
+  return {PluginStatus::Unschedulable(Preemption(text)), {}, 0};
+}
+
+// Room is being made. Kubernetes says nothing of it until the pod is tried again while the others
+// still end; here it is not tried before they are gone, so it is said at once.
+PostFilterResult Preempting(const PreemptionCandidate& candidate) {
+  const auto& victims = candidate.victims;
+  std::vector<std::string_view> named;
+  for (std::size_t i = 0; i < std::min(victims.size(), kMostNamed); ++i) {
+    named.push_back(victims[i]->key);
+  }
+  const std::string more = victims.size() > named.size()
+                               ? fmt::format(" and {} more", victims.size() - named.size())
+                               : "";
+  return {{PluginStatus::Code::kSuccess,
+           {Preemption(fmt::format("waiting for {} pod{} of lower priority to leave node {}: {}{}.",
+                                   victims.size(), victims.size() == 1 ? "" : "s",
+                                   candidate.node->name(), fmt::join(named, ", "), more))}},
+          candidate.node->name(),
+          victims.size()};
 }
 
 bool TerminatingByPreemption(const api::Pod& pod) {
@@ -72,7 +95,7 @@ std::size_t DefaultPreemption::CandidateLimit(std::size_t nodes) const {
 PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo& pod,
                                                World& world) {
   if (std::string why = WhyNotEligible(state, pod, world); !why.empty()) {
-    return Refused(std::move(why));
+    return Refused(why);
   }
   const std::vector<const NodeInfo*> curable = what_if_.Curable(state);
   const std::size_t limit = CandidateLimit(curable.size());
@@ -99,7 +122,7 @@ PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo&
   if (const Status evicted = Evict(pod, *cheapest); !evicted.ok()) {
     return {PluginStatus::Error("preemption: " + std::string(base::Message(evicted))), {}, 0};
   }
-  return {PluginStatus::Success(), cheapest->node->name(), cheapest->victims.size()};
+  return Preempting(*cheapest);
 }
 
 Status DefaultPreemption::Evict(const PodInfo& pod, const PreemptionCandidate& candidate) {

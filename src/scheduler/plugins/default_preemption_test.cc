@@ -110,6 +110,8 @@ class Bench final : public WhatIf {
     for (const NodeInfo* node : small.world().nodes()) {
       EXPECT_FALSE(Filter(state, *info, *node).ok()) << node->name() << " fits afterwards";
     }
+    said.clear();
+    for (const Reason& reason : result.status.reasons) said.push_back(reason.text);
     return result.status.ok() ? result.nominated_node : Said(result.status);
   }
 
@@ -130,6 +132,7 @@ class Bench final : public WhatIf {
     }
   }
 
+  std::vector<std::string> said;  // by the last PostFilter, also when it made room
   mutable SmallWorld small;
   PodCluster cluster;
   base::ManualClock clock;
@@ -169,6 +172,23 @@ TEST(DefaultPreemption, RemovesAPodOfLowerPriorityAndSaysWhy) {
                           "preempting to accommodate a higher priority pod"));
   EXPECT_THAT(bench.cluster.notes,
               ElementsAre("low: Normal Preempted Preempted by pod uid-p on node n1"));
+}
+
+TEST(DefaultPreemption, WhoPreemptsIsToldWhatItWaitsFor) {
+  Bench bench;
+  bench.Node(Cores("n1", "2")).Pod(Uses("low", "2", "n1"));
+  ASSERT_EQ(bench.Preempt(Wants("1")), "n1");
+  EXPECT_THAT(bench.said, ElementsAre("preemption: waiting for 1 pod of lower priority to leave "
+                                      "node n1: ns/low."));
+}
+
+TEST(DefaultPreemption, OfManyVictimsSomeAreNamed) {
+  Bench bench;
+  bench.Node(Cores("n1", "5"));
+  for (const char* name : {"a", "b", "c", "d", "e"}) bench.Pod(Uses(name, "1", "n1"));
+  ASSERT_EQ(bench.Preempt(Wants("5")), "n1");
+  EXPECT_THAT(bench.said, ElementsAre("preemption: waiting for 5 pods of lower priority to leave "
+                                      "node n1: ns/a, ns/b, ns/c and 2 more."));
 }
 
 TEST(DefaultPreemption, NeverRemovesPodsOfTheSamePriority) {

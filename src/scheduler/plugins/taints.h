@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which taints of a node a pod puts up with.
-//
-// Spec: core/v1 Toleration. Operators Exists and Equal; Kubernetes's alpha operators Lt and Gt
-// tolerate nothing here.
 #pragma once
 
 #include <span>
@@ -13,7 +10,6 @@
 
 namespace dray::scheduler {
 
-bool Tolerates(const api::Toleration& toleration, const api::Taint& taint);
 bool Tolerates(std::span<const api::Toleration> tolerations, const api::Taint& taint);
 
 // The first taint that keeps the pod away (NoSchedule, NoExecute); null: none does.

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/cri_runtime.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cdi/folder.h"
+#include "files/files.h"
+#include "files/temporary_folder.h"
+#include "fmt/format.h"
+#include "testing/status_matchers.h"
+
+namespace dray::container {
+namespace {
+
+using ::dray::testing::IsOk;
+using ::dray::testing::IsOkAndHolds;
+using ::dray::testing::StatusIs;
+using std::chrono::seconds;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+// A CRI server in memory, of a name and version; old ones drop CDI names in silence.
+class FakeCri final : public rpc::CriClient {
+ public:
+  std::string name = "containerd";
+  std::string version = "v2.1.9";
+  bool ready = true;
+  bool applies_cdi = true;
+  bool events = true;
+  std::set<std::string> images = {"busybox"};
+  std::map<std::string, rpc::CriSandbox> sandboxes;
+  std::map<std::string, rpc::CriContainer> containers;
+  std::map<std::string, rpc::CriContainerConfig> configs;
+  std::vector<std::string> calls;
+  std::function<void(rpc::CriEvent)> on_event;
+
+  void Version(rpc::Done<rpc::CriVersion> done) override {
+    calls.push_back("Version");
+    done(rpc::CriVersion{
+        .runtime_name = name, .runtime_version = version, .runtime_api_version = "v1"});
+  }
+  void Status(rpc::Done<std::vector<rpc::CriCondition>> done) override {
+    done(std::vector<rpc::CriCondition>{
+        {.type = "RuntimeReady", .status = ready, .reason = "Why", .message = "no shim"}});
+  }
+  void Cgroups(rpc::Done<rpc::CgroupDriver> done) override { done(rpc::CgroupDriver::kCgroupfs); }
+  void RunPodSandbox(const rpc::CriSandboxConfig& config, rpc::Done<std::string> id) override {
+    const std::string made = fmt::format("sandbox-{}", sandboxes.size());
+    calls.push_back("RunPodSandbox");
+    sandboxes[made] = {.id = made,
+                       .metadata = config.metadata,
+                       .state = rpc::CriSandboxState::kReady,
+                       .created_at = 5'000'000'001,
+                       .labels = config.labels,
+                       .annotations = {},
+                       .ips = {"10.0.0.7"}};
+    id(made);
+  }
+  void PodSandboxStatus(const std::string& id, rpc::Done<rpc::CriSandbox> done) override {
+    calls.push_back("PodSandboxStatus");
+    const auto found = sandboxes.find(id);
+    if (found == sandboxes.end()) return done(base::NotFound("no sandbox"));
+    done(found->second);
+  }
+  void ListPodSandboxes(const rpc::CriMap& labels,
+                        rpc::Done<std::vector<rpc::CriSandbox>> done) override {
+    std::vector<rpc::CriSandbox> all;
+    for (auto [id, sandbox] : sandboxes) {
+      sandbox.ips.clear();
+      if (Has(sandbox.labels, labels)) all.push_back(sandbox);
+    }
+    done(all);
+  }
+  void StopPodSandbox(const std::string& id, rpc::DoneStatus done) override {
+    if (!sandboxes.contains(id)) return done(base::NotFound("no sandbox"));
+    sandboxes[id].state = rpc::CriSandboxState::kNotReady;
+    done({});
+  }
+  void RemovePodSandbox(const std::string& id, rpc::DoneStatus done) override {
+    calls.push_back("RemovePodSandbox");
+    sandboxes.erase(id);
+    done({});
+  }
+  void CreateContainer(const std::string& sandbox_id, const rpc::CriContainerConfig& config,
+                       const rpc::CriSandboxConfig&, rpc::Done<std::string> id) override {
+    calls.push_back("CreateContainer");
+    const std::string made = fmt::format("container-{}", containers.size());
+    configs[made] = config;
+    containers[made] = {.id = made,
+                        .sandbox_id = sandbox_id,
+                        .name = config.name,
+                        .attempt = config.attempt,
+                        .state = rpc::CriContainerState::kCreated,
+                        .labels = config.labels};
+    id(made);
+  }
+  void StartContainer(const std::string& id, rpc::DoneStatus done) override {
+    containers[id].state = rpc::CriContainerState::kRunning;
+    containers[id].started_at = 7;
+    done({});
+  }
+  void StopContainer(const std::string& id, std::chrono::seconds, rpc::DoneStatus done) override {
+    calls.push_back("StopContainer");
+    if (!containers.contains(id)) return done(base::NotFound("no container"));
+    containers[id].state = rpc::CriContainerState::kExited;
+    containers[id].exit_code = 137;
+    done({});
+  }
+  void RemoveContainer(const std::string& id, rpc::DoneStatus done) override {
+    if (containers.erase(id) == 0) return done(base::NotFound("no container"));
+    done({});
+  }
+  void ContainerStatus(const std::string& id, bool verbose,
+                       rpc::Done<rpc::CriContainer> done) override {
+    calls.push_back(verbose ? "ContainerStatus -v" : "ContainerStatus");
+    if (!containers.contains(id)) return done(base::NotFound("no container"));
+    rpc::CriContainer container = containers[id];
+    if (verbose) {
+      container.info["info"] =
+          fmt::format(R"({{"runtimeSpec":{{"process":{{"env":["PATH=/bin"{}]}}}}}})",
+                      applies_cdi && !configs[id].cdi_devices.empty() ? R"(,"GPU=1")" : "");
+    }
+    done(container);
+  }
+  void ListContainers(const rpc::CriMap& labels,
+                      rpc::Done<std::vector<rpc::CriContainer>> done) override {
+    std::vector<rpc::CriContainer> all;
+    for (auto [id, container] : containers) {
+      container.exit_code = 0;
+      if (Has(container.labels, labels)) all.push_back(container);
+    }
+    done(all);
+  }
+  void ExecSync(const std::string&, std::vector<std::string> command, std::chrono::seconds,
+                rpc::Done<rpc::CriExecResult> done) override {
+    done(rpc::CriExecResult{.out = command[0], .err = "e", .exit_code = 2});
+  }
+  void ExecUrl(const std::string&, std::vector<std::string>, bool, bool,
+               rpc::Done<std::string> done) override {
+    done(std::string("http://x"));
+  }
+  void AttachUrl(const std::string&, bool, bool, rpc::Done<std::string> done) override {
+    done(std::string("http://x"));
+  }
+  void ImageStatus(const std::string& image,
+                   rpc::Done<std::optional<rpc::CriImage>> done) override {
+    if (!images.contains(image)) return done(std::optional<rpc::CriImage>());
+    done(std::optional(rpc::CriImage{.id = "sha256:1", .repo_digests = {"busybox@sha256:2"}}));
+  }
+  void PullImage(const std::string& image, const std::optional<rpc::CriAuth>&,
+                 const rpc::CriSandboxConfig&, rpc::Done<std::string> reference) override {
+    if (image != "pullable") return reference(base::Unavailable("no such host"));
+    reference(std::string("sha256:3"));
+  }
+  void ListImages(rpc::Done<std::vector<rpc::CriImage>> done) override {
+    done(std::vector<rpc::CriImage>());
+  }
+  void WatchEvents(std::function<void(rpc::CriEvent)> event, rpc::DoneStatus end) override {
+    calls.push_back("WatchEvents");
+    if (!events) return end(base::MakeStatus(StatusCode::kUnimplemented, "old"));
+    on_event = std::move(event);
+  }
+
+ private:
+  static bool Has(const rpc::CriMap& labels, const rpc::CriMap& wanted) {
+    return std::ranges::all_of(wanted, [&](const auto& entry) {
+      const auto found = labels.find(entry.first);
+      return found != labels.end() && found->second == entry.second;
+    });
+  }
+};
+
+template <typename T>
+struct Got {
+  StatusOr<T> value = base::Internal("no answer");
+  Done<T> done() {
+    return [this](StatusOr<T> v) { value = std::move(v); };
+  }
+};
+
+class CriTest : public ::testing::Test {
+ protected:
+  CriTest() {
+    pod_.pod = {.namespace_ = "ns", .name = "pod", .uid = "uid"};
+    pod_.hostname = "pod";
+  }
+  void Make(CdiMode mode = CdiMode::kAuto) {
+    auto fake = std::make_unique<FakeCri>();
+    cri_ = fake.get();
+    runtime_ = MakeCriRuntime(std::move(fake), {.cdi = mode, .cdi_folders = {folder_ / "cdi"}});
+  }
+  void Save(const cdi::ContainerEdits& edits) {
+    ASSERT_THAT(
+        cdi::SaveSpec(folder_ / "cdi", "a.json",
+                      {.kind = "v/c", .devices = {{.name = "d", .container_edits = edits}}}),
+        IsOk());
+  }
+  std::string Sandbox() {
+    Got<SandboxInfo> got;
+    runtime_->RunSandbox(pod_, got.done());
+    EXPECT_THAT(got.value, IsOk());
+    return got.value.ok() ? got.value->id : "";
+  }
+  StatusOr<std::string> Create(const ContainerConfig& config) {
+    Got<std::string> got;
+    runtime_->Create(Sandbox(), pod_, config, got.done());
+    return got.value;
+  }
+  Status Start(const std::string& id) {
+    Status status = base::Internal("no answer");
+    runtime_->Start(id, [&](Status s) { status = s; });
+    return status;
+  }
+  Inventory List() {
+    Got<Inventory> got;
+    runtime_->List(got.done());
+    EXPECT_THAT(got.value, IsOk());
+    return *got.value;
+  }
+  files::TemporaryFolder folder_;
+  SandboxConfig pod_;
+  FakeCri* cri_ = nullptr;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST(AppliesCdi, IsAQuestionOfNameAndVersion) {
+  EXPECT_TRUE(AppliesCdi("containerd", "v2.1.9"));
+  EXPECT_TRUE(AppliesCdi("containerd", "2.0.0-rc.1"));
+  EXPECT_TRUE(AppliesCdi("containerd", "10.0"));
+  EXPECT_FALSE(AppliesCdi("containerd", "1.7.24"));
+  EXPECT_FALSE(AppliesCdi("containerd", "1.6.20~ds1"));
+  EXPECT_TRUE(AppliesCdi("cri-o", "1.28.0"));
+  EXPECT_FALSE(AppliesCdi("cri-o", "1.27.9"));
+  EXPECT_FALSE(AppliesCdi("other", "9.9"));
+  EXPECT_FALSE(AppliesCdi("containerd", "unknown"));
+}
+
+TEST_F(CriTest, NamesGoToARuntimeThatKnowsThem) {
+  Make();
+  Save({.env = {"GPU=1"}});
+  const auto id = Create({.name = "main", .cdi_devices = {"v/c=d"}});
+  ASSERT_THAT(id, IsOk());
+  EXPECT_THAT(cri_->configs[*id].cdi_devices, ElementsAre("v/c=d"));
+  EXPECT_THAT(cri_->configs[*id].envs, IsEmpty());
+  EXPECT_THAT(Start(*id), IsOk());
+  // Looked at once.
+  const auto other = Create({.name = "main", .attempt = 1, .cdi_devices = {"v/c=d"}});
+  EXPECT_THAT(Start(*other), IsOk());
+  EXPECT_EQ(std::ranges::count(cri_->calls, "ContainerStatus -v"), 1);
+}
+
+TEST_F(CriTest, ARuntimeThatDropsDevicesIsNoticed) {
+  Make(CdiMode::kRuntime);
+  cri_->applies_cdi = false;
+  Save({.env = {"GPU=1"}});
+  for (std::uint32_t attempt = 0; attempt < 2; ++attempt) {
+    const auto id = Create({.name = "main", .attempt = attempt, .cdi_devices = {"v/c=d"}});
+    EXPECT_THAT(Start(*id), StatusIs(StatusCode::kFailedPrecondition,
+                                     HasSubstr("ignored the CDI device v/c=d: GPU=1")));
+    EXPECT_EQ(cri_->containers[*id].state, rpc::CriContainerState::kExited);
+  }
+}
+
+TEST_F(CriTest, AnOldRuntimeGetsWhatTheNamesStandFor) {
+  Make();
+  cri_->version = "1.6.20";
+  cri_->applies_cdi = false;
+  Save({.env = {"GPU=1", "B=2"},
+        .device_nodes = {{.path = "/dev/gpu", .host_path = "/dev/zero", .permissions = "rw"}},
+        .mounts = {{.host_path = "/h", .container_path = "/c", .options = {"ro", "bind"}}},
+        .additional_gids = {5, 0, 5}});
+  const auto id = Create({.name = "main", .env = {{"B", "1"}}, .cdi_devices = {"v/c=d"}});
+  ASSERT_THAT(id, IsOk());
+  const rpc::CriContainerConfig& config = cri_->configs[*id];
+  EXPECT_THAT(config.cdi_devices, IsEmpty());
+  EXPECT_THAT(config.envs, ElementsAre(Pair("B", "2"), Pair("GPU", "1")));
+  EXPECT_THAT(config.devices,
+              ElementsAre(rpc::CriDevice{
+                  .container_path = "/dev/gpu", .host_path = "/dev/zero", .permissions = "rw"}));
+  EXPECT_THAT(config.mounts, ElementsAre(rpc::CriMount{
+                                 .container_path = "/c", .host_path = "/h", .readonly = true}));
+  EXPECT_THAT(config.security.supplemental_groups, ElementsAre(5));
+  EXPECT_THAT(Start(*id), IsOk());
+  EXPECT_THAT(Create({.name = "other", .cdi_devices = {"v/c=gone"}}),
+              StatusIs(StatusCode::kNotFound, HasSubstr("unresolvable CDI devices v/c=gone")));
+}
+
+TEST(InlineEdits, WhatHasNoPlaceIsRefused) {
+  const std::vector<std::pair<std::string, cdi::ContainerEdits>> cases = {
+      {"hook", {.hooks = {{.hook_name = "poststop", .path = "/x"}}}},
+      {"network device", {.net_devices = {{.host_interface_name = "a", .name = "b"}}}},
+      {"intelRdt", {.intel_rdt = cdi::IntelRdt{.clos_id = "x"}}},
+      {"mode or owner", {.device_nodes = {{.path = "/dev/x", .uid = 5}}}},
+      {"without permissions", {.device_nodes = {{.path = "/dev/x", .permissions = "none"}}}},
+      {"of type tmpfs", {.mounts = {{.host_path = "t", .container_path = "/c", .type = "tmpfs"}}}},
+      {"not a bind mount", {.mounts = {{.host_path = "/h", .container_path = "/c"}}}},
+      {"option noexec",
+       {.mounts = {{.host_path = "/h", .container_path = "/c", .options = {"bind", "noexec"}}}}},
+  };
+  for (const auto& [what, edits] : cases) {
+    rpc::CriContainerConfig config;
+    EXPECT_THAT(InlineEdits(edits, config),
+                StatusIs(StatusCode::kFailedPrecondition, HasSubstr(what)));
+    EXPECT_THAT(config.envs, IsEmpty());
+  }
+}
+
+TEST_F(CriTest, EverythingMayBeAskedAgain) {
+  Make();
+  const std::string sandbox = Sandbox();
+  EXPECT_EQ(Sandbox(), sandbox);
+  EXPECT_EQ(std::ranges::count(cri_->calls, "RunPodSandbox"), 1);
+  const auto id = Create({.name = "main"});
+  EXPECT_EQ(*Create({.name = "main"}), *id);
+  EXPECT_EQ(std::ranges::count(cri_->calls, "CreateContainer"), 1);
+  // One that did not get ready makes room.
+  cri_->sandboxes[sandbox].state = rpc::CriSandboxState::kNotReady;
+  (void)Sandbox();
+  EXPECT_THAT(cri_->calls, Contains("RemovePodSandbox"));
+  for (int i = 0; i < 2; ++i) {
+    runtime_->Stop(*id, seconds(1), [](Status status) { EXPECT_THAT(status, IsOk()); });
+    runtime_->Remove(*id, [](Status status) { EXPECT_THAT(status, IsOk()); });
+    runtime_->RemoveSandbox(sandbox, [](Status status) { EXPECT_THAT(status, IsOk()); });
+  }
+}
+
+TEST_F(CriTest, ListsWhatIsOursWithHowItEnded) {
+  Make();
+  const auto id = Create({.name = "main", .attempt = 3});
+  ASSERT_THAT(Start(*id), IsOk());
+  cri_->sandboxes["alien"] = {.id = "alien"};
+  cri_->containers["alien"] = {.id = "alien"};
+  Inventory all = List();
+  ASSERT_THAT(all.sandboxes, SizeIs(1));
+  ASSERT_THAT(all.containers, SizeIs(1));
+  EXPECT_THAT(all.sandboxes[0].ips, ElementsAre("10.0.0.7"));
+  EXPECT_EQ(all.sandboxes[0].created_at, base::Time::FromUnix(5, 1));
+  EXPECT_EQ(all.sandboxes[0].pod, pod_.pod);
+  EXPECT_EQ(all.containers[0].state, ContainerState::kRunning);
+  EXPECT_EQ(all.containers[0].attempt, 3u);
+  EXPECT_EQ(all.containers[0].pod, pod_.pod);
+  cri_->containers[*id].state = rpc::CriContainerState::kExited;
+  cri_->containers[*id].exit_code = 9;
+  EXPECT_EQ(List().containers[0].exit_code, 9);
+  // What has ended is not asked about again.
+  const auto asked = std::ranges::count(cri_->calls, "ContainerStatus");
+  EXPECT_EQ(List().containers[0].exit_code, 9);
+  EXPECT_EQ(std::ranges::count(cri_->calls, "ContainerStatus"), asked);
+}
+
+TEST_F(CriTest, EventsSayThatListingIsWorthIt) {
+  Make();
+  int told = 0;
+  runtime_->OnChange([&] { ++told; });
+  cri_->on_event({});
+  EXPECT_EQ(told, 1);
+  (void)List();
+  EXPECT_EQ(std::ranges::count(cri_->calls, "WatchEvents"), 1);
+  Make();
+  cri_->events = false;
+  runtime_->OnChange([&] { ++told; });
+  (void)List();
+  EXPECT_EQ(std::ranges::count(cri_->calls, "WatchEvents"), 1);
+}
+
+TEST_F(CriTest, ImagesAreFoundOrPulled) {
+  Make();
+  const auto find = [&](const std::string& name) {
+    Got<ImageInfo> got;
+    runtime_->FindImage(name, got.done());
+    return got.value;
+  };
+  EXPECT_EQ(find("busybox")->ref, "busybox@sha256:2");
+  EXPECT_EQ(find("pullable")->id, "sha256:3");
+  EXPECT_THAT(find("other"), StatusIs(StatusCode::kNotFound, HasSubstr("no such host")));
+}
+
+TEST_F(CriTest, ProbeSaysWhyItIsNotReady) {
+  Make();
+  Got<RuntimeInfo> got;
+  runtime_->Probe(got.done());
+  EXPECT_EQ(got.value->name, "containerd");
+  cri_->ready = false;
+  runtime_->Probe(got.done());
+  EXPECT_THAT(got.value, StatusIs(StatusCode::kUnavailable, HasSubstr("no shim")));
+}
+
+TEST_F(CriTest, CommandsWithoutInputRun) {
+  Make();
+  const auto id = Create({.name = "main"});
+  std::string out;
+  Got<std::int32_t> got;
+  EXPECT_NE(
+      runtime_->Exec({.container_id = *id, .command = {"ls"}},
+                     {.out = [&](std::string s) { out += s; }, .err = {}, .done = got.done()}),
+      nullptr);
+  EXPECT_THAT(got.value, IsOkAndHolds(2));
+  EXPECT_EQ(out, "ls");
+  EXPECT_EQ(runtime_->Exec({.container_id = *id, .command = {"ls"}, .tty = true},
+                           {.out = {}, .err = {}, .done = got.done()}),
+            nullptr);
+  EXPECT_THAT(got.value, StatusIs(StatusCode::kUnimplemented, HasSubstr("runc")));
+}
+
+}  // namespace
+}  // namespace dray::container

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/container_config.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_join.h"
+#include "api/field_table.h"
+#include "api/json.h"
+#include "api/pod_resources.h"
+#include "fmt/format.h"
+
+namespace dray::node {
+namespace {
+
+struct Capabilities {
+  std::vector<std::string> add;
+  std::vector<std::string> drop;
+};
+struct SecurityContext {
+  std::optional<std::int64_t> run_as_user;
+  std::optional<std::int64_t> run_as_group;
+  std::optional<bool> run_as_non_root;
+  std::optional<bool> privileged;
+  std::optional<bool> read_only_root;
+  std::optional<bool> allow_escalation;
+  api::Box<Capabilities> capabilities;
+  // Of pods alone.
+  std::vector<std::int64_t> supplemental_groups;
+  std::optional<std::int64_t> fs_group;
+};
+
+const api::StructInfo& InfoOf(const Capabilities*) {
+  static const api::StructInfo info = api::Struct<Capabilities>(
+      "Capabilities",
+      {api::Field<&Capabilities::add>("add"), api::Field<&Capabilities::drop>("drop")});
+  return info;
+}
+const api::StructInfo& InfoOf(const SecurityContext*) {
+  static const api::StructInfo info = api::Struct<SecurityContext>(
+      "SecurityContext",
+      {api::Field<&SecurityContext::run_as_user>("runAsUser"),
+       api::Field<&SecurityContext::run_as_group>("runAsGroup"),
+       api::Field<&SecurityContext::run_as_non_root>("runAsNonRoot"),
+       api::Field<&SecurityContext::privileged>("privileged"),
+       api::Field<&SecurityContext::read_only_root>("readOnlyRootFilesystem"),
+       api::Field<&SecurityContext::allow_escalation>("allowPrivilegeEscalation"),
+       api::Field<&SecurityContext::capabilities>("capabilities"),
+       api::Field<&SecurityContext::supplemental_groups>("supplementalGroups"),
+       api::Field<&SecurityContext::fs_group>("fsGroup")});
+  return info;
+}
+
+StatusOr<SecurityContext> ReadSecurity(const api::Box<api::RawJson>& raw) {
+  if (!raw || raw->text.empty()) return SecurityContext();
+  api::JsonDecoder decoder;
+  auto read = decoder.Decode<SecurityContext>(raw->text);
+  if (!read.ok()) return base::Annotate(read.status(), "securityContext");
+  return read;
+}
+
+StatusOr<container::SecurityConfig> SecurityOf(const api::Pod& pod,
+                                               const api::Container& container) {
+  DRAY_ASSIGN_OR_RETURN(const SecurityContext whole, ReadSecurity(pod.spec.security_context));
+  DRAY_ASSIGN_OR_RETURN(const SecurityContext own, ReadSecurity(container.security_context));
+  container::SecurityConfig config;
+  config.user = own.run_as_user ? own.run_as_user : whole.run_as_user;
+  config.group = own.run_as_group ? own.run_as_group : whole.run_as_group;
+  config.groups = whole.supplemental_groups;
+  if (whole.fs_group) config.groups.push_back(*whole.fs_group);
+  config.privileged = own.privileged.value_or(false);
+  config.read_only_root = own.read_only_root.value_or(false);
+  config.no_new_privileges = !own.allow_escalation.value_or(true) && !config.privileged;
+  if (own.capabilities) {
+    config.add_capabilities = own.capabilities->add;
+    config.drop_capabilities = own.capabilities->drop;
+  }
+  const bool non_root = own.run_as_non_root.value_or(whole.run_as_non_root.value_or(false));
+  if (non_root && config.user == 0) {
+    return base::FailedPrecondition(
+        "container's runAsUser breaks non-root policy: runAsNonRoot is set and runAsUser is 0");
+  }
+  if (non_root && !config.user) {
+    return base::FailedPrecondition(
+        "container has runAsNonRoot and image may run as root: set runAsUser");
+  }
+  return config;
+}
+
+std::string Join(const std::vector<std::string>& texts) { return absl::StrJoin(texts, ","); }
+
+// metadata.labels['x'] -> x.
+std::optional<std::string_view> Subscript(std::string_view path, std::string_view field) {
+  if (!path.starts_with(field)) return std::nullopt;
+  path.remove_prefix(field.size());
+  if (!path.starts_with("['") || !path.ends_with("']")) return std::nullopt;
+  return path.substr(2, path.size() - 4);
+}
+
+StatusOr<std::string> FieldValue(const api::Pod& pod, std::string_view path,
+                                 const PodFacts& facts) {
+  const auto first = [](const std::vector<std::string>& texts) {
+    return texts.empty() ? std::string() : texts.front();
+  };
+  if (path == "metadata.name") return pod.metadata.name;
+  if (path == "metadata.namespace") return pod.metadata.namespace_;
+  if (path == "metadata.uid") return pod.metadata.uid;
+  if (path == "spec.nodeName") return pod.spec.node_name;
+  if (path == "spec.serviceAccountName") return pod.spec.service_account_name;
+  if (path == "status.hostIP") return first(facts.host_ips);
+  if (path == "status.hostIPs") return Join(facts.host_ips);
+  if (path == "status.podIP") return first(facts.pod_ips);
+  if (path == "status.podIPs") return Join(facts.pod_ips);
+  if (const auto key = Subscript(path, "metadata.labels")) {
+    const std::string* value = pod.metadata.labels.Find(*key);
+    return value != nullptr ? *value : std::string();
+  }
+  if (const auto key = Subscript(path, "metadata.annotations")) {
+    const std::string* value = pod.metadata.annotations.Find(*key);
+    return value != nullptr ? *value : std::string();
+  }
+  return base::InvalidArgument(fmt::format("fieldPath \"{}\" is not supported", path));
+}
+
+StatusOr<std::string> ResourceValue(const api::Pod& pod, const api::Container& container,
+                                    const api::ResourceFieldSelector& selector,
+                                    const PodFacts& facts) {
+  const api::Container* of = &container;
+  if (!selector.container_name.empty() && selector.container_name != container.name) {
+    of = nullptr;
+    for (const auto* list : {&pod.spec.containers, &pod.spec.init_containers}) {
+      const auto it = std::ranges::find(*list, selector.container_name, &api::Container::name);
+      if (it != list->end()) of = &*it;
+    }
+    if (of == nullptr) {
+      return base::InvalidArgument(
+          fmt::format("container \"{}\" not found", selector.container_name));
+    }
+  }
+  const std::string_view path = selector.resource;
+  const std::size_t dot = path.find('.');
+  const std::string_view list = path.substr(0, dot);
+  if (dot == std::string_view::npos || (list != "limits" && list != "requests")) {
+    return base::InvalidArgument(fmt::format("resource \"{}\" is not supported", path));
+  }
+  const std::string_view name = path.substr(dot + 1);
+  const base::Quantity* amount =
+      list == "limits" ? of->resources.limits.Find(name) : of->resources.requests.Find(name);
+  // Without a limit a container may use all that its node has.
+  if (amount == nullptr && list == "limits") amount = facts.allocatable.Find(name);
+  const base::Quantity value = amount != nullptr ? *amount : base::Quantity();
+  const base::Quantity divisor =
+      selector.divisor.IsZero() ? base::Quantity::FromInt(1) : selector.divisor;
+  return fmt::to_string(value.DivCeil(divisor).value_or(0));
+}
+
+// What cannot be had: neither config maps nor secrets are read by this agent.
+Status CannotRead(std::string_view kind, std::string_view name) {
+  return base::FailedPrecondition(fmt::format(
+      "{} \"{}\" cannot be read: this node agent has no access to {}s; use env values, hostPath or "
+      "emptyDir instead",
+      kind, name, kind));
+}
+
+}  // namespace
+
+std::string Expand(std::string_view text,
+                   const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$' || i + 1 == text.size()) {
+      out += text[i];
+      continue;
+    }
+    if (text[i + 1] == '$') {
+      out += '$';
+      ++i;
+      continue;
+    }
+    const std::size_t close = text[i + 1] == '(' ? text.find(')', i) : std::string_view::npos;
+    if (close == std::string_view::npos) {
+      out += text[i];
+      continue;
+    }
+    const std::string_view name = text.substr(i + 2, close - i - 2);
+    const auto it = std::ranges::find(variables, name, &std::pair<std::string, std::string>::first);
+    out += it != variables.end() ? std::string_view(it->second) : text.substr(i, close - i + 1);
+    i = close;
+  }
+  return out;
+}
+
+StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
+    const api::Pod& pod, const api::Container& container, const PodFacts& facts) {
+  std::vector<std::pair<std::string, std::string>> env;
+  for (const api::EnvFromSource& from : container.env_from) {
+    if (from.config_map_ref && !from.config_map_ref->optional.value_or(false)) {
+      return CannotRead("ConfigMap", from.config_map_ref->name);
+    }
+    if (from.secret_ref && !from.secret_ref->optional.value_or(false)) {
+      return CannotRead("Secret", from.secret_ref->name);
+    }
+  }
+  for (const api::EnvVar& variable : container.env) {
+    std::string value;
+    if (variable.value_from) {
+      const api::EnvVarSource& source = *variable.value_from;
+      if (source.field_ref) {
+        DRAY_ASSIGN_OR_RETURN(value, FieldValue(pod, source.field_ref->field_path, facts));
+      } else if (source.resource_field_ref) {
+        DRAY_ASSIGN_OR_RETURN(value,
+                              ResourceValue(pod, container, *source.resource_field_ref, facts));
+      } else if (source.config_map_key_ref) {
+        if (source.config_map_key_ref->optional.value_or(false)) continue;
+        return CannotRead("ConfigMap", source.config_map_key_ref->name);
+      } else if (source.secret_key_ref) {
+        if (source.secret_key_ref->optional.value_or(false)) continue;
+        return CannotRead("Secret", source.secret_key_ref->name);
+      } else {
+        return base::InvalidArgument(fmt::format(
+            "environment variable {} has a source that is not supported", variable.name));
+      }
+    } else {
+      value = Expand(variable.value, env);
+    }
+    const auto it =
+        std::ranges::find(env, variable.name, &std::pair<std::string, std::string>::first);
+    if (it != env.end()) {
+      it->second = std::move(value);
+    } else {
+      env.emplace_back(variable.name, std::move(value));
+    }
+  }
+  return env;
+}
+
+container::Limits LimitsOf(const api::Container& container) {
+  container::Limits limits;
+  const auto milli = [](const api::Map<base::Quantity>& amounts) -> std::int64_t {
+    const base::Quantity* cpu = amounts.Find("cpu");
+    return cpu != nullptr ? cpu->MilliValue() : 0;
+  };
+  const std::int64_t request = milli(container.resources.requests);
+  const std::int64_t limit = milli(container.resources.limits);
+  // As the kubelet: 1024 shares are one CPU, at least 2; a quota of 100 ms, at least 1 ms.
+  limits.cpu_shares = std::max<std::int64_t>(2, request * 1024 / 1000);
+  if (limit > 0) limits.cpu_quota = std::max<std::int64_t>(1000, limit * 100);
+  if (const base::Quantity* memory = container.resources.limits.Find("memory")) {
+    limits.memory_bytes = memory->Value();
+  }
+  return limits;
+}
+
+StatusOr<container::ContainerConfig> ConfigOf(const api::Pod& pod, const api::Container& container,
+                                              const PodFacts& facts) {
+  container::ContainerConfig config;
+  config.name = container.name;
+  DRAY_ASSIGN_OR_RETURN(config.env, EnvironmentOf(pod, container, facts));
+  for (const std::string& word : container.command) {
+    config.command.push_back(Expand(word, config.env));
+  }
+  for (const std::string& word : container.args) config.args.push_back(Expand(word, config.env));
+  // Programs ask for it, and one that the spec gives wins.
+  const auto hostname = std::ranges::find(config.env, std::string("HOSTNAME"),
+                                          &std::pair<std::string, std::string>::first);
+  if (hostname == config.env.end() && !pod.spec.host_network) {
+    config.env.emplace_back("HOSTNAME",
+                            pod.spec.hostname.empty() ? pod.metadata.name : pod.spec.hostname);
+  }
+  config.working_dir = container.working_dir;
+  for (const api::VolumeMount& mount : container.volume_mounts) {
+    const auto it = facts.volumes.find(mount.name);
+    if (it == facts.volumes.end()) {
+      return base::FailedPrecondition(
+          fmt::format("volume \"{}\" is not mounted on this node", mount.name));
+    }
+    std::string path = it->second;
+    const std::string below =
+        mount.sub_path_expr.empty() ? mount.sub_path : Expand(mount.sub_path_expr, config.env);
+    if (!below.empty()) {
+      if (below.starts_with('/') || below.find("..") != std::string::npos) {
+        return base::InvalidArgument(
+            fmt::format("subPath \"{}\" of volume \"{}\" leads out of it", below, mount.name));
+      }
+      path += "/" + below;
+    }
+    config.mounts.push_back({.container_path = mount.mount_path,
+                             .host_path = std::move(path),
+                             .read_only = mount.read_only});
+  }
+  config.limits = LimitsOf(container);
+  DRAY_ASSIGN_OR_RETURN(config.security, SecurityOf(pod, container));
+  config.tty = container.tty;
+  config.stdin = container.stdin_;
+  return config;
+}
+
+container::PodIdentity IdentityOf(const api::Pod& pod) {
+  return {
+      .namespace_ = pod.metadata.namespace_, .name = pod.metadata.name, .uid = pod.metadata.uid};
+}
+
+StatusOr<container::SandboxConfig> SandboxConfigOf(const api::Pod& pod, const std::string& log_root,
+                                                   const std::string& cgroup_parent) {
+  container::SandboxConfig config;
+  config.pod = IdentityOf(pod);
+  config.host_network = pod.spec.host_network;
+  config.host_pid = pod.spec.host_pid;
+  config.host_ipc = pod.spec.host_ipc;
+  config.shared_pids = pod.spec.share_process_namespace.value_or(false);
+  // On the host's network the name is the host's: a runtime refuses another.
+  if (!config.host_network) {
+    config.hostname = pod.spec.hostname.empty() ? pod.metadata.name : pod.spec.hostname;
+    constexpr std::size_t kLongestHostname = 63;
+    if (config.hostname.size() > kLongestHostname) config.hostname.resize(kLongestHostname);
+    while (config.hostname.ends_with('-') || config.hostname.ends_with('.')) {
+      config.hostname.pop_back();
+    }
+  }
+  config.log_directory = fmt::format("{}/{}_{}_{}", log_root, pod.metadata.namespace_,
+                                     pod.metadata.name, pod.metadata.uid);
+  config.cgroup_parent = cgroup_parent;
+  for (const auto& [key, value] : pod.metadata.labels)
+    config.labels[std::string(key.view())] = value;
+  for (const auto& [key, value] : pod.metadata.annotations) {
+    config.annotations[std::string(key.view())] = value;
+  }
+  return config;
+}
+
+}  // namespace dray::node

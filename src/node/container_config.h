@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a pod's spec to what a runtime is told: environment, mounts, limits, security. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/map.h"
+#include "api/pod.h"
+#include "base/quantity.h"
+#include "base/status.h"
+#include "container/runtime.h"
+
+namespace dray::node {
+
+// What is known of a pod only when it runs.
+struct PodFacts {
+  std::vector<std::string> pod_ips;
+  std::vector<std::string> host_ips;
+  api::Map<base::Quantity> allocatable;  // the node's: a limit that is not set
+  // By volume: where it is on this machine.
+  std::map<std::string, std::string> volumes;
+};
+
+// $(NAME) replaced by the variable's value; $$(NAME) is $(NAME), and one that is not known stays.
+std::string Expand(std::string_view text,
+                   const std::vector<std::pair<std::string, std::string>>& variables);
+
+// In order, each name once. An error: something that it refers to cannot be had.
+StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
+    const api::Pod& pod, const api::Container& container, const PodFacts& facts);
+
+// Everything but the image, CDI devices, attempt and log path.
+StatusOr<container::ContainerConfig> ConfigOf(const api::Pod& pod, const api::Container& container,
+                                              const PodFacts& facts);
+
+// All but the attempt; logs go to a folder of the pod's own below `log_root`.
+StatusOr<container::SandboxConfig> SandboxConfigOf(const api::Pod& pod, const std::string& log_root,
+                                                   const std::string& cgroup_parent);
+
+container::PodIdentity IdentityOf(const api::Pod& pod);
+container::Limits LimitsOf(const api::Container& container);
+
+}  // namespace dray::node

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/pod_claims.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/pod_claims.h"
+#include "fmt/format.h"
+
+namespace dray::node {
+
+StatusOr<std::vector<PodClaim>> ClaimsOf(const api::Pod& pod) {
+  std::vector<PodClaim> claims;
+  const api::ClaimsOfPod known(pod);
+  for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
+    if (entry.resource_claim_name) {
+      claims.push_back({.entry = entry.name, .name = *entry.resource_claim_name});
+      continue;
+    }
+    if (!entry.resource_claim_template_name) {
+      return base::InvalidArgument(fmt::format(
+          "pod \"{}/{}\", spec.resourceClaims \"{}\": names neither a ResourceClaim nor "
+          "a ResourceClaimTemplate",
+          pod.metadata.namespace_, pod.metadata.name, entry.name));
+    }
+    const api::PodResourceClaimStatus* status = known.FindStatus(entry);
+    if (status == nullptr) {
+      return base::FailedPrecondition(fmt::format("pod \"{}/{}\": ResourceClaim not created yet",
+                                                  pod.metadata.namespace_, pod.metadata.name));
+    }
+    // On purpose there is none.
+    if (!status->resource_claim_name) continue;
+    claims.push_back(
+        {.entry = entry.name, .name = *status->resource_claim_name, .made_for_pod = true});
+  }
+  if (const auto& extended = pod.status.extended_resource_claim_status) {
+    claims.push_back({.name = extended->resource_claim_name, .made_for_pod = true});
+  }
+  return claims;
+}
+
+Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceClaim& claim) {
+  const api::ObjectMeta& metadata = claim.metadata;
+  if (entry.made_for_pod && !api::OwnedBy(claim, pod)) {
+    return base::FailedPrecondition(fmt::format(
+        "ResourceClaim {}/{} was not created for pod {}/{} (pod is not owner)", metadata.namespace_,
+        metadata.name, pod.metadata.namespace_, pod.metadata.name));
+  }
+  if (!api::ReservedFor(claim, pod)) {
+    return base::FailedPrecondition(
+        fmt::format("pod {} ({}) is not allowed to use ResourceClaim {} ({})", pod.metadata.name,
+                    pod.metadata.uid, metadata.name, metadata.uid));
+  }
+  if (!claim.status.allocation) {
+    return base::FailedPrecondition(fmt::format("ResourceClaim {}: not allocated", metadata.name));
+  }
+  return {};
+}
+
+std::map<std::string, DriverState, std::less<>> DriversOf(const api::ResourceClaim& claim) {
+  struct Skipped {
+    bool prepare = true;
+    bool unprepare = true;
+  };
+  std::map<std::string, Skipped, std::less<>> skipped;
+  for (const auto& result : claim.status.allocation->devices.results) {
+    const auto lists = [&](std::string_view operation) {
+      return std::ranges::any_of(result.skip_node_operations, [&](const std::string& listed) {
+        return listed == operation || listed == kSkipAll;
+      });
+    };
+    Skipped& driver = skipped[result.driver];
+    driver.prepare = driver.prepare && lists(kSkipPrepare);
+    driver.unprepare = driver.unprepare && lists(kSkipUnprepare);
+  }
+  std::map<std::string, DriverState, std::less<>> drivers;
+  for (const auto& [name, skips] : skipped) {
+    DriverState& driver = drivers[name];
+    if (skips.prepare && skips.unprepare) {
+      driver.skips = {std::string(kSkipAll)};
+    } else if (skips.prepare || skips.unprepare) {
+      driver.skips = {std::string(skips.prepare ? kSkipPrepare : kSkipUnprepare)};
+    }
+  }
+  return drivers;
+}
+
+std::string_view BaseRequest(std::string_view request) {
+  return request.substr(0, request.find('/'));
+}
+
+}  // namespace dray::node
