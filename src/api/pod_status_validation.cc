@@ -102,10 +102,20 @@ void CheckClaimStatuses(Report& report, const Path& at,
   }
 }
 
-// "claim:<claim>/<request>" or "claim:<claim>" of each that the container uses.
-base::StringSet ClaimsOf(const Container* container) {
+// "claim:<claim>/<request>" or "claim:<claim>" of each that the container uses, and
+// "claim:<claim object>/<request>" of each request that was made for its extended resources, which
+// Kubernetes's documentation names and its validation refuses.
+base::StringSet ClaimsOf(const Container* container,
+                         const Box<PodExtendedResourceClaimStatus>& extended) {
   base::StringSet names;
   if (container == nullptr) return names;
+  if (extended.has_value()) {
+    for (const ContainerExtendedResourceRequest& mapping : extended->request_mappings) {
+      if (mapping.container_name != container->name) continue;
+      names.insert(fmt::format("{}{}/{}", kClaimPrefix, extended->resource_claim_name,
+                               mapping.request_name));
+    }
+  }
   for (const ContainerResourceClaim& claim : container->resources.claims) {
     names.insert(claim.request.empty()
                      ? fmt::format("{}{}", kClaimPrefix, claim.name)
@@ -129,10 +139,11 @@ void CheckHealth(Report& report, const Path& at, const ResourceStatus& status) {
 
 // What is told about the health of what a container was given is about what it asked for.
 void CheckAllocatedResources(Report& report, const Path& at, const ContainerStatus& status,
-                             const Containers& containers) {
+                             const Containers& containers,
+                             const Box<PodExtendedResourceClaimStatus>& extended) {
   if (status.allocated_resources_status.empty()) return;
   const Container* container = FindContainer(containers, status.name);
-  const base::StringSet claims = ClaimsOf(container);
+  const base::StringSet claims = ClaimsOf(container, extended);
   base::StringSet seen;
   for (std::size_t i = 0; i < status.allocated_resources_status.size(); ++i) {
     const ResourceStatus& resource = status.allocated_resources_status[i];
@@ -154,11 +165,12 @@ void CheckAllocatedResources(Report& report, const Path& at, const ContainerStat
 
 void CheckContainerStatuses(Report& report, const Path& at,
                             const std::vector<ContainerStatus>& statuses,
-                            const Containers& containers) {
+                            const Containers& containers,
+                            const Box<PodExtendedResourceClaimStatus>& extended) {
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const Path here = at.Index(i);
-    CheckAllocatedResources(report, here.Child("allocatedResourcesStatus"), statuses[i],
-                            containers);
+    CheckAllocatedResources(report, here.Child("allocatedResourcesStatus"), statuses[i], containers,
+                            extended);
   }
 }
 
@@ -171,10 +183,11 @@ void ValidatePodStatusUpdate(Report& report, const Pod& pod) {
                        *pod.status.resource_claim_statuses, pod.spec);
   }
   const Containers containers = ContainersOf(pod.spec);
+  const auto& extended = pod.status.extended_resource_claim_status;
   CheckContainerStatuses(report, at.Child("containerStatuses"), pod.status.container_statuses,
-                         containers);
+                         containers, extended);
   CheckContainerStatuses(report, at.Child("initContainerStatuses"),
-                         pod.status.init_container_statuses, containers);
+                         pod.status.init_container_statuses, containers, extended);
   if (pod.status.extended_resource_claim_status) {
     CheckExtendedResourceClaim(report, at.Child("extendedResourceClaimStatus"),
                                *pod.status.extended_resource_claim_status, containers);

@@ -658,6 +658,22 @@ spec:
           "FieldValueDuplicate status.containerStatuses[0].allocatedResourcesStatus[5].name",
           "FieldValueInvalid status.initContainerStatuses[0].allocatedResourcesStatus[0].name",
           "FieldValueInvalid status.initContainerStatuses[1].allocatedResourcesStatus[0].name"));
+  // What was made for an extended resource is told of the container that asked for it.
+  const std::string extended =
+      "extendedResourceClaimStatus: {resourceClaimName: made, requestMappings: [{containerName: c, "
+      "resourceName: example.com/gpu, requestName: container-0-request-0}]}, ";
+  EXPECT_THAT(of("{" + extended +
+                 "containerStatuses: [{name: c, allocatedResourcesStatus: [{name: "
+                 "'claim:made/container-0-request-0'}]}]}"),
+              IsEmpty());
+  EXPECT_THAT(
+      of("{" + extended +
+         "containerStatuses: [{name: c, allocatedResourcesStatus: [{name: 'claim:made/other'}]}], "
+         "initContainerStatuses: [{name: i, allocatedResourcesStatus: [{name: "
+         "'claim:made/container-0-request-0'}]}]}"),
+      ElementsAre(
+          "FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[0].name",
+          "FieldValueInvalid status.initContainerStatuses[0].allocatedResourcesStatus[0].name"));
 }
 
 TEST(PodStatus, EveryClaimOfTheSpecHasOneStatus) {

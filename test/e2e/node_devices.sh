@@ -112,8 +112,11 @@ device=$(kubectl logs runs | sed -n 's/^GPU=\(gpu-[01]\) .*/\1/p')
 says "^$device\$" kubectl exec runs -- /bin/sh -c 'echo $GPU'
 says 'crw' kubectl exec runs -- /bin/busybox ls -l /dev/gpu
 refuses 'code 3' kubectl exec runs -- /bin/sh -c 'exit 3'
-timeout 3 kubectl logs -f --tail=1 runs >"$folder/followed" 2>&1 || true
-[ "$(grep -c '^line ' "$folder/followed")" -ge 3 ] || fail "logs -f: $(cat "$folder/followed")"
+kubectl logs -f --tail=1 runs >"$folder/followed" 2>&1 &
+follower=$!
+three_lines() { [ "$(grep -c '^line ' "$folder/followed")" -ge 3 ] && echo followed; }
+eventually followed three_lines
+kill "$follower"
 field Healthy '{.status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].health}' pod runs
 says '^ok$' control "health real-0/$device Unhealthy fan is loud"
 field Unhealthy '{.status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].health}' pod runs

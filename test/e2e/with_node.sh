@@ -17,11 +17,21 @@ driver=
 agent=
 node_root=$folder/data/node
 
+fail() {
+  echo "FAILED: $1"
+  tail -n 30 "$folder/err" "$node_root/../node.log" "$folder/agent.err" "$folder/driver.err" 2>/dev/null || true
+  if [ -n "$pid" ]; then
+    kubectl get pods,resourceclaims -A -o wide || true
+    kubectl get events -A || true
+  fi
+  exit 1
+}
+
 # Whoever was started from here and is still there, by the folder in its command line.
 leftovers() {
   for line in /proc/[0-9]*/cmdline; do
     [ "$(dirname "$line")" != "/proc/$$" ] || continue
-    if tr '\0' ' ' <"$line" 2>/dev/null | grep -q -- "$folder"; then basename "$(dirname "$line")"; fi
+    if { tr '\0' ' ' <"$line"; } 2>/dev/null | grep -q -- "$folder"; then basename "$(dirname "$line")"; fi
   done
 }
 
