@@ -45,7 +45,7 @@ struct RemoteOptions {
   // How long a pod that is deleted has to end; nothing: as long as it says itself. 0 is what a node
   // says of a pod of which nothing runs any more.
   std::optional<std::int64_t> delete_grace_seconds = std::nullopt;
-  base::Host* host = nullptr;       // where it runs and waits; null: the machine. Outlives it
+  base::Host* host = nullptr;  // where it runs and waits; null: the machine. Outlives it
 };
 
 // Reads go to the server; what cannot be read is tried a few times. A write that reached the server

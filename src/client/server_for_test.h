@@ -106,14 +106,14 @@ class TestServer {
   }
   // As somebody else, who can serve with the same certificate.
   ServerAccess AccessAs(std::string_view name, std::vector<std::string> groups) const {
-    const auto pair = apiserver::MakeCertificate(
-        keys_.authority,
-        {.use = apiserver::CertificateSpec::Use::kClientAndServer,
-         .common_name = std::string(name),
-         .organizations = std::move(groups),
-         .hosts = {"localhost", "127.0.0.1"},
-         .valid = std::chrono::hours(24)},
-        base::SystemClock().Now());
+    const auto pair =
+        apiserver::MakeCertificate(keys_.authority,
+                                   {.use = apiserver::CertificateSpec::Use::kClientAndServer,
+                                    .common_name = std::string(name),
+                                    .organizations = std::move(groups),
+                                    .hosts = {"localhost", "127.0.0.1"},
+                                    .valid = std::chrono::hours(24)},
+                                   base::SystemClock().Now());
     EXPECT_TRUE(pair.ok()) << pair.status();
     ServerAccess access = Access();
     access.certificate = pair->certificate;

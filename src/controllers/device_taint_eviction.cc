@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/taints.h"
 #include "api/pod_claims.h"
+#include "api/taints.h"
 #include "controllers/observer.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"

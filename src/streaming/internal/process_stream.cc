@@ -101,8 +101,9 @@ class ProcessStream final : public apiserver::StreamSource {
                         .err = say(Channel::kErr, request_.err),
                         .done = [outbox = outbox_](StatusOr<std::int32_t> code) {
                           const std::string text =
-                              code.ok() ? websocket::ExitStatus(*code)
-                                        : websocket::FailureStatus(std::string(code.status().message()));
+                              code.ok()
+                                  ? websocket::ExitStatus(*code)
+                                  : websocket::FailureStatus(std::string(code.status().message()));
                           outbox->End(websocket::ChannelFrame(Channel::kError, text) +
                                       websocket::CloseFrame(websocket::CloseCode::kNormal, ""));
                         }});
