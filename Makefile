@@ -1,5 +1,5 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build binary install install-packages check tidy format asan tsan fuzz mutants seams soak clang bench clean
+.PHONY: help up demo test build binary install install-packages check alone tidy format asan tsan fuzz mutants seams soak clang bench clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
@@ -13,8 +13,8 @@ help:
 	@echo 'make build   everything that tests need: $(RELEASE)/dray, $(RELEASE)/bin'
 	@echo 'make install $(PREFIX)/bin/dray, and kubectl-dray beside it for `kubectl dray`'
 	@echo 'make bench   the benchmarks behind the numbers in the docs'
-	@echo 'make check   what to run before a push: other compiler, sanitizers, headers, clang-tidy, format'
-	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60)'
+	@echo 'make check   what to run before a push: other compiler, sanitizers, includes, clang-tidy, format'
+	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60 TARGETS=words)'
 	@echo 'make mutants whether the random tests would find faults of the allocator'
 	@echo 'make soak    the whole system on simulated time, with faults at every seam (SEEDS=10000)'
 	@echo 'make seams   whether the tests of lost answers, frozen watches and such would find their guards missing'
@@ -59,7 +59,7 @@ asan tsan clang: install-packages
 fuzz: install-packages
 	@cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz -j$(JOBS)
-	tools/fuzz-all build/fuzz/bin $${SECONDS_EACH:-60}
+	tools/fuzz-all build/fuzz/bin $${SECONDS_EACH:-60} $(TARGETS)
 
 # The allocator a second time, with faults (test/mutants/README.md).
 mutants: install-packages
@@ -76,7 +76,7 @@ soak: install-packages
 # Guards taken out one at a time, in place (test/mutants/README.md).
 seams: install-packages
 	cmake --preset release
-	tools/seam-faults test/mutants/seams.txt . --build $(RELEASE)
+	tools/seam-faults test/mutants/seams.txt . --build $(RELEASE) --jobs $(JOBS)
 
 format:
 	git ls-files '*.h' '*.cc' | xargs clang-format -i
@@ -84,9 +84,14 @@ format:
 # Reads the sources of the rooms, several at a time as the release build compiles them; tests are left to the compilers.
 tidy: install-packages
 	@cmake --preset tidy >/dev/null
-	run-clang-tidy -quiet -p build/tidy -j$(JOBS) '(/CMakeFiles/dray_[a-z]+\.dir/Unity/|^$(CURDIR)/src/.*[^t]\.cc$$)'
+	run-clang-tidy -quiet -p build/tidy -j$(JOBS) '(/CMakeFiles/dray_[a-z]+\.dir/Unity/|^$(CURDIR)/src/.*(?<!_test)\.cc$$)'
 
-check: test clang asan tidy
+# Every source alone, as clang reads it: what it uses it includes, and locks are held where they are said to be. Nothing is built.
+alone: install-packages
+	@cmake --preset clang >/dev/null
+	tools/check-alone build/clang --jobs $(JOBS) $(FILES)
+
+check: test asan alone tidy
 	cmake --preset dev >/dev/null && cmake --build --preset dev -j$(JOBS) --target all_verify_interface_header_sets
 	git ls-files '*.h' '*.cc' | xargs clang-format --dry-run --Werror
 

@@ -11,10 +11,12 @@
 
 #include "api/pod.h"
 #include "api/resource_claim.h"
+#include "audit/auditor.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "fmt/format.h"
+#include "logs/line_writer.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
 #include "registry/registry.h"
@@ -35,7 +37,10 @@ class Mailbox final : public apiserver::Responder {
 
 // A server in memory; its store answers before Commit returns.
 struct World {
-  World() { Ask("POST", "/api/v1/namespaces", R"({"metadata":{"name":"default"}})"); }
+  explicit World(audit::Auditor* auditor = nullptr)
+      : handler(registry, roles, {.auditor = auditor}) {
+    Ask("POST", "/api/v1/namespaces", R"({"metadata":{"name":"default"}})");
+  }
   int Ask(std::string method, std::string path, std::string body) {
     apiserver::Request request;
     request.method = std::move(method);
@@ -60,7 +65,7 @@ struct World {
   RoleAuthorizer roles;
   std::unique_ptr<store::Store> store = store::MakeMemoryStore();
   Registry registry{*store, clock, random, {}};
-  RestHandler handler{registry, roles};
+  RestHandler handler;
   std::size_t bytes = 0;  // of the last answer
 };
 
@@ -83,6 +88,54 @@ void BM_Registry_CreatePod(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_Registry_CreatePod);
+
+// Where audit events go when only the way there is to be measured.
+class Nowhere final : public logs::Output {
+ public:
+  Status Write(std::string_view) override { return {}; }
+};
+
+// Audited at a level (0: no auditor at all), in processor time of all threads: what the thread does
+// that writes events is part of the price.
+struct AuditedWorld {
+  explicit AuditedWorld(std::int64_t level)
+      : auditor({.rules = {{.level = static_cast<audit::Level>(level)}},
+                 .omit_stages = WithoutTheFirst()},
+                clock, writer),
+        world(level == 0 ? nullptr : &auditor) {}
+  static audit::Stages WithoutTheFirst() {
+    audit::Stages stages;
+    stages.Add(audit::Stage::kRequestReceived);
+    return stages;
+  }
+
+  base::SystemClock clock;
+  logs::LineWriter writer{std::make_unique<Nowhere>(), {.max_bytes = 256u << 20}};
+  audit::Auditor auditor;
+  World world;
+};
+
+void BM_Registry_AuditedCreate(benchmark::State& state) {
+  AuditedWorld audited(state.range(0));
+  std::int64_t i = 0;
+  for (auto _ : state) {
+    const int status = audited.world.Ask("POST", "/api/v1/namespaces/default/pods", PodBody(i++));
+    DRAY_CHECK(status == 201, "a pod is created");
+  }
+  DRAY_CHECK(audited.writer.counts().dropped == 0, "all were written");
+}
+BENCHMARK(BM_Registry_AuditedCreate)->ArgName("level")->DenseRange(0, 3)->MeasureProcessCPUTime();
+
+void BM_Registry_AuditedGet(benchmark::State& state) {
+  AuditedWorld audited(state.range(0));
+  audited.world.Ask("POST", "/api/v1/namespaces/default/pods", PodBody(0));
+  for (auto _ : state) {
+    const int status = audited.world.Ask("GET", "/api/v1/namespaces/default/pods/pod-0", "");
+    DRAY_CHECK(status == 200, "a pod is read");
+  }
+  DRAY_CHECK(audited.writer.counts().dropped == 0, "all were written");
+}
+BENCHMARK(BM_Registry_AuditedGet)->ArgName("level")->DenseRange(0, 3)->MeasureProcessCPUTime();
 
 void BM_Registry_BindPod(benchmark::State& state) {
   World world;

@@ -20,12 +20,19 @@ set(DRAY_BIN_DIR "${CMAKE_BINARY_DIR}/bin")
 set(DRAY_TEST_ENV "DRAY_SHARED=${DRAY_SHARED}" "DRAY_SOURCE=${CMAKE_SOURCE_DIR}" "DRAY_BINARY=${CMAKE_BINARY_DIR}/dray"
     "DRAY_BIN=${DRAY_BIN_DIR}")
 
+# What is watched takes several times as long, and is given that time.
+set(DRAY_PATIENCE 1)
+if(DRAY_SANITIZE)
+  set(DRAY_PATIENCE 8)
+endif()
+
 # dray_test(NAME SRCS... LABEL label DEPS...): one gtest binary, one CTest entry.
 function(dray_test)
   cmake_parse_arguments(A "" "NAME;LABEL;TIMEOUT" "SRCS;DEPS;ARGS;ALONE" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 600)
   endif()
+  math(EXPR A_TIMEOUT "${A_TIMEOUT} * ${DRAY_PATIENCE}")
   add_executable(${A_NAME} ${A_SRCS})
   target_link_libraries(${A_NAME} PRIVATE dray_options ${A_DEPS} GTest::gmock GTest::gtest_main)
   dray_compile_test(${A_NAME} "${A_LABEL}")

@@ -9,6 +9,7 @@
 
 #include "api/internal/name_validation.h"
 #include "api/internal/pod_validation.h"
+#include "base/string_map.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -90,6 +91,7 @@ void CheckMounts(Report& report, const Path& at, const std::vector<VolumeMount>&
 void CheckClaims(Report& report, const Path& at, const std::vector<ContainerResourceClaim>& claims,
                  const PodNames& names) {
   base::StringSet seen;
+  base::StringSet in_part;  // claims of which single requests were named
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const ContainerResourceClaim& claim = claims[i];
     const Path here = at.Index(i);
@@ -101,10 +103,8 @@ void CheckClaims(Report& report, const Path& at, const std::vector<ContainerReso
     const std::string key =
         claim.request.empty() ? claim.name : fmt::format("{}/{}", claim.name, claim.request);
     const bool overlaps =
-        seen.contains(claim.name) ||
-        (claim.request.empty() && std::ranges::any_of(seen, [&](const std::string& other) {
-           return other.starts_with(claim.name + "/");
-         }));
+        seen.contains(claim.name) || (claim.request.empty() && in_part.contains(claim.name));
+    if (!claim.request.empty()) in_part.insert(claim.name);
     if (!seen.insert(key).second) {
       report.Duplicate(here, key);
     } else if (overlaps) {

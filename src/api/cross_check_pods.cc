@@ -10,6 +10,7 @@
 
 #include "api/extended_resources.h"
 #include "api/internal/cross_world.h"
+#include "base/string_map.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -92,13 +93,14 @@ void CheckReference(const GivenPod& pod, const std::string& name, const base::Fi
                       .hint = std::move(hint)});
 }
 
-void CheckUse(const World& world, const GivenPod& pod, const ContainerResourceClaim& use,
-              const base::FieldPath& path, Findings& findings) {
-  const auto& entries = pod.spec->resource_claims;
-  const auto entry = std::ranges::find(entries, use.name, &PodResourceClaim::name);
-  if (entry == entries.end()) {
+using Entries = base::StringMap<const PodResourceClaim*>;
+
+void CheckUse(const World& world, const GivenPod& pod, const Entries& entries,
+              const ContainerResourceClaim& use, const base::FieldPath& path, Findings& findings) {
+  const auto found = entries.find(use.name);
+  if (found == entries.end()) {
     std::vector<std::string_view> names;
-    for (const PodResourceClaim& claim : entries) names.push_back(claim.name);
+    for (const PodResourceClaim& claim : pod.spec->resource_claims) names.push_back(claim.name);
     // At the path of the pod's own rule, so that whoever has heard that one only gets the hint.
     findings.push_back(
         {.object = pod.index,
@@ -110,7 +112,7 @@ void CheckUse(const World& world, const GivenPod& pod, const ContainerResourceCl
                                : HintAmong(use.name, std::move(names), "they have")});
     return;
   }
-  const GivenClaim* claim = Behind(world, pod, *entry);
+  const GivenClaim* claim = Behind(world, pod, *found->second);
   if (claim == nullptr || use.request.empty()) return;
   const std::vector<std::string_view> names = NamesOfRequests(*claim);
   if (std::ranges::find(names, use.request) != names.end()) return;
@@ -149,10 +151,15 @@ void CheckPodClaimsExist(const World& world, Findings& findings) {
 
 void CheckContainerClaims(const World& world, Findings& findings) {
   for (const GivenPod& pod : world.pods) {
+    Entries entries;
+    for (const PodResourceClaim& entry : pod.spec->resource_claims) {
+      entries.try_emplace(entry.name, &entry);
+    }
     for (const GivenContainer& given : ContainersOf(pod)) {
       const auto& uses = given.container->resources.claims;
       for (std::size_t i = 0; i < uses.size(); ++i) {
-        CheckUse(world, pod, uses[i], (given.path / "resources" / "claims").Index(i), findings);
+        CheckUse(world, pod, entries, uses[i], (given.path / "resources" / "claims").Index(i),
+                 findings);
       }
     }
   }

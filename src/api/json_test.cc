@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "api/document.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
+#include "fmt/format.h"
 
 namespace dray::api {
 namespace {
@@ -103,6 +107,23 @@ TEST(Json, StrictReadingNamesUnknownAndRepeatedFields) {
               HasSubstr("duplicate field \"kind\""));
   EXPECT_THAT(ErrorOf<CapacityRequirements>(R"({"requests":{"m":"1","m":"2"}})", {.strict = true}),
               HasSubstr("duplicate field \"requests[m]\""));
+}
+
+// Of a thousand kinds of warnings none hides an error.
+TEST(Json, SlipsWithoutEndAreNotAllTold) {
+  DocumentNode node;
+  node.kind = DocumentNode::Kind::kMap;
+  for (int i = 0; i < 5000; ++i) node.members.push_back({.key = fmt::format("f{}", i)});
+  node.members.push_back({.key = "name"});
+  node.members.back().value.kind = DocumentNode::Kind::kBool;
+  ResourcePool pool;
+  std::vector<Diagnostic> diagnostics;
+  DecodeNode(node, TypeInfoOf<ResourcePool>(), &pool, Severity::kWarning, diagnostics);
+  ASSERT_EQ(diagnostics.size(), 1002u);
+  EXPECT_EQ(diagnostics[999].reason, "UnknownField");
+  EXPECT_EQ(diagnostics[1000].reason, "TooMany");
+  EXPECT_EQ(diagnostics[1001].reason, "TypeMismatch");
+  EXPECT_EQ(diagnostics[1001].severity, Severity::kError);
 }
 
 TEST(Json, ErrorsSayWhereWhatAndWhatWouldBeRight) {

@@ -8,6 +8,7 @@
 
 #include "api/internal/name_validation.h"
 #include "api/internal/printable.h"
+#include "base/string_map.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -208,8 +209,9 @@ void CheckUnchanged(Report& report, const Path& at, const T& value, const T& old
 void CheckNoNewFinalizers(Report& report, const Path& at, const ObjectMeta& meta,
                           const ObjectMeta& old) {
   if (!old.deletion_timestamp) return;
+  const base::StringSet present(old.finalizers.begin(), old.finalizers.end());
   for (const std::string& finalizer : meta.finalizers) {
-    if (std::ranges::find(old.finalizers, finalizer) != old.finalizers.end()) continue;
+    if (present.contains(finalizer)) continue;
     report.Forbidden(at, fmt::format("no finalizer may be added while the object is being "
                                      "deleted; \"{}\" is new",
                                      finalizer));

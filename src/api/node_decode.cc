@@ -47,6 +47,9 @@ std::optional<std::int64_t> WholeNumber(const std::string& text) {
   return std::nullopt;
 }
 
+// Of one severity. Whoever sends a hundred thousand slips is not told of each of them.
+constexpr std::size_t kMaxReports = 1000;
+
 class Reader {
  public:
   Reader(Severity unknown_severity, std::vector<Diagnostic>& diagnostics)
@@ -263,6 +266,13 @@ class Reader {
 
   void Report(Severity severity, std::string_view reason, const base::FieldPath& path,
               Position position, std::string message, std::string hint) {
+    std::size_t& reports = severity == Severity::kError ? errors_ : others_;
+    if (++reports > kMaxReports + 1) return;
+    if (reports > kMaxReports) {
+      reason = "TooMany";
+      message = "there is more that is wrong with it, which is not told here";
+      hint.clear();
+    }
     diagnostics_.push_back({.severity = severity,
                             .reason = std::string(reason),
                             .path = path,
@@ -274,6 +284,8 @@ class Reader {
   Severity unknown_severity_;
   std::vector<Diagnostic>& diagnostics_;
   std::vector<const StructInfo*> parents_;  // the structs around the current place, outermost first
+  std::size_t errors_ = 0;
+  std::size_t others_ = 0;
 };
 
 }  // namespace

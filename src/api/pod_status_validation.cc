@@ -2,10 +2,12 @@
 //
 // What a pod's status says about its claims: those named in its spec (KEP-4381) and the one that
 // the scheduler made for its extended resources (KEP-5004).
-#include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "api/internal/kind_validation.h"
 #include "api/internal/name_validation.h"
@@ -18,17 +20,25 @@ namespace {
 
 constexpr std::string_view kClaimPrefix = "claim:";
 
-const Container* FindContainer(const PodSpec& spec, std::string_view name) {
+// Looked up, not looked for: a status has room for tens of thousands of everything.
+using Containers = base::StringMap<const Container*>;
+
+Containers ContainersOf(const PodSpec& spec) {
+  Containers containers;
   for (const auto* list : {&spec.containers, &spec.init_containers}) {
-    const auto it = std::ranges::find(*list, name, &Container::name);
-    if (it != list->end()) return &*it;
+    for (const Container& container : *list) containers.try_emplace(container.name, &container);
   }
-  return nullptr;
+  return containers;
+}
+
+const Container* FindContainer(const Containers& containers, std::string_view name) {
+  const auto it = containers.find(name);
+  return it == containers.end() ? nullptr : it->second;
 }
 
 void CheckMapping(Report& report, const Path& status, const Path& at,
-                  const ContainerExtendedResourceRequest& mapping, const PodSpec& spec) {
-  const Container* container = FindContainer(spec, mapping.container_name);
+                  const ContainerExtendedResourceRequest& mapping, const Containers& containers) {
+  const Container* container = FindContainer(containers, mapping.container_name);
   if (container == nullptr) {
     report.Invalid(at.Child("containerName"), mapping.container_name,
                    "must be a container or an init container of the pod");
@@ -44,14 +54,10 @@ void CheckMapping(Report& report, const Path& status, const Path& at,
 
 void CheckMappingsAreUnique(Report& report, const Path& at,
                             const std::vector<ContainerExtendedResourceRequest>& mappings) {
-  const auto same = [](const auto& a, const auto& b) {
-    return a.container_name == b.container_name && a.resource_name == b.resource_name &&
-           a.request_name == b.request_name;
-  };
-  for (std::size_t i = 1; i < mappings.size(); ++i) {
-    const auto before = mappings.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::none_of(mappings.begin(), before,
-                     [&](const auto& other) { return same(other, mappings[i]); })) {
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> seen;
+  for (std::size_t i = 0; i < mappings.size(); ++i) {
+    const ContainerExtendedResourceRequest& mapping = mappings[i];
+    if (seen.emplace(mapping.container_name, mapping.resource_name, mapping.request_name).second) {
       continue;
     }
     const Path here = at.Index(i);
@@ -62,13 +68,14 @@ void CheckMappingsAreUnique(Report& report, const Path& at,
 }
 
 void CheckExtendedResourceClaim(Report& report, const Path& at,
-                                const PodExtendedResourceClaimStatus& status, const PodSpec& spec) {
+                                const PodExtendedResourceClaimStatus& status,
+                                const Containers& containers) {
   const Path mappings = at.Child("requestMappings");
   if (status.request_mappings.empty()) {
     report.Required(mappings, "must map at least one extended resource to a request");
   }
   for (std::size_t i = 0; i < status.request_mappings.size(); ++i) {
-    CheckMapping(report, at, mappings.Index(i), status.request_mappings[i], spec);
+    CheckMapping(report, at, mappings.Index(i), status.request_mappings[i], containers);
   }
   CheckMappingsAreUnique(report, mappings, status.request_mappings);
   CheckRequiredForm(report, at.Child("resourceClaimName"), status.resource_claim_name,
@@ -77,12 +84,13 @@ void CheckExtendedResourceClaim(Report& report, const Path& at,
 
 void CheckClaimStatuses(Report& report, const Path& at,
                         const std::vector<PodResourceClaimStatus>& statuses, const PodSpec& spec) {
+  base::StringSet names;
+  for (const PodResourceClaim& claim : spec.resource_claims) names.insert(claim.name);
   base::StringSet seen;
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const PodResourceClaimStatus& status = statuses[i];
     const Path here = at.Index(i);
-    const auto it = std::ranges::find(spec.resource_claims, status.name, &PodResourceClaim::name);
-    if (it == spec.resource_claims.end()) {
+    if (!names.contains(status.name)) {
       report.Invalid(here.Child("name"), status.name,
                      "must be the name of an entry in spec.resourceClaims");
     }
@@ -94,14 +102,26 @@ void CheckClaimStatuses(Report& report, const Path& at,
   }
 }
 
-// "claim:<claim>/<request>" or "claim:<claim>" of one that the container uses.
-bool IsClaimOf(const Container* container, std::string_view name) {
-  return container != nullptr &&
-         std::ranges::any_of(container->resources.claims, [&](const ContainerResourceClaim& claim) {
-           return name == (claim.request.empty()
-                               ? fmt::format("{}{}", kClaimPrefix, claim.name)
-                               : fmt::format("{}{}/{}", kClaimPrefix, claim.name, claim.request));
-         });
+// "claim:<claim>/<request>" or "claim:<claim>" of each that the container uses, and
+// "claim:<claim object>/<request>" of each request that was made for its extended resources, which
+// Kubernetes's documentation names and its validation refuses.
+base::StringSet ClaimsOf(const Container* container,
+                         const Box<PodExtendedResourceClaimStatus>& extended) {
+  base::StringSet names;
+  if (container == nullptr) return names;
+  if (extended.has_value()) {
+    for (const ContainerExtendedResourceRequest& mapping : extended->request_mappings) {
+      if (mapping.container_name != container->name) continue;
+      names.insert(fmt::format("{}{}/{}", kClaimPrefix, extended->resource_claim_name,
+                               mapping.request_name));
+    }
+  }
+  for (const ContainerResourceClaim& claim : container->resources.claims) {
+    names.insert(claim.request.empty()
+                     ? fmt::format("{}{}", kClaimPrefix, claim.name)
+                     : fmt::format("{}{}/{}", kClaimPrefix, claim.name, claim.request));
+  }
+  return names;
 }
 
 void CheckHealth(Report& report, const Path& at, const ResourceStatus& status) {
@@ -119,14 +139,17 @@ void CheckHealth(Report& report, const Path& at, const ResourceStatus& status) {
 
 // What is told about the health of what a container was given is about what it asked for.
 void CheckAllocatedResources(Report& report, const Path& at, const ContainerStatus& status,
-                             const PodSpec& spec) {
-  const Container* container = FindContainer(spec, status.name);
+                             const Containers& containers,
+                             const Box<PodExtendedResourceClaimStatus>& extended) {
+  if (status.allocated_resources_status.empty()) return;
+  const Container* container = FindContainer(containers, status.name);
+  const base::StringSet claims = ClaimsOf(container, extended);
   base::StringSet seen;
   for (std::size_t i = 0; i < status.allocated_resources_status.size(); ++i) {
     const ResourceStatus& resource = status.allocated_resources_status[i];
     const Path here = at.Index(i);
     if (std::string_view(resource.name).starts_with(kClaimPrefix)) {
-      if (!IsClaimOf(container, resource.name)) {
+      if (!claims.contains(resource.name)) {
         report.Invalid(here.Child("name"), resource.name,
                        "must match one of the container's resource claims in a format "
                        "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty");
@@ -141,10 +164,13 @@ void CheckAllocatedResources(Report& report, const Path& at, const ContainerStat
 }
 
 void CheckContainerStatuses(Report& report, const Path& at,
-                            const std::vector<ContainerStatus>& statuses, const PodSpec& spec) {
+                            const std::vector<ContainerStatus>& statuses,
+                            const Containers& containers,
+                            const Box<PodExtendedResourceClaimStatus>& extended) {
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const Path here = at.Index(i);
-    CheckAllocatedResources(report, here.Child("allocatedResourcesStatus"), statuses[i], spec);
+    CheckAllocatedResources(report, here.Child("allocatedResourcesStatus"), statuses[i], containers,
+                            extended);
   }
 }
 
@@ -156,13 +182,15 @@ void ValidatePodStatusUpdate(Report& report, const Pod& pod) {
     CheckClaimStatuses(report, at.Child("resourceClaimStatuses"),
                        *pod.status.resource_claim_statuses, pod.spec);
   }
+  const Containers containers = ContainersOf(pod.spec);
+  const auto& extended = pod.status.extended_resource_claim_status;
   CheckContainerStatuses(report, at.Child("containerStatuses"), pod.status.container_statuses,
-                         pod.spec);
+                         containers, extended);
   CheckContainerStatuses(report, at.Child("initContainerStatuses"),
-                         pod.status.init_container_statuses, pod.spec);
+                         pod.status.init_container_statuses, containers, extended);
   if (pod.status.extended_resource_claim_status) {
     CheckExtendedResourceClaim(report, at.Child("extendedResourceClaimStatus"),
-                               *pod.status.extended_resource_claim_status, pod.spec);
+                               *pod.status.extended_resource_claim_status, containers);
   }
 }
 

@@ -7,10 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
 #include "api/kinds.h"
+#include "api/pod.h"
 #include "fmt/format.h"
 
 namespace dray::api {
@@ -656,6 +658,22 @@ spec:
           "FieldValueDuplicate status.containerStatuses[0].allocatedResourcesStatus[5].name",
           "FieldValueInvalid status.initContainerStatuses[0].allocatedResourcesStatus[0].name",
           "FieldValueInvalid status.initContainerStatuses[1].allocatedResourcesStatus[0].name"));
+  // What was made for an extended resource is told of the container that asked for it.
+  const std::string extended =
+      "extendedResourceClaimStatus: {resourceClaimName: made, requestMappings: [{containerName: c, "
+      "resourceName: example.com/gpu, requestName: container-0-request-0}]}, ";
+  EXPECT_THAT(of("{" + extended +
+                 "containerStatuses: [{name: c, allocatedResourcesStatus: [{name: "
+                 "'claim:made/container-0-request-0'}]}]}"),
+              IsEmpty());
+  EXPECT_THAT(
+      of("{" + extended +
+         "containerStatuses: [{name: c, allocatedResourcesStatus: [{name: 'claim:made/other'}]}], "
+         "initContainerStatuses: [{name: i, allocatedResourcesStatus: [{name: "
+         "'claim:made/container-0-request-0'}]}]}"),
+      ElementsAre(
+          "FieldValueInvalid status.containerStatuses[0].allocatedResourcesStatus[0].name",
+          "FieldValueInvalid status.initContainerStatuses[0].allocatedResourcesStatus[0].name"));
 }
 
 TEST(PodStatus, EveryClaimOfTheSpecHasOneStatus) {
@@ -679,6 +697,64 @@ spec:
               ElementsAre("FieldValueInvalid status.resourceClaimStatuses[0].name"));
   EXPECT_THAT(of("[{name: gpu, resourceClaimName: Bad_}]"),
               ElementsAre("FieldValueInvalid status.resourceClaimStatuses[0].resourceClaimName"));
+}
+
+// Each looked for among the others would take minutes.
+TEST(PodStatus, AsMuchAsThereIsRoomForIsCheckedAtOnce) {
+  constexpr int kMany = 30'000;
+  Pod pod;
+  pod.metadata.name = "pod";
+  pod.metadata.namespace_ = "default";
+  pod.metadata.uid = "u";
+  pod.metadata.resource_version = "1";
+  Container& container = pod.spec.containers.emplace_back();
+  container.name = "c";
+  container.image = "i";
+  for (int i = 0; i < kMany; ++i) {
+    const std::string name = fmt::format("c{}", i);
+    pod.spec.resource_claims.push_back({.name = name, .resource_claim_name = "x"});
+    container.resources.claims.push_back({.name = name});
+  }
+  const Pod before = pod;
+  auto& claims = pod.status.resource_claim_statuses.emplace();
+  ContainerStatus& status = pod.status.container_statuses.emplace_back();
+  status.name = "c";
+  auto& special = pod.status.extended_resource_claim_status.emplace();
+  special.resource_claim_name = "x";
+  for (int i = 0; i < kMany; ++i) {
+    claims.push_back({.name = fmt::format("c{}", i)});
+    status.allocated_resources_status.push_back({.name = fmt::format("claim:c{}", i)});
+    special.request_mappings.push_back(
+        {.container_name = "c", .resource_name = "cpu", .request_name = fmt::format("r{}", i)});
+  }
+  // That of a container that asks for no cpu, once for each mapping.
+  EXPECT_EQ(ValidateStatusUpdate(Object::Of(pod), Object::Of(before), {}).size(),
+            static_cast<std::size_t>(kMany));
+}
+
+TEST(PodUpdate, AsMuchAsThereIsRoomForIsComparedAtOnce) {
+  constexpr int kMany = 30'000;
+  Pod pod;
+  pod.metadata.name = "pod";
+  pod.metadata.namespace_ = "default";
+  pod.metadata.uid = "u";
+  pod.metadata.resource_version = "1";
+  Container& container = pod.spec.containers.emplace_back();
+  container.name = "c";
+  container.image = "i";
+  for (int i = 0; i < kMany; ++i) {
+    pod.spec.resource_claims.push_back({.name = fmt::format("c{}", i), .resource_claim_name = "x"});
+    container.resources.claims.push_back({.name = fmt::format("c{}", i)});
+    pod.spec.tolerations.push_back({.key = fmt::format("k{}", i), .operator_ = "Exists"});
+  }
+  Pod next = pod;
+  // All that there were, and one more.
+  next.spec.tolerations.push_back({.key = "k", .operator_ = "Exists"});
+  std::ranges::reverse(next.spec.tolerations);
+  EXPECT_THAT(ValidateUpdate(Object::Of(next), Object::Of(pod), {}), IsEmpty());
+  next.spec.tolerations.pop_back();
+  EXPECT_THAT(Keys(ValidateUpdate(Object::Of(next), Object::Of(pod), {})),
+              ElementsAre("FieldValueForbidden spec"));
 }
 
 TEST(PodStatus, AFaultInARequestNameIsWhereItIs) {

@@ -15,6 +15,8 @@
 #include "api/internal/kind_validation.h"
 #include "api/internal/pod_validation.h"
 #include "api/label_selector.h"
+#include "base/string_map.h"
+#include "fmt/format.h"
 
 namespace dray::api::internal {
 namespace {
@@ -48,6 +50,8 @@ void CheckTemplate(Report& report, const Path& at, const PodTemplateSpec& made_f
   }
 }
 
+constexpr std::string_view kNotSelected = "`selector` does not match template `labels`";
+
 void CheckSelector(Report& report, const Path& at, const Box<LabelSelector>& selector,
                    const Path& labels_at, const Map<std::string>& labels) {
   if (!selector) {
@@ -60,7 +64,7 @@ void CheckSelector(Report& report, const Path& at, const Box<LabelSelector>& sel
   }
   if (!CheckLabelSelector(report, at, *selector)) return;
   if (!LabelMatcher::From(*selector)->Matches(labels)) {
-    report.InvalidAsIs(labels_at, "{}", "`selector` does not match template `labels`");
+    report.InvalidAsIs(labels_at, "{}", kNotSelected);
   }
 }
 
@@ -148,6 +152,35 @@ void CheckDeployment(Report& report, const Path& at, const DeploymentSpec& spec)
   }
 }
 
+// A label that a server puts on a job's pods, to know them by.
+bool IsJobsOwnLabel(std::string_view key) {
+  constexpr std::string_view kPrefix = "batch.kubernetes.io/";
+  if (key.starts_with(kPrefix)) key.remove_prefix(kPrefix.size());
+  return key == "controller-uid" || key == "job-name";
+}
+
+// Servers make the selectors of jobs. Who wants another one has to say so, and it has to select the
+// job's pods: one that does not would have the job make pods for ever.
+void CheckJobSelector(Report& report, const Path& at, const JobSpec& spec) {
+  const Path selector = at.Child("selector");
+  if (!spec.selector) {
+    if (spec.manual_selector.value_or(false)) report.Required(selector, "");
+    return;
+  }
+  if (!CheckLabelSelector(report, selector, *spec.selector)) return;
+  bool made = spec.selector->match_expressions.empty();
+  for (const auto& [key, value] : spec.selector->match_labels) made &= IsJobsOwnLabel(key.view());
+  if (!made && !spec.manual_selector.value_or(false)) {
+    report.InvalidAsIs(selector, "{}", "`selector` not auto-generated");
+    return;
+  }
+  if (!LabelMatcher::From(*spec.selector)->Matches(spec.template_.metadata.labels)) {
+    const Path made_from = at.Child("template");
+    const Path metadata = made_from.Child("metadata");
+    report.InvalidAsIs(metadata.Child("labels"), "{}", kNotSelected);
+  }
+}
+
 void CheckJob(Report& report, const Path& at, const JobSpec& spec) {
   constexpr std::array<std::string_view, 2> kModes = {kCompletionModeNonIndexed,
                                                       kCompletionModeIndexed};
@@ -175,6 +208,7 @@ void CheckJob(Report& report, const Path& at, const JobSpec& spec) {
                            "must be less than or equal to 100000 when completion mode is Indexed");
     }
   }
+  CheckJobSelector(report, at, spec);
   const Path made_from = at.Child("template");
   CheckTemplate(report, made_from, spec.template_);
   const Path pods = made_from.Child("spec");
@@ -252,9 +286,13 @@ void CheckChanged(Report& report, const Path& at, const Spec& next, const Spec& 
   Report before(report.options());
   check(after, at, next);
   check(before, at, old);
-  const ErrorList known = before.Take();
+  const auto text = [](const FieldError& error) {
+    return fmt::format("{} {}", static_cast<int>(error.type), error.Message());
+  };
+  base::StringSet known;
+  for (const FieldError& error : before.Take()) known.insert(text(error));
   for (FieldError& error : after.Take()) {
-    if (std::ranges::find(known, error) == known.end()) report.Add(std::move(error));
+    if (known.empty() || !known.contains(text(error))) report.Add(std::move(error));
   }
 }
 

@@ -355,6 +355,31 @@ TEST(WorkloadRules, NumbersOfADeploymentMakeSense) {
               ElementsAre(HasSubstr("must be greater than minReadySeconds")));
 }
 
+TEST(WorkloadRules, AJobSelectsItsOwnPods) {
+  const auto of = [](std::string_view more) {
+    return Of("{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {" + std::string(more) +
+              ", template: {metadata: {labels: {app: a, controller-uid: u, "
+              "batch.kubernetes.io/job-name: j}}, spec: {restartPolicy: Never, containers: [{name: "
+              "c, image: i}]}}}}");
+  };
+  EXPECT_THAT(of("manualSelector: false"), IsEmpty());
+  EXPECT_THAT(of("manualSelector: true"), ElementsAre("spec.selector: Required value"));
+  EXPECT_THAT(of("selector: {matchLabels: {app: a}}"),
+              ElementsAre("spec.selector: Invalid value: {}: `selector` not auto-generated"));
+  EXPECT_THAT(of("selector: {matchExpressions: [{key: app, operator: Exists}]}"),
+              ElementsAre("spec.selector: Invalid value: {}: `selector` not auto-generated"));
+  EXPECT_THAT(of("manualSelector: true, selector: {matchLabels: {app: a}}"), IsEmpty());
+  EXPECT_THAT(of("manualSelector: true, selector: {matchLabels: {app: b}}"),
+              ElementsAre("spec.template.metadata.labels: Invalid value: {}: `selector` does not "
+                          "match template `labels`"));
+  // As a server has made it.
+  EXPECT_THAT(of("selector: {matchLabels: {controller-uid: u, batch.kubernetes.io/job-name: j}}"),
+              IsEmpty());
+  EXPECT_THAT(of("selector: {matchLabels: {batch.kubernetes.io/controller-uid: v}}"),
+              ElementsAre("spec.template.metadata.labels: Invalid value: {}: `selector` does not "
+                          "match template `labels`"));
+}
+
 TEST(WorkloadRules, NumbersOfAJobMakeSense) {
   const auto of = [](std::string_view more) {
     return Of("{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {" + std::string(more) +

@@ -75,6 +75,36 @@ TEST_F(AuditIdTest, WhatNoHandlerSawHasOneTooAndIsTold) {
   EXPECT_THAT(told.get_future().get(), HasSubstr("odd GET /a/../b 400 the path has an empty part"));
 }
 
+TEST_F(AuditIdTest, WhoWasNotLetInIsToldWithTheRequest) {
+  std::promise<std::string> told;
+  ServerOptions options;
+  options.on_refused = [&](const Refusal& refusal) {
+    const Request* request = refusal.request;
+    told.set_value(request == nullptr ? "nothing"
+                                      : request->method + " " + request->path + " ? " +
+                                            request->query + " by '" + request->user.name +
+                                            "' with " + std::string(request->headers.Find("X-A")));
+  };
+  Start(Echo, options);
+  TestClient client(port());
+  const ClientResponse response =
+      client.Get("/api/v1/pods?limit=1", "Authorization: Bearer wrong\r\nX-A: b\r\n");
+  EXPECT_EQ(response.status, 401);
+  EXPECT_EQ(told.get_future().get(), "GET /api/v1/pods ? limit=1 by '' with b");
+}
+
+TEST_F(AuditIdTest, WhatWasNotLookedAtIsNoRequest) {
+  std::promise<bool> told;
+  ServerOptions options;
+  options.on_refused = [&](const Refusal& refusal) { told.set_value(refusal.request == nullptr); };
+  Start(Echo, options);
+  TestClient client(port());
+  // The request before it was one.
+  EXPECT_EQ(client.Get("/x").status, 200);
+  EXPECT_EQ(client.Get("/a/../b").status, 400);
+  EXPECT_TRUE(told.get_future().get());
+}
+
 TEST_F(AuditIdTest, BytesThatAreNoRequestHaveOne) {
   Start(Echo);
   TestClient client(port());

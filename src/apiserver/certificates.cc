@@ -173,4 +173,18 @@ Status CheckKeyPair(const KeyPair& pair, std::string_view authority_certificate)
   return {};
 }
 
+Status CheckAuthority(const KeyPair& authority) {
+  const auto certificate = internal::ParseCertificate(authority.certificate);
+  if (!certificate.ok()) return base::Annotate(certificate.status(), "the certificate");
+  const auto key = internal::ParseKey(authority.key);
+  if (!key.ok()) return base::Annotate(key.status(), "the key");
+  if (X509_check_private_key(certificate->get(), key->get()) != 1) {
+    return base::InvalidArgument("the key does not fit the certificate: " + internal::SslErrors());
+  }
+  if (X509_check_ca(certificate->get()) == 0) {
+    return base::InvalidArgument("the certificate is none of an authority, and signs nobody");
+  }
+  return {};
+}
+
 }  // namespace dray::apiserver

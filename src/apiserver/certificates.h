@@ -49,5 +49,7 @@ StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpe
 StatusOr<CertificateInfo> ReadCertificate(std::string_view pem);
 // OK if `certificate` was signed by `authority` and its key fits.
 Status CheckKeyPair(const KeyPair& pair, std::string_view authority_certificate);
+// OK if it can sign others: whoever has signed it, its key fits, and it is meant to.
+Status CheckAuthority(const KeyPair& authority);
 
 }  // namespace dray::apiserver

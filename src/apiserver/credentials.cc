@@ -73,8 +73,8 @@ StatusOr<std::optional<KeyPair>> ReadAuthority(const std::string& path) {
 StatusOr<KeyPair> EnsureAuthority(const std::string& path, base::Time now) {
   DRAY_ASSIGN_OR_RETURN(auto pair, ReadAuthority(path));
   if (pair) {
-    const Status fits = CheckKeyPair(*pair, pair->certificate);
-    if (!fits.ok()) return base::Annotate(fits, path + ".crt");
+    const Status fits = CheckAuthority(*pair);
+    if (!fits.ok()) return base::Annotate(fits, fmt::format("{0}.crt and {0}.key", path));
     return *std::move(pair);
   }
   DRAY_ASSIGN_OR_RETURN(KeyPair made, MakeAuthority("dray-authority", now, kAuthorityValid));

@@ -133,6 +133,41 @@ TEST_F(CredentialsTest, AnAuthorityThatIsBrokenIsNotReplaced) {
   EXPECT_EQ(Read("pki/ca.crt"), "nonsense");
 }
 
+TEST_F(CredentialsTest, WhatIsWrongWithAnAuthorityIsSaid) {
+  const Credentials made = Ensure();
+  std::ofstream(options_.folder + "/pki/ca.key") << "";
+  EXPECT_THAT(
+      EnsureCredentials(options_, kNow),
+      StatusIs(StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("pki/ca.key"), HasSubstr("the key: not a PEM private key"))));
+  // A certificate of somebody else can be put there, but it signs nobody.
+  std::ofstream(options_.folder + "/pki/ca.crt") << made.server.certificate;
+  std::ofstream(options_.folder + "/pki/ca.key") << made.server.key;
+  EXPECT_THAT(EnsureCredentials(options_, kNow),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("none of an authority")));
+}
+
+// As that of a company, which is below its root.
+TEST_F(CredentialsTest, AnAuthorityThatAnotherOneHasSignedIsUsed) {
+  const auto root = MakeAuthority("root", kNow, 400 * kDay);
+  ASSERT_THAT(root, IsOk());
+  const auto below = MakeCertificate(
+      *root, {.use = CertificateSpec::Use::kAuthority, .common_name = "below"}, kNow);
+  ASSERT_THAT(below, IsOk());
+  std::filesystem::create_directories(options_.folder + "/pki");
+  std::ofstream(options_.folder + "/pki/ca.crt") << below->certificate;
+  std::ofstream(options_.folder + "/pki/ca.key") << below->key;
+  using std::filesystem::perms;
+  for (const char* path : {"", "/pki"}) {
+    std::filesystem::permissions(options_.folder + path, perms::owner_all);
+  }
+  std::filesystem::permissions(options_.folder + "/pki/ca.key",
+                               perms::owner_read | perms::owner_write);
+  const Credentials made = Ensure();
+  EXPECT_EQ(made.authority, below->certificate);
+  EXPECT_THAT(CheckKeyPair(made.server, made.authority), IsOk());
+}
+
 TEST_F(CredentialsTest, AnAuthorityWhoseKeyIsElsewhereIsNotReplaced) {
   Ensure();
   ASSERT_THAT(WriteKubeconfigs(options_, "https://127.0.0.1:1"), IsOk());

@@ -34,6 +34,10 @@ struct Refusal {
   std::string_view target;
   int code = 0;
   std::string_view message;
+  // Once it was asked who sends it: the request without its body. The user of one by nobody who is
+  // known has no name. Null: it was not looked at so far.
+  const Request* request = nullptr;
+  bool certificate = false;  // the client has shown one
 };
 
 struct ServerOptions {

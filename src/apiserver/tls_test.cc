@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who a client is by what it shows.
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <functional>
 #include <string>
 
 #include "apiserver/handler_for_test.h"
+#include "apiserver/internal/openssl.h"
 #include "base/clock.h"
 
 namespace dray::apiserver {
@@ -20,6 +25,20 @@ KeyPair Sign(const KeyPair& authority, CertificateSpec spec, base::Time now = kN
   auto pair = MakeCertificate(authority, spec, now);
   EXPECT_THAT(pair, testing::IsOk());
   return *pair;
+}
+
+// Its certificate changed and signed again, as those who do not use our code could.
+KeyPair Changed(const KeyPair& pair, const KeyPair& signer,
+                const std::function<void(X509*)>& change) {
+  const auto certificate = internal::ParseCertificate(pair.certificate);
+  const auto key = internal::ParseKey(signer.key);
+  change(certificate->get());
+  EXPECT_GT(X509_sign(certificate->get(), key->get(), EVP_sha256()), 0);
+  const internal::BioPtr out(BIO_new(BIO_s_mem()));
+  EXPECT_EQ(PEM_write_bio_X509(out.get(), certificate->get()), 1);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &text);
+  return {.certificate = std::string(text, static_cast<std::size_t>(size)), .key = pair.key};
 }
 
 class TlsTest : public ServerTest {
@@ -153,6 +172,60 @@ TEST_F(TlsTest, TheAuthorityNeedNotHaveSignedItself) {
   EXPECT_EQ(ask(Sign(below, {.common_name = "ann"})), 200);
   // Nor does the other one speak for it.
   EXPECT_EQ(ask(Sign(authority_, {.common_name = "ann"})), 401);
+}
+
+// Whoever connects may show one: it is read before it is known to be nobody's.
+TEST_F(TlsTest, AnAddressOfOddLengthIsNone) {
+  const auto with = [&](const std::string& addresses) {
+    return Changed(*MakeAuthority("stranger", kNow, kYear), authority_, [&](X509* certificate) {
+      const std::unique_ptr<ASN1_OCTET_STRING, internal::Free<ASN1_OCTET_STRING_free>> value(
+          ASN1_OCTET_STRING_new());
+      ASN1_OCTET_STRING_set(value.get(), reinterpret_cast<const unsigned char*>(addresses.data()),
+                            static_cast<int>(addresses.size()));
+      X509_EXTENSION* made =
+          X509_EXTENSION_create_by_NID(nullptr, NID_subject_alt_name, 0, value.get());
+      EXPECT_EQ(X509_add_ext(certificate, made, -1), 1);
+      X509_EXTENSION_free(made);
+    });
+  };
+  // A list of names in DER, each of kind 7, an address.
+  const std::string odd("\x30\x07\x87\x01\x7f\x87\x02\x0a\x0b", 9);
+  const auto info = ReadCertificate(with(odd).certificate);
+  ASSERT_THAT(info, testing::IsOk());
+  EXPECT_THAT(info->hosts, ::testing::IsEmpty());
+  EXPECT_EQ(Ask(with(odd)).status, 401);
+  const std::string plain("\x30\x06\x87\x04\x0a\x00\x00\x01", 8);
+  EXPECT_THAT(ReadCertificate(with(plain).certificate)->hosts, ::testing::ElementsAre("10.0.0.1"));
+}
+
+TEST_F(TlsTest, ANameIsTheSameInEveryKindOfString) {
+  const auto named = [&](int type, std::string_view name) {
+    return Changed(Sign(authority_, {.common_name = "x"}), authority_, [&](X509* certificate) {
+      X509_NAME* subject = X509_NAME_new();
+      EXPECT_EQ(X509_NAME_add_entry_by_NID(subject, NID_commonName, type,
+                                           reinterpret_cast<const unsigned char*>(name.data()),
+                                           static_cast<int>(name.size()), -1, 0),
+                1);
+      EXPECT_EQ(X509_set_subject_name(certificate, subject), 1);
+      X509_NAME_free(subject);
+    });
+  };
+  constexpr std::string_view kWide("\0a\0n\0n", 6);
+  EXPECT_EQ(Ask(named(V_ASN1_UTF8STRING, "ann")).body, "ann system:authenticated");
+  EXPECT_EQ(Ask(named(V_ASN1_BMPSTRING, kWide)).body, "ann system:authenticated");
+  EXPECT_EQ(Ask(named(V_ASN1_T61STRING, "ann\xe9")).body, "ann\xc3\xa9 system:authenticated");
+}
+
+TEST_F(TlsTest, NobodyIsAskedForAPassPhrase) {
+  const auto key = internal::ParseKey(authority_.key);
+  const internal::BioPtr out(BIO_new(BIO_s_mem()));
+  ASSERT_EQ(PEM_write_bio_PKCS8PrivateKey(out.get(), key->get(), EVP_aes_128_cbc(), "secret", 6,
+                                          nullptr, nullptr),
+            1);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &text);
+  EXPECT_THAT(internal::ParseKey({text, static_cast<std::size_t>(size)}),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("is encrypted")));
 }
 
 TEST_F(TlsTest, AClientThatTrustsSomeoneElseHangsUp) {

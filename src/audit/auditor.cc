@@ -2,8 +2,12 @@
 #include "audit/auditor.h"
 
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "base/status.h"
 #include "fmt/format.h"
+#include "logs/record.h"
 #include "rest/tree.h"
 
 namespace dray::audit {
@@ -116,8 +120,8 @@ void Trail::Write(Stage stage) {
   auditor_.writer_.Write(ToLine(event_, stage, auditor_.clock_.Now()));
 }
 
-std::unique_ptr<Trail> Auditor::Begin(const apiserver::Request& request,
-                                      const Attributes& attributes) {
+std::unique_ptr<Trail> Auditor::MakeTrail(const apiserver::Request& request,
+                                          const Attributes& attributes) {
   const Decision decision = policy_.For(request.user.name, request.user.groups, attributes);
   levels_[static_cast<std::size_t>(decision.level)].fetch_add(1, std::memory_order_relaxed);
   if (decision.level == Level::kNone) return nullptr;
@@ -146,8 +150,25 @@ std::unique_ptr<Trail> Auditor::Begin(const apiserver::Request& request,
     trail->secret_ = IsSecret(attributes);
   }
   event.received = clock_.Now() - request.receiving;
-  trail->Write(Stage::kRequestReceived);
   return trail;
+}
+
+std::unique_ptr<Trail> Auditor::Begin(const apiserver::Request& request,
+                                      const Attributes& attributes) {
+  std::unique_ptr<Trail> trail = MakeTrail(request, attributes);
+  if (trail != nullptr) trail->Write(Stage::kRequestReceived);
+  return trail;
+}
+
+void Auditor::Refused(const apiserver::Request& request, const Attributes& attributes, int code,
+                      std::string_view why) {
+  const std::unique_ptr<Trail> trail = MakeTrail(request, attributes);
+  if (trail == nullptr) return;
+  trail->event_.code = code;
+  trail->event_.status = R"("message":)";
+  logs::AppendJsonString(trail->event_.status, why);
+  // As Kubernetes has it: who is not let in has no other stage.
+  trail->Write(code == 401 ? Stage::kResponseStarted : Stage::kResponseComplete);
 }
 
 AuditCounts Auditor::counts() const {
@@ -155,6 +176,17 @@ AuditCounts Auditor::counts() const {
   AuditCounts counts{.events = lines.lines, .errors = lines.dropped + lines.failed};
   for (std::size_t i = 0; i < kLevels; ++i) counts.levels[i] = levels_[i].load();
   return counts;
+}
+
+std::string Attempted(const apiserver::Headers& headers, bool certificate) {
+  const std::string_view authorization = headers.Find("Authorization");
+  const auto scheme = base::ToAbsl(authorization.substr(0, authorization.find(' ')));
+  std::vector<std::string_view> tried;
+  if (absl::EqualsIgnoreCase(scheme, "basic")) tried.push_back("basic");
+  if (absl::EqualsIgnoreCase(scheme, "bearer")) tried.push_back("bearer");
+  if (certificate) tried.push_back("x509");
+  if (tried.empty()) return "Authentication failed, no credentials provided";
+  return fmt::format("Authentication failed, attempted: {}", fmt::join(tried, ", "));
 }
 
 std::unique_ptr<apiserver::StreamSource> Audited(std::unique_ptr<apiserver::StreamSource> stream,

@@ -75,18 +75,26 @@ class Auditor {
 
   // Null: the policy does not want to know of it. Views are not kept.
   std::unique_ptr<Trail> Begin(const apiserver::Request& request, const Attributes& attributes);
+  // A request that no handler saw, in one event. Of one by nobody who is known the user has no name:
+  // of rules that are for some users or groups only those fit that name "".
+  void Refused(const apiserver::Request& request, const Attributes& attributes, int code,
+               std::string_view why);
 
   AuditCounts counts() const;
   Status Health() const { return writer_.Health(); }
 
  private:
   friend class Trail;
+  std::unique_ptr<Trail> MakeTrail(const apiserver::Request& request, const Attributes& attributes);
 
   const Policy policy_;
   const base::Clock& clock_;
   logs::LineWriter& writer_;
   std::array<std::atomic<std::uint64_t>, kLevels> levels_ = {};
 };
+
+// How somebody who was not let in has tried to say who they are, in Kubernetes's words.
+std::string Attempted(const apiserver::Headers& headers, bool certificate);
 
 // Keeps the trail of a stream until the stream ends.
 std::unique_ptr<apiserver::StreamSource> Audited(std::unique_ptr<apiserver::StreamSource> stream,

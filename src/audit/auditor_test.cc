@@ -67,6 +67,56 @@ TEST_F(AuditorTest, TheRequestBeganWhenItsFirstByteCame) {
                                 R"("stageTimestamp":"2027-01-15T08:00:00.000005Z")"));
 }
 
+// One event, without a name, in Kubernetes's words.
+TEST_F(AuditorTest, WhoWasNotLetInIsNobody) {
+  Open(Level::kMetadata);
+  apiserver::Request request{.path = "/api/v1/pods", .query = "limit=5"};
+  request.user = {.name = "", .groups = {}};
+  request.headers.Add("Authorization", "Bearer hush");
+  request.audit_id = "id";
+  request.remote = "10.0.0.1:5";
+  auditor_->Refused(request,
+                    {.verb = "list", .is_resource = true, .version = "v1", .resource = "pods"}, 401,
+                    Attempted(request.headers, false));
+  EXPECT_EQ(
+      Text(),
+      R"({"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"id",)"
+      R"("stage":"ResponseStarted","requestURI":"/api/v1/pods?limit=5","verb":"list","user":{},)"
+      R"("sourceIPs":["10.0.0.1"],"objectRef":{"resource":"pods","apiVersion":"v1"},)"
+      R"("responseStatus":{"metadata":{},"message":"Authentication failed, attempted: bearer",)"
+      R"("code":401},"requestReceivedTimestamp":"2027-01-15T08:00:00.000005Z",)"
+      R"("stageTimestamp":"2027-01-15T08:00:00.000005Z"})"
+      "\n");
+  EXPECT_EQ(auditor_->counts().levels[1], 1u);
+}
+
+TEST_F(AuditorTest, RulesForSomeUsersAreNotForNobody) {
+  auditor_ =
+      std::make_unique<Auditor>(Policy{.rules = {{.level = Level::kRequest, .users = {"u"}},
+                                                 {.level = Level::kRequest, .user_groups = {"g"}},
+                                                 {.level = Level::kNone, .verbs = {"list"}},
+                                                 {.level = Level::kMetadata}}},
+                                clock_, writer_);
+  apiserver::Request request{.path = "/x"};
+  request.user = {.name = "", .groups = {}};
+  auditor_->Refused(request, {.verb = "list", .path = "/x"}, 401, "no");
+  EXPECT_EQ(Text(), "");
+  auditor_->Refused(request, {.verb = "get", .path = "/x"}, 401, "no");
+  EXPECT_THAT(Text(), HasSubstr(R"("level":"Metadata")"));
+}
+
+TEST(Attempted, SaysHow) {
+  apiserver::Headers none;
+  EXPECT_EQ(Attempted(none, false), "Authentication failed, no credentials provided");
+  EXPECT_EQ(Attempted(none, true), "Authentication failed, attempted: x509");
+  apiserver::Headers basic;
+  basic.Add("Authorization", "basic YTpi");
+  EXPECT_EQ(Attempted(basic, true), "Authentication failed, attempted: basic, x509");
+  apiserver::Headers odd;
+  odd.Add("Authorization", "Negotiate hush");
+  EXPECT_EQ(Attempted(odd, false), "Authentication failed, no credentials provided");
+}
+
 TEST_F(AuditorTest, WhatClientsSayOfThemselvesIsCutAndQuoted) {
   Open(Level::kMetadata);
   apiserver::Request request{.path = "/x"};

@@ -35,6 +35,10 @@ void AppendList(std::string& out, std::string_view key, const std::vector<std::s
 
 void AppendUser(std::string& out, std::string_view key, const apiserver::User& user) {
   out.append(",\"").append(key).append("\":{");
+  if (user.name.empty()) {  // nobody: a name is what everybody has
+    out += '}';
+    return;
+  }
   Append(out, "username", user.name);
   AppendUnlessEmpty(out, "uid", user.uid);
   AppendList(out, "groups", user.groups);

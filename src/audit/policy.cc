@@ -126,6 +126,9 @@ Policy DefaultPolicy() {
   Policy policy;
   policy.omit_stages.Add(Stage::kRequestReceived);
   policy.rules = {
+      // Whoever was not let in, whatever they wanted, and who takes everything away as a copy.
+      {.level = Level::kMetadata, .users = {""}},
+      {.level = Level::kMetadata, .non_resource_urls = {"/snapshot"}},
       {.level = Level::kNone, .verbs = {"get", "list", "watch", "head", "options"}},
       // What processes say all the time, to say that they are there and what they have done.
       {.level = Level::kNone,

@@ -68,7 +68,7 @@ struct GroupResources {
 // What is empty fits everything.
 struct Rule {
   Level level = Level::kNone;
-  std::vector<std::string> users = {};
+  std::vector<std::string> users = {};  // "": nobody, who was not let in
   std::vector<std::string> user_groups = {};
   std::vector<std::string> verbs = {};
   std::vector<GroupResources> resources = {};
@@ -96,7 +96,8 @@ struct Policy {
                const Attributes& attributes) const;
 };
 
-// Writes at level Metadata when they have been answered; reads, leases and events not at all.
+// Writes, copies of everything, and who was not let in at level Metadata when they have been
+// answered; other reads, leases and events not at all.
 Policy DefaultPolicy();
 
 // YAML or JSON. An error names the line, the field, its value and what would be right.

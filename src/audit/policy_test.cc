@@ -106,6 +106,9 @@ TEST(Policy, TheDefaultWritesDownWrites) {
             Level::kNone);
   EXPECT_EQ(LevelOf(policy, {.verb = "get", .path = "/livez"}), Level::kNone);
   EXPECT_EQ(LevelOf(policy, {.verb = "post", .path = "/livez"}), Level::kMetadata);
+  EXPECT_EQ(LevelOf(policy, {.verb = "get", .path = "/snapshot"}), Level::kMetadata);
+  // Who was not let in, whatever they wanted to do.
+  EXPECT_EQ(policy.For("", {}, Resource("list", "", "pods", "", "n")).level, Level::kMetadata);
   const auto again = ReadPolicy(ToJson(policy));
   ASSERT_THAT(again, testing::IsOk());
   EXPECT_EQ(*again, policy);

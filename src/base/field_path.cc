@@ -4,7 +4,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/valid_utf8.h"
+
 namespace dray::base {
+namespace {
+
+// More than a name of Kubernetes may have. A key may be as long as a request, and be a part of as many
+// paths as the request has room for: their texts together would have no end.
+constexpr std::size_t kMaxShownName = 400;
+
+void AppendName(std::string& text, std::string_view name) {
+  const std::string_view shown = Beginning(name, kMaxShownName);
+  text += shown;
+  if (shown.size() < name.size()) text += "...";
+}
+
+}  // namespace
 
 FieldPath::FieldPath(std::string_view first_field) : FieldPath(FieldPath().Child(first_field)) {}
 
@@ -28,15 +43,22 @@ std::vector<FieldPath::Segment> FieldPath::Segments() const {
 }
 
 std::string FieldPath::ToString() const {
+  std::vector<const Node*> nodes;
+  for (const Node* node = tail_.get(); node != nullptr; node = node->parent.get()) {
+    nodes.push_back(node);
+  }
+  std::ranges::reverse(nodes);
   std::string text;
-  for (const Segment& segment : Segments()) {
-    if (const auto* field = std::get_if<Field>(&segment)) {
+  for (const Node* node : nodes) {
+    if (const auto* field = std::get_if<Field>(&node->segment)) {
       if (!text.empty()) text += '.';
-      text += field->name;
-    } else if (const auto* index = std::get_if<std::size_t>(&segment)) {
+      AppendName(text, field->name);
+    } else if (const auto* index = std::get_if<std::size_t>(&node->segment)) {
       text.append("[").append(std::to_string(*index)).append("]");
     } else {
-      text.append("[").append(std::get<MapKey>(segment).key).append("]");
+      text += '[';
+      AppendName(text, std::get<MapKey>(node->segment).key);
+      text += ']';
     }
   }
   return text;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace dray::base {
 namespace {
 
@@ -20,6 +22,18 @@ TEST(FieldPath, LongerPathsShareTheirBeginningAndLeaveItAlone) {
   EXPECT_EQ(name.Parent(), spec);
   EXPECT_TRUE(spec.Parent().empty());
   EXPECT_TRUE(FieldPath().Parent().empty());
+}
+
+// A key may be as long as a request, and part of as many paths as there is room for.
+TEST(FieldPath, OfANameThatNothingMayHaveTheBeginningIsShown) {
+  const std::string name(400, 'a');
+  EXPECT_EQ(FieldPath("a").Key(name).ToString(), "a[" + name + "]");
+  const FieldPath path = FieldPath("a").Key(name + "b").Child("c");
+  EXPECT_EQ(path.ToString(), "a[" + name + "...].c");
+  EXPECT_EQ(path, FieldPath("a").Key(name + "b").Child("c"));
+  EXPECT_NE(path, FieldPath("a").Key(name + "c").Child("c"));
+  EXPECT_EQ(FieldPath(std::string(399, 'a') + "\xc3\xa9").ToString(),
+            std::string(399, 'a') + "...");
 }
 
 TEST(FieldPath, AnIndexAndAKeyThatLookAlikeDiffer) {

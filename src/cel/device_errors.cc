@@ -85,7 +85,7 @@ Names AllNames(const DeviceView& view) {
 }
 
 std::string AskFirst(std::string_view key, std::string_view map, std::string_view domain) {
-  return fmt::format("not every device has it: ask first, as in \"{}\" in device.{}[\"{}\"] && …",
+  return fmt::format("not every device has it: ask first, as in \"{}\" in device.{}[\"{}\"] && ...",
                      key, map, domain);
 }
 
@@ -112,7 +112,7 @@ std::string ErrorHint(const Program& program, const DeviceView& view, const Valu
   key.remove_prefix(kNoKey.size());
   const auto closest = base::ClosestMatch(key, AllNames(view));
   if (closest && *closest != key) return fmt::format("did you mean {}?", *closest);
-  return AskFirst(key, "attributes", "…");
+  return AskFirst(key, "attributes", "...");
 }
 
 }  // namespace dray::cel

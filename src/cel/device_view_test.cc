@@ -175,10 +175,10 @@ std::string Hint(std::string_view text) {
 TEST(DeviceErrors, AHintSaysHowToAskFirst) {
   EXPECT_EQ(Hint(R"(device.attributes["d.com"].numa == 0)"),
             "not every device has it: ask first, as in \"numa\" in device.attributes[\"d.com\"] "
-            "&& …");
+            "&& ...");
   EXPECT_EQ(Hint(R"(device.capacity["d.com"].disk.isInteger())"),
             "not every device has it: ask first, as in \"disk\" in device.capacity[\"d.com\"] && "
-            "…");
+            "...");
 }
 
 TEST(DeviceErrors, AHintDoesNotRepeatTheMessage) {
@@ -190,8 +190,9 @@ TEST(DeviceErrors, AHintDoesNotRepeatTheMessage) {
 TEST(DeviceErrors, AHintFindsKeysOfBoundMaps) {
   EXPECT_EQ(Hint(R"(cel.bind(a, device.attributes["d.com"], a.productname == "H100"))"),
             "did you mean productName?");
-  EXPECT_EQ(Hint(R"(cel.bind(a, device.attributes["d.com"], a.numa == 0))"),
-            "not every device has it: ask first, as in \"numa\" in device.attributes[\"…\"] && …");
+  EXPECT_EQ(
+      Hint(R"(cel.bind(a, device.attributes["d.com"], a.numa == 0))"),
+      "not every device has it: ask first, as in \"numa\" in device.attributes[\"...\"] && ...");
 }
 
 }  // namespace

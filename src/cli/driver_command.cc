@@ -65,7 +65,7 @@ started.)";
 class DriverCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("words", words_, "test, and the registration socket of the driver to test")
+    app.add_option("what", words_, "test, and the registration socket of the driver to test")
         ->type_name("[test [SOCKET]]")
         ->expected(0, 2);
     app.add_option("--from,--devices", from_, "The devices, as YAML")->type_name("FILE");

@@ -218,7 +218,7 @@ class ExplainCommand final : public Command {
 
   void PrintGroups(Io& io, const Planned& made, const Found& found) const {
     const TextStyle style{Painter(UseColor(flags_.color, io.env.out_is_terminal, io.env)),
-                          io.env.columns};
+                          io.env.columns, HasUnicode(io.env)};
     planner::CureFinder finder(made.plan, made.options);
     std::size_t told = 0;
     const auto print = [&](const auto& groups, std::string_view what) {
@@ -394,7 +394,7 @@ class ExplainCommand final : public Command {
       return;
     }
     const TextStyle style{Painter(UseColor(flags_.color, io.env.out_is_terminal, io.env)),
-                          io.env.columns};
+                          io.env.columns, HasUnicode(io.env)};
     bool first = true;
     const auto print = [&](const std::string& text) {
       if (!std::exchange(first, false)) io.out << '\n';

@@ -75,6 +75,30 @@ TEST(ExplainCommand, TellsWhatIsInTheWayAndWhatWouldHelp) {
             "  - node n1 needs 1 more cpu\n");
 }
 
+// Not every terminal has more than ASCII.
+TEST(ExplainCommand, TreesAreDrawnWithWhatTheLocaleHas) {
+  const auto locale = [](std::map<std::string, std::string, std::less<>> variables) {
+    return Explain({"pod/big"}, {.variables = std::move(variables)}).out;
+  };
+  const std::string plain =
+      "Pod default/big is pending: the only node cannot run it\n"
+      "|- 1 node: n1\n"
+      "|  `- Insufficient cpu (NodeResourcesFit)\n"
+      "|     `- cpu: 9 needed, 8 free\n"
+      "|- nearest fit: node n1, short of 1 cpu\n"
+      "`- preemption: ";
+  EXPECT_THAT(locale({{"LC_ALL", "C"}, {"LANG", "en_US.UTF-8"}}), StartsWith(plain));
+  EXPECT_THAT(locale({{"LC_ALL", ""}, {"LC_CTYPE", "POSIX"}}), StartsWith(plain));
+  EXPECT_THAT(locale({{"LANG", "de_DE.ISO-8859-1"}}), StartsWith(plain));
+  for (const char* utf8 : {"C.UTF-8", "en_US.utf8"}) {
+    EXPECT_THAT(locale({{"LC_ALL", utf8}, {"LANG", "C"}}), HasSubstr("└─ preemption")) << utf8;
+  }
+  EXPECT_THAT(locale({}), HasSubstr("└─ preemption"));
+  // As data it is what it is.
+  EXPECT_EQ(Explain({"pod/big", "-o", "json"}, {.variables = {{"LC_ALL", "C"}}}).out,
+            Explain({"pod/big", "-o", "json"}).out);
+}
+
 TEST(ExplainCommand, WithoutANameTellsOfEverythingThatIsPending) {
   const Outcome outcome = Explain({});
   EXPECT_EQ(outcome.code, kExitFindings);

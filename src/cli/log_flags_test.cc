@@ -26,7 +26,8 @@ TEST(LogFlags, AreInTheHelp) {
   }
   const std::string help = RunLine({"up", "--help"}).out;
   for (const char* flag :
-       {"--slow-request-threshold", "--audit-log-path FILE|-", "--audit-policy-file FILE",
+       {"--slow-request-threshold", "--slow-commit-threshold", "--stuck-loop-threshold",
+        "--stuck-request-threshold", "--audit-log-path FILE|-", "--audit-policy-file FILE",
         "--audit-log-maxsize NUMBER", "--audit-log-maxbackup NUMBER"}) {
     EXPECT_THAT(help, HasSubstr(flag));
   }
@@ -45,6 +46,10 @@ TEST(LogFlags, WhatMakesNoSenseIsRefused) {
        "error: --slow-request-threshold: \"soon\" must be a duration that is not negative\n"},
       {{"--slow-decision-threshold=-1s"},
        "error: --slow-decision-threshold: \"-1s\" must be a duration"},
+      {{"--slow-commit-threshold", "1"},
+       "error: --slow-commit-threshold: \"1\" must be a duration that is not negative\n"},
+      {{"--stuck-loop-threshold=-1s"}, "error: --stuck-loop-threshold: \"-1s\" must be"},
+      {{"--stuck-request-threshold", "x"}, "error: --stuck-request-threshold: \"x\" must be"},
       {{"--logging-format", "xml"}, "xml"},
       {{"-v", "many"}, "many"},
       {{"--audit-policy-file", wrong},

@@ -22,7 +22,8 @@ struct UsageCase {
 class NodeUsageTest : public ::testing::TestWithParam<UsageCase> {};
 
 TEST_P(NodeUsageTest, SaysWhatIsWrong) {
-  std::vector<std::string> args = {"node", "--node-name", "n1"};
+  std::vector<std::string> args = {"node"};
+  if (GetParam().name != "node_name") args.insert(args.end(), {"--node-name", "n1"});
   args.insert(args.end(), GetParam().args.begin(), GetParam().args.end());
   const Outcome outcome = RunLine(args);
   EXPECT_EQ(outcome.code, 2);

@@ -77,7 +77,7 @@ class PlanCommand final : public Command {
     } else {
       const Painter paint(UseColor(flags_.color, io.env.out_is_terminal, io.env));
       io.out << PlanTable(*plan, {.wide = output_ == "wide", .headers = !no_headers_}, paint);
-      if (finder) PrintReasons(io, *plan, {paint, io.env.columns}, *finder);
+      if (finder) PrintReasons(io, *plan, {paint, io.env.columns, HasUnicode(io.env)}, *finder);
       io.out.flush();
       io.err << PlanSummary(*plan) << '\n';
     }

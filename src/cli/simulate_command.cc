@@ -144,7 +144,7 @@ class SimulateCommand final : public Command {
     const auto result = simulator::Simulate(*scenario, std::move(dump), options);
     if (io.env.err_is_terminal) io.err << "\r\x1b[K" << std::flush;
     if (!result.ok()) return UsageError(io, base::Message(result.status()));
-    io.out << (output_ == "json" ? ToJson(*result) : ToText(*result));
+    io.out << (output_ == "json" ? ToJson(*result) : Shown(io.env, ToText(*result)));
     if (!report_.empty()) {
       std::ofstream file(report_, std::ios::binary);
       file << ToHtml(*result);

@@ -12,16 +12,20 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "apiserver/credentials.h"
+#include "base/names.h"
 #include "cli/internal/audit_flags.h"
 #include "cli/internal/command.h"
 #include "cli/internal/hollow_cluster.h"
 #include "cli/internal/log_flags.h"
+#include "cli/internal/node_child.h"
 #include "cli/internal/options.h"
 #include "cli/internal/signals.h"
 #include "cli/run.h"
 #include "cli/source_files.h"
 #include "fmt/format.h"
 #include "plane/control_plane.h"
+#include "plane/identities.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -35,6 +39,7 @@ Examples:
   dray up --demo                           a small cluster with a workload per proposal
   dray up --nodes 10                       ten nodes with four devices each
   dray up --hollow-nodes cluster.yaml      the cluster of a scenario (docs/simulate.md)
+  dray up --with-node                      and this machine as a node that runs containers
   dray up --without scheduler              leave scheduling to 'dray scheduler'
   dray up --audit-log-path audit.log -v 2  write down who changes what; a chattier log
   kubectl --kubeconfig ~/.dray/admin.kubeconfig get pods,resourceclaims
@@ -43,6 +48,9 @@ Exit code: 0 ended when told to, 1 storage failed, 2 it could not be started.)";
 
 constexpr const char* kSlowRequest = "--slow-request-threshold";
 constexpr const char* kSlowDecision = "--slow-decision-threshold";
+constexpr const char* kSlowCommit = "--slow-commit-threshold";
+constexpr const char* kStuckLoop = "--stuck-loop-threshold";
+constexpr const char* kStuckRequest = "--stuck-request-threshold";
 constexpr std::int64_t kMaxNodes = 10'000;
 
 class UpCommand final : public Command {
@@ -60,6 +68,13 @@ class UpCommand final : public Command {
                    "Nodes and objects of a scenario's cluster section")
         ->type_name("FILE");
     app.add_flag("--demo", demo_, "A small mixed cluster with a workload per proposal");
+    app.add_flag("--with-node{real-0}", real_node_,
+                 "Run this machine as a node, too, called real-0 or =NAME: 'dray node' with its "
+                 "files in DATA/node and images from DATA/images");
+    app.add_option("--node-runtime", node_runtime_, "What runs its containers: runc or none")
+        ->type_name("NAME")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"runc", "none"}).description(""));
     app.add_option(
            "--token-auth-file", tokens_,
            "Bearer tokens, as kube-apiserver has them: token,user,uid,\"group,group\" lines")
@@ -76,6 +91,13 @@ class UpCommand final : public Command {
                  "Log requests that take longer, step by step; 0: none");
     AddThreshold(app, kSlowDecision, slow_decision_,
                  "Log scheduling decisions that take longer, by phases; 0: none");
+    AddThreshold(app, kSlowCommit, slow_commit_,
+                 "/healthz fails while the disk takes longer for a commit; 0: never");
+    AddThreshold(app, kStuckLoop, stuck_loop_,
+                 "/healthz fails while scheduler or controllers are at one thing for longer; 0: "
+                 "never");
+    AddThreshold(app, kStuckRequest, stuck_request_,
+                 "/readyz and /healthz fail while a request waits longer for a thread; 0: never");
     AddAuditFlags(app, audit_);
     app.footer(std::string(kFooter));
   }
@@ -99,11 +121,21 @@ class UpCommand final : public Command {
     if (!ReadObjects(io, options) || !ReadTokens(io, options)) return kExitUsage;
     const auto slow_request = ReadThreshold(io, kSlowRequest, slow_request_);
     const auto slow_decision = ReadThreshold(io, kSlowDecision, slow_decision_);
+    const auto slow_commit = ReadThreshold(io, kSlowCommit, slow_commit_);
+    const auto stuck_loop = ReadThreshold(io, kStuckLoop, stuck_loop_);
+    const auto stuck_request = ReadThreshold(io, kStuckRequest, stuck_request_);
     auto audit = ReadAuditFlags(io, audit_);
     if (!slow_request || !slow_decision || !audit) return kExitUsage;
+    if (!slow_commit || !stuck_loop || !stuck_request) return kExitUsage;
+    options.health = {*slow_commit, *stuck_loop, *stuck_request};
     options.slow_request = *slow_request;
     options.slow_decision = *slow_decision;
     options.audit = *std::move(audit);
+    if (!real_node_.empty() && !base::IsDnsSubdomain(real_node_)) {
+      return UsageError(
+          io, fmt::format("--with-node: \"{}\" is not a name that a node can have", real_node_),
+          "lower-case letters, digits, '-' and '.', as in real-0");
+    }
     const EndSignals signals;
     const Status ended = Serve(io, std::move(options), signals);
     if (ended.ok()) return kExitOk;
@@ -117,6 +149,7 @@ class UpCommand final : public Command {
   Status Serve(Io& io, plane::PlaneOptions options, const EndSignals& signals) {
     const std::unique_ptr<logs::Log> log = OpenLog(io, log_);
     options.log = log.get();
+    const std::string data = std::filesystem::absolute(options.data).string();
     const auto plane = plane::ControlPlane::Start(std::move(options), io.env.clock);
     if (!plane.ok()) return plane.status();
     served_ = true;
@@ -126,11 +159,37 @@ class UpCommand final : public Command {
     // For another terminal, in another folder.
     const std::string kubeconfig = std::filesystem::absolute((*plane)->kubeconfig()).string();
     io.out << fmt::format("{:<12} {}\n", "kubeconfig", kubeconfig);
+    std::optional<NodeChild> node;
+    if (!real_node_.empty()) {
+      auto started = StartNode(data, io.env.clock.Now());
+      if (!started.ok()) return started.status();
+      node.emplace(*std::move(started));
+      io.out << fmt::format("{:<12} {}, log in {}/node.log\n", "node", real_node_, data);
+    }
     io.out << fmt::format("ready: export KUBECONFIG={}\n", kubeconfig) << std::flush;
     for (;;) {
       if (signals.Came()) return {};
+      if (node) {
+        if (const std::string told = node->Look(); !told.empty()) io.err << told << std::endl;
+      }
       if (Status health = (*plane)->Health(); !health.ok()) return health;
     }
+  }
+
+  // Everything of it is below the data folder, so that several of them get along.
+  StatusOr<NodeChild> StartNode(const std::string& data, base::Time now) const {
+    DRAY_ASSIGN_OR_RETURN(const auto client, plane::ClientFor("node/" + real_node_, ""));
+    DRAY_ASSIGN_OR_RETURN(const std::string kubeconfig,
+                          apiserver::IssueKubeconfig(data, client, now));
+    const std::string root = data + "/node";
+    const std::string images = data + "/images";
+    std::error_code error;
+    std::filesystem::create_directories(images, error);
+    return NodeChild::Start(
+        {.arguments = {"--kubeconfig", kubeconfig, "--node-name", real_node_, "--root", root,
+                       "--images", images, "--runtime", node_runtime_, "--pod-logs", root + "/logs",
+                       "--cdi-dirs", "/etc/cdi,/var/run/cdi," + root + "/cdi", "--port", "0"},
+         .log = data + "/node.log"});
   }
 
   bool ReadListen(plane::PlaneOptions& options) const {
@@ -203,12 +262,17 @@ class UpCommand final : public Command {
   std::optional<std::int64_t> nodes_;
   std::string hollow_nodes_;
   bool demo_ = false;
+  std::string real_node_;
+  std::string node_runtime_ = "runc";
   std::string tokens_;
   std::vector<std::string> without_;
   std::vector<std::string> gates_;
   LogFlags log_;
   std::string slow_request_ = "500ms";
   std::string slow_decision_ = "100ms";
+  std::string slow_commit_ = "1s";
+  std::string stuck_loop_ = "30s";
+  std::string stuck_request_ = "10s";
   AuditFlags audit_;
   bool served_ = false;
 };

@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <stdlib.h>
 
 #include <atomic>
@@ -349,6 +352,24 @@ struct BadAccess {
   std::string says;
   friend void PrintTo(const BadAccess& c, std::ostream* os) { *os << c.name; }
 };
+// OpenSSL would ask for its pass phrase at the terminal.
+ServerAccess WithEncryptedKey() {
+  const auto pair =
+      apiserver::MakeAuthority("test", base::SystemClock().Now(), std::chrono::hours(1));
+  BIO* const text = BIO_new_mem_buf(pair->key.data(), static_cast<int>(pair->key.size()));
+  EVP_PKEY* const key = PEM_read_bio_PrivateKey(text, nullptr, nullptr, nullptr);
+  BIO* const out = BIO_new(BIO_s_mem());
+  PEM_write_bio_PKCS8PrivateKey(out, key, EVP_aes_128_cbc(), "secret", 6, nullptr, nullptr);
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(out, &bytes);
+  ServerAccess access = {.url = "https://host",
+                         .certificate = pair->certificate,
+                         .key = std::string(bytes, static_cast<std::size_t>(size))};
+  BIO_free(out);
+  EVP_PKEY_free(key);
+  BIO_free(text);
+  return access;
+}
 class BadAccessTest : public ::testing::TestWithParam<BadAccess> {};
 TEST_P(BadAccessTest, IsRefusedBeforeAnythingIsSent) {
   EXPECT_THAT(HttpClient::Create(GetParam().access),
@@ -368,6 +389,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"token_of_two_lines", {.url = "http://host", .token = "a\r\nX: y"}, "token: must not"},
         {"no_pem", {.url = "https://host", .authority = "x"}, "certificate-authority"},
         {"no_key", {.url = "https://host", .certificate = "x", .key = "y"}, "client-certificate"},
+        {"encrypted_key", WithEncryptedKey(), "client-key is encrypted"},
     }),
     [](const auto& info) { return info.param.name; });
 

@@ -115,6 +115,35 @@ class RemoteWatchTest : public ::testing::Test {
   RemoteCluster cluster_{*http_, server_.clock(), kImpatient};
 };
 
+// One object that the server cannot read is not gone: whoever decides by the watch waits.
+TEST_F(RemoteWatchTest, WhatTheServerCannotReadIsNotGone) {
+  Create("a");
+  Create("b");
+  const auto list = [&] { return cluster_.List(PodKind()); };
+  ASSERT_THAT(list(), IsOk());
+  Seen seen(Watch());
+  ASSERT_TRUE(seen.Until([&] { return seen.size() == 2 && cluster_.Health().ok(); }));
+  const std::string key = "/registry/core/pods/ns/a";
+  const std::string before = *server_.store().Find(key)->value;
+  const auto put = [&](const std::string& bytes) {
+    store::Transaction transaction;
+    transaction.Put(key, bytes);
+    ASSERT_TRUE(server_.store().CommitAndWait(std::move(transaction)).ok());
+  };
+  put("what a newer version writes");
+  ASSERT_TRUE(seen.Until([&] { return !cluster_.Health().ok(); }));
+  EXPECT_THAT(std::string(cluster_.Health().message()), HasSubstr("cannot be read"));
+  EXPECT_THAT(list(), testing::StatusIs(StatusCode::kDataLoss, HasSubstr("cannot be read")));
+  // A watch that begins now does not know what there is.
+  Seen late(Watch());
+  EXPECT_FALSE(cluster_.Health().ok());
+  EXPECT_TRUE(seen.Until([&] { return seen.Has("a") && seen.Has("b"); }));
+  put(before);
+  ASSERT_TRUE(seen.Until([&] { return cluster_.Health().ok(); }));
+  EXPECT_TRUE(seen.Until([&] { return seen.revisions() == Stored(); }));
+  EXPECT_TRUE(late.Until([&] { return late.revisions() == Stored(); }));
+}
+
 TEST_F(RemoteWatchTest, GoesOnWhereItWasWhenTheServerComesBack) {
   Create("a");
   Seen seen(Watch());

@@ -137,6 +137,7 @@ class TestServer {
   void set_intercept(Intercept intercept) { door_.intercept = std::move(intercept); }
   // The same objects, without HTTP.
   api::Cluster& local() { return local_; }
+  store::Store& store() { return *store_; }
   base::ManualClock& clock() { return clock_; }
   const base::ManualClock& clock() const { return clock_; }
   std::uint64_t revision() const { return static_cast<std::uint64_t>(store_->revision().value); }

@@ -56,12 +56,18 @@ class RuncRuntime final : public Runtime {
     stopping_ = true;
     Wake();
     if (watcher_.joinable()) watcher_.join();
+    looks_.Stop();
+    images_.Stop();
     workers_.Stop();
     EndStreams();
     std::map<std::string, Ending> endings;
     {
       const base::MutexLock lock(mutex_);
       endings.swap(endings_);
+    }
+    // The parent of all pods' groups, if nothing is left in it.
+    for (const std::string& folder : internal::CgroupFolders(home_.options().cgroup_parent)) {
+      (void)::rmdir(folder.c_str());
     }
     for (auto& [id, ending] : endings) {
       for (const DoneStatus& done : ending.done) {
@@ -83,11 +89,11 @@ class RuncRuntime final : public Runtime {
   }
 
   void Probe(Done<RuntimeInfo> done) override {
-    workers_.Post([this, done = std::move(done)] { done(home_.Probe()); });
+    looks_.Post([this, done = std::move(done)] { done(home_.Probe()); });
   }
 
   void List(Done<Inventory> done) override {
-    workers_.Post([this, done = std::move(done)] { done(home_.List()); });
+    looks_.Post([this, done = std::move(done)] { done(home_.List()); });
   }
 
   void OnChange(std::function<void()> on_change) override {
@@ -115,7 +121,7 @@ class RuncRuntime final : public Runtime {
   }
 
   void FindImage(const std::string& reference, Done<ImageInfo> done) override {
-    workers_.Post([this, reference, done = std::move(done)] {
+    images_.Post([this, reference, done = std::move(done)] {
       const auto image = store_.Find(reference);
       if (!image.ok()) return done(image.status());
       done(ImageInfo{.id = image->id, .ref = image->Ref()});
@@ -383,6 +389,9 @@ class RuncRuntime final : public Runtime {
   image::Store& store_;
   Keys keys_;
   threads::TaskQueue workers_;
+  // Not behind others: what runs is asked every second, and an image may take minutes to be unpacked.
+  threads::TaskQueue looks_{1};
+  threads::TaskQueue images_{1};
   std::atomic<bool> stopping_ = false;
   std::atomic<std::uint64_t> execs_ = 0;
   files::Fd wake_;

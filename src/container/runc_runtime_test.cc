@@ -15,16 +15,18 @@
 
 #include <filesystem>
 #include <future>
+#include <random>
 #include <thread>
 
+#include "base/mutex.h"
 #include "cdi/folder.h"
+#include "container/containers_for_test.h"
 #include "container/internal/cgroups.h"
 #include "container/internal/state_files.h"
 #include "container/log_reader.h"
 #include "files/files.h"
 #include "files/temporary_folder.h"
 #include "fmt/format.h"
-#include "image/layout.h"
 #include "testing/status_matchers.h"
 
 namespace dray::container {
@@ -44,29 +46,6 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
-// Why there can be no containers here; empty: there can.
-std::string WhyNot() {
-  if (::geteuid() != 0) return "containers need root";
-  if (::access("/bin/busybox", X_OK) != 0) return "busybox-static is not installed";
-  if (::system("runc --version >/dev/null 2>&1") != 0) return "runc is not installed";
-  const files::TemporaryFolder folder;
-  for (const char* name : {"low", "up", "work", "all"}) (void)files::MakeFolder(folder / name);
-  const std::string options =
-      fmt::format("lowerdir={0}/low,upperdir={0}/up,workdir={0}/work", folder.path());
-  if (::mount("overlay", (folder / "all").c_str(), "overlay", 0, options.c_str()) != 0) {
-    return "overlayfs cannot be mounted here";
-  }
-  ::umount2((folder / "all").c_str(), MNT_DETACH);
-  const std::string group = fmt::format("/sys/fs/cgroup/devices/dray-probe-{}", ::getpid());
-  const std::string unified = fmt::format("/sys/fs/cgroup/dray-probe-{}", ::getpid());
-  if (::mkdir(group.c_str(), 0755) != 0 && ::mkdir(unified.c_str(), 0755) != 0) {
-    return "control groups cannot be made here";
-  }
-  ::rmdir(group.c_str());
-  ::rmdir(unified.c_str());
-  return "";
-}
-
 template <typename T>
 struct Answer {
   std::promise<T> promise = std::promise<T>();
@@ -80,30 +59,16 @@ struct Answer {
   }
 };
 
-std::string Shim() {
-  return fs::read_symlink("/proc/self/exe").parent_path().string() + "/node_shim";
-}
-
 class RuncTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { why_not_ = new std::string(WhyNot()); }
+  static void SetUpTestSuite() { why_not_ = new std::string(WhyNoContainers()); }
   static void TearDownTestSuite() { delete why_not_; }
 
   void SetUp() override {
     if (!why_not_->empty()) GTEST_SKIP() << *why_not_;
     cgroup_ = fmt::format("/dray-test-{}", ::getpid());
-    std::vector<std::pair<std::string, std::string>> links;
-    for (const char* name : {"sh", "cat", "echo", "sleep", "ls", "id", "env", "hostname", "ps",
-                             "stty", "dd", "true", "kill", "wc", "head", "touch", "mount", "ip"}) {
-      links.emplace_back(fmt::format("/bin/{}", name), "busybox");
-    }
-    ASSERT_THAT(image::BuildImage({.images = folder_ / "images",
-                                   .name = "busybox",
-                                   .rootfs = {},
-                                   .binary = "/bin/busybox",
-                                   .links = links,
-                                   .config = {.env = {"PATH=/bin"}, .cmd = {"sh"}}}),
-                IsOk());
+    janitor_ = std::make_unique<Janitor>(folder_.path(), cgroup_);
+    ASSERT_THAT(BuildBusybox(folder_ / "images"), IsOk());
     Open();
   }
 
@@ -119,6 +84,7 @@ class RuncTest : public ::testing::Test {
     store_.reset();
     ExpectNothingLeft();
     (void)internal::RemoveCgroup(cgroup_);
+    janitor_->Dismiss();
   }
 
   // The machine is as it was, but for files in the folder.
@@ -126,32 +92,23 @@ class RuncTest : public ::testing::Test {
     EXPECT_THAT(files::NamesIn(folder_ / "run/containers"), IsOkAndHolds(IsEmpty()));
     EXPECT_THAT(files::NamesIn(folder_ / "run/sandboxes"), IsOkAndHolds(IsEmpty()));
     EXPECT_THAT(files::NamesIn(folder_ / "run/exits"), IsOkAndHolds(IsEmpty()));
+    EXPECT_THAT(files::NamesIn(folder_ / "run/locks"), IsOkAndHolds(IsEmpty()));
     EXPECT_THAT(files::NamesIn(folder_ / "run/runc"), IsOkAndHolds(IsEmpty()));
     EXPECT_THAT(*files::ReadWhole("/proc/self/mountinfo"), Not(HasSubstr(folder_.path())));
-    for (const std::string& group : internal::CgroupFolders(cgroup_)) {
-      for (const auto& below : fs::directory_iterator(group)) {
-        EXPECT_FALSE(below.is_directory()) << below.path();
-      }
-    }
-    EXPECT_THAT(ProcessesOfOurs(), IsEmpty());
+    EXPECT_THAT(internal::CgroupFolders(cgroup_), IsEmpty());
+    EXPECT_THAT(ProcessesIn(folder_.path()), IsEmpty());
   }
-  // Shims work in folders of containers; containers have their root there.
-  std::vector<std::string> ProcessesOfOurs() const {
-    std::vector<std::string> found;
-    for (const std::string& pid : *files::NamesIn("/proc")) {
-      if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-      for (const char* link : {"cwd", "root"}) {
-        std::error_code error;
-        const auto path = fs::read_symlink(fmt::format("/proc/{}/{}", pid, link), error);
-        if (!error && path.string().starts_with(folder_.path())) found.push_back(pid);
-      }
-    }
-    return found;
+
+  bool SomethingIsCreated() const {
+    const auto ids = files::NamesIn(folder_ / "run/containers");
+    return ids.ok() && !ids->empty() &&
+           ::access((folder_ / ("run/containers/" + ids->front() + "/created.json")).c_str(),
+                    F_OK) == 0;
   }
 
   RuncOptions Options() const {
     return {.root = folder_ / "run",
-            .shim = {Shim()},
+            .shim = {ShimForTest()},
             .cgroup_parent = cgroup_,
             .cdi_folders = {folder_ / "cdi"}};
   }
@@ -252,6 +209,7 @@ class RuncTest : public ::testing::Test {
   static std::string* why_not_;
   files::TemporaryFolder folder_;
   std::string cgroup_;
+  std::unique_ptr<Janitor> janitor_;
   base::SystemClock clock_;
   std::unique_ptr<image::Store> store_;
   std::unique_ptr<Runtime> runtime_;
@@ -416,7 +374,8 @@ TEST_F(RuncTest, KilledInTheMiddleOfCreate) {
   const SandboxConfig pod = Pod("1");
   const ContainerConfig config = Sh("main", "sleep 1000");
   int created = 0;
-  for (const int after : {2, 10, 20, 35, 50, 65, 80, 110, 150, 220, 400}) {
+  // The last one: once the container is there, however slow the machine is.
+  for (const int after : {2, 10, 20, 35, 50, 65, 80, 110, 150, 220, -1}) {
     const pid_t agent = ::fork();
     ASSERT_GE(agent, 0);
     if (agent == 0) {
@@ -434,7 +393,10 @@ TEST_F(RuncTest, KilledInTheMiddleOfCreate) {
       if (id.ok()) (void)Ask([&](auto done) { (*runtime)->Start(*id, done); });
       for (;;) ::pause();
     }
-    std::this_thread::sleep_for(milliseconds(after));
+    if (after >= 0) std::this_thread::sleep_for(milliseconds(after));
+    for (int i = 0; after < 0 && i < 3000 && !SomethingIsCreated(); ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+    }
     ::kill(agent, SIGKILL);
     ::waitpid(agent, nullptr, 0);
     Open();
@@ -458,6 +420,55 @@ TEST_F(RuncTest, KilledInTheMiddleOfCreate) {
     ExpectNothingLeft();
   }
   EXPECT_GE(created, 1);
+}
+
+// The same of one that makes and removes pods all the time: it is killed while it removes, too.
+TEST_F(RuncTest, KilledAtAnyMoment) {
+  runtime_.reset();
+  store_.reset();
+  std::mt19937 random(static_cast<unsigned>(::getpid()));
+  for (int round = 0; round < 8; ++round) {
+    const pid_t agent = ::fork();
+    ASSERT_GE(agent, 0);
+    if (agent == 0) {
+      auto store =
+          image::Store::Open({.folder = folder_ / "store", .sources = {folder_ / "images"}});
+      if (!store.ok()) ::_exit(1);
+      auto runtime = OpenRuncRuntime(Options(), **store, clock_);
+      if (!runtime.ok()) {
+        std::fprintf(stderr, "%s\n", runtime.status().ToString().c_str());
+        ::_exit(1);
+      }
+      for (std::uint32_t attempt = 0;; ++attempt) {
+        SandboxConfig pod = Pod("1");
+        pod.attempt = attempt;
+        const auto sandbox =
+            AskFor<SandboxInfo>([&](auto done) { (*runtime)->RunSandbox(pod, done); });
+        if (!sandbox.ok()) {
+          std::fprintf(stderr, "%s\n", sandbox.status().ToString().c_str());
+          ::_exit(1);
+        }
+        const auto id = AskFor<std::string>([&](auto done) {
+          (*runtime)->Create(sandbox->id, pod, Sh("main", "sleep 1000"), done);
+        });
+        if (id.ok()) (void)Ask([&](auto done) { (*runtime)->Start(*id, done); });
+        (void)Ask([&](auto done) { (*runtime)->RemoveSandbox(sandbox->id, done); });
+      }
+    }
+    std::this_thread::sleep_for(milliseconds(150 + random() % 800));
+    ::kill(agent, SIGKILL);
+    int status = 0;
+    ::waitpid(agent, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status));  // it did not end by itself
+    Open();
+    for (const SandboxInfo& sandbox : List().sandboxes) {
+      EXPECT_THAT(Ask([&](auto done) { runtime_->RemoveSandbox(sandbox.id, done); }), IsOk());
+    }
+    EXPECT_THAT(List().containers, IsEmpty());
+    runtime_.reset();
+    store_.reset();
+    ExpectNothingLeft();
+  }
 }
 
 TEST_F(RuncTest, AContainerWhoseShimIsKilledHasEnded) {
@@ -497,35 +508,35 @@ TEST_F(RuncTest, CommandsInContainers) {
 }
 
 // What comes of a session.
-struct Heard {
-  std::mutex mutex;
-  std::string out;
-  std::string err;
-  Answer<StatusOr<std::int32_t>> done;
+class Heard {
+ public:
   ExecEvents Events() {
     return {
-        .out =
-            [this](std::string s) {
-              const std::lock_guard lock(mutex);
-              out += s;
-            },
-        .err =
-            [this](std::string s) {
-              const std::lock_guard lock(mutex);
-              err += s;
-            },
-        .done = [this](StatusOr<std::int32_t> code) { done.promise.set_value(std::move(code)); }};
+        .out = [this](std::string bytes) { Add(bytes); },
+        .err = [this](std::string bytes) { Add(bytes); },
+        .done = [this](StatusOr<std::int32_t> code) { done_.promise.set_value(std::move(code)); }};
+  }
+  std::string Text() {
+    const base::MutexLock lock(mutex_);
+    return text_;
   }
   bool WaitFor(std::string_view text) {
     for (int i = 0; i < 1000; ++i) {
-      {
-        const std::lock_guard lock(mutex);
-        if (out.find(text) != std::string::npos) return true;
-      }
+      if (Text().find(text) != std::string::npos) return true;
       std::this_thread::sleep_for(milliseconds(10));
     }
     return false;
   }
+  StatusOr<std::int32_t> End() { return done_.Get(); }
+
+ private:
+  void Add(const std::string& bytes) {
+    const base::MutexLock lock(mutex_);
+    text_ += bytes;
+  }
+  base::Mutex mutex_;
+  std::string text_ ABSL_GUARDED_BY(mutex_);
+  Answer<StatusOr<std::int32_t>> done_;
 };
 
 TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
@@ -539,7 +550,7 @@ TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
     session->Write("hello\n");
     EXPECT_TRUE(heard.WaitFor("hello\n"));
     session->CloseInput();
-    EXPECT_THAT(heard.done.Get(), IsOkAndHolds(0));
+    EXPECT_THAT(heard.End(), IsOkAndHolds(0));
   }
   {
     Heard heard;
@@ -547,8 +558,8 @@ TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
         {.container_id = *id, .command = {"sh"}, .tty = true, .stdin = true}, heard.Events());
     session->Resize(91, 33);
     session->Write("sleep 0.3; stty size; tty || busybox tty; exit 6\n");
-    EXPECT_THAT(heard.done.Get(), IsOkAndHolds(6));
-    EXPECT_THAT(heard.out, HasSubstr("33 91"));
+    EXPECT_THAT(heard.End(), IsOkAndHolds(6));
+    EXPECT_THAT(heard.Text(), HasSubstr("33 91"));
   }
   {
     // Who stops listening ends the command.
@@ -557,7 +568,7 @@ TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
         runtime_->Exec({.container_id = *id, .command = {"sleep", "88"}}, heard.Events());
     std::this_thread::sleep_for(milliseconds(300));
     session.reset();
-    EXPECT_THAT(heard.done.Get(), StatusIs(StatusCode::kCancelled, HasSubstr("listens")));
+    EXPECT_THAT(heard.End(), StatusIs(StatusCode::kCancelled, HasSubstr("listens")));
     EXPECT_THAT(Exec(*id, {"ps"})->out, Not(HasSubstr("sleep 88")));
   }
 }
@@ -574,7 +585,7 @@ TEST_F(RuncTest, AttachingToTheFirstProcess) {
   session->Write("this\n");
   EXPECT_TRUE(heard.WaitFor("got this\n"));
   session->CloseInput();
-  EXPECT_THAT(heard.done.Get(), IsOkAndHolds(8));
+  EXPECT_THAT(heard.End(), IsOkAndHolds(8));
   EXPECT_THAT(ReadLog(WaitForEnd(*id).log_path, {}), IsOkAndHolds("got this\n"));
   // With a terminal.
   ContainerConfig with_tty = Sh("tty", "stty size; read line; stty size; echo $line");
@@ -588,8 +599,8 @@ TEST_F(RuncTest, AttachingToTheFirstProcess) {
       runtime_->Exec({.container_id = *terminal, .tty = true, .stdin = true}, seen.Events());
   attached->Resize(77, 22);
   attached->Write("x y\n");
-  EXPECT_THAT(seen.done.Get(), IsOkAndHolds(0));
-  EXPECT_THAT(seen.out, AllOf(HasSubstr("22 77"), HasSubstr("x y")));
+  EXPECT_THAT(seen.End(), IsOkAndHolds(0));
+  EXPECT_THAT(seen.Text(), AllOf(HasSubstr("22 77"), HasSubstr("x y")));
 }
 
 TEST_F(RuncTest, NamespacesOfAPod) {

@@ -2,6 +2,7 @@
 #include "controllers/garbage_collector.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,8 @@
 
 namespace dray::controllers {
 namespace {
+
+constexpr std::chrono::seconds kLookAgain{10};
 
 // Every kind once. Events own nothing and nobody owns them.
 std::vector<const api::KindInfo*> Kinds() {
@@ -194,6 +197,14 @@ Status GarbageCollector::RemoveFinalizer(const api::Object& object, std::string_
   return status.code() == StatusCode::kNotFound ? Status() : status;
 }
 
+// Whether all dependents of an owner can be seen; if not, it is looked at again later. People mend or
+// remove what cannot be read, and no watch tells of that.
+bool GarbageCollector::SeesDependentsOf(const api::Object& owner) {
+  if (view().NothingHidden(owner.metadata().namespace_).ok()) return true;
+  queue().AddAfter(ObjectKey::Of(owner), kLookAgain);
+  return false;
+}
+
 Status GarbageCollector::Orphan(const api::Object& owner) {
   const std::string& uid = owner.metadata().uid;
   for (const api::Object& dependent : DependentsOf(uid)) {
@@ -203,7 +214,8 @@ Status GarbageCollector::Orphan(const api::Object& owner) {
     });
     if (status.code() != StatusCode::kNotFound) DRAY_RETURN_IF_ERROR(status);
   }
-  return RemoveFinalizer(owner, kOrphanFinalizer);
+  // One that cannot be read still names this owner, and would go as soon as it can be read.
+  return SeesDependentsOf(owner) ? RemoveFinalizer(owner, kOrphanFinalizer) : Status();
 }
 
 Status GarbageCollector::WaitForDependents(const api::Object& owner) {
@@ -216,7 +228,8 @@ Status GarbageCollector::WaitForDependents(const api::Object& owner) {
               });
     DRAY_RETURN_IF_ERROR(ReconcileDependent(dependent));
   }
-  return blocked ? Status() : RemoveFinalizer(owner, kForegroundFinalizer);
+  if (blocked || !SeesDependentsOf(owner)) return {};
+  return RemoveFinalizer(owner, kForegroundFinalizer);
 }
 
 }  // namespace dray::controllers

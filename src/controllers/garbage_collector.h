@@ -50,6 +50,7 @@ class GarbageCollector final : public Reconciler {
   StatusOr<OwnerState> StateOf(const api::OwnerReference& reference,
                                const api::Object& dependent) const;
   std::vector<api::Object> DependentsOf(std::string_view uid) const;
+  bool SeesDependentsOf(const api::Object& owner);
   Status RemoveFinalizer(const api::Object& object, std::string_view finalizer);
 
   // Who names an owner, by its uid.

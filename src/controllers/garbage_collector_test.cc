@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "controllers/hiding_cluster_for_test.h"
 #include "controllers/workload_pods.h"
 #include "controllers/workloads_for_test.h"
 
@@ -128,6 +129,35 @@ TEST_F(GarbageTest, OrphansAreLetGo) {
   controller_->Sync();
   EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web"));
   EXPECT_THAT(scene_.Get<api::Pod>("a").metadata.owner_references, IsEmpty());
+}
+
+// Who cannot be read still names its owner: let go too early, it would be deleted as soon as it can be.
+TEST_F(GarbageTest, AnOwnerStaysWhileADependentMayBeThatCannotBeRead) {
+  for (const std::string_view finalizer : {kOrphanFinalizer, kForegroundFinalizer}) {
+    HidingCluster cluster(scene_.cluster());
+    GarbageCollector controller(cluster, scene_.clock());
+    auto wanted = SetNamed("web", 0);
+    wanted.metadata.finalizers = {std::string(finalizer)};
+    const auto set = scene_.Add(wanted);
+    Owned("hidden", {Reference(set)});
+    cluster.Hide(ObjectKey::Of<api::Pod>("ns", "hidden"));
+    controller.Sync();
+    scene_.Delete<api::ReplicaSet>("web");
+    controller.Sync();
+    scene_.clock().Advance(std::chrono::minutes(1));
+    controller.Sync();
+    EXPECT_TRUE(scene_.Has<api::ReplicaSet>("web")) << finalizer;
+    cluster.Show();
+    scene_.clock().Advance(std::chrono::minutes(1));
+    controller.Sync();
+    EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web")) << finalizer;
+    if (finalizer == kOrphanFinalizer) {
+      EXPECT_THAT(scene_.Get<api::Pod>("hidden").metadata.owner_references, IsEmpty());
+      scene_.Delete<api::Pod>("hidden");
+    } else {
+      EXPECT_FALSE(scene_.Has<api::Pod>("hidden"));
+    }
+  }
 }
 
 TEST_F(GarbageTest, InTheForegroundTheOwnerWaitsForThoseWhoBlockIt) {

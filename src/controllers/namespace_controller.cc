@@ -2,13 +2,20 @@
 #include "controllers/namespace_controller.h"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <set>
 #include <vector>
 
 #include "api/namespace.h"
+#include "fmt/format.h"
 
 namespace dray::controllers {
 namespace {
+
+// What cannot be read is mended or removed by people, and no watch tells of that.
+constexpr std::chrono::seconds kLookAgain{10};
+constexpr std::string_view kContentFailure = "NamespaceDeletionContentFailure";
 
 std::vector<const api::KindInfo*> Kinds() {
   std::vector<const api::KindInfo*> kinds = {&KindOf<api::Namespace>()};
@@ -62,6 +69,25 @@ Status NamespaceController::SetPhase(const api::Object& object, std::string_view
   }));
 }
 
+Status NamespaceController::TellWhyItStays(const api::Object& leaving, const Status& why) {
+  const std::string message = fmt::format(
+      "The namespace stays until everything in it can be deleted: {}", base::Message(why));
+  return GoneIsFine(view().EditStatus(leaving, [&](api::Object& changed) {
+    auto& conditions = changed.Mutable<api::Namespace>()->status.conditions;
+    auto told = std::ranges::find(conditions, kContentFailure, &api::NamespaceCondition::type);
+    if (told == conditions.end()) {
+      conditions.push_back({.type = std::string(kContentFailure)});
+      told = std::prev(conditions.end());
+    }
+    if (told->status == "True" && told->message == message) return false;
+    if (told->status != "True") told->last_transition_time = clock().Now().TruncateToSeconds();
+    told->status = "True";
+    told->reason = "ContentDeletionFailed";
+    told->message = message;
+    return true;
+  }));
+}
+
 Status NamespaceController::Protect(const api::Object& active) {
   DRAY_RETURN_IF_ERROR(GoneIsFine(view().EditObject(active, [&](api::Object& changed) {
     auto& finalizers = changed.Mutable<api::Namespace>()->spec.finalizers;
@@ -85,6 +111,11 @@ Status NamespaceController::Empty(const api::Object& leaving) {
   }
   // Each that goes brings it back here.
   if (!contents.empty()) return {};
+  // What nobody can read is there all the same: without its namespace it would stay for ever.
+  if (const Status hidden = view().NothingHidden(leaving.metadata().name); !hidden.ok()) {
+    queue().AddAfter(ObjectKey::Of(leaving), kLookAgain);
+    return TellWhyItStays(leaving, hidden);
+  }
   return GoneIsFine(view().EditObject(leaving, [](api::Object& changed) {
     return std::erase(changed.Mutable<api::Namespace>()->spec.finalizers,
                       api::kNamespaceFinalizer) > 0;

@@ -30,6 +30,8 @@ class NamespaceController final : public Reconciler {
   Status Protect(const api::Object& active);
   Status Empty(const api::Object& leaving);
   Status SetPhase(const api::Object& object, std::string_view phase);
+  // Says in the namespace's status why it does not go.
+  Status TellWhyItStays(const api::Object& leaving, const Status& why);
 
   base::StringMap<absl::btree_set<ObjectKey>> contents_;  // by namespace
 };

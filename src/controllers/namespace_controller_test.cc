@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "api/namespace.h"
+#include "controllers/hiding_cluster_for_test.h"
 #include "controllers/workloads_for_test.h"
 
 namespace dray::controllers {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -78,6 +80,37 @@ TEST_F(NamespaceTest, WhatComesWhileItLeavesGoes) {
   scene_.Add(PodNamed("late"));
   controller_.Sync();
   EXPECT_FALSE(scene_.Has<api::Pod>("late"));
+}
+
+// An object that nobody can read (docs/decisions.md, 375) is not gone. A namespace that went before it
+// would leave it behind where no controller ever looks again.
+TEST_F(NamespaceTest, StaysWhileSomethingInItCannotBeRead) {
+  HidingCluster cluster(scene_.cluster());
+  NamespaceController controller(cluster, scene_.clock());
+  for (const char* name : {"ns", "other"}) AddNamespace(name);
+  scene_.Add(PodNamed("broken"));
+  cluster.Hide(ObjectKey::Of<api::Pod>("ns", "broken"));
+  controller.Sync();
+  scene_.Delete<api::Namespace>("ns", "");
+  scene_.Delete<api::Namespace>("other", "");
+  controller.Sync();
+  // What cannot be read elsewhere is nobody's trouble here.
+  EXPECT_FALSE(scene_.Has<api::Namespace>("other", ""));
+  ASSERT_TRUE(scene_.Has<api::Namespace>("ns", ""));
+  const api::Namespace stays = Get("ns");
+  EXPECT_EQ(stays.status.phase, api::kNamespaceTerminating);
+  ASSERT_THAT(stays.status.conditions, SizeIs(1));
+  EXPECT_EQ(stays.status.conditions[0].type, "NamespaceDeletionContentFailure");
+  EXPECT_THAT(stays.status.conditions[0].message, HasSubstr("cannot be read"));
+  // Again and again, and it is told once.
+  scene_.clock().Advance(std::chrono::minutes(1));
+  EXPECT_EQ(controller.Sync(), 0u);
+  // Once it can be read it goes the way of everything.
+  cluster.Show();
+  scene_.clock().Advance(std::chrono::minutes(1));
+  controller.Sync();
+  EXPECT_FALSE(scene_.Has<api::Pod>("broken"));
+  EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
 }
 
 }  // namespace

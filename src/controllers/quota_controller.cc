@@ -157,8 +157,11 @@ void QuotaController::Assume(const ObjectKey& key, const api::ResourceQuota& quo
   sums.assumed = {};
   if (sums.unread.empty()) return;
   // Whatever was admitted is in the status; what was taken out and not yet counted makes this too
-  // much, never too little.
-  for (const auto& [name, used] : quota.status.used) {
+  // much, never too little. Of other kinds only the number counts.
+  const bool amounts = std::ranges::any_of(sums.unread, [](const ObjectKey& object) {
+    return object.Is<api::Pod>() || object.Is<api::ResourceClaim>();
+  });
+  for (const auto& [name, used] : amounts ? quota.status.used : Amounts()) {
     const base::Quantity* known = sums.total.Find(name);
     const base::Quantity beyond = known != nullptr ? used - *known : used;
     if (beyond > base::Quantity()) sums.assumed[name] = beyond;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/forwarding_cluster.h"
+#include "api/lease.h"
 #include "controllers/workloads_for_test.h"
 #include "fmt/format.h"
 #include "testing/slice_builder.h"
@@ -249,7 +250,7 @@ TEST_F(QuotaTest, AChargeThatComesInBetweenIsNotOverwritten) {
   EXPECT_EQ(controller.Sync(), 0u);
 }
 
-// A cluster in which some pods cannot be read: they are there, and not told.
+// A cluster in which some objects, by name, cannot be read: they are there, and not told.
 class HalfRead final : public api::ForwardingCluster {
  public:
   explicit HalfRead(api::Cluster& cluster) : ForwardingCluster(cluster) {}
@@ -274,7 +275,7 @@ class HalfRead final : public api::ForwardingCluster {
       }
       while (auto change = watch_->Next()) {
         const std::string& name = change->object.metadata().name;
-        if (change->object.As<api::Pod>() == nullptr || !unread_.contains(name)) return change;
+        if (!unread_.contains(name)) return change;
         if (change->kind == api::Change::Kind::kDeleted) {
           held_.erase(name);
         } else {
@@ -288,7 +289,9 @@ class HalfRead final : public api::ForwardingCluster {
     }
     std::vector<api::UnreadableObject> Unreadable() const override {
       std::vector<api::UnreadableObject> all;
-      for (const auto& [name, change] : held_) all.push_back({&KindOf<api::Pod>(), "ns", name});
+      for (const auto& [name, change] : held_) {
+        all.push_back({&api::HubKind(*change.object.kind().hub), "ns", name});
+      }
       return all;
     }
 
@@ -347,6 +350,20 @@ TEST_F(UnreadQuotaTest, WhatIsGoneIsTakenOffThoughNobodyTells) {
   controller_->Sync();
   EXPECT_EQ(Used("requests.cpu"), "4");
   EXPECT_EQ(Used("pods"), "2");
+}
+
+TEST_F(UnreadQuotaTest, OfWhatTakesNothingOnlyTheNumberCounts) {
+  scene_.Add(Quota("leases", {"count/leases.coordination.k8s.io", "requests.cpu"}));
+  api::Lease lease;
+  lease.metadata.namespace_ = "ns";
+  lease.metadata.name = "lease";
+  scene_.Add(lease);
+  controller_->Sync();
+  scene_.Delete<api::Pod>("a");  // and nobody has counted yet
+  half_.unread = {"lease"};
+  Restart();
+  EXPECT_EQ(Used("count/leases.coordination.k8s.io", "leases"), "1");
+  EXPECT_EQ(Used("requests.cpu", "leases"), "4");
 }
 
 TEST_F(UnreadQuotaTest, ANewQuotaKnowsHowManyThereAre) {

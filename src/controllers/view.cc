@@ -2,7 +2,9 @@
 #include "controllers/view.h"
 
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace dray::controllers {
 namespace {
@@ -20,6 +22,16 @@ View::View(const Source& source, std::span<const api::KindInfo* const> kinds, Li
 void View::OnChange(const api::Object* before, const api::Object* after) {
   if (after == nullptr) told_to_go_.erase(before->metadata().uid);
   listener_.OnChange(before, after);
+}
+
+Status View::NothingHidden(std::string_view namespace_) const {
+  Status stale = picture_->Stale();
+  if (stale.ok() || namespace_.empty()) return stale;
+  std::vector<const api::KindInfo*> kinds;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (kind.namespaced && &kind == &api::HubKind(*kind.hub)) kinds.push_back(&kind);
+  }
+  return cluster_.Watch(kinds, {.namespace_ = std::string(namespace_)})->Stale();
 }
 
 StatusOr<api::Object> View::Written(StatusOr<api::Object> stored) {

@@ -64,6 +64,11 @@ class View final : private Picture::Listener {
     return Fetch(KindOf<T>(), namespace_, name);
   }
 
+  // Whether everything that is in the namespace can be read: whoever concludes from seeing nothing
+  // that nothing is left asks this first. Not OK: something is there that nobody can see, and why.
+  // Without a namespace: anywhere. Costs nothing while everything can be read.
+  Status NothingHidden(std::string_view namespace_) const;
+
   // As the Cluster's verbs. An update of what is not the newest fails with Aborted.
   StatusOr<api::Object> Create(api::Object object);
   StatusOr<api::Object> Update(api::Object object);

@@ -38,9 +38,15 @@ void WorkQueue::AddAfter(const ObjectKey& key, nanoseconds delay) {
 
 void WorkQueue::Retry(const ObjectKey& key) {
   ++retries_;
-  int& failures = failures_[key];
-  AddAfter(key, std::min(kFirstDelay * (std::int64_t{1} << failures), kLongestDelay));
-  failures = std::min(failures + 1, kMaxDoublings);
+  const nanoseconds now = clock_.Monotonic();
+  Failures& failures = failures_[key];
+  // A change has brought it back before its time: that it fails again is no news. Otherwise an object to
+  // which much happens would soon be tried once in a quarter of an hour.
+  if (now < failures.retry) return AddAfter(key, failures.retry - now);
+  const nanoseconds delay =
+      std::min(kFirstDelay * (std::int64_t{1} << failures.retries), kLongestDelay);
+  failures = {std::min(failures.retries + 1, kMaxDoublings), now + delay};
+  AddAfter(key, delay);
 }
 
 void WorkQueue::Wake() {

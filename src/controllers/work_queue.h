@@ -31,8 +31,9 @@ class WorkQueue {
   void Add(const ObjectKey& key);
   // Not before `delay` has gone by. Of several times the earliest counts.
   void AddAfter(const ObjectKey& key, std::chrono::nanoseconds delay);
-  // Again after a while that doubles with each failure in a row: 5 ms to 1000 s, as Kubernetes's
-  // controllers.
+  // Again after a while that doubles with each retry that fails: 5 ms to 1000 s, as Kubernetes's
+  // controllers. What fails before its retry is due, because a change has brought it here, is tried again
+  // then and waits no longer for it.
   void Retry(const ObjectKey& key);
   // It went well: the next failure is the first one again.
   void Forget(const ObjectKey& key) { failures_.erase(key); }
@@ -67,7 +68,11 @@ class WorkQueue {
   absl::flat_hash_set<ObjectKey> queued_;  // what is in ready_
   absl::btree_map<Moment, ObjectKey> later_;
   absl::flat_hash_map<ObjectKey, Moment> moments_;  // where a key is in later_
-  absl::flat_hash_map<ObjectKey, int> failures_;
+  struct Failures {
+    int retries = 0;
+    std::chrono::nanoseconds retry{0};  // when the last of them is due
+  };
+  absl::flat_hash_map<ObjectKey, Failures> failures_;
   std::uint64_t number_ = 0;
   std::chrono::nanoseconds waited_{0};
   std::uint64_t adds_ = 0;

@@ -12,7 +12,8 @@ void HealthBoard::Report(std::vector<rpc::DeviceHealth> devices) {
   const base::MutexLock lock(mutex_);
   last_ = std::move(devices);
   at_ = clock_.Monotonic();
-  std::erase_if(listeners_, [&](const auto& listener) { return !listener->Send(last_); });
+  const std::vector<rpc::DeviceHealth>& report = last_;
+  std::erase_if(listeners_, [&](const auto& listener) { return !listener->Send(report); });
 }
 
 void HealthBoard::Listen(std::shared_ptr<rpc::HealthReports> reports) {

@@ -170,12 +170,13 @@ Status WriteAll(int fd, std::string_view bytes) {
   return {};
 }
 
-Status WriteWhole(const std::string& path, std::string_view contents, unsigned mode) {
+Status WriteWhole(const std::string& path, std::string_view contents, unsigned mode, Sync sync) {
   const std::string temporary = TemporaryBeside(path);
   Fd file(::open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
   if (!file.valid()) return Failed("write", path, errno);
   const Status written = WriteAll(file.get(), contents);
-  if (!written.ok() || ::fchmod(file.get(), mode) != 0 || ::fsync(file.get()) != 0 ||
+  if (!written.ok() || ::fchmod(file.get(), mode) != 0 ||
+      (sync == Sync::kYes && ::fsync(file.get()) != 0) ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
     const Status failed = written.ok()
                               ? Failed("write", path, errno)
@@ -183,6 +184,7 @@ Status WriteWhole(const std::string& path, std::string_view contents, unsigned m
     ::unlink(temporary.c_str());
     return failed;
   }
+  if (sync == Sync::kNo) return {};
   const Fd folder(::open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid() || ::fsync(folder.get()) != 0) return Failed("sync", FolderOf(path), errno);
   return {};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,9 +56,13 @@ StatusOr<std::string> ReadWhole(const std::string& path, std::size_t limit = 16u
 StatusOr<std::string> ReadWholeBelow(const std::string& root, const std::string& path,
                                      std::size_t limit = 1u << 20);
 
+// kNo: for what means nothing after a power cut, which may then leave an empty file.
+enum class Sync : std::uint8_t { kYes, kNo };
+
 // Whole or not at all, also in a power cut: written beside it under a name that begins with a dot and
 // ends in .tmp, synced, renamed, and the folder synced.
-Status WriteWhole(const std::string& path, std::string_view contents, unsigned mode = 0644);
+Status WriteWhole(const std::string& path, std::string_view contents, unsigned mode = 0644,
+                  Sync sync = Sync::kYes);
 
 // All bytes, whatever signals come.
 Status WriteAll(int fd, std::string_view bytes);

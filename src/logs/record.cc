@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 
 namespace dray::logs {
@@ -10,24 +11,6 @@ namespace {
 
 constexpr std::string_view kColors[kLevels] = {"", "\x1b[33m", "\x1b[31m"};
 constexpr char kLetters[kLevels] = {'I', 'W', 'E'};
-
-// How many bytes the character at the beginning has; 0: it is none of UTF-8.
-std::size_t CharacterAt(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return 0;
-  }
-  // Too long a form, a half of a pair, or beyond the last one.
-  if (first == 0xe0 && at(1) < 0xa0) return 0;
-  if (first == 0xed && at(1) > 0x9f) return 0;
-  if (first == 0xf0 && at(1) < 0x90) return 0;
-  if (first == 0xf4 && at(1) > 0x8f) return 0;
-  return size;
-}
 
 // U+0080 to U+009F are control characters, too: a terminal obeys 0x9b as it does ESC [.
 bool IsHighControl(std::string_view character) {
@@ -57,7 +40,7 @@ unsigned CodePoint(std::string_view character) {
 void AppendQuoted(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const std::size_t size = CharacterAt(text);
+    const std::size_t size = base::CharacterSize(text);
     const std::string_view character = text.substr(0, size == 0 ? 1 : size);
     const auto byte = static_cast<unsigned char>(character[0]);
     if (character == "\"" || character == "\\") {
@@ -101,7 +84,7 @@ Value::Value(std::chrono::nanoseconds duration)
 void AppendJsonString(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const std::size_t size = CharacterAt(text);
+    const std::size_t size = base::CharacterSize(text);
     const std::string_view character = text.substr(0, size == 0 ? 1 : size);
     const auto byte = static_cast<unsigned char>(character[0]);
     if (size == 0) {

@@ -83,6 +83,35 @@ status:
   EXPECT_EQ(status[0].resources.at(0).health, "Unknown");
 }
 
+// A server that does not know them in a status gets the status without them.
+TEST_F(Acceptance, Row48AServerMayRefuseTheirHealth) {
+  AddClaim(SpecialClaim("p-ext", "p"));
+  Apply(R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers: [{name: c, image: i, resources: {requests: {example.com/gpu: 1}}}]
+status:
+  extendedResourceClaimStatus:
+    resourceClaimName: p-ext
+    requestMappings: [{containerName: c, resourceName: example.com/gpu, requestName: r}]
+)");
+  memory_->SetWriteHook([](api::Verb verb, const api::Object& object) -> Status {
+    const api::Pod* pod = object.As<api::Pod>();
+    if (verb != api::Verb::kUpdateStatus || pod == nullptr) return {};
+    for (const api::ContainerStatus& status : pod->status.container_statuses) {
+      if (!status.allocated_resources_status.empty()) {
+        return base::InvalidArgument("allocatedResourcesStatus[0].name: Invalid value");
+      }
+    }
+    return {};
+  });
+  StartAgent();
+  EXPECT_EQ(PhaseOf("p"), "Running");
+  EXPECT_THAT(CdiOf("p", "c"), ElementsAre("d1/dev=uid-p-ext"));
+}
+
 // The claim for extended resources must be the pod's own.
 TEST_F(Acceptance, Row48AnotherPodsSpecialClaimIsRefused) {
   api::ResourceClaim claim = SpecialClaim("q-ext", "q");

@@ -29,6 +29,19 @@ api::Object Placeholder(const container::PodIdentity& identity) {
   return api::Object::Of(std::move(pod));
 }
 
+// Whether two lists say the same of a pod.
+bool Same(const PodInventory& a, const PodInventory& b) {
+  const auto sandbox = [](const container::SandboxInfo& x, const container::SandboxInfo& y) {
+    return x.id == y.id && x.ready == y.ready && x.ips == y.ips;
+  };
+  const auto one = [](const container::ContainerInfo& x, const container::ContainerInfo& y) {
+    return x.id == y.id && x.state == y.state && x.exit_code == y.exit_code &&
+           x.started_at == y.started_at && x.finished_at == y.finished_at;
+  };
+  return std::ranges::equal(a.sandboxes, b.sandboxes, sandbox) &&
+         std::ranges::equal(a.containers, b.containers, one);
+}
+
 std::string_view HealthText(rpc::Health health) {
   switch (health) {
     case rpc::Health::kHealthy:
@@ -122,8 +135,12 @@ void PodWorker::OnObjectGone() {
 }
 
 void PodWorker::OnInventory(const PodInventory& inventory, std::uint64_t number) {
-  inventory_ = inventory;
+  // Pods are many and lists are often: whom a list tells nothing new, and who did not wait for it,
+  // has nothing to do. What is due at a time has a timer.
+  const bool waited = number_ < needed_;
   number_ = number;
+  if (!waited && Same(inventory_, inventory)) return;
+  inventory_ = inventory;
   RefreshViews();
   Sync();
 }
@@ -202,6 +219,10 @@ PodView PodWorker::View() const {
     const auto claims = host_.claims().ClaimsFor(pod(), track->spec);
     if (!claims.ok()) continue;
     for (const ContainerClaim& claim : *claims) {
+      if (hide_extended_ && pod().status.extended_resource_claim_status &&
+          claim.claim == pod().status.extended_resource_claim_status->resource_claim_name) {
+        continue;
+      }
       std::vector<UsedDevice> devices = claim.devices;
       std::ranges::stable_sort(devices, [](const UsedDevice& a, const UsedDevice& b) {
         return std::tie(a.driver, a.device.pool, a.device.device) <
@@ -341,6 +362,12 @@ void PodWorker::StatusWritten(StatusOr<api::Object> written) {
   if (written.ok()) {
     write_delay_ = {};
     if (VersionOf(*written) >= VersionOf(object_)) object_ = *std::move(written);
+    return Sync();
+  }
+  // Not every server knows devices of extended resources in a status: better none of them than no
+  // status at all.
+  if (written.status().code() == StatusCode::kInvalidArgument &&
+      pod().status.extended_resource_claim_status && !std::exchange(hide_extended_, true)) {
     return Sync();
   }
   write_delay_ = NextDelay(write_delay_, kFirstWriteRetry, kLongestWriteRetry);

@@ -203,6 +203,7 @@ class PodWorker {
   Loop::Timer deadline_;
 
   bool writing_ = false;
+  bool hide_extended_ = false;  // devices of extended resources; a server has refused them
   std::chrono::nanoseconds write_delay_{0};
   std::optional<std::chrono::nanoseconds> write_at_;
 

@@ -4,6 +4,7 @@
 // runc, with drivers that write CDI specs. Skipped, with the reason, where nobody can run any.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -82,7 +83,7 @@ class RuncAcceptance : public ::testing::Test {
     runc.root = folder_ / "run";
     runc.shim = {std::filesystem::read_symlink("/proc/self/exe").parent_path().string() +
                  "/node_shim"};
-    runc.cgroup_parent = fmt::format("/dray-agent-test-{}", ::getpid());
+    runc.cgroup_parent = cgroup_;
     runc.cdi_folders = {folder_ / "cdi"};
     auto runtime = container::OpenRuncRuntime(runc, *store_, clock_);
     ASSERT_THAT(runtime, IsOk());
@@ -107,6 +108,12 @@ class RuncAcceptance : public ::testing::Test {
     EXPECT_THAT(plugins_.prepared(), IsEmpty());
     agent_.reset();
     runtime_.reset();
+    // The group of all pods is left by a runtime: another one may use it.
+    const std::filesystem::path groups = "/sys/fs/cgroup";
+    ::rmdir((groups.string() + cgroup_).c_str());
+    for (const auto& controller : std::filesystem::directory_iterator(groups)) {
+      ::rmdir((controller.path().string() + cgroup_).c_str());
+    }
     EXPECT_THAT(files::NamesIn(folder_ / "run/containers").value_or(std::vector<std::string>()),
                 IsEmpty());
   }
@@ -194,6 +201,7 @@ class RuncAcceptance : public ::testing::Test {
   base::SystemClock clock_;
   base::SeededRandomSource random_{1};
   files::TemporaryFolder folder_;
+  const std::string cgroup_ = fmt::format("/dray-agent-test-{}", ::getpid());
   Loop loop_{clock_};
   LoopOffload offload_{loop_};
   NoProbes probes_;

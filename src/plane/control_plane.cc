@@ -47,9 +47,6 @@ constexpr std::size_t kWriteThreads = 2;
 constexpr std::size_t kReadThreads = 2;
 constexpr int kStandardOutput = 1;
 constexpr std::size_t kAuditBytes = 64u << 20;  // of events that wait to be written
-// Beyond these health says that something is stuck.
-constexpr std::chrono::seconds kLongestTurn{30};
-constexpr std::chrono::seconds kLongestWait{10};
 
 Status MakeFolder(const std::string& folder) {
   std::error_code error;
@@ -83,7 +80,7 @@ class Plane final : public ControlPlane {
         clock_(clock),
         log_(LoggerFor("plane")),
         metrics_(clock, options_.gates, registry::HandlerOptions().version),
-        commits_(clock, LoggerFor("store")) {}
+        commits_(clock, LoggerFor("store"), options_.health.slow_commit) {}
 
   // The door closes first, so that nobody is told of something that then has no end; deciders stop
   // before what they write to.
@@ -216,6 +213,10 @@ class Plane final : public ControlPlane {
     metrics_.Watch(registry_->objects(), Database(options_), [this] { return Stats(); });
     if (options_.log != nullptr) internal::AddLogMetrics(metrics_.registry(), *options_.log);
     AddWaitMetrics();
+    snapshots_ = std::make_unique<internal::Snapshots>(*store_, options_.data);
+    handling.later = [this](const apiserver::Request& request, internal::Snapshots::Send send) {
+      return snapshots_->Answer(request, std::move(send));
+    };
     handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_, std::move(handling));
     internal::AddHealthMetrics(
         metrics_.registry(),
@@ -225,7 +226,8 @@ class Plane final : public ControlPlane {
     serving.address = options_.address;
     serving.port = options_.port;
     serving.tls = apiserver::TlsOptions{made.server, made.authority};
-    serving.on_refused = [log = LoggerFor("apiserver")](const apiserver::Refusal& refusal) {
+    serving.on_refused = [this, log = LoggerFor("apiserver")](const apiserver::Refusal& refusal) {
+      handler_->Refused(refusal);
       log.Info(2, "Request refused before it was looked at",
                {{"verb", refusal.method},
                 {"URI", refusal.target},
@@ -234,8 +236,7 @@ class Plane final : public ControlPlane {
                 {"resp", refusal.code},
                 {"reason", refusal.message}});
     };
-    snapshots_ = std::make_unique<internal::Snapshots>(*store_, options_.data, *handler_);
-    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *snapshots_, authenticator_));
+    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *handler_, authenticator_));
     serving_ = server_.get();
     url_ = server_->url();
     DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
@@ -297,10 +298,10 @@ class Plane final : public ControlPlane {
   }
 
   // Whether a loop comes to the end of what it does.
-  static Status Moves(const std::atomic<internal::Loop*>& loop) {
+  Status Moves(const std::atomic<internal::Loop*>& loop) const {
     const internal::Loop* running = loop.load();
     const auto age = running == nullptr ? std::chrono::nanoseconds(0) : running->TurnAge();
-    if (age < kLongestTurn) return {};
+    if (!internal::TooLong(age, options_.health.stuck_loop)) return {};
     return base::Unavailable(fmt::format("the piece of work that it is at has taken {} so far",
                                          base::GoDurationToString(age)));
   }
@@ -308,7 +309,7 @@ class Plane final : public ControlPlane {
   Status QueuesMove() const {
     for (const auto& [name, queue] : Queues()) {
       const std::chrono::nanoseconds oldest = queue->Oldest();
-      if (oldest < kLongestWait) continue;
+      if (!internal::TooLong(oldest, options_.health.stuck_request)) continue;
       return base::Unavailable(
           fmt::format("{} of clients have waited for a thread for up to {}; waiting: {}", name,
                       base::GoDurationToString(oldest), queue->Waiting()));

@@ -29,6 +29,16 @@ struct AuditOptions {
   std::size_t max_backups = 0;           // 0: all files are kept
 };
 
+// From when on /healthz says that something should be looked at; 0: never.
+struct HealthLimits {
+  // A commit; a sync of a healthy disk takes some milliseconds.
+  std::chrono::nanoseconds slow_commit = std::chrono::seconds(1);
+  // A piece of work of the scheduler or the controllers.
+  std::chrono::nanoseconds stuck_loop = std::chrono::seconds(30);
+  // A request that waits for a thread.
+  std::chrono::nanoseconds stuck_request = std::chrono::seconds(10);
+};
+
 struct PlaneOptions {
   // Where keys, kubeconfigs and the database are; made if it is not there.
   std::string data;
@@ -50,6 +60,7 @@ struct PlaneOptions {
   // What takes longer is logged, with its steps; 0: nothing is.
   std::chrono::nanoseconds slow_request = std::chrono::milliseconds(500);
   std::chrono::nanoseconds slow_decision = std::chrono::milliseconds(100);
+  HealthLimits health;
   AuditOptions audit;
 };
 

@@ -38,6 +38,19 @@ class EchoSource final : public apiserver::StreamSource {
   std::string held_;
 };
 
+// Says one line, and then nothing for ever.
+class OneLineSource final : public apiserver::StreamSource {
+ public:
+  void Start(std::function<void()>) override {}
+  State Pull(std::vector<apiserver::Bytes>& out) override {
+    if (!std::exchange(said_, true)) out.push_back(std::make_shared<const std::string>("line\n"));
+    return State::kWait;
+  }
+
+ private:
+  bool said_ = false;
+};
+
 // A node that answers with what it was asked, and by whom.
 class Node final : public apiserver::Handler {
  public:
@@ -48,6 +61,8 @@ class Node final : public apiserver::Handler {
       response.status = 101;
       response.headers.Add("Upgrade", "echo");
       response.stream = std::make_unique<EchoSource>();
+    } else if (request.path == "/follow") {
+      response.stream = std::make_unique<OneLineSource>();
     } else {
       response.status = request.path == "/missing" ? 404 : 200;
       response.headers.Add("Content-Type", "text/plain");
@@ -122,6 +137,13 @@ TEST_F(NodeDoorTest, WhatTheNodeAnswersIsPassedOn) {
   EXPECT_EQ(Ask("/missing").status, 404);
   response = Ask("/long");
   EXPECT_GT(Read(*response.stream).size(), 1u << 20);
+}
+
+// kubectl logs -f shows a line when it is written, not when many are.
+TEST_F(NodeDoorTest, WhatHasComeIsPassedOnAtOnce) {
+  Serve("system:node:n");
+  apiserver::Response response = Ask("/follow");
+  EXPECT_EQ(Read(*response.stream, 5), "line\n");
 }
 
 TEST_F(NodeDoorTest, BytesGoBothWaysAfterAnUpgrade) {

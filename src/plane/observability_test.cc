@@ -15,6 +15,7 @@
 
 #include "client/http_client.h"
 #include "client/kubeconfig.h"
+#include "fmt/format.h"
 #include "logs/output_for_test.h"
 #include "plane/internal/commit_watch.h"
 #include "plane/internal/loop.h"
@@ -43,7 +44,7 @@ class LogTest : public ::testing::Test {
 
 using CommitWatchTest = LogTest;
 TEST_F(CommitWatchTest, ASlowCommitIsHeldAgainstTheDiskForTenSeconds) {
-  internal::CommitWatch watch(clock_, log_.For("store"));
+  internal::CommitWatch watch(clock_, log_.For("store"), 1s);
   EXPECT_TRUE(watch.Health().ok());
   watch.OnCommit({.transactions = 1, .changes = 1, .wrote = 10ms});
   EXPECT_TRUE(watch.Health().ok());
@@ -63,7 +64,7 @@ TEST_F(CommitWatchTest, ASlowCommitIsHeldAgainstTheDiskForTenSeconds) {
 }
 
 TEST_F(CommitWatchTest, ACommitThatDoesNotComeBackIsSeenMeanwhile) {
-  internal::CommitWatch watch(clock_, log_.For("store"));
+  internal::CommitWatch watch(clock_, log_.For("store"), 1s);
   watch.OnBegin();
   EXPECT_TRUE(watch.Health().ok());
   clock_.Advance(60s);
@@ -73,6 +74,19 @@ TEST_F(CommitWatchTest, ACommitThatDoesNotComeBackIsSeenMeanwhile) {
   EXPECT_FALSE(watch.Health().ok());
   clock_.Advance(10s);
   EXPECT_TRUE(watch.Health().ok());
+}
+
+TEST_F(CommitWatchTest, WhatIsSlowIsForTheOperatorToSay) {
+  internal::CommitWatch strict(clock_, log_.For("store"), 20ms);
+  internal::CommitWatch patient(clock_, log_.For("store"), 0s);
+  for (internal::CommitWatch* watch : {&strict, &patient}) {
+    watch->OnCommit({.transactions = 1, .changes = 1, .wrote = 20ms});
+  }
+  EXPECT_FALSE(strict.Health().ok());
+  EXPECT_THAT(Text(), HasSubstr("Slow disk"));
+  patient.OnCommit({.transactions = 1, .changes = 1, .wrote = 60s});
+  EXPECT_TRUE(patient.Health().ok());
+  EXPECT_EQ(Text(), "");
 }
 
 // Waits as long as it is told to.
@@ -124,6 +138,24 @@ TEST_F(SlowDecisionsTest, SayWhatTookSoLong) {
             "I0115 08:00:00.000000       0 scheduler] \"Slow scheduling decision\" pod=\"ns/slow\" "
             "node=\"\" took=\"300ms\" phases=\"Filter 250ms, explaining 40ms\" nodes=5000 "
             "steps=12345\n");
+}
+
+// With -v 4 every decision is told, quick or slow.
+TEST_F(SlowDecisionsTest, AllAreToldToWhoWantsToKnow) {
+  logs::Log chatty({.verbosity = 4}, clock_, std::make_unique<logs::StringOutput>(text_));
+  internal::SlowDecisions decisions({chatty.For("scheduler"), 100ms}, nullptr);
+  decisions.OnPhase("p", scheduler::Phase::kFilter, scheduler::PluginStatus::Code::kSuccess, 2ms);
+  decisions.OnDecision({.pod = "ns/a", .node = "n", .took = 3ms, .nodes = 3, .steps = 7});
+  decisions.OnDecision({.pod = "ns/b", .took = 1ms, .nodes = 3, .steps = 1});
+  decisions.OnDecision({.pod = "ns/slow", .took = 200ms});
+  EXPECT_TRUE(chatty.Flush(30s));
+  EXPECT_EQ(text_,
+            "I0115 08:00:00.000000       0 scheduler] \"Scheduling decision\" pod=\"ns/a\" "
+            "node=\"n\" took=\"3ms\" phases=\"Filter 2ms\" nodes=3 steps=7\n"
+            "I0115 08:00:00.000000       0 scheduler] \"Scheduling decision\" pod=\"ns/b\" "
+            "node=\"\" took=\"1ms\" phases=\"\" nodes=3 steps=1\n"
+            "I0115 08:00:00.000000       0 scheduler] \"Slow scheduling decision\" "
+            "pod=\"ns/slow\" node=\"\" took=\"200ms\" phases=\"\" nodes=0 steps=0\n");
 }
 
 std::string ReadFile(const std::string& path) {
@@ -186,6 +218,50 @@ TEST_F(ServedTest, AnAuditLogThatCannotBeWrittenIsToldAndHoldsUpNobody) {
   EXPECT_THAT(text, HasSubstr("audit] \"Audit events could not be written\""));
 }
 
+// What counts as slow is the operator's to say: here every commit does.
+TEST_F(ServedTest, FromWhenOnHealthComplainsCanBeSet) {
+  PlaneOptions options{.objects = SmallCluster()};
+  options.health.slow_commit = 1ns;
+  plane_.StartWith(std::move(options));
+  ASSERT_TRUE(plane_.Until([&] { return Get("/healthz").status == 500; }));
+  EXPECT_THAT(Get("/healthz/disk").body, HasSubstr("the disk is slow"));
+  EXPECT_EQ(Get("/livez").status, 200);
+  options = PlaneOptions{.objects = SmallCluster()};
+  options.health = {.slow_commit = 0s, .stuck_loop = 0s, .stuck_request = 0s};
+  plane_.StartWith(std::move(options));
+  EXPECT_EQ(Get("/healthz").status, 200);
+}
+
+// Each pod's decision is a record of its own, with where it went.
+TEST_F(ServedTest, DecisionsAreInALogOfVerbosityFour) {
+  for (const int verbosity : {3, 4}) {
+    std::string text;
+    const base::SystemClock clock;
+    logs::Log log({.verbosity = verbosity}, clock, std::make_unique<logs::StringOutput>(text));
+    PlaneOptions options{.objects = SmallCluster()};
+    options.log = &log;
+    options.slow_decision = 0s;
+    plane_.StartWith(std::move(options));
+    const std::string first = fmt::format("a{}", verbosity);
+    const std::string second = fmt::format("b{}", verbosity);
+    plane_.Create(PodFromTemplate(first));
+    plane_.Create(PodFromTemplate(second));
+    ASSERT_TRUE(plane_.Await(first, "Running"));
+    ASSERT_TRUE(plane_.Await(second, "Running"));
+    plane_.Stop();
+    EXPECT_TRUE(log.Flush(30s));
+    for (const std::string& pod : {first, second}) {
+      const std::string record =
+          "scheduler] \"Scheduling decision\" pod=\"default/" + pod + "\" node=\"node-";
+      if (verbosity < 4) {
+        EXPECT_THAT(text, Not(HasSubstr("Scheduling decision")));
+      } else {
+        EXPECT_THAT(text, HasSubstr(record));
+      }
+    }
+  }
+}
+
 TEST_F(ServedTest, WritesOfClientsAreInTheAuditLog) {
   PlaneOptions options{.objects = SmallCluster()};
   options.audit.path = plane_.folder() + "/audit.log";
@@ -210,6 +286,32 @@ TEST_F(ServedTest, WritesOfClientsAreInTheAuditLog) {
   EXPECT_THAT(text, HasSubstr(R"("sourceIPs":["127.0.0.1"])"));
   // What the parts of this process write is no request.
   EXPECT_THAT(text, Not(HasSubstr("kube-controller-manager")));
+}
+
+// Who was not let in, and who has taken everything away, are in it by default.
+TEST_F(ServedTest, WhoWasNotLetInAndCopiesOfEverythingAreInTheAuditLog) {
+  PlaneOptions options{.objects = SmallCluster()};
+  options.audit.path = plane_.folder() + "/audit.log";
+  const std::string path = options.audit.path;
+  plane_.StartWith(std::move(options));
+  EXPECT_EQ(Get("/snapshot").status, 200);
+  auto stranger = client::LoadAccess({.kubeconfig = plane_.folder() + "/admin.kubeconfig"});
+  ASSERT_TRUE(stranger.ok());
+  stranger->certificate.clear();
+  stranger->key.clear();
+  stranger->token = "hush";
+  auto http = client::HttpClient::Create(*stranger, {});
+  ASSERT_TRUE(http.ok()) << http.status();
+  const auto refused = (*http)->Send({.target = "/api/v1/nodes"});
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(refused->status, 401);
+  plane_.Stop();
+  const std::string text = ReadFile(path);
+  EXPECT_THAT(text, HasSubstr(R"("requestURI":"/snapshot","verb":"get",)"
+                              R"("user":{"username":"kubernetes-admin")"));
+  EXPECT_THAT(text, HasSubstr(R"("requestURI":"/api/v1/nodes","verb":"list","user":{},)"));
+  EXPECT_THAT(text, HasSubstr("Authentication failed, attempted: bearer"));
+  EXPECT_THAT(text, Not(HasSubstr("hush")));
 }
 
 }  // namespace

@@ -11,7 +11,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/uuid.h"
 #include "plane/plane_for_test.h"
+#include "registry/handler.h"
+#include "registry/registry.h"
+#include "registry/roles.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -44,28 +48,35 @@ class Promised final : public apiserver::Responder {
   std::promise<Answer> answer_;
 };
 
-class Elsewhere final : public apiserver::Handler {
- public:
-  void Handle(apiserver::Request, std::shared_ptr<apiserver::Responder> responder) override {
-    responder->Send({.status = 418});
-  }
-};
-
 class SnapshotsTest : public ::testing::Test {
  protected:
-  Answer Ask(std::string path, std::string group, std::string method = "GET") {
+  SnapshotsTest() {
+    registry::HandlerOptions options;
+    options.later = [this](const apiserver::Request& request, Snapshots::Send send) {
+      return snapshots_.Answer(request, std::move(send));
+    };
+    handler_ = std::make_unique<registry::RestHandler>(registry_, roles_, std::move(options));
+  }
+
+  Answer Ask(std::string path, std::string group, std::string method = "GET",
+             apiserver::Headers headers = {}) {
     const auto responder = std::make_shared<Promised>();
-    snapshots_.Handle({.method = std::move(method),
-                       .path = std::move(path),
-                       .user = {.name = "u", .groups = {std::move(group)}}},
-                      responder);
+    handler_->Handle({.method = std::move(method),
+                      .path = std::move(path),
+                      .headers = std::move(headers),
+                      .user = {.name = "u", .groups = {std::move(group)}}},
+                     responder);
     return responder->Wait();
   }
 
   TestPlane folder_;
   const std::unique_ptr<store::Store> store_ = store::MakeMemoryStore();
-  Elsewhere elsewhere_;
-  Snapshots snapshots_{*store_, folder_.folder(), elsewhere_};
+  base::ManualClock clock_;
+  base::SystemRandomSource random_;
+  registry::RoleAuthorizer roles_;
+  registry::Registry registry_{*store_, clock_, random_, {}};
+  Snapshots snapshots_{*store_, folder_.folder()};
+  std::unique_ptr<registry::RestHandler> handler_;
 };
 
 TEST_F(SnapshotsTest, ItIsAStoreWithAllThatIsThere) {
@@ -87,21 +98,18 @@ TEST_F(SnapshotsTest, OnlyAdministratorsGetIt) {
   EXPECT_EQ(answer.status, 403);
   EXPECT_THAT(answer.body, HasSubstr("cannot get path"));
   EXPECT_EQ(Ask("/snapshot", "system:masters", "POST").status, 405);
+  EXPECT_EQ(Ask("/snapshot", "system:masters", "HEAD").status, 405);
 }
 
 TEST_F(SnapshotsTest, WhoSpeaksForSomebodyElseHasTheirRights) {
-  const auto responder = std::make_shared<Promised>();
-  apiserver::Request request{
-      .method = "GET", .path = "/snapshot", .user = {.name = "u", .groups = {"system:masters"}}};
-  request.headers.Add("Impersonate-User", "bob");
-  snapshots_.Handle(std::move(request), responder);
-  const Answer answer = responder->Wait();
+  const Answer answer = Ask("/snapshot", "system:masters", "GET", {{{"Impersonate-User", "bob"}}});
   EXPECT_EQ(answer.status, 403);
   EXPECT_THAT(answer.body, HasSubstr(R"(User \"bob\" cannot get path)"));
 }
 
 TEST_F(SnapshotsTest, OtherPathsAreLeftToOthers) {
-  EXPECT_EQ(Ask("/api", "system:masters").status, 418);
+  EXPECT_EQ(Ask("/version", "system:masters").status, 200);
+  EXPECT_EQ(Ask("/snapshot/x", "system:masters").status, 404);
 }
 
 TEST_F(SnapshotsTest, WhatCannotBeWrittenIsToldAsAnError) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/server.h"
 #include "audit/auditor.h"
 #include "fmt/format.h"
 #include "logs/output_for_test.h"
@@ -17,6 +18,7 @@
 namespace dray::registry {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -29,10 +31,9 @@ constexpr std::string_view kPod =
 
 class AuditTest : public ::testing::Test {
  protected:
-  void Open(audit::Policy policy) {
+  void Open(audit::Policy policy, HandlerOptions handling = {}) {
     clock_.SetNow(base::Time::FromUnix(1'800'000'000));
     auditor_ = std::make_unique<audit::Auditor>(std::move(policy), clock_, writer_);
-    HandlerOptions handling;
     handling.auditor = auditor_.get();
     world_ = std::make_unique<World>(RegistryOptions{}, nullptr, std::move(handling));
     Events();
@@ -286,6 +287,42 @@ TEST_F(AuditTest, PathsThatAreNoResourceHaveAMethodForAVerb) {
   const std::string event = Event();
   EXPECT_THAT(event, HasSubstr(R"("requestURI":"/version","verb":"get")"));
   EXPECT_THAT(event, Not(HasSubstr("objectRef")));
+}
+
+// A page whose answer comes later is a request as any other.
+TEST_F(AuditTest, WhatIsAnsweredLaterIsWrittenDownThen) {
+  HandlerOptions handling;
+  handling.later = [](const apiserver::Request& request, const auto& send) {
+    if (request.path != "/snapshot") return false;
+    send(apiserver::Response());
+    return true;
+  };
+  Open(audit::DefaultPolicy(), std::move(handling));
+  EXPECT_EQ(world_->Get("/snapshot").status, 200);
+  EXPECT_THAT(Event(), HasSubstr(R"("requestURI":"/snapshot","verb":"get",)"
+                                 R"("user":{"username":"admin",)"));
+  const Answer refused = world_->Ask({.path = "/snapshot", .user = {"v", {std::string(kViewers)}}});
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(Event(), AllOf(HasSubstr(R"("username":"v")"), HasSubstr(R"("code":403)")));
+  EXPECT_EQ(world_->Get("/other").status, 404);
+}
+
+TEST_F(AuditTest, WhoWasNotLetInIsWrittenDownWithWhatTheyWanted) {
+  Open(audit::DefaultPolicy());
+  apiserver::Request request{.method = "DELETE", .path = kPods, .query = "limit=1"};
+  request.user = {.name = "", .groups = {}};
+  request.audit_id = "some-id";
+  request.headers.Add("Authorization", "Bearer hush");
+  world_->handler().Refused({.code = 401, .request = &request});
+  EXPECT_THAT(Event(),
+              AllOf(HasSubstr(R"("stage":"ResponseStarted","requestURI":")" + kPods +
+                              R"(?limit=1","verb":"deletecollection","user":{},)"),
+                    HasSubstr(R"("objectRef":{"resource":"pods","namespace":"default",)"),
+                    HasSubstr(R"("message":"Authentication failed, attempted: bearer","code":401)"),
+                    Not(HasSubstr("hush"))));
+  // What nobody has looked at is no request.
+  world_->handler().Refused({.code = 400, .message = "malformed"});
+  EXPECT_THAT(Events(), IsEmpty());
 }
 
 TEST_F(AuditTest, TheDefaultPolicyLeavesReadsLeasesAndQuestionsOut) {

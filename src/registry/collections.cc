@@ -232,7 +232,11 @@ void HandleList(const ExchangePtr& exchange) {
   if (!request.ok()) return exchange->SendError(request.status());
   auto page = ReadPage(exchange->registry->objects(), *request);
   if (!page.ok()) return exchange->SendError(page.status());
-  // The others are shown; whoever asks for this one gets its error.
+  // A program takes what a list does not have for gone, and acts on it. People are shown the others;
+  // whoever asks for this one gets its error.
+  if (!page->unreadable.empty() && exchange->format.shape != Shape::kTable) {
+    return exchange->SendError(base::MakeStatus(StatusCode::kDataLoss, page->unreadable.front()));
+  }
   for (std::string& text : page->unreadable) exchange->warnings.push_back(std::move(text));
   SendPage(*exchange, *std::move(page));
 }

@@ -113,8 +113,8 @@ StatusOr<Registry::Attempt> Registry::TryDelete(const Found& found,
   if (auto* space = next.Mutable<api::Namespace>()) {
     space->status.phase = api::kNamespaceTerminating;
   }
-  attempt.result = next;
-  attempt.Put(std::move(next), found.entry->modified);
+  attempt.result = std::move(next);
+  attempt.PutResult(found.entry->modified);
   return attempt;
 }
 

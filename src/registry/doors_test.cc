@@ -229,6 +229,45 @@ TEST(Doors, OfEveryAccept) {
   }
 }
 
+// Errors come in what the client can read, at whichever door it is turned away.
+TEST(Doors, ErrorsOfEveryAccept) {
+  const apiserver::User viewer{"v", {std::string(kViewers)}};
+  const std::vector<std::pair<int, Asking>> askings = {
+      {404, {.path = kPods + "/none"}},
+      {400, {.path = kPods + "?limit=x"}},
+      {400, {.method = "POST", .path = kPods, .body = "{"}},
+      {422, {.method = "POST", .path = kPods, .body = R"({"metadata":{"name":"-"}})"}},
+      {409, {.method = "POST", .path = kPods, .body = kPod}},
+      {405, {.method = "PUT", .path = kPods, .body = kPod}},
+      {404, {.path = "/api/v1/namespaces/default/nonsense"}},
+      {403, {.method = "DELETE", .path = kPods, .user = viewer}},
+      {403, {.path = "/snapshot", .user = viewer}},
+  };
+  const std::vector<std::pair<std::string, std::string>> accepts = {
+      {"", "application/json"},
+      {"application/json", "application/json"},
+      {"application/yaml", "application/yaml"},
+      {"text/html,application/yaml", "application/yaml"},
+      {"application/json;as=Table;v=v1;g=meta.k8s.io,application/yaml", "application/json"},
+      {"application/vnd.kubernetes.protobuf,application/yaml", "application/yaml"},
+  };
+  World world;
+  world.Post(kPods, kPod);
+  for (const auto& [accept, type] : accepts) {
+    for (const auto& [code, given] : askings) {
+      Asking asking = given;
+      asking.accept = accept;
+      const Answer answer = world.Ask(asking);
+      EXPECT_EQ(answer.status, code) << asking.method << asking.path << answer.text;
+      EXPECT_EQ(answer.headers.Find("Content-Type"), type)
+          << asking.method << " " << asking.path << " as " << accept;
+      const auto status = rest::ReadTree(answer.text, type == "application/yaml");
+      ASSERT_TRUE(status.ok()) << answer.text;
+      EXPECT_EQ(rest::TextIn(*status, "kind"), "Status") << answer.text;
+    }
+  }
+}
+
 TEST(Doors, OfEveryKindOfBody) {
   struct Type {
     std::string type;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "api/pod.h"
+#include "apiserver/server.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
 #include "registry/impersonation.h"
@@ -359,6 +360,23 @@ void RestHandler::Handle(apiserver::Request request,
   WhenShown(exchange, [exchange] { Dispatch(exchange); });
 }
 
+void RestHandler::Refused(const apiserver::Refusal& refusal) const {
+  if (options_.auditor == nullptr || refusal.request == nullptr) return;
+  const apiserver::Request& request = *refusal.request;
+  Exchange exchange;
+  const auto route = ParseRoute(request.path);
+  if (route) {
+    exchange.route = *route;
+    exchange.verb = VerbOf(request, *route, Query(request.query));
+  }
+  exchange.request.path = request.path;
+  const std::string why = refusal.code == 401
+                              ? audit::Attempted(request.headers, refusal.certificate)
+                              : std::string(refusal.message);
+  options_.auditor->Refused(
+      request, AttributesOf(exchange, route.has_value(), Lower(request.method)), refusal.code, why);
+}
+
 void RestHandler::HandleOther(const ExchangePtr& exchange) {
   const apiserver::Request& request = exchange->request;
   std::string_view path = request.path;
@@ -379,6 +397,11 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
     if (auto response = options_.other(request)) {
       return exchange->Answer(*std::move(response));
     }
+  }
+  if (options_.later && options_.later(request, [exchange](apiserver::Response response) {
+        exchange->Answer(std::move(response));
+      })) {
+    return;
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
   const bool aggregated = format.ok() && format->shape == Shape::kDiscovery;

@@ -20,6 +20,10 @@
 #include "registry/request_metrics.h"
 #include "registry/roles.h"
 
+namespace dray::apiserver {
+struct Refusal;
+}  // namespace dray::apiserver
+
 namespace dray::registry {
 
 namespace internal {
@@ -30,6 +34,9 @@ struct HandlerOptions {
   std::string version = "v1.38.0";  // gitVersion: what kubectl compares itself with
   // "/metrics" and whatever else is not the API's; nothing for a path that it does not know.
   std::function<std::optional<apiserver::Response>(const apiserver::Request&)> other = nullptr;
+  // Likewise for what takes its time: whether `send` will be called, once, from whatever thread.
+  std::function<bool(const apiserver::Request&, std::function<void(apiserver::Response)> send)>
+      later = nullptr;
   // Beside ping and the store.
   std::vector<HealthCheck> checks = {};
   RequestMetrics* metrics = nullptr;  // null: nobody counts. Outlives the handler
@@ -49,6 +56,8 @@ class RestHandler final : public apiserver::Handler {
   ~RestHandler() override;
 
   void Handle(apiserver::Request request, std::shared_ptr<apiserver::Responder> responder) override;
+  // What the server has answered itself, once it had asked who sends it.
+  void Refused(const apiserver::Refusal& refusal) const;
   const Health& health() const { return health_; }
 
  private:

@@ -115,7 +115,8 @@ StatusOr<std::optional<api::Object>> LocalCluster::Find(const api::KindInfo& kin
 
 std::unique_ptr<api::ObjectWatch> LocalCluster::Watch(std::span<const api::KindInfo* const> kinds,
                                                       const api::Selection& selection) {
-  return api::SelectedWatch(MakeLocalWatch(registry_.objects(), kinds), selection);
+  return api::SelectedWatch(MakeLocalWatch(registry_.objects(), kinds, selection.namespace_),
+                            selection);
 }
 
 StatusOr<api::Object> LocalCluster::Create(api::Object object) {

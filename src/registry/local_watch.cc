@@ -15,16 +15,19 @@
 namespace dray::registry {
 namespace {
 
-constexpr std::string_view kEverything = "/registry/";
+// The same as who waits for anything at all: one list of events for both.
+constexpr std::string_view kEverything;
 constexpr std::size_t kBatch = 512;
 
 class LocalWatch final : public api::ObjectWatch {
  public:
-  LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds)
+  LocalWatch(const Objects& objects, std::span<const api::KindInfo* const> kinds,
+             std::string_view namespace_)
       : objects_(objects) {
     for (const api::KindInfo* kind : kinds) {
       if (!hubs_.insert(kind->hub).second) continue;
-      watched_.push_back({&api::HubKind(*kind->hub), PrefixOf(*kind)});
+      watched_.push_back({&api::HubKind(*kind->hub),
+                          PrefixOf(*kind, kind->namespaced ? namespace_ : std::string_view())});
     }
     Catch();
   }
@@ -54,7 +57,7 @@ class LocalWatch final : public api::ObjectWatch {
     std::vector<api::UnreadableObject> all;
     for (const auto& [key, why] : unreadable_) {
       const Watched& watched = *FindWatched(key);
-      std::string_view name = std::string_view(key).substr(watched.prefix.size());
+      std::string_view name = std::string_view(key).substr(PrefixOf(*watched.kind).size());
       const std::size_t slash = watched.kind->namespaced ? name.find('/') : name.npos;
       std::string_view space;
       if (slash != name.npos) {
@@ -165,8 +168,9 @@ class LocalWatch final : public api::ObjectWatch {
 }  // namespace
 
 std::unique_ptr<api::ObjectWatch> MakeLocalWatch(const Objects& objects,
-                                                 std::span<const api::KindInfo* const> kinds) {
-  return std::make_unique<LocalWatch>(objects, kinds);
+                                                 std::span<const api::KindInfo* const> kinds,
+                                                 std::string_view namespace_) {
+  return std::make_unique<LocalWatch>(objects, kinds, namespace_);
 }
 
 }  // namespace dray::registry

@@ -54,33 +54,41 @@ std::optional<std::string> WithRevision(std::string_view bytes, const api::Objec
 }
 
 std::string BytesOf(api::Object& object) {
-  object.MutableMetadata().resource_version.clear();
+  // Asking to change what is shared would copy it.
+  if (!object.metadata().resource_version.empty()) {
+    object.MutableMetadata().resource_version.clear();
+  }
   return object.ToJson();
 }
 
 }  // namespace
 
+std::string StoredObject::MakeJson() const {
+  std::optional<std::string> text;
+  if (bytes_ != nullptr) text = WithRevision(*bytes_, object_.metadata());
+  return text ? *std::move(text) : object_.ToJson();
+}
+
 const std::shared_ptr<const std::string>& StoredObject::Json() const {
-  std::call_once(once_, [this] {
-    std::optional<std::string> text;
-    if (bytes_ != nullptr) text = WithRevision(*bytes_, object_.metadata());
-    json_ = std::make_shared<const std::string>(text ? *std::move(text) : object_.ToJson());
-  });
+  std::call_once(once_, [this] { json_ = std::make_shared<const std::string>(MakeJson()); });
   return json_;
 }
 
 std::string PrefixOf(const api::KindInfo& kind, std::string_view namespace_) {
-  const api::KindInfo& hub = api::HubKind(*kind.hub);
-  std::string prefix = fmt::format("{}{}/{}/", kRoot, GroupFolder(hub), hub.plural);
-  if (hub.namespaced && !namespace_.empty()) {
-    prefix += namespace_;
-    prefix += '/';
-  }
-  return prefix;
+  return KeyOf(kind, namespace_, {});
 }
 
 std::string KeyOf(const api::KindInfo& kind, std::string_view namespace_, std::string_view name) {
-  return PrefixOf(kind, namespace_).append(name);
+  const api::KindInfo& hub = api::HubKind(*kind.hub);
+  const std::string_view group = GroupFolder(hub);
+  const bool spaced = hub.namespaced && !namespace_.empty();
+  std::string key;
+  // Made for every read and write, so in one piece.
+  key.reserve(kRoot.size() + group.size() + hub.plural.size() + namespace_.size() + name.size() +
+              3);
+  key.append(kRoot).append(group).append("/").append(hub.plural).append("/");
+  if (spaced) key.append(namespace_).append("/");
+  return key.append(name);
 }
 
 Objects::Objects(store::Store& store)
@@ -174,10 +182,16 @@ std::vector<StoredObjectPtr> Objects::Readable(const api::KindInfo& kind,
 
 void Objects::Put(store::Transaction& transaction, api::Object object,
                   std::optional<store::Revision> expected) {
-  std::string key = KeyOf(object);
-  std::string bytes = BytesOf(object);
-  transaction.Put(std::move(key), std::move(bytes), expected,
-                  AttachWithRevision(std::move(object), true));
+  store::Operation& put = transaction.operations.emplace_back();
+  put.kind = store::Operation::Kind::kPut;
+  put.key = KeyOf(object);
+  put.expected = expected;
+  Fill(put, std::move(object));
+}
+
+void Objects::Fill(store::Operation& put, api::Object object) {
+  put.value = std::make_shared<const std::string>(BytesOf(object));
+  put.attach = AttachWithRevision(std::move(object), true);
 }
 
 void Objects::Delete(store::Transaction& transaction, api::Object last,

@@ -36,6 +36,8 @@ class StoredObject {
   const api::Object& object() const { return object_; }
   // JSON in the hub version.
   const std::shared_ptr<const std::string>& Json() const;
+  // The same for one who asks alone, not kept: much is written that nobody reads.
+  std::string MakeJson() const;
 
  private:
   api::Object object_;
@@ -98,6 +100,8 @@ class Objects {
   // Adds the write of an object to a transaction; watchers and readers get it with its revision.
   static void Put(store::Transaction& transaction, api::Object object,
                   std::optional<store::Revision> expected);
+  // The same for an operation that has everything but the object.
+  static void Fill(store::Operation& put, api::Object object);
   static void Delete(store::Transaction& transaction, api::Object last,
                      std::optional<store::Revision> expected);
 

@@ -123,19 +123,28 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
   void Try() {
     auto attempt = attempt_();
     if (!attempt.ok()) return Finish(attempt.status());
-    if (dry_run_ || attempt->transaction.operations.empty()) {
-      return Finish(std::move(attempt->result));
-    }
+    if (attempt->transaction.operations.empty()) return Finish(std::move(attempt->result));
+    if (dry_run_) return Rehearse(*std::move(attempt));
     if (const std::string* key = KeyWithLine(attempt->transaction)) return Join(*key);
     const std::optional<std::size_t> index = attempt->index;
-    auto result = std::make_shared<api::Object>(std::move(attempt->result));
-    registry_.objects_.store().Commit(
-        std::move(attempt->transaction),
-        [self = shared_from_this(), index, result](StatusOr<store::Outcome> outcome) {
-          self->registry_.Post([self, index, result, outcome = std::move(outcome)] {
-            self->Committed(outcome, index, *result);
-          });
-        });
+    std::shared_ptr<api::Object> result;
+    if (!index) result = std::make_shared<api::Object>(std::move(attempt->result));
+    store::Transaction sealed = std::move(*attempt).Seal();
+    if (Status text = Attempt::CheckText(sealed); !text.ok()) return Finish(std::move(text));
+    registry_.objects_.store().Commit(std::move(sealed), [self = shared_from_this(), index, result](
+                                                             StatusOr<store::Outcome> outcome) {
+      self->registry_.Post([self, index, result, outcome = std::move(outcome)] {
+        self->Committed(outcome, index, result.get());
+      });
+    });
+  }
+
+  // Nothing is stored, and what could not be stored is refused all the same.
+  void Rehearse(Attempt attempt) {
+    api::Object result = attempt.result;
+    const Status text = Attempt::CheckText(std::move(attempt).Seal());
+    if (!text.ok()) return Finish(text);
+    Finish(std::move(result));
   }
 
   // What the write may lose a race for, and others stand in line for already.
@@ -157,10 +166,10 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
   }
 
   void Committed(const StatusOr<store::Outcome>& outcome, std::optional<std::size_t> index,
-                 const api::Object& result) {
+                 const api::Object* result) {
     if (!outcome.ok()) return Finish(outcome.status());
     if (!outcome->conflict) {
-      return Finish(index ? Objects::ObjectOf(*outcome->entries[*index]) : result);
+      return Finish(index ? Objects::ObjectOf(*outcome->entries[*index]) : *result);
     }
     // The next try sees what is there now: a key that is taken, a revision that has moved.
     if (line_.empty()) return Join(outcome->conflict->key);
@@ -251,8 +260,8 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_ASSIGN_OR_RETURN(const auto there,
                         objects_.Find(object.kind(), object.metadata().namespace_, name));
   if (there) return rest::AlreadyExists(object.kind(), name);
-  attempt.result = object;
-  attempt.Put(std::move(object), store::Revision{});
+  attempt.result = std::move(object);
+  attempt.PutResult(store::Revision{});
   // After the object: whoever sees a quota with its charge has seen what was charged for.
   DRAY_RETURN_IF_ERROR(
       AdmitQuota(objects_, attempt.result, nullptr, options_.rules, now, attempt.transaction));
@@ -287,8 +296,9 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   const base::Time now = clock_.Now();
   const bool reset = part == Part::kObject && rest::AsksForReset(object);
   if (reset) object.MutableMetadata().managed_fields.clear();
+  // Those that are stored count, whatever was sent.
   if (part == Part::kStatus && !keep_managed_fields) {
-    object.MutableMetadata().managed_fields = stored.metadata().managed_fields;
+    object.MutableMetadata().managed_fields.clear();
   }
   api::ErrorList errors;
   if (part == Part::kStatus) {
@@ -313,23 +323,22 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
 }
 
 StatusOr<Registry::Attempt> Registry::TryReplace(const Found& found, api::Object next) const {
-  Attempt attempt{next};
-  if (IsGone(next)) {
+  Attempt attempt{std::move(next)};
+  const api::Object& result = attempt.result;
+  if (IsGone(result)) {
     // As in Kubernetes: this version is never stored, so that watchers see the one before it go.
     attempt.Delete(found.object(), found.entry->modified);
     attempt.index.reset();
     return attempt;
   }
   // A write that changes nothing is none: nobody is told, and the resourceVersion stays.
-  if (next.kind().equal(next.data(), found.object().data())) return attempt;
-  const auto* pod = next.As<api::Pod>();
+  if (result.kind().equal(result.data(), found.object().data())) return attempt;
+  attempt.PutResult(found.entry->modified);
+  const auto* pod = result.As<api::Pod>();
   if (pod != nullptr && api::PodQuotaHandles("update", "", pod, found.object().As<api::Pod>())) {
-    attempt.Put(next, found.entry->modified);
-    DRAY_RETURN_IF_ERROR(AdmitQuota(objects_, next, &found.object(), options_.rules, clock_.Now(),
+    DRAY_RETURN_IF_ERROR(AdmitQuota(objects_, result, &found.object(), options_.rules, clock_.Now(),
                                     attempt.transaction));
-    return attempt;
   }
-  attempt.Put(std::move(next), found.entry->modified);
   return attempt;
 }
 

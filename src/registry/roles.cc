@@ -165,6 +165,8 @@ bool RoleAuthorizer::MayRead(const api::UserInfo& user, std::string_view path) c
   };
   if (std::ranges::any_of(kHealth, at_or_below)) return true;
   if (HasGroup(user, "system:unauthenticated")) return false;
+  // Everything that there is, secrets as well.
+  if (path == "/snapshot") return HasGroup(user, kMasters);
   if (path != "/metrics" && !path.starts_with("/metrics/")) return true;
   return HasGroup(user, kMasters) || HasGroup(user, kControllers) || HasGroup(user, kViewers);
 }

@@ -87,6 +87,8 @@ TEST(Roles, HealthIsForEverybody) {
   EXPECT_FALSE(RoleAuthorizer().MayRead(NodeUser(), "/metrics"));
   EXPECT_FALSE(RoleAuthorizer().MayRead(Driver(), "/metrics/resources"));
   EXPECT_TRUE(RoleAuthorizer().MayRead(Driver(), "/version"));
+  EXPECT_FALSE(RoleAuthorizer().MayRead(Viewer(), "/snapshot"));
+  EXPECT_TRUE(RoleAuthorizer().MayRead({.name = "a", .groups = {"system:masters"}}, "/snapshot"));
   EXPECT_EQ(base::Message(ForbiddenPath(Anonymous(), "GET", "/metrics")),
             "forbidden: User \"system:anonymous\" cannot get path \"/metrics\"");
 }

@@ -94,6 +94,7 @@ bool IsServed(std::string_view group, std::string_view version) {
 }
 
 std::optional<Route> ParseRoute(std::string_view path) {
+  if (!path.starts_with('/')) return std::nullopt;
   std::vector<std::string> parts = PartsOf(path);
   Route route;
   std::size_t at = 0;

@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"core_discovery", "/api/v1", ""},
         {"health", "/healthz", ""},
         {"root", "/", ""},
+        {"no_path", "xapi/v1/pods", ""},
     }),
     [](const auto& info) { return info.param.name; });
 

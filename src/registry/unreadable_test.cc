@@ -54,16 +54,30 @@ class UnreadableTest : public ::testing::Test {
   World world_{Options(told_)};
 };
 
-TEST_F(UnreadableTest, GetAnswersWithItsErrorAndListShowsTheOthers) {
+constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
+
+TEST_F(UnreadableTest, GetAnswersWithItsErrorAndPeopleAreShownTheOthers) {
   const Answer one = world_.Get(kPods + "/broken");
   EXPECT_EQ(one.status, 500) << one.text;
   EXPECT_THAT(one.text, HasSubstr(R"("reason":"StorageReadError")"));
   EXPECT_THAT(one.text, HasSubstr("cannot be read"));
-  const Answer list = world_.Get(kPods);
+  const Answer list = world_.Ask({.path = kPods, .accept = kTable});
   EXPECT_EQ(list.status, 200);
   EXPECT_THAT(list.text, HasSubstr("fine"));
   EXPECT_THAT(std::string(list.headers.Find("Warning")), HasSubstr(kKey));
   EXPECT_EQ(world_.Get(kPods + "/missing").status, 404);
+}
+
+// A program takes what it is not shown for gone: an informer that lists would delete it from its cache, and a
+// scheduler give away its devices.
+TEST_F(UnreadableTest, AListForProgramsFailsAsAWhole) {
+  for (const std::string query : {"", "?limit=1", "?labelSelector=app%3Dweb"}) {
+    const Answer list = world_.Get(kPods + query);
+    EXPECT_EQ(list.status, 500) << query;
+    EXPECT_THAT(list.text, HasSubstr(R"("reason":"StorageReadError")"));
+  }
+  EXPECT_EQ(world_.Get("/api/v1/namespaces/other/pods").status, 200);
+  EXPECT_EQ(world_.Get("/api/v1/pods").status, 500);
 }
 
 TEST_F(UnreadableTest, ItIsToldOnceAndForgottenWhenItIsNotThereAnyMore) {

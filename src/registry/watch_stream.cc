@@ -54,7 +54,8 @@ class WatchStream final : public apiserver::StreamSource {
     std::size_t bytes = 0;
     while (next_initial_ < initial_.size() && bytes < kPullBytes) {
       auto stored = objects_.Read(*initial_[next_initial_++]);
-      if (!stored.ok()) continue;
+      if (!stored.ok() && options_.shape == Shape::kTable) continue;  // as a list
+      if (!stored.ok()) return Fail(stored.status(), out);
       if (options_.selection.Matches((*stored)->object())) bytes += Send("ADDED", **stored, out);
     }
     if (next_initial_ < initial_.size()) return State::kMore;

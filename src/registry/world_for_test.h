@@ -58,6 +58,7 @@ class World {
   base::ManualClock& clock() { return clock_; }
   store::Store& store() { return *store_; }
   Registry& registry() { return *registry_; }
+  RestHandler& handler() { return *handler_; }
 
  private:
   base::ManualClock clock_;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/cord.h"
 #include "api/json.h"
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 
 namespace dray::rest {
@@ -16,6 +17,9 @@ using api::Struct;
 using api::StructInfo;
 
 constexpr absl::string_view kPayload = "dray/api-error";
+// A request has room for more faults than anybody reads, and the list of them would be a hundred times
+// as long as the request.
+constexpr std::size_t kMaxCauses = 1000;
 
 StatusCode CodeOf(const ApiError& error) {
   if (error.reason == "AlreadyExists") return StatusCode::kAlreadyExists;
@@ -122,27 +126,11 @@ const StructInfo& InfoOf(const ApiError*) {
 
 namespace {
 
-// The bytes of the character that `text` begins with; 0 if it begins with none.
-std::size_t CharacterSize(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const unsigned char second = byte(1);
-  const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-  const bool beyond = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
-  return overlong || beyond ? 0 : size;
-}
-
 // Errors quote what was sent, also when that is no text, or cut in the middle of a character.
 std::string AsUtf8(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t size = CharacterSize(text);
+    const std::size_t size = base::CharacterSize(text);
     out += size > 0 ? text.substr(0, size) : std::string_view("\xEF\xBF\xBD");
     text.remove_prefix(size > 0 ? size : 1);
   }
@@ -227,6 +215,10 @@ Status Invalid(std::string_view group, std::string_view kind, std::string_view n
       .name = std::string(name), .group = std::string(group), .kind = std::string(kind)};
   std::string texts;
   for (const api::FieldError& error : errors) {
+    if (details.causes.size() == kMaxCauses) {
+      texts += fmt::format(", and {} more", errors.size() - kMaxCauses);
+      break;
+    }
     const std::string field = error.field.ToString();
     std::string message = error.Message();
     if (!texts.empty()) texts += ", ";

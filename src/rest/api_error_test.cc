@@ -46,6 +46,13 @@ TEST(ApiError, OneFaultStandsAloneAndSeveralInBrackets) {
             (StatusCause{"FieldValueInvalid", "Invalid value: \"x\": must be y", "spec.b"}));
 }
 
+TEST(ApiError, OfMoreFaultsThanAnybodyReadsTheFirstAreTold) {
+  const api::ErrorList errors(5000, api::Required(base::FieldPath("spec") / "a"));
+  const ApiError error = FromStatus(Invalid(Classes(), "n", errors));
+  EXPECT_EQ(error.details->causes.size(), 1000u);
+  EXPECT_TRUE(error.message.ends_with(", spec.a: Required value, and 4000 more]"));
+}
+
 // Whatever was quoted, clients can read the answer.
 TEST(ApiError, WhatIsNoTextIsQuotedAsText) {
   const ApiError error = FromStatus(BadRequest("not \xE1 \xED\xA0\x80 but \xC3\xA9 \xE2\x82"));

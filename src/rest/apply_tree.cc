@@ -28,14 +28,20 @@ bool IsGranularList(const Schema& schema, const DocumentNode& node) {
 
 Status Collect(const Schema& schema, const DocumentNode& node, FieldSet& set);
 
+// In the order of the set, to which whatever comes last is quickly added; in any other order a long
+// list takes the square of its length.
 Status CollectMap(const Schema& schema, const DocumentNode& node, FieldSet& set) {
-  for (const api::Member& member : node.members) {
+  std::vector<const api::Member*> members;
+  members.reserve(node.members.size());
+  for (const api::Member& member : node.members) members.push_back(&member);
+  std::ranges::stable_sort(members, {}, &api::Member::key);
+  for (const api::Member* member : members) {
     FieldSet below;
-    DRAY_RETURN_IF_ERROR(Collect(Below(schema, member.key), member.value, below));
+    DRAY_RETURN_IF_ERROR(Collect(Below(schema, member->key), member->value, below));
     const bool hollow =
-        IsNull(member.value) || (IsMap(member.value) && member.value.members.empty());
+        IsNull(member->value) || (IsMap(member->value) && member->value.members.empty());
     if (hollow || schema.nature == Nature::kMap) below.Insert();
-    if (!below.empty()) set.At("f:" + member.key) = std::move(below);
+    if (!below.empty()) set.At("f:" + member->key) = std::move(below);
   }
   return {};
 }
@@ -57,22 +63,27 @@ Status CheckKeys(const Schema& list, const DocumentNode& item) {
 }
 
 Status CollectList(const Schema& schema, const DocumentNode& node, FieldSet& set) {
+  std::vector<std::pair<std::string, const DocumentNode*>> items;
   for (const DocumentNode& item : node.items) {
     DRAY_RETURN_IF_ERROR(CheckKeys(schema, item));
-    const std::string element = ElementOfItem(schema, item);
+    std::string element = ElementOfItem(schema, item);
     if (element.empty()) {
       return base::InvalidArgument(fmt::format(
           "an item of a list has none of the list's keys ({}): {}", schema.keys, ToJson(item)));
     }
+    items.emplace_back(std::move(element), &item);
+  }
+  std::ranges::sort(items, {}, [](const auto& each) { return std::string_view(each.first); });
+  const Schema element_schema = ElementOf(schema);
+  for (const auto& [element, item] : items) {
     if (set.Find(element) != nullptr) {
       return base::InvalidArgument(fmt::format("duplicate entries for key {}", element.substr(2)));
     }
     FieldSet& below = set.At(element);
     below.Insert();
     // An item that has one writer as a whole (an owner reference) is owned as a whole.
-    const Schema element_schema = ElementOf(schema);
-    if (IsGranularMap(element_schema, item)) {
-      DRAY_RETURN_IF_ERROR(CollectMap(element_schema, item, below));
+    if (IsGranularMap(element_schema, *item)) {
+      DRAY_RETURN_IF_ERROR(CollectMap(element_schema, *item, below));
     }
   }
   return {};

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
@@ -16,6 +17,10 @@ namespace {
 
 // How much of a body that cannot be read is shown.
 constexpr std::size_t kShownBody = 200;
+// Of a key, which may be as long as the body; none that is valid is longer.
+constexpr std::size_t kMaxShownKey = 400;
+// What a strict decoder tells of, as in Kubernetes.
+constexpr std::size_t kMaxStrict = 100;
 
 std::string_view GroupPackage(std::string_view group) {
   return group.empty() ? "core" : group.substr(0, group.find('.'));
@@ -67,17 +72,20 @@ std::string PlainPath(const base::FieldPath& path) {
     }
     if (!text.empty()) text += '.';
     const auto* field = std::get_if<base::FieldPath::Field>(&segment);
-    text += field != nullptr ? field->name : std::get<base::FieldPath::MapKey>(segment).key;
+    text += base::Beginning(
+        field != nullptr ? field->name : std::get<base::FieldPath::MapKey>(segment).key,
+        kMaxShownKey);
   }
   return text;
 }
 
-// What a strict decoder minds, in Kubernetes's words.
+// What a strict decoder minds, in Kubernetes's words; not of more than it tells.
 std::vector<std::string> Strictness(const DocumentNode& tree,
                                     const std::vector<api::Diagnostic>& diagnostics) {
   std::vector<std::string> texts;
   for (const std::string& path : RepeatedKeys(tree)) texts.push_back(DuplicateField(path));
   for (const api::Diagnostic& diagnostic : diagnostics) {
+    if (texts.size() >= kMaxStrict) break;
     if (diagnostic.reason != "UnknownField") continue;
     texts.push_back(fmt::format("unknown field \"{}\"", PlainPath(diagnostic.path)));
   }
@@ -160,6 +168,9 @@ StatusOr<DecodedBody> DecodeBody(api::JsonDecoder& decoder, std::string_view bod
   }
   if (format == BodyFormat::kProtobuf) {
     auto tree = ReadProtobuf(body, *kind.type, kind.group, kind.version);
+    if (tree.status().code() == StatusCode::kResourceExhausted) {
+      return TooLarge(base::Message(tree.status()));
+    }
     if (!tree.ok()) return CannotHandle(kind, base::Message(tree.status()));
     DRAY_RETURN_IF_ERROR(CheckType(*tree, kind));
     return FromTree(*std::move(tree), kind, validation);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/device_class.h"
+#include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/tree.h"
 
@@ -50,6 +51,43 @@ TEST(DecodeBody, TooManyValuesAreRefusedBeforeTheyAreRead) {
   // What only looks like values is text.
   const std::string text(1'000'000, ',');
   EXPECT_TRUE(ReadTree("[\"\\\"" + text + "\"]").ok());
+}
+
+// A key may be as long as a body, and what is wrong below it as often as there is room: told in full,
+// three megabytes became hundreds of gigabytes.
+TEST(DecodeBody, WhatIsWrongBelowALongKeyIsToldInFewWords) {
+  const std::string key(50'000, 'k');
+  const auto many = [](auto&& member) {
+    std::string members;
+    for (int i = 0; i < 3000; ++i) members += (i == 0 ? "" : ",") + member(i);
+    return members;
+  };
+  const auto unknown = many([](int i) { return fmt::format(R"("u{}":0)", i); });
+  const auto repeated = many([](int) { return std::string(R"("a":0)"); });
+  const auto numbers = many([](int) { return std::string("1"); });
+  const auto slice = [&](const std::string& attribute) {
+    return fmt::format(
+        R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","spec":{{"devices":[{{"name":)"
+        R"("d","attributes":{{"{}":{}}}}}]}}}})",
+        key, attribute);
+  };
+  const api::KindInfo& kind = *api::FindKind("resource.k8s.io/v1", "ResourceSlice");
+  api::JsonDecoder decoder;
+  for (const std::string& body :
+       {slice("{" + unknown + "}"), slice(R"({"string":"x","x":{)" + repeated + "}}")}) {
+    const auto warned = DecodeBody(decoder, body, BodyFormat::kJson, kind, FieldValidation::kWarn);
+    ASSERT_TRUE(warned.ok()) << base::Message(warned.status()).substr(0, 200);
+    EXPECT_EQ(warned->warnings.size(), 100u);
+    for (const std::string& warning : warned->warnings) EXPECT_LT(warning.size(), 600u);
+    const auto refused =
+        DecodeBody(decoder, body, BodyFormat::kJson, kind, FieldValidation::kStrict);
+    EXPECT_LT(base::Message(refused.status()).size(), 100'000u);
+  }
+  const auto mistaken = DecodeBody(decoder, slice(R"({"strings":[)" + numbers + "]}"),
+                                   BodyFormat::kJson, kind, FieldValidation::kWarn);
+  ASSERT_FALSE(mistaken.ok());
+  EXPECT_LT(base::Message(mistaken.status()).size(), 1'000'000u);
+  EXPECT_THAT(std::string(base::Message(mistaken.status())), HasSubstr("more that is wrong"));
 }
 
 class BadBodyTest : public ::testing::TestWithParam<BadBody> {};

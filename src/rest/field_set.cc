@@ -2,18 +2,28 @@
 #include "rest/field_set.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/document.h"
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "rest/tree.h"
 
 namespace dray::rest {
 namespace {
 
+// What is told of a set. Names that are longer can be no valid object's, and of more fields than that
+// nobody reads the list.
+constexpr std::size_t kMaxShownName = 400;
+constexpr std::size_t kMaxPaths = 1000;
+
 // As fieldpath.Path prints: .name, [name="a",protocol="TCP"], [="value"].
 std::string Shown(std::string_view element) {
   const std::string_view rest = element.substr(2);
+  if (rest.size() > kMaxShownName) {
+    return fmt::format("[{}...]", base::Beginning(rest, kMaxShownName));
+  }
   if (element.starts_with("f:")) return fmt::format(".{}", rest);
   if (element.starts_with("v:")) return fmt::format("[={}]", rest);
   if (!element.starts_with("k:")) return fmt::format("[{}]", rest);
@@ -25,8 +35,18 @@ std::string Shown(std::string_view element) {
   return fmt::format("[{}]", out);
 }
 
+using Elements = std::vector<std::pair<std::string, FieldSet>>;
+
+// One after the other into their places would take the square of their number.
+FieldSet InOrder(Elements elements) {
+  std::ranges::stable_sort(elements, {}, &Elements::value_type::first);
+  FieldSet set;
+  for (auto& [element, below] : elements) set.At(std::move(element)).Add(below);
+  return set;
+}
+
 // fieldsV1 has objects and nothing else, so reading it is short and quick: an update reads one per
-// manager.
+// manager. Elements come in order from everybody who writes such texts, but need not.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -43,6 +63,7 @@ class Reader {
     if (depth > api::kMaxDocumentDepth) return Wrong("less nesting");
     if (!Take('{')) return Wrong("{");
     if (Take('}')) return {};
+    Elements late;
     do {
       std::string element;
       DRAY_RETURN_IF_ERROR(Text(element));
@@ -56,11 +77,14 @@ class Reader {
       const bool known = element.size() >= 2 && element[1] == ':' &&
                          std::string_view("fkvi").find(element[0]) != std::string_view::npos;
       if (!known) return Wrong("f:, k:, v:, i: or .");
-      FieldSet& below = set.At(std::move(element));
+      const bool in_order = set.children().empty() || set.children().back().element <= element;
+      FieldSet& below = in_order ? set.At(std::move(element))
+                                 : late.emplace_back(std::move(element), FieldSet()).second;
       DRAY_RETURN_IF_ERROR(Object(below, depth + 1));
       if (below.empty()) below.Insert();
     } while (Take(','));
     if (!Take('}')) return Wrong("}");
+    if (!late.empty()) set.Add(InOrder(std::move(late)));
     return {};
   }
 
@@ -127,7 +151,28 @@ void FieldSet::Erase(std::string_view element) {
 
 void FieldSet::Add(const FieldSet& other) {
   member_ |= other.member_;
-  for (const Child& child : other.children_) At(child.element).Add(child.set);
+  // In place where there is little to move.
+  constexpr std::size_t kFew = 8;
+  if (other.children_.size() <= kFew) {
+    for (const Child& child : other.children_) At(child.element).Add(child.set);
+    return;
+  }
+  std::vector<Child> both;
+  both.reserve(children_.size() + other.children_.size());
+  auto next = children_.begin();
+  for (const Child& child : other.children_) {
+    while (next != children_.end() && next->element < child.element) {
+      both.push_back(std::move(*next++));
+    }
+    if (next != children_.end() && next->element == child.element) {
+      both.push_back(std::move(*next++));
+      both.back().set.Add(child.set);
+    } else {
+      both.push_back(child);
+    }
+  }
+  std::move(next, children_.end(), std::back_inserter(both));
+  children_ = std::move(both);
 }
 
 void FieldSet::Subtract(const FieldSet& other) {
@@ -184,7 +229,10 @@ StatusOr<FieldSet> FieldSet::Parse(std::string_view json) {
 
 void FieldSet::AppendPaths(const std::string& prefix, std::vector<std::string>& out) const {
   if (member_) out.push_back(prefix);
-  for (const Child& child : children_) child.set.AppendPaths(prefix + Shown(child.element), out);
+  for (const Child& child : children_) {
+    if (out.size() >= kMaxPaths) return;
+    child.set.AppendPaths(prefix + Shown(child.element), out);
+  }
 }
 
 std::vector<std::string> FieldSet::Paths() const {

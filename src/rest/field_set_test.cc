@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fmt/format.h"
 #include "rest/internal/field_tree.h"
 
 namespace dray::rest {
@@ -50,6 +51,36 @@ TEST(FieldSet, UnionDifferenceAndIntersectionArePathByPath) {
   EXPECT_EQ(both, Of(R"({"f:a":{"f:y":{}}})"));
   both.Subtract(other);
   EXPECT_TRUE(both.empty());
+}
+
+std::string Numbered(int begin, int end, int step) {
+  std::string json = "{";
+  for (int i = begin; i != end; i += step) json += fmt::format("\"f:{:06}\":{{}},", i);
+  json.back() = '}';
+  return json;
+}
+
+// In any order, and some of them twice; each into its place at once would take minutes.
+TEST(FieldSet, IsReadAndJoinedInNoTimeHoweverItIsWritten) {
+  constexpr int kMany = 100'000;
+  const FieldSet sorted = Of(Numbered(0, kMany, 1));
+  EXPECT_EQ(Of(Numbered(kMany - 1, -1, -1)), sorted);
+  FieldSet both = Of(Numbered(0, kMany, 2));
+  both.Add(Of(Numbered(1, kMany + 1, 2)));
+  EXPECT_EQ(both, sorted);
+  both.Add(sorted);
+  EXPECT_EQ(both, sorted);
+  EXPECT_EQ(Of(R"({"f:b":{"f:y":{}},"f:c":{},"f:a":{},"f:b":{"f:x":{}},"f:a":{"f:z":{}}})"),
+            Of(R"({"f:a":{".":{},"f:z":{}},"f:b":{"f:x":{},"f:y":{}},"f:c":{}})"));
+}
+
+// Told in full, a long name would be told as often as there are fields below it.
+TEST(FieldSet, OfMoreThanAnybodyReadsTheBeginningIsShown) {
+  EXPECT_EQ(Of(Numbered(0, 5000, 1)).Paths().size(), 1000u);
+  const std::string name(100'000, 'a');
+  for (const std::string& path : Of("{\"f:" + name + "\":" + Numbered(0, 50, 1) + "}").Paths()) {
+    EXPECT_LT(path.size(), 500u);
+  }
 }
 
 TEST(FieldSet, RefusesWhatIsNoFieldSet) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rest/protobuf.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
+#include "rest/internal/body_size.h"
 #include "rest/internal/proto_lookup.h"
 
 namespace dray::rest {
@@ -18,6 +21,15 @@ namespace {
 using api::Shape;
 
 Status CutOff() { return base::InvalidArgument("protobuf: the message is cut off"); }
+
+// Strings of protobuf are text, and only text can be JSON.
+Status CheckText(std::string_view bytes) {
+  return base::IsUtf8(bytes) ? Status() : base::InvalidArgument("protobuf: a text is not UTF-8");
+}
+
+// From so many entries on, a map is not looked through for each of them: equal keys are found at the
+// end.
+constexpr std::size_t kWideMap = 64;
 
 struct WireField {
   std::uint32_t number = 0;
@@ -97,6 +109,8 @@ class Reader {
     }
     return Fields(info, fields->names, 0, bytes, depth, node);
   }
+  // Whether KeepLastOfEqualKeys has something to do.
+  bool wide() const { return wide_; }
 
  private:
   using Numbers = std::map<internal::ProtoNumber, std::string_view>;
@@ -135,6 +149,14 @@ class Reader {
     return present != nullptr ? *present : SetIn(map, name, DocumentNode{});
   }
 
+  // As of JSON: two bytes can be a value, which takes a hundred in a tree.
+  Status Count() {
+    if (++values_ <= internal::kMaxBodyValues) return {};
+    return base::MakeStatus(
+        StatusCode::kResourceExhausted,
+        fmt::format("the body has more than {} values", internal::kMaxBodyValues));
+  }
+
   Status Value(const api::TypeInfo& type, const WireField& field, int depth, DocumentNode& node) {
     switch (type.shape) {
       case Shape::kOptional:
@@ -143,6 +165,14 @@ class Reader {
         return Item(*type.element, field, depth, node);
       case Shape::kMap:
         return Entry(*type.element, field, depth, node);
+      default:
+        DRAY_RETURN_IF_ERROR(Count());
+        return One(type, field, depth, node);
+    }
+  }
+
+  Status One(const api::TypeInfo& type, const WireField& field, int depth, DocumentNode& node) {
+    switch (type.shape) {
       case Shape::kStruct:
         if (!field.delimited) return base::InvalidArgument("protobuf: a message was expected");
         return Message(type.fields(), field.bytes, depth, node);
@@ -153,6 +183,7 @@ class Reader {
       case Shape::kRaw:
         return Special(type.shape, field, node);
       default:
+        DRAY_RETURN_IF_ERROR(CheckText(field.bytes));
         node = Scalar(type.shape, field);
         return {};
     }
@@ -171,6 +202,7 @@ class Reader {
     }
     for (Wire packed(field.bytes); !packed.done();) {
       DRAY_ASSIGN_OR_RETURN(const std::uint64_t scalar, packed.Varint());
+      DRAY_RETURN_IF_ERROR(Count());
       list.items.push_back(Scalar(element.shape, {.scalar = scalar}));
     }
     return {};
@@ -188,8 +220,18 @@ class Reader {
       set = true;
       DRAY_RETURN_IF_ERROR(Value(element, part, depth, value));
     }
-    if (!set) value = Scalar(element.shape, {});
-    SetIn(map, key, std::move(value));
+    if (!set) {
+      DRAY_RETURN_IF_ERROR(Count());
+      value = Scalar(element.shape, {});
+    }
+    DRAY_RETURN_IF_ERROR(CheckText(key));
+    if (map.members.size() < kWideMap) {
+      SetIn(map, key, std::move(value));
+    } else {
+      map.members.push_back(
+          {.key = std::string(key), .key_position = {}, .value = std::move(value)});
+      wide_ = true;
+    }
     return {};
   }
 
@@ -212,20 +254,23 @@ class Reader {
 
   // Messages that are one value in JSON.
   Status Special(Shape shape, const WireField& field, DocumentNode& node) {
-    std::map<std::uint32_t, WireField> parts;
-    for (Wire wire(field.bytes); !wire.done();) {
+    std::array<WireField, 4> parts = {};  // by number, which begins with 1
+    bool empty = true;
+    for (Wire wire(field.bytes); !wire.done(); empty = false) {
       DRAY_ASSIGN_OR_RETURN(const WireField part, wire.Next());
-      parts[part.number] = part;
+      if (part.number < parts.size()) parts[part.number] = part;
     }
     // A time that is not set is an empty message; so is JSON that is not there.
-    if (parts.empty() && shape != Shape::kQuantity && shape != Shape::kIntOrString) {
+    if (empty && shape != Shape::kQuantity && shape != Shape::kIntOrString) {
       node = DocumentNode{};
       return {};
     }
     const auto number = [&](std::uint32_t n) { return static_cast<std::int64_t>(parts[n].scalar); };
     if (shape == Shape::kQuantity) {
+      DRAY_RETURN_IF_ERROR(CheckText(parts[1].bytes));
       node = StringNode(parts[1].bytes.empty() ? "0" : parts[1].bytes);
     } else if (shape == Shape::kIntOrString) {
+      DRAY_RETURN_IF_ERROR(CheckText(parts[3].bytes));
       node = number(1) == 0 ? NumberNode(number(2)) : StringNode(parts[3].bytes);
     } else if (shape == Shape::kRaw) {
       return Raw(parts[1], node);
@@ -250,6 +295,8 @@ class Reader {
   const std::string_view version_;
   RawBytes* const raws_;
   std::string path_;  // of what is being read
+  std::size_t values_ = 0;
+  bool wide_ = false;  // whether a map may have equal keys
 };
 
 }  // namespace
@@ -274,7 +321,9 @@ StatusOr<DocumentNode> ReadProtobuf(std::string_view body, const api::TypeInfo& 
     }
   }
   DocumentNode node = MapNode();
-  DRAY_RETURN_IF_ERROR(Reader(group, version, raws).Message(type.fields(), raw, 0, node));
+  Reader reader(group, version, raws);
+  DRAY_RETURN_IF_ERROR(reader.Message(type.fields(), raw, 0, node));
+  if (reader.wide()) KeepLastOfEqualKeys(node);
   if (!api_version.empty()) SetIn(node, "apiVersion", StringNode(api_version));
   if (!kind.empty()) SetIn(node, "kind", StringNode(kind));
   return node;

@@ -91,6 +91,48 @@ TEST(Protobuf, WhatIsNotWellFormedIsRefused) {
               HasSubstr("spec: securityContext: can only be sent as JSON"));
 }
 
+// It would be stored as JSON that nobody can read again.
+TEST(Protobuf, TextIsUtf8) {
+  const auto label = [](const std::string& key, const std::string& value) {
+    return Bytes(1, Bytes(12, Bytes(1, key) + Bytes(2, value)));
+  };
+  EXPECT_TRUE(ReadPod(label("k", "\xc3\xa9")).ok());
+  for (const std::string& pod :
+       {label("k", "\xff"), label("\xff", "v"), Bytes(1, Bytes(1, "p\xc3")),
+        Bytes(2, Bytes(2, Bytes(3, "\xed\xa0\x80"))),
+        Bytes(2, Bytes(2, Bytes(8, Bytes(2, Bytes(1, "cpu") + Bytes(2, Bytes(1, "\xff"))))))}) {
+    const auto tree = ReadPod(pod);
+    ASSERT_FALSE(tree.ok());
+    EXPECT_THAT(std::string(base::Message(tree.status())), HasSubstr("not UTF-8"));
+  }
+}
+
+// Of as many entries as a body has room for each was compared with all before it.
+TEST(Protobuf, AMapOfAnySizeIsReadAtOnce) {
+  std::string metadata;
+  constexpr int kEntries = 200'000;
+  for (int i = 0; i < kEntries; ++i) {
+    metadata += Bytes(
+        12, Bytes(1, fmt::format("{:06}", i % (kEntries / 2))) + Bytes(2, fmt::format("{}", i)));
+  }
+  const auto tree = ReadPod(Bytes(1, metadata));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  const DocumentNode& map = *FindIn(*FindIn(*tree, "metadata"), "annotations");
+  EXPECT_EQ(map.members.size(), kEntries / 2u);
+  // The last of equal keys counts, as in Go.
+  EXPECT_EQ(TextIn(map, "000000"), fmt::format("{}", kEntries / 2));
+}
+
+// A finalizer of two bytes would become a hundred.
+TEST(Protobuf, HasAsManyValuesAsJsonMayHave) {
+  std::string metadata;
+  for (int i = 0; i < 500'000; ++i) metadata += Bytes(14, "");
+  const auto tree = ReadPod(Bytes(1, metadata));
+  ASSERT_FALSE(tree.ok());
+  EXPECT_EQ(tree.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(base::Message(tree.status())), HasSubstr("more than 500000 values"));
+}
+
 // v1beta1 numbers some structs otherwise; read by v1's, a toleration was another field.
 TEST(Protobuf, AlternativesOfV1beta1HaveTheirOwnNumbers) {
   const api::KindInfo& kind = *api::FindKind("resource.k8s.io/v1beta1", "ResourceClaim");

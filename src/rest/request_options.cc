@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/discovery.h"
@@ -44,6 +45,10 @@ void CheckManager(std::string_view manager, api::ErrorList& errors) {
     errors.push_back(api::Invalid(
         FieldPath("fieldManager"), manager,
         fmt::format("has a character that cannot be printed at {}", control - manager.begin())));
+  }
+  // It becomes a part of the object, which is JSON.
+  if (!base::IsUtf8(manager)) {
+    errors.push_back(api::Invalid(FieldPath("fieldManager"), manager, "must be UTF-8"));
   }
 }
 

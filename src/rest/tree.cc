@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/json.h"
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "rest/internal/body_size.h"
 
@@ -31,6 +32,11 @@ bool TooWide(const DocumentNode& node) {
          std::ranges::any_of(node.members, TooWide, &api::Member::value);
 }
 
+// As Kubernetes does: who repeats more than that is not told of each.
+constexpr std::size_t kMaxRepeated = 100;
+// A key may be as long as the body; none that is valid is longer than this.
+constexpr std::size_t kMaxShownKey = 400;
+
 // `path` leads to the node, and does so again afterwards.
 void AddRepeated(const DocumentNode& node, std::string& path, std::vector<std::string>& paths) {
   const std::size_t here = path.size();
@@ -42,8 +48,8 @@ void AddRepeated(const DocumentNode& node, std::string& path, std::vector<std::s
   std::set<std::string_view> seen;
   for (const api::Member& member : node.members) {
     if (here > 0) path += '.';
-    path += member.key;
-    if (!seen.insert(member.key).second) paths.push_back(path);
+    path += base::Beginning(member.key, kMaxShownKey);
+    if (!seen.insert(member.key).second && paths.size() < kMaxRepeated) paths.push_back(path);
     AddRepeated(member.value, path, paths);
     path.resize(here);
   }

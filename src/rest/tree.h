@@ -49,7 +49,7 @@ inline constexpr std::size_t kMaxTreeWidth = 10'000;
 StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml = false,
                                 std::vector<std::string>* repeated = nullptr);
 void KeepLastOfEqualKeys(DocumentNode& node);
-// The keys that come twice in a map, as strict decoding names them: metadata.labels.a, spec[0].b
+// Keys that come twice in a map, 100 at most, as strict decoding names them: a.labels.b, spec[0].c
 std::vector<std::string> RepeatedKeys(const DocumentNode& node);
 
 // Go's words for what kind of JSON value it is: "string", "number", "array", "object", ...

@@ -127,8 +127,11 @@ void Queue::Put(std::shared_ptr<const PodInfo> pod, bool gated) {
     return;
   }
   Entry& entry = *slot;
-  const bool may_help = ChangeMayHelp(*pod->pod, *entry.pod.pod->pod);
   const std::optional<QueueName> was = entry.where;
+  // Comparing pods is much work for those of whom it does not matter.
+  const bool may_help = (!was || *was == QueueName::kUnschedulable) &&
+                        pod->pod != entry.pod.pod->pod &&
+                        ChangeMayHelp(*pod->pod, *entry.pod.pod->pod);
   Leave(entry);
   entry.pod.pod = std::move(pod);
   entry.gated = gated;

@@ -17,6 +17,8 @@ namespace {
 
 // With that many changes at once it is cheaper to ask a gated pod again than to ask about each.
 constexpr std::size_t kManyChanges = 8;
+// How long a watch may take to tell of a claim that this scheduler has made, before it is read.
+constexpr std::chrono::seconds kUnseenFor{30};
 // So many pods between two looks at what has changed.
 constexpr std::size_t kPodsPerSync = 256;
 
@@ -117,6 +119,30 @@ std::size_t Scheduler::Impl::Sync() {
   return taken;
 }
 
+void Scheduler::Impl::AskForUnseen() {
+  if (world.unseen_claims() == 0) return ask_for_unseen.reset();
+  const std::chrono::nanoseconds now = clock.Monotonic();
+  if (ask_for_unseen && now < *ask_for_unseen) return;
+  const bool asks = ask_for_unseen.has_value();
+  ask_for_unseen = now + kUnseenFor;
+  if (!asks) return;
+  std::vector<Seen> gone;
+  for (const std::shared_ptr<const api::ResourceClaim>& claim : world.UnseenClaims()) {
+    const api::ObjectMeta& metadata = claim->metadata;
+    const auto read =
+        cluster.Find(*KindOf<api::ResourceClaim>(), metadata.namespace_, metadata.name);
+    const bool there = !read.ok() || (read->has_value() && (*read)->metadata().uid == metadata.uid);
+    if (there) continue;
+    const api::Object last = api::Object::Of(*claim);
+    gone.push_back({.change = {api::Change::Kind::kDeleted, last}, .old = last});
+    world.Apply(gone.back().change);
+  }
+  if (gone.empty()) return;
+  ++changes;
+  AskGatedAgain(gone);
+  WakePods(gone);
+}
+
 void Scheduler::Impl::TakePod(const api::Change& change) {
   const api::Pod& pod = *change.object.As<api::Pod>();
   const std::string key = dray::scheduler::KeyOf(pod);
@@ -191,6 +217,16 @@ bool Scheduler::Impl::Wakes(const QueuedPod& pod, const std::vector<Seen>& seen)
       pod.refused_by, [&](const std::string& plugin) { return Wakes(*pod.pod, plugin, seen); });
 }
 
+// Of the pods that are known, those that the claim is for.
+std::vector<std::string> Scheduler::Impl::PodsOf(const api::ResourceClaim& claim) const {
+  const api::ObjectMeta& metadata = claim.metadata;
+  std::vector<std::string> keys = world.PodsOfClaim(metadata.namespace_, metadata.name);
+  if (const api::OwnerReference* owner = api::ExtendedResourcePod(claim)) {
+    keys.push_back(metadata.namespace_ + "/" + owner->name);
+  }
+  return keys;
+}
+
 // Pods that changed, or of which a claim did: what is asked about them cannot be asked for others.
 std::vector<std::string> Scheduler::Impl::Concerned(const std::vector<Seen>& seen) const {
   std::vector<std::string> keys;
@@ -198,13 +234,7 @@ std::vector<std::string> Scheduler::Impl::Concerned(const std::vector<Seen>& see
     if (const auto* pod = one.change.object.As<api::Pod>()) {
       keys.push_back(dray::scheduler::KeyOf(*pod));
     } else if (const auto* claim = one.change.object.As<api::ResourceClaim>()) {
-      const api::ObjectMeta& metadata = claim->metadata;
-      for (std::string& key : world.PodsOfClaim(metadata.namespace_, metadata.name)) {
-        keys.push_back(std::move(key));
-      }
-      if (const api::OwnerReference* owner = api::ExtendedResourcePod(*claim)) {
-        keys.push_back(metadata.namespace_ + "/" + owner->name);
-      }
+      std::ranges::move(PodsOf(*claim), std::back_inserter(keys));
     }
   }
   return keys;
@@ -220,10 +250,25 @@ void Scheduler::Impl::WakePods(const std::vector<Seen>& seen) {
 
 void Scheduler::Impl::AskGatedAgain(const std::vector<Seen>& seen) {
   if (queue.size(QueueName::kGated) == 0) return;
+  // Thousands may wait for their claims while thousands of claims are made: each claim is told to who
+  // waits for it. Who changed itself was asked when that was taken in.
+  std::vector<Seen> others;
+  for (const Seen& one : seen) {
+    if (one.change.object.As<api::Pod>() != nullptr) continue;
+    const auto* claim = one.change.object.As<api::ResourceClaim>();
+    if (claim == nullptr) {
+      others.push_back(one);
+      continue;
+    }
+    for (const std::string& key : PodsOf(*claim)) {
+      if (queue.Where(key) == QueueName::kGated) Enqueue(world.FindPod(key));
+    }
+  }
+  if (others.empty()) return;
   for (const std::shared_ptr<const PodInfo>& pod : queue.Gated()) {
     const auto found = refused.find(pod->key);
-    if (found == refused.end() || seen.size() > kManyChanges ||
-        Wakes(*pod, found->second.gated_by, seen)) {
+    if (found == refused.end() || others.size() > kManyChanges ||
+        Wakes(*pod, found->second.gated_by, others)) {
       Enqueue(world.FindPod(pod->key));
     }
   }
@@ -239,6 +284,7 @@ std::optional<Outcome> Scheduler::ScheduleOne() { return impl_->ScheduleOne(); }
 
 std::vector<Outcome> Scheduler::Tick() {
   impl_->queue.Tick();
+  impl_->AskForUnseen();
   // Asking in the background comes back here: only those are asked that want to be.
   const auto due = impl_->BindingDue();
   if (impl_->options.background == nullptr || (due && *due <= impl_->clock.Monotonic())) {
@@ -253,7 +299,9 @@ std::vector<Outcome> Scheduler::Tick() {
 
 std::optional<std::chrono::nanoseconds> Scheduler::NextDue() const {
   std::optional<std::chrono::nanoseconds> due = impl_->queue.NextDue();
-  if (const auto binding = impl_->BindingDue()) due = due ? std::min(*due, *binding) : *binding;
+  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen}) {
+    if (other) due = due ? std::min(*due, *other) : *other;
+  }
   return due;
 }
 
@@ -262,6 +310,7 @@ std::vector<Outcome> Scheduler::Run() {
   while (true) {
     const bool changes = Sync() > 0;
     impl_->queue.Tick();
+    impl_->AskForUnseen();
     const auto due = impl_->BindingDue();
     if (due && *due <= impl_->clock.Monotonic()) impl_->look_at_bindings = true;
     std::size_t tried = 0;
@@ -316,6 +365,7 @@ const Statistics& Scheduler::statistics() const {
     impl_->statistics.allocator_steps += profile.devices->allocator_steps();
   }
   impl_->statistics.expressions = impl_->world.expressions().statistics();
+  impl_->statistics.in_doubt = in_doubt();
   return impl_->statistics;
 }
 

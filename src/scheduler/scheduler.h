@@ -92,6 +92,7 @@ struct Statistics {
   std::uint64_t errors = 0;
   std::uint64_t node_evaluations = 0;  // filters run on a node
   std::uint64_t allocator_steps = 0;
+  std::size_t in_doubt = 0;  // now: Scheduler::in_doubt
   allocator::ExpressionStatistics expressions;
 };
 

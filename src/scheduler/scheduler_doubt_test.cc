@@ -215,6 +215,103 @@ TEST_F(DoubtTest, NothingIsDecidedWhileTheClusterCannotBeSeen) {
   EXPECT_TRUE(scheduler.Paused().ok());
 }
 
+// A cluster whose watch misses what happens to claims for a while, and then goes on from a list: what has
+// come and gone meanwhile is never told.
+class GapCluster final : public api::ForwardingCluster {
+ public:
+  explicit GapCluster(api::Cluster& cluster) : ForwardingCluster(cluster) {}
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection = {}) override {
+    return std::make_unique<GapWatch>(inner().Watch(kinds, selection), gap);
+  }
+  bool gap = false;
+
+ private:
+  class GapWatch final : public api::ObjectWatch {
+   public:
+    GapWatch(std::unique_ptr<api::ObjectWatch> watch, const bool& gap)
+        : watch_(std::move(watch)), gap_(gap) {}
+    std::optional<api::Change> Next() override {
+      while (auto change = watch_->Next()) {
+        if (!gap_ || change->object.As<api::ResourceClaim>() == nullptr) return change;
+      }
+      return std::nullopt;
+    }
+
+   private:
+    const std::unique_ptr<api::ObjectWatch> watch_;
+    const bool& gap_;
+  };
+};
+
+TEST_F(DoubtTest, DevicesOfAClaimThatCameAndWentUnseenAreGivenBack) {
+  GapCluster seen(cluster_.cluster());
+  CountedIds ids;
+  SchedulerOptions options;
+  options.gates.Set(api::Gate::kDRAExtendedResource, true);
+  Scheduler scheduler(seen, cluster_.clock(), ids, options);
+  const auto with_gpu = [](const std::string& name) {
+    constexpr const char* kGpu = "deviceclass.resource.kubernetes.io/gpu";
+    api::Pod pod = MakePod({.name = name});
+    auto& resources = pod.spec.containers.front().resources;
+    resources.requests[kGpu] = resources.limits[kGpu] = testing::ToQuantity("1");
+    return pod;
+  };
+  cluster_.AddNode("a", 1);
+  cluster_.Create(with_gpu("p"));
+  scheduler.Sync();
+  seen.gap = true;
+  EXPECT_THAT(Told(scheduler.Run()), ElementsAre("ns/p bound"));
+  // Both go, and the claim is in no list that comes later.
+  DeletePod("p");
+  const auto& kind = DeviceCluster::KindOf<api::ResourceClaim>();
+  auto claims = cluster_.cluster().All(kind);
+  ASSERT_THAT(claims, SizeIs(1));
+  claims[0].MutableMetadata().finalizers.clear();
+  ASSERT_TRUE(cluster_.cluster().Update(claims[0]).ok());
+  ASSERT_TRUE(cluster_.cluster().Delete(kind, "ns", claims[0].metadata().name).ok());
+  scheduler.Sync();
+  seen.gap = false;
+  cluster_.Create(with_gpu("q"));
+  EXPECT_THAT(Told(scheduler.Run()), ElementsAre("ns/q refused"));
+  // Nobody tells; but what a watch does not tell for long is read.
+  EXPECT_TRUE(scheduler.NextDue().has_value());
+  std::vector<std::string> told;
+  for (int i = 0; i < 60 && told.empty(); ++i) {
+    cluster_.clock().Advance(std::chrono::seconds(1));
+    told = Told(scheduler.Run());
+  }
+  EXPECT_THAT(told, ElementsAre("ns/q bound"));
+}
+
+// As long as it cannot be read, or is there, it has its devices.
+TEST_F(DoubtTest, AClaimThatNoWatchTellsOfKeepsItsDevicesWhileItIsThere) {
+  GapCluster seen(cluster_.cluster());
+  CountedIds ids;
+  SchedulerOptions options;
+  options.gates.Set(api::Gate::kDRAExtendedResource, true);
+  Scheduler scheduler(seen, cluster_.clock(), ids, options);
+  constexpr const char* kGpu = "deviceclass.resource.kubernetes.io/gpu";
+  cluster_.AddNode("a", 1);
+  for (const char* name : {"p", "q"}) {
+    api::Pod pod = MakePod({.name = name});
+    auto& resources = pod.spec.containers.front().resources;
+    resources.requests[kGpu] = resources.limits[kGpu] = testing::ToQuantity("1");
+    cluster_.Create(pod);
+  }
+  scheduler.Sync();
+  seen.gap = true;
+  EXPECT_THAT(Told(scheduler.Run()), ElementsAre("ns/p bound", "ns/q refused"));
+  for (int i = 0; i < 250; ++i) {
+    if (i == 100) {
+      cluster_.cluster().SetReadHook(
+          [](const api::KindInfo&) { return base::Unavailable("away"); });
+    }
+    cluster_.clock().Advance(std::chrono::seconds(1));
+    EXPECT_THAT(Told(scheduler.Run()), IsEmpty());
+  }
+}
+
 class TwiceObserver final : public Observer {
  public:
   void OnAttempt(const AttemptReport&) override {}

@@ -4,15 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "api/resource_claim.h"
 #include "scheduler/scheduler_fixture_for_test.h"
 
 namespace dray::scheduler {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsOk;
@@ -123,6 +128,45 @@ TEST_F(SchedulerTest, AGatedPodWaitsForItsPlugin) {
   space.metadata.name = "ns2";
   Create(space);
   EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/p a"));
+}
+
+TEST_F(SchedulerTest, AGatedPodIsAskedAgainWhenItsOwnClaimChanges) {
+  std::map<std::string, int> asked;
+  bool open = false;
+  first_.pre_enqueue = [&](const PodInfo& pod) {
+    ++asked[pod.key];
+    return open ? PluginStatus::Success()
+                : PluginStatus::Unresolvable({.code = "gate", .text = "closed"});
+  };
+  Create(MakeNode("a"));
+  const auto claim = [](const std::string& name) {
+    api::ResourceClaim made;
+    made.metadata.namespace_ = "ns";
+    made.metadata.name = name;
+    return made;
+  };
+  for (int i = 0; i < 100; ++i) {
+    api::Pod pod = MakePod({.name = "p" + std::to_string(i), .cpu = "10m"});
+    pod.spec.resource_claims.push_back(
+        {.name = "c", .resource_claim_name = "c" + std::to_string(i)});
+    Create(pod);
+  }
+  EXPECT_THAT(Start().Run(), IsEmpty());
+  EXPECT_EQ(scheduler_->queue().size(QueueName::kGated), 100u);
+  asked.clear();
+  // Many changes of other pods and of claims for nobody are no reason to ask anybody.
+  for (int i = 0; i < 20; ++i) {
+    Create(claim("nobodys-" + std::to_string(i)));
+    Create(MakePod({.name = "bound-" + std::to_string(i), .node = "a", .cpu = "10m"}));
+  }
+  EXPECT_THAT(scheduler_->Run(), IsEmpty());
+  EXPECT_THAT(asked, IsEmpty());
+  open = true;
+  for (int i = 3; i < 15; ++i) Create(claim("c" + std::to_string(i)));
+  EXPECT_EQ(scheduler_->Run().size(), 12u);
+  EXPECT_EQ(asked.size(), 12u);
+  EXPECT_THAT(asked, Each(Field(&std::pair<const std::string, int>::second, 1)));
+  EXPECT_EQ(scheduler_->queue().size(QueueName::kGated), 88u);
 }
 
 TEST_F(SchedulerTest, APreFilterRefusalNamesNoNodes) {

@@ -119,6 +119,11 @@ class World final : public allocator::ClassLister {
                   std::string_view name) const;
   void AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim);
   void ForgetClaim(std::string_view namespace_, std::string_view name);
+  // Claims that were assumed although no change has told of them yet: made by the scheduler, as those for
+  // extended resources are. One that comes and goes while nothing can be followed is never told of, and has
+  // its devices until somebody finds out.
+  std::size_t unseen_claims() const;
+  std::vector<std::shared_ptr<const api::ResourceClaim>> UnseenClaims() const;
   // Devices of an allocation that other claims have too, although somebody wants them alone: never
   // by reservations alone, but what is stored counts, whoever decided it.
   struct GivenTwice {

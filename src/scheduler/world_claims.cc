@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // World: claims, as they are stored and as they are assumed to be.
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -53,9 +54,17 @@ void World::Impl::IndexClaim(const api::ResourceClaim& claim, const std::string&
   if (found->second.empty()) extended_claims.erase(found);
 }
 
+void World::Impl::Saw(const std::string& key, const api::ResourceClaim& told) {
+  const auto found = unseen.find(key);
+  if (found != unseen.end() && found->second->metadata.uid == told.metadata.uid) {
+    unseen.erase(found);
+  }
+}
+
 void World::Impl::PutClaim(std::shared_ptr<const api::ResourceClaim> claim) {
   ++world.claims_version_;
   const std::string key = KeyOf(*claim);
+  Saw(key, *claim);
   ClaimEntry& entry = claims[key];
   if (entry.current() != nullptr) IndexClaim(*entry.current(), key, false);
   if (entry.stored != nullptr && entry.stored->metadata.uid != claim->metadata.uid) {
@@ -72,11 +81,12 @@ void World::Impl::PutClaim(std::shared_ptr<const api::ResourceClaim> claim) {
 void World::Impl::RemoveClaim(const api::ResourceClaim& claim) {
   ++world.claims_version_;
   const std::string key = KeyOf(claim);
+  Saw(key, claim);
+  world.ledger_.Remove(LedgerKey(claim, key));
   const auto found = claims.find(key);
   if (found == claims.end()) return;
   IndexClaim(*found->second.current(), key, false);
   claims.erase(found);
-  world.ledger_.Remove(LedgerKey(claim, key));
 }
 
 std::shared_ptr<const api::ResourceClaim> World::FindClaim(std::string_view namespace_,
@@ -91,6 +101,7 @@ void World::AssumeClaim(std::shared_ptr<const api::ResourceClaim> claim) {
   Impl::ClaimEntry& entry = impl_->claims[key];
   if (entry.current() != nullptr) impl_->IndexClaim(*entry.current(), key, false);
   entry.assumed = std::move(claim);
+  if (entry.stored == nullptr) impl_->unseen[key] = entry.assumed;
   if (entry.stored != nullptr && entry.stored->metadata.uid == entry.assumed->metadata.uid &&
       VersionOf(*entry.stored) > VersionOf(*entry.assumed)) {
     entry.assumed = nullptr;
@@ -110,6 +121,15 @@ void World::ForgetClaim(std::string_view namespace_, std::string_view name) {
   } else {
     impl_->IndexClaim(*found->second.stored, key, true);
   }
+}
+
+std::size_t World::unseen_claims() const { return impl_->unseen.size(); }
+
+std::vector<std::shared_ptr<const api::ResourceClaim>> World::UnseenClaims() const {
+  std::vector<std::shared_ptr<const api::ResourceClaim>> all;
+  for (const auto& [key, claim] : impl_->unseen) all.push_back(claim);
+  std::ranges::sort(all, {}, [](const auto& claim) { return KeyOf(*claim); });
+  return all;
 }
 
 std::vector<World::GivenTwice> World::FindGivenTwice(

@@ -44,6 +44,14 @@ audited '"username":"dray-viewer".*"code":403.*"authorization.k8s.io/decision":"
 kubectl --as=bob --as-group=system:masters label namespace audited a=b >/dev/null
 audited '"verb":"patch","user":{"username":"kubernetes-admin".*"impersonatedUser":{"username":"bob","groups":\["system:masters","system:authenticated"\]}'
 grep -q '"verb":"get"' "$log" && fail "reads are audited"
+# Whoever is not let in, with nothing of what they have tried as a password.
+if command -v curl >/dev/null; then
+  server=$(kubectl config view -o jsonpath='{.clusters[0].cluster.server}')
+  [ "$(curl -sk -o "$folder/body" -w '%{http_code}' -X DELETE -H 'Authorization: Bearer guessed' "$server/api/v1/namespaces/audited")" = 401 ] ||
+    fail "a wrong token is let in"
+  audited '"stage":"ResponseStarted","requestURI":"/api/v1/namespaces/audited","verb":"delete","user":{},.*"message":"Authentication failed, attempted: bearer","code":401'
+  grep -q guessed "$log" && fail "a token is in the audit log"
+fi
 # Each line is an object of its own.
 [ "$(grep -c '^{"kind":"Event","apiVersion":"audit.k8s.io/v1",.*}$' "$log")" = "$(wc -l <"$log")" ] || fail "a line is no event"
 [ "$(stat -c %a "$log")" = 600 ] || fail "others can read the audit log"

@@ -5,6 +5,7 @@
 # in the middle. Then one that is wrong.
 . "$(dirname "$0")/up.sh"
 
+export PYTHONDONTWRITEBYTECODE=1
 drivers=
 stop_driver() {
   [ -z "$drivers" ] || kill -9 $drivers 2>/dev/null || true

@@ -115,6 +115,7 @@ TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
   std::uint64_t by_model = 0;
   std::uint64_t failures = 0;
   std::uint64_t lost = 0;
+  std::uint64_t unread = 0;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
     Soak soak(seed);
     soak.Run();
@@ -127,18 +128,20 @@ TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
     by_model += soak.watcher().refusals_of_the_model();
     failures += soak.town().failed_writes();
     lost += soak.town().lost_answers();
+    unread += soak.town().failed_reads();
     EXPECT_GT(soak.looked(), 0);
   }
   fmt::print(
-      "{} events, {} pods bound, {} allocations, {} writes failed, {} answers lost, {} "
-      "explanations "
-      "held against a fresh scheduler, {} against the model\n",
-      events, bound, allocations, failures, lost, explanations, by_model);
+      "{} events, {} pods bound, {} allocations, {} writes failed, {} answers lost, {} reads "
+      "failed, "
+      "{} explanations held against a fresh scheduler, {} against the model\n",
+      events, bound, allocations, failures, lost, unread, explanations, by_model);
   EXPECT_GE(events, n * kEventsPerTown);
   EXPECT_GT(bound, events / 40);
   EXPECT_GT(allocations, events / 80);
   EXPECT_GT(failures, events / 400);
   EXPECT_GT(lost, events / 400);
+  EXPECT_GT(unread, events / 400);
   EXPECT_GT(explanations, events / 100);
   EXPECT_GT(by_model, events / 1'000);
 }

@@ -91,7 +91,11 @@ Status Town::BeforeWrite(api::Verb verb, const api::Object& object) {
 Status Town::AfterWrite(api::Verb verb) {
   if (!failures_ || !dice_.Chance(*failures_)) return {};
   ++lost_answers_;
-  if (dice_.Chance(0.6)) return api::OutcomeUnknown("the answer was lost");
+  if (dice_.Chance(0.6)) {
+    // Whatever lost the answer mostly keeps whoever wrote from reading, too.
+    if (dice_.Chance(0.5)) reads_that_fail_ = dice_.Range(1, 3);
+    return api::OutcomeUnknown("the answer was lost");
+  }
   switch (verb) {
     case api::Verb::kCreate:
     case api::Verb::kBind:
@@ -104,7 +108,11 @@ Status Town::AfterWrite(api::Verb verb) {
 }
 
 Status Town::BeforeRead() {
-  if (!failures_ || !dice_.Chance(*failures_)) return {};
+  if (!failures_) return {};
+  const bool away = reads_that_fail_ > 0;
+  if (!away && !dice_.Chance(*failures_)) return {};
+  if (away) --reads_that_fail_;
+  ++failed_reads_;
   return base::Unavailable("the server is away");
 }
 

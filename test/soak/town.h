@@ -52,7 +52,10 @@ class Town {
   // While a scheduler writes, each of its writes fails with this chance: before it is done, or
   // after, when it stands and its answer is lost or is that to a second request. Reads fail, too.
   void SchedulerActs(double failures) { failures_ = failures; }
-  void SchedulerRests() { failures_.reset(); }
+  void SchedulerRests() {
+    failures_.reset();
+    reads_that_fail_ = 0;
+  }
 
   template <typename T>
   std::vector<T> All() const {
@@ -74,6 +77,7 @@ class Town {
   const std::map<std::string, int>& happened() const { return happened_; }
   std::uint64_t failed_writes() const { return failed_writes_; }
   std::uint64_t lost_answers() const { return lost_answers_; }
+  std::uint64_t failed_reads() const { return failed_reads_; }
 
  private:
   // False: the server refused it.
@@ -125,6 +129,8 @@ class Town {
   std::optional<double> failures_;
   std::uint64_t failed_writes_ = 0;
   std::uint64_t lost_answers_ = 0;
+  std::uint64_t failed_reads_ = 0;
+  int reads_that_fail_ = 0;  // from now on
   std::uint64_t pods_ = 0;
   std::uint64_t claims_ = 0;
   std::uint64_t shares_ = 0;

@@ -33,8 +33,13 @@
 namespace dray::system::internal {
 namespace {
 
-// What a decider needs at its deepest, and much more; memory that is not used is not taken.
+// What a decider needs at its deepest, and much more; memory that is not used is not taken. Sanitizers
+// put gaps between what is on a stack.
+#if defined(DRAY_ASAN) || defined(DRAY_TSAN)
+constexpr std::size_t kStack = 4u << 20;
+#else
 constexpr std::size_t kStack = 1u << 20;
+#endif
 constexpr std::size_t kGuard = 4096;
 
 // Stacks are many and short-lived.

@@ -31,8 +31,9 @@ class Fiber {
   std::function<void()> run_;
   bool ended_ = false;
   void* stack_ = nullptr;
-  ucontext_t here_;
-  ucontext_t there_;
+  ucontext_t here_{};
+  // Whose stack it is on is left empty: the address sanitizer looks, and then knows that it does not know.
+  ucontext_t there_{};
   void* fake_stack_ = nullptr;         // of the address sanitizer
   const void* outer_stack_ = nullptr;  // likewise
   std::size_t outer_size_ = 0;

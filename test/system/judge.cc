@@ -63,6 +63,7 @@ void Judge::Look() {
       const std::string& key = event.entry->key;
       std::optional<api::Object> before;
       if (const auto known = objects_.find(key); known != objects_.end()) before = known->second;
+      if (const auto known = hidden_.find(key); known != hidden_.end()) before = known->second;
       std::optional<api::Object> after;
       const auto read = server_->registry().objects().Read(*event.entry);
       if (read.ok()) after = (*read)->object();
@@ -70,10 +71,14 @@ void Judge::Look() {
       if (event.deleted) {
         if (before) by_uid_.erase(before->metadata().uid);
         objects_.erase(key);
+        hidden_.erase(key);
         after.reset();
       } else {
         objects_[key] = after;
         if (after) by_uid_[after->metadata().uid] = key;
+        if (after) hidden_.erase(key);
+        if (!after && before) hidden_[key] = before;
+        if (after && after->As<api::ResourceSlice>() != nullptr) slices_[key] = after;
       }
       durable_ = std::max(durable_, seen_);
       OnChange(key, before, after, event.before == nullptr, event.deleted);
@@ -115,7 +120,11 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
   }
   const auto* claim_before = As<api::ResourceClaim>(before);
   const auto* claim_after = As<api::ResourceClaim>(after);
-  if (claim_before != nullptr || claim_after != nullptr) OnClaim(key, claim_before, claim_after);
+  // What cannot be read has what it had.
+  const bool hidden = !after && !deleted;
+  if (!hidden && (claim_before != nullptr || claim_after != nullptr)) {
+    OnClaim(key, claim_before, claim_after);
+  }
   if (is_new && after) CheckQuota(*after);
   if (before && deleted) CheckRemoved(*before);
   if (const auto* lease = As<api::Lease>(after);
@@ -160,7 +169,7 @@ void Judge::OnClaim(const std::string& key, const api::ResourceClaim* before,
   }
   if (!had) {
     stage_.Count("allocated");
-    if (steady_) CheckAgainstModel(*after);
+    CheckAgainstModel(*after);
   } else if (before->status.allocation->devices != after->status.allocation->devices) {
     stage_.Find(fmt::format("{} has other devices than before", key));
   }
@@ -170,7 +179,9 @@ void Judge::OnClaim(const std::string& key, const api::ResourceClaim* before,
 void Judge::CheckAgainstModel(const api::ResourceClaim& claim) {
   model::Instance instance;
   instance.features = model::Features::All();
-  for (const auto* slice : All<api::ResourceSlice>()) {
+  std::vector<const api::ResourceSlice*> slices;
+  Add(slices_, slices);
+  for (const auto* slice : slices) {
     const auto& results = claim.status.allocation->devices.results;
     if (!results.empty() && slice->spec.pool.name == results.front().pool) {
       for (const auto* node : All<api::Node>()) {
@@ -179,8 +190,8 @@ void Judge::CheckAgainstModel(const api::ResourceClaim& claim) {
     }
     instance.slices.push_back(*slice);
   }
-  for (const auto* each : All<api::DeviceClass>()) instance.classes.push_back(*each);
-  for (const auto* other : All<api::ResourceClaim>()) {
+  for (const auto* each : AllThere<api::DeviceClass>()) instance.classes.push_back(*each);
+  for (const auto* other : AllThere<api::ResourceClaim>()) {
     if (other->metadata.uid != claim.metadata.uid && other->status.allocation) {
       instance.allocated_claims.push_back(*other);
     }

@@ -28,9 +28,8 @@ namespace dray::system {
 // One thread.
 class Judge {
  public:
-  // All outlive it. `steady`: what devices there are does not change, so that every allocation can
-  // be held against the model.
-  Judge(Stage& stage, bool steady) : stage_(stage), steady_(steady) {}
+  // It outlives this one.
+  explicit Judge(Stage& stage) : stage_(stage) {}
 
   // Of a server that has just started, from what its disk has.
   void Attend(Server& server);
@@ -43,6 +42,8 @@ class Judge {
 
   // When nothing goes wrong any more and everybody had time: everything is as it should be.
   void Settled(Server& server);
+  // And nobody doubts any more what has become of its writes.
+  void SettledDoubts(std::string_view who, std::size_t doubts);
 
  private:
   struct Holders {
@@ -67,27 +68,42 @@ class Judge {
   void SettledOwners();
   void SettledQuotas();
 
+  using Objects = std::map<std::string, std::optional<api::Object>>;
   template <typename T>
-  std::vector<const T*> All() const {
-    std::vector<const T*> all;
-    for (const auto& [key, object] : objects_) {
+  static void Add(const Objects& objects, std::vector<const T*>& all) {
+    for (const auto& [key, object] : objects) {
       if (!object) continue;
       if (const T* typed = object->template As<T>()) all.push_back(typed);
     }
+  }
+  template <typename T>
+  std::vector<const T*> All() const {
+    std::vector<const T*> all;
+    Add(objects_, all);
+    return all;
+  }
+  // With those that cannot be read now, as they last were.
+  template <typename T>
+  std::vector<const T*> AllThere() const {
+    std::vector<const T*> all = All<T>();
+    Add(hidden_, all);
     return all;
   }
   const api::Object* FindUid(const std::string& uid) const;
 
   Stage& stage_;
-  const bool steady_;
   Server* server_ = nullptr;
   std::unique_ptr<store::Watch> watch_;
   bool woken_ = false;
   std::int64_t seen_ = 0;     // up to here everything was looked at
   std::int64_t acked_ = 0;    // somebody was told of this revision
   std::int64_t durable_ = 0;  // what the disk is known to have
-  std::map<std::string, std::optional<api::Object>> objects_;  // by key; nothing: cannot be read
-  std::map<std::string, std::string> by_uid_;                  // keys
+  Objects objects_;           // by key; nothing: cannot be read
+  Objects hidden_;            // those, as they last could be
+  // Every slice that there ever was: users put back what they have taken away, so that a device and
+  // its counters are always the same.
+  Objects slices_;
+  std::map<std::string, std::string> by_uid_;  // keys
   std::map<std::string, Holders> devices_;
   std::map<std::string, std::string> shares_;
   std::vector<Leader> leaders_;

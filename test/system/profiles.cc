@@ -8,6 +8,9 @@ namespace dray::system {
 
 using std::chrono::seconds;
 
+// Less than happens while a connection is frozen, more than before anybody looks.
+constexpr std::size_t kShortHistory = 300;
+
 const std::vector<Profile>& Profiles() {
   static const std::vector<Profile> profiles = [] {
     std::vector<Profile> all;
@@ -27,14 +30,21 @@ const std::vector<Profile>& Profiles() {
     everything.kill_at_write = 0.0005;
     everything.disk_full = 0.001;
     everything.disk_broken = 0.0005;
+    everything.unreadable = 0.3;
     everything.clock_jump_every = seconds(20);
-    all.push_back({.name = "everything", .faults = everything, .changes_devices = true});
+    all.push_back({.name = "everything",
+                   .faults = everything,
+                   .changes_devices = true,
+                   .history = kShortHistory});
     all.push_back({.name = "remote", .remote_schedulers = 2});
     Faults remote = wire;
     remote.watch_late = 0.01;
     remote.watch_cut_every = seconds(20);
     remote.watch_frozen_every = seconds(60);
-    all.push_back({.name = "remote wire", .faults = remote, .remote_schedulers = 2});
+    all.push_back({.name = "remote wire",
+                   .faults = remote,
+                   .remote_schedulers = 2,
+                   .history = kShortHistory});
     // Who writes learns late what has become of it, from both sides.
     Faults answers{.lost_answer = 0.2, .watch_late = 0.2};
     all.push_back({.name = "lost answers", .faults = answers, .remote_schedulers = 2});
@@ -44,7 +54,7 @@ const std::vector<Profile>& Profiles() {
     all.push_back({.name = "leases",
                    .faults = leases,
                    .remote_schedulers = 3,
-                   .time = std::chrono::seconds(120)});
+                   .time = std::chrono::seconds(80)});
     Faults remote_everything = everything;
     remote_everything.watch_late = 0.005;
     remote_everything.watch_cut_every = seconds(40);
@@ -55,6 +65,7 @@ const std::vector<Profile>& Profiles() {
                    .faults = remote_everything,
                    .remote_schedulers = 2,
                    .changes_devices = true,
+                   .history = kShortHistory,
                    .time = std::chrono::seconds(80)});
     return all;
   }();

@@ -24,6 +24,10 @@ class Remote {
   void Kill();
   const std::string& name() const { return name_; }
   bool leading() const { return scheduler_ != nullptr && scheduler_->leading(); }
+  // Pods of which it does not know whether what it wrote has happened.
+  std::size_t in_doubt() const {
+    return scheduler_ == nullptr ? 0 : scheduler_->statistics().in_doubt;
+  }
   void SetWrong(Nanos by);
 
  private:

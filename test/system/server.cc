@@ -10,6 +10,7 @@
 #include "hollow/hollow_nodes.h"
 #include "plane/first_objects.h"
 #include "store/early_store.h"
+#include "system/truth.h"
 
 namespace dray::system {
 namespace {
@@ -177,7 +178,7 @@ Server::Server(Stage& stage, store::ManualDisk& disk, bool with_scheduler,
       ids_(stage.random) {
   disk_.automatic = false;
   disk_.on_queued = [this] { WriteSoon(); };
-  store_ = store::MakeManualStore(disk_);
+  store_ = store::MakeManualStore(disk_, {.history = {.events = stage_.history}});
   if (stage_.planted.quota_unchecked) seen_ = std::make_unique<UncheckedQuota>(*store_);
   store::Store& seen = seen_ != nullptr ? *seen_ : *store_;
   registry::RegistryOptions options;
@@ -222,7 +223,7 @@ void Server::Kill() {
   stopping_ = true;
   process_.Kill();
   // What was being written may be there, and nobody was told.
-  if (stage_.dice.Chance(0.5)) {
+  if (disk_.pending() > 0 && stage_.dice.Chance(0.5)) {
     disk_.FailNext({.status = base::Unavailable("the process is dead"), .written = true});
     disk_.Write(static_cast<std::size_t>(stage_.dice.Range(1, 4)));
   }
@@ -314,8 +315,9 @@ void Server::RunControllers() {
 }
 
 void Server::RunScheduler() {
+  Truth truth(*scheduler_way_, stage_, process_);
   scheduler_ = std::make_unique<scheduler::Scheduler>(
-      *scheduler_way_, process_, ids_, scheduler::SchedulerOptions{.gates = Gates()});
+      truth, process_, ids_, scheduler::SchedulerOptions{.gates = Gates()});
   std::unique_ptr<store::Watch> watch;
   while (!stopping_) {
     bool changed = watch == nullptr;
@@ -334,7 +336,7 @@ void Server::RunScheduler() {
     scheduler_->Tick();
     bool more = true;
     for (int i = 0; more && i < kDecisionsPerSync && !stopping_; ++i) {
-      more = scheduler_->ScheduleOne().has_value();
+      more = truth.ScheduleOne(*scheduler_).has_value();
     }
     if (changed || more) {
       stage_.kernel.Sleep(microseconds(50));

@@ -25,6 +25,12 @@ void Judge::Settled(Server& server) {
   SettledClaims();
   SettledQuotas();
   SettledPods(server);
+  if (server.scheduler() != nullptr) SettledDoubts("the server", server.scheduler()->in_doubt());
+}
+
+void Judge::SettledDoubts(std::string_view who, std::size_t doubts) {
+  if (doubts == 0) return;
+  stage_.Find(fmt::format("{} is in doubt about {} pods for ever", who, doubts));
 }
 
 void Judge::SettledPods(Server& server) {

@@ -63,6 +63,7 @@ struct Stage {
   base::SeededRandomSource random;
   Faults faults;
   Planted planted;
+  std::size_t history = 100'000;  // changes that a store remembers
   bool tracing = false;
 
   // What is wrong, in the order of being found.

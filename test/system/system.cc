@@ -22,9 +22,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kUsers = 3;
-// Longer than any backoff, lease and silence, and than the five minutes after which everybody who waits
-// is tried again and told what is true by then.
-constexpr Nanos kCalm = std::chrono::minutes(7);
+// Longer than any backoff, lease and silence, and shorter than the five minutes after which everybody who
+// waits is tried again, whatever has happened: that would hide who was forgotten.
+constexpr Nanos kCalm = seconds(170);
+// No object of any kind.
+constexpr const char* kUnreadable = R"({"spec":{"replicas":"many"},"metadata":7})";
 // What happens in a run that does not end.
 constexpr std::uint64_t kMostEvents = 3'000'000;
 
@@ -34,8 +36,9 @@ class System {
       : profile_(options.profile != nullptr ? *options.profile : ProfileOf(options.seed)),
         stage_(options.seed),
         wire_(stage_),
-        judge_(stage_, !profile_.changes_devices) {
+        judge_(stage_) {
     stage_.planted = options.planted;
+    stage_.history = profile_.history;
     stage_.tracing = options.trace;
     town_.changes_devices = profile_.changes_devices;
     wire_.on_arrival = [this](const Sent& sent) { judge_.OnArrival(sent); };
@@ -85,6 +88,7 @@ class System {
       stage_.Find("the server is away in the end");
     } else {
       judge_.Settled(*server_);
+      for (const auto& remote : remotes_) judge_.SettledDoubts(remote->name(), remote->in_doubt());
     }
     End();
   }
@@ -132,21 +136,36 @@ class System {
     });
   }
 
-  // As another version of the program could: some owners are not what they were.
+  // As another version of the program could: some object is not what it was. And what an older one
+  // could not read the next one mostly can.
   void LeaveUnreadable() {
-    std::vector<std::pair<std::string, std::string>> owners;
+    if (stage_.dice.Chance(0.5)) Restore();
+    // Half of the time something that owns others.
+    const std::string_view wanted =
+        stage_.dice.Chance(0.5) ? stage_.dice.Pick({"/replicasets/", "/deployments/", "/jobs/"})
+                                : stage_.dice.Pick({"/pods/", "/resourceclaims/", "/deviceclasses/",
+                                                    "/resourceslices/"});
+    std::vector<std::pair<std::string, std::string>> all;
     for (const auto& [key, value] : disk_.entries()) {
-      const bool owner = key.find("/replicasets/") != key.npos ||
-                         key.find("/deployments/") != key.npos || key.find("/jobs/") != key.npos;
-      const bool known = unreadable_.contains(key);
-      if (owner && !known) owners.emplace_back(key, value);
+      if (key.find(wanted) != key.npos && value != kUnreadable) all.emplace_back(key, value);
     }
-    if (owners.empty()) return;
-    const auto& [key, value] = stage_.dice.Pick(owners);
+    if (all.empty()) return;
+    const auto& [key, value] = stage_.dice.Pick(all);
     stage_.Count("made unreadable");
     stage_.Trace("disk", fmt::format("{} cannot be read", key));
     unreadable_[key] = value;
-    disk_.Plant(key, R"({"spec":{"replicas":"many"},"metadata":7})");
+    disk_.Plant(key, kUnreadable);
+  }
+
+  // While no server is there.
+  void Restore() {
+    const auto entries = disk_.entries();
+    for (const auto& [key, value] : std::exchange(unreadable_, {})) {
+      const auto found = entries.find(key);
+      if (found == entries.end() || found->second != kUnreadable) continue;
+      stage_.Trace("disk", fmt::format("{} can be read again", key));
+      disk_.Plant(key, value);
+    }
   }
 
   // The server is brought up once more with what can be read.
@@ -158,13 +177,7 @@ class System {
     judge_.Leave();
     wire_.Connect(nullptr);
     server_ = nullptr;
-    const auto entries = disk_.entries();
-    for (const auto& [key, value] : unreadable_) {
-      const auto found = entries.find(key);
-      if (found != entries.end() && found->second.starts_with(R"({"spec":{"replicas":"many")")) {
-        disk_.Plant(key, value);
-      }
-    }
+    Restore();
     StartServer();
     restarting_ = false;
   }

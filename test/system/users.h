@@ -64,6 +64,7 @@ class User {
   void CreateForSure(const std::string& json);
   // A random one of that kind in this user's namespaces, as the server says.
   std::optional<api::Object> Any(const api::KindInfo& kind);
+  std::optional<api::Object> Remembered(const api::KindInfo& kind);
   std::string Space();
 
   Stage& stage_;
@@ -76,6 +77,12 @@ class User {
   bool stopping_ = false;
   bool stopped_ = false;
   int made_ = 0;
+  struct Name {
+    const api::TypeInfo* kind;
+    std::string namespace_;
+    std::string name;
+  };
+  std::vector<Name> names_;  // of what this user has made
   Count count_;
 };
 

@@ -121,12 +121,13 @@ class Wire::Answering final : public apiserver::Responder {
     }
     client::HttpResponse answer{.status = response.status};
     if (response.body != nullptr) answer.body = *response.body;
-    stage.kernel.After(wire_.Latency(), [&wire = wire_, call = call_, answer = std::move(answer)] {
-      if (call->broken || call->answered || wire.IsFrozen(call->sent)) return;
-      call->answered = true;
-      call->response = answer;
-      call->wait.Wake();
-    });
+    stage.kernel.After(wire_.Latency(),
+                       [&wire = wire_, call = call_, answer = std::move(answer)]() mutable {
+                         if (call->broken || call->answered || wire.IsFrozen(call->sent)) return;
+                         call->answered = true;
+                         call->response = std::move(answer);
+                         call->wait.Wake();
+                       });
   }
 
  private:
@@ -241,7 +242,7 @@ class Wire::Client final : public client::HttpClient {
     Wait(*call);
     if (call->answered) {
       if (wire_.on_answer) wire_.on_answer(call->sent, call->response.status, call->response.body);
-      return call->response;
+      return std::move(call->response);
     }
     if (Dead()) return Cancelled();
     return Unknown(call->broken ? "the connection is broken" : "no answer came");
@@ -413,7 +414,7 @@ void Wire::Pull(const std::shared_ptr<Feed>& feed) {
   std::size_t begin = 0;
   for (std::size_t end = feed->text.find('\n'); end != std::string::npos;
        end = feed->text.find('\n', begin)) {
-    const std::string line = feed->text.substr(begin, end - begin);
+    std::string line = feed->text.substr(begin, end - begin);
     begin = end + 1;
     Nanos latency = stage_.Between(std::chrono::microseconds(100), milliseconds(2));
     if (stage_.Chance(stage_.faults.watch_late)) {
@@ -426,8 +427,8 @@ void Wire::Pull(const std::shared_ptr<Feed>& feed) {
       feed->frozen = true;
       continue;
     }
-    stage_.kernel.At(feed->last, [client, feed, line] {
-      if (!feed->frozen) client->Put(line);
+    stage_.kernel.At(feed->last, [client, feed, line = std::move(line)]() mutable {
+      if (!feed->frozen) client->Put(std::move(line));
     });
   }
   feed->text.erase(0, begin);

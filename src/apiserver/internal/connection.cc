@@ -288,6 +288,12 @@ bool Connection::CheckHead() {
   for (const auto& field : message) {
     request_.headers.Add(std::string(View(field.name_string())), std::string(View(field.value())));
   }
+  const std::size_t question = target.find('?');
+  request_.method = View(message.method_string());
+  request_.path = target.substr(0, question);
+  if (question != target.npos) request_.query = target.substr(question + 1);
+  request_.audit_id = audit_id_;
+  request_.user = User{.name = "", .groups = {}};
   std::optional<User> user =
       shared.authenticator->Authenticate(request_.headers, transport_.certificate());
   if (!user) return refuse(401, "Unauthorized", "Unauthorized");
@@ -323,13 +329,7 @@ void Connection::HandleRequest() {
   auto message = parser_->release();
   parser_.reset();
   ReleaseBody();
-  const std::string_view target = View(message.target());
-  const std::size_t question = target.find('?');
-  request_.method = View(message.method_string());
-  request_.path = target.substr(0, question);
-  if (question != target.npos) request_.query = target.substr(question + 1);
   request_.body = std::move(message.body());
-  request_.audit_id = audit_id_;
   request_.receiving = std::chrono::steady_clock::now() - began_;
   state_ = State::kHandling;
   deadline_ = TimePoint::max();
@@ -352,12 +352,15 @@ void Connection::Refuse(int code, std::string_view reason, std::string_view mess
   if (audit_id_.empty()) audit_id_ = NewAuditId();
   if (const auto& told = io_->shared().options.on_refused) {
     const bool read = parser_ && parser_->is_header_done();
+    request_.receiving = std::chrono::steady_clock::now() - began_;
     told({.remote = request_.remote,
           .audit_id = audit_id_,
           .method = read ? View(parser_->get().method_string()) : std::string_view(),
           .target = read ? View(parser_->get().target()) : std::string_view(),
           .code = code,
-          .message = message});
+          .message = message,
+          .request = request_.path.empty() ? nullptr : &request_,
+          .certificate = transport_.certificate() != nullptr});
   }
   parser_.reset();
   in_ = std::string();

@@ -7,8 +7,17 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace dray::apiserver::internal {
+namespace {
+
+// Without this OpenSSL asks at the terminal, or reads the answer from standard input.
+int NoPassPhrase(char*, int, int, void*) { return -1; }
+
+}  // namespace
 
 std::string SslErrors() {
   std::string text;
@@ -25,16 +34,22 @@ Status SslError(std::string_view what) {
 
 StatusOr<CertificatePtr> ParseCertificate(std::string_view pem) {
   const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  CertificatePtr certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  CertificatePtr certificate(PEM_read_bio_X509(bio.get(), nullptr, &NoPassPhrase, nullptr));
   if (!certificate) return base::InvalidArgument("not a PEM certificate: " + SslErrors());
   return certificate;
 }
 
 StatusOr<KeyPtr> ParseKey(std::string_view pem) {
   const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, nullptr));
-  if (!key) return base::InvalidArgument("not a PEM private key: " + SslErrors());
-  return key;
+  KeyPtr key(PEM_read_bio_PrivateKey(bio.get(), nullptr, &NoPassPhrase, nullptr));
+  if (key) return key;
+  const std::string errors = SslErrors();
+  if (pem.find("ENCRYPTED") != pem.npos) {
+    return base::InvalidArgument(
+        "the private key is encrypted, and nobody is asked for its pass phrase: `openssl pkey -in "
+        "KEY -out PLAIN` writes it without one");
+  }
+  return base::InvalidArgument("not a PEM private key: " + errors);
 }
 
 namespace {
@@ -44,10 +59,23 @@ std::string Text(const ASN1_STRING* text) {
           static_cast<std::size_t>(ASN1_STRING_length(text))};
 }
 
-std::string AddressText(const ASN1_STRING* address) {
+// What kind of string it is stored as makes no difference to whom it names. Nothing: not one of its
+// kind.
+std::optional<std::string> Utf8(const ASN1_STRING* name) {
+  unsigned char* bytes = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&bytes, name);
+  if (size < 0) return std::nullopt;
+  std::string text(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  OPENSSL_free(bytes);
+  return text;
+}
+
+// Nothing: it has as many bytes as its maker liked, and no address has so many.
+std::optional<std::string> AddressText(const ASN1_STRING* address) {
+  const int size = ASN1_STRING_length(address);
+  if (size != 4 && size != 16) return std::nullopt;
   char text[INET6_ADDRSTRLEN] = {};
-  const int family = ASN1_STRING_length(address) == 4 ? AF_INET : AF_INET6;
-  inet_ntop(family, ASN1_STRING_get0_data(address), text, sizeof(text));
+  inet_ntop(size == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(address), text, sizeof(text));
   return text;
 }
 
@@ -56,7 +84,8 @@ std::vector<std::string> NamesOf(X509* certificate, int nid) {
   const X509_NAME* subject = X509_get_subject_name(certificate);
   for (int i = X509_NAME_get_index_by_NID(subject, nid, -1); i >= 0;
        i = X509_NAME_get_index_by_NID(subject, nid, i)) {
-    names.push_back(Text(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i))));
+    auto name = Utf8(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, i)));
+    if (name) names.push_back(*std::move(name));
   }
   return names;
 }
@@ -68,7 +97,8 @@ std::vector<std::string> HostsOf(X509* certificate) {
   for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
     if (name->type == GEN_DNS) hosts.push_back(Text(name->d.dNSName));
-    if (name->type == GEN_IPADD) hosts.push_back(AddressText(name->d.iPAddress));
+    if (name->type != GEN_IPADD) continue;
+    if (auto address = AddressText(name->d.iPAddress)) hosts.push_back(*std::move(address));
   }
   std::ranges::sort(hosts);
   return hosts;

@@ -119,7 +119,8 @@ std::string Painted(const std::string& text, const TextStyle& style) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
-    const std::string line = Wrapped(Printable(text.substr(at, end - at)), style.columns);
+    std::string line = Wrapped(Printable(text.substr(at, end - at)), style.columns);
+    if (!style.unicode) line = InAscii(line);
     if (at == 0) {
       out += style.paint.Bold(line);
     } else if (const auto nearest = line.find("nearest fit: "); nearest != std::string::npos) {

@@ -70,7 +70,7 @@ std::optional<std::chrono::nanoseconds> ReadThreshold(Io& io, const std::string&
   if (duration.ok() && duration->count() >= 0) return *duration;
   UsageError(
       io, fmt::format("{}: \"{}\" must be a duration that is not negative", flag, Printable(text)),
-      "as in 500ms or 2s; 0 logs none");
+      "as in 500ms or 2s; 0 is never");
   return std::nullopt;
 }
 

@@ -30,6 +30,14 @@ class Painter {
 // What --color means: always, never, or auto (on terminals, unless NO_COLOR is set).
 bool UseColor(std::string_view when, bool terminal, const Environment& env);
 
+// Whether what reads our output has more than ASCII: what the first of LC_ALL, LC_CTYPE and LANG
+// that is set says. When none is, nobody has said otherwise.
+bool HasUnicode(const Environment& env);
+// What is ours in a text (branches of trees, "µs") in ASCII; what users have written stays.
+std::string InAscii(std::string_view text);
+// The text as `env` can show it.
+std::string Shown(const Environment& env, std::string text);
+
 // Text from a file may carry control characters; a terminal must not obey them. Further lines (a
 // compiler's, with its caret) are set off from the left.
 std::string Printable(std::string_view text);

@@ -29,6 +29,7 @@ std::string PlanSummary(const planner::Plan& plan);
 struct TextStyle {
   Painter paint;
   std::size_t columns = 0;  // lines are broken there; 0: never
+  bool unicode = true;      // else trees are drawn in ASCII
 };
 
 // Where it is and with which devices, or the tree of reasons and, if it was looked for, what would

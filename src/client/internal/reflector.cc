@@ -94,6 +94,9 @@ void Reflector::Run() {
 // Not having a kind is no trouble: there are no objects of it.
 void Reflector::Settle(Status status) {
   if (status.code() == StatusCode::kNotFound) return inbox_.SetAbsent(feed_);
+  // A server that cannot read one object lists none of its kind: nothing of it is followed here, which
+  // is more than one object that cannot be seen.
+  if (status.code() == StatusCode::kDataLoss) status = base::Unavailable(base::Message(status));
   inbox_.SetTrouble(feed_, std::move(status));
 }
 

@@ -39,6 +39,9 @@ Status Unusable(std::string_view what) {
   return base::InvalidArgument(fmt::format("{}: {}", what, TlsErrors()));
 }
 
+// Without this OpenSSL asks at the terminal, or reads the answer from standard input.
+int NoPassPhrase(char*, int, int, void*) { return -1; }
+
 BioPtr BioOf(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
@@ -47,8 +50,8 @@ BioPtr BioOf(std::string_view text) {
 int AddAuthorities(SSL_CTX* context, std::string_view pem) {
   const BioPtr bio = BioOf(pem);
   int count = 0;
-  while (
-      const CertificatePtr certificate{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+  while (const CertificatePtr certificate{
+      PEM_read_bio_X509(bio.get(), nullptr, &NoPassPhrase, nullptr)}) {
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get());
     ++count;
   }
@@ -59,14 +62,15 @@ int AddAuthorities(SSL_CTX* context, std::string_view pem) {
 bool AddClient(SSL_CTX* context, const ServerAccess& access) {
   const BioPtr certificates = BioOf(access.certificate);
   const CertificatePtr certificate(
-      PEM_read_bio_X509(certificates.get(), nullptr, nullptr, nullptr));
+      PEM_read_bio_X509(certificates.get(), nullptr, &NoPassPhrase, nullptr));
   if (!certificate || SSL_CTX_use_certificate(context, certificate.get()) != 1) return false;
-  while (CertificatePtr above{PEM_read_bio_X509(certificates.get(), nullptr, nullptr, nullptr)}) {
+  while (CertificatePtr above{
+      PEM_read_bio_X509(certificates.get(), nullptr, &NoPassPhrase, nullptr)}) {
     if (SSL_CTX_add0_chain_cert(context, above.get()) == 1) static_cast<void>(above.release());
   }
   ERR_clear_error();
   const BioPtr text = BioOf(access.key);
-  const KeyPtr key(PEM_read_bio_PrivateKey(text.get(), nullptr, nullptr, nullptr));
+  const KeyPtr key(PEM_read_bio_PrivateKey(text.get(), nullptr, &NoPassPhrase, nullptr));
   return key && SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
          SSL_CTX_check_private_key(context) == 1;
 }
@@ -96,6 +100,12 @@ StatusOr<SslContextPtr> MakeSslContext(const ServerAccess& access) {
     X509_STORE_set_flags(SSL_CTX_get_cert_store(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
   }
   if (!access.certificate.empty() && !AddClient(context.get(), access)) {
+    if (access.key.find("ENCRYPTED") != access.key.npos) {
+      ERR_clear_error();
+      return base::InvalidArgument(
+          "client-key is encrypted, and nobody is asked for its pass phrase: `openssl pkey -in KEY "
+          "-out PLAIN` writes it without one");
+    }
     return Unusable("client-certificate and client-key must be PEM and belong together");
   }
   return context;

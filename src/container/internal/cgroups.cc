@@ -40,6 +40,14 @@ Status RemoveFolders(const std::string& folder) {
 
 }  // namespace
 
+bool HasController(const std::string& name) {
+  if (IsFolder(fmt::format("{}/{}", kMount, name))) return true;
+  const auto all = files::ReadWhole(fmt::format("{}/cgroup.controllers", kMount));
+  return all.ok() &&
+         fmt::format(" {} ", all->substr(0, all->find('\n'))).find(fmt::format(" {} ", name)) !=
+             std::string::npos;
+}
+
 std::vector<std::string> CgroupFolders(const std::string& group) {
   std::vector<std::string> folders;
   const auto names = files::NamesIn(kMount);

@@ -12,6 +12,8 @@
 
 namespace dray::container::internal {
 
+// Whether the machine has that controller (memory, cpu, pids), in either version.
+bool HasController(const std::string& name);
 // Folders of that group in all hierarchies, of those that exist.
 std::vector<std::string> CgroupFolders(const std::string& group);
 // Removes the group and those below it. A group with processes in it stays, and is an error.

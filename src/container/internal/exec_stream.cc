@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <thread>
 
 #include "container/internal/process.h"
 #include "container/internal/shim_frames.h"
@@ -30,6 +31,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr std::size_t kErrorText = 4096;
 // How long output is read after the command has ended and something else holds its pipes.
 constexpr milliseconds kLastWords{300};
+// How long runc may take to start a command, and to end after it.
+constexpr milliseconds kStartTime{20'000};
 
 class Session final : public ExecSession {
  public:
@@ -111,14 +114,7 @@ class Exec {
       }
     }
     if (!ended.ok()) KillCommand();
-    if (!code_) {
-      if (ended.ok()) {
-        WaitChild();
-      } else {
-        ::kill(child_, SIGKILL);
-        code_ = WaitFor(child_);
-      }
-    }
+    if (!code_) code_ = WaitFor(child_);
     // runc writes the pid once the command runs.
     const bool began = PidIn(call_.pid_file) > 0;
     (void)files::RemoveFile(call_.pid_file);
@@ -225,12 +221,24 @@ class Exec {
     if (::waitpid(child_, &status, WNOHANG) == child_) code_ = CodeOf(status);
   }
 
-  void WaitChild() { code_ = WaitFor(child_); }
-
-  // runc's end would not be the command's.
+  // runc's end would not be the command's: that is killed, once runc has said which one it is; it may
+  // still be starting it.
   void KillCommand() {
-    const std::int64_t pid = PidIn(call_.pid_file);
-    if (pid > 1 && !code_) ::kill(static_cast<pid_t>(pid), SIGKILL);
+    const SteadyTime give_up = std::chrono::steady_clock::now() + kStartTime;
+    bool killed = false;
+    while (!code_ && std::chrono::steady_clock::now() < give_up) {
+      const std::int64_t pid = PidIn(call_.pid_file);
+      if (pid > 1 && !killed) {
+        ::kill(static_cast<pid_t>(pid), SIGKILL);
+        killed = true;
+        // Nobody reads what it says: runc must not wait for that.
+        out_fd_.Reset();
+        err_fd_.Reset();
+      }
+      std::this_thread::sleep_for(milliseconds(2));
+      Poll();
+    }
+    if (!code_) ::kill(child_, SIGKILL);
   }
 
   const ExecCall& call_;

@@ -108,14 +108,14 @@ std::int32_t WaitFor(pid_t child) {
 }
 
 StatusOr<CommandResult> RunCommand(const std::vector<std::string>& argv,
-                                   std::chrono::milliseconds timeout) {
+                                   std::chrono::milliseconds timeout,
+                                   const std::map<int, int>& more_fds) {
   DRAY_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   DRAY_ASSIGN_OR_RETURN(Pipe err, MakePipe());
-  DRAY_ASSIGN_OR_RETURN(const pid_t child,
-                        Spawn({.argv = argv,
-                               .fds = {{1, out.write.get()}, {2, err.write.get()}},
-                               .terminal = {},
-                               .folder = {}}));
+  SpawnOptions options{.argv = argv, .fds = more_fds, .terminal = {}, .folder = {}};
+  options.fds[1] = out.write.get();
+  options.fds[2] = err.write.get();
+  DRAY_ASSIGN_OR_RETURN(const pid_t child, Spawn(options));
   out.write.Reset();
   err.write.Reset();
   CommandResult result;

@@ -36,7 +36,8 @@ struct CommandResult {
 // Runs it to its end; DeadlineExceeded: it took too long and was killed. Output beyond a bound is
 // read and forgotten.
 StatusOr<CommandResult> RunCommand(const std::vector<std::string>& argv,
-                                   std::chrono::milliseconds timeout);
+                                   std::chrono::milliseconds timeout,
+                                   const std::map<int, int>& more_fds = {});
 
 struct Pipe {
   files::Fd read;

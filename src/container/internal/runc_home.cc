@@ -107,8 +107,21 @@ std::vector<std::string> RuncHome::Runc(std::vector<std::string> args) const {
   return argv;
 }
 
-Status RuncHome::RunRunc(std::vector<std::string> args, std::string_view what) const {
-  DRAY_ASSIGN_OR_RETURN(const CommandResult result, RunCommand(Runc(std::move(args)), kRuncTime));
+std::string RuncHome::LockOf(std::string_view id) const {
+  return fmt::format("{}/locks/{}", options_.root, id);
+}
+
+Status RuncHome::RunRunc(const std::string& id, std::vector<std::string> args) const {
+  StatusOr<files::Fd> lock = base::Internal("not taken");
+  if (!WaitUntil(kRuncTime, [&] {
+        lock = TakeLock(LockOf(id));
+        return lock.ok();
+      })) {
+    return lock.status();
+  }
+  const std::string what = args.front();
+  DRAY_ASSIGN_OR_RETURN(const CommandResult result,
+                        RunCommand(Runc(std::move(args)), kRuncTime, {{kLockFd, lock->get()}}));
   if (result.code == 0) return {};
   std::string why = result.err;
   while (!why.empty() && (why.back() == '\n' || why.back() == ' ')) why.pop_back();
@@ -118,35 +131,40 @@ Status RuncHome::RunRunc(std::vector<std::string> args, std::string_view what) c
 
 Status RuncHome::Open() {
   DRAY_RETURN_IF_ERROR(files::MakeFolder(options_.root, 0700));
-  for (const char* below : {"sandboxes", "containers", "exits", "runc"}) {
+  for (const char* below : {"sandboxes", "containers", "exits", "runc", "locks"}) {
     DRAY_RETURN_IF_ERROR(files::MakeFolder(fmt::format("{}/{}", options_.root, below), 0700));
   }
   return Sweep();
 }
 
 // What has no created.json or pid.json is of an agent that was killed while it made it, or removed it.
+// One that does not go stays a leftover, which nobody is told of: no reason not to begin.
 Status RuncHome::Sweep() {
   DRAY_ASSIGN_OR_RETURN(const auto containers, files::NamesIn(options_.root + "/containers"));
   for (const std::string& id : containers) {
-    if (Exists(ContainerFolder(id) + "/created.json") &&
-        Exists(ContainerFolder(id) + "/container.json")) {
+    if (ReadRecord<PidRecord>(ContainerFolder(id) + "/created.json").ok() &&
+        ReadRecord<ContainerRecord>(ContainerFolder(id) + "/container.json").ok()) {
       continue;
     }
-    DRAY_RETURN_IF_ERROR(CleanUp(id));
+    (void)CleanUp(id);
   }
   DRAY_ASSIGN_OR_RETURN(const auto exits, files::NamesIn(ExitsFolder()));
   for (const std::string& file : exits) {
     const std::string id = file.substr(0, file.find('.'));
-    if (!Exists(ContainerFolder(id))) {
-      DRAY_RETURN_IF_ERROR(files::RemoveFile(fmt::format("{}/{}", ExitsFolder(), file)));
-    }
+    if (Exists(ContainerFolder(id))) continue;
+    (void)files::RemoveFile(fmt::format("{}/{}", ExitsFolder(), file));
+  }
+  DRAY_ASSIGN_OR_RETURN(const auto locks, files::NamesIn(options_.root + "/locks"));
+  for (const std::string& id : locks) {
+    if (!Exists(ContainerFolder(id)) && !IsLocked(LockOf(id))) (void)files::RemoveFile(LockOf(id));
   }
   DRAY_ASSIGN_OR_RETURN(const auto sandboxes, files::NamesIn(options_.root + "/sandboxes"));
   for (const std::string& id : sandboxes) {
-    if (Exists(SandboxFolder(id) + "/pid.json") && Exists(SandboxFolder(id) + "/sandbox.json")) {
+    if (ReadRecord<PidRecord>(SandboxFolder(id) + "/pid.json").ok() &&
+        ReadRecord<SandboxRecord>(SandboxFolder(id) + "/sandbox.json").ok()) {
       continue;
     }
-    DRAY_RETURN_IF_ERROR(RemoveSandbox(id));
+    (void)RemoveSandbox(id);
   }
   return {};
 }
@@ -331,7 +349,12 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
   if (const auto group = files::ReadWholeBelow(image.rootfs, "etc/group"); group.ok()) {
     place.group = *group;
   }
-  DRAY_ASSIGN_OR_RETURN(cdi::oci::Config made, BuildConfig(sandbox, config, image.config, place));
+  ContainerConfig wanted = config;
+  // A limit that the machine cannot keep would be an error of runc's.
+  if (!HasController("memory")) wanted.limits.memory_bytes = 0;
+  if (!HasController("cpu")) wanted.limits.cpu_shares = wanted.limits.cpu_quota = 0;
+  if (!HasController("pids")) wanted.limits.pids = 0;
+  DRAY_ASSIGN_OR_RETURN(cdi::oci::Config made, BuildConfig(sandbox, wanted, image.config, place));
   if (!config.cdi_devices.empty()) {
     DRAY_ASSIGN_OR_RETURN(const cdi::ContainerEdits edits,
                           cdi::Load(options_.cdi_folders).Resolve(config.cdi_devices));
@@ -392,7 +415,7 @@ Status RuncHome::Start(const std::string& id) {
   if (WasStarted(id)) return {};
   // The time before: it may have ended when runc returns.
   const StartedRecord started{.started_at = LogTime(clock_.Now())};
-  DRAY_RETURN_IF_ERROR(RunRunc({"start", id}, "start"));
+  DRAY_RETURN_IF_ERROR(RunRunc(id, {"start", id}));
   return WriteRecord(folder + "/started.json", started);
 }
 
@@ -407,10 +430,13 @@ std::optional<ExitRecord> RuncHome::ExitOf(const std::string& id) {
                     .oom_killed = false,
                     .message = "nobody saw how it ended: its shim or the machine stopped"};
   // Without its shim it has no log and no end: it is ended.
-  (void)RunCommand(Runc({"delete", "--force", id}), kRuncTime);
-  (void)WriteRecord(ExitFile(id), unseen);
+  (void)RunRunc(id, {"delete", "--force", id});
+  (void)WriteRecord(ExitFile(id), unseen, files::Sync::kYes);
   // It was removed meanwhile: what comes after it must not find this.
-  if (!Exists(ContainerFolder(id) + "/created.json")) (void)files::RemoveFile(ExitFile(id));
+  if (!Exists(ContainerFolder(id) + "/created.json")) {
+    (void)files::RemoveFile(ExitFile(id));
+    (void)files::RemoveFile(LockOf(id));
+  }
   return unseen;
 }
 
@@ -435,7 +461,7 @@ Status RuncHome::Kill(const std::string& id) {
   const auto pid = ReadRecord<PidRecord>(ContainerFolder(id) + "/created.json");
   if (!record.ok() || !pid.ok() || !Lives(id)) return {};
   // Others that it started live on where they are not in a namespace of its own.
-  if (!record->own_pids) (void)RunCommand(Runc({"kill", "--all", id, "KILL"}), kRuncTime);
+  if (!record->own_pids) (void)RunRunc(id, {"kill", "--all", id, "KILL"});
   if (pid->pid > 1 && Lives(id)) ::kill(static_cast<pid_t>(pid->pid), SIGKILL);
   return {};
 }
@@ -457,8 +483,9 @@ Status RuncHome::CleanUp(const std::string& id) {
       return base::Unavailable(fmt::format("the shim of container {} does not end", id));
     }
   }
+  (void)WaitUntil(kDeathTime, [&] { return !IsLocked(LockOf(id)); });
   if (Exists(RuncFolder(id))) {
-    if (const Status deleted = RunRunc({"delete", "--force", id}, "delete"); !deleted.ok()) {
+    if (const Status deleted = RunRunc(id, {"delete", "--force", id}); !deleted.ok()) {
       // Half made: runc itself does not know it.
       DRAY_RETURN_IF_ERROR(files::RemoveTree(RuncFolder(id)));
     }
@@ -475,7 +502,8 @@ Status RuncHome::CleanUp(const std::string& id) {
   while (::umount2(rootfs.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0) {
   }
   DRAY_RETURN_IF_ERROR(files::RemoveFile(ExitFile(id)));
-  return files::RemoveTree(folder);
+  DRAY_RETURN_IF_ERROR(files::RemoveTree(folder));
+  return files::RemoveFile(LockOf(id));
 }
 
 Status RuncHome::Remove(const std::string& id) {

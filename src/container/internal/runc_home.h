@@ -74,7 +74,10 @@ class RuncHome {
   Status MountRoot(const std::string& folder, const std::string& image) const;
   // Starts it in the folder, with the lock, and waits for its word.
   Status StartShim(const std::string& kind, const std::string& folder, const std::string& lock);
-  Status RunRunc(std::vector<std::string> args, std::string_view what) const;
+  // What runc does to the container. An agent that is killed leaves it at work: whoever comes next
+  // waits for its end.
+  Status RunRunc(const std::string& id, std::vector<std::string> args) const;
+  std::string LockOf(std::string_view id) const;
 
   const RuncOptions options_;
   image::Store& store_;

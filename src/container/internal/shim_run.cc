@@ -197,7 +197,7 @@ class Shim {
     if (log_.lost() > 0) {
       record.message = fmt::format("{} lines of its log could not be written", log_.lost());
     }
-    const Status written = WriteRecord(spec_.exit_path, record);
+    const Status written = WriteRecord(spec_.exit_path, record, files::Sync::kYes);
     for (Client& client : clients_) {
       client.out += EncodeFrame(Frame::kExit, fmt::format("{}", record.code));
       // What fits into the socket's buffer; who has not read by now has gone.

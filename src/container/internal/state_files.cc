@@ -103,10 +103,11 @@ const StructInfo& InfoOf(const ExitRecord*) {
   return info;
 }
 
-Status WriteJsonFile(const std::string& path, const api::TypeInfo& type, const void* value) {
+Status WriteJsonFile(const std::string& path, const api::TypeInfo& type, const void* value,
+                     files::Sync sync) {
   std::string text;
   api::EncodeJson(type, value, text);
-  return files::WriteWhole(path, text, 0600);
+  return files::WriteWhole(path, text, 0600, sync);
 }
 
 Status ReadJsonFile(const std::string& path, const api::TypeInfo& type, void* value) {

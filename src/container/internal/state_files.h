@@ -10,6 +10,7 @@
 //                           created.json  runc has made it: it exists (without: a leftover)
 //                           started.json  when it was started
 //   <root>/exits/<id>.json  how it ended
+//   <root>/locks/<id>       locked while runc is at work on it for an agent
 //   <root>/runc/<id>        runc's own; exec.fifo in it: created and not started
 #pragma once
 
@@ -97,10 +98,13 @@ struct ExitRecord {
 };
 const api::StructInfo& InfoOf(const ExitRecord*);
 
-Status WriteJsonFile(const std::string& path, const api::TypeInfo& type, const void* value);
+// What runs does not outlive the machine, so that most of this means nothing after a power cut: an
+// unreadable record is that of a leftover. Only how something ended is told later.
+Status WriteJsonFile(const std::string& path, const api::TypeInfo& type, const void* value,
+                     files::Sync sync);
 template <typename T>
-Status WriteRecord(const std::string& path, const T& value) {
-  return WriteJsonFile(path, api::TypeInfoOf<T>(), &value);
+Status WriteRecord(const std::string& path, const T& value, files::Sync sync = files::Sync::kNo) {
+  return WriteJsonFile(path, api::TypeInfoOf<T>(), &value, sync);
 }
 Status ReadJsonFile(const std::string& path, const api::TypeInfo& type, void* value);
 template <typename T>

@@ -149,7 +149,6 @@ Status TarWriter::AddTree(const std::string& folder) {
           NewEntry(is_folder ? inside + "/" : inside, about.st_mode & S_IFMT, about.st_mode);
       archive_entry_set_uid(entry.get(), about.st_uid);
       archive_entry_set_gid(entry.get(), about.st_gid);
-      archive_entry_set_mtime(entry.get(), about.st_mtime, 0);
       if (is_folder) {
         DRAY_RETURN_IF_ERROR(state_->Header(entry.get()));
         todo.push_back({inside, path});

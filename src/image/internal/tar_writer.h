@@ -24,7 +24,8 @@ class TarWriter {
   Status AddBytes(const std::string& name, std::string_view bytes, unsigned mode);
   // A file of the machine, with the mode that is said.
   Status AddFile(const std::string& name, const std::string& file, unsigned mode);
-  // All below the folder, sorted, with modes and owners; devices and sockets are left out.
+  // All below the folder, sorted, with modes and owners, without times; devices and sockets are left
+  // out.
   Status AddTree(const std::string& folder);
   // For tests of those who read: an entry of any kind ('b', 'c', 'h' for a hard link).
   Status AddOdd(char kind, const std::string& name, const std::string& target);

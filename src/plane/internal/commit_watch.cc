@@ -25,7 +25,7 @@ void CommitWatch::OnCommit(const store::CommitReport& report) {
     if (second.number != now) second = {.number = now};
     second.longest = std::max(second.longest, report.wrote);
   }
-  if (report.wrote <= kSlow) return;
+  if (!TooLong(report.wrote, slow_)) return;
   log_.Warning("Slow disk: a commit took long", {{"took", report.wrote},
                                                  {"transactions", report.transactions},
                                                  {"changes", report.changes},
@@ -47,7 +47,7 @@ std::chrono::nanoseconds CommitWatch::Longest() const {
 
 Status CommitWatch::Health() const {
   const std::chrono::nanoseconds longest = Longest();
-  if (longest <= kSlow) return {};
+  if (!TooLong(longest, slow_)) return {};
   return base::Unavailable(fmt::format(
       "the disk is slow: a commit of the last {} seconds took {}; all writes wait for it", kSeconds,
       base::GoDurationToString(longest)));

@@ -17,16 +17,20 @@
 
 namespace dray::plane::internal {
 
+// Whether something that should be short is not; a limit of 0 says that nobody minds.
+inline bool TooLong(std::chrono::nanoseconds took, std::chrono::nanoseconds limit) {
+  return limit.count() > 0 && took >= limit;
+}
+
 // Thread-safe.
 class CommitWatch {
  public:
-  // What lasts longer than this is slow; a sync of a healthy disk takes some milliseconds.
-  static constexpr std::chrono::nanoseconds kSlow = std::chrono::seconds(1);
   // How long a slow commit is held against the disk.
   static constexpr int kSeconds = 10;
 
-  // The clock outlives it.
-  CommitWatch(const base::Clock& clock, logs::Logger log) : clock_(clock), log_(log) {}
+  // The clock outlives it. A commit that takes as long as `slow` says so; 0: none does.
+  CommitWatch(const base::Clock& clock, logs::Logger log, std::chrono::nanoseconds slow)
+      : clock_(clock), log_(log), slow_(slow) {}
 
   // By the store's writer, one after the other.
   void OnBegin();
@@ -46,6 +50,7 @@ class CommitWatch {
 
   const base::Clock& clock_;
   const logs::Logger log_;
+  const std::chrono::nanoseconds slow_;
   mutable base::Mutex mutex_;
   std::optional<std::chrono::nanoseconds> began_ ABSL_GUARDED_BY(mutex_);  // the one under way
   std::array<Second, kSeconds> seconds_ ABSL_GUARDED_BY(mutex_);

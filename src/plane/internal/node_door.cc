@@ -255,15 +255,16 @@ class Forward final : public std::enable_shared_from_this<Forward> {
     in_.resize(kReadSize);
     parser_.get().body().data = in_.data();
     parser_.get().body().size = in_.size();
-    http::async_read(stream_, buffer_, parser_,
-                     [self = shared_from_this()](auto error, std::size_t) {
-                       self->reading_ = false;
-                       const std::size_t left = self->parser_.get().body().size;
-                       self->Take({self->in_.data(), kReadSize - left});
-                       if (error == http::error::need_buffer) error = {};
-                       if (error || self->parser_.is_done()) return self->End();
-                       self->Read();
-                     });
+    // Whatever has come: somebody may be following a log, of which the next line is hours away.
+    http::async_read_some(stream_, buffer_, parser_,
+                          [self = shared_from_this()](auto error, std::size_t) {
+                            self->reading_ = false;
+                            const std::size_t left = self->parser_.get().body().size;
+                            self->Take({self->in_.data(), kReadSize - left});
+                            if (error == http::error::need_buffer) error = {};
+                            if (error || self->parser_.is_done()) return self->End();
+                            self->Read();
+                          });
   }
 
   void ReadRaw() {

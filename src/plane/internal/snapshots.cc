@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plane/internal/snapshots.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "api/authorization.h"
-#include "registry/impersonation.h"
-#include "registry/roles.h"
 #include "rest/api_error.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace dray::plane::internal {
 namespace {
 
+constexpr std::string_view kPath = "/snapshot";
 constexpr std::size_t kPiece = 64u << 10;
 
 class FileStream final : public apiserver::StreamSource {
@@ -31,6 +29,7 @@ class FileStream final : public apiserver::StreamSource {
     out.push_back(std::make_shared<const std::string>(std::move(piece)));
     return State::kMore;
   }
+  bool Finite() const override { return true; }
 
  private:
   std::ifstream file_;
@@ -61,38 +60,34 @@ Snapshots::~Snapshots() {
   if (writer_.joinable()) writer_.join();
 }
 
-void Snapshots::Handle(apiserver::Request request,
-                       std::shared_ptr<apiserver::Responder> responder) {
-  if (request.path != "/snapshot") return next_.Handle(std::move(request), std::move(responder));
-  // Who may speak for others may not read everything in the name of somebody who may not.
-  if (Status allowed = registry::Impersonate(request, registry::RoleAuthorizer()); !allowed.ok()) {
-    return responder->Send(ErrorResponse(allowed));
+bool Snapshots::Answer(const apiserver::Request& request, Send send) {
+  if (request.path != kPath) return false;
+  // Not HEAD either: to learn how long it is one would have to write it.
+  if (request.method != "GET") {
+    send(ErrorResponse(rest::MethodNotAllowed()));
+    return true;
   }
-  if (std::ranges::find(request.user.groups, registry::kMasters) == request.user.groups.end()) {
-    return responder->Send(ErrorResponse(registry::ForbiddenPath(
-        {.name = request.user.name, .groups = request.user.groups}, request.method, request.path)));
-  }
-  if (request.method != "GET") return responder->Send(ErrorResponse(rest::MethodNotAllowed()));
   const base::MutexLock lock(mutex_);
   if (std::exchange(busy_, true)) {
-    return responder->Send(
-        ErrorResponse(rest::TooManyRequests("a snapshot is being written, try again", 1)));
+    send(ErrorResponse(rest::TooManyRequests("a snapshot is being written, try again", 1)));
+    return true;
   }
   if (writer_.joinable()) writer_.join();
-  writer_ = std::thread([this, responder = std::move(responder)]() mutable {
-    Write(std::move(responder));
+  writer_ = std::thread([this, send = std::move(send)] {
+    Write(send);
     const base::MutexLock done(mutex_);
     busy_ = false;
   });
+  return true;
 }
 
-void Snapshots::Write(std::shared_ptr<apiserver::Responder> responder) {
+void Snapshots::Write(const Send& send) {
   auto file = WriteFile(store_, folder_ + "/snapshot.tmp");
-  if (!file.ok()) return responder->Send(ErrorResponse(file.status()));
+  if (!file.ok()) return send(ErrorResponse(file.status()));
   apiserver::Response response;
   response.headers.Add("Content-Type", "application/vnd.sqlite3");
   response.stream = std::make_unique<FileStream>(*std::move(file));
-  responder->Send(std::move(response));
+  send(std::move(response));
 }
 
 }  // namespace dray::plane::internal

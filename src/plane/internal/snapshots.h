@@ -3,7 +3,7 @@
 // GET /snapshot: the whole store as a file that `dray up` starts from.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -13,24 +13,28 @@
 
 namespace dray::plane::internal {
 
-// Answers /snapshot to administrators and leaves every other path to the next handler. The file is
+// Answers GET /snapshot; who may ask for it is the business of whoever asks here. The file is
 // complete before the answer begins, so that what goes wrong is told as an error. Thread-safe.
-class Snapshots final : public apiserver::Handler {
+class Snapshots {
  public:
-  // All outlive it. `folder`: where the file is while it is being sent.
-  Snapshots(const store::Store& store, std::string folder, apiserver::Handler& next)
-      : store_(store), folder_(std::move(folder)), next_(next) {}
-  // Waits for a file that is being written.
-  ~Snapshots() override;
+  using Send = std::function<void(apiserver::Response)>;
 
-  void Handle(apiserver::Request request, std::shared_ptr<apiserver::Responder> responder) override;
+  // The store outlives it. `folder`: where the file is while it is being sent.
+  Snapshots(const store::Store& store, std::string folder)
+      : store_(store), folder_(std::move(folder)) {}
+  // Waits for a file that is being written.
+  ~Snapshots();
+  Snapshots(const Snapshots&) = delete;
+  Snapshots& operator=(const Snapshots&) = delete;
+
+  // False: the request is for another path. Else `send` is called, perhaps from another thread.
+  bool Answer(const apiserver::Request& request, Send send);
 
  private:
-  void Write(std::shared_ptr<apiserver::Responder> responder);
+  void Write(const Send& send);
 
   const store::Store& store_;
   const std::string folder_;
-  apiserver::Handler& next_;
   base::Mutex mutex_;
   std::thread writer_ ABSL_GUARDED_BY(mutex_);
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;

@@ -15,9 +15,10 @@ namespace dray::plane::internal {
 namespace {
 
 // So many decisions between two looks at what has changed, fewer when bindings in the background
-// wait for their turn meanwhile.
-constexpr int kDecisionsPerSync = 256;
-constexpr std::size_t kWritesPerSync = 100;
+// wait for their turn meanwhile. Somebody's one pod waits for as long as that takes, two or three
+// times on its way, while somebody else's thousands are decided.
+constexpr int kDecisionsPerSync = 32;
+constexpr std::size_t kWritesPerSync = 32;
 constexpr int kDecisionsPerTurn = 8;
 
 class RandomIds final : public scheduler::Ids {

@@ -7,7 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/valid_utf8.h"
 #include "registry/registry.h"
+#include "rest/api_error.h"
 #include "store/store.h"
 
 namespace dray::registry {
@@ -17,16 +19,40 @@ struct Registry::Attempt {
   api::Object result;
   store::Transaction transaction = {};
   std::optional<std::size_t> index;  // of the operation whose entry is the answer; else `result`
+  bool puts = false;                 // that operation stores the result
   bool deletes = false;
 
-  void Put(api::Object object, std::optional<store::Revision> expected) {
+  // Its text is made by Seal: who only asks what would happen does not need one.
+  void PutResult(std::optional<store::Revision> expected) {
     index = transaction.operations.size();
-    Objects::Put(transaction, std::move(object), expected);
+    puts = true;
+    transaction.operations.push_back({.kind = store::Operation::Kind::kPut,
+                                      .key = KeyOf(result),
+                                      .value = nullptr,
+                                      .expected = expected,
+                                      .attach = nullptr});
   }
   void Delete(api::Object last, std::optional<store::Revision> expected) {
     index = transaction.operations.size();
     deletes = true;
     Objects::Delete(transaction, std::move(last), expected);
+  }
+
+  // What is to be committed. A result that is stored is part of it, and nobody else's: it gets its
+  // revision without being copied.
+  store::Transaction Seal() && {
+    if (puts) Objects::Fill(transaction.operations[*index], std::move(result));
+    return std::move(transaction);
+  }
+
+  // Nothing is written that could not be read again. Every door sees to that itself; whoever forgets
+  // it is stopped here, before there is an object that nobody can do anything about.
+  static Status CheckText(const store::Transaction& sealed) {
+    for (const store::Operation& operation : sealed.operations) {
+      if (operation.value == nullptr || base::IsUtf8(*operation.value)) continue;
+      return rest::BadRequest("the object has text in it that is not UTF-8");
+    }
+    return {};
   }
 };
 

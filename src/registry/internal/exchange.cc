@@ -2,10 +2,15 @@
 #include "registry/internal/exchange.h"
 
 #include <memory>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "registry/impersonation.h"
 #include "registry/internal/free_devices.h"
@@ -25,6 +30,32 @@ std::string WarningHeader(std::string_view text) {
     quoted += c == '\n' || c == '\r' ? ' ' : c;
   }
   return fmt::format("299 - \"{}\"", quoted);
+}
+
+// Clients read headers of a limited size. As in Kubernetes: each warning once; where all of them are
+// too long, each is cut, and those behind the last one that fits are left out.
+std::vector<std::string_view> FewEnough(const std::vector<std::string>& warnings) {
+  constexpr std::size_t kMaxTotal = 4096;
+  constexpr std::size_t kMaxEach = 256;
+  std::set<std::string_view> seen;
+  std::vector<std::string_view> texts;
+  std::size_t total = 0;
+  for (const std::string& warning : warnings) {
+    if (!seen.insert(warning).second) continue;
+    texts.push_back(warning);
+    total += warning.size();
+  }
+  if (total <= kMaxTotal) return texts;
+  total = 0;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    texts[i] = base::Beginning(texts[i], kMaxEach);
+    total += texts[i].size();
+    if (total > kMaxTotal) {
+      texts.resize(i);
+      break;
+    }
+  }
+  return texts;
 }
 
 // v1beta1 came with 1.32 and v1beta2 with 1.33; each is deprecated three minor versions later.
@@ -90,7 +121,7 @@ apiserver::Response Exchange::Begin(int code, std::string_view content_type) con
   response.status = code;
   response.headers.Add("Content-Type", std::string(content_type));
   response.headers.Add("Cache-Control", "no-cache, private");
-  for (const std::string& warning : warnings) {
+  for (const std::string_view warning : FewEnough(warnings)) {
     response.headers.Add("Warning", WarningHeader(warning));
   }
   if (route.kind != nullptr) {
@@ -115,8 +146,10 @@ void Exchange::SendText(int code, std::string body) {
 
 void Exchange::SendError(const Status& status) {
   const rest::ApiError error = rest::FromStatus(status);
-  apiserver::Response response =
-      Begin(error.code, format.yaml ? "application/yaml" : "application/json");
+  // Who is refused early, before it was asked what they can read, is told in that, too.
+  const auto accepted = ParseAccept(request.headers.Find("Accept"));
+  const bool yaml = format.yaml || (accepted.ok() && accepted->yaml);
+  apiserver::Response response = Begin(error.code, yaml ? "application/yaml" : "application/json");
   if (error.details && error.details->retry_after_seconds > 0) {
     response.headers.Add("Retry-After", fmt::format("{}", error.details->retry_after_seconds));
   }
@@ -139,7 +172,17 @@ void Exchange::SendObject(int code, const api::Object& object) {
                                       TableContextFor(*registry, kind())));
   }
   if (format.shape == Shape::kPartialMetadata) return Send(code, rest::PartialMetadataJson(object));
+  if (auto text = StoredText(object)) return Send(code, *std::move(text));
   Send(code, object.ToJson(kind()));
+}
+
+std::optional<std::string> Exchange::StoredText(const api::Object& object) const {
+  if (&kind() != &api::HubKind(*kind().hub)) return std::nullopt;
+  const api::ObjectMeta& metadata = object.metadata();
+  const auto found = registry->objects().Find(kind(), metadata.namespace_, metadata.name);
+  if (!found.ok() || !found->has_value()) return std::nullopt;
+  if ((*found)->object().data() != object.data()) return std::nullopt;
+  return (*found)->stored->MakeJson();
 }
 
 void Exchange::SendSuccess(int code, const api::Object* about) {

@@ -87,6 +87,10 @@ struct Exchange {
   // {"kind":"Status",...,"status":"Success"}
   void SendSuccess(int code, const api::Object* about = nullptr);
   apiserver::Response Begin(int code, std::string_view content_type) const;
+
+ private:
+  // What was just written or read is mostly what is stored: its text is at hand. Nothing: make it.
+  std::optional<std::string> StoredText(const api::Object& object) const;
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 
@@ -129,11 +130,23 @@ Propagation PropagationOf(const rest::DeleteOptions& options) {
   return Propagation::kBackground;
 }
 
-// Fields may come from the client's name: "kubectl/v1.30 (linux/amd64)" is the manager "kubectl".
+// Fields may come from the client's name: "kubectl/v1.30 (linux/amd64)" is the manager "kubectl". A
+// header may have any bytes. What is no text shows as Go shows it, what cannot be printed is left
+// out, and only whole characters are taken.
 std::string ManagerOf(const Exchange& exchange, const std::string& named) {
   if (!named.empty()) return named;
-  const std::string_view agent = exchange.request.headers.Find("User-Agent");
-  return std::string(agent.substr(0, agent.find_first_of("/ ")).substr(0, rest::kMaxManagerLength));
+  std::string_view agent = exchange.request.headers.Find("User-Agent");
+  agent = agent.substr(0, agent.find('/'));
+  std::string manager;
+  while (!agent.empty()) {
+    const std::size_t size = base::CharacterSize(agent);
+    const std::string_view character = size == 0 ? "\xef\xbf\xbd" : agent.substr(0, size);
+    agent.remove_prefix(std::max<std::size_t>(size, 1));
+    if (static_cast<unsigned char>(character[0]) < ' ' || character == "\x7f") continue;
+    if (manager.size() + character.size() > rest::kMaxManagerLength) break;
+    manager += character;
+  }
+  return manager;
 }
 
 WriteContext ContextOf(const Exchange& exchange, const std::string& manager, bool dry_run) {

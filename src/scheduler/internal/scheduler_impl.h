@@ -87,9 +87,14 @@ struct Scheduler::Impl {
   void WakePods(const std::vector<Seen>& seen);
   void AskGatedAgain(const std::vector<Seen>& seen);
   void Enqueue(const std::shared_ptr<const PodInfo>& pod);
+  std::vector<std::string> PodsOf(const api::ResourceClaim& claim) const;
   std::vector<std::string> Concerned(const std::vector<Seen>& seen) const;
   bool Wakes(const QueuedPod& pod, const std::vector<Seen>& seen) const;
   bool Wakes(const PodInfo& pod, std::string_view plugin, const std::vector<Seen>& seen) const;
+
+  // Reads claims of this scheduler's own that no watch has told of for long: one that is gone by then
+  // was made and deleted while nothing could be followed.
+  void AskForUnseen();
 
   // One pod.
   std::optional<Outcome> ScheduleOne();
@@ -166,10 +171,11 @@ struct Scheduler::Impl {
   std::vector<Seen> room_left;  // for which nobody has been woken yet
   std::list<Binding> bindings;  // those that wait, or run in the background
   bool look_at_bindings = false;
-  std::deque<BindingIterator> written;  // back from the background
-  base::StringSet running;              // pods that are there, and those in doubt
-  base::StringMap<Refused> refused;     // by pod
-  std::uint64_t changes = 0;            // of the world: a number that only grows
+  std::optional<std::chrono::nanoseconds> ask_for_unseen;  // when
+  std::deque<BindingIterator> written;                     // back from the background
+  base::StringSet running;           // pods that are there, and those in doubt
+  base::StringMap<Refused> refused;  // by pod
+  std::uint64_t changes = 0;         // of the world: a number that only grows
   struct AlikePods {
     std::uint64_t number = 0;
     std::shared_ptr<const PodInfo> example;

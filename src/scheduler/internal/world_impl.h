@@ -88,6 +88,8 @@ struct World::Impl {
   // Claims.
   void PutClaim(std::shared_ptr<const api::ResourceClaim> claim);
   void RemoveClaim(const api::ResourceClaim& claim);
+  // A change tells of the claim by that name.
+  void Saw(const std::string& key, const api::ResourceClaim& told);
   void IndexClaim(const api::ResourceClaim& claim, const std::string& key, bool add);
 
   World& world;
@@ -117,6 +119,7 @@ struct World::Impl {
   base::StringMap<std::set<std::string, std::less<>>> pods_of_claim;
 
   base::StringMap<ClaimEntry> claims;
+  base::StringMap<std::shared_ptr<const api::ResourceClaim>> unseen;  // assumed, and never told of
   // Uid of a pod to the claims made for its extended resources, "namespace/name".
   base::StringMap<std::set<std::string>> extended_claims;
 

@@ -179,7 +179,7 @@ TEST(DefaultPreemption, WhoPreemptsIsToldWhatItWaitsFor) {
   bench.Node(Cores("n1", "2")).Pod(Uses("low", "2", "n1"));
   ASSERT_EQ(bench.Preempt(Wants("1")), "n1");
   EXPECT_THAT(bench.said, ElementsAre("preemption: waiting for 1 pod of lower priority to leave "
-                                      "node n1: default/low."));
+                                      "node n1: ns/low."));
 }
 
 TEST(DefaultPreemption, OfManyVictimsSomeAreNamed) {
@@ -188,7 +188,7 @@ TEST(DefaultPreemption, OfManyVictimsSomeAreNamed) {
   for (const char* name : {"a", "b", "c", "d", "e"}) bench.Pod(Uses(name, "1", "n1"));
   ASSERT_EQ(bench.Preempt(Wants("5")), "n1");
   EXPECT_THAT(bench.said, ElementsAre("preemption: waiting for 5 pods of lower priority to leave "
-                                      "node n1: default/a, default/b, default/c and 2 more."));
+                                      "node n1: ns/a, ns/b, ns/c and 2 more."));
 }
 
 TEST(DefaultPreemption, NeverRemovesPodsOfTheSamePriority) {
