@@ -50,9 +50,11 @@ class EventReader final
     StartRead(&response_);
   }
   void OnDone(const grpc::Status& status) override {
-    const std::unique_ptr<EventReader> self(this);
     end_(response_.state == State::kUnreadable ? response_.Check() : internal::FromGrpc(status));
-    calls_.Remove(context_);
+    internal::Calls& calls = calls_;
+    calls.Finish(context_);
+    delete this;
+    calls.Left();
   }
 
   internal::Calls& calls_;

@@ -143,11 +143,13 @@ class HealthReader final : public grpc::ClientBidiReactor<Request, internal::Rec
   }
 
   void OnDone(const grpc::Status& status) override {
-    const std::unique_ptr<HealthReader> self(this);
     Forget();
     const Status why = unreadable_.ok() ? internal::FromGrpc(status) : unreadable_;
     teller_.Tell([&](PluginListener& listener) { listener.OnHealthEnd(why); });
-    calls_.Remove(context_);
+    internal::Calls& calls = calls_;
+    calls.Finish(context_);
+    delete this;
+    calls.Left();
   }
 
   void Forget() {

@@ -3,6 +3,7 @@
 // Agent and driver, each through the plain values of its end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <proto/dra_v1.grpc.pb.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -147,6 +148,27 @@ TEST_F(PluginTest, CallsOnTheirWayEndWithTheirChannel) {
   let_go.set_value();
 }
 
+// gRPC calls back on threads that live as long as some channel does. A call that is still being put
+// away when its channel goes must not take the channel's last owner with it onto such a thread: it
+// would wait for its own end. No server of ours is here, since that would keep those threads alive.
+TEST_F(PluginTest, AChannelGoesAsSoonAsItsAnswerIsThere) {
+  class Plain final : public ::k8s::io::kubelet::pkg::apis::dra::v1::DRAPlugin::Service {};
+  Plain plain;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + dra_, grpc::InsecureServerCredentials());
+  builder.RegisterService(&plain);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  // A call that is long in being put away.
+  const std::vector<ClaimName> many(20'000, Claims(std::string(36, 'u'))[0]);
+  for (int i = 0; i < 20; ++i) {
+    auto channel = Connect();
+    Answered<StatusOr<UnprepareAnswer>> unprepared;
+    channel->Unprepare(many, kSoon, unprepared.done());
+    EXPECT_THAT(unprepared.Get(), StatusIs(StatusCode::kUnimplemented, ::testing::_));
+    channel.reset();
+  }
+}
+
 TEST_F(PluginTest, AConnectionIsMadeAtOnceAndIsTheOnlyOne) {
   handler_.watch_health = [kept = std::make_shared<std::vector<std::shared_ptr<HealthReports>>>()](
                               std::shared_ptr<HealthReports> reports) -> Status {
@@ -179,7 +201,7 @@ TEST_F(PluginTest, ADriverThatRestartsIsConnectedAgain) {
   const auto away = std::chrono::steady_clock::now();
   server = Serve();
   ASSERT_TRUE(Eventually([&] { return listener_.connected(); }));
-  EXPECT_LT(std::chrono::steady_clock::now() - away, std::chrono::seconds(8));
+  EXPECT_LT(std::chrono::steady_clock::now() - away, std::chrono::seconds(15));
   EXPECT_THAT(Prepare(*channel, "u"), IsOk());
   EXPECT_THAT(listener_.changes(), ElementsAre(true, false, true));
 }

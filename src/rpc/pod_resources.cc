@@ -68,9 +68,9 @@ PodResources FromMessage(const ::v1::PodResources& pod) {
 template <class Response>
 class Answer final : public grpc::ServerUnaryReactor {
  public:
+  explicit Answer(Response* response) : response_(response) {}
   static std::shared_ptr<Answer> Make(Response* response) {
-    auto answer = std::make_shared<Answer>();
-    answer->response_ = response;
+    auto answer = std::make_shared<Answer>(response);
     answer->grpcs_ = answer;
     return answer;
   }
@@ -93,8 +93,8 @@ class Answer final : public grpc::ServerUnaryReactor {
   void OnDone() override { const std::shared_ptr<Answer> self = std::move(grpcs_); }
 
   base::Mutex mutex_;
-  Response* response_ ABSL_GUARDED_BY(mutex_) = nullptr;  // null: it has ended
-  std::shared_ptr<Answer> grpcs_;                         // set before gRPC sees it
+  Response* response_ ABSL_GUARDED_BY(mutex_);  // null: it has ended
+  std::shared_ptr<Answer> grpcs_;               // set before gRPC sees it
 };
 
 class Lister final : public ::v1::PodResourcesLister::CallbackService {

@@ -33,13 +33,19 @@ std::shared_ptr<grpc::Channel> MakeChannel(const SocketAddress& address) {
 void Calls::Add(grpc::ClientContext& context) {
   const base::MutexLock lock(mutex_);
   contexts_.insert(&context);
+  ++there_;
   if (cancelled_) context.TryCancel();
 }
 
-void Calls::Remove(grpc::ClientContext& context) {
+void Calls::Finish(grpc::ClientContext& context) {
   const base::MutexLock lock(mutex_);
   contexts_.erase(&context);
-  removed_.NotifyAll();
+}
+
+void Calls::Left() {
+  const base::MutexLock lock(mutex_);
+  --there_;
+  left_.NotifyAll();
 }
 
 void Calls::Cancel() {
@@ -51,7 +57,7 @@ void Calls::Cancel() {
 void Calls::End() {
   Cancel();
   const base::MutexLock lock(mutex_);
-  while (!contexts_.empty()) removed_.Wait(mutex_);
+  while (there_ > 0) left_.Wait(mutex_);
 }
 
 }  // namespace dray::rpc::internal

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,20 +30,26 @@ namespace dray::rpc::internal {
 // that never lets it go for want of calls.
 std::shared_ptr<grpc::Channel> MakeChannel(const SocketAddress& address);
 
-// The calls of one client. Thread-safe.
+// The calls of one client. A context holds its channel, and gRPC's threads must not be the ones that
+// drop a channel's last owner: they would wait for their own end. So a call is over in two steps, and
+// its context is destroyed between them. Thread-safe.
 class Calls {
  public:
   void Add(grpc::ClientContext& context) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Remove(grpc::ClientContext& context) ABSL_LOCKS_EXCLUDED(mutex_);
+  // First: it is not cancelled any more, and may be destroyed.
+  void Finish(grpc::ClientContext& context) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Then: nothing of it is left.
+  void Left() ABSL_LOCKS_EXCLUDED(mutex_);
   // Cancels them, and those that are added from now on.
   void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same, and returns when the last was removed. Not from a function that a call calls.
+  // The same, and returns when nothing of any call is left. Not from a function that a call calls.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   base::Mutex mutex_;
-  base::CondVar removed_;
+  base::CondVar left_;
   std::set<grpc::ClientContext*> contexts_ ABSL_GUARDED_BY(mutex_);
+  std::size_t there_ ABSL_GUARDED_BY(mutex_) = 0;  // those of contexts_, and those that finish
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
@@ -87,7 +93,7 @@ void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std:
     std::string method;
     Request request;
     Received<Response> response;
-    std::optional<Finish> finish;
+    Finish finish;
   };
   auto* call = new Call{
       .method = std::move(method), .request = std::move(request), .finish = std::move(finish)};
@@ -96,13 +102,13 @@ void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std:
   grpc::TemplatedGenericStub<Request, Received<Response>>(channel).UnaryCall(
       &call->context, call->method, grpc::StubOptions(), &call->request, &call->response,
       [call, &calls](const grpc::Status& grpc_status) {
-        const std::unique_ptr<Call> done(call);
         Status status = FromGrpc(grpc_status);
         if (status.ok()) status = call->response.Check();
-        (*call->finish)(status, call->response.message);
-        call->finish.reset();
+        call->finish(status, call->response.message);
+        calls.Finish(call->context);
+        delete call;
         // Whoever waits for the last call may now destroy what it belongs to.
-        calls.Remove(call->context);
+        calls.Left();
       });
 }
 
