@@ -246,6 +246,9 @@ TEST_F(RuncTest, EverythingMayBeAskedAgain) {
   EXPECT_EQ(InfoOf(*id).state, ContainerState::kCreated);
   EXPECT_THAT(Start(*id), IsOk());
   EXPECT_THAT(Start(*id), IsOk());
+  // As if the agent had been killed before it wrote that down.
+  ASSERT_THAT(files::RemoveFile(folder_ / ("run/containers/" + *id + "/started.json")), IsOk());
+  EXPECT_THAT(Start(*id), IsOk());
   EXPECT_EQ(InfoOf(*id).state, ContainerState::kRunning);
   EXPECT_THAT(List().sandboxes, SizeIs(1));
   EXPECT_TRUE(List().sandboxes[0].ready);

@@ -88,10 +88,14 @@ class Soak {
 
   // Nothing happens any more but what was under way: in the end everything that can be placed is.
   void Calm() {
-    for (int i = 0; i < 40; ++i) {
+    // Whoever waits is asked again every five minutes. Only when nobody was placed for longer than
+    // that is what they were told last about now.
+    for (int i = 0, quiet = 0; i < 400 && quiet < 40; ++i) {
+      const auto bound = statistics().bound;
       town_.Settle();
       Advance(std::chrono::seconds(11));
       Schedule(0.0);
+      quiet = statistics().bound == bound ? quiet + 1 : 0;
     }
     if (!watcher_.CheckWaiting(scheduler_, /*all=*/true)) ADD_FAILURE() << "a pod never arrives";
   }
