@@ -45,6 +45,8 @@ finish_node() {
   grep -F "$folder" /proc/self/mounts | cut -d' ' -f2 | sort -r | while read -r mount; do
     umount -l "$mount" 2>/dev/null || true
   done
+  # The cgroup that a test gave its agent, which the agent does not remove: it is not its own.
+  if [ -n "${cgroup:-}" ]; then find /sys/fs/cgroup -depth -path "*$cgroup*" -type d -exec rmdir {} + 2>/dev/null || true; fi
   finish
 }
 trap finish_node EXIT
