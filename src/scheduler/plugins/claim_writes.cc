@@ -167,7 +167,6 @@ StatusOr<ClaimPointer> ClaimWrites::RemoveReservation(const api::ResourceClaim& 
   if (stored.ok()) {
     const auto done = [&](const api::ResourceClaim& now) { return !ReservedFor(now, pod); };
     stored = Retry(*stored, done, [&](const ClaimPointer& now) -> StatusOr<ClaimPointer> {
-      DRAY_RETURN_IF_ERROR(CheckUnused(*now));
       api::ResourceClaim changed = *now;
       std::erase_if(changed.status.reserved_for,
                     [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; });
@@ -220,30 +219,16 @@ StatusOr<ClaimPointer> ClaimWrites::CreateSpecial(const api::ResourceClaim& unst
   }
 }
 
-// Made for one pod, it can be named by another one like any claim.
-Status ClaimWrites::CheckUnused(const api::ResourceClaim& special) {
-  const api::OwnerReference* const pod = api::ExtendedResourcePod(special);
-  for (const api::ResourceClaimConsumerReference& user : special.status.reserved_for) {
-    if (pod != nullptr && user.uid == pod->uid) continue;
-    return base::FailedPrecondition(
-        fmt::format("claim {}, made for a pod's extended resources, is in use by {} {}",
-                    KeyOf(special.metadata), user.resource, user.name));
-  }
-  return {};
-}
-
 Status ClaimWrites::DeleteSpecial(const api::ResourceClaim& claim) {
   const api::ObjectMeta& meta = claim.metadata;
   auto stored = Fetch(claim);
   if (Gone(stored.status())) return {};
-  if (stored.ok()) DRAY_RETURN_IF_ERROR(CheckUnused(**stored));
   if (stored.ok()) {
     const auto done = [](const api::ResourceClaim& now) {
       const auto& finalizers = now.metadata.finalizers;
       return std::ranges::find(finalizers, kClaimFinalizer) == finalizers.end();
     };
     stored = Retry(*stored, done, [&](const ClaimPointer& now) -> StatusOr<ClaimPointer> {
-      DRAY_RETURN_IF_ERROR(CheckUnused(*now));
       api::ResourceClaim changed = *now;
       std::erase(changed.metadata.finalizers, kClaimFinalizer);
       DRAY_ASSIGN_OR_RETURN(const api::Object written,

@@ -58,8 +58,7 @@ class ClaimWrites {
   // The claim that is stored for the special claim `unstored`, under a name that the caller keeps
   // until this has succeeded or failed: so nobody needs to guess whether it was made.
   StatusOr<ClaimPointer> CreateSpecial(const api::ResourceClaim& unstored, std::string_view name);
-  // Removes the finalizer, then the claim. OK when it is gone already; FailedPrecondition when others
-  // than the pod that it was made for use it.
+  // Removes the finalizer, then the claim. OK when it is gone already.
   Status DeleteSpecial(const api::ResourceClaim& claim);
   // Says in the pod's status which requests of which claim serve its extended resources.
   // FailedPrecondition when the server drops that because its feature gate is off.
@@ -67,7 +66,6 @@ class ClaimWrites {
                      const std::vector<api::ContainerExtendedResourceRequest>& mappings);
 
  private:
-  static Status CheckUnused(const api::ResourceClaim& special);
   // The claim as it is stored now. NotFound also when another one has its name.
   StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
   StatusOr<ClaimPointer> TryBind(const ClaimPointer& claim, const api::AllocationResult* allocation,

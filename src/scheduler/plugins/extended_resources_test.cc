@@ -428,20 +428,6 @@ TEST(SpecialClaimFailures, AClaimOfANodeThatIsGoneIsDeletedInPostFilter) {
   EXPECT_EQ(scene.Schedule("p"), "bound to n2");
 }
 
-// Another pod names it, as it could any claim, and has its devices.
-TEST(SpecialClaimFailures, AClaimThatAnotherPodUsesStays) {
-  Scene scene;
-  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
-  LeaveClaimBehind(scene, api::Verb::kDelete);
-  api::ResourceClaim used = *OnlyClaim(scene);
-  used.status.reserved_for = {{.resource = "pods", .name = "other", .uid = "another-uid"}};
-  ASSERT_TRUE(scene.cluster_.UpdateStatus(api::Object::Of(used)).ok());
-  scene.Sync();
-  MakeUnschedulable(scene, "n1");
-  EXPECT_THAT(scene.Schedule("p"), HasSubstr("is in use by pods other"));
-  ASSERT_THAT(scene.ClaimNames(), SizeIs(1));
-}
-
 TEST(SpecialClaimFailures, PostFilterSaysWhenItCannotDelete) {
   for (const api::Verb verb : {api::Verb::kUpdate, api::Verb::kDelete}) {
     Scene scene;
