@@ -54,6 +54,18 @@ bool HasDevicesOf(const api::ResourceClaim& stored, const api::AllocationResult&
                             same);
 }
 
+// A pod may name the claim that was made for the extended resources of another one. While it is reserved
+// for it, its devices are in use, whatever has become of the pod that it was made for.
+Status CheckUnused(const api::ResourceClaim& special) {
+  const api::OwnerReference* const pod = api::ExtendedResourcePod(special);
+  for (const api::ResourceClaimConsumerReference& user : special.status.reserved_for) {
+    if (pod != nullptr && user.uid == pod->uid) continue;
+    return base::FailedPrecondition(fmt::format("claim {} is in use by {} {}",
+                                                KeyOf(special.metadata), user.resource, user.name));
+  }
+  return {};
+}
+
 }  // namespace
 
 StatusOr<ClaimPointer> ClaimWrites::Fetch(const api::ResourceClaim& claim) const {
@@ -223,12 +235,14 @@ Status ClaimWrites::DeleteSpecial(const api::ResourceClaim& claim) {
   const api::ObjectMeta& meta = claim.metadata;
   auto stored = Fetch(claim);
   if (Gone(stored.status())) return {};
+  if (stored.ok()) DRAY_RETURN_IF_ERROR(CheckUnused(**stored));
   if (stored.ok()) {
     const auto done = [](const api::ResourceClaim& now) {
       const auto& finalizers = now.metadata.finalizers;
       return std::ranges::find(finalizers, kClaimFinalizer) == finalizers.end();
     };
     stored = Retry(*stored, done, [&](const ClaimPointer& now) -> StatusOr<ClaimPointer> {
+      DRAY_RETURN_IF_ERROR(CheckUnused(*now));
       api::ResourceClaim changed = *now;
       std::erase(changed.metadata.finalizers, kClaimFinalizer);
       DRAY_ASSIGN_OR_RETURN(const api::Object written,

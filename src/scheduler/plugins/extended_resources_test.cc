@@ -428,6 +428,27 @@ TEST(SpecialClaimFailures, AClaimOfANodeThatIsGoneIsDeletedInPostFilter) {
   EXPECT_EQ(scene.Schedule("p"), "bound to n2");
 }
 
+// Somebody has named the claim of p in a pod of his own, which runs.
+TEST(SpecialClaimFailures, AClaimThatAnotherPodUsesIsNotDeleted) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + GpuPodYaml("p", 2));
+  LeaveClaimBehind(scene, api::Verb::kUpdate);
+  MakeUnschedulable(scene, "n1");
+  const auto use = [&](std::vector<api::ResourceClaimConsumerReference> users) {
+    api::ResourceClaim claim = *OnlyClaim(scene);
+    claim.status.reserved_for = std::move(users);
+    ASSERT_TRUE(scene.cluster_.UpdateStatus(api::Object::Of(claim)).ok());
+  };
+  use({{.resource = "pods", .name = "q", .uid = "uid-q"}});
+  EXPECT_THAT(scene.Schedule("p"), HasSubstr("is in use by pods q"));
+  const auto claim = OnlyClaim(scene);
+  ASSERT_NE(claim, nullptr);
+  EXPECT_THAT(claim->metadata.finalizers, ElementsAre(kClaimFinalizer));
+  EXPECT_EQ(DevicesOf(claim.get()), "n1-gpu-0 n1-gpu-1");
+  use({});
+  EXPECT_THAT(scene.Schedule("p"), HasSubstr("deletion of ResourceClaim completed"));
+}
+
 TEST(SpecialClaimFailures, PostFilterSaysWhenItCannotDelete) {
   for (const api::Verb verb : {api::Verb::kUpdate, api::Verb::kDelete}) {
     Scene scene;
