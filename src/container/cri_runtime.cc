@@ -122,6 +122,7 @@ std::string MissingIn(const rpc::CriMap& info, const cdi::ContainerEdits& edits)
 class EndedSession final : public ExecSession {
  public:
   void Write(std::string) override {}
+  bool Full() const override { return false; }
   void CloseInput() override {}
   void Resize(std::uint16_t, std::uint16_t) override {}
 };

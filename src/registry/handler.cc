@@ -62,7 +62,7 @@ Status WhyNoPart(const Exchange& exchange) {
   if (row == std::end(kRows)) return rest::UnknownResource();
   return rest::ToStatus({.code = 501,
                          .reason = "NotImplemented",
-                         .message = fmt::format("pods \"{}\" is on a hollow node, where nothing is "
+                         .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is "
                                                 "executed: {}",
                                                 route.name, row->why),
                          .details = rest::StatusDetails{.name = route.name, .kind = "pods"}});

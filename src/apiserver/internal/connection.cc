@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kReadSize = 64u << 10;
 constexpr std::size_t kMaxFrame = 16u << 10;
 constexpr std::chrono::seconds kLinger{2};
+// How long what a client sent before it ended is kept for a stream that takes none of it.
+constexpr std::chrono::seconds kLastTaken{2};
 
 std::string_view View(boost::beast::string_view s) { return {s.data(), s.size()}; }
 
@@ -84,6 +86,15 @@ void Connection::OnTick(TimePoint now) {
   if (now >= deadline_) {
     const bool idle = state_ == State::kReading && !parser_ && in_.empty();
     if (!idle && state_ != State::kLingering) ++io_->shared().timed_out;
+    return Close();
+  }
+  // A stream that is full leaves the client's end unread behind what it has no room for.
+  const bool full = upgraded_ && source_ && state_ == State::kWaiting && !in_.empty();
+  if (!full || !transport_.ClientHasEnded()) {
+    give_up_ = TimePoint::max();
+  } else if (give_up_ == TimePoint::max()) {
+    give_up_ = now + kLastTaken;
+  } else if (now >= give_up_) {
     return Close();
   }
   if (now >= next_tick_ && state_ == State::kWaiting) Pull();

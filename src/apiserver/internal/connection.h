@@ -83,6 +83,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Transport transport_;
   State state_ = State::kHandshake;
   TimePoint deadline_ = TimePoint::max();
+  TimePoint give_up_ = TimePoint::max();  // on a stream that is full, of a client that has ended
   bool waiting_readable_ = false;
   bool waiting_writable_ = false;
 

@@ -150,7 +150,9 @@ void Connection::Pull() {
 }
 
 bool Connection::GiveReceived() {
-  if (!in_.empty()) in_.erase(0, source_->Receive(in_));
+  const std::size_t taken = in_.empty() ? 0 : source_->Receive(in_);
+  in_.erase(0, taken);
+  if (taken > 0) give_up_ = TimePoint::max();
   return in_.empty();
 }
 

@@ -2,6 +2,7 @@
 #include "apiserver/internal/transport.h"
 
 #include <openssl/err.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -171,6 +172,11 @@ void Transport::Shutdown() {
   }
   boost::system::error_code ignored;
   socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+bool Transport::ClientHasEnded() {
+  pollfd polled{socket_.native_handle(), POLLRDHUP, 0};
+  return ::poll(&polled, 1, 0) > 0;
 }
 
 void Transport::WritePlain(std::string_view text) {

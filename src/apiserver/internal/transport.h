@@ -38,6 +38,9 @@ class Transport {
   // Whether the handshake failed because the client speaks plain HTTP.
   bool client_speaks_plain() const { return client_speaks_plain_; }
   boost::asio::ip::tcp::socket& socket() { return socket_; }
+  // Whether the client has said that nothing more comes from it, or is gone; seen past what it has
+  // sent and nobody has read yet.
+  bool ClientHasEnded();
   // Goes around TLS.
   void WritePlain(std::string_view text);
 
