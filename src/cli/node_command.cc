@@ -159,7 +159,8 @@ class NodeCommand final : public Command {
       const container::CdiMode mode = cdi_mode_ == "runtime"  ? container::CdiMode::kRuntime
                                       : cdi_mode_ == "inline" ? container::CdiMode::kInline
                                                               : container::CdiMode::kAuto;
-      opened_ = container::MakeCriRuntime(*std::move(client), {.cdi = mode, .cdi_folders = cdi_});
+      opened_ =
+          container::MakeCriRuntime(*std::move(client), {.cdi = mode, .cdi_folders = cdi_}, clock);
       return {};
     }
     const std::string folder = runtime_root_.empty() ? root_ + "/runc" : runtime_root_;

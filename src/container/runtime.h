@@ -135,6 +135,8 @@ struct Inventory {
 struct RuntimeInfo {
   std::string name;     // runc, containerd
   std::string version;  // 1.1.5
+  // Why pods cannot have a network of their own now; empty: they can.
+  std::string network = {};
 };
 
 struct ImageInfo {
