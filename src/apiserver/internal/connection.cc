@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -188,7 +189,8 @@ bool Connection::Parse() {
     began_ = std::chrono::steady_clock::now();
     head_bytes_ = 0;
     parser_->header_limit(static_cast<std::uint32_t>(options.max_header_bytes));
-    parser_->body_limit(options.max_body_bytes);
+    // Of a body that is too large it is first asked who sends it (CheckHead).
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
     SetDeadline(options.request_timeout);
   }
   std::string_view rest = in_;
@@ -211,8 +213,7 @@ bool Connection::Parse() {
     if (head_bytes_ > options.max_header_bytes) error = http::error::header_limit;
     if (error && error != http::error::need_more) {
       if (error == http::error::body_limit) {
-        Refuse(413, "RequestEntityTooLarge",
-               fmt::format("Request entity too large: limit is {}", options.max_body_bytes));
+        RefuseBody();
       } else if (error == http::error::header_limit) {
         Refuse(431, "RequestHeaderFieldsTooLarge",
                fmt::format("the headers are larger than {} bytes", options.max_header_bytes));
@@ -300,6 +301,11 @@ bool Connection::CheckHead() {
   request_.user = *std::move(user);
 
   const auto length = parser_->content_length();
+  if (length && *length > shared.options.max_body_bytes) {
+    RefuseBody();
+    return false;
+  }
+  parser_->body_limit(shared.options.max_body_bytes);
   const std::size_t body = parser_->chunked() ? shared.options.max_body_bytes
                            : length           ? static_cast<std::size_t>(*length)
                                               : 0;
@@ -344,6 +350,12 @@ void Connection::HandleRequest() {
         StatusResponse(500, "InternalError", "the server failed to handle the request"));
   }
   request_.remote = remote;
+}
+
+void Connection::RefuseBody() {
+  Refuse(
+      413, "RequestEntityTooLarge",
+      fmt::format("Request entity too large: limit is {}", io_->shared().options.max_body_bytes));
 }
 
 void Connection::Refuse(int code, std::string_view reason, std::string_view message) {

@@ -67,6 +67,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void HandleRequest();
   // Answers without the handler, then ends the connection: what follows cannot be trusted.
   void Refuse(int code, std::string_view reason, std::string_view message);
+  void RefuseBody();
   void ReleaseBody();
 
   void Queue(std::string text);
