@@ -103,7 +103,11 @@ StatusOr<container::LogOptions> LogOptionsOf(const Parameters& parameters, base:
   DRAY_ASSIGN_OR_RETURN(options.tail_lines, parameters.Number("tailLines"));
   DRAY_ASSIGN_OR_RETURN(options.limit_bytes, parameters.Number("limitBytes"));
   DRAY_ASSIGN_OR_RETURN(const auto seconds, parameters.Number("sinceSeconds"));
-  if (seconds) options.since = now - std::chrono::seconds(*seconds);
+  // Longer ago than anything: all of it.
+  constexpr std::chrono::hours kLong(24 * 365 * 100);
+  if (seconds && std::chrono::seconds(*seconds) < kLong) {
+    options.since = now - std::chrono::seconds(*seconds);
+  }
   if (const auto since = parameters.Find("sinceTime"); since && !since->empty()) {
     const auto time = base::Time::ParseRfc3339(*since);
     if (!time.ok()) {

@@ -44,14 +44,15 @@ std::string AuditIdFor(std::string_view given) {
 }
 
 std::optional<HeadFault> Admit(Shared& shared, const ShownCertificate* certificate,
-                               std::size_t body, Request& request, std::size_t& charged) {
+                               std::uint64_t body, Request& request, std::size_t& charged) {
   const HeadFault unknown{.code = 401, .reason = "Unauthorized", .message = "Unauthorized"};
   request.user = User{.name = "", .groups = {}};
   std::optional<User> user = shared.authenticator->Authenticate(request.headers, certificate);
   if (!user) return unknown;
   request.user = *std::move(user);
+  if (body > shared.options.max_body_bytes) return BodyTooLarge(shared.options);
   if (request.user.anonymous() && body > shared.options.max_anonymous_body_bytes) return unknown;
-  charged = body;
+  charged = static_cast<std::size_t>(body);
   if ((shared.receiving_bytes += body) > shared.options.max_receiving_bytes) {
     return HeadFault{.code = 429,
                      .reason = "TooManyRequests",

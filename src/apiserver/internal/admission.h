@@ -32,10 +32,10 @@ std::optional<HeadFault> ReadTarget(std::string_view target, Request& request);
 // What the client calls the request, or a name for one that has none.
 std::string AuditIdFor(std::string_view given);
 
-// Sets the user. A body of `body` bytes may follow: they are counted (`charged`, to be given back
+// Sets the user: also of what is too large it is known who sent it. A body of `body` bytes may follow: they are counted (`charged`, to be given back
 // with Release) unless that would be too much.
 std::optional<HeadFault> Admit(Shared& shared, const ShownCertificate* certificate,
-                               std::size_t body, Request& request, std::size_t& charged);
+                               std::uint64_t body, Request& request, std::size_t& charged);
 void Release(Shared& shared, std::size_t& charged);
 
 // Gives the request to the handler. Whatever that throws becomes an answer.

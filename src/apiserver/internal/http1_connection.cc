@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -203,7 +204,8 @@ bool Http1Connection::Parse() {
     began_ = std::chrono::steady_clock::now();
     head_bytes_ = 0;
     parser_->header_limit(static_cast<std::uint32_t>(options.max_header_bytes));
-    parser_->body_limit(options.max_body_bytes);
+    // Of a body that is too large it is first asked who sends it (CheckHead).
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
     SetDeadline(options.request_timeout);
   }
   std::string_view rest = in_;
@@ -302,9 +304,9 @@ bool Http1Connection::CheckHead() {
   request_.path = std::move(target_alone.path);
   request_.query = std::move(target_alone.query);
   const auto length = parser_->content_length();
-  const std::size_t body = parser_->chunked() ? shared.options.max_body_bytes
-                           : length           ? static_cast<std::size_t>(*length)
-                                              : 0;
+  parser_->body_limit(shared.options.max_body_bytes);
+  const std::uint64_t body =
+      parser_->chunked() ? shared.options.max_body_bytes : length.value_or(0);
   if (const auto fault = Admit(shared, transport_.certificate(), body, request_, charged_)) {
     return refuse(*fault);
   }

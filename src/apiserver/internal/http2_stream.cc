@@ -44,9 +44,8 @@ std::optional<HeadFault> Http2Stream::EndHead(const ShownCertificate* certificat
   if (const std::string_view length = request_.headers.Find("content-length"); !length.empty()) {
     if (!absl::SimpleAtoi(base::ToAbsl(length), &body)) body = shared_.options.max_body_bytes + 1;
   }
-  if (body > shared_.options.max_body_bytes) return BodyTooLarge(shared_.options);
   phase_ = Phase::kBody;
-  return Admit(shared_, certificate, static_cast<std::size_t>(body), request_, charged_);
+  return Admit(shared_, certificate, body, request_, charged_);
 }
 
 std::optional<HeadFault> Http2Stream::AddBody(std::string_view piece) {
