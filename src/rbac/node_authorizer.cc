@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "api/document.h"
 #include "api/field_selector.h"
 #include "api/pod.h"
 #include "api/resource_slice.h"
@@ -68,6 +69,24 @@ struct Wish {
       return No("can only get/update/patch this type");
     }
     return Referred(&PodReferences::volume_claims);
+  }
+  // A volume is a pod's if it is bound to a claim of the pod.
+  Decision Volumes() const {
+    if (request.verb != "get") return No("can only get individual resources of this type");
+    if (!request.subresource.empty()) return No("cannot get subresource");
+    const auto volume = objects.Find("", "persistentvolumes", "", request.name);
+    if (!volume) return Unrelated();
+    std::vector<api::Diagnostic> diagnostics;
+    const api::DocumentNode tree = api::ParseJson(volume->ToJson(), diagnostics);
+    const api::Member* spec = tree.Find("spec");
+    const api::Member* claim = spec == nullptr ? nullptr : spec->value.Find("claimRef");
+    const api::Member* space = claim == nullptr ? nullptr : claim->value.Find("namespace");
+    const api::Member* name = claim == nullptr ? nullptr : claim->value.Find("name");
+    if (space == nullptr || name == nullptr) return Unrelated();
+    for (const api::Object& pod : objects.PodsOn(node, space->value.text)) {
+      if (ReferencesOf(*pod.As<api::Pod>()).volume_claims.contains(name->value.text)) return Yes();
+    }
+    return Unrelated();
   }
   Decision Accounts() const {
     if (request.verb == "get" && request.subresource.empty()) {
@@ -216,6 +235,7 @@ std::optional<Decision> AuthorizeNode(const api::AuthorizationRequest& request,
     if (request.resource == "secrets") return wish.Settings(&PodReferences::secrets);
     if (request.resource == "configmaps") return wish.Settings(&PodReferences::config_maps);
     if (request.resource == "persistentvolumeclaims") return wish.VolumeClaims();
+    if (request.resource == "persistentvolumes") return wish.Volumes();
     if (request.resource == "serviceaccounts") return wish.Accounts();
     if (request.resource == "nodes") return wish.Nodes();
     if (request.resource == "pods") return wish.Pods();
