@@ -12,6 +12,7 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/priority_class.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
@@ -83,6 +84,11 @@ std::vector<KindInfo> MakeKinds() {
       Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
       Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                           kClusterWide),
+      Kind<Role>(kRbacGroup, "v1", "Role", "roles", kNamespaced),
+      Kind<ClusterRole>(kRbacGroup, "v1", "ClusterRole", "clusterroles", kClusterWide),
+      Kind<RoleBinding>(kRbacGroup, "v1", "RoleBinding", "rolebindings", kNamespaced),
+      Kind<ClusterRoleBinding>(kRbacGroup, "v1", "ClusterRoleBinding", "clusterrolebindings",
+                               kClusterWide),
   };
 }
 

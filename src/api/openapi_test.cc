@@ -354,8 +354,9 @@ void ExpectRoundTrip(const KindInfo& kind, std::string json) {
   EXPECT_TRUE(SemanticEqual(*first, *second));
   const bool equal =
       EqualAsOneOf<Node, Deployment, DeviceClass, DeviceTaintRule, Event, Job, Lease, Namespace,
-                   Pod, PriorityClass, ReplicaSet, ResourceClaim, ResourceClaimTemplate,
-                   ResourceQuota, ResourceSlice>(*first, *second);
+                   Pod, PriorityClass, Role, ClusterRole, RoleBinding, ClusterRoleBinding,
+                   ReplicaSet, ResourceClaim, ResourceClaimTemplate, ResourceQuota, ResourceSlice>(
+          *first, *second);
   EXPECT_TRUE(equal);
   EXPECT_EQ(second->ToJson(), encoded);
 }

@@ -11,6 +11,20 @@ namespace {
 
 using internal::Report;
 
+void ValidateRbac(Report& report, const Object& object, const Object* old) {
+  if (const auto* role = object.As<Role>()) {
+    internal::ValidateRole(report, *role);
+  } else if (const auto* cluster_role = object.As<ClusterRole>()) {
+    internal::ValidateClusterRole(report, *cluster_role);
+  } else if (const auto* binding = object.As<RoleBinding>()) {
+    internal::ValidateRoleBinding(report, *binding,
+                                  old == nullptr ? nullptr : old->As<RoleBinding>());
+  } else if (const auto* wide = object.As<ClusterRoleBinding>()) {
+    internal::ValidateClusterRoleBinding(report, *wide,
+                                         old == nullptr ? nullptr : old->As<ClusterRoleBinding>());
+  }
+}
+
 }  // namespace
 
 ErrorList ValidateCreate(const Object& object, const ValidationOptions& options) {
@@ -36,6 +50,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateJob(report, *job, nullptr);
   } else if (const auto* quota = object.As<ResourceQuota>()) {
     internal::ValidateQuota(report, *quota, nullptr);
+  } else {
+    ValidateRbac(report, object, nullptr);
   }
   return report.Take();
 }
@@ -65,6 +81,8 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateJob(report, *job, old.As<Job>());
   } else if (const auto* quota = object.As<ResourceQuota>()) {
     internal::ValidateQuota(report, *quota, old.As<ResourceQuota>());
+  } else {
+    ValidateRbac(report, object, &old);
   }
   return report.Take();
 }

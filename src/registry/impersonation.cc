@@ -87,13 +87,14 @@ std::optional<std::pair<std::string, std::string>> AccountOf(std::string_view us
 
 Status Ask(const api::Authorizer& authorizer, api::AuthorizationRequest asked) {
   asked.verb = "impersonate";
-  if (authorizer.Authorize(asked).allowed) return {};
+  const api::AuthorizationDecision decision = authorizer.Authorize(asked);
+  if (decision.allowed) return {};
   const api::KindInfo kind{.group = asked.api_group,
                            .version = "v1",
                            .kind = asked.resource,
                            .plural = asked.resource,
                            .namespaced = !asked.namespace_.empty()};
-  return ForbiddenFor(asked, kind);
+  return ForbiddenFor(asked, kind, decision.reason);
 }
 
 // Every part of who it is has to be allowed by itself.

@@ -9,6 +9,7 @@
 #include "api/internal/report.h"
 #include "api/job.h"
 #include "api/pod.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
@@ -52,6 +53,13 @@ void ValidateJob(Report& report, const Job& job, const Job* old);
 
 // quota_validation.cc
 void ValidateQuota(Report& report, const ResourceQuota& quota, const ResourceQuota* old);
+
+// rbac_validation.cc; no old one: creation.
+void ValidateRole(Report& report, const Role& role);
+void ValidateClusterRole(Report& report, const ClusterRole& role);
+void ValidateRoleBinding(Report& report, const RoleBinding& binding, const RoleBinding* old);
+void ValidateClusterRoleBinding(Report& report, const ClusterRoleBinding& binding,
+                                const ClusterRoleBinding* old);
 
 // pod_status_validation.cc; of a pod's status only what concerns claims and devices is looked
 // at.

@@ -45,6 +45,10 @@ Printer PriorityClassPrinter();
 Printer ReplicaSetPrinter();
 Printer DeploymentPrinter();
 Printer JobPrinter();
+// printers_rbac.cc
+Printer RolePrinter();
+Printer RoleBindingPrinter();
+Printer ClusterRoleBindingPrinter();
 
 // "<unknown>" for a time that is not set.
 std::string Since(const std::optional<base::Time>& time, base::Time now);
