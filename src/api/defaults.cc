@@ -4,6 +4,8 @@
 // workload_strategy.cc's. Those of bindings of roles are here.
 //
 // Spec: docs/spec/api.md section 4.
+#include "api/config_map.h"
+#include "api/internal/described_kinds.h"
 #include "api/internal/strategies.h"
 #include "api/rbac.h"
 
@@ -57,6 +59,13 @@ void SetTaintDefaults(DeviceTaint& taint, base::Time now) {
   if (!taint.time_added) taint.time_added = now.TruncateToSeconds();
 }
 
+void SetSecretDefaults(Secret& secret) {
+  if (secret.type.empty()) secret.type = kSecretTypeOpaque;
+  // Plain texts are a way to write, not to keep.
+  for (auto& [key, text] : secret.string_data) secret.data[key].data = std::move(text);
+  secret.string_data.clear();
+}
+
 }  // namespace
 
 void SetDefaults(Object& object, base::Time now) {
@@ -85,6 +94,18 @@ void SetDefaults(Object& object, base::Time now) {
     SetBindingDefaults(*binding);
   } else if (auto* wide = object.Mutable<ClusterRoleBinding>()) {
     SetBindingDefaults(*wide);
+  } else if (auto* daemons = object.Mutable<DaemonSet>()) {
+    internal::SetDefaults(*daemons);
+  } else if (auto* stateful = object.Mutable<StatefulSet>()) {
+    internal::SetDefaults(*stateful);
+  } else if (auto* cron = object.Mutable<CronJob>()) {
+    internal::SetDefaults(*cron);
+  } else if (auto* range = object.Mutable<LimitRange>()) {
+    internal::SetDefaults(*range);
+  } else if (auto* secret = object.Mutable<Secret>()) {
+    SetSecretDefaults(*secret);
+  } else if (internal::IsDescribed(object)) {
+    internal::SetDescribedDefaults(object);
   }
 }
 

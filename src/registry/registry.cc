@@ -242,6 +242,8 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   api::PrepareNew(object, options_.rules, now, random_);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
   AdmitTolerations(object);
+  DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object));
+  DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
   if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
@@ -320,6 +322,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   } else {
     AdmitTolerations(object);
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
+    DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   DRAY_RETURN_IF_ERROR(CheckRights(context.user, object, &stored));

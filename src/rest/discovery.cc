@@ -5,8 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "api/described_kinds.h"
 #include "api/namespace.h"
 #include "api/pod.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "api/write_rules.h"
 #include "fmt/format.h"
@@ -39,11 +41,22 @@ struct Names {
 };
 const std::vector<Names>& KnownNames() {
   static const std::vector<Names> names = {
-      {"Pod", {"po"}, true},        {"Node", {"no"}},
-      {"Namespace", {"ns"}},        {"Event", {"ev"}},
-      {"ResourceQuota", {"quota"}}, {"Deployment", {"deploy"}, true},
-      {"ReplicaSet", {"rs"}, true}, {"Job", {}, true},
+      {"Pod", {"po"}, true},
+      {"Node", {"no"}},
+      {"Namespace", {"ns"}},
+      {"Event", {"ev"}},
+      {"ResourceQuota", {"quota"}},
+      {"Deployment", {"deploy"}, true},
+      {"ReplicaSet", {"rs"}, true},
+      {"Job", {}, true},
       {"PriorityClass", {"pc"}},
+      {"ConfigMap", {"cm"}},
+      {"ServiceAccount", {"sa"}},
+      {"DaemonSet", {"ds"}, true},
+      {"StatefulSet", {"sts"}, true},
+      {"CronJob", {"cj"}, true},
+      {"PodDisruptionBudget", {"pdb"}},
+      {"LimitRange", {"limits"}},
   };
   return names;
 }
@@ -63,6 +76,10 @@ ResourceInfo Describe(const api::KindInfo& kind) {
     info.short_names = names.short_names;
     if (names.in_all) info.categories = {"all"};
   }
+  if (kind.traits != nullptr) {
+    info.short_names = kind.traits->short_names;
+    if (kind.traits->in_all) info.categories = {"all"};
+  }
   if (kind.hub == &api::TypeInfoOf<api::Namespace>()) {
     info.verbs = kNamespaceVerbs;
     info.subresources.push_back({.name = "finalize", .kind = {}, .verbs = "update"});
@@ -76,7 +93,8 @@ ResourceInfo Describe(const api::KindInfo& kind) {
                                  .version = "v1"});
   }
   if (kind.hub == &api::TypeInfoOf<api::Deployment>() ||
-      kind.hub == &api::TypeInfoOf<api::ReplicaSet>()) {
+      kind.hub == &api::TypeInfoOf<api::ReplicaSet>() ||
+      kind.hub == &api::TypeInfoOf<api::StatefulSet>()) {
     info.subresources.push_back({.name = "scale",
                                  .kind = "Scale",
                                  .verbs = kStatusVerbs,

@@ -182,6 +182,9 @@ class Reader {
       case Shape::kIntOrString:
       case Shape::kRaw:
         return Special(type.shape, field, node);
+      case Shape::kBytes:
+        node = StringNode(api::Base64Of({.data = std::string(field.bytes)}));
+        return {};
       default:
         DRAY_RETURN_IF_ERROR(CheckText(field.bytes));
         node = Scalar(type.shape, field);

@@ -96,7 +96,7 @@ class Writer {
     for (const api::FieldInfo& field : info.fields) {
       const auto number = fields->numbers.find(field.name);
       if (number == fields->numbers.end()) continue;  // dray's own: Kubernetes has no such field
-      const void* value = field.get(object);
+      const void* value = field.Get(object);
       if (value == nullptr) continue;
       if (api::IsEmptyValue(*field.type, value)) continue;
       const std::size_t before = path_.size();
@@ -154,6 +154,9 @@ class Writer {
         return {};
       case Shape::kText:
         AppendBytes(number, As<base::Text>(value), out);
+        return {};
+      case Shape::kBytes:
+        AppendBytes(number, As<api::Bytes>(value).data, out);
         return {};
       case Shape::kOptional: {
         const void* content = type.get(value);
