@@ -7,7 +7,6 @@
 
 #include "fmt/format.h"
 #include "node/internal/pod_track.h"
-#include "node/plugin_health.h"
 
 namespace dray::node {
 namespace {
@@ -41,6 +40,18 @@ bool Same(const PodInventory& a, const PodInventory& b) {
   };
   return std::ranges::equal(a.sandboxes, b.sandboxes, sandbox) &&
          std::ranges::equal(a.containers, b.containers, one);
+}
+
+std::string_view HealthText(rpc::Health health) {
+  switch (health) {
+    case rpc::Health::kHealthy:
+      return "Healthy";
+    case rpc::Health::kUnhealthy:
+      return "Unhealthy";
+    case rpc::Health::kUnknown:
+      break;
+  }
+  return "Unknown";
 }
 
 }  // namespace
@@ -231,7 +242,7 @@ PodView PodWorker::View() const {
         }
         api::ResourceHealth& shown = status.resources.emplace_back();
         shown.resource_id = std::move(id);
-        shown.health = ToString(health.health);
+        shown.health = HealthText(health.health);
         if (!health.message.empty() && host_.health_messages()) shown.message = health.message;
       }
       if (!status.resources.empty()) one.devices.push_back(std::move(status));
