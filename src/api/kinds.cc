@@ -18,6 +18,7 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/priority_class.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
@@ -102,6 +103,11 @@ std::vector<KindInfo> MakeKinds() {
       Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
       Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                           kClusterWide),
+      Kind<Role>(kRbacGroup, "v1", "Role", "roles", kNamespaced),
+      Kind<ClusterRole>(kRbacGroup, "v1", "ClusterRole", "clusterroles", kClusterWide),
+      Kind<RoleBinding>(kRbacGroup, "v1", "RoleBinding", "rolebindings", kNamespaced),
+      Kind<ClusterRoleBinding>(kRbacGroup, "v1", "ClusterRoleBinding", "clusterrolebindings",
+                               kClusterWide),
   };
   const std::span<const KindInfo> described = DescribedKinds();
   kinds.insert(kinds.end(), described.begin(), described.end());

@@ -12,6 +12,20 @@ namespace {
 
 using internal::Report;
 
+void ValidateRbac(Report& report, const Object& object, const Object* old) {
+  if (const auto* role = object.As<Role>()) {
+    internal::ValidateRole(report, *role);
+  } else if (const auto* cluster_role = object.As<ClusterRole>()) {
+    internal::ValidateClusterRole(report, *cluster_role);
+  } else if (const auto* binding = object.As<RoleBinding>()) {
+    internal::ValidateRoleBinding(report, *binding,
+                                  old == nullptr ? nullptr : old->As<RoleBinding>());
+  } else if (const auto* wide = object.As<ClusterRoleBinding>()) {
+    internal::ValidateClusterRoleBinding(report, *wide,
+                                         old == nullptr ? nullptr : old->As<ClusterRoleBinding>());
+  }
+}
+
 }  // namespace
 
 ErrorList ValidateCreate(const Object& object, const ValidationOptions& options) {
@@ -53,6 +67,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateSecret(report, *secret, nullptr);
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, nullptr);
+  } else {
+    ValidateRbac(report, object, nullptr);
   }
   return report.Take();
 }
@@ -98,6 +114,8 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateSecret(report, *secret, old.As<Secret>());
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, &old);
+  } else {
+    ValidateRbac(report, object, &old);
   }
   return report.Take();
 }

@@ -13,7 +13,8 @@ std::string_view DescriptionOf(std::string_view name) {
     for (const auto table : {internal::MetaDescriptions(), internal::CoreDescriptions(),
                              internal::WorkloadsDescriptions(), internal::PodsDescriptions(),
                              internal::ContainersDescriptions(), internal::VolumesDescriptions(),
-                             internal::ClaimsDescriptions(), internal::SlicesDescriptions()}) {
+                             internal::ClaimsDescriptions(), internal::SlicesDescriptions(),
+                             internal::RbacDescriptions()}) {
       for (const internal::Description& row : table) all.emplace(row.name, row.text);
     }
     return all;

@@ -24,10 +24,14 @@ constexpr std::string_view kStatusVerbs = "get,patch,update";
 constexpr ObjectlessResource kObjectless[] = {
     {"", "v1", "bindings", "binding", "Binding", true},
     {"authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview"},
+    {"authorization.k8s.io", "v1", "localsubjectaccessreviews", "localsubjectaccessreview",
+     "LocalSubjectAccessReview", true},
     {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview",
      "SelfSubjectAccessReview"},
     {"authorization.k8s.io", "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview",
      "SelfSubjectRulesReview"},
+    {"authorization.k8s.io", "v1", "subjectaccessreviews", "subjectaccessreview",
+     "SubjectAccessReview"},
 };
 
 struct Names {

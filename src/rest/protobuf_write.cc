@@ -233,7 +233,14 @@ class Writer {
     for (std::size_t i = 0; i < type.size(map); ++i) {
       std::string entry;
       AppendBytes(1, type.key_at(map, i), entry);
-      DRAY_RETURN_IF_ERROR(Value(*type.element, 2, type.at(map, i), entry));
+      if (type.element->shape == Shape::kList) {
+        // A message of its own, such as authentication's ExtraValue.
+        std::string items;
+        DRAY_RETURN_IF_ERROR(Value(*type.element, 1, type.at(map, i), items));
+        AppendBytes(2, items, entry);
+      } else {
+        DRAY_RETURN_IF_ERROR(Value(*type.element, 2, type.at(map, i), entry));
+      }
       AppendBytes(number, entry, out);
     }
     return {};

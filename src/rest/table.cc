@@ -19,6 +19,7 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/priority_class.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/service_account.h"
@@ -53,6 +54,10 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::Job>(), internal::JobPrinter()},
         {&TypeInfoOf<api::Lease>(), internal::LeasePrinter()},
         {&TypeInfoOf<api::PriorityClass>(), internal::PriorityClassPrinter()},
+        {&TypeInfoOf<api::Role>(), internal::RolePrinter()},
+        {&TypeInfoOf<api::ClusterRole>(), internal::RolePrinter()},
+        {&TypeInfoOf<api::RoleBinding>(), internal::RoleBindingPrinter()},
+        {&TypeInfoOf<api::ClusterRoleBinding>(), internal::ClusterRoleBindingPrinter()},
         {&TypeInfoOf<api::DaemonSet>(), internal::DaemonSetPrinter()},
         {&TypeInfoOf<api::StatefulSet>(), internal::StatefulSetPrinter()},
         {&TypeInfoOf<api::ControllerRevision>(), internal::ControllerRevisionPrinter()},

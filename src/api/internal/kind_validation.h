@@ -14,6 +14,7 @@
 #include "api/job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
@@ -69,6 +70,13 @@ void ValidateSecret(Report& report, const Secret& secret, const Secret* old);
 
 // quota_validation.cc
 void ValidateQuota(Report& report, const ResourceQuota& quota, const ResourceQuota* old);
+
+// rbac_validation.cc; no old one: creation.
+void ValidateRole(Report& report, const Role& role);
+void ValidateClusterRole(Report& report, const ClusterRole& role);
+void ValidateRoleBinding(Report& report, const RoleBinding& binding, const RoleBinding* old);
+void ValidateClusterRoleBinding(Report& report, const ClusterRoleBinding& binding,
+                                const ClusterRoleBinding* old);
 
 // pod_status_validation.cc; of a pod's status only what concerns claims and devices is looked
 // at.

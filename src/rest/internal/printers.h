@@ -47,6 +47,10 @@ Printer PriorityClassPrinter();
 Printer ReplicaSetPrinter();
 Printer DeploymentPrinter();
 Printer JobPrinter();
+// printers_rbac.cc
+Printer RolePrinter();
+Printer RoleBindingPrinter();
+Printer ClusterRoleBindingPrinter();
 Printer DaemonSetPrinter();
 Printer StatefulSetPrinter();
 Printer ControllerRevisionPrinter();
