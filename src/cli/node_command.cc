@@ -49,7 +49,7 @@ Runtimes: 'runc' runs containers with runc, from images in the folders of
 only says that they run, for trying out drivers and claims without root.
 
 Files: ROOT/dra_manager_state says which claims are prepared here. A node that
-starts with a damaged one stops and says so: drain it, remove the file, start.
+starts with a damaged one stops and says so: drain it, remove it and its .log, start.
 
 Exit code: 0 ended when told to, 2 it could not be started.)";
 
