@@ -99,6 +99,8 @@ StatusOr<std::unique_ptr<PluginService>> PluginService::Open(ServiceOptions opti
 }
 
 StatusOr<rpc::PrepareAnswer> PluginService::Prepare(const std::vector<rpc::ClaimName>& claims) {
+  // A driver that is asked whether it lives.
+  if (claims.empty()) return rpc::PrepareAnswer();
   // What the API server says is asked before anybody has to wait for this call. A claim that is not
   // what the agent thinks refuses the whole call: the agent has to look again.
   std::vector<ClaimView> views;
