@@ -50,9 +50,16 @@ TEST(DriverCommand, SaysWhichPartsGoTogether) {
   says({"--only", "registration"}, "--name is missing");
   says({"--only", "publishing", "--from", file}, "--only");
   says({"--from", file, "--node-name", "n", "--lease", "a/b"}, "--lease is for --cluster-pools");
-  says({"--from", file, "--cluster-pools", "--server", "http://127.0.0.1:1", "--lease", "b"},
+  const std::string server = folder.Write("kubeconfig", R"(apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+)");
+  says({"--from", file, "--cluster-pools", "--kubeconfig", server, "--lease", "b"},
        "\"b\" is not NAMESPACE/NAME");
-  says({"--from", file, "--cluster-pools", "--server", "http://127.0.0.1:1"},
+  says({"--from", file, "--cluster-pools", "--kubeconfig", server},
        "no pool is for more than one node");
   says({"--from", file, "--health-port", "70000"}, "--health-port");
 }
