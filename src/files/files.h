@@ -68,6 +68,8 @@ Status WriteWhole(const std::string& path, std::string_view contents, unsigned m
 Status SyncData(int fd, std::string_view path);
 // How often this process has waited for a disk to have something, so far.
 std::uint64_t Syncs();
+// Everything that was written to the file system of this folder is on the disk.
+Status SyncAll(const std::string& folder);
 
 // All bytes, whatever signals come.
 Status WriteAll(int fd, std::string_view bytes);
