@@ -258,7 +258,8 @@ Status WriteWhole(const std::string& path, std::string_view contents, unsigned m
   }
   if (sync == Sync::kNo) return {};
   const Fd folder(::open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid() || CountedSync(folder.get()) != 0) return Failed("sync", FolderOf(path), errno);
+  if (!folder.valid() || CountedSync(folder.get()) != 0)
+    return Failed("sync", FolderOf(path), errno);
   return {};
 }
 
