@@ -202,7 +202,7 @@ TEST_F(Acceptance, Row58TheAgentDoesNotStartWithACorruptState) {
   ASSERT_FALSE(made.ok());
   const std::string text(base::Message(made.status()));
   EXPECT_NE(text.find("checkpoint is corrupted"), std::string::npos) << text;
-  EXPECT_NE(text.find("drain the node, remove the file"), std::string::npos) << text;
+  EXPECT_NE(text.find("drain the node, remove dra_manager_state"), std::string::npos) << text;
 }
 
 }  // namespace

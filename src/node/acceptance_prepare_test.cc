@@ -245,7 +245,8 @@ TEST_F(Acceptance, Row37ThreeClaimsTwoContainersOneNamesARequest) {
   plugins_.driver("d1").devices["a"] = {
       {.requests = {"x"}, .pool = "p", .device = "1", .cdi_ids = {"d1/dev=a-x"}},
       {.requests = {"z"}, .pool = "p", .device = "2", .cdi_ids = {"d1/dev=a-z"}}};
-  for (const char* name : {"a", "b", "d"}) AddClaim(ClaimOf(name, {"d1"}, {"p"}));
+  AddClaim(Allocated(ClaimOf("a", {"d1"}, {"p"}), "d1", plugins_.driver("d1").devices["a"]));
+  for (const char* name : {"b", "d"}) AddClaim(ClaimOf(name, {"d1"}, {"p"}));
   Apply(R"(
 apiVersion: v1
 kind: Pod

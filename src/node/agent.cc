@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "api/pod_resources.h"
-#include "files/files.h"
 #include "fmt/format.h"
 
 namespace dray::node {
@@ -14,56 +13,20 @@ namespace {
 constexpr std::chrono::seconds kListInterval{1};
 constexpr std::chrono::seconds kReconcileInterval{60};
 constexpr std::chrono::seconds kProbeInterval{5};
+constexpr std::chrono::seconds kFoldAfter{1};
 constexpr std::string_view kComponent = "kubelet";
-
-std::string StatePath(const AgentOptions& options) {
-  return fmt::format("{}/{}", options.root, kStateFileName);
-}
-
-// What writers before us left behind when they were killed.
-void RemoveTemporaries(const std::string& root) {
-  const auto names = files::NamesIn(root);
-  if (!names.ok()) return;
-  const std::string prefix = fmt::format(".{}.", kStateFileName);
-  for (const std::string& name : *names) {
-    if (name.starts_with(prefix) && name.ends_with(".tmp")) {
-      (void)files::RemoveFile(root + "/" + name);
-    }
-  }
-}
-
-StatusOr<std::vector<ClaimState>> ReadState(const AgentOptions& options) {
-  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.root));
-  RemoveTemporaries(options.root);
-  const std::string path = StatePath(options);
-  auto bytes = files::ReadWhole(path, 256u << 20);
-  if (bytes.status().code() == StatusCode::kNotFound) {
-    DRAY_RETURN_IF_ERROR(files::WriteWhole(path, EncodeClaimStates({}, true), 0600));
-    return std::vector<ClaimState>();
-  }
-  if (!bytes.ok()) return bytes.status();
-  auto claims = DecodeClaimStates(*bytes);
-  if (claims.ok()) return claims;
-  return base::Annotate(
-      base::MakeStatus(
-          claims.status().code(),
-          fmt::format(
-              "{}. It says which claims are prepared on this node, so that the agent cannot "
-              "do without it: drain the node, remove the file, and start again",
-              base::Message(claims.status()))),
-      path);
-}
 
 }  // namespace
 
 StatusOr<std::unique_ptr<Agent>> Agent::Make(AgentParts parts, AgentOptions options) {
-  DRAY_ASSIGN_OR_RETURN(std::vector<ClaimState> claims, ReadState(options));
-  return std::unique_ptr<Agent>(new Agent(std::move(parts), std::move(options), std::move(claims)));
+  DRAY_ASSIGN_OR_RETURN(std::shared_ptr<ClaimLog> state, ClaimLog::Open(options.root));
+  return std::unique_ptr<Agent>(new Agent(std::move(parts), std::move(options), std::move(state)));
 }
 
-Agent::Agent(AgentParts parts, AgentOptions options, std::vector<ClaimState> claims)
+Agent::Agent(AgentParts parts, AgentOptions options, std::shared_ptr<ClaimLog> state)
     : parts_(std::move(parts)),
       options_(std::move(options)),
+      state_(std::move(state)),
       health_in_status_(options_.gates.Enabled(api::Gate::kResourceHealthStatus)),
       health_messages_(options_.gates.Enabled(api::Gate::kResourceHealthStatusMessage)),
       metrics_(parts_.metrics != nullptr ? std::make_unique<ClaimMetrics>(*parts_.metrics)
@@ -73,7 +36,7 @@ Agent::Agent(AgentParts parts, AgentOptions options, std::vector<ClaimState> cla
                 [this](const std::string& uid) {
                   if (on_registered_) on_registered_(uid);
                 }) {
-  claims_.Restore(std::move(claims));
+  claims_.Restore(state_->Claims());
 }
 
 Agent::~Agent() { parts_.runtime.OnChange(nullptr); }
@@ -324,13 +287,19 @@ void Agent::Fetch(const std::string& namespace_, std::vector<std::string> names,
       std::move(done));
 }
 
-void Agent::WriteCheckpoint(std::string bytes, std::function<void(Status)> done) {
+void Agent::WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) {
   Away(
       parts_.offload, parts_.loop,
-      [path = StatePath(options_), bytes = std::move(bytes)] {
-        return files::WriteWhole(path, bytes, 0600);
-      },
+      [state = state_, changes = std::move(changes)] { return state->Write(changes); },
       std::move(done));
+  // Not in the way of what comes next: when it is quiet.
+  fold_timer_ = parts_.loop.After(kFoldAfter, [this] {
+    Away(
+        parts_.offload, parts_.loop, [state = state_] { return state->Fold(); },
+        [log = parts_.log](const Status& status) {
+          if (!status.ok()) log.Warning("Claims could not be checkpointed", {{"err", status}});
+        });
+  });
 }
 
 }  // namespace dray::node

@@ -22,6 +22,7 @@
 #include "container/runtime.h"
 #include "logs/log.h"
 #include "metrics/registry.h"
+#include "node/claim_log.h"
 #include "node/claim_manager.h"
 #include "node/loop.h"
 #include "node/node_reporter.h"
@@ -71,6 +72,10 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   void OnDriverReady(const std::string& driver) override;
   void OnHealthChanged(const std::vector<DeviceName>& devices) override;
 
+  // At the end, when nothing of it is done elsewhere any more: its state is one file, which a kubelet
+  // can read.
+  Status Close() { return state_->Fold(); }
+
   // For those who answer questions about pods.
   ClaimManager& claims() override { return claims_; }
   std::vector<const PodWorker*> Pods() const;  // by UID
@@ -79,7 +84,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   bool ready() const { return listed_ && pods_known_; }
 
  private:
-  Agent(AgentParts parts, AgentOptions options, std::vector<ClaimState> claims);
+  Agent(AgentParts parts, AgentOptions options, std::shared_ptr<ClaimLog> state);
 
   // PodHost
   Loop& loop() override { return parts_.loop; }
@@ -108,7 +113,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   // ClaimSource
   void Fetch(const std::string& namespace_, std::vector<std::string> names,
              std::function<void(StatusOr<Claims>)> done) override;
-  void WriteCheckpoint(std::string bytes, std::function<void(Status)> done) override;
+  void WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) override;
 
   void DrainWatch();
   void TakeObject(const api::Change& change);
@@ -120,6 +125,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
 
   const AgentParts parts_;
   const AgentOptions options_;
+  const std::shared_ptr<ClaimLog> state_;
   const bool health_in_status_;
   const bool health_messages_;
   std::string runtime_name_;
@@ -140,6 +146,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   Loop::Timer list_timer_;
   Loop::Timer reconcile_timer_;
   Loop::Timer probe_timer_;
+  Loop::Timer fold_timer_;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

@@ -216,9 +216,7 @@ int AgentTest::RuntimeCalls(std::string_view prefix) const {
 }
 
 std::vector<ClaimState> AgentTest::Checkpoint() const {
-  const auto bytes = files::ReadWhole(options_.root + "/dra_manager_state");
-  if (!bytes.ok()) return {};
-  auto claims = DecodeClaimStates(*bytes);
+  auto claims = ClaimLog::Read(options_.root);
   EXPECT_TRUE(claims.ok()) << claims.status();
   return claims.ok() ? *claims : std::vector<ClaimState>();
 }

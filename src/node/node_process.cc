@@ -171,6 +171,11 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
     // Whoever waits for the server need not.
     http_->Close();
     offload_.Stop();
+    if (agent_ != nullptr) {
+      if (const Status closed = agent_->Close(); !closed.ok()) {
+        log_.Warning("Claims could not be checkpointed", {{"err", closed}});
+      }
+    }
     agent_.reset();
   }
 

@@ -2,8 +2,10 @@
 #include "node/pod_claims.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "api/json.h"
 #include "api/pod_claims.h"
 #include "fmt/format.h"
 
@@ -83,6 +85,37 @@ std::map<std::string, DriverState, std::less<>> DriversOf(const api::ResourceCla
     }
   }
   return drivers;
+}
+
+std::size_t AllocationHash(const api::ResourceClaim& claim) {
+  return std::hash<std::string>()(api::EncodeJson(*claim.status.allocation));
+}
+
+bool FitsAllocation(const ClaimState& state, const api::ResourceClaim& claim) {
+  const auto drivers = DriversOf(claim);
+  const auto same = [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second.skips == b.second.skips;
+  };
+  if (!std::ranges::equal(state.drivers, drivers, same)) return false;
+  const auto& results = claim.status.allocation->devices.results;
+  for (const auto& [driver, has] : state.drivers) {
+    for (const DeviceState& device : has.devices) {
+      const bool allocated = std::ranges::any_of(results, [&](const auto& result) {
+        return result.driver == driver && result.pool == device.pool &&
+               result.device == device.device;
+      });
+      if (!allocated) return false;
+    }
+  }
+  return true;
+}
+
+std::string Shortened(std::string_view text) {
+  constexpr std::size_t kMost = 256;
+  if (text.size() <= kMost) return std::string(text);
+  std::size_t end = kMost - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
 }
 
 std::string_view BaseRequest(std::string_view request) {

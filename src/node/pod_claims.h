@@ -5,6 +5,7 @@
 // Spec: docs/spec/node.md 6.1, 6.2, 6.6; KEP-5004 "Actuation for Extended Resource backed by DRA".
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -35,6 +36,15 @@ Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceC
 // The drivers of an allocated claim, with the node operations that are not done for them: those
 // that every result of the driver lists.
 std::map<std::string, DriverState, std::less<>> DriversOf(const api::ResourceClaim& claim);
+
+// Changes when the claim is allocated anew. Of this process alone: it is not written anywhere.
+std::size_t AllocationHash(const api::ResourceClaim& claim);
+// Whether what was prepared may be what the claim is allocated now: the same drivers, and no device
+// that it was not allocated.
+bool FitsAllocation(const ClaimState& state, const api::ResourceClaim& claim);
+
+// What a driver says, for a message that people read: endless texts are cut, at a character.
+std::string Shortened(std::string_view text);
 
 // The text before the '/' of a subrequest.
 std::string_view BaseRequest(std::string_view request);

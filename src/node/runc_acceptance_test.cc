@@ -260,7 +260,8 @@ TEST_F(RuncAcceptance, Row37EachContainerHasItsClaimsAndRequests) {
   plugins_.driver("d1").devices["a"] = {
       {.requests = {"x"}, .pool = "p", .device = "1", .cdi_ids = {"d1/dev=a-x"}},
       {.requests = {"z"}, .pool = "p", .device = "2", .cdi_ids = {"d1/dev=a-z"}}};
-  AddClaim(ClaimOf("a", {"d1"}, {"p"}), {"a-x", "a-z"});
+  AddClaim(Allocated(ClaimOf("a", {"d1"}, {"p"}), "d1", plugins_.driver("d1").devices["a"]),
+           {"a-x", "a-z"});
   AddClaim(ClaimOf("b", {"d1"}, {"p"}));
   AddClaim(ClaimOf("d", {"d1"}, {"p"}));
   Apply(R"(
