@@ -212,7 +212,7 @@ class CriRuntime final : public Runtime {
   }
 
   std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) override {
-    auto input = std::make_shared<StreamInput>();
+    auto input = std::make_shared<StreamInput>(events.room);
     auto connect = [this, config, input,
                     events = std::move(events)](const StatusOr<std::string>& url) {
       if (!url.ok()) return events.done(url.status());

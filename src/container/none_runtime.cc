@@ -46,6 +46,7 @@ constexpr std::int32_t kTerminated = 143;  // 128 + SIGTERM
 class EndedSession final : public ExecSession {
  public:
   void Write(std::string) override {}
+  bool Full() const override { return false; }
   void CloseInput() override {}
   void Resize(std::uint16_t, std::uint16_t) override {}
 };

@@ -210,7 +210,7 @@ class RuncRuntime final : public Runtime {
   }
 
   std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) override {
-    auto input = std::make_shared<StreamInput>();
+    auto input = std::make_shared<StreamInput>(events.room);
     streams_.Start(input, [this, config, input, events = std::move(events)] {
       if (!Running(config.container_id)) return events.done(NotRunning(config.container_id));
       if (config.command.empty()) {

@@ -89,6 +89,7 @@ class Connection {
   // What the listener wants is held back until the streams can be used.
   StreamInput::Wanted TakeInput() {
     if (!ready()) return {};
+    input_to_send_ += wanted_.bytes.size();
     return std::exchange(wanted_, {});
   }
 
@@ -215,6 +216,7 @@ class Connection {
       }
       to_send_.erase(0, static_cast<std::size_t>(n));
     }
+    if (to_send_.empty()) input_.Consumed(std::exchange(input_to_send_, 0));
     if ((polled[1].revents & ~POLLOUT) == 0) return true;
     char buffer[32 * 1024];
     const ssize_t n = ::recv(socket_.get(), buffer, sizeof(buffer), 0);
@@ -233,6 +235,7 @@ class Connection {
   std::uint32_t next_stream_ = 1;
   std::set<std::uint32_t> waiting_;
   std::string to_send_;
+  std::size_t input_to_send_ = 0;  // bytes of input in it
   StreamInput::Wanted wanted_;
 };
 
