@@ -130,6 +130,7 @@ rpc::CriSandboxConfig ToCri(const SandboxConfig& config) {
   made.annotations = rpc::CriMap(config.annotations.begin(), config.annotations.end());
   made.cgroup_parent = config.cgroup_parent;
   made.security.namespaces = NamespacesOf(config);
+  made.security.privileged = config.privileged;
   return made;
 }
 

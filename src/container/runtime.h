@@ -50,6 +50,7 @@ struct SandboxConfig {
   bool shared_pids = false;
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
+  bool privileged = false;  // a container of it is: CRI servers want to know that beforehand
 };
 
 struct Mount {

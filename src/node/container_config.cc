@@ -87,6 +87,13 @@ StatusOr<container::SecurityConfig> SecurityOf(const api::Pod& pod,
   return config;
 }
 
+bool HasPrivileged(const std::vector<api::Container>& containers) {
+  return std::ranges::any_of(containers, [](const api::Container& one) {
+    const auto security = ReadSecurity(one.security_context);
+    return security.ok() && security->privileged.value_or(false);
+  });
+}
+
 std::string Join(const std::vector<std::string>& texts) { return absl::StrJoin(texts, ","); }
 
 // metadata.labels['x'] -> x.
@@ -308,6 +315,7 @@ StatusOr<container::SandboxConfig> SandboxConfigOf(const api::Pod& pod, const st
   config.host_pid = pod.spec.host_pid;
   config.host_ipc = pod.spec.host_ipc;
   config.shared_pids = pod.spec.share_process_namespace.value_or(false);
+  config.privileged = HasPrivileged(pod.spec.init_containers) || HasPrivileged(pod.spec.containers);
   // On the host's network the name is the host's: a runtime refuses another.
   if (!config.host_network) {
     config.hostname = pod.spec.hostname.empty() ? pod.metadata.name : pod.spec.hostname;

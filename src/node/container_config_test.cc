@@ -146,5 +146,13 @@ TEST(SandboxConfigOf, APodOnTheHostsNetworkHasNoNameOfItsOwn) {
   EXPECT_EQ(SandboxConfigOf(pod, "/logs", "")->hostname, "");
 }
 
+TEST(SandboxConfigOf, APrivilegedContainerMakesItsPodOne) {
+  EXPECT_FALSE(SandboxConfigOf(PodFrom(""), "/logs", "")->privileged);
+  api::Pod pod = PodFrom("    securityContext: {privileged: true}\n");
+  EXPECT_TRUE(SandboxConfigOf(pod, "/logs", "")->privileged);
+  pod.spec.init_containers.swap(pod.spec.containers);
+  EXPECT_TRUE(SandboxConfigOf(pod, "/logs", "")->privileged);
+}
+
 }  // namespace
 }  // namespace dray::node

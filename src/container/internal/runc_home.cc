@@ -18,6 +18,7 @@
 #include "cdi/folder.h"
 #include "container/container_config.h"
 #include "container/internal/cgroups.h"
+#include "container/internal/shim_client.h"
 #include "container/internal/shim_run.h"
 #include "container/log_format.h"
 #include "fmt/format.h"
@@ -375,6 +376,7 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
                          .log_path = fmt::format("{}/{}", sandbox.log_directory, config.log_path),
                          .stop_signal = image.config.stop_signal,
                          .own_pids = !sandbox.host_pid && !sandbox.shared_pids,
+                         .hooks = made.hooks.has_value(),
                          .annotations = {}};
   for (const auto& [key, value] : config.annotations) record.annotations[key] = value;
   const ShimSpec shim{.runc = options_.runc,
@@ -413,6 +415,10 @@ Status RuncHome::Start(const std::string& id) {
   }
   if (!Lives(id)) return base::FailedPrecondition(fmt::format("container {} has ended", id));
   if (WasStarted(id)) return {};
+  if (!ReadRecord<ContainerRecord>(folder + "/container.json").value_or(ContainerRecord()).hooks) {
+    const Status begun = StartByShim(folder);
+    if (begun.code() != StatusCode::kUnimplemented) return begun;
+  }
   // The time before: it may have ended when runc returns.
   const StartedRecord started{.started_at = LogTime(clock_.Now())};
   const Status ran = RunRunc(id, {"start", id});

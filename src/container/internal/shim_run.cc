@@ -19,6 +19,7 @@
 #include <cstring>
 #include <list>
 #include <optional>
+#include <utility>
 
 #include "api/json.h"
 #include "base/clock.h"
@@ -213,6 +214,7 @@ class Shim {
     std::string in;
     std::string out;
     bool gone = false;
+    bool waits_for_start = false;
   };
 
   void Turn(int timeout) {
@@ -221,6 +223,7 @@ class Shim {
                                   {out_.valid() ? out_.get() : -1, POLLIN, 0},
                                   {err_.valid() ? err_.get() : -1, POLLIN, 0},
                                   {input_.empty() ? -1 : InputFd(), POLLOUT, 0}};
+    if (fifo_.valid()) polled.push_back({fifo_.get(), POLLIN, 0});
     const std::size_t first_client = polled.size();
     for (const Client& client : clients_) {
       // While the container does not read what it was told, nobody is listened to; POLLRDHUP tells
@@ -234,6 +237,7 @@ class Shim {
     if (polled[2].revents != 0) Drain(out_, out_lines_, Frame::kOut);
     if (polled[3].revents != 0) Drain(err_, err_lines_, Frame::kErr);
     if (polled[4].revents != 0) FeedInput();
+    if (first_client > 5 && polled[5].revents != 0) Started();
     std::size_t i = first_client;
     for (Client& client : clients_) {
       const short happened = polled[i++].revents;
@@ -306,9 +310,51 @@ class Shim {
     }
     if (n > 0) client.in.append(buffer, static_cast<std::size_t>(n));
     bool broken = false;
-    while (const auto frame = TakeFrame(client.in, broken)) Obey(frame->first, frame->second);
+    while (const auto frame = TakeFrame(client.in, broken)) {
+      if (frame->first == Frame::kStart) {
+        client.waits_for_start = true;
+        Begin();
+      } else {
+        Obey(frame->first, frame->second);
+      }
+    }
     if (broken) client.gone = true;
   }
+
+  // The container's first process waits until somebody opens the fifo to read from it, and says so.
+  // What runc's own `start` does, without runc.
+  void Begin() {
+    if (fifo_.valid()) return;
+    const std::string path = FifoPath();
+    files::Fd fifo(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!fifo.valid()) {
+      return TellStart(errno == ENOENT
+                           ? std::string()
+                           : fmt::format("cannot start the container: {}", std::strerror(errno)));
+    }
+    // The time before: it may end at once.
+    (void)WriteRecord("started.json", StartedRecord{.started_at = LogTime(clock_.Now())});
+    fifo_ = std::move(fifo);
+  }
+
+  void Started() {
+    char word = 0;
+    const ssize_t n = ::read(fifo_.get(), &word, 1);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    fifo_.Reset();
+    if (n <= 0) return TellStart("the container ended before it was started");
+    ::unlink(FifoPath().c_str());
+    TellStart("");
+  }
+
+  void TellStart(const std::string& why_not) {
+    for (Client& client : clients_) {
+      if (!std::exchange(client.waits_for_start, false)) continue;
+      client.out += EncodeFrame(Frame::kStarted, why_not);
+    }
+  }
+
+  std::string FifoPath() const { return fmt::format("{}/{}/exec.fifo", spec_.runc_root, spec_.id); }
 
   void Obey(Frame kind, const std::string& payload) {
     if (kind == Frame::kInput && (spec_.tty ? out_.valid() : in_.valid())) {
@@ -351,6 +397,7 @@ class Shim {
   files::Fd out_;  // with a terminal: both ways
   files::Fd err_;
   files::Fd in_;
+  files::Fd fifo_;  // while it is being started
   std::string input_;
   bool close_input_ = false;
   std::list<Client> clients_;
