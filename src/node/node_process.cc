@@ -271,6 +271,23 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
     });
   }
 
+  void FindSandbox(std::string namespace_, std::string pod,
+                   std::function<void(StatusOr<std::string>)> done) override {
+    loop_.Post([this, namespace_ = std::move(namespace_), pod = std::move(pod),
+                done = std::move(done)] {
+      const PodWorker* worker = agent_ != nullptr ? agent_->FindPod(namespace_, pod) : nullptr;
+      if (worker == nullptr) {
+        return done(base::NotFound(fmt::format("pod {}/{} is not on this node", namespace_, pod)));
+      }
+      const container::SandboxInfo* sandbox = worker->FindSandbox();
+      if (sandbox == nullptr) {
+        return done(
+            base::FailedPrecondition(fmt::format("pod {}/{} does not run", namespace_, pod)));
+      }
+      done(sandbox->id);
+    });
+  }
+
   void Changed() {
     loop_.Post([this] {
       if (agent_ != nullptr) agent_->OnWatch();
