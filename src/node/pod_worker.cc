@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "node/internal/pod_track.h"
+#include "node/plugin_health.h"
 #include "node/termination_message.h"
 
 namespace dray::node {
@@ -58,18 +59,6 @@ void ShortenMessages(PodView& view) {
   for (std::string* message : messages) {
     *message = LastText(*message, kLongestMessages / messages.size());
   }
-}
-
-std::string_view HealthText(rpc::Health health) {
-  switch (health) {
-    case rpc::Health::kHealthy:
-      return "Healthy";
-    case rpc::Health::kUnhealthy:
-      return "Unhealthy";
-    case rpc::Health::kUnknown:
-      break;
-  }
-  return "Unknown";
 }
 
 }  // namespace
@@ -285,7 +274,7 @@ PodView PodWorker::View() const {
         }
         api::ResourceHealth& shown = status.resources.emplace_back();
         shown.resource_id = std::move(id);
-        shown.health = HealthText(health.health);
+        shown.health = ToString(health.health);
         if (!health.message.empty() && host_.health_messages()) shown.message = health.message;
       }
       if (!status.resources.empty()) one.devices.push_back(std::move(status));

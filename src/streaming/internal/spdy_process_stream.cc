@@ -50,6 +50,14 @@ class Said {
     }
     if (wake) wake();
   }
+  void Wake() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::function<void()> wake;
+    {
+      const base::MutexLock lock(mutex_);
+      wake = wake_;
+    }
+    if (wake) wake();
+  }
   bool Take(std::string& frames) ABSL_LOCKS_EXCLUDED(mutex_) {
     const base::MutexLock lock(mutex_);
     frames = std::exchange(frames_, {});
@@ -88,6 +96,7 @@ class SpdyProcessStream final : public apiserver::StreamSource {
   void Start(std::function<void()> wake) override { said_->SetWake(std::move(wake)); }
 
   State Pull(std::vector<apiserver::Bytes>& out) override {
+    ReadOn();  // the process may have room again
     std::string frames;
     const bool ended = said_->Take(frames);
     if (!frames.empty()) out.push_back(std::make_shared<const std::string>(std::move(frames)));
@@ -95,20 +104,25 @@ class SpdyProcessStream final : public apiserver::StreamSource {
   }
 
   std::size_t Receive(std::string_view bytes) override {
+    if (Full()) return 0;
     frames_.Add(bytes);
-    while (!over_) {
-      const auto frame = frames_.Next();
-      if (!frame.ok()) {
-        Refuse();
-        break;
-      }
-      if (!frame->has_value()) break;
-      Take(**frame);
-    }
+    ReadOn();
     return bytes.size();
   }
 
  private:
+  // What the client says stays on its way while the process does not read what it was told.
+  bool Full() const { return session_ != nullptr && session_->Full(); }
+
+  void ReadOn() {
+    while (!over_ && !Full()) {
+      const auto frame = frames_.Next();
+      if (!frame.ok()) return Refuse();
+      if (!frame->has_value()) return;
+      Take(**frame);
+    }
+  }
+
   void Take(const spdy::Frame& frame) {
     using Kind = spdy::Frame::Kind;
     switch (frame.kind) {
@@ -156,16 +170,18 @@ class SpdyProcessStream final : public apiserver::StreamSource {
         request_.exec,
         {.out = say(streams_[kOut]),
          .err = say(streams_[kErr]),
-         .done = [said = said_, streams = streams_](StatusOr<std::int32_t> code) {
-           const std::string text =
-               code.ok() ? websocket::ExitStatus(*code)
-                         : websocket::FailureStatus(std::string(code.status().message()));
-           std::string last = spdy::FrameWriter::Data(streams[kError], text, /*last=*/true);
-           for (const Part part : {kOut, kErr}) {
-             if (streams[part] != 0) last += spdy::FrameWriter::Data(streams[part], "", true);
-           }
-           said->End(last + spdy::FrameWriter::GoAway(streams[kError]));
-         }});
+         .done =
+             [said = said_, streams = streams_](StatusOr<std::int32_t> code) {
+               const std::string text =
+                   code.ok() ? websocket::ExitStatus(*code)
+                             : websocket::FailureStatus(std::string(code.status().message()));
+               std::string last = spdy::FrameWriter::Data(streams[kError], text, /*last=*/true);
+               for (const Part part : {kOut, kErr}) {
+                 if (streams[part] != 0) last += spdy::FrameWriter::Data(streams[part], "", true);
+               }
+               said->End(last + spdy::FrameWriter::GoAway(streams[kError]));
+             },
+         .room = [said = said_] { said->Wake(); }});
   }
 
   void Hear(const spdy::Frame& frame) {
