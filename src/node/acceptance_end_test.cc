@@ -197,6 +197,7 @@ TEST_F(Acceptance, Row58TheAgentDoesNotStartWithACorruptState) {
                                  .runtime = runtime_,
                                  .plugins = plugins_,
                                  .probes = probes_,
+                                 .sources = sources_,
                                  .log = {}},
                                 options_);
   ASSERT_FALSE(made.ok());

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "api/pod_resources.h"
+#include "files/files.h"
 #include "fmt/format.h"
+#include "node/refusals.h"
+#include "node/volumes.h"
 
 namespace dray::node {
 namespace {
@@ -20,6 +23,8 @@ constexpr std::string_view kComponent = "kubelet";
 
 StatusOr<std::unique_ptr<Agent>> Agent::Make(AgentParts parts, AgentOptions options) {
   DRAY_ASSIGN_OR_RETURN(std::shared_ptr<ClaimLog> state, ClaimLog::Open(options.root));
+  // What pods have in there is nobody else's business.
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.root + "/pods", 0750));
   return std::unique_ptr<Agent>(new Agent(std::move(parts), std::move(options), std::move(state)));
 }
 
@@ -99,6 +104,7 @@ void Agent::Finished(const std::string& uid) {
 }
 
 std::optional<Rejection> Agent::Admit(const api::Pod& pod) {
+  if (auto refused = RefusedField(pod)) return refused;
   api::Map<base::Quantity> used;
   std::int64_t pods = 0;
   for (const auto& [uid, worker] : pods_) {
@@ -252,6 +258,7 @@ void Agent::FindOrphans() {
 void Agent::Reconcile() {
   reconcile_timer_ = parts_.loop.After(kReconcileInterval, [this] { Reconcile(); });
   if (!ready() || !watch_->Stale().ok()) return;
+  RemoveLeftFolders();
   claims_.Reconcile(
       [this](const std::string& uid) { return pods_.contains(uid); },
       [this](const std::string& uid, const Status& status) {
@@ -262,6 +269,60 @@ void Agent::Reconcile() {
                              {{"pod", uid}, {"err", status}});
         }
       });
+}
+
+// Volumes and logs of pods that went while no agent ran, and of which the runtime has nothing any more:
+// nobody else would look for them.
+void Agent::RemoveLeftFolders() {
+  if (std::exchange(removing_, true)) return;
+  struct Folders {
+    std::vector<std::string> pods;  // by UID
+    std::vector<std::string> logs;  // <namespace>_<name>_<UID>
+  };
+  const auto look = [pods = options_.root + "/pods", logs = options_.log_root] {
+    const auto names = [](const std::string& folder) {
+      auto found = files::NamesIn(folder);
+      return found.ok() ? *std::move(found) : std::vector<std::string>();
+    };
+    return Folders{.pods = names(pods), .logs = names(logs)};
+  };
+  Away(parts_.offload, parts_.loop, look, [this, alive = std::weak_ptr(alive_)](Folders found) {
+    if (alive.expired()) return;
+    removing_ = false;
+    if (!ready() || !watch_->Stale().ok()) return;
+    const auto known = [this](std::string_view uid) {
+      return pods_.contains(uid) || inventory_.contains(uid);
+    };
+    std::erase_if(found.pods, known);
+    std::erase_if(found.logs, [&](const std::string& name) {
+      // A folder that is called otherwise is not ours.
+      return std::ranges::count(name, '_') != 2 ||
+             known(std::string_view(name).substr(name.rfind('_') + 1));
+    });
+    if (found.pods.empty() && found.logs.empty()) return;
+    removing_ = true;
+    Away(
+        parts_.offload, parts_.loop,
+        [found = std::move(found), root = options_.root, logs = options_.log_root]() -> Status {
+          Status first;
+          const auto note = [&](const Status& status) {
+            if (first.ok()) first = status;
+          };
+          for (const std::string& uid : found.pods) note(RemovePodFolder(root, uid));
+          for (const std::string& name : found.logs) {
+            note(files::RemoveTree(fmt::format("{}/{}", logs, name)));
+          }
+          return first;
+        },
+        [this, alive](const Status& status) {
+          if (alive.expired()) return;
+          removing_ = false;
+          if (!status.ok()) {
+            parts_.log.Warning("Files of pods that are gone could not be removed",
+                               {{"err", status}});
+          }
+        });
+  });
 }
 
 void Agent::Fetch(const std::string& namespace_, std::vector<std::string> names,

@@ -30,6 +30,7 @@
 #include "node/plugins.h"
 #include "node/pod_worker.h"
 #include "node/probes.h"
+#include "node/sources.h"
 
 namespace dray::node {
 
@@ -49,6 +50,7 @@ struct AgentParts {
   container::Runtime& runtime;
   Plugins& plugins;
   ProbeClient& probes;
+  Sources& sources;
   logs::Logger log;
   metrics::Registry* metrics = nullptr;
 };
@@ -93,6 +95,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   container::Runtime& runtime() override { return parts_.runtime; }
   Plugins& plugins() override { return parts_.plugins; }
   ProbeClient& probes() override { return parts_.probes; }
+  Sources& sources() override { return parts_.sources; }
   const logs::Logger& log() const override { return parts_.log; }
   const std::string& root() const override { return options_.root; }
   const std::string& log_root() const override { return options_.log_root; }
@@ -121,6 +124,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   void Listed(StatusOr<container::Inventory> inventory, std::uint64_t number);
   void FindOrphans();
   void Reconcile();
+  void RemoveLeftFolders();
   void ProbeRuntime();
 
   const AgentParts parts_;
@@ -141,6 +145,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   bool listed_ = false;
   bool listing_ = false;
   bool list_again_ = false;
+  bool removing_ = false;  // folders that are left of pods
   std::uint64_t list_number_ = 0;   // of the last list that was begun
   std::uint64_t known_number_ = 0;  // of the last that was answered
   Loop::Timer list_timer_;

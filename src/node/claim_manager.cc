@@ -38,6 +38,7 @@ ClaimManager::ClaimManager(ClaimSource& source, Plugins& plugins, const base::Cl
       plugins_(plugins),
       clock_(clock),
       may_skip_(gates.Enabled(api::Gate::kDRAOptionalNodeOperations)),
+      for_groups_(gates.Enabled(api::Gate::kDRAWorkloadResourceClaims)),
       metrics_(metrics) {}
 
 ClaimManager::~ClaimManager() = default;

@@ -166,6 +166,7 @@ class ClaimManager {
   Plugins& plugins_;
   const base::Clock& clock_;
   const bool may_skip_;
+  const bool for_groups_;  // claims of a pod's group are its own, too
   ClaimMetrics* const metrics_;
   std::map<Key, Entry> entries_;
   std::map<std::string, std::set<Key>, std::less<>> by_pod_;

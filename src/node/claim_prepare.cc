@@ -87,7 +87,7 @@ void ClaimManager::Fetched(const WorkPtr& work, StatusOr<ClaimSource::Claims> cl
 Status ClaimManager::CheckFetched(const Work& work) const {
   for (std::size_t i = 0; i < work.claims.size(); ++i) {
     const api::ResourceClaim& claim = work.claims[i];
-    DRAY_RETURN_IF_ERROR(CheckUse(work.pod, work.names[i], claim));
+    DRAY_RETURN_IF_ERROR(CheckUse(work.pod, work.names[i], claim, for_groups_));
     for (const auto& [name, driver] : DriversOf(claim)) {
       if (!driver.skips.empty() && !may_skip_) {
         return base::FailedPrecondition(

@@ -84,9 +84,9 @@ TEST(EnvironmentOf, SaysWhatCannotBeHad) {
     return std::string(base::Message(EnvironmentOf(pod, pod.spec.containers[0], Facts()).status()));
   };
   EXPECT_THAT(fails("    env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]\n"),
-              HasSubstr("Secret \"s\" cannot be read"));
+              HasSubstr("secret \"s\" not found"));
   EXPECT_THAT(fails("    envFrom: [{configMapRef: {name: m}}]\n"),
-              HasSubstr("ConfigMap \"m\" cannot be read"));
+              HasSubstr("configmap \"m\" not found"));
   EXPECT_EQ(
       fails("    env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}]\n"),
       "");
@@ -110,7 +110,7 @@ TEST(ConfigOf, HasLimitsSecurityAndMounts) {
     securityContext: {runAsUser: 5, privileged: false, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {add: [NET_ADMIN], drop: [ALL]}}
 )yaml");
   PodFacts facts = Facts();
-  facts.volumes["v"] = "/vol";
+  facts.volumes["v"] = {.path = "/vol"};
   const auto config = ConfigOf(pod, pod.spec.containers[0], facts);
   ASSERT_THAT(config, IsOk());
   EXPECT_THAT(config->command, ElementsAre("run", "7"));
@@ -128,7 +128,7 @@ TEST(ConfigOf, HasLimitsSecurityAndMounts) {
 TEST(ConfigOf, RefusesWhatWouldLeadAstray) {
   api::Pod pod = PodFrom("    volumeMounts: [{name: v, mountPath: /v, subPath: ../x}]\n");
   PodFacts facts = Facts();
-  facts.volumes["v"] = "/vol";
+  facts.volumes["v"] = {.path = "/vol"};
   EXPECT_THAT(ConfigOf(pod, pod.spec.containers[0], facts),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("leads out of it")));
   pod = PodFrom("    securityContext: {runAsNonRoot: true, runAsUser: 0}\n");

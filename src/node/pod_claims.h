@@ -30,8 +30,9 @@ struct PodClaim {
 StatusOr<std::vector<PodClaim>> ClaimsOf(const api::Pod& pod);
 
 // Whether the pod may use the claim as it is now: made for it where it has to be, reserved,
-// allocated.
-Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceClaim& claim);
+// allocated. `groups`: what was made and reserved for the pod's group is for the pod, too.
+Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceClaim& claim,
+                bool groups = false);
 
 // The drivers of an allocated claim, with the node operations that are not done for them: those
 // that every result of the driver lists.

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "proto/liveness_v1.grpc.pb.h"
+#include "proto/grpc_health_v1.grpc.pb.h"
 #include "rpc/internal/channels.h"
 #include "rpc/internal/grpc_status.h"
 #include "rpc/internal/workers.h"

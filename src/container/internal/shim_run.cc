@@ -193,7 +193,7 @@ class Shim {
     out_lines_.Finish(clock_.Now(), lines);
     err_lines_.Finish(clock_.Now(), lines);
     log_.Write(lines);
-    ExitRecord record{.code = CodeOf(wait_status_), .finished_at = LogTime(finished_at_)};
+    ExitRecord record{.code = code_, .finished_at = LogTime(finished_at_)};
     record.oom_killed = record.code == 137 && OomKills(memory_group_) > 0;
     if (log_.lost() > 0) {
       record.message = fmt::format("{} lines of its log could not be written", log_.lost());
@@ -255,13 +255,17 @@ class Shim {
     signalfd_siginfo ignored[8];
     while (::read(signals_.get(), ignored, sizeof(ignored)) > 0) {
     }
-    int status = 0;
-    for (;;) {
-      const pid_t ended = ::waitpid(-1, &status, WNOHANG);
-      if (ended <= 0) return;
-      if (ended != init_) continue;  // an orphan of its
+    // The container's own process is looked at and not waited for: as long as nobody can read how it
+    // ended, others signal it by its pid, which nobody else may have by then.
+    while (!ended_) {
+      siginfo_t about{};
+      if (::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid == 0) return;
+      if (about.si_pid != init_) {  // an orphan of its
+        (void)::waitpid(about.si_pid, nullptr, WNOHANG);
+        continue;
+      }
       ended_ = true;
-      wait_status_ = status;
+      code_ = about.si_code == CLD_EXITED ? about.si_status : 128 + about.si_status;
       finished_at_ = clock_.Now();
     }
   }
@@ -404,7 +408,7 @@ class Shim {
   pid_t init_ = 0;
   std::string memory_group_;
   bool ended_ = false;
-  int wait_status_ = 0;
+  std::int32_t code_ = 0;
   base::Time finished_at_;
 };
 
