@@ -116,6 +116,7 @@ std::size_t Scheduler::Impl::Sync() {
   if (seen.empty()) return taken;
   AskGatedAgain(seen);
   WakePods(seen);
+  SettleTwice();
   return taken;
 }
 
@@ -167,10 +168,10 @@ void Scheduler::Impl::TakeClaim(const Seen& seen) {
        before->status.allocation == claim.status.allocation)) {
     return;
   }
-  for (const World::GivenTwice& twice : world.FindGivenTwice(claim, *claim.status.allocation)) {
-    if (options.observer != nullptr) options.observer->OnGivenTwice(twice.device);
+  for (const World::GivenTwice& both : world.FindGivenTwice(claim, *claim.status.allocation)) {
+    if (options.observer != nullptr) options.observer->OnGivenTwice(both.device);
     std::string others;
-    for (const std::string& name : twice.claims)
+    for (const std::string& name : both.claims)
       others.append(others.empty() ? "" : ", ").append(name);
     cluster.Note({.about = seen.change.object,
                   .type = "Warning",
@@ -178,9 +179,15 @@ void Scheduler::Impl::TakeClaim(const Seen& seen) {
                   .message = fmt::format(
                       "device {} is also allocated to {}: only one scheduler may allocate the "
                       "devices of a driver",
-                      twice.device, others),
+                      both.device, others),
                   .component = profiles.front().scheduler_name,
                   .action = "Scheduling"});
+    Remember(claim, both.device);
+    for (const std::string& name : both.claims) {
+      const std::size_t slash = name.find('/');
+      const auto other = world.FindClaim(name.substr(0, slash), name.substr(slash + 1));
+      if (other != nullptr) Remember(*other, both.device);
+    }
   }
 }
 
@@ -285,6 +292,7 @@ std::optional<Outcome> Scheduler::ScheduleOne() { return impl_->ScheduleOne(); }
 std::vector<Outcome> Scheduler::Tick() {
   impl_->queue.Tick();
   impl_->AskForUnseen();
+  impl_->SettleTwice();
   // Asking in the background comes back here: only those are asked that want to be.
   const auto due = impl_->BindingDue();
   if (impl_->options.background == nullptr || (due && *due <= impl_->clock.Monotonic())) {
@@ -299,7 +307,7 @@ std::vector<Outcome> Scheduler::Tick() {
 
 std::optional<std::chrono::nanoseconds> Scheduler::NextDue() const {
   std::optional<std::chrono::nanoseconds> due = impl_->queue.NextDue();
-  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen}) {
+  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen, impl_->TwiceDue()}) {
     if (other) due = due ? std::min(*due, *other) : *other;
   }
   return due;
@@ -311,6 +319,7 @@ std::vector<Outcome> Scheduler::Run() {
     const bool changes = Sync() > 0;
     impl_->queue.Tick();
     impl_->AskForUnseen();
+    impl_->SettleTwice();
     const auto due = impl_->BindingDue();
     if (due && *due <= impl_->clock.Monotonic()) impl_->look_at_bindings = true;
     std::size_t tried = 0;
