@@ -34,6 +34,8 @@ constexpr std::array kCommands = {
                &internal::MakeNodeCommand},
     CommandRow{"image", "Build, import and list images for nodes without a registry",
                &internal::MakeImageCommand},
+    CommandRow{"install", "Print or apply what `dray scheduler` needs in a cluster",
+               &internal::MakeInstallCommand},
     CommandRow{"plan", "Show who would get which node and devices, of files or of a cluster",
                &internal::MakePlanCommand},
     CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",
