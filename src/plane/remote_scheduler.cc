@@ -150,9 +150,12 @@ class Remote final : public RemoteScheduler {
   void Decide() {
     auto turns = std::make_unique<internal::Turns>(
         *cluster_, options_.writers, [this] { news_->Ring(); }, host_);
+    std::unique_ptr<Between> between;
+    if (options_.between) between = options_.between(turns->cluster());
     const auto worker = internal::MakeSchedulerWorker(
-        turns->cluster(), clock_, options_.gates, options_.config, nullptr, turns.get(),
-        options_.random, {log_, options_.slow_decision});
+        between != nullptr ? between->cluster() : turns->cluster(), clock_, options_.gates,
+        options_.config, nullptr, turns.get(), options_.random, {log_, options_.slow_decision},
+        between.get());
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;
