@@ -103,7 +103,9 @@ StatusOr<container::LogOptions> LogOptionsOf(const Parameters& parameters, base:
   DRAY_ASSIGN_OR_RETURN(options.tail_lines, parameters.Number("tailLines"));
   DRAY_ASSIGN_OR_RETURN(options.limit_bytes, parameters.Number("limitBytes"));
   DRAY_ASSIGN_OR_RETURN(const auto seconds, parameters.Number("sinceSeconds"));
-  if (seconds) options.since = now - std::chrono::seconds(*seconds);
+  // Before anything that there can be is early enough.
+  constexpr std::int64_t kCenturies = 10'000'000'000 / 2;
+  if (seconds) options.since = now - std::chrono::seconds(std::min(*seconds, kCenturies));
   if (const auto since = parameters.Find("sinceTime"); since && !since->empty()) {
     const auto time = base::Time::ParseRfc3339(*since);
     if (!time.ok()) {
