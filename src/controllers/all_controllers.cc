@@ -11,6 +11,7 @@
 #include "controllers/quota_controller.h"
 #include "controllers/replica_set_controller.h"
 #include "controllers/resource_claim_controller.h"
+#include "controllers/role_aggregation.h"
 #include "controllers/taint_eviction.h"
 
 namespace dray::controllers {
@@ -31,6 +32,7 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<PodCleanup>(shared, clock, options.pod_cleanup));
   list.push_back(std::make_unique<EventCleanup>(shared, clock, options.event_cleanup));
   list.push_back(std::make_unique<GarbageCollector>(shared, clock));
+  list.push_back(std::make_unique<RoleAggregation>(shared, clock));
   list.push_back(std::make_unique<QuotaController>(shared, clock, options.gates));
   for (const auto& controller : list) controller->Observe(options.observer);
   return list;

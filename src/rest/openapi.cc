@@ -92,7 +92,7 @@ class Schemas {
     if (const auto it = schemas_.find(name); it != schemas_.end()) return it->second;
     schemas_[name] = Typed("object");  // a struct that contains itself finds this one
     DocumentNode schema = Typed("object");
-    SetIn(schema, "description", StringNode(DescriptionOf(info.name)));
+    SetIn(schema, "description", StringNode(DescriptionOf(info)));
     if (info.atomic) SetIn(schema, "x-kubernetes-map-type", StringNode("atomic"));
     DocumentNode properties = MapNode();
     for (const api::FieldInfo& field : info.fields) {
@@ -104,7 +104,7 @@ class Schemas {
 
   DocumentNode Property(const api::StructInfo& info, const api::FieldInfo& field) {
     DocumentNode property = TypeNode(*field.type);
-    const std::string_view text = DescriptionOf(fmt::format("{}.{}", info.name, field.name));
+    const std::string_view text = DescriptionOf(info, field);
     // Nothing may stand beside a $ref but through allOf.
     if (FindIn(property, "$ref") != nullptr) {
       DocumentNode all = ListNode();
@@ -165,6 +165,8 @@ class Schemas {
         return Named("IntOrString", "int-or-string");
       case Shape::kRaw:
         return Typed("object");
+      case Shape::kBytes:
+        return Typed("string", "byte");
       case Shape::kStruct: {
         const api::StructInfo& info = type.fields();
         const std::string name = NameOf(info, "other");

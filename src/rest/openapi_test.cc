@@ -25,10 +25,10 @@ void Undescribed(const api::TypeInfo& type, std::set<const api::StructInfo*>& se
   if (type.shape != api::Shape::kStruct) return;
   const api::StructInfo& info = type.fields();
   if (!seen.insert(&info).second) return;
-  if (DescriptionOf(info.name).empty()) names.emplace_back(info.name);
+  if (DescriptionOf(info).empty()) names.emplace_back(info.name);
   for (const api::FieldInfo& field : info.fields) {
     const std::string name = fmt::format("{}.{}", info.name, field.name);
-    if (DescriptionOf(name).empty()) names.push_back(name);
+    if (DescriptionOf(info, field).empty()) names.push_back(name);
     Undescribed(*field.type, seen, names);
   }
 }
