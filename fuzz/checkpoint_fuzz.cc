@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies in the files of an agent and of drivers, left by an older version, a kubelet or a power cut: it is read or
+// What lies in the files of an agent, left by an older version, a kubelet or a power cut: it is read or
 // refused, and what was read is written so that it reads the same. The first byte says which file it is.
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "container/internal/state_files.h"
-#include "driver/prepared_claims.h"
 #include "files/files.h"
 #include "files/temporary_folder.h"
 #include "fmt/format.h"
@@ -36,11 +35,20 @@ void CheckClaims(std::string_view bytes) {
   DRAY_CHECK(again->size() == claims->size());
 }
 
+std::uint32_t Crc32(std::string_view bytes) {
+  std::uint32_t value = 0xffffffffu;
+  for (const char c : bytes) {
+    value ^= static_cast<unsigned char>(c);
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xedb88320u : 0u);
+  }
+  return value ^ 0xffffffffu;
+}
+
 // The same data with the checksum that it should have, which no accident would find.
 std::string Sealed(std::string_view data) {
   std::string file = R"({"Data":)";
   dray::logs::AppendJsonString(file, data);
-  return file + fmt::format(R"(,"Checksum":{}}})", dray::node::Crc32(data));
+  return file + fmt::format(R"(,"Checksum":{}}})", Crc32(data));
 }
 
 template <typename Record>
@@ -59,23 +67,6 @@ void CheckRecord(std::string_view bytes) {
   DRAY_CHECK(*dray::files::ReadWhole(path) == *dray::files::ReadWhole(copy), std::string(bytes));
 }
 
-void CheckPrepared(std::string_view bytes) {
-  const std::string folder = Folder() / "prepared";
-  DRAY_CHECK(dray::files::RemoveTree(folder).ok());
-  DRAY_CHECK(dray::files::MakeFolder(folder).ok());
-  DRAY_CHECK(
-      dray::files::WriteWhole(folder + "/uid.json", bytes, 0644, dray::files::Sync::kNo).ok());
-  auto claims = dray::driver::PreparedClaims::Open(folder);
-  if (!claims.ok()) {
-    DRAY_CHECK(!claims.status().message().empty());
-    return;
-  }
-  const auto all = claims->all();
-  for (const auto& [uid, record] : all) DRAY_CHECK(claims->Put(record).ok());
-  const auto again = dray::driver::PreparedClaims::Open(folder);
-  DRAY_CHECK(again.ok() && again->all() == all, std::string(bytes));
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -90,8 +81,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       CheckClaims(Sealed(bytes));
       break;
     case 2:
-      CheckPrepared(bytes);
-      break;
     case 3:
       CheckRecord<SandboxRecord>(bytes);
       break;
