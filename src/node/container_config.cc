@@ -363,8 +363,8 @@ StatusOr<std::vector<std::string>> ExpandAll(
     }
     total += text->size();
     if (total > kLongestEnvironment) {
-      return base::OutOfRange(fmt::format(
-          "{}: longer than {} bytes, which no process can be given", field, kLongestEnvironment));
+      return base::OutOfRange(fmt::format("{}: longer than {} bytes, which no process can be given",
+                                          field, kLongestEnvironment));
     }
     expanded.push_back(*std::move(text));
   }

@@ -348,9 +348,8 @@ class Remote final : public RemoteScheduler {
                             : counted != nullptr ? *counted
                                                  : turns->cluster();
     const auto worker = internal::MakeSchedulerWorker(
-        cluster, clock_, gates_, options_.config,
-        page_ != nullptr ? &page_->scheduler() : nullptr, turns.get(), options_.random,
-        {log_, options_.slow_decision}, between.get());
+        cluster, clock_, gates_, options_.config, page_ != nullptr ? &page_->scheduler() : nullptr,
+        turns.get(), options_.random, {log_, options_.slow_decision}, between.get());
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;
