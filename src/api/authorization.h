@@ -36,11 +36,17 @@ struct UserInfo {
 struct AuthorizationRequest {
   UserInfo user;
   std::string verb;
-  std::string api_group;
-  std::string resource;
-  std::string subresource;
-  std::string namespace_;
-  std::string name;
+  std::string api_group = {};
+  std::string resource = {};
+  std::string subresource = {};
+  std::string namespace_ = {};
+  std::string name = {};
+  // Of a list, a watch or a deletion of many: what was asked for, as it was written.
+  std::string field_selector = {};
+  // Something that is no resource, such as /metrics; then nothing above but user and verb counts.
+  std::string path = {};
+
+  bool IsResource() const { return path.empty(); }
 };
 
 struct AuthorizationDecision {

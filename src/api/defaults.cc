@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Defaults of the kinds of resource.k8s.io; those of pods and workloads are pod_defaults.cc's and
-// workload_strategy.cc's.
+// workload_strategy.cc's. Those of bindings of roles are here.
 //
 // Spec: docs/spec/api.md section 4.
+#include "api/config_map.h"
+#include "api/internal/described_kinds.h"
 #include "api/internal/strategies.h"
+#include "api/rbac.h"
 
 namespace dray::api {
 namespace {
@@ -42,8 +45,25 @@ void SetStatusDefaults(ResourceClaimStatus& status) {
   for (auto& result : status.allocation->devices.results) SetTolerationDefaults(result.tolerations);
 }
 
+// Users and groups are of no kind but this group's; a service account is of the core group.
+template <typename Binding>
+void SetBindingDefaults(Binding& binding) {
+  if (binding.role_ref.api_group.empty()) binding.role_ref.api_group = kRbacGroup;
+  for (RbacSubject& subject : binding.subjects) {
+    const bool of_group = subject.kind == kSubjectUser || subject.kind == kSubjectGroup;
+    if (of_group && subject.api_group.empty()) subject.api_group = kRbacGroup;
+  }
+}
+
 void SetTaintDefaults(DeviceTaint& taint, base::Time now) {
   if (!taint.time_added) taint.time_added = now.TruncateToSeconds();
+}
+
+void SetSecretDefaults(Secret& secret) {
+  if (secret.type.empty()) secret.type = kSecretTypeOpaque;
+  // Plain texts are a way to write, not to keep.
+  for (auto& [key, text] : secret.string_data) secret.data[key].data = std::move(text);
+  secret.string_data.clear();
 }
 
 }  // namespace
@@ -70,6 +90,22 @@ void SetDefaults(Object& object, base::Time now) {
     internal::SetDefaults(*deployment);
   } else if (auto* job = object.Mutable<Job>()) {
     internal::SetDefaults(*job);
+  } else if (auto* binding = object.Mutable<RoleBinding>()) {
+    SetBindingDefaults(*binding);
+  } else if (auto* wide = object.Mutable<ClusterRoleBinding>()) {
+    SetBindingDefaults(*wide);
+  } else if (auto* daemons = object.Mutable<DaemonSet>()) {
+    internal::SetDefaults(*daemons);
+  } else if (auto* stateful = object.Mutable<StatefulSet>()) {
+    internal::SetDefaults(*stateful);
+  } else if (auto* cron = object.Mutable<CronJob>()) {
+    internal::SetDefaults(*cron);
+  } else if (auto* range = object.Mutable<LimitRange>()) {
+    internal::SetDefaults(*range);
+  } else if (auto* secret = object.Mutable<Secret>()) {
+    SetSecretDefaults(*secret);
+  } else if (internal::IsDescribed(object)) {
+    internal::SetDescribedDefaults(object);
   }
 }
 

@@ -92,7 +92,7 @@ const StructInfo& EventsGroupFields() {
 const TypeInfo& EventOfEventsGroup() {
   static const TypeInfo type = [] {
     TypeInfo event = TypeInfoOf<Event>();
-    event.fields = &EventsGroupFields;
+    event.fields_of = &EventsGroupFields;
     return event;
   }();
   return type;

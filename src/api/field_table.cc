@@ -44,8 +44,8 @@ bool EqualOptionals(const TypeInfo& type, const void* a, const void* b) {
 
 bool EqualStructs(const StructInfo& info, const void* a, const void* b) {
   for (const FieldInfo& field : info.fields) {
-    const void* x = field.get(a);
-    const void* y = field.get(b);
+    const void* x = field.Get(a);
+    const void* y = field.Get(b);
     if (x == nullptr || y == nullptr) {
       if (x != y) return false;
       continue;
@@ -125,6 +125,8 @@ bool SemanticEqual(const TypeInfo& type, const void* a, const void* b) {
       return As<IntOrString>(a) == As<IntOrString>(b);
     case Shape::kRaw:
       return As<RawJson>(a) == As<RawJson>(b);
+    case Shape::kBytes:
+      return As<Bytes>(a) == As<Bytes>(b);
     case Shape::kStruct:
       return EqualStructs(type.fields(), a, b);
     case Shape::kList:
@@ -152,6 +154,8 @@ bool IsEmptyValue(const TypeInfo& type, const void* value) {
       return As<base::Text>(value).empty();
     case Shape::kRaw:
       return As<RawJson>(value).text.empty();
+    case Shape::kBytes:
+      return As<Bytes>(value).data.empty();
     case Shape::kQuantity:
     case Shape::kTime:
     case Shape::kMicroTime:
@@ -162,7 +166,7 @@ bool IsEmptyValue(const TypeInfo& type, const void* value) {
       const StructInfo& info = type.fields();
       if (info.unknown != nullptr && info.unknown(value)->has_value()) return false;
       return std::ranges::all_of(info.fields, [&](const FieldInfo& field) {
-        const void* member = field.get(value);
+        const void* member = field.Get(value);
         return member == nullptr || IsEmptyValue(*field.type, member);
       });
     }

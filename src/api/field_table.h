@@ -56,6 +56,7 @@ enum class Shape : std::uint8_t {
   kMicroTime,
   kIntOrString,
   kRaw,
+  kBytes,
   kStruct,
   kList,
   kMap,
@@ -69,18 +70,22 @@ enum class OptionalOf : std::uint8_t { kOther, kStdString, kText, kStdInt64, kSt
 struct TypeInfo {
   Shape shape;
   OptionalOf optional_of = OptionalOf::kOther;
-  const TypeInfo* element = nullptr;        // kList, kMap: of the items; kOptional: of the content
-  const StructInfo& (*fields)() = nullptr;  // kStruct
-  void (*reset)(void*) = nullptr;           // back to the default value
-  const void* (*get)(const void*) = nullptr;              // kOptional: the content, or null
-  void* (*emplace)(void*) = nullptr;                      // kOptional: makes a default content
-  std::size_t (*size)(const void*) = nullptr;             // kList, kMap
-  const void* (*at)(const void*, std::size_t) = nullptr;  // kList, kMap: the i-th value
+  const TypeInfo* element = nullptr;  // kList, kMap: of the items; kOptional: of the content
+  const StructInfo& (*fields_of)() = nullptr;  // kStruct
+  const StructInfo* described = nullptr;       // kStruct: of a Record, instead of fields_of
+  void (*reset)(void*) = nullptr;              // back to the default value
+  const void* (*get)(const void*) = nullptr;   // kOptional: the content, or null
+  void* (*emplace)(void*) = nullptr;           // kOptional: makes a default content
+  std::size_t (*size)(const void*) = nullptr;  // kList, kMap
+  const void* (*at)(const void*, std::size_t) = nullptr;           // kList, kMap: the i-th value
   std::string_view (*key_at)(const void*, std::size_t) = nullptr;  // kMap
   void (*reserve)(void*, std::size_t) = nullptr;                   // kList, kMap
   void* (*append)(void*) = nullptr;                                // kList
   void* (*append_key)(void*, base::Text&&) = nullptr;              // kMap, in any order; then seal
   bool (*seal)(void*) = nullptr;  // kMap: false if a key came twice
+
+  // kStruct
+  const StructInfo& fields() const { return described != nullptr ? *described : fields_of(); }
 };
 
 // Whether an empty field is written.
@@ -96,6 +101,15 @@ enum class ListKind : std::uint8_t { kAtomic, kSet, kMap };
 // FieldOptions::patch_key: the list is taken as a whole.
 inline constexpr std::string_view kPatchReplaces = "-";
 
+// The number of a field in protobuf, or those of a message around it and of the field in there; that
+// message has no place of its own in JSON.
+struct ProtoNumber {
+  std::uint32_t number = 0;  // none: 0
+  std::uint32_t inner = 0;
+};
+
+struct FieldRules;  // described_kinds.h
+
 struct FieldOptions {
   Presence presence = Presence::kOmitEmpty;
   ListKind list = ListKind::kAtomic;
@@ -108,6 +122,17 @@ struct FieldOptions {
   bool retain_keys = false;        // a client's patch names the fields that an item keeps
   bool atomic = false;             // a map that has one writer as a whole
   const TypeInfo* type = nullptr;  // instead of the member's own: another version's field table
+  // Of kinds that are told in one place; others have theirs in tables of `rest`.
+  std::string_view doc = {};          // what it means, for `kubectl explain`
+  ProtoNumber proto = {};             // for protobuf
+  const FieldRules* rules = nullptr;  // what holds of its value, where a description says so
+};
+
+// Where a Record (record.h) keeps a field.
+struct SlotInfo {
+  std::size_t index = 0;
+  const void* zero = nullptr;  // what it is as long as nobody has set it
+  void* (*make)(void* record, std::size_t index) = nullptr;
 };
 
 namespace internal {
@@ -133,12 +158,15 @@ inline std::uint64_t HeadOf(std::string_view name) {
   return head;
 }
 
+const void* FindInRecord(const void* record, const SlotInfo& slot);
+
 }  // namespace internal
 
 struct FieldInfo {
   std::string_view name;
   const TypeInfo* type;
   FieldOptions options;
+  // Get() and At() are what readers and writers use.
   const void* (*get)(const void* object);  // null when the object has no place for the field
   void* (*mut)(void* object);              // makes the place when needed
   // Set by Struct() for a plain member: where it is in the object, so that a reader needs no call
@@ -146,13 +174,19 @@ struct FieldInfo {
   std::ptrdiff_t offset = -1;
   std::uint64_t head = 0;  // set by Struct(): the first eight bytes of the name
   bool plain_member = false;
+  const SlotInfo* slot = nullptr;  // of a Record; then get and mut are null
 
   bool Is(std::string_view wire_name, std::uint64_t wire_head) const {
     return wire_head == head && wire_name.size() == name.size() &&
            (name.size() <= 8 || wire_name.substr(8) == name.substr(8));
   }
+  const void* Get(const void* object) const {
+    if (offset >= 0) return static_cast<const char*>(object) + offset;
+    return slot != nullptr ? internal::FindInRecord(object, *slot) : get(object);
+  }
   void* At(void* object) const {
-    return offset >= 0 ? static_cast<char*>(object) + offset : mut(object);
+    if (offset >= 0) return static_cast<char*>(object) + offset;
+    return slot != nullptr ? slot->make(object, slot->index) : mut(object);
   }
 };
 
@@ -163,6 +197,7 @@ std::string_view PatchKey(const FieldInfo& field);
 
 struct StructInfo {
   std::string_view name;
+  std::string_view doc = {};  // as FieldOptions::doc
   std::vector<FieldInfo> fields;
   const UnknownFields* (*unknown)(const void* object) = nullptr;
   UnknownFields* (*mutable_unknown)(void* object) = nullptr;
@@ -228,6 +263,8 @@ constexpr Shape ScalarShape() {
     return Shape::kIntOrString;
   else if constexpr (std::same_as<T, RawJson>)
     return Shape::kRaw;
+  else if constexpr (std::same_as<T, Bytes>)
+    return Shape::kBytes;
   else
     return Shape::kStruct;
 }
@@ -290,7 +327,7 @@ constexpr TypeInfo MakeTypeInfo() {
     info.seal = [](void* p) { return static_cast<T*>(p)->Seal(); };
   } else {
     info.shape = ScalarShape<T>();
-    if constexpr (ScalarShape<T>() == Shape::kStruct) info.fields = &FieldsOf<T>;
+    if constexpr (ScalarShape<T>() == Shape::kStruct) info.fields_of = &FieldsOf<T>;
   }
   return info;
 }
@@ -330,14 +367,16 @@ FieldInfo Field(std::string_view name, FieldOptions options = {}) {
 }
 
 struct StructOptions {
-  bool atomic = false;  // StructInfo::atomic
+  bool atomic = false;        // StructInfo::atomic
+  std::string_view doc = {};  // StructInfo::doc
 };
 
 // A table. At most 64 fields, so that a decoder can remember in one word which it has seen.
 template <typename T>
 StructInfo Struct(std::string_view name, std::vector<FieldInfo> fields,
                   StructOptions options = {}) {
-  StructInfo info{.name = name, .fields = std::move(fields), .atomic = options.atomic};
+  StructInfo info{
+      .name = name, .doc = options.doc, .fields = std::move(fields), .atomic = options.atomic};
   if constexpr (requires(T t) { t.unknown; }) {
     info.unknown = [](const void* object) { return &static_cast<const T*>(object)->unknown; };
     info.mutable_unknown = [](void* object) { return &static_cast<T*>(object)->unknown; };

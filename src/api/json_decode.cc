@@ -73,7 +73,7 @@ class FastDecoder {
       const FieldInfo& entry = info.fields[static_cast<std::size_t>(index)];
       if ((seen & bit) != 0) {
         if (strict_) return false;
-        entry.type->reset(entry.mut(object));
+        entry.type->reset(entry.At(object));
       }
       seen |= bit;
       next = static_cast<std::size_t>(index) + 1;
@@ -151,6 +151,11 @@ class FastDecoder {
         return Either(static_cast<IntOrString*>(out), value);
       case Shape::kRaw:
         return Raw(value, static_cast<RawJson*>(out)->text);
+      case Shape::kBytes: {
+        std::string_view text;
+        return !value.get_string().get(text) &&
+               ReadBase64(text, *static_cast<Bytes*>(out));
+      }
       case Shape::kStruct: {
         dom::object object;
         return value.get_object().get(object) == simdjson::SUCCESS &&

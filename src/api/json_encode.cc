@@ -159,6 +159,9 @@ class Encoder {
         out_.Put(text.empty() ? std::string_view("null") : std::string_view(text));
         return;
       }
+      case Shape::kBytes:
+        out_.PutQuoted(Base64Of(As<Bytes>(value)));
+        return;
       case Shape::kStruct:
         Struct(type.fields(), value, head);
         return;
@@ -184,8 +187,7 @@ class Encoder {
     out_.Put(head);
     bool first = head.empty();
     for (const FieldInfo& field : info.fields) {
-      const void* value =
-          field.offset >= 0 ? static_cast<const char*>(object) + field.offset : field.get(object);
+      const void* value = field.Get(object);
       if (value == nullptr) continue;
       const bool always = field.options.presence == Presence::kAlways;
       if (!always && IsEmpty(*field.type, value)) continue;

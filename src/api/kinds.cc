@@ -3,18 +3,27 @@
 
 #include <algorithm>
 
+#include "api/config_map.h"
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
+#include "api/described_kinds.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
 #include "api/event.h"
 #include "api/internal/json_text.h"
 #include "api/job.h"
 #include "api/lease.h"
+#include "api/limit_range.h"
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/priority_class.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
+#include "api/service_account.h"
+#include "api/stateful_set.h"
 #include "api/versions.h"
 #include "api/workloads.h"
 #include "base/check.h"
@@ -49,7 +58,7 @@ KindInfo Kind(std::string_view group, std::string_view version, std::string_view
 std::vector<KindInfo> MakeKinds() {
   constexpr std::string_view kCore = "";
   constexpr std::string_view kResource = "resource.k8s.io";
-  return {
+  std::vector<KindInfo> kinds = {
       Kind<DeviceClass>(kResource, "v1", "DeviceClass", "deviceclasses", kClusterWide),
       Kind<DeviceClass>(kResource, "v1beta2", "DeviceClass", "deviceclasses", kClusterWide),
       Kind<DeviceClass>(kResource, "v1beta1", "DeviceClass", "deviceclasses", kClusterWide),
@@ -75,15 +84,34 @@ std::vector<KindInfo> MakeKinds() {
       Kind<Node>(kCore, "v1", "Node", "nodes", kClusterWide),
       Kind<Namespace>(kCore, "v1", "Namespace", "namespaces", kClusterWide),
       Kind<ResourceQuota>(kCore, "v1", "ResourceQuota", "resourcequotas", kNamespaced),
+      Kind<ConfigMap>(kCore, "v1", "ConfigMap", "configmaps", kNamespaced),
+      Kind<Secret>(kCore, "v1", "Secret", "secrets", kNamespaced),
+      Kind<ServiceAccount>(kCore, "v1", "ServiceAccount", "serviceaccounts", kNamespaced),
       Kind<Event>(kCore, "v1", "Event", "events", kNamespaced),
       Kind<Event>("events.k8s.io", "v1", "Event", "events", kNamespaced, EventOfEventsGroup()),
       Kind<ReplicaSet>("apps", "v1", "ReplicaSet", "replicasets", kNamespaced),
       Kind<Deployment>("apps", "v1", "Deployment", "deployments", kNamespaced),
+      Kind<DaemonSet>("apps", "v1", "DaemonSet", "daemonsets", kNamespaced),
+      Kind<StatefulSet>("apps", "v1", "StatefulSet", "statefulsets", kNamespaced),
+      Kind<ControllerRevision>("apps", "v1", "ControllerRevision", "controllerrevisions",
+                               kNamespaced),
+      Kind<CronJob>("batch", "v1", "CronJob", "cronjobs", kNamespaced),
+      Kind<PodDisruptionBudget>("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets",
+                                kNamespaced),
+      Kind<LimitRange>(kCore, "v1", "LimitRange", "limitranges", kNamespaced),
       Kind<Job>("batch", "v1", "Job", "jobs", kNamespaced),
       Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
       Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                           kClusterWide),
+      Kind<Role>(kRbacGroup, "v1", "Role", "roles", kNamespaced),
+      Kind<ClusterRole>(kRbacGroup, "v1", "ClusterRole", "clusterroles", kClusterWide),
+      Kind<RoleBinding>(kRbacGroup, "v1", "RoleBinding", "rolebindings", kNamespaced),
+      Kind<ClusterRoleBinding>(kRbacGroup, "v1", "ClusterRoleBinding", "clusterrolebindings",
+                               kClusterWide),
   };
+  const std::span<const KindInfo> described = DescribedKinds();
+  kinds.insert(kinds.end(), described.begin(), described.end());
+  return kinds;
 }
 
 const std::vector<KindInfo>& Table() {

@@ -24,6 +24,8 @@
 
 namespace dray::api {
 
+struct KindTraits;
+
 struct KindInfo {
   std::string_view group;  // empty for core
   std::string_view version;
@@ -36,6 +38,7 @@ struct KindInfo {
   base::SharedValue (*copy)(const void*);
   bool (*equal)(const void*, const void*);  // exactly, as the struct's ==
   ObjectMeta* (*metadata)(void*);
+  const KindTraits* traits = nullptr;  // of a described kind (described_kinds.h)
 
   // "v1", "resource.k8s.io/v1beta1"
   std::string ApiVersion() const;

@@ -276,7 +276,7 @@ void ValidateTemplateMeta(Report& report, const Path& at, const ObjectMeta& meta
   CheckLabels(report, at.Child("labels"), meta.labels);
   for (const FieldInfo& field : InfoOf(&meta).fields) {
     if (field.name == "labels" || field.name == "annotations") continue;
-    if (IsEmptyValue(*field.type, field.get(&meta))) continue;
+    if (IsEmptyValue(*field.type, field.Get(&meta))) continue;
     report.Forbidden(at.Child(field.name), "a template may only set labels and annotations");
   }
 }

@@ -111,6 +111,14 @@ class Reader {
       case Shape::kRaw:
         static_cast<RawJson*>(out)->text = ToJson(node);
         return;
+      case Shape::kBytes:
+        if (!Want(node, DocumentNode::Kind::kString, "a string of base64", path)) return;
+        if (!ReadBase64(node.text, *static_cast<Bytes*>(out))) {
+          Report(Severity::kError, "InvalidValue", path, node.position,
+                 "expected base64: letters, digits, + and /, in groups of four that = fills up",
+                 "what is plain text goes into stringData of a Secret or data of a ConfigMap");
+        }
+        return;
       case Shape::kStruct:
         if (Want(node, DocumentNode::Kind::kMap, "an object", path))
           Struct(type.fields(), out, node, path);
@@ -151,11 +159,11 @@ class Reader {
       const std::uint64_t bit = std::uint64_t{1} << index;
       if ((seen & bit) != 0) {
         Repeated(path.Child(member.key), member);
-        field.type->reset(field.mut(object));
+        field.type->reset(field.At(object));
       }
       seen |= bit;
       if (member.value.kind == DocumentNode::Kind::kNull) continue;
-      Value(*field.type, field.mut(object), member.value, path.Child(member.key));
+      Value(*field.type, field.At(object), member.value, path.Child(member.key));
     }
     if (has_unknown && info.mutable_unknown != nullptr)
       internal::SealUnknown(*info.mutable_unknown(object));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/strategy.h"
 
+#include "api/internal/described_kinds.h"
 #include "api/internal/strategies.h"
 #include "base/check.h"
 
@@ -51,26 +52,32 @@ bool CarriesStatus(const Object& object) {
   const int index = info.Find("status");
   if (index < 0) return false;
   const FieldInfo& field = info.fields[static_cast<std::size_t>(index)];
-  const void* value = field.get(object.data());
+  const void* value = field.Get(object.data());
   return value != nullptr && !IsEmptyValue(*field.type, value);
 }
 
 void PrepareForCreate(Object& object, const StrategyOptions& options) {
+  if (internal::IsDescribed(object)) return internal::PrepareDescribedForCreate(object);
   Create<ResourceClaim>(object, options) || Create<ResourceClaimTemplate>(object, options) ||
       Create<ResourceSlice>(object, options) || Create<DeviceClass>(object, options) ||
       Create<DeviceTaintRule>(object, options) || Create<Pod>(object, options) ||
       Create<ReplicaSet>(object, options) || Create<Deployment>(object, options) ||
-      Create<Job>(object, options);
+      Create<Job>(object, options) || Create<DaemonSet>(object, options) ||
+      Create<StatefulSet>(object, options) || Create<CronJob>(object, options) ||
+      Create<PodDisruptionBudget>(object, options);
 }
 
 void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& options) {
   DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
+  if (internal::IsDescribed(object)) return internal::PrepareDescribedForUpdate(object, old);
   Update<ResourceClaim>(object, old, options) ||
       Update<ResourceClaimTemplate>(object, old, options) ||
       Update<ResourceSlice>(object, old, options) || Update<DeviceClass>(object, old, options) ||
       Update<DeviceTaintRule>(object, old, options) || Update<Pod>(object, old, options) ||
       Update<ReplicaSet>(object, old, options) || Update<Deployment>(object, old, options) ||
-      Update<Job>(object, old, options);
+      Update<Job>(object, old, options) || Update<DaemonSet>(object, old, options) ||
+      Update<StatefulSet>(object, old, options) || Update<CronJob>(object, old, options) ||
+      Update<PodDisruptionBudget>(object, old, options);
 }
 
 void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/validation.h"
 
+#include "api/internal/described_kinds.h"
 #include "api/internal/kind_validation.h"
 #include "api/internal/meta_validation.h"
 #include "api/internal/report.h"
@@ -10,6 +11,20 @@ namespace dray::api {
 namespace {
 
 using internal::Report;
+
+void ValidateRbac(Report& report, const Object& object, const Object* old) {
+  if (const auto* role = object.As<Role>()) {
+    internal::ValidateRole(report, *role);
+  } else if (const auto* cluster_role = object.As<ClusterRole>()) {
+    internal::ValidateClusterRole(report, *cluster_role);
+  } else if (const auto* binding = object.As<RoleBinding>()) {
+    internal::ValidateRoleBinding(report, *binding,
+                                  old == nullptr ? nullptr : old->As<RoleBinding>());
+  } else if (const auto* wide = object.As<ClusterRoleBinding>()) {
+    internal::ValidateClusterRoleBinding(report, *wide,
+                                         old == nullptr ? nullptr : old->As<ClusterRoleBinding>());
+  }
+}
 
 }  // namespace
 
@@ -36,6 +51,24 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateJob(report, *job, nullptr);
   } else if (const auto* quota = object.As<ResourceQuota>()) {
     internal::ValidateQuota(report, *quota, nullptr);
+  } else if (const auto* daemons = object.As<DaemonSet>()) {
+    internal::ValidateDaemonSet(report, *daemons, nullptr);
+  } else if (const auto* stateful = object.As<StatefulSet>()) {
+    internal::ValidateStatefulSet(report, *stateful, nullptr);
+  } else if (const auto* cron = object.As<CronJob>()) {
+    internal::ValidateCronJob(report, *cron, nullptr);
+  } else if (const auto* budget = object.As<PodDisruptionBudget>()) {
+    internal::ValidateDisruptionBudget(report, *budget);
+  } else if (const auto* range = object.As<LimitRange>()) {
+    internal::ValidateLimitRange(report, *range);
+  } else if (const auto* map = object.As<ConfigMap>()) {
+    internal::ValidateConfigMap(report, *map, nullptr);
+  } else if (const auto* secret = object.As<Secret>()) {
+    internal::ValidateSecret(report, *secret, nullptr);
+  } else if (internal::IsDescribed(object)) {
+    internal::ValidateDescribed(report, object, nullptr);
+  } else {
+    ValidateRbac(report, object, nullptr);
   }
   return report.Take();
 }
@@ -65,6 +98,24 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateJob(report, *job, old.As<Job>());
   } else if (const auto* quota = object.As<ResourceQuota>()) {
     internal::ValidateQuota(report, *quota, old.As<ResourceQuota>());
+  } else if (const auto* daemons = object.As<DaemonSet>()) {
+    internal::ValidateDaemonSet(report, *daemons, old.As<DaemonSet>());
+  } else if (const auto* stateful = object.As<StatefulSet>()) {
+    internal::ValidateStatefulSet(report, *stateful, old.As<StatefulSet>());
+  } else if (const auto* cron = object.As<CronJob>()) {
+    internal::ValidateCronJob(report, *cron, old.As<CronJob>());
+  } else if (const auto* budget = object.As<PodDisruptionBudget>()) {
+    internal::ValidateDisruptionBudget(report, *budget);
+  } else if (const auto* range = object.As<LimitRange>()) {
+    internal::ValidateLimitRange(report, *range);
+  } else if (const auto* map = object.As<ConfigMap>()) {
+    internal::ValidateConfigMap(report, *map, old.As<ConfigMap>());
+  } else if (const auto* secret = object.As<Secret>()) {
+    internal::ValidateSecret(report, *secret, old.As<Secret>());
+  } else if (internal::IsDescribed(object)) {
+    internal::ValidateDescribed(report, object, &old);
+  } else {
+    ValidateRbac(report, object, &old);
   }
   return report.Take();
 }
@@ -80,6 +131,8 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
     internal::ValidateTaintRuleStatusUpdate(report, *rule, *old.As<DeviceTaintRule>());
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodStatusUpdate(report, *pod);
+  } else if (internal::IsDescribed(object)) {
+    internal::ValidateDescribedStatus(report, object);
   }
   return report.Take();
 }

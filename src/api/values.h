@@ -36,6 +36,15 @@ struct IntOrString {
   friend bool operator==(const IntOrString&, const IntOrString&) = default;
 };
 
+// Bytes of any kind (the values of a Secret): base64 in JSON, as they are in protobuf.
+struct Bytes {
+  std::string data;
+  friend bool operator==(const Bytes&, const Bytes&) = default;
+};
+std::string Base64Of(const Bytes& bytes);
+// False, and nothing is written, when it is not base64 as Go reads it: padded, ends of lines ignored.
+bool ReadBase64(std::string_view text, Bytes& bytes);
+
 // metav1.MicroTime: a time written with six digits after the point.
 struct MicroTime {
   base::Time time;

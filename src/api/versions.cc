@@ -13,7 +13,7 @@ namespace {
 // The hub's type with another table for the struct inside (through lists and optionals).
 TypeInfo StructType(const TypeInfo& hub, const StructInfo& (*fields)()) {
   TypeInfo type = hub;
-  type.fields = fields;
+  type.fields_of = fields;
   return type;
 }
 TypeInfo Around(const TypeInfo& hub, const TypeInfo& element) {

@@ -14,6 +14,7 @@
 
 #include "api/internal/kind_validation.h"
 #include "api/internal/pod_validation.h"
+#include "api/internal/workload_validation.h"
 #include "api/label_selector.h"
 #include "base/string_map.h"
 #include "fmt/format.h"
@@ -38,35 +39,7 @@ void CheckNotNegative(Report& report, const Path& at, std::int32_t number) {
   CheckNotNegative(report, at, std::optional(number));
 }
 
-void CheckTemplate(Report& report, const Path& at, const PodTemplateSpec& made_from) {
-  const Path metadata = at.Child("metadata");
-  CheckLabels(report, metadata.Child("labels"), made_from.metadata.labels);
-  const Path spec = at.Child("spec");
-  // The names of the pods are not known yet.
-  ValidatePodSpec(report, spec, made_from.spec, "");
-  if (!made_from.spec.ephemeral_containers.empty()) {
-    report.Forbidden(spec.Child("ephemeralContainers"),
-                     "ephemeral containers not allowed in pod template");
-  }
-}
-
 constexpr std::string_view kNotSelected = "`selector` does not match template `labels`";
-
-void CheckSelector(Report& report, const Path& at, const Box<LabelSelector>& selector,
-                   const Path& labels_at, const Map<std::string>& labels) {
-  if (!selector) {
-    report.Required(at, "");
-    return;
-  }
-  if (selector->match_labels.empty() && selector->match_expressions.empty()) {
-    report.InvalidAsIs(at, "{}", "empty selector is invalid, it would match every pod");
-    return;
-  }
-  if (!CheckLabelSelector(report, at, *selector)) return;
-  if (!LabelMatcher::From(*selector)->Matches(labels)) {
-    report.InvalidAsIs(labels_at, "{}", kNotSelected);
-  }
-}
 
 // Of what keeps a number of pods that it finds by their labels.
 template <typename Spec>
@@ -88,26 +61,6 @@ void CheckSet(Report& report, const Path& at, const Spec& spec) {
     report.Forbidden(pods.Child("activeDeadlineSeconds"),
                      "activeDeadlineSeconds in ReplicaSet is not Supported");
   }
-}
-
-// A number of pods, or a share of them: how much it is, of 100. Nothing when it is neither.
-std::optional<std::int32_t> CheckAmount(Report& report, const Path& at, const IntOrString& amount) {
-  if (const auto* number = std::get_if<std::int32_t>(&amount.value)) {
-    CheckNotNegative(report, at, *number);
-    return *number;
-  }
-  const std::string_view text = std::get<std::string>(amount.value);
-  const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
-  std::int32_t share = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), share);
-  if (!text.ends_with('%') || error != std::errc() || end != digits.data() + digits.size() ||
-      share < 0) {
-    report.Invalid(at, text,
-                   "a valid percent string must be a numeric string followed by an ending '%' "
-                   "(e.g. '1%' or '93%')");
-    return std::nullopt;
-  }
-  return share;
 }
 
 void CheckStrategy(Report& report, const Path& at, const DeploymentStrategy& strategy) {
@@ -178,43 +131,6 @@ void CheckJobSelector(Report& report, const Path& at, const JobSpec& spec) {
     const Path made_from = at.Child("template");
     const Path metadata = made_from.Child("metadata");
     report.InvalidAsIs(metadata.Child("labels"), "{}", kNotSelected);
-  }
-}
-
-void CheckJob(Report& report, const Path& at, const JobSpec& spec) {
-  constexpr std::array<std::string_view, 2> kModes = {kCompletionModeNonIndexed,
-                                                      kCompletionModeIndexed};
-  constexpr std::array<std::string_view, 2> kReplacement = {"Failed", "TerminatingOrFailed"};
-  CheckNotNegative(report, at.Child("parallelism"), spec.parallelism);
-  CheckNotNegative(report, at.Child("completions"), spec.completions);
-  CheckNotNegative(report, at.Child("activeDeadlineSeconds"), spec.active_deadline_seconds);
-  CheckNotNegative(report, at.Child("backoffLimit"), spec.backoff_limit);
-  CheckNotNegative(report, at.Child("ttlSecondsAfterFinished"), spec.ttl_seconds_after_finished);
-  CheckNotNegative(report, at.Child("backoffLimitPerIndex"), spec.backoff_limit_per_index);
-  CheckNotNegative(report, at.Child("maxFailedIndexes"), spec.max_failed_indexes);
-  if (spec.completion_mode) {
-    CheckOneOf(report, at.Child("completionMode"), *spec.completion_mode, kModes);
-  }
-  if (spec.pod_replacement_policy) {
-    CheckOneOf(report, at.Child("podReplacementPolicy"), *spec.pod_replacement_policy,
-               kReplacement);
-  }
-  if (spec.completion_mode == std::string(kCompletionModeIndexed)) {
-    if (!spec.completions) {
-      report.Required(at.Child("completions"), "when completion mode is Indexed");
-    }
-    if (spec.parallelism.value_or(0) > kMaxIndexedParallelism) {
-      report.InvalidNumber(at.Child("parallelism"), *spec.parallelism,
-                           "must be less than or equal to 100000 when completion mode is Indexed");
-    }
-  }
-  CheckJobSelector(report, at, spec);
-  const Path made_from = at.Child("template");
-  CheckTemplate(report, made_from, spec.template_);
-  const Path pods = made_from.Child("spec");
-  const std::string& policy = spec.template_.spec.restart_policy;
-  if (policy != kRestartPolicyOnFailure && policy != kRestartPolicyNever) {
-    report.Required(pods.Child("restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
   }
 }
 
@@ -297,6 +213,90 @@ void CheckChanged(Report& report, const Path& at, const Spec& next, const Spec& 
 }
 
 }  // namespace
+
+void CheckTemplate(Report& report, const Path& at, const PodTemplateSpec& made_from) {
+  const Path metadata = at.Child("metadata");
+  CheckLabels(report, metadata.Child("labels"), made_from.metadata.labels);
+  const Path spec = at.Child("spec");
+  // The names of the pods are not known yet.
+  ValidatePodSpec(report, spec, made_from.spec, "");
+  if (!made_from.spec.ephemeral_containers.empty()) {
+    report.Forbidden(spec.Child("ephemeralContainers"),
+                     "ephemeral containers not allowed in pod template");
+  }
+}
+
+void CheckSelector(Report& report, const Path& at, const Box<LabelSelector>& selector,
+                   const Path& labels_at, const Map<std::string>& labels) {
+  if (!selector) {
+    report.Required(at, "");
+    return;
+  }
+  if (selector->match_labels.empty() && selector->match_expressions.empty()) {
+    report.InvalidAsIs(at, "{}", "empty selector is invalid, it would match every pod");
+    return;
+  }
+  if (!CheckLabelSelector(report, at, *selector)) return;
+  if (!LabelMatcher::From(*selector)->Matches(labels)) {
+    report.InvalidAsIs(labels_at, "{}", kNotSelected);
+  }
+}
+
+std::optional<std::int32_t> CheckAmount(Report& report, const Path& at, const IntOrString& amount) {
+  if (const auto* number = std::get_if<std::int32_t>(&amount.value)) {
+    CheckNotNegative(report, at, *number);
+    return *number;
+  }
+  const std::string_view text = std::get<std::string>(amount.value);
+  const std::string_view digits = text.substr(0, text.size() - (text.ends_with('%') ? 1 : 0));
+  std::int32_t share = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), share);
+  if (!text.ends_with('%') || error != std::errc() || end != digits.data() + digits.size() ||
+      share < 0) {
+    report.Invalid(at, text,
+                   "a valid percent string must be a numeric string followed by an ending '%' "
+                   "(e.g. '1%' or '93%')");
+    return std::nullopt;
+  }
+  return share;
+}
+
+void CheckJob(Report& report, const Path& at, const JobSpec& spec) {
+  constexpr std::array<std::string_view, 2> kModes = {kCompletionModeNonIndexed,
+                                                      kCompletionModeIndexed};
+  constexpr std::array<std::string_view, 2> kReplacement = {"Failed", "TerminatingOrFailed"};
+  CheckNotNegative(report, at.Child("parallelism"), spec.parallelism);
+  CheckNotNegative(report, at.Child("completions"), spec.completions);
+  CheckNotNegative(report, at.Child("activeDeadlineSeconds"), spec.active_deadline_seconds);
+  CheckNotNegative(report, at.Child("backoffLimit"), spec.backoff_limit);
+  CheckNotNegative(report, at.Child("ttlSecondsAfterFinished"), spec.ttl_seconds_after_finished);
+  CheckNotNegative(report, at.Child("backoffLimitPerIndex"), spec.backoff_limit_per_index);
+  CheckNotNegative(report, at.Child("maxFailedIndexes"), spec.max_failed_indexes);
+  if (spec.completion_mode) {
+    CheckOneOf(report, at.Child("completionMode"), *spec.completion_mode, kModes);
+  }
+  if (spec.pod_replacement_policy) {
+    CheckOneOf(report, at.Child("podReplacementPolicy"), *spec.pod_replacement_policy,
+               kReplacement);
+  }
+  if (spec.completion_mode == std::string(kCompletionModeIndexed)) {
+    if (!spec.completions) {
+      report.Required(at.Child("completions"), "when completion mode is Indexed");
+    }
+    if (spec.parallelism.value_or(0) > kMaxIndexedParallelism) {
+      report.InvalidNumber(at.Child("parallelism"), *spec.parallelism,
+                           "must be less than or equal to 100000 when completion mode is Indexed");
+    }
+  }
+  CheckJobSelector(report, at, spec);
+  const Path made_from = at.Child("template");
+  CheckTemplate(report, made_from, spec.template_);
+  const Path pods = made_from.Child("spec");
+  const std::string& policy = spec.template_.spec.restart_policy;
+  if (policy != kRestartPolicyOnFailure && policy != kRestartPolicyNever) {
+    report.Required(pods.Child("restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
+  }
+}
 
 void ValidateReplicaSet(Report& report, const ReplicaSet& set, const ReplicaSet* old) {
   const Path at("spec");

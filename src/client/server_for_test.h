@@ -78,6 +78,8 @@ class TestServer {
       : tls_(tls),
         store_(store::MakeMemoryStore(history)),
         registry_(*store_, clock_, random_, {}),
+        following_(
+            roles_.Follow(registry_.objects(), registry::RoleAuthorizer::Source::kBootstrap)),
         local_(registry_, "test"),
         handler_(registry_, roles_) {
     for (const std::string_view name : {"default", "ns", "elsewhere", "a", "a-b", "b"}) {
@@ -165,6 +167,8 @@ class TestServer {
   registry::RoleAuthorizer roles_;
   std::unique_ptr<store::Store> store_;
   registry::Registry registry_;
+  // Nodes read what pods on them refer to.
+  const std::unique_ptr<registry::RoleAuthorizer::Following> following_;
   registry::LocalCluster local_;
   registry::RestHandler handler_;
   Door door_{handler_};

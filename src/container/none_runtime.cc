@@ -46,6 +46,7 @@ constexpr std::int32_t kTerminated = 143;  // 128 + SIGTERM
 class EndedSession final : public ExecSession {
  public:
   void Write(std::string) override {}
+  bool Full() const override { return false; }
   void CloseInput() override {}
   void Resize(std::uint16_t, std::uint16_t) override {}
 };
@@ -58,6 +59,11 @@ void NoneRuntime::Do(const std::string& operation, std::string call, Done<T> don
   StatusOr<T> result = base::Internal("not done");
   {
     const base::MutexLock lock(mutex_);
+    // Tests look at them; a node that runs for years does not keep them all.
+    constexpr std::size_t kMostCalls = 1u << 16;
+    if (calls_.size() == kMostCalls) {
+      calls_.erase(calls_.begin(), calls_.begin() + static_cast<std::ptrdiff_t>(kMostCalls / 2));
+    }
     calls_.push_back(std::move(call));
     Behaviour& behaviour = behaviours_[operation];
     if (behaviour.held) {
@@ -119,8 +125,10 @@ std::string NoneRuntime::NameOf(const std::string& id) const {
 }
 
 void NoneRuntime::Probe(Done<RuntimeInfo> done) {
-  Do<RuntimeInfo>("Probe", "Probe", std::move(done),
-                  [] { return RuntimeInfo{.name = "none", .version = "1"}; });
+  Do<RuntimeInfo>("Probe", "Probe", std::move(done), [this] {
+    mutex_.AssertHeld();
+    return RuntimeInfo{.name = "none", .version = "1", .network = no_network_};
+  });
 }
 
 void NoneRuntime::List(Done<Inventory> done) {
@@ -331,6 +339,11 @@ std::shared_ptr<ExecSession> NoneRuntime::Exec(const ExecConfig& config, ExecEve
   if (!result->err.empty() && events.err) events.err(std::move(result->err));
   events.done(result->exit_code);
   return std::make_shared<EndedSession>();
+}
+
+void NoneRuntime::SetNoNetwork(std::string why) {
+  const base::MutexLock lock(mutex_);
+  no_network_ = std::move(why);
 }
 
 void NoneRuntime::Fail(const std::string& operation, Status status, int times) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,6 +23,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "files/files.h"
 
 namespace dray::container {
 
@@ -49,12 +51,18 @@ struct SandboxConfig {
   bool shared_pids = false;
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
+  bool privileged = false;  // a container of it is: CRI servers want to know that beforehand
 };
+
+// Who sees what is mounted below a mount later: nobody else, the container what the host mounts, or
+// each what the other mounts.
+enum class Propagation : std::uint8_t { kPrivate, kHostToContainer, kBidirectional };
 
 struct Mount {
   std::string container_path;
   std::string host_path;
   bool read_only = false;
+  Propagation propagation = Propagation::kPrivate;
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
@@ -66,6 +74,9 @@ struct Limits {
   std::int64_t pids = 0;
 };
 
+// Which system calls a container may make: all, what its runtime thinks right, or what a file says.
+enum class Seccomp : std::uint8_t { kUnconfined, kRuntimeDefault, kLocalhost };
+
 struct SecurityConfig {
   std::optional<std::int64_t> user;
   std::optional<std::int64_t> group;
@@ -75,6 +86,9 @@ struct SecurityConfig {
   bool no_new_privileges = false;
   std::vector<std::string> add_capabilities;
   std::vector<std::string> drop_capabilities;
+  Seccomp seccomp = Seccomp::kUnconfined;
+  std::string seccomp_file;  // of kLocalhost: absolute
+  bool non_root = false;     // whoever the image runs as, it must not be root
 };
 
 struct ContainerConfig {
@@ -94,6 +108,7 @@ struct ContainerConfig {
   bool stdin = false;
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
+  std::string stop_signal;  // SIGUSR1; empty: the image's
 };
 
 enum class ContainerState : std::uint8_t { kCreated, kRunning, kExited, kUnknown };
@@ -134,6 +149,8 @@ struct Inventory {
 struct RuntimeInfo {
   std::string name;     // runc, containerd
   std::string version;  // 1.1.5
+  // Why pods cannot have a network of their own now; empty: they can.
+  std::string network = {};
 };
 
 struct ImageInfo {
@@ -147,11 +164,17 @@ struct ExecResult {
   std::string err;
 };
 
+// What is kept of input that a process does not read.
+inline constexpr std::size_t kMostInput = 1u << 20;
+
 // A command that runs in a container while somebody listens; bytes come as they are.
 class ExecSession {
  public:
   virtual ~ExecSession() = default;
+  // Whoever has more to write than the process reads asks first, and waits for ExecEvents::room.
   virtual void Write(std::string bytes) = 0;
+  // Whether kMostInput bytes or more are kept that the process has not read.
+  virtual bool Full() const = 0;
   virtual void CloseInput() = 0;
   virtual void Resize(std::uint16_t columns, std::uint16_t rows) = 0;
 };
@@ -167,6 +190,8 @@ struct ExecEvents {
   std::function<void(std::string)> out;
   std::function<void(std::string)> err;
   Done<std::int32_t> done;  // the exit code
+  // The session was full and is not any more. May be left out.
+  std::function<void()> room;
 };
 
 // Thread-safe.
@@ -199,6 +224,18 @@ class Runtime {
                         std::chrono::seconds timeout, Done<ExecResult> done) = 0;
   // Null with an error told to `events.done`.
   virtual std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) = 0;
+
+  // Whether Create refuses what SecurityConfig::non_root forbids.
+  virtual bool ChecksUser() const { return false; }
+
+  // A TCP connection to a port of the loopback interface that a sandbox has.
+  virtual void Connect(const std::string& sandbox_id, std::uint16_t port,
+                       std::chrono::nanoseconds timeout, Done<files::Fd> done) {
+    (void)sandbox_id;
+    (void)port;
+    (void)timeout;
+    done(base::FailedPrecondition("this container runtime cannot connect to ports of a pod"));
+  }
 };
 
 }  // namespace dray::container

@@ -29,6 +29,7 @@
 #include "plane/internal/snapshots.h"
 #include "plane/internal/watch_metrics.h"
 #include "plane/internal/workers.h"
+#include "rbac/bootstrap.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
 #include "registry/registry.h"
@@ -96,6 +97,7 @@ class Plane final : public ControlPlane {
     // here on by the store's thread.
     reads_.Stop();
     writes_.Stop();
+    following_roles_ = nullptr;
     store_ = nullptr;
   }
 
@@ -106,6 +108,7 @@ class Plane final : public ControlPlane {
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
+    registry_options.roles = &roles_;
     registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
       // Both registries find it.
       const base::MutexLock lock(complaining_);
@@ -131,6 +134,10 @@ class Plane final : public ControlPlane {
     counted_for_scheduler_ = metrics_.claims().ForScheduler(*scheduler_cluster_);
     counted_for_controllers_ = metrics_.claims().ForControllers(*controller_cluster_);
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, FirstObjects()));
+    if (Status roles = rbac::EnsureBootstrapObjects(*controller_cluster_); !roles.ok()) {
+      return base::Annotate(roles, "roles that every cluster has");
+    }
+    following_roles_ = roles_.Follow(registry_->objects());
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, std::move(options_.objects)));
     return Serve();
   }
@@ -395,6 +402,7 @@ class Plane final : public ControlPlane {
   std::unique_ptr<registry::LocalCluster> controller_cluster_;
   std::unique_ptr<api::Cluster> counted_for_scheduler_;
   std::unique_ptr<api::Cluster> counted_for_controllers_;
+  std::unique_ptr<registry::RoleAuthorizer::Following> following_roles_;
   std::unique_ptr<registry::NodeDoor> node_door_;
   std::unique_ptr<registry::RestHandler> handler_;
   std::unique_ptr<internal::Snapshots> snapshots_;

@@ -342,10 +342,15 @@ class Remote final : public RemoteScheduler {
         *cluster_, options_.writers, [this] { news_->Ring(); }, host_);
     std::unique_ptr<api::Cluster> counted;
     if (page_ != nullptr) counted = page_->claims().ForScheduler(turns->cluster());
+    std::unique_ptr<Between> between;
+    if (options_.between) between = options_.between(turns->cluster());
+    api::Cluster& cluster = between != nullptr   ? between->cluster()
+                            : counted != nullptr ? *counted
+                                                 : turns->cluster();
     const auto worker = internal::MakeSchedulerWorker(
-        counted != nullptr ? *counted : turns->cluster(), clock_, gates_, options_.config,
+        cluster, clock_, gates_, options_.config,
         page_ != nullptr ? &page_->scheduler() : nullptr, turns.get(), options_.random,
-        {log_, options_.slow_decision});
+        {log_, options_.slow_decision}, between.get());
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;

@@ -30,6 +30,18 @@ Status AdmitPriority(const Objects& objects, api::Object& object);
 // first stored. Other kinds pass.
 void AdmitTolerations(api::Object& object);
 
+// Gives a new pod's containers what the LimitRanges of its namespace say for those that do not ask,
+// and refuses what is too little or too much; of new claims for volumes the size. Other kinds pass.
+Status AdmitLimits(const Objects& objects, api::Object& object);
+
+// Refuses webhook configurations that nobody here would obey: webhooks are not called.
+Status AdmitWebhooks(const api::Object& object);
+
+// Whether the disruption budget of a pod allows that it is evicted, which is taken off it in the
+// transaction. TooManyRequests when it does not.
+Status AdmitEviction(const Objects& objects, const api::Object& evicted, base::Time now,
+                     store::Transaction& transaction);
+
 // Charges a new object (`old` null) or a changed one to the quotas of its namespace: their
 // status.used is part of the transaction. Forbidden names the quota, what was asked, what is used
 // and what the limit is. Only more usage is refused, and only of resources that a quota limits.

@@ -11,6 +11,7 @@
 #include "api/pod.h"
 #include "api/pod_conditions.h"
 #include "fmt/format.h"
+#include "registry/admission.h"
 #include "registry/internal/attempt.h"
 #include "registry/registry.h"
 #include "rest/api_error.h"
@@ -95,10 +96,13 @@ StatusOr<Registry::Attempt> Registry::TryDelete(const Found& found,
   DRAY_RETURN_IF_ERROR(CheckPreconditions(stored, options));
   api::Object next = stored;
   SetPropagation(options.propagation, next.MutableMetadata().finalizers);
-  if (options.eviction) MarkEvicted(next, clock_.Now());
+  Attempt attempt{stored};
+  if (options.eviction) {
+    DRAY_RETURN_IF_ERROR(AdmitEviction(objects_, stored, clock_.Now(), attempt.transaction));
+    MarkEvicted(next, clock_.Now());
+  }
   const std::int64_t grace = GraceOf(stored, options);
   const bool waits = !next.metadata().finalizers.empty() || grace > 0 || HoldsContent(stored);
-  Attempt attempt{stored};
   if (!waits) {
     attempt.Delete(std::move(next), found.entry->modified);
     return attempt;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "api/field_selector.h"
 #include "api/pod.h"
 #include "apiserver/server.h"
 #include "base/mutex.h"
@@ -53,7 +54,6 @@ Status WhyNoPart(const Exchange& exchange) {
     std::string_view why;
   };
   constexpr Row kRows[] = {
-      {"portforward", "there is no port to reach"},
       {"proxy", "there is no port to reach"},
   };
   const Route& route = exchange.route;
@@ -62,7 +62,7 @@ Status WhyNoPart(const Exchange& exchange) {
   if (row == std::end(kRows)) return rest::UnknownResource();
   return rest::ToStatus({.code = 501,
                          .reason = "NotImplemented",
-                         .message = fmt::format("pods \"{}\" is on a hollow node, where nothing is "
+                         .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is "
                                                 "executed: {}",
                                                 route.name, row->why),
                          .details = rest::StatusDetails{.name = route.name, .kind = "pods"}});
@@ -203,6 +203,29 @@ audit::Attributes AttributesOf(const Exchange& exchange, bool is_resource,
 // As what is no resource is called in rules and events.
 std::string Lower(std::string_view method) { return absl::AsciiStrToLower(base::ToAbsl(method)); }
 
+// The permission that a request needs.
+api::AuthorizationRequest AskedFor(const Exchange& exchange) {
+  const Route& at = exchange.route;
+  api::AuthorizationRequest asked{.user = exchange.user(),
+                                  .verb = exchange.verb,
+                                  .api_group = at.group,
+                                  .resource = at.resource,
+                                  .subresource = at.subresource,
+                                  .namespace_ = at.namespace_,
+                                  .name = at.name};
+  // A namespace is in itself: whoever may read namespaces in one may read that one.
+  if (at.group.empty() && at.resource == "namespaces") asked.namespace_ = at.name;
+  constexpr std::string_view kOfMany[] = {"list", "watch", "deletecollection"};
+  if (std::ranges::find(kOfMany, exchange.verb) == std::end(kOfMany)) return asked;
+  asked.field_selector = exchange.query.Get("fieldSelector");
+  // Of one object by its name: a role may say which.
+  if (asked.field_selector.empty()) return asked;
+  const auto selector = api::FieldSelector::Parse(asked.field_selector);
+  if (!selector.ok()) return asked;
+  if (const auto name = selector->RequiredValue("metadata.name")) asked.name = *name;
+  return asked;
+}
+
 std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<HealthCheck> others) {
   std::vector<HealthCheck> checks = {
       {"ping", [] { return Status(); }},
@@ -212,6 +235,9 @@ std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<Hea
 }
 
 }  // namespace
+
+// How the document is called here that /openapi/v2 is for those who ask for protobuf.
+constexpr std::string_view kOpenApiV2AsProtobuf = "/openapi/v2#protobuf";
 
 // Documents that are the same for everybody: made when first asked for. Thread-safe.
 class RestHandler::Documents {
@@ -241,6 +267,7 @@ class RestHandler::Documents {
       return aggregated ? rest::AggregatedDiscoveryJson(false) : rest::ApiGroupListJson();
     }
     if (path == "/openapi/v2") return rest::OpenApiV2Json();
+    if (path == kOpenApiV2AsProtobuf) return rest::OpenApiV2Protobuf();
     if (path == "/openapi/v3") return rest::OpenApiV3RootJson();
     if (path.starts_with("/openapi/v3/")) {
       return Versioned(path.substr(std::string_view("/openapi/v3").size()), rest::OpenApiV3Json);
@@ -313,13 +340,7 @@ void RestHandler::Handle(apiserver::Request request,
   if (!route) return HandleOther(exchange);
 
   const Route& at = exchange->route;
-  const api::AuthorizationRequest asked{.user = exchange->user(),
-                                        .verb = exchange->verb,
-                                        .api_group = at.group,
-                                        .resource = at.resource,
-                                        .subresource = at.subresource,
-                                        .namespace_ = at.namespace_,
-                                        .name = at.name};
+  const api::AuthorizationRequest asked = AskedFor(*exchange);
   const api::AuthorizationDecision decision = authorizer_.Authorize(asked);
   if (exchange->trail != nullptr) exchange->trail->Decided(decision.allowed, decision.reason);
   if (!decision.allowed) {
@@ -328,14 +349,16 @@ void RestHandler::Handle(apiserver::Request request,
                                 .kind = at.resource,
                                 .plural = at.resource,
                                 .namespaced = false};
-    return exchange->SendError(ForbiddenFor(asked, at.kind != nullptr ? *at.kind : unknown));
+    return exchange->SendError(
+        ForbiddenFor(asked, at.kind != nullptr ? *at.kind : unknown, decision.reason));
   }
   if (!IsServed(at.group, at.version)) {
     return exchange->SendText(404, std::string(kNotFoundPage));
   }
   if (at.kind == nullptr) {
-    const bool review = !at.group.empty() && at.name.empty() &&
-                        rest::FindObjectless(at.group, at.version, at.resource) != nullptr;
+    const auto* posted = rest::FindObjectless(at.group, at.version, at.resource);
+    const bool review = posted != nullptr && !at.group.empty() && at.name.empty() &&
+                        posted->namespaced != at.namespace_.empty();
     if (review) return internal::HandleReview(exchange, authorizer_);
     return exchange->SendError(rest::UnknownResource());
   }
@@ -381,11 +404,11 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   const apiserver::Request& request = exchange->request;
   std::string_view path = request.path;
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  const bool allowed = authorizer_.MayRead(exchange->user(), path);
-  if (exchange->trail != nullptr) exchange->trail->Decided(allowed, "");
-  if (!allowed) {
-    return exchange->SendError(ForbiddenPath(exchange->user(), request.method, request.path));
-  }
+  const api::AuthorizationRequest asked{
+      .user = exchange->user(), .verb = Lower(request.method), .path = std::string(path)};
+  const api::AuthorizationDecision decision = authorizer_.Authorize(asked);
+  if (exchange->trail != nullptr) exchange->trail->Decided(decision.allowed, decision.reason);
+  if (!decision.allowed) return exchange->SendError(ForbiddenPath(asked, decision.reason));
   if (request.method != "GET" && request.method != "HEAD") {
     return exchange->SendError(rest::MethodNotAllowed());
   }
@@ -402,6 +425,12 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
         exchange->Answer(std::move(response));
       })) {
     return;
+  }
+  if (path == "/openapi/v2" &&
+      request.headers.Find("Accept").find(rest::kOpenApiV2ProtobufType) != std::string_view::npos) {
+    apiserver::Response response = exchange->Begin(200, rest::kOpenApiV2ProtobufType);
+    response.body = documents_->Find(kOpenApiV2AsProtobuf, false, {});
+    return exchange->Answer(std::move(response));
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
   const bool aggregated = format.ok() && format->shape == Shape::kDiscovery;

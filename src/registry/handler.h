@@ -42,7 +42,7 @@ struct HandlerOptions {
   RequestMetrics* metrics = nullptr;  // null: nobody counts. Outlives the handler
   RequestLogOptions log = {};
   audit::Auditor* auditor = nullptr;  // null: nobody writes down. Outlives the handler
-  NodeDoor* nodes = nullptr;          // null: nodes cannot be asked. Outlives the handler
+  NodeDoor* nodes = nullptr;  // null: nodes cannot be asked. Outlives the handler
   // Where lists and tables are made, which may be large: whoever moves bytes has others to serve.
   // Null: by the caller.
   std::function<void(std::function<void()>)> post_reads = nullptr;

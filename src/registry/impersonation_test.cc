@@ -23,7 +23,7 @@ using HeaderList = std::vector<std::pair<std::string, std::string>>;
 const std::string kWho = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const std::string kMay = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 const apiserver::User kAdmin{"admin", {std::string(kMasters)}};
-const apiserver::User kEve{"eve", {std::string(kViewers)}};
+const apiserver::User kEve{"eve", {std::string(kViewers), "system:authenticated"}};
 
 Answer Who(World& world, HeaderList headers, const apiserver::User& user = kAdmin) {
   return world.Ask({.method = "POST",
@@ -56,9 +56,9 @@ TEST(Impersonation, PathsThatAreNoResourceAreAskedForAsThemToo) {
   const HeaderList bob = {{"Impersonate-User", "bob"}};
   EXPECT_EQ(world.Ask({.path = "/metrics", .headers = {.list = bob}}).status, 403);
   EXPECT_EQ(world.Ask({.path = "/healthz", .headers = {.list = bob}}).status, 200);
-  EXPECT_EQ(world.Ask({.path = "/version", .headers = {.list = bob}}).status, 200);
+  EXPECT_EQ(world.Ask({.path = "/apis", .headers = {.list = bob}}).status, 200);
   EXPECT_EQ(world
-                .Ask({.path = "/version",
+                .Ask({.path = "/apis",
                       .headers = {.list = {{"Impersonate-User", "system:anonymous"}}}})
                 .status,
             403);

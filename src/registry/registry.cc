@@ -14,6 +14,7 @@
 #include "registry/internal/topics.h"
 #include "registry/internal/write_lines.h"
 #include "registry/own_objects.h"
+#include "registry/roles.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
 #include "rest/managed_fields.h"
@@ -226,15 +227,23 @@ StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view 
   return found->object();
 }
 
+Status Registry::CheckRights(const api::UserInfo& user, const api::Object& next,
+                             const api::Object* old) const {
+  return options_.roles == nullptr ? Status() : options_.roles->CheckEscalation(user, next, old);
+}
+
 StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteContext& context,
                                                 bool keep_managed_fields) const {
   const base::Time now = clock_.Now();
   Attempt attempt{object};
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, nullptr));
+  DRAY_RETURN_IF_ERROR(CheckRights(context.user, object, nullptr));
   DRAY_RETURN_IF_ERROR(AdmitNamespace(objects_, object, attempt.transaction));
   api::PrepareNew(object, options_.rules, now, random_);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
   AdmitTolerations(object);
+  DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object));
+  DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
   if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
@@ -313,8 +322,10 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   } else {
     AdmitTolerations(object);
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
+    DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
+  DRAY_RETURN_IF_ERROR(CheckRights(context.user, object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
   if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);

@@ -31,12 +31,15 @@ namespace dray::registry {
 namespace internal {
 class WriteLines;
 }  // namespace internal
+class RoleAuthorizer;
 
 struct RegistryOptions {
   api::WriteRules rules;
   // For the permissions that a claim's status takes (KEP-4817); null: everybody has them. Outlives
   // the registry.
   const api::Authorizer* authorizer = nullptr;
+  // Who may give which roles; null: everybody. Outlives the registry.
+  const RoleAuthorizer* roles = nullptr;
   // Where writes go on once the store has reported: are answered, or tried again. Null: on the
   // store's thread, which others wait for meanwhile.
   std::function<void(std::function<void()>)> post = nullptr;
@@ -129,6 +132,8 @@ class Registry {
   struct Attempt;
   class Write;
 
+  Status CheckRights(const api::UserInfo& user, const api::Object& next,
+                     const api::Object* old) const;
   StatusOr<Attempt> TryCreate(api::Object object, const WriteContext& context,
                               bool keep_managed_fields) const;
   StatusOr<Attempt> TryReplace(const Found& found, api::Object next) const;

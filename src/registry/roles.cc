@@ -2,86 +2,39 @@
 #include "registry/roles.h"
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
+#include "absl/strings/str_join.h"
+#include "api/rbac.h"
 #include "fmt/format.h"
+#include "rbac/bootstrap.h"
+#include "rbac/escalation.h"
+#include "rbac/node_authorizer.h"
+#include "registry/internal/stored_roles.h"
 #include "rest/api_error.h"
 
 namespace dray::registry {
 namespace {
 
 constexpr std::string_view kResourceGroup = "resource.k8s.io";
-constexpr std::string_view kAny = "*";
-
-struct Rule {
-  std::string_view verbs;  // comma separated; "*": any
-  std::string_view group;
-  std::string_view resources;  // comma separated, with subresources; "*": any
-};
-
-constexpr std::string_view kRead = "get,list,watch";
-constexpr std::string_view kWrite = "create,update,patch,delete,deletecollection";
-
-constexpr Rule kBasic[] = {
-    {"create", "authentication.k8s.io", "selfsubjectreviews"},
-    {"create", "authorization.k8s.io", "selfsubjectaccessreviews,selfsubjectrulesreviews"},
-};
-constexpr Rule kEverything[] = {{kAny, kAny, kAny}};
-constexpr Rule kReadAll[] = {{kRead, kAny, kAny}};
-constexpr Rule kSchedulerRules[] = {
-    {kRead, kAny, kAny},
-    {"create", "", "pods/binding,bindings,events"},
-    {"create,patch,update", "events.k8s.io", "events"},
-    {"patch,update", "", "pods/status,events"},
-    {"delete", "", "pods"},
-    {"create,delete,update,patch", kResourceGroup, "resourceclaims,resourceclaims/status"},
-    {"update,patch", kResourceGroup, "resourceclaims/binding"},
-    {kAny, "coordination.k8s.io", "leases"},
-};
-constexpr Rule kNodeRules[] = {
-    {kRead, "", "pods,nodes,namespaces"},
-    {kRead, kResourceGroup, "resourceclaims,resourceslices,deviceclasses"},
-    {"create,update,patch", "", "nodes,nodes/status,events"},
-    {"update,patch", "", "pods/status"},
-    {"delete", "", "pods"},
-    {"create", "", "pods/eviction"},
-    {kWrite, kResourceGroup, "resourceslices"},
-    {"create,get,update,patch,delete", "coordination.k8s.io", "leases"},
-};
-constexpr Rule kDriverRules[] = {
-    {kRead, kResourceGroup, "resourceclaims,resourceslices,deviceclasses"},
-    {kRead, "", "nodes,pods"},
-    {kWrite, kResourceGroup, "resourceslices"},
-    {"get,update,patch", kResourceGroup, "resourceclaims/status"},
-};
-
-bool Lists(std::string_view list, std::string_view item) {
-  if (list == kAny) return true;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    if (list.substr(0, end) == item) return true;
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return false;
-}
 
 bool HasGroup(const api::UserInfo& user, std::string_view group) {
   return std::ranges::find(user.groups, group) != user.groups.end();
 }
 
-bool Allows(std::span<const Rule> rules, const api::AuthorizationRequest& request) {
-  const std::string resource = request.subresource.empty()
-                                   ? request.resource
-                                   : fmt::format("{}/{}", request.resource, request.subresource);
-  return std::ranges::any_of(rules, [&](const Rule& rule) {
-    return Lists(rule.verbs, request.verb) &&
-           (rule.group == kAny || rule.group == request.api_group) &&
-           Lists(rule.resources, resource);
-  });
-}
+// Where nothing is stored.
+class NoObjects final : public rbac::NodeObjects {
+ public:
+  std::vector<api::Object> PodsOn(std::string_view, std::string_view) const override { return {}; }
+  std::optional<api::Object> Find(std::string_view, std::string_view, std::string_view,
+                                  std::string_view) const override {
+    return std::nullopt;
+  }
+};
 
 // KEP-4817: the driver's own entries of a claim's status. A driver that runs on one node speaks for
-// devices of claims that are allocated for that node, any other for its devices everywhere.
+// devices of claims that are allocated for that node, any other for its devices everywhere. No role
+// can say so: the name is the user's.
 bool AllowsDriver(const api::AuthorizationRequest& request) {
   const bool on_node = !NodeOf(request.user).empty();
   return request.api_group == kResourceGroup && request.resource == "resourceclaims" &&
@@ -91,28 +44,6 @@ bool AllowsDriver(const api::AuthorizationRequest& request) {
          !request.name.empty() && request.name == DriverOf(request.user);
 }
 
-// The roles that a user has.
-std::vector<std::span<const Rule>> RolesOf(const api::UserInfo& user) {
-  std::vector<std::span<const Rule>> roles;
-  if (!HasGroup(user, "system:unauthenticated")) roles.emplace_back(kBasic);
-  if (HasGroup(user, kMasters) || HasGroup(user, kControllers)) roles.emplace_back(kEverything);
-  if (HasGroup(user, kViewers)) roles.emplace_back(kReadAll);
-  if (user.name == kSchedulerUser) roles.emplace_back(kSchedulerRules);
-  if (HasGroup(user, kNodes) && !NodeOf(user).empty()) roles.emplace_back(kNodeRules);
-  if (!DriverOf(user).empty()) roles.emplace_back(kDriverRules);
-  return roles;
-}
-
-std::vector<std::string> Items(std::string_view list) {
-  std::vector<std::string> items;
-  while (!list.empty()) {
-    const std::size_t end = std::min(list.find(','), list.size());
-    items.emplace_back(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return items;
-}
-
 std::string Scope(const api::AuthorizationRequest& request) {
   return request.namespace_.empty() ? "at the cluster scope"
                                     : fmt::format("in the namespace \"{}\"", request.namespace_);
@@ -120,6 +51,11 @@ std::string Scope(const api::AuthorizationRequest& request) {
 
 std::string_view After(std::string_view text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : std::string_view();
+}
+
+const std::shared_ptr<const rbac::Policy>& BootstrapPolicy() {
+  static const auto policy = std::make_shared<const rbac::Policy>(rbac::BootstrapObjects());
+  return policy;
 }
 
 }  // namespace
@@ -139,36 +75,76 @@ std::string_view DriverOf(const api::UserInfo& user) {
   return driver.empty() ? After(user.name, kNodeDriverUserPrefix) : driver;
 }
 
+RoleAuthorizer::RoleAuthorizer() : policy_(BootstrapPolicy()) {}
+RoleAuthorizer::~RoleAuthorizer() = default;
+
+std::unique_ptr<RoleAuthorizer::Following> RoleAuthorizer::Follow(const Objects& objects,
+                                                                  Source source) {
+  auto following = std::make_unique<StoredRoles>(*this, objects, source);
+  const base::MutexLock lock(mutex_);
+  stored_ = following.get();
+  return following;
+}
+
+std::shared_ptr<const rbac::Policy> RoleAuthorizer::Policy() const {
+  const base::MutexLock lock(mutex_);
+  if (stored_ != nullptr) stored_->Refresh(policy_);
+  return policy_;
+}
+
 api::AuthorizationDecision RoleAuthorizer::Authorize(
     const api::AuthorizationRequest& request) const {
-  const bool allowed =
-      std::ranges::any_of(RolesOf(request.user),
-                          [&](std::span<const Rule> rules) { return Allows(rules, request); }) ||
-      AllowsDriver(request);
-  return {.allowed = allowed};
-}
-
-std::vector<RoleRule> RoleAuthorizer::RulesOf(const api::UserInfo& user) const {
-  std::vector<RoleRule> all;
-  for (const std::span<const Rule> rules : RolesOf(user)) {
-    for (const Rule& rule : rules) {
-      all.push_back({Items(rule.verbs), std::string(rule.group), Items(rule.resources)});
+  if (rbac::IsMaster(request.user)) return {.allowed = true};
+  api::AuthorizationDecision said;
+  if (HasGroup(request.user, kNodes)) {
+    static const NoObjects kNone;
+    const rbac::NodeObjects* objects = &kNone;
+    {
+      const base::MutexLock lock(mutex_);
+      if (stored_ != nullptr) objects = stored_;
+    }
+    if (auto node = rbac::AuthorizeNode(request, *objects)) {
+      if (node->allowed) return *node;
+      said = *std::move(node);
     }
   }
-  return all;
+  if (AllowsDriver(request)) return {.allowed = true};
+  api::AuthorizationDecision decision = Policy()->Authorize(request);
+  // Each may have its reasons to refuse.
+  if (!decision.allowed && !said.reason.empty()) {
+    decision.reason =
+        decision.reason.empty() ? said.reason : fmt::format("{}, {}", said.reason, decision.reason);
+  }
+  return decision;
 }
 
-bool RoleAuthorizer::MayRead(const api::UserInfo& user, std::string_view path) const {
-  constexpr std::string_view kHealth[] = {"/healthz", "/livez", "/readyz"};
-  const auto at_or_below = [&](std::string_view root) {
-    return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
-  };
-  if (std::ranges::any_of(kHealth, at_or_below)) return true;
-  if (HasGroup(user, "system:unauthenticated")) return false;
-  // Everything that there is, secrets as well.
-  if (path == "/snapshot") return HasGroup(user, kMasters);
-  if (path != "/metrics" && !path.starts_with("/metrics/")) return true;
-  return HasGroup(user, kMasters) || HasGroup(user, kControllers) || HasGroup(user, kViewers);
+RoleAuthorizer::Rules RoleAuthorizer::RulesFor(const api::UserInfo& user,
+                                               std::string_view namespace_) const {
+  rbac::Policy::Rules found = Policy()->RulesFor(user, namespace_);
+  Rules rules{.rules = std::move(found.rules)};
+  if (HasGroup(user, kNodes)) {
+    found.errors.emplace_back("node authorizer does not support user rule resolution");
+  }
+  rules.incomplete = !found.errors.empty();
+  rules.error = absl::StrJoin(found.errors, ", ");
+  return rules;
+}
+
+Status RoleAuthorizer::CheckEscalation(const api::UserInfo& user, const api::Object& next,
+                                       const api::Object* old) const {
+  if (next.kind().group != api::kRbacGroup || rbac::IsMaster(user)) return {};
+  const auto why = rbac::CheckEscalation(user, next, old, *Policy(), *this);
+  if (!why) return {};
+  if (!why->role_not_found) {
+    return rest::Forbidden(next.kind(), next.metadata().name, why->text);
+  }
+  const auto* local = next.As<api::RoleBinding>();
+  const api::RoleRef& ref =
+      local != nullptr ? local->role_ref : next.As<api::ClusterRoleBinding>()->role_ref;
+  const bool role = ref.kind == "Role";
+  return rest::NotFound(role ? api::HubKind(api::TypeInfoOf<api::Role>())
+                             : api::HubKind(api::TypeInfoOf<api::ClusterRole>()),
+                        ref.name);
 }
 
 Status ForbiddenFor(const api::AuthorizationRequest& request, const api::KindInfo& kind,
@@ -183,15 +159,13 @@ Status ForbiddenFor(const api::AuthorizationRequest& request, const api::KindInf
   return rest::Forbidden(kind, request.name, text);
 }
 
-Status ForbiddenPath(const api::UserInfo& user, std::string_view method, std::string_view path) {
-  std::string verb(method);
-  std::ranges::transform(verb, verb.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+Status ForbiddenPath(const api::AuthorizationRequest& request, std::string_view why) {
+  std::string text = fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", request.user.name,
+                                 request.verb, request.path);
+  if (!why.empty()) text += fmt::format(": {}", why);
   return rest::ToStatus({.code = 403,
                          .reason = "Forbidden",
-                         .message = fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"",
-                                                user.name, verb, path),
+                         .message = std::move(text),
                          .details = rest::StatusDetails{}});
 }
 

@@ -14,10 +14,11 @@ namespace dray::registry {
 namespace {
 
 api::UserInfo Admin() { return {"admin", {std::string(kMasters)}}; }
-api::UserInfo Viewer() { return {"eve", {std::string(kViewers)}}; }
-api::UserInfo Scheduler() { return {std::string(kSchedulerUser), {}}; }
-api::UserInfo NodeUser() { return {"system:node:n1", {std::string(kNodes)}}; }
-api::UserInfo Driver() { return {"dray:driver:gpu.example.com", {std::string(kDrivers)}}; }
+const std::string kKnown = "system:authenticated";
+api::UserInfo Viewer() { return {"eve", {std::string(kViewers), kKnown}}; }
+api::UserInfo Scheduler() { return {std::string(kSchedulerUser), {kKnown}}; }
+api::UserInfo NodeUser() { return {"system:node:n1", {std::string(kNodes), kKnown}}; }
+api::UserInfo Driver() { return {"dray:driver:gpu.example.com", {std::string(kDrivers), kKnown}}; }
 api::UserInfo DriverOnNode() {
   return {"system:serviceaccount:dray-drivers:gpu.example.com",
           {std::string(kDrivers), "dray:node:n1"}};
@@ -81,15 +82,22 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Roles, HealthIsForEverybody) {
-  EXPECT_TRUE(RoleAuthorizer().MayRead(Anonymous(), "/readyz"));
-  EXPECT_FALSE(RoleAuthorizer().MayRead(Anonymous(), "/metrics"));
-  EXPECT_TRUE(RoleAuthorizer().MayRead(Viewer(), "/metrics"));
-  EXPECT_FALSE(RoleAuthorizer().MayRead(NodeUser(), "/metrics"));
-  EXPECT_FALSE(RoleAuthorizer().MayRead(Driver(), "/metrics/resources"));
-  EXPECT_TRUE(RoleAuthorizer().MayRead(Driver(), "/version"));
-  EXPECT_FALSE(RoleAuthorizer().MayRead(Viewer(), "/snapshot"));
-  EXPECT_TRUE(RoleAuthorizer().MayRead({.name = "a", .groups = {"system:masters"}}, "/snapshot"));
-  EXPECT_EQ(base::Message(ForbiddenPath(Anonymous(), "GET", "/metrics")),
+  const RoleAuthorizer roles;
+  const auto may = [&](api::UserInfo user, std::string path) {
+    return roles.Authorize({.user = std::move(user), .verb = "get", .path = std::move(path)})
+        .allowed;
+  };
+  EXPECT_TRUE(may(Anonymous(), "/readyz"));
+  EXPECT_TRUE(may(Anonymous(), "/readyz/store"));
+  EXPECT_FALSE(may(Anonymous(), "/metrics"));
+  EXPECT_FALSE(may(Anonymous(), "/apis"));
+  EXPECT_TRUE(may(Viewer(), "/metrics"));
+  EXPECT_FALSE(may(NodeUser(), "/metrics"));
+  EXPECT_FALSE(may(Driver(), "/metrics/resources"));
+  EXPECT_TRUE(may(Driver(), "/version"));
+  EXPECT_FALSE(may(Viewer(), "/snapshot"));
+  EXPECT_TRUE(may({.name = "a", .groups = {"system:masters"}}, "/snapshot"));
+  EXPECT_EQ(base::Message(ForbiddenPath({.user = Anonymous(), .verb = "get", .path = "/metrics"})),
             "forbidden: User \"system:anonymous\" cannot get path \"/metrics\"");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// deployments/scale and replicasets/scale: how many pods, without the rest. `kubectl scale` and
+// deployments/scale, replicasets/scale and statefulsets/scale: how many pods, without the rest. `kubectl scale` and
 // autoscalers know no other way. Spec: autoscaling/v1's Scale.
 #include <charconv>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/label_selector.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
@@ -34,12 +35,14 @@ Count CountOf(const T& owner) {
 
 Count CountOf(const api::Object& object) {
   if (const auto* deployment = object.As<api::Deployment>()) return CountOf(*deployment);
+  if (const auto* stateful = object.As<api::StatefulSet>()) return CountOf(*stateful);
   return CountOf(*object.As<api::ReplicaSet>());
 }
 
 void SetWanted(api::Object& object, std::int32_t replicas) {
   if (auto* deployment = object.Mutable<api::Deployment>()) deployment->spec.replicas = replicas;
   if (auto* set = object.Mutable<api::ReplicaSet>()) set->spec.replicas = replicas;
+  if (auto* set = object.Mutable<api::StatefulSet>()) set->spec.replicas = replicas;
 }
 
 rest::DocumentNode ScaleOf(const api::Object& object) {

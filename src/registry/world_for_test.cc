@@ -6,6 +6,9 @@
 #include <chrono>
 #include <future>
 
+#include "rbac/bootstrap.h"
+#include "registry/local_cluster.h"
+
 namespace dray::registry {
 namespace {
 
@@ -31,7 +34,9 @@ World::World(RegistryOptions options, metrics::Registry* metrics, HandlerOptions
       store_(store::MakeMemoryStore()) {
   options.rules.expressions = expressions_.get();
   options.authorizer = &roles_;
+  options.roles = &roles_;
   registry_ = std::make_unique<Registry>(*store_, clock_, random_, std::move(options));
+  following_ = roles_.Follow(registry_->objects(), RoleAuthorizer::Source::kBootstrap);
   if (metrics != nullptr) metrics_ = std::make_unique<RequestMetrics>(*metrics, clock_);
   handling.metrics = metrics_.get();
   handler_ = std::make_unique<RestHandler>(*registry_, roles_, std::move(handling));
@@ -41,6 +46,19 @@ World::World(RegistryOptions options, metrics::Registry* metrics, HandlerOptions
 }
 
 World::~World() = default;
+
+void World::Serve(HandlerOptions handling) {
+  handling.metrics = metrics_.get();
+  handler_ = std::make_unique<RestHandler>(*registry_, roles_, std::move(handling));
+}
+
+void World::StoreRoles() {
+  LocalCluster cluster(*registry_, "test");
+  const Status stored = rbac::EnsureBootstrapObjects(cluster);
+  EXPECT_TRUE(stored.ok()) << stored;
+  following_ = nullptr;
+  following_ = roles_.Follow(registry_->objects());
+}
 
 Answer World::Ask(const Asking& asking) {
   apiserver::Request request;

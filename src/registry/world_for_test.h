@@ -55,6 +55,11 @@ class World {
   // All events of a watch until it has nothing more to say and its time is over.
   std::vector<rest::DocumentNode> Events(apiserver::StreamSource& stream);
 
+  // From here on with these options, which may know what is stored.
+  void Serve(HandlerOptions handling);
+  // Roles and bindings are objects from here on: those that a cluster begins with, for a start.
+  void StoreRoles();
+
   base::ManualClock& clock() { return clock_; }
   store::Store& store() { return *store_; }
   Registry& registry() { return *registry_; }
@@ -67,6 +72,7 @@ class World {
   RoleAuthorizer roles_;
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Registry> registry_;
+  std::unique_ptr<RoleAuthorizer::Following> following_;
   std::unique_ptr<RequestMetrics> metrics_;
   std::unique_ptr<RestHandler> handler_;
 };

@@ -42,8 +42,7 @@ bool IsItems(const api::TypeInfo& type) {
 
 Slot FieldOf(const api::FieldInfo& field, const void* object) {
   if (object == nullptr) return {};
-  const void* value =
-      field.offset >= 0 ? static_cast<const char*>(object) + field.offset : field.get(object);
+  const void* value = field.Get(object);
   if (value == nullptr) return {};
   // Kubernetes writes a struct that is no pointer whatever is in it, so that it is always there.
   const bool always =

@@ -5,8 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "api/described_kinds.h"
 #include "api/namespace.h"
 #include "api/pod.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "api/write_rules.h"
 #include "fmt/format.h"
@@ -22,10 +24,14 @@ constexpr std::string_view kStatusVerbs = "get,patch,update";
 constexpr ObjectlessResource kObjectless[] = {
     {"", "v1", "bindings", "binding", "Binding", true},
     {"authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview"},
+    {"authorization.k8s.io", "v1", "localsubjectaccessreviews", "localsubjectaccessreview",
+     "LocalSubjectAccessReview", true},
     {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview",
      "SelfSubjectAccessReview"},
     {"authorization.k8s.io", "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview",
      "SelfSubjectRulesReview"},
+    {"authorization.k8s.io", "v1", "subjectaccessreviews", "subjectaccessreview",
+     "SubjectAccessReview"},
 };
 
 struct Names {
@@ -35,11 +41,22 @@ struct Names {
 };
 const std::vector<Names>& KnownNames() {
   static const std::vector<Names> names = {
-      {"Pod", {"po"}, true},        {"Node", {"no"}},
-      {"Namespace", {"ns"}},        {"Event", {"ev"}},
-      {"ResourceQuota", {"quota"}}, {"Deployment", {"deploy"}, true},
-      {"ReplicaSet", {"rs"}, true}, {"Job", {}, true},
+      {"Pod", {"po"}, true},
+      {"Node", {"no"}},
+      {"Namespace", {"ns"}},
+      {"Event", {"ev"}},
+      {"ResourceQuota", {"quota"}},
+      {"Deployment", {"deploy"}, true},
+      {"ReplicaSet", {"rs"}, true},
+      {"Job", {}, true},
       {"PriorityClass", {"pc"}},
+      {"ConfigMap", {"cm"}},
+      {"ServiceAccount", {"sa"}},
+      {"DaemonSet", {"ds"}, true},
+      {"StatefulSet", {"sts"}, true},
+      {"CronJob", {"cj"}, true},
+      {"PodDisruptionBudget", {"pdb"}},
+      {"LimitRange", {"limits"}},
   };
   return names;
 }
@@ -59,6 +76,10 @@ ResourceInfo Describe(const api::KindInfo& kind) {
     info.short_names = names.short_names;
     if (names.in_all) info.categories = {"all"};
   }
+  if (kind.traits != nullptr) {
+    info.short_names = kind.traits->short_names;
+    if (kind.traits->in_all) info.categories = {"all"};
+  }
   if (kind.hub == &api::TypeInfoOf<api::Namespace>()) {
     info.verbs = kNamespaceVerbs;
     info.subresources.push_back({.name = "finalize", .kind = {}, .verbs = "update"});
@@ -72,7 +93,8 @@ ResourceInfo Describe(const api::KindInfo& kind) {
                                  .version = "v1"});
   }
   if (kind.hub == &api::TypeInfoOf<api::Deployment>() ||
-      kind.hub == &api::TypeInfoOf<api::ReplicaSet>()) {
+      kind.hub == &api::TypeInfoOf<api::ReplicaSet>() ||
+      kind.hub == &api::TypeInfoOf<api::StatefulSet>()) {
     info.subresources.push_back({.name = "scale",
                                  .kind = "Scale",
                                  .verbs = kStatusVerbs,

@@ -92,7 +92,7 @@ class Schemas {
     if (const auto it = schemas_.find(name); it != schemas_.end()) return it->second;
     schemas_[name] = Typed("object");  // a struct that contains itself finds this one
     DocumentNode schema = Typed("object");
-    SetIn(schema, "description", StringNode(DescriptionOf(info.name)));
+    SetIn(schema, "description", StringNode(DescriptionOf(info)));
     if (info.atomic) SetIn(schema, "x-kubernetes-map-type", StringNode("atomic"));
     DocumentNode properties = MapNode();
     for (const api::FieldInfo& field : info.fields) {
@@ -104,9 +104,10 @@ class Schemas {
 
   DocumentNode Property(const api::StructInfo& info, const api::FieldInfo& field) {
     DocumentNode property = TypeNode(*field.type);
-    const std::string_view text = DescriptionOf(fmt::format("{}.{}", info.name, field.name));
-    // Nothing may stand beside a $ref but through allOf.
-    if (FindIn(property, "$ref") != nullptr) {
+    const std::string_view text = DescriptionOf(info, field);
+    // In version 3 nothing may stand beside a $ref but through allOf; what readers of version 2 make
+    // of an allOf is anything at all.
+    if (FindIn(property, "$ref") != nullptr && !IsVersion2()) {
       DocumentNode all = ListNode();
       all.items.push_back(std::move(property));
       property = MapNode();
@@ -165,6 +166,8 @@ class Schemas {
         return Named("IntOrString", "int-or-string");
       case Shape::kRaw:
         return Typed("object");
+      case Shape::kBytes:
+        return Typed("string", "byte");
       case Shape::kStruct: {
         const api::StructInfo& info = type.fields();
         const std::string name = NameOf(info, "other");
@@ -198,6 +201,8 @@ class Schemas {
     }
     return Ref(full);
   }
+
+  bool IsVersion2() const { return ref_prefix_ == "#/definitions/"; }
 
   const std::string ref_prefix_;
   std::map<const api::StructInfo*, std::string> names_;
@@ -353,7 +358,7 @@ std::string OpenApiV3RootJson() {
   return ToJson(root);
 }
 
-std::string OpenApiV2Json() {
+DocumentNode OpenApiV2Document() {
   Schemas schemas("#/definitions/");
   DocumentNode paths = MapNode();
   for (const api::KindInfo& kind : api::Kinds()) {
@@ -367,7 +372,9 @@ std::string OpenApiV2Json() {
   SetIn(document, "definitions", schemas.Take());
   SetIn(document, "consumes", Strings({"application/json", "application/yaml"}));
   SetIn(document, "produces", Strings({"application/json", "application/yaml"}));
-  return ToJson(document);
+  return document;
 }
+
+std::string OpenApiV2Json() { return ToJson(OpenApiV2Document()); }
 
 }  // namespace dray::rest

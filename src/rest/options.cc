@@ -40,13 +40,30 @@ const StructInfo& InfoOf(const SelfReviewBody*) {
   return info;
 }
 
+const StructInfo& InfoOf(const SelectorRequirement*) {
+  using T = SelectorRequirement;
+  static const StructInfo info = Struct<T>(
+      "SelectorRequirement",
+      {Field<&T::key>("key"), Field<&T::operator_>("operator"), Field<&T::values>("values")});
+  return info;
+}
+
+const StructInfo& InfoOf(const SelectorAttributes*) {
+  using T = SelectorAttributes;
+  static const StructInfo info =
+      Struct<T>("SelectorAttributes",
+                {Field<&T::raw_selector>("rawSelector"), Field<&T::requirements>("requirements")});
+  return info;
+}
+
 const StructInfo& InfoOf(const ResourceAttributes*) {
   using T = ResourceAttributes;
   static const StructInfo info = Struct<T>(
       "ResourceAttributes",
       {Field<&T::namespace_>("namespace"), Field<&T::verb>("verb"), Field<&T::group>("group"),
        Field<&T::version>("version"), Field<&T::resource>("resource"),
-       Field<&T::subresource>("subresource"), Field<&T::name>("name")});
+       Field<&T::subresource>("subresource"), Field<&T::name>("name"),
+       Field<&T::field_selector>("fieldSelector"), Field<&T::label_selector>("labelSelector")});
   return info;
 }
 
@@ -69,6 +86,30 @@ const StructInfo& InfoOf(const AccessReviewBody*) {
   using T = AccessReviewBody;
   static const StructInfo info = Struct<T>(
       "SelfSubjectAccessReview", {Field<&T::metadata>("metadata"), Field<&T::spec>("spec")});
+  return info;
+}
+
+const StructInfo& InfoOf(const SubjectAccessReviewSpec*) {
+  using T = SubjectAccessReviewSpec;
+  static const StructInfo info = Struct<T>(
+      "SubjectAccessReviewSpec",
+      {Field<&T::resource_attributes>("resourceAttributes"),
+       Field<&T::non_resource_attributes>("nonResourceAttributes"), Field<&T::user>("user"),
+       Field<&T::groups>("groups"), Field<&T::extra>("extra"), Field<&T::uid>("uid")});
+  return info;
+}
+
+const StructInfo& InfoOf(const SubjectAccessReviewBody*) {
+  using T = SubjectAccessReviewBody;
+  static const StructInfo info =
+      Struct<T>("SubjectAccessReview", {Field<&T::metadata>("metadata"), Field<&T::spec>("spec")});
+  return info;
+}
+
+const StructInfo& InfoOf(const LocalSubjectAccessReviewBody*) {
+  using T = LocalSubjectAccessReviewBody;
+  static const StructInfo info = Struct<T>(
+      "LocalSubjectAccessReview", {Field<&T::metadata>("metadata"), Field<&T::spec>("spec")});
   return info;
 }
 

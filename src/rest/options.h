@@ -47,6 +47,19 @@ struct SelfReviewBody {
 const api::StructInfo& InfoOf(const SelfReviewBody*);
 
 // authorization.k8s.io/v1's SelfSubjectAccessReview: may I?
+struct SelectorRequirement {
+  std::string key;
+  std::string operator_;
+  std::vector<std::string> values;
+};
+const api::StructInfo& InfoOf(const SelectorRequirement*);
+
+struct SelectorAttributes {
+  std::string raw_selector;
+  std::vector<SelectorRequirement> requirements;
+};
+const api::StructInfo& InfoOf(const SelectorAttributes*);
+
 struct ResourceAttributes {
   std::string namespace_;
   std::string verb;
@@ -55,6 +68,8 @@ struct ResourceAttributes {
   std::string resource;
   std::string subresource;
   std::string name;
+  std::optional<SelectorAttributes> field_selector;
+  std::optional<SelectorAttributes> label_selector;
 };
 const api::StructInfo& InfoOf(const ResourceAttributes*);
 
@@ -75,6 +90,29 @@ struct AccessReviewBody {
   AccessReviewSpec spec;
 };
 const api::StructInfo& InfoOf(const AccessReviewBody*);
+
+// authorization.k8s.io/v1's SubjectAccessReview and LocalSubjectAccessReview: may they?
+struct SubjectAccessReviewSpec {
+  std::optional<ResourceAttributes> resource_attributes;
+  std::optional<NonResourceAttributes> non_resource_attributes;
+  std::string user;
+  std::vector<std::string> groups;
+  api::Map<std::vector<std::string>> extra;
+  std::string uid;
+};
+const api::StructInfo& InfoOf(const SubjectAccessReviewSpec*);
+
+struct SubjectAccessReviewBody {
+  api::ObjectMeta metadata;
+  SubjectAccessReviewSpec spec;
+};
+const api::StructInfo& InfoOf(const SubjectAccessReviewBody*);
+
+struct LocalSubjectAccessReviewBody {
+  api::ObjectMeta metadata;
+  SubjectAccessReviewSpec spec;
+};
+const api::StructInfo& InfoOf(const LocalSubjectAccessReviewBody*);
 
 // authorization.k8s.io/v1's SelfSubjectRulesReview: what may I?
 struct RulesReviewSpec {

@@ -182,6 +182,9 @@ class Reader {
       case Shape::kIntOrString:
       case Shape::kRaw:
         return Special(type.shape, field, node);
+      case Shape::kBytes:
+        node = StringNode(api::Base64Of({.data = std::string(field.bytes)}));
+        return {};
       default:
         DRAY_RETURN_IF_ERROR(CheckText(field.bytes));
         node = Scalar(type.shape, field);
@@ -208,6 +211,18 @@ class Reader {
     return {};
   }
 
+  // A list that is the value of a map is a message of its own, such as authentication's ExtraValue.
+  Status Items(const api::TypeInfo& element, std::string_view bytes, int depth,
+               DocumentNode& list) {
+    list.kind = DocumentNode::Kind::kList;
+    for (Wire wire(bytes); !wire.done();) {
+      DRAY_ASSIGN_OR_RETURN(const WireField item, wire.Next());
+      if (item.number != 1) continue;
+      DRAY_RETURN_IF_ERROR(Item(element, item, depth + 1, list));
+    }
+    return {};
+  }
+
   Status Entry(const api::TypeInfo& element, const WireField& field, int depth, DocumentNode& map) {
     map.kind = DocumentNode::Kind::kMap;
     std::string_view key;
@@ -218,11 +233,13 @@ class Reader {
       if (part.number == 1) key = part.bytes;
       if (part.number != 2) continue;
       set = true;
-      DRAY_RETURN_IF_ERROR(Value(element, part, depth, value));
+      DRAY_RETURN_IF_ERROR(element.shape == Shape::kList
+                               ? Items(*element.element, part.bytes, depth, value)
+                               : Value(element, part, depth, value));
     }
     if (!set) {
       DRAY_RETURN_IF_ERROR(Count());
-      value = Scalar(element.shape, {});
+      value = element.shape == Shape::kList ? ListNode() : Scalar(element.shape, {});
     }
     DRAY_RETURN_IF_ERROR(CheckText(key));
     if (map.members.size() < kWideMap) {

@@ -96,7 +96,7 @@ class Writer {
     for (const api::FieldInfo& field : info.fields) {
       const auto number = fields->numbers.find(field.name);
       if (number == fields->numbers.end()) continue;  // dray's own: Kubernetes has no such field
-      const void* value = field.get(object);
+      const void* value = field.Get(object);
       if (value == nullptr) continue;
       if (api::IsEmptyValue(*field.type, value)) continue;
       const std::size_t before = path_.size();
@@ -154,6 +154,9 @@ class Writer {
         return {};
       case Shape::kText:
         AppendBytes(number, As<base::Text>(value), out);
+        return {};
+      case Shape::kBytes:
+        AppendBytes(number, As<api::Bytes>(value).data, out);
         return {};
       case Shape::kOptional: {
         const void* content = type.get(value);
@@ -230,7 +233,14 @@ class Writer {
     for (std::size_t i = 0; i < type.size(map); ++i) {
       std::string entry;
       AppendBytes(1, type.key_at(map, i), entry);
-      DRAY_RETURN_IF_ERROR(Value(*type.element, 2, type.at(map, i), entry));
+      if (type.element->shape == Shape::kList) {
+        // A message of its own, such as authentication's ExtraValue.
+        std::string items;
+        DRAY_RETURN_IF_ERROR(Value(*type.element, 1, type.at(map, i), items));
+        AppendBytes(2, items, entry);
+      } else {
+        DRAY_RETURN_IF_ERROR(Value(*type.element, 2, type.at(map, i), entry));
+      }
       AppendBytes(number, entry, out);
     }
     return {};

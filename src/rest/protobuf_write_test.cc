@@ -221,6 +221,9 @@ class Filler {
           static_cast<api::IntOrString*>(value)->value = Word();
         }
         return;
+      case Shape::kBytes:
+        *static_cast<api::Bytes*>(value) = {.data = Word() + '\xff'};
+        return;
       case Shape::kRaw:
         static_cast<api::RawJson*>(value)->text = Object(1);
         return;
@@ -248,7 +251,11 @@ class Filler {
         for (const api::FieldInfo& field : type.fields().fields) {
           static const std::set<std::string_view> kOwn = {"compatibilityGroups", "list"};
           if (depth > 8 || Below(10) >= dense || kOwn.contains(field.name)) continue;
-          Fill(*field.type, field.mut(value), dense, depth + 1);
+          // The type of what is inside of another object is not told in protobuf.
+          if (type.fields().name == "StatefulSetVolumeClaim" && field.options.proto.number == 0) {
+            continue;
+          }
+          Fill(*field.type, field.At(value), dense, depth + 1);
         }
         return;
     }

@@ -4,18 +4,26 @@
 #include <map>
 #include <utility>
 
+#include "api/config_map.h"
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
 #include "api/event.h"
 #include "api/job.h"
 #include "api/json.h"
 #include "api/lease.h"
+#include "api/limit_range.h"
 #include "api/meta.h"
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/priority_class.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
+#include "api/service_account.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "fmt/format.h"
 #include "rest/internal/printers.h"
@@ -29,23 +37,42 @@ using internal::Printer;
 // Printers by the struct of a kind.
 const std::map<const api::TypeInfo*, Printer>& Printers() {
   using api::TypeInfoOf;
-  static const std::map<const api::TypeInfo*, Printer> printers = {
-      {&TypeInfoOf<api::DeviceClass>(), internal::PlainPrinter()},
-      {&TypeInfoOf<api::ResourceClaimTemplate>(), internal::PlainPrinter()},
-      {&TypeInfoOf<api::DeviceTaintRule>(), internal::TaintRulePrinter()},
-      {&TypeInfoOf<api::ResourceClaim>(), internal::ClaimPrinter()},
-      {&TypeInfoOf<api::ResourceSlice>(), internal::SlicePrinter()},
-      {&TypeInfoOf<api::Pod>(), internal::PodPrinter()},
-      {&TypeInfoOf<api::Node>(), internal::NodePrinter()},
-      {&TypeInfoOf<api::Namespace>(), internal::NamespacePrinter()},
-      {&TypeInfoOf<api::ResourceQuota>(), internal::QuotaPrinter()},
-      {&TypeInfoOf<api::Event>(), internal::EventPrinter()},
-      {&TypeInfoOf<api::ReplicaSet>(), internal::ReplicaSetPrinter()},
-      {&TypeInfoOf<api::Deployment>(), internal::DeploymentPrinter()},
-      {&TypeInfoOf<api::Job>(), internal::JobPrinter()},
-      {&TypeInfoOf<api::Lease>(), internal::LeasePrinter()},
-      {&TypeInfoOf<api::PriorityClass>(), internal::PriorityClassPrinter()},
-  };
+  static const std::map<const api::TypeInfo*, Printer> printers = [] {
+    std::map<const api::TypeInfo*, Printer> all = {
+        {&TypeInfoOf<api::DeviceClass>(), internal::PlainPrinter()},
+        {&TypeInfoOf<api::ResourceClaimTemplate>(), internal::PlainPrinter()},
+        {&TypeInfoOf<api::DeviceTaintRule>(), internal::TaintRulePrinter()},
+        {&TypeInfoOf<api::ResourceClaim>(), internal::ClaimPrinter()},
+        {&TypeInfoOf<api::ResourceSlice>(), internal::SlicePrinter()},
+        {&TypeInfoOf<api::Pod>(), internal::PodPrinter()},
+        {&TypeInfoOf<api::Node>(), internal::NodePrinter()},
+        {&TypeInfoOf<api::Namespace>(), internal::NamespacePrinter()},
+        {&TypeInfoOf<api::ResourceQuota>(), internal::QuotaPrinter()},
+        {&TypeInfoOf<api::Event>(), internal::EventPrinter()},
+        {&TypeInfoOf<api::ReplicaSet>(), internal::ReplicaSetPrinter()},
+        {&TypeInfoOf<api::Deployment>(), internal::DeploymentPrinter()},
+        {&TypeInfoOf<api::Job>(), internal::JobPrinter()},
+        {&TypeInfoOf<api::Lease>(), internal::LeasePrinter()},
+        {&TypeInfoOf<api::PriorityClass>(), internal::PriorityClassPrinter()},
+        {&TypeInfoOf<api::Role>(), internal::RolePrinter()},
+        {&TypeInfoOf<api::ClusterRole>(), internal::RolePrinter()},
+        {&TypeInfoOf<api::RoleBinding>(), internal::RoleBindingPrinter()},
+        {&TypeInfoOf<api::ClusterRoleBinding>(), internal::ClusterRoleBindingPrinter()},
+        {&TypeInfoOf<api::DaemonSet>(), internal::DaemonSetPrinter()},
+        {&TypeInfoOf<api::StatefulSet>(), internal::StatefulSetPrinter()},
+        {&TypeInfoOf<api::ControllerRevision>(), internal::ControllerRevisionPrinter()},
+        {&TypeInfoOf<api::CronJob>(), internal::CronJobPrinter()},
+        {&TypeInfoOf<api::PodDisruptionBudget>(), internal::DisruptionBudgetPrinter()},
+        {&TypeInfoOf<api::LimitRange>(), internal::LimitRangePrinter()},
+        {&TypeInfoOf<api::ConfigMap>(), internal::ConfigMapPrinter()},
+        {&TypeInfoOf<api::Secret>(), internal::SecretPrinter()},
+        {&TypeInfoOf<api::ServiceAccount>(), internal::ServiceAccountPrinter()},
+    };
+    for (const api::KindInfo& kind : api::Kinds()) {
+      if (kind.traits != nullptr) all.emplace(kind.hub, internal::DescribedPrinter(*kind.traits));
+    }
+    return all;
+  }();
   return printers;
 }
 

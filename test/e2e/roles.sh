@@ -88,9 +88,35 @@ refuses 'may only write slices whose spec.driver is its own name' as nic patch r
 # A node writes its own slices and pods' status, not those of others.
 identity kubelet "system:node:$node" system:nodes
 says patched as kubelet patch resourceslice "$node-gpu.example.com-0" --type=merge -p '{"metadata":{"labels":{"a":"b"}}}'
-refuses 'can only update ResourceSlice with the same NodeName as the requesting node' as kubelet patch resourceslice partitioned-000000-mig.example.com-0 \
+refuses 'no relationship found between node' as kubelet patch resourceslice partitioned-000000-mig.example.com-0 \
   --type=merge -p '{"metadata":{"labels":{"a":"b"}}}'
 refuses '(Forbidden)' as kubelet delete deviceclass gpu.example.com
+
+refuses 'cannot read all nodes, only its own Node object' as kubelet get nodes
+says "$node" as kubelet get node "$node"
+
+# Roles are objects: read, made, given, and never more than one has.
+says 'aggregate-to-view' kubectl get clusterrole system:aggregate-to-view -o yaml
+says 'resourceclaims' kubectl describe clusterrole view
+says 'ClusterRole/dray:viewer' kubectl get clusterrolebindings
+kubectl create role pod-reader --verb=get,list,watch --resource=pods
+kubectl create rolebinding eve-reads --role=pod-reader --user=eve
+says '^yes' kubectl --as=eve auth can-i list pods
+refuses '^no' kubectl --as=eve auth can-i list pods -n kube-system
+says kep-5004 kubectl --as=eve get pods
+says 'pods *\[\] *\[\] *\[get list watch\]' kubectl --as=eve auth can-i --list
+kubectl create rolebinding eve-admin --clusterrole=admin --user=eve
+refuses 'is attempting to grant RBAC permissions not currently held' kubectl --as=eve create role nodes --verb=get --resource=nodes
+refuses 'is attempting to grant RBAC permissions not currently held' kubectl --as=eve create rolebinding boss --clusterrole=cluster-admin --user=eve
+kubectl --as=eve create rolebinding bob-views --clusterrole=view --user=bob
+says '^yes' kubectl --as=bob auth can-i list deployments
+kubectl create clusterrole gadgets --verb=get --resource=pods --dry-run=client -o yaml >"$folder/gadgets.yaml"
+sed -i 's/^- apiGroups:/- apiGroups: [x.io]\n  resources: [gadgets]\n  verbs: [get]\n- apiGroups:/' "$folder/gadgets.yaml"
+kubectl apply -f "$folder/gadgets.yaml"
+kubectl label clusterrole gadgets rbac.authorization.k8s.io/aggregate-to-view=true
+eventually 'gadgets' kubectl describe clusterrole view
+kubectl delete rolebinding eve-reads eve-admin bob-views
+refuses '^no' kubectl --as=eve auth can-i list pods
 
 # A certificate of another authority is refused.
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /O=system:masters/CN=admin -keyout "$folder/bad.key" \

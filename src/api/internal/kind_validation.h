@@ -5,13 +5,20 @@
 
 #include <string_view>
 
+#include "api/config_map.h"
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
 #include "api/internal/report.h"
 #include "api/job.h"
+#include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 
 namespace dray::api::internal {
@@ -50,8 +57,26 @@ void ValidateReplicaSet(Report& report, const ReplicaSet& set, const ReplicaSet*
 void ValidateDeployment(Report& report, const Deployment& deployment, const Deployment* old);
 void ValidateJob(Report& report, const Job& job, const Job* old);
 
+// workload_set_validation.cc; no old one: creation.
+void ValidateDaemonSet(Report& report, const DaemonSet& set, const DaemonSet* old);
+void ValidateStatefulSet(Report& report, const StatefulSet& set, const StatefulSet* old);
+void ValidateCronJob(Report& report, const CronJob& job, const CronJob* old);
+void ValidateDisruptionBudget(Report& report, const PodDisruptionBudget& budget);
+void ValidateLimitRange(Report& report, const LimitRange& range);
+
+// config_map_validation.cc; no old one: creation.
+void ValidateConfigMap(Report& report, const ConfigMap& map, const ConfigMap* old);
+void ValidateSecret(Report& report, const Secret& secret, const Secret* old);
+
 // quota_validation.cc
 void ValidateQuota(Report& report, const ResourceQuota& quota, const ResourceQuota* old);
+
+// rbac_validation.cc; no old one: creation.
+void ValidateRole(Report& report, const Role& role);
+void ValidateClusterRole(Report& report, const ClusterRole& role);
+void ValidateRoleBinding(Report& report, const RoleBinding& binding, const RoleBinding* old);
+void ValidateClusterRoleBinding(Report& report, const ClusterRoleBinding& binding,
+                                const ClusterRoleBinding* old);
 
 // pod_status_validation.cc; of a pod's status only what concerns claims and devices is looked
 // at.

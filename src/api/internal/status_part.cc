@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/internal/status_part.h"
 
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
+#include "api/internal/described_kinds.h"
 #include "api/job.h"
 #include "api/namespace.h"
 #include "api/node.h"
@@ -9,6 +13,7 @@
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 
 namespace dray::api::internal {
@@ -16,7 +21,9 @@ namespace {
 
 template <typename... T>
 struct Types {};
-constexpr Types<Node, Namespace, ResourceQuota, ReplicaSet, Deployment, Job> kPlain;
+constexpr Types<Node, Namespace, ResourceQuota, ReplicaSet, Deployment, Job, DaemonSet, StatefulSet,
+                CronJob, PodDisruptionBudget>
+    kPlain;
 constexpr Types<Pod, ResourceClaim, DeviceTaintRule> kWithStrategy;
 
 template <typename... T>
@@ -54,11 +61,24 @@ bool TakeStatusOfAny(Object& object, const Object& old, Types<T...>) {
 }  // namespace
 
 bool HasStatus(const KindInfo& kind) {
+  if (kind.traits != nullptr) return kind.traits->status;
   return IsOneOf(kind, kPlain) || IsOneOf(kind, kWithStrategy);
 }
 
-void KeepStatus(Object& object, const Object& old) { KeepStatusOfAny(object, old, kPlain); }
+void KeepStatus(Object& object, const Object& old) {
+  if (!IsDescribed(object)) {
+    KeepStatusOfAny(object, old, kPlain);
+  } else if (object.kind().traits->status) {
+    KeepDescribedStatus(object, old);
+  }
+}
 
-void KeepAllButStatus(Object& object, const Object& old) { TakeStatusOfAny(object, old, kPlain); }
+void KeepAllButStatus(Object& object, const Object& old) {
+  if (!IsDescribed(object)) {
+    TakeStatusOfAny(object, old, kPlain);
+  } else if (object.kind().traits->status) {
+    TakeDescribedStatus(object, old);
+  }
+}
 
 }  // namespace dray::api::internal

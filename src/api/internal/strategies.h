@@ -6,11 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
 #include "api/job.h"
+#include "api/limit_range.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
+#include "api/stateful_set.h"
 #include "api/strategy.h"
 #include "api/workloads.h"
 
@@ -63,5 +68,20 @@ void PrepareForUpdate(ReplicaSet& set, const ReplicaSet& old, const StrategyOpti
 void PrepareForUpdate(Deployment& deployment, const Deployment& old,
                       const StrategyOptions& options);
 void PrepareForUpdate(Job& job, const Job& old, const StrategyOptions& options);
+
+// workload_set_strategy.cc
+void SetDefaults(DaemonSet& set);
+void SetDefaults(StatefulSet& set);
+void SetDefaults(CronJob& job);
+void SetDefaults(LimitRange& range);
+void PrepareForCreate(DaemonSet& set, const StrategyOptions& options);
+void PrepareForCreate(StatefulSet& set, const StrategyOptions& options);
+void PrepareForCreate(CronJob& job, const StrategyOptions& options);
+void PrepareForCreate(PodDisruptionBudget& budget, const StrategyOptions& options);
+void PrepareForUpdate(DaemonSet& set, const DaemonSet& old, const StrategyOptions& options);
+void PrepareForUpdate(StatefulSet& set, const StatefulSet& old, const StrategyOptions& options);
+void PrepareForUpdate(CronJob& job, const CronJob& old, const StrategyOptions& options);
+void PrepareForUpdate(PodDisruptionBudget& budget, const PodDisruptionBudget& old,
+                      const StrategyOptions& options);
 
 }  // namespace dray::api::internal

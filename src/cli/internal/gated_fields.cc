@@ -44,7 +44,7 @@ class Walker {
  private:
   void Struct(const api::StructInfo& info, const void* object, const base::FieldPath& path) {
     for (const api::FieldInfo& field : info.fields) {
-      const void* value = field.get(object);
+      const void* value = field.Get(object);
       if (value == nullptr || api::IsEmptyValue(*field.type, value)) continue;
       if (field.options.gate && !gates_.Enabled(*field.options.gate)) {
         // These are not dropped but rejected, which validation says (docs/decisions.md).

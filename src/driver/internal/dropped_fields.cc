@@ -41,8 +41,8 @@ class Walk {
               const base::FieldPath& path, std::string_view gate) {
     bool found = false;
     for (const api::FieldInfo& field : info.fields) {
-      const void* a = field.get(wanted);
-      const void* b = field.get(stored);
+      const void* a = field.Get(wanted);
+      const void* b = field.Get(stored);
       if (a == nullptr && b == nullptr) continue;
       const std::string_view own =
           field.options.gate ? api::InfoOf(*field.options.gate).name : gate;

@@ -118,7 +118,9 @@ Status Patched(PatchKind how, const rest::DocumentNode& patch, const api::TypeIn
                rest::DocumentNode& document);
 // scale.cc
 void HandleScale(const ExchangePtr& exchange);
-// reviews.cc: questions that users ask about themselves.
+// As reviews show somebody.
+rest::DocumentNode UserNode(const api::UserInfo& user);
+// reviews.cc: questions about who may do what.
 void HandleReview(const ExchangePtr& exchange, const RoleAuthorizer& authorizer);
 
 inline Part PartOf(const Exchange& exchange) {

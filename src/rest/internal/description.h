@@ -21,5 +21,6 @@ std::span<const Description> ContainersDescriptions();
 std::span<const Description> VolumesDescriptions();
 std::span<const Description> ClaimsDescriptions();
 std::span<const Description> SlicesDescriptions();
+std::span<const Description> RbacDescriptions();
 
 }  // namespace dray::rest::internal

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/described_kinds.h"
 #include "api/kinds.h"
+#include "api/meta.h"
 #include "base/time.h"
 #include "rest/table.h"
 
@@ -45,6 +47,24 @@ Printer PriorityClassPrinter();
 Printer ReplicaSetPrinter();
 Printer DeploymentPrinter();
 Printer JobPrinter();
+// printers_rbac.cc
+Printer RolePrinter();
+Printer RoleBindingPrinter();
+Printer ClusterRoleBindingPrinter();
+Printer DaemonSetPrinter();
+Printer StatefulSetPrinter();
+Printer ControllerRevisionPrinter();
+Printer CronJobPrinter();
+Printer DisruptionBudgetPrinter();
+Printer LimitRangePrinter();
+
+// printers_described.cc
+Printer DescribedPrinter(const api::KindTraits& traits);
+Printer ConfigMapPrinter();
+Printer SecretPrinter();
+Printer ServiceAccountPrinter();
+// "app=web,tier in (a,b)"
+std::string SelectorShown(const api::LabelSelector& selector);
 
 // "<unknown>" for a time that is not set.
 std::string Since(const std::optional<base::Time>& time, base::Time now);

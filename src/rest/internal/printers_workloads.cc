@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
+#include "api/disruption_budget.h"
 #include "api/job.h"
 #include "api/label_selector.h"
 #include "api/pod.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "fmt/format.h"
 #include "rest/internal/printers.h"
@@ -101,6 +105,126 @@ Printer DeploymentPrinter() {
                     Names(row.spec.template_),
                     Images(row.spec.template_),
                     Selector(row.spec.selector)};
+          }};
+}
+
+Printer DaemonSetPrinter() {
+  return {{kNameColumn,
+           {.name = "Desired", .type = "integer", .description = "Nodes that should have a pod."},
+           {.name = "Current", .type = "integer", .description = "Those that have one."},
+           {.name = "Ready", .type = "integer", .description = "Nodes whose pod is ready."},
+           {.name = "Up-to-date", .type = "integer", .description = "Pods of the newest template."},
+           {.name = "Available", .type = "integer", .description = "Pods that can be counted on."},
+           {.name = "Node Selector", .description = "Labels of the nodes."},
+           kAgeColumn,
+           kContainers,
+           kImages,
+           kSelector},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const api::DaemonSet& set = *object.As<api::DaemonSet>();
+            std::vector<std::string> labels;
+            for (const auto& [key, value] : set.spec.template_.spec.node_selector) {
+              labels.push_back(fmt::format("{}={}", std::string_view(key), value));
+            }
+            return {set.metadata.name,
+                    static_cast<std::int64_t>(set.status.desired_number_scheduled),
+                    static_cast<std::int64_t>(set.status.current_number_scheduled),
+                    static_cast<std::int64_t>(set.status.number_ready),
+                    static_cast<std::int64_t>(set.status.updated_number_scheduled),
+                    static_cast<std::int64_t>(set.status.number_available),
+                    OrNone(Joined(labels)),
+                    AgeOf(object, context),
+                    Names(set.spec.template_),
+                    Images(set.spec.template_),
+                    Selector(set.spec.selector)};
+          }};
+}
+
+Printer StatefulSetPrinter() {
+  return {{kNameColumn,
+           {.name = "Ready", .description = "Pods that are ready, of those wanted."},
+           kAgeColumn,
+           kContainers,
+           kImages},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const api::StatefulSet& set = *object.As<api::StatefulSet>();
+            return {set.metadata.name,
+                    fmt::format("{}/{}", set.status.ready_replicas, set.spec.replicas.value_or(1)),
+                    AgeOf(object, context), Names(set.spec.template_), Images(set.spec.template_)};
+          }};
+}
+
+Printer ControllerRevisionPrinter() {
+  return {{kNameColumn,
+           {.name = "Controller", .description = "Whose template it was."},
+           {.name = "Revision", .type = "integer", .description = "Which one it was."},
+           kAgeColumn},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const api::OwnerReference* owner = api::FindController(object.metadata());
+            return {object.metadata().name,
+                    owner == nullptr ? std::string("<none>")
+                                     : fmt::format("{}/{}", owner->kind, owner->name),
+                    object.As<api::ControllerRevision>()->revision, AgeOf(object, context)};
+          }};
+}
+
+Printer CronJobPrinter() {
+  return {{kNameColumn,
+           {.name = "Schedule", .description = "When jobs are due."},
+           {.name = "Timezone", .description = "The zone of the schedule."},
+           {.name = "Suspend", .description = "Whether no more jobs are made."},
+           {.name = "Active", .type = "integer", .description = "Jobs that run."},
+           {.name = "Last Schedule", .description = "How long ago a job was due."},
+           kAgeColumn,
+           kContainers,
+           kImages,
+           kSelector},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const api::CronJob& job = *object.As<api::CronJob>();
+            const api::JobSpec& made = job.spec.job_template.spec;
+            return {job.metadata.name,
+                    job.spec.schedule,
+                    job.spec.time_zone.value_or("<none>"),
+                    std::string(job.spec.suspend.value_or(false) ? "True" : "False"),
+                    static_cast<std::int64_t>(job.status.active.size()),
+                    job.status.last_schedule_time
+                        ? Since(job.status.last_schedule_time, context.now)
+                        : std::string("<none>"),
+                    AgeOf(object, context),
+                    Names(made.template_),
+                    Images(made.template_),
+                    Selector(made.selector)};
+          }};
+}
+
+Printer DisruptionBudgetPrinter() {
+  return {{kNameColumn,
+           {.name = "Min Available", .description = "How many must stay."},
+           {.name = "Max Unavailable", .description = "How many may be missing."},
+           {.name = "Allowed Disruptions",
+            .type = "integer",
+            .description = "How many may be evicted now."},
+           kAgeColumn},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const api::PodDisruptionBudget& budget = *object.As<api::PodDisruptionBudget>();
+            const auto shown = [](const std::optional<api::IntOrString>& amount) -> std::string {
+              if (!amount) return "N/A";
+              const auto* number = std::get_if<std::int32_t>(&amount->value);
+              return number != nullptr ? std::to_string(*number)
+                                       : std::get<std::string>(amount->value);
+            };
+            return {budget.metadata.name, shown(budget.spec.min_available),
+                    shown(budget.spec.max_unavailable),
+                    static_cast<std::int64_t>(budget.status.disruptions_allowed),
+                    AgeOf(object, context)};
+          }};
+}
+
+Printer LimitRangePrinter() {
+  return {{kNameColumn, {.name = "Created At", .description = "When it was made."}},
+          [](const api::Object& object, const TableContext&) -> std::vector<Cell> {
+            const auto& made = object.metadata().creation_timestamp;
+            return {object.metadata().name, made ? made->ToRfc3339() : std::string("<unknown>")};
           }};
 }
 

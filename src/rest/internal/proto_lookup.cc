@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
+#include "api/kinds.h"
 #include "fmt/format.h"
 #include "rest/internal/proto_numbers.h"
 
@@ -28,6 +30,35 @@ ProtoFields Parse(std::string_view text) {
   return fields;
 }
 
+// Of structs whose tables have the numbers themselves.
+using OwnNumbers = absl::flat_hash_map<const api::StructInfo*, ProtoFields>;
+
+void Collect(const api::TypeInfo& type, OwnNumbers& all) {
+  if (type.element != nullptr) Collect(*type.element, all);
+  if (type.shape != api::Shape::kStruct) return;
+  const api::StructInfo& info = type.fields();
+  if (all.contains(&info)) return;
+  ProtoFields& fields = all[&info];
+  for (const api::FieldInfo& field : info.fields) {
+    const auto [number, inner] = field.options.proto;
+    if (number == 0) continue;
+    fields.names[{number, inner}] = field.name;
+    fields.numbers.emplace(field.name, ProtoNumber{number, inner});
+  }
+  for (const api::FieldInfo& field : info.fields) Collect(*field.type, all);
+}
+
+const ProtoFields* FindOwn(const api::StructInfo& info) {
+  static const OwnNumbers all = [] {
+    OwnNumbers found;
+    for (const api::KindInfo& kind : api::Kinds()) Collect(*kind.type, found);
+    absl::erase_if(found, [](const auto& row) { return row.second.numbers.empty(); });
+    return found;
+  }();
+  const auto it = all.find(&info);
+  return it == all.end() ? nullptr : &it->second;
+}
+
 const ProtoFields* Find(std::string_view name) {
   static const base::StringMap<ProtoFields> all = [] {
     base::StringMap<ProtoFields> rows;
@@ -42,6 +73,7 @@ const ProtoFields* Find(std::string_view name) {
 
 const ProtoFields* FindProtoFields(const api::StructInfo& info, std::string_view group,
                                    std::string_view version) {
+  if (const ProtoFields* fields = FindOwn(info)) return fields;
   for (const std::string& name :
        {fmt::format("{}/{}", version, info.name), fmt::format("{}/{}", group, info.name)}) {
     if (const ProtoFields* fields = Find(name)) return fields;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The descriptions (described_kinds.h), a text per group. Structs are known within their text.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace dray::api::internal {
+
+// described_core.cc
+std::string_view ServiceDescriptions();
+std::string_view VolumeDescriptions();
+// described_network.cc
+std::string_view EndpointSliceDescriptions();
+std::string_view NetworkDescriptions();
+// described_storage.cc
+std::string_view StorageDescriptions();
+// described_others.cc
+std::string_view AutoscalingDescriptions();
+std::string_view NodeDescriptions();
+std::string_view CertificateDescriptions();
+std::string_view WebhookDescriptions();
+
+inline std::vector<std::string_view> AllDescriptions() {
+  return {ServiceDescriptions(),     VolumeDescriptions(),      EndpointSliceDescriptions(),
+          NetworkDescriptions(),     StorageDescriptions(),     AutoscalingDescriptions(),
+          NodeDescriptions(),        CertificateDescriptions(), WebhookDescriptions()};
+}
+
+}  // namespace dray::api::internal
