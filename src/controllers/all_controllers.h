@@ -13,6 +13,7 @@
 #include "api/gates.h"
 #include "base/clock.h"
 #include "controllers/controller.h"
+#include "controllers/cron_job_controller.h"
 #include "controllers/event_cleanup.h"
 #include "controllers/node_lifecycle.h"
 #include "controllers/picture.h"
@@ -25,6 +26,7 @@ struct ControllerOptions {
   PodCleanupOptions pod_cleanup;
   EventCleanupOptions event_cleanup;
   NodeLifecycleOptions node_lifecycle;
+  TimeZones time_zones = UtcOnly();  // of cron jobs
   Observer* observer = nullptr;  // null: nobody watches. Outlives them
 };
 

@@ -110,9 +110,9 @@ TEST(EnvironmentOf, SaysWhatCannotBeHad) {
     return std::string(base::Message(EnvironmentOf(pod, pod.spec.containers[0], Facts()).status()));
   };
   EXPECT_THAT(fails("    env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]\n"),
-              HasSubstr("Secret \"s\" cannot be read"));
+              HasSubstr("secret \"s\" not found"));
   EXPECT_THAT(fails("    envFrom: [{configMapRef: {name: m}}]\n"),
-              HasSubstr("ConfigMap \"m\" cannot be read"));
+              HasSubstr("configmap \"m\" not found"));
   EXPECT_EQ(
       fails("    env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}]\n"),
       "");
@@ -136,7 +136,7 @@ TEST(ConfigOf, HasLimitsSecurityAndMounts) {
     securityContext: {runAsUser: 5, privileged: false, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {add: [NET_ADMIN], drop: [ALL]}}
 )yaml");
   PodFacts facts = Facts();
-  facts.volumes["v"] = "/vol";
+  facts.volumes["v"] = {.path = "/vol"};
   const auto config = ConfigOf(pod, pod.spec.containers[0], facts);
   ASSERT_THAT(config, IsOk());
   EXPECT_THAT(config->command, ElementsAre("run", "7"));
@@ -154,7 +154,7 @@ TEST(ConfigOf, HasLimitsSecurityAndMounts) {
 TEST(ConfigOf, RefusesWhatWouldLeadAstray) {
   api::Pod pod = PodFrom("    volumeMounts: [{name: v, mountPath: /v, subPath: ../x}]\n");
   PodFacts facts = Facts();
-  facts.volumes["v"] = "/vol";
+  facts.volumes["v"] = {.path = "/vol"};
   EXPECT_THAT(ConfigOf(pod, pod.spec.containers[0], facts),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("leads out of it")));
   pod = PodFrom("    securityContext: {runAsNonRoot: true, runAsUser: 0}\n");
@@ -170,6 +170,14 @@ TEST(SandboxConfigOf, APodOnTheHostsNetworkHasNoNameOfItsOwn) {
   EXPECT_EQ(SandboxConfigOf(pod, "/logs", "")->hostname, std::string(62, 'a'));
   pod.spec.host_network = true;
   EXPECT_EQ(SandboxConfigOf(pod, "/logs", "")->hostname, "");
+}
+
+TEST(SandboxConfigOf, APrivilegedContainerMakesItsPodOne) {
+  EXPECT_FALSE(SandboxConfigOf(PodFrom(""), "/logs", "")->privileged);
+  api::Pod pod = PodFrom("    securityContext: {privileged: true}\n");
+  EXPECT_TRUE(SandboxConfigOf(pod, "/logs", "")->privileged);
+  pod.spec.init_containers.swap(pod.spec.containers);
+  EXPECT_TRUE(SandboxConfigOf(pod, "/logs", "")->privileged);
 }
 
 }  // namespace

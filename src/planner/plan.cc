@@ -93,6 +93,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   Plan plan;
   internal::CompleteNodes(options.assume_nodes, objects, plan.notes);
   std::vector<api::Object> left_out = internal::TakeHalfGiven(objects, plan.notes);
+  internal::NoteIdleWorkloads(objects, plan.notes);
   internal::Arrange(objects);
   const internal::AbsentPods absent(objects, plan.notes);
   DRAY_RETURN_IF_ERROR(internal::CheckSelectors(objects));

@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "controllers/all_controllers.h"
 #include "hollow/hollow_nodes.h"
+#include "plane/internal/time_zones.h"
 #include "scheduler/ids.h"
 #include "scheduler/scheduler.h"
 #include "threads/thread_pool.h"
@@ -83,8 +84,8 @@ class ControllerWorker final : public Worker {
       : metrics_(metrics) {
     const controllers::Source shared = controllers::Source(cluster).Shared();
     if (parts.controllers) {
-      controllers_ =
-          controllers::MakeControllers(shared, clock, {.gates = gates, .observer = &metrics});
+      controllers_ = controllers::MakeControllers(
+          shared, clock, {.gates = gates, .time_zones = MachineTimeZones(), .observer = &metrics});
     }
     if (parts.nodes) {
       controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
