@@ -351,6 +351,12 @@ KeptNames NamedIn(const api::Container& container) {
 
 namespace {
 
+Status TooLong() {
+  return base::OutOfRange(
+      fmt::format("the environment is longer than {} bytes, which no process can be given",
+                  kLongestEnvironment));
+}
+
 StatusOr<std::vector<std::string>> ExpandAll(
     std::string_view field, const std::vector<std::string>& words,
     const std::vector<std::pair<std::string, std::string>>& variables) {
@@ -379,6 +385,9 @@ StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
   std::size_t total = 0;
   for (const api::EnvFromSource& from : container.env_from) {
     DRAY_RETURN_IF_ERROR(AddAll(from, facts, env));
+    total = 0;
+    for (const auto& [name, value] : env) total += name.size() + value.size();
+    if (total > kLongestEnvironment) return TooLong();
   }
   for (const api::EnvVar& variable : container.env) {
     std::string value;
@@ -414,11 +423,7 @@ StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
       value = *std::move(expanded);
     }
     total += variable.name.size() + value.size();
-    if (total > kLongestEnvironment) {
-      return base::OutOfRange(
-          fmt::format("the environment is longer than {} bytes, which no process can be given",
-                      kLongestEnvironment));
-    }
+    if (total > kLongestEnvironment) return TooLong();
     SetVariable(env, variable.name, std::move(value));
   }
   return env;
