@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <functional>
@@ -20,6 +22,7 @@
 #include "client/server_for_test.h"
 #include "container/none_runtime.h"
 #include "files/temporary_folder.h"
+#include "fmt/format.h"
 #include "rpc/plugin_server.h"
 #include "rpc/pod_resources.h"
 #include "testing/objects_from.h"
@@ -204,6 +207,44 @@ spec: {driver: gone.example.com, nodeName: n1, pool: {name: n1, generation: 1, r
   ASSERT_THAT(server_.local().Delete(api::HubKind(api::TypeInfoOf<api::Pod>()), "ns", "p"), IsOk());
   EXPECT_TRUE(Eventually([&] { return PhaseOf("p") == "gone"; })) << PhaseOf("p");
   EXPECT_EQ(driver.calls().back(), "unprepare c");
+}
+
+// Whoever listens and says nothing keeps nobody but its own pod waiting, and not even the end of the
+// agent.
+TEST_F(NodeProcessTest, PodsThatDoNotAnswerStopNothing) {
+  const files::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof(at)), 0);
+  ASSERT_EQ(::listen(listener.get(), 128), 0);
+  socklen_t size = sizeof(at);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size), 0);
+  auto node = NodeProcess::Start(options_, runtime_, clock_);
+  ASSERT_TRUE(node.ok()) << node.status();
+  for (int i = 0; i < 40; ++i) {
+    Create(fmt::format(R"(
+apiVersion: v1
+kind: Pod
+metadata: {{name: p{}, namespace: ns}}
+spec:
+  nodeName: n1
+  containers:
+  - name: c
+    image: i
+    livenessProbe: {{httpGet: {{host: 127.0.0.1, port: {}}}, timeoutSeconds: 3600}}
+)",
+                       i, ntohs(at.sin_port)));
+  }
+  EXPECT_TRUE(Eventually([&] {
+    for (int i = 0; i < 40; ++i) {
+      if (PhaseOf(fmt::format("p{}", i)) != "Running") return false;
+    }
+    return true;
+  }));
+  const auto before = std::chrono::steady_clock::now();
+  node->reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(20));
 }
 
 TEST_F(NodeProcessTest, SaysWhyItCannotStart) {
