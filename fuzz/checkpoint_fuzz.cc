@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lies in the files of an agent, left by an older version, a kubelet or a power cut: it is read or
+// What lies in the files of an agent and of drivers, left by an older version, a kubelet or a power cut: it is read or
 // refused, and what was read is written so that it reads the same. The first byte says which file it is.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 #include "container/internal/state_files.h"
+#include "driver/prepared_claims.h"
+#include "files/crc32.h"
 #include "files/files.h"
 #include "files/temporary_folder.h"
 #include "fmt/format.h"
@@ -35,20 +38,38 @@ void CheckClaims(std::string_view bytes) {
   DRAY_CHECK(again->size() == claims->size());
 }
 
-std::uint32_t Crc32(std::string_view bytes) {
-  std::uint32_t value = 0xffffffffu;
-  for (const char c : bytes) {
-    value ^= static_cast<unsigned char>(c);
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xedb88320u : 0u);
-  }
-  return value ^ 0xffffffffu;
+// The same data with the checksum that it should have, which no accident would find.
+std::string Sealed(std::string_view data, std::string_view data_field,
+                   std::string_view checksum_field) {
+  std::string file = fmt::format(R"({{"{}":)", data_field);
+  dray::logs::AppendJsonString(file, data);
+  return file + fmt::format(R"(,"{}":{}}})", checksum_field, dray::files::Crc32(data));
 }
 
-// The same data with the checksum that it should have, which no accident would find.
-std::string Sealed(std::string_view data) {
-  std::string file = R"({"Data":)";
-  dray::logs::AppendJsonString(file, data);
-  return file + fmt::format(R"(,"Checksum":{}}})", Crc32(data));
+void CheckChanges(std::string_view bytes) {
+  const auto changes = dray::node::DecodeClaimChanges(bytes);
+  if (!changes.ok()) return;
+  const auto again = dray::node::DecodeClaimChanges(dray::node::EncodeClaimChanges(*changes));
+  DRAY_CHECK(again.ok() && *again == *changes, std::string(bytes));
+}
+
+void CheckPrepared(std::string_view bytes) {
+  const std::string folder = Folder() / "prepared";
+  DRAY_CHECK(dray::files::RemoveTree(folder).ok());
+  DRAY_CHECK(dray::files::MakeFolder(folder).ok());
+  DRAY_CHECK(
+      dray::files::WriteWhole(folder + "/claims.json", bytes, 0600, dray::files::Sync::kNo).ok());
+  auto claims = dray::driver::PreparedClaims::Open(folder);
+  if (!claims.ok()) {
+    DRAY_CHECK(!claims.status().message().empty());
+    return;
+  }
+  const auto all = claims->all();
+  std::vector<dray::driver::PreparedClaimRecord> records;
+  for (const auto& [uid, record] : all) records.push_back(record);
+  DRAY_CHECK(claims->Put(records, dray::files::Sync::kNo).ok(), std::string(bytes));
+  const auto again = dray::driver::PreparedClaims::Open(folder);
+  DRAY_CHECK(again.ok() && again->all() == all, std::string(bytes));
 }
 
 template <typename Record>
@@ -73,14 +94,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace dray::container::internal;  // NOLINT(google-build-using-namespace)
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 8) {
+  switch (data[0] % 10) {
     case 0:
       CheckClaims(bytes);
       break;
     case 1:
-      CheckClaims(Sealed(bytes));
+      CheckClaims(Sealed(bytes, "Data", "Checksum"));
       break;
     case 2:
+      CheckChanges(bytes);
+      break;
     case 3:
       CheckRecord<SandboxRecord>(bytes);
       break;
@@ -93,8 +116,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 6:
       CheckRecord<ExitRecord>(bytes);
       break;
-    default:
+    case 7:
       CheckRecord<PauseSpec>(bytes);
+      break;
+    case 8:
+      CheckPrepared(bytes);
+      break;
+    default:
+      CheckPrepared(Sealed(bytes, "data", "checksum"));
       break;
   }
   return 0;
