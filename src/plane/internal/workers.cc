@@ -80,8 +80,11 @@ class ControllerWorker final : public Worker {
       : metrics_(metrics) {
     const controllers::Source shared = controllers::Source(cluster).Shared();
     if (parts.controllers) {
-      controllers_ =
-          controllers::MakeControllers(shared, clock, {.gates = gates, .observer = &metrics});
+      controllers_ = controllers::MakeControllers(shared, clock,
+                                                  {.gates = gates,
+                                                   .service_accounts = !parts.authority.empty(),
+                                                   .authority = parts.authority,
+                                                   .observer = &metrics});
     }
     if (parts.nodes) {
       controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
