@@ -1,10 +1,11 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build binary install install-packages check alone tidy format asan tsan fuzz mutants seams soak clang bench clean
+.PHONY: help up demo test build binary install install-packages check alone tidy format asan tsan fuzz mutants seams soak clang bench deb dist image packages clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
 BINARY := build/binary
 PREFIX ?= /usr/local
+PACKAGES := build/packages
 
 help:
 	@echo 'make up      install packages, build, and run a small cluster for kubectl: dray up --demo'
@@ -12,6 +13,7 @@ help:
 	@echo 'make test    install packages, build, and run every test'
 	@echo 'make build   everything that tests need: $(RELEASE)/dray, $(RELEASE)/bin'
 	@echo 'make install $(PREFIX)/bin/dray, and kubectl-dray beside it for `kubectl dray`'
+	@echo 'make deb     Debian packages; make dist: a tarball; make image: a container image. All in $(PACKAGES)'
 	@echo 'make bench   the benchmarks behind the numbers in the docs'
 	@echo 'make check   what to run before a push: other compiler, sanitizers, includes, clang-tidy, format'
 	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60 TARGETS=words)'
@@ -40,6 +42,20 @@ build: install-packages
 
 install: binary
 	cmake --install $(BINARY) --prefix $(PREFIX)
+
+# What is given away: optimised as a whole, symbols split off. docs/packages.md says what each needs on the machine that it is put on.
+packages: install-packages
+	@cmake --preset dist >/dev/null
+	cmake --build --preset dist -j$(JOBS)
+
+deb: packages
+	tools/make-packages deb build/dist $(PACKAGES)
+
+dist: packages
+	tools/make-packages tarball build/dist $(PACKAGES)
+
+image: packages
+	tools/make-packages image build/dist $(PACKAGES)
 
 install-packages:
 	@tools/install-packages

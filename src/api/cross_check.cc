@@ -61,10 +61,11 @@ constexpr std::array kChecks = {
 
 }  // namespace
 
-std::vector<CrossFinding> CrossCheck(std::span<const Object> objects) {
+std::vector<CrossFinding> CrossCheck(std::span<const Object> objects, std::uint64_t* steps) {
   const internal::World world(objects);
   std::vector<CrossFinding> findings;
   for (const auto check : kChecks) check(world, findings);
+  if (steps != nullptr) *steps = world.steps;
   std::ranges::stable_sort(findings, {}, &CrossFinding::object);
   return findings;
 }

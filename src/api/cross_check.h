@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ struct CrossFinding {
 // All findings, in the order of the objects; of one object, in the order of the checks. Objects
 // without a namespace are taken to live in "default", as kubectl would have it. Near-linear in the
 // size of the objects: a dump of a whole cluster is an ordinary input.
-std::vector<CrossFinding> CrossCheck(std::span<const Object> objects);
+// `steps`, unless null, is told how much the checks have looked at that are not obviously linear.
+std::vector<CrossFinding> CrossCheck(std::span<const Object> objects,
+                                     std::uint64_t* steps = nullptr);
 
 }  // namespace dray::api

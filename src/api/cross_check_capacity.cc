@@ -59,8 +59,7 @@ void CheckNames(const World& world, const GivenClaim& claim, const Asked& asked,
            .severity = Severity::kWarning,
            .reason = "UnknownCapacity",
            .message = fmt::format("no given device has the capacity \"{}\"", name),
-           .hint = HintAmong(name, {world.capacity_names.begin(), world.capacity_names.end()},
-                             "the given devices have")});
+           .hint = HintAmong(world, name, world.capacity_names, "the given devices have")});
       continue;
     }
     const auto slash = name.rfind('/');

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cross-checks of claims and claim templates against classes and devices.
-#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/internal/cross_world.h"
 #include "base/edit_distance.h"
+#include "base/string_map.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -42,19 +43,6 @@ std::vector<Alternative> AlternativesOf(const GivenClaim& claim) {
   return alternatives;
 }
 
-bool Covers(const DeviceConstraint& constraint, const Alternative& alternative) {
-  if (constraint.requests.empty()) return true;
-  return std::ranges::any_of(constraint.requests, [&](const std::string& name) {
-    return name == alternative.request ||
-           (!alternative.subrequest.empty() && name == alternative.subrequest);
-  });
-}
-
-bool Derives(const Alternative& alternative, std::string_view attribute) {
-  return std::ranges::find(*alternative.derived, attribute, &DeviceDerivedAttribute::name) !=
-         alternative.derived->end();
-}
-
 std::vector<std::string_view> DerivedNames(const std::vector<Alternative>& alternatives) {
   std::vector<std::string_view> names;
   for (const Alternative& alternative : alternatives) {
@@ -79,14 +67,109 @@ std::vector<Use> UsesOf(const DeviceConstraint& constraint) {
   return uses;
 }
 
-bool IsUsed(const GivenClaim& claim, const Alternative& alternative, std::string_view name) {
-  return std::ranges::any_of(
-      claim.spec->devices.constraints, [&](const DeviceConstraint& constraint) {
-        return Covers(constraint, alternative) &&
-               std::ranges::any_of(UsesOf(constraint),
-                                   [&](const Use& use) { return *use.attribute == name; });
-      });
-}
+// Which alternatives of a claim a constraint covers, and which of them derive what. Everything is looked at once, however
+// many constraints and requests there are.
+class Covered {
+ public:
+  Covered(const World& world, const std::vector<Alternative>& alternatives) : world_(world) {
+    for (std::size_t i = 0; i < alternatives.size(); ++i) {
+      Add("", i, alternatives[i]);
+      Add(alternatives[i].request, i, alternatives[i]);
+      if (!alternatives[i].subrequest.empty()) Add(alternatives[i].subrequest, i, alternatives[i]);
+    }
+  }
+
+  struct Answer {
+    // The first covered alternative that does not derive it.
+    std::optional<std::size_t> from_device;
+    bool derived = false;  // by any
+  };
+  Answer Ask(const DeviceConstraint& constraint, std::string_view attribute) {
+    if (constraint.requests.empty()) return AskOne("", attribute);
+    Answer answer;
+    for (const std::string& name : constraint.requests) {
+      const Answer one = AskOne(name, attribute);
+      answer.derived = answer.derived || one.derived;
+      if (one.from_device && (!answer.from_device || *one.from_device < *answer.from_device)) {
+        answer.from_device = one.from_device;
+      }
+    }
+    return answer;
+  }
+
+ private:
+  // What one name in a constraint stands for: a request, a subrequest, or, empty, all.
+  struct Scope {
+    std::vector<std::size_t> alternatives;
+    // By attribute: who derives it, as indices of `alternatives`, in their order.
+    base::StringMap<std::vector<std::size_t>> derived_by;
+    base::StringMap<Answer> answers;
+  };
+
+  void Add(std::string_view name, std::size_t index, const Alternative& alternative) {
+    Scope& scope = scopes_[std::string(name)];
+    const std::size_t position = scope.alternatives.size();
+    scope.alternatives.push_back(index);
+    for (const DeviceDerivedAttribute& attribute : *alternative.derived) {
+      ++world_.steps;
+      std::vector<std::size_t>& by = scope.derived_by[attribute.name];
+      if (by.empty() || by.back() != position) by.push_back(position);
+    }
+  }
+
+  Answer AskOne(std::string_view name, std::string_view attribute) {
+    ++world_.steps;
+    const auto found = scopes_.find(name);
+    if (found == scopes_.end()) return {};
+    Scope& scope = found->second;
+    const auto [known, added] = scope.answers.try_emplace(std::string(attribute));
+    if (!added) return known->second;
+    Answer& answer = known->second;
+    const auto by = scope.derived_by.find(attribute);
+    answer.derived = by != scope.derived_by.end();
+    std::size_t position = 0;
+    while (answer.derived && position < by->second.size() && by->second[position] == position) {
+      ++world_.steps;
+      ++position;
+    }
+    if (position < scope.alternatives.size()) answer.from_device = scope.alternatives[position];
+    return answer;
+  }
+
+  const World& world_;
+  base::StringMap<Scope> scopes_;
+};
+
+// What the constraints of a claim compare, and for whom.
+class Compared {
+ public:
+  Compared(const World& world, const GivenClaim& claim) : world_(world) {
+    for (const DeviceConstraint& constraint : claim.spec->devices.constraints) {
+      for (const Use& use : UsesOf(constraint)) {
+        For& whom = by_attribute_[*use.attribute];
+        whom.all = whom.all || constraint.requests.empty();
+        world_.steps += 1 + constraint.requests.size();
+        whom.requests.insert(constraint.requests.begin(), constraint.requests.end());
+      }
+    }
+  }
+  bool Has(const Alternative& alternative, std::string_view name) const {
+    ++world_.steps;
+    const auto found = by_attribute_.find(name);
+    if (found == by_attribute_.end()) return false;
+    const For& whom = found->second;
+    return whom.all || whom.requests.contains(alternative.request) ||
+           (!alternative.subrequest.empty() && whom.requests.contains(alternative.subrequest));
+  }
+
+ private:
+  struct For {
+    bool all = false;
+    base::StringSet requests;
+  };
+  const World& world_;
+  base::StringMap<For> by_attribute_;
+};
 
 // What keeps the attribute from ever being found on a device of `request`, which does not derive
 // it, or nothing. `derived_by_another`: by a request that the constraint covers, too.
@@ -123,14 +206,14 @@ void CheckUse(const World& world, const GivenClaim& claim, const Use& use, std::
         "that name",
         name);
   }
-  const auto closest = base::ClosestMatch(name, derived);
+  const auto closest =
+      world.MayCompare(derived.size()) ? base::ClosestMatch(name, derived) : std::nullopt;
   if (closest && *closest != name) {
     finding.hint = fmt::format("did you mean the derived attribute \"{}\"?", *closest);
   } else if (const auto it = world.attributes_by_id.find(id); it != world.attributes_by_id.end()) {
     finding.hint = fmt::format("did you mean \"{}\"?", it->second);
   } else if (qualified) {
-    const std::vector<std::string_view> names(world.attributes.begin(), world.attributes.end());
-    finding.hint = HintAmong(name, names, "the given devices have");
+    finding.hint = HintAmong(world, name, world.attributes, "the given devices have");
   } else {
     finding.hint = fmt::format("write it with its driver's domain, as in gpu.example.com/{}", id);
   }
@@ -145,13 +228,12 @@ void CheckDeviceClassesExist(const World& world, Findings& findings) {
     for (const Alternative& alternative : AlternativesOf(claim)) {
       const std::string& name = *alternative.device_class_name;
       if (name.empty() || world.class_names.contains(name)) continue;
-      const std::vector<std::string_view> names(world.class_names.begin(), world.class_names.end());
       findings.push_back({.object = claim.index,
                           .path = alternative.path / "deviceClassName",
                           .severity = Severity::kError,
                           .reason = "UnknownDeviceClass",
                           .message = fmt::format("there is no DeviceClass \"{}\"", name),
-                          .hint = HintAmong(name, names, "given classes")});
+                          .hint = HintAmong(world, name, world.class_names, "given classes")});
     }
   }
 }
@@ -159,10 +241,11 @@ void CheckDeviceClassesExist(const World& world, Findings& findings) {
 // docs/decisions.md, "derived attribute no constraint uses": accepted, but surely not meant.
 void CheckDerivedAttributesAreUsed(const World& world, Findings& findings) {
   for (const GivenClaim& claim : world.claims) {
+    const Compared compared(world, claim);
     for (const Alternative& alternative : AlternativesOf(claim)) {
       for (std::size_t i = 0; i < alternative.derived->size(); ++i) {
         const std::string& name = (*alternative.derived)[i].name;
-        if (name.empty() || IsUsed(claim, alternative, name)) continue;
+        if (name.empty() || compared.Has(alternative, name)) continue;
         findings.push_back(
             {.object = claim.index,
              .path = (alternative.path / "derivedAttributes").Index(i) / "name",
@@ -180,23 +263,19 @@ void CheckDerivedAttributesAreUsed(const World& world, Findings& findings) {
 
 void CheckConstraintAttributesExist(const World& world, Findings& findings) {
   for (const GivenClaim& claim : world.claims) {
-    const std::vector<Alternative> alternatives = AlternativesOf(claim);
     const auto& constraints = claim.spec->devices.constraints;
+    if (constraints.empty()) continue;
+    const std::vector<Alternative> alternatives = AlternativesOf(claim);
+    const std::vector<std::string_view> derived = DerivedNames(alternatives);
+    Covered covered(world, alternatives);
     for (std::size_t i = 0; i < constraints.size(); ++i) {
       const base::FieldPath path = (claim.path / "constraints").Index(i);
       for (const Use& use : UsesOf(constraints[i])) {
-        const auto takes_it_from_device = [&](const Alternative& alternative) {
-          return Covers(constraints[i], alternative) && !Derives(alternative, *use.attribute);
-        };
-        const auto derives_it = [&](const Alternative& alternative) {
-          return Covers(constraints[i], alternative) && Derives(alternative, *use.attribute);
-        };
         if (use.attribute->empty()) continue;
-        const auto from_device = std::ranges::find_if(alternatives, takes_it_from_device);
-        if (from_device == alternatives.end()) continue;
-        CheckUse(world, claim, use, from_device->request,
-                 std::ranges::any_of(alternatives, derives_it), DerivedNames(alternatives), path,
-                 findings);
+        const Covered::Answer answer = covered.Ask(constraints[i], *use.attribute);
+        if (!answer.from_device) continue;
+        CheckUse(world, claim, use, alternatives[*answer.from_device].request, answer.derived,
+                 derived, path, findings);
       }
     }
   }

@@ -93,12 +93,12 @@ std::string WhyNothing(const World& world, const DeviceTaintSelector& selector) 
     }
   }
   if (pools.empty()) {
-    return HintAmong(selector.driver.value_or(""), std::move(drivers), "given drivers");
+    return HintAmong(world, selector.driver.value_or(""), std::move(drivers), "given drivers");
   }
   if (devices.empty() && selector.pool) {
-    return HintAmong(*selector.pool, std::move(pools), "given pools");
+    return HintAmong(world, *selector.pool, std::move(pools), "given pools");
   }
-  return HintAmong(selector.device.value_or(""), std::move(devices), "given devices");
+  return HintAmong(world, selector.device.value_or(""), std::move(devices), "given devices");
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ constexpr int kMostComparedNames = 20;
 struct Reference {
   std::string_view kind;
   std::string_view field;
+  const World& world;
   const ClaimsByName* claims;
   int compared = 0;
 
@@ -71,7 +72,8 @@ struct Reference {
     for (const auto& [key, claim] : *claims) {
       if (claim->namespace_ == pod.namespace_) names.push_back(claim->name);
     }
-    return HintAmong(name, std::move(names), fmt::format("given in namespace {}", pod.namespace_));
+    return HintAmong(world, name, std::move(names),
+                     fmt::format("given in namespace {}", pod.namespace_));
   }
 };
 
@@ -109,7 +111,7 @@ void CheckUse(const World& world, const GivenPod& pod, const Entries& entries,
          .reason = "UnknownPodClaim",
          .message = fmt::format("the pod's resourceClaims have no \"{}\"", use.name),
          .hint = names.empty() ? fmt::format("add it to {}.resourceClaims", pod.path.ToString())
-                               : HintAmong(use.name, std::move(names), "they have")});
+                               : HintAmong(world, use.name, std::move(names), "they have")});
     return;
   }
   const GivenClaim* claim = Behind(world, pod, *found->second);
@@ -124,15 +126,15 @@ void CheckUse(const World& world, const GivenPod& pod, const Entries& entries,
        .message = fmt::format("{} \"{}\" has no request \"{}\"",
                               claim->is_template ? "ResourceClaimTemplate" : "ResourceClaim",
                               claim->name, use.request),
-       .hint = HintAmong(use.request, names, "its requests"),
+       .hint = HintAmong(world, use.request, names, "its requests"),
        .related = claim->index});
 }
 
 }  // namespace
 
 void CheckPodClaimsExist(const World& world, Findings& findings) {
-  Reference claims{"ResourceClaim", "resourceClaimName", &world.claims_by_name};
-  Reference templates{"ResourceClaimTemplate", "resourceClaimTemplateName",
+  Reference claims{"ResourceClaim", "resourceClaimName", world, &world.claims_by_name};
+  Reference templates{"ResourceClaimTemplate", "resourceClaimTemplateName", world,
                       &world.templates_by_name};
   for (const GivenPod& pod : world.pods) {
     if (!world.namespaces_with_claims.contains(pod.namespace_)) continue;
@@ -168,7 +170,6 @@ void CheckContainerClaims(const World& world, Findings& findings) {
 // An explicit name may be a device plugin's; an implicit one is always a class's.
 void CheckImplicitResourcesExist(const World& world, Findings& findings) {
   if (world.classes.empty()) return;
-  const std::vector<std::string_view> classes(world.class_names.begin(), world.class_names.end());
   for (const GivenPod& pod : world.pods) {
     for (const GivenContainer& given : ContainersOf(pod)) {
       const ResourceRequirements& resources = given.container->resources;
@@ -178,12 +179,13 @@ void CheckImplicitResourcesExist(const World& world, Findings& findings) {
           if (!name.starts_with(kDeviceClassResourcePrefix)) continue;
           const std::string_view class_name = name.substr(kDeviceClassResourcePrefix.size());
           if (world.class_names.contains(class_name)) continue;
-          findings.push_back({.object = pod.index,
-                              .path = (given.path / "resources" / field).Key(name),
-                              .severity = Severity::kError,
-                              .reason = "UnknownDeviceClass",
-                              .message = fmt::format("there is no DeviceClass \"{}\"", class_name),
-                              .hint = HintAmong(class_name, classes, "given classes")});
+          findings.push_back(
+              {.object = pod.index,
+               .path = (given.path / "resources" / field).Key(name),
+               .severity = Severity::kError,
+               .reason = "UnknownDeviceClass",
+               .message = fmt::format("there is no DeviceClass \"{}\"", class_name),
+               .hint = HintAmong(world, class_name, world.class_names, "given classes")});
         }
       };
       check("limits", resources.limits);
@@ -211,7 +213,7 @@ void CheckExtendedResourceStatus(const World& world, Findings& findings) {
                           .reason = "UnknownRequest",
                           .message = fmt::format("ResourceClaim \"{}\" has no request \"{}\"",
                                                  claim->name, request),
-                          .hint = HintAmong(request, names, "its requests"),
+                          .hint = HintAmong(world, request, names, "its requests"),
                           .related = claim->index});
     }
   }

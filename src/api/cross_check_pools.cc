@@ -58,12 +58,13 @@ void CheckNames(const GivenPool& pool, std::string_view field, std::string_view 
   }
 }
 
-void CheckConsumption(const base::StringMap<const CounterSet*>& sets, const GivenPool& pool,
-                      const DeviceCounterConsumption& consumption, std::size_t object,
-                      const base::FieldPath& path, Findings& findings) {
+void CheckConsumption(const World& world, const base::StringMap<const CounterSet*>& sets,
+                      const GivenPool& pool, const DeviceCounterConsumption& consumption,
+                      std::size_t object, const base::FieldPath& path, Findings& findings) {
   const auto it = sets.find(consumption.counter_set);
   if (it == sets.end()) {
-    std::string hint = HintAmong(consumption.counter_set, KeysOf(sets), "the pool's counter sets");
+    std::string hint =
+        HintAmong(world, consumption.counter_set, KeysOf(sets), "the pool's counter sets");
     if (hint.empty()) {
       hint =
           "a counter set stands in sharedCounters of a slice of its own in the same pool and "
@@ -82,13 +83,14 @@ void CheckConsumption(const base::StringMap<const CounterSet*>& sets, const Give
     const std::string_view name(key);
     const Counter* have = it->second->counters.Find(name);
     if (have == nullptr) {
-      findings.push_back({.object = object,
-                          .path = (path / "counters").Key(name),
-                          .severity = Severity::kError,
-                          .reason = "UnknownCounter",
-                          .message = fmt::format("counter set \"{}\" has no counter \"{}\"",
-                                                 consumption.counter_set, name),
-                          .hint = HintAmong(name, KeysOf(it->second->counters), "its counters")});
+      findings.push_back(
+          {.object = object,
+           .path = (path / "counters").Key(name),
+           .severity = Severity::kError,
+           .reason = "UnknownCounter",
+           .message = fmt::format("counter set \"{}\" has no counter \"{}\"",
+                                  consumption.counter_set, name),
+           .hint = HintAmong(world, name, KeysOf(it->second->counters), "its counters")});
     } else if (counter.value > have->value) {
       findings.push_back(
           {.object = object,
@@ -186,7 +188,7 @@ void CheckConsumedCounters(const World& world, Findings& findings) {
         for (std::size_t j = 0; j < devices[i].consumes_counters.size(); ++j) {
           const base::FieldPath path =
               ((SpecPath() / "devices").Index(i) / "consumesCounters").Index(j);
-          CheckConsumption(sets, pool, devices[i].consumes_counters[j], slice.index, path,
+          CheckConsumption(world, sets, pool, devices[i].consumes_counters[j], slice.index, path,
                            findings);
         }
       }

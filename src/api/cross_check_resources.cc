@@ -35,7 +35,8 @@ base::StringSet OfferedResources(const World& world) {
 class ResourceCheck {
  public:
   ResourceCheck(const World& world, Findings& findings)
-      : offered_(OfferedResources(world)),
+      : world_(world),
+        offered_(OfferedResources(world)),
         names_(offered_.begin(), offered_.end()),
         all_given_(!world.nodes.empty() && !world.classes.empty()),
         findings_(findings) {}
@@ -55,7 +56,9 @@ class ResourceCheck {
   void Look(const GivenPod& pod, const base::FieldPath& at, std::string_view name) {
     if (!IsExtendedResourceName(name) || offered_.contains(name)) return;
     // It may come by a device plugin of a node that is not given, unless it looks like a slip.
-    const bool near = base::ClosestMatch(name, names_).has_value();
+    const auto [known, added] = near_.try_emplace(std::string(name), false);
+    if (added) known->second = base::ClosestMatch(name, names_).has_value();
+    const bool near = known->second;
     if (!near && !all_given_) return;
     findings_.push_back({.object = pod.index,
                          .path = at.Key(name),
@@ -63,12 +66,14 @@ class ResourceCheck {
                          .reason = "UnknownExtendedResource",
                          .message = fmt::format(
                              "no given DeviceClass serves \"{}\", and no given node has it", name),
-                         .hint = HintAmong(name, names_, "there is")});
+                         .hint = HintAmong(world_, name, offered_, "there is")});
   }
 
+  const World& world_;
   const base::StringSet offered_;
   const std::vector<std::string_view> names_;
   const bool all_given_;
+  base::StringMap<bool> near_;  // whether a name looks like one that there is
   Findings& findings_;
 };
 

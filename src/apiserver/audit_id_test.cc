@@ -93,6 +93,35 @@ TEST_F(AuditIdTest, WhoWasNotLetInIsToldWithTheRequest) {
   EXPECT_EQ(told.get_future().get(), "GET /api/v1/pods ? limit=1 by '' with b");
 }
 
+// Whoever sends too much is known by then, whether the length is said first or shows by and by.
+TEST_F(AuditIdTest, WhoeverSendsTooMuchIsToldWithTheRequest) {
+  authenticator_ = *Authenticator::Create("secret,ann,1");
+  for (const std::string& body :
+       {std::string("Content-Length: 1001\r\n\r\n"),
+        "Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + std::string(1001, 'x') + "\r\n"}) {
+    for (const std::string& who :
+         {std::string(), std::string("Authorization: Bearer secret\r\n")}) {
+      if (who.empty() && body.starts_with("Transfer")) continue;  // that is not waited for
+      std::promise<std::string> told;
+      ServerOptions options;
+      options.max_body_bytes = 1000;
+      options.on_refused = [&](const Refusal& refusal) {
+        const Request* request = refusal.request;
+        told.set_value(std::to_string(refusal.code) + " " +
+                       (request == nullptr ? "nothing"
+                                           : request->method + " " + request->path + " by " +
+                                                 request->user.name + " " + request->audit_id));
+      };
+      Start(Echo, options);
+      TestClient client(port());
+      client.Send("POST /api/v1/pods HTTP/1.1\r\nHost: x\r\nAudit-ID: big\r\n" + who + body);
+      EXPECT_EQ(client.ReadResponse().status, 413);
+      EXPECT_EQ(told.get_future().get(), std::string("413 POST /api/v1/pods by ") +
+                                             (who.empty() ? "system:anonymous" : "ann") + " big");
+    }
+  }
+}
+
 TEST_F(AuditIdTest, WhatWasNotLookedAtIsNoRequest) {
   std::promise<bool> told;
   ServerOptions options;

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "base/mutex.h"
 
@@ -47,8 +48,8 @@ internal::SslContextPtr ContextFor(const ClientTls& tls) {
 
 }  // namespace
 
-TestClient::TestClient(std::uint16_t port, const std::optional<ClientTls>& tls,
-                       int receive_buffer) {
+TestClient::TestClient(std::uint16_t port, const std::optional<ClientTls>& tls, int receive_buffer,
+                       std::string_view protocols) {
   ::signal(SIGPIPE, SIG_IGN);
   socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval patience = {.tv_sec = 10};
@@ -67,9 +68,8 @@ TestClient::TestClient(std::uint16_t port, const std::optional<ClientTls>& tls,
     ssl_.reset(SSL_new(context_.get()));
     SSL_set1_host(ssl_.get(), "localhost");
     SSL_set_fd(ssl_.get(), socket_);
-    constexpr std::string_view kProtocols = "\x02h2\x08http/1.1";
-    SSL_set_alpn_protos(ssl_.get(), reinterpret_cast<const unsigned char*>(kProtocols.data()),
-                        static_cast<unsigned>(kProtocols.size()));
+    SSL_set_alpn_protos(ssl_.get(), reinterpret_cast<const unsigned char*>(protocols.data()),
+                        static_cast<unsigned>(protocols.size()));
     good = SSL_connect(ssl_.get()) == 1;
   }
   if (!good) {
@@ -125,6 +125,11 @@ std::string TestClient::ReadUntil(std::string_view end) {
     if (!ReadMore()) return TakeBytes(received_.size());
   }
   return TakeBytes(at + end.size());
+}
+
+std::string TestClient::ReadSome() {
+  if (received_.empty()) ReadMore();
+  return std::exchange(received_, "");
 }
 
 std::string TestClient::ReadChunk() {

@@ -29,8 +29,13 @@ struct ClientResponse {
 
 class TestClient {
  public:
+  // With TLS, the protocols that are offered, each behind its length.
+  static constexpr std::string_view kHttp1 = "\x08http/1.1";
+  static constexpr std::string_view kHttp2 = "\x02h2";
+  static constexpr std::string_view kBoth = "\x02h2\x08http/1.1";
+
   explicit TestClient(std::uint16_t port, const std::optional<ClientTls>& tls = std::nullopt,
-                      int receive_buffer = 0);
+                      int receive_buffer = 0, std::string_view protocols = kHttp1);
   ~TestClient();
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
@@ -41,6 +46,8 @@ class TestClient {
   // Up to and including `end`, or all there is if it does not come.
   std::string ReadUntil(std::string_view end);
   std::string ReadToEnd() { return ReadUntil({}); }
+  // What there is, at least a byte; empty at the end.
+  std::string ReadSome();
   // A response with a length, or with chunks, which are joined.
   ClientResponse ReadResponse();
   // One chunk of a stream, without its frame; empty at the end.

@@ -150,7 +150,7 @@ class AsioServer final : public Server {
       ++shared_->accepted;
       ++shared_->connections;
       thread->Post([thread, moved = std::make_shared<tcp::socket>(std::move(socket))] {
-        std::make_shared<Connection>(thread, std::move(*moved))->Start();
+        internal::StartConnection(thread, std::move(*moved));
       });
     }
     Accept();
@@ -174,7 +174,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options, Ha
   shared->handler = &handler;
   shared->authenticator = &authenticator;
   if (options.tls) {
-    auto context = internal::MakeSslContext(*options.tls);
+    auto context = internal::MakeSslContext(*options.tls, options.http2);
     if (!context.ok()) return base::Annotate(context.status(), "serving certificate");
     shared->tls = *std::move(context);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP/1.1 server: connections, TLS, limits and deadlines. Each connection lives on one of a
+// The HTTP server, of HTTP/1.1 and HTTP/2: connections, TLS, limits and deadlines. Each connection lives on one of a
 // few I/O threads; a watch that has nothing to say costs its memory and nothing else.
 #pragma once
 
@@ -44,9 +44,12 @@ struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;         // 0: a free one
   std::optional<TlsOptions> tls;  // none: plain HTTP
+  // Offered to clients that come with TLS; many requests then share a connection.
+  bool http2 = true;
   int threads = 2;
 
   std::size_t max_connections = 10'000;
+  std::size_t max_streams = 250;  // of one connection of HTTP/2, at once
   std::size_t max_header_bytes = 64u << 10;
   std::size_t max_body_bytes = 3u << 20;  // as Kubernetes
   // Of a client that has not said who it is, and so may hardly write anything.

@@ -304,13 +304,30 @@ class EchoSource final : public StreamSource {
   std::string held_;
 };
 
+// Takes nothing, and says nothing.
+class FullSource final : public StreamSource {
+ public:
+  explicit FullSource(std::shared_ptr<Tap> tap) : tap_(std::move(tap)) { ++tap_->alive; }
+  ~FullSource() override { --tap_->alive; }
+  void Start(std::function<void()>) override {}
+  State Pull(std::vector<Bytes>&) override { return State::kWait; }
+  std::size_t Receive(std::string_view) override { return 0; }
+
+ private:
+  const std::shared_ptr<Tap> tap_;
+};
+
 class UpgradeTest : public ServerTest {
  protected:
   void SetUp() override {
     Start([this](Request request, std::shared_ptr<Responder> responder) {
       Response response{.status = 101};
       response.headers.Add("Upgrade", std::string(request.headers.Find("Upgrade")));
-      response.stream = std::make_unique<EchoSource>(tap_);
+      if (request.path == "/full") {
+        response.stream = std::make_unique<FullSource>(tap_);
+      } else {
+        response.stream = std::make_unique<EchoSource>(tap_);
+      }
       responder->Send(std::move(response));
     });
   }
@@ -355,6 +372,22 @@ TEST_F(UpgradeTest, AClientThatGoesTakesTheStreamAlong) {
     EXPECT_EQ(tap_->alive, 1);
   }
   for (int i = 0; i < 1000 && tap_->alive > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(tap_->alive, 0);
+}
+
+// Its end stands behind what nobody takes, and is noticed all the same: whatever the stream holds on to
+// would be held for ever.
+TEST_F(UpgradeTest, AClientThatGoesTakesAFullStreamAlong) {
+  {
+    TestClient client(port());
+    client.Send("GET /full HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n" +
+                std::string(1000, 'x'));
+    client.ReadUntil("\r\n\r\n");
+    EXPECT_EQ(tap_->alive, 1);
+  }
+  for (int i = 0; i < 2000 && tap_->alive > 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(tap_->alive, 0);

@@ -77,9 +77,11 @@ TEST_F(TlsTest, ACertificateNamesUserAndGroups) {
 
 // Go's clients hang up on a protocol that they did not offer.
 TEST_F(TlsTest, TheProtocolIsOneThatTheClientOffered) {
-  TestClient client(port(), ClientTls{.authority = authority_.certificate});
-  ASSERT_TRUE(client.connected());
-  EXPECT_EQ(client.Protocol(), "http/1.1");
+  const ClientTls tls{.authority = authority_.certificate};
+  EXPECT_EQ(TestClient(port(), tls).Protocol(), "http/1.1");
+  TestClient other(port(), tls, 0, "\x06spdy/1");
+  ASSERT_TRUE(other.connected());
+  EXPECT_EQ(other.Protocol(), "");
 }
 
 TEST_F(TlsTest, WithoutCredentialsAClientIsAnonymous) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "apiserver/forwarding_stream.h"
 #include "base/status.h"
 #include "fmt/format.h"
 #include "logs/record.h"
@@ -46,18 +47,13 @@ std::string StatusFields(const rest::DocumentNode& status) {
   return fields;
 }
 
-class AuditedStream final : public apiserver::StreamSource {
+class AuditedStream final : public apiserver::ForwardingStream {
  public:
   AuditedStream(std::unique_ptr<apiserver::StreamSource> inner, std::unique_ptr<Trail> trail)
-      : inner_(std::move(inner)), trail_(std::move(trail)) {}
+      : ForwardingStream(std::move(inner)), trail_(std::move(trail)) {}
   ~AuditedStream() override { trail_->Ended(); }
 
-  void Start(std::function<void()> wake) override { inner_->Start(std::move(wake)); }
-  State Pull(std::vector<apiserver::Bytes>& out) override { return inner_->Pull(out); }
-  bool Finite() const override { return inner_->Finite(); }
-
  private:
-  const std::unique_ptr<apiserver::StreamSource> inner_;
   const std::unique_ptr<Trail> trail_;
 };
 

@@ -19,6 +19,21 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// A stream that listens.
+class Listener final : public apiserver::StreamSource {
+ public:
+  explicit Listener(std::string& heard) : heard_(heard) {}
+  void Start(std::function<void()>) override {}
+  State Pull(std::vector<apiserver::Bytes>&) override { return State::kWait; }
+  std::size_t Receive(std::string_view bytes) override {
+    heard_ += bytes.substr(0, 2);
+    return 2;
+  }
+
+ private:
+  std::string& heard_;
+};
+
 class AuditorTest : public ::testing::Test {
  protected:
   void Open(Level level) {
@@ -42,6 +57,16 @@ TEST_F(AuditorTest, WhatNobodyAnswersEndsInAPanic) {
   auditor_->Begin({.path = "/x", .user = {}}, {.verb = "get", .path = "/x"})->Dropped();
   EXPECT_THAT(Text(), HasSubstr(R"("stage":"Panic")"));
   EXPECT_THAT(text_, HasSubstr(R"("responseStatus":{"metadata":{},"code":500})"));
+}
+
+TEST_F(AuditorTest, AStreamThatListensHearsItsClient) {
+  Open(Level::kMetadata);
+  std::string heard;
+  const auto stream =
+      Audited(std::make_unique<Listener>(heard), auditor_->Begin({.path = "/x"}, {.verb = "get"}));
+  // It is full after two.
+  EXPECT_EQ(stream->Receive("hello"), 2u);
+  EXPECT_EQ(heard, "he");
 }
 
 TEST_F(AuditorTest, BodiesWithTokensAreNobodysBusiness) {

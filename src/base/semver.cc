@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -186,6 +187,12 @@ std::optional<SemVer> SemVer::Read(std::string_view text, SemVerFault* fault) {
 StatusOr<SemVer> SemVer::Parse(std::string_view text) {
   SemVerFault fault;
   if (auto version = Read(text, &fault)) return *std::move(version);
+  if (fault.what == What::kTooLarge) {
+    // Only what has the form of a version can be too large for one.
+    std::array<std::uint64_t, 3> ignored{};
+    SemVerFault form = FaultOf(text, Split(text), true, &ignored);
+    if (form.what != What::kNone) fault = std::move(form);
+  }
   return StatusOf(text, fault);
 }
 

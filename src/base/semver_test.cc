@@ -57,6 +57,10 @@ TEST(SemVer, NumbersAboveSixtyFourBitsHaveTheFormButAreOutOfRange) {
     EXPECT_EQ(version.status().code(), StatusCode::kOutOfRange) << text;
     EXPECT_NE(Message(version.status()).find("18446744073709551615"), std::string_view::npos);
   }
+  for (const char* text :
+       {"18446744073709551616.0.x", "18446744073709551616.0.0-", "1.0.0-18446744073709551616+ä"}) {
+    EXPECT_EQ(SemVer::Parse(text).status().code(), StatusCode::kInvalidArgument) << text;
+  }
 }
 
 TEST(SemVer, IsOrderedByPrecedence) {

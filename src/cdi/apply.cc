@@ -169,13 +169,7 @@ Status Apply(const ContainerEdits& edits, const LookUpDevice& look_up, oci::Conf
         .push_back(
             {.path = hook.path, .args = hook.args, .env = hook.env, .timeout = hook.timeout});
   }
-  if (edits.intel_rdt) {
-    config.linux_.intel_rdt = {.clos_id = edits.intel_rdt->clos_id,
-                               .l3_cache_schema = edits.intel_rdt->l3_cache_schema,
-                               .mem_bw_schema = edits.intel_rdt->mem_bw_schema,
-                               .schemata = edits.intel_rdt->schemata,
-                               .enable_monitoring = edits.intel_rdt->enable_monitoring};
-  }
+  if (edits.intel_rdt) config.linux_.intel_rdt = edits.intel_rdt;
   std::vector<std::int64_t>& gids = config.process.user.additional_gids;
   for (const std::int64_t gid : edits.additional_gids) {
     if (gid != 0 && std::ranges::find(gids, gid) == gids.end()) gids.push_back(gid);

@@ -68,19 +68,6 @@ const StructInfo& InfoOf(const Hook*) {
   return info;
 }
 
-const StructInfo& InfoOf(const IntelRdt*) {
-  using T = IntelRdt;
-  static const StructInfo info =
-      Struct<T>("IntelRdt", {
-                                Field<&T::clos_id>("closID"),
-                                Field<&T::l3_cache_schema>("l3CacheSchema"),
-                                Field<&T::mem_bw_schema>("memBwSchema"),
-                                Field<&T::schemata>("schemata"),
-                                Field<&T::enable_monitoring>("enableMonitoring"),
-                            });
-  return info;
-}
-
 const StructInfo& InfoOf(const ContainerEdits*) {
   using T = ContainerEdits;
   static const StructInfo info =

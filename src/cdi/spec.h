@@ -15,6 +15,7 @@
 #include "api/errors.h"
 #include "api/field_table.h"
 #include "base/status.h"
+#include "cdi/oci_config.h"
 
 namespace dray::cdi {
 
@@ -59,15 +60,8 @@ struct Hook {
 };
 const api::StructInfo& InfoOf(const Hook*);
 
-struct IntelRdt {
-  std::string clos_id;
-  std::string l3_cache_schema;
-  std::string mem_bw_schema;
-  std::vector<std::string> schemata;
-  bool enable_monitoring = false;
-  friend bool operator==(const IntelRdt&, const IntelRdt&) = default;
-};
-const api::StructInfo& InfoOf(const IntelRdt*);
+// The same in both.
+using IntelRdt = oci::IntelRdt;
 
 struct ContainerEdits {
   std::vector<std::string> env;  // NAME=value

@@ -36,10 +36,9 @@ Exit code: 0 done, 1 an image of the list cannot be used, 2 it could not be done
 class ImageCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("what", what_, "build, import or list")
-        ->type_name("WHAT")
-        ->required()
-        ->check(CLI::IsMember({"build", "import", "list"}));
+    AddChoices(
+        *app.add_option("what", what_, "build, import or list")->type_name("WHAT")->required(),
+        {"build", "import", "list"});
     app.add_option("source", source_, "import: the archive or layout")->type_name("PATH");
     app.add_option("--images", images_, "The folder of images (default: images in that of dray up)")
         ->type_name("DIR");

@@ -41,8 +41,8 @@ Examples:
   dray up &
   dray node --kubeconfig $(dray kubeconfig node/worker-1) --node-name worker-1 \
     --images ./images
-  dray node --kubeconfig n.kubeconfig --node-name n --runtime none --root /tmp/n
-                                           a node on which nothing is executed
+  dray node --kubeconfig $(dray kubeconfig node/n) --node-name n --root /tmp/n \
+    --runtime none                         a node on which nothing is executed
 
 Runtimes: 'runc' runs containers with runc, from images in the folders of
 --images (made by 'dray image'); 'cri' leaves them to containerd or CRI-O; 'none'
@@ -159,7 +159,8 @@ class NodeCommand final : public Command {
       const container::CdiMode mode = cdi_mode_ == "runtime"  ? container::CdiMode::kRuntime
                                       : cdi_mode_ == "inline" ? container::CdiMode::kInline
                                                               : container::CdiMode::kAuto;
-      opened_ = container::MakeCriRuntime(*std::move(client), {.cdi = mode, .cdi_folders = cdi_});
+      opened_ =
+          container::MakeCriRuntime(*std::move(client), {.cdi = mode, .cdi_folders = cdi_}, clock);
       return {};
     }
     const std::string folder = runtime_root_.empty() ? root_ + "/runc" : runtime_root_;

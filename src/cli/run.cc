@@ -13,72 +13,23 @@
 #include "CLI/CLI.hpp"
 #include "base/edit_distance.h"
 #include "cli/internal/command.h"
+#include "cli/internal/command_table.h"
+#include "cli/internal/completion.h"
 #include "cli/internal/wrap.h"
 #include "fmt/format.h"
 
 namespace dray::cli {
 namespace {
 
-struct CommandRow {
-  std::string_view name;
-  std::string_view summary;
-  std::unique_ptr<internal::Command> (*make)();
-};
-
-constexpr std::array kCommands = {
-    CommandRow{"up", "Run a control plane that kubectl talks to, in one process",
-               &internal::MakeUpCommand},
-    CommandRow{"kubeconfig", "Make credentials for a node, a driver or a person",
-               &internal::MakeKubeconfigCommand},
-    CommandRow{"node", "Make this machine a node: run its pods, with devices from DRA drivers",
-               &internal::MakeNodeCommand},
-    CommandRow{"image", "Build, import and list images for nodes without a registry",
-               &internal::MakeImageCommand},
-    CommandRow{"plan", "Show who would get which node and devices, of files or of a cluster",
-               &internal::MakePlanCommand},
-    CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",
-               &internal::MakeExplainCommand},
-    CommandRow{"validate", "Check manifests, alone and against each other, without a cluster",
-               &internal::MakeValidateCommand},
-    CommandRow{"cel", "Compile an expression and try it on the devices of slices",
-               &internal::MakeCelCommand},
-    CommandRow{"simulate", "Run a scenario: a cluster, its work and its mishaps, in simulated time",
-               &internal::MakeSimulateCommand},
-    CommandRow{"scheduler", "Run the scheduler alone, for an API server somewhere else",
-               &internal::MakeSchedulerCommand},
-    CommandRow{"driver", "Serve devices of a file or of the machine to a node; test a driver",
-               &internal::MakeDriverCommand},
-    CommandRow{"features", "List the feature gates and what they are set to",
-               &internal::MakeFeaturesCommand},
-    CommandRow{"version", "Print the version", &internal::MakeVersionCommand},
-};
-
-constexpr std::string_view kAbout =
-    "dray gives devices to the workloads that ask for them, by the rules of resource.k8s.io, and "
-    "says why when it cannot.";
-
-constexpr std::string_view kExamples = R"(Examples:
-  dray up --demo                           run a small cluster, for kubectl
-  dray plan -f manifests/                  see who would get what where
-  dray explain pod/train -f manifests/     see why a pod gets nothing, and what would help
-  dray validate -f manifests/              check every manifest of a folder
-  kubectl get resourceslices,deviceclasses,resourceclaims -A -o yaml | dray validate -f -
-                                           check what a cluster has
-  dray features                            see what can be switched on and off
-
-'dray COMMAND --help' explains a command.)";
-
-// The command that `word` is, or null.
-const CommandRow* FindCommand(std::string_view word) {
-  const auto it = std::ranges::find(kCommands, word, &CommandRow::name);
-  return it == kCommands.end() ? nullptr : &*it;
-}
+using internal::CommandRow;
+using internal::Commands;
+using internal::FindCommand;
 
 // kubectl's users call the commands by another name.
 std::string Spoken(const Environment& env, std::string text) {
   if (!env.plugin) return text;
   std::vector<std::string_view> words = {"COMMAND", "--help", "help"};
-  for (const CommandRow& row : kCommands) words.push_back(row.name);
+  for (const CommandRow& row : Commands()) words.push_back(row.name);
   constexpr std::string_view kOurs = "dray ";
   for (std::size_t at = text.find(kOurs); at != std::string::npos; at = text.find(kOurs, at + 1)) {
     const std::string_view rest = std::string_view(text).substr(at + kOurs.size());
@@ -96,7 +47,7 @@ std::string Spoken(const Environment& env, std::string text) {
 
 int UnknownCommand(Io& io, std::string_view word) {
   std::vector<std::string_view> names;
-  for (const CommandRow& row : kCommands) names.push_back(row.name);
+  for (const CommandRow& row : Commands()) names.push_back(row.name);
   const auto closest = base::ClosestMatch(word, names);
   return internal::UsageError(
       io, fmt::format("unknown command \"{}\"", word),
@@ -170,17 +121,22 @@ int UsageError(Io& io, std::string_view message, std::string_view hint) {
 int Run(std::span<const std::string> args, std::istream& in, std::ostream& out, std::ostream& err,
         const Environment& env) {
   Io io{in, out, err, env};
+  // Asked by shells, not by people: its words are unfinished and no flags of its own.
+  if (!args.empty() && args[0] == "__complete") {
+    out << internal::CompletionText(internal::Complete(args.subspan(1)));
+    return kExitOk;
+  }
   std::vector<std::string> words = Normalized(args);
   const CommandRow* row = FindCommand(words[0]);
   if (row == nullptr && !words[0].starts_with("-")) return UnknownCommand(io, words[0]);
 
-  CLI::App app{std::string(kAbout), env.plugin ? "kubectl dray" : "dray"};
+  CLI::App app{std::string(internal::kAbout), env.plugin ? "kubectl dray" : "dray"};
   app.set_help_flag("-h,--help", "Show this text");
-  app.footer(std::string(kExamples));
+  app.footer(std::string(internal::kExamples));
   app.require_subcommand(0, 1);
   std::unique_ptr<internal::Command> command;
   CLI::App* chosen = nullptr;
-  for (const CommandRow& entry : kCommands) {
+  for (const CommandRow& entry : Commands()) {
     CLI::App* sub = app.add_subcommand(std::string(entry.name), std::string(entry.summary));
     sub->set_help_flag("-h,--help", "Show this text");
     if (&entry != row) continue;

@@ -71,20 +71,22 @@ class UpCommand final : public Command {
     app.add_flag("--with-node{real-0}", real_node_,
                  "Run this machine as a node, too, called real-0 or =NAME: 'dray node' with its "
                  "files in DATA/node and images from DATA/images");
-    app.add_option("--node-runtime", node_runtime_, "What runs its containers: runc or none")
-        ->type_name("NAME")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"runc", "none"}).description(""));
+    AddChoices(
+        *app.add_option("--node-runtime", node_runtime_, "What runs its containers: runc or none")
+             ->type_name("NAME")
+             ->capture_default_str(),
+        {"runc", "none"});
     app.add_option(
            "--token-auth-file", tokens_,
            "Bearer tokens, as kube-apiserver has them: token,user,uid,\"group,group\" lines")
         ->type_name("FILE");
-    app.add_option("--without", without_,
-                   "Parts that run elsewhere or not at all: scheduler, controllers, nodes")
-        ->type_name("PART,PART")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(CLI::IsMember({"scheduler", "controllers", "nodes"}).description(""));
+    AddChoices(
+        *app.add_option("--without", without_,
+                        "Parts that run elsewhere or not at all: scheduler, controllers, nodes")
+             ->type_name("PART,PART")
+             ->delimiter(',')
+             ->allow_extra_args(false),
+        {"scheduler", "controllers", "nodes"});
     AddGates(app, gates_);
     AddLogFlags(app, log_);
     AddThreshold(app, kSlowRequest, slow_request_,

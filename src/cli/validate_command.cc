@@ -45,12 +45,14 @@ class ValidateCommand final : public Command {
                  "Unknown and repeated fields are errors, as by kubectl's default; "
                  "--strict=false makes them warnings")
         ->default_str("true");
-    app.add_option("--for", judge_,
-                   "Who is to accept the objects: dray, or kubernetes (v1.37 with its own gates), "
-                   "for which what only dray accepts is an error")
-        ->type_name("WHO")
-        ->check(CLI::IsMember({"dray", "kubernetes"}).description(""))
-        ->capture_default_str();
+    AddChoices(
+        *app.add_option(
+                "--for", judge_,
+                "Who is to accept the objects: dray, or kubernetes (v1.37 with its own gates), "
+                "for which what only dray accepts is an error")
+             ->type_name("WHO")
+             ->capture_default_str(),
+        {"dray", "kubernetes"});
     AddOutput(app, output_, {"text", "json"});
     AddColor(app, color_);
     app.footer(std::string(kFooter));

@@ -8,6 +8,7 @@
 #include "api/json.h"
 #include "cli/internal/command.h"
 #include "cli/internal/json_tree.h"
+#include "cli/internal/options.h"
 #include "cli/run.h"
 #include "fmt/format.h"
 
@@ -20,10 +21,7 @@ constexpr std::string_view kKubernetesVersion = "1.37";
 class VersionCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("-o,--output", output_, "text or json")
-        ->type_name("FORMAT")
-        ->check(CLI::IsMember({"text", "json"}).description(""))
-        ->capture_default_str();
+    AddOutput(app, output_, {"text", "json"});
     app.footer("Examples:\n  dray version\n  dray version -o json");
   }
 

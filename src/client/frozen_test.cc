@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "api/event.h"
 #include "api/pod.h"
 #include "client/remote_cluster.h"
 #include "client/server_for_test.h"
@@ -160,6 +161,82 @@ TEST_F(FrozenTest, AWriteWhoseAnswerFreezesIsUnknown) {
   const auto found = cluster.Find(PodKind(), "ns", "p");
   ASSERT_THAT(found, IsOk());
   EXPECT_TRUE(found->has_value());
+}
+
+// What was to be told while the server was away is told when it is back, once.
+TEST_F(FrozenTest, AnEventWhoseAnswerIsLostIsToldOnce) {
+  Create("p");
+  const auto http = Connect();
+  RemoteCluster cluster(*http, clock_,
+                        {.first_backoff = milliseconds(2), .longest_backoff = milliseconds(20)});
+  const auto pod = cluster.Find(PodKind(), "ns", "p");
+  ASSERT_THAT(pod, IsOk());
+  std::atomic<int> lost = 0;
+  proxy_.SetRule([&](std::string_view bytes) {
+    if (!bytes.starts_with("POST") || lost >= 3) return TcpProxy::Fate::kForward;
+    ++lost;
+    return TcpProxy::Fate::kCut;
+  });
+  cluster.Note({.about = **pod,
+                .type = "Warning",
+                .reason = "FailedScheduling",
+                .message = "0/1 nodes are available",
+                .component = "test"});
+  cluster.Flush();
+  EXPECT_EQ(lost, 3);
+  const auto events = server_.local().List(api::HubKind(api::TypeInfoOf<api::Event>()));
+  ASSERT_THAT(events, IsOk());
+  ASSERT_EQ(events->size(), 1u);
+  EXPECT_EQ((*events)[0].As<api::Event>()->count, 1);
+}
+
+TEST_F(FrozenTest, AnEventWaitsForTheServerToComeBack) {
+  Create("p");
+  const auto http = Connect();
+  RemoteCluster cluster(*http, clock_,
+                        {.first_backoff = milliseconds(2), .longest_backoff = milliseconds(50)});
+  const auto pod = cluster.Find(PodKind(), "ns", "p");
+  ASSERT_THAT(pod, IsOk());
+  server_.Stop();
+  for (const char* message : {"one", "one", "two"}) {
+    cluster.Note({.about = **pod,
+                  .type = "Warning",
+                  .reason = "FailedScheduling",
+                  .message = message,
+                  .component = "test"});
+  }
+  std::this_thread::sleep_for(milliseconds(30));
+  server_.Start();
+  cluster.Flush();
+  const auto events = server_.local().List(api::HubKind(api::TypeInfoOf<api::Event>()));
+  ASSERT_THAT(events, IsOk());
+  std::vector<std::string> told;
+  for (const api::Object& object : *events) {
+    const auto& event = *object.As<api::Event>();
+    told.push_back(event.message + " x" + std::to_string(event.count));
+  }
+  EXPECT_THAT(told, ::testing::UnorderedElementsAre("one x2", "two x1"));
+}
+
+// Who ends does not wait for a server that is away.
+TEST_F(FrozenTest, EventsDoNotHoldUpTheEnd) {
+  Create("p");
+  const auto http = Connect({.connect_timeout = milliseconds(200)});
+  auto cluster = std::make_unique<RemoteCluster>(*http, clock_);
+  const auto pod = cluster->Find(PodKind(), "ns", "p");
+  ASSERT_THAT(pod, IsOk());
+  server_.Stop();
+  for (int i = 0; i < 100; ++i) {
+    cluster->Note({.about = **pod,
+                   .type = "Warning",
+                   .reason = "FailedScheduling",
+                   .message = std::to_string(i),
+                   .component = "test"});
+  }
+  std::this_thread::sleep_for(milliseconds(250));
+  const auto begin = steady_clock::now();
+  cluster = nullptr;
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "api/meta.h"
 #include "api/pod.h"
 #include "api/values.h"
+#include "base/percent.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/protobuf.h"
@@ -49,44 +50,30 @@ Status Frame(api::JsonDecoder& decoder, std::string_view text, T& frame) {
   return base::Annotate(status, "the server's answer cannot be read");
 }
 
-std::string Encoded(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      encoded.push_back(c);
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
-}
-
 // "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims". An empty namespace: of all of them.
 std::string Collection(const api::KindInfo& version, std::string_view namespace_) {
   std::string path = version.group.empty()
                          ? fmt::format("/api/{}", version.version)
                          : fmt::format("/apis/{}/{}", version.group, version.version);
   if (version.namespaced && !namespace_.empty()) {
-    path += fmt::format("/namespaces/{}", Encoded(namespace_));
+    path += fmt::format("/namespaces/{}", base::PercentEncoded(namespace_));
   }
   return path.append("/").append(version.plural);
 }
 
 std::string Place(const api::KindInfo& version, std::string_view namespace_,
                   std::string_view name) {
-  return fmt::format("{}/{}", Collection(version, namespace_), Encoded(name));
+  return fmt::format("{}/{}", Collection(version, namespace_), base::PercentEncoded(name));
 }
 
 // "&fieldSelector=...&labelSelector=...", as far as there is one.
 std::string QueryOf(const api::Selection& selection) {
   std::string query;
   if (!selection.fields.empty()) {
-    query += "&fieldSelector=" + Encoded(selection.fields.ToString());
+    query += "&fieldSelector=" + base::PercentEncoded(selection.fields.ToString());
   }
   if (!selection.labels.empty()) {
-    query += "&labelSelector=" + Encoded(selection.labels.ToString());
+    query += "&labelSelector=" + base::PercentEncoded(selection.labels.ToString());
   }
   return query;
 }
@@ -158,7 +145,7 @@ StatusOr<ObjectClient::Listing> ObjectClient::ListIn(const api::KindInfo& versio
   int limit = kPage;
   for (;;) {
     std::string target = fmt::format("{}?limit={}{}", path, limit, selected);
-    if (!next.empty()) target += fmt::format("&continue={}", Encoded(next));
+    if (!next.empty()) target += fmt::format("&continue={}", base::PercentEncoded(next));
     auto body = Ask({.target = std::move(target)});
     // The moment that the pages are of has left the history: all at once is always possible.
     if (body.status().code() == StatusCode::kOutOfRange && !next.empty()) {
@@ -191,7 +178,7 @@ StatusOr<api::Object> ObjectClient::Get(const api::KindInfo& kind, std::string_v
 StatusOr<api::Object> ObjectClient::Write(std::string_view method, std::string target,
                                           const api::Object& object) const {
   const api::KindInfo& version = Served(object.kind());
-  target += fmt::format("?fieldManager={}&fieldValidation=Ignore", Encoded(manager_));
+  target += fmt::format("?fieldManager={}&fieldValidation=Ignore", base::PercentEncoded(manager_));
   auto body =
       Ask({.method = std::string(method), .target = target, .body = object.ToJson(version)});
   const bool invalid = !body.ok() && rest::FromStatus(body.status()).code == kUnprocessable;
@@ -248,7 +235,7 @@ Status ObjectClient::Patch(const api::KindInfo& kind, std::string_view namespace
                            std::string_view name, std::string_view patch) const {
   return Ask({.method = "PATCH",
               .target = fmt::format("{}?fieldManager={}", Place(Served(kind), namespace_, name),
-                                    Encoded(manager_)),
+                                    base::PercentEncoded(manager_)),
               .body = std::string(patch),
               .content_type = "application/merge-patch+json"})
       .status();
@@ -287,7 +274,7 @@ StatusOr<std::shared_ptr<LineStream>> ObjectClient::Watch(const api::KindInfo& k
                                                           std::chrono::milliseconds silence) const {
   const std::string target =
       fmt::format("{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}{}",
-                  Collection(Served(kind), selection.namespace_), Encoded(revision),
+                  Collection(Served(kind), selection.namespace_), base::PercentEncoded(revision),
                   longest.count(), QueryOf(selection));
   return http_.Open({.target = target}, longest + kGrace, silence);
 }

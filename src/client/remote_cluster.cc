@@ -80,9 +80,12 @@ RemoteCluster::RemoteCluster(HttpClient& http, const base::Clock& clock, RemoteO
       clock_(clock),
       client_(http, options_.component) {
   const std::size_t writers = std::max<std::size_t>(options_.note_writers, 1);
+  const internal::NoteOptions notes{
+      .max_events = std::max<std::size_t>(options_.max_events / writers, 1),
+      .first_backoff = options_.first_backoff,
+      .longest_backoff = options_.longest_backoff};
   for (std::size_t i = 0; i < writers; ++i) {
-    notes_.push_back(std::make_unique<internal::NoteWriter>(
-        client_, clock, host_, std::max<std::size_t>(options_.max_events / writers, 1)));
+    notes_.push_back(std::make_unique<internal::NoteWriter>(client_, clock, host_, notes));
   }
 }
 

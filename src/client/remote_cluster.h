@@ -73,7 +73,7 @@ class RemoteCluster final : public api::Cluster {
                 std::string_view uid = {}) override;
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) override;
-  // Does not wait.
+  // Does not wait. What cannot be written now is tried again for about a minute.
   void Note(const api::EventNote& note) override;
 
   // Waits for notes to be written.

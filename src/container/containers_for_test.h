@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -91,8 +92,23 @@ inline std::vector<pid_t> ProcessesIn(const std::string& folder) {
   return found;
 }
 
+// Ends everything in the control group and those below it.
+inline void KillInGroup(const std::string& group) {
+  for (const std::string& folder : internal::CgroupFolders(group)) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
+      if (entry.path().filename() != "cgroup.procs") continue;
+      std::ifstream ids(entry.path());
+      for (pid_t pid = 0; ids >> pid;) {
+        if (pid > 1) ::kill(pid, SIGKILL);
+      }
+    }
+  }
+}
+
 // Ends and removes everything that runs or is mounted in the folder, and the control group.
 inline void SweepTestFolder(const std::string& folder, const std::string& cgroup) {
+  KillInGroup(cgroup);
   for (int round = 0; round < 50; ++round) {
     const std::vector<pid_t> left = ProcessesIn(folder);
     if (left.empty()) break;

@@ -4,74 +4,24 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <set>
 
-#include "api/document.h"
 #include "base/mutex.h"
 #include "cdi/folder.h"
+#include "container/internal/cri_facts.h"
+#include "container/internal/cri_info.h"
+#include "container/internal/cri_logs.h"
+#include "container/internal/cri_stream.h"
+#include "container/internal/stream_threads.h"
 #include "fmt/format.h"
 
 namespace dray::container {
 namespace {
 
-constexpr char kUidLabel[] = "io.kubernetes.pod.uid";
-constexpr char kNameLabel[] = "io.kubernetes.container.name";
-
-base::Time TimeOf(std::int64_t nanos) { return base::Time::FromUnix(0, nanos); }
-
-PodIdentity PodOf(const rpc::CriMap& labels) {
-  const auto get = [&](const char* key) {
-    const auto found = labels.find(key);
-    return found == labels.end() ? std::string() : found->second;
-  };
-  return {.namespace_ = get("io.kubernetes.pod.namespace"),
-          .name = get("io.kubernetes.pod.name"),
-          .uid = get(kUidLabel)};
-}
-
-SandboxInfo InfoOf(const rpc::CriSandbox& sandbox) {
-  return {.id = sandbox.id,
-          .pod = PodOf(sandbox.labels),
-          .attempt = sandbox.metadata.attempt,
-          .ready = sandbox.state == rpc::CriSandboxState::kReady,
-          .created_at = TimeOf(sandbox.created_at),
-          .ips = sandbox.ips};
-}
-
-ContainerState StateOf(rpc::CriContainerState state) {
-  switch (state) {
-    case rpc::CriContainerState::kCreated:
-      return ContainerState::kCreated;
-    case rpc::CriContainerState::kRunning:
-      return ContainerState::kRunning;
-    case rpc::CriContainerState::kExited:
-      return ContainerState::kExited;
-    case rpc::CriContainerState::kUnknown:
-      break;
-  }
-  return ContainerState::kUnknown;
-}
-
-ContainerInfo InfoOf(const rpc::CriContainer& container, const std::string& sandbox_id) {
-  const auto name = container.labels.find(kNameLabel);
-  return {.id = container.id,
-          .sandbox_id = sandbox_id,
-          .pod = PodOf(container.labels),
-          .name = name == container.labels.end() ? container.name : name->second,
-          .attempt = container.attempt,
-          .state = StateOf(container.state),
-          .created_at = TimeOf(container.created_at),
-          .started_at = TimeOf(container.started_at),
-          .finished_at = TimeOf(container.finished_at),
-          .exit_code = container.exit_code,
-          .reason = container.reason,
-          .message = container.message,
-          .image = container.image,
-          .image_id = container.image_ref,
-          .log_path = container.log_path,
-          .annotations = {container.annotations.begin(), container.annotations.end()}};
-}
+using internal::InfoOf;
+using internal::kNameLabel;
+using internal::kUidLabel;
+using internal::StreamInput;
 
 // What is gone is as it should be.
 DoneStatus GoneIsFine(DoneStatus done) {
@@ -80,75 +30,41 @@ DoneStatus GoneIsFine(DoneStatus done) {
   };
 }
 
-const api::DocumentNode* Child(const api::DocumentNode* node, std::string_view key) {
-  const api::Member* member = node == nullptr ? nullptr : node->Find(key);
-  return member == nullptr ? nullptr : &member->value;
-}
-
-bool ListHas(const api::DocumentNode* list, std::string_view field, const std::string& value) {
-  if (list == nullptr) return false;
-  return std::ranges::any_of(list->items, [&](const api::DocumentNode& item) {
-    const api::DocumentNode* found = field.empty() ? &item : Child(&item, field);
-    return found != nullptr && found->text == value;
-  });
-}
-
-// What of the edits the OCI configuration in a verbose status lacks; empty: nothing, or the runtime
-// does not show it.
-std::string MissingIn(const rpc::CriMap& info, const cdi::ContainerEdits& edits) {
-  const auto text = info.find("info");
-  if (text == info.end()) return "";
-  std::vector<api::Diagnostic> faults;
-  const api::DocumentNode root = api::ParseJson(text->second, faults);
-  const api::DocumentNode* spec = Child(&root, "runtimeSpec");
-  if (!faults.empty() || spec == nullptr) return "";
-  const api::DocumentNode* env = Child(Child(spec, "process"), "env");
-  for (const std::string& variable : edits.env) {
-    if (!ListHas(env, "", variable)) return variable;
-  }
-  const api::DocumentNode* devices = Child(Child(spec, "linux"), "devices");
-  for (const cdi::DeviceNode& node : edits.device_nodes) {
-    if (!ListHas(devices, "path", node.path)) return node.path;
-  }
-  for (const cdi::Mount& mount : edits.mounts) {
-    if (!ListHas(Child(spec, "mounts"), "destination", mount.container_path)) {
-      return mount.container_path;
-    }
-  }
-  return "";
-}
-
-// The command has ended by the time that somebody could say something to it.
-class EndedSession final : public ExecSession {
- public:
-  void Write(std::string) override {}
-  void CloseInput() override {}
-  void Resize(std::uint16_t, std::uint16_t) override {}
-};
-
 class CriRuntime final : public Runtime {
  public:
-  CriRuntime(std::unique_ptr<rpc::CriClient> client, CriRuntimeOptions options)
-      : options_(std::move(options)), client_(std::move(client)), cri_(*client_) {}
+  CriRuntime(std::unique_ptr<rpc::CriClient> client, CriRuntimeOptions options,
+             const base::Clock& clock)
+      : options_(std::move(options)),
+        client_(std::move(client)),
+        cri_(*client_),
+        logs_(cri_, {.max_bytes = options_.log_max_bytes, .max_files = options_.log_max_files},
+              options_.log_interval, clock) {}
 
   ~CriRuntime() override {
     // Answers that come from now on begin nothing more.
     stopping_ = true;
+    logs_.Stop();
     client_.reset();
+    streams_.End();
   }
 
   void Probe(Done<RuntimeInfo> done) override {
     cri_.Version([this, done = std::move(done)](StatusOr<rpc::CriVersion> version) {
       if (!version.ok()) return done(version.status());
-      Learn(*version);
+      facts_.Learn(*version);
       if (stopping_) return done(Ending());
-      const RuntimeInfo info{.name = version->runtime_name, .version = version->runtime_version};
-      cri_.Status([info, done](const StatusOr<std::vector<rpc::CriCondition>>& conditions) {
-        if (!conditions.ok()) return done(conditions.status());
-        for (const rpc::CriCondition& condition : *conditions) {
-          if (condition.type == "RuntimeReady" && !condition.status) {
+      cri_.Status([version = *version, done](const StatusOr<rpc::CriStatus>& status) {
+        if (!status.ok()) return done(status.status());
+        RuntimeInfo info{.name = version.runtime_name, .version = version.runtime_version};
+        for (const rpc::CriCondition& condition : status->conditions) {
+          if (condition.status) continue;
+          if (condition.type == "RuntimeReady") {
             return done(base::Unavailable(fmt::format("{} is not ready: {}: {}", info.name,
                                                       condition.reason, condition.message)));
+          }
+          if (condition.type == "NetworkReady") {
+            info.network = fmt::format("NetworkReady=false reason:{} message:{}", condition.reason,
+                                       condition.message);
           }
         }
         done(info);
@@ -221,7 +137,7 @@ class CriRuntime final : public Runtime {
     cri_.ImageStatus(reference, [this, reference, done = std::move(done)](
                                     const StatusOr<std::optional<rpc::CriImage>>& image) {
       if (!image.ok()) return done(image.status());
-      if (image->has_value()) return done(Named(**image));
+      if (image->has_value()) return done(InfoOf(**image));
       if (stopping_) return done(Ending());
       cri_.PullImage(
           reference, std::nullopt, {}, [reference, done](const StatusOr<std::string>& ref) {
@@ -236,21 +152,22 @@ class CriRuntime final : public Runtime {
 
   void Create(const std::string& sandbox_id, const SandboxConfig& sandbox,
               const ContainerConfig& config, Done<std::string> done) override {
-    cri_.ListContainers(
-        {{kUidLabel, sandbox.pod.uid}, {kNameLabel, config.name}},
-        [this, sandbox_id, sandbox, config,
-         done = std::move(done)](const StatusOr<std::vector<rpc::CriContainer>>& there) {
-          if (!there.ok()) return done(there.status());
-          if (stopping_) return done(Ending());
-          for (const rpc::CriContainer& one : *there) {
-            if (one.sandbox_id == sandbox_id && one.attempt == config.attempt) return done(one.id);
-          }
-          WithCdiMode([this, sandbox_id, sandbox, config, done](const StatusOr<bool>& by_runtime) {
-            if (!by_runtime.ok()) return done(by_runtime.status());
-            if (stopping_) return done(Ending());
-            MakeContainer(sandbox_id, sandbox, config, *by_runtime, done);
-          });
-        });
+    cri_.ListContainers({{kUidLabel, sandbox.pod.uid}, {kNameLabel, config.name}},
+                        [this, sandbox_id, sandbox, config, done = std::move(done)](
+                            const StatusOr<std::vector<rpc::CriContainer>>& there) {
+                          if (!there.ok()) return done(there.status());
+                          if (stopping_) return done(Ending());
+                          for (const rpc::CriContainer& one : *there) {
+                            if (one.sandbox_id == sandbox_id && one.attempt == config.attempt)
+                              return done(one.id);
+                          }
+                          facts_.AppliesCdi(options_.cdi, [this, sandbox_id, sandbox, config,
+                                                           done](const StatusOr<bool>& by_runtime) {
+                            if (!by_runtime.ok()) return done(by_runtime.status());
+                            if (stopping_) return done(Ending());
+                            MakeContainer(sandbox_id, sandbox, config, *by_runtime, done);
+                          });
+                        });
   }
 
   void Start(const std::string& container_id, DoneStatus done) override {
@@ -277,7 +194,7 @@ class CriRuntime final : public Runtime {
   void Remove(const std::string& container_id, DoneStatus done) override {
     {
       const base::MutexLock lock(mutex_);
-      ended_.erase(container_id);
+      known_.erase(container_id);
       unchecked_.erase(container_id);
     }
     cri_.RemoveContainer(container_id, GoneIsFine(std::move(done)));
@@ -295,20 +212,24 @@ class CriRuntime final : public Runtime {
   }
 
   std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) override {
-    if (config.tty || config.stdin || config.command.empty()) {
-      events.done(base::MakeStatus(
-          StatusCode::kUnimplemented,
-          "commands with input or a terminal, and attaching, work with the runtime runc only"));
-      return nullptr;
+    auto input = std::make_shared<StreamInput>(events.room);
+    auto connect = [this, config, input,
+                    events = std::move(events)](const StatusOr<std::string>& url) {
+      if (!url.ok()) return events.done(url.status());
+      const bool begun = streams_.Start(input, [config, input, events, url = *url] {
+        events.done(
+            internal::RunCriStream({.url = url, .tty = config.tty, .stdin_open = config.stdin},
+                                   *input, events.out, events.err));
+      });
+      if (!begun) events.done(Ending());
+    };
+    if (config.command.empty()) {
+      cri_.AttachUrl(config.container_id, config.tty, config.stdin, std::move(connect));
+    } else {
+      cri_.ExecUrl(config.container_id, config.command, config.tty, config.stdin,
+                   std::move(connect));
     }
-    cri_.ExecSync(config.container_id, config.command, std::chrono::seconds(0),
-                  [events = std::move(events)](StatusOr<rpc::CriExecResult> result) {
-                    if (!result.ok()) return events.done(result.status());
-                    if (!result->out.empty() && events.out) events.out(std::move(result->out));
-                    if (!result->err.empty() && events.err) events.err(std::move(result->err));
-                    events.done(result->exit_code);
-                  });
-    return std::make_shared<EndedSession>();
+    return internal::SessionOf(input);
   }
 
  private:
@@ -339,12 +260,8 @@ class CriRuntime final : public Runtime {
 
   static Status Ending() { return base::MakeStatus(StatusCode::kCancelled, "the agent ends"); }
 
-  static ImageInfo Named(const rpc::CriImage& image) {
-    return {.id = image.id,
-            .ref = image.repo_digests.empty() ? image.id : image.repo_digests.front()};
-  }
-
-  // Lists tell neither addresses nor how something ended: that is asked for, once for what stays.
+  // Lists tell neither addresses nor how something ended: that is asked for, once for what stays as
+  // it is.
   void Gather(const std::vector<rpc::CriSandbox>& sandboxes,
               const std::vector<rpc::CriContainer>& containers, const Done<Inventory>& done) {
     auto all = std::make_shared<Gathering>();
@@ -380,8 +297,8 @@ class CriRuntime final : public Runtime {
       if (!container.labels.contains(kUidLabel)) continue;
       {
         const base::MutexLock lock(mutex_);
-        const auto known = ended_.find(container.id);
-        if (known != ended_.end()) {
+        const auto known = known_.find(container.id);
+        if (known != known_.end() && known->second.state == internal::StateOf(container.state)) {
           const base::MutexLock inner(all->mutex);
           all->inventory.containers.push_back(known->second);
           continue;
@@ -391,29 +308,43 @@ class CriRuntime final : public Runtime {
         const base::MutexLock lock(all->mutex);
         ++all->pending;
       }
-      cri_.ContainerStatus(container.id, false,
-                           [this, all, sandbox_id = container.sandbox_id](
-                               const StatusOr<rpc::CriContainer>& status) {
-                             if (status.ok()) {
-                               const ContainerInfo info = InfoOf(*status, sandbox_id);
-                               if (info.state == ContainerState::kExited) {
-                                 const base::MutexLock lock(mutex_);
-                                 ended_.insert_or_assign(info.id, info);
-                               }
-                               const base::MutexLock lock(all->mutex);
-                               all->inventory.containers.push_back(info);
-                             }
-                             all->Arrived(status.status());
-                           });
+      cri_.ContainerStatus(
+          container.id, false,
+          [this, all,
+           sandbox_id = container.sandbox_id](const StatusOr<rpc::CriContainer>& status) {
+            if (status.ok()) {
+              const ContainerInfo info = InfoOf(*status, sandbox_id);
+              if (info.state == ContainerState::kRunning || info.state == ContainerState::kExited) {
+                const base::MutexLock lock(mutex_);
+                known_.insert_or_assign(info.id, info);
+              }
+              const base::MutexLock lock(all->mutex);
+              all->inventory.containers.push_back(info);
+            }
+            all->Arrived(status.status());
+          });
     }
     {
       // What has been removed is not remembered.
       const base::MutexLock lock(mutex_);
       std::set<std::string> ids;
       for (const rpc::CriContainer& container : containers) ids.insert(container.id);
-      std::erase_if(ended_, [&](const auto& entry) { return !ids.contains(entry.first); });
+      std::erase_if(known_, [&](const auto& entry) { return !ids.contains(entry.first); });
     }
+    LookAtLogs();
     all->Arrived(Status());
+  }
+
+  void LookAtLogs() {
+    if (!logs_.Due()) return;
+    std::vector<std::pair<std::string, std::string>> running;
+    {
+      const base::MutexLock lock(mutex_);
+      for (const auto& [id, info] : known_) {
+        if (info.state == ContainerState::kRunning) running.emplace_back(id, info.log_path);
+      }
+    }
+    logs_.Look(std::move(running));
   }
 
   void Remember(const rpc::CriSandbox& sandbox) {
@@ -422,11 +353,22 @@ class CriRuntime final : public Runtime {
   }
 
   void MakeSandbox(const SandboxConfig& config, const Done<SandboxInfo>& done) {
-    cri_.RunPodSandbox(ToCri(config), [this, done](const StatusOr<std::string>& id) {
-      if (!id.ok()) return done(id.status());
+    facts_.Cgroups([this, config, done](const StatusOr<rpc::CgroupDriver>& driver) {
+      if (!driver.ok()) return done(driver.status());
       if (stopping_) return done(Ending());
-      TellSandbox(*id, done);
+      cri_.RunPodSandbox(SandboxFor(*driver, config),
+                         [this, done](const StatusOr<std::string>& id) {
+                           if (!id.ok()) return done(id.status());
+                           if (stopping_) return done(Ending());
+                           TellSandbox(*id, done);
+                         });
     });
+  }
+
+  static rpc::CriSandboxConfig SandboxFor(rpc::CgroupDriver driver, const SandboxConfig& config) {
+    rpc::CriSandboxConfig made = ToCri(config);
+    made.cgroup_parent = internal::CgroupNameFor(driver, made.cgroup_parent);
+    return made;
   }
 
   void TellSandbox(const std::string& id, const Done<SandboxInfo>& done) {
@@ -434,27 +376,6 @@ class CriRuntime final : public Runtime {
       if (!status.ok()) return done(status.status());
       Remember(*status);
       done(InfoOf(*status));
-    });
-  }
-
-  void Learn(const rpc::CriVersion& version) {
-    const base::MutexLock lock(mutex_);
-    version_ = version;
-  }
-
-  // Whether names go to the runtime.
-  void WithCdiMode(std::function<void(StatusOr<bool>)> then) {
-    if (options_.cdi != CdiMode::kAuto) return then(options_.cdi == CdiMode::kRuntime);
-    std::optional<rpc::CriVersion> known;
-    {
-      const base::MutexLock lock(mutex_);
-      known = version_;
-    }
-    if (known) return then(AppliesCdi(known->runtime_name, known->runtime_version));
-    cri_.Version([this, then = std::move(then)](const StatusOr<rpc::CriVersion>& version) {
-      if (!version.ok()) return then(version.status());
-      Learn(*version);
-      then(AppliesCdi(version->runtime_name, version->runtime_version));
     });
   }
 
@@ -469,15 +390,19 @@ class CriRuntime final : public Runtime {
       }
       if (const Status inlined = InlineEdits(*edits, made); !inlined.ok()) return done(inlined);
     }
-    cri_.CreateContainer(
-        sandbox_id, made, ToCri(sandbox),
-        [this, by_runtime, names = config.cdi_devices, done](const StatusOr<std::string>& id) {
-          if (id.ok() && by_runtime && !names.empty()) {
-            const base::MutexLock lock(mutex_);
-            if (!checked_) unchecked_[*id] = names;
-          }
-          done(id);
-        });
+    facts_.Cgroups([this, sandbox_id, sandbox, made, by_runtime, names = config.cdi_devices,
+                    done](const StatusOr<rpc::CgroupDriver>& driver) {
+      if (!driver.ok()) return done(driver.status());
+      if (stopping_) return done(Ending());
+      cri_.CreateContainer(sandbox_id, made, SandboxFor(*driver, sandbox),
+                           [this, by_runtime, names, done](const StatusOr<std::string>& id) {
+                             if (id.ok() && by_runtime && !names.empty()) {
+                               const base::MutexLock lock(mutex_);
+                               if (!checked_) unchecked_[*id] = names;
+                             }
+                             done(id);
+                           });
+    });
   }
 
   // A runtime that is older than it says, or was told to leave CDI alone, drops devices in silence.
@@ -489,7 +414,7 @@ class CriRuntime final : public Runtime {
         id, true,
         [this, id, edits = *edits, names, done](const StatusOr<rpc::CriContainer>& status) {
           if (!status.ok() || stopping_) return done(Status());
-          const std::string missing = MissingIn(status->info, edits);
+          const std::string missing = internal::MissingIn(status->info, edits);
           if (missing.empty()) {
             const base::MutexLock lock(mutex_);
             checked_ = true;
@@ -530,22 +455,25 @@ class CriRuntime final : public Runtime {
   const CriRuntimeOptions options_;
   std::atomic<bool> stopping_ = false;
   base::Mutex mutex_;
-  std::optional<rpc::CriVersion> version_ ABSL_GUARDED_BY(mutex_);
   bool checked_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, std::vector<std::string>> unchecked_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, ContainerInfo> ended_ ABSL_GUARDED_BY(mutex_);
+  // Those that run or have ended.
+  std::map<std::string, ContainerInfo> known_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<std::string>> addresses_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> on_change_ ABSL_GUARDED_BY(mutex_);
   bool watching_ ABSL_GUARDED_BY(mutex_) = false;
+  internal::StreamThreads streams_;
   std::unique_ptr<rpc::CriClient> client_;
   rpc::CriClient& cri_;
+  internal::CriFacts facts_{cri_, stopping_};
+  internal::CriLogs logs_;
 };
 
 }  // namespace
 
 std::unique_ptr<Runtime> MakeCriRuntime(std::unique_ptr<rpc::CriClient> client,
-                                        CriRuntimeOptions options) {
-  return std::make_unique<CriRuntime>(std::move(client), std::move(options));
+                                        CriRuntimeOptions options, const base::Clock& clock) {
+  return std::make_unique<CriRuntime>(std::move(client), std::move(options), clock);
 }
 
 }  // namespace dray::container

@@ -6,6 +6,7 @@
 // 2 and CRI-O get names, older ones get what the names stand for, as far as CRI has a place for it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "cdi/registry.h"
 #include "cdi/spec.h"
@@ -42,12 +44,16 @@ rpc::CriContainerConfig ToCri(const SandboxConfig& sandbox, const ContainerConfi
 struct CriRuntimeOptions {
   CdiMode cdi = CdiMode::kAuto;
   std::vector<std::string> cdi_folders;
+  // Logs are written by the runtime and put aside from here, as it never does that itself.
+  std::int64_t log_max_bytes = 10 << 20;
+  std::int64_t log_max_files = 5;
+  std::chrono::nanoseconds log_interval = std::chrono::seconds(10);
 };
 
 // Thread-safe. With kAuto or kRuntime the first container with CDI devices is looked at after its
 // start: a runtime that dropped them in silence is told as an error of Start, and that container is
-// stopped.
+// stopped. The clock outlives it.
 std::unique_ptr<Runtime> MakeCriRuntime(std::unique_ptr<rpc::CriClient> client,
-                                        CriRuntimeOptions options);
+                                        CriRuntimeOptions options, const base::Clock& clock);
 
 }  // namespace dray::container

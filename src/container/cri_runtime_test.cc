@@ -4,7 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
+#include "base/clock.h"
 #include "cdi/folder.h"
+#include "container/log_reader.h"
+#include "container/streams_for_test.h"
 #include "files/files.h"
 #include "files/temporary_folder.h"
 #include "fmt/format.h"
@@ -30,6 +36,12 @@ class FakeCri final : public rpc::CriClient {
   std::string name = "containerd";
   std::string version = "v2.1.9";
   bool ready = true;
+  bool network_ready = true;
+  std::string config = "{}";
+  StatusOr<rpc::CgroupDriver> cgroups = rpc::CgroupDriver::kCgroupfs;
+  std::string cgroup_parent;
+  std::string stream_url = "http://127.0.0.1:1/x";
+  dray::Status reopened;
   bool applies_cdi = true;
   bool events = true;
   std::set<std::string> images = {"busybox"};
@@ -44,14 +56,25 @@ class FakeCri final : public rpc::CriClient {
     done(rpc::CriVersion{
         .runtime_name = name, .runtime_version = version, .runtime_api_version = "v1"});
   }
-  void Status(rpc::Done<std::vector<rpc::CriCondition>> done) override {
-    done(std::vector<rpc::CriCondition>{
-        {.type = "RuntimeReady", .status = ready, .reason = "Why", .message = "no shim"}});
+  void Status(rpc::Done<rpc::CriStatus> done) override {
+    calls.push_back("Status");
+    done(rpc::CriStatus{
+        .conditions =
+            {{.type = "RuntimeReady", .status = ready, .reason = "Why", .message = "no shim"},
+             {.type = "NetworkReady",
+              .status = network_ready,
+              .reason = "NetworkPluginNotReady",
+              .message = "no CNI"}},
+        .info = {{"config", config}}});
   }
-  void Cgroups(rpc::Done<rpc::CgroupDriver> done) override { done(rpc::CgroupDriver::kCgroupfs); }
+  void Cgroups(rpc::Done<rpc::CgroupDriver> done) override {
+    calls.push_back("RuntimeConfig");
+    done(cgroups);
+  }
   void RunPodSandbox(const rpc::CriSandboxConfig& config, rpc::Done<std::string> id) override {
     const std::string made = fmt::format("sandbox-{}", sandboxes.size());
     calls.push_back("RunPodSandbox");
+    cgroup_parent = config.cgroup_parent;
     sandboxes[made] = {.id = made,
                        .metadata = config.metadata,
                        .state = rpc::CriSandboxState::kReady,
@@ -140,12 +163,25 @@ class FakeCri final : public rpc::CriClient {
                 rpc::Done<rpc::CriExecResult> done) override {
     done(rpc::CriExecResult{.out = command[0], .err = "e", .exit_code = 2});
   }
-  void ExecUrl(const std::string&, std::vector<std::string>, bool, bool,
+  void ExecUrl(const std::string& id, std::vector<std::string>, bool tty, bool stdin,
                rpc::Done<std::string> done) override {
-    done(std::string("http://x"));
+    calls.push_back(fmt::format("Exec tty={} stdin={}", tty, stdin));
+    if (!containers.contains(id)) return done(base::NotFound("no container"));
+    done(stream_url);
   }
-  void AttachUrl(const std::string&, bool, bool, rpc::Done<std::string> done) override {
-    done(std::string("http://x"));
+  void AttachUrl(const std::string&, bool tty, bool stdin, rpc::Done<std::string> done) override {
+    calls.push_back(fmt::format("Attach tty={} stdin={}", tty, stdin));
+    done(stream_url);
+  }
+  void PortForwardUrl(const std::string&, std::uint16_t, rpc::Done<std::string> done) override {
+    done(stream_url);
+  }
+  void ReopenLog(const std::string& id, rpc::DoneStatus done) override {
+    calls.push_back("ReopenLog");
+    if (reopened.ok()) {
+      EXPECT_THAT(files::WriteWhole(containers[id].log_path, "new\n"), IsOk());
+    }
+    done(reopened);
   }
   void ImageStatus(const std::string& image,
                    rpc::Done<std::optional<rpc::CriImage>> done) override {
@@ -192,7 +228,10 @@ class CriTest : public ::testing::Test {
   void Make(CdiMode mode = CdiMode::kAuto) {
     auto fake = std::make_unique<FakeCri>();
     cri_ = fake.get();
-    runtime_ = MakeCriRuntime(std::move(fake), {.cdi = mode, .cdi_folders = {folder_ / "cdi"}});
+    runtime_ = MakeCriRuntime(
+        std::move(fake),
+        {.cdi = mode, .cdi_folders = {folder_ / "cdi"}, .log_max_bytes = 100, .log_max_files = 2},
+        clock_);
   }
   void Save(const cdi::ContainerEdits& edits) {
     ASSERT_THAT(
@@ -223,6 +262,7 @@ class CriTest : public ::testing::Test {
     return *got.value;
   }
   files::TemporaryFolder folder_;
+  base::ManualClock clock_{base::Time::FromUnix(1'000'000, 0)};
   SandboxConfig pod_;
   FakeCri* cri_ = nullptr;
   std::unique_ptr<Runtime> runtime_;
@@ -344,9 +384,16 @@ TEST_F(CriTest, ListsWhatIsOursWithHowItEnded) {
   EXPECT_EQ(all.containers[0].state, ContainerState::kRunning);
   EXPECT_EQ(all.containers[0].attempt, 3u);
   EXPECT_EQ(all.containers[0].pod, pod_.pod);
+  // What runs and goes on running is not asked about again.
+  const auto running = std::ranges::count(cri_->calls, "ContainerStatus");
+  EXPECT_EQ(List().containers[0].started_at, base::Time::FromUnix(0, 7));
+  EXPECT_EQ(std::ranges::count(cri_->calls, "ContainerStatus"), running);
   cri_->containers[*id].state = rpc::CriContainerState::kExited;
   cri_->containers[*id].exit_code = 9;
+  // As containerd tells it of one that has ended by the time that its start is answered.
+  cri_->containers[*id].finished_at = 6;
   EXPECT_EQ(List().containers[0].exit_code, 9);
+  EXPECT_EQ(List().containers[0].started_at, base::Time::FromUnix(0, 6));
   // What has ended is not asked about again.
   const auto asked = std::ranges::count(cri_->calls, "ContainerStatus");
   EXPECT_EQ(List().containers[0].exit_code, 9);
@@ -385,26 +432,135 @@ TEST_F(CriTest, ProbeSaysWhyItIsNotReady) {
   Got<RuntimeInfo> got;
   runtime_->Probe(got.done());
   EXPECT_EQ(got.value->name, "containerd");
+  EXPECT_EQ(got.value->network, "");
+  cri_->network_ready = false;
+  runtime_->Probe(got.done());
+  EXPECT_EQ(got.value->network, "NetworkReady=false reason:NetworkPluginNotReady message:no CNI");
   cri_->ready = false;
   runtime_->Probe(got.done());
   EXPECT_THAT(got.value, StatusIs(StatusCode::kUnavailable, HasSubstr("no shim")));
 }
 
-TEST_F(CriTest, CommandsWithoutInputRun) {
+TEST_F(CriTest, GroupsHaveTheNamesThatTheirMakerWants) {
+  const char* with_systemd =
+      R"({"containerd":{"defaultRuntimeName":"r","runtimes":{"r":{"options":)"
+      R"({"SystemdCgroup":true}}}}})";
+  const Status old = base::MakeStatus(StatusCode::kUnimplemented, "old");
+  struct Case {
+    StatusOr<rpc::CgroupDriver> driver;
+    const char* config;
+    const char* group;
+  };
+  const Case cases[] = {
+      {rpc::CgroupDriver::kCgroupfs, with_systemd, "/dray-a/b"},
+      {rpc::CgroupDriver::kSystemd, "{}", "dray_a-b.slice"},
+      {old, with_systemd, "dray_a-b.slice"},
+      {old, "{}", "/dray-a/b"},
+      {old, "not JSON", "/dray-a/b"},
+  };
+  for (const Case& one : cases) {
+    Make();
+    cri_->cgroups = one.driver;
+    cri_->config = one.config;
+    pod_.cgroup_parent = "/dray-a/b";
+    (void)Sandbox();
+    EXPECT_EQ(cri_->cgroup_parent, one.group);
+    (void)Create({.name = "main"});
+    EXPECT_EQ(std::ranges::count(cri_->calls, "RuntimeConfig"), 1) << "asked once";
+  }
+}
+
+TEST_F(CriTest, LogsThatAreFullArePutAside) {
   Make();
+  const std::string log = folder_ / "0.log";
+  const auto id = Create({.name = "main"});
+  ASSERT_THAT(Start(*id), IsOk());
+  cri_->containers[*id].log_path = log;
+  const auto look = [&] {
+    clock_.Advance(seconds(11));
+    // The second waits for nothing: it comes behind the work of the first.
+    (void)List();
+    const auto end = std::chrono::steady_clock::now() + seconds(10);
+    while (LogFilesOf(log).size() < 2 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  ASSERT_THAT(files::WriteWhole(log, std::string(50, 'x')), IsOk());
+  clock_.Advance(seconds(11));
+  (void)List();
+  (void)List();
+  EXPECT_THAT(LogFilesOf(log), ElementsAre(log));
+  ASSERT_THAT(files::WriteWhole(log, std::string(100, 'x')), IsOk());
+  look();
+  // Destroying it waits for what it does.
+  runtime_.reset();
+  const std::vector<std::string> all = LogFilesOf(log);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(files::ReadWhole(all[0]), IsOkAndHolds(std::string(100, 'x')));
+  EXPECT_THAT(files::ReadWhole(log), IsOkAndHolds("new\n"));
+}
+
+TEST_F(CriTest, ALogThatCannotBeOpenedAgainKeepsItsName) {
+  Make();
+  const std::string log = folder_ / "0.log";
+  const auto id = Create({.name = "main"});
+  ASSERT_THAT(Start(*id), IsOk());
+  cri_->containers[*id].log_path = log;
+  cri_->reopened = base::Unavailable("restarting");
+  ASSERT_THAT(files::WriteWhole(log, std::string(100, 'x')), IsOk());
+  clock_.Advance(seconds(11));
+  (void)List();
+  clock_.Advance(seconds(11));
+  (void)List();
+  runtime_.reset();
+  EXPECT_THAT(LogFilesOf(log), ElementsAre(log));
+  EXPECT_THAT(files::ReadWhole(log), IsOkAndHolds(std::string(100, 'x')));
+}
+
+TEST_F(CriTest, CommandsRunWhereTheRuntimeSays) {
+  Make();
+  StreamServer server([](StreamPeer& peer) {
+    (void)peer.ReadHead();
+    peer.Agree();
+    auto streams = peer.TakeStreams(3);
+    peer.Write(spdy::FrameWriter::Data(streams["stdout"], "hello"));
+    peer.Write(spdy::FrameWriter::Data(streams["error"], R"({"status":"Success"})", true));
+  });
+  cri_->stream_url = server.url();
   const auto id = Create({.name = "main"});
   std::string out;
-  Got<std::int32_t> got;
-  EXPECT_NE(
-      runtime_->Exec({.container_id = *id, .command = {"ls"}},
-                     {.out = [&](std::string s) { out += s; }, .err = {}, .done = got.done()}),
-      nullptr);
-  EXPECT_THAT(got.value, IsOkAndHolds(2));
-  EXPECT_EQ(out, "ls");
-  EXPECT_EQ(runtime_->Exec({.container_id = *id, .command = {"ls"}, .tty = true},
-                           {.out = {}, .err = {}, .done = got.done()}),
-            nullptr);
-  EXPECT_THAT(got.value, StatusIs(StatusCode::kUnimplemented, HasSubstr("runc")));
+  std::promise<StatusOr<std::int32_t>> ended;
+  const auto session = runtime_->Exec({.container_id = *id, .command = {"ls"}},
+                                      {.out = [&](std::string s) { out += s; },
+                                       .err = {},
+                                       .done = [&](auto code) { ended.set_value(code); }});
+  EXPECT_NE(session, nullptr);
+  EXPECT_THAT(ended.get_future().get(), IsOkAndHolds(0));
+  EXPECT_EQ(out, "hello");
+  EXPECT_THAT(cri_->calls, Contains("Exec tty=false stdin=false"));
+  Got<std::int32_t> gone;
+  (void)runtime_->Exec({.container_id = "gone", .command = {"ls"}}, {.done = gone.done()});
+  EXPECT_THAT(gone.value, StatusIs(StatusCode::kNotFound, HasSubstr("no container")));
+}
+
+TEST_F(CriTest, WhoAttachesIsLetGoWhenTheRuntimeEnds) {
+  Make();
+  StreamServer server([](StreamPeer& peer) {
+    (void)peer.ReadHead();
+    peer.Agree();
+    (void)peer.TakeStreams(4);
+    while (peer.Next()) {
+    }
+  });
+  cri_->stream_url = server.url();
+  const auto id = Create({.name = "main"});
+  std::promise<StatusOr<std::int32_t>> ended;
+  const auto session =
+      runtime_->Exec({.container_id = *id, .command = {}, .tty = true, .stdin = true},
+                     {.done = [&](auto code) { ended.set_value(code); }});
+  EXPECT_THAT(cri_->calls, Contains("Attach tty=true stdin=true"));
+  runtime_.reset();
+  EXPECT_THAT(ended.get_future().get(), StatusIs(StatusCode::kCancelled, HasSubstr("nobody")));
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ constexpr std::int32_t kTerminated = 143;  // 128 + SIGTERM
 class EndedSession final : public ExecSession {
  public:
   void Write(std::string) override {}
+  bool Full() const override { return false; }
   void CloseInput() override {}
   void Resize(std::uint16_t, std::uint16_t) override {}
 };
@@ -119,8 +120,10 @@ std::string NoneRuntime::NameOf(const std::string& id) const {
 }
 
 void NoneRuntime::Probe(Done<RuntimeInfo> done) {
-  Do<RuntimeInfo>("Probe", "Probe", std::move(done),
-                  [] { return RuntimeInfo{.name = "none", .version = "1"}; });
+  Do<RuntimeInfo>("Probe", "Probe", std::move(done), [this] {
+    mutex_.AssertHeld();
+    return RuntimeInfo{.name = "none", .version = "1", .network = no_network_};
+  });
 }
 
 void NoneRuntime::List(Done<Inventory> done) {
@@ -331,6 +334,11 @@ std::shared_ptr<ExecSession> NoneRuntime::Exec(const ExecConfig& config, ExecEve
   if (!result->err.empty() && events.err) events.err(std::move(result->err));
   events.done(result->exit_code);
   return std::make_shared<EndedSession>();
+}
+
+void NoneRuntime::SetNoNetwork(std::string why) {
+  const base::MutexLock lock(mutex_);
+  no_network_ = std::move(why);
 }
 
 void NoneRuntime::Fail(const std::string& operation, Status status, int times) {

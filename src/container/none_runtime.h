@@ -63,6 +63,8 @@ class NoneRuntime final : public Runtime {
   void End(std::string_view pod_uid, std::string_view container, std::int32_t exit_code);
   // References that FindImage does not find.
   void SetMissingImages(std::set<std::string> references);
+  // Why pods have no network of their own; empty: they have.
+  void SetNoNetwork(std::string why);
   // Answers ExecSync and Exec; without one every command ends with 0 and says nothing.
   using OnExec = std::function<ExecResult(const ContainerConfig&, const std::vector<std::string>&)>;
   void SetExec(OnExec on_exec);
@@ -113,6 +115,7 @@ class NoneRuntime final : public Runtime {
   std::map<std::string, Behaviour, std::less<>> behaviours_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> calls_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> missing_ ABSL_GUARDED_BY(mutex_);
+  std::string no_network_ ABSL_GUARDED_BY(mutex_);
   OnExec on_exec_ ABSL_GUARDED_BY(mutex_);
   std::function<void()> on_change_ ABSL_GUARDED_BY(mutex_);
 };

@@ -12,7 +12,6 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <list>
 #include <map>
 #include <thread>
 
@@ -20,6 +19,7 @@
 #include "container/internal/cgroups.h"
 #include "container/internal/exec_stream.h"
 #include "container/internal/runc_home.h"
+#include "container/internal/stream_threads.h"
 #include "fmt/format.h"
 #include "threads/task_queue.h"
 
@@ -59,7 +59,7 @@ class RuncRuntime final : public Runtime {
     looks_.Stop();
     images_.Stop();
     workers_.Stop();
-    EndStreams();
+    streams_.End();
     std::map<std::string, Ending> endings;
     {
       const base::MutexLock lock(mutex_);
@@ -190,8 +190,8 @@ class RuncRuntime final : public Runtime {
   void ExecSync(const std::string& container_id, std::vector<std::string> command,
                 std::chrono::seconds timeout, Done<ExecResult> done) override {
     auto input = std::make_shared<StreamInput>();
-    StartStream(input, [this, container_id, command = std::move(command), timeout, input,
-                        done = std::move(done)] {
+    streams_.Start(input, [this, container_id, command = std::move(command), timeout, input,
+                           done = std::move(done)] {
       ExecResult result;
       const auto into = [](std::string& text) {
         return [&text](std::string bytes) {
@@ -210,8 +210,8 @@ class RuncRuntime final : public Runtime {
   }
 
   std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) override {
-    auto input = std::make_shared<StreamInput>();
-    StartStream(input, [this, config, input, events = std::move(events)] {
+    auto input = std::make_shared<StreamInput>(events.room);
+    streams_.Start(input, [this, config, input, events = std::move(events)] {
       if (!Running(config.container_id)) return events.done(NotRunning(config.container_id));
       if (config.command.empty()) {
         return events.done(internal::RunAttach(home_.ContainerFolder(config.container_id), *input,
@@ -233,12 +233,6 @@ class RuncRuntime final : public Runtime {
     bool killed = false;
     std::vector<DoneStatus> done;
   };
-  struct Stream {
-    std::thread thread;
-    std::shared_ptr<StreamInput> input;
-    std::shared_ptr<std::atomic<bool>> ended;
-  };
-
   void Wake() {
     const std::uint64_t one = 1;
     if (wake_.valid()) (void)!::write(wake_.get(), &one, sizeof(one));
@@ -356,35 +350,6 @@ class RuncRuntime final : public Runtime {
     for (const auto& [done, status] : over) done(status);
   }
 
-  void StartStream(std::shared_ptr<StreamInput> input, std::function<void()> run) {
-    const base::MutexLock lock(mutex_);
-    for (auto stream = streams_.begin(); stream != streams_.end();) {
-      if (*stream->ended) {
-        stream->thread.join();
-        stream = streams_.erase(stream);
-      } else {
-        ++stream;
-      }
-    }
-    Stream& stream = streams_.emplace_back();
-    stream.input = std::move(input);
-    stream.ended = std::make_shared<std::atomic<bool>>(false);
-    stream.thread = std::thread([run = std::move(run), ended = stream.ended] {
-      run();
-      *ended = true;
-    });
-  }
-
-  void EndStreams() {
-    std::list<Stream> streams;
-    {
-      const base::MutexLock lock(mutex_);
-      streams.swap(streams_);
-    }
-    for (Stream& stream : streams) stream.input->Abandon();
-    for (Stream& stream : streams) stream.thread.join();
-  }
-
   RuncHome home_;
   image::Store& store_;
   Keys keys_;
@@ -400,7 +365,7 @@ class RuncRuntime final : public Runtime {
   base::Mutex mutex_;
   std::function<void()> on_change_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Ending> endings_ ABSL_GUARDED_BY(mutex_);
-  std::list<Stream> streams_ ABSL_GUARDED_BY(mutex_);
+  internal::StreamThreads streams_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -134,6 +135,8 @@ struct Inventory {
 struct RuntimeInfo {
   std::string name;     // runc, containerd
   std::string version;  // 1.1.5
+  // Why pods cannot have a network of their own now; empty: they can.
+  std::string network = {};
 };
 
 struct ImageInfo {
@@ -147,11 +150,17 @@ struct ExecResult {
   std::string err;
 };
 
+// What is kept of input that a process does not read.
+inline constexpr std::size_t kMostInput = 1u << 20;
+
 // A command that runs in a container while somebody listens; bytes come as they are.
 class ExecSession {
  public:
   virtual ~ExecSession() = default;
+  // Whoever has more to write than the process reads asks first, and waits for ExecEvents::room.
   virtual void Write(std::string bytes) = 0;
+  // Whether kMostInput bytes or more are kept that the process has not read.
+  virtual bool Full() const = 0;
   virtual void CloseInput() = 0;
   virtual void Resize(std::uint16_t columns, std::uint16_t rows) = 0;
 };
@@ -167,6 +176,8 @@ struct ExecEvents {
   std::function<void(std::string)> out;
   std::function<void(std::string)> err;
   Done<std::int32_t> done;  // the exit code
+  // The session was full and is not any more. May be left out.
+  std::function<void()> room;
 };
 
 // Thread-safe.

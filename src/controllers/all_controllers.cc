@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include "controllers/cron_job_controller.h"
+#include "controllers/daemon_set_controller.h"
 #include "controllers/deployment_controller.h"
 #include "controllers/device_taint_eviction.h"
+#include "controllers/disruption_controller.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/job_controller.h"
 #include "controllers/namespace_contents.h"
@@ -13,6 +16,7 @@
 #include "controllers/replica_set_controller.h"
 #include "controllers/resource_claim_controller.h"
 #include "controllers/role_aggregation.h"
+#include "controllers/stateful_set_controller.h"
 #include "controllers/taint_eviction.h"
 
 namespace dray::controllers {
@@ -25,7 +29,11 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<NamespaceController>(shared, clock));
   list.push_back(std::make_unique<DeploymentController>(shared, clock));
   list.push_back(std::make_unique<ReplicaSetController>(shared, clock));
+  list.push_back(std::make_unique<DaemonSetController>(shared, clock));
+  list.push_back(std::make_unique<StatefulSetController>(shared, clock));
   list.push_back(std::make_unique<JobController>(shared, clock));
+  list.push_back(std::make_unique<CronJobController>(shared, clock, options.time_zones));
+  list.push_back(std::make_unique<DisruptionController>(shared, clock));
   list.push_back(std::make_unique<ResourceClaimController>(shared, clock, options.gates));
   list.push_back(std::make_unique<DeviceTaintEviction>(shared, clock, options.gates));
   list.push_back(std::make_unique<NodeLifecycle>(shared, clock, options.node_lifecycle));

@@ -14,6 +14,7 @@
 #include "api/gates.h"
 #include "base/clock.h"
 #include "controllers/controller.h"
+#include "controllers/cron_job_controller.h"
 #include "controllers/event_cleanup.h"
 #include "controllers/node_lifecycle.h"
 #include "controllers/picture.h"
@@ -29,6 +30,7 @@ struct ControllerOptions {
   // Every namespace gets a ServiceAccount "default", and kube-root-ca.crt with this certificate.
   bool service_accounts = false;
   std::string authority = {};
+  TimeZones time_zones = UtcOnly();  // of cron jobs
   Observer* observer = nullptr;  // null: nobody watches. Outlives them
 };
 

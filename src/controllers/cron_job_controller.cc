@@ -61,6 +61,13 @@ api::ObjectReference ReferenceTo(const api::Object& job) {
 
 }  // namespace
 
+TimeZones UtcOnly() {
+  return [](std::string_view zone) -> std::optional<api::UtcOffset> {
+    if (!zone.empty() && zone != "UTC" && zone != "Etc/UTC") return std::nullopt;
+    return [](base::Time) { return std::chrono::seconds(0); };
+  };
+}
+
 MissedRuns MissedSince(const api::CronSchedule& schedule, const api::UtcOffset& offset,
                        base::Time last, base::Time now) {
   MissedRuns runs;

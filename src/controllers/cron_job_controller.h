@@ -22,6 +22,9 @@ namespace dray::controllers {
 // machine knows of zones is not for who decides.
 using TimeZones = std::function<std::optional<api::UtcOffset>(std::string_view)>;
 
+// Knows UTC, which also is the zone of those who name none.
+TimeZones UtcOnly();
+
 // Which of the times that have gone by since `last` is to be made up for: the last one. More than a
 // hundred are told: then the clock is wrong, or somebody was away for long.
 struct MissedRuns {

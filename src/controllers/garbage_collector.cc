@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "api/event.h"
 #include "api/kinds.h"
+#include "api/pod.h"
 
 namespace dray::controllers {
 namespace {
@@ -169,7 +170,12 @@ bool GarbageCollector::OwnsAnOwner(const api::Object& object) const {
 // An owner waits for it, and so it waits for what it owns in turn: the owner is gone last. The
 // finalizer comes before the deletion, so that one who is stopped in between goes on here.
 Status GarbageCollector::DeleteInForeground(const api::Object& object) {
-  if (!dependents_.contains(object.metadata().uid)) return view().Delete(object);
+  // What nobody can see may be its dependent. Only pods do not wait for that: what they own (their claims) ends
+  // when they have, and they are what is in the way.
+  const bool childless =
+      !dependents_.contains(object.metadata().uid) &&
+      (object.As<api::Pod>() != nullptr || view().NothingHidden(object.metadata().namespace_).ok());
+  if (childless) return view().Delete(object);
   const bool circle = OwnsAnOwner(object);
   const Status marked = view().EditObject(object, [&](api::Object& changed) {
     api::ObjectMeta& metadata = changed.MutableMetadata();
@@ -220,14 +226,18 @@ Status GarbageCollector::Orphan(const api::Object& owner) {
 
 Status GarbageCollector::WaitForDependents(const api::Object& owner) {
   bool blocked = false;
+  Status trouble;
   for (const api::Object& dependent : DependentsOf(owner.metadata().uid)) {
     const auto& references = dependent.metadata().owner_references;
     blocked = blocked || std::ranges::any_of(references, [&](const auto& reference) {
                 return reference.uid == owner.metadata().uid &&
                        reference.block_owner_deletion.value_or(false);
               });
-    DRAY_RETURN_IF_ERROR(ReconcileDependent(dependent));
+    // One of which it cannot be found out who else owns it does not keep the others.
+    const Status status = ReconcileDependent(dependent);
+    if (trouble.ok()) trouble = status;
   }
+  DRAY_RETURN_IF_ERROR(trouble);
   if (blocked || !SeesDependentsOf(owner)) return {};
   return RemoveFinalizer(owner, kForegroundFinalizer);
 }

@@ -217,6 +217,96 @@ TEST_F(GarbageTest, InTheForegroundEveryLevelWaitsForTheOneBelow) {
   EXPECT_EQ(controller_->Sync(), 0u);
 }
 
+// A deployment in the foreground, and its replica set was left by another version: nobody knows what that one wants,
+// so everybody waits, and goes in order once it can be read.
+TEST_F(GarbageTest, InTheForegroundALevelThatCannotBeReadIsWaitedFor) {
+  HidingCluster cluster(scene_.cluster());
+  auto wanted = DeploymentNamed("web", 0);
+  wanted.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  const auto deployment = scene_.Add(wanted);
+  auto child = SetNamed("web-1", 0);
+  child.metadata.owner_references = {Reference(deployment)};
+  const auto set = scene_.Add(child);
+  api::Pod slow = PodNamed("a");
+  slow.metadata.owner_references = {Reference(set)};
+  slow.metadata.finalizers = {"example.com/slow"};
+  scene_.Add(slow);
+  cluster.Hide(ObjectKey::Of<api::ReplicaSet>("ns", "web-1"));
+  GarbageCollector controller(cluster, scene_.clock());
+  controller.Sync();
+  scene_.Delete<api::Deployment>("web");
+  for (int i = 0; i < 5; ++i) {
+    controller.Sync();
+    scene_.clock().Advance(std::chrono::minutes(1));
+  }
+  EXPECT_TRUE(scene_.Has<api::Deployment>("web"));
+  EXPECT_FALSE(scene_.Get<api::ReplicaSet>("web-1").metadata.deletion_timestamp.has_value());
+  EXPECT_FALSE(scene_.Get<api::Pod>("a").metadata.deletion_timestamp.has_value());
+  cluster.Show();
+  for (int i = 0; i < 5; ++i) {
+    controller.Sync();
+    scene_.clock().Advance(std::chrono::minutes(1));
+  }
+  EXPECT_TRUE(scene_.Has<api::Deployment>("web"));
+  EXPECT_TRUE(scene_.Get<api::ReplicaSet>("web-1").metadata.deletion_timestamp.has_value());
+  auto leaving = scene_.Get<api::Pod>("a");
+  EXPECT_TRUE(leaving.metadata.deletion_timestamp.has_value());
+  leaving.metadata.finalizers.clear();
+  scene_.Put(leaving);
+  controller.Sync();
+  EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web-1"));
+  EXPECT_FALSE(scene_.Has<api::Deployment>("web"));
+}
+
+// The pod of a replica set cannot be read: to all appearances the replica set has none.
+TEST_F(GarbageTest, InTheForegroundALevelBelowThatCannotBeReadIsWaitedFor) {
+  HidingCluster cluster(scene_.cluster());
+  auto wanted = DeploymentNamed("web", 0);
+  wanted.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  const auto deployment = scene_.Add(wanted);
+  auto child = SetNamed("web-1", 0);
+  child.metadata.owner_references = {Reference(deployment)};
+  const auto set = scene_.Add(child);
+  Owned("hidden", {Reference(set)});
+  cluster.Hide(ObjectKey::Of<api::Pod>("ns", "hidden"));
+  GarbageCollector controller(cluster, scene_.clock());
+  controller.Sync();
+  scene_.Delete<api::Deployment>("web");
+  for (int i = 0; i < 5; ++i) {
+    controller.Sync();
+    scene_.clock().Advance(std::chrono::minutes(1));
+  }
+  EXPECT_TRUE(scene_.Has<api::Deployment>("web"));
+  EXPECT_TRUE(scene_.Has<api::ReplicaSet>("web-1"));
+  cluster.Show();
+  for (int i = 0; i < 5; ++i) {
+    controller.Sync();
+    scene_.clock().Advance(std::chrono::minutes(1));
+  }
+  EXPECT_FALSE(scene_.Has<api::Pod>("hidden"));
+  EXPECT_FALSE(scene_.Has<api::ReplicaSet>("web-1"));
+  EXPECT_FALSE(scene_.Has<api::Deployment>("web"));
+}
+
+// One of its dependents has another owner that cannot be read: it stays, and the others go.
+TEST_F(GarbageTest, InTheForegroundOneThatCannotBeJudgedDoesNotKeepTheOthers) {
+  auto wanted = SetNamed("web", 0);
+  wanted.metadata.finalizers = {std::string(kForegroundFinalizer)};
+  const auto set = scene_.Add(wanted);
+  const auto other = scene_.Add(JobNamed("other"));
+  HidingCluster cluster(scene_.cluster());
+  cluster.Hide(ObjectKey::Of<api::Job>("ns", "other"));
+  Owned("a", {Reference(set), Reference(other)});
+  Owned("b", {Reference(set)});
+  GarbageCollector controller(cluster, scene_.clock());
+  controller.Sync();
+  scene_.Delete<api::ReplicaSet>("web");
+  controller.Sync();
+  EXPECT_TRUE(scene_.Has<api::Pod>("a"));
+  EXPECT_FALSE(scene_.Has<api::Pod>("b"));
+  EXPECT_TRUE(scene_.Has<api::ReplicaSet>("web"));
+}
+
 // One that is stopped between its two writes leaves the finalizer behind, and another goes on.
 TEST_F(GarbageTest, InTheForegroundARestartGoesOn) {
   auto wanted = DeploymentNamed("web", 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "api/lease.h"
 #include "api/pod.h"
@@ -64,9 +65,10 @@ std::string ZoneOf(const api::Node& node) {
   return zone == nullptr ? std::string() : *zone;
 }
 
-// Whether something was said that only whoever runs the node can say.
+// Whether something was said that only whoever runs the node can say; that nobody knows is said here.
 bool Reported(const api::Node& before, const api::Node& after) {
   return std::ranges::any_of(after.status.conditions, [&](const api::NodeCondition& condition) {
+    if (condition.status == kUnknown) return false;
     const api::NodeCondition* old = FindCondition(before, condition.type);
     return old == nullptr || old->last_heartbeat_time != condition.last_heartbeat_time;
   });
@@ -120,19 +122,24 @@ void NodeLifecycle::OnChange(const api::Object* before, const api::Object* after
 }
 
 void NodeLifecycle::OnNode(const api::Object* before, const api::Object* after) {
-  if (after == nullptr) return Forget(before->metadata().name);
+  if (after == nullptr) {
+    const auto gone = nodes_.find(before->metadata().name);
+    if (gone == nodes_.end()) return;
+    Count(gone->first, gone->second, false, std::nullopt);
+    nodes_.erase(gone);
+    return;
+  }
   const api::Node& node = *after->As<api::Node>();
   Watched& watched = nodes_[node.metadata.name];
   if (before == nullptr) {
     watched.heard = clock().Monotonic();
-    ++zones_[watched.zone].nodes;
     // Which of the two was told first is chance.
     const auto* lease = view().Find<api::Lease>(kNodeLeaseNamespace, node.metadata.name);
     if (lease != nullptr) watched.patience = LastsFor(lease->spec);
   } else if (Reported(*before->As<api::Node>(), node)) {
     watched.heard = clock().Monotonic();
   }
-  Count(watched, IsSilent(node), ZoneOf(node));
+  Count(node.metadata.name, watched, IsSilent(node), ZoneOf(node));
   queue().Add(ObjectKey::Of(*after));
 }
 
@@ -167,32 +174,51 @@ void NodeLifecycle::OnPod(const api::Object* before, const api::Object* after) {
   if (node != nodes_.end() && node->second.silent) queue().Add(ObjectKey::Of(either));
 }
 
-void NodeLifecycle::Count(Watched& watched, bool silent, std::string zone) {
-  const bool moved = watched.zone != zone;
-  if (!moved && watched.silent == silent) return;
-  Zone& left = zones_[watched.zone];
-  --left.nodes;
-  if (watched.silent) --left.silent;
-  if (left.nodes == 0) zones_.erase(watched.zone);
+void NodeLifecycle::Count(std::string_view name, Watched& watched, bool silent,
+                          std::optional<std::string> zone) {
+  if (watched.zone == zone && watched.silent == silent) return;
+  LeaveLine(watched);
+  const bool nobody_was_heard = NobodyIsHeard();
+  const auto left = watched.zone ? zones_.find(*watched.zone) : zones_.end();
+  const auto joined = zone ? zones_.try_emplace(*zone).first : zones_.end();
+  const auto never = [this](auto found) {
+    return found != zones_.end() && PaceOf(found->second) == Pace::kNever;
+  };
+  const bool left_was_stopped = never(left);
+  const bool joined_was_stopped = never(joined);
+  if (left != zones_.end()) {
+    --counted_;
+    --left->second.nodes;
+    silent_ -= left->second.silent.erase(std::string(name));
+  }
+  if (joined != zones_.end()) {
+    ++counted_;
+    ++joined->second.nodes;
+    if (silent && joined->second.silent.emplace(name).second) ++silent_;
+  }
+  const bool fell_silent = silent && !watched.silent;
   watched.zone = std::move(zone);
   watched.silent = silent;
-  Zone& joined = zones_[watched.zone];
-  ++joined.nodes;
-  if (silent) ++joined.silent;
-  // The pace may be another one now, for everybody who waits.
-  for (const auto& [name, other] : nodes_) {
-    if (other.silent) queue().Add(ObjectKey::Of<api::Node>("", name));
-  }
-}
 
-void NodeLifecycle::Forget(std::string_view name) {
-  const auto node = nodes_.find(name);
-  if (node == nodes_.end()) return;
-  Zone& zone = zones_[node->second.zone];
-  --zone.nodes;
-  if (node->second.silent) --zone.silent;
-  if (zone.nodes == 0) zones_.erase(node->second.zone);
-  nodes_.erase(node);
+  // That nobody can say any more whether its pods are ready is news once for each of them.
+  if (fell_silent) {
+    for (const std::string& path : pods_on_.At(name)) {
+      const auto slash = path.find('/');
+      queue().Add(ObjectKey::Of<api::Pod>(path.substr(0, slash), path.substr(slash + 1)));
+    }
+  }
+  // Whether anybody may be driven away at all may have changed for all who are silent. How fast
+  // makes no difference to them before it is their turn.
+  const auto look_again = [this](const Zone& changed) {
+    for (const std::string& node : changed.silent) queue().Add(ObjectKey::Of<api::Node>("", node));
+  };
+  if (nobody_was_heard != NobodyIsHeard()) {
+    for (const auto& [_, changed] : zones_) look_again(changed);
+  } else {
+    if (never(left) != left_was_stopped) look_again(left->second);
+    if (joined != left && never(joined) != joined_was_stopped) look_again(joined->second);
+  }
+  if (left != zones_.end() && left->second.nodes == 0) zones_.erase(left);
 }
 
 Status NodeLifecycle::Reconcile(const ObjectKey& key) {
@@ -201,7 +227,15 @@ Status NodeLifecycle::Reconcile(const ObjectKey& key) {
   const api::Object object = *found;
   if (key.Is<api::Pod>()) return ReconcilePod(object);
   if (!key.Is<api::Node>()) return {};
+  Status done = ReconcileNode(key, object);
+  // Nobody waits for one that cannot be written: it joins the line again when it is tried again.
   const auto watched = nodes_.find(key.name);
+  if (!done.ok() && watched != nodes_.end()) LeaveLine(watched->second);
+  return done;
+}
+
+Status NodeLifecycle::ReconcileNode(const ObjectKey& key, const api::Object& object) {
+  auto watched = nodes_.find(key.name);
   if (watched == nodes_.end()) return {};
   if (watched->second.patience > std::chrono::nanoseconds(0)) {
     const std::chrono::nanoseconds patience =
@@ -213,16 +247,12 @@ Status NodeLifecycle::Reconcile(const ObjectKey& key) {
       DRAY_RETURN_IF_ERROR(MarkUnknown(object));
     }
   }
+  // What was written may have shown that it is gone, or another one.
   const api::Object* now = view().Find(key);
-  if (now == nullptr) return {};
+  watched = nodes_.find(key.name);
+  if (now == nullptr || watched == nodes_.end()) return {};
   const api::Object marked = *now;
-  DRAY_RETURN_IF_ERROR(SetTaints(marked));
-  if (!IsSilent(*marked.As<api::Node>())) return {};
-  for (const std::string& path : pods_on_.At(key.name)) {
-    const auto slash = path.find('/');
-    queue().Add(ObjectKey::Of<api::Pod>(path.substr(0, slash), path.substr(slash + 1)));
-  }
-  return {};
+  return SetTaints(marked, watched->second);
 }
 
 // What was never reported is Unknown for another reason than what is not reported any more.
@@ -266,33 +296,50 @@ Status NodeLifecycle::MarkUnknown(const api::Object& object) {
 }
 
 NodeLifecycle::Pace NodeLifecycle::PaceOf(const Zone& zone) const {
-  const bool everybody = std::ranges::all_of(
-      zones_, [](const auto& entry) { return entry.second.silent == entry.second.nodes; });
-  if (everybody) return Pace::kNever;
+  if (NobodyIsHeard()) return Pace::kNever;
   // All of one zone, others are well: it is the zone's nodes.
-  if (zone.silent == zone.nodes) return Pace::kUsual;
-  const bool most = zone.silent > 2 && 100 * zone.silent >= 55 * zone.nodes;
+  const std::size_t silent = zone.silent.size();
+  if (silent == zone.nodes) return Pace::kUsual;
+  const bool most = silent > 2 && 100 * silent >= 55 * zone.nodes;
   if (!most) return Pace::kUsual;
   return zone.nodes > options_.large_zone ? Pace::kSlow : Pace::kNever;
 }
 
-bool NodeLifecycle::MayEvict(const api::Node& node) {
-  const auto watched = nodes_.find(node.metadata.name);
-  if (watched == nodes_.end()) return false;
-  Zone& zone = zones_[watched->second.zone];
-  const Pace pace = PaceOf(zone);
-  if (pace == Pace::kNever) return false;
+bool NodeLifecycle::MayEvict(std::string_view name, Watched& watched) {
+  Zone& zone = zones_.find(*watched.zone)->second;
+  if (!watched.turn) {
+    watched.turn = turns_++;
+    zone.line.emplace(*watched.turn, name);
+  }
+  if (zone.line.begin()->first != *watched.turn) return false;
   const auto now = clock().Monotonic();
   if (now < zone.next_eviction) {
-    queue().AddAfter(ObjectKey::Of<api::Node>("", node.metadata.name), zone.next_eviction - now);
+    CallFirst(zone);
     return false;
   }
-  zone.next_eviction = now + (pace == Pace::kSlow ? options_.between_evictions_when_most_are_silent
-                                                  : options_.between_evictions);
+  zone.next_eviction =
+      now + (PaceOf(zone) == Pace::kSlow ? options_.between_evictions_when_most_are_silent
+                                         : options_.between_evictions);
+  LeaveLine(watched);
   return true;
 }
 
-Status NodeLifecycle::SetTaints(const api::Object& object) {
+void NodeLifecycle::LeaveLine(Watched& watched) {
+  if (!watched.turn) return;
+  Zone& zone = zones_.find(*watched.zone)->second;
+  const auto place = zone.line.find(*std::exchange(watched.turn, std::nullopt));
+  const bool first = place == zone.line.begin();
+  zone.line.erase(place);
+  if (first) CallFirst(zone);
+}
+
+void NodeLifecycle::CallFirst(const Zone& zone) {
+  if (zone.line.empty()) return;
+  queue().AddAfter(ObjectKey::Of<api::Node>("", zone.line.begin()->second),
+                   zone.next_eviction - clock().Monotonic());
+}
+
+Status NodeLifecycle::SetTaints(const api::Object& object, Watched& watched) {
   const api::Node& node = *object.As<api::Node>();
   const base::Time now = clock().Now();
   std::vector<api::Taint> wanted = WantedTaints(node, now);
@@ -302,15 +349,15 @@ Status NodeLifecycle::SetTaints(const api::Object& object) {
     evicting.effect = std::string(api::kTaintEffectNoExecute);
     const bool there = std::ranges::any_of(
         node.spec.taints, [&](const api::Taint& taint) { return Same(taint, evicting); });
-    const auto watched = nodes_.find(node.metadata.name);
-    const bool never =
-        watched == nodes_.end() || PaceOf(zones_[watched->second.zone]) == Pace::kNever;
     // Silent in another way now: the pods' time counts on.
     const auto other = std::ranges::find_if(node.spec.taints, [&](const api::Taint& taint) {
       return IsOurs(taint) && taint.effect == api::kTaintEffectNoExecute && !Same(taint, evicting);
     });
+    const bool has_one = there || other != node.spec.taints.end();
     if (!there && other != node.spec.taints.end()) evicting.time_added = other->time_added;
-    if (!never && (there || other != node.spec.taints.end() || MayEvict(node))) {
+    const bool never = PaceOf(zones_.find(*watched.zone)->second) == Pace::kNever;
+    if (never || has_one) LeaveLine(watched);
+    if (!never && (has_one || MayEvict(node.metadata.name, watched))) {
       wanted.push_back(std::move(evicting));
     }
   }

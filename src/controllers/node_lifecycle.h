@@ -14,11 +14,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/cluster.h"
 #include "api/node.h"
@@ -54,13 +56,18 @@ class NodeLifecycle final : public Reconciler {
   struct Watched {
     std::chrono::nanoseconds heard{0};     // by the monotonic clock
     std::chrono::nanoseconds patience{0};  // how long its lease lasts; 0: it never had one
-    std::string zone;
-    bool silent = false;  // as its condition says
+    std::optional<std::string> zone;       // none: it is counted nowhere (yet)
+    bool silent = false;                   // as its condition says
+    std::optional<std::uint64_t> turn;     // where it is in its zone's line
   };
   struct Zone {
     std::size_t nodes = 0;
-    std::size_t silent = 0;
+    std::set<std::string, std::less<>> silent;
     std::chrono::nanoseconds next_eviction{0};
+    // Those who wait for their pods to be driven away, in the order in which they came. Only the
+    // first is looked at when the next eviction is due: all of them each time would be the square
+    // of their number by the time the last has had its turn.
+    std::map<std::uint64_t, std::string> line;
   };
   // How many of a zone's nodes are silent decides how fast their pods may be driven away.
   enum class Pace : std::uint8_t { kUsual, kSlow, kNever };
@@ -69,21 +76,30 @@ class NodeLifecycle final : public Reconciler {
   void OnNode(const api::Object* before, const api::Object* after);
   void OnLease(const api::Object* before, const api::Object* after);
   void OnPod(const api::Object* before, const api::Object* after);
-  void Count(Watched& watched, bool silent, std::string zone);
-  void Forget(std::string_view node);
+  // The node is counted in this zone and no other; none: it is gone. Whoever is concerned by what
+  // that changes is looked at again.
+  void Count(std::string_view name, Watched& watched, bool silent, std::optional<std::string> zone);
 
   Status Reconcile(const ObjectKey& key) override;
+  Status ReconcileNode(const ObjectKey& key, const api::Object& object);
   Status ReconcilePod(const api::Object& pod);
   Status MarkUnknown(const api::Object& node);
-  Status SetTaints(const api::Object& node);
-  // Whether pods may be driven away from a node that is silent; asks again later when not yet.
-  bool MayEvict(const api::Node& node);
+  Status SetTaints(const api::Object& object, Watched& watched);
+  // Whether pods may be driven away from a node that is silent; it is in the line when not yet.
+  bool MayEvict(std::string_view name, Watched& watched);
+  void LeaveLine(Watched& watched);
+  // The first of the line is looked at when the next eviction is due.
+  void CallFirst(const Zone& zone);
+  bool NobodyIsHeard() const { return silent_ == counted_; }
   Pace PaceOf(const Zone& zone) const;
 
   const NodeLifecycleOptions options_;
   base::StringMap<Watched> nodes_;
-  base::StringMap<Zone> zones_;
-  Index pods_on_;  // by node: "namespace/name"
+  std::map<std::string, Zone, std::less<>> zones_;  // none without nodes
+  std::size_t counted_ = 0;                         // nodes of all zones
+  std::size_t silent_ = 0;                          // those of them that are
+  std::uint64_t turns_ = 0;                         // given out so far
+  Index pods_on_;                                   // by node: "namespace/name"
 };
 
 }  // namespace dray::controllers

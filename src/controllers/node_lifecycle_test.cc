@@ -236,6 +236,64 @@ TEST_F(NodeLifecycleTest, PressureAndCordonKeepNewPodsAway) {
   EXPECT_THAT(Taints("a"), Not(Contains("node.kubernetes.io/unschedulable:NoSchedule")));
 }
 
+// Pods that nobody may drive away yet are told once that nobody knows how they are, not each time
+// that their node is looked at.
+TEST_F(NodeLifecycleTest, PodsOfANodeThatWaitsAreLookedAtOnce) {
+  std::vector<std::string> alive;
+  for (int i = 0; i < 8; ++i) {
+    AddAlive("n" + std::to_string(i));
+    if (i >= 3) alive.push_back("n" + std::to_string(i));
+  }
+  for (int i = 0; i < 50; ++i) AddPod("p" + std::to_string(i), "n2", 3600);
+  Pass(50s, alive);
+  ASSERT_THAT(Taints("n2"), ElementsAre("node.kubernetes.io/unreachable:NoSchedule"));
+  EXPECT_EQ(scene_.Get<api::Pod>("p49").status.conditions[0].status, "False");
+  const std::size_t before = controller_.reconciled();
+  Pass(20s, alive);
+  EXPECT_THAT(Taints("n2"), Contains("node.kubernetes.io/unreachable:NoExecute"));
+  EXPECT_LT(controller_.reconciled() - before, 30u);
+}
+
+// One that cannot be written does not stop those behind it, and comes later.
+TEST_F(NodeLifecycleTest, WhoLeavesTheLineIsNotWaitedFor) {
+  std::vector<std::string> alive;
+  for (int i = 0; i < 9; ++i) {
+    AddAlive("n" + std::to_string(i));
+    if (i >= 4) alive.push_back("n" + std::to_string(i));
+  }
+  Pass(50s, alive);
+  const auto evicted = [&] {
+    std::vector<int> nodes;
+    for (int i = 0; i < 4; ++i) {
+      const auto taints = Taints("n" + std::to_string(i));
+      if (std::ranges::count(taints, "node.kubernetes.io/unreachable:NoExecute") != 0) {
+        nodes.push_back(i);
+      }
+    }
+    return nodes;
+  };
+  const std::vector<int> first = evicted();
+  ASSERT_EQ(first.size(), 1u);
+  // Another comes back, another goes.
+  const int back = first[0] == 1 ? 0 : 1;
+  const int gone = first[0] == 2 ? 0 : 2;
+  auto node = scene_.Get<api::Node>("n" + std::to_string(back), "");
+  for (auto& condition : node.status.conditions) {
+    condition.status = condition.type == "Ready" ? "True" : "False";
+    condition.last_heartbeat_time = scene_.clock().Now();
+  }
+  scene_.PutStatus(node);
+  alive.push_back(node.metadata.name);
+  scene_.Delete<api::Node>("n" + std::to_string(gone), "");
+  Pass(10s, alive);
+  std::size_t left = 0;
+  for (int i = 0; i < 4; ++i) {
+    if (i == gone || i == back) continue;
+    left += Taints("n" + std::to_string(i)).size();
+  }
+  EXPECT_EQ(left, 4u);
+}
+
 TEST_F(NodeLifecycleTest, AnotherOneGoesOnWhereOneStopped) {
   AddAlive("a");
   AddAlive("b");

@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "api/device_class.h"
+#include "api/lease.h"
+#include "api/node.h"
 #include "api/pod_claims.h"
 #include "controllers/all_controllers.h"
 #include "controllers/device_taint_eviction.h"
+#include "controllers/node_lifecycle.h"
 #include "controllers/pod_cleanup.h"
 #include "controllers/resource_claim_controller.h"
 #include "controllers/scene_for_test.h"
@@ -111,6 +114,84 @@ TEST(Scaling, PodsThatHaveEnded) {
     return ProcessorSeconds() - began;
   };
   EXPECT_LT(CostOfFourTimes(1000, run), kMoreThanProportional);
+}
+
+void AddNodeWithLease(Scene& scene, const std::string& name) {
+  api::Node node;
+  node.metadata.name = name;
+  node.status.conditions.push_back({.type = std::string(api::kNodeReadyCondition),
+                                    .status = "True",
+                                    .last_heartbeat_time = scene.clock().Now()});
+  scene.Add(std::move(node));
+  api::Lease lease;
+  lease.metadata.namespace_ = std::string(kNodeLeaseNamespace);
+  lease.metadata.name = name;
+  lease.spec.lease_duration_seconds = 40;
+  lease.spec.renew_time = api::MicroTime{scene.clock().Now()};
+  scene.Add(std::move(lease));
+}
+
+// All but one of them at once.
+TEST(Scaling, NodesThatFallSilent) {
+  const auto run = [](int nodes) {
+    Scene scene;
+    AddNodeWithLease(scene, "alive");
+    for (int i = 0; i < nodes; ++i) AddNodeWithLease(scene, "n" + std::to_string(i));
+    NodeLifecycle controller(scene.cluster(), scene.clock());
+    controller.Sync();
+    scene.clock().Advance(std::chrono::seconds(40));
+    auto lease = scene.Get<api::Lease>("alive", kNodeLeaseNamespace);
+    lease.spec.renew_time = api::MicroTime{scene.clock().Now()};
+    scene.Put(std::move(lease));
+    controller.Sync();
+    scene.clock().Advance(std::chrono::seconds(20));
+    const double began = ProcessorSeconds();
+    scene.Settle(controller);
+    return ProcessorSeconds() - began;
+  };
+  EXPECT_LT(CostOfFourTimes(500, run), kMoreThanProportional);
+}
+
+// Each is looked at a few times when it falls silent; after that a turn of one is no work for those who
+// wait.
+TEST(Scaling, TenThousandSilentNodesWaitForTheirTurn) {
+  constexpr std::size_t kNodes = 10'000;
+  Scene scene;
+  for (std::size_t i = 0; i < kNodes; ++i) AddNodeWithLease(scene, "n" + std::to_string(i));
+  NodeLifecycle controller(scene.cluster(), scene.clock());
+  controller.Sync();
+  const auto renew_last = [&] {
+    auto lease = scene.Get<api::Lease>("n" + std::to_string(kNodes - 1), kNodeLeaseNamespace);
+    lease.spec.renew_time = api::MicroTime{scene.clock().Now()};
+    scene.Put(std::move(lease));
+  };
+  scene.clock().Advance(std::chrono::seconds(40));
+  renew_last();
+  controller.Sync();
+  const std::size_t before = controller.reconciled();
+  scene.clock().Advance(std::chrono::seconds(20));
+  scene.Settle(controller);
+  EXPECT_LE(controller.reconciled() - before, 4 * kNodes);
+
+  const auto evicting = [&] {
+    std::size_t nodes = 0;
+    for (const auto& node : scene.All<api::Node>()) {
+      for (const api::Taint& taint : node.spec.taints) {
+        if (taint.effect == api::kTaintEffectNoExecute) ++nodes;
+      }
+    }
+    return nodes;
+  };
+  const std::size_t evicted = evicting();
+  const std::size_t waiting = controller.reconciled();
+  constexpr std::size_t kTurns = 10;
+  for (std::size_t i = 0; i < 10 * kTurns; ++i) {
+    scene.clock().Advance(std::chrono::seconds(10));
+    renew_last();
+    scene.Settle(controller);
+  }
+  EXPECT_EQ(evicting() - evicted, kTurns);  // most of the zone is silent: one in 100 s
+  EXPECT_LE(controller.reconciled() - waiting, 10 * kTurns);
 }
 
 }  // namespace

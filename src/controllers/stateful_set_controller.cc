@@ -191,18 +191,22 @@ Status StatefulSetController::Reconcile(const ObjectKey& key) {
   DRAY_ASSIGN_OR_RETURN(const api::LabelMatcher selector,
                         api::LabelMatcher::From(*SpecOf(set).selector));
   if (view().Leaving(set)) return {};
-  // Others may have the labels; only those with the names of its pods are its own.
+  // What it no longer selects is not its own any more.
   for (const api::Object& pod : pods_.Of(set)) {
     if (selector.Matches(pod.metadata().labels)) continue;
-    DRAY_RETURN_IF_ERROR(pods_.Gather(set, selector, view()).status());
-    break;
+    DRAY_RETURN_IF_ERROR(view().EditObject(pod, [&](api::Object& changed) {
+      return std::erase_if(changed.MutableMetadata().owner_references,
+                           [&](const auto& owner) { return owner.uid == set.metadata().uid; }) > 0;
+    }));
   }
   DRAY_ASSIGN_OR_RETURN(const Revisions revisions, RevisionsOf(set));
   const auto work = [&]() -> Status {
-    DRAY_ASSIGN_OR_RETURN(const bool filled, Fill(set, revisions, PodsOf(set)));
-    if (!filled) return {};
-    DRAY_ASSIGN_OR_RETURN(const bool shrunk, Shrink(set, PodsOf(set)));
-    if (!shrunk) return {};
+    DRAY_ASSIGN_OR_RETURN(const Step step, Fill(set, revisions, PodsOf(set)));
+    if (step == Step::kWait) return {};
+    if (step == Step::kGoOn) {
+      DRAY_ASSIGN_OR_RETURN(const bool shrunk, Shrink(set, PodsOf(set)));
+      if (!shrunk) return {};
+    }
     return RollOut(set, revisions, PodsOf(set));
   };
   const Status worked = work();
@@ -216,8 +220,9 @@ bool StatefulSetController::IsHealthy(const api::Object& set, const api::Object&
   return at.has_value() && *at <= clock().Now();
 }
 
-StatusOr<bool> StatefulSetController::Fill(const api::Object& set, const Revisions& revisions,
-                                           const ByOrdinal& pods) {
+StatusOr<StatefulSetController::Step> StatefulSetController::Fill(const api::Object& set,
+                                                                  const Revisions& revisions,
+                                                                  const ByOrdinal& pods) {
   const api::StatefulSetSpec& spec = SpecOf(set);
   const bool in_order = InOrder(spec);
   const std::int32_t first = FirstOrdinal(spec);
@@ -226,7 +231,7 @@ StatusOr<bool> StatefulSetController::Fill(const api::Object& set, const Revisio
     const auto there = pods.find(i);
     if (there == pods.end()) {
       DRAY_RETURN_IF_ERROR(MakePod(set, revisions, i));
-      if (in_order) return false;
+      if (in_order) return Step::kWait;
       all = false;
       continue;
     }
@@ -234,7 +239,7 @@ StatusOr<bool> StatefulSetController::Fill(const api::Object& set, const Revisio
     // One that has ended comes back under its name, once it is gone.
     if (IsTerminal(*pod.As<api::Pod>()) && !view().Leaving(pod)) {
       DRAY_RETURN_IF_ERROR(view().Delete(pod));
-      if (in_order) return false;
+      if (in_order) return Step::kWait;
       all = false;
       continue;
     }
@@ -244,10 +249,10 @@ StatusOr<bool> StatefulSetController::Fill(const api::Object& set, const Revisio
       }
       // One of an old template that never becomes ready must not keep the new one from coming.
       const bool old = RevisionNameOf(pod) != revisions.update.metadata().name;
-      if (!old || i - first < PartitionOf(spec)) return false;
+      return old && i - first >= PartitionOf(spec) ? Step::kReplace : Step::kWait;
     }
   }
-  return all;
+  return all ? Step::kGoOn : Step::kWait;
 }
 
 StatusOr<bool> StatefulSetController::Shrink(const api::Object& set, const ByOrdinal& pods) {
@@ -341,6 +346,7 @@ Status StatefulSetController::MakePod(const api::Object& set, const Revisions& r
   AddVolumes(set, ordinal, pod.spec);
   DRAY_RETURN_IF_ERROR(EnsureClaims(set, pod, ordinal));
   const auto made = view().Create(api::Object::Of(pod));
+  if (made.status().code() == StatusCode::kAlreadyExists) return Adopt(set, pod.metadata.name);
   Tell(view(), set,
        {.component = name(),
         .warning = !made.ok(),
@@ -351,6 +357,21 @@ Status StatefulSetController::MakePod(const api::Object& set, const Revisions& r
                                            pod.metadata.name, set.metadata().name,
                                            base::Message(made.status()))});
   return made.status();
+}
+
+// Somebody has made a pod of that name: it is taken if it is nobody else's and has the labels.
+Status StatefulSetController::Adopt(const api::Object& set, const std::string& pod) {
+  DRAY_ASSIGN_OR_RETURN(auto found, view().Fetch<api::Pod>(set.metadata().namespace_, pod));
+  if (!found) return base::Aborted(fmt::format("pod {} has gone again", pod));
+  DRAY_ASSIGN_OR_RETURN(const api::LabelMatcher selector,
+                        api::LabelMatcher::From(*SpecOf(set).selector));
+  const api::OwnerReference* owner = api::FindController(found->metadata());
+  if (owner != nullptr && owner->uid == set.metadata().uid) return {};
+  if (owner != nullptr || view().Leaving(*found) || !selector.Matches(found->metadata().labels)) {
+    return base::AlreadyExists(fmt::format("there is a pod {} that is not of this set", pod));
+  }
+  found->MutableMetadata().owner_references.push_back(ControllerReference(set));
+  return view().Update(*std::move(found)).status();
 }
 
 Status StatefulSetController::WriteStatus(const api::Object& set, const Revisions& revisions) {

@@ -44,11 +44,15 @@ class StatefulSetController final : public Reconciler {
   StatusOr<Revisions> RevisionsOf(const api::Object& set);
   ByOrdinal PodsOf(const api::Object& set) const;
 
-  // Each does what may be done now. False: what comes after has to wait.
-  StatusOr<bool> Fill(const api::Object& set, const Revisions& revisions, const ByOrdinal& pods);
+  // What may be done after pods were made: nothing, everything, or only to replace what is old.
+  enum class Step : std::uint8_t { kWait, kGoOn, kReplace };
+  // Each does what may be done now.
+  StatusOr<Step> Fill(const api::Object& set, const Revisions& revisions, const ByOrdinal& pods);
+  // False: what comes after has to wait.
   StatusOr<bool> Shrink(const api::Object& set, const ByOrdinal& pods);
   Status RollOut(const api::Object& set, const Revisions& revisions, const ByOrdinal& pods);
   Status MakePod(const api::Object& set, const Revisions& revisions, std::int32_t ordinal);
+  Status Adopt(const api::Object& set, const std::string& pod);
   Status EnsureClaims(const api::Object& set, const api::Pod& pod, std::int32_t ordinal);
   Status WriteStatus(const api::Object& set, const Revisions& revisions);
   bool IsHealthy(const api::Object& set, const api::Object& pod) const;

@@ -43,38 +43,103 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-Status RemoveBelow(int parent, const char* name, const std::string& shown, dev_t device) {
-  struct stat about {};
-  if (::fstatat(parent, name, &about, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? Status() : Failed("remove", shown, errno);
-  }
-  if (!S_ISDIR(about.st_mode)) {
-    if (::unlinkat(parent, name, 0) != 0 && errno != ENOENT) return Failed("remove", shown, errno);
+// Removes a tree with one open folder at a time and no recursion: whoever makes a tree decides how
+// deep it is, and could otherwise make one that nobody can remove.
+class Removal {
+ public:
+  Removal(const std::string& path, dev_t device) : path_(path), device_(device) {}
+
+  Status Run() {
+    DRAY_RETURN_IF_ERROR(Enter(AT_FDCWD, path_));
+    while (!levels_.empty()) {
+      std::vector<std::string>& folders = levels_.back().folders;
+      if (!folders.empty()) {
+        const std::string child = std::move(folders.back());
+        folders.pop_back();
+        DRAY_RETURN_IF_ERROR(Enter(current_.get(), child));
+      } else {
+        DRAY_RETURN_IF_ERROR(Leave());
+      }
+    }
     return {};
   }
-  if (about.st_dev != device) {
-    return base::FailedPrecondition(
-        fmt::format("cannot remove {}: something is mounted there", shown));
-  }
-  const int fd = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return Failed("remove", shown, errno);
-  const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(fd));
-  if (folder == nullptr) {
-    const int error = errno;
-    ::close(fd);
+
+ private:
+  struct Level {
+    std::string name;  // in the folder above; of the first: the whole path
+    ino_t inode = 0;
+    std::vector<std::string> folders = {};  // still to be removed
+  };
+
+  Status Wrong(int error, std::string_view name = {}) const {
+    std::string shown = path_;
+    for (std::size_t i = 1; i < std::min<std::size_t>(levels_.size(), 20); ++i) {
+      shown += "/" + levels_[i].name;
+    }
+    if (levels_.size() > 20) shown += "/...";
+    if (!levels_.empty() && !name.empty()) shown += fmt::format("/{}", name);
+    if (error == EXDEV) {
+      return base::FailedPrecondition(
+          fmt::format("cannot remove {}: something is mounted there", shown));
+    }
     return Failed("remove", shown, error);
   }
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string_view below = entry->d_name;
-    if (below == "." || below == "..") continue;
-    DRAY_RETURN_IF_ERROR(RemoveBelow(::dirfd(folder.get()), entry->d_name,
-                                     fmt::format("{}/{}", shown, below), device));
+
+  // Removes what is no folder, and everything but folders in one, which is where we are then.
+  Status Enter(int parent, const std::string& name) {
+    struct stat about {};
+    if (::fstatat(parent, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) {
+      return errno == ENOENT ? Status() : Wrong(errno, name);
+    }
+    if (!S_ISDIR(about.st_mode)) {
+      return ::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT ? Status()
+                                                                         : Wrong(errno, name);
+    }
+    if (about.st_dev != device_) return Wrong(EXDEV, name);
+    Fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid() || ::fstat(fd.get(), &about) != 0) return Wrong(errno, name);
+    if (about.st_dev != device_) return Wrong(EXDEV, name);
+    Fd copy(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (!copy.valid()) return Wrong(errno, name);
+    const std::unique_ptr<DIR, CloseFolder> folder(::fdopendir(copy.get()));
+    if (folder == nullptr) return Wrong(errno, name);
+    (void)copy.Release();
+    levels_.push_back({.name = name, .inode = about.st_ino});
+    current_ = std::move(fd);
+    while (const dirent* entry = ::readdir(folder.get())) {
+      const std::string_view below = entry->d_name;
+      if (below == "." || below == "..") continue;
+      if (entry->d_type != DT_DIR && ::unlinkat(current_.get(), entry->d_name, 0) == 0) continue;
+      levels_.back().folders.emplace_back(below);
+    }
+    return {};
   }
-  if (::unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
-    return Failed("remove", shown, errno);
+
+  // It is empty: up, and there it goes.
+  Status Leave() {
+    const std::string name = std::move(levels_.back().name);
+    levels_.pop_back();
+    if (levels_.empty()) {
+      current_.Reset();
+      return ::rmdir(path_.c_str()) == 0 || errno == ENOENT ? Status() : Wrong(errno);
+    }
+    Fd up(::openat(current_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat about {};
+    if (!up.valid() || ::fstat(up.get(), &about) != 0) return Wrong(errno, name);
+    // Somebody has moved it to elsewhere.
+    if (about.st_ino != levels_.back().inode || about.st_dev != device_) return Wrong(EBUSY, name);
+    if (::unlinkat(up.get(), name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
+      return Wrong(errno, name);
+    }
+    current_ = std::move(up);
+    return {};
   }
-  return {};
-}
+
+  const std::string& path_;
+  const dev_t device_;
+  std::vector<Level> levels_;
+  Fd current_;  // the folder of the last level
+};
 
 }  // namespace
 
@@ -112,7 +177,7 @@ Status RemoveTree(const std::string& path) {
   }
   struct stat parent {};
   if (::stat(FolderOf(path).c_str(), &parent) != 0) return Failed("remove", path, errno);
-  return RemoveBelow(AT_FDCWD, path.c_str(), path, parent.st_dev);
+  return Removal(path, parent.st_dev).Run();
 }
 
 namespace {
@@ -187,6 +252,12 @@ Status WriteWhole(const std::string& path, std::string_view contents, unsigned m
   if (sync == Sync::kNo) return {};
   const Fd folder(::open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid() || ::fsync(folder.get()) != 0) return Failed("sync", FolderOf(path), errno);
+  return {};
+}
+
+Status SyncAll(const std::string& folder) {
+  const Fd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file.valid() || ::syncfs(file.get()) != 0) return Failed("sync", folder, errno);
   return {};
 }
 

@@ -64,6 +64,9 @@ enum class Sync : std::uint8_t { kYes, kNo };
 Status WriteWhole(const std::string& path, std::string_view contents, unsigned mode = 0644,
                   Sync sync = Sync::kYes);
 
+// Everything that was written to the file system of this folder is on the disk.
+Status SyncAll(const std::string& folder);
+
 // All bytes, whatever signals come.
 Status WriteAll(int fd, std::string_view bytes);
 

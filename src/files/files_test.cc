@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +85,31 @@ TEST(RemoveTree, DoesNotFollowLinks) {
   EXPECT_THAT(RemoveTree(folder / "tree"), IsOk());
   EXPECT_THAT(NamesIn(folder.path()), IsOkAndHolds(ElementsAre("other")));
   EXPECT_THAT(ReadWhole(folder / "other/kept"), IsOkAndHolds("x"));
+}
+
+// Whoever fills a folder decides how deep it is: our descriptors must not run out.
+TEST(RemoveTree, OfAnyDepth) {
+  const TemporaryFolder folder;
+  ASSERT_THAT(MakeFolder(folder / "tree"), IsOk());
+  Fd deep(::open((folder / "tree").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(::mkdirat(deep.get(), "d", 0755), 0);
+    if (i % 50 == 0) {
+      ASSERT_EQ(::mkdirat(deep.get(), "e", 0755), 0);
+      ASSERT_TRUE(Fd(::openat(deep.get(), "f", O_CREAT | O_WRONLY | O_CLOEXEC, 0600)).valid());
+    }
+    Fd next(::openat(deep.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_TRUE(next.valid());
+    deep = std::move(next);
+  }
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Status removed = RemoveTree(folder / "tree");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(removed, IsOk());
+  EXPECT_THAT(NamesIn(folder.path()), IsOkAndHolds(IsEmpty()));
 }
 
 TEST(NamesIn, AFolderThatIsNotThereHasNone) {

@@ -153,6 +153,64 @@ TEST_F(LayoutTest, WhatCannotBeUnpackedIsNotImported) {
   EXPECT_THAT(files::NamesIn(images()), IsOkAndHolds(::testing::IsEmpty()));
 }
 
+// The last of equal names counts, as with tar, and no other file is mistaken for it.
+TEST_F(LayoutTest, AnArchiveMayHaveANameTwice) {
+  const std::string layer = folder_ / "layer.tar";
+  {
+    const auto tar = internal::TarWriter::Create(layer);
+    ASSERT_THAT(tar, IsOk());
+    ASSERT_THAT((*tar)->AddBytes("hello", "twice", 0644), IsOk());
+    ASSERT_THAT((*tar)->Finish(), IsOk());
+  }
+  const std::string config =
+      fmt::format(R"({{"os":"linux","rootfs":{{"diff_ids":["{}"]}}}})", *DigestOfFile(layer));
+  const std::string archive = folder_ / "twice.tar";
+  {
+    const auto tar = internal::TarWriter::Create(archive);
+    ASSERT_THAT(tar, IsOk());
+    ASSERT_THAT((*tar)->AddBytes("manifest.json", "[]", 0644), IsOk());
+    ASSERT_THAT((*tar)->AddBytes("manifest.json",
+                                 R"([{"Config":"c","RepoTags":["hello:2"],"Layers":["l"]}])", 0644),
+                IsOk());
+    ASSERT_THAT((*tar)->AddBytes("c", config, 0644), IsOk());
+    ASSERT_THAT((*tar)->AddFile("l", layer, 0644), IsOk());
+    ASSERT_THAT((*tar)->Finish(), IsOk());
+  }
+  ASSERT_THAT(ImportImages(archive, images()), IsOk());
+  const auto image = Find("hello:2");
+  ASSERT_THAT(image, IsOk());
+  EXPECT_THAT(files::ReadWhole(image->rootfs + "/hello"), IsOkAndHolds("twice"));
+}
+
+// An index of a few bytes names a manifest as often as it likes, and another index names that one.
+TEST_F(LayoutTest, DocumentsTogetherHaveBounds) {
+  ASSERT_THAT(files::MakeFolder(folder_ / "l/blobs/sha256"), IsOk());
+  const auto add = [&](const std::string& text) {
+    const std::string digest = DigestOf(text);
+    EXPECT_THAT(files::WriteWhole(folder_ / ("l/blobs/sha256/" + std::string(HexOf(digest))), text),
+                IsOk());
+    return digest;
+  };
+  const auto index_of = [](const std::string& digest, std::string_view type) {
+    std::string text = R"({"manifests":[)";
+    for (int i = 0; i < 100; ++i) {
+      text += fmt::format(R"({}{{"mediaType":"{}","digest":"{}","size":1}})", i == 0 ? "" : ",",
+                          type, digest);
+    }
+    return text + "]}";
+  };
+  const std::string config = add(R"({"os":"linux","rootfs":{"diff_ids":[]}})");
+  const std::string manifest =
+      add(fmt::format(R"({{"config":{{"digest":"{}","size":1}},"layers":[]}})", config));
+  const std::string inner = add(index_of(manifest, "application/vnd.oci.image.manifest.v1+json"));
+  ASSERT_THAT(files::WriteWhole(folder_ / "l/index.json",
+                                index_of(inner, "application/vnd.oci.image.index.v1+json")),
+              IsOk());
+  EXPECT_THAT(
+      ImageSource::Open(folder_ / "l", folder_ / "scratch", {.all_document_bytes = 1 << 20}),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("more manifests")));
+}
+
 TEST_F(LayoutTest, ImagesForOtherMachinesArePassedOver) {
   ASSERT_THAT(files::MakeFolder(folder_ / "l"), IsOk());
   ASSERT_THAT(

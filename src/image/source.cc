@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <functional>
@@ -17,6 +18,7 @@
 #include "fmt/format.h"
 #include "image/digest.h"
 #include "image/internal/layer_stream.h"
+#include "image/unpack.h"
 
 namespace dray::image {
 namespace {
@@ -43,7 +45,10 @@ std::string StemOf(const std::string& path) {
 class Reader {
  public:
   Reader(FilesOf files, std::string stem, const Limits& limits)
-      : files_(std::move(files)), stem_(std::move(stem)), limits_(limits) {}
+      : files_(std::move(files)),
+        stem_(std::move(stem)),
+        limits_(limits),
+        documents_left_(limits.all_document_bytes) {}
 
   bool Has(const std::string& name) const { return files_(name).ok(); }
 
@@ -85,7 +90,18 @@ class Reader {
 
   StatusOr<std::string> Small(const std::string& name) {
     DRAY_ASSIGN_OR_RETURN(const std::string file, files_(name));
-    return files::ReadWhole(file, static_cast<std::size_t>(limits_.document_bytes));
+    return ReadDocument(file);
+  }
+
+  StatusOr<std::string> ReadDocument(const std::string& file) {
+    constexpr std::int64_t kLeast = 1024;  // an empty one is work, too
+    DRAY_ASSIGN_OR_RETURN(std::string text,
+                          files::ReadWhole(file, static_cast<std::size_t>(limits_.document_bytes)));
+    documents_left_ -= std::max(static_cast<std::int64_t>(text.size()), kLeast);
+    if (documents_left_ < 0) {
+      return base::InvalidArgument("it has more manifests and configurations than are read");
+    }
+    return text;
   }
 
   StatusOr<std::string> BlobPath(const std::string& digest) {
@@ -98,8 +114,7 @@ class Reader {
 
   StatusOr<std::string> Document(const Descriptor& descriptor) {
     DRAY_ASSIGN_OR_RETURN(const std::string file, BlobPath(descriptor.digest));
-    DRAY_ASSIGN_OR_RETURN(std::string text,
-                          files::ReadWhole(file, static_cast<std::size_t>(limits_.document_bytes)));
+    DRAY_ASSIGN_OR_RETURN(std::string text, ReadDocument(file));
     if (const std::string digest = DigestOf(text); digest != descriptor.digest) {
       return base::InvalidArgument(fmt::format("{} has the digest {}", file, digest));
     }
@@ -193,6 +208,7 @@ class Reader {
   FilesOf files_;
   std::string stem_;
   const Limits& limits_;
+  std::int64_t documents_left_;  // bytes of them that may still be read
   std::vector<FoundImage> images_;
 };
 
@@ -200,7 +216,7 @@ class Reader {
 StatusOr<std::map<std::string, std::string>> UnpackArchive(const std::string& path,
                                                            const std::string& folder,
                                                            const Limits& limits) {
-  DRAY_ASSIGN_OR_RETURN(const auto stream, LayerStream::Open(path));
+  DRAY_ASSIGN_OR_RETURN(const auto stream, LayerStream::Open(path, Budget(limits).TarBytes()));
   std::map<std::string, std::string> found;
   std::int64_t bytes = limits.bytes;
   std::int64_t entries = limits.entries;
@@ -213,7 +229,8 @@ StatusOr<std::map<std::string, std::string>> UnpackArchive(const std::string& pa
     if (entry.kind != Entry::Kind::kFile) continue;
     std::string name = entry.path;
     while (name.starts_with("./")) name.erase(0, 2);
-    const std::string file = fmt::format("{}/{}", folder, found.size());
+    // By a number of its own: a name may come twice, and then the last one counts.
+    const std::string file = fmt::format("{}/{}", folder, entries);
     const files::Fd out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!out.valid()) return files::Failed("write", file, errno);
     for (;;) {

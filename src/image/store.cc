@@ -131,8 +131,13 @@ std::vector<ListedImage> Store::Look() {
           }
         }
       } else {
-        known.images.push_back(
-            {.path = path, .fault = std::string(base::Message(source.status()))});
+        all.push_back({.path = path, .fault = std::string(base::Message(source.status()))});
+        // What is wrong with it stays wrong until it changes; a disk that is full does not.
+        if (source.status().code() == StatusCode::kInvalidArgument) {
+          known.images.push_back(all.back());
+          now.emplace(path, std::move(known));
+        }
+        continue;
       }
       all.insert(all.end(), known.images.begin(), known.images.end());
       now.emplace(path, std::move(known));
@@ -199,9 +204,12 @@ StatusOr<StoredImage> Store::Unpack(const ListedImage& listed) {
         return base::Annotate(unpacked, fmt::format("image {}", listed.name));
       }
     }
+    // What is written down as unpacked is there after a power cut, too.
+    DRAY_RETURN_IF_ERROR(files::SyncAll(growing));
     if (::rename(growing.c_str(), rootfs.c_str()) != 0) {
       return files::Failed("write", rootfs, errno);
     }
+    DRAY_RETURN_IF_ERROR(files::SyncAll(options_.folder + "/rootfs"));
   }
   Record record{.id = image->id,
                 .digest = image->digest,

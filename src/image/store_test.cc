@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include "files/files.h"
 #include "files/temporary_folder.h"
+#include "fmt/format.h"
 #include "image/layout.h"
 #include "testing/status_matchers.h"
 
@@ -100,6 +103,21 @@ TEST_F(StoreTest, WhatIsUnpackedOutlivesItsSourceAndARestart) {
   Reopen();
   EXPECT_THAT(WhatOf("demo"), IsOkAndHolds("one"));
   EXPECT_THAT(files::NamesIn(folder_ / "store/scratch"), IsOkAndHolds(::testing::IsEmpty()));
+}
+
+// A disk that is full is not full for ever.
+TEST_F(StoreTest, WhatGoesWrongHereIsTriedAgain) {
+  const WrittenImage written = Build("demo", "one");
+  ASSERT_EQ(::system(fmt::format("tar -C {0} -cf {1}/demo.tar . && rm -r {0}", written.folder,
+                                 folder_ / "images")
+                         .c_str()),
+            0);
+  // Nothing can be made where archives are looked into.
+  ASSERT_THAT(files::RemoveTree(folder_ / "store/scratch"), IsOk());
+  ASSERT_THAT(files::WriteWhole(folder_ / "store/scratch", ""), IsOk());
+  EXPECT_THAT(WhatOf("demo"), StatusIs(StatusCode::kNotFound, HasSubstr("cannot be used")));
+  ASSERT_THAT(files::RemoveTree(folder_ / "store/scratch"), IsOk());
+  EXPECT_THAT(WhatOf("demo"), IsOkAndHolds("one"));
 }
 
 TEST_F(StoreTest, ABrokenSourceIsToldAndDoesNotSpoilOthers) {

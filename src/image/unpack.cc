@@ -87,6 +87,8 @@ class Unpacking {
           static_cast<int>(::syscall(SYS_openat2, root_.get(), name, &how, sizeof(how))));
       if (folder.valid()) return folder;
       if (errno != ENOENT || made) return Refused(entry, std::strerror(errno));
+      // Folders that no entry speaks of cost the disk as much.
+      if (--budget_.entries < 0) return Refused(entry, "the image has too many entries");
       DRAY_ASSIGN_OR_RETURN(const files::Fd parent, Folder(ParentOf(path), entry));
       if (::mkdirat(parent.get(), NameOf(path).c_str(), 0755) != 0 && errno != EEXIST) {
         return Refused(entry, std::strerror(errno));
@@ -122,7 +124,11 @@ class Unpacking {
       }
       const files::Fd child(
           ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (child.valid()) DRAY_RETURN_IF_ERROR(Empty(child.get(), below));
+      if (child.valid()) {
+        DRAY_RETURN_IF_ERROR(Empty(child.get(), below));
+      } else if (errno != ENOTDIR && errno != ELOOP) {
+        return files::Failed("empty", below, errno);
+      }
     }
     return {};
   }
@@ -219,7 +225,7 @@ class Unpacking {
 }  // namespace
 
 Status UnpackLayer(const LayerFile& layer, const std::string& folder, Budget& budget) {
-  DRAY_ASSIGN_OR_RETURN(const auto stream, LayerStream::Open(layer.path));
+  DRAY_ASSIGN_OR_RETURN(const auto stream, LayerStream::Open(layer.path, budget.TarBytes()));
   files::Fd root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root.valid()) return files::Failed("open", folder, errno);
   Unpacking unpacking(std::move(root), budget);

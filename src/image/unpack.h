@@ -17,6 +17,10 @@ namespace dray::image {
 // What is left of the limits of an image while its layers are unpacked.
 struct Budget {
   explicit Budget(const Limits& limits) : bytes(limits.bytes), entries(limits.entries) {}
+  // How long a tar may be that stays within it, with heads and gaps; what comes behind its end
+  // counts, too.
+  std::int64_t TarBytes() const { return bytes + 2048 * (entries + 16); }
+
   std::int64_t bytes;
   std::int64_t entries;
 };

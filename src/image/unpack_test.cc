@@ -12,6 +12,7 @@
 
 #include "files/files.h"
 #include "files/temporary_folder.h"
+#include "fmt/format.h"
 #include "image/digest.h"
 #include "image/internal/tar_writer.h"
 #include "testing/status_matchers.h"
@@ -161,6 +162,28 @@ TEST_F(UnpackTest, ThereAreBounds) {
                   },
                   {.entries = 4}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("too many")));
+}
+
+// Folders cost the disk as much when only the names of others speak of them.
+TEST_F(UnpackTest, FoldersThatNoEntrySpeaksOfCount) {
+  std::string deep;
+  for (int i = 0; i < 20; ++i) deep += "d/";
+  EXPECT_THAT(
+      Unpack([&](TarWriter& tar) { (void)tar.AddBytes(deep + "f", "x", 0644); }, {.entries = 10}),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("too many")));
+}
+
+// So does what is in no file.
+TEST_F(UnpackTest, WhatComesBehindTheEndHasBounds) {
+  ASSERT_THAT(Unpack([](TarWriter& tar) { (void)tar.AddBytes("a", "x", 0644); }), IsOk());
+  const std::string path = folder_ / "layer.tar";
+  // 64 MiB of zeros become some 64 kB.
+  ASSERT_EQ(::system(fmt::format("head -c 67108864 /dev/zero >> {0} && gzip {0}", path).c_str()),
+            0);
+  Budget budget({.bytes = 1 << 20, .entries = 100});
+  EXPECT_THAT(
+      UnpackLayer({.path = path + ".gz", .digest = {}, .diff_id = {}}, root(), budget),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("too large when it is decompressed")));
 }
 
 TEST_F(UnpackTest, WhiteoutsRemoveWhatIsBelowAndNothingElse) {

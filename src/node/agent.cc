@@ -199,6 +199,7 @@ void Agent::ProbeRuntime() {
       if (info.ok()) {
         runtime_name_ = info->name;
         report.version = fmt::format("{}://{}", info->name, info->version);
+        report.network = info->network;
       }
       reporter_.SetRuntime(std::move(report));
       // Names of containers begin with the runtime's, so it is known before any pod is looked at.

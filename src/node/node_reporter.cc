@@ -166,9 +166,13 @@ void NodeReporter::Fill(api::Node& node) const {
                "kubelet has no disk pressure", now);
   SetCondition(node, "PIDPressure", "False", "KubeletHasSufficientPID",
                "kubelet has sufficient PID available", now);
-  if (runtime_.health.ok()) {
+  if (runtime_.health.ok() && runtime_.network.empty()) {
     SetCondition(node, api::kNodeReadyCondition, "True", "KubeletReady",
                  "kubelet is posting ready status", now);
+  } else if (runtime_.health.ok()) {
+    // Pods on the host's network that tolerate it run all the same: one of them may bring the network.
+    SetCondition(node, api::kNodeReadyCondition, "False", "KubeletNotReady",
+                 fmt::format("container runtime network not ready: {}", runtime_.network), now);
   } else {
     SetCondition(node, api::kNodeReadyCondition, "False", "KubeletNotReady",
                  fmt::format("container runtime is down: {}", base::Message(runtime_.health)), now);

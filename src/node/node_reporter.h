@@ -42,6 +42,7 @@ struct NodeReport {
 struct RuntimeReport {
   Status health = base::Unavailable("container runtime status check may not have completed yet");
   std::string version;  // containerd://2.1.9
+  std::string network;  // why pods can have no network of their own; empty: they can
 };
 
 // On the loop's thread alone.

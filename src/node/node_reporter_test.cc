@@ -82,6 +82,19 @@ TEST_F(NodeReporterTest, TheStatusIsWrittenEveryFiveMinutesOrWhenSomethingHasCha
   EXPECT_EQ(Ready(Node())->status, "True");
 }
 
+TEST_F(NodeReporterTest, WithoutANetworkForPodsItIsNotReady) {
+  runtime_.SetNoNetwork("NetworkReady=false reason:NetworkPluginNotReady message:no CNI");
+  StartAgent();
+  Run(seconds(6));
+  EXPECT_EQ(Ready(Node())->status, "False");
+  EXPECT_EQ(Ready(Node())->message,
+            "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
+            "message:no CNI");
+  runtime_.SetNoNetwork("");
+  Run(seconds(20));
+  EXPECT_EQ(Ready(Node())->status, "True");
+}
+
 TEST_F(NodeReporterTest, ANodeThatSomebodyDeletesIsRegisteredAgain) {
   StartAgent();
   const std::string uid = Node().metadata.uid;

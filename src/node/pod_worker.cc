@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "node/internal/pod_track.h"
+#include "node/plugin_health.h"
 
 namespace dray::node {
 namespace {
@@ -40,18 +41,6 @@ bool Same(const PodInventory& a, const PodInventory& b) {
   };
   return std::ranges::equal(a.sandboxes, b.sandboxes, sandbox) &&
          std::ranges::equal(a.containers, b.containers, one);
-}
-
-std::string_view HealthText(rpc::Health health) {
-  switch (health) {
-    case rpc::Health::kHealthy:
-      return "Healthy";
-    case rpc::Health::kUnhealthy:
-      return "Unhealthy";
-    case rpc::Health::kUnknown:
-      break;
-  }
-  return "Unknown";
 }
 
 }  // namespace
@@ -242,7 +231,7 @@ PodView PodWorker::View() const {
         }
         api::ResourceHealth& shown = status.resources.emplace_back();
         shown.resource_id = std::move(id);
-        shown.health = HealthText(health.health);
+        shown.health = ToString(health.health);
         if (!health.message.empty() && host_.health_messages()) shown.message = health.message;
       }
       if (!status.resources.empty()) one.devices.push_back(std::move(status));

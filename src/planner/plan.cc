@@ -6,7 +6,10 @@
 #include <tuple>
 
 #include "api/event.h"
+#include "api/job.h"
 #include "api/memory_cluster.h"
+#include "api/pod.h"
+#include "api/workloads.h"
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "planner/internal/absent_pods.h"
@@ -31,10 +34,28 @@ std::vector<api::Object> ObjectsOf(const api::MemoryCluster& cluster) {
   return objects;
 }
 
+// Claims that may be made for pods: for those that are there by their entries, for those that
+// controllers make by the longest list of any template.
+std::size_t MostClaims(const std::vector<api::Object>& objects, std::size_t made_pods) {
+  std::size_t claims = 0;
+  std::size_t longest = 0;
+  const auto take = [&](const auto* workload) {
+    if (workload == nullptr) return;
+    longest = std::max(longest, workload->spec.template_.spec.resource_claims.size());
+  };
+  for (const api::Object& object : objects) {
+    if (const auto* pod = object.As<api::Pod>()) claims += pod->spec.resource_claims.size();
+    take(object.As<api::Deployment>());
+    take(object.As<api::ReplicaSet>());
+    take(object.As<api::Job>());
+  }
+  return claims + made_pods * longest;
+}
+
 // More than any plan takes that comes to an end: each object is written some times by controllers
 // and scheduler, a pod and its claims more often.
-std::size_t MostWrites(std::size_t objects, std::size_t made_pods) {
-  return 20'000 + 64 * (objects + made_pods);
+std::size_t MostWrites(const std::vector<api::Object>& objects, std::size_t made_pods) {
+  return 20'000 + 64 * (objects.size() + made_pods + MostClaims(objects, made_pods));
 }
 
 // The objects as controllers leave them before anything is scheduled.
@@ -72,6 +93,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   Plan plan;
   internal::CompleteNodes(options.assume_nodes, objects, plan.notes);
   std::vector<api::Object> left_out = internal::TakeHalfGiven(objects, plan.notes);
+  internal::NoteIdleWorkloads(objects, plan.notes);
   internal::Arrange(objects);
   const internal::AbsentPods absent(objects, plan.notes);
   DRAY_RETURN_IF_ERROR(internal::CheckSelectors(objects));
@@ -79,7 +101,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
                         internal::CheckPodCount(objects, options.max_made_pods));
   const std::uint64_t seed = internal::SeedOf(objects);
   const internal::Given given = internal::Given::Of(objects);
-  internal::WriteGuard guard(options.gates, options.now, MostWrites(objects.size(), made));
+  internal::WriteGuard guard(options.gates, options.now, MostWrites(objects, made));
   std::vector<internal::TurnedAway> away;
   DRAY_ASSIGN_OR_RETURN(std::vector<api::Object> prepared,
                         Prepare(std::move(objects), seed, options, guard, away));

@@ -53,5 +53,12 @@ TEST(Scaling, ClaimsOfOnePod) {
   EXPECT_LT(testing::CostOfFourTimes(100, run), testing::kMoreThanProportional);
 }
 
+// Many writes for one object are no sign of writes without an end.
+TEST(PlanEnds, APodWithThousandsOfClaimsIsPlaced) {
+  const Plan plan = PlanOf(testing::ObjectsFrom(ClassYaml() + NodeYaml("node", 0) +
+                                                std::string(kSharedDevice) + PodWithClaims(8000)));
+  EXPECT_EQ(plan.pods.at(0).node, "node");
+}
+
 }  // namespace
 }  // namespace dray::planner

@@ -70,6 +70,20 @@ TEST(PlanWorkloads, ADumpOfOneIsNotRolledOutAgain) {
   EXPECT_EQ(JsonOf(again.objects), JsonOf(first.objects));
 }
 
+// Their controllers are not run in a plan: better said than left to be missed.
+TEST(PlanWorkloads, OfWorkloadsThatAPlanDoesNotMakePodsForItSaysSo) {
+  const std::string rest =
+      "spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n"
+      "    spec: {containers: [{name: c, image: i}]}\n---\n";
+  const Plan plan = PlanOf(
+      NodeYaml("n1", 0) +
+      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d, namespace: default}\n" + rest +
+      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: e, namespace: default}\n" + rest);
+  EXPECT_THAT(plan.pods, IsEmpty());
+  EXPECT_THAT(plan.notes, ElementsAre("2 DaemonSets: a plan makes no pods for them; pods in the "
+                                      "input count"));
+}
+
 // kubectl get deployments,replicasets -o yaml: their pods are on nodes that are not shown.
 TEST(PlanWorkloads, ADumpWithoutItsPodsGetsNoOthers) {
   Plan first =

@@ -325,6 +325,19 @@ TEST_F(AuditTest, WhoWasNotLetInIsWrittenDownWithWhatTheyWanted) {
   EXPECT_THAT(Events(), IsEmpty());
 }
 
+TEST_F(AuditTest, WhoeverSendsTooMuchIsWrittenDown) {
+  Open(audit::DefaultPolicy());
+  apiserver::Request request{.method = "POST", .path = kPods};
+  request.user = {.name = "ann", .groups = {"g"}};
+  request.audit_id = "some-id";
+  world_->handler().Refused(
+      {.code = 413, .message = "Request entity too large: limit is 3145728", .request = &request});
+  EXPECT_THAT(Event(), AllOf(HasSubstr(R"("stage":"ResponseComplete","requestURI":")" + kPods +
+                                       R"(","verb":"create","user":{"username":"ann",)"),
+                             HasSubstr(R"("message":"Request entity too large: limit is 3145728",)"
+                                       R"("code":413)")));
+}
+
 TEST_F(AuditTest, TheDefaultPolicyLeavesReadsLeasesAndQuestionsOut) {
   Open(audit::DefaultPolicy());
   world_->Get(kPods);

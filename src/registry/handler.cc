@@ -64,7 +64,7 @@ Status WhyNoPart(const Exchange& exchange) {
   if (row == std::end(kRows)) return rest::UnknownResource();
   return rest::ToStatus({.code = 501,
                          .reason = "NotImplemented",
-                         .message = fmt::format("pods \"{}\" is on a hollow node, where nothing is "
+                         .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is "
                                                 "executed: {}",
                                                 route.name, row->why),
                          .details = rest::StatusDetails{.name = route.name, .kind = "pods"}});
@@ -246,6 +246,9 @@ std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<Hea
 
 }  // namespace
 
+// How the document is called here that /openapi/v2 is for those who ask for protobuf.
+constexpr std::string_view kOpenApiV2AsProtobuf = "/openapi/v2#protobuf";
+
 // Documents that are the same for everybody: made when first asked for. Thread-safe.
 class RestHandler::Documents {
  public:
@@ -274,6 +277,7 @@ class RestHandler::Documents {
       return aggregated ? rest::AggregatedDiscoveryJson(false) : rest::ApiGroupListJson();
     }
     if (path == "/openapi/v2") return rest::OpenApiV2Json();
+    if (path == kOpenApiV2AsProtobuf) return rest::OpenApiV2Protobuf();
     if (path == "/openapi/v3") return rest::OpenApiV3RootJson();
     if (path.starts_with("/openapi/v3/")) {
       return Versioned(path.substr(std::string_view("/openapi/v3").size()), rest::OpenApiV3Json);
@@ -445,6 +449,12 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
         exchange->Answer(std::move(response));
       })) {
     return;
+  }
+  if (path == "/openapi/v2" &&
+      request.headers.Find("Accept").find(rest::kOpenApiV2ProtobufType) != std::string_view::npos) {
+    apiserver::Response response = exchange->Begin(200, rest::kOpenApiV2ProtobufType);
+    response.body = documents_->Find(kOpenApiV2AsProtobuf, false, {});
+    return exchange->Answer(std::move(response));
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
   const bool aggregated = format.ok() && format->shape == Shape::kDiscovery;

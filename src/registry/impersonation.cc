@@ -10,8 +10,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "base/percent.h"
 #include "registry/roles.h"
-#include "registry/route.h"
 #include "rest/api_error.h"
 
 namespace dray::registry {
@@ -65,7 +65,7 @@ StatusOr<Named> Read(const apiserver::Headers& headers) {
       // Header names have no case; keys are in lower case, and what a name cannot hold is encoded.
       const std::string key =
           absl::AsciiStrToLower(base::ToAbsl(std::string_view(header).substr(kExtra.size())));
-      named.extra.emplace_back(PercentDecoded(key, false), value);
+      named.extra.emplace_back(base::PercentDecoded(key), value);
     } else {
       return rest::BadRequest(header +
                               ": no such header; there are Impersonate-User, "

@@ -10,6 +10,7 @@
 #include "api/field_view.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/pod_qos.h"
 #include "api/volume.h"
 #include "fmt/format.h"
 #include "registry/admission.h"
@@ -172,6 +173,8 @@ Status AdmitLimits(const Objects& objects, api::Object& object) {
     for (const api::LimitRangeItem& item : items) {
       if (item.type == api::kLimitTypeContainer) FillPod(item, object.Mutable<api::Pod>()->spec);
     }
+    api::Pod& pod = *object.Mutable<api::Pod>();
+    pod.status.qos_class = api::QosClassOf(pod.spec);
     for (const api::LimitRangeItem& item : items) {
       CheckPod(item, object.As<api::Pod>()->spec, faults);
     }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "base/percent.h"
 #include "base/time.h"
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
@@ -93,24 +94,10 @@ StatusOr<std::optional<std::int64_t>> NumberIn(const Query& query, std::string_v
   return value;
 }
 
-std::string Encoded(std::string_view text) {
-  std::string encoded;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       absl::StrContains("-_.~", absl::string_view(&c, 1));
-    if (plain) {
-      encoded += c;
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
-}
-
 class TargetText {
  public:
   void Add(std::string_view name, std::string_view value) {
-    text_ += fmt::format("{}{}={}", text_.empty() ? '?' : '&', name, Encoded(value));
+    text_ += fmt::format("{}{}={}", text_.empty() ? '?' : '&', name, base::PercentEncoded(value));
   }
   const std::string& text() const { return text_; }
 
@@ -185,7 +172,7 @@ Status WhyNot(const NodePart& part, std::string_view pod) {
   return rest::ToStatus(
       {.code = 501,
        .reason = "NotImplemented",
-       .message = fmt::format("pods \"{}\" is on a hollow node, where nothing is executed: {}", pod,
+       .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is executed: {}", pod,
                               part.why_not),
        .details = rest::StatusDetails{.name = std::string(pod), .kind = "pods"}});
 }

@@ -148,7 +148,7 @@ TEST_F(NodePartsTest, WhereNothingRunsThatIsSaid) {
   EXPECT_THAT(waits.text, HasSubstr("pod waits does not have a host assigned"));
   const Answer hollow = Ask("/nowhere/log");
   EXPECT_EQ(hollow.status, 501);
-  EXPECT_THAT(hollow.text, HasSubstr("is on a hollow node"));
+  EXPECT_THAT(hollow.text, HasSubstr("is on a simulated node"));
   EXPECT_EQ(Ask("/nobody/log").status, 404);
   EXPECT_TRUE(door_.asked.empty());
 }

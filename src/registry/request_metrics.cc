@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "apiserver/forwarding_stream.h"
 #include "fmt/format.h"
 
 namespace dray::registry {
@@ -38,19 +39,18 @@ std::vector<double> DurationBounds() {
 }  // namespace
 
 // A stream that counts as under way while it lives, and whose pieces are events.
-class RequestMetrics::ObservedStream final : public apiserver::StreamSource {
+class RequestMetrics::ObservedStream final : public apiserver::ForwardingStream {
  public:
   ObservedStream(std::unique_ptr<apiserver::StreamSource> inner, metrics::Gauge& running,
                  metrics::Counter& events)
-      : inner_(std::move(inner)), running_(running), events_(events) {
+      : ForwardingStream(std::move(inner)), running_(running), events_(events) {
     running_.Add(1);
   }
   ~ObservedStream() override { running_.Add(-1); }
 
-  void Start(std::function<void()> wake) override { inner_->Start(std::move(wake)); }
   State Pull(std::vector<apiserver::Bytes>& out) override {
     const std::size_t before = out.size();
-    const State state = inner_->Pull(out);
+    const State state = ForwardingStream::Pull(out);
     // A line is in pieces; the last one ends it.
     const auto ends = [](const apiserver::Bytes& piece) { return piece->ends_with('\n'); };
     const auto events =
@@ -60,7 +60,6 @@ class RequestMetrics::ObservedStream final : public apiserver::StreamSource {
   }
 
  private:
-  const std::unique_ptr<apiserver::StreamSource> inner_;
   metrics::Gauge& running_;
   metrics::Counter& events_;
 };

@@ -21,6 +21,28 @@ class Dropped final : public apiserver::Responder {
   void Send(apiserver::Response) override {}
 };
 
+// A stream that listens, and that is only long.
+class Listener final : public apiserver::StreamSource {
+ public:
+  explicit Listener(std::string& heard) : heard_(heard) {}
+  void Start(std::function<void()>) override {}
+  State Pull(std::vector<apiserver::Bytes>&) override { return State::kWait; }
+  bool Finite() const override { return true; }
+  std::size_t Receive(std::string_view bytes) override {
+    heard_ += bytes.substr(0, 2);
+    return 2;
+  }
+
+ private:
+  std::string& heard_;
+};
+
+class Kept final : public apiserver::Responder {
+ public:
+  void Send(apiserver::Response response) override { kept = std::move(response); }
+  apiserver::Response kept;
+};
+
 class RequestMetricsTest : public ::testing::Test {
  protected:
   metrics::Registry metrics_;
@@ -81,6 +103,23 @@ TEST_F(RequestMetricsTest, AWatchIsUnderWayUntilItEnds) {
   EXPECT_THAT(text, HasSubstr("apiserver_watch_events_total{group=\"\",version=\"v1\",resource="
                               "\"namespaces\"} 2\n"));
   EXPECT_THAT(text, Not(HasSubstr("apiserver_request_duration_seconds_count{verb=\"WATCH\"")));
+}
+
+TEST(RequestMetrics, AStreamThatListensHearsItsClient) {
+  metrics::Registry registry;
+  base::ManualClock clock;
+  RequestMetrics metrics(registry, clock);
+  const auto kept = std::make_shared<Kept>();
+  std::string heard;
+  apiserver::Response response;
+  response.status = 101;
+  response.stream = std::make_unique<Listener>(heard);
+  metrics.Observe(kept, {.verb = "CONNECT"})->Send(std::move(response));
+  ASSERT_NE(kept->kept.stream, nullptr);
+  // It is full after two.
+  EXPECT_EQ(kept->kept.stream->Receive("hello"), 2u);
+  EXPECT_EQ(heard, "he");
+  EXPECT_TRUE(kept->kept.stream->Finite());
 }
 
 TEST(RequestMetrics, ARequestThatIsForgottenIsAFailure) {

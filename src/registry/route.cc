@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/integer.h"
+#include "base/percent.h"
 #include "rest/discovery.h"
 
 namespace dray::registry {
@@ -15,7 +15,7 @@ std::vector<std::string> PartsOf(std::string_view path) {
   while (!path.empty()) {
     path.remove_prefix(1);  // the slash
     const std::size_t end = std::min(path.find('/'), path.size());
-    parts.push_back(PercentDecoded(path.substr(0, end), false));
+    parts.push_back(base::PercentDecoded(path.substr(0, end)));
     path.remove_prefix(end);
   }
   while (!parts.empty() && parts.back().empty()) parts.pop_back();
@@ -32,57 +32,6 @@ const api::KindInfo* KindOf(const Route& route) {
 }
 
 }  // namespace
-
-std::string PercentDecoded(std::string_view text, bool plus_is_space) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && base::HexDigit(text[i + 1]) >= 0 &&
-        base::HexDigit(text[i + 2]) >= 0) {
-      out += static_cast<char>(base::HexDigit(text[i + 1]) * 16 + base::HexDigit(text[i + 2]));
-      i += 2;
-    } else {
-      out += plus_is_space && text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return out;
-}
-
-Query::Query(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('&'), text.size());
-    const std::string_view pair = text.substr(0, end);
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    if (!pair.empty()) {
-      values_.emplace_back(PercentDecoded(pair.substr(0, equals), true),
-                           PercentDecoded(pair.substr(std::min(equals + 1, pair.size())), true));
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
-
-std::string_view Query::Get(std::string_view name) const {
-  const auto it = std::ranges::find(values_, name, &std::pair<std::string, std::string>::first);
-  return it == values_.end() ? std::string_view() : std::string_view(it->second);
-}
-
-bool Query::Has(std::string_view name) const {
-  return std::ranges::find(values_, name, &std::pair<std::string, std::string>::first) !=
-         values_.end();
-}
-
-std::vector<std::string> Query::All(std::string_view name) const {
-  std::vector<std::string> all;
-  for (const auto& [key, value] : values_) {
-    if (key == name) all.push_back(value);
-  }
-  return all;
-}
-
-std::vector<std::string> Query::Names() const {
-  std::vector<std::string> names;
-  for (const auto& [key, value] : values_) names.push_back(key);
-  return names;
-}
 
 bool IsServed(std::string_view group, std::string_view version) {
   const bool has_kinds = std::ranges::any_of(api::Kinds(), [&](const api::KindInfo& kind) {

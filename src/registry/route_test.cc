@@ -64,22 +64,5 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
-TEST(Query, IsDecoded) {
-  const Query query("labelSelector=a%3Db+c&watch=1&limit=5&empty=&watch=0");
-  EXPECT_EQ(query.Get("labelSelector"), "a=b c");
-  EXPECT_EQ(query.Get("watch"), "1");
-  EXPECT_THAT(query.All("watch"), ::testing::ElementsAre("1", "0"));
-  EXPECT_THAT(query.Names(),
-              ::testing::ElementsAre("labelSelector", "watch", "limit", "empty", "watch"));
-  EXPECT_FALSE(query.Has("missing"));
-  EXPECT_TRUE(query.Has("empty"));
-}
-
-TEST(PercentDecoded, LeavesBadEscapesAlone) {
-  EXPECT_EQ(PercentDecoded("%41%4", false), "A%4");
-  EXPECT_EQ(PercentDecoded("%zz%", false), "%zz%");
-  EXPECT_EQ(PercentDecoded("%61%62", false), "ab");
-}
-
 }  // namespace
 }  // namespace dray::registry

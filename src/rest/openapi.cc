@@ -105,8 +105,9 @@ class Schemas {
   DocumentNode Property(const api::StructInfo& info, const api::FieldInfo& field) {
     DocumentNode property = TypeNode(*field.type);
     const std::string_view text = DescriptionOf(info, field);
-    // Nothing may stand beside a $ref but through allOf.
-    if (FindIn(property, "$ref") != nullptr) {
+    // In version 3 nothing may stand beside a $ref but through allOf; what readers of version 2 make
+    // of an allOf is anything at all.
+    if (FindIn(property, "$ref") != nullptr && !IsVersion2()) {
       DocumentNode all = ListNode();
       all.items.push_back(std::move(property));
       property = MapNode();
@@ -200,6 +201,8 @@ class Schemas {
     }
     return Ref(full);
   }
+
+  bool IsVersion2() const { return ref_prefix_ == "#/definitions/"; }
 
   const std::string ref_prefix_;
   std::map<const api::StructInfo*, std::string> names_;
@@ -355,7 +358,7 @@ std::string OpenApiV3RootJson() {
   return ToJson(root);
 }
 
-std::string OpenApiV2Json() {
+DocumentNode OpenApiV2Document() {
   Schemas schemas("#/definitions/");
   DocumentNode paths = MapNode();
   for (const api::KindInfo& kind : api::Kinds()) {
@@ -369,7 +372,9 @@ std::string OpenApiV2Json() {
   SetIn(document, "definitions", schemas.Take());
   SetIn(document, "consumes", Strings({"application/json", "application/yaml"}));
   SetIn(document, "produces", Strings({"application/json", "application/yaml"}));
-  return ToJson(document);
+  return document;
 }
+
+std::string OpenApiV2Json() { return ToJson(OpenApiV2Document()); }
 
 }  // namespace dray::rest

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "rest/tree.h"
+
 namespace dray::rest {
 
 // /openapi/v3: which documents there are.
@@ -16,5 +18,10 @@ std::string OpenApiV3RootJson();
 std::optional<std::string> OpenApiV3Json(std::string_view group, std::string_view version);
 // /openapi/v2: everything in one.
 std::string OpenApiV2Json();
+DocumentNode OpenApiV2Document();
+// The same as a message of gnostic's openapi.v2, the only form in which kubectl takes it.
+std::string OpenApiV2Protobuf();
+inline constexpr std::string_view kOpenApiV2ProtobufType =
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 }  // namespace dray::rest

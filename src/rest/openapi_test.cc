@@ -124,5 +124,57 @@ TEST(OpenApiV2, HasEveryKind) {
   }
 }
 
+// A reader of the wire that knows nothing of OpenAPI: the fields with a number in a message.
+std::vector<std::string> FieldsOf(std::string_view bytes, std::uint64_t number) {
+  std::vector<std::string> found;
+  const auto varint = [&] {
+    std::uint64_t value = 0;
+    for (int shift = 0; !bytes.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes.front());
+      bytes.remove_prefix(1);
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    return value;
+  };
+  while (!bytes.empty()) {
+    const std::uint64_t tag = varint();
+    const std::uint64_t size = varint();
+    if ((tag & 7) == 0) continue;
+    if (tag >> 3 == number) found.emplace_back(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+  }
+  return found;
+}
+
+TEST(OpenApiV2, AsProtobufHasWhatKubectlLooksFor) {
+  const std::string document = OpenApiV2Protobuf();
+  EXPECT_THAT(FieldsOf(document, 1), ::testing::ElementsAre("2.0"));
+  // Every definition has its name, and those of kinds say which kind they are.
+  std::set<std::string> kinds;
+  for (const std::string& pair : FieldsOf(FieldsOf(document, 9).at(0), 1)) {
+    EXPECT_EQ(FieldsOf(pair, 1).size(), 1u);
+    for (const std::string& extension : FieldsOf(FieldsOf(pair, 2).at(0), 31)) {
+      if (FieldsOf(extension, 1).at(0) != "x-kubernetes-group-version-kind") continue;
+      const DocumentNode rows = TreeOf(FieldsOf(FieldsOf(extension, 2).at(0), 2).at(0));
+      for (const DocumentNode& row : rows.items) kinds.emplace(TextIn(row, "kind"));
+    }
+  }
+  for (const api::KindInfo& kind : api::Kinds()) {
+    EXPECT_TRUE(kinds.contains(std::string(kind.kind))) << kind.kind;
+  }
+  // The patch of a config map takes fieldValidation: the server validates, not kubectl.
+  bool found = false;
+  for (const std::string& pair : FieldsOf(FieldsOf(document, 8).at(0), 2)) {
+    if (FieldsOf(pair, 1).at(0) != "/api/v1/namespaces/{namespace}/configmaps/{name}") continue;
+    const std::string patch = FieldsOf(FieldsOf(pair, 2).at(0), 8).at(0);
+    for (const std::string& item : FieldsOf(patch, 8)) {
+      const std::string query = FieldsOf(FieldsOf(FieldsOf(item, 1).at(0), 2).at(0), 3).at(0);
+      found |= FieldsOf(query, 4) == std::vector<std::string>{"fieldValidation"};
+    }
+  }
+  EXPECT_TRUE(found);
+}
+
 }  // namespace
 }  // namespace dray::rest

@@ -93,16 +93,19 @@ class SocketCriClient final : public CriClient {
                               });
   }
 
-  void Status(Done<std::vector<CriCondition>> done) override {
-    Ask<cri::StatusResponse>("RuntimeService/Status", cri::StatusRequest(), std::move(done),
+  void Status(Done<CriStatus> done) override {
+    cri::StatusRequest request;
+    request.set_verbose(true);
+    Ask<cri::StatusResponse>("RuntimeService/Status", std::move(request), std::move(done),
                              [](const cri::StatusResponse& response) {
-                               std::vector<CriCondition> out;
+                               CriStatus out;
                                for (const auto& condition : response.status().conditions()) {
-                                 out.push_back({.type = condition.type(),
-                                                .status = condition.status(),
-                                                .reason = condition.reason(),
-                                                .message = condition.message()});
+                                 out.conditions.push_back({.type = condition.type(),
+                                                           .status = condition.status(),
+                                                           .reason = condition.reason(),
+                                                           .message = condition.message()});
                                }
+                               out.info = internal::MapOf(response.info());
                                return out;
                              });
   }
@@ -248,6 +251,23 @@ class SocketCriClient final : public CriClient {
     request.set_stderr(!tty);
     Ask<cri::AttachResponse>("RuntimeService/Attach", std::move(request), std::move(done),
                              [](const cri::AttachResponse& response) { return response.url(); });
+  }
+
+  void PortForwardUrl(const std::string& sandbox_id, std::uint16_t port,
+                      Done<std::string> done) override {
+    cri::PortForwardRequest request;
+    request.set_pod_sandbox_id(sandbox_id);
+    request.add_port(port);
+    Ask<cri::PortForwardResponse>(
+        "RuntimeService/PortForward", std::move(request), std::move(done),
+        [](const cri::PortForwardResponse& response) { return response.url(); });
+  }
+
+  void ReopenLog(const std::string& id, DoneStatus done) override {
+    cri::ReopenContainerLogRequest request;
+    request.set_container_id(id);
+    Order<cri::ReopenContainerLogResponse>("RuntimeService/ReopenContainerLog", std::move(request),
+                                           options_.deadline, std::move(done));
   }
 
   void ImageStatus(const std::string& image, Done<std::optional<CriImage>> done) override {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,7 +33,8 @@ class CriClient {
   virtual ~CriClient() = default;
 
   virtual void Version(Done<CriVersion> done) = 0;
-  virtual void Status(Done<std::vector<CriCondition>> done) = 0;
+  // With all that the runtime tells of itself.
+  virtual void Status(Done<CriStatus> done) = 0;
   // kUnimplemented with containerd 1.6.
   virtual void Cgroups(Done<CgroupDriver> done) = 0;
 
@@ -58,6 +60,10 @@ class CriClient {
   virtual void ExecUrl(const std::string& id, std::vector<std::string> command, bool tty,
                        bool stdin, Done<std::string> done) = 0;
   virtual void AttachUrl(const std::string& id, bool tty, bool stdin, Done<std::string> done) = 0;
+  virtual void PortForwardUrl(const std::string& sandbox_id, std::uint16_t port,
+                              Done<std::string> done) = 0;
+  // Its log is written to the file that has the log's name now.
+  virtual void ReopenLog(const std::string& id, DoneStatus done) = 0;
 
   // Nothing: it is not there.
   virtual void ImageStatus(const std::string& image, Done<std::optional<CriImage>> done) = 0;

@@ -92,15 +92,18 @@ TEST_F(CriTest, TheRuntimeItself) {
           .runtime_name = "containerd", .runtime_version = "v2.1.9", .runtime_api_version = "v1"}));
   EXPECT_EQ(sent_, Hex(S(1, "v1")));
   EXPECT_THAT(
-      Ask<std::vector<CriCondition>>(
+      Ask<CriStatus>(
           "RuntimeService/Status",
           S(1, S(1, S(1, "RuntimeReady") + N(2, 1)) +
-                   S(1, S(1, "NetworkReady") + S(3, "NetworkPluginNotReady") + S(4, "no CNI"))),
+                   S(1, S(1, "NetworkReady") + S(3, "NetworkPluginNotReady") + S(4, "no CNI"))) +
+              M(2, "config", "{}"),
           [&](auto done) { client_->Status(done); }),
-      IsOkAndHolds(ElementsAre(
-          CriCondition{.type = "RuntimeReady", .status = true},
-          CriCondition{
-              .type = "NetworkReady", .reason = "NetworkPluginNotReady", .message = "no CNI"})));
+      IsOkAndHolds(CriStatus{.conditions = {CriCondition{.type = "RuntimeReady", .status = true},
+                                            CriCondition{.type = "NetworkReady",
+                                                         .reason = "NetworkPluginNotReady",
+                                                         .message = "no CNI"}},
+                             .info = {{"config", "{}"}}}));
+  EXPECT_EQ(sent_, Hex(N(1, 1)));
   const auto cgroups = [&](auto done) { client_->Cgroups(done); };
   EXPECT_THAT(Ask<CgroupDriver>("RuntimeService/RuntimeConfig", S(1, N(1, 1)), cgroups),
               IsOkAndHolds(CgroupDriver::kCgroupfs));
@@ -285,6 +288,18 @@ TEST_F(CriTest, CommandsInContainers) {
                                [&](auto done) { client_->AttachUrl("c", true, true, done); }),
               IsOkAndHolds("http://x"));
   EXPECT_EQ(sent_, Hex(S(1, "c") + N(2, 1) + N(3, 1) + N(4, 1)));
+  EXPECT_THAT(Ask<std::string>("RuntimeService/PortForward", S(1, "http://x"),
+                               [&](auto done) { client_->PortForwardUrl("s", 80, done); }),
+              IsOkAndHolds("http://x"));
+  // Numbers in a row.
+  EXPECT_EQ(sent_, Hex(S(1, "s") + S(2, "\x50")));
+}
+
+TEST_F(CriTest, ALogIsOpenedAgain) {
+  EXPECT_THAT(
+      Order("RuntimeService/ReopenContainerLog", [&](auto d) { client_->ReopenLog("c", d); }),
+      IsOk());
+  EXPECT_EQ(sent_, Hex(S(1, "c")));
 }
 
 TEST_F(CriTest, Images) {

@@ -30,6 +30,12 @@ struct CriCondition {
   friend bool operator==(const CriCondition&, const CriCondition&) = default;
 };
 
+struct CriStatus {
+  std::vector<CriCondition> conditions;
+  CriMap info;  // containerd: its configuration as JSON in "config"
+  friend bool operator==(const CriStatus&, const CriStatus&) = default;
+};
+
 enum class CgroupDriver : std::uint8_t { kSystemd, kCgroupfs };
 
 enum class NamespaceMode : std::uint8_t { kPod, kContainer, kNode };

@@ -42,7 +42,8 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
       world({.gates = options.gates}),
       queue(clock, {.initial_backoff = options.config.initial_backoff,
                     .max_backoff = options.config.max_backoff}),
-      placements(options.remembered_shapes) {
+      placements(options.remembered_shapes),
+      reports(cluster, clock, options.background) {
   const PluginHost host{world, cluster, clock, ids, current, options};
   for (const Profile& profile : options.config.profiles) {
     const auto weight = [&](std::string_view name) {
@@ -143,6 +144,10 @@ void Scheduler::Impl::AskForUnseen() {
   WakePods(gone);
 }
 
+void Scheduler::Impl::TellAgain() {
+  if (watch->Stale().ok()) reports.Tick();
+}
+
 void Scheduler::Impl::TakePod(const api::Change& change) {
   const api::Pod& pod = *change.object.As<api::Pod>();
   const std::string key = dray::scheduler::KeyOf(pod);
@@ -151,6 +156,7 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
   if (gone) {
     queue.Remove(key);
     refused.erase(key);
+    reports.Forget(key);
     Withdraw(key, pod.spec.node_name);
     return;
   }
@@ -285,6 +291,7 @@ std::optional<Outcome> Scheduler::ScheduleOne() { return impl_->ScheduleOne(); }
 std::vector<Outcome> Scheduler::Tick() {
   impl_->queue.Tick();
   impl_->AskForUnseen();
+  impl_->TellAgain();
   // Asking in the background comes back here: only those are asked that want to be.
   const auto due = impl_->BindingDue();
   if (impl_->options.background == nullptr || (due && *due <= impl_->clock.Monotonic())) {
@@ -299,7 +306,9 @@ std::vector<Outcome> Scheduler::Tick() {
 
 std::optional<std::chrono::nanoseconds> Scheduler::NextDue() const {
   std::optional<std::chrono::nanoseconds> due = impl_->queue.NextDue();
-  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen}) {
+  // Who cannot be reached cannot be told anything either.
+  const auto tell = Paused().ok() ? impl_->reports.NextDue() : std::nullopt;
+  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen, tell}) {
     if (other) due = due ? std::min(*due, *other) : *other;
   }
   return due;
@@ -311,6 +320,7 @@ std::vector<Outcome> Scheduler::Run() {
     const bool changes = Sync() > 0;
     impl_->queue.Tick();
     impl_->AskForUnseen();
+    impl_->TellAgain();
     const auto due = impl_->BindingDue();
     if (due && *due <= impl_->clock.Monotonic()) impl_->look_at_bindings = true;
     std::size_t tried = 0;
@@ -328,6 +338,8 @@ std::size_t Scheduler::in_doubt() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(impl_->bindings, [](const auto& binding) { return binding.in_doubt; }));
 }
+
+std::size_t Scheduler::under_way() const { return impl_->bindings.size(); }
 
 std::size_t Scheduler::rooms_kept() const { return impl_->nominations.size(); }
 

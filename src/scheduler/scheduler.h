@@ -131,6 +131,8 @@ class Scheduler {
   Status Paused() const;
   // Pods of which something was written that may have happened; nothing of theirs is given away.
   std::size_t in_doubt() const;
+  // Pods that have a node and are not bound yet.
+  std::size_t under_way() const;
   // Pods for which room is kept on a node, whether or not that could be written into their status.
   std::size_t rooms_kept() const;
   const Queue& queue() const;

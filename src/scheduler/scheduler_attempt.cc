@@ -222,6 +222,7 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
                 .action = "Binding"});
   queue.Done(key);
   refused.erase(key);
+  reports.Forget(key);
   Withdraw(key, binding.node);
   WakeForRoom();
   return {.pod = key, .kind = Outcome::Kind::kBound, .node = binding.node};

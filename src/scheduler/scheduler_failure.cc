@@ -172,7 +172,7 @@ void Scheduler::Impl::BringUpToDate(Refused& why) {
 
 // Nothing that was said already is said again.
 void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint32_t profile,
-                           Report report) {
+                           internal::Report report) {
   std::string& said = refused[pod->key].message;
   if (said != report.message) {
     cluster.Note({.about = api::Object::Of(*pod->pod),
@@ -183,42 +183,13 @@ void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint3
                   .action = "Scheduling"});
     said = report.message;
   }
-  if (options.background == nullptr) return WriteStatus(*pod, report);
-  options.background->Run([this, pod, report = std::move(report)] { WriteStatus(*pod, report); });
-}
-
-void Scheduler::Impl::WriteStatus(const PodInfo& pod, const Report& report) {
-  // PreBind or PostFilter may have written the pod meanwhile.
-  const api::ObjectMeta& metadata = pod.pod->metadata;
-  const auto read =
-      cluster.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), metadata.namespace_, metadata.name);
-  // What could not be said now is said with the next attempt.
-  if (!read.ok() || !*read || (*read)->metadata().uid != metadata.uid) return;
-  api::Pod changed = *(*read)->As<api::Pod>();
-  if (!changed.spec.node_name.empty()) return;  // it need not be told any more
-  auto& conditions = changed.status.conditions;
-  auto condition =
-      std::ranges::find(conditions, api::kPodScheduledCondition, &api::PodCondition::type);
-  const bool same_condition = condition != conditions.end() && condition->status == "False" &&
-                              condition->reason == report.reason &&
-                              condition->message == report.message;
-  const bool same_node =
-      !report.nominated || *report.nominated == changed.status.nominated_node_name;
-  if (same_condition && same_node) return;
-  if (condition == conditions.end()) {
-    conditions.push_back({.type = std::string(api::kPodScheduledCondition)});
-    condition = conditions.end() - 1;
+  // A node that could not be written into the pod's status yet: as things are now.
+  if (!report.nominated && reports.Nominates(pod->key)) {
+    const auto found = std::ranges::find_if(
+        nominations, [&](const Nomination& nomination) { return nomination.pod->key == pod->key; });
+    report.nominated = found == nominations.end() ? "" : found->node;
   }
-  if (condition->status != "False") {
-    condition->status = "False";
-    condition->last_transition_time = clock.Now();
-  }
-  condition->reason = report.reason;
-  condition->message = report.message;
-  if (report.nominated) changed.status.nominated_node_name = *report.nominated;
-  // Whoever was faster changed the pod: that comes with the next Sync, and the pod is told then, if
-  // it still has no node.
-  static_cast<void>(cluster.UpdateStatus(api::Object::Of(std::move(changed))));
+  reports.Tell(pod, std::move(report));
 }
 
 void Scheduler::Impl::Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node) {

@@ -2,11 +2,13 @@
 #include "streaming/handler.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_split.h"
+#include "apiserver/query.h"
+#include "base/integer.h"
+#include "base/percent.h"
 #include "base/time.h"
 #include "fmt/format.h"
 #include "streaming/internal/log_stream.h"
@@ -19,65 +21,23 @@ namespace {
 
 // How often a log that is followed is looked at.
 constexpr std::chrono::milliseconds kLook{200};
+constexpr std::int64_t kLongAgo = 9'000'000'000;  // seconds
 
-std::string Decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    const char* at = text.data() + i;
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(at + 1, at + 3, value, 16).ptr == at + 3) {
-      decoded += static_cast<char>(value);
-      i += 2;
-    } else {
-      decoded += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return decoded;
+bool Yes(const apiserver::Query& query, std::string_view name) {
+  const std::string_view value = query.Get(name);
+  return query.Has(name) && (value == "1" || value == "true" || value.empty());
 }
 
-// Parameters in order.
-class Parameters {
- public:
-  explicit Parameters(std::string_view query) {
-    for (const absl::string_view piece :
-         absl::StrSplit(base::ToAbsl(query), '&', absl::SkipEmpty())) {
-      const std::string_view part(piece.data(), piece.size());
-      const std::size_t equals = part.find('=');
-      values_.emplace_back(Decoded(part.substr(0, equals)),
-                           equals == part.npos ? std::string() : Decoded(part.substr(equals + 1)));
-    }
+// Nothing: it is not given.
+StatusOr<std::optional<std::int64_t>> Number(const apiserver::Query& query, std::string_view name) {
+  const std::string_view text = query.Get(name);
+  if (text.empty()) return std::nullopt;
+  const auto value = base::ParseInteger(text);
+  if (!value || *value < 0) {
+    return base::InvalidArgument(fmt::format("{}: \"{}\"; expected a whole number", name, text));
   }
-  std::optional<std::string> Find(std::string_view name) const {
-    const auto it = std::ranges::find(values_, name, &std::pair<std::string, std::string>::first);
-    return it == values_.end() ? std::nullopt : std::optional(it->second);
-  }
-  bool Yes(std::string_view name) const {
-    const auto value = Find(name);
-    return value && (*value == "1" || *value == "true" || value->empty());
-  }
-  StatusOr<std::optional<std::int64_t>> Number(std::string_view name) const {
-    const auto text = Find(name);
-    if (!text || text->empty()) return std::nullopt;
-    std::int64_t value = 0;
-    const char* end = text->data() + text->size();
-    const auto read = std::from_chars(text->data(), end, value);
-    if (read.ec != std::errc() || read.ptr != end || value < 0) {
-      return base::InvalidArgument(fmt::format("{}: \"{}\"; expected a whole number", name, *text));
-    }
-    return value;
-  }
-  std::vector<std::string> All(std::string_view name) const {
-    std::vector<std::string> all;
-    for (const auto& [key, value] : values_) {
-      if (key == name) all.push_back(value);
-    }
-    return all;
-  }
-
- private:
-  std::vector<std::pair<std::string, std::string>> values_;
-};
+  return value;
+}
 
 apiserver::Response Text(int status, std::string text) {
   apiserver::Response response{.status = status};
@@ -98,21 +58,22 @@ apiserver::Response Failure(const Status& status) {
   }
 }
 
-StatusOr<container::LogOptions> LogOptionsOf(const Parameters& parameters, base::Time now) {
+StatusOr<container::LogOptions> LogOptionsOf(const apiserver::Query& query, base::Time now) {
   container::LogOptions options;
-  DRAY_ASSIGN_OR_RETURN(options.tail_lines, parameters.Number("tailLines"));
-  DRAY_ASSIGN_OR_RETURN(options.limit_bytes, parameters.Number("limitBytes"));
-  DRAY_ASSIGN_OR_RETURN(const auto seconds, parameters.Number("sinceSeconds"));
-  if (seconds) options.since = now - std::chrono::seconds(*seconds);
-  if (const auto since = parameters.Find("sinceTime"); since && !since->empty()) {
-    const auto time = base::Time::ParseRfc3339(*since);
+  DRAY_ASSIGN_OR_RETURN(options.tail_lines, Number(query, "tailLines"));
+  DRAY_ASSIGN_OR_RETURN(options.limit_bytes, Number(query, "limitBytes"));
+  DRAY_ASSIGN_OR_RETURN(const auto seconds, Number(query, "sinceSeconds"));
+  // A clock that counts nanoseconds goes no further.
+  if (seconds) options.since = now - std::chrono::seconds(std::min(*seconds, kLongAgo));
+  if (const std::string_view since = query.Get("sinceTime"); !since.empty()) {
+    const auto time = base::Time::ParseRfc3339(since);
     if (!time.ok()) {
       return base::InvalidArgument(
-          fmt::format("sinceTime: \"{}\"; expected a time as in RFC 3339", *since));
+          fmt::format("sinceTime: \"{}\"; expected a time as in RFC 3339", since));
     }
     options.since = *time;
   }
-  options.timestamps = parameters.Yes("timestamps");
+  options.timestamps = Yes(query, "timestamps");
   return options;
 }
 
@@ -122,14 +83,14 @@ struct Asked {
   std::string namespace_;
   std::string pod;
   std::string container;
-  Parameters parameters;
+  apiserver::Query query;
 };
 
 void AnswerLogs(const Asked& asked, const ContainerPlace& place, Containers& containers,
                 base::Time now, apiserver::Responder& responder) {
-  const auto options = LogOptionsOf(asked.parameters, now);
+  const auto options = LogOptionsOf(asked.query, now);
   if (!options.ok()) return responder.Send(Failure(options.status()));
-  const bool previous = asked.parameters.Yes("previous");
+  const bool previous = Yes(asked.query, "previous");
   if (previous && place.previous_log_path.empty()) {
     return responder.Send(
         Text(400, fmt::format("previous terminated container \"{}\" in pod \"{}\" not found",
@@ -140,7 +101,7 @@ void AnswerLogs(const Asked& asked, const ContainerPlace& place, Containers& con
         Text(400, fmt::format("container \"{}\" in pod \"{}\" is waiting to start", asked.container,
                               asked.pod)));
   }
-  const bool follow = asked.parameters.Yes("follow") && !previous && place.running;
+  const bool follow = Yes(asked.query, "follow") && !previous && place.running;
   internal::AskRunning ask;
   if (follow) {
     ask = [&containers, asked, id = place.id](std::function<void(bool)> then) {
@@ -174,15 +135,15 @@ void AnswerProcess(const Asked& asked, const ContainerPlace& place,
   internal::ProcessRequest request;
   request.exec.container_id = place.id;
   if (asked.what == "exec") {
-    request.exec.command = asked.parameters.All("command");
+    request.exec.command = asked.query.All("command");
     if (request.exec.command.empty()) {
       return responder.Send(Text(400, "command: expected at least one"));
     }
   }
-  request.exec.tty = asked.parameters.Yes("tty");
-  request.exec.stdin = asked.parameters.Yes("input");
-  request.out = asked.parameters.Yes("output");
-  request.err = asked.parameters.Yes("error") && !request.exec.tty;
+  request.exec.tty = Yes(asked.query, "tty");
+  request.exec.stdin = Yes(asked.query, "input");
+  request.out = Yes(asked.query, "output");
+  request.err = Yes(asked.query, "error") && !request.exec.tty;
   request.can_close_channels = agreed->protocol == websocket::kChannelProtocols[0];
   apiserver::Response response{.status = 101};
   response.headers.Add("Upgrade", "websocket");
@@ -219,10 +180,10 @@ void Handler::Handle(apiserver::Request request, std::shared_ptr<apiserver::Resp
     return responder->Send(Text(405, "expected GET"));
   }
   Asked asked{.what = parts[0],
-              .namespace_ = Decoded(parts[1]),
-              .pod = Decoded(parts[2]),
-              .container = Decoded(parts[3]),
-              .parameters = Parameters(request.query)};
+              .namespace_ = base::PercentDecoded(parts[1]),
+              .pod = base::PercentDecoded(parts[2]),
+              .container = base::PercentDecoded(parts[3]),
+              .query = apiserver::Query(request.query)};
   containers_.Find(asked.namespace_, asked.pod, asked.container,
                    [this, asked, headers = std::move(request.headers),
                     responder](const StatusOr<ContainerPlace>& place) {

@@ -47,6 +47,7 @@ class FakeRuntime final : public container::Runtime {
     explicit Session(FakeRuntime& runtime) : runtime_(runtime) {}
     ~Session() override { runtime_.abandoned = true; }
     void Write(std::string bytes) override { runtime_.input += bytes; }
+    bool Full() const override { return runtime_.input.size() >= runtime_.most_input; }
     void CloseInput() override { runtime_.input += "<end>"; }
     void Resize(std::uint16_t columns, std::uint16_t rows) override {
       runtime_.input += "<" + std::to_string(columns) + "x" + std::to_string(rows) + ">";
@@ -81,6 +82,7 @@ class FakeRuntime final : public container::Runtime {
   container::ExecConfig exec;
   container::ExecEvents events;
   std::string input;
+  std::size_t most_input = container::kMostInput;
   std::atomic<bool> abandoned = false;
 };
 
@@ -163,6 +165,8 @@ TEST_F(StreamingTest, ALogIsWhatTheContainerWrote) {
             "2026-11-16T07:00:00.000000001Z two\n");
   EXPECT_EQ(ReadAll(*Ask("/containerLogs/ns/p/c", "limitBytes=5").stream), "one\nt");
   EXPECT_EQ(ReadAll(*Ask("/containerLogs/ns/p/c", "sinceTime=2026-11-17T00:00:00Z").stream), "");
+  EXPECT_EQ(ReadAll(*Ask("/containerLogs/ns/p/c", "sinceSeconds=9223372036854775807").stream),
+            "one\ntwo\n");
   EXPECT_EQ(Ask("/containerLogs/ns/p/c", "tailLines=x").status, 400);
   EXPECT_EQ(Ask("/containerLogs/ns/p/c", "sinceTime=x").status, 400);
   EXPECT_EQ(Ask("/containerLogs/ns/p/other").status, 404);
@@ -261,6 +265,56 @@ TEST_F(StreamingTest, ASlowReaderMakesTheProcessWait) {
   while (Pull(*response.stream, text) != State::kEnd) std::this_thread::yield();
   process.join();
   EXPECT_GT(text.size(), 400u * (16 << 10));
+}
+
+TEST_F(StreamingTest, AProcessThatDoesNotReadMakesTheClientWait) {
+  auto response = Ask("/exec/ns/p/c", "command=sleep&input=1&output=1", true);
+  std::atomic<int> woken = 0;
+  response.stream->Start([&] { ++woken; });
+  std::string said;
+  for (int i = 0; i < 4000; ++i) said += Said("\0"s + std::string(4096, 'x'));
+  std::string_view left = said;
+  const auto send = [&] {
+    while (!left.empty()) {
+      const std::size_t taken = response.stream->Receive(left.substr(0, 64u << 10));
+      if (taken == 0) return;
+      left.remove_prefix(taken);
+    }
+  };
+  send();
+  // What the process has, what the reader of frames has, and the last piece.
+  EXPECT_LE(runtime_.input.size(), container::kMostInput + 4096);
+  EXPECT_LE(said.size() - left.size(), container::kMostInput + (128u << 10));
+  std::string all;
+  for (int turns = 0; all.size() < 4000u * 4096; ++turns) {
+    ASSERT_LT(turns, 100);
+    all += std::exchange(runtime_.input, {});
+    const int before = woken;
+    runtime_.events.room();
+    EXPECT_GT(woken, before);
+    std::string text;
+    EXPECT_EQ(Pull(*response.stream, text), State::kWait);
+    send();
+  }
+  EXPECT_TRUE(left.empty());
+  EXPECT_EQ(all, std::string(4000u * 4096, 'x'));
+}
+
+// The rest of what came at once must not need more to come.
+TEST_F(StreamingTest, WhatWasHeldBackIsReadWhenThereIsRoom) {
+  auto response = Ask("/exec/ns/p/c", "command=sleep&input=1&output=1", true);
+  response.stream->Start([] {});
+  runtime_.most_input = 3;
+  const std::string said = Said("\0one"s) + Said("\0two"s) + Said("\xff\0"s);
+  EXPECT_EQ(response.stream->Receive(said), said.size());
+  EXPECT_EQ(runtime_.input, "one");
+  runtime_.input.clear();
+  std::string text;
+  Pull(*response.stream, text);
+  EXPECT_EQ(runtime_.input, "two");
+  runtime_.input.clear();
+  Pull(*response.stream, text);
+  EXPECT_EQ(runtime_.input, "<end>");
 }
 
 TEST_F(StreamingTest, AClientThatGoesAbandonsItsProcess) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "websocket/channels.h"
 
-#include <charconv>
+#include <optional>
+#include <vector>
 
+#include "api/json.h"
 #include "fmt/format.h"
 
 namespace dray::websocket {
@@ -10,31 +12,62 @@ namespace {
 
 constexpr std::uint8_t kCloseChannel = 255;
 
-// The number behind a name in {"Width":80,"Height":24}; sizes are all that is ever said there.
-std::optional<std::uint16_t> NumberAfter(std::string_view json, std::string_view name) {
-  const std::string quoted = fmt::format("\"{}\"", name);
-  std::size_t at = json.find(quoted);
-  if (at == json.npos) return std::nullopt;
-  at = json.find_first_not_of(": \t\n", at + quoted.size());
-  if (at == json.npos) return std::nullopt;
-  std::uint16_t value = 0;
-  const auto read = std::from_chars(json.data() + at, json.data() + json.size(), value);
-  return read.ec == std::errc() ? std::optional(value) : std::nullopt;
+struct TerminalSize {
+  std::optional<std::int64_t> width;
+  std::optional<std::int64_t> height;
+};
+const api::StructInfo& InfoOf(const TerminalSize*) {
+  using T = TerminalSize;
+  static const api::StructInfo info = api::Struct<T>(
+      "TerminalSize", {api::Field<&T::width>("Width"), api::Field<&T::height>("Height")});
+  return info;
 }
 
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += '\\';
-      quoted += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
+// As much of a metav1.Status as is said here.
+struct Metadata {};
+const api::StructInfo& InfoOf(const Metadata*) {
+  static const api::StructInfo info = api::Struct<Metadata>("ListMeta", {});
+  return info;
+}
+struct Cause {
+  std::string reason;
+  std::string message;
+};
+const api::StructInfo& InfoOf(const Cause*) {
+  using T = Cause;
+  static const api::StructInfo info = api::Struct<T>(
+      "StatusCause", {api::Field<&T::reason>("reason"), api::Field<&T::message>("message")});
+  return info;
+}
+struct Details {
+  std::vector<Cause> causes;
+};
+const api::StructInfo& InfoOf(const Details*) {
+  using T = Details;
+  static const api::StructInfo info =
+      api::Struct<T>("StatusDetails", {api::Field<&T::causes>("causes")});
+  return info;
+}
+struct Ended {
+  Metadata metadata;
+  std::string status;
+  std::string message;
+  std::string reason;
+  std::optional<Details> details;
+  std::optional<std::int32_t> code;
+};
+const api::StructInfo& InfoOf(const Ended*) {
+  using T = Ended;
+  static const api::StructInfo info = api::Struct<T>(
+      "Status", {
+                    api::Field<&T::metadata>("metadata", {.presence = api::Presence::kAlways}),
+                    api::Field<&T::status>("status"),
+                    api::Field<&T::message>("message"),
+                    api::Field<&T::reason>("reason"),
+                    api::Field<&T::details>("details"),
+                    api::Field<&T::code>("code"),
+                });
+  return info;
 }
 
 }  // namespace
@@ -54,13 +87,18 @@ StatusOr<ChannelEvent> ReadChannel(const Message& message) {
     return ChannelEvent{.kind = ChannelEvent::Kind::kInput, .bytes = std::string(rest)};
   }
   if (channel == static_cast<std::uint8_t>(Channel::kResize)) {
-    const auto width = NumberAfter(rest, "Width");
-    const auto height = NumberAfter(rest, "Height");
-    if (!width || !height) {
+    api::JsonDecoder decoder;
+    const auto size = decoder.Decode<TerminalSize>(rest);
+    const auto fits = [](std::optional<std::int64_t> cells) {
+      return cells && *cells >= 0 && *cells <= 0xffff;
+    };
+    if (!size.ok() || !fits(size->width) || !fits(size->height)) {
       return base::InvalidArgument("the size of a terminal is {\"Width\":80,\"Height\":24}");
     }
-    return ChannelEvent{
-        .kind = ChannelEvent::Kind::kResize, .bytes = {}, .columns = *width, .rows = *height};
+    return ChannelEvent{.kind = ChannelEvent::Kind::kResize,
+                        .bytes = {},
+                        .columns = static_cast<std::uint16_t>(*size->width),
+                        .rows = static_cast<std::uint16_t>(*size->height)};
   }
   return base::InvalidArgument(fmt::format("a client says nothing on channel {}", channel));
 }
@@ -71,17 +109,24 @@ std::string ChannelFrame(Channel channel, std::string_view bytes) {
 }
 
 std::string ExitStatus(std::int32_t code) {
-  if (code == 0) return R"({"metadata":{},"status":"Success"})";
-  return fmt::format(
-      R"({{"metadata":{{}},"status":"Failure","message":"command terminated with exit code {0}",)"
-      R"("reason":"NonZeroExitCode","details":{{"causes":[{{"reason":"ExitCode","message":"{0}"}}]}}}})",
-      code);
+  Ended ended{
+      .metadata = {}, .status = "Success", .message = {}, .reason = {}, .details = {}, .code = {}};
+  if (code != 0) {
+    ended.status = "Failure";
+    ended.message = fmt::format("command terminated with exit code {}", code);
+    ended.reason = "NonZeroExitCode";
+    ended.details = Details{{{.reason = "ExitCode", .message = std::to_string(code)}}};
+  }
+  return api::EncodeJson(ended);
 }
 
 std::string FailureStatus(std::string_view message) {
-  return fmt::format(
-      R"({{"metadata":{{}},"status":"Failure","message":{},"reason":"InternalError","code":500}})",
-      Quoted(message));
+  return api::EncodeJson(Ended{.metadata = {},
+                               .status = "Failure",
+                               .message = std::string(message),
+                               .reason = "InternalError",
+                               .details = {},
+                               .code = 500});
 }
 
 }  // namespace dray::websocket

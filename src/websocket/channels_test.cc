@@ -28,6 +28,8 @@ TEST(Channels, WhatAClientSays) {
   EXPECT_EQ(size->columns, 120);
   EXPECT_EQ(size->rows, 40);
   EXPECT_FALSE(ReadChannel(Of("\x04{\"Width\":1}"s)).ok());
+  // A name that stands in a text is no field.
+  EXPECT_FALSE(ReadChannel(Of("\x04{\"a\":\"\\\"Width\\\":1\",\"Height\":1}"s)).ok());
   EXPECT_FALSE(ReadChannel(Of("\x04{\"Width\":999999,\"Height\":1}"s)).ok());
   EXPECT_FALSE(ReadChannel(Of("\x01out"s)).ok());
 }
@@ -41,7 +43,7 @@ TEST(Channels, WhatIsSaidToIt) {
       R"("reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"3"}]}})");
   EXPECT_EQ(
       FailureStatus("a \"b\"\n"),
-      R"({"metadata":{},"status":"Failure","message":"a \"b\"\u000a","reason":"InternalError","code":500})");
+      R"({"metadata":{},"status":"Failure","message":"a \"b\"\n","reason":"InternalError","code":500})");
 }
 
 }  // namespace

@@ -54,10 +54,16 @@ std::string CloseFrame(CloseCode code, std::string_view reason) {
   return FrameText(Opcode::kClose, payload);
 }
 
+void FrameReader::Add(std::string_view bytes) {
+  held_.erase(0, std::exchange(read_, 0));
+  held_ += bytes;
+}
+
 StatusOr<std::optional<FrameReader::Frame>> FrameReader::NextFrame() {
-  if (held_.size() < 2) return std::nullopt;
-  const auto first = static_cast<std::uint8_t>(held_[0]);
-  const auto second = static_cast<std::uint8_t>(held_[1]);
+  const std::string_view held = std::string_view(held_).substr(read_);
+  if (held.size() < 2) return std::nullopt;
+  const auto first = static_cast<std::uint8_t>(held[0]);
+  const auto second = static_cast<std::uint8_t>(held[1]);
   if ((first & kReserved) != 0) return base::InvalidArgument("reserved bits are set");
   if (!IsKnown(first & 0x0f)) {
     return base::InvalidArgument(fmt::format("there is no opcode {}", first & 0x0f));
@@ -72,8 +78,8 @@ StatusOr<std::optional<FrameReader::Frame>> FrameReader::NextFrame() {
   std::size_t at = 2;
   if (size >= 126) {
     const std::size_t width = size == 126 ? 2 : 8;
-    if (held_.size() < at + width) return std::nullopt;
-    size = BigEndian(std::string_view(held_).substr(at, width));
+    if (held.size() < at + width) return std::nullopt;
+    size = BigEndian(held.substr(at, width));
     at += width;
   }
   const std::size_t before = parts_ ? parts_->payload.size() : 0;
@@ -82,14 +88,14 @@ StatusOr<std::optional<FrameReader::Frame>> FrameReader::NextFrame() {
                             fmt::format("a message has at most {} bytes", kLongestMessage));
   }
   constexpr std::size_t kMaskBytes = 4;
-  if (held_.size() < at + kMaskBytes + size) return std::nullopt;
-  const std::string mask = held_.substr(at, kMaskBytes);
+  if (held.size() < at + kMaskBytes + size) return std::nullopt;
+  const std::string_view mask = held.substr(at, kMaskBytes);
   at += kMaskBytes;
-  frame.payload = held_.substr(at, size);
+  frame.payload = held.substr(at, size);
   for (std::size_t i = 0; i < frame.payload.size(); ++i) {
     frame.payload[i] = static_cast<char>(frame.payload[i] ^ mask[i % kMaskBytes]);
   }
-  held_.erase(0, at + size);
+  read_ += at + size;
   return frame;
 }
 

@@ -48,7 +48,7 @@ std::string CloseFrame(CloseCode code, std::string_view reason);
 // What a client sends. One thread.
 class FrameReader {
  public:
-  void Add(std::string_view bytes) { held_ += bytes; }
+  void Add(std::string_view bytes);
   // Nothing: more bytes are needed. InvalidArgument: the client may not do that, and
   // OutOfRange: it is too long; nothing more can be read then.
   StatusOr<std::optional<Message>> Next();
@@ -62,6 +62,7 @@ class FrameReader {
   StatusOr<std::optional<Frame>> NextFrame();
 
   std::string held_;
+  std::size_t read_ = 0;  // of held_; dropped when more comes, not with each of many small frames
   std::optional<Message> parts_;  // of a message that goes on
 };
 

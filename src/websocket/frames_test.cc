@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "testing/scaling.h"
 #include "testing/status_matchers.h"
 #include "websocket/handshake.h"
 
@@ -108,6 +109,22 @@ TEST(Frames, WhatIsTooLongIsRefused) {
   EXPECT_FALSE(reader.Next()->has_value());
   reader.Add(Masked(Opcode::kContinuation, "y"));
   EXPECT_EQ(reader.Next().status().code(), StatusCode::kOutOfRange);
+}
+
+// Not the square of how many arrive at once.
+TEST(Frames, ManySmallOnesCostWhatTheyAre) {
+  const auto run = [](int frames) {
+    std::string bytes;
+    for (int i = 0; i < frames; ++i) bytes += Masked(Opcode::kBinary, "x");
+    FrameReader reader;
+    const double began = testing::ProcessorSeconds();
+    reader.Add(bytes);
+    int heard = 0;
+    while (reader.Next()->has_value()) ++heard;
+    EXPECT_EQ(heard, frames);
+    return testing::ProcessorSeconds() - began;
+  };
+  EXPECT_LT(testing::CostOfFourTimes(20'000, run), testing::kMoreThanProportional);
 }
 
 // The key and the answer of RFC 6455, 1.3.

@@ -14,6 +14,25 @@ namespace dray::api::internal {
 namespace {
 
 constexpr std::size_t kMostNamesInHint = 5;
+// About a quarter of a second.
+constexpr std::size_t kMostCompared = 500'000;
+
+std::string HintOf(std::string_view word, std::vector<std::string_view> names,
+                   std::string_view what) {
+  std::ranges::sort(names);  // they come from hash sets, and the answer must not depend on that
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.empty()) return "";
+  if (const auto closest = base::ClosestMatch(word, names)) {
+    return fmt::format("did you mean \"{}\"?", *closest);
+  }
+  std::string list;
+  const std::size_t shown = std::min(names.size(), kMostNamesInHint);
+  for (std::size_t i = 0; i < shown; ++i) {
+    list += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", names[i]);
+  }
+  if (names.size() > shown) list += fmt::format(" and {} more", names.size() - shown);
+  return fmt::format("{}: {}", what, list);
+}
 
 base::FieldPath DevicesPath(bool is_template) {
   const base::FieldPath spec("spec");
@@ -153,21 +172,27 @@ std::string NamespacedName(std::string_view ns, std::string_view name) {
   return fmt::format("{}/{}", ns, name);
 }
 
-std::string HintAmong(std::string_view word, std::vector<std::string_view> names,
+bool World::MayCompare(std::size_t names) const {
+  if (compared_ + names > kMostCompared && compared_ > 0) return false;
+  compared_ += names;
+  steps += names;
+  return true;
+}
+
+std::string HintAmong(const World& world, std::string_view word, const base::StringSet& names,
                       std::string_view what) {
-  std::ranges::sort(names);  // they come from hash sets, and the answer must not depend on that
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  if (names.empty()) return "";
-  if (const auto closest = base::ClosestMatch(word, names)) {
-    return fmt::format("did you mean \"{}\"?", *closest);
-  }
-  std::string list;
-  const std::size_t shown = std::min(names.size(), kMostNamesInHint);
-  for (std::size_t i = 0; i < shown; ++i) {
-    list += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", names[i]);
-  }
-  if (names.size() > shown) list += fmt::format(" and {} more", names.size() - shown);
-  return fmt::format("{}: {}", what, list);
+  const std::string key = fmt::format("{} {}", fmt::ptr(&names), word);
+  if (const auto known = world.hints.find(key); known != world.hints.end()) return known->second;
+  const std::vector<std::string_view> all(names.begin(), names.end());
+  std::string hint = HintAmong(world, word, all, what);
+  world.hints.emplace(key, hint);
+  return hint;
+}
+
+std::string HintAmong(const World& world, std::string_view word,
+                      std::vector<std::string_view> names, std::string_view what) {
+  if (!world.MayCompare(names.size())) return "";
+  return HintOf(word, std::move(names), what);
 }
 
 }  // namespace dray::api::internal

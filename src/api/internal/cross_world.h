@@ -93,11 +93,20 @@ struct World {
   base::StringSet drivers;  // that have devices
   bool has_devices = false;
 
+  // What the checks that are not obviously linear have looked at.
+  mutable std::uint64_t steps = 0;
+  // Whether a word may be compared with so many names to say what was probably meant. Thousands of findings
+  // about thousands of names are told without that in the end.
+  bool MayCompare(std::size_t names) const;
+  mutable base::StringMap<std::string> hints;  // that were found, by names and word
+
  private:
   void AddPod(std::size_t index);
   void AddSlices(std::vector<Given<ResourceSlice>> slices);
   void AddAttributes(const ResourceSlice& slice);
   void AddCapacities(const ResourceSlice& slice, const Device& device);
+
+  mutable std::size_t compared_ = 0;  // names
 };
 
 // "default" when the object's kind has namespaces and none is given.
@@ -108,8 +117,12 @@ std::string NamespacedName(std::string_view ns, std::string_view name);
 std::string QualifiedCapacity(std::string_view name, std::string_view driver);
 // status.allocation.devices.results[i]
 base::FieldPath ResultPath(std::size_t result);
-// `did you mean "x"?`, else `given are "a", "b"` (or "and 3 more"); empty when nothing is given.
-std::string HintAmong(std::string_view word, std::vector<std::string_view> names,
+// `did you mean "x"?`, else `given are "a", "b"` (or "and 3 more"); empty when nothing is given, or when
+// enough has been compared.
+std::string HintAmong(const World& world, std::string_view word,
+                      std::vector<std::string_view> names, std::string_view what);
+// Of names that are the world's: what is found once is remembered.
+std::string HintAmong(const World& world, std::string_view word, const base::StringSet& names,
                       std::string_view what);
 
 using Findings = std::vector<CrossFinding>;

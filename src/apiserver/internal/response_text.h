@@ -6,6 +6,8 @@
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "apiserver/http.h"
 
@@ -22,6 +24,11 @@ enum class Framing : unsigned char {
 
 // Status line and headers, up to the empty line.
 std::string HeadText(const Response& response, Framing framing, bool keep_alive, std::time_t now);
+
+// The same for HTTP/2: fields, names in lower case, the status first. A body that is there has its
+// length told.
+std::vector<std::pair<std::string, std::string>> HeadFields(const Response& response,
+                                                            std::time_t now);
 
 // A Status object of Kubernetes. `message` needs no escaping in JSON.
 Response StatusResponse(int code, std::string_view reason, std::string_view message);

@@ -2,6 +2,7 @@
 #include "apiserver/internal/transport.h"
 
 #include <openssl/err.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -40,12 +41,15 @@ BIO_METHOD* SocketMethod() {
   return method;
 }
 
-int OfferHttp1(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
-               unsigned int in_size, void*) {
-  static constexpr unsigned char kHttp1[] = "\x08http/1.1";
+// Ours first: who can speak HTTP/2 does. `http1_alone` is not null where it is not offered.
+int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size,
+                   const unsigned char* in, unsigned int in_size, void* http1_alone) {
+  static constexpr std::string_view kBoth = "\x02h2\x08http/1.1";
+  const std::string_view ours = kBoth.substr(http1_alone != nullptr ? 3 : 0);
   unsigned char* chosen = nullptr;
-  if (SSL_select_next_proto(&chosen, out_size, kHttp1, sizeof(kHttp1) - 1, in, in_size) !=
-      OPENSSL_NPN_NEGOTIATED) {
+  if (SSL_select_next_proto(&chosen, out_size, reinterpret_cast<const unsigned char*>(ours.data()),
+                            static_cast<unsigned>(ours.size()), in,
+                            in_size) != OPENSSL_NPN_NEGOTIATED) {
     return SSL_TLSEXT_ERR_NOACK;
   }
   *out = chosen;
@@ -54,7 +58,7 @@ int OfferHttp1(SSL*, const unsigned char** out, unsigned char* out_size, const u
 
 }  // namespace
 
-StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options) {
+StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options, bool http2) {
   SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   if (!context) return SslError("cannot set up TLS");
   DRAY_RETURN_IF_ERROR(CheckKeyPair(options.server, options.client_authority));
@@ -87,7 +91,8 @@ StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options) {
     if (good == 0) SSL_set_app_data(ssl, chain);  // any mark will do
     return 1;
   });
-  SSL_CTX_set_alpn_select_cb(context.get(), OfferHttp1, nullptr);
+  static int http1_alone = 0;
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, http2 ? nullptr : &http1_alone);
   return context;
 }
 
@@ -135,6 +140,14 @@ Transport::Result Transport::Handshake() {
   return Result::kDone;
 }
 
+bool Transport::http2() const {
+  if (!ssl_) return false;
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+  return std::string_view(reinterpret_cast<const char*>(name), size) == "h2";
+}
+
 Transport::Result Transport::Read(char* data, std::size_t size, std::size_t& read) {
   if (ssl_) {
     ERR_clear_error();
@@ -171,6 +184,11 @@ void Transport::Shutdown() {
   }
   boost::system::error_code ignored;
   socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+bool Transport::ClientHasEnded() {
+  pollfd polled{socket_.native_handle(), POLLRDHUP, 0};
+  return ::poll(&polled, 1, 0) > 0;
 }
 
 void Transport::WritePlain(std::string_view text) {

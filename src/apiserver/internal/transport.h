@@ -15,7 +15,8 @@
 
 namespace dray::apiserver::internal {
 
-StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options);
+// `http2`: clients are offered it beside HTTP/1.1.
+StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options, bool http2);
 
 // One thread.
 class Transport {
@@ -35,9 +36,14 @@ class Transport {
 
   // What the client has shown, once the handshake is done. Null: nothing.
   const ShownCertificate* certificate() const { return certificate_ ? &*certificate_ : nullptr; }
+  // Whether the handshake has agreed on HTTP/2.
+  bool http2() const;
   // Whether the handshake failed because the client speaks plain HTTP.
   bool client_speaks_plain() const { return client_speaks_plain_; }
   boost::asio::ip::tcp::socket& socket() { return socket_; }
+  // Whether the client has said that nothing more comes from it, or is gone; seen past what it has
+  // sent and nobody has read yet.
+  bool ClientHasEnded();
   // Goes around TLS.
   void WritePlain(std::string_view text);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/integer.h"
+#include "base/percent.h"
 #include "cel/functions.h"
 #include "cel/internal/url.h"
 #include "cel/library.h"
@@ -43,9 +44,11 @@ std::optional<std::string> Unescape(std::string_view text, bool plus, std::strin
   return out;
 }
 
+constexpr std::string_view kPlainInPath = "-_.~$&+/:=@";
+
 bool ShouldEscapeInPath(char c) {
   if (IsLetter(c) || IsDigit(c)) return false;
-  return std::string_view("-_.~$&+/:=@").find(c) == std::string_view::npos;
+  return kPlainInPath.find(c) == kPlainInPath.npos;
 }
 
 // Whether a path may stay as it was written.
@@ -57,17 +60,7 @@ bool IsValidEncoding(std::string_view text) {
   return true;
 }
 
-std::string EscapePath(std::string_view path) {
-  std::string out;
-  for (const char c : path) {
-    if (ShouldEscapeInPath(c)) {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
+std::string EscapePath(std::string_view path) { return base::PercentEncoded(path, kPlainInPath); }
 
 bool IsValidPort(std::string_view port) {
   if (port.empty()) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A subcommand. One file each; adding one is that file and a row in run.cc.
+// A subcommand. One file each; adding one is that file and a row in command_table.cc.
 #pragma once
 
 #include <memory>
@@ -32,11 +32,13 @@ class Command {
 };
 
 std::unique_ptr<Command> MakeCelCommand();
+std::unique_ptr<Command> MakeCompletionCommand();
 std::unique_ptr<Command> MakeDriverCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
 std::unique_ptr<Command> MakeImageCommand();
 std::unique_ptr<Command> MakeKubeconfigCommand();
+std::unique_ptr<Command> MakeManCommand();
 std::unique_ptr<Command> MakeNodeCommand();
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeSchedulerCommand();

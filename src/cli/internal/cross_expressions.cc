@@ -66,7 +66,15 @@ class Names {
     return all_.contains(fmt::format("{}/{}", domain, id));
   }
   bool Knows(std::string_view domain) const { return by_domain_.contains(domain); }
-  std::string Hint(std::string_view domain, std::string_view id) const {
+  // Remembered: thousands may say the same, and each is compared with everything that there is.
+  const std::string& Hint(std::string_view domain, std::string_view id) {
+    const auto [known, added] = hints_.try_emplace(fmt::format("{}/{}", domain, id));
+    if (added) known->second = FindHint(domain, id);
+    return known->second;
+  }
+
+ private:
+  std::string FindHint(std::string_view domain, std::string_view id) const {
     const auto found = by_domain_.find(domain);
     if (found == by_domain_.end()) return "the given devices of that driver have none";
     const std::vector<std::string_view> ids(found->second.begin(), found->second.end());
@@ -83,7 +91,7 @@ class Names {
     return fmt::format("the given devices have {}", list);
   }
 
- private:
+  base::StringMap<std::string> hints_;  // by name
   base::StringSet all_;
   std::map<std::string, std::set<std::string, std::less<>>, std::less<>> by_domain_;
 };
@@ -94,15 +102,18 @@ struct Derived {
   std::string_view request;
 };
 
-std::vector<Derived> DerivedIn(const api::Object& object) {
+// By name, the first that has it.
+using DerivedByName = base::StringMap<std::pair<std::size_t, Derived>>;
+
+DerivedByName DerivedIn(const api::Object& object) {
   const api::ResourceClaimSpec* spec = nullptr;
   if (const auto* claim = object.As<api::ResourceClaim>()) spec = &claim->spec;
   if (const auto* tmpl = object.As<api::ResourceClaimTemplate>()) spec = &tmpl->spec.spec;
-  std::vector<Derived> derived;
+  DerivedByName derived;
   if (spec == nullptr) return derived;
   const auto add = [&](const auto& alternative, std::string_view request) {
     for (const api::DeviceDerivedAttribute& attribute : alternative.derived_attributes) {
-      derived.push_back({attribute.name, request});
+      derived.try_emplace(attribute.name, derived.size(), Derived{attribute.name, request});
     }
   };
   for (const api::DeviceRequest& request : spec->devices.requests) {
@@ -132,7 +143,7 @@ class ExpressionCheck {
     for (std::size_t i = 0; i < objects_.size(); ++i) {
       const std::vector<ExpressionField> fields = ExpressionsOf(objects_[i]);
       if (fields.empty()) continue;
-      const std::vector<Derived> derived = DerivedIn(objects_[i]);
+      const DerivedByName derived = DerivedIn(objects_[i]);
       for (const ExpressionField& field : fields) Look(i, field, derived);
     }
     CheckNodes();
@@ -140,7 +151,7 @@ class ExpressionCheck {
   }
 
  private:
-  void Look(std::size_t object, const ExpressionField& field, const std::vector<Derived>& derived) {
+  void Look(std::size_t object, const ExpressionField& field, const DerivedByName& derived) {
     const cel::Program* program = programs_.Of(field.text);
     if (program == nullptr) return;
     for (const cel::Reads::Name& read : program->reads().attributes) {
@@ -164,12 +175,15 @@ class ExpressionCheck {
   }
 
   static std::optional<Derived> DerivedLike(const cel::Reads::Name& read,
-                                            const std::vector<Derived>& derived) {
-    for (const Derived& attribute : derived) {
-      if (attribute.name == read.id || attribute.name == fmt::format("{}/{}", read.domain, read.id))
-        return attribute;
+                                            const DerivedByName& derived) {
+    const auto bare = derived.find(read.id);
+    const auto full = derived.find(fmt::format("{}/{}", read.domain, read.id));
+    if (bare == derived.end() && full == derived.end()) return std::nullopt;
+    if (full == derived.end()) return bare->second.second;
+    if (bare == derived.end() || full->second.first < bare->second.first) {
+      return full->second.second;
     }
-    return std::nullopt;
+    return bare->second.second;
   }
 
   void Add(std::size_t object, const ExpressionField& field, std::string_view reason,

@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "cli/internal/command.h"
+#include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "fmt/format.h"
 
@@ -32,10 +33,11 @@ class StreamOutput final : public logs::Output {
 }  // namespace
 
 void AddLogFlags(CLI::App& app, LogFlags& flags) {
-  app.add_option("--logging-format", flags.format, "How log records are written to standard error")
-      ->type_name("text|json")
-      ->check(CLI::IsMember({"text", "json"}).description(""))
-      ->capture_default_str();
+  AddChoices(*app.add_option("--logging-format", flags.format,
+                             "How log records are written to standard error")
+                  ->type_name("text|json")
+                  ->capture_default_str(),
+             {"text", "json"});
   app.add_option("-v,--v", flags.verbosity,
                  "How much is logged: 0 warnings and what is slow, 2 changes, 3 every request, "
                  "4 every decision")

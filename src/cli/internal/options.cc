@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_split.h"
 #include "api/gate_notes.h"
 #include "base/status.h"
 #include "cli/internal/command.h"
@@ -19,23 +20,50 @@ void AddFiles(CLI::App& app, FileFlags& files, const FileOptions& options) {
   app.add_flag("-R,--recursive", files.recursive, "Look into the subfolders of folders");
 }
 
+namespace {
+
+// A validator's name is free for whoever adds it; the choices follow this word.
+constexpr std::string_view kChoices = "choices:";
+
+}  // namespace
+
+void AddChoices(CLI::Option& option, const std::vector<std::string>& choices) {
+  option.check(CLI::IsMember(choices).description("").name(
+      fmt::format("{}{}", kChoices, fmt::join(choices, ","))));
+}
+
+std::vector<std::string> ChoicesOf(CLI::Option& option) {
+  std::vector<std::string> choices;
+  // Asking for one that is not there throws, and there is no count to ask for.
+  try {
+    for (int i = 0;; ++i) {
+      const std::string& name = option.get_validator(i)->get_name();
+      if (name.starts_with(kChoices)) choices = absl::StrSplit(name.substr(kChoices.size()), ',');
+    }
+  } catch (const CLI::OptionNotFound&) {
+    return choices;
+  }
+}
+
 void AddOutput(CLI::App& app, std::string& output, std::initializer_list<const char*> formats) {
   output = *formats.begin();
   const std::vector<std::string> names(formats.begin(), formats.end());
   const std::string last = names.size() > 1 ? " or " + names.back() : "";
-  app.add_option("-o,--output", output,
-                 fmt::format("{}{}", fmt::join(names.begin(), names.end() - 1, ", "), last))
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember(names).description(""))
-      ->capture_default_str();
+  CLI::Option* option =
+      app.add_option("-o,--output", output,
+                     fmt::format("{}{}", fmt::join(names.begin(), names.end() - 1, ", "), last))
+          ->type_name("FORMAT")
+          ->capture_default_str();
+  AddChoices(*option, names);
 }
 
 void AddColor(CLI::App& app, std::string& color) {
   color = "auto";
-  app.add_option("--color", color, "auto (on terminals, unless NO_COLOR is set), always, never")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-      ->capture_default_str();
+  CLI::Option* option =
+      app.add_option("--color", color, "auto (on terminals, unless NO_COLOR is set), always, never")
+          ->type_name("WHEN")
+          ->capture_default_str();
+  AddChoices(*option, {"auto", "always", "never"});
 }
 
 void AddGates(CLI::App& app, std::vector<std::string>& texts) {

@@ -14,7 +14,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace dray::cli::internal {
 
@@ -28,6 +29,11 @@ struct FileOptions {
   bool many = true;  // several after one -f, as a shell's *.yaml gives them
 };
 void AddFiles(CLI::App& app, FileFlags& files, const FileOptions& options = {});
+
+// The only values that a flag takes; completion knows them by this.
+void AddChoices(CLI::Option& option, const std::vector<std::string>& choices);
+// What AddChoices was given, or nothing.
+std::vector<std::string> ChoicesOf(CLI::Option& option);
 
 // -o; the first format is the default.
 void AddOutput(CLI::App& app, std::string& output, std::initializer_list<const char*> formats);

@@ -12,6 +12,7 @@
 #include "base/edit_distance.h"
 #include "cel/device_env.h"
 #include "cli/internal/command.h"
+#include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "cli/internal/scheduler_flags.h"
 #include "cli/internal/server_objects.h"
@@ -109,12 +110,14 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
             "most for others")
       ->capture_default_str();
   AddConfig(app, flags.config);
-  app.add_option("--assume-nodes", flags.assume_nodes,
-                 "Make up nodes that only slices or pods name: auto (if no Node is given), always, "
-                 "never")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}).description(""))
-      ->capture_default_str();
+  AddChoices(
+      *app.add_option(
+              "--assume-nodes", flags.assume_nodes,
+              "Make up nodes that only slices or pods name: auto (if no Node is given), always, "
+              "never")
+           ->type_name("WHEN")
+           ->capture_default_str(),
+      {"auto", "always", "never"});
   AddGates(app, flags.gates);
   AddStrict(app, flags.strict);
   AddColor(app, flags.color);

@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 #include "allocator/policy.h"
 #include "cli/internal/command.h"
+#include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "cli/source_files.h"
 #include "fmt/format.h"
@@ -22,9 +23,10 @@ void AddConfig(CLI::App& app, std::string& file) {
 CLI::Option* AddPolicy(CLI::App& app, std::string& name, const std::string& description) {
   std::vector<std::string> names;
   for (const allocator::PolicyRow& row : allocator::Policies()) names.emplace_back(row.name);
-  return app.add_option("--policy", name, description)
-      ->type_name(allocator::PolicyNames("|"))
-      ->check(CLI::IsMember(names).description(""));
+  CLI::Option* option = app.add_option("--policy", name, description);
+  option->type_name(allocator::PolicyNames("|"));
+  AddChoices(*option, names);
+  return option;
 }
 
 std::optional<std::string> ReadText(Io& io, const std::string& name) {

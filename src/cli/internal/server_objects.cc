@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/internal/server_objects.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "api/config_map.h"
+#include "api/daemon_set.h"
 #include "api/document.h"
 #include "api/event.h"
 #include "api/lease.h"
+#include "api/service_account.h"
 #include "api/shown_name.h"
 #include "api/write_rules.h"
 #include "client/http_client.h"
@@ -27,9 +31,15 @@ Key KeyOf(const api::Object& object) {
   return {object.kind().hub, object.metadata().namespace_, object.metadata().name};
 }
 
-// What is only said, or only of use to those who are alive.
+// Not: what is only said, only of use to those who are alive, or decides nothing. Nobody who plans
+// reads other people's secrets.
 bool Matters(const api::KindInfo& kind) {
-  return kind.hub != &api::TypeInfoOf<api::Event>() && kind.hub != &api::TypeInfoOf<api::Lease>();
+  if (kind.traits != nullptr) return false;  // stored and shown, by nobody looked into
+  const api::TypeInfo* const others[] = {
+      &api::TypeInfoOf<api::Event>(),          &api::TypeInfoOf<api::Lease>(),
+      &api::TypeInfoOf<api::ConfigMap>(),      &api::TypeInfoOf<api::Secret>(),
+      &api::TypeInfoOf<api::ServiceAccount>(), &api::TypeInfoOf<api::ControllerRevision>()};
+  return std::ranges::find(others, kind.hub) == std::end(others);
 }
 
 StatusOr<api::Object> Patched(const api::Object& stored, const Manifest& manifest) {

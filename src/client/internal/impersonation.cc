@@ -3,22 +3,14 @@
 
 #include <string_view>
 
+#include "base/percent.h"
 #include "fmt/format.h"
 
 namespace dray::client::internal {
 namespace {
 
 // Bytes that a header's name cannot have are written as in URLs.
-std::string EscapedKey(std::string_view key) {
-  constexpr std::string_view kMarks = "!#$&'*+-.^_`|~";
-  std::string out;
-  for (const char c : key) {
-    const bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       kMarks.find(c) != kMarks.npos;
-    out += legal ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
+std::string EscapedKey(std::string_view key) { return base::PercentEncoded(key, "!#$&'*+-.^_`|~"); }
 
 }  // namespace
 

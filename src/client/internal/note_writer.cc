@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/internal/note_writer.h"
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -11,6 +13,8 @@ namespace dray::client::internal {
 namespace {
 
 constexpr std::size_t kMaxWaiting = 20'000;
+// With the usual backoff together about a minute: a server that is restarted is back by then.
+constexpr int kTries = 12;
 
 const api::KindInfo& EventKind() { return api::HubKind(api::TypeInfoOf<api::Event>()); }
 
@@ -21,11 +25,13 @@ bool Reached(const Status& status) {
 }  // namespace
 
 NoteWriter::NoteWriter(const ObjectClient& client, const base::Clock& clock, base::Host& host,
-                       std::size_t max_events)
+                       const NoteOptions& options)
     : client_(client),
       clock_(clock),
-      folder_(max_events),
+      options_(options),
+      folder_(options.max_events),
       wake_(host.MakeAlarm()),
+      end_(host.MakeAlarm()),
       idle_(host.MakeAlarm()) {
   running_ = host.Start([this] { Run(); });
 }
@@ -36,6 +42,7 @@ NoteWriter::~NoteWriter() {
     stopping_ = true;
   }
   wake_->Ring();
+  end_->Ring();
   running_ = nullptr;
 }
 
@@ -83,6 +90,20 @@ void NoteWriter::Run() {
   }
 }
 
+Status NoteWriter::Persistently(const std::function<Status()>& write) {
+  std::chrono::milliseconds backoff = options_.first_backoff;
+  for (int left = kTries;; --left) {
+    Status status = write();
+    if (Reached(status) || left == 1) return status;
+    {
+      const base::MutexLock lock(mutex_);
+      if (stopping_) return status;
+    }
+    end_->Sleep(backoff);
+    backoff = std::min(2 * backoff, options_.longest_backoff);
+  }
+}
+
 bool NoteWriter::Write(const api::EventNote& note) {
   if (const auto* known = folder_.Touch(note)) {
     const Status repeated = Repeat(*known);
@@ -98,8 +119,13 @@ bool NoteWriter::Write(const api::EventNote& note) {
   event.metadata.name =
       fmt::format("{}.{:x}", note.about.metadata().name, now.UnixNanos() + ++serial_);
   const api::EventFolder::Place place{event.metadata.namespace_, event.metadata.name};
-  const auto made = client_.Create(api::Object::Of(std::move(event)));
-  if (!made.ok()) return Reached(made.status());
+  const api::Object object = api::Object::Of(std::move(event));
+  const Status made = Persistently([&] {
+    const Status created = client_.Create(object).status();
+    // By its name it is this one, of which no answer came.
+    return created.code() == StatusCode::kAlreadyExists ? Status() : created;
+  });
+  if (!made.ok()) return Reached(made);
   counts_[place.name] = 1;
   // The event itself stays: servers end events in their own time, and who may tell something need
   // not be allowed to delete it.
@@ -109,9 +135,10 @@ bool NoteWriter::Write(const api::EventNote& note) {
 
 Status NoteWriter::Repeat(const api::EventFolder::Place& place) {
   const int count = ++counts_[place.name];
-  return client_.Patch(EventKind(), place.namespace_, place.name,
-                       fmt::format(R"({{"count":{},"lastTimestamp":"{}"}})", count,
-                                   clock_.Now().TruncateToSeconds().ToRfc3339()));
+  const std::string patch = fmt::format(R"({{"count":{},"lastTimestamp":"{}"}})", count,
+                                        clock_.Now().TruncateToSeconds().ToRfc3339());
+  return Persistently(
+      [&] { return client_.Patch(EventKind(), place.namespace_, place.name, patch); });
 }
 
 }  // namespace dray::client::internal

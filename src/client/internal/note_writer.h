@@ -3,9 +3,11 @@
 // NoteWriter: tells people through events, behind the back of whoever has something to tell.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,13 +22,21 @@
 
 namespace dray::client::internal {
 
+struct NoteOptions {
+  // So many events are remembered, to be counted up when the same is told again; what is told again
+  // later is another event.
+  std::size_t max_events = 10'000;
+  // Between two attempts to write one while the server cannot be reached.
+  std::chrono::milliseconds first_backoff{100};
+  std::chrono::milliseconds longest_backoff{10'000};
+};
+
 // Writes beside whoever puts. Put is thread-safe, Flush for one thread.
 class NoteWriter {
  public:
-  // All outlive it. So many of its events are remembered, to be counted up when the same is told
-  // again; what is told again later is another event.
+  // All outlive it.
   NoteWriter(const ObjectClient& client, const base::Clock& clock, base::Host& host,
-             std::size_t max_events);
+             const NoteOptions& options);
   // Writes what there is, as long as the server takes it.
   ~NoteWriter();
 
@@ -37,17 +47,21 @@ class NoteWriter {
 
  private:
   void Run();
+  // Again while the server cannot be reached, but not for ever, and not at the end.
+  Status Persistently(const std::function<Status()>& write);
   // Whether the server could be reached.
   bool Write(const api::EventNote& note);
   Status Repeat(const api::EventFolder::Place& place);
 
   const ObjectClient& client_;
   const base::Clock& clock_;
+  const NoteOptions options_;
   // Of who writes.
   api::EventFolder folder_;
   base::StringMap<int> counts_;  // by the name of the event
   std::int64_t serial_ = 0;      // clocks may stand still
   const std::unique_ptr<base::Alarm> wake_;
+  const std::unique_ptr<base::Alarm> end_;
   const std::unique_ptr<base::Alarm> idle_;
   base::Mutex mutex_;
   std::deque<api::EventNote> notes_ ABSL_GUARDED_BY(mutex_);

@@ -39,6 +39,7 @@ class Session final : public ExecSession {
   explicit Session(std::shared_ptr<StreamInput> input) : input_(std::move(input)) {}
   ~Session() override { input_->Abandon(); }
   void Write(std::string bytes) override { input_->Write(std::move(bytes)); }
+  bool Full() const override { return input_->Full(); }
   void CloseInput() override { input_->Close(); }
   void Resize(std::uint16_t columns, std::uint16_t rows) override { input_->Resize(columns, rows); }
 
@@ -93,10 +94,16 @@ class Exec {
                  std::chrono::duration_cast<std::chrono::steady_clock::duration>(*call_.timeout);
     }
     Status ended;
-    while (out_fd_.valid() || err_fd_.valid()) {
+    // Also when it has nothing more to say: it may still take too long, or be abandoned.
+    while (!code_ || out_fd_.valid() || err_fd_.valid()) {
       milliseconds wait{100};
       const SteadyTime now = std::chrono::steady_clock::now();
       if (!code_) Poll();
+      if (!out_fd_.valid() && !err_fd_.valid()) {
+        if (code_) break;
+        // Mostly it ends at this moment.
+        wait = std::exchange(end_look_, std::min(2 * end_look_, wait));
+      }
       if (code_ && !last_) last_ = now + kLastWords;
       if (last_ && now >= *last_) break;
       if (deadline && now >= *deadline) {
@@ -172,7 +179,11 @@ class Exec {
       StreamInput::Wanted wanted = input_.Take();
       if (wanted.abandoned) return false;
       if (wanted.size && call_.tty && out_fd_.valid()) SetSize(out_fd_.get(), *wanted.size);
-      if (call_.tty ? out_fd_.valid() : in_fd_.valid()) pending_ += wanted.bytes;
+      if (call_.tty ? out_fd_.valid() : in_fd_.valid()) {
+        pending_ += wanted.bytes;
+      } else {
+        input_.Consumed(wanted.bytes.size());
+      }
       close_ = close_ || wanted.close;
     }
     Feed();
@@ -187,11 +198,10 @@ class Exec {
       const ssize_t n = ::write(in, pending_.data(), pending_.size());
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return;
-      if (n < 0) {
-        pending_.clear();
-        break;
-      }
-      pending_.erase(0, static_cast<std::size_t>(n));
+      // Nobody reads it any more.
+      const std::size_t gone = n < 0 ? pending_.size() : static_cast<std::size_t>(n);
+      pending_.erase(0, gone);
+      input_.Consumed(gone);
     }
     if (!close_) return;
     close_ = false;
@@ -254,11 +264,13 @@ class Exec {
   std::string said_;
   std::optional<std::int32_t> code_;
   std::optional<SteadyTime> last_;
+  milliseconds end_look_{1};  // how soon to look whether one that says nothing more has ended
 };
 
 }  // namespace
 
-StreamInput::StreamInput() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+StreamInput::StreamInput(std::function<void()> room)
+    : room_(std::move(room)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 void StreamInput::Wake() {
   const std::uint64_t one = 1;
@@ -268,7 +280,23 @@ void StreamInput::Wake() {
 void StreamInput::Write(std::string bytes) {
   const base::MutexLock lock(mutex_);
   wanted_.bytes += bytes;
+  held_ += bytes.size();
   Wake();
+}
+
+bool StreamInput::Full() const {
+  const base::MutexLock lock(mutex_);
+  return held_ >= kMostInput;
+}
+
+void StreamInput::Consumed(std::size_t bytes) {
+  {
+    const base::MutexLock lock(mutex_);
+    const bool was_full = held_ >= kMostInput;
+    held_ -= bytes;
+    if (!was_full || held_ >= kMostInput) return;
+  }
+  if (room_) room_();
 }
 
 void StreamInput::Close() {
@@ -328,6 +356,7 @@ StatusOr<std::int32_t> RunAttach(const std::string& folder, StreamInput& input,
   ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
   std::string received;
   std::string to_send;
+  std::size_t input_to_send = 0;  // bytes of input in it
   for (;;) {
     pollfd polled[2] = {
         {input.wake_fd(), POLLIN, 0},
@@ -342,6 +371,7 @@ StatusOr<std::int32_t> RunAttach(const std::string& folder, StreamInput& input,
         to_send += EncodeFrame(Frame::kResize,
                                fmt::format("{} {}", wanted.size->first, wanted.size->second));
       }
+      input_to_send += wanted.bytes.size();
       for (std::size_t at = 0; at < wanted.bytes.size(); at += kLongestFrame) {
         to_send += EncodeFrame(Frame::kInput, wanted.bytes.substr(at, kLongestFrame));
       }
@@ -352,6 +382,7 @@ StatusOr<std::int32_t> RunAttach(const std::string& folder, StreamInput& input,
       if (n < 0) break;
       to_send.erase(0, static_cast<std::size_t>(n));
     }
+    if (to_send.empty()) input.Consumed(std::exchange(input_to_send, 0));
     if (polled[1].revents == 0) continue;
     char buffer[32 * 1024];
     const ssize_t n = ::recv(socket.get(), buffer, sizeof(buffer), 0);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,12 +24,15 @@ namespace dray::container::internal {
 // What the listener wants, for the thread to do. Thread-safe.
 class StreamInput {
  public:
-  StreamInput();
+  // `room`: as ExecEvents::room.
+  explicit StreamInput(std::function<void()> room = nullptr);
   void Write(std::string bytes);
   void Close();
   void Resize(std::uint16_t columns, std::uint16_t rows);
   // Nobody listens any more: the command is killed.
   void Abandon();
+  // Whether kMostInput bytes or more were written and not yet passed on.
+  bool Full() const;
 
   // For the thread.
   struct Wanted {
@@ -38,13 +42,17 @@ class StreamInput {
     bool abandoned = false;
   };
   Wanted Take();
+  // So many of the bytes that were taken are passed on, or never will be.
+  void Consumed(std::size_t bytes);
   int wake_fd() const { return wake_.get(); }
 
  private:
   void Wake();
 
-  base::Mutex mutex_;
+  const std::function<void()> room_;
+  mutable base::Mutex mutex_;
   Wanted wanted_ ABSL_GUARDED_BY(mutex_);
+  std::size_t held_ ABSL_GUARDED_BY(mutex_) = 0;  // written and not consumed
   files::Fd wake_;
 };
 

@@ -14,6 +14,25 @@
 
 namespace dray::container::internal {
 
+StatusOr<std::string> PutAside(const std::string& path, base::Time now) {
+  // The stamp of the last one is the greatest, and so sorts last; the clock may have been set back.
+  std::string stamp = LogTime(now);
+  const std::vector<std::string> old = LogFilesOf(path);
+  if (old.size() >= 2) {
+    const std::string newest = old[old.size() - 2].substr(path.size() + 1);
+    if (stamp <= newest) stamp = newest + "0";
+  }
+  std::string aside = fmt::format("{}.{}", path, stamp);
+  if (::rename(path.c_str(), aside.c_str()) != 0) return files::Failed("rename", path, errno);
+  return aside;
+}
+
+void RemoveOldLogs(const std::string& path, std::int64_t max_files) {
+  const std::vector<std::string> files = LogFilesOf(path);
+  const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(max_files, 1));
+  for (std::size_t i = 0; i + kept < files.size(); ++i) (void)files::RemoveFile(files[i]);
+}
+
 Status LogWriter::Open() {
   const std::size_t slash = options_.path.rfind('/');
   if (slash != std::string::npos && slash > 0) {
@@ -29,23 +48,14 @@ Status LogWriter::Open() {
 }
 
 void LogWriter::Rotate() {
-  // The stamp of the last one is the greatest, and so sorts last; the clock may have been set back.
-  std::string stamp = LogTime(clock_.Now());
-  const std::vector<std::string> old = LogFilesOf(options_.path);
-  if (old.size() >= 2) {
-    const std::string newest = old[old.size() - 2].substr(options_.path.size() + 1);
-    if (stamp <= newest) stamp = newest + "0";
-  }
-  const std::string aside = fmt::format("{}.{}", options_.path, stamp);
-  if (::rename(options_.path.c_str(), aside.c_str()) != 0) return;
+  const auto aside = PutAside(options_.path, clock_.Now());
+  if (!aside.ok()) return;
   if (!Open().ok()) {
     // Better too long than gone.
-    (void)::rename(aside.c_str(), options_.path.c_str());
+    (void)::rename(aside->c_str(), options_.path.c_str());
     return;
   }
-  std::vector<std::string> files = LogFilesOf(options_.path);
-  const std::size_t kept = static_cast<std::size_t>(std::max<std::int64_t>(options_.max_files, 1));
-  for (std::size_t i = 0; i + kept < files.size(); ++i) (void)files::RemoveFile(files[i]);
+  RemoveOldLogs(options_.path, options_.max_files);
 }
 
 void LogWriter::Write(std::string_view lines) {

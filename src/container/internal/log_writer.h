@@ -19,6 +19,12 @@ struct LogWriterOptions {
   std::int64_t max_files = 5;         // with the one that is written
 };
 
+// Gives the log another name, with the time in it, which is told. No lines are lost: who has it open
+// goes on writing to it.
+StatusOr<std::string> PutAside(const std::string& path, base::Time now);
+// Of the log and those that were put aside, this many stay.
+void RemoveOldLogs(const std::string& path, std::int64_t max_files);
+
 // One thread. A disk that is full costs lines, never the container.
 class LogWriter {
  public:

@@ -223,8 +223,11 @@ class Shim {
                                   {input_.empty() ? -1 : InputFd(), POLLOUT, 0}};
     const std::size_t first_client = polled.size();
     for (const Client& client : clients_) {
-      polled.push_back({client.socket.get(),
-                        static_cast<short>(client.out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+      // While the container does not read what it was told, nobody is listened to; POLLRDHUP tells
+      // that one is gone all the same.
+      const short in = InputIsFull() ? POLLRDHUP : POLLIN;
+      const short out = client.out.empty() ? 0 : POLLOUT;
+      polled.push_back({client.socket.get(), static_cast<short>(in | out), 0});
     }
     if (::poll(polled.data(), polled.size(), timeout) < 0) return;
     if (polled[0].revents != 0) Reap();
@@ -233,7 +236,10 @@ class Shim {
     if (polled[4].revents != 0) FeedInput();
     std::size_t i = first_client;
     for (Client& client : clients_) {
-      if (polled[i++].revents != 0) Exchange(client);
+      const short happened = polled[i++].revents;
+      if (happened == 0) continue;
+      if (InputIsFull() && (happened & (POLLRDHUP | POLLHUP | POLLERR)) != 0) client.gone = true;
+      if (!client.gone) Exchange(client);
     }
     clients_.remove_if([](const Client& client) { return client.gone; });
     if (polled[1].revents != 0) Accept();
@@ -280,7 +286,18 @@ class Shim {
     clients_.emplace_back().socket = std::move(socket);
   }
 
+  bool InputIsFull() const { return input_.size() >= kMostBehind; }
+
   void Exchange(Client& client) {
+    if (!InputIsFull()) Hear(client);
+    if (client.gone || client.out.empty()) return;
+    const ssize_t sent = ::send(client.socket.get(), client.out.data(), client.out.size(),
+                                MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) client.out.erase(0, static_cast<std::size_t>(sent));
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) client.gone = true;
+  }
+
+  void Hear(Client& client) {
     char buffer[32 * 1024];
     const ssize_t n = ::recv(client.socket.get(), buffer, sizeof(buffer), MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -291,16 +308,11 @@ class Shim {
     bool broken = false;
     while (const auto frame = TakeFrame(client.in, broken)) Obey(frame->first, frame->second);
     if (broken) client.gone = true;
-    if (client.out.empty()) return;
-    const ssize_t sent = ::send(client.socket.get(), client.out.data(), client.out.size(),
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) client.out.erase(0, static_cast<std::size_t>(sent));
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) client.gone = true;
   }
 
   void Obey(Frame kind, const std::string& payload) {
     if (kind == Frame::kInput && (spec_.tty ? out_.valid() : in_.valid())) {
-      if (input_.size() < kMostBehind) input_ += payload;
+      input_ += payload;
       FeedInput();
     } else if (kind == Frame::kCloseInput) {
       close_input_ = true;

@@ -46,6 +46,7 @@ struct LayerStream::State {
   Archive inner;
   Archive outer;
   bool inner_ended = false;
+  std::int64_t plain_left = 0;  // bytes that may still come out of it
 
   Status Broken(archive* which) const {
     const char* why = archive_error_string(which);
@@ -80,6 +81,11 @@ struct LayerStream::State {
       return -1;
     }
     if (n == 0) self.inner_ended = true;
+    self.plain_left -= n;
+    if (self.plain_left < 0) {
+      archive_set_error(one, EFBIG, "it is too large when it is decompressed");
+      return -1;
+    }
     self.tar_sum.Add({self.plain.data(), static_cast<std::size_t>(n)});
     *buffer = self.plain.data();
     return n;
@@ -89,8 +95,10 @@ struct LayerStream::State {
 LayerStream::LayerStream(std::unique_ptr<State> state) : state_(std::move(state)) {}
 LayerStream::~LayerStream() = default;
 
-StatusOr<std::unique_ptr<LayerStream>> LayerStream::Open(const std::string& path) {
+StatusOr<std::unique_ptr<LayerStream>> LayerStream::Open(const std::string& path,
+                                                         std::int64_t most) {
   auto state = std::make_unique<State>();
+  state->plain_left = most;
   state->path = path;
   state->file = files::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!state->file.valid()) return files::Failed("read", path, errno);

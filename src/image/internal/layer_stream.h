@@ -35,8 +35,9 @@ struct Entry {
 // One thread.
 class LayerStream {
  public:
-  // gzip, zstd, xz and bzip2 are seen through. Programs are never started for others.
-  static StatusOr<std::unique_ptr<LayerStream>> Open(const std::string& path);
+  // gzip, zstd, xz and bzip2 are seen through. Programs are never started for others. More than
+  // `most` bytes in all when it is decompressed: an error.
+  static StatusOr<std::unique_ptr<LayerStream>> Open(const std::string& path, std::int64_t most);
   ~LayerStream();
   LayerStream(const LayerStream&) = delete;
   LayerStream& operator=(const LayerStream&) = delete;

@@ -174,7 +174,7 @@ void AddVersionMetrics(Registry& registry, const std::string& kubernetes_version
       Registry::Kind::kCounter);
   registry
       .Counters({"kubelet_started_containers_errors_total",
-                 "Containers that could not be started; on hollow nodes all can.",
+                 "Containers that could not be started; on simulated nodes all can.",
                  {}})
       .With({});
 }

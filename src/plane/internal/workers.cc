@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "controllers/all_controllers.h"
 #include "hollow/hollow_nodes.h"
+#include "plane/internal/time_zones.h"
 #include "scheduler/ids.h"
 #include "scheduler/scheduler.h"
 #include "threads/thread_pool.h"
@@ -84,6 +85,7 @@ class ControllerWorker final : public Worker {
                                                   {.gates = gates,
                                                    .service_accounts = !parts.authority.empty(),
                                                    .authority = parts.authority,
+                                                   .time_zones = MachineTimeZones(),
                                                    .observer = &metrics});
     }
     if (parts.nodes) {

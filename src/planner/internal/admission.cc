@@ -7,10 +7,13 @@
 #include <tuple>
 #include <utility>
 
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
 #include "api/event.h"
 #include "api/job.h"
 #include "api/label_selector.h"
 #include "api/pod.h"
+#include "api/stateful_set.h"
 #include "api/strategy.h"
 #include "api/workloads.h"
 #include "fmt/format.h"
@@ -222,6 +225,21 @@ std::vector<api::Object> TakeHalfGiven(std::vector<api::Object>& objects,
         Shown(object)));
   }
   return taken;
+}
+
+void NoteIdleWorkloads(const std::vector<api::Object>& objects, std::vector<std::string>& notes) {
+  const Owned owned = OwnedBy(objects);
+  std::map<std::string_view, std::size_t> idle;
+  for (const api::Object& object : objects) {
+    const bool workload = object.As<api::DaemonSet>() != nullptr ||
+                          object.As<api::StatefulSet>() != nullptr ||
+                          object.As<api::CronJob>() != nullptr;
+    if (workload && !owned.pods.contains(object.metadata().uid)) ++idle[object.kind().kind];
+  }
+  for (const auto& [kind, count] : idle) {
+    notes.push_back(fmt::format("{} {}{}: a plan makes no pods for {}; pods in the input count",
+                                count, kind, count == 1 ? "" : "s", count == 1 ? "it" : "them"));
+  }
 }
 
 }  // namespace dray::planner::internal

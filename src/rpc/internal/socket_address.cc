@@ -9,27 +9,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
+#include "base/percent.h"
+
 namespace dray::rpc::internal {
-namespace {
-
-std::string PercentEncoded(std::string_view path) {
-  constexpr std::string_view plain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  std::string out;
-  for (const char c : path) {
-    if (plain.find(c) != std::string_view::npos) {
-      out.push_back(c);
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
-}  // namespace
 
 StatusOr<SocketAddress> SocketAddress::Make(const std::string& path) {
   if (!path.starts_with('/')) {
@@ -56,7 +40,9 @@ StatusOr<SocketAddress> SocketAddress::Make(const std::string& path) {
 }
 
 SocketAddress::SocketAddress(std::string path, int folder)
-    : path_(std::move(path)), uri_("unix:" + PercentEncoded(path_)), folder_(folder) {}
+    : path_(std::move(path)),
+      uri_("unix:" + base::PercentEncoded(path_, "-._~/")),
+      folder_(folder) {}
 
 SocketAddress::SocketAddress(SocketAddress&& other) noexcept
     : path_(std::move(other.path_)),

@@ -17,6 +17,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/string_map.h"
 #include "scheduler/cycle.h"
+#include "scheduler/internal/reports.h"
 #include "scheduler/placement.h"
 #include "scheduler/plugin_set.h"
 #include "scheduler/plugins/dynamic_resources.h"
@@ -95,6 +96,8 @@ struct Scheduler::Impl {
   // Reads claims of this scheduler's own that no watch has told of for long: one that is gone by then
   // was made and deleted while nothing could be followed.
   void AskForUnseen();
+  // Tells pods what could not be written when they were refused.
+  void TellAgain();
 
   // One pod.
   std::optional<Outcome> ScheduleOne();
@@ -142,13 +145,8 @@ struct Scheduler::Impl {
   Outcome NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cycle, Timing& timing);
   Outcome Failed(QueuedPod pod, std::uint32_t profile, const PluginStatus& status,
                  std::string node);
-  struct Report {
-    std::string reason;  // of the condition
-    std::string message;
-    std::optional<std::string> nominated;
-  };
-  void Tell(const std::shared_ptr<const PodInfo>& pod, std::uint32_t profile, Report report);
-  void WriteStatus(const PodInfo& pod, const Report& report);
+  void Tell(const std::shared_ptr<const PodInfo>& pod, std::uint32_t profile,
+            internal::Report report);
   void Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node);
   // Ends the nomination of a pod that stays on, or is now to have, `node`; empty: none.
   void Withdraw(std::string_view key, std::string_view node);
@@ -175,6 +173,7 @@ struct Scheduler::Impl {
   std::deque<BindingIterator> written;                     // back from the background
   base::StringSet running;           // pods that are there, and those in doubt
   base::StringMap<Refused> refused;  // by pod
+  internal::Reports reports;         // what of that is not written yet
   std::uint64_t changes = 0;         // of the world: a number that only grows
   struct AlikePods {
     std::uint64_t number = 0;

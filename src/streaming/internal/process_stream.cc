@@ -54,6 +54,14 @@ class Outbox {
     }
     if (wake) wake();
   }
+  void Wake() ABSL_LOCKS_EXCLUDED(mutex_) {
+    std::function<void()> wake;
+    {
+      const base::MutexLock lock(mutex_);
+      wake = wake_;
+    }
+    if (wake) wake();
+  }
   // What was said; true: that was all.
   bool Take(std::string& frames) ABSL_LOCKS_EXCLUDED(mutex_) {
     const base::MutexLock lock(mutex_);
@@ -97,19 +105,22 @@ class ProcessStream final : public apiserver::StreamSource {
       };
     };
     session_ = runtime_.Exec(
-        request_.exec, {.out = say(Channel::kOut, request_.out),
-                        .err = say(Channel::kErr, request_.err),
-                        .done = [outbox = outbox_](StatusOr<std::int32_t> code) {
-                          const std::string text =
-                              code.ok()
-                                  ? websocket::ExitStatus(*code)
-                                  : websocket::FailureStatus(std::string(code.status().message()));
-                          outbox->End(websocket::ChannelFrame(Channel::kError, text) +
-                                      websocket::CloseFrame(websocket::CloseCode::kNormal, ""));
-                        }});
+        request_.exec,
+        {.out = say(Channel::kOut, request_.out),
+         .err = say(Channel::kErr, request_.err),
+         .done =
+             [outbox = outbox_](StatusOr<std::int32_t> code) {
+               const std::string text =
+                   code.ok() ? websocket::ExitStatus(*code)
+                             : websocket::FailureStatus(std::string(code.status().message()));
+               outbox->End(websocket::ChannelFrame(Channel::kError, text) +
+                           websocket::CloseFrame(websocket::CloseCode::kNormal, ""));
+             },
+         .room = [outbox = outbox_] { outbox->Wake(); }});
   }
 
   State Pull(std::vector<apiserver::Bytes>& out) override {
+    ReadOn();  // the process may have room again
     std::string frames;
     const bool ended = outbox_->Take(frames);
     if (!frames.empty()) out.push_back(std::make_shared<const std::string>(std::move(frames)));
@@ -117,8 +128,19 @@ class ProcessStream final : public apiserver::StreamSource {
   }
 
   std::size_t Receive(std::string_view bytes) override {
+    if (Full()) return 0;
     reader_.Add(bytes);
-    while (true) {
+    ReadOn();
+    return bytes.size();
+  }
+
+ private:
+  // What the client says stays on its way, in the end with the client, while the process does not
+  // read what it was told.
+  bool Full() const { return session_ != nullptr && session_->Full(); }
+
+  void ReadOn() {
+    while (!Full()) {
       const auto message = reader_.Next();
       if (!message.ok()) {
         const bool too_long = message.status().code() == StatusCode::kOutOfRange;
@@ -129,10 +151,8 @@ class ProcessStream final : public apiserver::StreamSource {
       if (!message->has_value()) break;
       Take(**message);
     }
-    return bytes.size();
   }
 
- private:
   void Take(const websocket::Message& message) {
     switch (message.opcode) {
       case websocket::Opcode::kPing:

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <utility>
 
-#include "apiserver/internal/connection.h"
+#include "apiserver/internal/http1_connection.h"
 #include "fmt/format.h"
 
 namespace dray::apiserver::internal {
@@ -22,7 +22,7 @@ constexpr std::size_t kMaxAhead = 64u << 10;
 
 }  // namespace
 
-void Connection::OnResponse(Response response) {
+void Http1Connection::OnResponse(Response response) {
   if (state_ != State::kHandling) return;  // closed meanwhile
   if (io_->shared().draining) keep_alive_ = false;
   Framing framing = Framing::kLength;
@@ -31,7 +31,7 @@ void Connection::OnResponse(Response response) {
   upgraded_ = response.status == 101 && response.stream != nullptr;
   if (upgraded_) framing = Framing::kUpgrade;
   if (framing == Framing::kClose || upgraded_) keep_alive_ = false;
-  response.headers.Add("Audit-Id", audit_id_);
+  response.headers.Add("Audit-Id", request_.audit_id);
   Queue(HeadText(response, framing, keep_alive_, std::time(nullptr)));
   const bool has_body = framing != Framing::kNone && !is_head_;
   if (has_body && response.stream) {
@@ -51,11 +51,11 @@ void Connection::OnResponse(Response response) {
   Flush();
 }
 
-void Connection::Queue(std::string text) {
+void Http1Connection::Queue(std::string text) {
   out_.push_back(std::make_shared<const std::string>(std::move(text)));
 }
 
-void Connection::Flush() {
+void Http1Connection::Flush() {
   std::size_t turn = 0;
   while (!out_.empty()) {
     if (turn >= kTurnBytes) {
@@ -98,7 +98,7 @@ void Connection::Flush() {
   OnFlushed();
 }
 
-void Connection::OnFlushed() {
+void Http1Connection::OnFlushed() {
   if (!source_) return NextRequest();
   deadline_ = TimePoint::max();
   switch (source_state_) {
@@ -123,7 +123,7 @@ void Connection::OnFlushed() {
   }
 }
 
-void Connection::OnWake() {
+void Http1Connection::OnWake() {
   if (state_ == State::kWaiting) {
     Pull();
   } else if (source_) {
@@ -131,7 +131,7 @@ void Connection::OnWake() {
   }
 }
 
-void Connection::Pull() {
+void Http1Connection::Pull() {
   if (state_ != State::kWaiting || !source_) return;
   woken_ = false;
   if (upgraded_) GiveReceived();
@@ -149,14 +149,16 @@ void Connection::Pull() {
   Flush();
 }
 
-bool Connection::GiveReceived() {
-  if (!in_.empty()) in_.erase(0, source_->Receive(in_));
+bool Http1Connection::GiveReceived() {
+  const std::size_t taken = in_.empty() ? 0 : source_->Receive(in_);
+  in_.erase(0, taken);
+  if (taken > 0) give_up_ = TimePoint::max();
   return in_.empty();
 }
 
 // Nothing is expected from a client that watches, but the end of it must be noticed. One that speaks
 // another protocol now is listened to as long as somebody takes what it says.
-void Connection::WatchForEnd() {
+void Http1Connection::WatchForEnd() {
   if (upgraded_ && !GiveReceived()) return;
   if (waiting_readable_ || in_.size() > kMaxAhead) return;
   std::string& buffer = io_->scratch();

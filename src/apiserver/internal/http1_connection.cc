@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apiserver/internal/connection.h"
+#include "apiserver/internal/http1_connection.h"
 
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "base/uuid.h"
+#include "apiserver/internal/http2_connection.h"
 #include "fmt/format.h"
 
 namespace dray::apiserver::internal {
@@ -17,6 +18,8 @@ namespace {
 constexpr std::size_t kReadSize = 64u << 10;
 constexpr std::size_t kMaxFrame = 16u << 10;
 constexpr std::chrono::seconds kLinger{2};
+// How long what a client sent before it ended is kept for a stream that takes none of it.
+constexpr std::chrono::seconds kLastTaken{2};
 
 std::string_view View(boost::beast::string_view s) { return {s.data(), s.size()}; }
 
@@ -25,16 +28,10 @@ bool IsFolded(std::string_view head) {
   return head.find("\n ") != head.npos || head.find("\n\t") != head.npos;
 }
 
-// What an unnamed request is called. Unique is enough; nobody has to find it hard to guess.
-std::string NewAuditId() {
-  thread_local base::SeededRandomSource random(base::SystemRandomSource().Next());
-  return base::NewUuid(random);
-}
-
 // Sends the response to its connection's thread.
 class ConnectionResponder final : public Responder {
  public:
-  ConnectionResponder(std::shared_ptr<IoThread> io, std::shared_ptr<Connection> connection)
+  ConnectionResponder(std::shared_ptr<IoThread> io, std::shared_ptr<Http1Connection> connection)
       : io_(std::move(io)), connection_(std::move(connection)) {}
 
   ~ConnectionResponder() override {
@@ -55,18 +52,22 @@ class ConnectionResponder final : public Responder {
   }
 
   const std::shared_ptr<IoThread> io_;
-  std::shared_ptr<Connection> connection_;
+  std::shared_ptr<Http1Connection> connection_;
   std::atomic<bool> sent_ = false;
 };
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<IoThread> io, boost::asio::ip::tcp::socket socket)
+Http1Connection::Http1Connection(std::shared_ptr<IoThread> io, boost::asio::ip::tcp::socket socket)
     : io_(std::move(io)), transport_(std::move(socket), io_->shared().tls.get()) {}
 
-Connection::~Connection() { ReleaseBody(); }
+Http1Connection::~Http1Connection() { Release(io_->shared(), charged_); }
 
-void Connection::Start() {
+void StartConnection(const std::shared_ptr<IoThread>& io, boost::asio::ip::tcp::socket socket) {
+  std::make_shared<Http1Connection>(io, std::move(socket))->Start();
+}
+
+void Http1Connection::Start() {
   io_->connections().insert(shared_from_this());
   boost::system::error_code error;
   const auto peer = transport_.socket().remote_endpoint(error);
@@ -76,20 +77,29 @@ void Connection::Start() {
   Handshake();
 }
 
-void Connection::SetDeadline(std::chrono::milliseconds timeout) {
+void Http1Connection::SetDeadline(std::chrono::milliseconds timeout) {
   deadline_ = std::chrono::steady_clock::now() + timeout;
 }
 
-void Connection::OnTick(TimePoint now) {
+void Http1Connection::OnTick(TimePoint now) {
   if (now >= deadline_) {
     const bool idle = state_ == State::kReading && !parser_ && in_.empty();
     if (!idle && state_ != State::kLingering) ++io_->shared().timed_out;
     return Close();
   }
+  // A stream that is full leaves the client's end unread behind what it has no room for.
+  const bool full = upgraded_ && source_ && state_ == State::kWaiting && !in_.empty();
+  if (!full || !transport_.ClientHasEnded()) {
+    give_up_ = TimePoint::max();
+  } else if (give_up_ == TimePoint::max()) {
+    give_up_ = now + kLastTaken;
+  } else if (now >= give_up_) {
+    return Close();
+  }
   if (now >= next_tick_ && state_ == State::kWaiting) Pull();
 }
 
-void Connection::WaitReadable() {
+void Http1Connection::WaitReadable() {
   if (std::exchange(waiting_readable_, true)) return;
   transport_.socket().async_wait(boost::asio::ip::tcp::socket::wait_read,
                                  [self = shared_from_this()](const auto& error) {
@@ -98,7 +108,7 @@ void Connection::WaitReadable() {
                                  });
 }
 
-void Connection::WaitWritable() {
+void Http1Connection::WaitWritable() {
   if (std::exchange(waiting_writable_, true)) return;
   transport_.socket().async_wait(boost::asio::ip::tcp::socket::wait_write,
                                  [self = shared_from_this()](const auto& error) {
@@ -107,7 +117,7 @@ void Connection::WaitWritable() {
                                  });
 }
 
-void Connection::OnReadable() {
+void Http1Connection::OnReadable() {
   switch (state_) {
     case State::kHandshake:
       return Handshake();
@@ -125,16 +135,16 @@ void Connection::OnReadable() {
   }
 }
 
-void Connection::OnWritable() {
+void Http1Connection::OnWritable() {
   if (state_ == State::kHandshake) return Handshake();
   if (state_ == State::kReading) return ReadRequest();
   if (state_ == State::kWriting) return Flush();
 }
 
-void Connection::Handshake() {
+void Http1Connection::Handshake() {
   switch (transport_.Handshake()) {
     case Transport::Result::kDone:
-      return NextRequest();
+      return transport_.http2() ? GiveUpForHttp2() : NextRequest();
     case Transport::Result::kWaitRead:
       return WaitReadable();
     case Transport::Result::kWaitWrite:
@@ -150,10 +160,16 @@ void Connection::Handshake() {
   }
 }
 
-void Connection::NextRequest() {
+void Http1Connection::GiveUpForHttp2() {
+  const auto self = shared_from_this();
+  state_ = State::kClosed;
+  io_->connections().erase(self);
+  StartHttp2(io_, std::move(transport_), request_.remote);
+}
+
+void Http1Connection::NextRequest() {
   state_ = State::kReading;
   parser_.reset();
-  audit_id_.clear();
   request_ = Request{.remote = std::move(request_.remote)};
   if (!keep_alive_ || io_->shared().draining) return Linger();
   if (in_.empty()) in_ = std::string();  // an idle connection keeps no buffers
@@ -161,7 +177,7 @@ void Connection::NextRequest() {
   ReadRequest();
 }
 
-void Connection::ReadRequest() {
+void Http1Connection::ReadRequest() {
   std::string& buffer = io_->scratch();
   buffer.resize(kReadSize);
   while (!Parse()) {
@@ -180,7 +196,7 @@ void Connection::ReadRequest() {
   }
 }
 
-bool Connection::Parse() {
+bool Http1Connection::Parse() {
   if (in_.empty()) return false;
   const ServerOptions& options = io_->shared().options;
   if (!parser_) {
@@ -188,7 +204,8 @@ bool Connection::Parse() {
     began_ = std::chrono::steady_clock::now();
     head_bytes_ = 0;
     parser_->header_limit(static_cast<std::uint32_t>(options.max_header_bytes));
-    parser_->body_limit(options.max_body_bytes);
+    // Of a body that is too large it is first asked who sends it (CheckHead).
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
     SetDeadline(options.request_timeout);
   }
   std::string_view rest = in_;
@@ -211,13 +228,11 @@ bool Connection::Parse() {
     if (head_bytes_ > options.max_header_bytes) error = http::error::header_limit;
     if (error && error != http::error::need_more) {
       if (error == http::error::body_limit) {
-        Refuse(413, "RequestEntityTooLarge",
-               fmt::format("Request entity too large: limit is {}", options.max_body_bytes));
+        Refuse(BodyTooLarge(options));
       } else if (error == http::error::header_limit) {
-        Refuse(431, "RequestHeaderFieldsTooLarge",
-               fmt::format("the headers are larger than {} bytes", options.max_header_bytes));
+        Refuse(HeadTooLarge(options));
       } else {
-        Refuse(400, "BadRequest", "malformed HTTP request: " + error.message());
+        Refuse({.message = "malformed HTTP request: " + error.message()});
       }
       return true;
     }
@@ -231,7 +246,7 @@ bool Connection::Parse() {
   if (refused) return true;
   // Of a body only the frames of its chunks are left to wait for: what is long is no frame.
   if (!parser_->is_done() && parser_->is_header_done() && rest.size() > kMaxFrame) {
-    Refuse(400, "BadRequest", "malformed HTTP request: a chunk's extensions are too long");
+    Refuse({.message = "malformed HTTP request: a chunk's extensions are too long"});
     return true;
   }
   in_.erase(0, in_.size() - rest.size());
@@ -240,75 +255,60 @@ bool Connection::Parse() {
   return true;
 }
 
-bool Connection::CheckHead() {
+bool Http1Connection::CheckHead() {
   Shared& shared = io_->shared();
   const auto& message = parser_->get();
   version_ = message.version();
   keep_alive_ = parser_->keep_alive();
   is_head_ = message.method() == http::verb::head;
   const std::string_view target = View(message.target());
-  audit_id_ = ValidAuditId(View(message["Audit-ID"]));
-  if (audit_id_.empty()) audit_id_ = NewAuditId();
-  const auto refuse = [this](int code, std::string_view reason, std::string_view text) {
-    Refuse(code, reason, text);
+  request_.audit_id = AuditIdFor(View(message["Audit-ID"]));
+  const auto refuse = [this](const HeadFault& fault) {
+    Refuse(fault);
     return false;
   };
-  if (!target.starts_with('/')) return refuse(400, "BadRequest", "the path must begin with /");
-  if (!IsNormalPath(target.substr(0, target.find('?')))) {
-    return refuse(400, "BadRequest",
-                  "the path has an empty part, a part that is . or .., or an escape that is broken "
-                  "or hides a slash or a control character");
-  }
+  Request target_alone;
+  if (const auto fault = ReadTarget(target, target_alone)) return refuse(*fault);
   if (version_ >= 11 && message.find(http::field::host) == message.end()) {
-    return refuse(400, "BadRequest", "the Host header is missing");
+    return refuse({.message = "the Host header is missing"});
   }
   // Headers of which there is one, or else nobody knows which of them others have gone by.
   for (const http::field only :
        {http::field::host, http::field::authorization, http::field::content_length}) {
     if (message.count(only) > 1) {
-      return refuse(400, "BadRequest",
-                    fmt::format("there is more than one {} header", View(to_string(only))));
+      return refuse(
+          {.message = fmt::format("there is more than one {} header", View(to_string(only)))});
     }
   }
   // The parser takes a list of equal lengths for one.
   const std::string_view digits = View(message[http::field::content_length]);
   if (!std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
-    return refuse(400, "BadRequest", "the Content-Length is no number");
+    return refuse({.message = "the Content-Length is no number"});
   }
   const auto coding = message.equal_range(http::field::transfer_encoding);
   if (coding.first != coding.second) {
     if (version_ < 11) {
-      return refuse(400, "BadRequest", "there is no Transfer-Encoding before HTTP/1.1");
+      return refuse({.message = "there is no Transfer-Encoding before HTTP/1.1"});
     }
     if (std::next(coding.first) != coding.second ||
         !absl::EqualsIgnoreCase(base::ToAbsl(View(coding.first->value())), "chunked")) {
-      return refuse(501, "NotImplemented", "the only Transfer-Encoding here is chunked");
+      return refuse({.code = 501,
+                     .reason = "NotImplemented",
+                     .message = "the only Transfer-Encoding here is chunked"});
     }
   }
   for (const auto& field : message) {
     request_.headers.Add(std::string(View(field.name_string())), std::string(View(field.value())));
   }
-  const std::size_t question = target.find('?');
   request_.method = View(message.method_string());
-  request_.path = target.substr(0, question);
-  if (question != target.npos) request_.query = target.substr(question + 1);
-  request_.audit_id = audit_id_;
-  request_.user = User{.name = "", .groups = {}};
-  std::optional<User> user =
-      shared.authenticator->Authenticate(request_.headers, transport_.certificate());
-  if (!user) return refuse(401, "Unauthorized", "Unauthorized");
-  request_.user = *std::move(user);
-
+  request_.path = std::move(target_alone.path);
+  request_.query = std::move(target_alone.query);
   const auto length = parser_->content_length();
-  const std::size_t body = parser_->chunked() ? shared.options.max_body_bytes
-                           : length           ? static_cast<std::size_t>(*length)
-                                              : 0;
-  if (request_.user.anonymous() && body > shared.options.max_anonymous_body_bytes) {
-    return refuse(401, "Unauthorized", "Unauthorized");
-  }
-  charged_ = body;
-  if ((shared.receiving_bytes += body) > shared.options.max_receiving_bytes) {
-    return refuse(429, "TooManyRequests", "the server is receiving too much, please try again");
+  parser_->body_limit(shared.options.max_body_bytes);
+  const std::uint64_t body =
+      parser_->chunked() ? shared.options.max_body_bytes : length.value_or(0);
+  if (const auto fault = Admit(shared, transport_.certificate(), body, request_, charged_)) {
+    return refuse(*fault);
   }
   if (body > 0 && View(message[http::field::expect]) == "100-continue") {
     // So short that it fits, unless the client is up to something.
@@ -323,53 +323,40 @@ bool Connection::CheckHead() {
   return true;
 }
 
-void Connection::ReleaseBody() { io_->shared().receiving_bytes -= std::exchange(charged_, 0); }
-
-void Connection::HandleRequest() {
+void Http1Connection::HandleRequest() {
   auto message = parser_->release();
   parser_.reset();
-  ReleaseBody();
+  Release(io_->shared(), charged_);
   request_.body = std::move(message.body());
   request_.receiving = std::chrono::steady_clock::now() - began_;
   state_ = State::kHandling;
   deadline_ = TimePoint::max();
-  ++io_->shared().requests;
+  // The handler takes the request, and these two are asked for again.
   const std::string remote = request_.remote;
-  auto responder = std::make_shared<ConnectionResponder>(io_, shared_from_this());
-  // The rooms below do not throw; what does must not take the other connections with it.
-  try {
-    io_->shared().handler->Handle(std::move(request_), responder);
-  } catch (const std::exception&) {
-    responder->Send(
-        StatusResponse(500, "InternalError", "the server failed to handle the request"));
-  }
+  const std::string audit_id = request_.audit_id;
+  HandOver(io_->shared(), std::move(request_),
+           std::make_shared<ConnectionResponder>(io_, shared_from_this()));
   request_.remote = remote;
+  request_.audit_id = audit_id;
 }
 
-void Connection::Refuse(int code, std::string_view reason, std::string_view message) {
-  ++io_->shared().malformed;
-  ReleaseBody();
-  if (audit_id_.empty()) audit_id_ = NewAuditId();
-  if (const auto& told = io_->shared().options.on_refused) {
-    const bool read = parser_ && parser_->is_header_done();
-    request_.receiving = std::chrono::steady_clock::now() - began_;
-    told({.remote = request_.remote,
-          .audit_id = audit_id_,
-          .method = read ? View(parser_->get().method_string()) : std::string_view(),
-          .target = read ? View(parser_->get().target()) : std::string_view(),
-          .code = code,
-          .message = message,
-          .request = request_.path.empty() ? nullptr : &request_,
-          .certificate = transport_.certificate() != nullptr});
-  }
+void Http1Connection::Refuse(const HeadFault& fault) {
+  Release(io_->shared(), charged_);
+  if (request_.audit_id.empty()) request_.audit_id = AuditIdFor("");
+  request_.receiving = std::chrono::steady_clock::now() - began_;
+  const bool read = parser_ && parser_->is_header_done();
+  TellRefused(io_->shared(), fault,
+              read ? View(parser_->get().method_string()) : std::string_view(),
+              read ? View(parser_->get().target()) : std::string_view(), request_,
+              transport_.certificate() != nullptr);
   parser_.reset();
   in_ = std::string();
   keep_alive_ = false;
   state_ = State::kHandling;
-  OnResponse(StatusResponse(code, reason, message));
+  OnResponse(StatusResponse(fault.code, fault.reason, fault.message));
 }
 
-void Connection::Drain() {
+void Http1Connection::Drain() {
   keep_alive_ = false;
   if (state_ == State::kHandshake) return Close();
   if (state_ == State::kReading && !parser_ && in_.empty()) return Close();
@@ -379,7 +366,7 @@ void Connection::Drain() {
   }
 }
 
-void Connection::Linger() {
+void Http1Connection::Linger() {
   // Closing while the client still sends would make it lose the response.
   if (std::exchange(state_, State::kLingering) != State::kLingering) {
     transport_.Shutdown();
@@ -402,14 +389,14 @@ void Connection::Linger() {
   WaitReadable();
 }
 
-void Connection::Close() {
+void Http1Connection::Close() {
   if (std::exchange(state_, State::kClosed) == State::kClosed) return;
   const auto self = shared_from_this();
   io_->connections().erase(self);
   --io_->shared().connections;
   source_.reset();
   out_.clear();
-  ReleaseBody();
+  Release(io_->shared(), charged_);
   boost::system::error_code ignored;
   transport_.socket().close(ignored);
 }

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kinds of everyday manifests through the door: create, apply, patch, tables, and what else has
+// to be passed: limits, budgets, webhooks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "api/disruption_budget.h"
+#include "api/kinds.h"
+#include "fmt/format.h"
+#include "registry/world_for_test.h"
+#include "rest/openapi.h"
+
+namespace dray::registry {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kSpace = "/api/v1/namespaces/default";
+
+std::string Applied(World& world, const std::string& path, const std::string& body, int status) {
+  const Answer answer = world.Ask({.method = "PATCH",
+                                   .path = path + "?fieldManager=me&force=true",
+                                   .body = body,
+                                   .content_type = "application/apply-patch+yaml"});
+  EXPECT_EQ(answer.status, status) << answer.text;
+  return answer.text;
+}
+
+TEST(Everyday, SettingsAreAppliedAndPatched) {
+  World world;
+  const std::string path = kSpace + "/configmaps/c";
+  Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}", 201);
+  Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {b: y}}", 200);
+  const Answer stored = world.Get(path);
+  EXPECT_THAT(stored.text, HasSubstr(R"("data":{"b":"y"})"));
+  EXPECT_THAT(stored.text, HasSubstr(R"("f:data")"));
+  const Answer patched = world.Ask({.method = "PATCH",
+                                    .path = path,
+                                    .body = R"({"data":{"c":"z"}})",
+                                    .content_type = "application/strategic-merge-patch+json"});
+  EXPECT_THAT(patched.text, HasSubstr(R"("data":{"b":"y","c":"z"})"));
+}
+
+TEST(Everyday, ASecretIsWrittenAsTextAndReadAsBase64) {
+  World world;
+  const Answer made =
+      world.Post(kSpace + "/secrets", R"({"metadata":{"name":"s"},"stringData":{"a":"x"}})");
+  EXPECT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(made.text, HasSubstr(R"("data":{"a":"eA=="})"));
+  EXPECT_THAT(made.text, ::testing::Not(HasSubstr("stringData\"")));
+  EXPECT_EQ(world.Post(kSpace + "/secrets", R"({"metadata":{"name":"t"},"data":{"a":"?"}})").status,
+            400);
+  const Answer table = world.Ask(
+      {.path = kSpace + "/secrets", .accept = "application/json;as=Table;g=meta.k8s.io;v=v1"});
+  EXPECT_THAT(table.text, HasSubstr(R"("cells":["s","Opaque",1,)"));
+}
+
+TEST(Everyday, PortsOfAServiceAreMergedByTheirNumber) {
+  World world;
+  const std::string services = kSpace + "/services";
+  const Answer made = world.Post(
+      services,
+      R"({"metadata":{"name":"s"},"spec":{"ports":[{"name":"a","port":80},{"name":"b","port":81}]}})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  const Answer patched =
+      world.Ask({.method = "PATCH",
+                 .path = services + "/s",
+                 .body = R"({"spec":{"ports":[{"port":81,"targetPort":"web"}]}})",
+                 .content_type = "application/strategic-merge-patch+json"});
+  ASSERT_EQ(patched.status, 200) << patched.text;
+  EXPECT_THAT(patched.text,
+              HasSubstr(R"({"name":"a","protocol":"TCP","port":80,"targetPort":80})"));
+  EXPECT_THAT(patched.text,
+              HasSubstr(R"({"name":"b","protocol":"TCP","port":81,"targetPort":"web"})"));
+  // The status has a door of its own, and only that.
+  const Answer status = world.Ask(
+      {.method = "PATCH",
+       .path = services + "/s/status",
+       .body =
+           R"({"spec":{"type":"NodePort"},"status":{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}})",
+       .content_type = "application/merge-patch+json"});
+  ASSERT_EQ(status.status, 200) << status.text;
+  EXPECT_THAT(status.text, HasSubstr(R"("type":"ClusterIP")"));
+  EXPECT_THAT(status.text, HasSubstr("1.2.3.4"));
+  EXPECT_EQ(world.Post(services, R"({"metadata":{"name":"t"},"spec":{}})").status, 422);
+}
+
+// Every kind can be made from its least manifest, read back, listed as a table, and deleted.
+TEST(Everyday, EveryKindGoesInAndOut) {
+  World world;
+  struct Case {
+    std::string path;
+    std::string body;
+  };
+  const std::string pod =
+      R"({"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+  const std::string job_pod =
+      R"({"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}})";
+  const std::vector<Case> cases = {
+      {"/api/v1/namespaces/default/configmaps", ""},
+      {"/api/v1/namespaces/default/secrets", ""},
+      {"/api/v1/namespaces/default/serviceaccounts", ""},
+      {"/api/v1/namespaces/default/limitranges", R"("spec":{"limits":[{"type":"Pod"}]})"},
+      {"/api/v1/namespaces/default/services", R"("spec":{"ports":[{"port":80}]})"},
+      {"/api/v1/namespaces/default/endpoints", R"("subsets":[{"addresses":[{"ip":"1.2.3.4"}]}])"},
+      {"/api/v1/namespaces/default/persistentvolumeclaims",
+       R"("spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}})"},
+      {"/api/v1/persistentvolumes",
+       R"("spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/a"}})"},
+      {"/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+       R"("addressType":"IPv4","endpoints":[],"ports":[])"},
+      {"/apis/storage.k8s.io/v1/storageclasses", R"("provisioner":"a.example.com")"},
+      {"/apis/storage.k8s.io/v1/csinodes", R"("spec":{"drivers":[]})"},
+      {"/apis/storage.k8s.io/v1/csidrivers", R"("spec":{})"},
+      {"/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
+       R"("storageClassName":"a")"},
+      {"/apis/storage.k8s.io/v1/volumeattachments",
+       R"("spec":{"attacher":"a","nodeName":"n","source":{"persistentVolumeName":"v"}})"},
+      {"/apis/node.k8s.io/v1/runtimeclasses", R"("handler":"runc")"},
+      {"/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+       R"("spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}})"},
+      {"/apis/networking.k8s.io/v1/ingressclasses", R"("spec":{"controller":"a.example.com/b"})"},
+      {"/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+       R"("spec":{"podSelector":{}})"},
+      {"/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+       R"("spec":{"maxReplicas":2,"scaleTargetRef":{"kind":"Deployment","name":"d"}})"},
+      {"/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", R"("webhooks":[])"},
+      {"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", R"("webhooks":[])"},
+      {"/apis/policy/v1/namespaces/default/poddisruptionbudgets", R"("spec":{"minAvailable":1})"},
+      {"/apis/apps/v1/namespaces/default/daemonsets",
+       fmt::format(R"("spec":{{"selector":{{"matchLabels":{{"a":"b"}}}},"template":{}}})", pod)},
+      {"/apis/apps/v1/namespaces/default/statefulsets",
+       fmt::format(R"("spec":{{"selector":{{"matchLabels":{{"a":"b"}}}},"template":{}}})", pod)},
+      {"/apis/apps/v1/namespaces/default/controllerrevisions", R"("revision":1,"data":{})"},
+      {"/apis/batch/v1/namespaces/default/cronjobs",
+       fmt::format(
+           R"("spec":{{"schedule":"* * * * *","jobTemplate":{{"spec":{{"template":{}}}}}}})",
+           job_pod)},
+      {"/apis/certificates.k8s.io/v1/namespaces/default/podcertificaterequests",
+       R"("spec":{"signerName":"a/b","podName":"p","podUID":"u","serviceAccountName":"s","serviceAccountUID":"u","nodeName":"n","nodeUID":"u","stubPKCS10Request":"eA=="})"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.path);
+    const Answer made = world.Post(c.path, fmt::format(R"({{"metadata":{{"name":"x"}}{}{}}})",
+                                                       c.body.empty() ? "" : ",", c.body));
+    ASSERT_EQ(made.status, 201) << made.text;
+    EXPECT_EQ(world.Get(c.path + "/x").status, 200);
+    const Answer table =
+        world.Ask({.path = c.path, .accept = "application/json;as=Table;g=meta.k8s.io;v=v1"});
+    EXPECT_THAT(table.text, HasSubstr(R"("cells":["x")"));
+    EXPECT_EQ(world.Ask({.method = "DELETE", .path = c.path + "/x"}).status, 200);
+    EXPECT_EQ(world.Get(c.path + "/x").status, 404);
+  }
+}
+
+TEST(Everyday, AWebhookThatMustBeCalledIsRefused) {
+  World world;
+  const std::string path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+  const auto body = [](std::string_view policy) {
+    return fmt::format(
+        R"({{"metadata":{{"name":"w"}},"webhooks":[{{"name":"a.b.c","clientConfig":{{"url":"https://x"}},)"
+        R"("sideEffects":"None","admissionReviewVersions":["v1"]{}}}]}})",
+        policy);
+  };
+  const Answer refused = world.Post(path, body(""));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text, HasSubstr("this server does not call webhooks"));
+  EXPECT_EQ(world.Post(path, body(R"(,"failurePolicy":"Ignore")")).status, 201);
+}
+
+TEST(Everyday, KubectlCanAskForTheSecondVersionOfOpenApi) {
+  World world;
+  const Answer document =
+      world.Ask({.path = "/openapi/v2", .accept = std::string(rest::kOpenApiV2ProtobufType)});
+  EXPECT_EQ(document.status, 200);
+  EXPECT_EQ(document.headers.Find("Content-Type"), rest::kOpenApiV2ProtobufType);
+  EXPECT_EQ(world.Ask({.path = "/openapi/v2", .accept = "application/json"}).status, 200);
+}
+
+// Limits
+
+std::string PodJson(const std::string& name, const std::string& resources) {
+  return fmt::format(
+      R"({{"metadata":{{"name":"{}","labels":{{"app":"web"}}}},"spec":{{"containers":[{{"name":"c","image":"i","resources":{}}}]}}}})",
+      name, resources);
+}
+
+TEST(LimitAdmission, ContainersGetWhatTheyDoNotSay) {
+  World world;
+  ASSERT_EQ(world
+                .Post(kSpace + "/limitranges",
+                      R"({"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container",)"
+                      R"("default":{"cpu":"500m"},"defaultRequest":{"cpu":"100m"}}]}})")
+                .status,
+            201);
+  const Answer plain = world.Post(kSpace + "/pods", PodJson("a", "{}"));
+  EXPECT_THAT(plain.text, HasSubstr(R"("limits":{"cpu":"500m"},"requests":{"cpu":"100m"})"));
+  EXPECT_THAT(plain.text, HasSubstr(R"("qosClass":"Burstable")"));
+  const Answer said = world.Post(kSpace + "/pods", PodJson("b", R"({"limits":{"cpu":"2"}})"));
+  EXPECT_THAT(said.text, HasSubstr(R"("limits":{"cpu":"2"},"requests":{"cpu":"2"})"));
+}
+
+TEST(LimitAdmission, TooMuchAndTooLittleAreRefused) {
+  World world;
+  ASSERT_EQ(
+      world
+          .Post(
+              kSpace + "/limitranges",
+              R"({"metadata":{"name":"l"},"spec":{"limits":[)"
+              R"({"type":"Container","max":{"cpu":"2"},"min":{"cpu":"100m"},"maxLimitRequestRatio":{"cpu":"4"}},)"
+              R"({"type":"Pod","max":{"memory":"1Gi"}},)"
+              R"({"type":"PersistentVolumeClaim","min":{"storage":"1Gi"}}]}})")
+          .status,
+      201);
+  struct Case {
+    std::string resources;
+    std::string want;
+  };
+  for (const Case& c : std::vector<Case>{
+           {R"({"limits":{"cpu":"3","memory":"1Gi"}})",
+            "maximum cpu usage per Container is 2, but limit is 3"},
+           {R"({"limits":{"cpu":"200m","memory":"1Gi"},"requests":{"cpu":"50m"}})",
+            "minimum cpu usage per Container is 100m, but request is 50m"},
+           {R"({"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"100m"}})",
+            "cpu max limit to request ratio per Container is 4, but provided ratio is 10.0"},
+           {R"({"limits":{"cpu":"1","memory":"2Gi"},"requests":{"cpu":"1"}})",
+            "maximum memory usage per Pod is 1Gi, but limit is 2Gi"},
+           {R"({"limits":{"cpu":"1"}})",
+            "maximum memory usage per Pod is 1Gi.  No limit is specified"}}) {
+    const Answer refused = world.Post(kSpace + "/pods", PodJson("p", c.resources));
+    EXPECT_EQ(refused.status, 403) << refused.text;
+    EXPECT_THAT(refused.text, HasSubstr(c.want));
+  }
+  EXPECT_EQ(
+      world
+          .Post(kSpace + "/pods",
+                PodJson("p", R"({"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"500m"}})"))
+          .status,
+      201);
+  const Answer claim = world.Post(
+      kSpace + "/persistentvolumeclaims",
+      R"({"metadata":{"name":"v"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
+  EXPECT_EQ(claim.status, 403);
+  EXPECT_THAT(claim.text, HasSubstr("minimum storage usage per PersistentVolumeClaim is 1Gi"));
+}
+
+// Budgets
+
+class BudgetAdmission : public ::testing::Test {
+ protected:
+  void AddPod(const std::string& name, bool ready) {
+    ASSERT_EQ(world_.Post(kSpace + "/pods", PodJson(name, "{}")).status, 201);
+    const Answer status = world_.Ask(
+        {.method = "PATCH",
+         .path = kSpace + "/pods/" + name + "/status",
+         .body = fmt::format(
+             R"({{"status":{{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
+             ready ? "True" : "False"),
+         .content_type = "application/strategic-merge-patch+json"});
+    ASSERT_EQ(status.status, 200) << status.text;
+  }
+  void AddBudget(const std::string& spec, int allowed, int healthy, int desired) {
+    ASSERT_EQ(
+        world_
+            .Post(
+                kBudgets,
+                fmt::format(
+                    R"({{"metadata":{{"name":"b"}},"spec":{{"selector":{{"matchLabels":{{"app":"web"}}}}{}}}}})",
+                    spec))
+            .status,
+        201);
+    const Answer status = world_.Ask(
+        {.method = "PATCH",
+         .path = kBudgets + "/b/status",
+         .body = fmt::format(
+             R"({{"status":{{"observedGeneration":1,"disruptionsAllowed":{},"currentHealthy":{},"desiredHealthy":{},"expectedPods":3}}}})",
+             allowed, healthy, desired),
+         .content_type = "application/merge-patch+json"});
+    ASSERT_EQ(status.status, 200) << status.text;
+  }
+  Answer Evict(const std::string& name) {
+    return world_.Post(kSpace + "/pods/" + name + "/eviction", "{}");
+  }
+
+  const std::string kBudgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  World world_;
+};
+
+TEST_F(BudgetAdmission, AnEvictionIsTakenOffAndTheNextIsRefused) {
+  AddPod("a", true);
+  AddPod("b", true);
+  AddBudget(R"(,"minAvailable":1)", 1, 2, 1);
+  EXPECT_EQ(Evict("a").status, 201);
+  const Answer budget = world_.Get(kBudgets + "/b");
+  EXPECT_THAT(budget.text, HasSubstr(R"("disruptionsAllowed":0)"));
+  EXPECT_THAT(budget.text, HasSubstr(R"("disruptedPods":{"a":)"));
+  const Answer refused = Evict("b");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.text,
+              HasSubstr("Cannot evict pod as it would violate the pod's disruption budget."));
+  EXPECT_THAT(refused.text, HasSubstr("The disruption budget b needs 1 healthy pods and has 2"));
+  EXPECT_EQ(world_.Get(kSpace + "/pods/b").status, 200);
+  EXPECT_THAT(world_.Get(kSpace + "/pods/b").text, ::testing::Not(HasSubstr("deletionTimestamp")));
+}
+
+TEST_F(BudgetAdmission, ABudgetThatNobodyHasLookedAtRefuses) {
+  AddPod("a", true);
+  ASSERT_EQ(
+      world_
+          .Post(kBudgets,
+                R"({"metadata":{"name":"b"},"spec":{"selector":{"matchLabels":{"app":"web"}}}})")
+          .status,
+      201);
+  const Answer refused = Evict("a");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.text, HasSubstr("still being processed by the server"));
+}
+
+TEST_F(BudgetAdmission, PodsThatAreNotReadyGoWhenEnoughOthersAre) {
+  AddPod("a", false);
+  AddBudget(R"(,"minAvailable":2)", 0, 2, 2);
+  EXPECT_EQ(Evict("a").status, 201);
+}
+
+TEST_F(BudgetAdmission, PodsThatAreNotReadyStayWhenTooFewAre) {
+  AddPod("a", false);
+  AddBudget(R"(,"minAvailable":2)", 0, 1, 2);
+  EXPECT_EQ(Evict("a").status, 429);
+  const Answer always =
+      world_.Ask({.method = "PATCH",
+                  .path = kBudgets + "/b",
+                  .body = R"({"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow"}})",
+                  .content_type = "application/merge-patch+json"});
+  ASSERT_EQ(always.status, 200) << always.text;
+  EXPECT_EQ(Evict("a").status, 201);
+}
+
+TEST_F(BudgetAdmission, APodOfTwoBudgetsCannotBeEvicted) {
+  AddPod("a", true);
+  AddBudget(R"(,"minAvailable":1)", 1, 2, 1);
+  ASSERT_EQ(
+      world_
+          .Post(kBudgets,
+                R"({"metadata":{"name":"c"},"spec":{"selector":{"matchLabels":{"app":"web"}}}})")
+          .status,
+      201);
+  EXPECT_EQ(Evict("a").status, 500);
+}
+
+}  // namespace
+}  // namespace dray::registry
