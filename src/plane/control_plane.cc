@@ -112,7 +112,6 @@ class Plane final : public ControlPlane {
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
     registry_options.roles = &roles_;
-    registry_options.service_accounts = true;
     registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
       // Both registries find it.
       const base::MutexLock lock(complaining_);

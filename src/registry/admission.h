@@ -13,7 +13,6 @@
 #include "api/write_rules.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "base/uuid.h"
 #include "registry/objects.h"
 #include "store/store.h"
 
@@ -42,10 +41,6 @@ Status AdmitWebhooks(const api::Object& object);
 // transaction. TooManyRequests when it does not.
 Status AdmitEviction(const Objects& objects, const api::Object& evicted, base::Time now,
                      store::Transaction& transaction);
-
-// A new pod's service account ("default" if it names none), its pull secrets, and the volume with
-// its token, as in Kubernetes. Forbidden when there is no such account. Other kinds pass.
-Status AdmitServiceAccount(const Objects& objects, api::Object& object, base::RandomSource& random);
 
 // Charges a new object (`old` null) or a changed one to the quotas of its namespace: their
 // status.used is part of the transaction. Forbidden names the quota, what was asked, what is used

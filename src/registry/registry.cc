@@ -241,9 +241,6 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_RETURN_IF_ERROR(AdmitNamespace(objects_, object, attempt.transaction));
   api::PrepareNew(object, options_.rules, now, random_);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
-  if (options_.service_accounts) {
-    DRAY_RETURN_IF_ERROR(AdmitServiceAccount(objects_, object, random_));
-  }
   AdmitTolerations(object);
   DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object));
   DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));

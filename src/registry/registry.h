@@ -40,8 +40,6 @@ struct RegistryOptions {
   const api::Authorizer* authorizer = nullptr;
   // Who may give which roles; null: everybody. Outlives the registry.
   const RoleAuthorizer* roles = nullptr;
-  // Pods get a service account and the volume with its token.
-  bool service_accounts = false;
   // Where writes go on once the store has reported: are answered, or tried again. Null: on the
   // store's thread, which others wait for meanwhile.
   std::function<void(std::function<void()>)> post = nullptr;
