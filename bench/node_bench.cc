@@ -16,10 +16,12 @@
 #include "files/files.h"
 #include "files/temporary_folder.h"
 #include "fmt/format.h"
+#include "node/claim_log.h"
 #include "node/claim_manager.h"
 #include "node/plugin_table.h"
 #include "rpc/plugin_client.h"
 #include "rpc/plugin_server.h"
+#include "threads/task_queue.h"
 
 namespace dray::node {
 namespace {
@@ -90,10 +92,10 @@ void BM_Rpc_Prepare(benchmark::State& state) {
 }
 BENCHMARK(BM_Rpc_Prepare)->ArgName("claims")->Arg(1)->Arg(10)->Arg(100)->UseRealTime();
 
-// The claims of this benchmark's pods; the checkpoint goes to a file, or nowhere.
+// The claims of this benchmark's pods; the checkpoint goes to the disk as an agent's does, or nowhere.
 class Source final : public ClaimSource {
  public:
-  Source(Loop& loop, std::string file) : loop_(loop), file_(std::move(file)) {}
+  Source(Loop& loop, ClaimLog* log) : loop_(loop), log_(log) {}
   void Fetch(const std::string& namespace_, std::vector<std::string> names,
              std::function<void(StatusOr<Claims>)> done) override {
     Claims claims;
@@ -106,32 +108,27 @@ class Source final : public ClaimSource {
       claim.status.reserved_for = {
           {.resource = "pods", .name = "pod-" + name.substr(6), .uid = name.substr(6)}};
       claim.status.allocation = api::AllocationResult();
-      claim.status.allocation->devices.results = {{.request = "gpu",
-                                                   .driver = std::string(kDriver),
-                                                   .pool = "pool",
-                                                   .device = "device-" + name}};
+      claim.status.allocation->devices.results = {
+          {.request = "gpu", .driver = std::string(kDriver), .pool = "pool", .device = "device"}};
     }
     loop_.Post([done = std::move(done), claims = std::move(claims)] { done(claims); });
   }
-  void WriteCheckpoint(std::string bytes, std::function<void(Status)> done) override {
-    if (file_.empty()) {
+  void WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) override {
+    if (log_ == nullptr) {
       loop_.Post([done = std::move(done)] { done(Status()); });
       return;
     }
     // Beside the loop, as an agent has it.
-    if (writing_.joinable()) writing_.join();
-    writing_ = std::thread([this, bytes = std::move(bytes), done = std::move(done)] {
-      loop_.Post([done, status = files::WriteWhole(file_, bytes)] { done(status); });
+    writer_.Post([this, changes = std::move(changes), done = std::move(done)] {
+      loop_.Post([done, status = log_->Write(changes)] { done(status); });
     });
   }
-  ~Source() override {
-    if (writing_.joinable()) writing_.join();
-  }
+  ~Source() override { writer_.Stop(); }
 
  private:
   Loop& loop_;
-  const std::string file_;
-  std::thread writing_;
+  ClaimLog* const log_;
+  threads::TaskQueue writer_{1};
 };
 
 class NoSlices final : public SliceWiper {
@@ -164,12 +161,14 @@ void BM_Node_ClaimsPrepared(benchmark::State& state) {
   PluginTable table({.loop = loop, .connector = *connector, .wipes = wipes});
   DRAY_CHECK(
       table.AddPlugin({.driver = std::string(kDriver), .endpoint = folder / "dra.sock"}).ok());
-  Source source(loop, state.range(1) != 0 ? folder / "dra_manager_state" : std::string());
+  const auto log = *ClaimLog::Open(folder / "root");
+  Source source(loop, state.range(1) != 0 ? log.get() : nullptr);
   const api::FeatureGates gates;
   ClaimManager claims(source, table, clock, gates);
   std::thread thread([&] { loop.Run(); });
 
   const std::int64_t pods = state.range(0);
+  const std::uint64_t syncs = files::Syncs();
   for (auto _ : state) {
     std::promise<void> over;
     std::atomic<std::int64_t> left = pods;
@@ -188,6 +187,8 @@ void BM_Node_ClaimsPrepared(benchmark::State& state) {
     over.get_future().wait();
   }
   state.SetItemsProcessed(state.iterations() * pods);
+  state.counters["syncs_per_claim"] =
+      static_cast<double>(files::Syncs() - syncs) / static_cast<double>(state.iterations() * pods);
   loop.Stop();
   thread.join();
 }

@@ -165,7 +165,9 @@ StatusOr<Wishes> ParseWishes(std::string_view text) {
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     if (item.empty()) continue;
     const std::size_t equals = item.find('=');
-    const std::string_view name = Trim(item.substr(0, equals));
+    std::string_view name = Trim(item.substr(0, equals));
+    // As Kubernetes's components write it that have gates of several releases.
+    if (name.starts_with("kube:")) name.remove_prefix(5);
     if (equals == std::string_view::npos) {
       return base::InvalidArgument(fmt::format(
           "feature gate \"{}\" has no value, expected {}=true or {}=false", name, name, name));

@@ -101,6 +101,15 @@ TEST(FeatureGates, ParseTakesKubernetesSyntax) {
   EXPECT_TRUE(gates->Enabled(Gate::kDRAConsumableCapacity));
 }
 
+// Components of Kubernetes that have gates of several releases name the one that is meant.
+TEST(FeatureGates, TheComponentMayBeNamed) {
+  const auto gates = ParseOnDefaults("kube:DRAAdminAccess=false, kube:AllAlpha=false");
+  ASSERT_TRUE(gates.ok()) << gates.status();
+  EXPECT_FALSE(gates->Enabled(Gate::kDRAAdminAccess));
+  EXPECT_EQ(ErrorOf("kube:DRAAdminAcess=false"),
+            "unknown feature gate \"DRAAdminAcess\" (did you mean DRAAdminAccess?)");
+}
+
 TEST(FeatureGates, AnEmptyTextChangesNothing) {
   EXPECT_EQ(*FeatureGates::Parse("", FeatureGates::KubernetesDefaults()),
             FeatureGates::KubernetesDefaults());

@@ -37,6 +37,13 @@ class Authenticator {
   // `token,user,uid,"group,group"` on a line; empty lines and those that begin with # do not count.
   // kInvalidArgument names the line.
   static StatusOr<Authenticator> Create(std::string_view tokens);
+  // For a server that asks somebody else about tokens: whoever shows one is the anonymous user until
+  // the handler, which sees the header, knows better.
+  static Authenticator LeavingTokens() {
+    Authenticator authenticator;
+    authenticator.leaves_tokens_ = true;
+    return authenticator;
+  }
 
   // Asked for tokens that are not in the file; outlives it. Before the server starts.
   void Ask(const TokenReader* reader) { reader_ = reader; }
@@ -50,6 +57,7 @@ class Authenticator {
  private:
   std::string Digest(std::string_view token) const;
 
+  bool leaves_tokens_ = false;
   const TokenReader* reader_ = nullptr;
   // By the token's digest under a key that only this process knows: how long a look-up takes
   // depends on numbers that nobody outside can foresee, so that it tells nothing about tokens.

@@ -23,6 +23,9 @@ namespace dray::apiserver {
 struct TlsOptions {
   KeyPair server;
   std::string client_authority;  // PEM: who signs clients
+  // The server's certificate is from somewhere else, perhaps with those above it behind it; clients
+  // may be signed by several authorities, or by nobody (empty): then they are not asked who they are.
+  bool foreign = false;
 };
 
 // A request that was answered before any handler saw it: malformed, too large, or by nobody who is

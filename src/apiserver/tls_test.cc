@@ -75,6 +75,49 @@ TEST_F(TlsTest, ACertificateNamesUserAndGroups) {
   EXPECT_THAT(server_->url(), HasSubstr("https://"));
 }
 
+TEST_F(TlsTest, ACertificateFromElsewhereIsShownWithThoseAboveIt) {
+  const KeyPair root = *MakeAuthority("root", kNow, kYear);
+  const KeyPair middle =
+      Sign(root, {.use = CertificateSpec::Use::kAuthority, .common_name = "middle"});
+  KeyPair server = Sign(middle, {.use = CertificateSpec::Use::kServer,
+                                 .common_name = "server",
+                                 .hosts = {"localhost", "127.0.0.1"}});
+  server.certificate += middle.certificate;
+  const auto start = [&](const std::string& clients) {
+    Start([](const Request& request,
+             const auto& responder) { responder->Send(TextResponse(request.user.name)); },
+          {.tls = TlsOptions{.server = server, .client_authority = clients, .foreign = true}});
+  };
+  const auto ask = [&](const std::optional<KeyPair>& shown) {
+    TestClient client(port(), ClientTls{.authority = root.certificate, .client = shown});
+    EXPECT_TRUE(client.connected());
+    return client.Get("/").body;
+  };
+  const KeyPair other = *MakeAuthority("other", kNow, kYear);
+  const KeyPair ann = Sign(other, {.common_name = "ann"});
+  // Of several authorities each signs clients.
+  start(authority_.certificate + other.certificate);
+  EXPECT_EQ(ask(ann), "ann");
+  EXPECT_EQ(ask(Sign(authority_, {.common_name = "bob"})), "bob");
+  EXPECT_EQ(ask(std::nullopt), "system:anonymous");
+  // Without one nobody is asked for a certificate.
+  start("");
+  EXPECT_EQ(ask(ann), "system:anonymous");
+  server.key = other.key;
+  EXPECT_THAT(Server::Start({.tls = TlsOptions{.server = server, .foreign = true}}, *handler_,
+                            authenticator_),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not fit")));
+}
+
+TEST(Authenticator, TokensCanBeLeftToTheHandler) {
+  Headers headers;
+  headers.Add("Authorization", "Bearer whatever");
+  const auto user = Authenticator::LeavingTokens().Authenticate(headers, nullptr);
+  ASSERT_TRUE(user);
+  EXPECT_TRUE(user->anonymous());
+  EXPECT_FALSE(Authenticator().Authenticate(headers, nullptr));
+}
+
 // Go's clients hang up on a protocol that they did not offer.
 TEST_F(TlsTest, TheProtocolIsOneThatTheClientOffered) {
   const ClientTls tls{.authority = authority_.certificate};

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include "files/files.h"
 #include "fmt/format.h"
 
 namespace dray::cdi {
@@ -51,11 +50,12 @@ std::vector<SpecFile> ReadFolders(std::span<const std::string> folders) {
 
 Registry Load(std::span<const std::string> folders) { return Registry(ReadFolders(folders)); }
 
-Status SaveSpec(const std::string& folder, const std::string& name, const Spec& spec) {
+Status SaveSpec(const std::string& folder, const std::string& name, const Spec& spec,
+                files::Sync sync) {
   DRAY_RETURN_IF_ERROR(CheckFileName(name));
   DRAY_ASSIGN_OR_RETURN(const std::string text, WriteSpec(spec));
   DRAY_RETURN_IF_ERROR(files::MakeFolder(folder, 0755));
-  return files::WriteWhole(fmt::format("{}/{}", folder, name), text, 0644);
+  return files::WriteWhole(fmt::format("{}/{}", folder, name), text, 0644, sync);
 }
 
 Status RemoveSpec(const std::string& folder, const std::string& name) {

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "cdi/registry.h"
 #include "cdi/spec.h"
+#include "files/files.h"
 
 namespace dray::cdi {
 
@@ -34,8 +35,9 @@ Registry Load(std::span<const std::string> folders);
 
 // Writes <folder>/<name> (.json) so that runtimes see all of it or nothing; the folder is made if
 // need be. One file per claim with names that contain its UID, never used again: runtimes may
-// remember what an older file said.
-Status SaveSpec(const std::string& folder, const std::string& name, const Spec& spec);
+// remember what an older file said. `sync` kNo: for who writes it anew after a power cut.
+Status SaveSpec(const std::string& folder, const std::string& name, const Spec& spec,
+                files::Sync sync = files::Sync::kYes);
 // Nothing there is fine.
 Status RemoveSpec(const std::string& folder, const std::string& name);
 

@@ -189,17 +189,20 @@ const StructInfo& InfoOf(const IntelRdt*) {
 
 const StructInfo& InfoOf(const Linux*) {
   using T = Linux;
-  static const StructInfo info = Struct<T>("Linux", {
-                                                        Field<&T::sysctl>("sysctl"),
-                                                        Field<&T::resources>("resources"),
-                                                        Field<&T::cgroups_path>("cgroupsPath"),
-                                                        Field<&T::namespaces>("namespaces"),
-                                                        Field<&T::devices>("devices"),
-                                                        Field<&T::net_devices>("netDevices"),
-                                                        Field<&T::masked_paths>("maskedPaths"),
-                                                        Field<&T::readonly_paths>("readonlyPaths"),
-                                                        Field<&T::intel_rdt>("intelRdt"),
-                                                    });
+  static const StructInfo info =
+      Struct<T>("Linux", {
+                             Field<&T::sysctl>("sysctl"),
+                             Field<&T::resources>("resources"),
+                             Field<&T::cgroups_path>("cgroupsPath"),
+                             Field<&T::namespaces>("namespaces"),
+                             Field<&T::devices>("devices"),
+                             Field<&T::net_devices>("netDevices"),
+                             Field<&T::masked_paths>("maskedPaths"),
+                             Field<&T::readonly_paths>("readonlyPaths"),
+                             Field<&T::intel_rdt>("intelRdt"),
+                             Field<&T::rootfs_propagation>("rootfsPropagation"),
+                             Field<&T::seccomp>("seccomp"),
+                         });
   return info;
 }
 

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "api/box.h"
 #include "api/field_table.h"
+#include "api/values.h"
 
 namespace dray::cdi::oci {
 
@@ -171,6 +173,8 @@ struct Linux {
   std::vector<std::string> masked_paths;
   std::vector<std::string> readonly_paths;
   std::optional<IntelRdt> intel_rdt;
+  std::string rootfs_propagation;
+  api::Box<api::RawJson> seccomp;  // as it is
   api::UnknownFields unknown;
   friend bool operator==(const Linux&, const Linux&) = default;
 };

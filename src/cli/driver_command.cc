@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "base/uuid.h"
 #include "cli/internal/command.h"
 #include "cli/internal/log_flags.h"
 #include "cli/internal/paint.h"
@@ -23,11 +24,15 @@
 #include "cli/run.h"
 #include "client/http_client.h"
 #include "client/remote_cluster.h"
+#include "driver/cluster_pools.h"
 #include "driver/conformance.h"
 #include "driver/discover.h"
 #include "driver/driver_program.h"
+#include "driver/registrar.h"
+#include "driver/self_check.h"
 #include "files/files.h"
 #include "fmt/format.h"
+#include "rpc/liveness.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -102,6 +107,25 @@ class DriverCommand final : public Command {
     app.add_flag("--metadata", options_.metadata,
                  "Show containers what they were given, in files (KEP-5304)");
     app.add_flag("--admin-access", options_.admin_access, "Serve claims with admin access, too");
+    app.add_option("--health-port", health_port_,
+                   "Answer liveness probes of the kind grpc on this port; 0: a free one")
+        ->type_name("PORT")
+        ->check(CLI::Range(0, 65535));
+    app.add_option(
+           "--only", only_,
+           "Of a driver in two processes: registration, or dra (the service and the slices)")
+        ->type_name("PART")
+        ->check(CLI::IsMember({"registration", "dra"}));
+    app.add_flag("--cluster-pools", cluster_pools_,
+                 "Publish the pools that are for several nodes, and nothing else");
+    app.add_option(
+           "--lease", lease_,
+           "With --cluster-pools: NAMESPACE/NAME of the lease of whoever publishes them, where "
+           "several could")
+        ->type_name("LEASE");
+    app.add_flag("--numa-lists", numa_lists_,
+                 "Of what is discovered, numaNode as a list: the own node, then its neighbours "
+                 "(KEP-5491)");
     app.add_option("--test-controls", controls_,
                    "A socket that takes lines like 'fail prepare 3', 'block unprepare', 'health "
                    "POOL/DEVICE Unhealthy TEXT', 'calls'")
@@ -109,6 +133,8 @@ class DriverCommand final : public Command {
     app.add_option("--namespace,-n", namespace_, "test: where claims are made")
         ->type_name("NAME")
         ->capture_default_str();
+    app.add_flag("--slow", slow_,
+                 "test: delete a slice, and wait up to two minutes until it is published again");
     app.add_option("--restart", restart_, "test: the shell command that restarts the driver")
         ->type_name("COMMAND");
     AddServerFlags(app, server_);
@@ -123,9 +149,15 @@ class DriverCommand final : public Command {
       return UsageError(io, fmt::format("unexpected argument \"{}\"", words_[0]),
                         "'dray driver test' tests a driver; 'dray driver --help' shows the flags");
     }
+    if (only_ == "registration") return Register(io);
     driver::ProgramOptions program;
     if (!ReadDescription(io, program)) return kExitUsage;
     if (print_) return Print(io, program);
+    if (cluster_pools_) return ServeClusterPools(io, std::move(program));
+    if (!lease_.empty()) {
+      return UsageError(io, "--lease is for --cluster-pools",
+                        "slices of a node are published by the driver on it");
+    }
     if (options_.node.empty()) {
       return UsageError(io, "--node-name is missing", "the Node object whose devices these are");
     }
@@ -146,6 +178,7 @@ class DriverCommand final : public Command {
     }
     driver::DiscoverOptions discover;
     discover.sys = sys_;
+    discover.numa_lists = numa_lists_;
     std::string_view rest = discover_;
     while (!rest.empty()) {
       const std::string_view kind = rest.substr(0, rest.find(','));
@@ -184,6 +217,8 @@ class DriverCommand final : public Command {
     const logs::Logger logger = log->For("driver");
     program.driver = options_;
     program.controls = controls_;
+    if (health_port_ >= 0) program.health_port = static_cast<std::uint16_t>(health_port_);
+    program.driver.registration = only_.empty();
     program.driver.problem = [logger](const Status& status) {
       logger.Warning("Trouble", {{"err", status}});
     };
@@ -191,10 +226,88 @@ class DriverCommand final : public Command {
     auto running = driver::DriverProgram::Start(std::move(program), *access);
     if (!running.ok()) return UsageError(io, Printable(base::Message(running.status())));
     const driver::SocketNames& sockets = (*running)->driver().sockets();
-    io.out << fmt::format("{:<12} {}\n{:<12} {}\n{:<12} {}\n", "apiserver", access->url,
-                          "registration", sockets.registration, "dra", sockets.dra)
-           << std::flush;
+    io.out << fmt::format("{:<12} {}\n", "apiserver", access->url);
+    if (only_.empty()) io.out << fmt::format("{:<12} {}\n", "registration", sockets.registration);
+    if (const auto port = (*running)->health_port(); port != 0) {
+      io.out << fmt::format("{:<12} port {}\n", "liveness", port);
+    }
+    io.out << fmt::format("{:<12} {}\n", "dra", sockets.dra) << std::flush;
     while (!signals.Came()) (*running)->Tick();
+    return kExitOk;
+  }
+
+  // The registration of a driver that is another process.
+  int Register(Io& io) {
+    if (options_.name.empty()) {
+      return UsageError(io, "--name is missing", "the driver that is registered");
+    }
+    const EndSignals signals;
+    const std::unique_ptr<logs::Log> log = OpenLog(io, log_);
+    const logs::Logger logger = log->For("driver");
+    driver::DriverOptions options = options_;
+    options.health = true;
+    options.problem = [logger](const Status& status) {
+      logger.Warning("Trouble", {{"err", status}});
+    };
+    options.registered = [logger] { logger.Info(0, "Registered"); };
+    const auto registrar = driver::Registrar::Start(std::move(options));
+    if (!registrar.ok()) return UsageError(io, Printable(base::Message(registrar.status())));
+    const driver::SocketNames& sockets = (*registrar)->sockets();
+    const std::unique_ptr<rpc::PluginConnector> connector = rpc::SocketConnector();
+    std::unique_ptr<rpc::LivenessServer> liveness;
+    if (health_port_ >= 0) {
+      auto served = rpc::ServeLiveness(
+          {.port = static_cast<std::uint16_t>(health_port_), .check = [&] {
+             return driver::CheckSelf(*connector, {.registration = sockets.registration, .dra = {}},
+                                      std::chrono::seconds(2));
+           }});
+      if (!served.ok()) return UsageError(io, Printable(base::Message(served.status())));
+      liveness = *std::move(served);
+      io.out << fmt::format("{:<12} port {}\n", "liveness", liveness->port());
+    }
+    io.out << fmt::format("{:<12} {}\n{:<12} {}\n", "registration", sockets.registration, "of",
+                          sockets.dra)
+           << std::flush;
+    while (!signals.Came()) {
+    }
+    return kExitOk;
+  }
+
+  int ServeClusterPools(Io& io, driver::ProgramOptions program) {
+    auto access = ReadAccess(io, server_);
+    if (!access) return kExitUsage;
+    driver::ClusterPoolOptions options;
+    options.driver = options_.name;
+    options.description = std::move(program.description);
+    if (!lease_.empty()) {
+      const std::size_t slash = lease_.find('/');
+      if (slash == std::string::npos || slash == 0 || slash + 1 == lease_.size()) {
+        return UsageError(io, fmt::format("--lease: \"{}\" is not NAMESPACE/NAME", lease_));
+      }
+      base::SystemRandomSource random;
+      options.lease = client::LeaseOptions{.namespace_ = lease_.substr(0, slash),
+                                           .name = lease_.substr(slash + 1),
+                                           .identity = base::NewUuid(random)};
+    }
+    const EndSignals signals;
+    const std::unique_ptr<logs::Log> log = OpenLog(io, log_);
+    const logs::Logger logger = log->For("driver");
+    options.problem = [logger](const Status& status) {
+      logger.Warning("Trouble", {{"err", status}});
+    };
+    options.leading = [logger](bool leads) {
+      logger.Info(0, leads ? "Publishing" : "Another process publishes");
+    };
+    auto http = client::HttpClient::Create(*access);
+    if (!http.ok()) return UsageError(io, Printable(base::Message(http.status())));
+    client::RemoteCluster cluster(**http, io.env.clock,
+                                  client::RemoteOptions{.component = "dray-cluster-pools"});
+    auto pools = driver::ClusterPools::Start(std::move(options), cluster, io.env.clock);
+    if (!pools.ok()) return UsageError(io, Printable(base::Message(pools.status())));
+    io.out << fmt::format("{:<12} {}\n", "apiserver", access->url) << std::flush;
+    while (!signals.Came()) (*pools)->Tick();
+    pools->reset();
+    (*http)->Close();
     return kExitOk;
   }
 
@@ -250,6 +363,7 @@ class DriverCommand final : public Command {
     options.cluster = cluster;
     options.node = options_.node;
     options.namespace_ = namespace_;
+    if (slow_) options.repair_patience = std::chrono::minutes(2);
     if (!restart_.empty()) {
       options.restart = [this]() -> Status {
         if (std::system(restart_.c_str()) == 0) return {};
@@ -274,7 +388,8 @@ class DriverCommand final : public Command {
     const std::string_view word = result.outcome == driver::Outcome::kPass   ? "pass"
                                   : result.outcome == driver::Outcome::kFail ? "FAIL"
                                                                              : "skip";
-    io.out << fmt::format("{:<5} {:<26} {}\n", word, result.name, result.rule);
+    io.out << fmt::format("{:<5} {:<26} {} (spec {})\n", word, result.name, result.rule,
+                          result.chapter);
     if (!result.detail.empty()) {
       io.out << fmt::format("{:<5} {:<26} {}{}\n", "", "",
                             result.outcome == driver::Outcome::kFail ? "but: " : "because ",
@@ -292,8 +407,14 @@ class DriverCommand final : public Command {
   bool print_ = false;
   driver::DriverOptions options_;
   std::string controls_;
+  int health_port_ = -1;
+  std::string only_;
+  bool cluster_pools_ = false;
+  std::string lease_;
+  bool numa_lists_ = false;
   std::string namespace_ = "default";
   std::string restart_;
+  bool slow_ = false;
   ServerFlags server_;
   LogFlags log_;
 };

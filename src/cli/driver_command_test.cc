@@ -38,6 +38,32 @@ TEST(DriverCommand, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr(file), HasSubstr("3:5"), HasSubstr("nam")));
 }
 
+TEST(DriverCommand, SaysWhichPartsGoTogether) {
+  const TempFolder folder;
+  const std::string file = folder.Write("d.yaml", "driver: d.example.com\npools: []\n");
+  const auto says = [&](std::vector<std::string> args, const std::string& text) {
+    args.insert(args.begin(), "driver");
+    const Outcome outcome = RunLine(args);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(text));
+  };
+  says({"--only", "registration"}, "--name is missing");
+  says({"--only", "publishing", "--from", file}, "--only");
+  says({"--from", file, "--node-name", "n", "--lease", "a/b"}, "--lease is for --cluster-pools");
+  const std::string server = folder.Write("kubeconfig", R"(apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+)");
+  says({"--from", file, "--cluster-pools", "--kubeconfig", server, "--lease", "b"},
+       "\"b\" is not NAMESPACE/NAME");
+  says({"--from", file, "--cluster-pools", "--kubeconfig", server},
+       "no pool is for more than one node");
+  says({"--from", file, "--health-port", "70000"}, "--health-port");
+}
+
 TEST(DriverCommand, FindsTheDevicesOfAMachine) {
   const TempFolder folder;
   folder.Write("bus/pci/devices/0000:00:03.0/vendor", "0x1af4\n");

@@ -12,6 +12,7 @@
 #include "cli/internal/log_flags.h"
 #include "cli/internal/options.h"
 #include "cli/internal/paint.h"
+#include "cli/internal/process_flags.h"
 #include "cli/internal/scheduler_flags.h"
 #include "cli/internal/server_flags.h"
 #include "cli/internal/signals.h"
@@ -23,14 +24,16 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Gives nodes and devices to the pods of an API server, dray's or another one's, in
-place of kube-scheduler. Of several, the one that holds the lease
-kube-system/kube-scheduler decides. Ends on SIGTERM or Ctrl-C.
+    R"(Gives nodes and devices to the pods of an API server, dray's or another one's, beside
+kube-scheduler or in its place. Of several the one that holds the lease decides, which
+is named as the first profile of --config. Flags are kube-scheduler's, and go before
+what the file says. Health, metrics and /configz are served at --secure-port. Ends on
+SIGTERM or Ctrl-C, when what is being written is written.
 
 Examples:
   dray up --without scheduler &
   dray scheduler --kubeconfig ~/.dray/scheduler.kubeconfig
-  dray scheduler --config scheduler.yaml --leader-elect=false
+  dray scheduler --config scheduler.yaml --leader-elect=false --secure-port=10300
 
 Exit code: 0 ended when told to, 1 the lease was lost, 2 it could not be started.)";
 
@@ -42,10 +45,7 @@ class SchedulerCommand final : public Command {
     AddServerFlags(app, server_);
     AddConfig(app, config_);
     AddGates(app, gates_);
-    app.add_flag("--leader-elect", leader_elect_, "Use leader election (default true)");
-    app.add_option("--leader-elect-identity", identity_,
-                   "Who this is in the lease; made up if not given")
-        ->type_name("NAME");
+    AddProcessFlags(app, process_);
     AddLogFlags(app, log_);
     AddThreshold(app, kSlowDecision, slow_decision_,
                  "Log decisions that take longer, by phases; 0: none");
@@ -57,15 +57,19 @@ class SchedulerCommand final : public Command {
     const auto gates = ReadGates(io, gates_);
     if (!gates) return kExitUsage;
     options.gates = *gates;
-    auto config = ReadSchedulerConfig(io, config_);
+    const auto config = ReadWholeConfig(io, config_);
     if (!config) return kExitUsage;
-    options.config = *std::move(config);
-    auto access = ReadAccess(io, server_);
+    options.config = config->config;
+    options.fit_gates = true;
+    if (!ReadProcessFlags(io, process_, *config, options)) return kExitUsage;
+    ServerFlags server = server_;
+    if (server.kubeconfig.empty() && config->client_connection) {
+      server.kubeconfig = config->client_connection->kubeconfig;
+    }
+    auto access = ReadAccess(io, server);
     if (!access) return kExitUsage;
     const std::string url = access->url;
     options.access = *std::move(access);
-    options.leader_elect = leader_elect_;
-    options.identity = identity_;
     const auto slow_decision = ReadThreshold(io, kSlowDecision, slow_decision_);
     if (!slow_decision) return kExitUsage;
     options.slow_decision = *slow_decision;
@@ -85,7 +89,13 @@ class SchedulerCommand final : public Command {
     const auto scheduler = plane::RemoteScheduler::Start(std::move(options), io.env.clock);
     if (!scheduler.ok()) return scheduler.status();
     served_ = true;
-    io.out << fmt::format("{:<12} {}\n", "apiserver", url) << std::flush;
+    const auto say = [&](std::string_view what, const std::string& value) {
+      if (!value.empty()) io.out << fmt::format("{:<12} {}\n", what, Printable(value));
+    };
+    say("apiserver", url);
+    say("lease", (*scheduler)->lease());
+    say("serving", (*scheduler)->serving());
+    io.out << std::flush;
     return Watch(io, log->For("scheduler"), **scheduler, signals);
   }
 
@@ -125,8 +135,7 @@ class SchedulerCommand final : public Command {
   ServerFlags server_;
   std::string config_;
   std::vector<std::string> gates_;
-  bool leader_elect_ = true;
-  std::string identity_;
+  ProcessFlags process_;
   LogFlags log_;
   std::string slow_decision_ = "100ms";
   bool served_ = false;

@@ -16,9 +16,10 @@
 
 #include "api/json.h"
 #include "base/mutex.h"
+#include "client/internal/credentials.h"
 #include "client/internal/impersonation.h"
+#include "client/internal/rate_limit.h"
 #include "client/internal/socket.h"
-#include "client/internal/text_file.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 
@@ -29,18 +30,18 @@ namespace http = boost::beast::http;
 using internal::Deadline;
 using internal::Endpoint;
 using internal::Socket;
+using Shown = internal::Credentials::Shown;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kMaxHeaderBytes = 64u << 10;
 // How much of an answer that is no Status is shown.
 constexpr std::size_t kShownBytes = 200;
-// Tokens in files are replaced well before they end.
-constexpr std::chrono::seconds kTokenKept{60};
 
 struct Connection {
   std::shared_ptr<Socket> socket;
   boost::beast::flat_buffer buffer;
   steady_clock::time_point idle_since;
+  std::uint64_t version = 0;  // of the credentials that it was made with
 };
 
 using Parser = http::response_parser<http::string_body>;
@@ -138,20 +139,23 @@ class Stream final : public LineStream {
 class Client final : public HttpClient {
  public:
   Client(ServerAccess access, HttpOptions options)
-      : access_(std::move(access)), options_(std::move(options)) {}
+      : access_(std::move(access)),
+        options_(std::move(options)),
+        limit_(options_.qps, options_.burst) {}
 
   Status Init() {
-    if (!internal::IsPrintable(access_.token)) {
-      return base::InvalidArgument("token: must not have control characters in it");
+    if (!internal::IsPrintable(options_.user_agent)) {
+      return base::InvalidArgument("the user agent must be one line of text");
     }
     DRAY_ASSIGN_OR_RETURN(endpoint_, internal::ParseUrl(access_.url));
-    if (access_.url.starts_with("https://")) {
-      DRAY_ASSIGN_OR_RETURN(tls_, internal::MakeSslContext(access_));
-      endpoint_.tls = tls_.get();
-      if (!access_.insecure) {
-        endpoint_.tls_name =
-            access_.tls_server_name.empty() ? endpoint_.host : access_.tls_server_name;
-      }
+    DRAY_ASSIGN_OR_RETURN(credentials_, internal::Credentials::Create(access_));
+    if (access_.url.starts_with("https://") && !access_.insecure) {
+      endpoint_.tls_name =
+          access_.tls_server_name.empty() ? endpoint_.host : access_.tls_server_name;
+    }
+    if (!access_.proxy.empty()) {
+      DRAY_ASSIGN_OR_RETURN(internal::Proxy proxy, internal::ParseProxy(access_.proxy));
+      endpoint_.proxy = std::make_shared<const internal::Proxy>(std::move(proxy));
     }
     // An IPv6 address has brackets around it.
     const bool v6 = endpoint_.host.find(':') != std::string::npos;
@@ -161,23 +165,22 @@ class Client final : public HttpClient {
 
   StatusOr<HttpResponse> Send(const HttpRequest& request) override {
     for (int left = options_.throttled_tries;; --left) {
-      DRAY_ASSIGN_OR_RETURN(HttpResponse response, SendOnce(request));
+      AwaitTurn();
+      DRAY_ASSIGN_OR_RETURN(HttpResponse response, SendMeasured(request));
       const bool throttled = response.status == 429 && response.retry_after.has_value();
       if (!throttled || left <= 0) return response;
       const auto nap =
           std::min<std::chrono::milliseconds>(*response.retry_after, options_.longest_throttle);
-      const auto until = steady_clock::now() + nap;
-      const base::MutexLock lock(mutex_);
-      while (!closed_ && closing_.WaitUntil(mutex_, until)) {
-      }
+      Rest(steady_clock::now() + nap);
     }
   }
 
   StatusOr<std::shared_ptr<LineStream>> Open(const HttpRequest& request,
                                              std::chrono::milliseconds longest,
                                              std::chrono::milliseconds silence) override {
-    DRAY_ASSIGN_OR_RETURN(const std::string text, TextOf(request));
-    DRAY_ASSIGN_OR_RETURN(Connection connection, Connect());
+    DRAY_ASSIGN_OR_RETURN(const Shown shown, credentials_->Show());
+    const std::string text = TextOf(request, shown);
+    DRAY_ASSIGN_OR_RETURN(Connection connection, Connect(shown));
     connection.socket->set_deadline(steady_clock::now() +
                                     std::min(options_.request_timeout, silence));
     DRAY_RETURN_IF_ERROR(connection.socket->WriteAll(text));
@@ -190,6 +193,8 @@ class Client final : public HttpClient {
     if (parser->get().result_int() != 200) {
       DRAY_ASSIGN_OR_RETURN(const HttpResponse response,
                             ReadWhole(connection, *parser, options_.max_response_bytes));
+      // Whoever opens it again is somebody else then.
+      if (response.status == 401) credentials_->Refused(shown);
       return FailureOf(response);
     }
     return std::shared_ptr<LineStream>(
@@ -208,19 +213,55 @@ class Client final : public HttpClient {
   }
 
  private:
+  // Until then, or until the client is closed.
+  void Rest(steady_clock::time_point until) {
+    const base::MutexLock lock(mutex_);
+    while (!closed_ && closing_.WaitUntil(mutex_, until)) {
+    }
+  }
+
+  void AwaitTurn() {
+    if (options_.qps <= 0) return;
+    const auto now = steady_clock::now();
+    std::chrono::nanoseconds nap{0};
+    {
+      const base::MutexLock lock(mutex_);
+      nap = limit_.Take(now);
+    }
+    if (nap.count() > 0) Rest(now + nap);
+  }
+
+  StatusOr<HttpResponse> SendMeasured(const HttpRequest& request) {
+    if (!options_.on_answer) return SendOnce(request);
+    const auto begin = steady_clock::now();
+    auto response = SendOnce(request);
+    options_.on_answer(request, response.ok() ? response->status : 0, steady_clock::now() - begin);
+    return response;
+  }
+
+  // Who is not believed says once more who he is, if he may be somebody else by now: what was asked
+  // has not been done.
   StatusOr<HttpResponse> SendOnce(const HttpRequest& request) {
-    DRAY_ASSIGN_OR_RETURN(const std::string text, TextOf(request));
-    if (std::optional<Connection> kept = TakeIdle()) {
+    DRAY_ASSIGN_OR_RETURN(Shown shown, credentials_->Show());
+    auto response = SendAs(request, shown);
+    if (!response.ok() || response->status != 401 || !credentials_->Refused(shown)) return response;
+    DRAY_ASSIGN_OR_RETURN(shown, credentials_->Show());
+    return SendAs(request, shown);
+  }
+
+  StatusOr<HttpResponse> SendAs(const HttpRequest& request, const Shown& shown) {
+    const std::string text = TextOf(request, shown);
+    if (std::optional<Connection> kept = TakeIdle(shown)) {
       DRAY_RETURN_IF_ERROR(CheckMay(request));
       auto response = Exchange(*std::move(kept), text);
       // Somebody between us and the server may have ended it just now.
       if (response.ok() || request.method == "POST") return Outcome(request, std::move(response));
-      auto connection = Connect();
+      auto connection = Connect(shown);
       if (!connection.ok()) return Outcome(request, connection.status());
       if (Status may = CheckMay(request); !may.ok()) return Outcome(request, std::move(may));
       return Outcome(request, Exchange(*std::move(connection), text));
     }
-    DRAY_ASSIGN_OR_RETURN(Connection connection, Connect());
+    DRAY_ASSIGN_OR_RETURN(Connection connection, Connect(shown));
     DRAY_RETURN_IF_ERROR(CheckMay(request));
     return Outcome(request, Exchange(std::move(connection), text));
   }
@@ -250,20 +291,24 @@ class Client final : public HttpClient {
     return response;
   }
 
-  StatusOr<Connection> Connect() {
+  StatusOr<Connection> Connect(const Shown& shown) {
     if (Closed()) return Cancelled();
+    Endpoint endpoint = endpoint_;
+    endpoint.tls = shown.tls.get();
     DRAY_ASSIGN_OR_RETURN(
         std::unique_ptr<Socket> connected,
-        Socket::Connect(endpoint_, steady_clock::now() + options_.connect_timeout));
+        Socket::Connect(endpoint, steady_clock::now() + options_.connect_timeout));
     std::shared_ptr<Socket> socket = std::move(connected);
     const base::MutexLock lock(mutex_);
     if (closed_) return Cancelled();
     std::erase_if(sockets_, [](const std::weak_ptr<Socket>& weak) { return weak.expired(); });
     sockets_.push_back(socket);
-    return Connection{.socket = std::move(socket)};
+    Connection connection{.socket = std::move(socket)};
+    connection.version = shown.version;
+    return connection;
   }
 
-  std::optional<Connection> TakeIdle() {
+  std::optional<Connection> TakeIdle(const Shown& shown) {
     const auto oldest = steady_clock::now() - options_.max_idle;
     for (;;) {
       base::MutexLock lock(mutex_);
@@ -273,6 +318,8 @@ class Client final : public HttpClient {
       // The last one was used last: if it is too old, all are.
       if (connection.idle_since < oldest) idle_.clear();
       lock.Unlock();
+      // One that was made with another certificate is somebody else's.
+      if (connection.version != shown.version) continue;
       if (connection.idle_since < oldest || connection.socket->Stale()) continue;
       return connection;
     }
@@ -286,39 +333,17 @@ class Client final : public HttpClient {
     }
   }
 
-  StatusOr<std::string> TextOf(const HttpRequest& request) {
-    DRAY_ASSIGN_OR_RETURN(const std::string token, Token());
-    std::string text =
-        fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: dray\r\nAccept: {}\r\n",
-                    request.method, endpoint_.path, request.target, host_, request.accept);
-    if (!token.empty()) text += fmt::format("Authorization: Bearer {}\r\n", token);
+  std::string TextOf(const HttpRequest& request, const Shown& shown) const {
+    std::string text = fmt::format(
+        "{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: {}\r\n", request.method,
+        endpoint_.path, request.target, host_, options_.user_agent, request.accept);
+    text += shown.header;
     text += internal::ImpersonationHeaders(access_.as);
     if (request.method != "GET") {
       text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", request.content_type,
                           request.body.size());
     }
     return text.append("\r\n").append(request.body);
-  }
-
-  StatusOr<std::string> Token() {
-    if (access_.token_file.empty()) return access_.token;
-    const base::MutexLock lock(mutex_);
-    const auto now = steady_clock::now();
-    if (!file_token_.empty() && now - token_read_ < kTokenKept) return file_token_;
-    DRAY_ASSIGN_OR_RETURN(std::string text, internal::ReadTextFile(access_.token_file));
-    const std::size_t begin = text.find_first_not_of(" \t\r\n");
-    const std::size_t end = text.find_last_not_of(" \t\r\n");
-    if (begin == std::string::npos) {
-      return base::InvalidArgument(fmt::format("{}: must hold a token", access_.token_file));
-    }
-    std::string token = text.substr(begin, end - begin + 1);
-    if (!internal::IsPrintable(token)) {
-      return base::InvalidArgument(
-          fmt::format("{}: must hold one token, on one line", access_.token_file));
-    }
-    file_token_ = std::move(token);
-    token_read_ = now;
-    return file_token_;
   }
 
   static Status Cancelled() {
@@ -331,7 +356,7 @@ class Client final : public HttpClient {
 
   const ServerAccess access_;
   const HttpOptions options_;
-  internal::SslContextPtr tls_;
+  std::unique_ptr<internal::Credentials> credentials_;
   Endpoint endpoint_;
   std::string host_;
   base::Mutex mutex_;
@@ -339,8 +364,7 @@ class Client final : public HttpClient {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<Connection> idle_ ABSL_GUARDED_BY(mutex_);  // the one that was used last, last
   std::vector<std::weak_ptr<Socket>> sockets_ ABSL_GUARDED_BY(mutex_);
-  std::string file_token_ ABSL_GUARDED_BY(mutex_);
-  steady_clock::time_point token_read_ ABSL_GUARDED_BY(mutex_);
+  internal::RateLimit limit_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -44,6 +44,15 @@ struct HttpOptions {
   // Asked right before a request that may change something is sent, each time it is; false: it is
   // not. From several threads.
   std::function<bool()> may_write = nullptr;
+  // What we call ourselves. Kubernetes takes what stands before the '/' for the manager of fields
+  // where a request names none. One line of text.
+  std::string user_agent = "dray";
+  // So many requests a second, and so many at once; 0: as many as one likes. Streams are not counted.
+  double qps = 0;
+  int burst = 0;
+  // Told of every request that was sent; `status` 0: no whole answer came. From several threads.
+  std::function<void(const HttpRequest& request, int status, std::chrono::nanoseconds took)>
+      on_answer = nullptr;
 };
 
 // A response that goes on. One thread, but for Cancel.

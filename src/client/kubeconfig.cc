@@ -2,7 +2,6 @@
 #include "client/kubeconfig.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <filesystem>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "api/document.h"
 #include "api/json.h"
+#include "client/internal/proxy.h"
 #include "client/internal/text_file.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -158,32 +158,26 @@ StatusOr<Entry> Chosen(const Entries& entries, std::string_view what, const std:
       fmt::format("kubeconfig: there is no {} \"{}\"; {}", what, name, NamesOf(entries)));
 }
 
-struct Unsupported {
-  std::string_view field;
-  std::string_view instead;
-};
-constexpr std::array kUnsupportedInUser = {
-    Unsupported{"exec", "a token or a client certificate"},
-    Unsupported{"auth-provider", "a token or a client certificate"},
-    Unsupported{"username", "a token or a client certificate"},
-};
-constexpr std::array kUnsupportedInCluster = {
-    Unsupported{"proxy-url", "a server that can be reached directly"},
-};
+// Kubernetes has taken it out, too.
+Status RefuseAuthProvider(const Entry& user) {
+  if (user.value == nullptr || user.value->Find("auth-provider") == nullptr) return {};
+  return base::MakeStatus(
+      StatusCode::kUnimplemented,
+      fmt::format("{}.auth-provider: not supported; use exec, a token or a client certificate",
+                  user.path));
+}
 
-template <std::size_t N>
-Status Refuse(const Entry& entry, const std::array<Unsupported, N>& table) {
-  for (const Unsupported& row : table) {
-    if (entry.value == nullptr || entry.value->Find(row.field) == nullptr) continue;
-    return base::MakeStatus(
-        StatusCode::kUnimplemented,
-        fmt::format("{}.{}: not supported; use {}", entry.path, row.field, row.instead));
-  }
-  return {};
+Status ReadProxy(const Entry& cluster, const internal::Variables& variables, ServerAccess& access) {
+  DRAY_ASSIGN_OR_RETURN(access.proxy, TextOf(cluster, "proxy-url"));
+  const bool said = !access.proxy.empty();
+  if (!said) access.proxy = internal::ProxyFromEnvironment(access.url, variables);
+  if (access.proxy.empty()) return {};
+  const auto parsed = internal::ParseProxy(access.proxy);
+  if (parsed.ok()) return {};
+  return base::Annotate(parsed.status(), said ? cluster.path + ".proxy-url" : "HTTPS_PROXY");
 }
 
 Status ReadCluster(const Entry& cluster, ServerAccess& access) {
-  DRAY_RETURN_IF_ERROR(Refuse(cluster, kUnsupportedInCluster));
   DRAY_ASSIGN_OR_RETURN(access.url, TextOf(cluster, "server"));
   if (access.url.empty()) return Fault(cluster.path + ".server", "must be the server's URL");
   DRAY_ASSIGN_OR_RETURN(access.authority, DataOf(cluster, "certificate-authority"));
@@ -208,7 +202,7 @@ Status CheckMode(const std::string& path, std::string_view file) {
 }
 
 Status CheckSecrets(const Entry& user) {
-  for (const char* field : {"client-key-data", "token"}) {
+  for (const char* field : {"client-key-data", "token", "password"}) {
     DRAY_ASSIGN_OR_RETURN(const std::string inside, TextOf(user, field));
     if (inside.empty()) continue;
     DRAY_RETURN_IF_ERROR(CheckMode(fmt::format("{}.{}", user.path, field), user.file));
@@ -267,8 +261,90 @@ Status ReadImpersonation(const Entry& user, Impersonation& as) {
   return {};
 }
 
+// What a program is told of the cluster that it is to log in to.
+StatusOr<std::string> ClusterInfo(const Entry& cluster, const ServerAccess& access) {
+  std::string json = fmt::format(R"({{"server":{})", api::EncodeJson(access.url));
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!value.empty()) json += fmt::format(R"(,"{}":{})", key, api::EncodeJson(value));
+  };
+  add("tls-server-name", access.tls_server_name);
+  add("certificate-authority-data",
+      access.authority.empty() ? "" : absl::Base64Escape(access.authority));
+  DRAY_ASSIGN_OR_RETURN(const std::string proxy, TextOf(cluster, "proxy-url"));
+  add("proxy-url", proxy);
+  if (access.insecure) json += R"(,"insecure-skip-tls-verify":true)";
+  const api::Member* extensions =
+      cluster.value == nullptr ? nullptr : cluster.value->Find("extensions");
+  if (extensions != nullptr) {
+    for (const DocumentNode& item : extensions->value.items) {
+      const api::Member* name = item.Find("name");
+      const api::Member* extension = item.Find("extension");
+      if (name == nullptr || extension == nullptr) continue;
+      if (name->value.text != "client.authentication.k8s.io/exec") continue;
+      json += fmt::format(R"(,"config":{})", api::ToJson(extension->value));
+    }
+  }
+  return json + "}";
+}
+
+Status ReadExecEnv(const Entry& exec, ExecPlugin& plugin) {
+  const api::Member* env = exec.value->Find("env");
+  if (env == nullptr || env->value.kind == DocumentNode::Kind::kNull) return {};
+  const std::string path = exec.path + ".env";
+  for (const DocumentNode& item : env->value.items) {
+    const Entry one{.value = &item, .path = path};
+    DRAY_ASSIGN_OR_RETURN(std::string name, TextOf(one, "name"));
+    DRAY_ASSIGN_OR_RETURN(std::string value, TextOf(one, "value"));
+    if (name.empty() || name.find('=') != name.npos) {
+      return Fault(path, "every entry must have the name of a variable");
+    }
+    plugin.env.emplace_back(std::move(name), std::move(value));
+  }
+  return {};
+}
+
+Status ReadExec(const Entry& user, const Entry& cluster, ServerAccess& access) {
+  const api::Member* member = user.value == nullptr ? nullptr : user.value->Find("exec");
+  if (member == nullptr || member->value.kind == DocumentNode::Kind::kNull) return {};
+  const Entry exec{.value = &member->value, .path = user.path + ".exec", .folder = user.folder};
+  if (member->value.kind != DocumentNode::Kind::kMap) return Fault(exec.path, "must be a map");
+  ExecPlugin& plugin = access.exec;
+  DRAY_ASSIGN_OR_RETURN(plugin.command, TextOf(exec, "command"));
+  if (plugin.command.empty()) return Fault(exec.path + ".command", "must name a program");
+  // A name alone is looked for where programs are; a path is from the file's folder.
+  if (plugin.command.find('/') != plugin.command.npos) {
+    plugin.command = std::filesystem::path(exec.folder) / plugin.command;
+  }
+  DRAY_ASSIGN_OR_RETURN(plugin.api_version, TextOf(exec, "apiVersion"));
+  const bool v1 = plugin.api_version == "client.authentication.k8s.io/v1";
+  if (!v1 && plugin.api_version != "client.authentication.k8s.io/v1beta1") {
+    return Fault(exec.path + ".apiVersion",
+                 fmt::format("\"{}\" must be client.authentication.k8s.io/v1 or /v1beta1",
+                             plugin.api_version));
+  }
+  if (const api::Member* args = exec.value->Find("args")) {
+    DRAY_ASSIGN_OR_RETURN(plugin.args, LinesOf(exec.path + ".args", args->value));
+  }
+  DRAY_RETURN_IF_ERROR(ReadExecEnv(exec, plugin));
+  DRAY_ASSIGN_OR_RETURN(plugin.install_hint, TextOf(exec, "installHint"));
+  DRAY_ASSIGN_OR_RETURN(const std::string mode, TextOf(exec, "interactiveMode"));
+  using Interactive = ExecPlugin::Interactive;
+  if (mode == "Never") {
+    plugin.interactive = Interactive::kNever;
+  } else if (mode == "Always") {
+    plugin.interactive = Interactive::kAlways;
+  } else if (mode != "IfAvailable" && (v1 || !mode.empty())) {
+    return Fault(exec.path + ".interactiveMode",
+                 fmt::format("\"{}\" must be Never, IfAvailable or Always", mode));
+  }
+  DRAY_ASSIGN_OR_RETURN(const bool tell, BoolOf(exec, "provideClusterInfo"));
+  if (!tell) return {};
+  DRAY_ASSIGN_OR_RETURN(plugin.cluster, ClusterInfo(cluster, access));
+  return {};
+}
+
 Status ReadUser(const Entry& user, ServerAccess& access) {
-  DRAY_RETURN_IF_ERROR(Refuse(user, kUnsupportedInUser));
+  DRAY_RETURN_IF_ERROR(RefuseAuthProvider(user));
   DRAY_RETURN_IF_ERROR(CheckSecrets(user));
   DRAY_RETURN_IF_ERROR(ReadImpersonation(user, access.as));
   DRAY_ASSIGN_OR_RETURN(access.certificate, DataOf(user, "client-certificate"));
@@ -278,12 +354,15 @@ Status ReadUser(const Entry& user, ServerAccess& access) {
   }
   DRAY_ASSIGN_OR_RETURN(access.token, TextOf(user, "token"));
   DRAY_ASSIGN_OR_RETURN(const std::string file, TextOf(user, "tokenFile"));
+  DRAY_ASSIGN_OR_RETURN(access.username, TextOf(user, "username"));
+  DRAY_ASSIGN_OR_RETURN(access.password, TextOf(user, "password"));
   // As in Kubernetes, the file goes before the text.
   if (!file.empty()) access.token_file = std::filesystem::path(user.folder) / file;
   return {};
 }
 
-StatusOr<ServerAccess> FromFiles(const Merged& merged, const std::string& wanted) {
+StatusOr<ServerAccess> FromFiles(const Merged& merged, const std::string& wanted,
+                                 const internal::Variables& variables) {
   const std::string& name = wanted.empty() ? merged.current : wanted;
   if (name.empty()) {
     return base::InvalidArgument(
@@ -296,9 +375,11 @@ StatusOr<ServerAccess> FromFiles(const Merged& merged, const std::string& wanted
   DRAY_ASSIGN_OR_RETURN(const Entry cluster, Chosen(merged.clusters, "cluster", cluster_name));
   ServerAccess access;
   DRAY_RETURN_IF_ERROR(ReadCluster(cluster, access));
+  DRAY_RETURN_IF_ERROR(ReadProxy(cluster, variables, access));
   if (!user_name.empty()) {
     DRAY_ASSIGN_OR_RETURN(const Entry user, Chosen(merged.users, "user", user_name));
     DRAY_RETURN_IF_ERROR(ReadUser(user, access));
+    DRAY_RETURN_IF_ERROR(ReadExec(user, cluster, access));
   }
   DRAY_ASSIGN_OR_RETURN(access.namespace_, TextOf(context, "namespace"));
   return access;
@@ -316,6 +397,7 @@ StatusOr<ServerAccess> FromServiceAccount(const AccessOptions& options) {
   DRAY_ASSIGN_OR_RETURN(access.authority, ReadTextFile(options.service_account + "/ca.crt"));
   auto space = ReadTextFile(options.service_account + "/namespace");
   if (space.ok()) access.namespace_ = *std::move(space);
+  access.proxy = internal::ProxyFromEnvironment(access.url, options.variables);
   return access;
 }
 
@@ -334,7 +416,7 @@ StatusOr<ServerAccess> LoadAccess(const AccessOptions& options) {
     DRAY_RETURN_IF_ERROR(AddFile(file, *text, merged));
     any = true;
   }
-  if (any) return FromFiles(merged, options.context);
+  if (any) return FromFiles(merged, options.context, options.variables);
   if (!Variable(options, "KUBERNETES_SERVICE_HOST").empty()) return FromServiceAccount(options);
   return base::NotFound(
       files.empty() ? std::string("there is no kubeconfig: name one with --kubeconfig")
@@ -345,7 +427,7 @@ StatusOr<ServerAccess> ReadAccess(std::string_view text, const std::string& file
                                   const std::string& context) {
   Merged merged;
   DRAY_RETURN_IF_ERROR(AddFile(file, text, merged));
-  return FromFiles(merged, context);
+  return FromFiles(merged, context, {});
 }
 
 }  // namespace dray::client

@@ -107,6 +107,52 @@ TEST_F(KubeconfigTest, TheCurrentContextCounts) {
   EXPECT_FALSE(access->insecure);
 }
 
+TEST_F(KubeconfigTest, AProgramCanBeAskedWhoWeAre) {
+  const auto access = Load(R"({current-context: c,
+    clusters: [{name: c, cluster: {server: "https://x:6443", certificate-authority-data: Y2E=,
+      extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: 7}}]}}],
+    contexts: [{name: c, context: {cluster: c, user: u}}],
+    users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1,
+      command: ./bin/login, args: [--for, x], env: [{name: A, value: b}], interactiveMode: Never,
+      provideClusterInfo: true, installHint: get it}}}]})");
+  ASSERT_THAT(access, IsOk());
+  const ExecPlugin& plugin = access->exec;
+  EXPECT_EQ(plugin.command, folder_ + "/./bin/login");
+  EXPECT_THAT(plugin.args, ::testing::ElementsAre("--for", "x"));
+  EXPECT_THAT(plugin.env, ::testing::ElementsAre(::testing::Pair("A", "b")));
+  EXPECT_EQ(plugin.interactive, ExecPlugin::Interactive::kNever);
+  EXPECT_EQ(plugin.install_hint, "get it");
+  EXPECT_EQ(plugin.cluster, R"({"server":"https://x:6443","certificate-authority-data":"Y2E=",)"
+                            R"("config":{"audience":7}})");
+}
+
+TEST_F(KubeconfigTest, AProxyIsTheClustersOrTheEnvironments) {
+  const auto with = [&](const std::string& cluster,
+                        std::map<std::string, std::string, std::less<>> variables) {
+    const std::string file =
+        Write("config", "{current-context: c, clusters: [{name: c, cluster: " + cluster +
+                            "}], contexts: [{name: c, context: {cluster: c}}]}");
+    const auto access = LoadAccess({.kubeconfig = file, .variables = std::move(variables)});
+    EXPECT_THAT(access, IsOk());
+    return access.ok() ? access->proxy : "?";
+  };
+  EXPECT_EQ(with("{server: \"https://h\"}", {}), "");
+  EXPECT_EQ(with("{server: \"https://h\"}", {{"HTTPS_PROXY", "http://p:1"}}), "http://p:1");
+  EXPECT_EQ(
+      with("{server: \"https://h\", proxy-url: \"socks5://q\"}", {{"HTTPS_PROXY", "http://p:1"}}),
+      "socks5://q");
+  EXPECT_EQ(with("{server: \"https://h\"}", {{"https_proxy", "p:1"}, {"no_proxy", "x,h"}}), "");
+}
+
+TEST_F(KubeconfigTest, NameAndPasswordAreForThoseWhoAskForThem) {
+  const auto access = Load(R"({current-context: c, clusters: [{name: c, cluster: {
+    server: "https://x"}}], contexts: [{name: c, context: {cluster: c, user: u}}],
+    users: [{name: u, user: {username: ann, password: secret}}]})");
+  ASSERT_THAT(access, IsOk());
+  EXPECT_EQ(access->username, "ann");
+  EXPECT_EQ(access->password, "secret");
+}
+
 TEST_F(KubeconfigTest, AnotherContextCanBeChosen) {
   const std::string file = Write("config", kTwoContexts);
   const auto access = LoadAccess({.kubeconfig = file, .context = "two"});
@@ -257,10 +303,19 @@ INSTANTIATE_TEST_SUITE_P(
          WithCluster("{server: \"https://h\", certificate-authority: gone.pem}"),
          {"certificate-authority", "gone.pem"}},
         {"key_missing", WithUser("{client-certificate-data: YQ==}"), {"must both be set"}},
-        {"exec",
+        {"exec_of_no_version",
          WithUser("{exec: {command: aws}}"),
-         {"users[\"u\"].user.exec: not supported"},
-         StatusCode::kUnimplemented},
+         {"users[\"u\"].user.exec.apiVersion: \"\" must be client.authentication.k8s.io/v1"}},
+        {"exec_of_nothing",
+         WithUser("{exec: {apiVersion: client.authentication.k8s.io/v1}}"),
+         {"users[\"u\"].user.exec.command: must name a program"}},
+        {"exec_that_does_not_say_whether_it_asks",
+         WithUser("{exec: {apiVersion: client.authentication.k8s.io/v1, command: aws}}"),
+         {"user.exec.interactiveMode: \"\" must be Never"}},
+        {"exec_with_a_variable_of_no_name",
+         WithUser("{exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: aws, env: "
+                  "[{value: x}]}}"),
+         {"user.exec.env: every entry must have the name"}},
         {"auth_provider",
          WithUser("{auth-provider: {name: gcp}}"),
          {"users[\"u\"].user.auth-provider: not supported"},
@@ -278,9 +333,12 @@ INSTANTIATE_TEST_SUITE_P(
         {"extra_that_is_none",
          WithUser("{as: bob, as-user-extra: {scope: view}}"),
          {"user.as-user-extra[\"scope\"]: must be a list of strings"}},
-        {"proxy",
-         WithCluster("{server: \"https://h\", proxy-url: \"http://p\"}"),
-         {"cluster.proxy-url: not supported"},
+        {"proxy_that_is_none",
+         WithCluster("{server: \"https://h\", proxy-url: \"http://p:x\"}"),
+         {"cluster.proxy-url: proxy \"p:x\" must be a URL"}},
+        {"proxy_of_another_kind",
+         WithCluster("{server: \"https://h\", proxy-url: \"https://p\"}"),
+         {"cluster.proxy-url: a proxy with https:// is not supported"},
          StatusCode::kUnimplemented},
     }),
     [](const auto& info) { return info.param.name; });

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/names.h"
+#include "base/time.h"
 #include "fmt/format.h"
 
 namespace dray::client {
@@ -10,7 +12,45 @@ namespace {
 
 const api::KindInfo& LeaseKind() { return api::HubKind(api::TypeInfoOf<api::Lease>()); }
 
+// Whole seconds, as the object has them; what is left over is for us to be careful with.
+int SecondsOf(std::chrono::nanoseconds duration) {
+  return static_cast<int>(std::chrono::duration_cast<std::chrono::seconds>(duration).count());
+}
+
+// Who has just missed a try has another one before the deadline.
+constexpr double kJitter = 1.2;
+
 }  // namespace
+
+Status CheckLease(const LeaseOptions& options) {
+  const auto shown = [](std::chrono::nanoseconds time) { return base::GoDurationToString(time); };
+  if (!base::IsDnsSubdomain(options.name)) {
+    return base::InvalidArgument(fmt::format(
+        "\"{}\" cannot be the name of a Lease: small letters, digits, '-' and '.'", options.name));
+  }
+  if (!base::IsDnsLabel(options.namespace_)) {
+    return base::InvalidArgument(
+        fmt::format("\"{}\" cannot be the namespace of a Lease", options.namespace_));
+  }
+  if (options.retry.count() <= 0 || SecondsOf(options.duration) < 1) {
+    return base::InvalidArgument(
+        fmt::format("a lease must last at least 1s ({}) and be tried for now and then ({})",
+                    shown(options.duration), shown(options.retry)));
+  }
+  if (options.duration <= options.renew_deadline) {
+    return base::InvalidArgument(
+        fmt::format("a lease must last longer ({}) than its holder tries to renew it ({})",
+                    shown(options.duration), shown(options.renew_deadline)));
+  }
+  if (std::chrono::duration<double>(options.renew_deadline) <=
+      kJitter * std::chrono::duration<double>(options.retry)) {
+    return base::InvalidArgument(
+        fmt::format("the time in which to renew a lease ({}) must be more than 1.2 times that "
+                    "between two tries ({})",
+                    shown(options.renew_deadline), shown(options.retry)));
+  }
+  return {};
+}
 
 LeaderElector::LeaderElector(api::Cluster& cluster, const base::Clock& clock, LeaseOptions options)
     : cluster_(cluster), clock_(clock), options_(std::move(options)) {}
@@ -46,7 +86,7 @@ Status LeaderElector::Attempt() {
   if (!ours) renewed_at_ = kNever;
   // The holder says how long it lasts; it may have been started with other options than we.
   const std::chrono::seconds lasts(
-      stored->spec.lease_duration_seconds.value_or(static_cast<int>(options_.duration.count())));
+      stored->spec.lease_duration_seconds.value_or(SecondsOf(options_.duration)));
   const bool over = clock_.Monotonic() - seen_at_ >= lasts;
   if (!ours && !holder_.empty() && !over) return {};
   return Write(*std::move(stored), false);
@@ -61,7 +101,7 @@ Status LeaderElector::Write(api::Lease lease, bool create) {
     if (!create) spec.lease_transitions = spec.lease_transitions.value_or(0) + 1;
   }
   spec.holder_identity = options_.identity;
-  spec.lease_duration_seconds = static_cast<int>(options_.duration.count());
+  spec.lease_duration_seconds = SecondsOf(options_.duration);
   auto object = api::Object::Of(std::move(lease));
   const auto written =
       create ? cluster_.Create(std::move(object)) : cluster_.Update(std::move(object));

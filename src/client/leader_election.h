@@ -19,12 +19,16 @@ namespace dray::client {
 
 struct LeaseOptions {
   std::string namespace_ = "kube-system";
-  std::string name = "kube-scheduler";
-  std::string identity;                     // who we are; nobody else says the same
-  std::chrono::seconds duration{15};        // how long others wait for a holder that says nothing
-  std::chrono::seconds renew_deadline{10};  // how long we lead without having been able to say so
-  std::chrono::seconds retry{2};            // how often to call Try
+  std::string name;      // that of kube-scheduler is kube-scheduler
+  std::string identity;  // who we are; nobody else says the same
+  // How long others wait for a holder that says nothing. The object has it in seconds.
+  std::chrono::nanoseconds duration = std::chrono::seconds(15);
+  // How long we lead without having been able to say so.
+  std::chrono::nanoseconds renew_deadline = std::chrono::seconds(10);
+  std::chrono::nanoseconds retry = std::chrono::seconds(2);  // how often to call Try
 };
+// kInvalidArgument: with these there could be two who lead, or nobody for long. By Kubernetes's rules.
+Status CheckLease(const LeaseOptions& options);
 
 // One thread, but for leading().
 class LeaderElector {

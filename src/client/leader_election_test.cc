@@ -14,7 +14,7 @@ using std::chrono::seconds;
 class LeaderElectionTest : public ::testing::Test {
  protected:
   LeaderElector Candidate(const std::string& identity) {
-    return {cluster_, clock_, {.identity = identity}};
+    return {cluster_, clock_, {.name = "kube-scheduler", .identity = identity}};
   }
   api::Lease Stored() {
     const auto& kind = api::HubKind(api::TypeInfoOf<api::Lease>());
@@ -134,6 +134,22 @@ TEST_F(LeaderElectionTest, ARenewalWithoutAnAnswerIsNotCounted) {
   cluster_.SetAnswerHook({});
   EXPECT_FALSE(b_.Try());
   EXPECT_TRUE(a_.Try());
+}
+
+TEST(LeaseOptions, AreThoseWithWhichOneLeads) {
+  const auto told = [](LeaseOptions options) {
+    if (options.name.empty()) options.name = "x";
+    return std::string(base::Message(CheckLease(options)));
+  };
+  EXPECT_EQ(told({}), "");
+  EXPECT_EQ(told({.duration = seconds(15), .renew_deadline = seconds(15)}),
+            "a lease must last longer (15s) than its holder tries to renew it (15s)");
+  EXPECT_EQ(told({.renew_deadline = seconds(2), .retry = seconds(2)}),
+            "the time in which to renew a lease (2s) must be more than 1.2 times that between two "
+            "tries (2s)");
+  EXPECT_NE(told({.duration = std::chrono::milliseconds(900), .renew_deadline = seconds(0)}), "");
+  EXPECT_NE(told({.name = "A B"}), "");
+  EXPECT_NE(told({.namespace_ = "a.b"}), "");
 }
 
 }  // namespace

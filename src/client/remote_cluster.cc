@@ -137,9 +137,11 @@ std::unique_ptr<api::ObjectWatch> RemoteCluster::Watch(std::span<const api::Kind
       client_, distinct, std::move(inbox), clock_,
       internal::ReflectorOptions{.first_backoff = options_.first_backoff,
                                  .longest_backoff = options_.longest_backoff,
+                                 .absent = options_.absent,
                                  .silence = options_.silence,
                                  .selection = selection,
-                                 .host = &host_});
+                                 .host = &host_,
+                                 .withheld = options_.withheld});
 }
 
 StatusOr<api::Object> RemoteCluster::Create(api::Object object) {

@@ -46,6 +46,12 @@ struct RemoteOptions {
   // says of a pod of which nothing runs any more.
   std::optional<std::int64_t> delete_grace_seconds = std::nullopt;
   base::Host* host = nullptr;  // where it runs and waits; null: the machine. Outlives it
+  // Asked when the server does not let us list or watch a kind (PermissionDenied); true: it is empty,
+  // and looked at again once a minute. Told with an OK when it can be read after that. What is not
+  // empty, or when there is nobody to ask, is waited for. From several threads.
+  std::function<bool(const api::KindInfo& kind, const Status& why)> withheld = nullptr;
+  // Until a kind that the server does not have, or withholds, is looked for again.
+  std::chrono::milliseconds absent{60'000};
 };
 
 // Reads go to the server; what cannot be read is tried a few times. A write that reached the server

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/namespace.h"
 #include "api/pod.h"
 #include "client/remote_cluster.h"
 #include "client/server_for_test.h"
@@ -245,6 +246,97 @@ TEST_F(RemoteWatchTest, ListsOfManyPagesAreWhole) {
   EXPECT_EQ(cluster_.List(PodKind())->size(), 1'203u);
   Seen seen(Watch());
   EXPECT_TRUE(seen.Until([&] { return seen.size() == 1'203; }));
+}
+
+// A role may withhold a kind. Whoever can do without it goes on as if there were none of it.
+class WithheldTest : public ::testing::Test {
+ protected:
+  struct Role {
+    std::atomic<bool> may_list = true;
+    std::atomic<bool> may_watch = true;
+    std::atomic<int> told = 0;
+    std::atomic<int> restored = 0;
+  };
+  WithheldTest() {
+    server_.set_intercept(
+        [this](const apiserver::Request& request) -> std::optional<apiserver::Response> {
+          if (!request.path.ends_with("/namespaces")) return std::nullopt;
+          const bool watch = request.query.find("watch=true") != std::string::npos;
+          if (watch ? role_.may_watch : role_.may_list) return std::nullopt;
+          apiserver::Response response;
+          response.status = 403;
+          response.headers.Add("Content-Type", "application/json");
+          response.body = std::make_shared<const std::string>(
+              R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":403,)"
+              R"("reason":"Forbidden","message":"namespaces is forbidden"})");
+          return response;
+        });
+    http_ = server_.Connect();
+    RemoteOptions options = kImpatient;
+    options.absent = std::chrono::milliseconds(5);
+    options.withheld = [this](const api::KindInfo& kind, const Status& why) {
+      EXPECT_EQ(kind.plural, "namespaces");
+      ++(why.ok() ? role_.restored : role_.told);
+      return can_do_without_.load();
+    };
+    cluster_ = std::make_unique<RemoteCluster>(*http_, clock_, std::move(options));
+  }
+  std::unique_ptr<api::ObjectWatch> Watch() {
+    const api::KindInfo* const kinds[] = {&api::HubKind(api::TypeInfoOf<api::Namespace>()),
+                                          &api::HubKind(api::TypeInfoOf<api::Pod>())};
+    return cluster_->Watch(kinds);
+  }
+
+  const base::SystemClock clock_;
+  TestServer server_;
+  Role role_;
+  std::atomic<bool> can_do_without_ = true;
+  std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<RemoteCluster> cluster_;
+};
+
+TEST_F(WithheldTest, AKindThatMayNotBeReadIsEmptyUntilItMay) {
+  role_.may_list = false;
+  Seen seen(Watch());
+  ASSERT_THAT(server_.local().Create(api::Object::Of(MakePod("p"))), IsOk());
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("p"); }));
+  EXPECT_FALSE(seen.Has("default"));
+  EXPECT_THAT(cluster_->Health(), IsOk());
+  EXPECT_GT(role_.told, 0);
+  role_.may_list = true;
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("default") && role_.restored > 0; }));
+}
+
+TEST_F(WithheldTest, WhoMayOnlyListSeesWhatIsThereNowAndThen) {
+  role_.may_watch = false;
+  Seen seen(Watch());
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("default"); }));
+  api::Namespace later;
+  later.metadata.name = "later";
+  ASSERT_THAT(server_.local().Create(api::Object::Of(later)), IsOk());
+  EXPECT_TRUE(seen.Until([&] { return seen.Has("later"); }));
+  EXPECT_THAT(cluster_->Health(), IsOk());
+}
+
+// What was seen stays: it may still be there.
+TEST_F(WithheldTest, ARightThatIsTakenAwayDeletesNothing) {
+  Seen seen(Watch());
+  ASSERT_TRUE(seen.Until([&] { return seen.Has("default"); }));
+  role_.may_list = false;
+  role_.may_watch = false;
+  server_.Stop();
+  server_.Start();
+  ASSERT_TRUE(seen.Until([&] { return role_.told > 0; }));
+  ASSERT_TRUE(seen.Until([&] { return cluster_->Health().ok(); }));
+  EXPECT_TRUE(seen.Has("default"));
+}
+
+TEST_F(WithheldTest, WhatNobodyCanDoWithoutIsWaitedFor) {
+  can_do_without_ = false;
+  role_.may_list = false;
+  Seen seen(Watch());
+  ASSERT_TRUE(seen.Until([&] { return role_.told > 1; }));
+  EXPECT_THAT(cluster_->Health().message(), HasSubstr("cannot list namespaces"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "container/internal/seccomp.h"
 #include "fmt/format.h"
 
 namespace dray::container {
@@ -202,10 +203,13 @@ std::vector<oci::Mount> MountsOf(const SandboxConfig& sandbox, const ContainerCo
   for (const Mount& mount : config.mounts) {
     std::erase_if(
         mounts, [&](const oci::Mount& other) { return other.destination == mount.container_path; });
+    const std::string_view seen = mount.propagation == Propagation::kBidirectional     ? "rshared"
+                                  : mount.propagation == Propagation::kHostToContainer ? "rslave"
+                                                                                       : "rprivate";
     mounts.push_back({mount.container_path,
                       "bind",
                       mount.host_path,
-                      {"rbind", "rprivate", mount.read_only ? "ro" : "rw"},
+                      {"rbind", std::string(seen), mount.read_only ? "ro" : "rw"},
                       {}});
   }
   std::ranges::stable_sort(mounts, {},
@@ -324,6 +328,10 @@ StatusOr<cdi::oci::Config> BuildConfig(const SandboxConfig& sandbox, const Conta
   oci::Process& process = made.process;
   DRAY_ASSIGN_OR_RETURN(process.args, CommandOf(config, image));
   DRAY_ASSIGN_OR_RETURN(process.user, UserOf(config, image, place));
+  if (config.security.non_root && process.user.uid == 0) {
+    return base::FailedPrecondition(
+        "container has runAsNonRoot and image will run as root: set runAsUser");
+  }
   process.terminal = config.tty;
   process.env = EnvOf(sandbox, config, image);
   process.cwd = !config.working_dir.empty()  ? config.working_dir
@@ -344,6 +352,25 @@ StatusOr<cdi::oci::Config> BuildConfig(const SandboxConfig& sandbox, const Conta
   made.linux_.resources = ResourcesOf(config);
   made.linux_.cgroups_path = place.cgroups_path;
   made.linux_.namespaces = NamespacesOf(sandbox, place.pause_pid);
+  switch (config.security.privileged ? Seccomp::kUnconfined : config.security.seccomp) {
+    case Seccomp::kUnconfined:
+      break;
+    case Seccomp::kRuntimeDefault:
+      made.linux_.seccomp = api::RawJson{internal::DefaultSeccomp(capabilities)};
+      break;
+    case Seccomp::kLocalhost:
+      made.linux_.seccomp = api::RawJson{place.seccomp};
+      break;
+  }
+  // Through the root what is mounted has to pass.
+  for (const Mount& mount : config.mounts) {
+    if (mount.propagation == Propagation::kBidirectional) {
+      made.linux_.rootfs_propagation = "rshared";
+    } else if (mount.propagation == Propagation::kHostToContainer &&
+               made.linux_.rootfs_propagation.empty()) {
+      made.linux_.rootfs_propagation = "rslave";
+    }
+  }
   if (!config.security.privileged) {
     made.linux_.masked_paths.assign(kMasked.begin(), kMasked.end());
     made.linux_.readonly_paths.assign(kReadOnly.begin(), kReadOnly.end());

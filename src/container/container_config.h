@@ -27,6 +27,7 @@ struct ContainerPlace {
   // Of the image, to find its user by name; may be empty.
   std::string passwd;
   std::string group;
+  std::string seccomp;  // JSON, of a profile that is a file
 };
 
 // The command, as Kubernetes puts it together: command replaces the image's entrypoint and its

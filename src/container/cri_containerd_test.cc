@@ -454,6 +454,14 @@ TEST_F(ContainerdTest, AnImageThatIsNotThere) {
                                             HasSubstr("refused"))));
 }
 
+TEST_F(ContainerdTest, APrivilegedContainer) {
+  pod_.privileged = true;
+  ContainerConfig config = Shell("[ -c /dev/kmsg ] && echo all devices");
+  config.security.privileged = true;
+  EXPECT_EQ(WaitForEnd(Run(config)).exit_code, 0);
+  EXPECT_EQ(Log(), "all devices\n");
+}
+
 TEST_F(ContainerdTest, LimitsHold) {
   if (!internal::HasController("memory")) GTEST_SKIP() << "no memory controller";
   ContainerConfig config = Shell("x=a; while :; do x=$x$x; done");

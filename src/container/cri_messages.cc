@@ -48,6 +48,19 @@ Status NoPlace(std::string_view what) {
       what));
 }
 
+rpc::CriMount::Propagation PropagationOf(Propagation propagation) {
+  using To = rpc::CriMount::Propagation;
+  switch (propagation) {
+    case Propagation::kHostToContainer:
+      return To::kHostToContainer;
+    case Propagation::kBidirectional:
+      return To::kBidirectional;
+    case Propagation::kPrivate:
+      break;
+  }
+  return To::kPrivate;
+}
+
 }  // namespace
 
 bool AppliesCdi(std::string_view runtime, std::string_view version) {
@@ -130,6 +143,7 @@ rpc::CriSandboxConfig ToCri(const SandboxConfig& config) {
   made.annotations = rpc::CriMap(config.annotations.begin(), config.annotations.end());
   made.cgroup_parent = config.cgroup_parent;
   made.security.namespaces = NamespacesOf(config);
+  made.security.privileged = config.privileged;
   return made;
 }
 
@@ -145,7 +159,8 @@ rpc::CriContainerConfig ToCri(const SandboxConfig& sandbox, const ContainerConfi
   for (const Mount& mount : config.mounts) {
     made.mounts.push_back({.container_path = mount.container_path,
                            .host_path = mount.host_path,
-                           .readonly = mount.read_only});
+                           .readonly = mount.read_only,
+                           .propagation = PropagationOf(mount.propagation)});
   }
   made.cdi_devices = config.cdi_devices;
   made.labels = LabelsOf(sandbox.pod, config.labels);
@@ -171,6 +186,13 @@ rpc::CriContainerConfig ToCri(const SandboxConfig& sandbox, const ContainerConfi
   made.security.no_new_privs = config.security.no_new_privileges;
   made.security.add_capabilities = config.security.add_capabilities;
   made.security.drop_capabilities = config.security.drop_capabilities;
+  // Where nothing is asked for, it is what the runtime is configured to do.
+  if (config.security.seccomp == Seccomp::kRuntimeDefault) {
+    made.security.seccomp = {.type = rpc::CriSeccomp::Type::kRuntimeDefault, .localhost_ref = {}};
+  } else if (config.security.seccomp == Seccomp::kLocalhost) {
+    made.security.seccomp = {.type = rpc::CriSeccomp::Type::kLocalhost,
+                             .localhost_ref = config.security.seccomp_file};
+  }
   return made;
 }
 

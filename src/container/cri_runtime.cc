@@ -152,6 +152,10 @@ class CriRuntime final : public Runtime {
 
   void Create(const std::string& sandbox_id, const SandboxConfig& sandbox,
               const ContainerConfig& config, Done<std::string> done) override {
+    if (!config.stop_signal.empty()) {
+      return done(base::FailedPrecondition(
+          "lifecycle.stopSignal: this container runtime knows the image's alone"));
+    }
     cri_.ListContainers({{kUidLabel, sandbox.pod.uid}, {kNameLabel, config.name}},
                         [this, sandbox_id, sandbox, config, done = std::move(done)](
                             const StatusOr<std::vector<rpc::CriContainer>>& there) {

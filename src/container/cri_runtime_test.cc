@@ -500,6 +500,18 @@ TEST_F(CriTest, LogsThatAreFullArePutAside) {
   EXPECT_THAT(files::ReadWhole(log), IsOkAndHolds("new\n"));
 }
 
+TEST_F(CriTest, ALogThatIsGoneIsBegunAgain) {
+  Make();
+  const std::string log = folder_ / "0.log";
+  const auto id = Create({.name = "main"});
+  ASSERT_THAT(Start(*id), IsOk());
+  cri_->containers[*id].log_path = log;
+  clock_.Advance(seconds(11));
+  (void)List();
+  runtime_.reset();
+  EXPECT_THAT(LogFilesOf(log), ElementsAre(log));
+}
+
 TEST_F(CriTest, ALogThatCannotBeOpenedAgainKeepsItsName) {
   Make();
   const std::string log = folder_ / "0.log";

@@ -51,6 +51,8 @@ class NoneRuntime final : public Runtime {
   void ExecSync(const std::string& container_id, std::vector<std::string> command,
                 std::chrono::seconds timeout, Done<ExecResult> done) override;
   std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) override;
+  // Nobody runs as root here.
+  bool ChecksUser() const override { return true; }
 
   // -- The strings. Operations are named as the functions above: "RunSandbox", "Create", ...
 

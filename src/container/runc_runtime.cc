@@ -18,6 +18,7 @@
 #include "base/mutex.h"
 #include "container/internal/cgroups.h"
 #include "container/internal/exec_stream.h"
+#include "container/internal/pod_network.h"
 #include "container/internal/runc_home.h"
 #include "container/internal/stream_threads.h"
 #include "fmt/format.h"
@@ -223,6 +224,19 @@ class RuncRuntime final : public Runtime {
       events.done(internal::RunExec(call, *input, events.out, events.err));
     });
     return internal::SessionOf(input);
+  }
+
+  bool ChecksUser() const override { return true; }
+
+  void Connect(const std::string& sandbox_id, std::uint16_t port, std::chrono::nanoseconds timeout,
+               Done<files::Fd> done) override {
+    // On a thread of its own, since it goes into another network for a moment.
+    streams_.Start(std::make_shared<StreamInput>(),
+                   [this, sandbox_id, port, timeout, done = std::move(done)] {
+                     const auto network = home_.NetworkOf(sandbox_id);
+                     if (!network.ok()) return done(network.status());
+                     done(internal::ConnectIn(*network, port, timeout));
+                   });
   }
 
  private:

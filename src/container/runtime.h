@@ -23,6 +23,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "files/files.h"
 
 namespace dray::container {
 
@@ -50,12 +51,18 @@ struct SandboxConfig {
   bool shared_pids = false;
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
+  bool privileged = false;  // a container of it is: CRI servers want to know that beforehand
 };
+
+// Who sees what is mounted below a mount later: nobody else, the container what the host mounts, or
+// each what the other mounts.
+enum class Propagation : std::uint8_t { kPrivate, kHostToContainer, kBidirectional };
 
 struct Mount {
   std::string container_path;
   std::string host_path;
   bool read_only = false;
+  Propagation propagation = Propagation::kPrivate;
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
@@ -67,6 +74,9 @@ struct Limits {
   std::int64_t pids = 0;
 };
 
+// Which system calls a container may make: all, what its runtime thinks right, or what a file says.
+enum class Seccomp : std::uint8_t { kUnconfined, kRuntimeDefault, kLocalhost };
+
 struct SecurityConfig {
   std::optional<std::int64_t> user;
   std::optional<std::int64_t> group;
@@ -76,6 +86,9 @@ struct SecurityConfig {
   bool no_new_privileges = false;
   std::vector<std::string> add_capabilities;
   std::vector<std::string> drop_capabilities;
+  Seccomp seccomp = Seccomp::kUnconfined;
+  std::string seccomp_file;  // of kLocalhost: absolute
+  bool non_root = false;     // whoever the image runs as, it must not be root
 };
 
 struct ContainerConfig {
@@ -95,6 +108,7 @@ struct ContainerConfig {
   bool stdin = false;
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
+  std::string stop_signal;  // SIGUSR1; empty: the image's
 };
 
 enum class ContainerState : std::uint8_t { kCreated, kRunning, kExited, kUnknown };
@@ -210,6 +224,18 @@ class Runtime {
                         std::chrono::seconds timeout, Done<ExecResult> done) = 0;
   // Null with an error told to `events.done`.
   virtual std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) = 0;
+
+  // Whether Create refuses what SecurityConfig::non_root forbids.
+  virtual bool ChecksUser() const { return false; }
+
+  // A TCP connection to a port of the loopback interface that a sandbox has.
+  virtual void Connect(const std::string& sandbox_id, std::uint16_t port,
+                       std::chrono::nanoseconds timeout, Done<files::Fd> done) {
+    (void)sandbox_id;
+    (void)port;
+    (void)timeout;
+    done(base::FailedPrecondition("this container runtime cannot connect to ports of a pod"));
+  }
 };
 
 }  // namespace dray::container

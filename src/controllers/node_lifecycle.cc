@@ -159,19 +159,12 @@ void NodeLifecycle::OnLease(const api::Object* before, const api::Object* after)
 }
 
 void NodeLifecycle::OnPod(const api::Object* before, const api::Object* after) {
-  const api::Object& either = after != nullptr ? *after : *before;
-  const std::string path =
-      fmt::format("{}/{}", either.metadata().namespace_, either.metadata().name);
-  const auto node_of = [](const api::Object* pod) {
-    return pod == nullptr ? std::string_view() : pod->As<api::Pod>()->spec.node_name;
-  };
-  if (node_of(before) != node_of(after)) {
-    if (!node_of(before).empty()) pods_on_.Remove(node_of(before), path);
-    if (!node_of(after).empty()) pods_on_.Add(node_of(after), path);
-  }
+  pods_.OnChange(before, after);
   // Somebody may have said that it is ready where nobody can know.
-  const auto node = nodes_.find(node_of(after));
-  if (node != nodes_.end() && node->second.silent) queue().Add(ObjectKey::Of(either));
+  const auto node = nodes_.find(NodeOf(after));
+  if (node != nodes_.end() && node->second.silent) {
+    queue().Add(ObjectKey::Of(after != nullptr ? *after : *before));
+  }
 }
 
 void NodeLifecycle::Count(std::string_view name, Watched& watched, bool silent,
@@ -202,10 +195,7 @@ void NodeLifecycle::Count(std::string_view name, Watched& watched, bool silent,
 
   // That nobody can say any more whether its pods are ready is news once for each of them.
   if (fell_silent) {
-    for (const std::string& path : pods_on_.At(name)) {
-      const auto slash = path.find('/');
-      queue().Add(ObjectKey::Of<api::Pod>(path.substr(0, slash), path.substr(slash + 1)));
-    }
+    for (const ObjectKey& pod : pods_.On(name)) queue().Add(pod);
   }
   // Whether anybody may be driven away at all may have changed for all who are silent. How fast
   // makes no difference to them before it is their turn.

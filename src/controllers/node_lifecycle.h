@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/string_map.h"
-#include "controllers/index.h"
+#include "controllers/pods_on_nodes.h"
 #include "controllers/reconciler.h"
 
 namespace dray::controllers {
@@ -99,7 +99,7 @@ class NodeLifecycle final : public Reconciler {
   std::size_t counted_ = 0;                         // nodes of all zones
   std::size_t silent_ = 0;                          // those of them that are
   std::uint64_t turns_ = 0;                         // given out so far
-  Index pods_on_;                                   // by node: "namespace/name"
+  PodsOnNodes pods_;
 };
 
 }  // namespace dray::controllers

@@ -77,24 +77,13 @@ void TaintEviction::OnChange(const api::Object* before, const api::Object* after
     } else if (tainted_.erase(name) == 0) {
       return;
     }
-    for (const std::string& path : pods_on_.At(name)) {
-      const auto slash = path.find('/');
-      queue().Add(ObjectKey::Of<api::Pod>(path.substr(0, slash), path.substr(slash + 1)));
-    }
+    for (const ObjectKey& pod : pods_.On(name)) queue().Add(pod);
     return;
   }
-  const std::string path =
-      fmt::format("{}/{}", either.metadata().namespace_, either.metadata().name);
-  const auto node_of = [](const api::Object* pod) {
-    return pod == nullptr ? std::string_view() : pod->As<api::Pod>()->spec.node_name;
-  };
-  if (node_of(before) != node_of(after)) {
-    if (!node_of(before).empty()) pods_on_.Remove(node_of(before), path);
-    if (!node_of(after).empty()) pods_on_.Add(node_of(after), path);
-  }
+  pods_.OnChange(before, after);
   if (after == nullptr) {
     waiting_.erase(before->metadata().uid);
-  } else if (tainted_.contains(node_of(after))) {
+  } else if (tainted_.contains(NodeOf(after))) {
     queue().Add(ObjectKey::Of(*after));
   }
 }

@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
-#include "controllers/index.h"
+#include "controllers/pods_on_nodes.h"
 #include "controllers/reconciler.h"
 
 namespace dray::controllers {
@@ -35,7 +35,7 @@ class TaintEviction final : public Reconciler {
   Status Reconcile(const ObjectKey& key) override;
   Status Evict(const api::Object& pod);
 
-  Index pods_on_;            // by node: "namespace/name"
+  PodsOnNodes pods_;
   base::StringSet tainted_;  // nodes with taints that evict
   // By uid, pods whose time is set: since when they are seen with taints that evict.
   absl::flat_hash_map<std::string, base::Time> waiting_;

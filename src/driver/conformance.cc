@@ -30,6 +30,22 @@ rpc::HealthService HealthServiceOf(const rpc::PluginInfo& info) {
   return rpc::HealthService::kNone;
 }
 
+// Where the specification has the rule.
+std::string ChapterOf(std::string_view check) {
+  const std::string_view group = check.substr(0, check.find('/'));
+  if (check == "registration/services" || check == "registration/services-once" ||
+      check == "registration/newest-first" || group == "versions") {
+    return "3.3";
+  }
+  if (group == "registration") return "3.2";
+  if (check == "prepare/cdi" || check == "unprepare/cdi") return "14";
+  if (check == "prepare/shares") return "10";
+  if (group == "prepare" || group == "unprepare") return "4 and 17.1";
+  if (group == "slices") return "18";
+  if (group == "health") return "8";
+  return "17.1";
+}
+
 std::string Text(const Status& status) {
   return status.ok() ? "" : std::string(base::Message(status));
 }
@@ -58,6 +74,13 @@ bool Ear::AwaitConnected(bool connected, std::chrono::nanoseconds patience) {
   }
   return connected_ == connected;
 }
+std::optional<Status> Ear::AwaitEnd(std::chrono::nanoseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  const base::MutexLock lock(mutex_);
+  while (!heard_.end && changed_.WaitUntil(mutex_, until)) {
+  }
+  return heard_.end;
+}
 Ear::Heard Ear::AwaitHealth(std::chrono::nanoseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   const base::MutexLock lock(mutex_);
@@ -69,6 +92,7 @@ Ear::Heard Ear::AwaitHealth(std::chrono::nanoseconds patience) {
 void Run::Check(std::string_view name, std::string_view rule, const std::string& fault) {
   results_.push_back({.name = std::string(name),
                       .rule = std::string(rule),
+                      .chapter = ChapterOf(name),
                       .outcome = fault.empty() ? Outcome::kPass : Outcome::kFail,
                       .detail = fault});
   if (options_.on_result) options_.on_result(results_.back());
@@ -77,6 +101,7 @@ void Run::Check(std::string_view name, std::string_view rule, const std::string&
 void Run::Skip(std::string_view name, std::string_view rule, std::string_view why) {
   results_.push_back({.name = std::string(name),
                       .rule = std::string(rule),
+                      .chapter = ChapterOf(name),
                       .outcome = Outcome::kSkip,
                       .detail = std::string(why)});
   if (options_.on_result) options_.on_result(results_.back());
@@ -139,6 +164,8 @@ void Run::Registration() {
   endpoint_ = info_.endpoint.empty() ? options_.socket : info_.endpoint;
   Check("registration/endpoint", "The endpoint is empty or the absolute path of a socket",
         endpoint_.starts_with("/") ? "" : fmt::format("it is \"{}\"", endpoint_));
+  Check("registration/path", "The path of the socket has at most 108 bytes, as Linux allows",
+        endpoint_.size() <= 108 ? "" : fmt::format("it has {}", endpoint_.size()));
   constexpr std::array<std::string_view, 4> kServices = {
       "v1.DRAPlugin", "v1beta1.DRAPlugin", "v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"};
   const bool v1 = Offers(info_, kServices[0]);
@@ -146,6 +173,12 @@ void Run::Registration() {
   Check("registration/services",
         "supported_versions names services: v1.DRAPlugin or v1beta1.DRAPlugin at least",
         v1 || beta ? "" : fmt::format("it is [{}]", fmt::join(info_.supported_versions, ", ")));
+  std::string twice;
+  for (auto it = info_.supported_versions.begin(); it != info_.supported_versions.end(); ++it) {
+    if (std::find(info_.supported_versions.begin(), it, *it) != it) twice = *it;
+  }
+  Check("registration/services-once", "supported_versions names every service once",
+        twice.empty() ? "" : fmt::format("it has {} twice", twice));
   const auto first = std::ranges::find(info_.supported_versions, kServices[1]);
   const auto newest = std::ranges::find(info_.supported_versions, kServices[0]);
   Check("registration/newest-first",
@@ -153,10 +186,15 @@ void Run::Registration() {
         v1 && beta && first < newest ? "v1beta1.DRAPlugin comes before v1.DRAPlugin" : "");
   // A driver may answer a refusal with an error; it must not end because of it.
   (void)Notify("this is a test of what a driver does when it is refused");
+  const auto again = GetInfo(kInfo);
   Check("registration/refused", "A driver that is refused keeps running and answers GetInfo again",
-        Text(GetInfo(kInfo).status()));
+        Text(again.status()));
+  Check("registration/stable", "GetInfo says the same whenever it is asked",
+        !again.ok() || *again == info_ ? "" : "the second answer is another one");
   Check("registration/accepted",
         "NotifyRegistrationStatus(registered) is answered without an error", Text(Notify("")));
+  Check("registration/again",
+        "A driver can be registered again: an agent that was restarted does so", Text(Notify("")));
   const bool connected =
       (v1 || beta) &&
       Connect(v1 ? rpc::DraService::kV1 : rpc::DraService::kV1Beta1, HealthServiceOf(info_));
@@ -228,6 +266,20 @@ void Run::Health() {
     }
   }
   Check("health/stream", rule, fault);
+  fault.clear();
+  for (const rpc::DeviceHealth& device : *heard.report) {
+    const std::string shown = fmt::format("{}/{}", device.pool, device.device);
+    if (device.message.size() > 1024) {
+      fault = fmt::format("the message for {} has {} bytes", shown, device.message.size());
+    }
+    if (device.timeout < std::chrono::seconds(0)) {
+      fault = fmt::format("the timeout of {} is negative", shown);
+    }
+  }
+  Check("health/values", "Messages have at most 1024 bytes, and timeouts are not negative", fault);
+  const auto end = ear_.AwaitEnd(std::min<std::chrono::nanoseconds>(1s, options_.health_patience));
+  Check("health/stays", "The stream stays open: when it ends, all devices are Unknown",
+        end ? fmt::format("it ended after a report: {}", Text(*end)) : "");
 }
 
 void Run::Restart() {
@@ -245,6 +297,7 @@ void Run::Restart() {
       before = Prepare({*claim});
     }
   }
+  const std::vector<api::ResourceSlice> slices = slices_;
   std::string fault = Text(options_.restart());
   // A socket of before may be there for a moment.
   if (fault.empty() && !ear_.AwaitConnected(false, 30s)) fault = "its connection was not broken";
@@ -265,6 +318,19 @@ void Run::Restart() {
     }
   }
   Check("restart/registers", rule, fault);
+  if (!slices.empty()) {
+    const auto now = ListSlices();
+    std::string changed = Text(now.status());
+    for (const api::ResourceSlice& before : slices) {
+      if (!now.ok()) break;
+      const bool same = std::ranges::any_of(*now, [&](const api::ResourceSlice& after) {
+        return after.metadata.uid == before.metadata.uid && after.spec == before.spec;
+      });
+      if (!same) changed = fmt::format("slice {} is not what it was", before.metadata.name);
+    }
+    Check("restart/slices", "Slices outlive a restart: pods are not kept waiting for an update",
+          changed);
+  }
   if (!fault.empty() || !claim) {
     return Skip("restart/remembers", kept, claim ? "it does not answer" : "there is no claim");
   }
@@ -287,6 +353,8 @@ std::vector<CheckResult> TestDriver(const ConformanceOptions& options,
   if (run.reachable()) run.Claims();
   if (run.reachable()) run.Health();
   if (run.reachable()) run.Restart();
+  run.QuietSlices();
+  if (run.reachable()) run.Repair();
   run.CleanUp();
   return std::move(run).Take();
 }

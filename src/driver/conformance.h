@@ -23,8 +23,9 @@ namespace dray::driver {
 enum class Outcome : std::uint8_t { kPass, kFail, kSkip };
 
 struct CheckResult {
-  std::string name;  // prepare/idempotent
-  std::string rule;  // a sentence that is true for a good driver
+  std::string name;     // prepare/idempotent
+  std::string rule;     // a sentence that is true for a good driver
+  std::string chapter;  // of docs/spec/node.md that says so
   Outcome outcome = Outcome::kPass;
   std::string detail;  // what happened instead, or why it was left out
 };
@@ -41,6 +42,8 @@ struct ConformanceOptions {
   std::chrono::nanoseconds patience = std::chrono::seconds(45);  // with prepare and unprepare
   std::chrono::nanoseconds connect_patience = std::chrono::seconds(10);
   std::chrono::nanoseconds health_patience = std::chrono::seconds(15);
+  // With the repair of a slice that is deleted for the purpose; zero: none is deleted.
+  std::chrono::nanoseconds repair_patience{0};
   std::function<void(const CheckResult&)> on_result;  // as they come
 };
 

@@ -104,6 +104,11 @@ std::vector<api::Device> Plain(const std::vector<DescribedDevice>& devices) {
   return plain;
 }
 
+bool ChoosesNodes(const DescribedPool& pool) {
+  return pool.node_selector.has_value() || pool.all_nodes ||
+         std::ranges::any_of(pool.slices, &DescribedSlice::per_device_node_selection);
+}
+
 WantedPool WantedOf(const DescribedPool& pool) {
   WantedPool wanted = PoolOf(Plain(pool.devices), pool.shared_counters);
   wanted.generation = pool.generation;
@@ -202,6 +207,9 @@ void CheckPoolEntry(const DescribedPool& pool, const base::FieldPath& path, Faul
   }
   const WantedPool wanted = WantedOf(pool);
   const std::string name = pool.name.empty() ? "node" : pool.name;
+  if (pool.name.empty() && ChoosesNodes(pool)) {
+    faults.Add(path, fmt::format("{}: a pool for several nodes needs a name", path.ToString()));
+  }
   if (const Status fault = CheckPool(name, wanted, false); !fault.ok()) {
     faults.Add(path, base::Message(fault));
   }
@@ -253,7 +261,15 @@ std::string ToYaml(const DeviceFile& file) {
 WantedPools PoolsOf(const DeviceFile& file, std::string_view node) {
   WantedPools pools;
   for (const DescribedPool& pool : file.pools) {
-    pools.emplace(NameOf(pool, node), WantedOf(pool));
+    if (!ChoosesNodes(pool)) pools.emplace(NameOf(pool, node), WantedOf(pool));
+  }
+  return pools;
+}
+
+WantedPools ClusterPoolsOf(const DeviceFile& file) {
+  WantedPools pools;
+  for (const DescribedPool& pool : file.pools) {
+    if (ChoosesNodes(pool)) pools.emplace(pool.name, WantedOf(pool));
   }
   return pools;
 }

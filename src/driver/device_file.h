@@ -5,6 +5,7 @@
 //
 //   pools:
 //   - name: cameras                # none: the node's name
+//     allNodes: true               # or nodeSelector: devices that several nodes reach
 //     devices:                     # or slices: a list of {devices: ...} and {sharedCounters: ...}
 //     - name: front
 //       attributes: {resolution: {string: 4k}}
@@ -82,8 +83,11 @@ StatusOr<DeviceFile> ReadDeviceFile(std::string_view text);
 // YAML that reads back.
 std::string ToYaml(const DeviceFile& file);
 
-// What is published of it. Pools without a name are the node's.
+// What is published of it for a node. Pools without a name are the node's.
 WantedPools PoolsOf(const DeviceFile& file, std::string_view node);
+// What is published of it for several nodes, by whoever does that for the cluster: pools with a node
+// selector, for all nodes, or whose devices say where they are.
+WantedPools ClusterPoolsOf(const DeviceFile& file);
 // Null: it has no such device.
 const DescribedDevice* FindDevice(const DeviceFile& file, std::string_view node,
                                   std::string_view pool, std::string_view device);

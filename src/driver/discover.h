@@ -36,6 +36,9 @@ struct DiscoverOptions {
   std::set<std::string> kinds;                      // of kDiscoverable
   std::vector<DeviceFilter> filters;                // all must take a device
   bool virtual_interfaces = false;                  // bridges, veths, lo
+  // numaNode of PCI functions and interfaces as a list (KEP-5491): their own node first, then those of
+  // its socket that are nearest. Else the own node alone, as a number.
+  bool numa_lists = false;
 };
 
 // One pool with the name of the node. What cannot be read of a device is left out; InvalidArgument

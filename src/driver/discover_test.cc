@@ -114,6 +114,39 @@ TEST_F(DiscoverTest, PciFunctionsHaveTheirStandardAttributes) {
   EXPECT_THAT(found[1].cdi->env, ElementsAre("PCI_DEVICE_0000_3B_00_0=0000:3b:00.0"));
 }
 
+// As a list (KEP-5491): the own node, then those of its socket that are nearest.
+TEST_F(DiscoverTest, NumaNodesCanBeLists) {
+  Write("devices/system/node/node2/cpulist", "5");
+  Write("devices/system/node/node3/cpulist", "6");
+  for (const auto& [cpu, package] : {std::pair("0", "0"), {"5", "0"}, {"6", "1"}}) {
+    Write(std::string("devices/system/cpu/cpu") + cpu + "/topology/physical_package_id", package);
+  }
+  Write("devices/system/cpu/cpu2/topology/physical_package_id", "0");
+  const auto of = [&](const std::string& distances) {
+    Write("devices/system/node/node1/distance", distances);
+    DiscoverOptions options{.sys = folder_.path(), .kinds = {"pci", "net"}, .numa_lists = true};
+    const auto file = Discover(options);
+    EXPECT_THAT(file, IsOk());
+    EXPECT_THAT(ReadDeviceFile(ToYaml(*file)), IsOk());
+    std::vector<std::int64_t> nodes;
+    for (const DescribedDevice& device : file->pools.at(0).devices) {
+      const auto* numa = device.device.attributes.Find("resource.kubernetes.io/numaNode");
+      if (device.device.name == "pci-0000-00-02-0") {
+        EXPECT_EQ(numa, nullptr);
+        continue;
+      }
+      EXPECT_FALSE(numa->int_value.has_value());
+      nodes = *numa->Lists().int_values;
+    }
+    return nodes;
+  };
+  EXPECT_THAT(of("12 10 12 11"), ElementsAre(1, 0, 2));
+  EXPECT_THAT(of("12 10 15 11"), ElementsAre(1, 0));
+  // A kernel that says nothing sensible.
+  EXPECT_THAT(of("12 10"), ElementsAre(1));
+  EXPECT_THAT(of(""), ElementsAre(1));
+}
+
 TEST_F(DiscoverTest, FiltersTakeWhatTheyName) {
   EXPECT_THAT(Found({"pci"}, {"class=02*"}), SizeIs(1));
   EXPECT_THAT(Found({"pci"}, {"class=02*", "vendor=1af4"}), IsEmpty());

@@ -15,17 +15,6 @@ namespace {
 
 constexpr std::chrono::seconds kHealthLook{10};
 
-std::vector<std::string> ServicesOf(const DriverOptions& options) {
-  std::vector<std::string> services;
-  if (options.v1) services.emplace_back("v1.DRAPlugin");
-  if (options.v1beta1) services.emplace_back("v1beta1.DRAPlugin");
-  if (options.health) {
-    services.emplace_back("v1.DRAResourceHealth");
-    services.emplace_back("v1alpha1.DRAResourceHealth");
-  }
-  return services;
-}
-
 std::string BootId() {
   const auto text = files::ReadWhole("/proc/sys/kernel/random/boot_id");
   return text.ok() ? text->substr(0, text->find('\n')) : "";
@@ -37,6 +26,17 @@ const base::Clock& TheSystemClock() {
 }
 
 }  // namespace
+
+std::vector<std::string> ServicesOf(const DriverOptions& options) {
+  std::vector<std::string> services;
+  if (options.v1) services.emplace_back("v1.DRAPlugin");
+  if (options.v1beta1) services.emplace_back("v1beta1.DRAPlugin");
+  if (options.health) {
+    services.emplace_back("v1.DRAResourceHealth");
+    services.emplace_back("v1alpha1.DRAResourceHealth");
+  }
+  return services;
+}
 
 // To an API server; only what was started with one has it.
 class Driver::Connection {
@@ -126,12 +126,13 @@ Status Driver::Serve(DeviceHandler& handler, api::Cluster& cluster) {
   service.registered = options_.registered;
   DRAY_ASSIGN_OR_RETURN(service_,
                         PluginService::Open(std::move(service), handler, cluster, health_));
-  const rpc::PluginSockets sockets{.registration = sockets_.registration,
-                                   .dra = sockets_.dra,
-                                   .v1 = options_.v1,
-                                   .v1beta1 = options_.v1beta1,
-                                   .health_v1 = options_.health,
-                                   .health_v1alpha1 = options_.health};
+  const rpc::PluginSockets sockets{
+      .registration = options_.registration ? sockets_.registration : "",
+      .dra = sockets_.dra,
+      .v1 = options_.v1,
+      .v1beta1 = options_.v1beta1,
+      .health_v1 = options_.health,
+      .health_v1alpha1 = options_.health};
   if (options_.serve) {
     DRAY_ASSIGN_OR_RETURN(server_, options_.serve(sockets, *service_));
   } else {
@@ -163,14 +164,16 @@ Driver::~Driver() {
   alarm_->Ring();
 }
 
-void Driver::Publish(WantedPools pools) {
+void Driver::Publish(WantedPools pools, const WantedPools& elsewhere) {
   {
     const base::MutexLock lock(mutex_);
     attributes_.clear();
-    for (const auto& [name, pool] : pools) {
-      for (const WantedSlice& slice : pool.slices) {
-        for (const api::Device& device : slice.devices) {
-          attributes_[{name, device.name}] = device.attributes;
+    for (const WantedPools* both : {&elsewhere, static_cast<const WantedPools*>(&pools)}) {
+      for (const auto& [name, pool] : *both) {
+        for (const WantedSlice& slice : pool.slices) {
+          for (const api::Device& device : slice.devices) {
+            attributes_[{name, device.name}] = device.attributes;
+          }
         }
       }
     }

@@ -40,6 +40,7 @@ struct DriverOptions {
   // is on disk.
   std::string instance;
   bool publish = true;        // false: somebody else writes the slices
+  bool registration = true;   // false: somebody else registers the driver (registrar.h)
   bool serialize = true;      // calls to the handler one after the other
   bool admin_access = false;  // the handler knows what a device with admin access is
   bool metadata = false;      // containers find out about their devices (KEP-5304)
@@ -58,6 +59,9 @@ struct DriverOptions {
       serve;
 };
 
+// The services that a driver with these options offers, as agents are told: newest first.
+std::vector<std::string> ServicesOf(const DriverOptions& options);
+
 // Thread-safe.
 class Driver {
  public:
@@ -71,8 +75,9 @@ class Driver {
   // The sockets go; slices and prepared claims stay, as for a restart.
   ~Driver();
 
-  // Everything that the driver has, from now on.
-  void Publish(WantedPools pools);
+  // Everything that the driver has, from now on. `elsewhere`: devices that it serves, too, and whose
+  // slices somebody else publishes (cluster_pools.h).
+  void Publish(WantedPools pools, const WantedPools& elsewhere = {});
   // Everything that is known of the devices' health, as often as it is looked at.
   void ReportHealth(std::vector<rpc::DeviceHealth> devices) { health_.Report(std::move(devices)); }
 

@@ -9,6 +9,9 @@
 namespace dray::driver {
 namespace {
 
+// With itself, for a probe: agents wait longer, probes do not.
+constexpr std::chrono::seconds kSelfPatience{2};
+
 const base::Clock& TheSystemClock() {
   static const base::SystemClock clock;
   return clock;
@@ -29,7 +32,9 @@ ThroughControls(TestControls& controls, decltype(DriverOptions::serve) serve) {
 DescriptionSource::Reader WithOwnNames(DescriptionSource::Reader reader, const std::string& node) {
   return [reader = std::move(reader), node]() -> StatusOr<DeviceFile> {
     DRAY_ASSIGN_OR_RETURN(DeviceFile file, reader());
-    if (PoolsOf(file, node).size() != file.pools.size()) {
+    WantedPools all = PoolsOf(file, node);
+    all.merge(ClusterPoolsOf(file));
+    if (all.size() != file.pools.size()) {
       return base::InvalidArgument(
           fmt::format("two pools are called \"{}\": one has no name, which is the node's", node));
     }
@@ -56,6 +61,7 @@ DriverProgram::DriverProgram(ProgramOptions options, const base::Clock& clock)
 
 DriverProgram::~DriverProgram() {
   socket_.reset();
+  liveness_.reset();
   // A call that the controls hold would keep the server from ending.
   controls_.Release();
   driver_.reset();
@@ -77,11 +83,7 @@ StatusOr<std::unique_ptr<DriverProgram>> DriverProgram::Start(ProgramOptions opt
   DRAY_RETURN_IF_ERROR(program->Prepare());
   DRAY_ASSIGN_OR_RETURN(program->driver_,
                         Driver::Start(program->options_.driver, program->devices_, access));
-  program->Begin();
-  if (!program->options_.controls.empty()) {
-    DRAY_ASSIGN_OR_RETURN(program->socket_,
-                          ServeControls(program->options_.controls, program->controls_));
-  }
+  DRAY_RETURN_IF_ERROR(program->Begin());
   return program;
 }
 
@@ -93,18 +95,32 @@ StatusOr<std::unique_ptr<DriverProgram>> DriverProgram::Start(ProgramOptions opt
   DRAY_RETURN_IF_ERROR(program->Prepare());
   DRAY_ASSIGN_OR_RETURN(program->driver_, Driver::Start(program->options_.driver, program->devices_,
                                                         cluster, clock, host));
-  program->Begin();
-  if (!program->options_.controls.empty()) {
-    DRAY_ASSIGN_OR_RETURN(program->socket_,
-                          ServeControls(program->options_.controls, program->controls_));
-  }
+  DRAY_RETURN_IF_ERROR(program->Begin());
   return program;
 }
 
-void DriverProgram::Begin() {
-  driver_->Publish(devices_.Pools());
+Status DriverProgram::Begin() {
+  driver_->Publish(devices_.Pools(), ClusterPoolsOf(*devices_.file()));
   driver_->ReportHealth(Health());
   looked_ = reported_ = clock_.Monotonic();
+  if (options_.health_port) {
+    if (options_.connector == nullptr) {
+      connector_ = rpc::SocketConnector();
+      options_.connector = connector_.get();
+    }
+    const OwnSockets own{
+        .registration = options_.driver.registration ? driver_->sockets().registration : "",
+        .dra = driver_->sockets().dra,
+        .v1 = options_.driver.v1};
+    DRAY_ASSIGN_OR_RETURN(
+        liveness_, rpc::ServeLiveness({.port = *options_.health_port, .check = [this, own] {
+                                         return CheckSelf(*options_.connector, own, kSelfPatience);
+                                       }}));
+  }
+  if (!options_.controls.empty()) {
+    DRAY_ASSIGN_OR_RETURN(socket_, ServeControls(options_.controls, controls_));
+  }
+  return {};
 }
 
 void DriverProgram::Tick() {
@@ -119,7 +135,7 @@ void DriverProgram::Tick() {
       }
     } else if (file->has_value()) {
       devices_.Set(**std::move(file));
-      driver_->Publish(devices_.Pools());
+      driver_->Publish(devices_.Pools(), ClusterPoolsOf(*devices_.file()));
       changed = true;
     }
   }

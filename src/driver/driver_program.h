@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,14 +18,19 @@
 #include "base/mutex.h"
 #include "driver/described_driver.h"
 #include "driver/driver.h"
+#include "driver/self_check.h"
 #include "driver/test_controls.h"
+#include "rpc/liveness.h"
 
 namespace dray::driver {
 
 struct ProgramOptions {
   DriverOptions driver;
   DescriptionSource::Reader description;
-  std::string controls;                                        // a socket; empty: none
+  std::string controls;  // a socket; empty: none
+  // Where a liveness probe asks whether the driver answers on its own sockets; 0: a free port.
+  std::optional<std::uint16_t> health_port;
+  rpc::PluginConnector* connector = nullptr;  // to these sockets, if not the machine's; outlives it
   std::chrono::nanoseconds look = std::chrono::seconds(1);     // at the description
   std::chrono::nanoseconds report = std::chrono::seconds(10);  // of health
 };
@@ -44,13 +50,15 @@ class DriverProgram {
   // Does what is due. Called several times a second.
   void Tick();
   Driver& driver() { return *driver_; }
+  // Of the liveness probe; 0: there is none.
+  std::uint16_t health_port() const { return liveness_ ? liveness_->port() : std::uint16_t{0}; }
   // A line of the controls.
   std::string Command(std::string_view line) { return controls_.Command(line); }
 
  private:
   DriverProgram(ProgramOptions options, const base::Clock& clock);
   Status Prepare();
-  void Begin();
+  Status Begin();
   std::vector<rpc::DeviceHealth> Health() const;
   Status SetHealth(const std::string& pool, const std::string& device, rpc::Health health,
                    const std::string& message);
@@ -67,6 +75,8 @@ class DriverProgram {
   std::map<std::pair<std::string, std::string>, std::pair<rpc::Health, std::string>> told_
       ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Driver> driver_;
+  std::unique_ptr<rpc::PluginConnector> connector_;
+  std::unique_ptr<rpc::LivenessServer> liveness_;
   std::unique_ptr<ControlSocket> socket_;  // last: it ends first
 };
 

@@ -33,8 +33,9 @@ class Loopback final : public rpc::PluginConnector {
     return [this](const rpc::PluginSockets& sockets,
                   rpc::PluginHandler& handler) -> StatusOr<std::unique_ptr<rpc::PluginServer>> {
       const base::MutexLock lock(mutex_);
-      served_[sockets.registration] = {sockets, &handler};
-      served_[sockets.dra] = {sockets, &handler};
+      for (const std::string& path : {sockets.registration, sockets.dra}) {
+        if (!path.empty()) served_[path] = {sockets, &handler};
+      }
       return std::unique_ptr<rpc::PluginServer>(std::make_unique<Server>(*this, sockets));
     };
   }

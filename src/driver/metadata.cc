@@ -117,7 +117,7 @@ StatusOr<std::string> WriteMetadata(const MetadataFolders& folders, const ClaimV
   const std::string folder = fmt::format("{}/{}", claim_folder, request);
   const std::string file = folder + "/metadata.json";
   DRAY_RETURN_IF_ERROR(files::MakeFolder(folder));
-  DRAY_RETURN_IF_ERROR(files::WriteWhole(file, MetadataText(metadata)));
+  DRAY_RETURN_IF_ERROR(files::WriteWhole(file, MetadataText(metadata), 0644, files::Sync::kNo));
   cdi::Spec spec;
   spec.kind = folders.vendor + "/metadata";
   cdi::Device& device = spec.devices.emplace_back();
@@ -126,8 +126,9 @@ StatusOr<std::string> WriteMetadata(const MetadataFolders& folders, const ClaimV
       {.host_path = file,
        .container_path = MetadataPath(claim, request, folders.driver),
        .options = {"ro", "bind"}});
-  DRAY_RETURN_IF_ERROR(cdi::SaveSpec(
-      folders.cdi, fmt::format("{}{}.json", CdiPrefix(folders, claim.name), request), spec));
+  DRAY_RETURN_IF_ERROR(
+      cdi::SaveSpec(folders.cdi, fmt::format("{}{}.json", CdiPrefix(folders, claim.name), request),
+                    spec, files::Sync::kNo));
   return fmt::format("{}={}", spec.kind, device.name);
 }
 

@@ -57,6 +57,18 @@ bool SameDevices(PreparedClaimRecord a, PreparedClaimRecord b) {
   return a.devices == b.devices;
 }
 
+// With two instances of a driver the agent may call either: what one does, the other must see.
+StatusOr<files::Fd> Lock(const ServiceOptions& options) {
+  if (!options.shared_folder) return files::Fd();
+  const std::string path = options.folder + "/serialize.lock";
+  files::Fd lock(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  if (!lock.valid()) return files::Failed("open", path, errno);
+  while (::flock(lock.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return files::Failed("lock", path, errno);
+  }
+  return lock;
+}
+
 }  // namespace
 
 PluginService::PluginService(ServiceOptions options, DeviceHandler& handler,
@@ -76,12 +88,19 @@ StatusOr<std::unique_ptr<PluginService>> PluginService::Open(ServiceOptions opti
                                                              DeviceHandler& handler,
                                                              const api::Cluster& cluster,
                                                              HealthBoard& health) {
-  DRAY_ASSIGN_OR_RETURN(PreparedClaims prepared, PreparedClaims::Open(options.folder + "/claims"));
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.folder));
+  DRAY_ASSIGN_OR_RETURN(const files::Fd lock, Lock(options));
+  DRAY_ASSIGN_OR_RETURN(
+      PreparedClaims prepared,
+      PreparedClaims::Open(options.folder,
+                           options.disk != nullptr ? *options.disk : files::TheDisk()));
   return std::unique_ptr<PluginService>(
       new PluginService(std::move(options), handler, cluster, health, std::move(prepared)));
 }
 
 StatusOr<rpc::PrepareAnswer> PluginService::Prepare(const std::vector<rpc::ClaimName>& claims) {
+  // A driver that is asked whether it lives.
+  if (claims.empty()) return rpc::PrepareAnswer();
   // What the API server says is asked before anybody has to wait for this call. A claim that is not
   // what the agent thinks refuses the whole call: the agent has to look again.
   std::vector<ClaimView> views;
@@ -92,14 +111,34 @@ StatusOr<rpc::PrepareAnswer> PluginService::Prepare(const std::vector<rpc::Claim
   const internal::ClaimTurns::Turn turn(turns_, KeysOf(claims));
   DRAY_ASSIGN_OR_RETURN(const files::Fd lock, LockFolder());
   rpc::PrepareAnswer answer;
+  const auto refuse = [&](const ClaimView& view, const Status& why) {
+    Problem(base::Annotate(
+        why, fmt::format("prepare claim {}/{}", view.name.namespace_, view.name.name)));
+    answer[view.name.uid] = {.error = std::string(base::Message(why))};
+  };
+  // All that are new are remembered together, before anything is done for one of them.
+  std::vector<PreparedClaimRecord> begun;
+  std::vector<const ClaimView*> fresh;
   for (const ClaimView& view : views) {
-    auto prepared = PrepareOne(view);
-    if (!prepared.ok())
-      Problem(base::Annotate(prepared.status(), fmt::format("prepare claim {}/{}",
-                                                            view.name.namespace_, view.name.name)));
-    answer[view.name.uid] =
-        prepared.ok() ? *std::move(prepared)
-                      : rpc::PreparedClaim{.error = std::string(base::Message(prepared.status()))};
+    if (auto remembered = Remembered(view)) {
+      answer[view.name.uid] = *std::move(remembered);
+    } else if (const Status refused = Begin(view, begun); !refused.ok()) {
+      refuse(view, refused);
+    } else {
+      fresh.push_back(&view);
+    }
+  }
+  if (!begun.empty()) {
+    const base::MutexLock hold(mutex_);
+    DRAY_RETURN_IF_ERROR(prepared_.Put(std::move(begun), files::Sync::kYes));
+  }
+  for (const ClaimView* view : fresh) {
+    auto prepared = PrepareOne(*view);
+    if (!prepared.ok()) {
+      refuse(*view, prepared.status());
+    } else {
+      answer[view->name.uid] = *std::move(prepared);
+    }
   }
   return answer;
 }
@@ -119,24 +158,14 @@ std::set<std::string> PluginService::KeysOf(const std::vector<rpc::ClaimName>& c
   return keys;
 }
 
-// With two instances of a driver the agent may call either: what one does, the other must see.
 StatusOr<files::Fd> PluginService::LockFolder() {
-  if (!options_.shared_folder) return files::Fd();
-  const std::string path = options_.folder + "/serialize.lock";
-  files::Fd lock(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  if (!lock.valid()) return files::Failed("open", path, errno);
-  while (::flock(lock.get(), LOCK_EX) != 0) {
-    if (errno != EINTR) return files::Failed("lock", path, errno);
-  }
+  DRAY_ASSIGN_OR_RETURN(files::Fd lock, Lock(options_));
   const base::MutexLock hold(mutex_);
-  DRAY_RETURN_IF_ERROR(prepared_.Refresh());
+  if (lock.valid()) DRAY_RETURN_IF_ERROR(prepared_.Refresh());
   return lock;
 }
 
 StatusOr<rpc::PreparedClaim> PluginService::PrepareOne(const ClaimView& claim) {
-  if (auto remembered = Remembered(claim)) return *std::move(remembered);
-  DRAY_RETURN_IF_ERROR(DropOthers(claim));
-  DRAY_RETURN_IF_ERROR(Begin(claim));
   DRAY_ASSIGN_OR_RETURN(const std::vector<DeviceSetup> setups, handler_.Prepare(claim));
   if (setups.size() != claim.devices.size()) {
     return base::Internal(
@@ -152,7 +181,8 @@ StatusOr<rpc::PreparedClaim> PluginService::PrepareOne(const ClaimView& claim) {
   if (options_.metadata) AddMetadata(claim, setups, record);
   rpc::PreparedClaim answer = AnswerOf(record);
   const base::MutexLock lock(mutex_);
-  DRAY_RETURN_IF_ERROR(prepared_.Put(std::move(record)));
+  // After a power cut it does not count, and everything is prepared anew: nobody waits for the disk.
+  DRAY_RETURN_IF_ERROR(prepared_.Put({std::move(record)}, files::Sync::kNo));
   return answer;
 }
 
@@ -190,23 +220,48 @@ Status PluginService::DropOthers(const ClaimView& claim) {
   return UnprepareOne(claim.name);
 }
 
-// Remembered before anything is done, so that whatever is half done after a crash is undone by the
-// agent's unprepare.
-Status PluginService::Begin(const ClaimView& claim) {
-  const base::MutexLock lock(mutex_);
-  for (const AllocatedDevice& device : claim.devices) {
+// To be remembered before anything is done, so that whatever is half done after a crash is undone by
+// the agent's unprepare. `begun`: those that will be remembered together with this one.
+Status PluginService::Begin(const ClaimView& claim, std::vector<PreparedClaimRecord>& begun) {
+  DRAY_RETURN_IF_ERROR(DropOthers(claim));
+  PreparedClaimRecord record = RecordOf(claim, options_.boot_id);
+  for (std::size_t i = 0; i < claim.devices.size(); ++i) {
+    const AllocatedDevice& device = claim.devices[i];
     if (device.admin_access && !options_.admin_access) {
       return base::FailedPrecondition(
           fmt::format("request \"{}\": driver {} does not support admin access", device.request,
                       options_.driver));
     }
-    if (const PreparedClaimRecord* holder = prepared_.Holder(claim.name.uid, device)) {
+    const auto in_use = [&](const PreparedClaimRecord& holder) {
       return base::FailedPrecondition(fmt::format("device {}/{} is in use by claim {}/{} ({})",
-                                                  device.pool, device.device, holder->namespace_,
-                                                  holder->name, holder->uid));
+                                                  device.pool, device.device, holder.namespace_,
+                                                  holder.name, holder.uid));
+    };
+    while (const auto holder = HolderOf(claim.name.uid, record.devices[i])) {
+      if (holder->boot_id == options_.boot_id) return in_use(*holder);
+      // Nothing of an earlier start of the machine runs any more. Who is listed all the same was let
+      // go of and is back after a power cut, or will be prepared anew.
+      DRAY_RETURN_IF_ERROR(UnprepareOne(
+          {.namespace_ = holder->namespace_, .uid = holder->uid, .name = holder->name}));
+    }
+    for (const PreparedClaimRecord& other : begun) {
+      if (other.uid != record.uid &&
+          std::ranges::any_of(other.devices, [&](const PreparedDeviceRecord& has) {
+            return Exclude(has, record.devices[i]);
+          })) {
+        return in_use(other);
+      }
     }
   }
-  return prepared_.Put(RecordOf(claim, options_.boot_id));
+  begun.push_back(std::move(record));
+  return {};
+}
+
+std::optional<PreparedClaimRecord> PluginService::HolderOf(
+    std::string_view uid, const PreparedDeviceRecord& device) const {
+  const base::MutexLock lock(mutex_);
+  const PreparedClaimRecord* holder = prepared_.Holder(uid, device);
+  return holder == nullptr ? std::nullopt : std::optional(*holder);
 }
 
 StatusOr<std::vector<std::string>> PluginService::WriteCdi(
@@ -226,7 +281,7 @@ StatusOr<std::vector<std::string>> PluginService::WriteCdi(
   if (spec.devices.empty()) {
     DRAY_RETURN_IF_ERROR(cdi::RemoveSpec(options_.cdi_folder, file));
   } else {
-    DRAY_RETURN_IF_ERROR(cdi::SaveSpec(options_.cdi_folder, file, spec));
+    DRAY_RETURN_IF_ERROR(cdi::SaveSpec(options_.cdi_folder, file, spec, files::Sync::kNo));
   }
   return names;
 }

@@ -72,6 +72,7 @@ struct ServiceOptions {
       attributes;
   std::function<void(const Status&)> problem;
   std::function<void()> registered;  // an agent has accepted the driver
+  files::Disk* disk = nullptr;       // instead of the machine's, for what is remembered
 };
 
 // Thread-safe.
@@ -105,7 +106,9 @@ class PluginService final : public rpc::PluginHandler {
   std::optional<rpc::PreparedClaim> Remembered(const ClaimView& claim) const;
   bool CdiFileIsThere(const PreparedClaimRecord& record) const;
   Status DropOthers(const ClaimView& claim);
-  Status Begin(const ClaimView& claim);
+  Status Begin(const ClaimView& claim, std::vector<PreparedClaimRecord>& begun);
+  std::optional<PreparedClaimRecord> HolderOf(std::string_view uid,
+                                              const PreparedDeviceRecord& device) const;
   StatusOr<std::vector<std::string>> WriteCdi(const ClaimView& claim,
                                               const std::vector<DeviceSetup>& setups) const;
   void AddMetadata(const ClaimView& claim, const std::vector<DeviceSetup>& setups,

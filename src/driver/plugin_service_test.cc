@@ -6,9 +6,11 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "cdi/folder.h"
 #include "driver/kit_for_test.h"
+#include "fmt/format.h"
 #include "testing/status_matchers.h"
 
 namespace dray::driver {
@@ -264,9 +266,60 @@ TEST_F(ServiceTest, TellsWhoItIsAndGoesOnWhenItIsRefused) {
 }
 
 TEST_F(ServiceTest, AFileThatCannotBeUnderstoodIsNotGuessedAt) {
-  ASSERT_THAT(files::WriteWhole(shop_.folder / "plugin/claims/u.json", "{"), IsOk());
+  ASSERT_THAT(files::WriteWhole(shop_.folder / "plugin/claims.json", "{"), IsOk());
   EXPECT_THAT(PluginService::Open(Options(), handler_, shop_.cluster, health_).status(),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("u.json")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("claims.json")));
+  ASSERT_THAT(files::WriteWhole(shop_.folder / "plugin/claims.json",
+                                R"({"data":"{\"claims\":[]}","checksum":1})"),
+              IsOk());
+  EXPECT_THAT(PluginService::Open(Options(), handler_, shop_.cluster, health_).status(),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("claims.json is damaged")));
+  ASSERT_THAT(files::WriteWhole(shop_.folder / "plugin/claims.log", "x"), IsOk());
+  EXPECT_THAT(PluginService::Open(Options(), handler_, shop_.cluster, health_).status(),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("claims.log is damaged")));
+}
+
+// What waits for the disk: that claims are begun, all of a call at once; nothing else.
+TEST_F(ServiceTest, ACallWaitsForTheDiskOnce) {
+  auto counted = [before = files::Syncs()]() mutable {
+    return files::Syncs() - std::exchange(before, files::Syncs());
+  };
+  const auto alone = shop_.Claim("a", {{.device = "gpu-0"}});
+  EXPECT_EQ(Prepare(alone).error, "");
+  EXPECT_EQ(counted(), 1u);
+  EXPECT_EQ(Prepare(alone).error, "");
+  EXPECT_EQ(counted(), 0u);
+  std::vector<rpc::ClaimName> many;
+  for (int i = 1; i < 9; ++i) {
+    many.push_back(shop_.Claim(fmt::format("b{}", i), {{.device = fmt::format("gpu-{}", i)}}));
+  }
+  ASSERT_THAT(service_->Prepare(many), IsOk());
+  EXPECT_EQ(counted(), 1u);
+  ASSERT_THAT(service_->Unprepare(many), IsOk());
+  EXPECT_EQ(Unprepare(alone), "");
+  EXPECT_EQ(counted(), 0u);
+  EXPECT_THAT(service_->PreparedUids(), IsEmpty());
+}
+
+TEST_F(ServiceTest, TwoClaimsOfOneCallDoNotGetOneDevice) {
+  const auto a = shop_.Claim("a", {{.device = "gpu-0"}});
+  const auto b = shop_.Claim("b", {{.device = "gpu-0"}});
+  const auto answer = service_->Prepare({a, b});
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->at(a.uid).error, "");
+  EXPECT_THAT(answer->at(b.uid).error, HasSubstr("device n1/gpu-0 is in use by claim ns/a"));
+}
+
+// It was unprepared, the power was cut before the disk knew, and no agent will ask for it again.
+TEST_F(ServiceTest, AClaimOfAnEarlierStartOfTheMachineHoldsNothing) {
+  const auto a = shop_.Claim("a", {{.device = "gpu-0"}});
+  const auto b = shop_.Claim("b", {{.device = "gpu-0"}});
+  EXPECT_EQ(Prepare(a).error, "");
+  boot_id_ = "boot-2";
+  Restart();
+  EXPECT_EQ(Prepare(b).error, "");
+  EXPECT_THAT(handler_.calls, ElementsAre("prepare a", "unprepare a gpu-0", "prepare b"));
+  EXPECT_THAT(service_->PreparedUids(), ElementsAre(b.uid));
 }
 
 // Two instances of a driver: what one has prepared, the other unprepares.

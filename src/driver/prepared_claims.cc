@@ -2,19 +2,33 @@
 #include "driver/prepared_claims.h"
 
 #include <algorithm>
-#include <set>
+#include <cstdint>
 #include <utility>
 
 #include "api/json.h"
+#include "files/crc32.h"
 #include "files/files.h"
 #include "fmt/format.h"
 
 namespace dray::driver {
 namespace {
 
-constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kFile = "/claims.json";
+constexpr std::string_view kLog = "/claims.log";
 
-// Names of files come from claims: what is no plain word stays out of paths.
+// claims.json: what is in it, as a text, and whether it is still that.
+struct PreparedFile {
+  std::string data;
+  std::int64_t checksum = 0;
+};
+const api::StructInfo& InfoOf(const PreparedFile*) {
+  static const api::StructInfo info = api::Struct<PreparedFile>(
+      "PreparedFile",
+      {api::Field<&PreparedFile::data>("data"), api::Field<&PreparedFile::checksum>("checksum")});
+  return info;
+}
+
+// CDI files have names that come from claims: what is no plain word stays out of paths.
 bool IsFileName(std::string_view uid) {
   return !uid.empty() && uid.size() <= 128 && uid.front() != '.' &&
          std::ranges::all_of(uid, [](char c) {
@@ -53,39 +67,72 @@ const api::StructInfo& InfoOf(const PreparedClaimRecord*) {
   return info;
 }
 
-StatusOr<PreparedClaims> PreparedClaims::Open(std::string folder) {
+// Written and read together.
+struct PreparedClaims::Change {
+  std::vector<PreparedClaimRecord> put;
+  std::vector<std::string> removed;
+
+  friend const api::StructInfo& InfoOf(const Change*) {
+    static const api::StructInfo info = api::Struct<Change>(
+        "PreparedClaims",
+        {api::Field<&Change::put>("claims"), api::Field<&Change::removed>("removed")});
+    return info;
+  }
+  void ApplyTo(Records& records) && {
+    for (const std::string& uid : removed) records.erase(uid);
+    for (PreparedClaimRecord& record : put) {
+      std::string uid = record.uid;
+      records.insert_or_assign(std::move(uid), std::move(record));
+    }
+  }
+};
+
+bool Exclude(const PreparedDeviceRecord& has, const PreparedDeviceRecord& wants) {
+  return has.pool == wants.pool && has.device == wants.device && !has.admin_access &&
+         !wants.admin_access && (!has.share_id || !wants.share_id);
+}
+
+StatusOr<PreparedClaims> PreparedClaims::Open(const std::string& folder, files::Disk& disk) {
   DRAY_RETURN_IF_ERROR(files::MakeFolder(folder));
-  PreparedClaims claims(std::move(folder));
-  DRAY_RETURN_IF_ERROR(claims.Refresh());
+  PreparedClaims claims(folder);
+  files::Journal::Contents read;
+  DRAY_ASSIGN_OR_RETURN(
+      claims.journal_,
+      files::Journal::Open(
+          disk, {.path = folder + std::string(kFile), .log_path = folder + std::string(kLog)},
+          read));
+  DRAY_RETURN_IF_ERROR(claims.Take(read));
+  if (claims.journal_->must_fold()) DRAY_RETURN_IF_ERROR(claims.Fold(claims.records_));
   return claims;
 }
 
-StatusOr<PreparedClaimRecord> PreparedClaims::Read(const std::string& file) const {
-  const std::string path = fmt::format("{}/{}", folder_, file);
-  DRAY_ASSIGN_OR_RETURN(const std::string text, files::ReadWhole(path));
+Status PreparedClaims::Take(const files::Journal::Contents& read) {
   api::JsonDecoder decoder;
-  auto record = decoder.Decode<PreparedClaimRecord>(text);
-  if (!record.ok()) return base::Annotate(record.status(), path);
-  if (record->uid + std::string(kSuffix) != file) {
-    return base::InvalidArgument(fmt::format("{}: it is about claim \"{}\"", path, record->uid));
+  if (read.whole) {
+    records_.clear();
+    const auto file = decoder.Decode<PreparedFile>(*read.whole);
+    if (!file.ok()) return base::Annotate(file.status(), folder_ + std::string(kFile));
+    if (file->checksum != files::Crc32(file->data)) {
+      return base::MakeStatus(
+          StatusCode::kDataLoss,
+          fmt::format("{}{} is damaged: its checksum is {}, that of its data {}", folder_, kFile,
+                      file->checksum, files::Crc32(file->data)));
+    }
+    auto whole = decoder.Decode<Change>(file->data);
+    if (!whole.ok()) return base::Annotate(whole.status(), folder_ + std::string(kFile));
+    (*std::move(whole)).ApplyTo(records_);
   }
-  return record;
+  for (const std::string& text : read.changes) {
+    auto change = decoder.Decode<Change>(text);
+    if (!change.ok()) return base::Annotate(change.status(), folder_ + std::string(kLog));
+    (*std::move(change)).ApplyTo(records_);
+  }
+  return {};
 }
 
 Status PreparedClaims::Refresh() {
-  DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> names, files::NamesIn(folder_));
-  std::map<std::string, PreparedClaimRecord, std::less<>> records;
-  for (const std::string& name : names) {
-    if (!name.ends_with(kSuffix) || name.starts_with(".")) continue;
-    auto record = Read(name);
-    // Removed by another process since it was listed.
-    if (record.status().code() == StatusCode::kNotFound) continue;
-    if (!record.ok()) return record.status();
-    std::string uid = record->uid;
-    records.emplace(std::move(uid), *std::move(record));
-  }
-  records_ = std::move(records);
-  return {};
+  DRAY_ASSIGN_OR_RETURN(const auto news, journal_->Refresh());
+  return news ? Take(*news) : Status();
 }
 
 const PreparedClaimRecord* PreparedClaims::Find(std::string_view uid) const {
@@ -93,32 +140,48 @@ const PreparedClaimRecord* PreparedClaims::Find(std::string_view uid) const {
   return it == records_.end() ? nullptr : &it->second;
 }
 
-Status PreparedClaims::Put(PreparedClaimRecord record) {
-  if (!IsFileName(record.uid)) {
-    return base::InvalidArgument(fmt::format("\"{}\" is no UID of a claim", record.uid));
+Status PreparedClaims::Fold(const Records& records) {
+  Change whole;
+  for (const auto& [uid, record] : records) whole.put.push_back(record);
+  PreparedFile file;
+  file.data = api::EncodeJson(whole);
+  file.checksum = files::Crc32(file.data);
+  return journal_->Fold(api::EncodeJson(file));
+}
+
+Status PreparedClaims::Write(Change change, files::Sync sync) {
+  if (journal_->must_fold() || journal_->full()) {
+    Records records = records_;
+    std::move(change).ApplyTo(records);
+    DRAY_RETURN_IF_ERROR(Fold(records));
+    records_ = std::move(records);
+    return {};
   }
-  DRAY_RETURN_IF_ERROR(files::WriteWhole(fmt::format("{}/{}{}", folder_, record.uid, kSuffix),
-                                         api::EncodeJson(record)));
-  std::string uid = record.uid;
-  records_.insert_or_assign(std::move(uid), std::move(record));
+  DRAY_RETURN_IF_ERROR(journal_->Append(api::EncodeJson(change), sync));
+  std::move(change).ApplyTo(records_);
   return {};
+}
+
+Status PreparedClaims::Put(std::vector<PreparedClaimRecord> records, files::Sync sync) {
+  for (const PreparedClaimRecord& record : records) {
+    if (!IsFileName(record.uid)) {
+      return base::InvalidArgument(fmt::format("\"{}\" is no UID of a claim", record.uid));
+    }
+  }
+  return Write({.put = std::move(records), .removed = {}}, sync);
 }
 
 Status PreparedClaims::Remove(std::string_view uid) {
-  if (!IsFileName(uid)) return {};
-  DRAY_RETURN_IF_ERROR(files::RemoveFile(fmt::format("{}/{}{}", folder_, uid, kSuffix)));
-  if (const auto it = records_.find(uid); it != records_.end()) records_.erase(it);
-  return {};
+  if (!records_.contains(uid)) return {};
+  return Write({.put = {}, .removed = {std::string(uid)}}, files::Sync::kNo);
 }
 
 const PreparedClaimRecord* PreparedClaims::Holder(std::string_view uid,
-                                                  const AllocatedDevice& device) const {
-  if (device.admin_access) return nullptr;
+                                                  const PreparedDeviceRecord& device) const {
   for (const auto& [other, record] : records_) {
     if (other == uid) continue;
     for (const PreparedDeviceRecord& held : record.devices) {
-      if (held.pool != device.pool || held.device != device.device || held.admin_access) continue;
-      if (!held.share_id || !device.share_id) return &record;
+      if (Exclude(held, device)) return &record;
     }
   }
   return nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PreparedClaims: which claims a driver has prepared, on disk: a file per claim, written whole or not
-// at all, so that a driver that is killed at any moment knows afterwards what it may have begun.
+// PreparedClaims: which claims a driver has prepared, on disk, so that a driver that is killed at any
+// moment knows afterwards what it may have begun. It is a journal: claims.json, and beside it
+// claims.log with what has changed since.
 #pragma once
 
 #include <map>
@@ -13,6 +14,7 @@
 #include "api/field_table.h"
 #include "base/status.h"
 #include "driver/claim_view.h"
+#include "files/journal.h"
 
 namespace dray::driver {
 
@@ -39,31 +41,43 @@ struct PreparedClaimRecord {
 };
 const api::StructInfo& InfoOf(const PreparedClaimRecord*);
 
+// Whether who has the one leaves no room for who wants the other: one of them wants the device alone.
+// Admin access takes nothing from anybody.
+bool Exclude(const PreparedDeviceRecord& has, const PreparedDeviceRecord& wants);
+
 // One thread at a time.
 class PreparedClaims {
  public:
-  // Files are <folder>/<uid>.json; the folder is made. A file that cannot be understood is an error:
-  // whoever guesses what it said may give a device twice.
-  static StatusOr<PreparedClaims> Open(std::string folder);
+  // Files are <folder>/claims.json and claims.log; the folder is made. What cannot be understood is an
+  // error: whoever guesses what it said may give a device twice. The disk outlives it.
+  static StatusOr<PreparedClaims> Open(const std::string& folder,
+                                       files::Disk& disk = files::TheDisk());
 
-  // Takes in what another process has written or removed.
+  // Takes in what another process has written.
   Status Refresh();
   // Null: not known.
   const PreparedClaimRecord* Find(std::string_view uid) const;
-  Status Put(PreparedClaimRecord record);
-  // Nothing there is fine.
+  // All of them or none. `sync`: they are there after a power cut, too. Not OK: nothing has changed as
+  // far as this process is concerned; what the next one finds is not known.
+  Status Put(std::vector<PreparedClaimRecord> records, files::Sync sync);
+  // Nothing there is fine. It may be there again after a power cut.
   Status Remove(std::string_view uid);
-  // The claim other than `uid` that has the device in a way that leaves no room: exclusively, or the
-  // asking one wants it so. Admin access takes nothing from anybody. Null: none.
-  const PreparedClaimRecord* Holder(std::string_view uid, const AllocatedDevice& device) const;
+  // The claim other than `uid` that has the device and leaves no room for this. Null: none.
+  const PreparedClaimRecord* Holder(std::string_view uid, const PreparedDeviceRecord& device) const;
   const std::map<std::string, PreparedClaimRecord, std::less<>>& all() const { return records_; }
 
  private:
+  using Records = std::map<std::string, PreparedClaimRecord, std::less<>>;  // by uid
+  struct Change;
+
   explicit PreparedClaims(std::string folder) : folder_(std::move(folder)) {}
-  StatusOr<PreparedClaimRecord> Read(const std::string& file) const;
+  Status Take(const files::Journal::Contents& read);
+  Status Write(Change change, files::Sync sync);
+  Status Fold(const Records& records);
 
   std::string folder_;
-  std::map<std::string, PreparedClaimRecord, std::less<>> records_;  // by uid
+  std::optional<files::Journal> journal_;
+  Records records_;
 };
 
 }  // namespace dray::driver

@@ -39,6 +39,13 @@ std::string TemporaryBeside(const std::string& path) {
   return fmt::format("{}/.{}.{}-{}.tmp", FolderOf(path), NameOf(path), ::getpid(), counter++);
 }
 
+std::atomic<std::uint64_t> syncs = 0;
+
+int CountedSync(int fd) {
+  ++syncs;
+  return ::fsync(fd);
+}
+
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
@@ -241,7 +248,7 @@ Status WriteWhole(const std::string& path, std::string_view contents, unsigned m
   if (!file.valid()) return Failed("write", path, errno);
   const Status written = WriteAll(file.get(), contents);
   if (!written.ok() || ::fchmod(file.get(), mode) != 0 ||
-      (sync == Sync::kYes && ::fsync(file.get()) != 0) ||
+      (sync == Sync::kYes && CountedSync(file.get()) != 0) ||
       ::rename(temporary.c_str(), path.c_str()) != 0) {
     const Status failed = written.ok()
                               ? Failed("write", path, errno)
@@ -251,12 +258,21 @@ Status WriteWhole(const std::string& path, std::string_view contents, unsigned m
   }
   if (sync == Sync::kNo) return {};
   const Fd folder(::open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid() || ::fsync(folder.get()) != 0) return Failed("sync", FolderOf(path), errno);
+  if (!folder.valid() || CountedSync(folder.get()) != 0)
+    return Failed("sync", FolderOf(path), errno);
   return {};
 }
 
+Status SyncData(int fd, std::string_view path) {
+  ++syncs;
+  return ::fdatasync(fd) == 0 ? Status() : Failed("sync", path, errno);
+}
+
+std::uint64_t Syncs() { return syncs; }
+
 Status SyncAll(const std::string& folder) {
   const Fd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ++syncs;
   if (!file.valid() || ::syncfs(file.get()) != 0) return Failed("sync", folder, errno);
   return {};
 }

@@ -64,6 +64,10 @@ enum class Sync : std::uint8_t { kYes, kNo };
 Status WriteWhole(const std::string& path, std::string_view contents, unsigned mode = 0644,
                   Sync sync = Sync::kYes);
 
+// What was written to the file, and its size, are there after a power cut.
+Status SyncData(int fd, std::string_view path);
+// How often this process has waited for a disk to have something, so far.
+std::uint64_t Syncs();
 // Everything that was written to the file system of this folder is on the disk.
 Status SyncAll(const std::string& folder);
 

@@ -197,12 +197,13 @@ TEST_F(Acceptance, Row58TheAgentDoesNotStartWithACorruptState) {
                                  .runtime = runtime_,
                                  .plugins = plugins_,
                                  .probes = probes_,
+                                 .sources = sources_,
                                  .log = {}},
                                 options_);
   ASSERT_FALSE(made.ok());
   const std::string text(base::Message(made.status()));
   EXPECT_NE(text.find("checkpoint is corrupted"), std::string::npos) << text;
-  EXPECT_NE(text.find("drain the node, remove the file"), std::string::npos) << text;
+  EXPECT_NE(text.find("drain the node, remove dra_manager_state"), std::string::npos) << text;
 }
 
 }  // namespace

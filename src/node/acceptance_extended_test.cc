@@ -28,7 +28,6 @@ api::ResourceClaim SpecialClaim(std::string_view name, std::string_view pod) {
 
 // Explicit and implicit names, several containers with one to three resources.
 TEST_F(Acceptance, Row48ExtendedResourcesReachTheirContainers) {
-  AddClaim(SpecialClaim("p-ext", "p"));
   std::vector<rpc::PreparedDevice>& devices = plugins_.driver("d1").devices["p-ext"];
   for (const char* request : {"r-1", "r-2", "r-3", "r-4", "r-5", "r-6"}) {
     devices.push_back({.requests = {request},
@@ -36,6 +35,7 @@ TEST_F(Acceptance, Row48ExtendedResourcesReachTheirContainers) {
                        .device = request,
                        .cdi_ids = {std::string("d1/dev=") + request}});
   }
+  AddClaim(Allocated(SpecialClaim("p-ext", "p"), "d1", devices));
   Apply(R"(
 apiVersion: v1
 kind: Pod
@@ -197,7 +197,6 @@ spec:
 }
 
 TEST_F(Acceptance, Row51ShareIdsAreKeptAndShown) {
-  AddClaim(ClaimOf("a", {"d1"}, {"p"}));
   plugins_.driver("d1").devices["a"] = {
       {.requests = {"x"}, .pool = "pool", .device = "d0", .cdi_ids = {"d1/dev=0"}},
       {.requests = {"y"},
@@ -210,6 +209,7 @@ TEST_F(Acceptance, Row51ShareIdsAreKeptAndShown) {
        .device = "d3",
        .cdi_ids = {"d1/dev=2"},
        .share_id = "2fa694cd-ccb1-4ff8-807d-251b37546ff5"}};
+  AddClaim(Allocated(ClaimOf("a", {"d1"}, {"p"}), "d1", plugins_.driver("d1").devices["a"]));
   CreatePodWith("p", {"a"});
   StartAgent();
   EXPECT_EQ(PhaseOf("p"), "Running");

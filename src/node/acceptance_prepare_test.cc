@@ -214,6 +214,41 @@ status:
   EXPECT_THAT(plugins_.calls(), IsEmpty());
 }
 
+// With the gate, a claim may be made and reserved for the pod's group, which is known by name.
+TEST_F(Acceptance, Row33AClaimOfThePodsGroup) {
+  const auto add = [&](const char* name, const char* group) {
+    api::ResourceClaim claim = ClaimOf(name, {"d1"}, {});
+    claim.metadata.owner_references = {{.api_version = "scheduling.k8s.io/v1alpha2",
+                                        .kind = "PodGroup",
+                                        .name = group,
+                                        .uid = "uid-g",
+                                        .controller = true}};
+    claim.status.reserved_for = {
+        {.api_group = "scheduling.k8s.io", .resource = "podgroups", .name = group, .uid = "uid-g"}};
+    AddClaim(claim);
+    Apply(fmt::format(R"(
+apiVersion: v1
+kind: Pod
+metadata: {{name: p-{0}}}
+spec:
+  schedulingGroup: {{podGroupName: g}}
+  containers: [{{name: c, image: i, resources: {{claims: [{{name: r}}]}}}}]
+  resourceClaims: [{{name: r, resourceClaimTemplateName: t}}]
+status:
+  resourceClaimStatuses: [{{name: r, resourceClaimName: {0}}}]
+)",
+                      name));
+  };
+  add("a", "g");
+  add("b", "another");
+  StartAgent();
+  EXPECT_EQ(PhaseOf("p-a"), "Pending");
+  gates_.Set(api::Gate::kDRAWorkloadResourceClaims, true);
+  RestartAgent();
+  EXPECT_EQ(PhaseOf("p-a"), "Running");
+  EXPECT_EQ(PhaseOf("p-b"), "Pending");
+}
+
 TEST_F(Acceptance, Row34TheDriverNeverRegisteredAndThePodIsDeleted) {
   plugins_.Deregister("d1");
   AddClaim(ClaimOf("a", {"d1"}, {"p"}));
@@ -245,7 +280,8 @@ TEST_F(Acceptance, Row37ThreeClaimsTwoContainersOneNamesARequest) {
   plugins_.driver("d1").devices["a"] = {
       {.requests = {"x"}, .pool = "p", .device = "1", .cdi_ids = {"d1/dev=a-x"}},
       {.requests = {"z"}, .pool = "p", .device = "2", .cdi_ids = {"d1/dev=a-z"}}};
-  for (const char* name : {"a", "b", "d"}) AddClaim(ClaimOf(name, {"d1"}, {"p"}));
+  AddClaim(Allocated(ClaimOf("a", {"d1"}, {"p"}), "d1", plugins_.driver("d1").devices["a"]));
+  for (const char* name : {"b", "d"}) AddClaim(ClaimOf(name, {"d1"}, {"p"}));
   Apply(R"(
 apiVersion: v1
 kind: Pod

@@ -7,6 +7,8 @@
 #include "api/pod_resources.h"
 #include "files/files.h"
 #include "fmt/format.h"
+#include "node/refusals.h"
+#include "node/volumes.h"
 
 namespace dray::node {
 namespace {
@@ -14,56 +16,22 @@ namespace {
 constexpr std::chrono::seconds kListInterval{1};
 constexpr std::chrono::seconds kReconcileInterval{60};
 constexpr std::chrono::seconds kProbeInterval{5};
+constexpr std::chrono::seconds kFoldAfter{1};
 constexpr std::string_view kComponent = "kubelet";
-
-std::string StatePath(const AgentOptions& options) {
-  return fmt::format("{}/{}", options.root, kStateFileName);
-}
-
-// What writers before us left behind when they were killed.
-void RemoveTemporaries(const std::string& root) {
-  const auto names = files::NamesIn(root);
-  if (!names.ok()) return;
-  const std::string prefix = fmt::format(".{}.", kStateFileName);
-  for (const std::string& name : *names) {
-    if (name.starts_with(prefix) && name.ends_with(".tmp")) {
-      (void)files::RemoveFile(root + "/" + name);
-    }
-  }
-}
-
-StatusOr<std::vector<ClaimState>> ReadState(const AgentOptions& options) {
-  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.root));
-  RemoveTemporaries(options.root);
-  const std::string path = StatePath(options);
-  auto bytes = files::ReadWhole(path, 256u << 20);
-  if (bytes.status().code() == StatusCode::kNotFound) {
-    DRAY_RETURN_IF_ERROR(files::WriteWhole(path, EncodeClaimStates({}, true), 0600));
-    return std::vector<ClaimState>();
-  }
-  if (!bytes.ok()) return bytes.status();
-  auto claims = DecodeClaimStates(*bytes);
-  if (claims.ok()) return claims;
-  return base::Annotate(
-      base::MakeStatus(
-          claims.status().code(),
-          fmt::format(
-              "{}. It says which claims are prepared on this node, so that the agent cannot "
-              "do without it: drain the node, remove the file, and start again",
-              base::Message(claims.status()))),
-      path);
-}
 
 }  // namespace
 
 StatusOr<std::unique_ptr<Agent>> Agent::Make(AgentParts parts, AgentOptions options) {
-  DRAY_ASSIGN_OR_RETURN(std::vector<ClaimState> claims, ReadState(options));
-  return std::unique_ptr<Agent>(new Agent(std::move(parts), std::move(options), std::move(claims)));
+  DRAY_ASSIGN_OR_RETURN(std::shared_ptr<ClaimLog> state, ClaimLog::Open(options.root));
+  // What pods have in there is nobody else's business.
+  DRAY_RETURN_IF_ERROR(files::MakeFolder(options.root + "/pods", 0750));
+  return std::unique_ptr<Agent>(new Agent(std::move(parts), std::move(options), std::move(state)));
 }
 
-Agent::Agent(AgentParts parts, AgentOptions options, std::vector<ClaimState> claims)
+Agent::Agent(AgentParts parts, AgentOptions options, std::shared_ptr<ClaimLog> state)
     : parts_(std::move(parts)),
       options_(std::move(options)),
+      state_(std::move(state)),
       health_in_status_(options_.gates.Enabled(api::Gate::kResourceHealthStatus)),
       health_messages_(options_.gates.Enabled(api::Gate::kResourceHealthStatusMessage)),
       metrics_(parts_.metrics != nullptr ? std::make_unique<ClaimMetrics>(*parts_.metrics)
@@ -73,7 +41,7 @@ Agent::Agent(AgentParts parts, AgentOptions options, std::vector<ClaimState> cla
                 [this](const std::string& uid) {
                   if (on_registered_) on_registered_(uid);
                 }) {
-  claims_.Restore(std::move(claims));
+  claims_.Restore(state_->Claims());
 }
 
 Agent::~Agent() { parts_.runtime.OnChange(nullptr); }
@@ -136,6 +104,7 @@ void Agent::Finished(const std::string& uid) {
 }
 
 std::optional<Rejection> Agent::Admit(const api::Pod& pod) {
+  if (auto refused = RefusedField(pod)) return refused;
   api::Map<base::Quantity> used;
   std::int64_t pods = 0;
   for (const auto& [uid, worker] : pods_) {
@@ -289,6 +258,7 @@ void Agent::FindOrphans() {
 void Agent::Reconcile() {
   reconcile_timer_ = parts_.loop.After(kReconcileInterval, [this] { Reconcile(); });
   if (!ready() || !watch_->Stale().ok()) return;
+  RemoveLeftFolders();
   claims_.Reconcile(
       [this](const std::string& uid) { return pods_.contains(uid); },
       [this](const std::string& uid, const Status& status) {
@@ -299,6 +269,60 @@ void Agent::Reconcile() {
                              {{"pod", uid}, {"err", status}});
         }
       });
+}
+
+// Volumes and logs of pods that went while no agent ran, and of which the runtime has nothing any more:
+// nobody else would look for them.
+void Agent::RemoveLeftFolders() {
+  if (std::exchange(removing_, true)) return;
+  struct Folders {
+    std::vector<std::string> pods;  // by UID
+    std::vector<std::string> logs;  // <namespace>_<name>_<UID>
+  };
+  const auto look = [pods = options_.root + "/pods", logs = options_.log_root] {
+    const auto names = [](const std::string& folder) {
+      auto found = files::NamesIn(folder);
+      return found.ok() ? *std::move(found) : std::vector<std::string>();
+    };
+    return Folders{.pods = names(pods), .logs = names(logs)};
+  };
+  Away(parts_.offload, parts_.loop, look, [this, alive = std::weak_ptr(alive_)](Folders found) {
+    if (alive.expired()) return;
+    removing_ = false;
+    if (!ready() || !watch_->Stale().ok()) return;
+    const auto known = [this](std::string_view uid) {
+      return pods_.contains(uid) || inventory_.contains(uid);
+    };
+    std::erase_if(found.pods, known);
+    std::erase_if(found.logs, [&](const std::string& name) {
+      // A folder that is called otherwise is not ours.
+      return std::ranges::count(name, '_') != 2 ||
+             known(std::string_view(name).substr(name.rfind('_') + 1));
+    });
+    if (found.pods.empty() && found.logs.empty()) return;
+    removing_ = true;
+    Away(
+        parts_.offload, parts_.loop,
+        [found = std::move(found), root = options_.root, logs = options_.log_root]() -> Status {
+          Status first;
+          const auto note = [&](const Status& status) {
+            if (first.ok()) first = status;
+          };
+          for (const std::string& uid : found.pods) note(RemovePodFolder(root, uid));
+          for (const std::string& name : found.logs) {
+            note(files::RemoveTree(fmt::format("{}/{}", logs, name)));
+          }
+          return first;
+        },
+        [this, alive](const Status& status) {
+          if (alive.expired()) return;
+          removing_ = false;
+          if (!status.ok()) {
+            parts_.log.Warning("Files of pods that are gone could not be removed",
+                               {{"err", status}});
+          }
+        });
+  });
 }
 
 void Agent::Fetch(const std::string& namespace_, std::vector<std::string> names,
@@ -324,13 +348,19 @@ void Agent::Fetch(const std::string& namespace_, std::vector<std::string> names,
       std::move(done));
 }
 
-void Agent::WriteCheckpoint(std::string bytes, std::function<void(Status)> done) {
+void Agent::WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) {
   Away(
       parts_.offload, parts_.loop,
-      [path = StatePath(options_), bytes = std::move(bytes)] {
-        return files::WriteWhole(path, bytes, 0600);
-      },
+      [state = state_, changes = std::move(changes)] { return state->Write(changes); },
       std::move(done));
+  // Not in the way of what comes next: when it is quiet.
+  fold_timer_ = parts_.loop.After(kFoldAfter, [this] {
+    Away(
+        parts_.offload, parts_.loop, [state = state_] { return state->Fold(); },
+        [log = parts_.log](const Status& status) {
+          if (!status.ok()) log.Warning("Claims could not be checkpointed", {{"err", status}});
+        });
+  });
 }
 
 }  // namespace dray::node

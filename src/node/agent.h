@@ -22,6 +22,7 @@
 #include "container/runtime.h"
 #include "logs/log.h"
 #include "metrics/registry.h"
+#include "node/claim_log.h"
 #include "node/claim_manager.h"
 #include "node/loop.h"
 #include "node/node_reporter.h"
@@ -29,6 +30,7 @@
 #include "node/plugins.h"
 #include "node/pod_worker.h"
 #include "node/probes.h"
+#include "node/sources.h"
 
 namespace dray::node {
 
@@ -48,6 +50,7 @@ struct AgentParts {
   container::Runtime& runtime;
   Plugins& plugins;
   ProbeClient& probes;
+  Sources& sources;
   logs::Logger log;
   metrics::Registry* metrics = nullptr;
 };
@@ -71,6 +74,10 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   void OnDriverReady(const std::string& driver) override;
   void OnHealthChanged(const std::vector<DeviceName>& devices) override;
 
+  // At the end, when nothing of it is done elsewhere any more: its state is one file, which a kubelet
+  // can read.
+  Status Close() { return state_->Fold(); }
+
   // For those who answer questions about pods.
   ClaimManager& claims() override { return claims_; }
   std::vector<const PodWorker*> Pods() const;  // by UID
@@ -79,7 +86,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   bool ready() const { return listed_ && pods_known_; }
 
  private:
-  Agent(AgentParts parts, AgentOptions options, std::vector<ClaimState> claims);
+  Agent(AgentParts parts, AgentOptions options, std::shared_ptr<ClaimLog> state);
 
   // PodHost
   Loop& loop() override { return parts_.loop; }
@@ -88,6 +95,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   container::Runtime& runtime() override { return parts_.runtime; }
   Plugins& plugins() override { return parts_.plugins; }
   ProbeClient& probes() override { return parts_.probes; }
+  Sources& sources() override { return parts_.sources; }
   const logs::Logger& log() const override { return parts_.log; }
   const std::string& root() const override { return options_.root; }
   const std::string& log_root() const override { return options_.log_root; }
@@ -108,7 +116,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   // ClaimSource
   void Fetch(const std::string& namespace_, std::vector<std::string> names,
              std::function<void(StatusOr<Claims>)> done) override;
-  void WriteCheckpoint(std::string bytes, std::function<void(Status)> done) override;
+  void WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) override;
 
   void DrainWatch();
   void TakeObject(const api::Change& change);
@@ -116,10 +124,12 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   void Listed(StatusOr<container::Inventory> inventory, std::uint64_t number);
   void FindOrphans();
   void Reconcile();
+  void RemoveLeftFolders();
   void ProbeRuntime();
 
   const AgentParts parts_;
   const AgentOptions options_;
+  const std::shared_ptr<ClaimLog> state_;
   const bool health_in_status_;
   const bool health_messages_;
   std::string runtime_name_;
@@ -135,11 +145,13 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   bool listed_ = false;
   bool listing_ = false;
   bool list_again_ = false;
+  bool removing_ = false;  // folders that are left of pods
   std::uint64_t list_number_ = 0;   // of the last list that was begun
   std::uint64_t known_number_ = 0;  // of the last that was answered
   Loop::Timer list_timer_;
   Loop::Timer reconcile_timer_;
   Loop::Timer probe_timer_;
+  Loop::Timer fold_timer_;
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

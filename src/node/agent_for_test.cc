@@ -6,6 +6,7 @@
 
 #include "api/resource_claim.h"
 #include "fmt/format.h"
+#include "node/internal/mounts.h"
 #include "testing/objects_from.h"
 
 namespace dray::node {
@@ -48,17 +49,49 @@ void GracefulCluster::Note(const api::EventNote& note) {
 
 void ProbeClientForTest::Http(const HttpProbe& probe, std::chrono::nanoseconds,
                               std::function<void(StatusOr<int>)> done) {
-  asked.push_back(fmt::format("http://{}:{}{}", probe.host, probe.port, probe.path));
+  asked.push_back(fmt::format("{}://{}:{}{}", probe.tls ? "https" : "http", probe.target.host,
+                              probe.target.port, probe.path));
   done(http);
 }
 
-void ProbeClientForTest::Tcp(const std::string& host, std::int32_t port, std::chrono::nanoseconds,
+void ProbeClientForTest::Tcp(const ProbeTarget& target, std::chrono::nanoseconds,
                              std::function<void(Status)> done) {
-  asked.push_back(fmt::format("{}:{}", host, port));
+  asked.push_back(fmt::format("{}:{}", target.host, target.port));
   done(tcp);
 }
 
+void ProbeClientForTest::Grpc(const GrpcProbe& probe, std::chrono::nanoseconds,
+                              std::function<void(Status)> done) {
+  asked.push_back(
+      fmt::format("grpc://{}:{}/{}", probe.target.host, probe.target.port, probe.service));
+  done(grpc);
+}
+
+StatusOr<std::optional<Kept>> SourcesForTest::ConfigMap(const std::string& namespace_,
+                                                        const std::string& name) {
+  asked.push_back(fmt::format("configmap {}/{}", namespace_, name));
+  if (!away.ok()) return away;
+  const auto it = config_maps.find(fmt::format("{}/{}", namespace_, name));
+  return it == config_maps.end() ? std::nullopt : std::optional(it->second);
+}
+
+StatusOr<std::optional<Kept>> SourcesForTest::Secret(const std::string& namespace_,
+                                                     const std::string& name) {
+  asked.push_back(fmt::format("secret {}/{}", namespace_, name));
+  if (!away.ok()) return away;
+  const auto it = secrets.find(fmt::format("{}/{}", namespace_, name));
+  return it == secrets.end() ? std::nullopt : std::optional(it->second);
+}
+
+StatusOr<Token> SourcesForTest::MakeToken(const TokenWish& wish) {
+  if (!away.ok()) return away;
+  wishes.push_back(wish);
+  return Token{.text = fmt::format("token-{}", wishes.size()),
+               .expires = clock->Now() + wish.lasts};
+}
+
 AgentTest::AgentTest() {
+  sources_.clock = &clock_;
   api::MemoryClusterOptions options;
   options.validate = false;
   memory_ = std::make_unique<api::MemoryCluster>(clock_, random_, options);
@@ -77,7 +110,10 @@ AgentTest::AgentTest() {
   plugins_.Register("d2");
 }
 
-AgentTest::~AgentTest() { KillAgent(); }
+AgentTest::~AgentTest() {
+  KillAgent();
+  if (CanMount()) (void)UnmountBelow(folder_.path());
+}
 
 void AgentTest::StartAgent() {
   options_.gates = gates_;
@@ -88,6 +124,7 @@ void AgentTest::StartAgent() {
                            .runtime = runtime_,
                            .plugins = plugins_,
                            .probes = probes_,
+                           .sources = sources_,
                            .log = {},
                            .metrics = metrics_.get()},
                           options_);
@@ -216,9 +253,7 @@ int AgentTest::RuntimeCalls(std::string_view prefix) const {
 }
 
 std::vector<ClaimState> AgentTest::Checkpoint() const {
-  const auto bytes = files::ReadWhole(options_.root + "/dra_manager_state");
-  if (!bytes.ok()) return {};
-  auto claims = DecodeClaimStates(*bytes);
+  auto claims = ClaimLog::Read(options_.root);
   EXPECT_TRUE(claims.ok()) << claims.status();
   return claims.ok() ? *claims : std::vector<ClaimState>();
 }

@@ -68,11 +68,30 @@ class ProbeClientForTest final : public ProbeClient {
  public:
   StatusOr<int> http = 200;
   Status tcp;
+  Status grpc;
   std::vector<std::string> asked;
   void Http(const HttpProbe& probe, std::chrono::nanoseconds,
             std::function<void(StatusOr<int>)> done) override;
-  void Tcp(const std::string& host, std::int32_t port, std::chrono::nanoseconds,
+  void Tcp(const ProbeTarget& target, std::chrono::nanoseconds,
            std::function<void(Status)> done) override;
+  void Grpc(const GrpcProbe& probe, std::chrono::nanoseconds,
+            std::function<void(Status)> done) override;
+};
+
+class SourcesForTest final : public Sources {
+ public:
+  std::map<std::string, Kept> config_maps;  // by namespace/name
+  std::map<std::string, Kept> secrets;
+  std::vector<TokenWish> wishes;
+  const base::Clock* clock = nullptr;
+  std::vector<std::string> asked;
+  Status away;
+
+  StatusOr<std::optional<Kept>> ConfigMap(const std::string& namespace_,
+                                          const std::string& name) override;
+  StatusOr<std::optional<Kept>> Secret(const std::string& namespace_,
+                                       const std::string& name) override;
+  StatusOr<Token> MakeToken(const TokenWish& wish) override;
 };
 
 class AgentTest : public ::testing::Test {
@@ -125,6 +144,7 @@ class AgentTest : public ::testing::Test {
   PluginsForTest plugins_{loop_};
   container::NoneRuntime runtime_{clock_};
   ProbeClientForTest probes_;
+  SourcesForTest sources_;
   InlineOffload offload_{loop_};
   AgentOptions options_;
   std::unique_ptr<metrics::Registry> metrics_;

@@ -38,6 +38,7 @@ ClaimManager::ClaimManager(ClaimSource& source, Plugins& plugins, const base::Cl
       plugins_(plugins),
       clock_(clock),
       may_skip_(gates.Enabled(api::Gate::kDRAOptionalNodeOperations)),
+      for_groups_(gates.Enabled(api::Gate::kDRAWorkloadResourceClaims)),
       metrics_(metrics) {}
 
 ClaimManager::~ClaimManager() = default;
@@ -137,8 +138,13 @@ void ClaimManager::End(const WorkPtr& work, Status status) {
 
 // ---- The checkpoint ----
 
-void ClaimManager::Checkpoint(Done done) {
+void ClaimManager::MarkChanged(const Key& key) {
+  changed_.insert_or_assign(entries_.at(key).state.uid, key);
+}
+
+void ClaimManager::Checkpoint(bool must_last, Done done) {
   waiting_for_write_.push_back(std::move(done));
+  next_must_last_ = next_must_last_ || must_last;
   if (!writing_) WriteNow();
 }
 
@@ -146,10 +152,24 @@ void ClaimManager::WriteNow() {
   writing_ = true;
   dirty_ = false;
   auto served = std::make_shared<std::vector<Done>>(std::exchange(waiting_for_write_, {}));
+  auto sent = std::make_shared<std::map<std::string, Key>>(std::exchange(changed_, {}));
+  ClaimChanges changes;
+  changes.must_last = std::exchange(next_must_last_, false);
+  for (const auto& [uid, key] : *sent) {
+    const auto it = entries_.find(key);
+    if (it != entries_.end() && it->second.state.uid == uid) {
+      changes.now.push_back(it->second.state);
+    } else {
+      changes.gone.push_back(uid);
+    }
+  }
   source_.WriteCheckpoint(
-      EncodeClaimStates(States()), [this, served, alive = std::weak_ptr(alive_)](Status status) {
+      std::move(changes), [this, served, sent, alive = std::weak_ptr(alive_)](Status status) {
         if (alive.expired()) return;
-        if (!status.ok()) dirty_ = true;
+        if (!status.ok()) {
+          dirty_ = true;
+          changed_.merge(*sent);
+        }
         const Status told = base::Annotate(status, "failed to checkpoint claims");
         // What they want written next is one write again.
         for (const Done& done : *served) {
@@ -178,6 +198,7 @@ void ClaimManager::CountInUse() {
 }
 
 void ClaimManager::DropPod(const Key& key, const std::string& uid) {
+  MarkChanged(key);
   entries_.at(key).state.pods.erase(uid);
   const auto it = by_pod_.find(uid);
   if (it == by_pod_.end()) return;

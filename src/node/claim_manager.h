@@ -47,8 +47,9 @@ class ClaimSource {
   // "fetch ResourceClaim <name>: ...".
   virtual void Fetch(const std::string& namespace_, std::vector<std::string> names,
                      std::function<void(StatusOr<Claims>)> done) = 0;
-  // Whole or not at all, and on the disk when it is answered. One at a time.
-  virtual void WriteCheckpoint(std::string bytes, std::function<void(Status)> done) = 0;
+  // Whole or not at all. OK: it is there when the agent is killed, and with `must_last` after a power
+  // cut, too. Not OK: nobody knows. One at a time.
+  virtual void WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) = 0;
 };
 
 // A device that a container uses.
@@ -120,6 +121,8 @@ class ClaimManager {
     bool restored = false;     // prepared as the checkpoint says
     bool unpreparing = false;  // no pod can join
     bool busy = false;         // a driver is being called for it
+    // Of the allocation that it is for; none: of an earlier life, and only its devices are known.
+    std::optional<std::size_t> allocation;
   };
   struct Work;  // one Prepare or Unprepare under way
   using WorkPtr = std::shared_ptr<Work>;
@@ -130,6 +133,10 @@ class ClaimManager {
   void Fetched(const WorkPtr& work, StatusOr<ClaimSource::Claims> claims);
   Status CheckFetched(const Work& work) const;
   void BeginPrepare(const WorkPtr& work);
+  Status CheckEntry(const Entry& entry, const api::ResourceClaim& claim) const;
+  // Of another allocation of the claim than the one that it has now.
+  static bool Outdated(const Entry& entry, const api::ResourceClaim& claim);
+  void LetGoFirst(const WorkPtr& work);
   void RememberPod(Work& work);
   void ForgetPod(Work& work);
   void CallPrepare(const WorkPtr& work);
@@ -147,8 +154,11 @@ class ClaimManager {
   bool MustWait(const Work& work) const;
   void SetBusy(Work& work, bool busy);
   void End(const WorkPtr& work, Status status);
-  void Checkpoint(Done done);
+  // What is known now. `must_last`: drivers will be called because it is known, and that must be
+  // undone after a power cut, too. What they have answered need not: everything is prepared anew then.
+  void Checkpoint(bool must_last, Done done);
   void WriteNow();
+  void MarkChanged(const Key& key);
   void CountInUse();
   void DropPod(const Key& key, const std::string& uid);
 
@@ -156,6 +166,7 @@ class ClaimManager {
   Plugins& plugins_;
   const base::Clock& clock_;
   const bool may_skip_;
+  const bool for_groups_;  // claims of a pod's group are its own, too
   ClaimMetrics* const metrics_;
   std::map<Key, Entry> entries_;
   std::map<std::string, std::set<Key>, std::less<>> by_pod_;
@@ -164,8 +175,10 @@ class ClaimManager {
   std::set<std::string> reconciling_;      // pods
   // Who waits for the write that is to come next; all of them are served by one.
   std::vector<Done> waiting_for_write_;
+  bool next_must_last_ = false;
   bool writing_ = false;
-  bool dirty_ = false;  // the checkpoint does not have what is known
+  bool dirty_ = false;                  // a write has failed, and nobody knows what is written
+  std::map<std::string, Key> changed_;  // claims, by UID, of which the checkpoint does not have all
   // Answers that come when this is gone find nobody.
   std::shared_ptr<int> alive_ = std::make_shared<int>();
 };

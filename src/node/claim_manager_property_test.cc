@@ -54,15 +54,12 @@ class Life {
   void Boot() {
     manager_ = std::make_unique<ClaimManager>(source_, plugins_, clock_, api::FeatureGates());
     ++generation_;
-    if (source_.checkpoint.empty()) return;
-    auto claims = DecodeClaimStates(source_.checkpoint);
-    ASSERT_TRUE(claims.ok()) << claims.status();
-    manager_->Restore(*std::move(claims));
+    manager_->Restore(source_.Written());
     for (auto& [uid, pod] : pods_) pod.preparing = pod.ending = false;
   }
 
   void Step() {
-    switch (Pick(12)) {
+    switch (Pick(13)) {
       case 0:
         return NewClaim();
       case 1:
@@ -92,23 +89,42 @@ class Life {
       }
       case 10:
         return Reconcile();
+      case 11:
+        return Reallocate();
       default:
         RunFor(loop_, clock_, std::chrono::seconds(Pick(60)));
+    }
+  }
+
+  // Somebody of the cluster uses it; who is gone does not.
+  bool Used(const std::string& claim) const {
+    for (const auto& [uid, pod] : pods_) {
+      if (pod.gone) continue;
+      for (const auto& entry : pod.pod.spec.resource_claims) {
+        if (entry.resource_claim_name == claim) return true;
+      }
+    }
+    return false;
+  }
+
+  // The same claim gets another device, as the control plane does it when nobody has it reserved.
+  void Reallocate() {
+    const std::string name = fmt::format("c{}", Pick(4));
+    const auto it = source_.claims.find(name);
+    if (it == source_.claims.end() || Used(name)) return;
+    it->second.status.reserved_for.clear();
+    const std::string device = fmt::format("dev-{}", next_++);
+    for (auto& result : it->second.status.allocation->devices.results) result.device = device;
+    for (const char* driver : {"d1", "d2"}) {
+      plugins_.driver(driver).devices[name] = {{.pool = "pool", .device = device}};
     }
   }
 
   void NewClaim() {
     const std::string name = fmt::format("c{}", Pick(4));
     // The same name again, as another object: only when nobody of the cluster uses the old one.
-    const auto old = source_.claims.find(name);
-    if (old != source_.claims.end()) {
-      for (const auto& [uid, pod] : pods_) {
-        if (pod.gone) continue;
-        for (const auto& entry : pod.pod.spec.resource_claims) {
-          if (entry.resource_claim_name == name) return;
-        }
-      }
-    }
+    if (Used(name)) return;
+    for (const char* driver : {"d1", "d2"}) plugins_.driver(driver).devices.erase(name);
     std::vector<std::string> drivers = {Pick(2) == 0 ? "d1" : "d2"};
     if (Pick(3) == 0) drivers = {"d1", "d2"};
     api::ResourceClaim claim = ClaimOf(name, drivers, {});
@@ -149,6 +165,17 @@ class Life {
         for (const auto& result : claim.status.allocation->devices.results) {
           EXPECT_TRUE(plugins_.prepared().contains(result.driver + "/" + claim.metadata.uid))
               << uid << " was told that " << claim.metadata.name << " is prepared";
+        }
+      }
+      // And with what the claims are allocated now.
+      const api::Pod& told = it->second.pod;
+      const auto has = manager_->ClaimsFor(told, told.spec.containers[0]);
+      ASSERT_TRUE(has.ok()) << has.status();
+      for (const ContainerClaim& one : *has) {
+        const auto& results = source_.claims.at(one.claim).status.allocation->devices.results;
+        EXPECT_EQ(one.devices.size(), results.size());
+        for (const UsedDevice& used : one.devices) {
+          EXPECT_EQ(used.device.device, results[0].device) << uid << " uses " << one.claim;
         }
       }
     });
@@ -220,13 +247,8 @@ class Life {
   // Whatever is prepared somewhere is in the checkpoint, or is being unprepared at this moment.
   void Check() {
     std::set<std::string> remembered;
-    if (!source_.checkpoint.empty()) {
-      const auto claims = DecodeClaimStates(source_.checkpoint);
-      ASSERT_TRUE(claims.ok());
-      for (const ClaimState& claim : *claims) {
-        for (const auto& [driver, state] : claim.drivers)
-          remembered.insert(driver + "/" + claim.uid);
-      }
+    for (const auto& [uid, claim] : source_.written) {
+      for (const auto& [driver, state] : claim.drivers) remembered.insert(driver + "/" + uid);
     }
     for (const std::string& prepared : plugins_.prepared()) {
       EXPECT_TRUE(remembered.contains(prepared)) << prepared << " would be forgotten by a restart";
@@ -249,6 +271,7 @@ class Life {
     }
     EXPECT_THAT(plugins_.prepared(), IsEmpty());
     EXPECT_THAT(manager_->States(), IsEmpty());
+    EXPECT_THAT(source_.Written(), IsEmpty());
   }
 
   std::mt19937 random_;

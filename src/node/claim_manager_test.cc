@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "node/plugins_for_test.h"
 #include "testing/status_matchers.h"
 
@@ -38,10 +39,7 @@ class ClaimManagerTest : public ::testing::Test {
     registry_ = std::make_unique<metrics::Registry>();
     metrics_ = std::make_unique<ClaimMetrics>(*registry_);
     manager_ = std::make_unique<ClaimManager>(source_, plugins_, clock_, gates, metrics_.get());
-    if (source_.checkpoint.empty()) return;
-    auto claims = DecodeClaimStates(source_.checkpoint);
-    ASSERT_THAT(claims, IsOk());
-    manager_->Restore(*std::move(claims));
+    manager_->Restore(source_.Written());
   }
   static api::FeatureGates Gates(bool skips) {
     api::FeatureGates gates;
@@ -71,11 +69,7 @@ class ClaimManagerTest : public ::testing::Test {
     RunFor(loop_, clock_, std::chrono::seconds(50));
     return result->value_or(base::Internal("it has not ended"));
   }
-  std::vector<ClaimState> Written() const {
-    if (source_.checkpoint.empty()) return {};
-    auto claims = DecodeClaimStates(source_.checkpoint);
-    return claims.ok() ? *claims : std::vector<ClaimState>();
-  }
+  std::vector<ClaimState> Written() const { return source_.Written(); }
   double InUse(std::string_view driver) { return metrics_->in_use.With({driver}).value(); }
 
   base::ManualClock clock_;
@@ -147,7 +141,16 @@ TEST_F(ClaimManagerTest, OneWriteServesManyPods) {
     EXPECT_THAT(**result, IsOk());
   }
   EXPECT_LE(source_.writes, 6);
+  // What has to outlive a power cut is what is about to be done, not what was done.
+  EXPECT_LE(source_.synced, 2);
   EXPECT_EQ(Written().size(), 100u);
+  EXPECT_EQ(Written(), manager_->States());
+  source_.writes = source_.synced = 0;
+  for (int i = 0; i < 100; ++i) BeginUnprepare("uid-p" + std::to_string(i));
+  loop_.RunDue();
+  EXPECT_LE(source_.writes, 3);
+  EXPECT_EQ(source_.synced, 0);
+  EXPECT_THAT(Written(), IsEmpty());
 }
 
 struct RefusedCase {
@@ -194,6 +197,15 @@ struct LiarCase {
 };
 class LiarTest : public ClaimManagerTest, public ::testing::WithParamInterface<LiarCase> {};
 
+std::string Endless() {
+  constexpr std::size_t kEach =
+      sizeof(DeviceState) + sizeof(std::string) + sizeof("pooldev-ad1/dev=uid-a") - 1;
+  return fmt::format(
+      "NodePrepareResources returned 100000 devices with {} bytes for ResourceClaim a: at most "
+      "1048576 bytes are kept",
+      100'000 * kEach);
+}
+
 TEST_P(LiarTest, IsToldApart) {
   Add(ClaimOf("a", {"d1"}, {"p"}));
   Add(ClaimOf("b", {"d1"}, {"p"}));
@@ -201,21 +213,44 @@ TEST_P(LiarTest, IsToldApart) {
   EXPECT_EQ(base::Message(Prepare(PodWith("p", {"a", "b"}))), GetParam().want);
   // It was remembered before the call, so that it is unprepared whatever came of it.
   EXPECT_TRUE(manager_->Holds("uid-p"));
+  EXPECT_LT(EncodeClaimStates(manager_->States()).size(), 2000u);
   EXPECT_THAT(Unprepare("uid-p"), IsOk());
   EXPECT_THAT(plugins_.prepared(), IsEmpty());
 }
-INSTANTIATE_TEST_SUITE_P(Drivers, LiarTest,
-                         ::testing::ValuesIn(std::vector<LiarCase>{
-                             {"stranger", [](rpc::PrepareAnswer& a) { a["0"] = {}; },
-                              "NodePrepareResources returned result for unknown claim UID 0"},
-                             {"error", [](rpc::PrepareAnswer& a) { a["uid-b"].error = "broken"; },
-                              "NodePrepareResources failed for ResourceClaim b: broken"},
-                             {"fewer", [](rpc::PrepareAnswer& a) { a.erase("uid-b"); },
-                              "NodePrepareResources skipped 1 ResourceClaims"},
-                             {"none", [](rpc::PrepareAnswer& a) { a.clear(); },
-                              "NodePrepareResources skipped 2 ResourceClaims"},
-                         }),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Drivers, LiarTest,
+    ::testing::ValuesIn(std::vector<LiarCase>{
+        {"stranger", [](rpc::PrepareAnswer& a) { a["0"] = {}; },
+         "NodePrepareResources returned result for unknown claim UID 0"},
+        {"error", [](rpc::PrepareAnswer& a) { a["uid-b"].error = "broken"; },
+         "NodePrepareResources failed for ResourceClaim b: broken"},
+        {"fewer", [](rpc::PrepareAnswer& a) { a.erase("uid-b"); },
+         "NodePrepareResources skipped 1 ResourceClaims"},
+        {"none", [](rpc::PrepareAnswer& a) { a.clear(); },
+         "NodePrepareResources skipped 2 ResourceClaims"},
+        {"no_such_device", [](rpc::PrepareAnswer& a) { a["uid-a"].devices[0].device = "x"; },
+         "NodePrepareResources returned device pool/x for ResourceClaim a, "
+         "which was not allocated to it"},
+        {"device_of_another_claim", [](rpc::PrepareAnswer& a) { a["uid-a"] = a["uid-b"]; },
+         "NodePrepareResources returned device pool/dev-b for ResourceClaim "
+         "a, which was not allocated to it"},
+        {"no_such_request",
+         [](rpc::PrepareAnswer& a) {
+           a["uid-b"].devices[0].requests = {"r/sub", "s"};
+         },
+         "NodePrepareResources returned request \"s\" for ResourceClaim b, "
+         "for which the driver was allocated nothing"},
+        {"endless_name", [](rpc::PrepareAnswer& a) { a[std::string(1 << 20, 'u')] = {}; },
+         "NodePrepareResources returned result for unknown claim UID " + std::string(253, 'u') +
+             "..."},
+        {"endless_error",
+         [](rpc::PrepareAnswer& a) { a["uid-a"].error = std::string(1 << 20, 'e'); },
+         "NodePrepareResources failed for ResourceClaim a: " + std::string(253, 'e') + "..."},
+        {"endless_devices",
+         [](rpc::PrepareAnswer& a) { a["uid-a"].devices.assign(100'000, a["uid-a"].devices[0]); },
+         Endless()},
+    }),
+    [](const auto& info) { return info.param.name; });
 
 TEST_F(ClaimManagerTest, UnprepareTellsLiarsApartToo) {
   Add(ClaimOf("a", {"d1"}, {"p"}));
@@ -333,15 +368,95 @@ TEST_F(ClaimManagerTest, PodsThatAreGoneAreReconciled) {
   EXPECT_FALSE(manager_->Holds("uid-p"));
 }
 
+// ---- A claim that is allocated anew ----
+
+api::ResourceClaim Anew(std::string_view pod, const std::vector<std::string>& drivers = {"d1"}) {
+  api::ResourceClaim claim = ClaimOf("a", drivers, {std::string(pod)});
+  for (auto& result : claim.status.allocation->devices.results) result.device = "other";
+  return claim;
+}
+
+// A pod was deleted by force; its claim, which somebody made by hand, is deallocated, allocated
+// another device, and given to another pod, while what the first was given is still prepared.
+TEST_F(ClaimManagerTest, AClaimThatWasAllocatedAnewWaitsForWhatItWasAllocatedBefore) {
+  Add(ClaimOf("a", {"d1"}, {"p"}));
+  ASSERT_THAT(Prepare(PodWith("p", {"a"})), IsOk());
+  Add(Anew("q"));
+  plugins_.driver("d1").devices["a"] = {{.pool = "pool", .device = "other", .cdi_ids = {"k=o"}}};
+  EXPECT_EQ(
+      base::Message(Prepare(PodWith("q", {"a"}))),
+      "ResourceClaim a was allocated anew, and what it was allocated before is still prepared "
+      "on this node (previous pod force-deleted?!)");
+  EXPECT_FALSE(manager_->Holds("uid-q"));
+  EXPECT_THAT(Unprepare("uid-p"), IsOk());
+  EXPECT_THAT(Prepare(PodWith("q", {"a"})), IsOk());
+  EXPECT_THAT(plugins_.calls(), ElementsAre("prepare d1 a", "unprepare d1 a", "prepare d1 a"));
+  const api::Pod pod = PodWith("q", {"a"});
+  EXPECT_THAT(manager_->CdiNamesFor(pod, pod.spec.containers[0]), IsOkAndHolds(ElementsAre("k=o")));
+}
+
+// The same device once more, with other parameters: it is another allocation all the same.
+TEST_F(ClaimManagerTest, ParametersAreOfTheAllocationToo) {
+  Add(ClaimOf("a", {"d1"}, {"p"}));
+  ASSERT_THAT(Prepare(PodWith("p", {"a"})), IsOk());
+  api::ResourceClaim claim = ClaimOf("a", {"d1"}, {"q"});
+  claim.status.allocation->devices.config.emplace_back().requests = {"r"};
+  Add(claim);
+  EXPECT_THAT(Prepare(PodWith("q", {"a"})),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("allocated anew")));
+  // Whoever else has it reserved beside the first one shares it.
+  Add(ClaimOf("a", {"d1"}, {"p", "q"}));
+  EXPECT_THAT(Prepare(PodWith("q", {"a"})), IsOk());
+  EXPECT_EQ(plugins_.CallsOf("prepare"), 1);
+}
+
+// An agent that has read it from the checkpoint knows no allocation, but devices and drivers.
+TEST_F(ClaimManagerTest, AClaimThatWasAllocatedAnewIsFoundOutAfterARestart) {
+  Add(ClaimOf("a", {"d1"}, {"p"}));
+  ASSERT_THAT(Prepare(PodWith("p", {"a"})), IsOk());
+  Restart();
+  Add(Anew("q"));
+  EXPECT_THAT(Prepare(PodWith("q", {"a"})),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("allocated anew")));
+  // Another driver has it now.
+  Add(ClaimOf("a", {"d2"}, {"q"}));
+  EXPECT_THAT(Prepare(PodWith("q", {"a"})),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("allocated anew")));
+  EXPECT_THAT(Unprepare("uid-p"), IsOk());
+  EXPECT_THAT(Prepare(PodWith("q", {"a"})), IsOk());
+  EXPECT_THAT(plugins_.prepared(), ElementsAre("d2/uid-a"));
+  EXPECT_THAT(plugins_.calls(), ElementsAre("prepare d1 a", "unprepare d1 a", "prepare d2 a"));
+}
+
+// Nobody else would let go of it for the pod: it does so itself, before it is prepared.
+TEST_F(ClaimManagerTest, APodWhoseOwnClaimWasAllocatedAnewLetsGoFirst) {
+  Add(ClaimOf("a", {"d1"}, {"p"}));
+  plugins_.driver("d1").refuse_prepare = 1;
+  EXPECT_THAT(Prepare(PodWith("p", {"a"})),
+              StatusIs(StatusCode::kInternal, HasSubstr("no such device")));
+  Add(Anew("p", {"d2"}));
+  plugins_.driver("d2").devices["a"] = {{.pool = "pool", .device = "other"}};
+  plugins_.driver("d1").fail_unprepare = 1;
+  EXPECT_THAT(Prepare(PodWith("p", {"a"})),
+              StatusIs(StatusCode::kInternal, StartsWith("NodeUnprepareResources: ")));
+  EXPECT_THAT(Prepare(PodWith("p", {"a"})), IsOk());
+  EXPECT_THAT(plugins_.calls(),
+              ElementsAre("prepare d1 a", "unprepare d1 a", "unprepare d1 a", "prepare d2 a"));
+  EXPECT_THAT(plugins_.prepared(), ElementsAre("d2/uid-a"));
+  EXPECT_EQ(Written(), manager_->States());
+}
+
 // What a container gets: claims in its order, drivers by name, devices in the driver's order, every
 // name once; requests by their base name.
 TEST_F(ClaimManagerTest, ContainersGetTheirDevicesInOrder) {
-  Add(ClaimOf("a", {"d2", "d1"}, {"p"}));
   Add(ClaimOf("b", {"d1"}, {"p"}));
   plugins_.driver("d1").devices["a"] = {
       {.requests = {"big"}, .pool = "x", .device = "2", .cdi_ids = {"k=2", "k=common"}},
       {.requests = {"small/one"}, .pool = "x", .device = "1", .cdi_ids = {"k=1", "k=common"}}};
   plugins_.driver("d2").devices["a"] = {{.pool = "y", .device = "0", .cdi_ids = {"m=0"}}};
+  Add(Allocated(
+      Allocated(ClaimOf("a", {"d2", "d1"}, {"p"}), "d1", plugins_.driver("d1").devices["a"]), "d2",
+      plugins_.driver("d2").devices["a"]));
   api::Pod pod = PodWith("p", {"a", "b"});
   ASSERT_THAT(Prepare(pod), IsOk());
   const auto names = [&](std::vector<api::ContainerResourceClaim> claims) {

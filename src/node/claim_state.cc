@@ -2,13 +2,13 @@
 #include "node/claim_state.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <utility>
 
 #include "api/field_table.h"
 #include "api/json.h"
 #include "api/map.h"
+#include "files/crc32.h"
 #include "fmt/format.h"
 
 namespace dray::node {
@@ -37,6 +37,10 @@ struct ClaimRow {
 };
 struct Checkpoint {
   std::vector<ClaimRow> claims;
+};
+struct ChangesRow {
+  std::vector<ClaimRow> now;
+  std::vector<std::string> gone;
 };
 struct Envelope {
   std::optional<std::string> data;
@@ -73,6 +77,11 @@ const api::StructInfo& InfoOf(const ClaimRow*) {
 const api::StructInfo& InfoOf(const Checkpoint*) {
   static const api::StructInfo info = api::Struct<Checkpoint>(
       "DRACheckpoint", {api::Field<&Checkpoint::claims>("ClaimInfoStateList")});
+  return info;
+}
+const api::StructInfo& InfoOf(const ChangesRow*) {
+  static const api::StructInfo info = api::Struct<ChangesRow>(
+      "ClaimChanges", {api::Field<&ChangesRow::now>("Now"), api::Field<&ChangesRow::gone>("Gone")});
   return info;
 }
 const api::StructInfo& InfoOf(const Envelope*) {
@@ -195,26 +204,25 @@ Status Corrupt(std::string_view why) {
   return base::MakeStatus(StatusCode::kDataLoss, fmt::format("checkpoint is corrupted: {}", why));
 }
 
-constexpr std::array<std::uint32_t, 256> MakeCrcTable() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xedb88320u : 0u);
-    table[i] = value;
+ClaimState StateOf(ClaimRow row) {
+  ClaimState claim;
+  claim.uid = std::move(row.uid);
+  claim.name = std::move(row.name);
+  claim.namespace_ = std::move(row.namespace_);
+  for (const auto& [pod, nothing] : row.pods) claim.pods.emplace(pod.view());
+  for (auto& [name, driver] : row.drivers) {
+    DriverState& state = claim.drivers[std::string(name.view())];
+    state.skips = std::move(driver.skips);
+    for (DeviceRow& device : driver.devices) {
+      state.devices.push_back({std::move(device.pool), std::move(device.device),
+                               std::move(device.share_id), std::move(device.requests),
+                               std::move(device.cdi_ids)});
+    }
   }
-  return table;
+  return claim;
 }
 
 }  // namespace
-
-std::uint32_t Crc32(std::string_view bytes) {
-  static constexpr std::array<std::uint32_t, 256> kTable = MakeCrcTable();
-  std::uint32_t value = 0xffffffffu;
-  for (const char c : bytes) {
-    value = (value >> 8) ^ kTable[(value ^ static_cast<unsigned char>(c)) & 0xffu];
-  }
-  return value ^ 0xffffffffu;
-}
 
 bool DriverState::Skips(std::string_view operation) const {
   return std::ranges::any_of(skips, [&](const std::string& skipped) {
@@ -239,7 +247,7 @@ std::string EncodeClaimStates(std::vector<ClaimState> claims, bool fresh) {
   data += '}';
   std::string out = R"({"Data":)";
   AppendQuoted(out, data);
-  out += fmt::format(R"(,"Checksum":{}}})", Crc32(data));
+  out += fmt::format(R"(,"Checksum":{}}})", files::Crc32(data));
   return out;
 }
 
@@ -248,7 +256,7 @@ StatusOr<std::vector<ClaimState>> DecodeClaimStates(std::string_view bytes) {
   const auto envelope = decoder.Decode<Envelope>(bytes);
   if (!envelope.ok()) return Corrupt(base::Message(envelope.status()));
   if (!envelope->data) return Corrupt("it has no Data");
-  const std::int64_t checksum = Crc32(*envelope->data);
+  const std::int64_t checksum = files::Crc32(*envelope->data);
   if (envelope->checksum != checksum) {
     return Corrupt(fmt::format("its checksum is {}, that of its data {}",
                                envelope->checksum ? fmt::to_string(*envelope->checksum) : "missing",
@@ -257,23 +265,30 @@ StatusOr<std::vector<ClaimState>> DecodeClaimStates(std::string_view bytes) {
   auto checkpoint = decoder.Decode<Checkpoint>(*envelope->data);
   if (!checkpoint.ok()) return Corrupt(base::Message(checkpoint.status()));
   std::vector<ClaimState> claims;
-  for (ClaimRow& row : checkpoint->claims) {
-    ClaimState& claim = claims.emplace_back();
-    claim.uid = std::move(row.uid);
-    claim.name = std::move(row.name);
-    claim.namespace_ = std::move(row.namespace_);
-    for (const auto& [pod, nothing] : row.pods) claim.pods.emplace(pod.view());
-    for (auto& [name, driver] : row.drivers) {
-      DriverState& state = claim.drivers[std::string(name.view())];
-      state.skips = std::move(driver.skips);
-      for (DeviceRow& device : driver.devices) {
-        state.devices.push_back({std::move(device.pool), std::move(device.device),
-                                 std::move(device.share_id), std::move(device.requests),
-                                 std::move(device.cdi_ids)});
-      }
-    }
-  }
+  for (ClaimRow& row : checkpoint->claims) claims.push_back(StateOf(std::move(row)));
   return claims;
+}
+
+std::string EncodeClaimChanges(const ClaimChanges& changes) {
+  std::string out = R"({"Now":[)";
+  for (std::size_t i = 0; i < changes.now.size(); ++i) {
+    if (i > 0) out += ',';
+    AppendClaim(out, changes.now[i]);
+  }
+  out += R"(],"Gone":)";
+  AppendList(out, changes.gone);
+  out += '}';
+  return out;
+}
+
+StatusOr<ClaimChanges> DecodeClaimChanges(std::string_view bytes) {
+  api::JsonDecoder decoder;
+  auto row = decoder.Decode<ChangesRow>(bytes);
+  if (!row.ok()) return Corrupt(base::Message(row.status()));
+  ClaimChanges changes;
+  for (ClaimRow& claim : row->now) changes.now.push_back(StateOf(std::move(claim)));
+  changes.gone = std::move(row->gone);
+  return changes;
 }
 
 }  // namespace dray::node

@@ -6,7 +6,6 @@
 // Spec: docs/spec/node.md section 7.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +18,7 @@
 namespace dray::node {
 
 inline constexpr std::string_view kStateFileName = "dra_manager_state";
+inline constexpr std::string_view kStateLogName = "dra_manager_state.log";
 
 inline constexpr std::string_view kSkipPrepare = "NodePrepareResources";
 inline constexpr std::string_view kSkipUnprepare = "NodeUnprepareResources";
@@ -59,7 +59,16 @@ std::string EncodeClaimStates(std::vector<ClaimState> claims, bool fresh = false
 // no mistake.
 StatusOr<std::vector<ClaimState>> DecodeClaimStates(std::string_view bytes);
 
-// CRC-32 as in zip files and Ethernet.
-std::uint32_t Crc32(std::string_view bytes);
+// What has become of some claims.
+struct ClaimChanges {
+  std::vector<ClaimState> now;
+  std::vector<std::string> gone;  // UIDs
+  // It has to be there after a power cut, too; else only after the death of the agent.
+  bool must_last = false;
+  friend bool operator==(const ClaimChanges&, const ClaimChanges&) = default;
+};
+// Without must_last.
+std::string EncodeClaimChanges(const ClaimChanges& changes);
+StatusOr<ClaimChanges> DecodeClaimChanges(std::string_view bytes);
 
 }  // namespace dray::node

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "files/crc32.h"
 #include "files/files.h"
 #include "files/temporary_folder.h"
 #include "fmt/format.h"
@@ -55,11 +56,11 @@ std::string Quoted(std::string_view data) {
 }
 
 std::string FileOf(std::string_view data) {
-  return fmt::format(R"({{"Data":{},"Checksum":{}}})", Quoted(data), Crc32(data));
+  return fmt::format(R"({{"Data":{},"Checksum":{}}})", Quoted(data), files::Crc32(data));
 }
 
 TEST(ClaimStateFile, IsTheKubeletsByteForByte) {
-  EXPECT_EQ(Crc32(kKnownData), 2570581864u);
+  EXPECT_EQ(files::Crc32(kKnownData), 2570581864u);
   EXPECT_EQ(EncodeClaimStates({Known()}),
             fmt::format(R"({{"Data":{},"Checksum":2570581864}})", Quoted(kKnownData)));
   ClaimState shared = Known();
@@ -99,6 +100,13 @@ TEST(ClaimStateFile, KeepsSkippedOperationsAndStrangeNames) {
   EXPECT_THAT(bytes, HasSubstr(R"(\\u003c)"));
   EXPECT_THAT(bytes, HasSubstr(R"(\"none\":{\"Devices\":null})"));
   EXPECT_THAT(DecodeClaimStates(bytes), IsOkAndHolds(std::vector<ClaimState>{claim}));
+}
+
+TEST(ClaimStateFile, ChangesAreReadAsTheyWereWritten) {
+  ClaimChanges changes{.now = {Known()}, .gone = {"u1", "u\"2"}, .must_last = false};
+  EXPECT_THAT(DecodeClaimChanges(EncodeClaimChanges(changes)), IsOkAndHolds(changes));
+  EXPECT_THAT(DecodeClaimChanges(EncodeClaimChanges({})), IsOkAndHolds(ClaimChanges{}));
+  EXPECT_THAT(DecodeClaimChanges("{"), StatusIs(StatusCode::kDataLoss, HasSubstr("corrupted")));
 }
 
 // Row 58: of another version, without request names.

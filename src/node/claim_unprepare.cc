@@ -46,7 +46,7 @@ void ClaimManager::CallUnprepare(const WorkPtr& work) {
   const std::string driver = work->batches.begin()->first;
   // Where other claims of the pod were given up, that is written whatever becomes of these.
   const auto fail = [this, work](Status why) {
-    Checkpoint([this, work, why](const Status&) { End(work, why); });
+    Checkpoint(false, [this, work, why](const Status&) { End(work, why); });
   };
   if (Status missing = plugins_.Registered(driver); !missing.ok()) return fail(std::move(missing));
   plugins_.Unprepare(driver, work->Names(driver),
@@ -70,12 +70,12 @@ Status ClaimManager::CheckUnprepared(const Work& work, const std::string& driver
   for (const auto& [uid, error] : answer) {
     const auto it = asked.find(uid);
     if (it == asked.end()) {
-      return base::Internal(
-          fmt::format("NodeUnprepareResources returned result for unknown claim UID {}", uid));
+      return base::Internal(fmt::format(
+          "NodeUnprepareResources returned result for unknown claim UID {}", Shortened(uid)));
     }
     if (!error.empty()) {
       return base::Internal(fmt::format("NodeUnprepareResources failed for ResourceClaim {}: {}",
-                                        it->second.second, error));
+                                        it->second.second, Shortened(error)));
     }
   }
   if (answer.size() < asked.size()) {
@@ -97,7 +97,7 @@ void ClaimManager::FinishUnprepare(const WorkPtr& work) {
   }
   work->keys.clear();
   CountInUse();
-  Checkpoint([this, work](Status written) { End(work, std::move(written)); });
+  Checkpoint(false, [this, work](Status written) { End(work, std::move(written)); });
 }
 
 void ClaimManager::Reconcile(const std::function<bool(const std::string& uid)>& active,
@@ -113,6 +113,8 @@ void ClaimManager::Reconcile(const std::function<bool(const std::string& uid)>& 
       ended(uid, std::move(status));
     });
   }
+  // What a write that has failed should have said, when nobody who wanted it is left.
+  if (dirty_ && !writing_) Checkpoint(false, [](const Status&) {});
 }
 
 }  // namespace dray::node

@@ -5,10 +5,13 @@
 #include <optional>
 
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "api/field_table.h"
 #include "api/json.h"
 #include "api/pod_resources.h"
 #include "fmt/format.h"
+#include "node/actions.h"
+#include "node/pod_files.h"
 
 namespace dray::node {
 namespace {
@@ -16,6 +19,10 @@ namespace {
 struct Capabilities {
   std::vector<std::string> add;
   std::vector<std::string> drop;
+};
+struct SeccompProfile {
+  std::string type;
+  std::string localhost_profile;
 };
 struct SecurityContext {
   std::optional<std::int64_t> run_as_user;
@@ -25,6 +32,7 @@ struct SecurityContext {
   std::optional<bool> read_only_root;
   std::optional<bool> allow_escalation;
   api::Box<Capabilities> capabilities;
+  api::Box<SeccompProfile> seccomp;
   // Of pods alone.
   std::vector<std::int64_t> supplemental_groups;
   std::optional<std::int64_t> fs_group;
@@ -34,6 +42,12 @@ const api::StructInfo& InfoOf(const Capabilities*) {
   static const api::StructInfo info = api::Struct<Capabilities>(
       "Capabilities",
       {api::Field<&Capabilities::add>("add"), api::Field<&Capabilities::drop>("drop")});
+  return info;
+}
+const api::StructInfo& InfoOf(const SeccompProfile*) {
+  static const api::StructInfo info = api::Struct<SeccompProfile>(
+      "SeccompProfile", {api::Field<&SeccompProfile::type>("type"),
+                         api::Field<&SeccompProfile::localhost_profile>("localhostProfile")});
   return info;
 }
 const api::StructInfo& InfoOf(const SecurityContext*) {
@@ -46,6 +60,7 @@ const api::StructInfo& InfoOf(const SecurityContext*) {
        api::Field<&SecurityContext::read_only_root>("readOnlyRootFilesystem"),
        api::Field<&SecurityContext::allow_escalation>("allowPrivilegeEscalation"),
        api::Field<&SecurityContext::capabilities>("capabilities"),
+       api::Field<&SecurityContext::seccomp>("seccompProfile"),
        api::Field<&SecurityContext::supplemental_groups>("supplementalGroups"),
        api::Field<&SecurityContext::fs_group>("fsGroup")});
   return info;
@@ -59,8 +74,33 @@ StatusOr<SecurityContext> ReadSecurity(const api::Box<api::RawJson>& raw) {
   return read;
 }
 
-StatusOr<container::SecurityConfig> SecurityOf(const api::Pod& pod,
-                                               const api::Container& container) {
+bool LeadsUp(std::string_view path) {
+  for (const absl::string_view part : absl::StrSplit(base::ToAbsl(path), '/')) {
+    if (part == "..") return true;
+  }
+  return false;
+}
+
+Status SetSeccomp(const SeccompProfile& profile, const std::string& folder,
+                  container::SecurityConfig& config) {
+  if (profile.type == "Unconfined") return {};
+  if (profile.type == "RuntimeDefault") {
+    config.seccomp = container::Seccomp::kRuntimeDefault;
+    return {};
+  }
+  const std::string& file = profile.localhost_profile;
+  if (profile.type != "Localhost" || file.empty() || file.starts_with('/') || LeadsUp(file)) {
+    return base::InvalidArgument(
+        fmt::format("seccompProfile: type \"{}\" with localhostProfile \"{}\" is not possible",
+                    profile.type, file));
+  }
+  config.seccomp = container::Seccomp::kLocalhost;
+  config.seccomp_file = fmt::format("{}/{}", folder, file);
+  return {};
+}
+
+StatusOr<container::SecurityConfig> SecurityOf(const api::Pod& pod, const api::Container& container,
+                                               const PodFacts& facts) {
   DRAY_ASSIGN_OR_RETURN(const SecurityContext whole, ReadSecurity(pod.spec.security_context));
   DRAY_ASSIGN_OR_RETURN(const SecurityContext own, ReadSecurity(container.security_context));
   container::SecurityConfig config;
@@ -75,16 +115,28 @@ StatusOr<container::SecurityConfig> SecurityOf(const api::Pod& pod,
     config.add_capabilities = own.capabilities->add;
     config.drop_capabilities = own.capabilities->drop;
   }
+  if (own.seccomp || whole.seccomp) {
+    DRAY_RETURN_IF_ERROR(
+        SetSeccomp(own.seccomp ? *own.seccomp : *whole.seccomp, facts.seccomp_folder, config));
+  }
   const bool non_root = own.run_as_non_root.value_or(whole.run_as_non_root.value_or(false));
   if (non_root && config.user == 0) {
     return base::FailedPrecondition(
         "container's runAsUser breaks non-root policy: runAsNonRoot is set and runAsUser is 0");
   }
-  if (non_root && !config.user) {
+  config.non_root = non_root;
+  if (non_root && !config.user && !facts.runtime_checks_user) {
     return base::FailedPrecondition(
         "container has runAsNonRoot and image may run as root: set runAsUser");
   }
   return config;
+}
+
+bool HasPrivileged(const std::vector<api::Container>& containers) {
+  return std::ranges::any_of(containers, [](const api::Container& one) {
+    const auto security = ReadSecurity(one.security_context);
+    return security.ok() && security->privileged.value_or(false);
+  });
 }
 
 std::string Join(const std::vector<std::string>& texts) { return absl::StrJoin(texts, ","); }
@@ -97,8 +149,131 @@ std::optional<std::string_view> Subscript(std::string_view path, std::string_vie
   return path.substr(2, path.size() - 4);
 }
 
-StatusOr<std::string> FieldValue(const api::Pod& pod, std::string_view path,
-                                 const PodFacts& facts) {
+// As Go's %q quotes what is plain text.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (c == '\t') {
+      quoted += "\\t";
+    } else if (c == '\r') {
+      quoted += "\\r";
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+// key="value", one per line, as the downward API writes maps.
+std::string Lines(const api::Map<std::string>& map) {
+  std::vector<std::string> lines;
+  for (const auto& [key, value] : map) {
+    lines.push_back(fmt::format("{}={}", key.view(), Quoted(value)));
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+Status NotFound(std::string_view kind, std::string_view name) {
+  return base::FailedPrecondition(fmt::format("{} \"{}\" not found", kind, name));
+}
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+void SetVariable(Variables& env, const std::string& name, std::string value) {
+  const auto it = std::ranges::find(env, name, &std::pair<std::string, std::string>::first);
+  if (it != env.end()) {
+    it->second = std::move(value);
+  } else {
+    env.emplace_back(name, std::move(value));
+  }
+}
+
+// Whether a process can be given a variable by that name.
+bool CanBeVariable(std::string_view name) {
+  return !name.empty() && name.find('=') == std::string_view::npos &&
+         std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+// What was fetched by that name. An error: it is needed, and nobody has it.
+StatusOr<const Kept*> FindKept(const std::map<std::string, std::optional<Kept>>& known,
+                               std::string_view kind, const std::string& name, bool optional) {
+  const auto it = known.find(name);
+  if (it != known.end() && it->second) return &*it->second;
+  if (optional) return nullptr;
+  return NotFound(kind, name);
+}
+
+Status AddAll(const api::EnvFromSource& from, const PodFacts& facts, Variables& env) {
+  const Kept* kept = nullptr;
+  if (from.config_map_ref) {
+    DRAY_ASSIGN_OR_RETURN(kept, FindKept(facts.config_maps, "configmap", from.config_map_ref->name,
+                                         from.config_map_ref->optional.value_or(false)));
+  } else if (from.secret_ref) {
+    DRAY_ASSIGN_OR_RETURN(kept, FindKept(facts.secrets, "secret", from.secret_ref->name,
+                                         from.secret_ref->optional.value_or(false)));
+  }
+  if (kept == nullptr) return {};
+  for (const auto& [key, value] : kept->data) {
+    const std::string name = from.prefix + key;
+    if (CanBeVariable(name)) SetVariable(env, name, value);
+  }
+  return {};
+}
+
+// Nothing: it may be missing, and is.
+StatusOr<std::optional<std::string>> KeyValue(
+    const std::map<std::string, std::optional<Kept>>& known, std::string_view kind,
+    const std::string& name, const std::string& key, bool optional) {
+  DRAY_ASSIGN_OR_RETURN(const Kept* const kept, FindKept(known, kind, name, optional));
+  if (kept == nullptr) return std::nullopt;
+  const auto it = kept->data.find(key);
+  if (it != kept->data.end()) return it->second;
+  if (optional) return std::nullopt;
+  return base::FailedPrecondition(
+      fmt::format("couldn't find key {} in {} \"{}\"", key, kind, name));
+}
+
+}  // namespace
+
+StatusOr<std::string> Expand(std::string_view text,
+                             const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (out.size() > kLongestArgument) break;
+    if (text[i] != '$' || i + 1 == text.size()) {
+      out += text[i];
+      continue;
+    }
+    if (text[i + 1] == '$') {
+      out += '$';
+      ++i;
+      continue;
+    }
+    const std::size_t close = text[i + 1] == '(' ? text.find(')', i) : std::string_view::npos;
+    if (close == std::string_view::npos) {
+      out += text[i];
+      continue;
+    }
+    const std::string_view name = text.substr(i + 2, close - i - 2);
+    const auto it = std::ranges::find(variables, name, &std::pair<std::string, std::string>::first);
+    out += it != variables.end() ? std::string_view(it->second) : text.substr(i, close - i + 1);
+    i = close;
+  }
+  if (out.size() <= kLongestArgument) return out;
+  return base::OutOfRange(fmt::format(
+      "with its variables replaced it is longer than {} bytes, which no process can be given",
+      kLongestArgument));
+}
+
+StatusOr<std::string> DownwardField(const api::Pod& pod, std::string_view path,
+                                    const PodFacts& facts) {
   const auto first = [](const std::vector<std::string>& texts) {
     return texts.empty() ? std::string() : texts.front();
   };
@@ -111,6 +286,8 @@ StatusOr<std::string> FieldValue(const api::Pod& pod, std::string_view path,
   if (path == "status.hostIPs") return Join(facts.host_ips);
   if (path == "status.podIP") return first(facts.pod_ips);
   if (path == "status.podIPs") return Join(facts.pod_ips);
+  if (path == "metadata.labels") return Lines(pod.metadata.labels);
+  if (path == "metadata.annotations") return Lines(pod.metadata.annotations);
   if (const auto key = Subscript(path, "metadata.labels")) {
     const std::string* value = pod.metadata.labels.Find(*key);
     return value != nullptr ? *value : std::string();
@@ -122,11 +299,11 @@ StatusOr<std::string> FieldValue(const api::Pod& pod, std::string_view path,
   return base::InvalidArgument(fmt::format("fieldPath \"{}\" is not supported", path));
 }
 
-StatusOr<std::string> ResourceValue(const api::Pod& pod, const api::Container& container,
-                                    const api::ResourceFieldSelector& selector,
-                                    const PodFacts& facts) {
-  const api::Container* of = &container;
-  if (!selector.container_name.empty() && selector.container_name != container.name) {
+StatusOr<std::string> DownwardResource(const api::Pod& pod, const api::Container* container,
+                                       const api::ResourceFieldSelector& selector,
+                                       const PodFacts& facts) {
+  const api::Container* of = container;
+  if (of == nullptr || (!selector.container_name.empty() && selector.container_name != of->name)) {
     of = nullptr;
     for (const auto* list : {&pod.spec.containers, &pod.spec.init_containers}) {
       const auto it = std::ranges::find(*list, selector.container_name, &api::Container::name);
@@ -154,82 +331,95 @@ StatusOr<std::string> ResourceValue(const api::Pod& pod, const api::Container& c
   return fmt::to_string(value.DivCeil(divisor).value_or(0));
 }
 
-// What cannot be had: neither config maps nor secrets are read by this agent.
-Status CannotRead(std::string_view kind, std::string_view name) {
-  return base::FailedPrecondition(fmt::format(
-      "{} \"{}\" cannot be read: this node agent has no access to {}s; use env values, hostPath or "
-      "emptyDir instead",
-      kind, name, kind));
+KeptNames NamedIn(const api::Container& container) {
+  KeptNames names;
+  const auto add = [](std::vector<std::string>& list, const std::string& name) {
+    if (std::ranges::find(list, name) == list.end()) list.push_back(name);
+  };
+  for (const api::EnvFromSource& from : container.env_from) {
+    if (from.config_map_ref) add(names.config_maps, from.config_map_ref->name);
+    if (from.secret_ref) add(names.secrets, from.secret_ref->name);
+  }
+  for (const api::EnvVar& variable : container.env) {
+    if (!variable.value_from) continue;
+    const api::EnvVarSource& source = *variable.value_from;
+    if (source.config_map_key_ref) add(names.config_maps, source.config_map_key_ref->name);
+    if (source.secret_key_ref) add(names.secrets, source.secret_key_ref->name);
+  }
+  return names;
+}
+
+namespace {
+
+StatusOr<std::vector<std::string>> ExpandAll(
+    std::string_view field, const std::vector<std::string>& words,
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> expanded;
+  std::size_t total = 0;
+  for (const std::string& word : words) {
+    auto text = Expand(word, variables);
+    if (!text.ok()) {
+      return base::Annotate(text.status(), fmt::format("{}[{}]", field, expanded.size()));
+    }
+    total += text->size();
+    if (total > kLongestEnvironment) {
+      return base::OutOfRange(fmt::format(
+          "{}: longer than {} bytes, which no process can be given", field, kLongestEnvironment));
+    }
+    expanded.push_back(*std::move(text));
+  }
+  return expanded;
 }
 
 }  // namespace
 
-std::string Expand(std::string_view text,
-                   const std::vector<std::pair<std::string, std::string>>& variables) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '$' || i + 1 == text.size()) {
-      out += text[i];
-      continue;
-    }
-    if (text[i + 1] == '$') {
-      out += '$';
-      ++i;
-      continue;
-    }
-    const std::size_t close = text[i + 1] == '(' ? text.find(')', i) : std::string_view::npos;
-    if (close == std::string_view::npos) {
-      out += text[i];
-      continue;
-    }
-    const std::string_view name = text.substr(i + 2, close - i - 2);
-    const auto it = std::ranges::find(variables, name, &std::pair<std::string, std::string>::first);
-    out += it != variables.end() ? std::string_view(it->second) : text.substr(i, close - i + 1);
-    i = close;
-  }
-  return out;
-}
-
 StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
     const api::Pod& pod, const api::Container& container, const PodFacts& facts) {
   std::vector<std::pair<std::string, std::string>> env;
+  std::size_t total = 0;
   for (const api::EnvFromSource& from : container.env_from) {
-    if (from.config_map_ref && !from.config_map_ref->optional.value_or(false)) {
-      return CannotRead("ConfigMap", from.config_map_ref->name);
-    }
-    if (from.secret_ref && !from.secret_ref->optional.value_or(false)) {
-      return CannotRead("Secret", from.secret_ref->name);
-    }
+    DRAY_RETURN_IF_ERROR(AddAll(from, facts, env));
   }
   for (const api::EnvVar& variable : container.env) {
     std::string value;
     if (variable.value_from) {
       const api::EnvVarSource& source = *variable.value_from;
       if (source.field_ref) {
-        DRAY_ASSIGN_OR_RETURN(value, FieldValue(pod, source.field_ref->field_path, facts));
+        DRAY_ASSIGN_OR_RETURN(value, DownwardField(pod, source.field_ref->field_path, facts));
       } else if (source.resource_field_ref) {
         DRAY_ASSIGN_OR_RETURN(value,
-                              ResourceValue(pod, container, *source.resource_field_ref, facts));
+                              DownwardResource(pod, &container, *source.resource_field_ref, facts));
       } else if (source.config_map_key_ref) {
-        if (source.config_map_key_ref->optional.value_or(false)) continue;
-        return CannotRead("ConfigMap", source.config_map_key_ref->name);
+        const api::ConfigMapKeySelector& ref = *source.config_map_key_ref;
+        DRAY_ASSIGN_OR_RETURN(auto found, KeyValue(facts.config_maps, "configmap", ref.name,
+                                                   ref.key, ref.optional.value_or(false)));
+        if (!found) continue;
+        value = *std::move(found);
       } else if (source.secret_key_ref) {
-        if (source.secret_key_ref->optional.value_or(false)) continue;
-        return CannotRead("Secret", source.secret_key_ref->name);
+        const api::SecretKeySelector& ref = *source.secret_key_ref;
+        DRAY_ASSIGN_OR_RETURN(auto found, KeyValue(facts.secrets, "secret", ref.name, ref.key,
+                                                   ref.optional.value_or(false)));
+        if (!found) continue;
+        value = *std::move(found);
       } else {
         return base::InvalidArgument(fmt::format(
             "environment variable {} has a source that is not supported", variable.name));
       }
     } else {
-      value = Expand(variable.value, env);
+      auto expanded = Expand(variable.value, env);
+      if (!expanded.ok()) {
+        return base::Annotate(expanded.status(),
+                              fmt::format("environment variable {}", variable.name));
+      }
+      value = *std::move(expanded);
     }
-    const auto it =
-        std::ranges::find(env, variable.name, &std::pair<std::string, std::string>::first);
-    if (it != env.end()) {
-      it->second = std::move(value);
-    } else {
-      env.emplace_back(variable.name, std::move(value));
+    total += variable.name.size() + value.size();
+    if (total > kLongestEnvironment) {
+      return base::OutOfRange(
+          fmt::format("the environment is longer than {} bytes, which no process can be given",
+                      kLongestEnvironment));
     }
+    SetVariable(env, variable.name, std::move(value));
   }
   return env;
 }
@@ -256,16 +446,14 @@ StatusOr<container::ContainerConfig> ConfigOf(const api::Pod& pod, const api::Co
   container::ContainerConfig config;
   config.name = container.name;
   DRAY_ASSIGN_OR_RETURN(config.env, EnvironmentOf(pod, container, facts));
-  for (const std::string& word : container.command) {
-    config.command.push_back(Expand(word, config.env));
-  }
-  for (const std::string& word : container.args) config.args.push_back(Expand(word, config.env));
+  DRAY_ASSIGN_OR_RETURN(config.command, ExpandAll("command", container.command, config.env));
+  DRAY_ASSIGN_OR_RETURN(config.args, ExpandAll("args", container.args, config.env));
   // Programs ask for it, and one that the spec gives wins.
   const auto hostname = std::ranges::find(config.env, std::string("HOSTNAME"),
                                           &std::pair<std::string, std::string>::first);
   if (hostname == config.env.end() && !pod.spec.host_network) {
-    config.env.emplace_back("HOSTNAME",
-                            pod.spec.hostname.empty() ? pod.metadata.name : pod.spec.hostname);
+    DRAY_ASSIGN_OR_RETURN(std::string name, HostnameOf(pod));
+    config.env.emplace_back("HOSTNAME", std::move(name));
   }
   config.working_dir = container.working_dir;
   for (const api::VolumeMount& mount : container.volume_mounts) {
@@ -274,22 +462,32 @@ StatusOr<container::ContainerConfig> ConfigOf(const api::Pod& pod, const api::Co
       return base::FailedPrecondition(
           fmt::format("volume \"{}\" is not mounted on this node", mount.name));
     }
-    std::string path = it->second;
-    const std::string below =
-        mount.sub_path_expr.empty() ? mount.sub_path : Expand(mount.sub_path_expr, config.env);
+    std::string path = it->second.path;
+    std::string below = mount.sub_path;
+    if (!mount.sub_path_expr.empty()) {
+      DRAY_ASSIGN_OR_RETURN(below, Expand(mount.sub_path_expr, config.env));
+    }
     if (!below.empty()) {
-      if (below.starts_with('/') || below.find("..") != std::string::npos) {
+      if (below.starts_with('/') || LeadsUp(below)) {
         return base::InvalidArgument(
             fmt::format("subPath \"{}\" of volume \"{}\" leads out of it", below, mount.name));
       }
       path += "/" + below;
     }
-    config.mounts.push_back({.container_path = mount.mount_path,
-                             .host_path = std::move(path),
-                             .read_only = mount.read_only});
+    container::Mount& made = config.mounts.emplace_back();
+    made.container_path = mount.mount_path;
+    made.host_path = std::move(path);
+    made.read_only = mount.read_only || it->second.read_only;
+    const std::string propagation = mount.mount_propagation.value_or("None");
+    if (propagation == "HostToContainer") {
+      made.propagation = container::Propagation::kHostToContainer;
+    } else if (propagation == "Bidirectional") {
+      made.propagation = container::Propagation::kBidirectional;
+    }
   }
   config.limits = LimitsOf(container);
-  DRAY_ASSIGN_OR_RETURN(config.security, SecurityOf(pod, container));
+  DRAY_ASSIGN_OR_RETURN(config.security, SecurityOf(pod, container, facts));
+  config.stop_signal = ReadLifecycle(container).stop_signal;
   config.tty = container.tty;
   config.stdin = container.stdin_;
   return config;
@@ -308,14 +506,10 @@ StatusOr<container::SandboxConfig> SandboxConfigOf(const api::Pod& pod, const st
   config.host_pid = pod.spec.host_pid;
   config.host_ipc = pod.spec.host_ipc;
   config.shared_pids = pod.spec.share_process_namespace.value_or(false);
+  config.privileged = HasPrivileged(pod.spec.init_containers) || HasPrivileged(pod.spec.containers);
   // On the host's network the name is the host's: a runtime refuses another.
   if (!config.host_network) {
-    config.hostname = pod.spec.hostname.empty() ? pod.metadata.name : pod.spec.hostname;
-    constexpr std::size_t kLongestHostname = 63;
-    if (config.hostname.size() > kLongestHostname) config.hostname.resize(kLongestHostname);
-    while (config.hostname.ends_with('-') || config.hostname.ends_with('.')) {
-      config.hostname.pop_back();
-    }
+    DRAY_ASSIGN_OR_RETURN(config.hostname, HostnameOf(pod));
   }
   config.log_directory = fmt::format("{}/{}_{}_{}", log_root, pod.metadata.namespace_,
                                      pod.metadata.name, pod.metadata.uid);

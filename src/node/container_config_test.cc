@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
 #include "testing/objects_from.h"
 #include "testing/status_matchers.h"
 
@@ -43,10 +44,35 @@ PodFacts Facts() {
 
 TEST(Expand, ReplacesWhatIsKnown) {
   const std::vector<std::pair<std::string, std::string>> env = {{"A", "1"}, {"B", "$(A)"}};
-  EXPECT_EQ(Expand("x$(A)y", env), "x1y");
-  EXPECT_EQ(Expand("$(B)", env), "$(A)");
-  EXPECT_EQ(Expand("$(C) $A $$(A) $$ $", env), "$(C) $A $(A) $ $");
-  EXPECT_EQ(Expand("$(A", env), "$(A");
+  EXPECT_EQ(*Expand("x$(A)y", env), "x1y");
+  EXPECT_EQ(*Expand("$(B)", env), "$(A)");
+  EXPECT_EQ(*Expand("$(C) $A $$(A) $$ $", env), "$(C) $A $(A) $ $");
+  EXPECT_EQ(*Expand("$(A", env), "$(A");
+}
+
+// Each variable is the one before twice: sixty of them would be longer than all memory.
+TEST(Expand, WhatNoProcessCanBeGivenIsRefusedBeforeItIsMade) {
+  api::Pod pod;
+  api::Container container;
+  container.env.push_back({.name = "V0", .value = "xx"});
+  for (int i = 1; i < 60; ++i) {
+    container.env.push_back(
+        {.name = fmt::format("V{}", i), .value = fmt::format("$(V{0})$(V{0})", i - 1)});
+  }
+  const auto made = EnvironmentOf(pod, container, {});
+  EXPECT_EQ(made.status().code(), StatusCode::kOutOfRange);
+  EXPECT_THAT(std::string(made.status().message()),
+              ::testing::HasSubstr("environment variable V17: with its variables replaced"));
+  // Each is short enough, and all together are not.
+  container.env.resize(16);
+  for (int i = 0; i < 60; ++i) {
+    container.env.push_back({.name = fmt::format("W{}", i), .value = "$(V15)"});
+  }
+  EXPECT_EQ(EnvironmentOf(pod, container, {}).status().code(), StatusCode::kOutOfRange);
+  container.env.resize(30);
+  EXPECT_TRUE(EnvironmentOf(pod, container, {}).ok());
+  container.args.assign(60, "$(V15)");
+  EXPECT_EQ(ConfigOf(pod, container, {}).status().code(), StatusCode::kOutOfRange);
 }
 
 TEST(EnvironmentOf, KnowsThePod) {
@@ -84,9 +110,9 @@ TEST(EnvironmentOf, SaysWhatCannotBeHad) {
     return std::string(base::Message(EnvironmentOf(pod, pod.spec.containers[0], Facts()).status()));
   };
   EXPECT_THAT(fails("    env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k}}}]\n"),
-              HasSubstr("Secret \"s\" cannot be read"));
+              HasSubstr("secret \"s\" not found"));
   EXPECT_THAT(fails("    envFrom: [{configMapRef: {name: m}}]\n"),
-              HasSubstr("ConfigMap \"m\" cannot be read"));
+              HasSubstr("configmap \"m\" not found"));
   EXPECT_EQ(
       fails("    env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}]\n"),
       "");
@@ -110,7 +136,7 @@ TEST(ConfigOf, HasLimitsSecurityAndMounts) {
     securityContext: {runAsUser: 5, privileged: false, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: {add: [NET_ADMIN], drop: [ALL]}}
 )yaml");
   PodFacts facts = Facts();
-  facts.volumes["v"] = "/vol";
+  facts.volumes["v"] = {.path = "/vol"};
   const auto config = ConfigOf(pod, pod.spec.containers[0], facts);
   ASSERT_THAT(config, IsOk());
   EXPECT_THAT(config->command, ElementsAre("run", "7"));
@@ -128,7 +154,7 @@ TEST(ConfigOf, HasLimitsSecurityAndMounts) {
 TEST(ConfigOf, RefusesWhatWouldLeadAstray) {
   api::Pod pod = PodFrom("    volumeMounts: [{name: v, mountPath: /v, subPath: ../x}]\n");
   PodFacts facts = Facts();
-  facts.volumes["v"] = "/vol";
+  facts.volumes["v"] = {.path = "/vol"};
   EXPECT_THAT(ConfigOf(pod, pod.spec.containers[0], facts),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("leads out of it")));
   pod = PodFrom("    securityContext: {runAsNonRoot: true, runAsUser: 0}\n");
@@ -144,6 +170,14 @@ TEST(SandboxConfigOf, APodOnTheHostsNetworkHasNoNameOfItsOwn) {
   EXPECT_EQ(SandboxConfigOf(pod, "/logs", "")->hostname, std::string(62, 'a'));
   pod.spec.host_network = true;
   EXPECT_EQ(SandboxConfigOf(pod, "/logs", "")->hostname, "");
+}
+
+TEST(SandboxConfigOf, APrivilegedContainerMakesItsPodOne) {
+  EXPECT_FALSE(SandboxConfigOf(PodFrom(""), "/logs", "")->privileged);
+  api::Pod pod = PodFrom("    securityContext: {privileged: true}\n");
+  EXPECT_TRUE(SandboxConfigOf(pod, "/logs", "")->privileged);
+  pod.spec.init_containers.swap(pod.spec.containers);
+  EXPECT_TRUE(SandboxConfigOf(pod, "/logs", "")->privileged);
 }
 
 }  // namespace

@@ -26,14 +26,17 @@ namespace {
 
 // Requests that wait for a server and files that wait for a disk do not wait for each other.
 constexpr std::size_t kThreads = 12;
+// Somebody's pod may not answer, for as long as it likes: the lease does not wait for that.
+constexpr std::size_t kProbeThreads = 32;
 
 class QueueOffload final : public Offload {
  public:
+  explicit QueueOffload(std::size_t threads) : queue_(threads) {}
   void Do(std::function<void()> work) override { queue_.Post(std::move(work)); }
   void Stop() { queue_.Stop(); }
 
  private:
-  threads::TaskQueue queue_{kThreads};
+  threads::TaskQueue queue_;
 };
 
 // One DELETE on the collection, as the rights of a node allow.
@@ -149,7 +152,8 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
                   .note_writers = 1,
                   .delete_grace_seconds = 0}),
         wiper_(*http_, offload_, loop_, options_.name),
-        probes_(MakeProbeClient(offload_)),
+        probes_(MakeProbeClient(probe_offload_, runtime)),
+        sources_(MakeSources(*http_)),
         connector_(rpc::SocketConnector()),
         plugins_({.loop = loop_,
                   .offload = offload_,
@@ -170,7 +174,14 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
     if (thread_.joinable()) thread_.join();
     // Whoever waits for the server need not.
     http_->Close();
+    probes_.reset();
+    probe_offload_.Stop();
     offload_.Stop();
+    if (agent_ != nullptr) {
+      if (const Status closed = agent_->Close(); !closed.ok()) {
+        log_.Warning("Claims could not be checkpointed", {{"err", closed}});
+      }
+    }
     agent_.reset();
   }
 
@@ -185,6 +196,7 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
                               .runtime = runtime_,
                               .plugins = plugins_.plugins(),
                               .probes = *probes_,
+                              .sources = *sources_,
                               .log = log_,
                               .metrics = &metrics_},
                              {.root = options_.root,
@@ -264,6 +276,23 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
     });
   }
 
+  void FindSandbox(std::string namespace_, std::string pod,
+                   std::function<void(StatusOr<std::string>)> done) override {
+    loop_.Post([this, namespace_ = std::move(namespace_), pod = std::move(pod),
+                done = std::move(done)] {
+      const PodWorker* worker = agent_ != nullptr ? agent_->FindPod(namespace_, pod) : nullptr;
+      if (worker == nullptr) {
+        return done(base::NotFound(fmt::format("pod {}/{} is not on this node", namespace_, pod)));
+      }
+      const container::SandboxInfo* sandbox = worker->FindSandbox();
+      if (sandbox == nullptr) {
+        return done(
+            base::FailedPrecondition(fmt::format("pod {}/{} does not run", namespace_, pod)));
+      }
+      done(sandbox->id);
+    });
+  }
+
   void Changed() {
     loop_.Post([this] {
       if (agent_ != nullptr) agent_->OnWatch();
@@ -288,11 +317,13 @@ class RunningNode final : public NodeProcess, private streaming::Containers {
   const base::Clock& clock_;
   metrics::Registry metrics_;
   Loop loop_;
-  QueueOffload offload_;
+  QueueOffload offload_{kThreads};
+  QueueOffload probe_offload_{kProbeThreads};
   std::unique_ptr<client::HttpClient> http_;
   client::RemoteCluster cluster_;
   RemoteSliceWiper wiper_;
   std::unique_ptr<ProbeClient> probes_;
+  std::unique_ptr<Sources> sources_;
   std::unique_ptr<rpc::PluginConnector> connector_;
   PluginManager plugins_;
   PodResourcesOnLoop resources_;

@@ -212,7 +212,7 @@ TEST_F(NodeProcessTest, SaysWhyItCannotStart) {
   const auto node = NodeProcess::Start(options_, runtime_, clock_);
   ASSERT_FALSE(node.ok());
   EXPECT_THAT(std::string(base::Message(node.status())),
-              ::testing::HasSubstr("drain the node, remove the file"));
+              ::testing::HasSubstr("drain the node, remove dra_manager_state"));
 }
 
 }  // namespace

@@ -109,7 +109,9 @@ HealthBook::Change HealthBook::Report(const std::string& driver, std::uint64_t e
     DeviceKey key(device.pool, device.device);
     auto found = known.find(key);
     if (found == known.end()) {
-      if (known.size() >= kMostDevicesOfDriver) {
+      const bool endless =
+          device.pool.size() > kLongestDeviceName || device.device.size() > kLongestDeviceName;
+      if (endless || known.size() >= kMostDevicesOfDriver) {
         ++change.ignored;
         continue;
       }

@@ -27,6 +27,8 @@
 namespace dray::node {
 
 inline constexpr std::size_t kMostDevicesOfDriver = 16'384;
+// No pool and no device has a longer name; what claims to is not kept.
+inline constexpr std::size_t kLongestDeviceName = 253;
 inline constexpr std::size_t kLongestHealthMessage = 1024;
 inline constexpr std::chrono::seconds kHealthTimeout{30};  // where a driver says none
 

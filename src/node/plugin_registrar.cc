@@ -9,11 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "base/names.h"
 #include "fmt/format.h"
+#include "node/pod_claims.h"
 
 namespace dray::node {
 namespace {
 
 constexpr std::size_t kLongestDriverName = 63;
+constexpr std::size_t kLongestEndpoint = 4095;  // PATH_MAX, without the end
 
 // Newest first.
 constexpr std::array<std::pair<std::string_view, rpc::DraService>, 2> kDraServices = {{
@@ -42,7 +44,8 @@ StatusOr<PluginServices> ChooseServices(const std::vector<std::string>& supporte
     return base::InvalidArgument(fmt::format(
         "none of the driver's gRPC services is supported by this node: the driver has [{}], the "
         "node needs one of [{}, {}]",
-        absl::StrJoin(supported_versions, ", "), kDraServices[0].first, kDraServices[1].first));
+        Shortened(absl::StrJoin(supported_versions, ", ")), kDraServices[0].first,
+        kDraServices[1].first));
   }
   out.dra = dra->second;
   for (const auto& [name, service] : kHealthServices) {
@@ -55,19 +58,23 @@ StatusOr<PluginServices> ChooseServices(const std::vector<std::string>& supporte
 
 StatusOr<Plugin> ReadPlugin(const rpc::PluginInfo& info, const std::string& socket) {
   if (info.type != "DRAPlugin") {
-    return base::InvalidArgument(
-        fmt::format("no handler registered for plugin type: {} at socket {}", info.type, socket));
+    return base::InvalidArgument(fmt::format(
+        "no handler registered for plugin type: {} at socket {}", Shortened(info.type), socket));
   }
   if (info.name.empty()) return base::InvalidArgument("DRA driver name is empty");
   if (info.name.size() > kLongestDriverName || !base::IsDnsSubdomain(info.name)) {
     return base::InvalidArgument(
         fmt::format("DRA driver name \"{}\" is not a DNS subdomain of at most {} characters",
-                    info.name, kLongestDriverName));
+                    Shortened(info.name), kLongestDriverName));
   }
   Plugin out{.driver = info.name, .endpoint = info.endpoint.empty() ? socket : info.endpoint};
   if (!out.endpoint.starts_with('/')) {
     return base::InvalidArgument(
-        fmt::format("endpoint \"{}\" is not an absolute path", out.endpoint));
+        fmt::format("endpoint \"{}\" is not an absolute path", Shortened(out.endpoint)));
+  }
+  if (out.endpoint.size() > kLongestEndpoint) {
+    return base::InvalidArgument(fmt::format("endpoint \"{}\" has {} bytes, no path has so many",
+                                             Shortened(out.endpoint), out.endpoint.size()));
   }
   DRAY_ASSIGN_OR_RETURN(out.services, ChooseServices(info.supported_versions));
   return out;
@@ -118,7 +125,28 @@ void PluginRegistrar::Reconcile(const std::string& path) {
     sockets_.erase(found);
     return;
   }
-  if (socket.registered == 0) Begin(path, socket);
+  if (socket.registered != 0 || socket.waiting) return;
+  if (handshakes_ < kMostHandshakes) return Begin(path, socket);
+  socket.waiting = true;
+  (socket.retry == kFirstRetry ? fresh_ : retries_).push_back(path);
+}
+
+void PluginRegistrar::EndHandshake(Socket& socket) {
+  if (socket.client == nullptr) return;
+  socket.client = nullptr;
+  --handshakes_;
+  // Not from inside of whatever ends here.
+  loop_.Post([this, alive = std::weak_ptr(alive_)] {
+    while (alive.lock() != nullptr && handshakes_ < kMostHandshakes) {
+      std::deque<std::string>& next = fresh_.empty() ? retries_ : fresh_;
+      if (next.empty()) return;
+      const std::string path = std::move(next.front());
+      next.pop_front();
+      const auto found = sockets_.find(path);
+      if (found == sockets_.end() || !std::exchange(found->second.waiting, false)) continue;
+      Reconcile(path);
+    }
+  });
 }
 
 void PluginRegistrar::Deregister(const std::string& path, Socket& socket) {
@@ -147,6 +175,7 @@ void PluginRegistrar::Begin(const std::string& path, Socket& socket) {
     return;
   }
   socket.client = *std::move(client);
+  ++handshakes_;
   socket.client->GetInfo(kGetInfoDeadline, OnLoop(path, &PluginRegistrar::GotInfo));
 }
 
@@ -154,7 +183,7 @@ void PluginRegistrar::GotInfo(const std::string& path, const StatusOr<rpc::Plugi
   Socket& socket = sockets_.at(path);
   if (socket.desired != socket.trying) {
     // It has gone, or somebody else is there by now.
-    socket.client = nullptr;
+    EndHandshake(socket);
     Reconcile(path);
     return;
   }
@@ -182,7 +211,7 @@ void PluginRegistrar::Notified(const std::string& path, const Status& status) {
     Failed(path, "NotifyRegistrationStatus", status);
     return;
   }
-  socket.client = nullptr;
+  EndHandshake(socket);
   socket.registered = socket.trying;
   socket.retry = kFirstRetry;
   log_.Info(
@@ -207,7 +236,7 @@ void PluginRegistrar::Refuse(const std::string& path, const Status& why) {
 
 void PluginRegistrar::Failed(const std::string& path, std::string_view step, const Status& why) {
   Socket& socket = sockets_.at(path);
-  socket.client = nullptr;
+  EndHandshake(socket);
   log_.Warning("Plugin could not be registered",
                {{"socket", path}, {"step", step}, {"error", why}, {"retry_in", socket.retry}});
   if (socket.desired != socket.trying) {
@@ -218,14 +247,19 @@ void PluginRegistrar::Failed(const std::string& path, std::string_view step, con
   socket.retry = std::min<std::chrono::nanoseconds>(socket.retry * 2, kLongestRetry);
 }
 
-void PluginRegistrar::Tell() const {
-  if (!changed_) return;
-  PluginCounts counts;
-  for (const auto& [path, socket] : sockets_) {
-    if (socket.desired != 0) counts.desired.push_back(path);
-    if (socket.registered != 0) counts.actual.push_back(path);
-  }
-  changed_(counts);
+// Once for everything that happens at a time: many sockets may come together.
+void PluginRegistrar::Tell() {
+  if (!changed_ || std::exchange(telling_, true)) return;
+  loop_.Post([this, alive = std::weak_ptr(alive_)] {
+    if (alive.lock() == nullptr) return;
+    telling_ = false;
+    PluginCounts counts;
+    for (const auto& [path, socket] : sockets_) {
+      if (socket.desired != 0) counts.desired.push_back(path);
+      if (socket.registered != 0) counts.actual.push_back(path);
+    }
+    changed_(counts);
+  });
 }
 
 }  // namespace dray::node

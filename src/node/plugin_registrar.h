@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -68,6 +69,8 @@ class PluginRegistrar {
   static constexpr std::chrono::seconds kNotifyDeadline{5};
   static constexpr std::chrono::milliseconds kFirstRetry{500};
   static constexpr std::chrono::seconds kLongestRetry{122};
+  // Handshakes at a time; sockets that come then wait, those that were never tried before the others.
+  static constexpr std::size_t kMostHandshakes = 16;
 
   // All outlive it. `changed` is told of the sockets whenever they change.
   PluginRegistrar(Loop& loop, rpc::PluginConnector& connector, PluginHandler& handler,
@@ -90,17 +93,20 @@ class PluginRegistrar {
     std::unique_ptr<rpc::RegistrationClient> client;
     std::uint64_t trying = 0;
     std::chrono::nanoseconds retry = kFirstRetry;
+    bool waiting = false;  // for others' handshakes to end
     Loop::Timer timer;
   };
 
   void Reconcile(const std::string& path);
   void Begin(const std::string& path, Socket& socket);
+  // The handshake of the socket is over; whoever waits longest is next.
+  void EndHandshake(Socket& socket);
   void GotInfo(const std::string& path, const StatusOr<rpc::PluginInfo>& info);
   void Refuse(const std::string& path, const Status& why);
   void Notified(const std::string& path, const Status& status);
   void Failed(const std::string& path, std::string_view step, const Status& why);
   void Deregister(const std::string& path, Socket& socket);
-  void Tell() const;
+  void Tell();
   // `then` on the loop, with what comes. A handshake waits for one answer at a time, so it is its own.
   template <class T>
   std::function<void(T)> OnLoop(const std::string& path,
@@ -113,6 +119,10 @@ class PluginRegistrar {
   const std::function<void(const PluginCounts&)> changed_;
   std::map<std::string, Socket> sockets_;  // by path
   std::uint64_t appearances_ = 0;
+  std::size_t handshakes_ = 0;
+  std::deque<std::string> fresh_;    // sockets that wait for their first handshake
+  std::deque<std::string> retries_;  // for another one
+  bool telling_ = false;
   const std::shared_ptr<int> alive_ = std::make_shared<int>();
 };
 

@@ -81,6 +81,12 @@ Status PluginTable::AddPlugin(const Plugin& plugin) {
     return base::AlreadyExists(fmt::format(
         "endpoint {} already registered for DRA driver plugin {}", plugin.endpoint, plugin.driver));
   }
+  if (by_id_.size() >= kMostPlugins) {
+    return base::MakeStatus(
+        StatusCode::kResourceExhausted,
+        fmt::format("this node has {} endpoints of DRA drivers already, and takes no more",
+                    kMostPlugins));
+  }
   auto endpoint = std::make_unique<Endpoint>(*this, plugin, ++added_);
   DRAY_ASSIGN_OR_RETURN(endpoint->channel,
                         parts_.connector.Channel({.endpoint = plugin.endpoint,
@@ -211,7 +217,9 @@ void PluginTable::Reported(Endpoint& endpoint, const std::vector<rpc::DeviceHeal
   // A driver that talks all the time is read now and then.
   const auto now = parts_.loop.Now();
   const auto pause = std::max(endpoint.next_message - now, std::chrono::nanoseconds(0));
-  endpoint.next_message = now + pause + kHealthInterval;
+  // Many devices take their time to be looked at; others want to be served, too.
+  endpoint.next_message =
+      now + pause + kHealthInterval + static_cast<std::int64_t>(devices.size()) * kHealthPerDevice;
   if (pause == std::chrono::nanoseconds(0)) {
     endpoint.channel->NextHealth();
   } else {

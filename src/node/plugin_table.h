@@ -49,6 +49,10 @@ class PluginTable final : public Plugins, public PluginHandler {
   static constexpr std::chrono::seconds kHealthPause{5};
   // Between two messages of a health stream: what comes faster waits.
   static constexpr std::chrono::milliseconds kHealthInterval{50};
+  // And for each device of the one before, so that no driver keeps the loop busy.
+  static constexpr std::chrono::microseconds kHealthPerDevice{10};
+  // Endpoints of all drivers: each is a connection.
+  static constexpr std::size_t kMostPlugins = 256;
 
   // All parts outlive it.
   explicit PluginTable(PluginTableParts parts);

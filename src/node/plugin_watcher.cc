@@ -26,6 +26,8 @@ namespace {
 constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR;
 // Folders in folders in folders: nobody needs more, and a watch is a resource of the machine.
 constexpr std::size_t kMostFolders = 1024;
+// Sockets that are known; a machine has a handful. What comes then is looked for when one has gone.
+constexpr std::size_t kMostSockets = 4096;
 
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
@@ -133,6 +135,13 @@ class InotifyWatcher final : public PluginWatcher {
     if (S_ISLNK(info.st_mode) && stat(path.c_str(), &info) != 0) return;
     if (!S_ISSOCK(info.st_mode)) return;
     // Between watching a folder and walking it a socket may be seen twice.
+    if (sockets_.size() >= kMostSockets && !sockets_.contains(path)) {
+      if (!std::exchange(too_many_, true)) {
+        log_.Warning("The plugin registry has too many sockets, others are left out",
+                     {{"limit", kMostSockets}, {"socket", path}});
+      }
+      return;
+    }
     const auto [known, is_new] = sockets_.try_emplace(path, info.st_ino);
     if (!is_new && known->second == info.st_ino) return;
     known->second = info.st_ino;
@@ -175,7 +184,13 @@ class InotifyWatcher final : public PluginWatcher {
   }
 
   void Gone(const std::string& path) {
-    if (sockets_.erase(path) > 0) events_.gone(path);
+    if (sockets_.erase(path) == 0) return;
+    events_.gone(path);
+    // Not for each of many that go.
+    if (too_many_ && sockets_.size() <= kMostSockets / 2) {
+      too_many_ = false;
+      Walk(root_);
+    }
   }
 
   void MakeRootAgain() {
@@ -191,6 +206,7 @@ class InotifyWatcher final : public PluginWatcher {
   std::map<int, std::string> folders_;    // by the number of their watch
   std::map<std::string, ino_t> sockets_;  // by path
   bool watching_root_ = false;
+  bool too_many_ = false;
   std::thread thread_;
 };
 

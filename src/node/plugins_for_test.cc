@@ -135,15 +135,23 @@ void ClaimSourceForTest::Fetch(const std::string&, std::vector<std::string> name
   });
 }
 
-void ClaimSourceForTest::WriteCheckpoint(std::string bytes, std::function<void(Status)> done) {
+void ClaimSourceForTest::WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) {
   ++writes;
+  if (changes.must_last) ++synced;
   const bool fails = fail_writes > 0 && fail_writes-- > 0;
-  loop_.Post([this, fails, life = life_, bytes = std::move(bytes), done = std::move(done)] {
+  loop_.Post([this, fails, life = life_, changes = std::move(changes), done = std::move(done)] {
     if (life != life_) return;
     if (fails) return done(base::Unavailable("no space left on device"));
-    checkpoint = bytes;
+    for (const std::string& uid : changes.gone) written.erase(uid);
+    for (const ClaimState& claim : changes.now) written[claim.uid] = claim;
     done({});
   });
+}
+
+std::vector<ClaimState> ClaimSourceForTest::Written() const {
+  std::vector<ClaimState> claims;
+  for (const auto& [uid, claim] : written) claims.push_back(claim);
+  return claims;
 }
 
 api::Pod PodWith(std::string_view name, const std::vector<std::string>& claims) {
@@ -174,6 +182,20 @@ api::ResourceClaim ClaimOf(std::string_view name, const std::vector<std::string>
   for (const std::string& pod : pods) {
     claim.status.reserved_for.push_back(
         {.resource = "pods", .name = pod, .uid = fmt::format("uid-{}", pod)});
+  }
+  return claim;
+}
+
+api::ResourceClaim Allocated(api::ResourceClaim claim, std::string_view driver,
+                             const std::vector<rpc::PreparedDevice>& devices) {
+  auto& results = claim.status.allocation->devices.results;
+  std::erase_if(results, [&](const auto& result) { return result.driver == driver; });
+  for (const rpc::PreparedDevice& device : devices) {
+    results.push_back({.request = device.requests.empty() ? "r" : device.requests[0],
+                       .driver = std::string(driver),
+                       .pool = device.pool,
+                       .device = device.device});
+    if (device.share_id) results.back().share_id = *device.share_id;
   }
   return claim;
 }

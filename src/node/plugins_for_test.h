@@ -83,15 +83,17 @@ class ClaimSourceForTest final : public ClaimSource {
   explicit ClaimSourceForTest(Loop& loop) : loop_(loop) {}
 
   std::map<std::string, api::ResourceClaim> claims;  // by name
-  std::string checkpoint;
+  std::map<std::string, ClaimState> written;         // by UID
   int writes = 0;
+  int synced = 0;  // of these, such that have to last
   int fail_writes = 0;
   // The process that writes dies: what is not written yet never is.
   void Crash() { ++life_; }
 
   void Fetch(const std::string& namespace_, std::vector<std::string> names,
              std::function<void(StatusOr<Claims>)> done) override;
-  void WriteCheckpoint(std::string bytes, std::function<void(Status)> done) override;
+  void WriteCheckpoint(ClaimChanges changes, std::function<void(Status)> done) override;
+  std::vector<ClaimState> Written() const;
 
  private:
   Loop& loop_;
@@ -104,5 +106,8 @@ api::Pod PodWith(std::string_view name, const std::vector<std::string>& claims);
 // Allocated with one device per driver, for request "r"; reserved for these pods by name.
 api::ResourceClaim ClaimOf(std::string_view name, const std::vector<std::string>& drivers,
                            const std::vector<std::string>& pods);
+// Allocated just what the driver will say that it has prepared.
+api::ResourceClaim Allocated(api::ResourceClaim claim, std::string_view driver,
+                             const std::vector<rpc::PreparedDevice>& devices);
 
 }  // namespace dray::node

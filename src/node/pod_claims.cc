@@ -2,12 +2,39 @@
 #include "node/pod_claims.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "api/json.h"
 #include "api/pod_claims.h"
 #include "fmt/format.h"
 
 namespace dray::node {
+namespace {
+
+constexpr std::string_view kGroupOfGroups = "scheduling.k8s.io";
+
+// The pods that this one is scheduled with, by name; empty: it is alone.
+std::string GroupOf(const api::Pod& pod) {
+  if (!pod.spec.scheduling_group) return {};
+  return pod.spec.scheduling_group->pod_group_name.value_or("");
+}
+
+bool OwnedByGroup(const api::ResourceClaim& claim, std::string_view group) {
+  return !group.empty() &&
+         std::ranges::any_of(claim.metadata.owner_references, [&](const auto& owner) {
+           return owner.controller == true && owner.kind == "PodGroup" && owner.name == group &&
+                  owner.api_version.starts_with(kGroupOfGroups);
+         });
+}
+
+bool ReservedForGroup(const api::ResourceClaim& claim, std::string_view group) {
+  return !group.empty() && std::ranges::any_of(claim.status.reserved_for, [&](const auto& user) {
+    return user.api_group == kGroupOfGroups && user.resource == "podgroups" && user.name == group;
+  });
+}
+
+}  // namespace
 
 StatusOr<std::vector<PodClaim>> ClaimsOf(const api::Pod& pod) {
   std::vector<PodClaim> claims;
@@ -39,14 +66,17 @@ StatusOr<std::vector<PodClaim>> ClaimsOf(const api::Pod& pod) {
   return claims;
 }
 
-Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceClaim& claim) {
+Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceClaim& claim,
+                bool groups) {
   const api::ObjectMeta& metadata = claim.metadata;
-  if (entry.made_for_pod && !api::OwnedBy(claim, pod)) {
+  // The claim for extended resources is never a group's.
+  const std::string group = groups && !entry.entry.empty() ? GroupOf(pod) : std::string();
+  if (entry.made_for_pod && !api::OwnedBy(claim, pod) && !OwnedByGroup(claim, group)) {
     return base::FailedPrecondition(fmt::format(
         "ResourceClaim {}/{} was not created for pod {}/{} (pod is not owner)", metadata.namespace_,
         metadata.name, pod.metadata.namespace_, pod.metadata.name));
   }
-  if (!api::ReservedFor(claim, pod)) {
+  if (!api::ReservedFor(claim, pod) && !ReservedForGroup(claim, group)) {
     return base::FailedPrecondition(
         fmt::format("pod {} ({}) is not allowed to use ResourceClaim {} ({})", pod.metadata.name,
                     pod.metadata.uid, metadata.name, metadata.uid));
@@ -83,6 +113,37 @@ std::map<std::string, DriverState, std::less<>> DriversOf(const api::ResourceCla
     }
   }
   return drivers;
+}
+
+std::size_t AllocationHash(const api::ResourceClaim& claim) {
+  return std::hash<std::string>()(api::EncodeJson(*claim.status.allocation));
+}
+
+bool FitsAllocation(const ClaimState& state, const api::ResourceClaim& claim) {
+  const auto drivers = DriversOf(claim);
+  const auto same = [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second.skips == b.second.skips;
+  };
+  if (!std::ranges::equal(state.drivers, drivers, same)) return false;
+  const auto& results = claim.status.allocation->devices.results;
+  for (const auto& [driver, has] : state.drivers) {
+    for (const DeviceState& device : has.devices) {
+      const bool allocated = std::ranges::any_of(results, [&](const auto& result) {
+        return result.driver == driver && result.pool == device.pool &&
+               result.device == device.device;
+      });
+      if (!allocated) return false;
+    }
+  }
+  return true;
+}
+
+std::string Shortened(std::string_view text) {
+  constexpr std::size_t kMost = 256;
+  if (text.size() <= kMost) return std::string(text);
+  std::size_t end = kMost - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
 }
 
 std::string_view BaseRequest(std::string_view request) {

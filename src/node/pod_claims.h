@@ -5,6 +5,7 @@
 // Spec: docs/spec/node.md 6.1, 6.2, 6.6; KEP-5004 "Actuation for Extended Resource backed by DRA".
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,12 +30,22 @@ struct PodClaim {
 StatusOr<std::vector<PodClaim>> ClaimsOf(const api::Pod& pod);
 
 // Whether the pod may use the claim as it is now: made for it where it has to be, reserved,
-// allocated.
-Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceClaim& claim);
+// allocated. `groups`: what was made and reserved for the pod's group is for the pod, too.
+Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceClaim& claim,
+                bool groups = false);
 
 // The drivers of an allocated claim, with the node operations that are not done for them: those
 // that every result of the driver lists.
 std::map<std::string, DriverState, std::less<>> DriversOf(const api::ResourceClaim& claim);
+
+// Changes when the claim is allocated anew. Of this process alone: it is not written anywhere.
+std::size_t AllocationHash(const api::ResourceClaim& claim);
+// Whether what was prepared may be what the claim is allocated now: the same drivers, and no device
+// that it was not allocated.
+bool FitsAllocation(const ClaimState& state, const api::ResourceClaim& claim);
+
+// What a driver says, for a message that people read: endless texts are cut, at a character.
+std::string Shortened(std::string_view text);
 
 // The text before the '/' of a subrequest.
 std::string_view BaseRequest(std::string_view request);

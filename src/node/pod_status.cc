@@ -51,13 +51,14 @@ api::ContainerStatus ContainerStatusOf(const PodView& view, const ContainerView&
     status.image_id = one.latest->image_id;
     status.container_id = IdOf(view, *one.latest);
   }
-  status.started = one.running() && one.started;
+  status.started = one.shown_running() && one.started;
+  if (!one.stop_signal.empty()) status.stop_signal = one.stop_signal;
   if (!spec.resources.requests.empty() || !spec.resources.limits.empty() ||
       !spec.resources.claims.empty()) {
     status.allocated_resources = spec.resources.requests;
     status.resources = spec.resources;
   }
-  if (one.running()) {
+  if (one.shown_running()) {
     status.ready = one.ready;
     status.state.running = api::ContainerStateRunning{.started_at = Shown(one.latest->started_at)};
   } else if (one.exited() && (one.waiting_reason.empty() || view.ended)) {
@@ -105,8 +106,10 @@ std::string PhaseOf(const PodView& view) {
   int succeeded = 0;
   int waiting = 0;
   for (const ContainerView& one : view.main) {
-    if (one.running()) {
+    if (one.shown_running()) {
       ++running;
+    } else if (one.starting && one.before) {
+      ++stopped;  // it ran before, and will again
     } else if (one.exited()) {
       ++stopped;
       if (one.succeeded()) ++succeeded;

@@ -24,10 +24,13 @@ struct ContainerView {
   // Why it does not run although it should; no reason: it is on its way.
   std::string waiting_reason;
   std::string waiting_message;
-  bool ready = false;    // its readiness probe says so; only of one that runs
-  bool started = false;  // its startup probe says so
+  bool ready = false;       // its readiness probe says so; only of one that runs
+  bool started = false;     // its startup probe says so
+  bool starting = false;    // it runs, but its postStart hook has not ended: nobody is told yet
+  std::string stop_signal;  // of the spec
   std::vector<api::ResourceStatus> devices;
 
+  bool shown_running() const { return running() && !starting; }
   bool running() const { return latest && latest->state == container::ContainerState::kRunning; }
   bool exited() const { return latest && latest->state == container::ContainerState::kExited; }
   bool succeeded() const { return exited() && latest->exit_code == 0; }

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "node/internal/pod_track.h"
 #include "node/plugin_health.h"
+#include "node/termination_message.h"
 
 namespace dray::node {
 namespace {
@@ -43,6 +44,35 @@ bool Same(const PodInventory& a, const PodInventory& b) {
          std::ranges::equal(a.containers, b.containers, one);
 }
 
+std::string_view HealthText(rpc::Health health) {
+  switch (health) {
+    case rpc::Health::kHealthy:
+      return "Healthy";
+    case rpc::Health::kUnhealthy:
+      return "Unhealthy";
+    case rpc::Health::kUnknown:
+      break;
+  }
+  return "Unknown";
+}
+
+// All containers together may say so much; if they say more, each gets its share.
+void ShortenMessages(PodView& view) {
+  std::vector<std::string*> messages;
+  std::size_t all = 0;
+  for (auto* list : {&view.init, &view.main}) {
+    for (ContainerView& one : *list) {
+      if (!one.exited() || one.latest->message.empty()) continue;
+      messages.push_back(&one.latest->message);
+      all += one.latest->message.size();
+    }
+  }
+  if (all <= kLongestMessages) return;
+  for (std::string* message : messages) {
+    *message = LastText(*message, kLongestMessages / messages.size());
+  }
+}
+
 }  // namespace
 
 std::chrono::nanoseconds NextDelay(std::chrono::nanoseconds before, std::chrono::nanoseconds first,
@@ -59,7 +89,11 @@ PodWorker::PodWorker(PodHost& host, api::Object object)
     main_.push_back(std::make_unique<Track>(Track{.spec = spec}));
   }
   for (auto* list : {&init_, &main_}) {
-    for (auto& track : *list) track->view.spec = &track->spec;
+    for (auto& track : *list) {
+      track->view.spec = &track->spec;
+      track->lifecycle = ReadLifecycle(track->spec);
+      track->view.stop_signal = track->lifecycle.stop_signal;
+    }
   }
   AdoptStatus();
   needed_ = 1;
@@ -104,8 +138,20 @@ void PodWorker::OnObject(api::Object object) {
   const bool claims_changed =
       before.resource_claim_statuses != after.resource_claim_statuses ||
       before.extended_resource_claim_status != after.extended_resource_claim_status;
+  const api::ObjectMeta& was = pod().metadata;
+  const api::ObjectMeta& now = object.metadata();
+  // A pod may read of its labels in a volume.
+  if (volumes_.changes && (was.labels != now.labels || was.annotations != now.annotations)) {
+    volumes_old_ = true;
+  }
   object_ = std::move(object);
   object_exists_ = true;
+  for (const api::EphemeralContainer& one : pod().spec.ephemeral_containers) {
+    if (!told_ephemeral_.insert(one.common.name).second) continue;
+    Note("Warning", "FieldNotSupported",
+         fmt::format("spec.ephemeralContainers: container \"{}\" is not run by this node agent",
+                     one.common.name));
+  }
   if (claims_changed) prepare_at_.reset();
   // Less time than before: those that are being stopped are told.
   if (terminating_ && stopping_with_.count() >= 0 && Grace() < stopping_with_) {
@@ -156,6 +202,11 @@ const ContainerView* PodWorker::FindContainer(std::string_view name) const {
   return track != nullptr ? &track->view : nullptr;
 }
 
+const container::SandboxInfo* PodWorker::FindSandbox() const {
+  const auto it = std::ranges::find_if(inventory_.sandboxes, &container::SandboxInfo::ready);
+  return it != inventory_.sandboxes.end() ? &*it : nullptr;
+}
+
 void PodWorker::RefreshViews() {
   for (auto* list : {&init_, &main_}) {
     for (auto& track : *list) {
@@ -179,14 +230,18 @@ void PodWorker::RefreshViews() {
           view.latest->message = "The container is not there any more";
           view.latest->finished_at = host_.loop().clock().Now();
         }
+        track->Settle();
         continue;
       }
       if (before != nullptr) {
         view.before = *before;
+        AddMessage(*track, *view.before);
       } else if (view.latest && view.latest->attempt < latest->attempt) {
         view.before = view.latest;
       }
       view.latest = *latest;
+      AddMessage(*track, *view.latest);
+      track->Settle();
       view.restarts = static_cast<std::int32_t>(latest->attempt);
       track->next_attempt = latest->attempt + 1;
       if (view.running()) {
@@ -231,12 +286,13 @@ PodView PodWorker::View() const {
         }
         api::ResourceHealth& shown = status.resources.emplace_back();
         shown.resource_id = std::move(id);
-        shown.health = ToString(health.health);
+        shown.health = HealthText(health.health);
         if (!health.message.empty() && host_.health_messages()) shown.message = health.message;
       }
       if (!status.resources.empty()) one.devices.push_back(std::move(status));
     }
   }
+  ShortenMessages(view);
   for (const container::SandboxInfo& sandbox : inventory_.sandboxes) {
     if (sandbox.ready) view.sandbox = sandbox;
   }
@@ -252,10 +308,11 @@ void PodWorker::Sync() {
   if (finished_) return;
   if (!busy_.empty() || number_ < needed_) {
     // What is known so far is worth telling, once there is something to know.
-    if (number_ == 0) return;
+    if (number_ == 0 || busy_ == kReadingMessages) return;
     if (!terminating_) UpdateProbes();
     return WriteStatus();
   }
+  if (ReadMessages()) return;
   retry_.Cancel();
   Decide();
   if (!terminating_) UpdateProbes();

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,8 @@
 #include "node/plugins.h"
 #include "node/pod_status.h"
 #include "node/probes.h"
+#include "node/sources.h"
+#include "node/volumes.h"
 
 namespace dray::node {
 
@@ -46,6 +49,7 @@ class PodHost {
   virtual ClaimManager& claims() = 0;
   virtual Plugins& plugins() = 0;
   virtual ProbeClient& probes() = 0;
+  virtual Sources& sources() = 0;
   virtual const logs::Logger& log() const = 0;
 
   virtual const std::string& root() const = 0;
@@ -100,6 +104,8 @@ class PodWorker {
   bool terminating() const { return terminating_; }
   // Of a container of the spec: what is known of it, for logs and exec. Null: no such container.
   const ContainerView* FindContainer(std::string_view name) const;
+  // That is ready; null: there is none.
+  const container::SandboxInfo* FindSandbox() const;
 
  private:
   struct Track;
@@ -126,13 +132,32 @@ class PodWorker {
   bool StartContainer(Track& track);
   bool InBackoff(Track& track);
   void FoundImage(Track& track, StatusOr<container::ImageInfo> image);
+  // Everything that it is made from is there.
+  void Configure(Track& track, const container::ImageInfo& image, PodFacts facts);
+  PodFacts Facts() const;
+  void OnVolumes(StatusOr<VolumesMade> made);
   void Create(Track& track, container::ContainerConfig config);
   void Start(Track& track, const std::string& id);
   // It waits with this reason and is tried again later.
   void StartFailed(Track& track, std::string reason, std::string message, std::string event);
+
+  // pod_worker_probes.cc
   bool KillUnhealthy();
   void UpdateProbes();
   void ProbeChanged(Track& track, Probe::Kind kind, bool good, const std::string& why);
+
+  // pod_worker_hooks.cc
+  ActionTarget TargetOf(const container::ContainerInfo& info) const;
+  // `then` is called once, on the loop, at the latest when `timeout` is over; none: no such time.
+  void RunHook(Track& track, const Action& action, const ActionTarget& target,
+               std::optional<std::chrono::seconds> timeout, std::function<void(Status)> then);
+  void BeginPostStart(Track& track, const std::string& id);
+  // Its hook, then the signal.
+  void StopOne(const container::ContainerInfo& info, std::chrono::seconds grace,
+               std::function<void(Status)> done);
+  // What containers have left that have ended. Whether something has to be read first.
+  bool ReadMessages();
+  void AddMessage(const Track& track, container::ContainerInfo& info) const;
 
   // pod_worker_end.cc
   void BeginEnd();
@@ -182,7 +207,9 @@ class PodWorker {
   std::string busy_;          // with what; empty: with nothing
   std::vector<std::unique_ptr<Track>> init_;
   std::vector<std::unique_ptr<Track>> main_;
-  std::map<std::string, std::string> volumes_;
+  VolumesMade volumes_;
+  bool volumes_old_ = false;  // what is in them may have changed
+  Loop::Timer renew_;
   std::uint32_t next_sandbox_ = 0;  // the attempt
 
   std::optional<base::Time> stop_deadline_;
@@ -198,10 +225,12 @@ class PodWorker {
   std::optional<std::chrono::nanoseconds> stop_at_;
   std::chrono::nanoseconds remove_delay_{0};
   std::chrono::nanoseconds sandbox_delay_{0};
+  std::chrono::nanoseconds volumes_delay_{0};
   Loop::Timer retry_;
   std::chrono::nanoseconds retry_due_{0};
   Loop::Timer deadline_;
 
+  std::set<std::string> told_ephemeral_;  // containers for debugging
   bool writing_ = false;
   bool hide_extended_ = false;  // devices of extended resources; a server has refused them
   std::chrono::nanoseconds write_delay_{0};

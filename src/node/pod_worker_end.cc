@@ -17,8 +17,6 @@ namespace dray::node {
 namespace {
 
 constexpr std::chrono::seconds kDefaultGrace{30};
-// A sidecar has at least that much, however long the others took.
-constexpr std::chrono::seconds kLeastGrace{2};
 constexpr std::chrono::seconds kFirstRetry{1};
 constexpr std::chrono::seconds kLongestUnprepareRetry{15};
 constexpr std::chrono::seconds kLongestRetry{30};
@@ -28,8 +26,12 @@ constexpr std::chrono::seconds kLongestRetry{30};
 void PodWorker::BeginEnd() {
   terminating_ = true;
   deadline_.Cancel();
+  renew_.Cancel();
   for (auto* list : {&init_, &main_}) {
-    for (auto& track : *list) track->Forget();
+    for (auto& track : *list) {
+      track->Forget();
+      track->unhealthy.clear();
+    }
   }
 }
 
@@ -91,17 +93,17 @@ bool PodWorker::StopContainers() {
   auto failed = std::make_shared<Status>();
   for (const container::ContainerInfo* info : running) {
     Note("Normal", "Killing", fmt::format("Stopping container {}", info->name));
-    host_.runtime().Stop(info->id, grace, BackStatus([this, left, failed](const Status& status) {
-                           if (!status.ok()) *failed = status;
-                           if (--*left > 0) return;
-                           if (!failed->ok()) {
-                             Note("Warning", "FailedKillPod",
-                                  fmt::format("error killing pod: {}", base::Message(*failed)));
-                             // The list tells whether it runs; if so, it is stopped again in a moment.
-                             stop_at_ = host_.loop().Now() + kFirstRetry;
-                           }
-                           Idle();
-                         }));
+    StopOne(*info, grace, [this, left, failed](const Status& status) {
+      if (!status.ok()) *failed = status;
+      if (--*left > 0) return;
+      if (!failed->ok()) {
+        Note("Warning", "FailedKillPod",
+             fmt::format("error killing pod: {}", base::Message(*failed)));
+        // The list tells whether it runs; if so, it is stopped again in a moment.
+        stop_at_ = host_.loop().Now() + kFirstRetry;
+      }
+      Idle();
+    });
   }
   return true;
 }
@@ -199,15 +201,14 @@ bool PodWorker::RemoveRest() {
     return true;
   }
   Busy("remove files");
-  const std::string folder = PodFolder(host_.root(), uid_);
   std::string logs;
   if (const auto sandbox = SandboxConfigOf(pod(), host_.log_root(), ""); sandbox.ok()) {
     logs = sandbox->log_directory;
   }
   Away(
       host_.offload(), host_.loop(),
-      [folder, logs]() -> Status {
-        const Status one = files::RemoveTree(folder);
+      [root = host_.root(), uid = uid_, logs]() -> Status {
+        const Status one = RemovePodFolder(root, uid);
         const Status two = files::RemoveTree(logs);
         return one.ok() ? two : one;
       },

@@ -9,7 +9,9 @@
 #include "files/files.h"
 #include "fmt/format.h"
 #include "node/internal/pod_track.h"
+#include "node/pod_files.h"
 #include "node/pod_worker.h"
+#include "node/termination_message.h"
 #include "node/volumes.h"
 
 namespace dray::node {
@@ -21,28 +23,24 @@ constexpr std::chrono::seconds kLongestPrepareRetry{90};
 // changes, so it looks.
 constexpr std::chrono::seconds kLongestClaimRetry{10};
 constexpr std::chrono::seconds kLongestRetry{60};
+// How old what a pod reads of config maps, secrets and itself may be.
+constexpr std::chrono::seconds kRenewVolumes{60};
 
 std::string Shown(const api::Pod& pod) {
   return fmt::format("{}_{}({})", pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid);
 }
 
-// A folder below a volume that does not exist yet is made; one that leads out of the volume by a link
-// is refused: whoever can write to the volume could reach all files of the machine.
-Status MakeSubPaths(const api::Container& spec, const std::vector<container::Mount>& mounts,
-                    const std::map<std::string, std::string>& volumes) {
+// Mounts of something below a volume: from now on nobody can lead them elsewhere.
+Status PlaceSubPaths(const api::Container& spec, const std::string& pod_folder,
+                     const std::map<std::string, VolumePlace>& volumes,
+                     std::vector<container::Mount>& mounts) {
   for (std::size_t i = 0; i < spec.volume_mounts.size(); ++i) {
     const api::VolumeMount& mount = spec.volume_mounts[i];
     if (mount.sub_path.empty() && mount.sub_path_expr.empty()) continue;
-    std::error_code error;
-    if (!std::filesystem::exists(mounts[i].host_path, error)) {
-      DRAY_RETURN_IF_ERROR(files::MakeFolder(mounts[i].host_path));
-    }
-    const std::string volume = std::filesystem::canonical(volumes.at(mount.name), error).string();
-    const std::string place = std::filesystem::canonical(mounts[i].host_path, error).string();
-    if (error || !place.starts_with(volume + "/")) {
-      return base::FailedPrecondition(fmt::format(
-          "subPath \"{}\" of volume \"{}\" leads out of the volume", mount.sub_path, mount.name));
-    }
+    const std::string& volume = volumes.at(mount.name).path;
+    const std::string below = mounts[i].host_path.substr(volume.size() + 1);
+    DRAY_ASSIGN_OR_RETURN(mounts[i].host_path,
+                          PlaceSubPath(pod_folder, mount.name, volume, below, spec.name, i));
   }
   return {};
 }
@@ -115,31 +113,64 @@ bool PodWorker::NeedsNoSandbox() const {
   return init_failed || (!main_.empty() && std::ranges::all_of(main_, over));
 }
 
+PodFacts PodWorker::Facts() const {
+  PodFacts facts{.host_ips = host_.host_ips(), .allocatable = host_.allocatable()};
+  facts.volumes = volumes_.places;
+  facts.seccomp_folder = host_.root() + "/seccomp";
+  facts.runtime_checks_user = host_.runtime().ChecksUser();
+  for (const container::SandboxInfo& sandbox : inventory_.sandboxes) {
+    if (sandbox.ready) facts.pod_ips = pod().spec.host_network ? host_.host_ips() : sandbox.ips;
+  }
+  return facts;
+}
+
 bool PodWorker::VolumesStep() {
-  if (has_volumes_) return false;
+  if (has_volumes_ && !volumes_old_) return false;
   if (pod().spec.volumes.empty()) {
     has_volumes_ = true;
     return false;
   }
-  if (Later(volumes_at_)) return true;
+  // Those that are there are good enough to go on with.
+  if (Later(volumes_at_)) return !has_volumes_;
   Busy("volumes");
+  volumes_old_ = false;
+  VolumeWork work{.pod = pod(),
+                  .root = host_.root(),
+                  .facts = Facts(),
+                  .now = host_.loop().clock().Now(),
+                  .tokens = volumes_.tokens};
   Away(
       host_.offload(), host_.loop(),
-      [pod = pod(), root = host_.root()] { return MakeVolumes(pod, root); },
-      [this, alive = std::weak_ptr(alive_)](StatusOr<std::map<std::string, std::string>> made) {
-        if (alive.expired()) return;
-        if (made.ok()) {
-          has_volumes_ = true;
-          volumes_ = *std::move(made);
-        } else {
-          Note("Warning", "FailedMount",
-               fmt::format("MountVolume.SetUp failed: {}", base::Message(made.status())));
-          sandbox_delay_ = NextDelay(sandbox_delay_, kFirstRetry, kLongestRetry);
-          volumes_at_ = host_.loop().Now() + sandbox_delay_;
-        }
-        Idle(false);
+      [work = std::move(work), &sources = host_.sources()] { return MakeVolumes(work, sources); },
+      [this, alive = std::weak_ptr(alive_)](StatusOr<VolumesMade> made) {
+        if (!alive.expired()) OnVolumes(std::move(made));
       });
   return true;
+}
+
+void PodWorker::OnVolumes(StatusOr<VolumesMade> made) {
+  if (made.ok()) {
+    has_volumes_ = true;
+    volumes_delay_ = {};
+    volumes_ = *std::move(made);
+    if (!volumes_.exceeded.empty()) {
+      verdict_ = Verdict{"Evicted", volumes_.exceeded};
+      Note("Warning", "Evicted", volumes_.exceeded);
+    }
+  } else {
+    Note("Warning", "FailedMount",
+         fmt::format("MountVolume.SetUp failed: {}", base::Message(made.status())));
+    volumes_delay_ = NextDelay(volumes_delay_, kFirstRetry, kLongestRetry);
+    volumes_at_ = host_.loop().Now() + volumes_delay_;
+    volumes_old_ = has_volumes_;
+  }
+  if (volumes_.changes) {
+    renew_ = host_.loop().After(kRenewVolumes, [this] {
+      volumes_old_ = true;
+      Sync();
+    });
+  }
+  Idle(false);
 }
 
 bool PodWorker::PrepareStep() {
@@ -242,6 +273,8 @@ bool PodWorker::MainStep() {
     const ContainerView& view = track->view;
     if (view.running()) {
       over = false;
+      // Those behind it wait for its hook.
+      if (view.starting) return true;
       continue;
     }
     if (view.exited() && !Restarts(pod().spec, track->spec, false, view.latest->exit_code))
@@ -265,14 +298,21 @@ bool PodWorker::RemoveOld() {
       continue;
     }
     Busy("remove " + info.name);
-    host_.runtime().Remove(info.id, BackStatus([this, log = info.log_path](const Status& removed) {
+    const std::string message = MessageFile(PodFolder(host_.root(), uid_), info.name, info.attempt);
+    host_.runtime().Remove(info.id,
+                           BackStatus([this, id = info.id, name = info.name, log = info.log_path,
+                                       message](const Status& removed) {
                              if (!removed.ok()) {
                                rest_at_ = host_.loop().Now() + kLongestRetry;
                                return Idle();
                              }
+                             if (Track* gone = FindTrack(name)) gone->messages.erase(id);
                              Away(
                                  host_.offload(), host_.loop(),
-                                 [log] { return files::RemoveFile(log); },
+                                 [log, message] {
+                                   (void)files::RemoveFile(message);
+                                   return files::RemoveFile(log);
+                                 },
                                  [this, alive = std::weak_ptr(alive_)](const Status&) {
                                    if (!alive.expired()) Idle();
                                  });
@@ -349,11 +389,32 @@ void PodWorker::FoundImage(Track& track, StatusOr<container::ImageInfo> image) {
         "Failed");
   }
   Note("Normal", "Pulled", fmt::format("Container image \"{}\" already present on machine", name));
-  PodFacts facts{
-      .host_ips = host_.host_ips(), .allocatable = host_.allocatable(), .volumes = volumes_};
-  for (const container::SandboxInfo& sandbox : inventory_.sandboxes) {
-    if (sandbox.ready) facts.pod_ips = pod().spec.host_network ? host_.host_ips() : sandbox.ips;
-  }
+  PodFacts facts = Facts();
+  const KeptNames names = NamedIn(track.spec);
+  if (names.empty()) return Configure(track, *image, std::move(facts));
+  Away(
+      host_.offload(), host_.loop(),
+      [names, facts, namespace_ = pod().metadata.namespace_,
+       &sources = host_.sources()]() mutable -> StatusOr<PodFacts> {
+        for (const std::string& one : names.config_maps) {
+          DRAY_ASSIGN_OR_RETURN(facts.config_maps[one], sources.ConfigMap(namespace_, one));
+        }
+        for (const std::string& one : names.secrets) {
+          DRAY_ASSIGN_OR_RETURN(facts.secrets[one], sources.Secret(namespace_, one));
+        }
+        return std::move(facts);
+      },
+      [this, &track, image = *image, alive = std::weak_ptr(alive_)](StatusOr<PodFacts> fetched) {
+        if (alive.expired()) return;
+        if (!fetched.ok()) {
+          return StartFailed(track, "CreateContainerConfigError",
+                             std::string(base::Message(fetched.status())), "Failed");
+        }
+        Configure(track, image, *std::move(fetched));
+      });
+}
+
+void PodWorker::Configure(Track& track, const container::ImageInfo& image, PodFacts facts) {
   auto config = ConfigOf(pod(), track.spec, facts);
   if (!config.ok()) {
     return StartFailed(track, "CreateContainerConfigError",
@@ -365,26 +426,43 @@ void PodWorker::FoundImage(Track& track, StatusOr<container::ImageInfo> image) {
                        std::string(base::Message(devices.status())), "Failed");
   }
   config->cdi_devices = *std::move(devices);
-  config->image = image->id;
+  config->image = image.id;
   config->attempt = track.next_attempt;
   config->log_path = fmt::format("{}/{}.log", track.spec.name, track.next_attempt);
+  const std::string message =
+      MessageFile(PodFolder(host_.root(), uid_), track.spec.name, track.next_attempt);
+  const std::string& message_path = track.spec.termination_message_path;
+  const bool has_message =
+      !message_path.empty() &&
+      std::ranges::find(config->mounts, message_path, &container::Mount::container_path) ==
+          config->mounts.end();
+  if (has_message) {
+    config->mounts.push_back({.container_path = message_path, .host_path = message});
+  }
   std::string folder;
   if (const auto sandbox = SandboxConfigOf(pod(), host_.log_root(), ""); sandbox.ok()) {
     folder = fmt::format("{}/{}", sandbox->log_directory, track.spec.name);
   }
+  AddPodFiles(PodFolder(host_.root(), uid_), config->mounts);
   Away(
       host_.offload(), host_.loop(),
-      [folder, spec = track.spec, mounts = config->mounts, volumes = volumes_]() -> Status {
+      [folder, spec = track.spec, config = *std::move(config), volumes = facts.volumes, pod = pod(),
+       ips = facts.pod_ips, pod_folder = PodFolder(host_.root(), uid_),
+       message = has_message ? message
+                             : std::string()]() mutable -> StatusOr<container::ContainerConfig> {
         DRAY_RETURN_IF_ERROR(files::MakeFolder(folder));
-        return MakeSubPaths(spec, mounts, volumes);
+        DRAY_RETURN_IF_ERROR(WritePodFiles(pod, ips, pod_folder));
+        if (!message.empty()) DRAY_RETURN_IF_ERROR(MakeMessageFile(message));
+        DRAY_RETURN_IF_ERROR(PlaceSubPaths(spec, pod_folder, volumes, config.mounts));
+        return std::move(config);
       },
-      [this, &track, config = *config, alive = std::weak_ptr(alive_)](const Status& made) {
+      [this, &track, alive = std::weak_ptr(alive_)](StatusOr<container::ContainerConfig> made) {
         if (alive.expired()) return;
         if (!made.ok()) {
-          return StartFailed(track, "CreateContainerConfigError", std::string(base::Message(made)),
-                             "Failed");
+          return StartFailed(track, "CreateContainerConfigError",
+                             std::string(base::Message(made.status())), "Failed");
         }
-        Create(track, config);
+        Create(track, *std::move(made));
       });
 }
 
@@ -408,7 +486,7 @@ void PodWorker::Create(Track& track, container::ContainerConfig config) {
 }
 
 void PodWorker::Start(Track& track, const std::string& id) {
-  host_.runtime().Start(id, BackStatus([this, &track](const Status& started) {
+  host_.runtime().Start(id, BackStatus([this, &track, id](const Status& started) {
                           if (!started.ok()) {
                             return StartFailed(track, "RunContainerError",
                                                std::string(base::Message(started)), "Failed");
@@ -417,6 +495,7 @@ void PodWorker::Start(Track& track, const std::string& id) {
                                fmt::format("Started container {}", track.spec.name));
                           track.view.waiting_reason.clear();
                           track.view.waiting_message.clear();
+                          if (track.lifecycle.post_start) BeginPostStart(track, id);
                           Idle();
                         }));
 }
@@ -429,98 +508,6 @@ void PodWorker::StartFailed(Track& track, std::string reason, std::string messag
   track.backoff = NextDelay(track.backoff, kFirstRestart, kLongestRestart);
   track.not_before = host_.loop().Now() + track.backoff;
   Idle();
-}
-
-// ---- Probes ----
-
-void PodWorker::UpdateProbes() {
-  std::string ip;
-  for (const container::SandboxInfo& sandbox : inventory_.sandboxes) {
-    if (sandbox.ready && !sandbox.ips.empty()) ip = sandbox.ips.front();
-  }
-  if (ip.empty() && !host_.host_ips().empty()) ip = host_.host_ips().front();
-  for (auto* list : {&init_, &main_}) {
-    for (auto& owned : *list) {
-      Track& track = *owned;
-      if (!track.view.running()) {
-        track.Forget();
-        track.view.ready = track.view.started = false;
-        continue;
-      }
-      const auto make = [&](std::unique_ptr<Probe>& probe, Probe::Kind kind,
-                            const api::Box<api::RawJson>& json) {
-        if (!json) return;
-        if (probe != nullptr && probe->container_id() == track.view.latest->id) return;
-        auto spec = ReadProbe(*json, track.spec);
-        if (!spec.ok()) {
-          spec = ProbeSpec();
-          spec->unsupported = "the probe cannot be understood";
-        }
-        probe = std::make_unique<Probe>(
-            Probe::Parts{
-                .loop = host_.loop(),
-                .runtime = host_.runtime(),
-                .client = host_.probes(),
-                .changed = [this, &track](
-                               Probe::Kind of, bool good,
-                               const std::string& why) { ProbeChanged(track, of, good, why); },
-                .failed =
-                    [this, &track](Probe::Kind of, const std::string& why) {
-                      constexpr std::string_view kNames[] = {"Startup", "Readiness", "Liveness"};
-                      (void)track;
-                      Note("Warning", "Unhealthy",
-                           fmt::format("{} probe failed: {}", kNames[static_cast<std::size_t>(of)],
-                                       why));
-                    }},
-            kind, *std::move(spec),
-            Probe::Target{.container_id = track.view.latest->id,
-                          .ip = ip,
-                          .started_at = track.view.latest->started_at});
-      };
-      make(track.startup, Probe::Kind::kStartup, track.spec.startup_probe);
-      track.view.started = track.startup == nullptr || track.startup->good() == true;
-      if (!track.view.started) {
-        track.view.ready = false;
-        continue;
-      }
-      make(track.readiness, Probe::Kind::kReadiness, track.spec.readiness_probe);
-      make(track.liveness, Probe::Kind::kLiveness, track.spec.liveness_probe);
-      track.view.ready = track.readiness == nullptr || track.readiness->good() == true;
-    }
-  }
-}
-
-void PodWorker::ProbeChanged(Track& track, Probe::Kind kind, bool good, const std::string&) {
-  if (!good && kind != Probe::Kind::kReadiness && track.view.running()) {
-    track.unhealthy = track.view.latest->id;
-    track.unhealthy_why =
-        fmt::format("Container {} failed {} probe, will be restarted", track.spec.name,
-                    kind == Probe::Kind::kLiveness ? "liveness" : "startup");
-  }
-  // Not from inside the probe: what follows may be its end.
-  host_.loop().Post([this, alive = std::weak_ptr(alive_)] {
-    if (!alive.expired()) Sync();
-  });
-}
-
-bool PodWorker::KillUnhealthy() {
-  for (auto* list : {&init_, &main_}) {
-    for (auto& track : *list) {
-      if (track->unhealthy.empty() || !track->view.running() ||
-          track->view.latest->id != track->unhealthy) {
-        continue;
-      }
-      if (Later(stop_at_)) return true;
-      Note("Normal", "Killing", track->unhealthy_why);
-      Busy("restart " + track->spec.name);
-      host_.runtime().Stop(track->unhealthy, Grace(), BackStatus([this](const Status& stopped) {
-                             if (!stopped.ok()) stop_at_ = host_.loop().Now() + kFirstRetry;
-                             Idle();
-                           }));
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace dray::node

@@ -43,10 +43,24 @@ class NoProbes final : public ProbeClient {
             std::function<void(StatusOr<int>)> done) override {
     done(base::Unavailable("there is no network"));
   }
-  void Tcp(const std::string&, std::int32_t, std::chrono::nanoseconds,
+  void Tcp(const ProbeTarget&, std::chrono::nanoseconds,
            std::function<void(Status)> done) override {
     done(base::Unavailable("there is no network"));
   }
+  void Grpc(const GrpcProbe&, std::chrono::nanoseconds, std::function<void(Status)> done) override {
+    done(base::Unavailable("there is no network"));
+  }
+};
+
+class NoSources final : public Sources {
+ public:
+  StatusOr<std::optional<Kept>> ConfigMap(const std::string&, const std::string&) override {
+    return std::nullopt;
+  }
+  StatusOr<std::optional<Kept>> Secret(const std::string&, const std::string&) override {
+    return std::nullopt;
+  }
+  StatusOr<Token> MakeToken(const TokenWish&) override { return base::Unavailable("nobody asks"); }
 };
 
 class LoopOffload final : public Offload {
@@ -125,6 +139,7 @@ class RuncAcceptance : public ::testing::Test {
                              .runtime = *runtime_,
                              .plugins = plugins_,
                              .probes = probes_,
+                             .sources = sources_,
                              .log = {}},
                             options_);
     ASSERT_TRUE(made.ok()) << made.status();
@@ -205,6 +220,7 @@ class RuncAcceptance : public ::testing::Test {
   Loop loop_{clock_};
   LoopOffload offload_{loop_};
   NoProbes probes_;
+  NoSources sources_;
   PluginsForTest plugins_{loop_};
   api::MemoryCluster memory_{clock_, random_, {.validate = false}};
   std::unique_ptr<image::Store> store_;
@@ -260,7 +276,8 @@ TEST_F(RuncAcceptance, Row37EachContainerHasItsClaimsAndRequests) {
   plugins_.driver("d1").devices["a"] = {
       {.requests = {"x"}, .pool = "p", .device = "1", .cdi_ids = {"d1/dev=a-x"}},
       {.requests = {"z"}, .pool = "p", .device = "2", .cdi_ids = {"d1/dev=a-z"}}};
-  AddClaim(ClaimOf("a", {"d1"}, {"p"}), {"a-x", "a-z"});
+  AddClaim(Allocated(ClaimOf("a", {"d1"}, {"p"}), "d1", plugins_.driver("d1").devices["a"]),
+           {"a-x", "a-z"});
   AddClaim(ClaimOf("b", {"d1"}, {"p"}));
   AddClaim(ClaimOf("d", {"d1"}, {"p"}));
   Apply(R"(

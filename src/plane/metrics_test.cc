@@ -15,6 +15,7 @@
 #include "base/uuid.h"
 #include "logs/output_for_test.h"
 #include "plane/internal/plane_metrics.h"
+#include "plane/internal/scheduler_page.h"
 #include "plane/internal/watch_metrics.h"
 #include "plane/plane_for_test.h"
 #include "registry/registry.h"
@@ -66,6 +67,8 @@ TEST(Metrics, ThePageAndTheOutputNameTheSame) {
   std::set<std::string> shown = NamesIn(metrics.Text());
   shown.merge(NamesIn(internal::PodResourcesText(objects)));
   // The control plane's own: of both of its registries, its queues and its loops.
+  const internal::SchedulerPage page(clock, {.lease = "x", .log = &log});
+  shown.merge(NamesIn(page.registry().Text()));
   shown.insert({"dray_unreadable_objects", "dray_store_longest_commit_seconds",
                 "dray_request_queue_oldest_seconds", "dray_loop_turn_seconds"});
   EXPECT_EQ(NamesOnThePage(), shown);

@@ -55,7 +55,6 @@ Status WhyNoPart(const Exchange& exchange) {
     std::string_view why;
   };
   constexpr Row kRows[] = {
-      {"portforward", "there is no port to reach"},
       {"proxy", "there is no port to reach"},
   };
   const Route& route = exchange.route;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pods/log, pods/exec and pods/attach: the pod is looked up here, the node answers.
+// pods/log, pods/exec, pods/attach and pods/portforward: the pod is looked up here, the node answers.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -27,10 +27,11 @@ struct NodePart {
   std::string_view why_not;     // of a node where nothing is executed
   bool runs_something = false;  // is a process, not a text
 };
-constexpr std::array<NodePart, 3> kParts = {{
+constexpr std::array<NodePart, 4> kParts = {{
     {"log", "containerLogs", "there is no log", false},
     {"exec", "exec", "there is no process to join", true},
     {"attach", "attach", "there is no process to join", true},
+    {"portforward", "portForward", "there is no port to reach", true},
 }};
 
 const NodePart* FindPart(const Route& route) {
@@ -162,6 +163,7 @@ apiserver::Headers UpgradeHeaders(const apiserver::Request& request) {
   for (const auto& [name, value] : request.headers.list) {
     const absl::string_view text(name.data(), name.size());
     const bool passed = absl::EqualsIgnoreCase(text, "Upgrade") ||
+                        absl::EqualsIgnoreCase(text, "X-Stream-Protocol-Version") ||
                         absl::StartsWithIgnoreCase(text, "Sec-WebSocket-");
     if (passed) headers.Add(name, value);
   }
@@ -183,10 +185,18 @@ StatusOr<NodeRequest> RequestFor(const Exchange& exchange, const NodePart& part,
                                               exchange.kind(), route.namespace_, route.name));
   if (!found) return rest::NotFound(exchange.kind(), route.name);
   const api::Pod& pod = *found->object().As<api::Pod>();
-  DRAY_ASSIGN_OR_RETURN(const std::string container,
-                        ContainerOf(pod, exchange.query.Get("container")));
+  const bool of_pod = part.name == "portforward";  // not of one container
+  std::string container;
+  if (!of_pod) {
+    DRAY_ASSIGN_OR_RETURN(container, ContainerOf(pod, exchange.query.Get("container")));
+  }
   std::string query;
-  if (part.runs_something) {
+  if (of_pod) {
+    if (pod.status.phase == api::kPodSucceeded || pod.status.phase == api::kPodFailed) {
+      return rest::BadRequest(fmt::format(
+          "cannot forward ports of a completed pod; current phase is {}", pod.status.phase));
+    }
+  } else if (part.runs_something) {
     DRAY_ASSIGN_OR_RETURN(query, ProcessQuery(exchange.query, part.name == "attach"));
     if (pod.status.phase == api::kPodSucceeded || pod.status.phase == api::kPodFailed) {
       return rest::BadRequest(
@@ -213,8 +223,8 @@ StatusOr<NodeRequest> RequestFor(const Exchange& exchange, const NodePart& part,
                      .address = address->first,
                      .port = address->second,
                      .method = exchange.request.method,
-                     .target = fmt::format("/{}/{}/{}/{}{}", part.path, route.namespace_,
-                                           route.name, container, query),
+                     .target = fmt::format("/{}/{}/{}{}{}{}", part.path, route.namespace_,
+                                           route.name, of_pod ? "" : "/", container, query),
                      .headers = UpgradeHeaders(exchange.request)};
 }
 

@@ -132,6 +132,24 @@ TEST_F(NodePartsTest, AProcessIsJoinedByAnUpgrade) {
   EXPECT_THAT(over.text, HasSubstr("completed pod; current phase is Succeeded"));
 }
 
+TEST_F(NodePartsTest, PortsAreThoseOfThePod) {
+  EXPECT_EQ(Ask("/two/portforward").status, 200);
+  EXPECT_EQ(door_.asked.at(0).target, "/portForward/default/two");
+  EXPECT_EQ(door_.asked.at(0).headers.Find("Upgrade"), "websocket");
+  // kubectl without WebSocket.
+  Asking asking{.method = "POST", .path = std::string(kPods) + "/one/portforward"};
+  asking.user = {"admin", {std::string(kMasters)}};
+  asking.headers.Add("Upgrade", "SPDY/3.1");
+  asking.headers.Add("X-Stream-Protocol-Version", "portforward.k8s.io");
+  EXPECT_EQ(world_.Ask(asking).status, 200);
+  EXPECT_EQ(door_.asked.at(1).headers.Find("X-Stream-Protocol-Version"), "portforward.k8s.io");
+  EXPECT_EQ(Ask("/one/portforward", "GET", false).status, 400);
+  const apiserver::User viewer{"v", {std::string(kViewers)}};
+  EXPECT_EQ(Ask("/one/portforward", "GET", true, viewer).status, 403);
+  Status(std::string(kPods) + "/one", R"({"phase":"Failed"})");
+  EXPECT_THAT(Ask("/one/portforward").text, HasSubstr("cannot forward ports of a completed pod"));
+}
+
 // To join a process is to create something, whichever method asks.
 TEST_F(NodePartsTest, WhoMayOnlyReadSeesLogsAndJoinsNothing) {
   const apiserver::User viewer{"v", {std::string(kViewers)}};

@@ -8,6 +8,7 @@
 #include "api/document.h"
 #include "base/valid_utf8.h"
 #include "fmt/format.h"
+#include "rest/internal/fields_text.h"
 #include "rest/tree.h"
 
 namespace dray::rest {
@@ -47,15 +48,13 @@ FieldSet InOrder(Elements elements) {
 
 // fieldsV1 has objects and nothing else, so reading it is short and quick: an update reads one per
 // manager. Elements come in order from everybody who writes such texts, but need not.
-class Reader {
+class Reader : private internal::FieldsText {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit Reader(std::string_view text) : FieldsText(text) {}
 
   Status Read(FieldSet& set) {
     DRAY_RETURN_IF_ERROR(Object(set, 0));
-    Space();
-    if (at_ != text_.size()) return Wrong("nothing more");
-    return {};
+    return AtEnd() ? Status() : Wrong("nothing more");
   }
 
  private:
@@ -90,20 +89,10 @@ class Reader {
 
   // Escapes are rare: only k: and v: have quotes, so those strings are left to the JSON reader.
   Status Text(std::string& out) {
-    if (!Take('"')) return Wrong("\"");
-    const std::size_t start = at_;
-    bool escaped = false;
-    while (at_ < text_.size() && text_[at_] != '"') {
-      if (text_[at_] == '\\') {
-        escaped = true;
-        ++at_;
-      }
-      ++at_;
-    }
-    if (at_ >= text_.size()) return Wrong("\"");
-    const std::string_view raw = text_.substr(start, at_ - start);
-    ++at_;
-    if (!escaped) {
+    std::string_view raw;
+    std::size_t escapes = 0;
+    DRAY_RETURN_IF_ERROR(Raw(raw, escapes));
+    if (escapes == 0) {
       out = raw;
       return {};
     }
@@ -113,23 +102,6 @@ class Reader {
     out = list.items.front().text;
     return {};
   }
-
-  void Space() {
-    while (at_ < text_.size() && static_cast<unsigned char>(text_[at_]) <= ' ') ++at_;
-  }
-  bool Take(char c) {
-    Space();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  Status Wrong(std::string_view wanted) const {
-    return base::InvalidArgument(
-        fmt::format("fieldsV1: {} was expected at byte {} of {}", wanted, at_, text_.size()));
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace

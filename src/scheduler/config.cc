@@ -56,9 +56,7 @@ struct UnusedField {
   const api::RawJson ConfigFile::*value;
   std::string_view why;
 };
-constexpr std::array<UnusedField, 7> kUnused = {{
-    {"leaderElection", &ConfigFile::leader_election, "it is set by flags of the command"},
-    {"clientConnection", &ConfigFile::client_connection, "it is set by flags of the command"},
+constexpr std::array<UnusedField, 5> kUnused = {{
     {"enableProfiling", &ConfigFile::enable_profiling, "there is no profiling endpoint"},
     {"enableContentionProfiling", &ConfigFile::enable_contention_profiling,
      "there is no profiling endpoint"},
@@ -160,6 +158,7 @@ StatusOr<LoadedConfig> ReadConfig(std::string_view yaml) {
     internal::ReadBackoff(file, loaded.config, findings);
     internal::ReadParallelism(file, loaded.config, findings);
     internal::ReadProfiles(file, loaded.config, findings);
+    internal::ReadProcess(file, loaded, findings);
   }
   for (const internal::UnusedField& field : internal::kUnused) {
     if (!(file.*field.value).text.empty()) {

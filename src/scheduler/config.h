@@ -5,10 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/affinity.h"
 #include "base/status.h"
 
 namespace dray::scheduler {
@@ -39,6 +41,15 @@ struct FitArgs {
 struct DynamicResourcesArgs {
   std::chrono::nanoseconds filter_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds binding_timeout = std::chrono::seconds(600);
+  // dray's own: the profile gives away devices of these drivers, and serves requests for these
+  // classes, and no others. Empty: all. So that of several schedulers each has its own devices.
+  std::vector<std::string> drivers;
+  std::vector<std::string> device_classes;
+};
+
+struct NodeAffinityArgs {
+  // Beside each pod's own: where the profile's pods may be, and would better be.
+  api::Box<api::NodeAffinity> added_affinity;
 };
 
 struct DefaultPreemptionArgs {
@@ -58,6 +69,7 @@ struct Profile {
   FitArgs fit;
   DynamicResourcesArgs dynamic_resources;
   DefaultPreemptionArgs preemption;
+  NodeAffinityArgs node_affinity;
 };
 
 struct Config {
@@ -69,8 +81,27 @@ struct Config {
   std::int32_t parallelism = 0;
 };
 
+// What a file says about the process that schedules, for the command that is one. What it does not
+// say is nothing here: flags and defaults are the command's.
+struct LeaderElectionConfig {
+  std::optional<bool> leader_elect;
+  std::optional<std::chrono::nanoseconds> lease_duration;
+  std::optional<std::chrono::nanoseconds> renew_deadline;
+  std::optional<std::chrono::nanoseconds> retry_period;
+  std::string resource_name;
+  std::string resource_namespace;
+};
+struct ClientConnectionConfig {
+  std::string kubeconfig;
+  std::optional<double> qps;  // requests a second; negative: as many as one likes
+  std::optional<std::int32_t> burst;
+};
+
 struct LoadedConfig {
   Config config;
+  // Nothing: the file has no such field.
+  std::optional<LeaderElectionConfig> leader_election;
+  std::optional<ClientConnectionConfig> client_connection;
   // "extenders: does not apply: ...": what is known but has no effect here, and what is not
   // known.
   std::vector<std::string> notes;
@@ -79,5 +110,7 @@ struct LoadedConfig {
 // are InvalidArgument, all at once, each with its field, the value and what would be right. What
 // the file does not say has Kubernetes's defaults.
 StatusOr<LoadedConfig> ReadConfig(std::string_view yaml);
+// The same as JSON, with what nobody has said; its notes are left out.
+std::string ShowConfig(const LoadedConfig& loaded);
 
 }  // namespace dray::scheduler

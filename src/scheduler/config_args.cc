@@ -119,6 +119,20 @@ void Apply(const FileDynamicResourcesArgs& args, const FieldPath& at, Profile& p
   ReadTimeout(args.filter_timeout, {}, at / "filterTimeout", to.filter_timeout, findings);
   ReadTimeout(args.binding_timeout, std::chrono::seconds(1), at / "bindingTimeout",
               to.binding_timeout, findings);
+  const auto names = [&](const std::vector<std::string>& list, const FieldPath& where,
+                         std::string_view what) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (base::IsDnsSubdomain(list[i])) continue;
+      findings.Error(where.Index(i), fmt::format("\"{}\": must be the name of {}", list[i], what));
+    }
+    return list;
+  };
+  to.drivers = names(args.drivers, at / "drivers", "a driver, like gpu.example.com");
+  to.device_classes = names(args.device_classes, at / "deviceClasses", "a DeviceClass");
+}
+
+void Apply(const FileNodeAffinityArgs& args, const FieldPath&, Profile& profile, Findings&) {
+  profile.node_affinity.added_affinity = args.added_affinity;
 }
 
 void Apply(const FilePreemptionArgs& args, const FieldPath& at, Profile& profile,
@@ -167,11 +181,10 @@ struct UnusedArgs {
   std::array<std::string_view, 2> fields;
   std::string_view why;
 };
-constexpr std::array<UnusedArgs, 5> kUnusedArgs = {{
+constexpr std::array<UnusedArgs, 4> kUnusedArgs = {{
     {"InterPodAffinity",
      {"hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"},
      "required terms of other pods weigh 1, and preferred ones count"},
-    {"NodeAffinity", {"addedAffinity", ""}, "only a pod's own affinity counts"},
     {"NodeResourcesBalancedAllocation", {"resources", ""}, "cpu and memory are balanced"},
     {"PodTopologySpread",
      {"defaultConstraints", "defaultingType"},
@@ -198,6 +211,9 @@ void ReadArgs(const std::string& plugin, const api::DocumentNode& node, const Fi
   if (plugin == "NodeResourcesFit") return Read<FileFitArgs>(plugin, node, at, profile, findings);
   if (plugin == "DynamicResources") {
     return Read<FileDynamicResourcesArgs>(plugin, node, at, profile, findings);
+  }
+  if (plugin == "NodeAffinity") {
+    return Read<FileNodeAffinityArgs>(plugin, node, at, profile, findings);
   }
   if (plugin == "DefaultPreemption") {
     return Read<FilePreemptionArgs>(plugin, node, at, profile, findings);

@@ -88,6 +88,111 @@ profiles:
   EXPECT_EQ(config.profiles[1].scheduler_name, "b");
 }
 
+TEST(Config, LeaderElectionIsRead) {
+  EXPECT_FALSE(MustRead("").leader_election);
+  const LoadedConfig loaded = MustRead(R"(
+leaderElection:
+  leaderElect: false
+  leaseDuration: 30s
+  renewDeadline: 20s
+  retryPeriod: 1500ms
+  resourceLock: leases
+  resourceName: dray-gpu
+  resourceNamespace: gpu-system
+)");
+  EXPECT_THAT(loaded.notes, IsEmpty());
+  ASSERT_TRUE(loaded.leader_election);
+  const LeaderElectionConfig& election = *loaded.leader_election;
+  EXPECT_EQ(election.leader_elect, false);
+  EXPECT_EQ(election.lease_duration, seconds(30));
+  EXPECT_EQ(election.renew_deadline, seconds(20));
+  EXPECT_EQ(election.retry_period, std::chrono::milliseconds(1500));
+  EXPECT_EQ(election.resource_name, "dray-gpu");
+  EXPECT_EQ(election.resource_namespace, "gpu-system");
+  EXPECT_THAT(
+      Read("leaderElection: {leaseDuration: 0s, resourceLock: endpoints, "
+           "resourceName: A b, resourceNamespace: a.b}"),
+      StatusIs(StatusCode::kInvalidArgument,
+               AllOf(HasSubstr("leaderElection.leaseDuration: \"0s\": must be a duration"),
+                     HasSubstr("leaderElection.resourceLock: \"endpoints\": must be leases"),
+                     HasSubstr("leaderElection.resourceName: \"A b\""),
+                     HasSubstr("leaderElection.resourceNamespace: \"a.b\""))));
+}
+
+TEST(Config, TheClientsConnectionIsRead) {
+  EXPECT_FALSE(MustRead("").client_connection);
+  const LoadedConfig loaded = MustRead(
+      "clientConnection: {kubeconfig: /etc/k, qps: 12.5, burst: 40, contentType: "
+      "application/vnd.kubernetes.protobuf}");
+  ASSERT_TRUE(loaded.client_connection);
+  EXPECT_EQ(loaded.client_connection->kubeconfig, "/etc/k");
+  EXPECT_EQ(loaded.client_connection->qps, 12.5);
+  EXPECT_EQ(loaded.client_connection->burst, 40);
+  EXPECT_THAT(loaded.notes, ElementsAre(HasSubstr("clientConnection.contentType: does not apply")));
+  EXPECT_THAT(Read("clientConnection: {burst: -1}"),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("clientConnection.burst: -1")));
+}
+
+TEST(Config, WhatIsShownIsReadAsTheSame) {
+  constexpr std::string_view kText = R"(
+parallelism: 3
+podMaxBackoffSeconds: 20
+leaderElection: {leaderElect: true, leaseDuration: 20s, resourceName: gpus}
+clientConnection: {qps: 12.5, burst: 40}
+profiles:
+- schedulerName: a
+  plugins:
+    multiPoint: {disabled: [{name: NodePorts}]}
+    score: {disabled: [{name: TaintToleration}], enabled: [{name: NodeAffinity, weight: 7}]}
+  pluginConfig:
+  - {name: DynamicResources, args: {bindingTimeout: 90s}}
+  - name: NodeResourcesFit
+    args:
+      ignoredResources: [example.com/x]
+      scoringStrategy:
+        type: RequestedToCapacityRatio
+        resources: [{name: cpu, weight: 3}]
+        requestedToCapacityRatio: {shape: [{utilization: 0, score: 10}]}
+- schedulerName: b
+)";
+  const std::string shown = ShowConfig(MustRead(kText));
+  EXPECT_THAT(shown, AllOf(HasSubstr(R"("schedulerName":"a")"), HasSubstr(R"("qps":12.5)"),
+                           HasSubstr(R"("bindingTimeout":"1m30s")")));
+  const auto again = ReadConfig(shown);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_THAT(again->notes, IsEmpty());
+  EXPECT_EQ(ShowConfig(*again), shown);
+  EXPECT_EQ(again->config.profiles[0].dynamic_resources.binding_timeout, seconds(90));
+  EXPECT_THAT(again->config.profiles[0].disabled, ElementsAre("NodePorts"));
+  EXPECT_THAT(WeightsOf(again->config.profiles[0]),
+              ElementsAre(Weighs("TaintToleration", 0), Weighs("NodeAffinity", 7)));
+}
+
+TEST(Config, AProfileCanBeLimited) {
+  const Profile profile = OnlyProfile(R"(
+profiles:
+- schedulerName: gpus
+  pluginConfig:
+  - name: DynamicResources
+    args: {drivers: [gpu.example.com], deviceClasses: [gpu, gpu-slice]}
+  - name: NodeAffinity
+    args:
+      addedAffinity:
+        requiredDuringSchedulingIgnoredDuringExecution:
+          nodeSelectorTerms:
+          - matchExpressions: [{key: pool, operator: In, values: [gpu]}]
+)");
+  EXPECT_THAT(profile.dynamic_resources.drivers, ElementsAre("gpu.example.com"));
+  EXPECT_THAT(profile.dynamic_resources.device_classes, ElementsAre("gpu", "gpu-slice"));
+  ASSERT_TRUE(profile.node_affinity.added_affinity);
+  ASSERT_TRUE(profile.node_affinity.added_affinity->required);
+  EXPECT_EQ(profile.node_affinity.added_affinity->required->node_selector_terms.size(), 1u);
+  EXPECT_THAT(
+      Read("profiles: [{pluginConfig: [{name: DynamicResources, args: {drivers: [A B]}}]}]"),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("args.drivers[0]: \"A B\": must be the name of a driver")));
+}
+
 TEST(Config, BackoffIsInSeconds) {
   const Config config = MustRead("podInitialBackoffSeconds: 2\npodMaxBackoffSeconds: 20\n").config;
   EXPECT_EQ(config.initial_backoff, seconds(2));
@@ -218,8 +323,6 @@ TEST_P(ConfigNotes, TellWhatHasNoEffect) {
 INSTANTIATE_TEST_SUITE_P(
     Fields, ConfigNotes,
     ::testing::ValuesIn(std::vector<NoteCase>{
-        {"leader_election", "leaderElection: {leaderElect: true}", "leaderElection: does not"},
-        {"client_connection", "clientConnection: {qps: 5}", "clientConnection: does not apply"},
         {"profiling", "enableProfiling: false", "enableProfiling: does not apply"},
         {"contention", "enableContentionProfiling: false", "enableContentionProfiling: does not"},
         {"percentage", "percentageOfNodesToScore: 5", "percentageOfNodesToScore: does not apply"},
@@ -248,9 +351,12 @@ INSTANTIATE_TEST_SUITE_P(
         {"part_of_a_plugin", "profiles: [{plugins: {filter: {disabled: [{name: NodeAffinity}]}}}]",
          "profiles[0].plugins: does not apply: NodeAffinity is switched off for some"},
         {"argument_that_is_not_used",
-         "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: {}}}]}]",
-         "profiles[0].pluginConfig[0].args.addedAffinity: does not apply: "},
+         "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List}}]}]",
+         "profiles[0].pluginConfig[0].args.defaultingType: does not apply: "},
         {"unused_argument_misspelt",
+         "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingTipe: List}}]}]",
+         "args.defaultingTipe: unknown field (did you mean defaultingType?)"},
+        {"argument_misspelt",
          "profiles: [{pluginConfig: [{name: NodeAffinity, args: {addedAfinity: {}}}]}]",
          "args.addedAfinity: unknown field (did you mean addedAffinity?)"},
         {"arguments_of_a_plugin_without",

@@ -75,6 +75,8 @@ class Observer {
                                    std::string_view status, std::chrono::nanoseconds waited) = 0;
   // A device was found to be allocated to two claims, one of which wants it alone.
   virtual void OnGivenTwice(std::string_view /*device*/) {}
+  // What this scheduler had given of it was taken back.
+  virtual void OnTakenBack(std::string_view /*device*/) {}
 };
 
 }  // namespace dray::scheduler

@@ -117,6 +117,7 @@ std::size_t Scheduler::Impl::Sync() {
   if (seen.empty()) return taken;
   AskGatedAgain(seen);
   WakePods(seen);
+  SettleTwice();
   return taken;
 }
 
@@ -173,10 +174,10 @@ void Scheduler::Impl::TakeClaim(const Seen& seen) {
        before->status.allocation == claim.status.allocation)) {
     return;
   }
-  for (const World::GivenTwice& twice : world.FindGivenTwice(claim, *claim.status.allocation)) {
-    if (options.observer != nullptr) options.observer->OnGivenTwice(twice.device);
+  for (const World::GivenTwice& both : world.FindGivenTwice(claim, *claim.status.allocation)) {
+    if (options.observer != nullptr) options.observer->OnGivenTwice(both.device);
     std::string others;
-    for (const std::string& name : twice.claims)
+    for (const std::string& name : both.claims)
       others.append(others.empty() ? "" : ", ").append(name);
     cluster.Note({.about = seen.change.object,
                   .type = "Warning",
@@ -184,9 +185,15 @@ void Scheduler::Impl::TakeClaim(const Seen& seen) {
                   .message = fmt::format(
                       "device {} is also allocated to {}: only one scheduler may allocate the "
                       "devices of a driver",
-                      twice.device, others),
+                      both.device, others),
                   .component = profiles.front().scheduler_name,
                   .action = "Scheduling"});
+    Remember(claim, both.device);
+    for (const std::string& name : both.claims) {
+      const std::size_t slash = name.find('/');
+      const auto other = world.FindClaim(name.substr(0, slash), name.substr(slash + 1));
+      if (other != nullptr) Remember(*other, both.device);
+    }
   }
 }
 
@@ -292,6 +299,7 @@ std::vector<Outcome> Scheduler::Tick() {
   impl_->queue.Tick();
   impl_->AskForUnseen();
   impl_->TellAgain();
+  impl_->SettleTwice();
   // Asking in the background comes back here: only those are asked that want to be.
   const auto due = impl_->BindingDue();
   if (impl_->options.background == nullptr || (due && *due <= impl_->clock.Monotonic())) {
@@ -308,7 +316,7 @@ std::optional<std::chrono::nanoseconds> Scheduler::NextDue() const {
   std::optional<std::chrono::nanoseconds> due = impl_->queue.NextDue();
   // Who cannot be reached cannot be told anything either.
   const auto tell = Paused().ok() ? impl_->reports.NextDue() : std::nullopt;
-  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen, tell}) {
+  for (const auto& other : {impl_->BindingDue(), impl_->ask_for_unseen, tell, impl_->TwiceDue()}) {
     if (other) due = due ? std::min(*due, *other) : *other;
   }
   return due;
@@ -321,6 +329,7 @@ std::vector<Outcome> Scheduler::Run() {
     impl_->queue.Tick();
     impl_->AskForUnseen();
     impl_->TellAgain();
+    impl_->SettleTwice();
     const auto due = impl_->BindingDue();
     if (due && *due <= impl_->clock.Monotonic()) impl_->look_at_bindings = true;
     std::size_t tried = 0;

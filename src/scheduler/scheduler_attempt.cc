@@ -155,6 +155,10 @@ PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
   if (claims_in_doubt && (!StillWanted(binding) || world.FindNode(binding.node) == nullptr)) {
     return PluginStatus::Error(fmt::format("binding to {}: too late", binding.node));
   }
+  // Unless it may be bound already.
+  if (std::string why = binding.may_arrive_until ? "" : TwiceOf(*binding.pod.pod); !why.empty()) {
+    return PluginStatus::Error(std::move(why));
+  }
   PluginStatus bound = BindPod(binding);
   timing.End(Phase::kBind, bound.code);
   return bound;

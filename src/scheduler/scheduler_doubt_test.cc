@@ -322,8 +322,10 @@ class TwiceObserver final : public Observer {
   void OnBindingConditions(std::string_view, std::string_view, std::string_view,
                            std::chrono::nanoseconds) override {}
   void OnGivenTwice(std::string_view device) override { devices.emplace_back(device); }
+  void OnTakenBack(std::string_view device) override { taken_back.emplace_back(device); }
 
   std::vector<std::string> devices;
+  std::vector<std::string> taken_back;
 };
 
 TEST(TwoSchedulers, ADeviceThatBothGaveIsToldAndCounted) {
@@ -355,6 +357,173 @@ TEST(TwoSchedulers, ADeviceThatBothGaveIsToldAndCounted) {
   // Once is enough.
   cluster.scheduler().Run();
   EXPECT_THAT(observer.devices, SizeIs(1));
+}
+
+// Two deciders on one cluster. Each has looked at it before the other one has written anything.
+class TwoDeciders : public ::testing::Test {
+ protected:
+  TwoDeciders() {
+    ours_.config.profiles.front().scheduler_name = "ours";
+    ours_.observer = &observer_;
+    theirs_.config.profiles.front().scheduler_name = "theirs";
+  }
+  struct Pod {
+    std::string name;
+    std::string scheduler;
+    bool controlled = false;
+  };
+  void Add(const Pod& spec) {
+    cluster_.Create(DeviceCluster::GpuClaim(spec.name, 1));
+    api::Pod pod = DeviceCluster::WithClaim(MakePod({.name = spec.name}), spec.name);
+    pod.spec.scheduler_name = spec.scheduler;
+    if (spec.controlled) {
+      pod.metadata.owner_references.push_back({.api_version = "apps/v1",
+                                               .kind = "ReplicaSet",
+                                               .name = "set",
+                                               .uid = "set-uid",
+                                               .controller = true});
+    }
+    cluster_.Create(std::move(pod));
+  }
+  // Neither sees what the other one does until both have done it.
+  void CollideOn(std::string_view pod_of_ours) {
+    Scheduler theirs(cluster_.cluster(), cluster_.clock(), their_ids_, theirs_);
+    theirs.Sync();
+    ours().Sync();
+    EXPECT_THAT(Told({*ours().ScheduleOne()}), ElementsAre(std::string(pod_of_ours) + " bound"));
+    EXPECT_THAT(Told({*theirs.ScheduleOne()}), ElementsAre("ns/theirs bound"));
+  }
+  Scheduler& ours() {
+    if (ours_scheduler_ == nullptr) {
+      ours_scheduler_ =
+          std::make_unique<Scheduler>(cluster_.cluster(), cluster_.clock(), our_ids_, ours_);
+    }
+    return *ours_scheduler_;
+  }
+  std::vector<std::string> Reasons() {
+    std::vector<std::string> reasons;
+    for (const api::Object& object : cluster_.cluster().All(DeviceCluster::KindOf<api::Event>())) {
+      const api::Event& event = *object.As<api::Event>();
+      if (event.reason.starts_with("Device")) {
+        reasons.push_back(event.reason + " " + event.involved_object.name);
+      }
+    }
+    std::ranges::sort(reasons);
+    return reasons;
+  }
+
+  DeviceCluster cluster_;
+  CountedIds our_ids_;
+  CountedIds their_ids_;
+  TwiceObserver observer_;
+  SchedulerOptions ours_;
+  SchedulerOptions theirs_;
+  std::unique_ptr<Scheduler> ours_scheduler_;
+};
+
+TEST_F(TwoDeciders, APodThatHasNotStartedGivesWay) {
+  cluster_.AddNode("a", 2);
+  Add({.name = "mine", .scheduler = "ours", .controlled = true});
+  Add({.name = "theirs", .scheduler = "theirs"});
+  CollideOn("ns/mine");
+  ours().Run();
+  EXPECT_EQ(observer_.devices.size(), 1u);
+  EXPECT_EQ(observer_.taken_back.size(), 1u);
+  EXPECT_EQ(cluster_.Find<api::Pod>("mine"), nullptr);
+  EXPECT_NE(cluster_.Find<api::Pod>("theirs"), nullptr);
+  EXPECT_THAT(Reasons(), ElementsAre("DeviceAllocatedTwice theirs", "DeviceTakenBack mine"));
+}
+
+TEST_F(TwoDeciders, WhatRunsGoesOn) {
+  cluster_.AddNode("a", 2);
+  Add({.name = "mine", .scheduler = "ours", .controlled = true});
+  Add({.name = "theirs", .scheduler = "theirs"});
+  CollideOn("ns/mine");
+  api::Pod running = *cluster_.Find<api::Pod>("mine");
+  running.status.phase = api::kPodRunning;
+  ASSERT_TRUE(cluster_.cluster().UpdateStatus(api::Object::Of(running)).ok());
+  ours().Run();
+  EXPECT_EQ(observer_.devices.size(), 1u);
+  EXPECT_THAT(observer_.taken_back, IsEmpty());
+  EXPECT_NE(cluster_.Find<api::Pod>("mine"), nullptr);
+}
+
+// Nobody would make it anew: people are told, and decide.
+TEST_F(TwoDeciders, APodOfNobodyStays) {
+  cluster_.AddNode("a", 2);
+  Add({.name = "mine", .scheduler = "ours"});
+  Add({.name = "theirs", .scheduler = "theirs"});
+  CollideOn("ns/mine");
+  ours().Run();
+  EXPECT_EQ(observer_.devices.size(), 1u);
+  EXPECT_THAT(observer_.taken_back, IsEmpty());
+  EXPECT_NE(cluster_.Find<api::Pod>("mine"), nullptr);
+}
+
+// A pod whose claim is stored and which is not bound yet gets another device.
+TEST_F(TwoDeciders, AClaimOfAPodThatIsNotBoundIsAllocatedAnew) {
+  cluster_.AddNode("a", 2);
+  Add({.name = "mine", .scheduler = "ours"});
+  Add({.name = "theirs", .scheduler = "theirs"});
+  bool refuse = true;
+  cluster_.cluster().SetWriteHook([&](api::Verb verb, const api::Object& object) -> Status {
+    const bool bind = verb == api::Verb::kBind && object.metadata().name == "mine";
+    return bind && refuse ? base::Unavailable("away") : Status();
+  });
+  Scheduler theirs(cluster_.cluster(), cluster_.clock(), their_ids_, theirs_);
+  theirs.Sync();
+  ours().Sync();
+  EXPECT_THAT(Told({*ours().ScheduleOne()}), ElementsAre(::testing::Not("ns/mine bound")));
+  EXPECT_THAT(Told({*theirs.ScheduleOne()}), ElementsAre("ns/theirs bound"));
+  refuse = false;
+  for (int i = 0; i < 40; ++i) {
+    ours().Run();
+    ours().Tick();
+    cluster_.clock().Advance(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(cluster_.Find<api::Pod>("mine")->spec.node_name, "a");
+  const std::string mine =
+      cluster_.Find<api::ResourceClaim>("mine")->status.allocation->devices.results[0].device;
+  const std::string their =
+      cluster_.Find<api::ResourceClaim>("theirs")->status.allocation->devices.results[0].device;
+  EXPECT_NE(mine, their);
+}
+
+// Each has its own devices: then nothing collides.
+TEST_F(TwoDeciders, LimitedToDriversTheyDoNotMeet) {
+  ours_.config.profiles.front().dynamic_resources.drivers = {"ours.example.com"};
+  theirs_.config.profiles.front().dynamic_resources.drivers = {"theirs.example.com"};
+  cluster_.AddNode("a", 0);
+  for (const std::string driver : {"ours", "theirs"}) {
+    api::ResourceSlice slice = DeviceCluster::GpuSlice("a", 1);
+    slice.metadata.name = driver;
+    slice.spec.driver = driver + ".example.com";
+    slice.spec.pool.name = driver;
+    cluster_.Create(std::move(slice));
+  }
+  Add({.name = "mine", .scheduler = "ours"});
+  Add({.name = "theirs", .scheduler = "theirs"});
+  CollideOn("ns/mine");
+  ours().Run();
+  EXPECT_THAT(observer_.devices, IsEmpty());
+  EXPECT_EQ(cluster_.Find<api::ResourceClaim>("mine")->status.allocation->devices.results[0].driver,
+            "ours.example.com");
+  // Of what is not its own it says that there is none.
+  Add({.name = "more", .scheduler = "ours"});
+  EXPECT_THAT(Told(ours().Run()), ElementsAre("ns/more refused"));
+}
+
+TEST_F(TwoDeciders, ClassesOfOthersAreRefused) {
+  ours_.config.profiles.front().dynamic_resources.device_classes = {"other"};
+  cluster_.AddNode("a", 1);
+  Add({.name = "mine", .scheduler = "ours"});
+  EXPECT_THAT(Told(ours().Run()), ElementsAre("ns/mine refused"));
+  bool told = false;
+  for (const api::Object& object : cluster_.cluster().All(DeviceCluster::KindOf<api::Event>())) {
+    told = told || object.As<api::Event>()->message.find(
+                       "scheduler ours does not serve device class gpu") != std::string::npos;
+  }
+  EXPECT_TRUE(told);
 }
 
 }  // namespace

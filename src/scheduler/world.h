@@ -132,6 +132,10 @@ class World final : public allocator::ClassLister {
   };
   std::vector<GivenTwice> FindGivenTwice(const api::ResourceClaim& claim,
                                          const api::AllocationResult& allocation) const;
+  // Whether its allocation was stored by this scheduler, as far as that is remembered: until the claim
+  // has none, or is gone.
+  void SetAllocatedHere(std::string_view claim_uid);
+  bool AllocatedHere(std::string_view claim_uid) const;
   // The claim that was made for a pod's extended resources, if there is one.
   std::shared_ptr<const api::ResourceClaim> FindExtendedResourceClaim(const api::Pod& pod) const;
 

@@ -71,6 +71,11 @@ void World::Impl::PutClaim(std::shared_ptr<const api::ResourceClaim> claim) {
     world.ledger_.Remove(LedgerKey(*entry.stored, key));
   }
   entry.stored = std::move(claim);
+  if (!entry.stored->status.allocation.has_value()) {
+    // What was told before it was allocated comes before the allocation does.
+    const bool older = entry.assumed != nullptr && !Supersedes(*entry.stored, *entry.assumed);
+    if (!older) allocated_here.erase(entry.stored->metadata.uid);
+  }
   if (entry.assumed != nullptr && Supersedes(*entry.stored, *entry.assumed)) {
     entry.assumed = nullptr;
   }
@@ -82,6 +87,7 @@ void World::Impl::RemoveClaim(const api::ResourceClaim& claim) {
   ++world.claims_version_;
   const std::string key = KeyOf(claim);
   Saw(key, claim);
+  allocated_here.erase(claim.metadata.uid);
   world.ledger_.Remove(LedgerKey(claim, key));
   const auto found = claims.find(key);
   if (found == claims.end()) return;
@@ -121,6 +127,13 @@ void World::ForgetClaim(std::string_view namespace_, std::string_view name) {
   } else {
     impl_->IndexClaim(*found->second.stored, key, true);
   }
+}
+
+void World::SetAllocatedHere(std::string_view claim_uid) {
+  impl_->allocated_here.emplace(claim_uid);
+}
+bool World::AllocatedHere(std::string_view claim_uid) const {
+  return impl_->allocated_here.contains(claim_uid);
 }
 
 std::size_t World::unseen_claims() const { return impl_->unseen.size(); }

@@ -2,9 +2,11 @@
 #include "streaming/handler.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "apiserver/query.h"
 #include "base/integer.h"
@@ -12,7 +14,9 @@
 #include "base/time.h"
 #include "fmt/format.h"
 #include "streaming/internal/log_stream.h"
+#include "streaming/internal/port_stream.h"
 #include "streaming/internal/process_stream.h"
+#include "streaming/internal/spdy_process_stream.h"
 #include "websocket/channels.h"
 #include "websocket/handshake.h"
 
@@ -77,6 +81,20 @@ StatusOr<container::LogOptions> LogOptionsOf(const apiserver::Query& query, base
   return options;
 }
 
+// How SPDY is spoken; one header for each way that the client knows.
+constexpr std::string_view kStreamVersion = "X-Stream-Protocol-Version";
+
+bool IsSpdy(const apiserver::Headers& headers) {
+  return absl::EqualsIgnoreCase(base::ToAbsl(headers.Find("Upgrade")),
+                                base::ToAbsl(internal::kSpdy));
+}
+bool Offers(const apiserver::Headers& headers, std::string_view version) {
+  return std::ranges::any_of(headers.list, [&](const auto& header) {
+    return absl::EqualsIgnoreCase(header.first, base::ToAbsl(kStreamVersion)) &&
+           header.second.find(version) != std::string::npos;
+  });
+}
+
 // What one request is about.
 struct Asked {
   std::string what;  // containerLogs, exec, attach
@@ -122,12 +140,21 @@ void AnswerLogs(const Asked& asked, const ContainerPlace& place, Containers& con
 void AnswerProcess(const Asked& asked, const ContainerPlace& place,
                    const apiserver::Headers& headers, container::Runtime& runtime,
                    apiserver::Responder& responder) {
-  const auto agreed = websocket::Agree({.upgrade = headers.Find("Upgrade"),
-                                        .version = headers.Find("Sec-WebSocket-Version"),
-                                        .key = headers.Find("Sec-WebSocket-Key"),
-                                        .protocols = headers.Find("Sec-WebSocket-Protocol")},
-                                       websocket::kChannelProtocols);
-  if (!agreed.ok()) return responder.Send(Failure(agreed.status()));
+  const bool spdy = IsSpdy(headers);
+  StatusOr<websocket::Agreed> agreed = websocket::Agreed();
+  if (spdy) {
+    if (!Offers(headers, internal::kSpdyChannels)) {
+      return responder.Send(
+          Text(403, fmt::format("{}: expected {}", kStreamVersion, internal::kSpdyChannels)));
+    }
+  } else {
+    agreed = websocket::Agree({.upgrade = headers.Find("Upgrade"),
+                               .version = headers.Find("Sec-WebSocket-Version"),
+                               .key = headers.Find("Sec-WebSocket-Key"),
+                               .protocols = headers.Find("Sec-WebSocket-Protocol")},
+                              websocket::kChannelProtocols);
+    if (!agreed.ok()) return responder.Send(Failure(agreed.status()));
+  }
   if (!place.running) {
     return responder.Send(Text(400, fmt::format("container \"{}\" in pod \"{}\" is not running",
                                                 asked.container, asked.pod)));
@@ -144,12 +171,49 @@ void AnswerProcess(const Asked& asked, const ContainerPlace& place,
   request.exec.stdin = Yes(asked.query, "input");
   request.out = Yes(asked.query, "output");
   request.err = Yes(asked.query, "error") && !request.exec.tty;
-  request.can_close_channels = agreed->protocol == websocket::kChannelProtocols[0];
   apiserver::Response response{.status = 101};
+  if (spdy) {
+    response.headers.Add("Upgrade", std::string(internal::kSpdy));
+    response.headers.Add(std::string(kStreamVersion), std::string(internal::kSpdyChannels));
+    response.stream = internal::MakeSpdyProcessStream(runtime, std::move(request));
+    return responder.Send(std::move(response));
+  }
+  request.can_close_channels = agreed->protocol == websocket::kChannelProtocols[0];
   response.headers.Add("Upgrade", "websocket");
   response.headers.Add("Sec-WebSocket-Accept", agreed->accept);
   response.headers.Add("Sec-WebSocket-Protocol", agreed->protocol);
   response.stream = internal::MakeProcessStream(runtime, std::move(request));
+  responder.Send(std::move(response));
+}
+
+// kubectl speaks SPDY, within a WebSocket or, if that is refused, as it is.
+void AnswerPorts(const std::string& pod, const StatusOr<std::string>& sandbox,
+                 const apiserver::Headers& headers, container::Runtime& runtime,
+                 apiserver::Responder& responder) {
+  if (!sandbox.ok()) return responder.Send(Failure(sandbox.status()));
+  internal::PortRequest request{.sandbox_id = *sandbox, .pod = pod};
+  apiserver::Response response{.status = 101};
+  if (IsSpdy(headers)) {
+    if (!Offers(headers, internal::kPortForward)) {
+      return responder.Send(
+          Text(403, fmt::format("{}: expected {}", kStreamVersion, internal::kPortForward)));
+    }
+    response.headers.Add("Upgrade", std::string(internal::kSpdy));
+    response.headers.Add(std::string(kStreamVersion), std::string(internal::kPortForward));
+  } else {
+    const std::array<std::string_view, 1> spoken = {internal::kTunnel};
+    const auto agreed = websocket::Agree({.upgrade = headers.Find("Upgrade"),
+                                          .version = headers.Find("Sec-WebSocket-Version"),
+                                          .key = headers.Find("Sec-WebSocket-Key"),
+                                          .protocols = headers.Find("Sec-WebSocket-Protocol")},
+                                         spoken);
+    if (!agreed.ok()) return responder.Send(Failure(agreed.status()));
+    response.headers.Add("Upgrade", "websocket");
+    response.headers.Add("Sec-WebSocket-Accept", agreed->accept);
+    response.headers.Add("Sec-WebSocket-Protocol", agreed->protocol);
+    request.websocket = true;
+  }
+  response.stream = internal::MakePortStream(runtime, std::move(request));
   responder.Send(std::move(response));
 }
 
@@ -173,6 +237,16 @@ void Handler::Handle(apiserver::Request request, std::shared_ptr<apiserver::Resp
   }
   const std::vector<std::string> parts =
       absl::StrSplit(absl::string_view(request.path).substr(1), '/');
+  if (parts[0] == "portForward" && (parts.size() == 3 || parts.size() == 4)) {
+    const std::string namespace_ = base::PercentDecoded(parts[1]);
+    const std::string pod = base::PercentDecoded(parts[2]);
+    return containers_.FindSandbox(
+        namespace_, pod,
+        [this, name = fmt::format("{}/{}", namespace_, pod), headers = std::move(request.headers),
+         responder](const StatusOr<std::string>& sandbox) {
+          AnswerPorts(name, sandbox, headers, runtime_, *responder);
+        });
+  }
   const bool known = parts.size() == 4 &&
                      (parts[0] == "containerLogs" || parts[0] == "exec" || parts[0] == "attach");
   if (!known) return responder->Send(Text(404, "404 page not found"));

@@ -5,6 +5,7 @@
 //   GET  /containerLogs/{namespace}/{pod}/{container}?follow&tailLines&sinceSeconds&...
 //   GET  /exec/{namespace}/{pod}/{container}?command&input&output&error&tty      (WebSocket)
 //   GET  /attach/{namespace}/{pod}/{container}?input&output&error&tty            (WebSocket)
+//   GET  /portForward/{namespace}/{pod}                              (WebSocket or SPDY)
 //   GET  /healthz
 #pragma once
 
@@ -37,6 +38,10 @@ class Containers {
   // thread.
   virtual void Find(std::string namespace_, std::string pod, std::string container,
                     std::function<void(StatusOr<ContainerPlace>)> done) = 0;
+  // The sandbox that a pod has now. NotFound: there is no such pod here; FailedPrecondition: it has
+  // none.
+  virtual void FindSandbox(std::string namespace_, std::string pod,
+                           std::function<void(StatusOr<std::string>)> done) = 0;
 };
 
 struct HandlerOptions {

@@ -35,6 +35,11 @@ class FakeContainers final : public Containers {
     }
     done(place);
   }
+  void FindSandbox(std::string namespace_, std::string pod,
+                   std::function<void(StatusOr<std::string>)> done) override {
+    if (namespace_ + "/" + pod != "ns/p") return done(base::NotFound("no such pod"));
+    done("sandbox1");
+  }
   base::Mutex mutex;
   ContainerPlace place;
 };

@@ -80,6 +80,11 @@ nothing_is_left() {
   done
   [ "$(control prepared)" = ok ] || { more; fail "still prepared: $(control prepared)"; }
   [ -z "$(ls "$root/cdi")" ] || { more; fail "CDI files are left: $(ls "$root/cdi")"; }
+  # It is brought up to date when nothing has happened for a second.
+  for _ in $(seq 50); do
+    if ! grep -q ClaimUID "$root/dra_manager_state"; then break; fi
+    sleep 0.1
+  done
   ! grep -q ClaimUID "$root/dra_manager_state" || { more; fail "in the state file: $(cat "$root/dra_manager_state")"; }
   field '' '{.items[*].metadata.name}' resourceclaims
   if find "$root/runc" -name state.json 2>/dev/null | grep -q .; then more; fail "containers: $(find "$root/runc" -name state.json)"; fi

@@ -81,7 +81,9 @@ says 'Pending' 0 kubectl get pods
 says 'unschedulable' 1 kubectl dray plan
 
 # The scheduler, as the user that is allowed no more than it needs.
-"$DRAY_BINARY" scheduler --kubeconfig "$folder/data/scheduler.kubeconfig" >"$folder/scheduler.out" 2>"$folder/scheduler.err" &
+port=$((20000 + $$ % 20000))
+"$DRAY_BINARY" scheduler --kubeconfig "$folder/data/scheduler.kubeconfig" --bind-address 127.0.0.1 --secure-port "$port" \
+  >"$folder/scheduler.out" 2>"$folder/scheduler.err" &
 scheduler=$!
 await "$folder/scheduler.out" 'scheduler *scheduling'
 for _ in $(seq 300); do
@@ -92,7 +94,14 @@ says '^2$' 0 sh -c 'kubectl get pods --no-headers | grep -c Running'
 waiting=$(kubectl get pods --no-headers | awk '/Pending/ {print $1}')
 says FailedScheduling 0 kubectl events --for "pod/$waiting"
 says 'gpus' 1 kubectl dray explain "pod/$waiting"
-says "$(uname -n)" 0 kubectl get lease -n kube-system kube-scheduler -o 'jsonpath={.spec.holderIdentity}'
+# Its lease is its own, so that a kube-scheduler beside it goes on.
+says 'lease *kube-system/default-scheduler' 0 cat "$folder/scheduler.out"
+says "$(uname -n)" 0 kubectl get lease -n kube-system default-scheduler -o 'jsonpath={.spec.holderIdentity}'
+says 'NotFound' 1 kubectl get lease -n kube-system kube-scheduler
+if command -v curl >/dev/null; then
+  says '^ok$' 0 curl -sSk "https://127.0.0.1:$port/livez"
+  says 'readyz check passed' 0 curl -sSk "https://127.0.0.1:$port/readyz?verbose"
+fi
 
 kill -TERM "$scheduler"
 code=0
@@ -100,7 +109,7 @@ wait "$scheduler" || code=$?
 scheduler=
 [ "$code" = 0 ] || fail "the scheduler's exit code is $code"
 # Given back.
-says '^""$' 0 kubectl get lease -n kube-system kube-scheduler -o 'jsonpath="{.spec.holderIdentity}"'
+says '^""$' 0 kubectl get lease -n kube-system default-scheduler -o 'jsonpath="{.spec.holderIdentity}"'
 kill -TERM "$up"
 code=0
 wait "$up" || code=$?

@@ -173,15 +173,20 @@ class Driver:
         """One slice; a driver whose devices change needs the rules of chapter 18."""
         node = self.cluster.get("node", self.flags.node)
         name = f"00000-{self.flags.name}-{self.flags.node}"
+        spec = {"driver": self.flags.name, "nodeName": self.flags.node,
+                "pool": {"name": self.flags.node, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": device} for device in self.devices]}
+        found = self.cluster.run("get", "resourceslice", name, "--ignore-not-found", "-o", "json")
+        # What is there and right stays: pods need not wait for a driver that is restarted.
+        if found and json.loads(found)["spec"] == spec:
+            return
         self.cluster.run("delete", "resourceslice", name, "--ignore-not-found")
         self.cluster.run("create", "-f", "-", text=json.dumps({
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
             "metadata": {"name": name, "ownerReferences": [{
                 "apiVersion": "v1", "kind": "Node", "name": self.flags.node, "uid": node["metadata"]["uid"],
                 "controller": True}]},
-            "spec": {"driver": self.flags.name, "nodeName": self.flags.node,
-                     "pool": {"name": self.flags.node, "generation": 1, "resourceSliceCount": 1},
-                     "devices": [{"name": device} for device in self.devices]}}))
+            "spec": spec}))
 
 
 def method(function, request, response, stream=False):
@@ -203,12 +208,14 @@ def serve(path, services):
     return server
 
 
-def main():
+def main(kind=Driver, extend=lambda parser: None, began=lambda driver: None):
+    """Others make a driver of their own kind, with more flags, and go on when it serves."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for flag in ("--name", "--node", "--root", "--cdi-dir", "--kubeconfig"):
         parser.add_argument(flag, required=True)
     parser.add_argument("--num-devices", type=int, default=4)
-    driver = Driver(parser.parse_args())
+    extend(parser)
+    driver = kind(parser.parse_args())
     driver.publish()
     services = {}
     for version in DRA_VERSIONS:
@@ -229,6 +236,7 @@ def main():
         "GetInfo": method(driver.get_info, "pluginregistration.InfoRequest", "pluginregistration.PluginInfo"),
         "NotifyRegistrationStatus": method(driver.notify, "pluginregistration.RegistrationStatus",
                                            "pluginregistration.RegistrationStatusResponse")}})]
+    began(driver)
     print("serving", flush=True)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+#include <vector>
 
 namespace dray::apiserver::internal {
 namespace {
@@ -56,16 +58,60 @@ int ChooseProtocol(SSL*, const unsigned char** out, unsigned char* out_size,
   return SSL_TLSEXT_ERR_OK;
 }
 
+// All certificates of a text, as bundles and chains have them.
+StatusOr<std::vector<CertificatePtr>> ParseCertificates(std::string_view pem) {
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
+  std::vector<CertificatePtr> certificates;
+  for (std::size_t end = pem.find(kEnd); end != pem.npos; end = pem.find(kEnd)) {
+    end += kEnd.size();
+    DRAY_ASSIGN_OR_RETURN(CertificatePtr certificate, ParseCertificate(pem.substr(0, end)));
+    certificates.push_back(std::move(certificate));
+    pem.remove_prefix(end);
+  }
+  if (certificates.empty()) return base::InvalidArgument("there is no PEM certificate");
+  return certificates;
+}
+
+Status UseServer(SSL_CTX* context, const TlsOptions& options) {
+  DRAY_ASSIGN_OR_RETURN(std::vector<CertificatePtr> certificates,
+                        ParseCertificates(options.server.certificate));
+  DRAY_ASSIGN_OR_RETURN(const KeyPtr key, ParseKey(options.server.key));
+  if (X509_check_private_key(certificates[0].get(), key.get()) != 1) {
+    return base::InvalidArgument("the key does not fit the certificate: " + SslErrors());
+  }
+  if (SSL_CTX_use_certificate(context, certificates[0].get()) != 1 ||
+      SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
+    return SslError("cannot set up TLS");
+  }
+  for (std::size_t i = 1; i < certificates.size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context, certificates[i].get()) != 1) {
+      return SslError("cannot set up TLS");
+    }
+  }
+  return {};
+}
+
+Status UseAuthorities(SSL_CTX* context, const TlsOptions& options) {
+  DRAY_ASSIGN_OR_RETURN(std::vector<CertificatePtr> authorities,
+                        ParseCertificates(options.client_authority));
+  if (!options.foreign) authorities.resize(1);
+  for (const CertificatePtr& authority : authorities) {
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1 ||
+        SSL_CTX_add_client_CA(context, authority.get()) != 1) {
+      return SslError("cannot set up TLS");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options, bool http2) {
   SslContextPtr context(SSL_CTX_new(TLS_server_method()));
   if (!context) return SslError("cannot set up TLS");
-  DRAY_RETURN_IF_ERROR(CheckKeyPair(options.server, options.client_authority));
-  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate,
-                        ParseCertificate(options.server.certificate));
-  DRAY_ASSIGN_OR_RETURN(const KeyPtr key, ParseKey(options.server.key));
-  DRAY_ASSIGN_OR_RETURN(const CertificatePtr authority, ParseCertificate(options.client_authority));
+  if (!options.foreign) {
+    DRAY_RETURN_IF_ERROR(CheckKeyPair(options.server, options.client_authority));
+  }
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   // Without resumption a client's certificate is looked at on every connection.
   SSL_CTX_set_options(context.get(),
@@ -74,12 +120,9 @@ StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options, bool http2) {
   SSL_CTX_set_num_tickets(context.get(), 0);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  if (SSL_CTX_use_certificate(context.get(), certificate.get()) != 1 ||
-      SSL_CTX_use_PrivateKey(context.get(), key.get()) != 1 ||
-      X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), authority.get()) != 1 ||
-      SSL_CTX_add_client_CA(context.get(), authority.get()) != 1) {
-    return SslError("cannot set up TLS");
-  }
+  DRAY_RETURN_IF_ERROR(UseServer(context.get(), options));
+  if (options.foreign && options.client_authority.empty()) return context;
+  DRAY_RETURN_IF_ERROR(UseAuthorities(context.get(), options));
   // Whom we trust need not have signed itself: an authority may be below another one that is none
   // of ours.
   X509_STORE_set_flags(SSL_CTX_get_cert_store(context.get()), X509_V_FLAG_PARTIAL_CHAIN);

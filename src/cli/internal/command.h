@@ -37,6 +37,7 @@ std::unique_ptr<Command> MakeDriverCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();
 std::unique_ptr<Command> MakeImageCommand();
+std::unique_ptr<Command> MakeInstallCommand();
 std::unique_ptr<Command> MakeKubeconfigCommand();
 std::unique_ptr<Command> MakeManCommand();
 std::unique_ptr<Command> MakeNodeCommand();

@@ -15,6 +15,8 @@ constexpr std::array kCommands = {
                &MakeNodeCommand},
     CommandRow{"image", "Build, import and list images for nodes without a registry",
                &MakeImageCommand},
+    CommandRow{"install", "Print or apply what `dray scheduler` needs in a cluster",
+               &MakeInstallCommand},
     CommandRow{"plan", "Show who would get which node and devices, of files or of a cluster",
                &MakePlanCommand},
     CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",

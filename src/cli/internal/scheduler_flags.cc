@@ -42,8 +42,8 @@ std::optional<std::string> ReadText(Io& io, const std::string& name) {
   return std::move(sources.files.front().text);
 }
 
-std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file) {
-  if (file.empty()) return scheduler::Config();
+std::optional<scheduler::LoadedConfig> ReadWholeConfig(Io& io, const std::string& file) {
+  if (file.empty()) return scheduler::LoadedConfig();
   const std::optional<std::string> text = ReadText(io, file);
   if (!text) return std::nullopt;
   auto loaded = scheduler::ReadConfig(*text);
@@ -54,6 +54,20 @@ std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& 
   for (const std::string& note : loaded->notes) {
     io.err << Printable(fmt::format("note: --config {}: {}", file, note)) << '\n';
   }
+  return *std::move(loaded);
+}
+
+std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file) {
+  auto loaded = ReadWholeConfig(io, file);
+  if (!loaded) return std::nullopt;
+  const auto unused = [&](std::string_view field) {
+    io.err << Printable(fmt::format("note: --config {}: {}: does not apply: it is for `dray "
+                                    "scheduler`, which is a process of its own",
+                                    file, field))
+           << '\n';
+  };
+  if (loaded->leader_election) unused("leaderElection");
+  if (loaded->client_connection) unused("clientConnection");
   return std::move(loaded->config);
 }
 

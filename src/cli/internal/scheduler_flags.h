@@ -26,5 +26,7 @@ std::optional<std::string> ReadText(Io& io, const std::string& name);
 // What has no effect is told on standard error. Nothing when the file cannot be used, which has
 // been said. No file: the defaults.
 std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file);
+// The same with what it says about the process that schedules.
+std::optional<scheduler::LoadedConfig> ReadWholeConfig(Io& io, const std::string& file);
 
 }  // namespace dray::cli::internal

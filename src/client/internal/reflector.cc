@@ -14,8 +14,6 @@ namespace {
 using Change = api::Change;
 using Kind = api::Change::Kind;
 
-// A kind that the server does not have may come with its next version.
-constexpr std::chrono::milliseconds kUnknownKindNap = std::chrono::minutes(1);
 // A watch that ends sooner is not worth beginning again at once.
 constexpr std::chrono::milliseconds kShortWatch{1'000};
 
@@ -84,20 +82,35 @@ void Reflector::Run() {
       backoff = options_.first_backoff;
       continue;
     }
-    const bool unknown = status.code() == StatusCode::kNotFound;
-    Settle(std::move(status));
-    Nap(unknown ? kUnknownKindNap : backoff);
+    const bool nothing = Settle(std::move(status));
+    // A kind that the server does not have may come with its next version, a right with its next role.
+    Nap(nothing ? options_.absent : backoff);
     backoff = std::min(backoff * 2, options_.longest_backoff);
   }
 }
 
-// Not having a kind is no trouble: there are no objects of it.
-void Reflector::Settle(Status status) {
-  if (status.code() == StatusCode::kNotFound) return inbox_.SetAbsent(feed_);
+// Not having a kind is no trouble: there are no objects of it. Nor is one that may not be read, where
+// whoever watches can do without.
+bool Reflector::Settle(Status status) {
+  if (status.code() == StatusCode::kNotFound) {
+    inbox_.SetAbsent(feed_);
+    return true;
+  }
+  if (status.code() == StatusCode::kPermissionDenied && options_.withheld &&
+      options_.withheld(kind_, status)) {
+    withheld_ = true;
+    // What has been seen of it before stays: it may still be there.
+    if (!std::exchange(listed_, true)) inbox_.Put(feed_, {}, 0);
+    inbox_.SetAbsent(feed_);
+    // Who may list and not watch sees something each time.
+    revision_.clear();
+    return true;
+  }
   // A server that cannot read one object lists none of its kind: nothing of it is followed here, which
   // is more than one object that cannot be seen.
   if (status.code() == StatusCode::kDataLoss) status = base::Unavailable(base::Message(status));
   inbox_.SetTrouble(feed_, std::move(status));
+  return false;
 }
 
 Status Reflector::Step() { return revision_.empty() ? List() : Follow(); }
@@ -145,6 +158,11 @@ Status Reflector::List() {
   return status;
 }
 
+void Reflector::Readable() {
+  if (!std::exchange(withheld_, false)) return;
+  static_cast<void>(options_.withheld(kind_, Status()));
+}
+
 Status Reflector::Follow() {
   const std::chrono::nanoseconds begin = clock_.Monotonic();
   auto opened =
@@ -163,6 +181,7 @@ Status Reflector::Follow() {
     stream_ = stream;
   }
   inbox_.SetTrouble(feed_, {});
+  Readable();
   std::string line;
   for (;;) {
     const auto more = stream->Next(line);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,11 +26,14 @@ namespace dray::client::internal {
 struct ReflectorOptions {
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds longest_backoff{10'000};
-  std::chrono::seconds watch_for{300};  // then the watch is begun again, where it was
+  std::chrono::milliseconds absent{60'000};  // until a kind that is not there is looked for again
+  std::chrono::seconds watch_for{300};       // then the watch is begun again, where it was
   // A server says something once a minute at least (a bookmark); after this it is not there.
   std::chrono::milliseconds silence{75'000};
   api::Selection selection = {};
   base::Host* host = nullptr;  // where it runs; outlives it
+  // See RemoteOptions.
+  std::function<bool(const api::KindInfo& kind, const Status& why)> withheld = nullptr;
 };
 
 // Runs beside others from Start until it is destroyed.
@@ -50,8 +54,10 @@ class Reflector {
   Status Step();
   Status List();
   Status Follow();
-  // What keeps it from going on, for the inbox.
-  void Settle(Status status);
+  // It can be followed, perhaps again.
+  void Readable();
+  // What keeps it from going on, for the inbox. Whether there is nothing to be had for a while.
+  bool Settle(Status status);
   void Take(ObjectClient::WatchEvent event);
   void Nap(std::chrono::milliseconds time);
   bool Stopping();
@@ -66,7 +72,8 @@ class Reflector {
   api::JsonDecoder decoder_;
   std::map<std::string, api::Object> known_;
   bool listed_ = false;
-  std::string revision_;  // empty: to be listed
+  std::string revision_;   // empty: to be listed
+  bool withheld_ = false;  // the server does not let us read it
   const std::unique_ptr<base::Alarm> wake_;
   base::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -96,14 +96,16 @@ StatusOr<Endpoint> ParseUrl(std::string_view url) {
 }
 
 StatusOr<std::unique_ptr<Socket>> Socket::Connect(const Endpoint& endpoint, Deadline deadline) {
+  const std::string& host = endpoint.proxy != nullptr ? endpoint.proxy->host : endpoint.host;
+  const std::string& port = endpoint.proxy != nullptr ? endpoint.proxy->port : endpoint.port;
   const auto failed = [&](std::string_view why) {
-    return base::Unavailable(
-        fmt::format("cannot connect to {} port {}: {}", endpoint.host, endpoint.port, why));
+    return base::Unavailable(fmt::format("cannot connect to {}{} port {}: {}",
+                                         endpoint.proxy != nullptr ? "proxy " : "", host, port,
+                                         why));
   };
   Addresses addresses;
   const addrinfo hints{.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-  const int found =
-      ::getaddrinfo(endpoint.host.c_str(), endpoint.port.c_str(), &hints, &addresses.list);
+  const int found = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &addresses.list);
   if (found != 0) return failed(::gai_strerror(found));
   error_code error = boost::asio::error::host_not_found;
   for (const addrinfo* address = addresses.list; address != nullptr; address = address->ai_next) {
@@ -122,6 +124,7 @@ StatusOr<std::unique_ptr<Socket>> Socket::Connect(const Endpoint& endpoint, Dead
     }
     if (error) continue;
     SetOptions(fd);
+    if (endpoint.proxy != nullptr) DRAY_RETURN_IF_ERROR(socket->Tunnel(endpoint));
     if (endpoint.tls != nullptr) DRAY_RETURN_IF_ERROR(socket->Handshake(endpoint));
     return socket;
   }

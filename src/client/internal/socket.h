@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "client/internal/proxy.h"
 #include "client/kubeconfig.h"
 
 namespace dray::client::internal {
@@ -36,7 +37,8 @@ struct Endpoint {
   std::string port;
   std::string path;  // before every path of a request; without a slash at its end
   SSL_CTX* tls = nullptr;
-  std::string tls_name;  // whom the certificate must be for; empty: anybody
+  std::string tls_name;                // whom the certificate must be for; empty: anybody
+  std::shared_ptr<const Proxy> proxy;  // by way of whom; null: directly
 };
 // Whether a text can stand within a line of a request: it has no control characters.
 bool IsPrintable(std::string_view text);
@@ -86,6 +88,11 @@ class Socket {
   explicit Socket(int fd) : fd_(fd) {}
 
   Status Handshake(const Endpoint& endpoint);
+  // Has the proxy connect us; from then on the server is at the other end.
+  Status Tunnel(const Endpoint& endpoint);
+  Status TunnelHttp(const Endpoint& endpoint);
+  Status TunnelSocks(const Endpoint& endpoint);
+  StatusOr<std::string> ReadExactly(std::size_t size);
   std::size_t Read(char* data, std::size_t size, boost::system::error_code& error);
   // What TLS has to say goes out.
   boost::system::error_code Flush();

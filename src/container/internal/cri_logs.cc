@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include <cerrno>
+
 namespace dray::container::internal {
 
 bool CriLogs::Due() {
@@ -21,10 +23,13 @@ void CriLogs::Look(std::vector<std::pair<std::string, std::string>> logs) {
 
 void CriLogs::LookAt(const std::string& id, const std::string& path) {
   struct stat about {};
-  if (path.empty() || ::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode) ||
-      about.st_size < limits_.max_bytes) {
+  if (path.empty()) return;
+  if (::stat(path.c_str(), &about) != 0) {
+    // An agent that was killed in the middle has put it aside, and its runtime still writes there.
+    if (errno == ENOENT) cri_.ReopenLog(id, [](const Status&) {});
     return;
   }
+  if (!S_ISREG(about.st_mode) || about.st_size < limits_.max_bytes) return;
   const auto aside = PutAside(path, clock_.Now());
   if (!aside.ok()) return;
   cri_.ReopenLog(id, [path, aside = *aside, most = limits_.max_files](const Status& opened) {

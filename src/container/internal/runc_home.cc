@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "container/internal/runc_home.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -18,6 +19,8 @@
 #include "cdi/folder.h"
 #include "container/container_config.h"
 #include "container/internal/cgroups.h"
+#include "container/internal/seccomp.h"
+#include "container/internal/shim_client.h"
 #include "container/internal/shim_run.h"
 #include "container/log_format.h"
 #include "fmt/format.h"
@@ -56,10 +59,25 @@ bool WaitUntil(milliseconds most, Condition condition) {
 
 int SignalOf(std::string_view name) {
   static const std::map<std::string_view, int> names = {
-      {"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
-      {"USR1", SIGUSR1}, {"USR2", SIGUSR2},   {"TERM", SIGTERM}, {"STOP", SIGSTOP},
-      {"PWR", SIGPWR},   {"WINCH", SIGWINCH}, {"ABRT", SIGABRT}, {"ALRM", SIGALRM}};
+      {"HUP", SIGHUP},       {"INT", SIGINT},      {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
+      {"USR1", SIGUSR1},     {"USR2", SIGUSR2},    {"TERM", SIGTERM}, {"STOP", SIGSTOP},
+      {"PWR", SIGPWR},       {"WINCH", SIGWINCH},  {"ABRT", SIGABRT}, {"ALRM", SIGALRM},
+      {"BUS", SIGBUS},       {"CHLD", SIGCHLD},    {"CLD", SIGCHLD},  {"CONT", SIGCONT},
+      {"FPE", SIGFPE},       {"ILL", SIGILL},      {"IO", SIGIO},     {"IOT", SIGABRT},
+      {"PIPE", SIGPIPE},     {"POLL", SIGPOLL},    {"PROF", SIGPROF}, {"SEGV", SIGSEGV},
+      {"SYS", SIGSYS},       {"TRAP", SIGTRAP},    {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},
+      {"TTOU", SIGTTOU},     {"URG", SIGURG},      {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ},
+      {"STKFLT", SIGSTKFLT}, {"VTALRM", SIGVTALRM}};
   if (name.starts_with("SIG")) name.remove_prefix(3);
+  // RTMIN, RTMIN+3, RTMAX-1.
+  for (const auto& [begin, first] : {std::pair<std::string_view, int>{"RTMIN", SIGRTMIN},
+                                     std::pair<std::string_view, int>{"RTMAX", SIGRTMAX}}) {
+    if (!name.starts_with(begin)) continue;
+    int offset = 0;
+    const std::string_view rest = name.substr(begin.size());
+    if (rest.size() > 1) std::from_chars(rest.data() + 1, rest.data() + rest.size(), offset);
+    return rest.starts_with('-') ? first - offset : first + offset;
+  }
   if (const auto found = names.find(name); found != names.end()) return found->second;
   int number = 0;
   std::from_chars(name.data(), name.data() + name.size(), number);
@@ -263,6 +281,20 @@ StatusOr<SandboxInfo> RuncHome::RunSandbox(const SandboxConfig& config) {
   return InfoOf(record);
 }
 
+StatusOr<files::Fd> RuncHome::NetworkOf(const std::string& id) const {
+  const auto pid = ReadRecord<PidRecord>(SandboxFolder(id) + "/pid.json");
+  files::Fd network;
+  if (pid.ok()) {
+    network =
+        files::Fd(::open(fmt::format("/proc/{}/ns/net", pid->pid).c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  // It lived after it was opened, so that it was its own.
+  if (!network.valid() || !SandboxLives(id)) {
+    return base::FailedPrecondition(fmt::format("sandbox {} is not ready", id));
+  }
+  return network;
+}
+
 Status RuncHome::EndPause(const std::string& id) {
   const std::string folder = SandboxFolder(id);
   const std::string lock = folder + "/pause.lock";
@@ -349,6 +381,13 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
   if (const auto group = files::ReadWholeBelow(image.rootfs, "etc/group"); group.ok()) {
     place.group = *group;
   }
+  if (config.security.seccomp == Seccomp::kLocalhost && !config.security.privileged) {
+    const auto profile = files::ReadWhole(config.security.seccomp_file, 1u << 20);
+    if (!profile.ok()) return base::Annotate(profile.status(), "seccomp profile");
+    DRAY_RETURN_IF_ERROR(base::Annotate(
+        CheckSeccomp(*profile), fmt::format("seccomp profile {}", config.security.seccomp_file)));
+    place.seccomp = *profile;
+  }
   ContainerConfig wanted = config;
   // A limit that the machine cannot keep would be an error of runc's.
   if (!HasController("memory")) wanted.limits.memory_bytes = 0;
@@ -362,20 +401,22 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
       return base::Annotate(applied, "CDI device injection failed");
     }
   }
-  ContainerRecord record{.id = id,
-                         .sandbox_id = sandbox_id,
-                         .pod_namespace = sandbox.pod.namespace_,
-                         .pod_name = sandbox.pod.name,
-                         .pod_uid = sandbox.pod.uid,
-                         .name = config.name,
-                         .attempt = config.attempt,
-                         .created_at = LogTime(clock_.Now()),
-                         .image = image.name,
-                         .image_id = image.Ref(),
-                         .log_path = fmt::format("{}/{}", sandbox.log_directory, config.log_path),
-                         .stop_signal = image.config.stop_signal,
-                         .own_pids = !sandbox.host_pid && !sandbox.shared_pids,
-                         .annotations = {}};
+  ContainerRecord record{
+      .id = id,
+      .sandbox_id = sandbox_id,
+      .pod_namespace = sandbox.pod.namespace_,
+      .pod_name = sandbox.pod.name,
+      .pod_uid = sandbox.pod.uid,
+      .name = config.name,
+      .attempt = config.attempt,
+      .created_at = LogTime(clock_.Now()),
+      .image = image.name,
+      .image_id = image.Ref(),
+      .log_path = fmt::format("{}/{}", sandbox.log_directory, config.log_path),
+      .stop_signal = config.stop_signal.empty() ? image.config.stop_signal : config.stop_signal,
+      .own_pids = !sandbox.host_pid && !sandbox.shared_pids,
+      .hooks = made.hooks.has_value(),
+      .annotations = {}};
   for (const auto& [key, value] : config.annotations) record.annotations[key] = value;
   const ShimSpec shim{.runc = options_.runc,
                       .runc_root = options_.root + "/runc",
@@ -413,6 +454,10 @@ Status RuncHome::Start(const std::string& id) {
   }
   if (!Lives(id)) return base::FailedPrecondition(fmt::format("container {} has ended", id));
   if (WasStarted(id)) return {};
+  if (!ReadRecord<ContainerRecord>(folder + "/container.json").value_or(ContainerRecord()).hooks) {
+    const Status begun = StartByShim(folder);
+    if (begun.code() != StatusCode::kUnimplemented) return begun;
+  }
   // The time before: it may have ended when runc returns.
   const StartedRecord started{.started_at = LogTime(clock_.Now())};
   const Status ran = RunRunc(id, {"start", id});

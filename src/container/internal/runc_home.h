@@ -40,6 +40,8 @@ class RuncHome {
   // Its containers have ended.
   Status EndSandbox(const std::string& id);
   Status RemoveSandbox(const std::string& id);
+  // Its network namespace.
+  StatusOr<files::Fd> NetworkOf(const std::string& id) const;
   StatusOr<std::vector<std::string>> ContainersOf(const std::string& sandbox_id) const;
 
   StatusOr<std::string> Create(const std::string& sandbox_id, const SandboxConfig& sandbox,
@@ -48,7 +50,7 @@ class RuncHome {
   // False: it does not run (any more), or never did.
   bool Lives(const std::string& id);
   bool WasStarted(const std::string& id) const;
-  // The signal that asks it to end; the image may have its own.
+  // The signal that asks it to end; pod and image may have their own.
   Status AskToEnd(const std::string& id);
   // All of its processes.
   Status Kill(const std::string& id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said on a shim's socket by those who attach: a byte for the kind, four for the length (the
+// What is said on a shim's socket by those who attach or start the container: a byte for the kind, four for the length (the
 // highest first), the payload.
 #pragma once
 
@@ -19,6 +19,8 @@ enum class Frame : std::uint8_t {
   kExit = 3,        // the code as a decimal number; the last one
   kCloseInput = 4,  // to the container
   kResize = 5,      // "<columns> <rows>"
+  kStart = 6,       // to the shim: the container may begin
+  kStarted = 7,     // it has begun; a text: it has not, and why
 };
 
 inline constexpr std::size_t kFrameHead = 5;
@@ -44,7 +46,7 @@ inline std::optional<std::pair<Frame, std::string>> TakeFrame(std::string& buffe
   for (std::size_t i = 1; i < kFrameHead; ++i) {
     size = size << 8 | static_cast<unsigned char>(buffer[i]);
   }
-  if (size > kLongestFrame || static_cast<unsigned char>(buffer[0]) > 5) {
+  if (size > kLongestFrame || static_cast<unsigned char>(buffer[0]) > 7) {
     broken = true;
     return std::nullopt;
   }

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <list>
 #include <optional>
+#include <utility>
 
 #include "api/json.h"
 #include "base/clock.h"
@@ -192,7 +193,7 @@ class Shim {
     out_lines_.Finish(clock_.Now(), lines);
     err_lines_.Finish(clock_.Now(), lines);
     log_.Write(lines);
-    ExitRecord record{.code = CodeOf(wait_status_), .finished_at = LogTime(finished_at_)};
+    ExitRecord record{.code = code_, .finished_at = LogTime(finished_at_)};
     record.oom_killed = record.code == 137 && OomKills(memory_group_) > 0;
     if (log_.lost() > 0) {
       record.message = fmt::format("{} lines of its log could not be written", log_.lost());
@@ -213,6 +214,7 @@ class Shim {
     std::string in;
     std::string out;
     bool gone = false;
+    bool waits_for_start = false;
   };
 
   void Turn(int timeout) {
@@ -221,6 +223,7 @@ class Shim {
                                   {out_.valid() ? out_.get() : -1, POLLIN, 0},
                                   {err_.valid() ? err_.get() : -1, POLLIN, 0},
                                   {input_.empty() ? -1 : InputFd(), POLLOUT, 0}};
+    if (fifo_.valid()) polled.push_back({fifo_.get(), POLLIN, 0});
     const std::size_t first_client = polled.size();
     for (const Client& client : clients_) {
       // While the container does not read what it was told, nobody is listened to; POLLRDHUP tells
@@ -234,6 +237,7 @@ class Shim {
     if (polled[2].revents != 0) Drain(out_, out_lines_, Frame::kOut);
     if (polled[3].revents != 0) Drain(err_, err_lines_, Frame::kErr);
     if (polled[4].revents != 0) FeedInput();
+    if (first_client > 5 && polled[5].revents != 0) Started();
     std::size_t i = first_client;
     for (Client& client : clients_) {
       const short happened = polled[i++].revents;
@@ -251,13 +255,17 @@ class Shim {
     signalfd_siginfo ignored[8];
     while (::read(signals_.get(), ignored, sizeof(ignored)) > 0) {
     }
-    int status = 0;
-    for (;;) {
-      const pid_t ended = ::waitpid(-1, &status, WNOHANG);
-      if (ended <= 0) return;
-      if (ended != init_) continue;  // an orphan of its
+    // The container's own process is looked at and not waited for: as long as nobody can read how it
+    // ended, others signal it by its pid, which nobody else may have by then.
+    while (!ended_) {
+      siginfo_t about{};
+      if (::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid == 0) return;
+      if (about.si_pid != init_) {  // an orphan of its
+        (void)::waitpid(about.si_pid, nullptr, WNOHANG);
+        continue;
+      }
       ended_ = true;
-      wait_status_ = status;
+      code_ = about.si_code == CLD_EXITED ? about.si_status : 128 + about.si_status;
       finished_at_ = clock_.Now();
     }
   }
@@ -306,9 +314,51 @@ class Shim {
     }
     if (n > 0) client.in.append(buffer, static_cast<std::size_t>(n));
     bool broken = false;
-    while (const auto frame = TakeFrame(client.in, broken)) Obey(frame->first, frame->second);
+    while (const auto frame = TakeFrame(client.in, broken)) {
+      if (frame->first == Frame::kStart) {
+        client.waits_for_start = true;
+        Begin();
+      } else {
+        Obey(frame->first, frame->second);
+      }
+    }
     if (broken) client.gone = true;
   }
+
+  // The container's first process waits until somebody opens the fifo to read from it, and says so.
+  // What runc's own `start` does, without runc.
+  void Begin() {
+    if (fifo_.valid()) return;
+    const std::string path = FifoPath();
+    files::Fd fifo(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!fifo.valid()) {
+      return TellStart(errno == ENOENT
+                           ? std::string()
+                           : fmt::format("cannot start the container: {}", std::strerror(errno)));
+    }
+    // The time before: it may end at once.
+    (void)WriteRecord("started.json", StartedRecord{.started_at = LogTime(clock_.Now())});
+    fifo_ = std::move(fifo);
+  }
+
+  void Started() {
+    char word = 0;
+    const ssize_t n = ::read(fifo_.get(), &word, 1);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    fifo_.Reset();
+    if (n <= 0) return TellStart("the container ended before it was started");
+    ::unlink(FifoPath().c_str());
+    TellStart("");
+  }
+
+  void TellStart(const std::string& why_not) {
+    for (Client& client : clients_) {
+      if (!std::exchange(client.waits_for_start, false)) continue;
+      client.out += EncodeFrame(Frame::kStarted, why_not);
+    }
+  }
+
+  std::string FifoPath() const { return fmt::format("{}/{}/exec.fifo", spec_.runc_root, spec_.id); }
 
   void Obey(Frame kind, const std::string& payload) {
     if (kind == Frame::kInput && (spec_.tty ? out_.valid() : in_.valid())) {
@@ -351,13 +401,14 @@ class Shim {
   files::Fd out_;  // with a terminal: both ways
   files::Fd err_;
   files::Fd in_;
+  files::Fd fifo_;  // while it is being started
   std::string input_;
   bool close_input_ = false;
   std::list<Client> clients_;
   pid_t init_ = 0;
   std::string memory_group_;
   bool ended_ = false;
-  int wait_status_ = 0;
+  std::int32_t code_ = 0;
   base::Time finished_at_;
 };
 

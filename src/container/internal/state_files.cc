@@ -47,6 +47,7 @@ const StructInfo& InfoOf(const ContainerRecord*) {
                        Field<&T::log_path>("logPath"),
                        Field<&T::stop_signal>("stopSignal"),
                        Field<&T::own_pids>("ownPids", {.presence = api::Presence::kAlways}),
+                       Field<&T::hooks>("hooks", {}),
                        Field<&T::annotations>("annotations"),
                    });
   return info;

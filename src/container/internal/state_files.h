@@ -53,6 +53,7 @@ struct ContainerRecord {
   std::string log_path;
   std::string stop_signal;
   bool own_pids = true;  // with its first process all others end
+  bool hooks = false;    // runc has to start it: some hooks run then
   api::Map<std::string> annotations;
 };
 const api::StructInfo& InfoOf(const ContainerRecord*);

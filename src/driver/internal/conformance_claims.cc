@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conformance suite's checks with claims of its own, and of slices.
+// The conformance suite's checks with claims of its own.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -10,13 +10,16 @@
 #include "cdi/registry.h"
 #include "driver/claim_view.h"
 #include "driver/internal/conformance_run.h"
-#include "driver/slice_plan.h"
 #include "fmt/format.h"
 
 namespace dray::driver::internal {
 namespace {
 
 constexpr std::string_view kRequest = "r";
+constexpr std::string_view kSubrequest = "sub";
+constexpr std::string_view kClass = "dray-driver-test";
+constexpr std::string_view kForeignRequest = "other";
+constexpr std::string_view kForeignDriver = "nobody.dray-driver-test.example.com";
 constexpr std::string_view kClaimsRule = "Claims are prepared and unprepared";
 
 template <typename T>
@@ -28,85 +31,7 @@ std::string Text(const Status& status) {
   return status.ok() ? "" : std::string(base::Message(status));
 }
 
-// One pool of one driver and node.
-std::string PoolFault(const std::vector<const api::ResourceSlice*>& slices) {
-  std::int64_t highest = 0;
-  for (const auto* slice : slices) highest = std::max(highest, slice->spec.pool.generation);
-  std::set<std::string> devices;
-  std::size_t current = 0;
-  std::int64_t count = 0;
-  for (const auto* slice : slices) {
-    if (slice->spec.pool.generation != highest) {
-      return fmt::format("slice {} is of generation {}, others of {}", slice->metadata.name,
-                         slice->spec.pool.generation, highest);
-    }
-    ++current;
-    if (count != 0 && count != slice->spec.pool.resource_slice_count) {
-      return fmt::format("slice {} says that there are {} slices, another one {}",
-                         slice->metadata.name, slice->spec.pool.resource_slice_count, count);
-    }
-    count = slice->spec.pool.resource_slice_count;
-    for (const api::Device& device : slice->spec.devices.value_or(std::vector<api::Device>())) {
-      if (!devices.insert(device.name).second) {
-        return fmt::format("device {} is there twice", device.name);
-      }
-    }
-  }
-  if (count != static_cast<std::int64_t>(current)) {
-    return fmt::format("there are {} slices, and they say {}", current, count);
-  }
-  return "";
-}
-
 }  // namespace
-
-void Run::Slices() {
-  constexpr std::string_view kPools =
-      "All slices of a pool have one generation and say how many there are; no device is there "
-      "twice";
-  constexpr std::string_view kOwner = "Slices of a node are owned by its Node object";
-  constexpr std::string_view kThere = "A driver that has registered publishes slices";
-  if (options_.cluster == nullptr) return Skip("slices/pools", kPools, "there is no API server");
-  const auto listed = options_.cluster->List(KindOf<api::ResourceSlice>());
-  if (!listed.ok()) return Skip("slices/pools", kPools, Text(listed.status()));
-  std::set<std::string> nodes;
-  for (const api::Object& object : *listed) {
-    const auto* slice = object.As<api::ResourceSlice>();
-    if (slice == nullptr || slice->spec.driver != info_.name) continue;
-    const std::string node = slice->spec.node_name.value_or("");
-    if (!options_.node.empty() && node != options_.node) continue;
-    nodes.insert(node);
-    slices_.push_back(*slice);
-  }
-  if (options_.node.empty() && nodes.size() > 1) {
-    slices_.clear();
-    return Skip("slices/pools", kPools,
-                fmt::format("the driver has slices for {} nodes; --node-name says which is meant",
-                            nodes.size()));
-  }
-  node_ = nodes.empty() ? options_.node : *nodes.begin();
-  Check("slices/there", kThere, slices_.empty() ? "there are none" : "");
-  if (slices_.empty()) return;
-  std::map<std::string, std::vector<const api::ResourceSlice*>> pools;
-  for (const api::ResourceSlice& slice : slices_) {
-    pools[slice.spec.pool.name].push_back(&slice);
-  }
-  std::string fault;
-  for (const auto& [name, slices] : pools) {
-    if (const std::string text = PoolFault(slices); !text.empty()) {
-      fault = fmt::format("pool {}: {}", name, text);
-    }
-  }
-  Check("slices/pools", kPools, fault);
-  fault.clear();
-  for (const api::ResourceSlice& slice : slices_) {
-    const api::OwnerReference* owner = api::FindController(slice.metadata);
-    if (!node_.empty() && (owner == nullptr || owner->kind != "Node" || owner->name != node_)) {
-      fault = fmt::format("slice {} is not controlled by Node {}", slice.metadata.name, node_);
-    }
-  }
-  Check("slices/owner", kOwner, fault);
-}
 
 bool Run::IsPublished(std::string_view pool, std::string_view device) const {
   return std::ranges::any_of(slices_, [&](const api::ResourceSlice& slice) {
@@ -116,7 +41,7 @@ bool Run::IsPublished(std::string_view pool, std::string_view device) const {
   });
 }
 
-std::vector<Run::Given> Run::FreeDevices() const {
+std::vector<Run::Given> Run::FreeDevices(bool shared) const {
   std::vector<Given> free;
   if (options_.cluster == nullptr) return free;
   const auto claims = options_.cluster->List(KindOf<api::ResourceClaim>());
@@ -131,7 +56,7 @@ std::vector<Run::Given> Run::FreeDevices() const {
   }
   for (const api::ResourceSlice& slice : slices_) {
     for (const api::Device& device : slice.spec.devices.value_or(std::vector<api::Device>())) {
-      if (device.allow_multiple_allocations.value_or(false)) continue;
+      if (device.allow_multiple_allocations.value_or(false) != shared) continue;
       if (!device.consumes_counters.empty() || !device.taints.empty()) continue;
       if (taken.contains({slice.spec.pool.name, device.name})) continue;
       free.push_back({.pool = slice.spec.pool.name, .device = device.name});
@@ -140,15 +65,31 @@ std::vector<Run::Given> Run::FreeDevices() const {
   return free;
 }
 
-StatusOr<rpc::ClaimName> Run::MakeClaim(const std::vector<Given>& devices) {
+StatusOr<rpc::ClaimName> Run::MakeClaim(const std::vector<Given>& devices, Shape shape) {
   api::ResourceClaim claim;
   claim.metadata.namespace_ = options_.namespace_;
   claim.metadata.generate_name = "dray-driver-test-";
   api::DeviceRequest& request = claim.spec.devices.requests.emplace_back();
   request.name = kRequest;
-  request.exactly.emplace().device_class_name = "dray-driver-test";
-  request.exactly->count = std::max<std::int64_t>(1, static_cast<std::int64_t>(devices.size()));
-  request.exactly->allocation_mode = api::kAllocationModeExactCount;
+  const std::int64_t count = std::max<std::int64_t>(1, static_cast<std::int64_t>(devices.size()));
+  if (shape == Shape::kSubrequest) {
+    api::DeviceSubRequest& sub = request.first_available.emplace_back();
+    sub.name = kSubrequest;
+    sub.device_class_name = kClass;
+    sub.count = count;
+    sub.allocation_mode = api::kAllocationModeExactCount;
+  } else {
+    request.exactly.emplace().device_class_name = kClass;
+    request.exactly->count = count;
+    request.exactly->allocation_mode = api::kAllocationModeExactCount;
+  }
+  if (shape == Shape::kForeignDevice) {
+    api::DeviceRequest& other = claim.spec.devices.requests.emplace_back();
+    other.name = kForeignRequest;
+    other.exactly.emplace().device_class_name = kClass;
+    other.exactly->count = 1;
+    other.exactly->allocation_mode = api::kAllocationModeExactCount;
+  }
   DRAY_ASSIGN_OR_RETURN(api::Object made, options_.cluster->Create(api::Object::Of(claim)));
   const rpc::ClaimName name{.namespace_ = made.metadata().namespace_,
                             .uid = made.metadata().uid,
@@ -157,11 +98,28 @@ StatusOr<rpc::ClaimName> Run::MakeClaim(const std::vector<Given>& devices) {
   if (devices.empty()) return name;
   auto* stored = made.Mutable<api::ResourceClaim>();
   api::AllocationResult& allocation = stored->status.allocation.emplace();
+  const std::string request_name = shape == Shape::kSubrequest
+                                       ? fmt::format("{}/{}", kRequest, kSubrequest)
+                                       : std::string(kRequest);
   for (const Given& device : devices) {
-    allocation.devices.results.push_back({.request = std::string(kRequest),
+    allocation.devices.results.push_back({.request = request_name,
                                           .driver = info_.name,
                                           .pool = device.pool,
-                                          .device = device.device});
+                                          .device = device.device,
+                                          .share_id = device.share});
+  }
+  if (shape == Shape::kForeignDevice) {
+    allocation.devices.results.push_back({.request = std::string(kForeignRequest),
+                                          .driver = std::string(kForeignDriver),
+                                          .pool = "pool",
+                                          .device = "device"});
+  }
+  if (shape == Shape::kForeignParameters) {
+    api::DeviceAllocationConfiguration& config = allocation.devices.config.emplace_back();
+    config.source = "FromClaim";
+    config.opaque.emplace();
+    config.opaque->driver = kForeignDriver;
+    config.opaque->parameters.text = R"({"kind":"NobodyKnowsThis"})";
   }
   const auto updated = options_.cluster->UpdateStatus(made);
   if (!updated.ok()) return updated.status();
@@ -250,6 +208,8 @@ void Run::Claims() {
   WrongClaims(free);
   Batches(free);
   GoneClaim(free);
+  SpecialClaims(free);
+  AtOnce(free);
 }
 
 void Run::OneClaim(const std::vector<Given>& free) {
@@ -280,6 +240,8 @@ void Run::OneClaim(const std::vector<Given>& free) {
   }
   Check("unprepare/claim", "Unpreparing a prepared claim is a success",
         FaultOf(Unprepare({*claim}), *claim));
+  Check("unprepare/cdi", "CDI devices that were made for a claim go when it is unprepared",
+        LeftoverFault(prepared, *claim));
   Check("unprepare/idempotent", "Unpreparing it again is a success",
         FaultOf(Unprepare({*claim}), *claim));
   const auto anew = Prepare({*claim});

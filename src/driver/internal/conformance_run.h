@@ -33,6 +33,8 @@ class Ear final : public rpc::PluginListener {
     std::optional<Status> end;
   };
   Heard AwaitHealth(std::chrono::nanoseconds patience);
+  // Whether the stream ends within this time.
+  std::optional<Status> AwaitEnd(std::chrono::nanoseconds patience);
 
  private:
   base::Mutex mutex_;
@@ -69,6 +71,8 @@ class Run {
   void Registration();
   void WithoutClaims();
   void Slices();
+  void QuietSlices();
+  void Repair();
   void Claims();
   void Versions();
   void Health();
@@ -95,11 +99,15 @@ class Run {
   struct Given {
     std::string pool;
     std::string device;
+    std::optional<std::string> share = std::nullopt;
   };
-  StatusOr<rpc::ClaimName> MakeClaim(const std::vector<Given>& devices);
+  enum class Shape : std::uint8_t { kUsual, kSubrequest, kForeignDevice, kForeignParameters };
+  StatusOr<rpc::ClaimName> MakeClaim(const std::vector<Given>& devices,
+                                     Shape shape = Shape::kUsual);
   Status DeleteClaim(const rpc::ClaimName& claim);
-  // Devices that no claim has, and that a claim can have alone.
-  std::vector<Given> FreeDevices() const;
+  // Devices that no claim has: that a claim can have alone, or that claims share.
+  std::vector<Given> FreeDevices(bool shared = false) const;
+  StatusOr<std::vector<api::ResourceSlice>> ListSlices() const;
   bool IsPublished(std::string_view pool, std::string_view device) const;
 
   // What is wrong with the answer for a claim that was given these devices; empty: nothing.
@@ -110,11 +118,18 @@ class Run {
   static std::string RefusalFault(const StatusOr<rpc::PrepareAnswer>& answer,
                                   const rpc::ClaimName& claim);
   std::string CdiFault(const rpc::PreparedClaim& prepared) const;
+  std::string LeftoverFault(const rpc::PreparedClaim& prepared, const rpc::ClaimName& claim) const;
 
+  void Owners();
   void OneClaim(const std::vector<Given>& free);
   void WrongClaims(const std::vector<Given>& free);
   void Batches(const std::vector<Given>& free);
   void GoneClaim(const std::vector<Given>& free);
+  void SpecialClaim(std::string_view name, std::string_view rule, const Given& device, Shape shape);
+  void SpecialClaims(const std::vector<Given>& free);
+  void Shares();
+  void AtOnce(const std::vector<Given>& free);
+  void Mixed(const std::vector<Given>& free);
 
   const ConformanceOptions& options_;
   rpc::PluginConnector& connector_;

@@ -43,7 +43,7 @@ void DiscoverNet(const DiscoverOptions& options, std::vector<DescribedDevice>& d
     if (hardware) {
       SetString(device, "driver", LinkName(path + "/device/driver").value_or(""));
       if (const auto node = ReadNumber(path + "/device/numa_node"); node && *node >= 0) {
-        SetInt(device, "resource.kubernetes.io/numaNode", *node);
+        SetNumaNode(device, options, *node);
       }
     }
     entry.cdi.emplace();

@@ -3,6 +3,7 @@
 // NUMA nodes with their memory, CPUs and huge pages: /sys/devices/system/node.
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "driver/internal/sysfs.h"
 #include "files/files.h"
@@ -10,6 +11,9 @@
 
 namespace dray::driver::internal {
 namespace {
+
+constexpr std::string_view kNumaNode = "resource.kubernetes.io/numaNode";
+constexpr int kMostNumaNodes = 1024;
 
 struct NumaNode {
   int id = 0;
@@ -56,13 +60,17 @@ std::vector<NumaNode> NodesOf(const std::string& sys) {
   return nodes;
 }
 
+std::optional<std::int64_t> SocketOf(const std::string& sys, const NumaNode& node) {
+  if (node.cpus.empty()) return std::nullopt;
+  const auto socket = ReadNumber(fmt::format(
+      "{}/devices/system/cpu/cpu{}/topology/physical_package_id", sys, node.cpus.front()));
+  return socket && *socket >= 0 ? socket : std::nullopt;
+}
+
 void Describe(api::Device& device, const std::string& sys, const NumaNode& node) {
   SetInt(device, "resource.kubernetes.io/numaNode", node.id);
   SetString(device, "cpus", node.cpu_list);
-  if (node.cpus.empty()) return;
-  const auto socket = ReadNumber(fmt::format(
-      "{}/devices/system/cpu/cpu{}/topology/physical_package_id", sys, node.cpus.front()));
-  if (socket && *socket >= 0) SetInt(device, "socket", *socket);
+  if (const auto socket = SocketOf(sys, node)) SetInt(device, "socket", *socket);
 }
 
 // "hugepages-2048kB" in bytes.
@@ -84,6 +92,41 @@ void StepBy(api::DeviceCapacity& capacity, std::int64_t step, bool binary) {
 }
 
 }  // namespace
+
+// node<i>/distance has a number for each node, in their order.
+std::vector<std::int64_t> NearNumaNodes(const std::string& sys, std::int64_t node) {
+  const std::vector<NumaNode> nodes = NodesOf(sys);
+  const auto own = std::ranges::find(nodes, node, &NumaNode::id);
+  std::vector<std::int64_t> near = {node};
+  if (own == nodes.end()) return near;
+  std::vector<std::int64_t> distances;
+  const std::string line = ReadLine(own->path + "/distance").value_or("");
+  for (std::string_view rest = line; const auto number = NumberIn(rest);) {
+    distances.push_back(*number);
+    const std::size_t at = rest.find_first_of("0123456789");
+    rest.remove_prefix(at);
+    rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("0123456789")));
+  }
+  if (distances.size() != nodes.size()) return near;
+  const auto socket = SocketOf(sys, *own);
+  std::int64_t nearest = std::numeric_limits<std::int64_t>::max();
+  const auto beside = [&](std::size_t i) {
+    return nodes[i].id != node && nodes[i].id < kMostNumaNodes && socket &&
+           SocketOf(sys, nodes[i]) == socket;
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (beside(i)) nearest = std::min(nearest, distances[i]);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (beside(i) && distances[i] == nearest) near.push_back(nodes[i].id);
+  }
+  return near;
+}
+
+void SetNumaNode(api::Device& device, const DiscoverOptions& options, std::int64_t node) {
+  if (!options.numa_lists) return SetInt(device, kNumaNode, node);
+  device.attributes[kNumaNode].MutableLists().int_values.emplace(NearNumaNodes(options.sys, node));
+}
 
 // A device that many claims share: each takes some of its memory and CPUs.
 void DiscoverNuma(const DiscoverOptions& options, std::vector<DescribedDevice>& devices) {

@@ -103,7 +103,7 @@ void DiscoverPci(const DiscoverOptions& options, std::vector<DescribedDevice>& d
     SetString(device, "resource.kubernetes.io/pciBusID", id);
     SetString(device, "resource.kubernetes.io/pcieRoot", RootOf(options.sys, path));
     if (const auto node = ReadNumber(path + "/numa_node"); node && *node >= 0) {
-      SetInt(device, "resource.kubernetes.io/numaNode", *node);
+      SetNumaNode(device, options, *node);
     }
     entry.cdi = EditsOf(path, id, driver);
   }

@@ -33,7 +33,13 @@ std::string VariableOf(std::string_view text);
 
 void SetString(api::Device& device, std::string_view name, std::string_view value);
 void SetInt(api::Device& device, std::string_view name, std::int64_t value);
+// numaNode of a device that is at this node.
+void SetNumaNode(api::Device& device, const DiscoverOptions& options, std::int64_t node);
 void SetCapacity(api::Device& device, std::string_view name, std::int64_t value, bool binary);
+
+// The node, and then those of the same socket at the smallest distance from it that there is, by
+// number.
+std::vector<std::int64_t> NearNumaNodes(const std::string& sys, std::int64_t node);
 
 // Each appends what it finds.
 void DiscoverPci(const DiscoverOptions& options, std::vector<DescribedDevice>& devices);

@@ -17,6 +17,11 @@ PlaneMetrics::PlaneMetrics(const base::Clock& clock, const api::FeatureGates& ga
       claims_(registry_) {
   AddVersionMetrics(registry_, kubernetes_version, gates);
   AddProcessMetrics(registry_);
+  registry_
+      .Counters({"kubelet_started_containers_errors_total",
+                 "Containers that could not be started; on simulated nodes all can.",
+                 {}})
+      .With({});
 }
 
 void PlaneMetrics::Watch(const registry::Objects& objects, const std::string& path,

@@ -85,6 +85,11 @@ SchedulerMetrics::SchedulerMetrics(metrics::Registry& registry, const base::Cloc
                                   "Devices found to be allocated to two claims, by two schedulers.",
                                   {}})
                        .With({})),
+      taken_back_(registry
+                      .Counters({"dray_scheduler_devices_taken_back_total",
+                                 "Of these, those whose allocation by this scheduler was undone.",
+                                 {}})
+                      .With({})),
       preemptions_(registry
                        .Counters({"scheduler_preemption_attempts_total",
                                   "Searches for pods of lower priority to send away.",
@@ -224,6 +229,7 @@ void SchedulerMetrics::OnBindingConditions(std::string_view profile, std::string
 }
 
 void SchedulerMetrics::OnGivenTwice(std::string_view) { given_twice_.Add(); }
+void SchedulerMetrics::OnTakenBack(std::string_view) { taken_back_.Add(); }
 
 void SchedulerMetrics::Publish(const scheduler::Scheduler& scheduler) {
   constexpr std::pair<QueueName, std::string_view> kQueues[] = {

@@ -35,6 +35,7 @@ class SchedulerMetrics final : public scheduler::Observer {
   void OnBindingConditions(std::string_view profile, std::string_view driver,
                            std::string_view status, std::chrono::nanoseconds waited) override;
   void OnGivenTwice(std::string_view device) override;
+  void OnTakenBack(std::string_view device) override;
 
   // What is as it is now: queues, sizes, sums. Called after every turn of the scheduler; what takes
   // long is done once a second.
@@ -67,6 +68,7 @@ class SchedulerMetrics final : public scheduler::Observer {
   metrics::Gauge& paused_;
   metrics::Gauge& in_doubt_;
   metrics::Counter& given_twice_;
+  metrics::Counter& taken_back_;
   metrics::Counter& preemptions_;
   metrics::Histogram& victims_;
   metrics::Family<metrics::Counter>& conditions_;

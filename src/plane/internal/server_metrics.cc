@@ -172,11 +172,6 @@ void AddVersionMetrics(Registry& registry, const std::string& kubernetes_version
       {"dray_bugs_total", "Things that should not have happened; please report them.", {}},
       [](Readings& readings) { readings.Add({}, static_cast<double>(base::BugCount())); },
       Registry::Kind::kCounter);
-  registry
-      .Counters({"kubelet_started_containers_errors_total",
-                 "Containers that could not be started; on simulated nodes all can.",
-                 {}})
-      .With({});
 }
 
 }  // namespace dray::plane::internal

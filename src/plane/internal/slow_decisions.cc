@@ -73,4 +73,10 @@ void SlowDecisions::OnGivenTwice(std::string_view device) {
   if (next_ != nullptr) next_->OnGivenTwice(device);
 }
 
+void SlowDecisions::OnTakenBack(std::string_view device) {
+  options_.log.Warning("A device that another scheduler has given away, too, was taken back",
+                       {{"device", device}});
+  if (next_ != nullptr) next_->OnTakenBack(device);
+}
+
 }  // namespace dray::plane::internal

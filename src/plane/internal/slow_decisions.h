@@ -43,6 +43,7 @@ class SlowDecisions final : public scheduler::Observer {
   void OnBindingConditions(std::string_view profile, std::string_view driver,
                            std::string_view status, std::chrono::nanoseconds waited) override;
   void OnGivenTwice(std::string_view device) override;
+  void OnTakenBack(std::string_view device) override;
 
  private:
   const DecisionLogOptions options_;

@@ -9,6 +9,7 @@
 #include "api/document.h"
 #include "api/json.h"
 #include "fmt/format.h"
+#include "rest/internal/fields_text.h"
 
 namespace dray::rest::internal {
 namespace {
@@ -20,15 +21,14 @@ constexpr FieldTree kMember{.member = true};
 bool IsTag(char c) { return c == 'f' || c == 'k' || c == 'v' || c == 'i'; }
 
 // Reads what ToJson writes, and other ways to write it.
-class TreeReader {
+class TreeReader : private FieldsText {
  public:
-  TreeReader(Arena& arena, std::string_view text) : arena_(arena), text_(text) {}
+  TreeReader(Arena& arena, std::string_view text) : FieldsText(text), arena_(arena) {}
 
   StatusOr<const FieldTree*> Read() {
     const FieldTree* tree = nullptr;
     DRAY_RETURN_IF_ERROR(Object(tree, 0));
-    Space();
-    if (at_ != text_.size()) return Wrong("nothing more");
+    if (!AtEnd()) return Wrong("nothing more");
     return tree;
   }
 
@@ -79,19 +79,9 @@ class TreeReader {
   }
 
   Status Text(std::string_view& out) {
-    if (!Take('"')) return Wrong("\"");
-    const std::size_t start = at_;
+    std::string_view raw;
     std::size_t escapes = 0;
-    while (at_ < text_.size() && text_[at_] != '"') {
-      if (text_[at_] == '\\') {
-        ++escapes;
-        ++at_;
-      }
-      ++at_;
-    }
-    if (at_ >= text_.size()) return Wrong("\"");
-    const std::string_view raw = text_.substr(start, at_ - start);
-    ++at_;
+    DRAY_RETURN_IF_ERROR(Raw(raw, escapes));
     out = raw;
     return escapes == 0 ? Status() : Unescape(raw, escapes, out);
   }
@@ -118,23 +108,7 @@ class TreeReader {
     return {};
   }
 
-  void Space() {
-    while (at_ < text_.size() && static_cast<unsigned char>(text_[at_]) <= ' ') ++at_;
-  }
-  bool Take(char c) {
-    Space();
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  Status Wrong(std::string_view wanted) const {
-    return base::InvalidArgument(
-        fmt::format("fieldsV1: {} was expected at byte {} of {}", wanted, at_, text_.size()));
-  }
-
   Arena& arena_;
-  std::string_view text_;
-  std::size_t at_ = 0;
 };
 
 void AppendElement(const Element& element, std::string& out) {

@@ -71,6 +71,34 @@ const StructInfo& InfoOf(const FileProfile*) {
   return info;
 }
 
+const StructInfo& InfoOf(const FileLeaderElection*) {
+  using T = FileLeaderElection;
+  static const StructInfo info = Struct<T>("LeaderElectionConfiguration",
+                                           {
+                                               Field<&T::leader_elect>("leaderElect"),
+                                               Field<&T::lease_duration>("leaseDuration"),
+                                               Field<&T::renew_deadline>("renewDeadline"),
+                                               Field<&T::retry_period>("retryPeriod"),
+                                               Field<&T::resource_lock>("resourceLock"),
+                                               Field<&T::resource_name>("resourceName"),
+                                               Field<&T::resource_namespace>("resourceNamespace"),
+                                           });
+  return info;
+}
+
+const StructInfo& InfoOf(const FileClientConnection*) {
+  using T = FileClientConnection;
+  static const StructInfo info = Struct<T>(
+      "ClientConnectionConfiguration", {
+                                           Field<&T::kubeconfig>("kubeconfig"),
+                                           Field<&T::accept_content_types>("acceptContentTypes"),
+                                           Field<&T::content_type>("contentType"),
+                                           Field<&T::qps>("qps"),
+                                           Field<&T::burst>("burst"),
+                                       });
+  return info;
+}
+
 const StructInfo& InfoOf(const ConfigFile*) {
   using T = ConfigFile;
   static const StructInfo info =
@@ -153,7 +181,20 @@ const StructInfo& InfoOf(const FileDynamicResourcesArgs*) {
                                             Field<&T::kind>("kind"),
                                             Field<&T::filter_timeout>("filterTimeout"),
                                             Field<&T::binding_timeout>("bindingTimeout"),
+                                            Field<&T::drivers>("drivers"),
+                                            Field<&T::device_classes>("deviceClasses"),
                                         });
+  return info;
+}
+
+const StructInfo& InfoOf(const FileNodeAffinityArgs*) {
+  using T = FileNodeAffinityArgs;
+  static const StructInfo info =
+      Struct<T>("NodeAffinityArgs", {
+                                        Field<&T::api_version>("apiVersion"),
+                                        Field<&T::kind>("kind"),
+                                        Field<&T::added_affinity>("addedAffinity"),
+                                    });
   return info;
 }
 

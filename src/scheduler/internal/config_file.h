@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/affinity.h"
 #include "api/box.h"
 #include "api/field_table.h"
 #include "api/values.h"
@@ -67,6 +68,28 @@ struct FileProfile {
 };
 const api::StructInfo& InfoOf(const FileProfile*);
 
+struct FileLeaderElection {
+  std::optional<bool> leader_elect;
+  std::optional<std::string> lease_duration;
+  std::optional<std::string> renew_deadline;
+  std::optional<std::string> retry_period;
+  std::string resource_lock;
+  std::string resource_name;
+  std::string resource_namespace;
+  api::UnknownFields unknown;
+};
+const api::StructInfo& InfoOf(const FileLeaderElection*);
+
+struct FileClientConnection {
+  std::string kubeconfig;
+  std::string accept_content_types;
+  std::string content_type;
+  std::optional<double> qps;
+  std::optional<std::int32_t> burst;
+  api::UnknownFields unknown;
+};
+const api::StructInfo& InfoOf(const FileClientConnection*);
+
 struct ConfigFile {
   std::string api_version;
   std::string kind;
@@ -74,8 +97,8 @@ struct ConfigFile {
   std::optional<std::int64_t> pod_max_backoff_seconds;
   std::vector<FileProfile> profiles;
   std::optional<std::int32_t> parallelism;
-  api::RawJson leader_election;
-  api::RawJson client_connection;
+  api::Box<FileLeaderElection> leader_election;
+  api::Box<FileClientConnection> client_connection;
   api::RawJson enable_profiling;
   api::RawJson enable_contention_profiling;
   api::RawJson percentage_of_nodes_to_score;
@@ -129,9 +152,19 @@ struct FileDynamicResourcesArgs {
   std::string kind;
   std::optional<std::string> filter_timeout;
   std::optional<std::string> binding_timeout;
+  std::vector<std::string> drivers;
+  std::vector<std::string> device_classes;
   api::UnknownFields unknown;
 };
 const api::StructInfo& InfoOf(const FileDynamicResourcesArgs*);
+
+struct FileNodeAffinityArgs {
+  std::string api_version;
+  std::string kind;
+  api::Box<api::NodeAffinity> added_affinity;
+  api::UnknownFields unknown;
+};
+const api::StructInfo& InfoOf(const FileNodeAffinityArgs*);
 
 struct FilePreemptionArgs {
   std::string api_version;

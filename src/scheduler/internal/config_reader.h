@@ -39,6 +39,9 @@ void ReadPlugins(const FilePlugins& plugins, const base::FieldPath& at, Profile&
 // Every plugin that Kubernetes has.
 std::vector<std::string_view> PluginNames();
 
+// leaderElection and clientConnection.
+void ReadProcess(const ConfigFile& file, LoadedConfig& loaded, Findings& findings);
+
 void ReadPluginConfig(const std::vector<FilePluginConfig>& configs, const base::FieldPath& at,
                       Profile& profile, Findings& findings);
 

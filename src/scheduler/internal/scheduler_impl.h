@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,22 @@ struct Scheduler::Impl {
   void TakePod(const api::Change& change);
   // Says so when a claim comes with devices that another one has: somebody else decides, too.
   void TakeClaim(const Seen& seen);
+  // Claims of which this scheduler has given a device that another one has given, too.
+  struct Twice {
+    std::string namespace_;
+    std::string name;
+    std::string uid;
+    std::string device;
+    std::chrono::nanoseconds again{0};  // when to look at it next
+    bool in_use = false;                // something runs with it: nothing can be done
+  };
+  void Remember(const api::ResourceClaim& claim, const std::string& device);
+  // Why a pod must not be bound now; empty: nothing.
+  std::string TwiceOf(const PodInfo& pod) const;
+  void SettleTwice();
+  void TakeBack(const std::string& key);
+  std::optional<std::chrono::nanoseconds> TwiceDue() const;
+
   void WakePods(const std::vector<Seen>& seen);
   void AskGatedAgain(const std::vector<Seen>& seen);
   void Enqueue(const std::shared_ptr<const PodInfo>& pod);
@@ -166,8 +183,9 @@ struct Scheduler::Impl {
   std::vector<ProfileEntry> profiles;
   Placements placements;
   std::vector<Nomination> nominations;
-  std::vector<Seen> room_left;  // for which nobody has been woken yet
-  std::list<Binding> bindings;  // those that wait, or run in the background
+  std::map<std::string, Twice> twice;  // by claim
+  std::vector<Seen> room_left;         // for which nobody has been woken yet
+  std::list<Binding> bindings;         // those that wait, or run in the background
   bool look_at_bindings = false;
   std::optional<std::chrono::nanoseconds> ask_for_unseen;  // when
   std::deque<BindingIterator> written;                     // back from the background

@@ -93,6 +93,7 @@ struct World::Impl {
   void IndexClaim(const api::ResourceClaim& claim, const std::string& key, bool add);
 
   World& world;
+  base::StringSet allocated_here;  // uids of claims
 
   // Node versions in the order in which they were given; bounded.
   std::deque<std::pair<std::uint64_t, NodeIndex>> log;

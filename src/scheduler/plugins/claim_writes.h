@@ -55,7 +55,7 @@ class ClaimWrites {
   // Takes allocation, reservations and device status away.
   Status Deallocate(const api::ResourceClaim& claim);
 
-  // The claim that is stored for the special claim `unstored`, under a name that the caller keeps
+  // The claim that is stored, with its finalizer, for the special claim `unstored`, under a name that the caller keeps
   // until this has succeeded or failed: so nobody needs to guess whether it was made.
   StatusOr<ClaimPointer> CreateSpecial(const api::ResourceClaim& unstored, std::string_view name);
   // Removes the finalizer, then the claim. OK when it is gone already.

@@ -55,7 +55,7 @@ std::vector<std::unique_ptr<Plugin>> MakeNodePlugins(const Profile& profile,
   plugins.push_back(std::make_unique<NodeName>());
   plugins.push_back(std::make_unique<NodeUnschedulable>());
   plugins.push_back(std::make_unique<TaintToleration>());
-  plugins.push_back(std::make_unique<NodeAffinity>());
+  plugins.push_back(std::make_unique<NodeAffinity>(profile.node_affinity));
   plugins.push_back(std::make_unique<NodePorts>());
   plugins.push_back(std::make_unique<NodeResourcesFit>(profile.fit, world));
   plugins.push_back(std::make_unique<PodTopologySpread>());

@@ -16,6 +16,15 @@ PluginStatus Refuse(std::string_view code, std::string text) {
   return PluginStatus::Unresolvable({.code = std::string(code), .text = std::move(text)});
 }
 
+// What every device must pass in a profile that is limited to drivers; empty: it is not.
+std::string DriverLimit(const std::vector<std::string>& drivers) {
+  std::string list;
+  for (const std::string& driver : drivers) {
+    list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", driver);
+  }
+  return list.empty() ? list : fmt::format("device.driver in [{}]", list);
+}
+
 }  // namespace
 
 DynamicResources::DynamicResources(World& world, api::Cluster& cluster, const base::Clock& clock,
@@ -29,6 +38,7 @@ DynamicResources::DynamicResources(World& world, api::Cluster& cluster, const ba
       binding_conditions_(world.features().device_binding_and_status),
       prioritized_list_(world.features().prioritized_list),
       writes_(cluster, clock, binding_conditions_),
+      plans_(kPlans, DriverLimit(options_.args.drivers)),
       shards_(kNodeShards) {
   for (std::size_t i = 0; i < std::max<std::size_t>(1, options_.workers); ++i) {
     workers_.push_back(std::make_unique<Worker>());
@@ -54,6 +64,12 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
     data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated});
   }
   if (extended_resources_) AddSpecial(data, *pod.pod);
+  for (const ExtendedResource& resource : data.resources) {
+    if (resource.device_class.empty() || Serves(resource.device_class)) continue;
+    return Refuse("class_of_others",
+                  fmt::format("resource {}: scheduler {} does not serve device class {}",
+                              resource.name, options_.component, resource.device_class));
+  }
   if (std::string wrong = WrongAmount(*pod.pod, data.resources); !wrong.empty()) {
     return Refuse("invalid_amount", std::move(wrong));
   }
@@ -120,10 +136,20 @@ std::optional<PluginStatus> DynamicResources::CheckPending(const api::ResourceCl
   return std::nullopt;
 }
 
+bool DynamicResources::Serves(std::string_view device_class) const {
+  const std::vector<std::string>& served = options_.args.device_classes;
+  return served.empty() || std::ranges::find(served, device_class) != served.end();
+}
+
 std::optional<PluginStatus> DynamicResources::CheckClass(std::string_view device_class,
                                                          std::string_view request) {
   if (device_class.empty()) {
     return PluginStatus::Error(fmt::format("request {}: unsupported request type", request));
+  }
+  if (!Serves(device_class)) {
+    return Refuse("class_of_others",
+                  fmt::format("request {}: scheduler {} does not serve device class {}", request,
+                              options_.component, device_class));
   }
   if (world_.FindClass(device_class) != nullptr) return std::nullopt;
   return Refuse("class_missing",

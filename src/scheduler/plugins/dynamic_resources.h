@@ -102,6 +102,8 @@ class DynamicResources final : public PreEnqueuePlugin,
   std::optional<PluginStatus> CheckAllocated(const api::ResourceClaim& claim, const api::Pod& pod);
   std::optional<PluginStatus> CheckPending(const api::ResourceClaim& claim);
   std::optional<PluginStatus> CheckClass(std::string_view device_class, std::string_view request);
+  // Whether the profile gives away devices of that class at all.
+  bool Serves(std::string_view device_class) const;
   void AddSpecial(State& data, const api::Pod& pod);
   void FitShards();
   // Of a node without device plugins.
@@ -166,6 +168,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   const bool prioritized_list_;
   ClaimWrites writes_;
   base::Mutex variants_;  // several workers find State::variants
+  static constexpr std::size_t kPlans = 1024;
   PlanCache plans_ ABSL_GUARDED_BY(variants_);
   // The last answer of Needs.
   struct Needed {

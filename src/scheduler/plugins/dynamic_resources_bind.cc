@@ -190,6 +190,7 @@ Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodIn
   if (allocation != nullptr) {
     // Taken from now on, whatever comes: given back when the claim says so.
     claim.reservation.Commit(claim.claim->metadata.resource_version);
+    world_.SetAllocatedHere(claim.claim->metadata.uid);
     if (Status kept = ClaimWrites::CheckKept(*claim.claim, *allocation); !kept.ok()) {
       // As stored, it says something else about the device than what was decided. What cannot be
       // given back now is seen by the next attempt, as an allocation like any other.

@@ -40,8 +40,18 @@ std::optional<std::vector<std::string>> NamedBy(const api::NodeSelectorTerm& ter
 
 }  // namespace
 
+bool NodeAffinity::Allows(const api::Node& node) const {
+  if (added() == nullptr || !added()->required.has_value()) return true;
+  return std::ranges::any_of(
+      added()->required->node_selector_terms,
+      [&](const api::NodeSelectorTerm& term) { return Matches(term, node); });
+}
+
 PluginStatus NodeAffinity::PreFilter(CycleState& state, const PodInfo& pod, World&) {
-  if (!HasRequiredAffinity(*pod.pod)) return PluginStatus::Skip();
+  const bool enforced = added() != nullptr && added()->required.has_value();
+  if (!HasRequiredAffinity(*pod.pod)) {
+    return enforced ? PluginStatus::Success() : PluginStatus::Skip();
+  }
   const api::NodeAffinity* affinity = AffinityOf(*pod.pod);
   if (affinity == nullptr || !affinity->required.has_value() ||
       affinity->required->node_selector_terms.empty()) {
@@ -62,6 +72,11 @@ PluginStatus NodeAffinity::PreFilter(CycleState& state, const PodInfo& pod, Worl
 }
 
 PluginStatus NodeAffinity::Filter(CycleState&, const PodInfo& pod, const NodeInfo& node) {
+  if (!Allows(*node.node)) {
+    return PluginStatus::Unresolvable(
+        {.code = "scheduler_node_affinity",
+         .text = "node(s) didn't match scheduler-enforced node affinity"});
+  }
   if (MatchesRequiredAffinity(*pod.pod, *node.node)) return PluginStatus::Success();
   return PluginStatus::Unresolvable(
       {.code = "node_affinity", .text = "node(s) didn't match Pod's node affinity/selector"});
@@ -69,16 +84,18 @@ PluginStatus NodeAffinity::Filter(CycleState&, const PodInfo& pod, const NodeInf
 
 PluginStatus NodeAffinity::PreScore(CycleState&, const PodInfo& pod, World&) {
   const api::NodeAffinity* affinity = AffinityOf(*pod.pod);
-  const bool any = affinity != nullptr && !affinity->preferred.empty();
+  const bool any = (affinity != nullptr && !affinity->preferred.empty()) ||
+                   (added() != nullptr && !added()->preferred.empty());
   return any ? PluginStatus::Success() : PluginStatus::Skip();
 }
 
 std::int64_t NodeAffinity::Score(CycleState&, const PodInfo& pod, const NodeInfo& node) {
-  const api::NodeAffinity* affinity = AffinityOf(*pod.pod);
   std::int64_t score = 0;
-  if (affinity == nullptr) return score;
-  for (const api::PreferredSchedulingTerm& term : affinity->preferred) {
-    if (Matches(term.preference, *node.node)) score += term.weight;
+  for (const api::NodeAffinity* affinity : {added(), AffinityOf(*pod.pod)}) {
+    if (affinity == nullptr) continue;
+    for (const api::PreferredSchedulingTerm& term : affinity->preferred) {
+      if (Matches(term.preference, *node.node)) score += term.weight;
+    }
   }
   return score;
 }
@@ -89,8 +106,11 @@ void NodeAffinity::Normalize(CycleState&, const PodInfo&, std::span<std::int64_t
 
 Hint NodeAffinity::Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) {
   const NodeChange seen = ReadNodeChange(change, old);
-  if (seen.after == nullptr || !MatchesRequiredAffinity(*pod.pod, *seen.after)) return Hint::kSkip;
-  const bool matched = seen.before != nullptr && MatchesRequiredAffinity(*pod.pod, *seen.before);
+  const auto matches = [&](const api::Node& node) {
+    return Allows(node) && MatchesRequiredAffinity(*pod.pod, node);
+  };
+  if (seen.after == nullptr || !matches(*seen.after)) return Hint::kSkip;
+  const bool matched = seen.before != nullptr && matches(*seen.before);
   return matched ? Hint::kSkip : Hint::kQueue;
 }
 

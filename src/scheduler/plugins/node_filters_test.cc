@@ -182,6 +182,32 @@ TEST(NodeAffinity, RequiredTermsDecide) {
             "unresolvable: pod affinity terms conflict");
 }
 
+TEST(NodeAffinity, AProfileCanBeLimitedToNodes) {
+  SmallWorld small;
+  small.Node(Worker("a").Label("zone", "a")).Node(Worker("b").Label("zone", "b"));
+  api::NodeAffinity affinity;
+  api::NodeSelector& required = affinity.required.emplace();
+  required.node_selector_terms = {ZoneIn({"b"})};
+  affinity.preferred.push_back({.weight = 7, .preference = ZoneIn({"b"})});
+  NodeAffinity plugin({.added_affinity = affinity});
+  const auto pod = small.Info(Pod("p"));
+  CycleState state;
+  ASSERT_TRUE(plugin.PreFilter(state, *pod, small.world()).ok());
+  const auto& nodes = small.world().nodes();
+  EXPECT_EQ(Said(plugin.Filter(state, *pod, *nodes[0])),
+            "unresolvable: node(s) didn't match scheduler-enforced node affinity");
+  EXPECT_EQ(Said(plugin.Filter(state, *pod, *nodes[1])), "ok");
+  ASSERT_TRUE(plugin.PreScore(state, *pod, small.world()).ok());
+  EXPECT_EQ(plugin.Score(state, *pod, *nodes[0]), 0);
+  EXPECT_EQ(plugin.Score(state, *pod, *nodes[1]), 7);
+  // The pod's own terms count besides.
+  const auto elsewhere = small.Info(Pod("q").NodeTerms({ZoneIn({"a"})}));
+  CycleState other;
+  ASSERT_TRUE(plugin.PreFilter(other, *elsewhere, small.world()).ok());
+  EXPECT_EQ(Said(plugin.Filter(other, *elsewhere, *nodes[1])),
+            "unresolvable: node(s) didn't match Pod's node affinity/selector");
+}
+
 TEST(NodeAffinity, TermsThatNameNodesNarrowDownWhoIsAsked) {
   SmallWorld small;
   NodeAffinity plugin;

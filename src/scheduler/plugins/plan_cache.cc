@@ -101,6 +101,21 @@ bool PlanCache::Current(const allocator::Plan& plan, const World& world) {
 }
 
 KnownPlan PlanCache::Make(ClaimList claims, World& world) {
+  std::vector<std::shared_ptr<const api::ResourceClaim>> limited;
+  if (!limit_.empty()) {
+    const api::DeviceSelector selector{.cel = api::CELDeviceSelector{.expression = limit_}};
+    for (const auto& claim : claims) {
+      auto changed = std::make_shared<api::ResourceClaim>(*claim);
+      for (api::DeviceRequest& request : changed->spec.devices.requests) {
+        if (request.exactly.has_value()) request.exactly->selectors.push_back(selector);
+        for (api::DeviceSubRequest& sub : request.first_available) {
+          sub.selectors.push_back(selector);
+        }
+      }
+      limited.push_back(std::move(changed));
+    }
+    claims = limited;
+  }
   return {.number = next_++,
           .plan = allocator::MakePlan(claims, world, world.features(), world.expressions())};
 }

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -32,8 +34,10 @@ struct KnownPlan {
 // Forgets what nobody has asked for in a long time. One thread.
 class PlanCache {
  public:
-  // At most about twice so many.
-  explicit PlanCache(std::size_t capacity = 1024) : entries_(capacity) {}
+  // At most about twice so many. `limit` is an expression that every device must pass besides those
+  // of its request; empty: there is none.
+  explicit PlanCache(std::size_t capacity = 1024, std::string limit = {})
+      : limit_(std::move(limit)), entries_(capacity) {}
 
   // The plan's claims are the first ones that asked for this, so names in it may be others.
   KnownPlan Get(ClaimList claims, World& world);
@@ -48,6 +52,7 @@ class PlanCache {
   static bool Current(const allocator::Plan& plan, const World& world);
   KnownPlan Make(ClaimList claims, World& world);
 
+  const std::string limit_;
   std::uint64_t next_ = 1;
   // By a hash of what is asked for; equal in full decides. Of two that have the same hash by
   // accident the later one stays.

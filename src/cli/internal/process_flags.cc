@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/internal/process_flags.h"
+
+#include <chrono>
+#include <ostream>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "base/time.h"
+#include "cli/internal/command.h"
+#include "cli/internal/paint.h"
+#include "cli/internal/scheduler_flags.h"
+#include "client/kubeconfig.h"
+#include "fmt/format.h"
+
+namespace dray::cli::internal {
+namespace {
+
+constexpr std::string_view kTheirLease = "kube-scheduler";
+
+CLI::Option* AddDuration(CLI::App& app, const std::string& flag, std::string& text,
+                         const std::string& what) {
+  return app.add_option(flag, text, what)->type_name("DURATION");
+}
+
+// Flags that are given go before the file, and the file before the default.
+bool Choose(Io& io, std::string_view flag, const std::string& text,
+            const std::optional<std::chrono::nanoseconds>& file, std::chrono::nanoseconds& to) {
+  if (text.empty()) {
+    to = file.value_or(to);
+    return true;
+  }
+  const auto duration = base::ParseGoDuration(text);
+  if (!duration.ok() || duration->count() < 0) {
+    UsageError(
+        io,
+        fmt::format("{}: \"{}\" must be a duration that is not negative", flag, Printable(text)),
+        "as in 15s");
+    return false;
+  }
+  to = *duration;
+  return true;
+}
+
+bool ReadElection(Io& io, const ProcessFlags& flags, const scheduler::LoadedConfig& file,
+                  plane::RemoteSchedulerOptions& options) {
+  const scheduler::LeaderElectionConfig said =
+      file.leader_election.value_or(scheduler::LeaderElectionConfig());
+  options.leader_elect = flags.leader_elect.value_or(said.leader_elect.value_or(true));
+  options.identity = flags.identity;
+  client::LeaseOptions& lease = options.lease;
+  if (!Choose(io, "--leader-elect-lease-duration", flags.lease_duration, said.lease_duration,
+              lease.duration) ||
+      !Choose(io, "--leader-elect-renew-deadline", flags.renew_deadline, said.renew_deadline,
+              lease.renew_deadline) ||
+      !Choose(io, "--leader-elect-retry-period", flags.retry_period, said.retry_period,
+              lease.retry)) {
+    return false;
+  }
+  const auto first = [](const std::string& a, const std::string& b, const std::string& c) {
+    return !a.empty() ? a : !b.empty() ? b : c;
+  };
+  lease.name = first(flags.resource_name, said.resource_name,
+                     options.config.profiles.front().scheduler_name);
+  lease.namespace_ = first(flags.resource_namespace, said.resource_namespace, lease.namespace_);
+  if (!options.leader_elect) return true;
+  if (const Status fits = client::CheckLease(lease); !fits.ok()) {
+    UsageError(io, Printable(base::Message(fits)),
+               "the lease is named as the first profile unless --leader-elect-resource-name says "
+               "otherwise");
+    return false;
+  }
+  if (lease.name == kTheirLease && lease.namespace_ == "kube-system") {
+    io.err << "warning: the lease kube-system/kube-scheduler is kube-scheduler's: while this "
+              "process has it, no kube-scheduler schedules, and while that has it, this one does "
+              "not\n";
+  }
+  return true;
+}
+
+bool ReadConnection(Io& io, const ProcessFlags& flags, const scheduler::LoadedConfig& file,
+                    plane::RemoteSchedulerOptions& options) {
+  const scheduler::ClientConnectionConfig said =
+      file.client_connection.value_or(scheduler::ClientConnectionConfig());
+  options.qps = flags.qps ? *flags.qps : said.qps.value_or(0);
+  options.burst = flags.burst ? *flags.burst : said.burst.value_or(0);
+  if (options.burst < 0) {
+    UsageError(io, fmt::format("--kube-api-burst: {} must not be negative", options.burst));
+    return false;
+  }
+  // As many as two seconds bring, which is the proportion of Kubernetes's own defaults.
+  if (options.qps > 0 && options.burst == 0) {
+    options.burst = std::max(1, static_cast<int>(2 * options.qps));
+  }
+  return true;
+}
+
+// Nothing in it: the flag was not given. False: it cannot be read, which has been said.
+bool ReadPem(Io& io, const std::string& file, std::string& text) {
+  if (file.empty()) return true;
+  auto read = ReadText(io, file);
+  if (!read) return false;
+  text = *std::move(read);
+  return true;
+}
+
+bool ReadOther(Io& io, std::string_view flag, const std::string& file,
+               std::optional<client::ServerAccess>& access) {
+  if (file.empty()) return true;
+  auto loaded = client::LoadAccess({.kubeconfig = file, .variables = io.env.variables});
+  if (!loaded.ok()) {
+    UsageError(io, Printable(fmt::format("{}: {}", flag, base::Message(loaded.status()))));
+    return false;
+  }
+  access = *std::move(loaded);
+  return true;
+}
+
+bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOptions& options) {
+  if (flags.secure_port == 0) return true;
+  plane::ServingOptions serving;
+  serving.address = flags.bind_address;
+  serving.port = static_cast<std::uint16_t>(flags.secure_port);
+  serving.always_allow = flags.always_allow;
+  serving.skip_lookup = flags.skip_lookup;
+  if (flags.certificate_file.empty() != flags.key_file.empty()) {
+    UsageError(io, "--tls-cert-file and --tls-private-key-file must both be given, or none");
+    return false;
+  }
+  if (!ReadPem(io, flags.certificate_file, serving.certificate.certificate) ||
+      !ReadPem(io, flags.key_file, serving.certificate.key) ||
+      !ReadPem(io, flags.client_authority_file, serving.client_authority) ||
+      !Choose(io, "--authentication-token-webhook-cache-ttl", flags.token_kept, std::nullopt,
+              serving.token_kept) ||
+      !Choose(io, "--authorization-webhook-cache-authorized-ttl", flags.allowed_kept, std::nullopt,
+              serving.allowed_kept) ||
+      !Choose(io, "--authorization-webhook-cache-unauthorized-ttl", flags.denied_kept, std::nullopt,
+              serving.denied_kept) ||
+      !ReadOther(io, "--authentication-kubeconfig", flags.authentication_kubeconfig,
+                 serving.authentication) ||
+      !ReadOther(io, "--authorization-kubeconfig", flags.authorization_kubeconfig,
+                 serving.authorization)) {
+    return false;
+  }
+  options.serving = std::move(serving);
+  return true;
+}
+
+void AddElectionFlags(CLI::App& app, ProcessFlags& flags) {
+  app.add_flag("--leader-elect", flags.leader_elect, "Use leader election (default true)");
+  app.add_option("--leader-elect-resource-name", flags.resource_name,
+                 "Name of the lease; that of the first profile if not given")
+      ->type_name("NAME");
+  app.add_option("--leader-elect-resource-namespace", flags.resource_namespace,
+                 "Its namespace (default kube-system)")
+      ->type_name("NAME");
+  app.add_option("--leader-elect-resource-lock", flags.resource_lock, "What is elected by")
+      ->type_name("leases")
+      ->check(CLI::IsMember({"leases"}).description(""));
+  AddDuration(app, "--leader-elect-lease-duration", flags.lease_duration,
+              "How long others wait for a leader that says nothing (default 15s)");
+  AddDuration(app, "--leader-elect-renew-deadline", flags.renew_deadline,
+              "How long a leader leads that cannot say so (default 10s)");
+  AddDuration(app, "--leader-elect-retry-period", flags.retry_period,
+              "Time between two tries (default 2s)");
+  app.add_option("--leader-elect-identity", flags.identity,
+                 "Who this is in the lease; made up if not given")
+      ->type_name("NAME");
+}
+
+void AddServingFlags(CLI::App& app, ProcessFlags& flags) {
+  app.add_option("--bind-address", flags.bind_address, "Where health and metrics are served")
+      ->type_name("IP")
+      ->capture_default_str();
+  app.add_option("--secure-port", flags.secure_port, "With TLS, at this port; 0: nowhere")
+      ->type_name("PORT")
+      ->check(CLI::Range(0, 65535).description(""))
+      ->capture_default_str();
+  app.add_option("--tls-cert-file", flags.certificate_file,
+                 "Certificate of that port, with those above it; self-signed if not given")
+      ->type_name("FILE");
+  app.add_option("--tls-private-key-file", flags.key_file, "Its key")->type_name("FILE");
+  app.add_option("--client-ca-file", flags.client_authority_file,
+                 "Who signs its clients; as the API server says if not given")
+      ->type_name("FILE");
+  app.add_option("--authorization-always-allow-paths", flags.always_allow,
+                 "What anybody may read there")
+      ->type_name("PATHS")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--authentication-skip-lookup", flags.skip_lookup,
+               "Do not ask the API server who signs clients");
+  AddDuration(app, "--authentication-token-webhook-cache-ttl", flags.token_kept,
+              "How long an answer about a token holds")
+      ->capture_default_str();
+  AddDuration(app, "--authorization-webhook-cache-authorized-ttl", flags.allowed_kept,
+              "How long a yes about an access holds")
+      ->capture_default_str();
+  AddDuration(app, "--authorization-webhook-cache-unauthorized-ttl", flags.denied_kept,
+              "How long a no holds")
+      ->capture_default_str();
+  app.add_option("--authentication-kubeconfig", flags.authentication_kubeconfig,
+                 "As whom to ask about tokens; as the scheduler if not given")
+      ->type_name("FILE");
+  app.add_option("--authorization-kubeconfig", flags.authorization_kubeconfig,
+                 "As whom to ask about accesses; as the scheduler if not given")
+      ->type_name("FILE");
+}
+
+}  // namespace
+
+void AddProcessFlags(CLI::App& app, ProcessFlags& flags) {
+  AddElectionFlags(app, flags);
+  app.add_option("--kube-api-qps", flags.qps,
+                 "Requests a second to the API server; not limited if not given")
+      ->type_name("NUMBER");
+  app.add_option("--kube-api-burst", flags.burst, "And so many at once; twice that if not given")
+      ->type_name("NUMBER");
+  AddServingFlags(app, flags);
+}
+
+bool ReadProcessFlags(Io& io, const ProcessFlags& flags, const scheduler::LoadedConfig& file,
+                      plane::RemoteSchedulerOptions& options) {
+  return ReadElection(io, flags, file, options) && ReadConnection(io, flags, file, options) &&
+         ReadServing(io, flags, options);
+}
+
+}  // namespace dray::cli::internal

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The flags of a scheduler that is a process of its own, by kube-scheduler's names: its lease, its
+// connection, its port. Each goes before what the configuration file says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/environment.h"
+#include "plane/remote_scheduler.h"
+#include "scheduler/config.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dray::cli::internal {
+
+struct ProcessFlags {
+  std::optional<bool> leader_elect;
+  std::string identity;
+  std::string lease_duration;
+  std::string renew_deadline;
+  std::string retry_period;
+  std::string resource_lock = "leases";
+  std::string resource_name;
+  std::string resource_namespace;
+
+  std::optional<double> qps;
+  std::optional<int> burst;
+
+  std::string bind_address = "0.0.0.0";
+  int secure_port = plane::kSchedulerPort;
+  std::string certificate_file;
+  std::string key_file;
+  std::string client_authority_file;
+  std::vector<std::string> always_allow = {"/healthz", "/readyz", "/livez"};
+  bool skip_lookup = false;
+  std::string token_kept = "10s";
+  std::string allowed_kept = "10s";
+  std::string denied_kept = "10s";
+  std::string authentication_kubeconfig;
+  std::string authorization_kubeconfig;
+};
+void AddProcessFlags(CLI::App& app, ProcessFlags& flags);
+
+// What flags and file say together goes into the options. False: something cannot be, which has been
+// said.
+bool ReadProcessFlags(Io& io, const ProcessFlags& flags, const scheduler::LoadedConfig& file,
+                      plane::RemoteSchedulerOptions& options);
+
+}  // namespace dray::cli::internal

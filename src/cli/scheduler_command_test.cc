@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/cli_test_support.h"
+#include "cli/internal/process_flags.h"
+
+namespace dray::cli {
+namespace {
+
+using internal::ProcessFlags;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// What comes of flags and file; nothing: they cannot be.
+struct Read {
+  bool ok = false;
+  plane::RemoteSchedulerOptions options;
+  std::string err;
+};
+Read ReadFlags(const ProcessFlags& flags, const scheduler::LoadedConfig& file = {}) {
+  const base::ManualClock clock;
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  const Environment env{.clock = clock};
+  Io io{in, out, err, env};
+  Read read;
+  read.options.config = file.config;
+  read.ok = internal::ReadProcessFlags(io, flags, file, read.options);
+  read.err = err.str();
+  return read;
+}
+
+TEST(SchedulerFlags, TheLeaseIsThatOfTheFirstProfile) {
+  scheduler::LoadedConfig file;
+  file.config.profiles.front().scheduler_name = "gpus";
+  file.config.profiles.push_back({.scheduler_name = "others"});
+  const Read read = ReadFlags({}, file);
+  ASSERT_TRUE(read.ok) << read.err;
+  EXPECT_TRUE(read.options.leader_elect);
+  EXPECT_EQ(read.options.lease.name, "gpus");
+  EXPECT_EQ(read.options.lease.namespace_, "kube-system");
+  EXPECT_THAT(read.err, IsEmpty());
+  EXPECT_EQ(ReadFlags({}).options.lease.name, "default-scheduler");
+}
+
+TEST(SchedulerFlags, GoBeforeTheFile) {
+  scheduler::LoadedConfig file;
+  file.leader_election = {.leader_elect = false,
+                          .lease_duration = std::chrono::seconds(30),
+                          .resource_name = "of-the-file",
+                          .resource_namespace = "elsewhere"};
+  file.client_connection = {.qps = 5.0};
+  const Read from_file = ReadFlags({}, file);
+  ASSERT_TRUE(from_file.ok) << from_file.err;
+  EXPECT_FALSE(from_file.options.leader_elect);
+  EXPECT_EQ(from_file.options.lease.duration, std::chrono::seconds(30));
+  EXPECT_EQ(from_file.options.lease.name, "of-the-file");
+  EXPECT_EQ(from_file.options.lease.namespace_, "elsewhere");
+  EXPECT_EQ(from_file.options.qps, 5.0);
+  EXPECT_EQ(from_file.options.burst, 10);
+
+  ProcessFlags flags;
+  flags.leader_elect = true;
+  flags.lease_duration = "20s";
+  flags.resource_name = "of-the-flag";
+  flags.qps = 100;
+  flags.burst = 7;
+  const Read from_flags = ReadFlags(flags, file);
+  ASSERT_TRUE(from_flags.ok) << from_flags.err;
+  EXPECT_TRUE(from_flags.options.leader_elect);
+  EXPECT_EQ(from_flags.options.lease.duration, std::chrono::seconds(20));
+  EXPECT_EQ(from_flags.options.lease.name, "of-the-flag");
+  EXPECT_EQ(from_flags.options.qps, 100);
+  EXPECT_EQ(from_flags.options.burst, 7);
+}
+
+TEST(SchedulerFlags, TheLeaseOfKubeSchedulerIsTakenWithAWarning) {
+  ProcessFlags flags;
+  flags.resource_name = "kube-scheduler";
+  EXPECT_THAT(ReadFlags(flags).err, HasSubstr("warning: the lease kube-system/kube-scheduler is"));
+  flags.resource_namespace = "other";
+  EXPECT_THAT(ReadFlags(flags).err, IsEmpty());
+}
+
+TEST(SchedulerFlags, ThePortIsKubeSchedulers) {
+  const Read read = ReadFlags({});
+  ASSERT_TRUE(read.options.serving);
+  EXPECT_EQ(read.options.serving->address, "0.0.0.0");
+  EXPECT_EQ(read.options.serving->port, 10259);
+  EXPECT_THAT(read.options.serving->always_allow, ElementsAre("/healthz", "/readyz", "/livez"));
+  ProcessFlags none;
+  none.secure_port = 0;
+  EXPECT_FALSE(ReadFlags(none).options.serving);
+}
+
+TEST(SchedulerFlags, WhatCannotBeIsTold) {
+  const auto fails = [](const std::vector<std::string>& flags, const std::string& told) {
+    std::vector<std::string> args = {"scheduler", "--kubeconfig", "/nowhere"};
+    args.insert(args.end(), flags.begin(), flags.end());
+    const Outcome outcome = RunLine(args);
+    EXPECT_EQ(outcome.code, 2) << told;
+    EXPECT_THAT(outcome.err, HasSubstr(told));
+  };
+  fails({"--leader-elect-lease-duration", "5s"}, "a lease must last longer (5s)");
+  fails({"--leader-elect-retry-period=soon"}, "--leader-elect-retry-period: \"soon\" must be");
+  fails({"--leader-elect-resource-name", "A B"}, "\"A B\" cannot be the name of a Lease");
+  fails({"--leader-elect-resource-lock", "endpoints"}, "--leader-elect-resource-lock");
+  fails({"--secure-port", "70000"}, "--secure-port");
+  fails({"--tls-cert-file", "x"}, "must both be given");
+  fails({"--client-ca-file", "/nowhere/ca"}, "/nowhere/ca");
+  fails({"--authorization-kubeconfig", "/nowhere/config"}, "--authorization-kubeconfig: ");
+  // As kubeadm starts kube-scheduler: only the files are missing.
+  fails(
+      {"--authentication-kubeconfig=/nowhere/k", "--bind-address=127.0.0.1", "--leader-elect=true"},
+      "--authentication-kubeconfig: ");
+}
+
+}  // namespace
+}  // namespace dray::cli
