@@ -84,8 +84,12 @@ class ControllerWorker final : public Worker {
       : metrics_(metrics) {
     const controllers::Source shared = controllers::Source(cluster).Shared();
     if (parts.controllers) {
-      controllers_ = controllers::MakeControllers(
-          shared, clock, {.gates = gates, .time_zones = MachineTimeZones(), .observer = &metrics});
+      controllers_ = controllers::MakeControllers(shared, clock,
+                                                  {.gates = gates,
+                                                   .service_accounts = !parts.authority.empty(),
+                                                   .authority = parts.authority,
+                                                   .time_zones = MachineTimeZones(),
+                                                   .observer = &metrics});
     }
     if (parts.nodes) {
       controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));

@@ -39,6 +39,8 @@ std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
 struct ControllerParts {
   bool controllers = true;
   bool nodes = true;  // hollow ones
+  // Of the certificate authority, PEM; empty: namespaces get no service accounts either.
+  std::string authority = {};
 };
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
                                              const api::FeatureGates& gates,
