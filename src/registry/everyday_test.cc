@@ -34,15 +34,15 @@ TEST(Everyday, SettingsAreAppliedAndPatched) {
   World world;
   const std::string path = kSpace + "/configmaps/c";
   Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}", 201);
-  Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {b: y}}", 200);
+  Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {b: v}}", 200);
   const Answer stored = world.Get(path);
-  EXPECT_THAT(stored.text, HasSubstr(R"("data":{"b":"y"})"));
+  EXPECT_THAT(stored.text, HasSubstr(R"("data":{"b":"v"})"));
   EXPECT_THAT(stored.text, HasSubstr(R"("f:data")"));
   const Answer patched = world.Ask({.method = "PATCH",
                                     .path = path,
                                     .body = R"({"data":{"c":"z"}})",
                                     .content_type = "application/strategic-merge-patch+json"});
-  EXPECT_THAT(patched.text, HasSubstr(R"("data":{"b":"y","c":"z"})"));
+  EXPECT_THAT(patched.text, HasSubstr(R"("data":{"b":"v","c":"z"})"));
 }
 
 TEST(Everyday, ASecretIsWrittenAsTextAndReadAsBase64) {
