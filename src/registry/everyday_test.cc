@@ -175,7 +175,8 @@ TEST(Everyday, AWebhookThatMustBeCalledIsRefused) {
 TEST(Everyday, KubectlCanAskForTheSecondVersionOfOpenApi) {
   World world;
   const Answer document =
-      world.Ask({.path = "/openapi/v2", .accept = std::string(rest::kOpenApiV2ProtobufType)});
+      world.Ask({.path = "/openapi/v2",
+                 .accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"});
   EXPECT_EQ(document.status, 200);
   EXPECT_EQ(document.headers.Find("Content-Type"), rest::kOpenApiV2ProtobufType);
   EXPECT_EQ(world.Ask({.path = "/openapi/v2", .accept = "application/json"}).status, 200);
