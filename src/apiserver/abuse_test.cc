@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What strangers may do to the server, and that it goes on for everyone else.
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "apiserver/certificates.h"
 #include "apiserver/handler_for_test.h"
+#include "apiserver/token_keys.h"
 
 namespace dray::apiserver {
 namespace {
@@ -272,6 +276,46 @@ TEST_F(AbuseTest, ABodyInChunksIsLimitedToo) {
       "Transfer-Encoding: chunked\r\n\r\n");
   for (int i = 0; i < 20; ++i) client.Send("64\r\n" + std::string(100, 'x') + "\r\n");
   EXPECT_EQ(client.ReadResponse().status, 413);
+  ExpectAlive();
+}
+
+// Signed tokens are read by those who know the key; what others make up is nobody's.
+class SignedTokens final : public TokenReader {
+ public:
+  explicit SignedTokens(const TokenKeys& keys) : keys_(keys) {}
+  std::optional<User> Read(std::string_view token) const override {
+    if (!keys_.Verify(token).ok()) return std::nullopt;
+    return User{"robot", {std::string(kAuthenticated)}};
+  }
+
+ private:
+  const TokenKeys& keys_;
+};
+
+TEST_F(AbuseTest, AForgedTokenIsNobodys) {
+  const base::Time now = base::Time::FromUnix(1'800'000'000);
+  const auto keys = *TokenKeys::FromPem({MakeAuthority("a", now, std::chrono::hours(1))->key});
+  const auto others = *TokenKeys::FromPem({MakeAuthority("b", now, std::chrono::hours(1))->key});
+  const SignedTokens reader(keys);
+  authenticator_ = *Authenticator::Create("secret,ann,1");
+  authenticator_.Ask(&reader);
+  Start(Echo);
+  const auto status = [&](const std::string& token) {
+    TestClient client(port());
+    client.Send("GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n\r\n");
+    return client.ReadResponse().status;
+  };
+  const std::string good = *keys.Sign(R"({"sub":"x"})");
+  EXPECT_EQ(status(good), 200);
+  EXPECT_EQ(status("secret"), 200);
+  EXPECT_EQ(status(*others.Sign(R"({"sub":"x"})")), 401);
+  const std::string claims = Base64Url(R"({"sub":"system:masters"})");
+  EXPECT_EQ(status(Base64Url(R"({"alg":"none"})") + "." + claims + "."), 401);
+  EXPECT_EQ(status(Base64Url(R"({"alg":"HS256"})") + "." + claims + ".AAAA"), 401);
+  EXPECT_EQ(status(good.substr(0, good.size() - 1)), 401);
+  EXPECT_EQ(status(good + "A"), 401);
+  EXPECT_EQ(status(std::string(kMaxTokenBytes, 'a') + "." + claims + "." + claims), 401);
+  EXPECT_EQ(status(std::string(30'000, '.')), 401);
   ExpectAlive();
 }
 

@@ -98,8 +98,8 @@ std::optional<User> Authenticator::Authenticate(const Headers& headers,
   const absl::string_view token =
       absl::StripAsciiWhitespace(base::ToAbsl(authorization.substr(kBearer.size())));
   const auto it = users_.find(Digest(base::FromAbsl(token)));
-  if (it == users_.end()) return std::nullopt;
-  return it->second;
+  if (it != users_.end()) return it->second;
+  return reader_ == nullptr ? std::nullopt : reader_->Read(base::FromAbsl(token));
 }
 
 }  // namespace dray::apiserver

@@ -20,6 +20,15 @@ struct ShownCertificate {
   bool trusted = false;  // signed by our authority, for a client, and not over
 };
 
+// Knows tokens that are not in a file: those of service accounts, and those that join nodes.
+// Thread-safe, and quick.
+class TokenReader {
+ public:
+  virtual ~TokenReader() = default;
+  // Whose it is, with all groups; nothing: not one of these, or no longer good.
+  virtual std::optional<User> Read(std::string_view token) const = 0;
+};
+
 // Built once, then only read: thread-safe.
 class Authenticator {
  public:
@@ -36,6 +45,9 @@ class Authenticator {
     return authenticator;
   }
 
+  // Asked for tokens that are not in the file; outlives it. Before the server starts.
+  void Ask(const TokenReader* reader) { reader_ = reader; }
+
   // A certificate that is not trusted does not stand in the way of a good token, as in Kubernetes.
   // Nothing: what was shown is not believed, the answer is 401. With no credentials at all it is
   // the anonymous user. Everyone else is in system:authenticated too.
@@ -46,6 +58,7 @@ class Authenticator {
   std::string Digest(std::string_view token) const;
 
   bool leaves_tokens_ = false;
+  const TokenReader* reader_ = nullptr;
   // By the token's digest under a key that only this process knows: how long a look-up takes
   // depends on numbers that nobody outside can foresee, so that it tells nothing about tokens.
   std::string key_;

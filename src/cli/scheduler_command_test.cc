@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "CLI/CLI.hpp"
 #include "cli/cli_test_support.h"
 #include "cli/internal/process_flags.h"
 
@@ -36,6 +38,31 @@ Read ReadFlags(const ProcessFlags& flags, const scheduler::LoadedConfig& file = 
   read.ok = internal::ReadProcessFlags(io, flags, file, read.options);
   read.err = err.str();
   return read;
+}
+
+ProcessFlags Parsed(const std::string& line) {
+  ProcessFlags flags;
+  CLI::App app;
+  internal::AddProcessFlags(app, flags);
+  app.parse(line);
+  return flags;
+}
+
+// What nobody says is the file's to say: a lease that is not waited for is no small matter.
+TEST(SchedulerFlags, WhatIsNotGivenIsNotSaid) {
+  const ProcessFlags none = Parsed("");
+  EXPECT_EQ(none.leader_elect, std::nullopt);
+  EXPECT_EQ(none.qps, std::nullopt);
+  EXPECT_EQ(none.burst, std::nullopt);
+  EXPECT_TRUE(ReadFlags(none).options.leader_elect);
+  EXPECT_EQ(Parsed("--leader-elect").leader_elect, true);
+  EXPECT_EQ(Parsed("--leader-elect=true").leader_elect, true);
+  EXPECT_EQ(Parsed("--leader-elect=false").leader_elect, false);
+  EXPECT_FALSE(ReadFlags(Parsed("--leader-elect=false")).options.leader_elect);
+  EXPECT_EQ(Parsed("--kube-api-qps=50 --kube-api-burst 100").qps, 50);
+  EXPECT_EQ(Parsed("--kube-api-qps=50 --kube-api-burst 100").burst, 100);
+  EXPECT_THAT(Parsed("--authorization-always-allow-paths=/a,/b").always_allow,
+              ElementsAre("/a", "/b"));
 }
 
 TEST(SchedulerFlags, TheLeaseIsThatOfTheFirstProfile) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -139,6 +140,28 @@ TEST_F(RuncTest, AttachingToTheFirstProcess) {
   attached->Write("x y\n");
   EXPECT_THAT(seen.End(), IsOkAndHolds(0));
   EXPECT_THAT(seen.Text(), AllOf(HasSubstr("22 77"), HasSubstr("x y")));
+}
+
+// What was said before the end arrives, and how it ended, though it is read more slowly than said.
+TEST_F(RuncTest, WhoReadsSlowlyHearsTheEnd) {
+  const SandboxConfig pod = Pod("1");
+  ContainerConfig config =
+      Sh("main", "read line; dd if=/dev/zero bs=1024 count=2000 2>/dev/null; exit 5");
+  config.stdin = true;
+  const auto id = Create(RunSandbox(pod), pod, config);
+  ASSERT_THAT(Start(*id), IsOk());
+  std::atomic<std::size_t> heard = 0;
+  std::promise<StatusOr<std::int32_t>> end;
+  ExecEvents events;
+  events.out = [&](const std::string& bytes) {
+    heard += bytes.size();
+    std::this_thread::sleep_for(milliseconds(10));
+  };
+  events.done = [&](StatusOr<std::int32_t> code) { end.set_value(std::move(code)); };
+  const auto session = runtime_->Exec({.container_id = *id, .stdin = true}, std::move(events));
+  session->Write("go\n");
+  EXPECT_THAT(end.get_future().get(), IsOkAndHolds(5));
+  EXPECT_EQ(heard, 2000u * 1024);
 }
 
 // Nothing of it is lost, however long the container takes to read it.

@@ -10,6 +10,7 @@
 #include "controllers/disruption_controller.h"
 #include "controllers/garbage_collector.h"
 #include "controllers/job_controller.h"
+#include "controllers/namespace_contents.h"
 #include "controllers/namespace_controller.h"
 #include "controllers/quota_controller.h"
 #include "controllers/replica_set_controller.h"
@@ -41,6 +42,9 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<EventCleanup>(shared, clock, options.event_cleanup));
   list.push_back(std::make_unique<GarbageCollector>(shared, clock));
   list.push_back(std::make_unique<RoleAggregation>(shared, clock));
+  if (options.service_accounts) {
+    list.push_back(std::make_unique<NamespaceContents>(shared, clock, options.authority));
+  }
   list.push_back(std::make_unique<QuotaController>(shared, clock, options.gates));
   for (const auto& controller : list) controller->Observe(options.observer);
   return list;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "api/gates.h"
@@ -26,6 +27,9 @@ struct ControllerOptions {
   PodCleanupOptions pod_cleanup;
   EventCleanupOptions event_cleanup;
   NodeLifecycleOptions node_lifecycle;
+  // Every namespace gets a ServiceAccount "default", and kube-root-ca.crt with this certificate.
+  bool service_accounts = false;
+  std::string authority = {};
   TimeZones time_zones = UtcOnly();  // of cron jobs
   Observer* observer = nullptr;  // null: nobody watches. Outlives them
 };

@@ -242,10 +242,11 @@ StatusOr<std::optional<std::string>> KeyValue(
 
 }  // namespace
 
-std::string Expand(std::string_view text,
-                   const std::vector<std::pair<std::string, std::string>>& variables) {
+StatusOr<std::string> Expand(std::string_view text,
+                             const std::vector<std::pair<std::string, std::string>>& variables) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (out.size() > kLongestArgument) break;
     if (text[i] != '$' || i + 1 == text.size()) {
       out += text[i];
       continue;
@@ -265,7 +266,10 @@ std::string Expand(std::string_view text,
     out += it != variables.end() ? std::string_view(it->second) : text.substr(i, close - i + 1);
     i = close;
   }
-  return out;
+  if (out.size() <= kLongestArgument) return out;
+  return base::OutOfRange(fmt::format(
+      "with its variables replaced it is longer than {} bytes, which no process can be given",
+      kLongestArgument));
 }
 
 StatusOr<std::string> DownwardField(const api::Pod& pod, std::string_view path,
@@ -345,11 +349,45 @@ KeptNames NamedIn(const api::Container& container) {
   return names;
 }
 
+namespace {
+
+Status TooLong() {
+  return base::OutOfRange(
+      fmt::format("the environment is longer than {} bytes, which no process can be given",
+                  kLongestEnvironment));
+}
+
+StatusOr<std::vector<std::string>> ExpandAll(
+    std::string_view field, const std::vector<std::string>& words,
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+  std::vector<std::string> expanded;
+  std::size_t total = 0;
+  for (const std::string& word : words) {
+    auto text = Expand(word, variables);
+    if (!text.ok()) {
+      return base::Annotate(text.status(), fmt::format("{}[{}]", field, expanded.size()));
+    }
+    total += text->size();
+    if (total > kLongestEnvironment) {
+      return base::OutOfRange(fmt::format("{}: longer than {} bytes, which no process can be given",
+                                          field, kLongestEnvironment));
+    }
+    expanded.push_back(*std::move(text));
+  }
+  return expanded;
+}
+
+}  // namespace
+
 StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
     const api::Pod& pod, const api::Container& container, const PodFacts& facts) {
   std::vector<std::pair<std::string, std::string>> env;
+  std::size_t total = 0;
   for (const api::EnvFromSource& from : container.env_from) {
     DRAY_RETURN_IF_ERROR(AddAll(from, facts, env));
+    total = 0;
+    for (const auto& [name, value] : env) total += name.size() + value.size();
+    if (total > kLongestEnvironment) return TooLong();
   }
   for (const api::EnvVar& variable : container.env) {
     std::string value;
@@ -377,8 +415,15 @@ StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
             "environment variable {} has a source that is not supported", variable.name));
       }
     } else {
-      value = Expand(variable.value, env);
+      auto expanded = Expand(variable.value, env);
+      if (!expanded.ok()) {
+        return base::Annotate(expanded.status(),
+                              fmt::format("environment variable {}", variable.name));
+      }
+      value = *std::move(expanded);
     }
+    total += variable.name.size() + value.size();
+    if (total > kLongestEnvironment) return TooLong();
     SetVariable(env, variable.name, std::move(value));
   }
   return env;
@@ -406,10 +451,8 @@ StatusOr<container::ContainerConfig> ConfigOf(const api::Pod& pod, const api::Co
   container::ContainerConfig config;
   config.name = container.name;
   DRAY_ASSIGN_OR_RETURN(config.env, EnvironmentOf(pod, container, facts));
-  for (const std::string& word : container.command) {
-    config.command.push_back(Expand(word, config.env));
-  }
-  for (const std::string& word : container.args) config.args.push_back(Expand(word, config.env));
+  DRAY_ASSIGN_OR_RETURN(config.command, ExpandAll("command", container.command, config.env));
+  DRAY_ASSIGN_OR_RETURN(config.args, ExpandAll("args", container.args, config.env));
   // Programs ask for it, and one that the spec gives wins.
   const auto hostname = std::ranges::find(config.env, std::string("HOSTNAME"),
                                           &std::pair<std::string, std::string>::first);
@@ -425,8 +468,10 @@ StatusOr<container::ContainerConfig> ConfigOf(const api::Pod& pod, const api::Co
           fmt::format("volume \"{}\" is not mounted on this node", mount.name));
     }
     std::string path = it->second.path;
-    const std::string below =
-        mount.sub_path_expr.empty() ? mount.sub_path : Expand(mount.sub_path_expr, config.env);
+    std::string below = mount.sub_path;
+    if (!mount.sub_path_expr.empty()) {
+      DRAY_ASSIGN_OR_RETURN(below, Expand(mount.sub_path_expr, config.env));
+    }
     if (!below.empty()) {
       if (below.starts_with('/') || LeadsUp(below)) {
         return base::InvalidArgument(

@@ -56,9 +56,15 @@ StatusOr<std::string> DownwardResource(const api::Pod& pod, const api::Container
                                        const api::ResourceFieldSelector& selector,
                                        const PodFacts& facts);
 
-// $(NAME) replaced by the variable's value; $$(NAME) is $(NAME), and one that is not known stays.
-std::string Expand(std::string_view text,
-                   const std::vector<std::pair<std::string, std::string>>& variables);
+// What Linux takes of one argument or variable, and of all of them together. Variables that are made of others
+// could be as long as all memory.
+inline constexpr std::size_t kLongestArgument = 128u << 10;
+inline constexpr std::size_t kLongestEnvironment = 2u << 20;
+
+// $(NAME) replaced by the variable's value; $$(NAME) is $(NAME), and one that is not known stays. OutOfRange: it is
+// longer than an argument can be.
+StatusOr<std::string> Expand(std::string_view text,
+                             const std::vector<std::pair<std::string, std::string>>& variables);
 
 // In order, each name once. An error: something that it refers to cannot be had.
 StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(

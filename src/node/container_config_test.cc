@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
 #include "testing/objects_from.h"
 #include "testing/status_matchers.h"
 
@@ -43,10 +44,35 @@ PodFacts Facts() {
 
 TEST(Expand, ReplacesWhatIsKnown) {
   const std::vector<std::pair<std::string, std::string>> env = {{"A", "1"}, {"B", "$(A)"}};
-  EXPECT_EQ(Expand("x$(A)y", env), "x1y");
-  EXPECT_EQ(Expand("$(B)", env), "$(A)");
-  EXPECT_EQ(Expand("$(C) $A $$(A) $$ $", env), "$(C) $A $(A) $ $");
-  EXPECT_EQ(Expand("$(A", env), "$(A");
+  EXPECT_EQ(*Expand("x$(A)y", env), "x1y");
+  EXPECT_EQ(*Expand("$(B)", env), "$(A)");
+  EXPECT_EQ(*Expand("$(C) $A $$(A) $$ $", env), "$(C) $A $(A) $ $");
+  EXPECT_EQ(*Expand("$(A", env), "$(A");
+}
+
+// Each variable is the one before twice: sixty of them would be longer than all memory.
+TEST(Expand, WhatNoProcessCanBeGivenIsRefusedBeforeItIsMade) {
+  api::Pod pod;
+  api::Container container;
+  container.env.push_back({.name = "V0", .value = "xx"});
+  for (int i = 1; i < 60; ++i) {
+    container.env.push_back(
+        {.name = fmt::format("V{}", i), .value = fmt::format("$(V{0})$(V{0})", i - 1)});
+  }
+  const auto made = EnvironmentOf(pod, container, {});
+  EXPECT_EQ(made.status().code(), StatusCode::kOutOfRange);
+  EXPECT_THAT(std::string(made.status().message()),
+              ::testing::HasSubstr("environment variable V17: with its variables replaced"));
+  // Each is short enough, and all together are not.
+  container.env.resize(16);
+  for (int i = 0; i < 60; ++i) {
+    container.env.push_back({.name = fmt::format("W{}", i), .value = "$(V15)"});
+  }
+  EXPECT_EQ(EnvironmentOf(pod, container, {}).status().code(), StatusCode::kOutOfRange);
+  container.env.resize(30);
+  EXPECT_TRUE(EnvironmentOf(pod, container, {}).ok());
+  container.args.assign(60, "$(V15)");
+  EXPECT_EQ(ConfigOf(pod, container, {}).status().code(), StatusCode::kOutOfRange);
 }
 
 TEST(EnvironmentOf, KnowsThePod) {

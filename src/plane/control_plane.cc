@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "apiserver/authentication.h"
 #include "apiserver/credentials.h"
 #include "apiserver/server.h"
+#include "apiserver/token_keys.h"
 #include "audit/auditor.h"
 #include "audit/rotating_file.h"
 #include "base/mutex.h"
@@ -30,6 +32,7 @@
 #include "plane/internal/watch_metrics.h"
 #include "plane/internal/workers.h"
 #include "rbac/bootstrap.h"
+#include "registry/account_tokens.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
 #include "registry/registry.h"
@@ -151,7 +154,7 @@ class Plane final : public ControlPlane {
       });
       scheduling_ = scheduler_.get();
     }
-    const internal::ControllerParts parts{options_.controllers, options_.nodes};
+    const internal::ControllerParts parts{options_.controllers, options_.nodes, authority_};
     if (!parts.controllers && !parts.nodes) return;
     controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this, parts] {
       return internal::MakeControllerWorker(*counted_for_controllers_, clock_, options_.gates,
@@ -208,8 +211,18 @@ class Plane final : public ControlPlane {
         .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
     DRAY_ASSIGN_OR_RETURN(const apiserver::Credentials made,
                           apiserver::EnsureCredentials(credentials, clock_.Now()));
+    authority_ = made.authority;
     DRAY_ASSIGN_OR_RETURN(node_door_, internal::MakeNodeDoor({made.authority, made.to_nodes}));
+    DRAY_ASSIGN_OR_RETURN(token_keys_, apiserver::TokenKeys::Ensure(options_.data));
+    tokens_ = std::make_unique<registry::AccountTokens>(*token_keys_, registry_->objects(), clock_,
+                                                        random_);
     registry::HandlerOptions handling;
+    handling.tokens = tokens_.get();
+    handling.token_user = [this](std::string_view token) {
+      apiserver::Headers headers;
+      headers.Add("Authorization", std::string("Bearer ").append(token));
+      return authenticator_.Authenticate(headers, nullptr);
+    };
     handling.nodes = node_door_.get();
     handling.checks = Checks();
     handling.log = {LoggerFor("apiserver"), options_.slow_request};
@@ -229,6 +242,7 @@ class Plane final : public ControlPlane {
         metrics_.registry(),
         [this]() -> std::span<const registry::HealthCheck> { return handler_->health().checks(); });
     DRAY_ASSIGN_OR_RETURN(authenticator_, apiserver::Authenticator::Create(options_.tokens));
+    authenticator_.Ask(tokens_.get());
     apiserver::ServerOptions serving;
     serving.address = options_.address;
     serving.port = options_.port;
@@ -403,6 +417,8 @@ class Plane final : public ControlPlane {
   std::unique_ptr<api::Cluster> counted_for_scheduler_;
   std::unique_ptr<api::Cluster> counted_for_controllers_;
   std::unique_ptr<registry::RoleAuthorizer::Following> following_roles_;
+  std::optional<apiserver::TokenKeys> token_keys_;
+  std::unique_ptr<registry::AccountTokens> tokens_;
   std::unique_ptr<registry::NodeDoor> node_door_;
   std::unique_ptr<registry::RestHandler> handler_;
   std::unique_ptr<internal::Snapshots> snapshots_;
@@ -410,6 +426,7 @@ class Plane final : public ControlPlane {
   std::atomic<const apiserver::Server*> serving_ = nullptr;
   std::atomic<internal::Loop*> scheduling_ = nullptr;
   std::atomic<internal::Loop*> controlling_ = nullptr;
+  std::string authority_;
   std::string url_;
   std::string kubeconfig_;
   std::unique_ptr<internal::Loop> scheduler_;

@@ -342,10 +342,13 @@ class Remote final : public RemoteScheduler {
         *cluster_, options_.writers, [this] { news_->Ring(); }, host_);
     std::unique_ptr<api::Cluster> counted;
     if (page_ != nullptr) counted = page_->claims().ForScheduler(turns->cluster());
+    api::Cluster& way = counted != nullptr ? *counted : turns->cluster();
+    std::unique_ptr<Between> between;
+    if (options_.between) between = options_.between(way);
     const auto worker = internal::MakeSchedulerWorker(
-        counted != nullptr ? *counted : turns->cluster(), clock_, gates_, options_.config,
+        between != nullptr ? between->cluster() : way, clock_, gates_, options_.config,
         page_ != nullptr ? &page_->scheduler() : nullptr, turns.get(), options_.random,
-        {log_, options_.slow_decision});
+        {log_, options_.slow_decision}, between.get());
     while (!stopping_) {
       if (!leading()) {
         lost_ = true;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "api/cluster.h"
 #include "api/gates.h"
 #include "base/clock.h"
 #include "base/host.h"
@@ -24,6 +25,15 @@
 #include "scheduler/scheduler.h"
 
 namespace dray::plane {
+
+// Stands between a scheduler and its cluster, and tries pods in its place: for a simulation that holds what is decided
+// against the truth. Used as the scheduler is.
+class Between {
+ public:
+  virtual ~Between() = default;
+  virtual api::Cluster& cluster() = 0;
+  virtual std::optional<scheduler::Outcome> ScheduleOne(scheduler::Scheduler& scheduler) = 0;
+};
 
 struct RemoteSchedulerOptions {
   client::ServerAccess access;
@@ -50,6 +60,7 @@ struct RemoteSchedulerOptions {
   base::RandomSource* random = nullptr;
   std::function<StatusOr<std::unique_ptr<client::HttpClient>>(client::HttpOptions)> connect =
       nullptr;
+  std::function<std::unique_ptr<Between>(api::Cluster&)> between = nullptr;
 };
 
 // Runs from Start until it is destroyed: bindings under way are finished then, and the lease is

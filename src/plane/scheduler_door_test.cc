@@ -208,9 +208,11 @@ TEST_F(SchedulerDoorTest, PathsCanBeOpenedToAnybody) {
 
 TEST_F(SchedulerDoorTest, ItsCertificateCanBeGiven) {
   const auto authority = *apiserver::MakeAuthority("mine", clock_.Now(), std::chrono::hours(24));
-  const auto pair = *apiserver::MakeCertificate(
-      authority, {.use = apiserver::CertificateSpec::Use::kServer, .hosts = {"127.0.0.1"}},
-      clock_.Now());
+  const auto pair = *apiserver::MakeCertificate(authority,
+                                                {.use = apiserver::CertificateSpec::Use::kServer,
+                                                 .common_name = "scheduler",
+                                                 .hosts = {"127.0.0.1"}},
+                                                clock_.Now());
   Start({.certificate = pair});
   auto http = client::HttpClient::Create({.url = door_->url(), .authority = authority.certificate});
   ASSERT_THAT(http, IsOk());

@@ -139,6 +139,10 @@ constexpr RuleRow kDriver[] = {
 
 constexpr RuleRow kDelegator[] = {{"create", "authentication.k8s.io", "tokenreviews"},
                                   {"create", "authorization.k8s.io", "subjectaccessreviews"}};
+constexpr RuleRow kIssuer[] = {
+    {.verbs = "get",
+     .urls = "/.well-known/openid-configuration /.well-known/openid-configuration/ "
+             "/openid/v1/jwks /openid/v1/jwks/"}};
 constexpr RuleRow kKubeletAdmin[] = {
     {DRAY_READ, "core", "nodes"},
     {"proxy", "core", "nodes"},
@@ -163,6 +167,7 @@ constexpr RoleRow kRoles[] = {
     {"system:node", {}},  // of rbac/node_authorizer.h
     {"system:auth-delegator", kDelegator},
     {"system:kubelet-api-admin", kKubeletAdmin},
+    {"system:service-account-issuer-discovery", kIssuer},
     {"system:kube-scheduler", kScheduler},
     {"system:volume-scheduler", kVolumeScheduler},
     {"dray:scheduler", kDrayScheduler},
@@ -183,6 +188,7 @@ constexpr BindingRow kBindings[] = {
     {.role = "system:kube-scheduler", .users = "system:kube-scheduler"},
     {.role = "system:volume-scheduler", .users = "system:kube-scheduler"},
     {.role = "dray:scheduler", .users = "system:kube-scheduler"},
+    {.role = "system:service-account-issuer-discovery", .groups = "system:serviceaccounts"},
     {.role = "dray:driver", .groups = "dray:drivers"},
     {.role = "dray:health", .groups = "system:authenticated system:unauthenticated"},
     {.role = "dray:viewer", .groups = "dray:viewers"},

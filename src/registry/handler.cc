@@ -13,6 +13,7 @@
 #include "apiserver/server.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
+#include "registry/account_tokens.h"
 #include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/node_parts.h"
@@ -203,6 +204,14 @@ audit::Attributes AttributesOf(const Exchange& exchange, bool is_resource,
 // As what is no resource is called in rules and events.
 std::string Lower(std::string_view method) { return absl::AsciiStrToLower(base::ToAbsl(method)); }
 
+// Something to be kept for an hour, as Kubernetes says of keys.
+void SendDocument(Exchange& exchange, std::string_view type, std::string text) {
+  apiserver::Response response = exchange.Begin(200, type);
+  response.headers.Add("Cache-Control", "public, max-age=3600");
+  response.body = std::make_shared<const std::string>(std::move(text));
+  exchange.Answer(std::move(response));
+}
+
 // The permission that a request needs.
 api::AuthorizationRequest AskedFor(const Exchange& exchange) {
   const Route& at = exchange.route;
@@ -359,10 +368,17 @@ void RestHandler::Handle(apiserver::Request request,
     const auto* posted = rest::FindObjectless(at.group, at.version, at.resource);
     const bool review = posted != nullptr && !at.group.empty() && at.name.empty() &&
                         posted->namespaced != at.namespace_.empty();
+    if (review && at.resource == "tokenreviews") {
+      if (exchange->verb != "create") return exchange->SendError(rest::MethodNotAllowed());
+      return internal::HandleTokenReview(exchange, options_.tokens, options_.token_user);
+    }
     if (review) return internal::HandleReview(exchange, authorizer_);
     return exchange->SendError(rest::UnknownResource());
   }
   if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
+  if (at.resource == "serviceaccounts" && at.subresource == "token") {
+    return internal::HandleTokenRequest(exchange, options_.tokens);
+  }
   if (internal::IsNodePart(at)) return internal::HandleNodePart(exchange, options_.nodes);
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
   if (!format.ok()) return exchange->SendError(format.status());
@@ -414,6 +430,13 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   }
   if (const auto health = health_.Answer(path, exchange->query)) {
     return exchange->SendText(health->code, health->text);
+  }
+  if (options_.tokens != nullptr && path == "/openid/v1/jwks") {
+    return SendDocument(*exchange, "application/jwk-set+json", options_.tokens->Jwks());
+  }
+  if (options_.tokens != nullptr && path == "/.well-known/openid-configuration") {
+    const std::string url = fmt::format("https://{}", request.headers.Find("Host"));
+    return SendDocument(*exchange, "application/json", options_.tokens->Discovery(url));
   }
   if (path == "/version") return exchange->Send(200, VersionJson(options_.version));
   if (options_.other) {

@@ -26,6 +26,8 @@ struct Refusal;
 
 namespace dray::registry {
 
+class AccountTokens;
+
 namespace internal {
 struct Exchange;
 }  // namespace internal
@@ -42,6 +44,10 @@ struct HandlerOptions {
   RequestMetrics* metrics = nullptr;  // null: nobody counts. Outlives the handler
   RequestLogOptions log = {};
   audit::Auditor* auditor = nullptr;  // null: nobody writes down. Outlives the handler
+  // Tokens of service accounts; null: there are none. Outlives the handler.
+  const AccountTokens* tokens = nullptr;
+  // Whose another token is; for reviews.
+  std::function<std::optional<apiserver::User>(std::string_view token)> token_user = nullptr;
   NodeDoor* nodes = nullptr;  // null: nodes cannot be asked. Outlives the handler
   // Where lists and tables are made, which may be large: whoever moves bytes has others to serve.
   // Null: by the caller.

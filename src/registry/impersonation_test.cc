@@ -57,11 +57,10 @@ TEST(Impersonation, PathsThatAreNoResourceAreAskedForAsThemToo) {
   EXPECT_EQ(world.Ask({.path = "/metrics", .headers = {.list = bob}}).status, 403);
   EXPECT_EQ(world.Ask({.path = "/healthz", .headers = {.list = bob}}).status, 200);
   EXPECT_EQ(world.Ask({.path = "/apis", .headers = {.list = bob}}).status, 200);
-  EXPECT_EQ(world
-                .Ask({.path = "/apis",
-                      .headers = {.list = {{"Impersonate-User", "system:anonymous"}}}})
-                .status,
-            403);
+  EXPECT_EQ(
+      world.Ask({.path = "/apis", .headers = {.list = {{"Impersonate-User", "system:anonymous"}}}})
+          .status,
+      403);
 }
 
 TEST(Impersonation, ReviewsAreAboutThem) {

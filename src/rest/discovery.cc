@@ -24,6 +24,7 @@ constexpr std::string_view kStatusVerbs = "get,patch,update";
 constexpr ObjectlessResource kObjectless[] = {
     {"", "v1", "bindings", "binding", "Binding", true},
     {"authentication.k8s.io", "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview"},
+    {"authentication.k8s.io", "v1", "tokenreviews", "tokenreview", "TokenReview"},
     {"authorization.k8s.io", "v1", "localsubjectaccessreviews", "localsubjectaccessreview",
      "LocalSubjectAccessReview", true},
     {"authorization.k8s.io", "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview",
@@ -99,6 +100,13 @@ ResourceInfo Describe(const api::KindInfo& kind) {
                                  .kind = "Scale",
                                  .verbs = kStatusVerbs,
                                  .group = "autoscaling",
+                                 .version = "v1"});
+  }
+  if (kind.kind == "ServiceAccount") {
+    info.subresources.push_back({.name = "token",
+                                 .kind = "TokenRequest",
+                                 .verbs = "create",
+                                 .group = "authentication.k8s.io",
                                  .version = "v1"});
   }
   if (api::HasStatusPart(kind)) {

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "api/pod.h"
 #include "api/workloads.h"
 #include "rest/tree_for_test.h"

@@ -113,6 +113,44 @@ const StructInfo& InfoOf(const LocalSubjectAccessReviewBody*) {
   return info;
 }
 
+const StructInfo& InfoOf(const TokenReviewSpec*) {
+  using T = TokenReviewSpec;
+  static const StructInfo info =
+      Struct<T>("TokenReviewSpec", {Field<&T::token>("token"), Field<&T::audiences>("audiences")});
+  return info;
+}
+
+const StructInfo& InfoOf(const TokenReviewBody*) {
+  using T = TokenReviewBody;
+  static const StructInfo info =
+      Struct<T>("TokenReview", {Field<&T::metadata>("metadata"), Field<&T::spec>("spec")});
+  return info;
+}
+
+const StructInfo& InfoOf(const BoundObjectReference*) {
+  using T = BoundObjectReference;
+  static const StructInfo info = Struct<T>(
+      "BoundObjectReference", {Field<&T::kind>("kind"), Field<&T::api_version>("apiVersion"),
+                               Field<&T::name>("name"), Field<&T::uid>("uid")});
+  return info;
+}
+
+const StructInfo& InfoOf(const TokenRequestSpec*) {
+  using T = TokenRequestSpec;
+  static const StructInfo info =
+      Struct<T>("TokenRequestSpec", {Field<&T::audiences>("audiences"),
+                                     Field<&T::expiration_seconds>("expirationSeconds"),
+                                     Field<&T::bound_object_ref>("boundObjectRef")});
+  return info;
+}
+
+const StructInfo& InfoOf(const TokenRequestBody*) {
+  using T = TokenRequestBody;
+  static const StructInfo info =
+      Struct<T>("TokenRequest", {Field<&T::metadata>("metadata"), Field<&T::spec>("spec")});
+  return info;
+}
+
 const StructInfo& InfoOf(const RulesReviewSpec*) {
   using T = RulesReviewSpec;
   static const StructInfo info =

@@ -114,6 +114,41 @@ struct LocalSubjectAccessReviewBody {
 };
 const api::StructInfo& InfoOf(const LocalSubjectAccessReviewBody*);
 
+// authentication.k8s.io/v1's TokenReview: whose is this token?
+struct TokenReviewSpec {
+  std::string token;
+  std::vector<std::string> audiences;
+};
+const api::StructInfo& InfoOf(const TokenReviewSpec*);
+
+struct TokenReviewBody {
+  api::ObjectMeta metadata;
+  TokenReviewSpec spec;
+};
+const api::StructInfo& InfoOf(const TokenReviewBody*);
+
+// authentication.k8s.io/v1's TokenRequest: a token of a service account.
+struct BoundObjectReference {
+  std::string kind;
+  std::string api_version;
+  std::string name;
+  std::string uid;
+};
+const api::StructInfo& InfoOf(const BoundObjectReference*);
+
+struct TokenRequestSpec {
+  std::vector<std::string> audiences;
+  std::optional<std::int64_t> expiration_seconds;
+  std::optional<BoundObjectReference> bound_object_ref;
+};
+const api::StructInfo& InfoOf(const TokenRequestSpec*);
+
+struct TokenRequestBody {
+  api::ObjectMeta metadata;
+  TokenRequestSpec spec;
+};
+const api::StructInfo& InfoOf(const TokenRequestBody*);
+
 // authorization.k8s.io/v1's SelfSubjectRulesReview: what may I?
 struct RulesReviewSpec {
   std::string namespace_;

@@ -82,7 +82,8 @@ StatusOr<std::optional<FrameReader::Frame>> FrameReader::NextFrame() {
     size = BigEndian(held.substr(at, width));
     at += width;
   }
-  const std::size_t before = parts_ ? parts_->payload.size() : 0;
+  // A control frame may come within a message, and is none of it.
+  const std::size_t before = parts_ && !IsControl(frame.opcode) ? parts_->payload.size() : 0;
   if (size > kLongestMessage || before + size > kLongestMessage) {
     return base::MakeStatus(StatusCode::kOutOfRange,
                             fmt::format("a message has at most {} bytes", kLongestMessage));

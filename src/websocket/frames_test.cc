@@ -54,6 +54,15 @@ TEST(Frames, PartsAreJoinedAndControlsComeInBetween) {
   EXPECT_FALSE(reader.Next()->has_value());
 }
 
+// A message of the greatest length is on its way, and a ping comes before its end.
+TEST(Frames, ControlsAreNoPartOfALongMessage) {
+  FrameReader reader;
+  reader.Add(Masked(Opcode::kBinary, std::string(kLongestMessage - 1, 'x'), false) +
+             Masked(Opcode::kPing, "hello") + Masked(Opcode::kContinuation, "x"));
+  EXPECT_EQ(**reader.Next(), (Message{Opcode::kPing, "hello"}));
+  EXPECT_EQ((*reader.Next())->payload.size(), kLongestMessage);
+}
+
 TEST(Frames, HoweverBytesAreCut) {
   std::mt19937 random(std::random_device{}());
   std::vector<Message> said;

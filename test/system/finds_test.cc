@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Would the simulation find anything? Four faults, each put in where a rule of the house is broken.
+// Would the simulation find anything? Five faults, each put in where a rule of the house is broken.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -42,6 +42,15 @@ TEST(SystemFinds, AbsentMeansDelete) {
   const char* const says = "though it cannot be read";
   EXPECT_NE(FirstFinding("versions", {.unreadable_is_absent = true}, says, 30), "");
   EXPECT_EQ(FirstFinding("versions", {}, says, 10), "");
+}
+
+// Here and at the other end of a wire.
+TEST(SystemFinds, ToldWhatIsNotTrue) {
+  const char* const says = "it is told";
+  for (const char* const profile : {"calm", "remote"}) {
+    EXPECT_NE(FirstFinding(profile, {.misses_news = true}, says, 30), "") << profile;
+    EXPECT_EQ(FirstFinding(profile, {}, says, 5), "") << profile;
+  }
 }
 
 TEST(SystemFinds, QuotaRace) {

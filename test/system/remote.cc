@@ -5,6 +5,7 @@
 
 #include "registry/roles.h"
 #include "system/server.h"
+#include "system/truth.h"
 
 namespace dray::system {
 namespace {
@@ -124,6 +125,9 @@ void Remote::Start() {
     if (!stands) return made;
     return std::unique_ptr<client::HttpClient>(
         std::make_unique<StandingClock::Http>(std::move(made), *clock_));
+  };
+  options.between = [this](api::Cluster& cluster) {
+    return std::make_unique<Truth>(cluster, stage_, *clock_, Truth::Where::kFar);
   };
   auto started = plane::RemoteScheduler::Start(std::move(options), *clock_);
   if (started.ok()) {

@@ -315,7 +315,7 @@ void Server::RunControllers() {
 }
 
 void Server::RunScheduler() {
-  Truth truth(*scheduler_way_, stage_, process_);
+  Truth truth(*scheduler_way_, stage_, process_, Truth::Where::kHere);
   scheduler_ = std::make_unique<scheduler::Scheduler>(
       truth, process_, ids_, scheduler::SchedulerOptions{.gates = Gates()});
   std::unique_ptr<store::Watch> watch;

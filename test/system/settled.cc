@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "api/event.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/workloads.h"
@@ -85,11 +84,6 @@ void Judge::SettledPods(Server& server) {
     const auto condition = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
                                              &api::PodCondition::type);
     if (condition == pod->status.conditions.end() || condition->message.empty()) {
-      // Who waits for a claim that cannot be made is told so by an event.
-      const bool told = std::ranges::any_of(All<api::Event>(), [&](const auto* event) {
-        return event->involved_object.uid == pod->metadata.uid && !event->message.empty();
-      });
-      if (told) continue;
       stage_.Find(fmt::format("pod {} waits and is told nothing", key));
       continue;
     }

@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
       options.planted.leads_while_waiting = what == "leads-while-waiting";
       options.planted.unreadable_is_absent = what == "unreadable-is-absent";
       options.planted.quota_unchecked = what == "quota-unchecked";
+      options.planted.misses_news = what == "misses-news";
       ++i;
     }
   }

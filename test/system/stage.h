@@ -49,8 +49,10 @@ struct Planted {
   bool leads_while_waiting = false;   // time stands still for who waits for its lease
   bool unreadable_is_absent = false;  // what cannot be read is taken for gone
   bool quota_unchecked = false;       // charges overwrite each other
+  bool misses_news = false;           // a scheduler does not take in all that its watch tells
   bool any() const {
-    return unknown_is_failure || leads_while_waiting || unreadable_is_absent || quota_unchecked;
+    return unknown_is_failure || leads_while_waiting || unreadable_is_absent || quota_unchecked ||
+           misses_news;
   }
 };
 

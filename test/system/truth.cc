@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system/truth.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -19,6 +20,8 @@ namespace {
 
 // One refusal of so many is looked at: a question costs about as much as ten attempts.
 constexpr std::uint64_t kOneOf = 8;
+// A write without an answer may be done for so long.
+constexpr Nanos kDoubt = std::chrono::seconds(120);
 
 std::uint64_t RevisionOf(const api::Object& object) {
   const std::string& text = object.metadata().resource_version;
@@ -34,14 +37,15 @@ class Truth::Told final : public api::ObjectWatch {
   Told(std::unique_ptr<api::ObjectWatch> watch, Truth& truth)
       : watch_(std::move(watch)), truth_(truth) {}
   std::optional<api::Change> Next() override {
-    std::optional<api::Change> change = watch_->Next();
-    if (!change) return change;
-    if (change->kind == api::Change::Kind::kDeleted) {
-      truth_.picture_.erase(KeyOf(change->object));
-    } else {
-      truth_.Put(change->object);
+    for (;;) {
+      std::optional<api::Change> change = watch_->Next();
+      if (!change) return change;
+      truth_.Tell(*change);
+      // Planted: of some claims the scheduler does not hear that they are gone.
+      const bool gone = change->kind == api::Change::Kind::kDeleted &&
+                        change->object.As<api::ResourceClaim>() != nullptr;
+      if (!truth_.stage_.planted.misses_news || !gone || !truth_.stage_.Chance(0.5)) return change;
     }
-    return change;
   }
   Status Stale() const override { return watch_->Stale(); }
 
@@ -65,15 +69,69 @@ std::unique_ptr<api::ObjectWatch> Truth::Watch(std::span<const api::KindInfo* co
   return std::make_unique<Told>(inner().Watch(kinds, selection), *this);
 }
 
+void Truth::Tell(const api::Change& change) {
+  const Key key = KeyOf(change.object);
+  const bool deleted = change.kind == api::Change::Kind::kDeleted;
+  if (deleted) {
+    picture_.erase(key);
+  } else {
+    Put(change.object);
+  }
+  std::uint64_t& latest = told_[key];
+  latest = std::max(latest, RevisionOf(change.object));
+  const auto found = untold_.find(key);
+  if (found == untold_.end()) return;
+  const Untold& untold = found->second;
+  const api::ObjectMeta& metadata = change.object.metadata();
+  const auto* pod = change.object.As<api::Pod>();
+  const bool told = deleted || metadata.uid != untold.uid ||
+                    (untold.revision > 0 && RevisionOf(change.object) >= untold.revision) ||
+                    (untold.bound && pod != nullptr && !pod->spec.node_name.empty()) ||
+                    (untold.going && metadata.deletion_timestamp.has_value());
+  if (told) untold_.erase(found);
+}
+
+void Truth::Wrote(const Key& key, const Status& status, Untold untold) {
+  if (api::MayHaveHappened(status)) in_doubt_until_ = stage_.kernel.now() + kDoubt;
+  if (!status.ok()) return;
+  // The watch may be faster than the answer.
+  const auto told = told_.find(key);
+  if (untold.revision > 0 && told != told_.end() && told->second >= untold.revision) return;
+  untold_[key] = std::move(untold);
+}
+
+void Truth::Wrote(const api::Object& sent, const StatusOr<api::Object>& written) {
+  // Conditions of pods are for people.
+  if (sent.As<api::Pod>() != nullptr) return;
+  Untold untold{.uid = sent.metadata().uid};
+  if (written.ok()) {
+    untold.uid = written->metadata().uid;
+    untold.revision = RevisionOf(*written);
+  }
+  Wrote(KeyOf(sent), written.status(), std::move(untold));
+}
+
 StatusOr<api::Object> Truth::Create(api::Object object) {
   ++acts_;
-  return inner().Create(std::move(object));
+  const api::Object sent = object;
+  auto written = inner().Create(std::move(object));
+  Wrote(written.ok() ? *written : sent, written);
+  return written;
+}
+
+StatusOr<api::Object> Truth::Update(api::Object object) {
+  const api::Object sent = object;
+  auto written = inner().Update(std::move(object));
+  Wrote(sent, written);
+  return written;
 }
 
 StatusOr<api::Object> Truth::UpdateStatus(api::Object object) {
   const bool claim = object.As<api::ResourceClaim>() != nullptr;
   if (claim) ++acts_;
+  const api::Object sent = object;
   auto written = inner().UpdateStatus(std::move(object));
+  Wrote(sent, written);
   // Devices are taken when they are written; given back when that is told.
   if (claim && written.ok() && written->As<api::ResourceClaim>()->status.allocation) Put(*written);
   return written;
@@ -82,15 +140,25 @@ StatusOr<api::Object> Truth::UpdateStatus(api::Object object) {
 Status Truth::Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
                      std::string_view uid) {
   ++acts_;
-  return inner().Delete(kind, namespace_, name, uid);
+  const Status deleted = inner().Delete(kind, namespace_, name, uid);
+  const Key key{kind.hub, std::string(namespace_), std::string(name)};
+  // What the watch has told to be gone already it does not tell once more.
+  const auto known = picture_.find(key);
+  const bool there = known != picture_.end() && known->second.metadata().uid == uid &&
+                     !known->second.metadata().deletion_timestamp;
+  if (there || !deleted.ok()) Wrote(key, deleted, {.uid = std::string(uid), .going = true});
+  return deleted;
 }
 
 Status Truth::Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
                    std::string_view node) {
   ++acts_;
   const Status bound = inner().Bind(namespace_, pod, uid, node);
-  const auto found =
-      picture_.find({&api::TypeInfoOf<api::Pod>(), std::string(namespace_), std::string(pod)});
+  const Key key{&api::TypeInfoOf<api::Pod>(), std::string(namespace_), std::string(pod)};
+  const auto found = picture_.find(key);
+  const bool told = found == picture_.end() || found->second.metadata().uid != uid ||
+                    !found->second.As<api::Pod>()->spec.node_name.empty();
+  if (!told || !bound.ok()) Wrote(key, bound, {.uid = std::string(uid), .bound = true});
   if (bound.ok() && found != picture_.end() && found->second.metadata().uid == uid) {
     found->second.Mutable<api::Pod>()->spec.node_name = node;
   }
@@ -101,11 +169,24 @@ std::optional<scheduler::Outcome> Truth::ScheduleOne(scheduler::Scheduler& sched
   const std::uint64_t acts = acts_;
   auto outcome = scheduler.ScheduleOne();
   if (!outcome || outcome->kind != scheduler::Outcome::Kind::kUnschedulable) return outcome;
-  // Who made room for the pod, or gave a claim back, has changed the answer; and of room that is kept for
-  // somebody, and of writes in doubt, a scheduler that begins now knows nothing.
-  if (acts_ != acts || scheduler.rooms_kept() > 0 || scheduler.in_doubt() > 0) return outcome;
-  if (refusals_++ % kOneOf == 0) Check(*outcome);
+  // It had a node, and was not bound there: others were not asked.
+  if (!outcome->node.empty()) return outcome;
+  // Who made room for the pod, or gave a claim back, has changed the answer.
+  if (acts_ != acts || !Knows(scheduler)) return outcome;
+  // Far away it is seldom that all is known.
+  if (where_ == Where::kFar || refusals_++ % kOneOf == 0) Check(*outcome);
   return outcome;
+}
+
+// Whether the picture is all that it knows. Of room that is kept for somebody, and of writes in doubt, a scheduler that
+// begins now knows nothing.
+bool Truth::Knows(const scheduler::Scheduler& scheduler) const {
+  if (scheduler.rooms_kept() > 0 || scheduler.in_doubt() > 0) return false;
+  if (where_ == Where::kHere) return true;
+  const bool in_doubt = in_doubt_until_ && stage_.kernel.now() < *in_doubt_until_;
+  const bool knows = scheduler.under_way() == 0 && untold_.empty() && !in_doubt;
+  if (!knows) stage_.Count("not held against the truth");
+  return knows;
 }
 
 void Truth::Check(const scheduler::Outcome& outcome) {
@@ -127,7 +208,8 @@ void Truth::Check(const scheduler::Outcome& outcome) {
   options.caches = false;
   scheduler::Scheduler fresh(cluster, clock_, ids, options);
   fresh.Sync();
-  stage_.Count("held against the truth");
+  stage_.Count(where_ == Where::kHere ? "held against the truth"
+                                      : "held against the truth, remote");
   const auto answer = fresh.ScheduleOne();
   if (!answer) {
     // A claim has gone since it was let in: who begins now does not let it in.

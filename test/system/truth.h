@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "api/cluster.h"
 #include "api/forwarding_cluster.h"
+#include "plane/remote_scheduler.h"
 #include "scheduler/scheduler.h"
 #include "system/stage.h"
 
@@ -22,37 +24,60 @@ namespace dray::system {
 
 // A scheduler's way to its cluster, and what the scheduler knows of it: what its watch has told, and what it
 // has decided since. One thread.
-class Truth final : public api::ForwardingCluster {
+class Truth final : public api::ForwardingCluster, public plane::Between {
  public:
+  enum class Where : std::uint8_t {
+    kHere,  // in the server's process: what is written is known at once
+    // At the other end of a wire: others come in between its writes, and its watch tells late of what it has
+    // written. What it knows is what it was told only when nothing of its own is left to be told.
+    kFar,
+  };
   // All outlive it.
-  Truth(api::Cluster& cluster, Stage& stage, const base::Clock& clock)
-      : ForwardingCluster(cluster), stage_(stage), clock_(clock) {}
+  Truth(api::Cluster& cluster, Stage& stage, const base::Clock& clock, Where where)
+      : ForwardingCluster(cluster), stage_(stage), clock_(clock), where_(where) {}
 
   std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
                                           const api::Selection& selection = {}) override;
   StatusOr<api::Object> Create(api::Object object) override;
+  StatusOr<api::Object> Update(api::Object object) override;
   StatusOr<api::Object> UpdateStatus(api::Object object) override;
   Status Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
                 std::string_view uid) override;
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) override;
 
+  api::Cluster& cluster() override { return *this; }
   // Tries one pod, and looks at what it is told.
-  std::optional<scheduler::Outcome> ScheduleOne(scheduler::Scheduler& scheduler);
+  std::optional<scheduler::Outcome> ScheduleOne(scheduler::Scheduler& scheduler) override;
 
  private:
   class Told;
   using Key = std::tuple<const api::TypeInfo*, std::string, std::string>;
+  // What was written of an object, and the watch has yet to tell.
+  struct Untold {
+    std::string uid;
+    std::uint64_t revision = 0;  // 0: not known
+    bool bound = false;          // it is on a node
+    bool going = false;          // it is gone, or about to go
+  };
 
   static Key KeyOf(const api::Object& object);
   void Put(const api::Object& object);
+  void Wrote(const Key& key, const Status& status, Untold untold);
+  void Wrote(const api::Object& sent, const StatusOr<api::Object>& written);
+  void Tell(const api::Change& change);
+  bool Knows(const scheduler::Scheduler& scheduler) const;
   void Check(const scheduler::Outcome& outcome);
 
   Stage& stage_;
   const base::Clock& clock_;
+  const Where where_;
   std::map<Key, api::Object> picture_;
-  std::uint64_t acts_ = 0;      // writes that change what others may have
-  std::uint64_t refusals_ = 0;  // so far
+  std::map<Key, std::uint64_t> told_;  // the latest revision
+  std::map<Key, Untold> untold_;
+  std::optional<Nanos> in_doubt_until_;  // of writes without an answer
+  std::uint64_t acts_ = 0;               // writes that change what others may have
+  std::uint64_t refusals_ = 0;           // so far
 };
 
 }  // namespace dray::system

@@ -2,6 +2,7 @@
 #include "cli/internal/process_flags.h"
 
 #include <chrono>
+#include <cstdint>
 #include <ostream>
 #include <utility>
 
@@ -147,7 +148,10 @@ bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOption
 }
 
 void AddElectionFlags(CLI::App& app, ProcessFlags& flags) {
-  app.add_flag("--leader-elect", flags.leader_elect, "Use leader election (default true)");
+  // Told only when it is given: 1, or -1 for --leader-elect=false.
+  app.add_flag_function(
+      "--leader-elect", [&flags](std::int64_t given) { flags.leader_elect = given > 0; },
+      "Use leader election (default true)");
   app.add_option("--leader-elect-resource-name", flags.resource_name,
                  "Name of the lease; that of the first profile if not given")
       ->type_name("NAME");

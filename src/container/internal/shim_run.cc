@@ -40,6 +40,8 @@ constexpr std::size_t kMostBehind = 4 << 20;  // of a client that does not read
 constexpr std::size_t kMostClients = 16;
 // How long output is waited for when the first process has ended and others hold its pipes.
 constexpr milliseconds kLastWords{500};
+// How long those who are attached may take to read them.
+constexpr milliseconds kGoodbye{3000};
 
 StatusOr<files::Fd> Listen(const char* name) {
   files::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -201,10 +203,8 @@ class Shim {
     const Status written = WriteRecord(spec_.exit_path, record, files::Sync::kYes);
     for (Client& client : clients_) {
       client.out += EncodeFrame(Frame::kExit, fmt::format("{}", record.code));
-      // What fits into the socket's buffer; who has not read by now has gone.
-      (void)::send(client.socket.get(), client.out.data(), client.out.size(),
-                   MSG_NOSIGNAL | MSG_DONTWAIT);
     }
+    SayGoodbye();
     return written;
   }
 
@@ -216,6 +216,25 @@ class Shim {
     bool gone = false;
     bool waits_for_start = false;
   };
+
+  // The last words, and how it ended, for who reads slowly; not for long.
+  void SayGoodbye() {
+    const auto until = std::chrono::steady_clock::now() + kGoodbye;
+    for (;;) {
+      std::vector<pollfd> polled;
+      for (Client& client : clients_) {
+        Send(client);
+        if (!client.gone && !client.out.empty()) {
+          polled.push_back({client.socket.get(), POLLOUT, 0});
+        }
+      }
+      clients_.remove_if([](const Client& client) { return client.gone; });
+      const auto left =
+          std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+      if (polled.empty() || left.count() <= 0) return;
+      (void)::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    }
+  }
 
   void Turn(int timeout) {
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
@@ -298,7 +317,11 @@ class Shim {
 
   void Exchange(Client& client) {
     if (!InputIsFull()) Hear(client);
-    if (client.gone || client.out.empty()) return;
+    if (!client.gone) Send(client);
+  }
+
+  static void Send(Client& client) {
+    if (client.out.empty()) return;
     const ssize_t sent = ::send(client.socket.get(), client.out.data(), client.out.size(),
                                 MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) client.out.erase(0, static_cast<std::size_t>(sent));

@@ -21,15 +21,14 @@ constexpr int kNewest = 38;
 
 using api::DocumentNode;
 
-// The properties of each type of the document, by the type's own name: "Device", not
-// "io.k8s.api.resource.v1.Device".
+// The properties of each type of the document, by the type's own name: "Device", whatever server
+// calls it "io.k8s.api.resource.v1.Device".
 std::map<std::string, std::set<std::string>> TypesIn(const DocumentNode& document) {
   std::map<std::string, std::set<std::string>> types;
   const api::Member* components = document.Find("components");
   const api::Member* schemas = components == nullptr ? nullptr : components->value.Find("schemas");
   if (schemas == nullptr) return types;
   for (const api::Member& schema : schemas->value.members) {
-    if (schema.key.find(".resource.") == schema.key.npos) continue;
     std::set<std::string>& fields = types[schema.key.substr(schema.key.rfind('.') + 1)];
     const api::Member* properties = schema.value.Find("properties");
     if (properties == nullptr) continue;

@@ -38,8 +38,9 @@ class Scheduling final : public SchedulerWorker {
   Scheduling(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
              const scheduler::Config& config, SchedulerMetrics* metrics,
              scheduler::Background* background, base::RandomSource* random,
-             const DecisionLogOptions& log)
-      : decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
+             const DecisionLogOptions& log, Between* between)
+      : between_(between),
+        decisions_(background == nullptr ? kDecisionsPerSync : kDecisionsPerTurn),
         metrics_(metrics),
         log_(log, metrics),
         ids_(random),
@@ -56,7 +57,8 @@ class Scheduling final : public SchedulerWorker {
     scheduler_.Tick();
     bool more = true;
     for (int i = 0; more && i < decisions_; ++i) {
-      more = scheduler_.ScheduleOne().has_value();
+      more = (between_ != nullptr ? between_->ScheduleOne(scheduler_) : scheduler_.ScheduleOne())
+                 .has_value();
     }
     if (metrics_ != nullptr) metrics_->Publish(scheduler_);
     return more;
@@ -66,6 +68,7 @@ class Scheduling final : public SchedulerWorker {
   Status Paused() const override { return scheduler_.Paused(); }
 
  private:
+  Between* const between_;
   const int decisions_;
   SchedulerMetrics* const metrics_;
   SlowDecisions log_;
@@ -81,8 +84,12 @@ class ControllerWorker final : public Worker {
       : metrics_(metrics) {
     const controllers::Source shared = controllers::Source(cluster).Shared();
     if (parts.controllers) {
-      controllers_ = controllers::MakeControllers(
-          shared, clock, {.gates = gates, .time_zones = MachineTimeZones(), .observer = &metrics});
+      controllers_ = controllers::MakeControllers(shared, clock,
+                                                  {.gates = gates,
+                                                   .service_accounts = !parts.authority.empty(),
+                                                   .authority = parts.authority,
+                                                   .time_zones = MachineTimeZones(),
+                                                   .observer = &metrics});
     }
     if (parts.nodes) {
       controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
@@ -111,9 +118,9 @@ class ControllerWorker final : public Worker {
 std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
     const scheduler::Config& config, SchedulerMetrics* metrics, scheduler::Background* background,
-    base::RandomSource* random, const DecisionLogOptions& log) {
+    base::RandomSource* random, const DecisionLogOptions& log, Between* between) {
   return std::make_unique<Scheduling>(cluster, clock, gates, config, metrics, background, random,
-                                      log);
+                                      log, between);
 }
 
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,

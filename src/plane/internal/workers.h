@@ -13,6 +13,7 @@
 #include "plane/internal/loop.h"
 #include "plane/internal/scheduler_metrics.h"
 #include "plane/internal/slow_decisions.h"
+#include "plane/remote_scheduler.h"
 #include "scheduler/background.h"
 #include "scheduler/config.h"
 #include "scheduler/scheduler.h"
@@ -27,17 +28,19 @@ class SchedulerWorker : public Worker {
 };
 
 // Everything outlives them. `metrics` may be null; `background`: see scheduler::SchedulerOptions;
-// `random`: where uids come from, null: the system's.
+// `random`: where uids come from, null: the system's; `between`: see remote_scheduler.h.
 std::unique_ptr<SchedulerWorker> MakeSchedulerWorker(
     api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
     const scheduler::Config& config, SchedulerMetrics* metrics,
     scheduler::Background* background = nullptr, base::RandomSource* random = nullptr,
-    const DecisionLogOptions& log = {});
+    const DecisionLogOptions& log = {}, Between* between = nullptr);
 
 // What works on the controllers' thread.
 struct ControllerParts {
   bool controllers = true;
   bool nodes = true;  // hollow ones
+  // Of the certificate authority, PEM; empty: namespaces get no service accounts either.
+  std::string authority = {};
 };
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
                                              const api::FeatureGates& gates,

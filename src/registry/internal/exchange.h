@@ -5,6 +5,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,10 @@
 #include "registry/route.h"
 #include "rest/table.h"
 #include "rest/tree.h"
+
+namespace dray::registry {
+class AccountTokens;
+}  // namespace dray::registry
 
 namespace dray::registry::internal {
 
@@ -122,6 +127,12 @@ void HandleScale(const ExchangePtr& exchange);
 rest::DocumentNode UserNode(const api::UserInfo& user);
 // reviews.cc: questions about who may do what.
 void HandleReview(const ExchangePtr& exchange, const RoleAuthorizer& authorizer);
+
+// token_requests.cc. `lookup` knows tokens that are of no service account; both may be null.
+using TokenLookup = std::function<std::optional<apiserver::User>(std::string_view token)>;
+void HandleTokenRequest(const ExchangePtr& exchange, const AccountTokens* tokens);
+void HandleTokenReview(const ExchangePtr& exchange, const AccountTokens* tokens,
+                       const TokenLookup& lookup);
 
 inline Part PartOf(const Exchange& exchange) {
   return exchange.route.subresource == "status" ? Part::kStatus : Part::kObject;

@@ -16,6 +16,7 @@ std::span<const ProtoNumbers> AllProtoNumbers() {
       {"AllocationResult", "devices=1 nodeSelector=3 allocationTimestamp=5"},
       {"AttachedVolume", "name=1 devicePath=2"},
       {"Binding", "metadata=1 target=2"},
+      {"BoundObjectReference", "kind=1 apiVersion=2 name=3 uid=4"},
       {"CELDeviceSelector", "expression=1"},
       {"CapacityRequestPolicy", "default=1 validValues=3 validRange=4"},
       {"CapacityRequestPolicyRange", "min=1 max=2 step=3"},
@@ -295,6 +296,10 @@ std::span<const ProtoNumbers> AllProtoNumbers() {
        "resourceAttributes=1 nonResourceAttributes=2 user=3 groups=4 extra=5 uid=6"},
       {"Taint", "key=1 value=2 effect=3 timeAdded=4"},
       {"Toleration", "key=1 operator=2 value=3 effect=4 tolerationSeconds=5"},
+      {"TokenRequest", "metadata=1 spec=2"},
+      {"TokenRequestSpec", "audiences=1 boundObjectRef=3 expirationSeconds=4"},
+      {"TokenReview", "metadata=1 spec=2"},
+      {"TokenReviewSpec", "token=1 audiences=2"},
       {"TopologySpreadConstraint",
        "maxSkew=1 topologyKey=2 whenUnsatisfiable=3 labelSelector=4 minDomains=5 "
        "nodeAffinityPolicy=6 nodeTaintsPolicy=7 matchLabelKeys=8"},
