@@ -192,11 +192,11 @@ TEST(PlanCommand, UnknownFieldsAreErrorsOnlyIfStrict) {
 }
 
 TEST(PlanCommand, OtherKindsAreNotedInOneLine) {
-  const std::string service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n";
-  const Outcome outcome = Plan(Pod("a", "") + service + service);
+  const std::string widget = "---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {name: s}\n";
+  const Outcome outcome = Plan(Pod("a", "") + widget + widget);
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_THAT(outcome.err,
-              HasSubstr("note: skipped 2 objects of a kind that dray does not check: Service\n"));
+              HasSubstr("note: skipped 2 objects of a kind that dray does not check: Widget\n"));
 }
 
 // The scheduler has something to say of that; validate would call it an error.

@@ -259,7 +259,7 @@ TEST_F(WritesTest, APodWithAClaimTakesFour) {
   EXPECT_EQ(writes, expected);
 }
 
-TEST_F(WritesTest, APodWithExtendedResourcesTakesFive) {
+TEST_F(WritesTest, APodWithExtendedResourcesTakesSix) {
   api::DeviceClass fpga;
   fpga.metadata.name = "fpga";
   fpga.spec.extended_resource_name = "example.com/fpga";
@@ -276,6 +276,7 @@ TEST_F(WritesTest, APodWithExtendedResourcesTakesFive) {
     Store(api::Object::Of(pod));
   });
   const std::map<std::string, int> expected = {{"POST resourceclaims", kPods},
+                                               {"PUT resourceclaims", kPods},
                                                {"PUT resourceclaims/status", kPods},
                                                {"PUT pods/status", kPods},
                                                {"POST pods/binding", kPods},

@@ -32,7 +32,7 @@ start
 if [ "$runtime" = runc ]; then build_image; fi
 "$DRAY_BINARY" kubeconfig node/n1 --data "$folder/data" >"$folder/node.path"
 "$DRAY_BINARY" node --kubeconfig "$(cat "$folder/node.path")" --node-name n1 --root "$root" --runtime "$runtime" --images "$folder/data/images" \
-  --cdi-dirs "$root/cdi" --pod-logs "$folder/logs" --cgroup-parent "$cgroup" --max-pods "$pods" >"$folder/agent.out" 2>"$folder/agent.err" &
+  --cdi-dirs "$root/cdi" --pod-logs "$folder/logs" --cgroup-parent "$cgroup" --max-pods "$pods" --port 0 >"$folder/agent.out" 2>"$folder/agent.err" &
 agent=$!
 processes="$processes $agent"
 eventually n1 kubectl get nodes

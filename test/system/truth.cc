@@ -41,10 +41,11 @@ class Truth::Told final : public api::ObjectWatch {
       std::optional<api::Change> change = watch_->Next();
       if (!change) return change;
       truth_.Tell(*change);
-      // Planted: of some claims the scheduler does not hear that they are gone.
-      const bool gone = change->kind == api::Change::Kind::kDeleted &&
-                        change->object.As<api::ResourceClaim>() != nullptr;
-      if (!truth_.stage_.planted.misses_news || !gone || !truth_.stage_.Chance(0.5)) return change;
+      // Planted: of some claims the scheduler does not hear that they hold nothing any more.
+      const auto* const claim = change->object.As<api::ResourceClaim>();
+      const bool freed = claim != nullptr && (change->kind == api::Change::Kind::kDeleted ||
+                                              !claim->status.allocation.has_value());
+      if (!truth_.stage_.planted.misses_news || !freed || !truth_.stage_.Chance(0.5)) return change;
     }
   }
   Status Stale() const override { return watch_->Stale(); }

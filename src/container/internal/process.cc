@@ -73,6 +73,11 @@ StatusOr<pid_t> Spawn(const SpawnOptions& options) {
     held.emplace_back(copy);
     ::posix_spawn_file_actions_adddup2(actions, copy, target);
   }
+  // Nothing else of this process is its business: not every library marks what it opens, and a socket
+  // that listens would go on doing so in here.
+  int others = 3;
+  for (const auto& [target, source] : options.fds) others = std::max(others, target + 1);
+  ::posix_spawn_file_actions_addclosefrom_np(actions, others);
   if (!options.folder.empty()) {
     ::posix_spawn_file_actions_addchdir_np(actions, options.folder.c_str());
   }

@@ -40,8 +40,9 @@ constexpr std::size_t kMostBehind = 4 << 20;  // of a client that does not read
 constexpr std::size_t kMostClients = 16;
 // How long output is waited for when the first process has ended and others hold its pipes.
 constexpr milliseconds kLastWords{500};
-// How long those who are attached may take to read them.
+// How long those who are attached may take to read them: without reading a byte, and in all.
 constexpr milliseconds kGoodbye{3000};
+constexpr milliseconds kLongestGoodbye{30000};
 
 StatusOr<files::Fd> Listen(const char* name) {
   files::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -219,15 +220,20 @@ class Shim {
 
   // The last words, and how it ended, for who reads slowly; not for long.
   void SayGoodbye() {
-    const auto until = std::chrono::steady_clock::now() + kGoodbye;
+    const auto end = std::chrono::steady_clock::now() + kLongestGoodbye;
+    auto until = end;
+    std::size_t unread = std::string::npos;
     for (;;) {
       std::vector<pollfd> polled;
+      std::size_t rest = 0;
       for (Client& client : clients_) {
         Send(client);
-        if (!client.gone && !client.out.empty()) {
-          polled.push_back({client.socket.get(), POLLOUT, 0});
-        }
+        if (client.gone || client.out.empty()) continue;
+        polled.push_back({client.socket.get(), POLLOUT, 0});
+        rest += client.out.size();
       }
+      if (rest < unread) until = std::min(end, std::chrono::steady_clock::now() + kGoodbye);
+      unread = rest;
       clients_.remove_if([](const Client& client) { return client.gone; });
       const auto left =
           std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
