@@ -44,6 +44,11 @@ class Some final : public dray::streaming::Containers {
     if (container == "e") return done(ContainerPlace{});
     done(dray::base::NotFound("there is no such container"));
   }
+  void FindSandbox(std::string, std::string pod,
+                   std::function<void(dray::StatusOr<std::string>)> done) override {
+    if (pod == "p") return done("sandbox");
+    done(dray::base::NotFound("there is no such pod"));
+  }
 
  private:
   const std::string log_;

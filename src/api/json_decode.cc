@@ -153,8 +153,7 @@ class FastDecoder {
         return Raw(value, static_cast<RawJson*>(out)->text);
       case Shape::kBytes: {
         std::string_view text;
-        return !value.get_string().get(text) &&
-               ReadBase64(text, *static_cast<Bytes*>(out));
+        return !value.get_string().get(text) && ReadBase64(text, *static_cast<Bytes*>(out));
       }
       case Shape::kStruct: {
         dom::object object;

@@ -31,7 +31,7 @@ struct ControllerOptions {
   bool service_accounts = false;
   std::string authority = {};
   TimeZones time_zones = UtcOnly();  // of cron jobs
-  Observer* observer = nullptr;  // null: nobody watches. Outlives them
+  Observer* observer = nullptr;      // null: nobody watches. Outlives them
 };
 
 using ControllerList = std::vector<std::unique_ptr<Controller>>;

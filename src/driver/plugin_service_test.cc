@@ -10,6 +10,7 @@
 
 #include "cdi/folder.h"
 #include "driver/kit_for_test.h"
+#include "files/crc32.h"
 #include "fmt/format.h"
 #include "testing/status_matchers.h"
 
@@ -274,6 +275,15 @@ TEST_F(ServiceTest, AFileThatCannotBeUnderstoodIsNotGuessedAt) {
               IsOk());
   EXPECT_THAT(PluginService::Open(Options(), handler_, shop_.cluster, health_).status(),
               StatusIs(StatusCode::kDataLoss, HasSubstr("claims.json is damaged")));
+  // CDI files are called by it.
+  const std::uint32_t sum = files::Crc32(R"({"claims":[{"uid":"../x"}]})");
+  ASSERT_THAT(
+      files::WriteWhole(
+          shop_.folder / "plugin/claims.json",
+          fmt::format(R"({{"data":"{{\"claims\":[{{\"uid\":\"../x\"}}]}}","checksum":{}}})", sum)),
+      IsOk());
+  EXPECT_THAT(PluginService::Open(Options(), handler_, shop_.cluster, health_).status(),
+              StatusIs(StatusCode::kDataLoss, HasSubstr("\"../x\" is no UID of a claim")));
   ASSERT_THAT(files::WriteWhole(shop_.folder / "plugin/claims.log", "x"), IsOk());
   EXPECT_THAT(PluginService::Open(Options(), handler_, shop_.cluster, health_).status(),
               StatusIs(StatusCode::kDataLoss, HasSubstr("claims.log is damaged")));

@@ -78,6 +78,16 @@ struct PreparedClaims::Change {
         {api::Field<&Change::put>("claims"), api::Field<&Change::removed>("removed")});
     return info;
   }
+  // Not OK: one of the claims has a UID that no path may have. `where` it was read.
+  Status Check(std::string_view where) const {
+    for (const PreparedClaimRecord& record : put) {
+      if (IsFileName(record.uid)) continue;
+      return base::MakeStatus(
+          StatusCode::kDataLoss,
+          fmt::format("{} is damaged: \"{}\" is no UID of a claim", where, record.uid));
+    }
+    return {};
+  }
   void ApplyTo(Records& records) && {
     for (const std::string& uid : removed) records.erase(uid);
     for (PreparedClaimRecord& record : put) {
@@ -120,11 +130,13 @@ Status PreparedClaims::Take(const files::Journal::Contents& read) {
     }
     auto whole = decoder.Decode<Change>(file->data);
     if (!whole.ok()) return base::Annotate(whole.status(), folder_ + std::string(kFile));
+    DRAY_RETURN_IF_ERROR(whole->Check(folder_ + std::string(kFile)));
     (*std::move(whole)).ApplyTo(records_);
   }
   for (const std::string& text : read.changes) {
     auto change = decoder.Decode<Change>(text);
     if (!change.ok()) return base::Annotate(change.status(), folder_ + std::string(kLog));
+    DRAY_RETURN_IF_ERROR(change->Check(folder_ + std::string(kLog)));
     (*std::move(change)).ApplyTo(records_);
   }
   return {};

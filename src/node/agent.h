@@ -145,7 +145,7 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   bool listed_ = false;
   bool listing_ = false;
   bool list_again_ = false;
-  bool removing_ = false;  // folders that are left of pods
+  bool removing_ = false;           // folders that are left of pods
   std::uint64_t list_number_ = 0;   // of the last list that was begun
   std::uint64_t known_number_ = 0;  // of the last that was answered
   Loop::Timer list_timer_;

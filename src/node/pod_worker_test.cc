@@ -507,6 +507,7 @@ spec:
       HasEvent("Warning FailedMount: MountVolume.SetUp failed: volume \"v\": volumes "
                "nfs are not supported by this node agent"));
   DeletePod("p");
+  DeletePod("q");
   Run();
   EXPECT_THAT(*files::NamesIn(options_.root + "/pods"), IsEmpty());
 }

@@ -72,13 +72,12 @@ TEST(PlanWorkloads, ADumpOfOneIsNotRolledOutAgain) {
 
 // Their controllers are not run in a plan: better said than left to be missed.
 TEST(PlanWorkloads, OfWorkloadsThatAPlanDoesNotMakePodsForItSaysSo) {
-  const std::string rest =
-      "spec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n"
-      "    spec: {containers: [{name: c, image: i}]}\n---\n";
-  const Plan plan = PlanOf(
-      NodeYaml("n1", 0) +
-      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d, namespace: default}\n" + rest +
-      "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: e, namespace: default}\n" + rest);
+  const auto daemons = [](const std::string& name) {
+    return "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: " + name +
+           ", namespace: default}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n"
+           "    metadata: {labels: {a: b}}\n    spec: {containers: [{name: c, image: i}]}\n";
+  };
+  const Plan plan = PlanOf(NodeYaml("n1", 0) + daemons("d") + daemons("e"));
   EXPECT_THAT(plan.pods, IsEmpty());
   EXPECT_THAT(plan.notes, ElementsAre("2 DaemonSets: a plan makes no pods for them; pods in the "
                                       "input count"));

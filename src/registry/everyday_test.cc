@@ -34,15 +34,15 @@ TEST(Everyday, SettingsAreAppliedAndPatched) {
   World world;
   const std::string path = kSpace + "/configmaps/c";
   Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: x}}", 201);
-  Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {b: y}}", 200);
+  Applied(world, path, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {b: v}}", 200);
   const Answer stored = world.Get(path);
-  EXPECT_THAT(stored.text, HasSubstr(R"("data":{"b":"y"})"));
+  EXPECT_THAT(stored.text, HasSubstr(R"("data":{"b":"v"})"));
   EXPECT_THAT(stored.text, HasSubstr(R"("f:data")"));
   const Answer patched = world.Ask({.method = "PATCH",
                                     .path = path,
                                     .body = R"({"data":{"c":"z"}})",
                                     .content_type = "application/strategic-merge-patch+json"});
-  EXPECT_THAT(patched.text, HasSubstr(R"("data":{"b":"y","c":"z"})"));
+  EXPECT_THAT(patched.text, HasSubstr(R"("data":{"b":"v","c":"z"})"));
 }
 
 TEST(Everyday, ASecretIsWrittenAsTextAndReadAsBase64) {
@@ -175,7 +175,8 @@ TEST(Everyday, AWebhookThatMustBeCalledIsRefused) {
 TEST(Everyday, KubectlCanAskForTheSecondVersionOfOpenApi) {
   World world;
   const Answer document =
-      world.Ask({.path = "/openapi/v2", .accept = std::string(rest::kOpenApiV2ProtobufType)});
+      world.Ask({.path = "/openapi/v2",
+                 .accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"});
   EXPECT_EQ(document.status, 200);
   EXPECT_EQ(document.headers.Find("Content-Type"), rest::kOpenApiV2ProtobufType);
   EXPECT_EQ(world.Ask({.path = "/openapi/v2", .accept = "application/json"}).status, 200);

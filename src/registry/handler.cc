@@ -61,12 +61,13 @@ Status WhyNoPart(const Exchange& exchange) {
   if (exchange.kind().hub != &api::TypeInfoOf<api::Pod>()) return rest::UnknownResource();
   const auto* row = std::ranges::find(kRows, route.subresource, &Row::part);
   if (row == std::end(kRows)) return rest::UnknownResource();
-  return rest::ToStatus({.code = 501,
-                         .reason = "NotImplemented",
-                         .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is "
-                                                "executed: {}",
-                                                route.name, row->why),
-                         .details = rest::StatusDetails{.name = route.name, .kind = "pods"}});
+  return rest::ToStatus(
+      {.code = 501,
+       .reason = "NotImplemented",
+       .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is "
+                              "executed: {}",
+                              route.name, row->why),
+       .details = rest::StatusDetails{.name = route.name, .kind = "pods"}});
 }
 
 // Whether the verb can be used on this path: what discovery says, and a name where one is needed.
@@ -449,8 +450,7 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
       })) {
     return;
   }
-  if (path == "/openapi/v2" &&
-      request.headers.Find("Accept").find(rest::kOpenApiV2ProtobufType) != std::string_view::npos) {
+  if (path == "/openapi/v2" && rest::AsksForOpenApiV2Protobuf(request.headers.Find("Accept"))) {
     apiserver::Response response = exchange->Begin(200, rest::kOpenApiV2ProtobufType);
     response.body = documents_->Find(kOpenApiV2AsProtobuf, false, {});
     return exchange->Answer(std::move(response));

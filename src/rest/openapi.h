@@ -21,7 +21,10 @@ std::string OpenApiV2Json();
 DocumentNode OpenApiV2Document();
 // The same as a message of gnostic's openapi.v2, the only form in which kubectl takes it.
 std::string OpenApiV2Protobuf();
+// What such an answer is called. Clients ask for it with an @ before the last version, which is in no
+// media type that Go's parser takes back: Kubernetes answers with a dot.
 inline constexpr std::string_view kOpenApiV2ProtobufType =
-    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+bool AsksForOpenApiV2Protobuf(std::string_view accept);
 
 }  // namespace dray::rest

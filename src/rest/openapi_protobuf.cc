@@ -221,6 +221,12 @@ std::string DocumentOf(const DocumentNode& document) {
 }  // namespace
 }  // namespace gnostic
 
+bool AsksForOpenApiV2Protobuf(std::string_view accept) {
+  constexpr std::string_view kOld = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  return accept.find(kOld) != std::string_view::npos ||
+         accept.find(kOpenApiV2ProtobufType) != std::string_view::npos;
+}
+
 std::string OpenApiV2Protobuf() { return gnostic::DocumentOf(OpenApiV2Document()); }
 
 }  // namespace dray::rest

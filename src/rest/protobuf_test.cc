@@ -182,8 +182,7 @@ TEST(Protobuf, EveryFieldHasANumber) {
   Unnumbered(api::TypeInfoOf<AccessReviewBody>(), seen, names);
   Unnumbered(api::TypeInfoOf<RulesReviewBody>(), seen, names);
   const std::set<std::string> own = {
-      "DeviceAttribute.list",  "ListAttribute.int",
-      "ListAttribute.bool",    "ListAttribute.string",
+      "DeviceAttribute.list", "ListAttribute.int", "ListAttribute.bool", "ListAttribute.string",
       "ListAttribute.version", "DeviceRequestAllocationResult.compatibilityGroups",
       // Kubernetes's protobuf does not name types of what is inside of others.
       "StatefulSetVolumeClaim.apiVersion", "StatefulSetVolumeClaim.kind"};

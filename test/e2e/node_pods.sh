@@ -118,7 +118,7 @@ says deleted kubectl delete pod words --timeout=30s
 # What cannot be had is named.
 phase Failed wishes
 field FieldNotSupported '{.status.reason}' pod wishes
-field spec.hostUsers '{.status.message}' pod wishes
+says 'spec.hostUsers' kubectl get pod wishes -o 'jsonpath={.status.message}'
 eventually 'volumes nfs are not supported' kubectl get events
 says deleted kubectl delete pod wishes waits --timeout=30s
 nothing_left() { [ -z "$(ls "$node_root/pods")" ] && ! grep -q "$node_root/pods" /proc/self/mounts && echo nothing; }

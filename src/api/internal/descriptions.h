@@ -23,9 +23,9 @@ std::string_view CertificateDescriptions();
 std::string_view WebhookDescriptions();
 
 inline std::vector<std::string_view> AllDescriptions() {
-  return {ServiceDescriptions(),     VolumeDescriptions(),      EndpointSliceDescriptions(),
-          NetworkDescriptions(),     StorageDescriptions(),     AutoscalingDescriptions(),
-          NodeDescriptions(),        CertificateDescriptions(), WebhookDescriptions()};
+  return {ServiceDescriptions(), VolumeDescriptions(),      EndpointSliceDescriptions(),
+          NetworkDescriptions(), StorageDescriptions(),     AutoscalingDescriptions(),
+          NodeDescriptions(),    CertificateDescriptions(), WebhookDescriptions()};
 }
 
 }  // namespace dray::api::internal
