@@ -118,6 +118,30 @@ eventually 'gadgets' kubectl describe clusterrole view
 kubectl delete rolebinding eve-reads eve-admin bob-views
 refuses '^no' kubectl --as=eve auth can-i list pods
 
+# A service account has tokens, with the rights that it is given and no others, until it ends.
+eventually 'ca.crt: |' kubectl get configmap kube-root-ca.crt -o yaml
+eventually default kubectl get serviceaccount default -n kube-system
+kubectl create serviceaccount robot
+token=$(kubectl create token robot --duration=10m)
+kubectl config view --raw --minify >"$folder/data/robot.kubeconfig"
+kubectl --kubeconfig "$folder/data/robot.kubeconfig" config unset users >/dev/null
+kubectl --kubeconfig "$folder/data/robot.kubeconfig" config set-credentials me --token="$token" >/dev/null
+kubectl --kubeconfig "$folder/data/robot.kubeconfig" config set-context --current --user=me >/dev/null
+says 'system:serviceaccount:default:robot' as robot auth whoami
+refuses 'User "system:serviceaccount:default:robot" cannot list resource "pods"' as robot get pods
+kubectl create rolebinding robot-views --clusterrole=view --serviceaccount=default:robot
+says kep-5004 as robot get pods
+refuses '(Forbidden)' as robot delete pod too-big
+refuses 'cannot create resource "serviceaccounts/token"' as robot create token default
+says 'ES256' as robot get --raw /.well-known/openid-configuration
+says '"kty":"EC"' as robot get --raw /openid/v1/jwks
+refuses 'may not specify a duration less than 10 minutes' kubectl create token robot --duration=1m
+says '"authenticated":true' kubectl create --raw /apis/authentication.k8s.io/v1/tokenreviews -f - <<REVIEW
+{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","spec":{"token":"$token"}}
+REVIEW
+kubectl delete serviceaccount robot
+refuses 'You must be logged in' as robot get pods
+
 # A certificate of another authority is refused.
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /O=system:masters/CN=admin -keyout "$folder/bad.key" \
   -out "$folder/bad.crt" -days 2 2>/dev/null
