@@ -84,7 +84,11 @@ void Watcher::After(const Outcome& outcome) {
     }
   }
   if (own) InOrderOf(*own, allocated);
-  if (!allocated.empty()) CheckAllocated(outcome.node, std::move(allocated));
+  // What was decided before a write was in doubt is written afterwards as it was decided: devices may
+  // have been tainted, and classes changed, while it waited.
+  if (!allocated.empty() && !waited_.contains(outcome.pod)) {
+    CheckAllocated(outcome.node, std::move(allocated));
+  }
   CheckExclusive();
   for (const api::Pod& pod : town_.All<api::Pod>()) {
     if (!pod.spec.node_name.empty() && on_nodes_.insert(pod.metadata.uid).second) CheckClaims(pod);
