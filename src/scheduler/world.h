@@ -99,6 +99,8 @@ class World final : public allocator::ClassLister {
   void Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node);
   void Forget(std::string_view pod_key);
   bool Assumed(std::string_view pod_key) const;
+  // The node that it counts on; empty: none.
+  std::string_view NodeOf(std::string_view pod_key) const;
   // All that are known, and those that are assumed.
   std::size_t pods() const;
   std::size_t assumed_pods() const;
