@@ -229,13 +229,15 @@ class RuncRuntime final : public Runtime {
   bool ChecksUser() const override { return true; }
 
   void Connect(const std::string& sandbox_id, std::uint16_t port, std::chrono::nanoseconds timeout,
-               Done<files::Fd> done) override {
+               Done<PortConnection> done) override {
     // On a thread of its own, since it goes into another network for a moment.
     streams_.Start(std::make_shared<StreamInput>(),
                    [this, sandbox_id, port, timeout, done = std::move(done)] {
                      const auto network = home_.NetworkOf(sandbox_id);
                      if (!network.ok()) return done(network.status());
-                     done(internal::ConnectIn(*network, port, timeout));
+                     auto socket = internal::ConnectIn(*network, port, timeout);
+                     if (!socket.ok()) return done(socket.status());
+                     done(PortConnection{.socket = *std::move(socket)});
                    });
   }
 
