@@ -20,7 +20,10 @@ namespace dray::api {
 
 inline constexpr std::string_view kSignerKubeletClient =
     "kubernetes.io/kube-apiserver-client-kubelet";
+inline constexpr std::string_view kSignerClient = "kubernetes.io/kube-apiserver-client";
 inline constexpr std::string_view kSignerKubeletServing = "kubernetes.io/kubelet-serving";
+// Nobody signs for it, and v1 does not take it.
+inline constexpr std::string_view kSignerLegacy = "kubernetes.io/legacy-unknown";
 inline constexpr std::string_view kCertificateApproved = "Approved";
 inline constexpr std::string_view kCertificateDenied = "Denied";
 inline constexpr std::string_view kCertificateFailed = "Failed";

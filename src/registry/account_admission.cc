@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "api/generated_name.h"
 #include "api/json.h"
 #include "api/pod.h"
 #include "api/service_account.h"
+#include "api/write_rules.h"
 #include "base/check.h"
 #include "fmt/format.h"
 #include "registry/admission.h"
@@ -23,16 +23,22 @@ constexpr std::string_view kVolume = "kube-api-access-";
 constexpr std::string_view kFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 // As Kubernetes: whoever reads an hour's token sees a number that nobody would choose.
 constexpr std::string_view kSource =
-    R"({{"name":"{}","projected":{{"defaultMode":420,"sources":[{{"serviceAccountToken":)"
-    R"({{"expirationSeconds":3607,"path":"token"}}}},{{"configMap":{{"name":"kube-root-ca.crt",)"
-    R"("items":[{{"key":"ca.crt","path":"ca.crt"}}]}}}},{{"downwardAPI":{{"items":[)"
-    R"({{"path":"namespace","fieldRef":{{"apiVersion":"v1","fieldPath":"metadata.namespace"}}}}]}}}}]}}}})";
+    R"({"name":"","projected":{"defaultMode":420,"sources":[{"serviceAccountToken":)"
+    R"({"expirationSeconds":3607,"path":"token"}},{"configMap":{"name":"kube-root-ca.crt",)"
+    R"("items":[{"key":"ca.crt","path":"ca.crt"}]}},{"downwardAPI":{"items":[{"path":)"
+    R"("namespace","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"}}]}}]}})";
 
+// Read once: every pod has one.
 api::Volume VolumeNamed(const std::string& name) {
-  thread_local api::JsonDecoder decoder;
-  auto volume = decoder.Decode<api::Volume>(fmt::format(fmt::runtime(kSource), name));
-  DRAY_CHECK(volume.ok(), "the volume of a service account's token cannot be read");
-  return *std::move(volume);
+  static const api::Volume model = [] {
+    api::JsonDecoder decoder;
+    auto volume = decoder.Decode<api::Volume>(kSource);
+    DRAY_CHECK(volume.ok(), "the volume of a service account's token cannot be read");
+    return *std::move(volume);
+  }();
+  api::Volume volume = model;
+  volume.name = name;
+  return volume;
 }
 
 bool HasMount(const api::Container& container) {
@@ -51,8 +57,10 @@ void MountToken(api::PodSpec& spec, base::RandomSource& random) {
   for (auto* containers : {&spec.init_containers, &spec.containers}) {
     for (api::Container& container : *containers) {
       if (HasMount(container)) continue;
-      container.volume_mounts.push_back(
-          {.name = name, .read_only = true, .mount_path = std::string(kFolder)});
+      api::VolumeMount& mount = container.volume_mounts.emplace_back();
+      mount.name = name;
+      mount.read_only = true;
+      mount.mount_path = kFolder;
       needed = true;
     }
   }

@@ -12,22 +12,22 @@
 #include "api/certificate_signing_request.h"
 #include "api/kinds.h"
 #include "base/status.h"
-#include "base/time.h"
+#include "registry/registry.h"
 
 namespace dray::registry {
 
 // Of a new object; other kinds pass. Invalid: it is no request, or not signed with its key.
+// Forbidden: nobody gets a certificate of system:masters this way.
 Status AdmitCertificateRequest(const api::UserInfo& user, api::Object& object);
 // An update changes metadata alone.
 void KeepCertificateRequest(api::Object& object, const api::Object& stored);
-// A signer writes the certificate once, or says that it has failed; approval is not its to write.
-// `authorizer` may be null: then everybody may sign.
-Status CheckSigning(const api::UserInfo& user, const api::Authorizer* authorizer,
-                    api::Object& object, const api::Object& stored);
+// Of a status that was prepared. Through the part `approval` conditions change, and the certificate
+// stays; through `status` a signer writes the certificate or that it has failed, and whether the
+// request is approved stays. `authorizer` may be null: then everybody may.
+Status AdmitCertificateStatus(Part part, const WriteContext& context,
+                              const api::Authorizer* authorizer, api::Object& object,
+                              const api::Object& stored);
 
-// The stored request with the approval or denial that `sent` has.
-StatusOr<api::Object> WithApproval(const api::Object& stored, const api::Object& sent,
-                                   base::Time now);
 // Whether the user may do something with requests for this signer: the verb on the resource
 // `signers`, by the signer's name or by domain/*.
 bool MayForSigner(const api::UserInfo& user, const api::Authorizer& authorizer,

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "api/certificate_signing_request.h"
 #include "api/described_kinds.h"
 #include "api/namespace.h"
 #include "api/pod.h"
@@ -58,6 +59,7 @@ const std::vector<Names>& KnownNames() {
       {"CronJob", {"cj"}, true},
       {"PodDisruptionBudget", {"pdb"}},
       {"LimitRange", {"limits"}},
+      {"CertificateSigningRequest", {"csr"}},
   };
   return names;
 }
@@ -108,6 +110,9 @@ ResourceInfo Describe(const api::KindInfo& kind) {
                                  .verbs = "create",
                                  .group = "authentication.k8s.io",
                                  .version = "v1"});
+  }
+  if (kind.hub == &api::TypeInfoOf<api::CertificateSigningRequest>()) {
+    info.subresources.push_back({.name = "approval", .kind = {}, .verbs = kStatusVerbs});
   }
   if (api::HasStatusPart(kind)) {
     info.subresources.push_back({.name = "status", .kind = {}, .verbs = kStatusVerbs});

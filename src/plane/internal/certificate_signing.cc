@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -31,8 +32,20 @@ bool UsesAre(const std::vector<std::string>& usages, std::string_view what) {
 }
 
 bool IsOurs(const Request& request) {
-  return request.spec.signer_name == api::kSignerKubeletClient ||
-         request.spec.signer_name == api::kSignerKubeletServing;
+  const std::string& signer = request.spec.signer_name;
+  return signer == api::kSignerKubeletClient || signer == api::kSignerKubeletServing ||
+         signer == api::kSignerClient;
+}
+
+// Of a client that is no node.
+bool UsesAreAClients(const std::vector<std::string>& usages) {
+  constexpr std::array<std::string_view, 3> kFit = {"client auth", "digital signature",
+                                                    "key encipherment"};
+  const auto fits = [&](const std::string& usage) {
+    return std::ranges::find(kFit, usage) != kFit.end();
+  };
+  return std::ranges::all_of(usages, fits) &&
+         std::ranges::find(usages, "client auth") != usages.end();
 }
 
 bool IsDecided(const Request& request) {
@@ -50,17 +63,26 @@ void Add(Request& request, std::string_view type, std::string_view reason, std::
                                        .last_transition_time = now.TruncateToSeconds()});
 }
 
-std::chrono::nanoseconds KeptFor(const Request& request) {
-  const bool done = !request.status.certificate.data.empty() ||
-                    api::FindCondition(request, api::kCertificateDenied) != nullptr ||
-                    api::FindCondition(request, api::kCertificateFailed) != nullptr;
-  return done ? kDone : kUndecided;
+// When a request goes; nothing: it waits for a signer of somebody else's.
+std::optional<base::Time> GoesAt(const Request& request) {
+  for (const std::string_view type :
+       {api::kCertificateDenied, api::kCertificateFailed, api::kCertificateApproved}) {
+    const auto* decided = api::FindCondition(request, type);
+    if (decided == nullptr) continue;
+    const bool waits = type == api::kCertificateApproved && request.status.certificate.data.empty();
+    if (waits) return std::nullopt;
+    return decided->last_update_time.value_or(base::Time()) + kDone;
+  }
+  return request.metadata.creation_timestamp.value_or(base::Time()) + kUndecided;
 }
 
 }  // namespace
 
 std::string WhyNotSigned(const api::CertificateSigningRequestSpec& spec,
                          const apiserver::CertificateRequest& request) {
+  if (spec.signer_name == api::kSignerClient) {
+    return UsesAreAClients(spec.usages) ? std::string() : "usages did not match [client auth]";
+  }
   if (request.organizations != std::vector<std::string>{std::string(kNodes)}) {
     return "subject organization is not system:nodes";
   }
@@ -100,10 +122,11 @@ Status CertificateSigning::Reconcile(const ObjectKey& key) {
   if (found == nullptr || found->metadata().deletion_timestamp) return {};
   const api::Object object = *found;
   const Request& request = *object.As<Request>();
-  const auto left =
-      request.metadata.creation_timestamp.value_or(base::Time()) + KeptFor(request) - clock().Now();
-  if (left <= std::chrono::nanoseconds(0)) return view().Delete(object);
-  queue().AddAfter(key, left);
+  if (const auto end = GoesAt(request)) {
+    const auto left = *end - clock().Now();
+    if (left <= std::chrono::nanoseconds(0)) return view().Delete(object);
+    queue().AddAfter(key, left);
+  }
   if (!IsOurs(request) || !request.status.certificate.data.empty()) return {};
   if (!IsDecided(request)) return Approve(object).status();
   if (api::FindCondition(request, api::kCertificateApproved) == nullptr ||
@@ -156,9 +179,9 @@ Status CertificateSigning::Sign(const api::Object& object) {
     Add(request, api::kCertificateFailed, "SignerValidationFailure", why, clock().Now());
     return view().UpdateStatus(std::move(next)).status();
   }
-  apiserver::CertificateSpec wanted{.use = spec.signer_name == api::kSignerKubeletClient
-                                               ? apiserver::CertificateSpec::Use::kClient
-                                               : apiserver::CertificateSpec::Use::kServer,
+  apiserver::CertificateSpec wanted{.use = spec.signer_name == api::kSignerKubeletServing
+                                               ? apiserver::CertificateSpec::Use::kServer
+                                               : apiserver::CertificateSpec::Use::kClient,
                                     .common_name = asked->common_name,
                                     .organizations = asked->organizations,
                                     .hosts = asked->dns_names,
