@@ -62,6 +62,8 @@ struct Exchange {
   apiserver::Request request;
   std::shared_ptr<apiserver::Responder> responder;
   Registry* registry = nullptr;
+  // What is served, from the beginning of the request to its end.
+  std::shared_ptr<const rest::ServedKinds> kinds = nullptr;
   Route route = {};
   Query query = {};
   Format format = {};
