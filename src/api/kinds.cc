@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
 #include "api/custom_kind.h"
@@ -104,6 +105,8 @@ std::vector<KindInfo> MakeKinds() {
       Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
       Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                           kClusterWide),
+      Kind<CertificateSigningRequest>("certificates.k8s.io", "v1", "CertificateSigningRequest",
+                                      "certificatesigningrequests", kClusterWide),
       Kind<Role>(kRbacGroup, "v1", "Role", "roles", kNamespaced),
       Kind<ClusterRole>(kRbacGroup, "v1", "ClusterRole", "clusterroles", kClusterWide),
       Kind<RoleBinding>(kRbacGroup, "v1", "RoleBinding", "rolebindings", kNamespaced),

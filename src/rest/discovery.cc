@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "api/certificate_signing_request.h"
 #include "api/described_kinds.h"
 #include "api/namespace.h"
 #include "api/pod.h"
@@ -56,6 +57,7 @@ const std::vector<Names>& KnownNames() {
       {"CronJob", {"cj"}, true},
       {"PodDisruptionBudget", {"pdb"}},
       {"LimitRange", {"limits"}},
+      {"CertificateSigningRequest", {"csr"}},
   };
   return names;
 }
@@ -265,6 +267,9 @@ ResourceInfo DescribeResource(const api::KindInfo& kind) {
                                  .verbs = "create",
                                  .group = "authentication.k8s.io",
                                  .version = "v1"});
+  }
+  if (kind.hub == &api::TypeInfoOf<api::CertificateSigningRequest>()) {
+    info.subresources.push_back({.name = "approval", .kind = {}, .verbs = kStatusVerbs});
   }
   if (api::HasStatusPart(kind)) {
     info.subresources.push_back({.name = "status", .kind = {}, .verbs = kStatusVerbs});
