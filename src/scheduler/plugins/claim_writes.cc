@@ -207,6 +207,8 @@ StatusOr<ClaimPointer> ClaimWrites::CreateSpecial(const api::ResourceClaim& unst
   claim.metadata.name = name;
   claim.metadata.uid.clear();
   claim.status = {};
+  // Nobody deletes it between this and its allocation: one write less than adding that later.
+  claim.metadata.finalizers = {std::string(kClaimFinalizer)};
   const api::OwnerReference* const pod = api::ExtendedResourcePod(unstored);
   for (int left = kTries;; --left) {
     const auto made = cluster_.Create(api::Object::Of(claim));
