@@ -228,14 +228,17 @@ void Http2Session::OnData(std::int32_t id, std::string_view piece) {
   nghttp2_session_consume_connection(session_, piece.size());
   Http2Exchange* exchange = Find(id);
   if (exchange == nullptr || exchange->over) return;
-  if (!exchange->streaming) {
-    nghttp2_session_consume_stream(session_, id, piece.size());
-    if (exchange->body.size() + piece.size() > exchange->max_body) {
-      exchange->fault = fmt::format("an answer must have at most {} bytes", exchange->max_body);
-      exchange->body = {};
-      nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
-      return End(id, *exchange);
-    }
+  if (!exchange->streaming) nghttp2_session_consume_stream(session_, id, piece.size());
+  // The library takes back a stream whose server overruns its window, but goes on telling what comes until then.
+  const std::size_t most =
+      exchange->streaming ? static_cast<std::size_t>(limits_.stream_window) : exchange->max_body;
+  if (exchange->body.size() + piece.size() > most) {
+    exchange->fault = exchange->streaming
+                          ? "the server has sent more than there was room for"
+                          : fmt::format("an answer must have at most {} bytes", most);
+    exchange->body = {};
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
+    return End(id, *exchange);
   }
   exchange->body.append(piece);
   // A server may send a byte at a time.

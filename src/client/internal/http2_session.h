@@ -24,7 +24,8 @@ using HeadFields = std::vector<std::pair<std::string, std::string>>;
 
 struct Http2Limits {
   std::size_t max_header_bytes = 64u << 10;  // of an answer, trailers included
-  std::int32_t stream_window = 4 << 20;      // that a server may send before it is taken
+  std::int32_t stream_window =
+      4 << 20;  // that a server may send before it is taken; 64 KiB at least
   std::int32_t connection_window = 16 << 20;
 };
 
