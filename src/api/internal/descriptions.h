@@ -21,11 +21,13 @@ std::string_view AutoscalingDescriptions();
 std::string_view NodeDescriptions();
 std::string_view CertificateDescriptions();
 std::string_view WebhookDescriptions();
+// described_policies.cc: webhooks and policies.
+std::string_view AdmissionDescriptions();
 
 inline std::vector<std::string_view> AllDescriptions() {
   return {ServiceDescriptions(), VolumeDescriptions(),      EndpointSliceDescriptions(),
           NetworkDescriptions(), StorageDescriptions(),     AutoscalingDescriptions(),
-          NodeDescriptions(),    CertificateDescriptions(), WebhookDescriptions()};
+          NodeDescriptions(),    CertificateDescriptions(), AdmissionDescriptions()};
 }
 
 }  // namespace dray::api::internal
