@@ -13,6 +13,7 @@
 #include "api/job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "api/stateful_set.h"
@@ -49,6 +50,14 @@ void PrepareForUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
                       const StrategyOptions& options);
 void PrepareForStatusUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
                             const StrategyOptions& options);
+
+// pool_status_request_validation.cc
+void SetDefaults(ResourcePoolStatusRequest& request);
+void PrepareForCreate(ResourcePoolStatusRequest& request, const StrategyOptions& options);
+void PrepareForUpdate(ResourcePoolStatusRequest& request, const ResourcePoolStatusRequest& old,
+                      const StrategyOptions& options);
+void PrepareForStatusUpdate(ResourcePoolStatusRequest& request,
+                            const ResourcePoolStatusRequest& old, const StrategyOptions& options);
 
 void SetDefaults(Pod& pod);
 // pod_defaults.cc; what a template has in common with a pod.
