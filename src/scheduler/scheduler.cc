@@ -61,11 +61,15 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
     }
   }
   // Priorities and classes first: pods are read with them.
-  const api::KindInfo* const kinds[] = {
-      KindOf<api::PriorityClass>(),   KindOf<api::Namespace>(),
-      KindOf<api::DeviceClass>(),     KindOf<api::Node>(),
-      KindOf<api::DeviceTaintRule>(), KindOf<api::ResourceSlice>(),
-      KindOf<api::ResourceClaim>(),   KindOf<api::Pod>()};
+  const api::KindInfo* const kinds[] = {KindOf<api::PriorityClass>(),
+                                        KindOf<api::Namespace>(),
+                                        KindOf<api::DeviceClass>(),
+                                        KindOf<api::Node>(),
+                                        KindOf<api::DeviceTaintRule>(),
+                                        KindOf<api::ResourceSlice>(),
+                                        KindOf<api::ResourceClaim>(),
+                                        KindOf<api::PodDisruptionBudget>(),
+                                        KindOf<api::Pod>()};
   watch = cluster.Watch(kinds);
 }
 
