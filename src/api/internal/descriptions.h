@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/kinds.h"
+
 namespace dray::api::internal {
 
 // described_core.cc
@@ -21,6 +23,9 @@ std::string_view AutoscalingDescriptions();
 std::string_view NodeDescriptions();
 std::string_view CertificateDescriptions();
 std::string_view WebhookDescriptions();
+
+// autoscaler_versions.cc: the kind in autoscaling/v1, which is another table over v2's records.
+KindInfo AutoscalerV1(const KindInfo& v2);
 
 inline std::vector<std::string_view> AllDescriptions() {
   return {ServiceDescriptions(), VolumeDescriptions(),      EndpointSliceDescriptions(),
