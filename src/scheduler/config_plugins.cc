@@ -34,13 +34,14 @@ struct PluginRow {
   Points points;
 };
 // In the order in which they are asked.
-constexpr std::array<PluginRow, 12> kPlugins = {{
+constexpr std::array<PluginRow, 13> kPlugins = {{
     {"SchedulingGates", kPreEnqueue},
     {"NodeName", kFilter},
     {"NodeUnschedulable", kFilter},
     {"TaintToleration", kFilter | kScoring},
     {"NodeAffinity", kFiltering | kScoring},
     {"NodePorts", kFiltering},
+    {"NodeDeclaredFeatures", kFiltering},
     {"NodeResourcesFit", kFiltering | kScoring},
     {"PodTopologySpread", kFiltering | kScoring},
     {"InterPodAffinity", kFiltering | kScoring},
@@ -50,16 +51,10 @@ constexpr std::array<PluginRow, 12> kPlugins = {{
 }};
 // Part of every scheduler here, whatever a file says.
 constexpr std::array<std::string_view, 2> kAlways = {"PrioritySort", "DefaultBinder"};
-constexpr std::array<std::string_view, 10> kNotHere = {"DeferredPodScheduling",
-                                                       "GangScheduling",
-                                                       "ImageLocality",
-                                                       "NodeDeclaredFeatures",
-                                                       "NodeVolumeLimits",
-                                                       "PodGroupPodsCount",
-                                                       "TopologyPlacementGenerator",
-                                                       "VolumeBinding",
-                                                       "VolumeRestrictions",
-                                                       "VolumeZone"};
+constexpr std::array<std::string_view, 9> kNotHere = {
+    "DeferredPodScheduling", "GangScheduling",     "ImageLocality",
+    "NodeVolumeLimits",      "PodGroupPodsCount",  "TopologyPlacementGenerator",
+    "VolumeBinding",         "VolumeRestrictions", "VolumeZone"};
 
 struct PointRow {
   std::string_view name;
