@@ -353,7 +353,10 @@ std::span<const KindInfo> DescribedKinds() {
   static const std::vector<KindInfo> kinds = [] {
     std::vector<KindInfo> all;
     for (const std::string_view text : internal::AllDescriptions()) {
-      for (const KindInfo& kind : KindsDescribedBy(text)) all.push_back(kind);
+      for (const KindInfo& kind : KindsDescribedBy(text)) {
+        all.push_back(kind);
+        if (kind.kind == "HorizontalPodAutoscaler") all.push_back(internal::AutoscalerV1(kind));
+      }
     }
     return all;
   }();

@@ -18,6 +18,7 @@
 #include "allocator/plan.h"
 #include "api/cluster.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
 #include "api/extended_resources.h"
 #include "api/gates.h"
 #include "api/namespace.h"
@@ -27,6 +28,7 @@
 #include "ledger/ledger.h"
 #include "scheduler/node_info.h"
 #include "scheduler/pod_info.h"
+#include "scheduler/volumes.h"
 
 namespace dray::scheduler {
 
@@ -104,6 +106,8 @@ class World final : public allocator::ClassLister {
   using NodeAllocatable = std::vector<api::NodeAllocatableResourceClaimStatus>;
   void SetNodeAllocatable(std::string_view pod_key, NodeAllocatable claims_take);
   bool Assumed(std::string_view pod_key) const;
+  // The node that it counts on; empty: none.
+  std::string_view NodeOf(std::string_view pod_key) const;
   // All that are known, and those that are assumed.
   std::size_t pods() const;
   std::size_t assumed_pods() const;
@@ -148,6 +152,11 @@ class World final : public allocator::ClassLister {
   std::shared_ptr<const api::Namespace> FindNamespace(std::string_view name) const;
   const api::ExtendedResourceIndex& extended_resources() const { return extended_resources_; }
   std::int32_t PriorityOf(const api::Pod& pod) const;
+  // Claims, volumes and classes of storage.
+  const Volumes& volumes() const;
+  // What may be disturbed of which pods, of one namespace, by name.
+  using Budgets = std::vector<std::shared_ptr<const api::PodDisruptionBudget>>;
+  Budgets BudgetsOf(std::string_view namespace_) const;
 
   // Gives back the memory of names and values that nobody has any more. To be called between two
   // attempts, when nobody else is at work: devices and usages of nodes that are not up to date are
