@@ -80,22 +80,6 @@ Status CheckMeant(const api::Object& object, const api::Object& stored) {
   return {};
 }
 
-// A binding is for the pod that the scheduler has looked at.
-Status CheckBound(const Binding& binding, const api::Object& pod) {
-  const api::ObjectMeta& now = pod.metadata();
-  const auto failed = [&](std::string_view what, std::string_view meant, std::string_view is) {
-    return rest::Conflict(pod.kind(), now.name,
-                          fmt::format("Precondition failed: {0} in precondition: {1}, {0} in "
-                                      "object meta: {2}",
-                                      what, meant, is));
-  };
-  if (!binding.uid.empty() && binding.uid != now.uid) return failed("UID", binding.uid, now.uid);
-  if (!binding.resource_version.empty() && binding.resource_version != now.resource_version) {
-    return failed("ResourceVersion", binding.resource_version, now.resource_version);
-  }
-  return {};
-}
-
 bool IsGone(const api::Object& object) {
   const api::ObjectMeta& metadata = object.metadata();
   if (!metadata.deletion_timestamp || !metadata.finalizers.empty()) return false;
@@ -234,23 +218,10 @@ StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view 
 
 Status Registry::CheckRights(const api::UserInfo& user, const api::Object& next,
                              const api::Object* old) const {
+  if (options_.authorizer != nullptr) {
+    DRAY_RETURN_IF_ERROR(CheckPolicyParams(user, *options_.authorizer, objects_, next, old));
+  }
   return options_.roles == nullptr ? Status() : options_.roles->CheckEscalation(user, next, old);
-}
-
-bool Registry::HasPolicies() const {
-  return options_.policies != nullptr && options_.policies->Any();
-}
-
-Status Registry::AdmitOther(const policy::Request& request, WriteNotes* notes) const {
-  return HasPolicies() ? options_.policies->Admit(request, objects_, notes) : Status();
-}
-
-Status Registry::AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
-                             const api::Object* next, const api::Object* old) const {
-  if (!HasPolicies()) return {};
-  const internal::PolicyRequest request =
-      internal::ObjectRequest(context, part, asked, next, old, *objects_.served());
-  return options_.policies->Admit(request.request, objects_, context.notes.get());
 }
 
 StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteContext& context,
@@ -454,34 +425,6 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
       [created, done = std::move(done)](StatusOr<api::Object> result) {
         done(std::move(result), *created);
       });
-}
-
-void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding binding,
-                    const WriteContext& context, Done done) {
-  Run(
-      KeyOf(api::HubKind(api::TypeInfoOf<api::Pod>()), namespace_, pod),
-      [this, space = std::string(namespace_), name = std::string(pod), binding = std::move(binding),
-       context]() -> StatusOr<Attempt> {
-        const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
-        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
-        if (!found) return rest::NotFound(kind, name);
-        DRAY_RETURN_IF_ERROR(CheckBound(binding, found->object()));
-        auto bound = api::BoundPod(found->object(), binding.node, clock_.Now());
-        if (!bound.ok() && bound.status().code() != StatusCode::kInvalidArgument) {
-          return rest::Conflict(kind, name, base::Message(bound.status()));
-        }
-        DRAY_ASSIGN_OR_RETURN(api::Object next, std::move(bound));
-        api::ObjectMeta& metadata = next.MutableMetadata();
-        for (const auto& [key, value] : binding.labels) metadata.labels[key] = value;
-        for (const auto& [key, value] : binding.annotations) metadata.annotations[key] = value;
-        if (HasPolicies()) {
-          DRAY_RETURN_IF_ERROR(options_.policies->Admit(
-              internal::BindingRequest(context, found->object(), binding.node).request, objects_,
-              context.notes.get()));
-        }
-        return TryReplace(*found, std::move(next));
-      },
-      context.dry_run, std::move(done));
 }
 
 void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
