@@ -196,7 +196,8 @@ class ScriptedServer::Connection {
       case Act::kWantsHttp1:
         return Reset(id, NGHTTP2_HTTP_1_1_REQUIRED);
       case Act::kLeaveBefore:
-        nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, id - 2, NGHTTP2_NO_ERROR, nullptr, 0);
+        nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, std::max(id - 2, 0), NGHTTP2_NO_ERROR,
+                              nullptr, 0);
         return;
       case Act::kLeaveAfter:
         nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR, nullptr, 0);
