@@ -240,6 +240,11 @@ class ScriptedServer::Connection {
                std::string("\0\0\0\x02", 4);
         return;
       }
+      case Act::kHeadAlone: {
+        const nghttp2_nv head[] = {Field(":status", "200"), Field("content-type", "text/plain")};
+        nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, id, nullptr, head, 2, nullptr);
+        return;
+      }
       case Act::kStream:
         return Stream(id);
     }
