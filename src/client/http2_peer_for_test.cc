@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <string_view>
@@ -312,6 +313,8 @@ class ScriptedServer::Connection {
 ScriptedServer::ScriptedServer(const apiserver::KeyPair& keys, Script script,
                                std::uint32_t max_streams)
     : script_(std::move(script)), max_streams_(max_streams), context_(MakeContext(keys)) {
+  // A client that has left is no reason to end: OpenSSL writes as anybody does.
+  ::signal(SIGPIPE, SIG_IGN);
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;

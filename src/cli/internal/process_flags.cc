@@ -158,7 +158,8 @@ bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOption
 // As it is now, for a scheduler that runs longer than its certificate. What is wrong names the file.
 StatusOr<apiserver::KeyPair> ReadPair(const std::string& certificate, const std::string& key) {
   apiserver::KeyPair pair;
-  for (const auto& [file, text] : {std::pair(&certificate, &pair.certificate), {&key, &pair.key}}) {
+  for (const auto& [file, text] :
+       {std::pair(&certificate, &pair.certificate), std::pair(&key, &pair.key)}) {
     std::ifstream in(*file, std::ios::binary);
     std::ostringstream all;
     all << in.rdbuf();
