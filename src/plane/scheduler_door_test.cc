@@ -282,6 +282,8 @@ TEST_F(SchedulerDoorTest, ItsCertificateIsReadAgain) {
   EXPECT_TRUE(trusts(second));
   put(make(first));
   EXPECT_TRUE(soon([&] { return trusts(first); }));
+  // It reads until its end.
+  door_ = nullptr;
 }
 
 // With a control plane and a scheduler that is not in it.
