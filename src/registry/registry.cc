@@ -39,11 +39,23 @@ class StoredNamespaceLabels final : public api::NamespaceLabels {
   const Objects& objects_;
 };
 
+std::string_view NameOf(Part part) {
+  switch (part) {
+    case Part::kStatus:
+      return "status";
+    case Part::kEphemeralContainers:
+      return "ephemeralcontainers";
+    case Part::kObject:
+      break;
+  }
+  return "";
+}
+
 rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind, Part part,
                          base::Time now) {
   return {.manager = context.manager,
           .api_version = context.api_version.empty() ? kind.ApiVersion() : context.api_version,
-          .subresource = part == Part::kStatus ? "status" : "",
+          .subresource = std::string(NameOf(part)),
           .now = now,
           .written_empty = context.written_empty};
 }
@@ -306,7 +318,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   const bool reset = part == Part::kObject && rest::AsksForReset(object);
   if (reset) object.MutableMetadata().managed_fields.clear();
   // Those that are stored count, whatever was sent.
-  if (part == Part::kStatus && !keep_managed_fields) {
+  if (part != Part::kObject && !keep_managed_fields) {
     object.MutableMetadata().managed_fields.clear();
   }
   api::ErrorList errors;
@@ -319,6 +331,9 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                               {context.user, context.verb, object.metadata().namespace_},
                               options_.rules.gates, *options_.authorizer, *namespaces_));
     }
+  } else if (part == Part::kEphemeralContainers) {
+    errors = api::PrepareEphemeralContainers(object, stored, options_.rules, now);
+    DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   } else {
     AdmitTolerations(object);
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
@@ -391,7 +406,7 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
        config = std::move(config), force, context, created]() -> StatusOr<Attempt> {
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(version, space, name));
         *created = !found;
-        if (!found && part == Part::kStatus) return rest::NotFound(version, name);
+        if (!found && part != Part::kObject) return rest::NotFound(version, name);
         const rest::ApplyOptions options{OwnerOf(context, version, part, clock_.Now()), force};
         DRAY_ASSIGN_OR_RETURN(api::Object next, rest::Apply(found ? &found->object() : nullptr,
                                                             config, version, options));

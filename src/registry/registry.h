@@ -57,7 +57,8 @@ struct WriteContext {
   rest::FieldSet written_empty;  // rest::EmptyListsOf the body of a create
 };
 
-enum class Part : std::uint8_t { kObject, kStatus };
+// What of an object is written. Containers for debugging are pods' alone.
+enum class Part : std::uint8_t { kObject, kStatus, kEphemeralContainers };
 
 enum class Propagation : std::uint8_t { kDefault, kOrphan, kBackground, kForeground };
 

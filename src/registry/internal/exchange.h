@@ -135,7 +135,9 @@ void HandleTokenReview(const ExchangePtr& exchange, const AccountTokens* tokens,
                        const TokenLookup& lookup);
 
 inline Part PartOf(const Exchange& exchange) {
-  return exchange.route.subresource == "status" ? Part::kStatus : Part::kObject;
+  const std::string& part = exchange.route.subresource;
+  if (part == "ephemeralcontainers") return Part::kEphemeralContainers;
+  return part == "status" ? Part::kStatus : Part::kObject;
 }
 
 }  // namespace dray::registry::internal
