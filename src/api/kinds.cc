@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
+#include "api/custom_kind.h"
 #include "api/daemon_set.h"
 #include "api/described_kinds.h"
 #include "api/device_class.h"
@@ -17,6 +19,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/priority_class.h"
 #include "api/rbac.h"
 #include "api/resource_claim.h"
@@ -80,6 +83,8 @@ std::vector<KindInfo> MakeKinds() {
       Kind<DeviceTaintRule>(kResource, "v1", "DeviceTaintRule", "devicetaintrules", kClusterWide),
       Kind<DeviceTaintRule>(kResource, "v1beta2", "DeviceTaintRule", "devicetaintrules",
                             kClusterWide),
+      Kind<ResourcePoolStatusRequest>(kResource, "v1alpha3", "ResourcePoolStatusRequest",
+                                      "resourcepoolstatusrequests", kClusterWide),
       Kind<Pod>(kCore, "v1", "Pod", "pods", kNamespaced),
       Kind<Node>(kCore, "v1", "Node", "nodes", kClusterWide),
       Kind<Namespace>(kCore, "v1", "Namespace", "namespaces", kClusterWide),
@@ -103,6 +108,8 @@ std::vector<KindInfo> MakeKinds() {
       Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
       Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                           kClusterWide),
+      Kind<CertificateSigningRequest>("certificates.k8s.io", "v1", "CertificateSigningRequest",
+                                      "certificatesigningrequests", kClusterWide),
       Kind<Role>(kRbacGroup, "v1", "Role", "roles", kNamespaced),
       Kind<ClusterRole>(kRbacGroup, "v1", "ClusterRole", "clusterroles", kClusterWide),
       Kind<RoleBinding>(kRbacGroup, "v1", "RoleBinding", "rolebindings", kNamespaced),
@@ -164,10 +171,11 @@ const KindInfo* FindKind(std::string_view api_version, std::string_view kind) {
   const auto it = std::ranges::find_if(Table(), [&](const KindInfo& row) {
     return row.kind == kind && row.group == group && row.version == version;
   });
-  return it == Table().end() ? nullptr : &*it;
+  return it == Table().end() ? FindCustomKind(api_version, kind) : &*it;
 }
 
 const KindInfo& HubKind(const TypeInfo& hub) {
+  if (hub.hub_kind != nullptr) return *hub.hub_kind;
   const auto it = std::ranges::find(Table(), &hub, &KindInfo::type);
   DRAY_CHECK(it != Table().end(), "a kind without a hub version");
   return *it;

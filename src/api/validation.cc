@@ -41,6 +41,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateClass(report, *device_class, nullptr);
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRule(report, *rule, nullptr);
+  } else if (const auto* request = object.As<ResourcePoolStatusRequest>()) {
+    internal::ValidatePoolStatusRequest(report, *request, nullptr);
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodCreate(report, *pod);
   } else if (const auto* set = object.As<ReplicaSet>()) {
@@ -65,6 +67,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateConfigMap(report, *map, nullptr);
   } else if (const auto* secret = object.As<Secret>()) {
     internal::ValidateSecret(report, *secret, nullptr);
+  } else if (const auto* request = object.As<CertificateSigningRequest>()) {
+    internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, nullptr);
   } else {
@@ -88,6 +92,8 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateClass(report, *device_class, old.As<DeviceClass>());
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRule(report, *rule, old.As<DeviceTaintRule>());
+  } else if (const auto* request = object.As<ResourcePoolStatusRequest>()) {
+    internal::ValidatePoolStatusRequest(report, *request, old.As<ResourcePoolStatusRequest>());
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodUpdate(report, *pod, *old.As<Pod>());
   } else if (const auto* set = object.As<ReplicaSet>()) {
@@ -112,6 +118,8 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateConfigMap(report, *map, old.As<ConfigMap>());
   } else if (const auto* secret = object.As<Secret>()) {
     internal::ValidateSecret(report, *secret, old.As<Secret>());
+  } else if (const auto* request = object.As<CertificateSigningRequest>()) {
+    internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, &old);
   } else {
@@ -129,8 +137,14 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
     internal::ValidateClaimStatusUpdate(report, *claim, *old.As<ResourceClaim>());
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRuleStatusUpdate(report, *rule, *old.As<DeviceTaintRule>());
+  } else if (const auto* request = object.As<ResourcePoolStatusRequest>()) {
+    internal::ValidatePoolStatusRequestStatusUpdate(report, *request,
+                                                    *old.As<ResourcePoolStatusRequest>());
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodStatusUpdate(report, *pod);
+  } else if (const auto* request = object.As<CertificateSigningRequest>()) {
+    internal::ValidateCertificateStatusUpdate(report, *request,
+                                              *old.As<CertificateSigningRequest>());
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribedStatus(report, object);
   }

@@ -33,8 +33,10 @@
 #include "plane/internal/workers.h"
 #include "rbac/bootstrap.h"
 #include "registry/account_tokens.h"
+#include "registry/bootstrap_tokens.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
+#include "registry/policies.h"
 #include "registry/registry.h"
 #include "registry/roles.h"
 #include "store/early_store.h"
@@ -100,6 +102,7 @@ class Plane final : public ControlPlane {
     // here on by the store's thread.
     reads_.Stop();
     writes_.Stop();
+    following_policies_ = nullptr;
     following_roles_ = nullptr;
     store_ = nullptr;
   }
@@ -112,6 +115,8 @@ class Plane final : public ControlPlane {
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
     registry_options.roles = &roles_;
+    registry_options.policies = &policies_;
+    registry_options.service_accounts = true;
     registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
       // Both registries find it.
       const base::MutexLock lock(complaining_);
@@ -141,6 +146,7 @@ class Plane final : public ControlPlane {
       return base::Annotate(roles, "roles that every cluster has");
     }
     following_roles_ = roles_.Follow(registry_->objects());
+    following_policies_ = policies_.Follow(registry_->objects());
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, std::move(options_.objects)));
     return Serve();
   }
@@ -154,7 +160,11 @@ class Plane final : public ControlPlane {
       });
       scheduling_ = scheduler_.get();
     }
-    const internal::ControllerParts parts{options_.controllers, options_.nodes, authority_};
+    const internal::ControllerParts parts{.controllers = options_.controllers,
+                                          .nodes = options_.nodes,
+                                          .authority = authority_.certificate,
+                                          .signer = &authority_,
+                                          .authorizer = &roles_};
     if (!parts.controllers && !parts.nodes) return;
     controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this, parts] {
       return internal::MakeControllerWorker(*counted_for_controllers_, clock_, options_.gates,
@@ -211,7 +221,7 @@ class Plane final : public ControlPlane {
         .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
     DRAY_ASSIGN_OR_RETURN(const apiserver::Credentials made,
                           apiserver::EnsureCredentials(credentials, clock_.Now()));
-    authority_ = made.authority;
+    authority_ = made.signer;
     DRAY_ASSIGN_OR_RETURN(node_door_, internal::MakeNodeDoor({made.authority, made.to_nodes}));
     DRAY_ASSIGN_OR_RETURN(token_keys_, apiserver::TokenKeys::Ensure(options_.data));
     tokens_ = std::make_unique<registry::AccountTokens>(*token_keys_, registry_->objects(), clock_,
@@ -243,6 +253,8 @@ class Plane final : public ControlPlane {
         [this]() -> std::span<const registry::HealthCheck> { return handler_->health().checks(); });
     DRAY_ASSIGN_OR_RETURN(authenticator_, apiserver::Authenticator::Create(options_.tokens));
     authenticator_.Ask(tokens_.get());
+    joining_ = std::make_unique<registry::BootstrapTokens>(registry_->objects(), clock_);
+    authenticator_.Ask(joining_.get());
     apiserver::ServerOptions serving;
     serving.address = options_.address;
     serving.port = options_.port;
@@ -403,6 +415,7 @@ class Plane final : public ControlPlane {
   base::SystemRandomSource random_;
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;
+  registry::PolicyAdmission policies_{roles_};
   apiserver::Authenticator authenticator_;
   // Apart from each other, so that nobody's write waits for somebody's table.
   threads::TaskQueue writes_{kWriteThreads};
@@ -417,8 +430,10 @@ class Plane final : public ControlPlane {
   std::unique_ptr<api::Cluster> counted_for_scheduler_;
   std::unique_ptr<api::Cluster> counted_for_controllers_;
   std::unique_ptr<registry::RoleAuthorizer::Following> following_roles_;
+  std::unique_ptr<registry::PolicyAdmission::Following> following_policies_;
   std::optional<apiserver::TokenKeys> token_keys_;
   std::unique_ptr<registry::AccountTokens> tokens_;
+  std::unique_ptr<registry::BootstrapTokens> joining_;
   std::unique_ptr<registry::NodeDoor> node_door_;
   std::unique_ptr<registry::RestHandler> handler_;
   std::unique_ptr<internal::Snapshots> snapshots_;
@@ -426,7 +441,7 @@ class Plane final : public ControlPlane {
   std::atomic<const apiserver::Server*> serving_ = nullptr;
   std::atomic<internal::Loop*> scheduling_ = nullptr;
   std::atomic<internal::Loop*> controlling_ = nullptr;
-  std::string authority_;
+  apiserver::KeyPair authority_;
   std::string url_;
   std::string kubeconfig_;
   std::unique_ptr<internal::Loop> scheduler_;

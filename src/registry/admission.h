@@ -13,6 +13,7 @@
 #include "api/write_rules.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "base/uuid.h"
 #include "registry/objects.h"
 #include "store/store.h"
 
@@ -34,7 +35,13 @@ void AdmitTolerations(api::Object& object);
 // and refuses what is too little or too much; of new claims for volumes the size. Other kinds pass.
 Status AdmitLimits(const Objects& objects, api::Object& object);
 
-// Refuses webhook configurations that nobody here would obey: webhooks are not called.
+// Gives a new pod its service account, "default" if it names none, and the volume with the account's
+// token that every container finds at the usual place. Forbidden: the account is not there. Other
+// kinds pass.
+Status AdmitServiceAccount(const Objects& objects, api::Object& object, base::RandomSource& random);
+
+// Refuses webhook configurations that nobody here would obey, since webhooks are not called, and
+// policies that change objects, likewise.
 Status AdmitWebhooks(const api::Object& object);
 
 // Whether the disruption budget of a pod allows that it is evicted, which is taken off it in the

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
 #include "api/daemon_set.h"
@@ -18,6 +19,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/priority_class.h"
 #include "api/rbac.h"
 #include "api/resource_claim.h"
@@ -42,6 +44,7 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::DeviceClass>(), internal::PlainPrinter()},
         {&TypeInfoOf<api::ResourceClaimTemplate>(), internal::PlainPrinter()},
         {&TypeInfoOf<api::DeviceTaintRule>(), internal::TaintRulePrinter()},
+        {&TypeInfoOf<api::ResourcePoolStatusRequest>(), internal::PoolStatusRequestPrinter()},
         {&TypeInfoOf<api::ResourceClaim>(), internal::ClaimPrinter()},
         {&TypeInfoOf<api::ResourceSlice>(), internal::SlicePrinter()},
         {&TypeInfoOf<api::Pod>(), internal::PodPrinter()},
@@ -64,6 +67,7 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::CronJob>(), internal::CronJobPrinter()},
         {&TypeInfoOf<api::PodDisruptionBudget>(), internal::DisruptionBudgetPrinter()},
         {&TypeInfoOf<api::LimitRange>(), internal::LimitRangePrinter()},
+        {&TypeInfoOf<api::CertificateSigningRequest>(), internal::CertificateRequestPrinter()},
         {&TypeInfoOf<api::ConfigMap>(), internal::ConfigMapPrinter()},
         {&TypeInfoOf<api::Secret>(), internal::SecretPrinter()},
         {&TypeInfoOf<api::ServiceAccount>(), internal::ServiceAccountPrinter()},

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
 #include "api/daemon_set.h"
@@ -14,6 +15,7 @@
 #include "api/job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
@@ -46,6 +48,13 @@ void ValidateTaintRule(Report& report, const DeviceTaintRule& rule, const Device
 void ValidateTaintRuleStatusUpdate(Report& report, const DeviceTaintRule& rule,
                                    const DeviceTaintRule& old);
 
+// pool_status_request_validation.cc; no old one: creation.
+void ValidatePoolStatusRequest(Report& report, const ResourcePoolStatusRequest& request,
+                               const ResourcePoolStatusRequest* old);
+void ValidatePoolStatusRequestStatusUpdate(Report& report,
+                                           const ResourcePoolStatusRequest& request,
+                                           const ResourcePoolStatusRequest& old);
+
 // pod_spec_validation.cc. `pod` is the pod's name if it is known: claims are named after it.
 void ValidatePodSpec(Report& report, const Path& at, const PodSpec& spec, std::string_view pod);
 void ValidatePodCreate(Report& report, const Pod& pod);
@@ -69,6 +78,13 @@ void ValidateLimitRange(Report& report, const LimitRange& range);
 // config_map_validation.cc; no old one: creation.
 void ValidateConfigMap(Report& report, const ConfigMap& map, const ConfigMap* old);
 void ValidateSecret(Report& report, const Secret& secret, const Secret* old);
+
+// certificate_rules.cc; the request itself, its PEM and its signature, is for the server to
+// read.
+void ValidateCertificateRequest(Report& report, const CertificateSigningRequest& request);
+// What is decided or signed stays so.
+void ValidateCertificateStatusUpdate(Report& report, const CertificateSigningRequest& request,
+                                     const CertificateSigningRequest& old);
 
 // quota_validation.cc
 void ValidateQuota(Report& report, const ResourceQuota& quota, const ResourceQuota* old);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/internal/status_part.h"
 
+#include "api/certificate_signing_request.h"
 #include "api/cron_job.h"
 #include "api/daemon_set.h"
 #include "api/device_class.h"
@@ -10,6 +11,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
@@ -22,9 +24,9 @@ namespace {
 template <typename... T>
 struct Types {};
 constexpr Types<Node, Namespace, ResourceQuota, ReplicaSet, Deployment, Job, DaemonSet, StatefulSet,
-                CronJob, PodDisruptionBudget>
+                CronJob, PodDisruptionBudget, CertificateSigningRequest>
     kPlain;
-constexpr Types<Pod, ResourceClaim, DeviceTaintRule> kWithStrategy;
+constexpr Types<Pod, ResourceClaim, DeviceTaintRule, ResourcePoolStatusRequest> kWithStrategy;
 
 template <typename... T>
 bool IsOneOf(const KindInfo& kind, Types<T...>) {

@@ -62,14 +62,17 @@ struct Exchange {
   apiserver::Request request;
   std::shared_ptr<apiserver::Responder> responder;
   Registry* registry = nullptr;
+  // What is served, from the beginning of the request to its end.
+  std::shared_ptr<const rest::ServedKinds> kinds = nullptr;
   Route route = {};
   Query query = {};
   Format format = {};
   std::string verb = {};  // get, list, watch, create, update, patch, delete, deletecollection
   std::vector<std::string> warnings = {};
-  const RequestLog* log = nullptr;           // null: nobody looks on
-  std::unique_ptr<audit::Trail> trail = {};  // null: the policy does not want to know
-  std::chrono::nanoseconds began{0};         // with a log
+  std::shared_ptr<WriteNotes> notes = nullptr;  // null: no policy can have anything to say
+  const RequestLog* log = nullptr;              // null: nobody looks on
+  std::unique_ptr<audit::Trail> trail = {};     // null: the policy does not want to know
+  std::chrono::nanoseconds began{0};            // with a log
   Steps steps = {};
   bool answered = false;
 
@@ -137,6 +140,7 @@ void HandleTokenReview(const ExchangePtr& exchange, const AccountTokens* tokens,
 inline Part PartOf(const Exchange& exchange) {
   const std::string& part = exchange.route.subresource;
   if (part == "ephemeralcontainers") return Part::kEphemeralContainers;
+  if (part == "approval") return Part::kApproval;
   return part == "status" ? Part::kStatus : Part::kObject;
 }
 

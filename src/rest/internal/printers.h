@@ -34,6 +34,7 @@ Printer PlainPrinter();
 Printer ClaimPrinter();
 Printer SlicePrinter();
 Printer TaintRulePrinter();
+Printer PoolStatusRequestPrinter();
 // printers_pods.cc
 Printer PodPrinter();
 // printers_core.cc
@@ -43,6 +44,7 @@ Printer QuotaPrinter();
 Printer EventPrinter();
 Printer LeasePrinter();
 Printer PriorityClassPrinter();
+Printer CertificateRequestPrinter();
 // printers_workloads.cc
 Printer ReplicaSetPrinter();
 Printer DeploymentPrinter();
