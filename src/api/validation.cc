@@ -151,4 +151,12 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
   return report.Take();
 }
 
+ErrorList ValidateEphemeralContainersUpdate(const Object& object, const Object& old,
+                                            const ValidationOptions& options) {
+  Report report(options);
+  internal::ValidateMetaUpdate(report, object.kind(), object.metadata(), old.metadata());
+  internal::ValidatePodEphemeralContainers(report, *object.As<Pod>(), *old.As<Pod>());
+  return report.Take();
+}
+
 }  // namespace dray::api

@@ -30,5 +30,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
 ErrorList ValidateUpdate(const Object& object, const Object& old, const ValidationOptions& options);
 ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
                                const ValidationOptions& options);
+// Of a pod to which containers for debugging are added.
+ErrorList ValidateEphemeralContainersUpdate(const Object& object, const Object& old,
+                                            const ValidationOptions& options);
 
 }  // namespace dray::api

@@ -15,6 +15,7 @@ namespace {
 
 std::string_view Subresource(Part part) {
   if (part == Part::kStatus) return "status";
+  if (part == Part::kEphemeralContainers) return "ephemeralcontainers";
   return part == Part::kApproval ? "approval" : std::string_view();
 }
 

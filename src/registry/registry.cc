@@ -42,13 +42,25 @@ class StoredNamespaceLabels final : public api::NamespaceLabels {
   const Objects& objects_;
 };
 
+std::string_view NameOf(Part part) {
+  switch (part) {
+    case Part::kStatus:
+      return "status";
+    case Part::kApproval:
+      return "approval";
+    case Part::kEphemeralContainers:
+      return "ephemeralcontainers";
+    case Part::kObject:
+      break;
+  }
+  return "";
+}
+
 rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind, Part part,
                          base::Time now) {
   return {.manager = context.manager,
           .api_version = context.api_version.empty() ? kind.ApiVersion() : context.api_version,
-          .subresource = part == Part::kStatus     ? "status"
-                         : part == Part::kApproval ? "approval"
-                                                   : "",
+          .subresource = std::string(NameOf(part)),
           .now = now,
           .written_empty = context.written_empty};
 }
@@ -311,7 +323,9 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     object.MutableMetadata().managed_fields.clear();
   }
   api::ErrorList errors;
-  if (part != Part::kObject) {
+  if (part == Part::kEphemeralContainers) {
+    errors = api::PrepareEphemeralContainers(object, stored, options_.rules, now);
+  } else if (part != Part::kObject) {
     errors = api::PrepareStatus(object, stored, options_.rules, now);
     const auto* claim = object.As<api::ResourceClaim>();
     if (claim != nullptr && options_.authorizer != nullptr) {
