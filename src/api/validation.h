@@ -31,4 +31,7 @@ ErrorList ValidateUpdate(const Object& object, const Object& old, const Validati
 ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
                                const ValidationOptions& options);
 
+// Metadata of an object inside of another one, of any kind. Paths begin with "metadata".
+ErrorList ValidateMetadata(const ObjectMeta& metadata);
+
 }  // namespace dray::api
