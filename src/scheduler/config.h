@@ -57,6 +57,10 @@ struct DefaultPreemptionArgs {
   std::int32_t min_candidate_nodes_absolute = 100;
 };
 
+struct VolumeBindingArgs {
+  std::chrono::nanoseconds timeout = std::chrono::seconds(600);
+};
+
 struct PluginWeight {
   std::string name;
   std::int64_t weight = 1;
@@ -70,6 +74,7 @@ struct Profile {
   DynamicResourcesArgs dynamic_resources;
   DefaultPreemptionArgs preemption;
   NodeAffinityArgs node_affinity;
+  VolumeBindingArgs volume_binding;
 };
 
 struct Config {

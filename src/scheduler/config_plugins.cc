@@ -34,14 +34,18 @@ struct PluginRow {
   Points points;
 };
 // In the order in which they are asked.
-constexpr std::array<PluginRow, 12> kPlugins = {{
+constexpr std::array<PluginRow, 16> kPlugins = {{
     {"SchedulingGates", kPreEnqueue},
     {"NodeName", kFilter},
     {"NodeUnschedulable", kFilter},
     {"TaintToleration", kFilter | kScoring},
     {"NodeAffinity", kFiltering | kScoring},
     {"NodePorts", kFiltering},
+    {"NodeDeclaredFeatures", kFiltering},
     {"NodeResourcesFit", kFiltering | kScoring},
+    {"VolumeRestrictions", kPreFilter},
+    {"NodeVolumeLimits", kFiltering},
+    {"VolumeBinding", kFiltering | kReserve | kPreBind},
     {"PodTopologySpread", kFiltering | kScoring},
     {"InterPodAffinity", kFiltering | kScoring},
     {"DynamicResources", kPreEnqueue | kFiltering | kPostFilter | kScore | kReserve | kPreBind},
@@ -50,16 +54,9 @@ constexpr std::array<PluginRow, 12> kPlugins = {{
 }};
 // Part of every scheduler here, whatever a file says.
 constexpr std::array<std::string_view, 2> kAlways = {"PrioritySort", "DefaultBinder"};
-constexpr std::array<std::string_view, 10> kNotHere = {"DeferredPodScheduling",
-                                                       "GangScheduling",
-                                                       "ImageLocality",
-                                                       "NodeDeclaredFeatures",
-                                                       "NodeVolumeLimits",
-                                                       "PodGroupPodsCount",
-                                                       "TopologyPlacementGenerator",
-                                                       "VolumeBinding",
-                                                       "VolumeRestrictions",
-                                                       "VolumeZone"};
+constexpr std::array<std::string_view, 6> kNotHere = {
+    "DeferredPodScheduling",      "GangScheduling", "ImageLocality", "PodGroupPodsCount",
+    "TopologyPlacementGenerator", "VolumeZone"};
 
 struct PointRow {
   std::string_view name;

@@ -18,6 +18,7 @@
 #include "allocator/plan.h"
 #include "api/cluster.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
 #include "api/extended_resources.h"
 #include "api/gates.h"
 #include "api/namespace.h"
@@ -27,6 +28,7 @@
 #include "ledger/ledger.h"
 #include "scheduler/node_info.h"
 #include "scheduler/pod_info.h"
+#include "scheduler/volumes.h"
 
 namespace dray::scheduler {
 
@@ -98,7 +100,14 @@ class World final : public allocator::ClassLister {
   std::shared_ptr<const PodInfo> FindPod(std::string_view key) const;
   void Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node);
   void Forget(std::string_view pod_key);
+  // What the pod's claims take of the node's own resources where it is about to go (the gate
+  // DRANodeAllocatableResources): counted with what it asks for until it is stored with a status
+  // that says so. Empty: nothing.
+  using NodeAllocatable = std::vector<api::NodeAllocatableResourceClaimStatus>;
+  void SetNodeAllocatable(std::string_view pod_key, NodeAllocatable claims_take);
   bool Assumed(std::string_view pod_key) const;
+  // The node that it counts on; empty: none.
+  std::string_view NodeOf(std::string_view pod_key) const;
   // All that are known, and those that are assumed.
   std::size_t pods() const;
   std::size_t assumed_pods() const;
@@ -143,6 +152,11 @@ class World final : public allocator::ClassLister {
   std::shared_ptr<const api::Namespace> FindNamespace(std::string_view name) const;
   const api::ExtendedResourceIndex& extended_resources() const { return extended_resources_; }
   std::int32_t PriorityOf(const api::Pod& pod) const;
+  // Claims, volumes and classes of storage.
+  const Volumes& volumes() const;
+  // What may be disturbed of which pods, of one namespace, by name.
+  using Budgets = std::vector<std::shared_ptr<const api::PodDisruptionBudget>>;
+  Budgets BudgetsOf(std::string_view namespace_) const;
 
   // Gives back the memory of names and values that nobody has any more. To be called between two
   // attempts, when nobody else is at work: devices and usages of nodes that are not up to date are

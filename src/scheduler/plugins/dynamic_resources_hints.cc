@@ -42,6 +42,7 @@ bool Names(const api::ResourceClaim& claim, std::string_view device_class) {
 }  // namespace
 
 Hint DynamicResources::Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) {
+  if (node_allocatable_ && AfterRoomChange(change, old, pod) == Hint::kQueue) return Hint::kQueue;
   const bool gone = change.kind == api::Change::Kind::kDeleted;
   const api::Object* now = gone ? nullptr : &change.object;
   const api::Object* before = gone ? &change.object : old;
@@ -97,7 +98,8 @@ Hint DynamicResources::AfterClaimChange(const PodInfo& pod, const api::ResourceC
   }
   // Devices of another claim that are free now.
   if (before == nullptr || !before->status.allocation.has_value()) return Hint::kSkip;
-  if (now != nullptr && now->status.allocation.has_value()) return Hint::kSkip;
+  // After a gap in what is seen it may have others instead.
+  if (now != nullptr && now->status.allocation == before->status.allocation) return Hint::kSkip;
   const KnownPlan needs = Needs(pod);
   if (needs.plan == nullptr) return Hint::kSkip;
   std::set<std::pair<std::string_view, std::string_view>> pools;
