@@ -77,6 +77,14 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
   return report.Take();
 }
 
+ErrorList ValidateMetadata(const ObjectMeta& metadata) {
+  const ValidationOptions options;
+  Report report(options);
+  const KindInfo any{.namespaced = !metadata.namespace_.empty()};
+  internal::ValidateMetaCreate(report, any, metadata);
+  return report.Take();
+}
+
 ErrorList ValidateUpdate(const Object& object, const Object& old,
                          const ValidationOptions& options) {
   DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");

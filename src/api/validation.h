@@ -34,4 +34,7 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
 ErrorList ValidateEphemeralContainersUpdate(const Object& object, const Object& old,
                                             const ValidationOptions& options);
 
+// Metadata of an object inside of another one, of any kind. Paths begin with "metadata".
+ErrorList ValidateMetadata(const ObjectMeta& metadata);
+
 }  // namespace dray::api
