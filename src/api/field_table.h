@@ -42,6 +42,7 @@
 
 namespace dray::api {
 
+struct KindInfo;
 struct StructInfo;
 
 enum class Shape : std::uint8_t {
@@ -83,6 +84,8 @@ struct TypeInfo {
   void* (*append)(void*) = nullptr;                                // kList
   void* (*append_key)(void*, base::Text&&) = nullptr;              // kMap, in any order; then seal
   bool (*seal)(void*) = nullptr;  // kMap: false if a key came twice
+  // kStruct, of a kind that was defined at run time (custom_kind.h): the row of its hub version.
+  const KindInfo* hub_kind = nullptr;
 
   // kStruct
   const StructInfo& fields() const { return described != nullptr ? *described : fields_of(); }
@@ -204,6 +207,9 @@ struct StructInfo {
   // Called after the last field was read; tidies what the wire form could not say directly.
   void (*after_decode)(void* object) = nullptr;
   bool atomic = false;  // has one writer as a whole, for server-side apply
+  // What members are that the table does not name; null: they are unknown. Of schemas that somebody
+  // else has written (room crd), which no decoder reads by.
+  const TypeInfo* others = nullptr;
 
   // The index of the field with that wire name (or alias), or -1. Tries `hint` first: fields
   // usually come in order.

@@ -276,8 +276,6 @@ StatusOr<FeatureGates> FeatureGates::Parse(std::string_view text, const FeatureG
 
 std::string_view MissingFor(Gate gate) {
   switch (gate) {
-    case kDRANodeAllocatableResources:
-      return "devices that take part of a node's cpu or memory are not scheduled";
     case kDRAResourcePoolStatus:
       return "ResourcePoolStatusRequests are not served";
     case kDRAPartitionableDevicesType:

@@ -215,7 +215,7 @@ TEST(FeatureGates, AGateThatIsAskedForWithoutTheOneItNeedsIsAnErrorThatNamesBoth
 // Fields of these are known and checked, but nobody would do what they promise.
 TEST(FeatureGates, WhoActsByGatesRefusesThoseThatNothingHereActsBy) {
   for (const std::string_view name :
-       {"DRANodeAllocatableResources", "DRAResourcePoolStatus", "DRAPartitionableDevicesType"}) {
+       {"DRAResourcePoolStatus", "DRAPartitionableDevicesType"}) {
     std::string text = std::string(name) + "=true";
     if (name == "DRAPartitionableDevicesType") text += ",DRAResourcePoolStatus=true";
     EXPECT_TRUE(FeatureGates::Parse(text, FeatureGates()).ok()) << name;

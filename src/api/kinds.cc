@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
+#include "api/custom_kind.h"
 #include "api/daemon_set.h"
 #include "api/described_kinds.h"
 #include "api/device_class.h"
@@ -103,6 +105,8 @@ std::vector<KindInfo> MakeKinds() {
       Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
       Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                           kClusterWide),
+      Kind<CertificateSigningRequest>("certificates.k8s.io", "v1", "CertificateSigningRequest",
+                                      "certificatesigningrequests", kClusterWide),
       Kind<Role>(kRbacGroup, "v1", "Role", "roles", kNamespaced),
       Kind<ClusterRole>(kRbacGroup, "v1", "ClusterRole", "clusterroles", kClusterWide),
       Kind<RoleBinding>(kRbacGroup, "v1", "RoleBinding", "rolebindings", kNamespaced),
@@ -164,10 +168,11 @@ const KindInfo* FindKind(std::string_view api_version, std::string_view kind) {
   const auto it = std::ranges::find_if(Table(), [&](const KindInfo& row) {
     return row.kind == kind && row.group == group && row.version == version;
   });
-  return it == Table().end() ? nullptr : &*it;
+  return it == Table().end() ? FindCustomKind(api_version, kind) : &*it;
 }
 
 const KindInfo& HubKind(const TypeInfo& hub) {
+  if (hub.hub_kind != nullptr) return *hub.hub_kind;
   const auto it = std::ranges::find(Table(), &hub, &KindInfo::type);
   DRAY_CHECK(it != Table().end(), "a kind without a hub version");
   return *it;

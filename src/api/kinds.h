@@ -44,9 +44,9 @@ struct KindInfo {
   std::string ApiVersion() const;
 };
 
-// Every kind in every version, hub versions first within a kind.
+// Every kind that is built in, in every version, hub versions first within a kind.
 std::span<const KindInfo> Kinds();
-// Null when there is none.
+// Also of those that were defined while the process runs (custom_kind.h). Null when there is none.
 const KindInfo* FindKind(std::string_view api_version, std::string_view kind);
 // The hub version's row of a C++ struct.
 const KindInfo& HubKind(const TypeInfo& hub);

@@ -30,6 +30,7 @@ struct NameRules {
 };
 constexpr NameRules kDefaultRules = {"", kDnsSubdomain};
 constexpr NameRules kNameRules[] = {
+    {"CertificateSigningRequest", kPathSegment},
     {"ClusterRole", kPathSegment},
     {"ClusterRoleBinding", kPathSegment},
     {"DeviceClass", kDnsSubdomain, true, false},

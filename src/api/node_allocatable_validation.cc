@@ -6,11 +6,12 @@
 #include "api/internal/device_validation.h"
 
 namespace dray::api::internal {
-namespace {
 
 bool IsNodeResource(std::string_view name) {
   return name == "cpu" || name == "memory" || name.starts_with("hugepages-");
 }
+
+namespace {
 
 void CheckPositive(Report& report, const Path& at, const std::optional<base::Quantity>& amount) {
   if (amount && amount->Sign() <= 0) {

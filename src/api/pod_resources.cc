@@ -60,7 +60,38 @@ Resources SpecRequests(const Pod& pod) {
   return Aggregate(pod, [](const Container& c) { return c.resources.requests; });
 }
 
-Resources RequestsWithStatus(const Pod& pod) {
+// What all claims take, each once, whoever uses it: an init container that is over gives nothing
+// back.
+Resources OfClaims(const Pod& pod, PodResourcesOptions options) {
+  Resources total;
+  if (!options.node_allocatable || !pod.status.node_allocatable_resource_claim_statuses) {
+    return total;
+  }
+  for (const auto& claim : *pod.status.node_allocatable_resource_claim_statuses) {
+    for (const NodeAllocatableMappedResources& mapped : claim.mapping) {
+      if (mapped.quantity) total[mapped.name] += *mapped.quantity;
+    }
+    for (const NodeAllocatableOverheadResources& overhead : claim.overhead) {
+      if (overhead.per_pod) total[overhead.name] += *overhead.per_pod;
+      if (overhead.per_container && !claim.containers.empty()) {
+        base::Quantity all = *overhead.per_container;
+        total[overhead.name] += all.Mul(static_cast<std::int64_t>(claim.containers.size()));
+      }
+    }
+  }
+  return total;
+}
+
+// Devices do not limit what was not limited, but for huge pages, which cannot be overcommitted.
+void RaiseLimits(Resources& limits, const Resources& of_claims) {
+  for (const auto& [name, amount] : of_claims) {
+    if (limits.contains(name.view()) || name.view().starts_with(kHugePagesPrefix)) {
+      limits[name] += amount;
+    }
+  }
+}
+
+Resources RequestsWithStatus(const Pod& pod, const Resources& of_claims) {
   const bool infeasible = ResizeIsInfeasible(pod);
   const auto allocated = [&](const Container& c) {
     const ContainerStatus* status = FindStatus(pod, c.name);
@@ -76,9 +107,16 @@ Resources RequestsWithStatus(const Pod& pod) {
     }
     return allocated(c);
   };
+  // What the node has set up for the containers includes what their devices stand for.
   Resources total = Aggregate(pod, actuated);
-  MaxResources(total, Aggregate(pod, allocated));
-  if (!infeasible) MaxResources(total, SpecRequests(pod));
+  Resources of_allocated = Aggregate(pod, allocated);
+  AddResources(of_allocated, of_claims);
+  MaxResources(total, of_allocated);
+  if (!infeasible) {
+    Resources of_spec = SpecRequests(pod);
+    AddResources(of_spec, of_claims);
+    MaxResources(total, of_spec);
+  }
   return total;
 }
 
@@ -86,7 +124,7 @@ Resources SpecLimits(const Pod& pod) {
   return Aggregate(pod, [](const Container& c) { return c.resources.limits; });
 }
 
-Resources LimitsWithStatus(const Pod& pod) {
+Resources LimitsWithStatus(const Pod& pod, const Resources& of_claims) {
   const bool infeasible = ResizeIsInfeasible(pod);
   Resources total = Aggregate(pod, [&](const Container& c) {
     const ContainerStatus* status = FindStatus(pod, c.name);
@@ -95,7 +133,11 @@ Resources LimitsWithStatus(const Pod& pod) {
     }
     return infeasible ? Resources() : c.resources.limits;
   });
-  if (!infeasible) MaxResources(total, SpecLimits(pod));
+  if (!infeasible) {
+    Resources of_spec = SpecLimits(pod);
+    RaiseLimits(of_spec, of_claims);
+    MaxResources(total, of_spec);
+  }
   return total;
 }
 
@@ -109,19 +151,49 @@ void ApplyPodLevel(Resources& total, const Resources& pod_level) {
 }  // namespace
 
 Map<base::Quantity> PodRequests(const Pod& pod, PodResourcesOptions options) {
-  Resources total = options.use_status ? RequestsWithStatus(pod) : SpecRequests(pod);
+  const Resources of_claims = OfClaims(pod, options);
+  Resources total;
+  if (options.use_status) {
+    total = RequestsWithStatus(pod, of_claims);
+  } else {
+    total = SpecRequests(pod);
+    AddResources(total, of_claims);
+  }
   if (pod.spec.resources) ApplyPodLevel(total, pod.spec.resources->requests);
   AddResources(total, pod.spec.overhead);
   return total;
 }
 
 Map<base::Quantity> PodLimits(const Pod& pod, PodResourcesOptions options) {
-  Resources total = options.use_status ? LimitsWithStatus(pod) : SpecLimits(pod);
+  const Resources of_claims = OfClaims(pod, options);
+  Resources total;
+  if (options.use_status) {
+    total = LimitsWithStatus(pod, of_claims);
+  } else {
+    total = SpecLimits(pod);
+    RaiseLimits(total, of_claims);
+  }
   if (pod.spec.resources) ApplyPodLevel(total, pod.spec.resources->limits);
   // Overhead does not limit what was not limited.
   for (const auto& [name, overhead] : pod.spec.overhead) {
     base::Quantity* limit = total.Find(name);
     if (limit != nullptr && !limit->IsZero()) *limit += overhead;
+  }
+  return total;
+}
+
+Map<base::Quantity> NodeAllocatableOf(const Pod& pod, std::string_view container) {
+  Resources total;
+  if (!pod.status.node_allocatable_resource_claim_statuses) return total;
+  for (const auto& claim : *pod.status.node_allocatable_resource_claim_statuses) {
+    if (std::ranges::find(claim.containers, container) == claim.containers.end()) continue;
+    for (const NodeAllocatableMappedResources& mapped : claim.mapping) {
+      if (mapped.quantity) total[mapped.name] += *mapped.quantity;
+    }
+    for (const NodeAllocatableOverheadResources& overhead : claim.overhead) {
+      if (overhead.per_pod) total[overhead.name] += *overhead.per_pod;
+      if (overhead.per_container) total[overhead.name] += *overhead.per_container;
+    }
   }
   return total;
 }

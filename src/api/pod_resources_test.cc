@@ -84,5 +84,38 @@ TEST(PodResources, AResizeThatCannotBeDoneDoesNotCount) {
   EXPECT_EQ(Cpu(pod, {.use_status = true}), 2);
 }
 
+// KEP-5517: what claims take of the node comes beside what containers ask for.
+TEST(PodResources, ClaimsTakeWhatTheStatusSays) {
+  Pod pod;
+  pod.spec.containers = {Asking(1)};
+  pod.spec.init_containers = {Asking(4)};
+  NodeAllocatableResourceClaimStatus claim;
+  claim.resource_claim_name = "a";
+  claim.containers = {"x", "z"};
+  claim.mapping = {{.name = "cpu", .quantity = base::Quantity::FromInt(2)}};
+  claim.overhead = {{.name = "memory",
+                     .per_pod = base::Quantity::FromInt(100),
+                     .per_container = base::Quantity::FromInt(10)},
+                    {.name = "hugepages-2Mi", .per_pod = base::Quantity::FromInt(7)}};
+  pod.status.node_allocatable_resource_claim_statuses.emplace().push_back(claim);
+  EXPECT_EQ(Cpu(pod), 4);  // as long as the gate is off
+  const PodResourcesOptions counted{.node_allocatable = true};
+  EXPECT_EQ(Cpu(pod, counted), 6);
+  EXPECT_EQ(Cpu(pod, {.use_status = true, .node_allocatable = true}), 6);
+  EXPECT_EQ(PodRequests(pod, counted).Find("memory")->Value(), 120);
+  // Of limits only what is limited is raised, and huge pages, which cannot be overcommitted.
+  pod.spec.containers[0].resources.limits["cpu"] = base::Quantity::FromInt(3);
+  EXPECT_EQ(PodLimits(pod, counted).Find("cpu")->Value(), 5);
+  EXPECT_EQ(PodLimits(pod, counted).Find("memory"), nullptr);
+  EXPECT_EQ(PodLimits(pod, counted).Find("hugepages-2Mi")->Value(), 7);
+  // One container's part.
+  EXPECT_EQ(NodeAllocatableOf(pod, "z").Find("memory")->Value(), 110);
+  EXPECT_TRUE(NodeAllocatableOf(pod, "other").empty());
+  // An amount for the whole pod stands for everything in it.
+  pod.spec.resources.emplace();
+  pod.spec.resources->requests["cpu"] = base::Quantity::FromInt(20);
+  EXPECT_EQ(Cpu(pod, counted), 20);
+}
+
 }  // namespace
 }  // namespace dray::api

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "api/internal/device_validation.h"
 #include "api/internal/kind_validation.h"
 #include "api/internal/name_validation.h"
 #include "api/pod.h"
@@ -174,6 +175,56 @@ void CheckContainerStatuses(Report& report, const Path& at,
   }
 }
 
+void CheckAmount(Report& report, const Path& at, const std::optional<base::Quantity>& amount) {
+  if (amount && amount->Sign() < 0) report.InvalidQuantity(at, *amount, "must be non-negative");
+}
+
+void CheckNodeResource(Report& report, const Path& at, const std::string& name) {
+  if (!IsNodeResource(name)) {
+    report.Invalid(at.Child("name"), name, "must be a node allocatable resource name");
+  }
+}
+
+// What claims take of the node is about claims of the pod, and about resources that nodes have.
+void CheckNodeAllocatable(Report& report, const Path& at, const Pod& pod) {
+  base::StringSet claims;
+  for (const PodResourceClaim& claim : pod.spec.resource_claims) {
+    if (claim.resource_claim_name) claims.insert(*claim.resource_claim_name);
+  }
+  if (pod.status.resource_claim_statuses) {
+    for (const PodResourceClaimStatus& status : *pod.status.resource_claim_statuses) {
+      if (status.resource_claim_name) claims.insert(*status.resource_claim_name);
+    }
+  }
+  const auto& statuses = *pod.status.node_allocatable_resource_claim_statuses;
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    const NodeAllocatableResourceClaimStatus& status = statuses[i];
+    const Path here = at.Index(i);
+    if (status.resource_claim_name.empty()) continue;
+    if (!claims.contains(status.resource_claim_name)) {
+      report.Invalid(here.Child("resourceClaimName"), status.resource_claim_name,
+                     "no mapping found in pod reference");
+    }
+    const Path mapping = here.Child("mapping");
+    for (std::size_t j = 0; j < status.mapping.size(); ++j) {
+      const Path item = mapping.Index(j);
+      CheckNodeResource(report, item, status.mapping[j].name);
+      CheckAmount(report, item.Child("quantity"), status.mapping[j].quantity);
+    }
+    const Path overheads = here.Child("overhead");
+    for (std::size_t j = 0; j < status.overhead.size(); ++j) {
+      const NodeAllocatableOverheadResources& overhead = status.overhead[j];
+      const Path item = overheads.Index(j);
+      CheckNodeResource(report, item, overhead.name);
+      if (!overhead.per_pod && !overhead.per_container) {
+        report.InvalidAsIs(item, "", "at least one of perPod or perContainer must be set");
+      }
+      CheckAmount(report, item.Child("perPod"), overhead.per_pod);
+      CheckAmount(report, item.Child("perContainer"), overhead.per_container);
+    }
+  }
+}
+
 }  // namespace
 
 void ValidatePodStatusUpdate(Report& report, const Pod& pod) {
@@ -191,6 +242,9 @@ void ValidatePodStatusUpdate(Report& report, const Pod& pod) {
   if (pod.status.extended_resource_claim_status) {
     CheckExtendedResourceClaim(report, at.Child("extendedResourceClaimStatus"),
                                *pod.status.extended_resource_claim_status, containers);
+  }
+  if (pod.status.node_allocatable_resource_claim_statuses) {
+    CheckNodeAllocatable(report, at.Child("nodeAllocatableResourceClaimStatuses"), pod);
   }
 }
 

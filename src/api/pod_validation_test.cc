@@ -159,6 +159,36 @@ spec:
           "FieldValueInvalid status.initContainerStatuses[0].allocatedResourcesStatus[0].name"));
 }
 
+TEST(PodStatus, WhatClaimsTakeOfTheNodeIsOfTheirsAndOfTheNodes) {
+  const std::string pod = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: default, uid: u, resourceVersion: '1'}
+spec:
+  resourceClaims: [{name: d, resourceClaimName: a}, {name: t, resourceClaimTemplateName: b}]
+  containers: [{name: c, image: i}]
+)";
+  const auto of = [&](std::string_view statuses) {
+    const Object with =
+        Parse(pod +
+              "status: {resourceClaimStatuses: [{name: t, resourceClaimName: made}], "
+              "nodeAllocatableResourceClaimStatuses: " +
+              std::string(statuses) + "}");
+    return Keys(ValidateStatusUpdate(with, Parse(pod), {}));
+  };
+  EXPECT_THAT(of("[{resourceClaimName: a, mapping: [{name: cpu, quantity: '2'}]}, "
+                 "{resourceClaimName: made, overhead: [{name: hugepages-2Mi, perPod: 2Mi}]}]"),
+              IsEmpty());
+  const std::string at = "FieldValueInvalid status.nodeAllocatableResourceClaimStatuses[0].";
+  EXPECT_THAT(of("[{resourceClaimName: other}]"), ElementsAre(at + "resourceClaimName"));
+  EXPECT_THAT(of("[{resourceClaimName: a, mapping: [{name: pods, quantity: '-1'}]}]"),
+              ElementsAre(at + "mapping[0].name", at + "mapping[0].quantity"));
+  EXPECT_THAT(of("[{resourceClaimName: a, overhead: [{name: cpu}]}]"),
+              ElementsAre(at + "overhead[0]"));
+  EXPECT_THAT(of("[{resourceClaimName: a, overhead: [{name: cpu, perContainer: '-1'}]}]"),
+              ElementsAre(at + "overhead[0].perContainer"));
+}
+
 TEST(PodStatus, EveryClaimOfTheSpecHasOneStatus) {
   const std::string pod = R"(
 apiVersion: v1

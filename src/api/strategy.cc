@@ -84,7 +84,8 @@ void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOpt
   DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
   StatusUpdate<ResourceClaim>(object, old, options) ||
       StatusUpdate<DeviceTaintRule>(object, old, options) ||
-      StatusUpdate<Pod>(object, old, options);
+      StatusUpdate<Pod>(object, old, options) ||
+      StatusUpdate<CertificateSigningRequest>(object, old, options);
 }
 
 std::vector<std::string> WarningsFor(const Object& object) {

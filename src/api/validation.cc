@@ -65,6 +65,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateConfigMap(report, *map, nullptr);
   } else if (const auto* secret = object.As<Secret>()) {
     internal::ValidateSecret(report, *secret, nullptr);
+  } else if (const auto* request = object.As<CertificateSigningRequest>()) {
+    internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, nullptr);
   } else {
@@ -112,6 +114,8 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateConfigMap(report, *map, old.As<ConfigMap>());
   } else if (const auto* secret = object.As<Secret>()) {
     internal::ValidateSecret(report, *secret, old.As<Secret>());
+  } else if (const auto* request = object.As<CertificateSigningRequest>()) {
+    internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, &old);
   } else {
@@ -131,6 +135,9 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
     internal::ValidateTaintRuleStatusUpdate(report, *rule, *old.As<DeviceTaintRule>());
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodStatusUpdate(report, *pod);
+  } else if (const auto* request = object.As<CertificateSigningRequest>()) {
+    internal::ValidateCertificateStatusUpdate(report, *request,
+                                              *old.As<CertificateSigningRequest>());
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribedStatus(report, object);
   }

@@ -99,7 +99,10 @@ std::optional<User> Authenticator::Authenticate(const Headers& headers,
       absl::StripAsciiWhitespace(base::ToAbsl(authorization.substr(kBearer.size())));
   const auto it = users_.find(Digest(base::FromAbsl(token)));
   if (it != users_.end()) return it->second;
-  return reader_ == nullptr ? std::nullopt : reader_->Read(base::FromAbsl(token));
+  for (const TokenReader* reader : readers_) {
+    if (auto user = reader->Read(base::FromAbsl(token))) return user;
+  }
+  return std::nullopt;
 }
 
 }  // namespace dray::apiserver

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apiserver/certificates.h"
 #include "apiserver/http.h"
@@ -45,8 +46,9 @@ class Authenticator {
     return authenticator;
   }
 
-  // Asked for tokens that are not in the file; outlives it. Before the server starts.
-  void Ask(const TokenReader* reader) { reader_ = reader; }
+  // Asked for tokens that are not in the file, in the order in which they were added; outlives it.
+  // Before the server starts.
+  void Ask(const TokenReader* reader) { readers_.push_back(reader); }
 
   // A certificate that is not trusted does not stand in the way of a good token, as in Kubernetes.
   // Nothing: what was shown is not believed, the answer is 401. With no credentials at all it is
@@ -58,7 +60,7 @@ class Authenticator {
   std::string Digest(std::string_view token) const;
 
   bool leaves_tokens_ = false;
-  const TokenReader* reader_ = nullptr;
+  std::vector<const TokenReader*> readers_;
   // By the token's digest under a key that only this process knows: how long a look-up takes
   // depends on numbers that nobody outside can foresee, so that it tells nothing about tokens.
   std::string key_;

@@ -2,6 +2,7 @@
 #include "apiserver/certificates.h"
 
 #include <arpa/inet.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 
@@ -115,15 +116,16 @@ StatusOr<KeyPair> MakeAuthority(std::string_view common_name, base::Time now,
   return ToPem(x509, key.get());
 }
 
-StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpec& spec,
-                                  base::Time now) {
+namespace {
+
+// A certificate for the public half of `key`.
+StatusOr<CertificatePtr> Issue(const KeyPair& authority, const CertificateSpec& spec, EVP_PKEY* key,
+                               base::Time now) {
   DRAY_ASSIGN_OR_RETURN(const CertificatePtr issuer,
                         internal::ParseCertificate(authority.certificate));
   DRAY_ASSIGN_OR_RETURN(const KeyPtr issuer_key, internal::ParseKey(authority.key));
-  const KeyPtr key(EVP_EC_gen("P-256"));
-  if (!key) return SslError("cannot make a key");
-  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate,
-                        Begin(key.get(), spec.common_name, spec.organizations, now, spec.valid));
+  DRAY_ASSIGN_OR_RETURN(CertificatePtr certificate,
+                        Begin(key, spec.common_name, spec.organizations, now, spec.valid));
   X509* x509 = certificate.get();
   if (X509_NAME_cmp(X509_get_subject_name(x509), X509_get_subject_name(issuer.get())) == 0) {
     // It would be taken for one that signed itself, and nobody would believe it.
@@ -149,7 +151,106 @@ StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpe
   DRAY_RETURN_IF_ERROR(add(NID_authority_key_identifier, "keyid"));
   if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, HostList(spec.hosts)));
   if (X509_sign(x509, issuer_key.get(), EVP_sha256()) == 0) return SslError("cannot sign");
-  return ToPem(x509, key.get());
+  return certificate;
+}
+
+using RequestPtr = std::unique_ptr<X509_REQ, internal::Free<X509_REQ_free>>;
+
+StatusOr<RequestPtr> ParseRequest(std::string_view pem) {
+  const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  RequestPtr request(PEM_read_bio_X509_REQ(bio.get(), nullptr, nullptr, nullptr));
+  if (!request) {
+    ERR_clear_error();
+    return base::InvalidArgument("PEM block type must be CERTIFICATE REQUEST");
+  }
+  EVP_PKEY* key = X509_REQ_get0_pubkey(request.get());
+  if (key == nullptr || X509_REQ_verify(request.get(), key) != 1) {
+    ERR_clear_error();
+    return base::InvalidArgument("the request is not signed with its own key");
+  }
+  return request;
+}
+
+std::string TextOf(const ASN1_STRING* text) {
+  unsigned char* utf8 = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&utf8, text);
+  if (size < 0) return {};
+  std::string copy(reinterpret_cast<const char*>(utf8), static_cast<std::size_t>(size));
+  OPENSSL_free(utf8);
+  return copy;
+}
+
+void ReadSubject(X509_NAME* subject, CertificateRequest& info) {
+  int names = 0;
+  for (int i = 0; i < X509_NAME_entry_count(subject); ++i) {
+    const X509_NAME_ENTRY* entry = X509_NAME_get_entry(subject, i);
+    const int nid = OBJ_obj2nid(X509_NAME_ENTRY_get_object(entry));
+    std::string text = TextOf(X509_NAME_ENTRY_get_data(entry));
+    if (nid == NID_commonName) {
+      ++names;
+      info.common_name = std::move(text);
+    } else if (nid == NID_organizationName) {
+      info.organizations.push_back(std::move(text));
+    } else {
+      info.other_names = true;
+    }
+  }
+  if (names > 1) info.other_names = true;
+}
+
+void ReadNames(X509_REQ* request, CertificateRequest& info) {
+  STACK_OF(X509_EXTENSION)* extensions = X509_REQ_get_extensions(request);
+  auto* names = static_cast<GENERAL_NAMES*>(
+      X509V3_get_d2i(extensions, NID_subject_alt_name, nullptr, nullptr));
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
+    if (name->type == GEN_DNS) {
+      info.dns_names.push_back(TextOf(name->d.dNSName));
+      continue;
+    }
+    char text[INET6_ADDRSTRLEN] = {};
+    const ASN1_OCTET_STRING* bytes = name->type == GEN_IPADD ? name->d.iPAddress : nullptr;
+    const int size = bytes == nullptr ? 0 : ASN1_STRING_length(bytes);
+    const int family = size == 4 ? AF_INET : AF_INET6;
+    if ((size == 4 || size == 16) &&
+        inet_ntop(family, ASN1_STRING_get0_data(bytes), text, sizeof(text)) != nullptr) {
+      info.addresses.emplace_back(text);
+    } else {
+      info.other_names = true;
+    }
+  }
+  GENERAL_NAMES_free(names);
+  sk_X509_EXTENSION_pop_free(extensions, X509_EXTENSION_free);
+}
+
+}  // namespace
+
+StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpec& spec,
+                                  base::Time now) {
+  const KeyPtr key(EVP_EC_gen("P-256"));
+  if (!key) return SslError("cannot make a key");
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate, Issue(authority, spec, key.get(), now));
+  return ToPem(certificate.get(), key.get());
+}
+
+StatusOr<CertificateRequest> ReadRequest(std::string_view pem) {
+  DRAY_ASSIGN_OR_RETURN(const RequestPtr request, ParseRequest(pem));
+  CertificateRequest info;
+  ReadSubject(X509_REQ_get_subject_name(request.get()), info);
+  ReadNames(request.get(), info);
+  return info;
+}
+
+StatusOr<std::string> SignRequest(const KeyPair& authority, std::string_view request,
+                                  const CertificateSpec& spec, base::Time now) {
+  DRAY_ASSIGN_OR_RETURN(const RequestPtr parsed, ParseRequest(request));
+  DRAY_ASSIGN_OR_RETURN(const CertificatePtr certificate,
+                        Issue(authority, spec, X509_REQ_get0_pubkey(parsed.get()), now));
+  const BioPtr text(BIO_new(BIO_s_mem()));
+  if (PEM_write_bio_X509(text.get(), certificate.get()) != 1) {
+    return SslError("cannot write a certificate");
+  }
+  return Contents(text.get());
 }
 
 StatusOr<CertificateInfo> ReadCertificate(std::string_view pem) {

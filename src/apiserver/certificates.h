@@ -46,6 +46,20 @@ StatusOr<KeyPair> MakeAuthority(std::string_view common_name, base::Time now,
 StatusOr<KeyPair> MakeCertificate(const KeyPair& authority, const CertificateSpec& spec,
                                   base::Time now);
 
+// What somebody asks to be certified of. Its signature shows that they have the key.
+struct CertificateRequest {
+  std::string common_name;
+  std::vector<std::string> organizations;
+  std::vector<std::string> dns_names;
+  std::vector<std::string> addresses;  // as text
+  bool other_names = false;            // names of other kinds: mail addresses, URIs, places
+};
+// kInvalidArgument for what is no PEM of a request, or not signed with its own key.
+StatusOr<CertificateRequest> ReadRequest(std::string_view pem);
+// A certificate of the request's key with the names that `spec` says, PEM.
+StatusOr<std::string> SignRequest(const KeyPair& authority, std::string_view request,
+                                  const CertificateSpec& spec, base::Time now);
+
 StatusOr<CertificateInfo> ReadCertificate(std::string_view pem);
 // OK if `certificate` was signed by `authority` and its key fits.
 Status CheckKeyPair(const KeyPair& pair, std::string_view authority_certificate);

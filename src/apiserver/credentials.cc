@@ -153,6 +153,7 @@ StatusOr<Credentials> EnsureCredentials(const CredentialsOptions& options, base:
                                                       .organizations = {"system:masters"}},
                                                      now));
   return Credentials{.authority = authority.certificate,
+                     .signer = authority,
                      .server = std::move(server),
                      .to_nodes = std::move(to_nodes)};
 }

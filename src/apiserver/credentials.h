@@ -39,6 +39,7 @@ struct CredentialsOptions {
 
 struct Credentials {
   std::string authority;  // the certificate, PEM
+  KeyPair signer;         // the authority with its key
   KeyPair server;
   KeyPair to_nodes;  // what nodes are shown when they are asked
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/server.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -39,6 +40,10 @@ std::size_t AllowFiles(std::size_t connections) {
   return limit.rlim_cur > 2 * kOtherFiles ? limit.rlim_cur - kOtherFiles : limit.rlim_cur / 2;
 }
 
+// A socket is no business of the programs that this process starts: one that listens would go on
+// doing so in them.
+void KeepFromChildren(int socket) { (void)::fcntl(socket, F_SETFD, FD_CLOEXEC); }
+
 class AsioServer final : public Server {
  public:
   explicit AsioServer(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {
@@ -67,6 +72,7 @@ class AsioServer final : public Server {
     }
     const tcp::endpoint endpoint(address, options.port);
     acceptor_->open(endpoint.protocol(), error);
+    if (!error) KeepFromChildren(acceptor_->native_handle());
     if (!error) acceptor_->set_option(tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_->bind(endpoint, error);
     if (!error) acceptor_->listen(boost::asio::socket_base::max_listen_connections, error);
@@ -143,6 +149,7 @@ class AsioServer final : public Server {
         if (!cancelled) Accept();
       });
     }
+    KeepFromChildren(socket.native_handle());
     if (shared_->connections >= shared_->options.max_connections) {
       ++shared_->refused;
       socket.close();

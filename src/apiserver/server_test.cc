@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "apiserver/handler_for_test.h"
+#include "testing/descriptors.h"
 
 namespace dray::apiserver {
 namespace {
@@ -37,6 +38,15 @@ TEST_F(ServerTest, AConnectionServesManyRequests) {
   }
   EXPECT_EQ(server_->stats().accepted, 1u);
   EXPECT_EQ(server_->stats().requests, 100u);
+}
+
+// A program that this process starts does not go on listening, nor talking to anybody.
+TEST_F(ServerTest, ItsSocketsAreNoChilds) {
+  const auto before = testing::DescriptorsForChildren();
+  Start(Echo);
+  TestClient client(port());
+  EXPECT_EQ(client.Get("/").status, 200);
+  EXPECT_THAT(testing::DescriptorsForChildren(), ::testing::IsSubsetOf(before));
 }
 
 TEST_F(ServerTest, RequestsSentAheadAreAnsweredInOrder) {

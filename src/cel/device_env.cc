@@ -6,6 +6,7 @@
 
 #include "base/mutex.h"
 #include "cel/compile.h"
+#include "cel/kubernetes_env.h"
 #include "cel/library.h"
 #include "cel/program.h"
 
@@ -44,38 +45,8 @@ std::optional<std::uint64_t> DeviceSize(PathView path) {
   return std::nullopt;
 }
 
-void AddLibraries(EnvironmentBuilder& builder) {
-  for (const Library& rows : {library::Arithmetic(),
-                              library::Comparison(),
-                              library::Logic(),
-                              library::Conversions(),
-                              library::Times(),
-                              library::Strings(),
-                              library::StringFormat(),
-                              library::Matches(),
-                              library::Lists(),
-                              library::Sets(),
-                              library::TwoVariables(),
-                              library::Optionals(),
-                              library::KubernetesLists(),
-                              library::Regex(),
-                              library::Urls(),
-                              library::Network(),
-                              library::NamedFormats(),
-                              library::Quantity(),
-                              library::Semver(),
-                              library::Authorizer()}) {
-    builder.AddLibrary(rows);
-  }
-  TypePool& pool = builder.pool();
-  builder.AddTypeName(kOptionalTypeName, pool.Optional(Type::Dyn()));
-  builder.AddTypeName("net.IP", pool.Opaque("net.IP"));
-  builder.AddTypeName("net.CIDR", pool.Opaque("net.CIDR"));
-}
-
 std::shared_ptr<const Environment> Make(const DeviceEnvironmentOptions& options) {
-  EnvironmentBuilder builder;
-  AddLibraries(builder);
+  EnvironmentBuilder builder = EnvironmentBuilder::Extending(KubernetesEnvironment());
   if (options.list_type_attributes) {
     builder.AddLibrary(library::Includes());
     if (!options.kubernetes_only) builder.AddLibrary(library::Include());
@@ -97,11 +68,6 @@ std::shared_ptr<const Environment> Make(const DeviceEnvironmentOptions& options)
   builder.AddVariable(kDeviceVariable, device.type);
   builder.AddObject(std::move(device));
 
-  builder.SetParseOptions({.macros = MacroSet::Dra()});
-  builder.SetValidators({.homogeneous_literals = true,
-                         .constant_times = true,
-                         .constant_regexes = true,
-                         .constant_formats = true});
   builder.SetSizeLimits(DeviceSize);
   return std::move(builder).Build();
 }

@@ -79,6 +79,14 @@ EnvironmentBuilder::EnvironmentBuilder() : environment_(std::make_shared<Environ
   AddMessages(*this);
 }
 
+EnvironmentBuilder EnvironmentBuilder::Extending(std::shared_ptr<const Environment> base) {
+  auto environment = std::make_shared<Environment>(*base);
+  // Others read the other one's types while this one makes its own.
+  environment->pool_ = std::make_shared<TypePool>();
+  environment->base_ = std::move(base);
+  return EnvironmentBuilder(std::move(environment));
+}
+
 EnvironmentBuilder& EnvironmentBuilder::AddVariable(std::string_view name, Type type) {
   environment_->variables_.insert_or_assign(std::string(name), Variable{std::string(name), type});
   return *this;

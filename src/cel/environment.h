@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/string_map.h"
@@ -90,6 +91,8 @@ class Environment {
   friend class EnvironmentBuilder;
 
   std::shared_ptr<TypePool> pool_ = std::make_shared<TypePool>();
+  // The one that it began as, whose types it has.
+  std::shared_ptr<const Environment> base_;
   ParseOptions parse_;
   Validators validators_;
   Dialect dialect_ = Dialect::kKubernetes;
@@ -105,6 +108,8 @@ class Environment {
 class EnvironmentBuilder {
  public:
   EnvironmentBuilder();
+  // Begins with everything that the other one has.
+  static EnvironmentBuilder Extending(std::shared_ptr<const Environment> base);
 
   // For types of declarations; they live as long as the environment.
   TypePool& pool() { return *environment_->pool_; }
@@ -127,6 +132,9 @@ class EnvironmentBuilder {
   std::shared_ptr<const Environment> Build() &&;
 
  private:
+  explicit EnvironmentBuilder(std::shared_ptr<Environment> environment)
+      : environment_(std::move(environment)) {}
+
   std::shared_ptr<Environment> environment_;
 };
 

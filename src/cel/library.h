@@ -39,10 +39,8 @@ class Implementation {
 
   // Part of the evaluator, since it looks at its arguments one after the other or walks a path.
   static constexpr Implementation Evaluator() { return Implementation(nullptr); }
-  // Declared for the checker, although no expression of ours has a value to call it with.
-  static constexpr Implementation None() { return Implementation(nullptr); }
 
-  // Null of Evaluator() and None().
+  // Null of Evaluator().
   constexpr FunctionImpl In(Dialect dialect) const {
     return dialect == Dialect::kKubernetes ? kubernetes_ : language_;
   }
@@ -122,7 +120,7 @@ Library Quantity();
 Library Semver();  // library version 1
 Library NamedFormats();
 Library Urls();
-Library Authorizer();  // for values that DRA does not have
+Library Authorizer();  // of hosts that answer for somebody's rights
 
 }  // namespace library
 

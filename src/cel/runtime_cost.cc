@@ -163,6 +163,8 @@ std::uint64_t CallCost(Work& work, CostRule rule, std::span<const Value> args,
       return Scaled(ActualSize(args[0]) + ActualSize(args[1]), 0.1);
     case CostRule::kContains:
       return Scaled(ActualSize(args[0]), 0.1) * Scaled(ActualSize(args[1]), 0.1);
+    case CostRule::kAuthorize:
+      return 350'000;
   }
   return 1;
 }

@@ -37,6 +37,7 @@ enum class CostRule : std::uint8_t {
   kEqual,          // the same, 1 for Kubernetes values
   kSum,            // a tenth of both
   kContains,       // product of tenths
+  kAuthorize,      // somebody's roles are looked at
 };
 
 std::uint64_t CallCost(Work& work, CostRule rule, std::span<const Value> args, const Value& result);

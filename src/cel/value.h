@@ -43,6 +43,7 @@ enum class Kind : std::uint8_t {
   kHost,  // an object of the embedding application (`device`)
 };
 
+class Arena;
 class Value;
 class List;
 class Map;
@@ -143,6 +144,9 @@ class Host {
   virtual std::string_view type_name() const = 0;
   // False: no such field.
   virtual bool Select(std::string_view field, Value* value) const = 0;
+  // A function that is declared with it as the receiver, which `args` begin with. UnmatchedCall()
+  // of values.h: none of its own.
+  virtual Value Call(std::string_view function, Arena& arena, std::span<const Value> args) const;
 
  protected:
   ~Host() = default;

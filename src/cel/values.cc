@@ -133,6 +133,9 @@ Value MakeInstant(Arena& arena, Instant instant) {
 Value StaticError(const Error& error) { return Value::Pointer(Kind::kError, &error); }
 Value NoSuchOverload() { return StaticError(kNoSuchOverloadError); }
 Value UnmatchedCall() { return Value::Pointer(Kind::kError, nullptr); }
+
+Value Host::Call(std::string_view, Arena&, std::span<const Value>) const { return UnmatchedCall(); }
+
 bool IsUnmatchedCall(const Value& value) { return value.is_error() && value.as_uint() == 0; }
 
 std::string_view ErrorMessage(const Value& value) {

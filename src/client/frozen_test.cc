@@ -9,9 +9,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/event.h"
@@ -35,8 +38,38 @@ constexpr milliseconds kSilence{1'000};
 
 const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()); }
 
-class FrozenTest : public ::testing::Test {
+// Over HTTP/1.1, where somebody in between sees what is asked, and over HTTP/2, where only the server does.
+class FrozenTest : public ::testing::TestWithParam<bool> {
  protected:
+  using Fate = TcpProxy::Fate;
+  using Rule = std::function<Fate(std::string_view method, std::string_view target)>;
+
+  FrozenTest() {
+    if (!GetParam()) return;
+    server_.set_intercept(
+        [this](const apiserver::Request& request) -> std::optional<apiserver::Response> {
+          const base::MutexLock lock(mutex_);
+          const Fate fate =
+              rule_ ? rule_(request.method, request.path + "?" + request.query) : Fate::kForward;
+          if (fate != Fate::kForward) proxy_.Doom(fate);
+          return std::nullopt;
+        });
+  }
+  // What becomes of the answer to a request, and of its connection.
+  void SetRule(Rule rule) {
+    if (GetParam()) {
+      const base::MutexLock lock(mutex_);
+      rule_ = std::move(rule);
+      return;
+    }
+    if (!rule) return proxy_.SetRule({});
+    proxy_.SetRule([rule = std::move(rule)](std::string_view bytes) {
+      const std::size_t space = bytes.find(' ');
+      const std::string_view line = bytes.substr(0, bytes.find("\r\n"));
+      if (space == bytes.npos || !line.ends_with("HTTP/1.1")) return Fate::kForward;
+      return rule(bytes.substr(0, space), line.substr(space + 1));
+    });
+  }
   void Create(const std::string& name) {
     api::Pod pod;
     pod.metadata.namespace_ = "ns";
@@ -45,6 +78,7 @@ class FrozenTest : public ::testing::Test {
     EXPECT_THAT(server_.local().Create(api::Object::Of(pod)), IsOk());
   }
   std::unique_ptr<HttpClient> Connect(HttpOptions options = {}) {
+    options.http2 = GetParam();
     auto client = HttpClient::Create(server_.AccessBy(proxy_.port()), options);
     EXPECT_THAT(client, IsOk());
     return *std::move(client);
@@ -59,11 +93,15 @@ class FrozenTest : public ::testing::Test {
   }
 
   const base::SystemClock clock_;
-  TestServer server_{{}, false};
+  base::Mutex mutex_;
+  Rule rule_ ABSL_GUARDED_BY(mutex_);
+  TestServer server_{{}, GetParam()};
   TcpProxy proxy_{server_.port()};
 };
+INSTANTIATE_TEST_SUITE_P(All, FrozenTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Http2" : "Http1"; });
 
-TEST_F(FrozenTest, AWatchThatFreezesIsStaleBeforeLongAndMissesNothing) {
+TEST_P(FrozenTest, AWatchThatFreezesIsStaleBeforeLongAndMissesNothing) {
   const auto http = Connect({.connect_timeout = milliseconds(500)});
   RemoteCluster cluster(
       *http, clock_,
@@ -99,15 +137,14 @@ TEST_F(FrozenTest, AWatchThatFreezesIsStaleBeforeLongAndMissesNothing) {
   EXPECT_TRUE(Until([&] { return watch->Stale().ok(); }));
 }
 
-TEST_F(FrozenTest, AWatchIsStaleWhileItsNextOneIsNotAnswered) {
+TEST_P(FrozenTest, AWatchIsStaleWhileItsNextOneIsNotAnswered) {
   const auto http = Connect({.connect_timeout = milliseconds(500)});
   RemoteCluster cluster(
       *http, clock_,
       {.first_backoff = milliseconds(2), .longest_backoff = milliseconds(20), .silence = kSilence});
   // Lists are answered, watches are not: nobody may be taken for up to date by his list alone.
-  proxy_.SetRule([](std::string_view bytes) {
-    return bytes.find("watch=true") != std::string_view::npos ? TcpProxy::Fate::kSilence
-                                                              : TcpProxy::Fate::kForward;
+  SetRule([](std::string_view, std::string_view target) {
+    return target.find("watch=true") != target.npos ? Fate::kSilence : Fate::kForward;
   });
   const std::vector<const api::KindInfo*> kinds = {&PodKind()};
   const auto watch = cluster.Watch(kinds);
@@ -117,11 +154,11 @@ TEST_F(FrozenTest, AWatchIsStaleWhileItsNextOneIsNotAnswered) {
   EXPECT_LT(steady_clock::now() - begin, kSilence + milliseconds(500));
   std::this_thread::sleep_for(kSilence);
   EXPECT_FALSE(watch->Stale().ok());
-  proxy_.SetRule({});
+  SetRule({});
   EXPECT_TRUE(Until([&] { return watch->Stale().ok(); }));
 }
 
-TEST_F(FrozenTest, AStreamThatSaysNothingBreaks) {
+TEST_P(FrozenTest, AStreamThatSaysNothingBreaks) {
   const auto http = Connect();
   const auto stream = http->Open(
       {.target = "/api/v1/pods?watch=true&resourceVersion=" + std::to_string(server_.revision())},
@@ -133,7 +170,7 @@ TEST_F(FrozenTest, AStreamThatSaysNothingBreaks) {
 }
 
 // A server that cannot be asked has not said that there is nothing.
-TEST_F(FrozenTest, WhatCannotBeReadIsNotAbsent) {
+TEST_P(FrozenTest, WhatCannotBeReadIsNotAbsent) {
   Create("p");
   const auto http =
       Connect({.connect_timeout = milliseconds(200), .request_timeout = milliseconds(200)});
@@ -146,11 +183,11 @@ TEST_F(FrozenTest, WhatCannotBeReadIsNotAbsent) {
 }
 
 // The answer to a write freezes: the caller learns in time that nobody knows.
-TEST_F(FrozenTest, AWriteWhoseAnswerFreezesIsUnknown) {
+TEST_P(FrozenTest, AWriteWhoseAnswerFreezesIsUnknown) {
   const auto http = Connect({.request_timeout = milliseconds(300)});
   RemoteCluster cluster(*http, clock_);
-  proxy_.SetRule([](std::string_view bytes) {
-    return bytes.starts_with("POST") ? TcpProxy::Fate::kSilence : TcpProxy::Fate::kForward;
+  SetRule([](std::string_view method, std::string_view) {
+    return method == "POST" ? Fate::kSilence : Fate::kForward;
   });
   api::Pod pod;
   pod.metadata.namespace_ = "ns";
@@ -164,7 +201,7 @@ TEST_F(FrozenTest, AWriteWhoseAnswerFreezesIsUnknown) {
 }
 
 // What was to be told while the server was away is told when it is back, once.
-TEST_F(FrozenTest, AnEventWhoseAnswerIsLostIsToldOnce) {
+TEST_P(FrozenTest, AnEventWhoseAnswerIsLostIsToldOnce) {
   Create("p");
   const auto http = Connect();
   RemoteCluster cluster(*http, clock_,
@@ -172,10 +209,10 @@ TEST_F(FrozenTest, AnEventWhoseAnswerIsLostIsToldOnce) {
   const auto pod = cluster.Find(PodKind(), "ns", "p");
   ASSERT_THAT(pod, IsOk());
   std::atomic<int> lost = 0;
-  proxy_.SetRule([&](std::string_view bytes) {
-    if (!bytes.starts_with("POST") || lost >= 3) return TcpProxy::Fate::kForward;
+  SetRule([&](std::string_view method, std::string_view) {
+    if (method != "POST" || lost >= 3) return Fate::kForward;
     ++lost;
-    return TcpProxy::Fate::kCut;
+    return Fate::kCut;
   });
   cluster.Note({.about = **pod,
                 .type = "Warning",
@@ -190,7 +227,7 @@ TEST_F(FrozenTest, AnEventWhoseAnswerIsLostIsToldOnce) {
   EXPECT_EQ((*events)[0].As<api::Event>()->count, 1);
 }
 
-TEST_F(FrozenTest, AnEventWaitsForTheServerToComeBack) {
+TEST_P(FrozenTest, AnEventWaitsForTheServerToComeBack) {
   Create("p");
   const auto http = Connect();
   RemoteCluster cluster(*http, clock_,
@@ -219,7 +256,7 @@ TEST_F(FrozenTest, AnEventWaitsForTheServerToComeBack) {
 }
 
 // Who ends does not wait for a server that is away.
-TEST_F(FrozenTest, EventsDoNotHoldUpTheEnd) {
+TEST_P(FrozenTest, EventsDoNotHoldUpTheEnd) {
   Create("p");
   const auto http = Connect({.connect_timeout = milliseconds(200)});
   auto cluster = std::make_unique<RemoteCluster>(*http, clock_);

@@ -2,14 +2,8 @@
 #include "client/http_client.h"
 
 #include <algorithm>
-#include <boost/asio/error.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <charconv>
+#include <cctype>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +11,8 @@
 #include "api/json.h"
 #include "base/mutex.h"
 #include "client/internal/credentials.h"
+#include "client/internal/http1_exchange.h"
+#include "client/internal/http2_connection.h"
 #include "client/internal/impersonation.h"
 #include "client/internal/rate_limit.h"
 #include "client/internal/socket.h"
@@ -26,115 +22,34 @@
 namespace dray::client {
 namespace {
 
-namespace http = boost::beast::http;
 using internal::Deadline;
 using internal::Endpoint;
+using internal::HeadFields;
+using internal::Http1Connection;
+using internal::Http2Connection;
 using internal::Socket;
 using Shown = internal::Credentials::Shown;
+using Kind = Http2Connection::Outcome::Kind;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kMaxHeaderBytes = 64u << 10;
 // How much of an answer that is no Status is shown.
 constexpr std::size_t kShownBytes = 200;
+// How often a request is sent that a server says it has not looked at.
+constexpr int kTries = 4;
 
-struct Connection {
-  std::shared_ptr<Socket> socket;
-  boost::beast::flat_buffer buffer;
-  steady_clock::time_point idle_since;
-  std::uint64_t version = 0;  // of the credentials that it was made with
-};
-
-using Parser = http::response_parser<http::string_body>;
-
-std::optional<std::chrono::seconds> RetryAfter(const Parser& parser) {
-  const auto text = parser.get()["Retry-After"];
-  int seconds = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || seconds < 0) return std::nullopt;
-  return std::chrono::seconds(seconds);
+// "Name: value\r\n" as HTTP/2 writes it.
+void AddFields(std::string_view lines, HeadFields& fields) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find("\r\n"), lines.size());
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(std::min(end + 2, lines.size()));
+    const std::size_t colon = line.find(": ");
+    if (colon == line.npos) continue;
+    std::string name(line.substr(0, colon));
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    fields.emplace_back(std::move(name), line.substr(colon + 2));
+  }
 }
-
-Status Broken(const boost::system::error_code& error) {
-  return base::Unavailable(fmt::format("the connection failed: {}", error.message()));
-}
-
-// Reads a response, or the rest of one. Beast looks at its own limit for requests only.
-StatusOr<HttpResponse> ReadWhole(Connection& connection, Parser& parser, std::size_t max_bytes) {
-  const auto too_large = [&] {
-    return base::Unavailable(fmt::format("an answer must have at most {} bytes", max_bytes));
-  };
-  boost::system::error_code error;
-  if (!parser.is_header_done()) {
-    http::read_header(*connection.socket, connection.buffer, parser, error);
-  }
-  if (!error && parser.content_length().value_or(0) > max_bytes) return too_large();
-  parser.eager(true);
-  while (!error && !parser.is_done()) {
-    http::read_some(*connection.socket, connection.buffer, parser, error);
-    if (parser.get().body().size() > max_bytes) return too_large();
-  }
-  if (error) return Broken(error);
-  return HttpResponse{static_cast<int>(parser.get().result_int()), std::move(parser.get().body()),
-                      RetryAfter(parser)};
-}
-
-class Stream final : public LineStream {
- public:
-  Stream(Connection connection, std::unique_ptr<Parser> parser, std::size_t max_line, Deadline end,
-         std::chrono::milliseconds silence)
-      : connection_(std::move(connection)),
-        parser_(std::move(parser)),
-        max_line_(max_line),
-        end_(end),
-        silence_(silence) {
-    // Piece by piece: an eager parser hands nothing out before the next piece has begun.
-    parser_->eager(false);
-  }
-
-  StatusOr<bool> Next(std::string& line) override {
-    for (;;) {
-      std::string& text = parser_->get().body();
-      const std::size_t end = text.find('\n', searched_);
-      if (end != std::string::npos) {
-        line.assign(text, taken_, end - taken_);
-        taken_ = end + 1;
-        searched_ = taken_;
-        return true;
-      }
-      // What was handed out makes room for what comes.
-      text.erase(0, taken_);
-      taken_ = 0;
-      searched_ = text.size();
-      if (text.size() > max_line_) {
-        return base::InvalidArgument(
-            fmt::format("a line of a watch must have at most {} bytes", max_line_));
-      }
-      if (parser_->is_done()) return false;
-      boost::system::error_code error;
-      connection_.socket->set_deadline(std::min(end_, steady_clock::now() + silence_));
-      http::read_some(*connection_.socket, connection_.buffer, *parser_, error);
-      if (error == http::error::end_of_stream || error == http::error::partial_message) {
-        return false;
-      }
-      if (error == boost::asio::error::timed_out && steady_clock::now() < end_) {
-        return base::Unavailable(fmt::format("the server has said nothing for {} s",
-                                             static_cast<double>(silence_.count()) / 1e3));
-      }
-      if (error) return Broken(error);
-    }
-  }
-
-  void Cancel() override { connection_.socket->Interrupt(); }
-
- private:
-  Connection connection_;
-  std::unique_ptr<Parser> parser_;
-  const std::size_t max_line_;
-  const Deadline end_;
-  const std::chrono::milliseconds silence_;
-  std::size_t taken_ = 0;     // of the parser's body
-  std::size_t searched_ = 0;  // no line ends before this
-};
 
 class Client final : public HttpClient {
  public:
@@ -156,6 +71,10 @@ class Client final : public HttpClient {
     if (!access_.proxy.empty()) {
       DRAY_ASSIGN_OR_RETURN(internal::Proxy proxy, internal::ParseProxy(access_.proxy));
       endpoint_.proxy = std::make_shared<const internal::Proxy>(std::move(proxy));
+    }
+    {
+      const base::MutexLock lock(mutex_);
+      shares_ = options_.http2 && access_.url.starts_with("https://");
     }
     // An IPv6 address has brackets around it.
     const bool v6 = endpoint_.host.find(':') != std::string::npos;
@@ -179,27 +98,32 @@ class Client final : public HttpClient {
                                              std::chrono::milliseconds longest,
                                              std::chrono::milliseconds silence) override {
     DRAY_ASSIGN_OR_RETURN(const Shown shown, credentials_->Show());
-    const std::string text = TextOf(request, shown);
-    DRAY_ASSIGN_OR_RETURN(Connection connection, Connect(shown));
-    connection.socket->set_deadline(steady_clock::now() +
-                                    std::min(options_.request_timeout, silence));
-    DRAY_RETURN_IF_ERROR(connection.socket->WriteAll(text));
-    auto parser = std::make_unique<Parser>();
-    parser->header_limit(kMaxHeaderBytes);
-    parser->body_limit(std::numeric_limits<std::uint64_t>::max());
-    boost::system::error_code error;
-    http::read_header(*connection.socket, connection.buffer, *parser, error);
-    if (error) return Broken(error);
-    if (parser->get().result_int() != 200) {
-      DRAY_ASSIGN_OR_RETURN(const HttpResponse response,
-                            ReadWhole(connection, *parser, options_.max_response_bytes));
-      // Whoever opens it again is somebody else then.
-      if (response.status == 401) credentials_->Refused(shown);
-      return FailureOf(response);
+    const auto head_within = std::min(options_.request_timeout, silence);
+    for (int left = kTries;; --left) {
+      // A stream of HTTP/1.1 has its connection for itself.
+      DRAY_ASSIGN_OR_RETURN(Route route, FindRoute(shown, /*fresh=*/true));
+      if (!route.http2) {
+        const std::string text = TextOf(request, shown);
+        const internal::Http1Limits limits{options_.request_timeout, options_.max_response_bytes,
+                                           options_.max_line_bytes};
+        DRAY_ASSIGN_OR_RETURN(auto opened,
+                              OpenHttp1(*std::move(route.http1), text, limits, longest, silence));
+        if (opened.stream != nullptr) return std::move(opened.stream);
+        return RefusalOf(opened.refusal, shown);
+      }
+      const Deadline now = steady_clock::now();
+      auto opened = route.http2->Open(FieldsOf(request, shown), now + head_within, now + longest,
+                                      silence, options_.max_response_bytes);
+      if (opened.stream != nullptr) return std::move(opened.stream);
+      const Http2Connection::Outcome& outcome = opened.outcome;
+      if (outcome.kind == Kind::kAnswered) return RefusalOf(outcome.response, shown);
+      NoteRefusal(outcome.kind);
+      // It changes nothing, so it may be asked again; but who does not answer in time is not waited for twice.
+      const bool again =
+          outcome.kind == Kind::kNotProcessed || outcome.kind == Kind::kWantsHttp1 ||
+          (outcome.kind == Kind::kBroken && route.kept && steady_clock::now() < now + head_within);
+      if (!again || left <= 1) return outcome.status;
     }
-    return std::shared_ptr<LineStream>(
-        std::make_shared<Stream>(std::move(connection), std::move(parser), options_.max_line_bytes,
-                                 steady_clock::now() + longest, silence));
   }
 
   void Close() override {
@@ -209,10 +133,19 @@ class Client final : public HttpClient {
     for (const std::weak_ptr<Socket>& weak : sockets_) {
       if (const auto socket = weak.lock()) socket->Interrupt();
     }
+    for (const auto& connection : http2_) connection->Fail(Cancelled());
     closing_.NotifyAll();
+    connected_.NotifyAll();
   }
 
  private:
+  // The way that a request takes: one of them.
+  struct Route {
+    std::shared_ptr<Http2Connection> http2;
+    std::optional<Http1Connection> http1;
+    bool kept = false;  // it was there before
+  };
+
   // Until then, or until the client is closed.
   void Rest(steady_clock::time_point until) {
     const base::MutexLock lock(mutex_);
@@ -250,20 +183,31 @@ class Client final : public HttpClient {
   }
 
   StatusOr<HttpResponse> SendAs(const HttpRequest& request, const Shown& shown) {
-    const std::string text = TextOf(request, shown);
-    if (std::optional<Connection> kept = TakeIdle(shown)) {
-      DRAY_RETURN_IF_ERROR(CheckMay(request));
-      auto response = Exchange(*std::move(kept), text);
-      // Somebody between us and the server may have ended it just now.
-      if (response.ok() || request.method == "POST") return Outcome(request, std::move(response));
-      auto connection = Connect(shown);
-      if (!connection.ok()) return Outcome(request, connection.status());
-      if (Status may = CheckMay(request); !may.ok()) return Outcome(request, std::move(may));
-      return Outcome(request, Exchange(*std::move(connection), text));
+    bool sent = false;  // at least once, and what became of it is not known
+    const auto failed = [&](Status status) -> StatusOr<HttpResponse> {
+      return sent ? Outcome(request, std::move(status)) : std::move(status);
+    };
+    for (int left = kTries;; --left) {
+      auto route = FindRoute(shown, /*fresh=*/sent);
+      if (!route.ok()) return failed(route.status());
+      if (Status may = CheckMay(request); !may.ok()) {
+        GiveBack(*std::move(route));
+        return failed(std::move(may));
+      }
+      Http2Connection::Outcome outcome = Exchange(*route, request, shown);
+      if (outcome.kind == Kind::kAnswered) return std::move(outcome.response);
+      NoteRefusal(outcome.kind);
+      if (outcome.kind == Kind::kNotProcessed || outcome.kind == Kind::kWantsHttp1) {
+        // Nothing was done, whatever it is.
+        if (left > 1) continue;
+        return failed(std::move(outcome.status));
+      }
+      // Somebody between us and the server may have ended a kept connection just now.
+      const bool again = !sent && outcome.kind == Kind::kBroken && route->kept &&
+                         request.method != "POST" && left > 1;
+      sent = true;
+      if (!again) return failed(std::move(outcome.status));
     }
-    DRAY_ASSIGN_OR_RETURN(Connection connection, Connect(shown));
-    DRAY_RETURN_IF_ERROR(CheckMay(request));
-    return Outcome(request, Exchange(std::move(connection), text));
   }
 
   Status CheckMay(const HttpRequest& request) const {
@@ -280,40 +224,127 @@ class Client final : public HttpClient {
         fmt::format("it is not known what the server did: {}", base::Message(response.status())));
   }
 
-  StatusOr<HttpResponse> Exchange(Connection connection, const std::string& text) {
-    connection.socket->set_deadline(steady_clock::now() + options_.request_timeout);
-    DRAY_RETURN_IF_ERROR(connection.socket->WriteAll(text));
-    Parser parser;
-    parser.header_limit(kMaxHeaderBytes);
-    parser.body_limit(std::numeric_limits<std::uint64_t>::max());
-    auto response = ReadWhole(connection, parser, options_.max_response_bytes);
-    if (response.ok() && parser.keep_alive()) Keep(std::move(connection));
-    return response;
+  Http2Connection::Outcome Exchange(Route& route, const HttpRequest& request, const Shown& shown) {
+    if (route.http2 != nullptr) {
+      return route.http2->Exchange(FieldsOf(request, shown), request.body,
+                                   steady_clock::now() + options_.request_timeout,
+                                   options_.max_response_bytes);
+    }
+    bool keep = false;
+    auto response = ExchangeHttp1(
+        *route.http1, TextOf(request, shown),
+        {options_.request_timeout, options_.max_response_bytes, options_.max_line_bytes}, keep);
+    if (keep) Keep(*std::move(route.http1));
+    if (!response.ok()) return {.kind = Kind::kBroken, .status = response.status()};
+    return {.kind = Kind::kAnswered, .response = *std::move(response)};
   }
 
-  StatusOr<Connection> Connect(const Shown& shown) {
-    if (Closed()) return Cancelled();
+  // An error of a stream that was not opened.
+  Status RefusalOf(const HttpResponse& response, const Shown& shown) {
+    // Whoever opens it again is somebody else then.
+    if (response.status == 401) credentials_->Refused(shown);
+    return FailureOf(response);
+  }
+
+  void NoteRefusal(Kind kind) {
+    if (kind != Kind::kWantsHttp1) return;
+    const base::MutexLock lock(mutex_);
+    http1_only_ = true;
+  }
+
+  // A place that was taken and is not needed.
+  void GiveBack(Route route) {
+    if (route.http2 != nullptr) route.http2->Release();
+    if (route.http1) Keep(*std::move(route.http1));
+  }
+
+  // A connection that is there, or another one. With HTTP/2 one is enough for all: who comes while it is being made
+  // waits for it. `fresh`: not one of HTTP/1.1 that was kept.
+  StatusOr<Route> FindRoute(const Shown& shown, bool fresh) {
+    {
+      base::MutexLock lock(mutex_);
+      for (;;) {
+        if (closed_) return Cancelled();
+        if (auto shared = FindShared(shown)) return Route{.http2 = std::move(shared), .kept = true};
+        if (!connecting_ || !shares_) break;
+        const std::uint64_t attempt = attempts_;
+        while (connecting_ && attempt == attempts_ && !closed_) connected_.Wait(mutex_);
+        // What somebody else has just been told, everybody is.
+        if (!closed_ && attempt + 1 == attempts_ && !attempt_.ok()) return attempt_;
+      }
+      if (!fresh) {
+        lock.Unlock();
+        if (auto kept = TakeIdle(shown)) return Route{.http1 = std::move(kept), .kept = true};
+        lock.Lock();
+      }
+      connecting_ = true;
+    }
+    auto route = Connect(shown);
+    const base::MutexLock lock(mutex_);
+    connecting_ = false;
+    ++attempts_;
+    attempt_ = route.status();
+    connected_.NotifyAll();
+    return route;
+  }
+
+  // One that has room; those that have come to their end are forgotten.
+  std::shared_ptr<Http2Connection> FindShared(const Shown& shown)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::erase_if(http2_, [&](const auto& connection) {
+      return connection->version() != shown.version || !connection->Usable();
+    });
+    if (http1_only_) return nullptr;
+    for (const auto& connection : http2_) {
+      const bool last = connection == http2_.back();
+      if (connection->Reserve(last && http2_.size() >= options_.max_idle_connections)) {
+        return connection;
+      }
+    }
+    return nullptr;
+  }
+
+  StatusOr<Route> Connect(const Shown& shown) {
     Endpoint endpoint = endpoint_;
     endpoint.tls = shown.tls.get();
+    {
+      const base::MutexLock lock(mutex_);
+      endpoint.http2 = options_.http2 && !http1_only_;
+    }
     DRAY_ASSIGN_OR_RETURN(
-        std::unique_ptr<Socket> connected,
+        std::unique_ptr<Socket> socket,
         Socket::Connect(endpoint, steady_clock::now() + options_.connect_timeout));
-    std::shared_ptr<Socket> socket = std::move(connected);
+    Route route;
+    if (socket->http2()) {
+      route.http2 = Http2Connection::Start(std::move(socket), shown.version,
+                                           {.ping_after = options_.ping_after,
+                                            .ping_timeout = options_.ping_timeout,
+                                            .max_idle = options_.max_idle,
+                                            .max_line_bytes = options_.max_line_bytes});
+      route.http2->Reserve(/*anyway=*/true);
+    } else {
+      route.http1.emplace();
+      route.http1->socket = std::move(socket);
+      route.http1->version = shown.version;
+    }
     const base::MutexLock lock(mutex_);
     if (closed_) return Cancelled();
-    std::erase_if(sockets_, [](const std::weak_ptr<Socket>& weak) { return weak.expired(); });
-    sockets_.push_back(socket);
-    Connection connection{.socket = std::move(socket)};
-    connection.version = shown.version;
-    return connection;
+    shares_ = route.http2 != nullptr;
+    if (route.http2 != nullptr) {
+      http2_.push_back(route.http2);
+    } else {
+      std::erase_if(sockets_, [](const std::weak_ptr<Socket>& weak) { return weak.expired(); });
+      sockets_.push_back(route.http1->socket);
+    }
+    return route;
   }
 
-  std::optional<Connection> TakeIdle(const Shown& shown) {
+  std::optional<Http1Connection> TakeIdle(const Shown& shown) {
     const auto oldest = steady_clock::now() - options_.max_idle;
     for (;;) {
       base::MutexLock lock(mutex_);
       if (idle_.empty()) return std::nullopt;
-      Connection connection = std::move(idle_.back());
+      Http1Connection connection = std::move(idle_.back());
       idle_.pop_back();
       // The last one was used last: if it is too old, all are.
       if (connection.idle_since < oldest) idle_.clear();
@@ -325,7 +356,7 @@ class Client final : public HttpClient {
     }
   }
 
-  void Keep(Connection connection) {
+  void Keep(Http1Connection connection) {
     connection.idle_since = steady_clock::now();
     const base::MutexLock lock(mutex_);
     if (!closed_ && idle_.size() < options_.max_idle_connections) {
@@ -346,12 +377,24 @@ class Client final : public HttpClient {
     return text.append("\r\n").append(request.body);
   }
 
+  HeadFields FieldsOf(const HttpRequest& request, const Shown& shown) const {
+    HeadFields fields = {{":method", request.method},
+                         {":scheme", "https"},
+                         {":authority", host_},
+                         {":path", endpoint_.path + request.target},
+                         {"user-agent", options_.user_agent},
+                         {"accept", request.accept}};
+    AddFields(shown.header, fields);
+    AddFields(internal::ImpersonationHeaders(access_.as), fields);
+    if (request.method != "GET") {
+      fields.emplace_back("content-type", request.content_type);
+      fields.emplace_back("content-length", std::to_string(request.body.size()));
+    }
+    return fields;
+  }
+
   static Status Cancelled() {
     return base::MakeStatus(StatusCode::kCancelled, "the client was closed");
-  }
-  bool Closed() {
-    const base::MutexLock lock(mutex_);
-    return closed_;
   }
 
   const ServerAccess access_;
@@ -362,8 +405,17 @@ class Client final : public HttpClient {
   base::Mutex mutex_;
   base::CondVar closing_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<Connection> idle_ ABSL_GUARDED_BY(mutex_);  // the one that was used last, last
+  // HTTP/1.1, the one that was used last, last.
+  std::vector<Http1Connection> idle_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::weak_ptr<Socket>> sockets_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Http2Connection>> http2_ ABSL_GUARDED_BY(mutex_);
+  bool http1_only_ ABSL_GUARDED_BY(mutex_) = false;  // the server has asked for it
+  // Somebody connects. Others wait for that while they may hope to share it.
+  bool connecting_ ABSL_GUARDED_BY(mutex_) = false;
+  bool shares_ ABSL_GUARDED_BY(mutex_) = true;
+  std::uint64_t attempts_ ABSL_GUARDED_BY(mutex_) = 0;
+  Status attempt_ ABSL_GUARDED_BY(mutex_);  // what came of the last one
+  base::CondVar connected_;
   internal::RateLimit limit_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HttpClient: requests to one server over kept connections, and streams of lines on their own.
-// HTTP/1.1, with TLS or without; calls wait, each until a deadline.
+// HTTP/2 where TLS agrees on it, one connection for all; else HTTP/1.1. Calls wait, each until a deadline.
 #pragma once
 
 #include <chrono>
@@ -35,6 +35,10 @@ struct HttpOptions {
   std::chrono::milliseconds request_timeout{60'000};  // from the first byte to the last
   std::size_t max_response_bytes = 1u << 30;
   std::size_t max_line_bytes = 64u << 20;
+  bool http2 = true;  // is offered to servers with TLS
+  // Of a connection of HTTP/2 nothing was heard for so long: it is asked whether it is there, and has so long to answer.
+  std::chrono::milliseconds ping_after{30'000};
+  std::chrono::milliseconds ping_timeout{15'000};
   std::size_t max_idle_connections = 64;
   std::chrono::milliseconds max_idle{60'000};
   // Answers "too many requests" that are waited out, each for as long as the server says, at most
@@ -77,7 +81,7 @@ class HttpClient {
   // could not be reached, or what was asked changes nothing; kUnauthenticated: its certificate is
   // not trusted; kUnknown: it was sent something that may change something, and whether it did
   // that is not known; kFailedPrecondition: it may not be sent. A request that may be sent twice
-  // is, when a kept connection turns out to be broken.
+  // is, when a kept connection turns out to be broken; any is that the server says it has not looked at.
   virtual StatusOr<HttpResponse> Send(const HttpRequest& request) = 0;
 
   // A response with status 200, as lines; any other status is an error that FailureOf makes of it.

@@ -14,8 +14,10 @@
 #include <chrono>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "client/object_client.h"
 #include "client/server_for_test.h"
@@ -67,7 +69,8 @@ class Lines final : public apiserver::StreamSource {
   const bool ends_;
 };
 
-class HttpClientTest : public ::testing::Test {
+// With HTTP/1.1 and with HTTP/2.
+class HttpClientTest : public ::testing::TestWithParam<bool> {
  protected:
   void Start(Reply reply) {
     server_ = nullptr;
@@ -79,6 +82,7 @@ class HttpClientTest : public ::testing::Test {
     access_ = keys_.Access(server_->url());
   }
   std::unique_ptr<HttpClient> Client(HttpOptions options = {}) {
+    options.http2 = GetParam();
     auto client = HttpClient::Create(access_, options);
     EXPECT_THAT(client, IsOk());
     return *std::move(client);
@@ -92,7 +96,7 @@ class HttpClientTest : public ::testing::Test {
   ServerAccess access_;
 };
 
-TEST_F(HttpClientTest, RequestsArriveAsTheyWereSent) {
+TEST_P(HttpClientTest, RequestsArriveAsTheyWereSent) {
   Start([](const apiserver::Request& request) {
     return Text(request.method + " " + request.path + "?" + request.query + " " +
                 std::string(request.headers.Find("Content-Type")) + " " + request.body + " by " +
@@ -107,13 +111,13 @@ TEST_F(HttpClientTest, RequestsArriveAsTheyWereSent) {
   EXPECT_EQ(response->body, "PUT /api/v1/x?a=b application/merge-patch+json {} by admin");
 }
 
-TEST_F(HttpClientTest, APathOfTheServerGoesBeforeThatOfRequests) {
+TEST_P(HttpClientTest, APathOfTheServerGoesBeforeThatOfRequests) {
   Start([](const apiserver::Request& request) { return Text(request.path); });
   access_.url += "/behind/this/";
   EXPECT_EQ(Client()->Send({.target = "/api"})->body, "/behind/this/api");
 }
 
-TEST_F(HttpClientTest, ConnectionsAreKeptAndShared) {
+TEST_P(HttpClientTest, ConnectionsAreKeptAndShared) {
   Start([](const apiserver::Request&) { return Text("x"); });
   const auto client = Client();
   for (int i = 0; i < 20; ++i) ASSERT_THAT(client->Send({.target = "/"}), IsOk());
@@ -125,11 +129,33 @@ TEST_F(HttpClientTest, ConnectionsAreKeptAndShared) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(server_->stats().accepted, 5u);
+  EXPECT_LE(server_->stats().accepted, GetParam() ? 1u : 5u);
   EXPECT_EQ(server_->stats().requests, 100u);
 }
 
-TEST_F(HttpClientTest, AKeptConnectionThatBrokeIsReplaced) {
+// Watches of HTTP/1.1 have connections of their own; with HTTP/2 everything shares one.
+TEST_P(HttpClientTest, StreamsShareAConnectionWhereTheyCan) {
+  Start([](const apiserver::Request& request) {
+    if (request.path != "/watch") return Text("x");
+    apiserver::Response response;
+    response.stream = std::make_unique<Lines>(std::vector<std::string>{"a\n"}, false);
+    return response;
+  });
+  const auto client = Client();
+  std::vector<std::shared_ptr<LineStream>> streams;
+  for (int i = 0; i < 10; ++i) {
+    auto stream =
+        client->Open({.target = "/watch"}, std::chrono::seconds(60), std::chrono::seconds(60));
+    ASSERT_THAT(stream, IsOk());
+    streams.push_back(*std::move(stream));
+    ASSERT_THAT(client->Send({.target = "/"}), IsOk());
+  }
+  EXPECT_EQ(server_->stats().accepted, GetParam() ? 1u : 11u);
+  std::string line;
+  for (const auto& stream : streams) EXPECT_TRUE(*stream->Next(line));
+}
+
+TEST_P(HttpClientTest, AKeptConnectionThatBrokeIsReplaced) {
   const Reply reply = [](const apiserver::Request& request) { return Text(request.method); };
   Start(reply);
   const auto client = Client();
@@ -142,7 +168,7 @@ TEST_F(HttpClientTest, AKeptConnectionThatBrokeIsReplaced) {
   }
 }
 
-TEST_F(HttpClientTest, NobodyThereIsUnavailable) {
+TEST_P(HttpClientTest, NobodyThereIsUnavailable) {
   Start([](const apiserver::Request&) { return Text("x"); });
   server_ = nullptr;
   EXPECT_THAT(
@@ -151,7 +177,7 @@ TEST_F(HttpClientTest, NobodyThereIsUnavailable) {
                AllOf(HasSubstr("127.0.0.1 port " + std::to_string(port_)), HasSubstr("refused"))));
 }
 
-TEST_F(HttpClientTest, AServerThatIsNotTrustedIsToldNothing) {
+TEST_P(HttpClientTest, AServerThatIsNotTrustedIsToldNothing) {
   std::atomic<int> requests = 0;
   Start([&](const apiserver::Request&) {
     ++requests;
@@ -167,7 +193,7 @@ TEST_F(HttpClientTest, AServerThatIsNotTrustedIsToldNothing) {
   EXPECT_THAT(Client()->Send({.target = "/"}), IsOk());
 }
 
-TEST_F(HttpClientTest, TheNameMustBeTheCertificates) {
+TEST_P(HttpClientTest, TheNameMustBeTheCertificates) {
   Start([](const apiserver::Request&) { return Text("x"); });
   access_.tls_server_name = "localhost";
   EXPECT_THAT(Client()->Send({.target = "/"}), IsOk());
@@ -176,7 +202,7 @@ TEST_F(HttpClientTest, TheNameMustBeTheCertificates) {
               StatusIs(StatusCode::kUnauthenticated, HasSubstr("mismatch")));
 }
 
-TEST_F(HttpClientTest, ATokenSaysWhoAsks) {
+TEST_P(HttpClientTest, ATokenSaysWhoAsks) {
   Start([](const apiserver::Request& request) { return Text(request.user.name); });
   access_.certificate.clear();
   access_.key.clear();
@@ -194,7 +220,7 @@ TEST_F(HttpClientTest, ATokenSaysWhoAsks) {
   ::unlink(name);
 }
 
-TEST_F(HttpClientTest, AnAnswerThatDoesNotComeIsNotWaitedForForEver) {
+TEST_P(HttpClientTest, AnAnswerThatDoesNotComeIsNotWaitedForForEver) {
   Start([](const apiserver::Request&) {
     apiserver::Response response;
     response.stream = std::make_unique<Lines>(std::vector<std::string>{"x"}, false);
@@ -206,7 +232,7 @@ TEST_F(HttpClientTest, AnAnswerThatDoesNotComeIsNotWaitedForForEver) {
 }
 
 // Whoever wrote must not take that for "nothing happened".
-TEST_F(HttpClientTest, AWriteWithoutAnAnswerMayHaveHappened) {
+TEST_P(HttpClientTest, AWriteWithoutAnAnswerMayHaveHappened) {
   std::atomic<int> came = 0;
   Start([&](const apiserver::Request&) {
     ++came;
@@ -226,7 +252,7 @@ TEST_F(HttpClientTest, AWriteWithoutAnAnswerMayHaveHappened) {
 }
 
 // A server whose storage does not answer in time says 500, and so does whoever stands before it.
-TEST_F(HttpClientTest, AServerThatFailsOverAWriteMayHaveDoneIt) {
+TEST_P(HttpClientTest, AServerThatFailsOverAWriteMayHaveDoneIt) {
   std::atomic<int> code = 500;
   Start([&](const apiserver::Request&) { return Text("{}", code); });
   const auto http = Client();
@@ -247,7 +273,7 @@ TEST_F(HttpClientTest, AServerThatFailsOverAWriteMayHaveDoneIt) {
   }
 }
 
-TEST_F(HttpClientTest, WritesAreSentOnlyAsLongAsTheyMayBe) {
+TEST_P(HttpClientTest, WritesAreSentOnlyAsLongAsTheyMayBe) {
   std::atomic<int> came = 0;
   Start([&](const apiserver::Request&) {
     ++came;
@@ -263,14 +289,14 @@ TEST_F(HttpClientTest, WritesAreSentOnlyAsLongAsTheyMayBe) {
   EXPECT_EQ(came, 2);
 }
 
-TEST_F(HttpClientTest, AnAnswerIsBounded) {
+TEST_P(HttpClientTest, AnAnswerIsBounded) {
   Start([](const apiserver::Request&) { return Text(std::string(100'000, 'x')); });
   EXPECT_THAT(Client({.max_response_bytes = 99'999})->Send({.target = "/"}),
               StatusIs(StatusCode::kUnavailable, HasSubstr("at most 99999 bytes")));
   EXPECT_EQ(Client({.max_response_bytes = 100'000})->Send({.target = "/"})->body.size(), 100'000u);
 }
 
-TEST_F(HttpClientTest, AServerThatHasTooMuchToDoIsAskedAgain) {
+TEST_P(HttpClientTest, AServerThatHasTooMuchToDoIsAskedAgain) {
   std::atomic<int> requests = 0;
   Start([&](const apiserver::Request&) {
     apiserver::Response response = Text("x", ++requests < 3 ? 429 : 200);
@@ -284,7 +310,7 @@ TEST_F(HttpClientTest, AServerThatHasTooMuchToDoIsAskedAgain) {
   EXPECT_EQ(requests, -7);
 }
 
-TEST_F(HttpClientTest, AStreamIsReadLineByLine) {
+TEST_P(HttpClientTest, AStreamIsReadLineByLine) {
   Start([](const apiserver::Request&) {
     apiserver::Response response;
     response.stream = std::make_unique<Lines>(
@@ -303,7 +329,7 @@ TEST_F(HttpClientTest, AStreamIsReadLineByLine) {
   EXPECT_FALSE(*(*stream)->Next(line));
 }
 
-TEST_F(HttpClientTest, AStreamCanBeCancelledWhileSomebodyWaits) {
+TEST_P(HttpClientTest, AStreamCanBeCancelledWhileSomebodyWaits) {
   Start([](const apiserver::Request&) {
     apiserver::Response response;
     response.stream = std::make_unique<Lines>(std::vector<std::string>{"a\n"}, false);
@@ -323,7 +349,7 @@ TEST_F(HttpClientTest, AStreamCanBeCancelledWhileSomebodyWaits) {
   EXPECT_THAT(client->Send({.target = "/"}), StatusIs(StatusCode::kCancelled, HasSubstr("closed")));
 }
 
-TEST_F(HttpClientTest, AFailureSaysWhatTheServerSaid) {
+TEST_P(HttpClientTest, AFailureSaysWhatTheServerSaid) {
   EXPECT_THAT(
       FailureOf(
           {.status = 409,
@@ -332,6 +358,9 @@ TEST_F(HttpClientTest, AFailureSaysWhatTheServerSaid) {
   EXPECT_THAT(FailureOf({.status = 502, .body = "<html>"}),
               StatusIs(StatusCode::kInternal, HasSubstr("502: <html>")));
 }
+
+INSTANTIATE_TEST_SUITE_P(All, HttpClientTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Http2" : "Http1"; });
 
 // An administrator whose kubeconfig says `as` has that user's rights.
 TEST(HttpClient, AsksInTheNameOfAnother) {

@@ -15,6 +15,7 @@ namespace {
 
 class RemoteHolder final : public ClusterHolder {
  public:
+  explicit RemoteHolder(bool http2) : http_(server_.Connect({.http2 = http2})) {}
   api::Cluster& cluster() override { return cluster_; }
 
   // Bookmarks come by the server's clock; they say that a watch has been told everything.
@@ -36,16 +37,17 @@ class RemoteHolder final : public ClusterHolder {
 
  private:
   client::TestServer server_;
-  std::unique_ptr<client::HttpClient> http_ = server_.Connect();
+  const std::unique_ptr<client::HttpClient> http_;
   // Its time leaps, and silence would be taken for an end.
   client::RemoteCluster cluster_{
       *http_, server_.clock(), {.component = "test", .silence = std::chrono::hours(24)}};
 };
 
-INSTANTIATE_TEST_SUITE_P(Remote, ClusterContract,
-                         ::testing::Values(ClusterMaker{
-                             "Http", [] { return std::make_unique<RemoteHolder>(); }}),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Remote, ClusterContract,
+    ::testing::Values(ClusterMaker{"Http1", [] { return std::make_unique<RemoteHolder>(false); }},
+                      ClusterMaker{"Http2", [] { return std::make_unique<RemoteHolder>(true); }}),
+    NameOf);
 
 // A server has its own time for events, and whoever may write them need not be allowed to delete.
 TEST(RemoteEvents, ThoseThatAreForgottenStayOnTheServer) {

@@ -83,7 +83,8 @@ class Seen {
 
 const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()); }
 
-class RemoteWatchTest : public ::testing::Test {
+// Over HTTP/1.1 and over HTTP/2.
+class RemoteWatchTest : public ::testing::TestWithParam<bool> {
  protected:
   explicit RemoteWatchTest(store::HistoryOptions history = {}) : server_(history) {}
 
@@ -112,12 +113,16 @@ class RemoteWatchTest : public ::testing::Test {
   }
 
   TestServer server_;
-  std::unique_ptr<HttpClient> http_ = server_.Connect();
+  std::unique_ptr<HttpClient> http_ = server_.Connect({.http2 = GetParam()});
   RemoteCluster cluster_{*http_, server_.clock(), kImpatient};
 };
+std::string NameOf(const ::testing::TestParamInfo<bool>& info) {
+  return info.param ? "Http2" : "Http1";
+}
+INSTANTIATE_TEST_SUITE_P(All, RemoteWatchTest, ::testing::Bool(), NameOf);
 
 // One object that the server cannot read is not gone: whoever decides by the watch waits.
-TEST_F(RemoteWatchTest, WhatTheServerCannotReadIsNotGone) {
+TEST_P(RemoteWatchTest, WhatTheServerCannotReadIsNotGone) {
   Create("a");
   Create("b");
   const auto list = [&] { return cluster_.List(PodKind()); };
@@ -145,7 +150,7 @@ TEST_F(RemoteWatchTest, WhatTheServerCannotReadIsNotGone) {
   EXPECT_TRUE(late.Until([&] { return late.revisions() == Stored(); }));
 }
 
-TEST_F(RemoteWatchTest, GoesOnWhereItWasWhenTheServerComesBack) {
+TEST_P(RemoteWatchTest, GoesOnWhereItWasWhenTheServerComesBack) {
   Create("a");
   Seen seen(Watch());
   ASSERT_TRUE(seen.Until([&] { return seen.Has("a"); }));
@@ -164,7 +169,7 @@ TEST_F(RemoteWatchTest, GoesOnWhereItWasWhenTheServerComesBack) {
   EXPECT_TRUE(seen.Until([&] { return cluster_.Health().ok(); }));
 }
 
-TEST_F(RemoteWatchTest, ThatBeginsWhileTheServerIsAwayBeginsLater) {
+TEST_P(RemoteWatchTest, ThatBeginsWhileTheServerIsAwayBeginsLater) {
   Create("a");
   server_.Stop();
   Seen seen(Watch());
@@ -174,7 +179,7 @@ TEST_F(RemoteWatchTest, ThatBeginsWhileTheServerIsAwayBeginsLater) {
   EXPECT_TRUE(seen.Until([&] { return seen.Has("a"); }));
 }
 
-TEST_F(RemoteWatchTest, EndsAtOnceWhateverTheServerDoes) {
+TEST_P(RemoteWatchTest, EndsAtOnceWhateverTheServerDoes) {
   for (const bool away : {false, true}) {
     auto watch = Watch();
     if (away) server_.Stop();
@@ -184,7 +189,7 @@ TEST_F(RemoteWatchTest, EndsAtOnceWhateverTheServerDoes) {
   }
 }
 
-TEST_F(RemoteWatchTest, WakesWhoWaits) {
+TEST_P(RemoteWatchTest, WakesWhoWaits) {
   std::atomic<int> woken = 0;
   RemoteOptions options = kImpatient;
   options.on_change = [&] { ++woken; };
@@ -197,7 +202,7 @@ TEST_F(RemoteWatchTest, WakesWhoWaits) {
   EXPECT_TRUE(seen.Until([&] { return seen.Has("a"); }));
 }
 
-TEST_F(RemoteWatchTest, SurvivesAServerThatKeepsFalling) {
+TEST_P(RemoteWatchTest, SurvivesAServerThatKeepsFalling) {
   Seen seen(Watch());
   for (int round = 0; round < 10; ++round) {
     const std::string name = "p" + std::to_string(round);
@@ -220,8 +225,10 @@ class ForgetfulServerTest : public RemoteWatchTest {
   ForgetfulServerTest() : RemoteWatchTest({.events = 4, .bytes = 1 << 20}) {}
 };
 
+INSTANTIATE_TEST_SUITE_P(All, ForgetfulServerTest, ::testing::Bool(), NameOf);
+
 // What happened in between is lost; what is different is told.
-TEST_F(ForgetfulServerTest, IsListedAgainAndTheDifferenceIsTold) {
+TEST_P(ForgetfulServerTest, IsListedAgainAndTheDifferenceIsTold) {
   Create("stays");
   Create("changes");
   Create("goes");
@@ -241,7 +248,7 @@ TEST_F(ForgetfulServerTest, IsListedAgainAndTheDifferenceIsTold) {
   EXPECT_EQ(seen.changes(), 4 + 20 + 1 + 1 + 2);
 }
 
-TEST_F(RemoteWatchTest, ListsOfManyPagesAreWhole) {
+TEST_P(RemoteWatchTest, ListsOfManyPagesAreWhole) {
   for (int i = 0; i < 1'203; ++i) Create("p" + std::to_string(i));
   EXPECT_EQ(cluster_.List(PodKind())->size(), 1'203u);
   Seen seen(Watch());

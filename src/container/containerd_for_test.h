@@ -127,7 +127,7 @@ class Containerd {
 cat >/dev/null
 case $CNI_COMMAND in
 VERSION) echo '{"cniVersion":"0.4.0","supportedVersions":["0.3.1","0.4.0"]}' ;;
-ADD) nsenter --net="$CNI_NETNS" ip link set lo up 2>/dev/null
+ADD) nsenter --net="$CNI_NETNS" /bin/busybox ip link set lo up 2>/dev/null
   echo '{"cniVersion":"0.3.1","interfaces":[{"name":"'$CNI_IFNAME'","sandbox":"'$CNI_NETNS'"}],"ips":[{"version":"4","interface":0,"address":"10.99.0.7/24"}]}' ;;
 esac
 )";

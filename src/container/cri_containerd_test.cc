@@ -4,6 +4,7 @@
 // where there is none or the machine lets nobody run containers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <future>
@@ -14,7 +15,6 @@
 #include "cdi/folder.h"
 #include "container/containerd_for_test.h"
 #include "container/cri_runtime.h"
-#include "container/internal/cri_stream.h"
 #include "container/log_reader.h"
 #include "testing/status_matchers.h"
 
@@ -492,19 +492,29 @@ TEST_F(ContainerdTest, TheNetworkOfPodsIsThePlugins) {
   EXPECT_THAT(sandbox.ips, ElementsAre("10.99.0.7"));
   (void)Run(Shell("hostname; echo hello | nc -l -p 80 127.0.0.1"));
   ASSERT_TRUE(Eventually([&] { return Log() == "inside\n"; }));
-  // A port within the pod.
-  const auto client = *rpc::ConnectCri(Endpoint());
+  // A port within the pod. Its program may not listen yet.
   std::string heard;
+  std::string fault;
   EXPECT_TRUE(Eventually([&] {
-    const auto url =
-        Ask<std::string>([&](auto done) { client->PortForwardUrl(sandbox.id, 80, done); });
-    internal::StreamInput input;
-    return url.ok() &&
-           internal::RunCriForward(*url, 80, input, [&](std::string bytes) { heard += bytes; })
-               .ok() &&
-           !heard.empty();
+    const auto made = Ask<PortConnection>(
+        [&](auto done) { runtime_->Connect(sandbox.id, 80, seconds(10), done); });
+    if (!made.ok()) return false;
+    char buffer[64];
+    ssize_t n = 0;
+    while ((n = ::recv(made->socket.get(), buffer, sizeof(buffer), 0)) > 0) {
+      heard.append(buffer, static_cast<std::size_t>(n));
+    }
+    fault = made->fault();
+    return !heard.empty();
   }));
   EXPECT_EQ(heard, "hello\n");
+  EXPECT_EQ(fault, "");
+  const auto nobody =
+      Ask<PortConnection>([&](auto done) { runtime_->Connect(sandbox.id, 81, seconds(10), done); });
+  ASSERT_THAT(nobody, IsOk());
+  char byte = 0;
+  EXPECT_EQ(::recv(nobody->socket.get(), &byte, 1, 0), 0);
+  EXPECT_THAT(nobody->fault(), HasSubstr("connection refused"));
 }
 
 }  // namespace

@@ -236,6 +236,20 @@ class CriRuntime final : public Runtime {
     return internal::SessionOf(input);
   }
 
+  void Connect(const std::string& sandbox_id, std::uint16_t port, std::chrono::nanoseconds timeout,
+               Done<PortConnection> done) override {
+    cri_.PortForwardUrl(
+        sandbox_id, port,
+        [this, port, timeout, done = std::move(done)](const StatusOr<std::string>& url) {
+          if (!url.ok()) return done(url.status());
+          auto input = std::make_shared<StreamInput>();
+          const bool begun = streams_.Start(input, [url = *url, port, timeout, input, done] {
+            internal::ForwardPort({.url = url, .port = port, .timeout = timeout}, *input, done);
+          });
+          if (!begun) done(Ending());
+        });
+  }
+
  private:
   // What List still waits for.
   struct Gathering {

@@ -10,7 +10,6 @@
 namespace dray::container::internal {
 namespace {
 
-using ::dray::testing::IsOk;
 using ::dray::testing::IsOkAndHolds;
 using ::dray::testing::StatusIs;
 using spdy::Frame;
@@ -220,48 +219,6 @@ TEST(CriStream, Addresses) {
     EXPECT_THAT(ParseStreamUrl(bad), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("none")))
         << bad;
   }
-}
-
-TEST(CriForward, BytesBothWaysUntilTheEnd) {
-  spdy::Headers headers;
-  StreamServer server([&](StreamPeer& peer) {
-    (void)peer.ReadHead();
-    peer.Agree();
-    auto streams = peer.TakeStreams(2);
-    headers = peer.headers;
-    std::string heard;
-    while (const auto frame = peer.Next()) {
-      if (frame->stream != streams["data"]) continue;
-      heard += frame->data;
-      if (frame->last) break;
-    }
-    peer.Write(FrameWriter::Data(streams["data"], "heard " + heard, true));
-    peer.Write(FrameWriter::Data(streams["error"], "", true));
-    (void)peer.Next();
-  });
-  StreamInput input;
-  input.Write("hello");
-  input.Close();
-  std::string out;
-  EXPECT_THAT(RunCriForward(server.url(), 8080, input, [&](std::string bytes) { out += bytes; }),
-              IsOk());
-  EXPECT_EQ(out, "heard hello");
-  EXPECT_EQ(spdy::Find(headers, "port"), "8080");
-  EXPECT_EQ(spdy::Find(headers, "requestid"), "0");
-}
-
-TEST(CriForward, NobodyListensOnThatPort) {
-  StreamServer server([&](StreamPeer& peer) {
-    (void)peer.ReadHead();
-    peer.Agree();
-    auto streams = peer.TakeStreams(2);
-    peer.Write(FrameWriter::Data(streams["error"], "connection refused", true));
-    peer.Write(FrameWriter::Data(streams["data"], "", true));
-    (void)peer.Next();
-  });
-  StreamInput input;
-  EXPECT_THAT(RunCriForward(server.url(), 8080, input, {}),
-              StatusIs(StatusCode::kUnavailable, "connection refused"));
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 // Containers, and those who look after them being killed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,7 +123,10 @@ TEST_F(RuncTest, KilledAtAnyMoment) {
     if (agent == 0) {
       auto store =
           image::Store::Open({.folder = folder_ / "store", .sources = {folder_ / "images"}});
-      if (!store.ok()) ::_exit(1);
+      if (!store.ok()) {
+        std::fprintf(stderr, "%s\n", store.status().ToString().c_str());
+        ::_exit(1);
+      }
       auto runtime = OpenRuncRuntime(Options(), **store, clock_);
       if (!runtime.ok()) {
         std::fprintf(stderr, "%s\n", runtime.status().ToString().c_str());
@@ -157,6 +162,76 @@ TEST_F(RuncTest, KilledAtAnyMoment) {
     store_.reset();
     ExpectNothingLeft();
   }
+}
+
+// A machine may have no more inotify instances: other programs have taken them.
+TEST_F(RuncTest, WithoutInotifyTheEndOfAContainerIsStillNoticed) {
+  runtime_.reset();
+  RuncOptions options = Options();
+  options.inotify = false;
+  auto runtime = OpenRuncRuntime(options, *store_, clock_);
+  ASSERT_THAT(runtime, IsOk());
+  runtime_ = *std::move(runtime);
+  const SandboxConfig pod = Pod("1");
+  const std::string sandbox = RunSandbox(pod);
+  const auto id = Create(sandbox, pod, Sh("main", "sleep 0.5; exit 6"));
+  ASSERT_THAT(Start(*id), IsOk());
+  std::atomic<bool> told = false;
+  runtime_->OnChange([&] { told = true; });
+  for (int i = 0; i < 3000 && !told; ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_TRUE(told);
+  EXPECT_EQ(InfoOf(*id).exit_code, 6);
+  EXPECT_THAT(Stop(*id, std::chrono::seconds(1)), IsOk());
+}
+
+// What the agent listens on is nobody's who outlives it: the next agent could not have the port.
+TEST_F(RuncTest, NobodyInheritsWhatTheAgentHasOpen) {
+  files::Fd listener(::socket(AF_INET, SOCK_STREAM, 0));  // not marked, as a library may leave it
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* where = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(listener.get(), where, size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), where, &size), 0);
+  const SandboxConfig pod = Pod("1");
+  const std::string sandbox = RunSandbox(pod);
+  const auto id = Create(sandbox, pod, Sh("main", "sleep 1000"));
+  ASSERT_THAT(Start(*id), IsOk());
+  const auto inside = Exec(*id, {"sh", "-c", "busybox ls /proc/1/fd; busybox ls /proc/$$/fd"});
+  ASSERT_THAT(inside, IsOk());
+  EXPECT_EQ(inside->out, "0\n1\n2\n0\n1\n2\n");
+  listener.Reset();
+  const files::Fd next(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(next.get(), where, size), 0) << "somebody still listens";
+}
+
+// How a container ended is read a moment after it has, when the last of its output has come; until
+// then a stop signals its pid, which must be nobody else's.
+TEST_F(RuncTest, APidIsTheContainersUntilItsEndCanBeRead) {
+  SandboxConfig pod = Pod("1");
+  pod.shared_pids = true;  // so that somebody outlives the first process, and keeps its output open
+  const std::string sandbox = RunSandbox(pod);
+  const auto id = Create(sandbox, pod, Sh("main", "sleep 1000 & exit 4"));
+  ASSERT_THAT(id, IsOk());
+  const auto first = internal::ReadRecord<internal::PidRecord>(
+      folder_ / ("run/containers/" + *id + "/created.json"));
+  ASSERT_THAT(first, IsOk());
+  const std::string stat = fmt::format("/proc/{}/stat", first->pid);
+  const std::string exit_file = folder_ / ("run/exits/" + *id + ".json");
+  ASSERT_THAT(Start(*id), IsOk());
+  bool seen_dead = false;
+  for (int i = 0; i < 100'000; ++i) {
+    const auto text = files::ReadWhole(stat);
+    const bool can_be_read = ::access(exit_file.c_str(), F_OK) == 0;
+    if (can_be_read) break;
+    ASSERT_TRUE(text.ok()) << "the pid is free, and nobody knows how the container ended";
+    if (text->find(") Z ") != std::string::npos) seen_dead = true;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_TRUE(seen_dead);
+  EXPECT_EQ(WaitForEnd(*id).exit_code, 4);
 }
 
 TEST_F(RuncTest, AContainerWhoseShimIsKilledHasEnded) {

@@ -34,6 +34,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 // Looked at again without being told, for shims that die without a word.
 constexpr milliseconds kLook{1000};
+// How often it is looked where nobody tells of containers that end.
+constexpr milliseconds kLookForEnds{200};
 constexpr std::chrono::seconds kDeathTime{30};
 constexpr std::size_t kMostExecOutput = 16 << 20;
 
@@ -80,10 +82,14 @@ class RuncRuntime final : public Runtime {
   Status Open() {
     DRAY_RETURN_IF_ERROR(home_.Open());
     wake_ = files::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    inotify_ = files::Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-    if (!wake_.valid() || !inotify_.valid() ||
-        ::inotify_add_watch(inotify_.get(), home_.ExitsFolder().c_str(), IN_MOVED_TO) < 0) {
-      return files::Failed("watch", home_.ExitsFolder(), errno);
+    if (!wake_.valid()) return files::Failed("open", "an eventfd", errno);
+    // A machine has 128 of these for all processes of a user, unless it is told otherwise.
+    if (home_.options().inotify) {
+      inotify_ = files::Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+      if (inotify_.valid() &&
+          ::inotify_add_watch(inotify_.get(), home_.ExitsFolder().c_str(), IN_MOVED_TO) < 0) {
+        inotify_.Reset();
+      }
     }
     watcher_ = std::thread([this] { Watch(); });
     return {};
@@ -229,13 +235,15 @@ class RuncRuntime final : public Runtime {
   bool ChecksUser() const override { return true; }
 
   void Connect(const std::string& sandbox_id, std::uint16_t port, std::chrono::nanoseconds timeout,
-               Done<files::Fd> done) override {
+               Done<PortConnection> done) override {
     // On a thread of its own, since it goes into another network for a moment.
     streams_.Start(std::make_shared<StreamInput>(),
                    [this, sandbox_id, port, timeout, done = std::move(done)] {
                      const auto network = home_.NetworkOf(sandbox_id);
                      if (!network.ok()) return done(network.status());
-                     done(internal::ConnectIn(*network, port, timeout));
+                     auto socket = internal::ConnectIn(*network, port, timeout);
+                     if (!socket.ok()) return done(socket.status());
+                     done(PortConnection{.socket = *std::move(socket)});
                    });
   }
 
@@ -296,13 +304,19 @@ class RuncRuntime final : public Runtime {
 
   void Watch() {
     while (!stopping_) {
-      pollfd polled[2] = {{wake_.get(), POLLIN, 0}, {inotify_.get(), POLLIN, 0}};
+      pollfd polled[2] = {{wake_.get(), POLLIN, 0},
+                          {inotify_.valid() ? inotify_.get() : -1, POLLIN, 0}};
       (void)::poll(polled, 2, static_cast<int>(UntilNext().count()));
       std::uint64_t woken = 0;
       (void)!::read(wake_.get(), &woken, sizeof(woken));
       bool changed = false;
       alignas(inotify_event) char events[4096];
-      while (::read(inotify_.get(), events, sizeof(events)) > 0) changed = true;
+      while (inotify_.valid() && ::read(inotify_.get(), events, sizeof(events)) > 0) changed = true;
+      if (!inotify_.valid()) {
+        std::vector<std::string> ends = files::NamesIn(home_.ExitsFolder()).value_or(ends_);
+        changed = ends != ends_;
+        ends_ = std::move(ends);
+      }
       if (stopping_) return;
       TendEndings();
       if (!changed) continue;
@@ -318,6 +332,7 @@ class RuncRuntime final : public Runtime {
   milliseconds UntilNext() {
     const base::MutexLock lock(mutex_);
     milliseconds wait = endings_.empty() ? milliseconds(60'000) : kLook;
+    if (!inotify_.valid()) wait = kLookForEnds;
     const SteadyTime now = std::chrono::steady_clock::now();
     for (const auto& [id, ending] : endings_) {
       if (ending.killed) continue;
@@ -374,7 +389,8 @@ class RuncRuntime final : public Runtime {
   std::atomic<bool> stopping_ = false;
   std::atomic<std::uint64_t> execs_ = 0;
   files::Fd wake_;
-  files::Fd inotify_;
+  files::Fd inotify_;              // invalid: it is looked now and then
+  std::vector<std::string> ends_;  // then: files of containers that have ended. The watcher's alone
   std::thread watcher_;
   base::Mutex mutex_;
   std::function<void()> on_change_ ABSL_GUARDED_BY(mutex_);

@@ -194,6 +194,15 @@ struct ExecEvents {
   std::function<void()> room;
 };
 
+// A TCP connection to a port of a pod.
+struct PortConnection {
+  files::Fd socket;
+  // Asked when the other side has closed the socket, from any thread: what was wrong, or nothing. May
+  // be left out. A CRI server says nothing when somebody listens on a port, and only afterwards that
+  // nobody does.
+  std::function<std::string()> fault = nullptr;
+};
+
 // Thread-safe.
 class Runtime {
  public:
@@ -228,9 +237,9 @@ class Runtime {
   // Whether Create refuses what SecurityConfig::non_root forbids.
   virtual bool ChecksUser() const { return false; }
 
-  // A TCP connection to a port of the loopback interface that a sandbox has.
+  // To a port of the loopback interface that a sandbox has.
   virtual void Connect(const std::string& sandbox_id, std::uint16_t port,
-                       std::chrono::nanoseconds timeout, Done<files::Fd> done) {
+                       std::chrono::nanoseconds timeout, Done<PortConnection> done) {
     (void)sandbox_id;
     (void)port;
     (void)timeout;

@@ -119,6 +119,10 @@ void SliceTable::AddDevice(const api::Device& device, Before& before, Dictionary
     device_choices_.push_back(
         ChoiceOf(device.node_name, device.all_nodes, device.node_selector, dictionary));
   }
+  if (!device.node_allocatable_resources.empty()) {
+    node_allocatable_.push_back(
+        {static_cast<std::uint32_t>(devices_.size()), device.node_allocatable_resources});
+  }
   devices_.push_back(row);
 }
 
@@ -195,6 +199,13 @@ ValueId SliceTable::FindAttribute(const DeviceRow& row, NameId name,
   return found == ValueId::kNone && bare.has_value() ? FindAttribute(row, *bare) : found;
 }
 
+const api::Map<api::NodeAllocatableResource>* SliceTable::FindNodeAllocatable(
+    const DeviceRow& row) const {
+  const auto index = static_cast<std::uint32_t>(&row - devices_.data());
+  const auto at = std::ranges::lower_bound(node_allocatable_, index, {}, &NodeAllocatable::row);
+  return at == node_allocatable_.end() || at->row != index ? nullptr : &at->resources;
+}
+
 bool SliceTable::SameContent(const SliceTable& other) const {
   const auto same_set = [](const CounterSetRow& a, const CounterSetRow& b) {
     const auto same_counter = [](const CounterAmount& x, const CounterAmount& y) {
@@ -208,7 +219,7 @@ bool SliceTable::SameContent(const SliceTable& other) const {
          per_device_node_selection_ == other.per_device_node_selection_ &&
          skip_node_operations_ == other.skip_node_operations_ && devices_ == other.devices_ &&
          attributes_ == other.attributes_ && capacities_ == other.capacities_ &&
-         device_choices_ == other.device_choices_ &&
+         device_choices_ == other.device_choices_ && node_allocatable_ == other.node_allocatable_ &&
          std::ranges::equal(counter_sets_, other.counter_sets_, same_set);
 }
 
@@ -243,7 +254,7 @@ std::size_t SliceTable::MemoryBytes() const {
   std::size_t bytes = sizeof(*this) + HeapBytes(devices_) + HeapBytes(attributes_) +
                       HeapBytes(capacities_) + HeapBytes(device_choices_) +
                       HeapBytes(counter_sets_) + HeapBytes(counters_) +
-                      HeapBytes(skip_node_operations_);
+                      HeapBytes(skip_node_operations_) + HeapBytes(node_allocatable_);
   if (object_name_.capacity() >= sizeof(std::string)) bytes += object_name_.capacity() + 1;
   for (const std::string& operation : skip_node_operations_) {
     if (operation.capacity() >= sizeof(std::string)) bytes += operation.capacity() + 1;

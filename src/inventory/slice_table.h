@@ -89,6 +89,9 @@ class SliceTable {
   std::span<const CapacityEntry> capacities(const DeviceRow& row) const;   // in key order
   const NodeChoice& choice(const DeviceRow& row) const;
   std::span<const CounterSetRow> counter_sets() const { return counter_sets_; }
+  // What the device takes of the node's own resources, or null: few devices do.
+  const api::Map<api::NodeAllocatableResource>* FindNodeAllocatable(const DeviceRow& row) const;
+  bool has_node_allocatable() const { return !node_allocatable_.empty(); }
 
   // Spec notes 7.2: exactly `name`, or, when it is "<this driver>/id", the key "id".
   // `bare` is the id of the part behind the driver's domain, if `name` has that form.
@@ -135,6 +138,12 @@ class SliceTable {
   std::vector<NodeChoice> device_choices_;
   std::vector<CounterSetRow> counter_sets_;
   std::vector<CounterAmount> counters_;
+  struct NodeAllocatable {
+    std::uint32_t row = 0;  // of devices_
+    api::Map<api::NodeAllocatableResource> resources;
+    friend bool operator==(const NodeAllocatable&, const NodeAllocatable&) = default;
+  };
+  std::vector<NodeAllocatable> node_allocatable_;  // by row
 };
 
 }  // namespace dray::inventory

@@ -25,6 +25,7 @@
 #include "fmt/format.h"
 #include "rpc/plugin_server.h"
 #include "rpc/pod_resources.h"
+#include "testing/descriptors.h"
 #include "testing/objects_from.h"
 #include "testing/status_matchers.h"
 
@@ -166,6 +167,7 @@ spec:
 )";
 
 TEST_F(NodeProcessTest, APodGetsItsDeviceThroughRealSockets) {
+  const auto before = testing::DescriptorsForChildren();
   Create(R"(
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
@@ -189,6 +191,9 @@ spec: {driver: gone.example.com, nodeName: n1, pool: {name: n1, generation: 1, r
   const api::Node object = *Find<api::Node>("", "n1");
   EXPECT_GT(object.status.daemon_endpoints.kubelet_endpoint.port, 0);
   EXPECT_TRUE(Eventually([&] { return Find<api::Lease>("kube-node-lease", "n1").has_value(); }));
+  // Whatever starts now inherits none of the sockets: to API server and driver, and those on which
+  // the agent and the API server of this process listen.
+  EXPECT_THAT(testing::DescriptorsForChildren(), ::testing::IsSubsetOf(before));
   // What drivers that are gone have published is gone, too.
   EXPECT_TRUE(Eventually([&] { return !Find<api::ResourceSlice>("", "old").has_value(); }));
   EXPECT_TRUE(Eventually([&] {

@@ -110,6 +110,29 @@ TEST_F(PluginAcceptance, Row9SocketsInFoldersHiddenOnesAndOrdinaryFiles) {
   EXPECT_THAT(seen.Take(1), ElementsAre("+" + registry + "/e.sock"));
 }
 
+// Other programs may have taken all inotify instances of the machine.
+TEST(PluginSockets, WithoutInotifyItIsLookedOnceASecond) {
+  const files::TemporaryFolder folder;
+  const std::string registry = folder / "plugins_registry";
+  std::filesystem::create_directories(registry + "/old/.hidden");
+  MakeSocket(registry + "/old/a.sock");
+  MakeSocket(registry + "/old/.hidden/no.sock");
+  std::ofstream(registry + "/file.sock") << "ordinary";
+  Seen seen;
+  const auto watcher = WatchPlugins(registry, seen.events(), {}, /*inotify=*/false);
+  ASSERT_THAT(watcher, IsOk());
+  EXPECT_THAT(seen.Take(1), ElementsAre("+" + registry + "/old/a.sock"));
+  std::filesystem::create_directories(registry + "/new/deeper");
+  MakeSocket(registry + "/new/deeper/b.sock");
+  EXPECT_THAT(seen.Take(1), ElementsAre("+" + registry + "/new/deeper/b.sock"));
+  std::filesystem::remove_all(registry);
+  EXPECT_THAT(seen.Take(2), UnorderedElementsAre("-" + registry + "/new/deeper/b.sock",
+                                                 "-" + registry + "/old/a.sock"));
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(registry); }));
+  MakeSocket(registry + "/e.sock");
+  EXPECT_THAT(seen.Take(1), ElementsAre("+" + registry + "/e.sock"));
+}
+
 class Driver final : public rpc::PluginHandler {
  public:
   explicit Driver(std::string endpoint) : endpoint_(std::move(endpoint)) {}

@@ -40,8 +40,8 @@ std::vector<std::string> NamesIn(const std::string& folder) {
 
 class InotifyWatcher final : public PluginWatcher {
  public:
-  InotifyWatcher(std::string root, PluginSocketEvents events, logs::Logger log)
-      : root_(std::move(root)), events_(std::move(events)), log_(log) {}
+  InotifyWatcher(std::string root, PluginSocketEvents events, logs::Logger log, bool inotify)
+      : root_(std::move(root)), events_(std::move(events)), log_(log), may_watch_(inotify) {}
 
   ~InotifyWatcher() override {
     if (!thread_.joinable()) return;
@@ -51,11 +51,16 @@ class InotifyWatcher final : public PluginWatcher {
   }
 
   Status Start() {
-    inotify_ = files::Fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-    if (!inotify_.valid()) return files::Failed("watch", root_, errno);
     stop_ = files::Fd(eventfd(0, EFD_CLOEXEC));
+    if (!stop_.valid()) return files::Failed("open", "an eventfd", errno);
     DRAY_RETURN_IF_ERROR(files::MakeFolder(root_));
-    DRAY_RETURN_IF_ERROR(Watch(root_));
+    if (const Status watched = Watch(root_); !watched.ok()) {
+      log_.Warning(
+          "The plugin registry cannot be watched, looking once a second. Other programs of this "
+          "user may have taken all inotify instances (sysctl fs.inotify.max_user_instances) or "
+          "watches (fs.inotify.max_user_watches)",
+          {{"folder", root_}, {"error", watched}});
+    }
     thread_ = std::thread([this] { Serve(); });
     return {};
   }
@@ -64,14 +69,16 @@ class InotifyWatcher final : public PluginWatcher {
   void Serve() {
     Walk(root_);
     while (true) {
-      std::array<pollfd, 2> ready = {pollfd{.fd = stop_.get(), .events = POLLIN},
-                                     pollfd{.fd = inotify_.get(), .events = POLLIN}};
-      // Without a registry folder there are no events that would wake us.
-      const int timeout = watching_root_ ? -1 : 1000;
+      std::array<pollfd, 2> ready = {
+          pollfd{.fd = stop_.get(), .events = POLLIN},
+          pollfd{.fd = inotify_.valid() ? inotify_.get() : -1, .events = POLLIN}};
+      // Without a registry folder, or a watch on it, there are no events that would wake us.
+      const int timeout = watching_root_ && !unwatched_ ? -1 : 1000;
       if (poll(ready.data(), ready.size(), timeout) < 0 && errno != EINTR) return;
       if (ready[0].revents != 0) return;
       if (ready[1].revents != 0) ReadEvents();
       if (!watching_root_) MakeRootAgain();
+      if (!watching_root_ || unwatched_) Sweep();
     }
   }
 
@@ -124,9 +131,20 @@ class InotifyWatcher final : public PluginWatcher {
     if (lstat(path.c_str(), &info) != 0) return;
     if (S_ISDIR(info.st_mode)) {
       if (const Status status = Watch(path); !status.ok()) {
-        log_.Warning("A folder of the plugin registry cannot be watched",
-                     {{"folder", path}, {"error", status}});
-        return;
+        if (status.code() == StatusCode::kNotFound) return;  // gone already
+        if (status.code() == StatusCode::kResourceExhausted) {
+          if (!std::exchange(too_many_folders_, true)) {
+            log_.Warning("The plugin registry has too many folders, others are left out",
+                         {{"limit", kMostFolders}, {"folder", path}});
+          }
+          return;
+        }
+        unwatched_ = true;
+        if (watching_root_ && !std::exchange(warned_, true)) {
+          log_.Warning("A folder of the plugin registry cannot be watched, looking once a second",
+                       {{"folder", path}, {"error", status}});
+        }
+        if (++unwatched_folders_ > kMostFolders) return;
       }
       Walk(path);
       return;
@@ -159,6 +177,10 @@ class InotifyWatcher final : public PluginWatcher {
       return base::MakeStatus(StatusCode::kResourceExhausted,
                               fmt::format("more than {} folders", kMostFolders));
     }
+    if (!inotify_.valid() && may_watch_) {
+      inotify_ = files::Fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    }
+    if (!inotify_.valid()) return files::Failed("watch", folder, may_watch_ ? errno : EMFILE);
     const int wd = inotify_add_watch(inotify_.get(), folder.c_str(), kMask);
     if (wd < 0) return files::Failed("watch", folder, errno);
     folders_[wd] = folder;
@@ -193,6 +215,19 @@ class InotifyWatcher final : public PluginWatcher {
     }
   }
 
+  // Looks at everything, where nobody tells.
+  void Sweep() {
+    std::vector<std::string> gone;
+    for (const auto& [path, inode] : sockets_) {
+      struct stat info {};
+      if (stat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) gone.push_back(path);
+    }
+    for (const std::string& path : gone) Gone(path);
+    unwatched_ = false;
+    unwatched_folders_ = 0;
+    Walk(root_);
+  }
+
   void MakeRootAgain() {
     if (!files::MakeFolder(root_).ok() || !Watch(root_).ok()) return;
     Walk(root_);
@@ -207,14 +242,20 @@ class InotifyWatcher final : public PluginWatcher {
   std::map<std::string, ino_t> sockets_;  // by path
   bool watching_root_ = false;
   bool too_many_ = false;
+  bool too_many_folders_ = false;
+  const bool may_watch_;
+  bool unwatched_ = false;  // there is a folder for which there was no watch
+  std::size_t unwatched_folders_ = 0;
+  bool warned_ = false;
   std::thread thread_;
 };
 
 }  // namespace
 
 StatusOr<std::unique_ptr<PluginWatcher>> WatchPlugins(const std::string& folder,
-                                                      PluginSocketEvents events, logs::Logger log) {
-  auto watcher = std::make_unique<InotifyWatcher>(folder, std::move(events), log);
+                                                      PluginSocketEvents events, logs::Logger log,
+                                                      bool inotify) {
+  auto watcher = std::make_unique<InotifyWatcher>(folder, std::move(events), log, inotify);
   DRAY_RETURN_IF_ERROR(watcher->Start());
   return watcher;
 }

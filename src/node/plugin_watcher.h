@@ -31,9 +31,10 @@ class PluginWatcher {
   virtual ~PluginWatcher() = default;
 };
 
-// Makes the folder if it is missing. An error: the machine has no more watches to give, or the folder
-// cannot be made.
+// Makes the folder if it is missing. An error: it cannot be made. Where the machine has no watches to
+// give (or `inotify` is false), it is looked once a second, and the log says so.
 StatusOr<std::unique_ptr<PluginWatcher>> WatchPlugins(const std::string& folder,
-                                                      PluginSocketEvents events, logs::Logger log);
+                                                      PluginSocketEvents events, logs::Logger log,
+                                                      bool inotify = true);
 
 }  // namespace dray::node

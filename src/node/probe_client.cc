@@ -89,18 +89,32 @@ StatusOr<files::Fd> Connect(const std::string& host, std::int32_t port, const Li
 
 // In the pod's own network.
 StatusOr<files::Fd> ConnectInside(Asking& asking, const ProbeTarget& target, const Limit& limit) {
-  auto answer = std::make_shared<std::promise<StatusOr<files::Fd>>>();
+  using container::PortConnection;
+  auto answer = std::make_shared<std::promise<StatusOr<PortConnection>>>();
   auto future = answer->get_future();
   const auto left = limit.until - std::chrono::steady_clock::now();
-  asking.runtime.Connect(target.sandbox_id, static_cast<std::uint16_t>(target.port), left,
-                         [answer](StatusOr<files::Fd> fd) { answer->set_value(std::move(fd)); });
+  asking.runtime.Connect(
+      target.sandbox_id, static_cast<std::uint16_t>(target.port), left,
+      [answer](StatusOr<PortConnection> made) { answer->set_value(std::move(made)); });
   while (future.wait_for(kLook) != std::future_status::ready) {
     if (limit.over()) {
       return base::Unavailable(
           fmt::format("dial tcp {}:{}: i/o timeout", target.host, target.port));
     }
   }
-  return future.get();
+  auto made = future.get();
+  if (!made.ok()) return made.status();
+  if (made->fault) {
+    // It may turn out that nobody listens there. Who does may speak first, or wait for us.
+    const Limit moment{asking, std::min(limit.until, std::chrono::steady_clock::now() + kLook)};
+    char first = 0;
+    if (Wait(made->socket.get(), POLLIN, moment) &&
+        ::recv(made->socket.get(), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+      const std::string why = made->fault();
+      return base::Unavailable(why.empty() ? "the connection was closed" : why);
+    }
+  }
+  return std::move(made->socket);
 }
 
 StatusOr<files::Fd> ConnectTo(Asking& asking, const ProbeTarget& target, const Limit& limit) {

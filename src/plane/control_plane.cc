@@ -33,6 +33,7 @@
 #include "plane/internal/workers.h"
 #include "rbac/bootstrap.h"
 #include "registry/account_tokens.h"
+#include "registry/bootstrap_tokens.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
 #include "registry/registry.h"
@@ -112,6 +113,7 @@ class Plane final : public ControlPlane {
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
     registry_options.roles = &roles_;
+    registry_options.service_accounts = true;
     registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
       // Both registries find it.
       const base::MutexLock lock(complaining_);
@@ -154,7 +156,11 @@ class Plane final : public ControlPlane {
       });
       scheduling_ = scheduler_.get();
     }
-    const internal::ControllerParts parts{options_.controllers, options_.nodes, authority_};
+    const internal::ControllerParts parts{.controllers = options_.controllers,
+                                          .nodes = options_.nodes,
+                                          .authority = authority_.certificate,
+                                          .signer = &authority_,
+                                          .authorizer = &roles_};
     if (!parts.controllers && !parts.nodes) return;
     controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this, parts] {
       return internal::MakeControllerWorker(*counted_for_controllers_, clock_, options_.gates,
@@ -211,7 +217,7 @@ class Plane final : public ControlPlane {
         .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
     DRAY_ASSIGN_OR_RETURN(const apiserver::Credentials made,
                           apiserver::EnsureCredentials(credentials, clock_.Now()));
-    authority_ = made.authority;
+    authority_ = made.signer;
     DRAY_ASSIGN_OR_RETURN(node_door_, internal::MakeNodeDoor({made.authority, made.to_nodes}));
     DRAY_ASSIGN_OR_RETURN(token_keys_, apiserver::TokenKeys::Ensure(options_.data));
     tokens_ = std::make_unique<registry::AccountTokens>(*token_keys_, registry_->objects(), clock_,
@@ -243,6 +249,8 @@ class Plane final : public ControlPlane {
         [this]() -> std::span<const registry::HealthCheck> { return handler_->health().checks(); });
     DRAY_ASSIGN_OR_RETURN(authenticator_, apiserver::Authenticator::Create(options_.tokens));
     authenticator_.Ask(tokens_.get());
+    joining_ = std::make_unique<registry::BootstrapTokens>(registry_->objects(), clock_);
+    authenticator_.Ask(joining_.get());
     apiserver::ServerOptions serving;
     serving.address = options_.address;
     serving.port = options_.port;
@@ -419,6 +427,7 @@ class Plane final : public ControlPlane {
   std::unique_ptr<registry::RoleAuthorizer::Following> following_roles_;
   std::optional<apiserver::TokenKeys> token_keys_;
   std::unique_ptr<registry::AccountTokens> tokens_;
+  std::unique_ptr<registry::BootstrapTokens> joining_;
   std::unique_ptr<registry::NodeDoor> node_door_;
   std::unique_ptr<registry::RestHandler> handler_;
   std::unique_ptr<internal::Snapshots> snapshots_;
@@ -426,7 +435,7 @@ class Plane final : public ControlPlane {
   std::atomic<const apiserver::Server*> serving_ = nullptr;
   std::atomic<internal::Loop*> scheduling_ = nullptr;
   std::atomic<internal::Loop*> controlling_ = nullptr;
-  std::string authority_;
+  apiserver::KeyPair authority_;
   std::string url_;
   std::string kubeconfig_;
   std::unique_ptr<internal::Loop> scheduler_;

@@ -149,6 +149,20 @@ constexpr RuleRow kKubeletAdmin[] = {
     {"*", "core",
      "nodes/proxy nodes/metrics nodes/stats nodes/log nodes/pods nodes/healthz nodes/configz"}};
 
+// A machine that joins asks for its first certificate; a node for the next one.
+constexpr RuleRow kBootstrapper[] = {
+    {"create get list watch", "certificates.k8s.io", "certificatesigningrequests"}};
+constexpr RuleRow kNodeClient[] = {
+    {"create", "certificates.k8s.io", "certificatesigningrequests/nodeclient"}};
+constexpr RuleRow kSelfNodeClient[] = {
+    {"create", "certificates.k8s.io", "certificatesigningrequests/selfnodeclient"}};
+#define DRAY_APPROVES(name, signer) \
+  constexpr RuleRow name[] = {{"approve", "certificates.k8s.io", "signers", signer}}
+DRAY_APPROVES(kApprovesServing, "kubernetes.io/kubelet-serving");
+DRAY_APPROVES(kApprovesClients, "kubernetes.io/kube-apiserver-client");
+DRAY_APPROVES(kApprovesKubelets, "kubernetes.io/kube-apiserver-client-kubelet");
+#undef DRAY_APPROVES
+
 #undef DRAY_READ
 #undef DRAY_WRITE
 
@@ -168,6 +182,12 @@ constexpr RoleRow kRoles[] = {
     {"system:auth-delegator", kDelegator},
     {"system:kubelet-api-admin", kKubeletAdmin},
     {"system:service-account-issuer-discovery", kIssuer},
+    {"system:node-bootstrapper", kBootstrapper},
+    {"system:certificates.k8s.io:certificatesigningrequests:nodeclient", kNodeClient},
+    {"system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", kSelfNodeClient},
+    {"system:certificates.k8s.io:kubelet-serving-approver", kApprovesServing},
+    {"system:certificates.k8s.io:kube-apiserver-client-approver", kApprovesClients},
+    {"system:certificates.k8s.io:kube-apiserver-client-kubelet-approver", kApprovesKubelets},
     {"system:kube-scheduler", kScheduler},
     {"system:volume-scheduler", kVolumeScheduler},
     {"dray:scheduler", kDrayScheduler},
@@ -185,6 +205,16 @@ constexpr BindingRow kBindings[] = {
     {.role = "system:basic-user", .groups = "system:authenticated"},
     {.role = "system:public-info-viewer", .groups = "system:authenticated system:unauthenticated"},
     {.role = "system:node"},
+    // As kubeadm does it: whoever has a token of the group that nodes join with gets a certificate.
+    {.role = "system:node-bootstrapper",
+     .groups = "system:bootstrappers",
+     .name = "dray:node-bootstrapper"},
+    {.role = "system:certificates.k8s.io:certificatesigningrequests:nodeclient",
+     .groups = "system:bootstrappers",
+     .name = "dray:node-autoapprove-bootstrap"},
+    {.role = "system:certificates.k8s.io:certificatesigningrequests:selfnodeclient",
+     .groups = "system:nodes",
+     .name = "dray:node-autoapprove-certificate-rotation"},
     {.role = "system:kube-scheduler", .users = "system:kube-scheduler"},
     {.role = "system:volume-scheduler", .users = "system:kube-scheduler"},
     {.role = "dray:scheduler", .users = "system:kube-scheduler"},

@@ -13,6 +13,7 @@
 #include "api/write_rules.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "base/uuid.h"
 #include "registry/objects.h"
 #include "store/store.h"
 
@@ -33,6 +34,11 @@ void AdmitTolerations(api::Object& object);
 // Gives a new pod's containers what the LimitRanges of its namespace say for those that do not ask,
 // and refuses what is too little or too much; of new claims for volumes the size. Other kinds pass.
 Status AdmitLimits(const Objects& objects, api::Object& object);
+
+// Gives a new pod its service account, "default" if it names none, and the volume with the account's
+// token that every container finds at the usual place. Forbidden: the account is not there. Other
+// kinds pass.
+Status AdmitServiceAccount(const Objects& objects, api::Object& object, base::RandomSource& random);
 
 // Refuses webhook configurations that nobody here would obey: webhooks are not called.
 Status AdmitWebhooks(const api::Object& object);

@@ -74,13 +74,14 @@ Status WhyNoPart(const Exchange& exchange) {
 Status CheckVerb(const Exchange& exchange) {
   const Route& route = exchange.route;
   const std::string& verb = exchange.verb;
-  const rest::ResourceInfo& resource = rest::ResourceOf(exchange.kind());
+  const rest::ResourceInfo& resource = exchange.kinds->Find(exchange.kind())->resource;
   if (internal::IsNodePart(route)) {
     const bool right = verb == (internal::RunsSomething(route) ? "create" : "get");
     return right && !route.namespace_.empty() ? Status() : rest::MethodNotAllowed();
   }
   if (!route.subresource.empty()) {
-    const rest::Subresource* part = rest::FindSubresource(exchange.kind(), route.subresource);
+    const rest::Subresource* part =
+        exchange.kinds->FindSubresource(exchange.kind(), route.subresource);
     if (part == nullptr) return WhyNoPart(exchange);
     return rest::HasVerb(part->verbs, verb) ? Status() : rest::MethodNotAllowed();
   }
@@ -179,7 +180,7 @@ RequestLabels LabelsOf(const Exchange& exchange) {
                        .dry_run = exchange.query.Has("dryRun"),
                        .mutating = request.method != "GET" && request.method != "HEAD"};
   if (route.kind == nullptr) return labels;
-  if (const auto* part = rest::FindSubresource(*route.kind, route.subresource)) {
+  if (const auto* part = exchange.kinds->FindSubresource(*route.kind, route.subresource)) {
     labels.subresource = part->name;
   }
   labels.scope = !route.name.empty()         ? "resource"
@@ -254,17 +255,23 @@ constexpr std::string_view kNoDefinitions =
 // How the document is called here that /openapi/v2 is for those who ask for protobuf.
 constexpr std::string_view kOpenApiV2AsProtobuf = "/openapi/v2#protobuf";
 
-// Documents that are the same for everybody: made when first asked for. Thread-safe.
+// Documents that are the same for everybody: made when first asked for, and anew when other kinds
+// are served. Thread-safe.
 class RestHandler::Documents {
  public:
   // Null when there is no such document.
-  Bytes Find(std::string_view path, bool aggregated, std::string_view host) {
+  Bytes Find(const std::shared_ptr<const rest::ServedKinds>& kinds, std::string_view path,
+             bool aggregated, std::string_view host) {
     const std::string key =
         fmt::format("{}{}{}", path, aggregated ? "?aggregated" : "", path == "/api" ? host : "");
     const base::MutexLock lock(mutex_);
+    if (kinds != of_) {
+      made_.clear();
+      of_ = kinds;
+    }
     const auto it = made_.find(key);
     if (it != made_.end()) return it->second;
-    auto text = Make(path, aggregated, host);
+    auto text = Make(*kinds, path, aggregated, host);
     if (!text) return nullptr;
     // The host is a client's word: do not keep one document per word.
     auto bytes = std::make_shared<const std::string>(*std::move(text));
@@ -273,38 +280,43 @@ class RestHandler::Documents {
   }
 
  private:
-  static std::optional<std::string> Make(std::string_view path, bool aggregated,
-                                         std::string_view host) {
+  static std::optional<std::string> Make(const rest::ServedKinds& kinds, std::string_view path,
+                                         bool aggregated, std::string_view host) {
     if (path == "/api") {
-      return aggregated ? rest::AggregatedDiscoveryJson(true) : rest::ApiVersionsJson(host);
+      return aggregated ? rest::AggregatedDiscoveryJson(true, kinds) : rest::ApiVersionsJson(host);
     }
     if (path == "/apis") {
-      return aggregated ? rest::AggregatedDiscoveryJson(false) : rest::ApiGroupListJson();
+      return aggregated ? rest::AggregatedDiscoveryJson(false, kinds)
+                        : rest::ApiGroupListJson(kinds);
     }
-    if (path == "/openapi/v2") return rest::OpenApiV2Json();
-    if (path == kOpenApiV2AsProtobuf) return rest::OpenApiV2Protobuf();
-    if (path == "/openapi/v3") return rest::OpenApiV3RootJson();
+    if (path == "/openapi/v2") return rest::OpenApiV2Json(kinds);
+    if (path == kOpenApiV2AsProtobuf) return rest::OpenApiV2Protobuf(kinds);
+    if (path == "/openapi/v3") return rest::OpenApiV3RootJson(kinds);
     if (path.starts_with("/openapi/v3/")) {
-      return Versioned(path.substr(std::string_view("/openapi/v3").size()), rest::OpenApiV3Json);
+      return Versioned(kinds, path.substr(std::string_view("/openapi/v3").size()),
+                       rest::OpenApiV3Json);
     }
     if (path.starts_with("/apis/") && path.find('/', 6) == path.npos) {
-      return rest::ApiGroupJson(path.substr(6));
+      return rest::ApiGroupJson(path.substr(6), kinds);
     }
-    return Versioned(path, rest::ApiResourceListJson);
+    return Versioned(kinds, path, rest::ApiResourceListJson);
   }
 
   // Of /api/{version} or /apis/{group}/{version}.
   template <typename F>
-  static std::optional<std::string> Versioned(std::string_view path, F make) {
-    if (path.starts_with("/api/")) return make(std::string_view(), path.substr(5));
+  static std::optional<std::string> Versioned(const rest::ServedKinds& kinds, std::string_view path,
+                                              F make) {
+    if (path.starts_with("/api/")) return make(std::string_view(), path.substr(5), kinds);
     if (!path.starts_with("/apis/")) return std::nullopt;
     path.remove_prefix(6);
     const std::size_t slash = path.find('/');
     if (slash == path.npos) return std::nullopt;
-    return make(path.substr(0, slash), path.substr(slash + 1));
+    return make(path.substr(0, slash), path.substr(slash + 1), kinds);
   }
 
   base::Mutex mutex_;
+  // What they say is of these kinds.
+  std::shared_ptr<const rest::ServedKinds> of_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Bytes> made_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -330,7 +342,8 @@ void RestHandler::Handle(apiserver::Request request,
     exchange->began = log_.Now();
   }
   exchange->query = Query(exchange->request.query);
-  auto route = ParseRoute(exchange->request.path);
+  exchange->kinds = registry_.objects().served();
+  auto route = ParseRoute(exchange->request.path, *exchange->kinds);
   if (route) {
     exchange->route = *std::move(route);
     exchange->verb = VerbOf(exchange->request, exchange->route, exchange->query);
@@ -372,7 +385,7 @@ void RestHandler::Handle(apiserver::Request request,
       at.resource == "customresourcedefinitions" && exchange->verb == "list") {
     return exchange->Send(200, std::string(kNoDefinitions));
   }
-  if (!IsServed(at.group, at.version)) {
+  if (!IsServed(*exchange->kinds, at.group, at.version)) {
     return exchange->SendText(404, std::string(kNotFoundPage));
   }
   if (at.kind == nullptr) {
@@ -414,7 +427,8 @@ void RestHandler::Refused(const apiserver::Refusal& refusal) const {
   if (options_.auditor == nullptr || refusal.request == nullptr) return;
   const apiserver::Request& request = *refusal.request;
   Exchange exchange;
-  const auto route = ParseRoute(request.path);
+  exchange.kinds = registry_.objects().served();
+  const auto route = ParseRoute(request.path, *exchange.kinds);
   if (route) {
     exchange.route = *route;
     exchange.verb = VerbOf(request, *route, Query(request.query));
@@ -462,12 +476,13 @@ void RestHandler::HandleOther(const ExchangePtr& exchange) {
   }
   if (path == "/openapi/v2" && rest::AsksForOpenApiV2Protobuf(request.headers.Find("Accept"))) {
     apiserver::Response response = exchange->Begin(200, rest::kOpenApiV2ProtobufType);
-    response.body = documents_->Find(kOpenApiV2AsProtobuf, false, {});
+    response.body = documents_->Find(exchange->kinds, kOpenApiV2AsProtobuf, false, {});
     return exchange->Answer(std::move(response));
   }
   const auto format = ParseAccept(request.headers.Find("Accept"));
   const bool aggregated = format.ok() && format->shape == Shape::kDiscovery;
-  Bytes document = documents_->Find(path, aggregated, request.headers.Find("Host"));
+  Bytes document =
+      documents_->Find(exchange->kinds, path, aggregated, request.headers.Find("Host"));
   if (document == nullptr) return exchange->SendText(404, std::string(kNotFoundPage));
   if (!format.ok()) return exchange->SendError(format.status());
   const bool whole = aggregated && (path == "/api" || path == "/apis");

@@ -85,7 +85,8 @@ struct LocalCluster::Notes {
 LocalCluster::LocalCluster(Registry& registry, std::string component, std::size_t max_events)
     : registry_(registry),
       context_{.user = {.name = "system:" + component, .groups = {std::string(kMasters)}},
-               .manager = component},
+               .manager = component,
+               .decider = true},
       notes_(std::make_shared<Notes>(max_events)) {}
 
 LocalCluster::~LocalCluster() {

@@ -96,6 +96,11 @@ Objects::Objects(store::Store& store)
 
 Objects::~Objects() = default;
 
+std::shared_ptr<const rest::ServedKinds> Objects::served() const {
+  // Not owned: it lives as long as the process.
+  return {std::shared_ptr<const void>(), &rest::ServedKinds::BuiltIn()};
+}
+
 StatusOr<std::optional<Found>> Objects::Find(const api::KindInfo& kind, std::string_view namespace_,
                                              std::string_view name) const {
   store::EntryPtr entry = store_.Find(KeyOf(kind, namespace_, name));

@@ -17,6 +17,7 @@
 #include "api/kinds.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "rest/served_kinds.h"
 #include "store/store.h"
 
 namespace dray::registry {
@@ -71,6 +72,8 @@ class Objects {
 
   store::Store& store() const { return store_; }
   internal::SharedTexts& texts() const { return *texts_; }
+  // What is served at this moment. Never null.
+  std::shared_ptr<const rest::ServedKinds> served() const;
 
   // What was found not to be readable, and is still there as it was then. Whatever cannot be read
   // is not absent: what it may own or hold stays.

@@ -82,6 +82,11 @@ Status CheckPod(const Write& write) {
     return write.Refuse(
         fmt::format("node \"{}\" cannot update extended resource claim status", write.node));
   }
+  if (next.status.node_allocatable_resource_claim_statuses !=
+      pod.status.node_allocatable_resource_claim_statuses) {
+    return write.Refuse(fmt::format(
+        "node \"{}\" cannot update node allocatable resource claim statuses", write.node));
+  }
   return {};
 }
 

@@ -75,6 +75,38 @@ TEST_F(RbacTest, ARoleThatIsMissingIsNamed) {
               HasSubstr(R"(RBAC: role.rbac.authorization.k8s.io \"gone\" not found)"));
 }
 
+// As after going back to an older version.
+TEST_F(RbacTest, WhatCannotBeReadGivesNoRightsAndStopsNobodyElses) {
+  const apiserver::User fay{"fay", {"system:authenticated"}};
+  const std::string rules =
+      R"("rules":[{"verbs":["list"],"apiGroups":[""],"resources":["pods"]}]})";
+  for (const std::string name : {"eve", "fay"}) {
+    Make(kRoles, R"({"metadata":{"name":")" + name + R"("},)" + rules);
+    Make(kBindings,
+         fmt::format(R"({{"metadata":{{"name":"{0}"}},"roleRef":{{"kind":"Role","name":"{0}"}},)"
+                     R"("subjects":[{{"kind":"User","name":"{0}"}}]}})",
+                     name));
+  }
+  const auto put = [&](const std::string& key, const std::string& bytes) {
+    store::Transaction transaction;
+    transaction.Put(key, bytes);
+    ASSERT_TRUE(world_.store().CommitAndWait(std::move(transaction)).ok());
+  };
+  for (const std::string kind : {"roles", "rolebindings"}) {
+    ASSERT_EQ(As(kEve, "GET", kPods).status, 200) << kind;
+    const std::string key = "/registry/rbac.authorization.k8s.io/" + kind + "/default/eve";
+    const store::EntryPtr entry = world_.store().Find(key);
+    ASSERT_NE(entry, nullptr) << key;
+    const std::string was = *entry->value;
+    put(key, R"({"metadata":{"name":"eve"},"rules":7,"roleRef":7})");
+    EXPECT_EQ(As(kEve, "GET", kPods).status, 403) << kind;
+    EXPECT_EQ(As(fay, "GET", kPods).status, 200) << kind;
+    EXPECT_EQ(As(kEve, "GET", "/api").status, 200) << "what a cluster begins with stays";
+    put(key, was);
+  }
+  EXPECT_EQ(As(kEve, "GET", kPods).status, 200);
+}
+
 TEST_F(RbacTest, NamesInASelectorCount) {
   Make(kRoles, R"({"metadata":{"name":"one"},"rules":[{"verbs":["list","watch","get"],)"
                R"("apiGroups":[""],"resources":["pods"],"resourceNames":["web"]}]})");

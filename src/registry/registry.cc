@@ -10,6 +10,7 @@
 #include "api/resource_claim.h"
 #include "fmt/format.h"
 #include "registry/admission.h"
+#include "registry/certificates.h"
 #include "registry/internal/attempt.h"
 #include "registry/internal/topics.h"
 #include "registry/internal/write_lines.h"
@@ -43,7 +44,9 @@ rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind,
                          base::Time now) {
   return {.manager = context.manager,
           .api_version = context.api_version.empty() ? kind.ApiVersion() : context.api_version,
-          .subresource = part == Part::kStatus ? "status" : "",
+          .subresource = part == Part::kStatus     ? "status"
+                         : part == Part::kApproval ? "approval"
+                                                   : "",
           .now = now,
           .written_empty = context.written_empty};
 }
@@ -242,7 +245,11 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   api::PrepareNew(object, options_.rules, now, random_);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
   AdmitTolerations(object);
+  if (options_.service_accounts) {
+    DRAY_RETURN_IF_ERROR(AdmitServiceAccount(objects_, object, random_));
+  }
   DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object));
+  DRAY_RETURN_IF_ERROR(AdmitCertificateRequest(context.user, object));
   DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
@@ -306,11 +313,11 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   const bool reset = part == Part::kObject && rest::AsksForReset(object);
   if (reset) object.MutableMetadata().managed_fields.clear();
   // Those that are stored count, whatever was sent.
-  if (part == Part::kStatus && !keep_managed_fields) {
+  if (part != Part::kObject && !keep_managed_fields) {
     object.MutableMetadata().managed_fields.clear();
   }
   api::ErrorList errors;
-  if (part == Part::kStatus) {
+  if (part != Part::kObject) {
     errors = api::PrepareStatus(object, stored, options_.rules, now);
     const auto* claim = object.As<api::ResourceClaim>();
     if (claim != nullptr && options_.authorizer != nullptr) {
@@ -321,12 +328,17 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     }
   } else {
     AdmitTolerations(object);
+    KeepCertificateRequest(object, stored);
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
     DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   DRAY_RETURN_IF_ERROR(CheckRights(context.user, object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
+  if (part != Part::kObject) {
+    DRAY_RETURN_IF_ERROR(
+        AdmitCertificateStatus(part, context, options_.authorizer, object, stored));
+  }
   if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);
   }
@@ -391,7 +403,7 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
        config = std::move(config), force, context, created]() -> StatusOr<Attempt> {
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(version, space, name));
         *created = !found;
-        if (!found && part == Part::kStatus) return rest::NotFound(version, name);
+        if (!found && part != Part::kObject) return rest::NotFound(version, name);
         const rest::ApplyOptions options{OwnerOf(context, version, part, clock_.Now()), force};
         DRAY_ASSIGN_OR_RETURN(api::Object next, rest::Apply(found ? &found->object() : nullptr,
                                                             config, version, options));

@@ -40,6 +40,8 @@ struct RegistryOptions {
   const api::Authorizer* authorizer = nullptr;
   // Who may give which roles; null: everybody. Outlives the registry.
   const RoleAuthorizer* roles = nullptr;
+  // New pods get a service account, and the volume with its token.
+  bool service_accounts = false;
   // Where writes go on once the store has reported: are answered, or tried again. Null: on the
   // store's thread, which others wait for meanwhile.
   std::function<void(std::function<void()>)> post = nullptr;
@@ -55,9 +57,11 @@ struct WriteContext {
   std::string api_version;       // of the request; empty: the hub's
   bool dry_run = false;          // everything but the write
   rest::FieldSet written_empty;  // rest::EmptyListsOf the body of a create
+  // A decider of this process, which also decides what clients have a part of their own for.
+  bool decider = false;
 };
 
-enum class Part : std::uint8_t { kObject, kStatus };
+enum class Part : std::uint8_t { kObject, kStatus, kApproval };
 
 enum class Propagation : std::uint8_t { kDefault, kOrphan, kBackground, kForeground };
 

@@ -22,27 +22,14 @@ std::vector<std::string> PartsOf(std::string_view path) {
   return parts;
 }
 
-const api::KindInfo* KindOf(const Route& route) {
-  const auto kinds = api::Kinds();
-  const auto it = std::ranges::find_if(kinds, [&](const api::KindInfo& kind) {
-    return kind.group == route.group && kind.version == route.version &&
-           kind.plural == route.resource;
-  });
-  return it == kinds.end() ? nullptr : &*it;
-}
-
 }  // namespace
 
-bool IsServed(std::string_view group, std::string_view version) {
-  const bool has_kinds = std::ranges::any_of(api::Kinds(), [&](const api::KindInfo& kind) {
-    return kind.group == group && kind.version == version;
-  });
-  if (has_kinds) return true;
-  const auto versions = rest::ServedVersions(group);
+bool IsServed(const rest::ServedKinds& kinds, std::string_view group, std::string_view version) {
+  const auto versions = rest::ServedVersions(group, kinds);
   return std::ranges::find(versions, version) != versions.end();
 }
 
-std::optional<Route> ParseRoute(std::string_view path) {
+std::optional<Route> ParseRoute(std::string_view path, const rest::ServedKinds& kinds) {
   if (!path.starts_with('/')) return std::nullopt;
   std::vector<std::string> parts = PartsOf(path);
   Route route;
@@ -69,7 +56,8 @@ std::optional<Route> ParseRoute(std::string_view path) {
   route.name = take();
   route.subresource = take();
   if (at < parts.size()) route.subresource += "/" + take();  // longer than anything there is
-  route.kind = KindOf(route);
+  const rest::ServedKind* served = kinds.FindResource(route.group, route.version, route.resource);
+  route.kind = served == nullptr ? nullptr : served->kind;
   if (route.kind != nullptr && !route.kind->namespaced && !route.namespace_.empty()) {
     route.kind = nullptr;
   }

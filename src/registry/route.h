@@ -14,6 +14,7 @@
 
 #include "api/kinds.h"
 #include "apiserver/query.h"
+#include "rest/served_kinds.h"
 
 namespace dray::registry {
 
@@ -31,9 +32,11 @@ struct Route {
 };
 
 // Nothing for a path that is not about resources (/healthz, /apis, /openapi/v3, ...).
-std::optional<Route> ParseRoute(std::string_view path);
+// Kinds are those that are served at the moment.
+std::optional<Route> ParseRoute(std::string_view path,
+                                const rest::ServedKinds& kinds = rest::ServedKinds::BuiltIn());
 
 // Whether there is a version like that at all: others get a plain 404.
-bool IsServed(std::string_view group, std::string_view version);
+bool IsServed(const rest::ServedKinds& kinds, std::string_view group, std::string_view version);
 
 }  // namespace dray::registry

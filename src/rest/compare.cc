@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "api/custom_kind.h"
 #include "api/json.h"
 #include "api/meta.h"
 #include "rest/internal/field_changes.h"
@@ -250,7 +251,8 @@ Comparison Compare(const api::TypeInfo& type, const void* before, const void* af
   return {SetOf(changes.added), SetOf(changes.modified), SetOf(changes.removed)};
 }
 
-const api::Object& EmptyObject(const api::KindInfo& kind) {
+api::Object EmptyObject(const api::KindInfo& kind) {
+  if (api::IsCustom(kind)) return api::Object::New(api::HubKind(*kind.hub));
   static const std::map<const api::TypeInfo*, api::Object> empty = [] {
     std::map<const api::TypeInfo*, api::Object> objects;
     for (const api::KindInfo& row : api::Kinds()) {

@@ -30,6 +30,6 @@ inline Comparison Compare(const api::Object& before, const api::Object& after) {
 }
 
 // An object of the kind with nothing set: what a new one is compared with.
-const api::Object& EmptyObject(const api::KindInfo& kind);
+api::Object EmptyObject(const api::KindInfo& kind);
 
 }  // namespace dray::rest

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "api/certificate_signing_request.h"
 #include "api/described_kinds.h"
 #include "api/namespace.h"
 #include "api/pod.h"
@@ -17,9 +18,7 @@
 namespace dray::rest {
 namespace {
 
-constexpr std::string_view kAllVerbs = "create,delete,deletecollection,get,list,patch,update,watch";
 constexpr std::string_view kNamespaceVerbs = "create,delete,get,list,patch,update,watch";
-constexpr std::string_view kStatusVerbs = "get,patch,update";
 
 constexpr ObjectlessResource kObjectless[] = {
     {"", "v1", "bindings", "binding", "Binding", true},
@@ -58,6 +57,7 @@ const std::vector<Names>& KnownNames() {
       {"CronJob", {"cj"}, true},
       {"PodDisruptionBudget", {"pdb"}},
       {"LimitRange", {"limits"}},
+      {"CertificateSigningRequest", {"csr"}},
   };
   return names;
 }
@@ -70,51 +70,6 @@ std::string Lower(std::string_view text) {
   return out;
 }
 
-ResourceInfo Describe(const api::KindInfo& kind) {
-  ResourceInfo info{.singular = Lower(kind.kind), .verbs = kAllVerbs};
-  for (const Names& names : KnownNames()) {
-    if (names.kind != kind.kind) continue;
-    info.short_names = names.short_names;
-    if (names.in_all) info.categories = {"all"};
-  }
-  if (kind.traits != nullptr) {
-    info.short_names = kind.traits->short_names;
-    if (kind.traits->in_all) info.categories = {"all"};
-  }
-  if (kind.hub == &api::TypeInfoOf<api::Namespace>()) {
-    info.verbs = kNamespaceVerbs;
-    info.subresources.push_back({.name = "finalize", .kind = {}, .verbs = "update"});
-  }
-  if (kind.hub == &api::TypeInfoOf<api::Pod>()) {
-    info.subresources.push_back({.name = "binding", .kind = "Binding", .verbs = "create"});
-    info.subresources.push_back({.name = "eviction",
-                                 .kind = "Eviction",
-                                 .verbs = "create",
-                                 .group = "policy",
-                                 .version = "v1"});
-  }
-  if (kind.hub == &api::TypeInfoOf<api::Deployment>() ||
-      kind.hub == &api::TypeInfoOf<api::ReplicaSet>() ||
-      kind.hub == &api::TypeInfoOf<api::StatefulSet>()) {
-    info.subresources.push_back({.name = "scale",
-                                 .kind = "Scale",
-                                 .verbs = kStatusVerbs,
-                                 .group = "autoscaling",
-                                 .version = "v1"});
-  }
-  if (kind.kind == "ServiceAccount") {
-    info.subresources.push_back({.name = "token",
-                                 .kind = "TokenRequest",
-                                 .verbs = "create",
-                                 .group = "authentication.k8s.io",
-                                 .version = "v1"});
-  }
-  if (api::HasStatusPart(kind)) {
-    info.subresources.push_back({.name = "status", .kind = {}, .verbs = kStatusVerbs});
-  }
-  return info;
-}
-
 DocumentNode ListOf(std::string_view commas) {
   DocumentNode list = ListNode();
   while (!commas.empty()) {
@@ -124,19 +79,20 @@ DocumentNode ListOf(std::string_view commas) {
   }
   return list;
 }
-DocumentNode ListOf(const std::vector<std::string_view>& texts) {
+DocumentNode ListOf(const std::vector<std::string>& texts) {
   DocumentNode list = ListNode();
-  for (const std::string_view text : texts) list.items.push_back(StringNode(text));
+  for (const std::string& text : texts) list.items.push_back(StringNode(text));
   return list;
 }
 
-std::vector<const api::KindInfo*> KindsOf(std::string_view group, std::string_view version) {
-  std::vector<const api::KindInfo*> kinds;
-  for (const api::KindInfo& kind : api::Kinds()) {
-    if (kind.group == group && kind.version == version) kinds.push_back(&kind);
+std::vector<const ServedKind*> KindsOf(const ServedKinds& kinds, std::string_view group,
+                                       std::string_view version) {
+  std::vector<const ServedKind*> found;
+  for (const ServedKind& row : kinds.all()) {
+    if (row.kind->group == group && row.kind->version == version) found.push_back(&row);
   }
-  std::ranges::sort(kinds, {}, [](const api::KindInfo* kind) { return kind->plural; });
-  return kinds;
+  std::ranges::sort(found, {}, [](const ServedKind* row) { return row->kind->plural; });
+  return found;
 }
 
 DocumentNode VersionNode(std::string_view group, std::string_view version) {
@@ -146,11 +102,11 @@ DocumentNode VersionNode(std::string_view group, std::string_view version) {
   return node;
 }
 
-DocumentNode GroupNode(std::string_view group) {
+DocumentNode GroupNode(const ServedKinds& kinds, std::string_view group) {
   DocumentNode node = MapNode();
   SetIn(node, "name", StringNode(group));
   DocumentNode versions = ListNode();
-  for (const std::string_view version : ServedVersions(group)) {
+  for (const std::string_view version : ServedVersions(group, kinds)) {
     versions.items.push_back(VersionNode(group, version));
   }
   SetIn(node, "preferredVersion", versions.items.front());
@@ -175,8 +131,9 @@ DocumentNode ObjectlessNode(const ObjectlessResource& resource) {
   return node;
 }
 
-DocumentNode ResourceNode(const api::KindInfo& kind) {
-  const ResourceInfo& info = ResourceOf(kind);
+DocumentNode ResourceNode(const ServedKind& row) {
+  const api::KindInfo& kind = *row.kind;
+  const ResourceInfo& info = row.resource;
   DocumentNode node = MapNode();
   SetIn(node, "name", StringNode(kind.plural));
   SetIn(node, "singularName", StringNode(info.singular));
@@ -220,8 +177,9 @@ DocumentNode AggregatedObjectless(const ObjectlessResource& resource) {
   return node;
 }
 
-DocumentNode AggregatedResource(const api::KindInfo& kind) {
-  const ResourceInfo& info = ResourceOf(kind);
+DocumentNode AggregatedResource(const ServedKind& row) {
+  const api::KindInfo& kind = *row.kind;
+  const ResourceInfo& info = row.resource;
   DocumentNode node = MapNode();
   SetIn(node, "resource", StringNode(kind.plural));
   SetIn(node, "responseKind", ResponseKind("", "", kind.kind));
@@ -244,13 +202,13 @@ DocumentNode AggregatedResource(const api::KindInfo& kind) {
   return node;
 }
 
-DocumentNode AggregatedGroup(std::string_view group) {
+DocumentNode AggregatedGroup(const ServedKinds& kinds, std::string_view group) {
   DocumentNode metadata = MapNode();
   if (!group.empty()) SetIn(metadata, "name", StringNode(group));
   DocumentNode node = MapNode();
   SetIn(node, "metadata", std::move(metadata));
   DocumentNode versions = ListNode();
-  for (const std::string_view version : ServedVersions(group)) {
+  for (const std::string_view version : ServedVersions(group, kinds)) {
     DocumentNode entry = MapNode();
     SetIn(entry, "version", StringNode(version));
     DocumentNode resources = ListNode();
@@ -258,8 +216,8 @@ DocumentNode AggregatedGroup(std::string_view group) {
       if (resource.group != group || resource.version != version) continue;
       resources.items.push_back(AggregatedObjectless(resource));
     }
-    for (const api::KindInfo* kind : KindsOf(group, version)) {
-      resources.items.push_back(AggregatedResource(*kind));
+    for (const ServedKind* row : KindsOf(kinds, group, version)) {
+      resources.items.push_back(AggregatedResource(*row));
     }
     SetIn(entry, "resources", std::move(resources));
     SetIn(entry, "freshness", StringNode("Current"));
@@ -271,19 +229,52 @@ DocumentNode AggregatedGroup(std::string_view group) {
 
 }  // namespace
 
-const ResourceInfo& ResourceOf(const api::KindInfo& kind) {
-  static const std::map<const api::KindInfo*, ResourceInfo> resources = [] {
-    std::map<const api::KindInfo*, ResourceInfo> all;
-    for (const api::KindInfo& row : api::Kinds()) all.emplace(&row, Describe(row));
-    return all;
-  }();
-  return resources.at(&kind);
-}
-
-const Subresource* FindSubresource(const api::KindInfo& kind, std::string_view name) {
-  const auto& parts = ResourceOf(kind).subresources;
-  const auto it = std::ranges::find(parts, name, &Subresource::name);
-  return it == parts.end() ? nullptr : &*it;
+ResourceInfo DescribeResource(const api::KindInfo& kind) {
+  ResourceInfo info{.singular = Lower(kind.kind), .verbs = kAllVerbs};
+  for (const Names& names : KnownNames()) {
+    if (names.kind != kind.kind) continue;
+    info.short_names.assign(names.short_names.begin(), names.short_names.end());
+    if (names.in_all) info.categories = {"all"};
+  }
+  if (kind.traits != nullptr) {
+    info.short_names.assign(kind.traits->short_names.begin(), kind.traits->short_names.end());
+    if (kind.traits->in_all) info.categories = {"all"};
+  }
+  if (kind.hub == &api::TypeInfoOf<api::Namespace>()) {
+    info.verbs = kNamespaceVerbs;
+    info.subresources.push_back({.name = "finalize", .kind = {}, .verbs = "update"});
+  }
+  if (kind.hub == &api::TypeInfoOf<api::Pod>()) {
+    info.subresources.push_back({.name = "binding", .kind = "Binding", .verbs = "create"});
+    info.subresources.push_back({.name = "eviction",
+                                 .kind = "Eviction",
+                                 .verbs = "create",
+                                 .group = "policy",
+                                 .version = "v1"});
+  }
+  if (kind.hub == &api::TypeInfoOf<api::Deployment>() ||
+      kind.hub == &api::TypeInfoOf<api::ReplicaSet>() ||
+      kind.hub == &api::TypeInfoOf<api::StatefulSet>()) {
+    info.subresources.push_back({.name = "scale",
+                                 .kind = "Scale",
+                                 .verbs = kStatusVerbs,
+                                 .group = "autoscaling",
+                                 .version = "v1"});
+  }
+  if (kind.kind == "ServiceAccount") {
+    info.subresources.push_back({.name = "token",
+                                 .kind = "TokenRequest",
+                                 .verbs = "create",
+                                 .group = "authentication.k8s.io",
+                                 .version = "v1"});
+  }
+  if (kind.hub == &api::TypeInfoOf<api::CertificateSigningRequest>()) {
+    info.subresources.push_back({.name = "approval", .kind = {}, .verbs = kStatusVerbs});
+  }
+  if (api::HasStatusPart(kind)) {
+    info.subresources.push_back({.name = "status", .kind = {}, .verbs = kStatusVerbs});
+  }
+  return info;
 }
 
 const ObjectlessResource* FindObjectless(std::string_view group, std::string_view version,
@@ -298,10 +289,10 @@ bool HasVerb(std::string_view verbs, std::string_view verb) {
   return (fmt::format(",{},", verbs)).find(fmt::format(",{},", verb)) != std::string::npos;
 }
 
-std::vector<std::string_view> ServedGroups() {
+std::vector<std::string_view> ServedGroups(const ServedKinds& kinds) {
   std::vector<std::string_view> groups;
-  for (const api::KindInfo& kind : api::Kinds()) {
-    if (!kind.group.empty()) groups.push_back(kind.group);
+  for (const ServedKind& row : kinds.all()) {
+    if (!row.kind->group.empty()) groups.push_back(row.kind->group);
   }
   for (const ObjectlessResource& resource : kObjectless) {
     if (!resource.group.empty()) groups.push_back(resource.group);
@@ -311,13 +302,13 @@ std::vector<std::string_view> ServedGroups() {
   return groups;
 }
 
-std::vector<std::string_view> ServedVersions(std::string_view group) {
+std::vector<std::string_view> ServedVersions(std::string_view group, const ServedKinds& kinds) {
   std::vector<std::string_view> versions;
   const auto add = [&](std::string_view of, std::string_view version) {
     const bool known = std::ranges::find(versions, version) != versions.end();
     if (of == group && !known) versions.push_back(version);
   };
-  for (const api::KindInfo& kind : api::Kinds()) add(kind.group, kind.version);
+  for (const ServedKind& row : kinds.all()) add(row.kind->group, row.kind->version);
   for (const ObjectlessResource& resource : kObjectless) add(resource.group, resource.version);
   return versions;
 }
@@ -328,33 +319,36 @@ std::string ApiVersionsJson(std::string_view server_address) {
                      ToJson(StringNode(server_address)));
 }
 
-std::string ApiGroupListJson() {
+std::string ApiGroupListJson(const ServedKinds& kinds) {
   DocumentNode list = Header("APIGroupList", "v1");
   DocumentNode groups = ListNode();
-  for (const std::string_view group : ServedGroups()) groups.items.push_back(GroupNode(group));
+  for (const std::string_view group : ServedGroups(kinds)) {
+    groups.items.push_back(GroupNode(kinds, group));
+  }
   SetIn(list, "groups", std::move(groups));
   return ToJson(list);
 }
 
-std::optional<std::string> ApiGroupJson(std::string_view group) {
-  if (group.empty() || ServedVersions(group).empty()) return std::nullopt;
+std::optional<std::string> ApiGroupJson(std::string_view group, const ServedKinds& kinds) {
+  if (group.empty() || ServedVersions(group, kinds).empty()) return std::nullopt;
   DocumentNode node = Header("APIGroup", "v1");
-  for (api::Member& member : GroupNode(group).members) {
+  for (api::Member& member : GroupNode(kinds, group).members) {
     SetIn(node, member.key, std::move(member.value));
   }
   return ToJson(node);
 }
 
-std::optional<std::string> ApiResourceListJson(std::string_view group, std::string_view version) {
+std::optional<std::string> ApiResourceListJson(std::string_view group, std::string_view version,
+                                               const ServedKinds& kinds) {
   DocumentNode resources = ListNode();
   for (const ObjectlessResource& resource : kObjectless) {
     if (resource.group != group || resource.version != version) continue;
     resources.items.push_back(ObjectlessNode(resource));
   }
-  for (const api::KindInfo* kind : KindsOf(group, version)) {
-    resources.items.push_back(ResourceNode(*kind));
-    for (const Subresource& part : ResourceOf(*kind).subresources) {
-      resources.items.push_back(SubresourceNode(*kind, part));
+  for (const ServedKind* row : KindsOf(kinds, group, version)) {
+    resources.items.push_back(ResourceNode(*row));
+    for (const Subresource& part : row->resource.subresources) {
+      resources.items.push_back(SubresourceNode(*row->kind, part));
     }
   }
   if (resources.items.empty()) return std::nullopt;
@@ -365,15 +359,15 @@ std::optional<std::string> ApiResourceListJson(std::string_view group, std::stri
   return ToJson(list);
 }
 
-std::string AggregatedDiscoveryJson(bool core) {
+std::string AggregatedDiscoveryJson(bool core, const ServedKinds& kinds) {
   DocumentNode list = Header("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2");
   SetIn(list, "metadata", MapNode());
   DocumentNode items = ListNode();
   if (core) {
-    items.items.push_back(AggregatedGroup(""));
+    items.items.push_back(AggregatedGroup(kinds, ""));
   } else {
-    for (const std::string_view group : ServedGroups()) {
-      items.items.push_back(AggregatedGroup(group));
+    for (const std::string_view group : ServedGroups(kinds)) {
+      items.items.push_back(AggregatedGroup(kinds, group));
     }
   }
   SetIn(list, "items", std::move(items));

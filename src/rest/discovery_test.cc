@@ -43,17 +43,17 @@ TEST(Discovery, EveryKindIsInBothForms) {
 
 TEST(Discovery, PodsHaveTheirSubresources) {
   const api::KindInfo& pods = api::HubKind(api::TypeInfoOf<api::Pod>());
-  ASSERT_NE(FindSubresource(pods, "eviction"), nullptr);
-  EXPECT_EQ(FindSubresource(pods, "eviction")->group, "policy");
-  EXPECT_TRUE(HasVerb(FindSubresource(pods, "status")->verbs, "patch"));
-  EXPECT_FALSE(HasVerb(FindSubresource(pods, "binding")->verbs, "get"));
-  EXPECT_EQ(FindSubresource(pods, "scale"), nullptr);
+  ASSERT_NE(ServedKinds::BuiltIn().FindSubresource(pods, "eviction"), nullptr);
+  EXPECT_EQ(ServedKinds::BuiltIn().FindSubresource(pods, "eviction")->group, "policy");
+  EXPECT_TRUE(HasVerb(ServedKinds::BuiltIn().FindSubresource(pods, "status")->verbs, "patch"));
+  EXPECT_FALSE(HasVerb(ServedKinds::BuiltIn().FindSubresource(pods, "binding")->verbs, "get"));
+  EXPECT_EQ(ServedKinds::BuiltIn().FindSubresource(pods, "scale"), nullptr);
 }
 
 TEST(Discovery, WhatCanBeScaledSaysSo) {
   for (const api::TypeInfo* type :
        {&api::TypeInfoOf<api::Deployment>(), &api::TypeInfoOf<api::ReplicaSet>()}) {
-    const Subresource* scale = FindSubresource(api::HubKind(*type), "scale");
+    const Subresource* scale = ServedKinds::BuiltIn().FindSubresource(api::HubKind(*type), "scale");
     ASSERT_NE(scale, nullptr);
     EXPECT_EQ(scale->group, "autoscaling");
   }

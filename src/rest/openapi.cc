@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/kinds.h"
+#include "api/meta.h"
 #include "fmt/format.h"
 #include "rest/descriptions.h"
 #include "rest/discovery.h"
@@ -46,7 +47,9 @@ class Schemas {
   explicit Schemas(std::string_view ref_prefix) : ref_prefix_(ref_prefix) {}
 
   // The schema of a kind, with what only whole objects have.
-  std::string AddKind(const api::KindInfo& kind) {
+  void AddKind(const ServedKind& row) {
+    const api::KindInfo& kind = *row.kind;
+    if (row.schema_v3 != nullptr) return AddDefined(row);
     const std::string name = NameOf(kind.type->fields(), kind.version);
     DocumentNode& schema = SchemaOf(name, kind.type->fields());
     DocumentNode& properties = *FindIn(schema, "properties");
@@ -60,7 +63,42 @@ class Schemas {
       kinds = *present;
     kinds.items.push_back(KindNode(kind));
     SetIn(schema, "x-kubernetes-group-version-kind", std::move(kinds));
-    return name;
+  }
+
+  // Of a kind that was defined: what its definition says. Metadata is everybody's.
+  void AddDefined(const ServedKind& row) {
+    const api::KindInfo& kind = *row.kind;
+    DocumentNode schema = IsVersion2() ? *row.schema_v2 : *row.schema_v3;
+    DocumentNode* properties = FindIn(schema, "properties");
+    if (properties == nullptr) properties = &SetIn(schema, "properties", MapNode());
+    for (const std::string_view field : {"apiVersion", "kind"}) {
+      DocumentNode property = Typed("string");
+      SetIn(property, "description", StringNode(DescriptionOf(fmt::format("Object.{}", field))));
+      SetIn(*properties, field, std::move(property));
+    }
+    DocumentNode metadata = TypeNode(api::TypeInfoOf<api::ObjectMeta>());
+    if (!IsVersion2()) {
+      DocumentNode all = ListNode();
+      all.items.push_back(std::move(metadata));
+      metadata = MapNode();
+      SetIn(metadata, "allOf", std::move(all));
+    }
+    SetIn(*properties, "metadata", std::move(metadata));
+    DocumentNode kinds = ListNode();
+    kinds.items.push_back(KindNode(kind));
+    SetIn(schema, "x-kubernetes-group-version-kind", std::move(kinds));
+    // com.example.stable.v1.CronTab
+    std::string name;
+    std::string_view group = kind.group;
+    while (!group.empty()) {
+      const std::size_t dot = group.rfind('.');
+      name += dot == group.npos ? group : group.substr(dot + 1);
+      name += '.';
+      group = dot == group.npos ? std::string_view() : group.substr(0, dot);
+    }
+    name += fmt::format("{}.{}", kind.version, kind.kind);
+    taken_.insert(name);
+    schemas_[name] = std::move(schema);
   }
 
   DocumentNode Ref(const std::string& name) const {
@@ -266,7 +304,8 @@ DocumentNode Operation(std::string_view action, const api::KindInfo& kind, bool 
   return node;
 }
 
-void AddPaths(const api::KindInfo& kind, bool v2, DocumentNode& paths) {
+void AddPaths(const ServedKind& row, bool v2, DocumentNode& paths) {
+  const api::KindInfo& kind = *row.kind;
   const std::string root = kind.group.empty()
                                ? fmt::format("/api/{}", kind.version)
                                : fmt::format("/apis/{}/{}", kind.group, kind.version);
@@ -291,7 +330,7 @@ void AddPaths(const api::KindInfo& kind, bool v2, DocumentNode& paths) {
     SetIn(one, action, Operation(action, kind, true, v2));
   }
   SetIn(paths, base + "/{name}", std::move(one));
-  for (const Subresource& part : ResourceOf(kind).subresources) {
+  for (const Subresource& part : row.resource.subresources) {
     DocumentNode node = placed(true);
     const std::string_view action = part.name == "status"    ? "patch"
                                     : part.verbs == "create" ? "post"
@@ -317,15 +356,16 @@ std::string HashOf(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> OpenApiV3Json(std::string_view group, std::string_view version) {
+std::optional<std::string> OpenApiV3Json(std::string_view group, std::string_view version,
+                                         const ServedKinds& kinds) {
   Schemas schemas("#/components/schemas/");
   DocumentNode paths = MapNode();
   bool served = false;
-  for (const api::KindInfo& kind : api::Kinds()) {
-    if (kind.group != group || kind.version != version) continue;
+  for (const ServedKind& row : kinds.all()) {
+    if (row.kind->group != group || row.kind->version != version) continue;
     served = true;
-    schemas.AddKind(kind);
-    AddPaths(kind, false, paths);
+    schemas.AddKind(row);
+    AddPaths(row, false, paths);
   }
   if (!served) return std::nullopt;
   DocumentNode document = MapNode();
@@ -338,11 +378,11 @@ std::optional<std::string> OpenApiV3Json(std::string_view group, std::string_vie
   return ToJson(document);
 }
 
-std::string OpenApiV3RootJson() {
+std::string OpenApiV3RootJson(const ServedKinds& kinds) {
   DocumentNode paths = MapNode();
   const auto add = [&](std::string_view group, const std::string& path) {
-    for (const std::string_view version : ServedVersions(group)) {
-      const auto document = OpenApiV3Json(group, version);
+    for (const std::string_view version : ServedVersions(group, kinds)) {
+      const auto document = OpenApiV3Json(group, version, kinds);
       if (!document) continue;  // nothing in it has a schema
       DocumentNode entry = MapNode();
       const std::string here = fmt::format("{}/{}", path, version);
@@ -352,18 +392,20 @@ std::string OpenApiV3RootJson() {
     }
   };
   add("", "api");
-  for (const std::string_view group : ServedGroups()) add(group, fmt::format("apis/{}", group));
+  for (const std::string_view group : ServedGroups(kinds)) {
+    add(group, fmt::format("apis/{}", group));
+  }
   DocumentNode root = MapNode();
   SetIn(root, "paths", std::move(paths));
   return ToJson(root);
 }
 
-DocumentNode OpenApiV2Document() {
+DocumentNode OpenApiV2Document(const ServedKinds& kinds) {
   Schemas schemas("#/definitions/");
   DocumentNode paths = MapNode();
-  for (const api::KindInfo& kind : api::Kinds()) {
-    schemas.AddKind(kind);
-    AddPaths(kind, true, paths);
+  for (const ServedKind& row : kinds.all()) {
+    schemas.AddKind(row);
+    AddPaths(row, true, paths);
   }
   DocumentNode document = MapNode();
   SetIn(document, "swagger", StringNode("2.0"));
@@ -375,6 +417,6 @@ DocumentNode OpenApiV2Document() {
   return document;
 }
 
-std::string OpenApiV2Json() { return ToJson(OpenApiV2Document()); }
+std::string OpenApiV2Json(const ServedKinds& kinds) { return ToJson(OpenApiV2Document(kinds)); }
 
 }  // namespace dray::rest

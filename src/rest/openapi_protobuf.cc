@@ -227,6 +227,8 @@ bool AsksForOpenApiV2Protobuf(std::string_view accept) {
          accept.find(kOpenApiV2ProtobufType) != std::string_view::npos;
 }
 
-std::string OpenApiV2Protobuf() { return gnostic::DocumentOf(OpenApiV2Document()); }
+std::string OpenApiV2Protobuf(const ServedKinds& kinds) {
+  return gnostic::DocumentOf(OpenApiV2Document(kinds));
+}
 
 }  // namespace dray::rest

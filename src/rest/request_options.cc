@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "api/custom_kind.h"
 #include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
@@ -105,6 +106,7 @@ bool HasDeleteOptions(std::string_view api_version) {
   if (api_version.empty() || api_version == "v1" || api_version == "meta.k8s.io/v1") return true;
   const std::size_t slash = api_version.find('/');
   if (slash == api_version.npos) return false;
+  if (api::IsCustomVersion(api_version)) return true;
   const auto versions = ServedVersions(api_version.substr(0, slash));
   return std::ranges::find(versions, api_version.substr(slash + 1)) != versions.end();
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
 #include "api/daemon_set.h"
@@ -64,6 +65,7 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::CronJob>(), internal::CronJobPrinter()},
         {&TypeInfoOf<api::PodDisruptionBudget>(), internal::DisruptionBudgetPrinter()},
         {&TypeInfoOf<api::LimitRange>(), internal::LimitRangePrinter()},
+        {&TypeInfoOf<api::CertificateSigningRequest>(), internal::CertificateRequestPrinter()},
         {&TypeInfoOf<api::ConfigMap>(), internal::ConfigMapPrinter()},
         {&TypeInfoOf<api::Secret>(), internal::SecretPrinter()},
         {&TypeInfoOf<api::ServiceAccount>(), internal::ServiceAccountPrinter()},

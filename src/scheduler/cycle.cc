@@ -341,8 +341,9 @@ bool Cycle::KeepsNominations(const NodeInfo& node) {
   std::vector<const PodInfo*> kept_for;
   for (const Nomination& nomination : *env_.nominations) {
     const PodInfo& other = *nomination.pod;
+    // One that is being bound has its room already, there or elsewhere.
     if (nomination.node != node.name() || other.priority < pod_->priority ||
-        other.key == pod_->key) {
+        other.key == pod_->key || env_.world.Assumed(other.key)) {
       continue;
     }
     if (!with) with = node;

@@ -31,7 +31,8 @@
 namespace dray::scheduler {
 
 // Pods that are to get a node as soon as those that were sent away from it are gone. Room on it is
-// theirs before pods that are not more important: those must fit beside them.
+// theirs before pods that are not more important: those must fit beside them. It is not kept while
+// the pod is being bound: then it has what it needs.
 struct Nomination {
   std::shared_ptr<const PodInfo> pod;
   std::string node;

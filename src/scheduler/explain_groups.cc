@@ -51,7 +51,7 @@ double Proportion(const Reason::Shortage& shortage) {
 }
 
 // Refusals that are not about amounts, as what is to be said of the node.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kStates = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kStates = {{
     {"node_unschedulable", "marked unschedulable"},
     {"node_affinity", "not matched by the pod's node selector or affinity"},
     {"node_name", "not the node that the pod names"},
@@ -68,6 +68,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kStates 
     {"too_many_devices", "with more devices asked for than one pod may have"},
     {"resource_missing", "without a device class or device plugin for the extended resource"},
     {"special_claim_stale", "while an earlier claim for its extended resources is there"},
+    {"claim_of_another_pod", "while a claim that is part of the node is another pod's"},
+    {"node_allocatable_unknown", "where it cannot be said what the devices take of the node"},
+    {"pod_level_resources", "with devices that take more than the pod as a whole asks for"},
 }};
 
 std::string LackOf(const Reason::Shortage& shortage) {

@@ -34,7 +34,7 @@ void FillIn(std::vector<api::Container>& containers) {
   }
 }
 
-Resources NonZero(const api::Pod& pod, const Resources& requests, bool use_status,
+Resources NonZero(const api::Pod& pod, const Resources& requests, api::PodResourcesOptions options,
                   ResourceNames& names) {
   Resources non_zero;
   if (std::ranges::all_of(pod.spec.containers, AsksForBoth) &&
@@ -46,10 +46,10 @@ Resources NonZero(const api::Pod& pod, const Resources& requests, bool use_statu
     filled.spec.init_containers = pod.spec.init_containers;
     filled.spec.overhead = pod.spec.overhead;
     filled.spec.resources = pod.spec.resources;
-    if (use_status) filled.status = pod.status;
+    if (options.use_status || options.node_allocatable) filled.status = pod.status;
     FillIn(filled.spec.containers);
     FillIn(filled.spec.init_containers);
-    non_zero = Resources::From(api::PodRequests(filled, {.use_status = use_status}), names);
+    non_zero = Resources::From(api::PodRequests(filled, options), names);
   }
   non_zero.pods = 1;
   return non_zero;
@@ -105,14 +105,16 @@ bool IsTerminated(const api::Pod& pod) {
 }
 
 std::shared_ptr<const PodInfo> PodInfo::From(std::shared_ptr<const api::Pod> pod,
-                                             ResourceNames& names, std::int32_t priority) {
+                                             ResourceNames& names, std::int32_t priority,
+                                             bool node_allocatable) {
   auto info = std::make_shared<PodInfo>();
   info->key = KeyOf(*pod);
   info->priority = pod->spec.priority.value_or(priority);
-  const bool bound = !pod->spec.node_name.empty();
-  info->requests = Resources::From(api::PodRequests(*pod, {.use_status = bound}), names);
+  const api::PodResourcesOptions options{.use_status = !pod->spec.node_name.empty(),
+                                         .node_allocatable = node_allocatable};
+  info->requests = Resources::From(api::PodRequests(*pod, options), names);
   info->requests.pods = 1;
-  info->non_zero = NonZero(*pod, info->requests, bound, names);
+  info->non_zero = NonZero(*pod, info->requests, options, names);
   info->names = names.Pin({&info->requests, &info->non_zero});
   info->host_ports = HostPorts(*pod);
   if (const api::Affinity* affinity = pod->spec.affinity.get(); affinity != nullptr) {

@@ -37,8 +37,10 @@ struct PodInfo {
   std::uint64_t shape = 0;
 
   // `priority`: as a priority class says it, for a pod that does not carry the number.
+  // `node_allocatable`: what the pod's status says that its claims take of the node counts, too.
   static std::shared_ptr<const PodInfo> From(std::shared_ptr<const api::Pod> pod,
-                                             ResourceNames& names, std::int32_t priority = 0);
+                                             ResourceNames& names, std::int32_t priority = 0,
+                                             bool node_allocatable = false);
 };
 
 // Whether a filter that looks at nothing but the pod's spec and the node says the same for both:

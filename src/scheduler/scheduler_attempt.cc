@@ -125,6 +125,7 @@ Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cy
     return Failed(std::move(binding.pod), profile, status, std::move(binding.node));
   }
   world.Assume(binding.pod.pod, node);
+  NeedsNoOtherRoom(binding);
   timing.End(Phase::kReserve, Code::kSuccess);
   if (options.background == nullptr) {
     if (auto outcome = Conclude(binding, Write(binding, timing))) return std::move(*outcome);
@@ -134,6 +135,16 @@ Outcome Scheduler::Impl::Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cy
   bindings.push_back(std::move(binding));
   if (options.background != nullptr) Launch(std::prev(bindings.end()));
   return waiting;
+}
+
+// What was kept for it on another node is not while it is being bound, which may take minutes.
+void Scheduler::Impl::NeedsNoOtherRoom(const Binding& binding) {
+  const auto found = std::ranges::find_if(nominations, [&](const Nomination& nomination) {
+    return nomination.pod->key == binding.pod.pod->key;
+  });
+  if (found == nominations.end() || found->node == binding.node) return;
+  LeaveRoom(*found->pod->pod, found->node);
+  WakeForRoom();
 }
 
 PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {

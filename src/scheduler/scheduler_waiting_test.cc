@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/namespace.h"
 #include "scheduler/scheduler_fixture_for_test.h"
 
 namespace dray::scheduler {
@@ -210,6 +211,76 @@ TEST_F(RoomTest, ThatIsNoLongerKeptWakesWhoWaitsForIt) {
   EXPECT_EQ(scheduler_->queue().Where("ns/low"), QueueName::kBackoff);
   clock_.Advance(std::chrono::seconds(10));
   EXPECT_THAT(Nodes(scheduler_->Run()), ElementsAre("ns/low a"));
+}
+
+// The soak found it: a pod whose binding waited had its room and what was kept for it, and nobody told
+// those who had been refused for that when it was bound.
+TEST_F(RoomTest, ThatAPodHasTakenIsNotKeptForItBesides) {
+  Create(MakeNode("a", "3"));
+  api::Pod high = MakePod({.name = "high", .cpu = "2", .priority = 10});
+  high.status.nominated_node_name = "a";
+  ASSERT_THAT(cluster_.Load({api::Object::Of(std::move(high))}), IsOk());
+  first_.pre_bind = [](const PodInfo& pod) {
+    if (pod.key == "ns/low") return PluginStatus::Success();
+    return PluginStatus{.code = PluginStatus::Code::kWait};
+  };
+  Create(MakePod({.name = "low", .cpu = "1", .priority = 1}));
+  const std::vector<Outcome> outcomes = Start().Run();
+  EXPECT_THAT(Nodes(outcomes), ElementsAre("ns/high a", "ns/low a"));
+  EXPECT_EQ(outcomes.front().kind, Kind::kWaiting);
+  EXPECT_EQ(Stored("low").spec.node_name, "a");
+  EXPECT_EQ(scheduler_->rooms_kept(), 1u) << "it may come to nothing";
+  Create(MakePod({.name = "next", .cpu = "1", .priority = 1}));
+  EXPECT_EQ(scheduler_->Run().front().kind, Kind::kUnschedulable) << "and it is not given away";
+}
+
+TEST_F(RoomTest, ThatAPodDoesNotNeedWakesWhoWaitsForItBeforeThePodIsBound) {
+  Create(MakeNode("a", "4"));
+  Create(MakePod({.name = "beside", .node = "a", .cpu = "2"}));
+  Create(MakePod({.name = "victim", .node = "a", .cpu = "2"}));
+  Create(MakePod({.name = "high", .cpu = "1", .priority = 10}));
+  first_.post_filter = [&](const PodInfo& pod) -> PostFilterResult {
+    if (pod.priority < 10) return {.status = {.code = PluginStatus::Code::kUnschedulable}};
+    static_cast<void>(cluster_.Delete(KindOf<api::Pod>(), "ns", "victim"));
+    return {.status = PluginStatus::Success(), .nominated_node = "a"};
+  };
+  // It is not in the pod's status, so that the pod may go elsewhere.
+  cluster_.SetWriteHook([](api::Verb verb, const api::Object&) {
+    return verb == api::Verb::kUpdateStatus ? absl::UnavailableError("not now") : absl::OkStatus();
+  });
+  Start().Run();
+  bool ready = false;
+  first_.pre_filter = [&](const PodInfo& pod) {
+    if (ready || pod.priority < 10) return PluginStatus::Skip();
+    return PluginStatus::Unresolvable({.code = "x", .text = "not yet"});
+  };
+  first_.post_filter = {};
+  first_.wake = [](const PodInfo&, const api::Change& change) {
+    return change.object.As<api::Namespace>() != nullptr ? Hint::kQueue : Hint::kSkip;
+  };
+  clock_.Advance(std::chrono::seconds(20));
+  scheduler_->Run();
+  Create(MakeNode("b", "1"));
+  Create(MakePod({.name = "low", .cpu = "2", .priority = 1}));
+  scheduler_->Run();
+  EXPECT_EQ(scheduler_->queue().Where("ns/high"), QueueName::kUnschedulable);
+  EXPECT_EQ(scheduler_->queue().Where("ns/low"), QueueName::kUnschedulable);
+  EXPECT_EQ(scheduler_->rooms_kept(), 1u);
+
+  ready = true;
+  first_.pre_bind = [](const PodInfo& pod) {
+    if (pod.key == "ns/low") return PluginStatus::Success();
+    return PluginStatus{.code = PluginStatus::Code::kWait};
+  };
+  api::Namespace change;
+  change.metadata.name = "another";
+  Create(std::move(change));
+  clock_.Advance(std::chrono::seconds(20));
+  scheduler_->Run();
+  clock_.Advance(std::chrono::seconds(20));
+  scheduler_->Run();
+  EXPECT_EQ(Stored("high").spec.node_name, "") << "it still waits, for b";
+  EXPECT_EQ(Stored("low").spec.node_name, "a");
 }
 
 TEST_F(SchedulerTest, AChangeIsAskedAboutOnceForPodsThatAreAlike) {

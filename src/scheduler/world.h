@@ -98,6 +98,11 @@ class World final : public allocator::ClassLister {
   std::shared_ptr<const PodInfo> FindPod(std::string_view key) const;
   void Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node);
   void Forget(std::string_view pod_key);
+  // What the pod's claims take of the node's own resources where it is about to go (the gate
+  // DRANodeAllocatableResources): counted with what it asks for until it is stored with a status
+  // that says so. Empty: nothing.
+  using NodeAllocatable = std::vector<api::NodeAllocatableResourceClaimStatus>;
+  void SetNodeAllocatable(std::string_view pod_key, NodeAllocatable claims_take);
   bool Assumed(std::string_view pod_key) const;
   // All that are known, and those that are assumed.
   std::size_t pods() const;

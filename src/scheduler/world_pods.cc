@@ -83,9 +83,9 @@ void World::Impl::PutPod(std::shared_ptr<const api::Pod> pod) {
 
   // Another pod of the same name: what was assumed was the old one.
   const bool other = entry.info != nullptr && entry.info->pod->metadata.uid != pod->metadata.uid;
-  const std::int32_t priority = world.PriorityOf(*pod);
-  auto info = PodInfo::From(std::move(pod), world.resource_names_, priority);
-  const bool stays_assumed = entry.assumed && !bound && !other && !IsTerminated(*info->pod);
+  const bool stays_assumed = entry.assumed && !bound && !other && !IsTerminated(*pod);
+  if (!stays_assumed) entry.claims_take.clear();
+  auto info = InfoOf(std::move(pod), entry.claims_take);
   const bool same_place =
       entry.on != nullptr && (stays_assumed || (!node.empty() && entry.on->name == node));
   SetAssumed(entry, stays_assumed);
@@ -103,6 +103,23 @@ void World::Impl::PutPod(std::shared_ptr<const api::Pod> pod) {
     to = &EntryOf(node);
   }
   PlacePod(entry, std::move(info), to);
+}
+
+// What a pod without a node has in its status is left from an attempt that failed.
+std::shared_ptr<const PodInfo> World::Impl::InfoOf(std::shared_ptr<const api::Pod> pod,
+                                                   const NodeAllocatable& claims_take) {
+  const std::int32_t priority = world.PriorityOf(*pod);
+  if (claims_take.empty()) {
+    const bool counts = !pod->spec.node_name.empty() &&
+                        world.gates().Enabled(api::Gate::kDRANodeAllocatableResources);
+    return PodInfo::From(std::move(pod), world.resource_names_, priority, counts);
+  }
+  auto with_claims = std::make_shared<api::Pod>(*pod);
+  with_claims->status.node_allocatable_resource_claim_statuses = claims_take;
+  auto info = std::make_shared<PodInfo>(
+      *PodInfo::From(std::move(with_claims), world.resource_names_, priority, true));
+  info->pod = std::move(pod);  // as it is stored
+  return info;
 }
 
 void World::Impl::RemovePod(std::string_view key) {
@@ -171,6 +188,15 @@ void World::Forget(std::string_view pod_key) {
   if (found == impl_->pods.end() || !found->second.assumed) return;
   impl_->SetAssumed(found->second, false);
   impl_->PlacePod(found->second, found->second.info, nullptr);
+}
+
+void World::SetNodeAllocatable(std::string_view pod_key, NodeAllocatable claims_take) {
+  const auto found = impl_->pods.find(pod_key);
+  if (found == impl_->pods.end()) return;
+  Impl::PodEntry& entry = found->second;
+  if (entry.claims_take == claims_take || !entry.info->pod->spec.node_name.empty()) return;
+  entry.claims_take = std::move(claims_take);
+  impl_->PlacePod(entry, impl_->InfoOf(entry.info->pod, entry.claims_take), entry.on);
 }
 
 bool World::Assumed(std::string_view pod_key) const {

@@ -37,7 +37,7 @@ using Kind = spdy::Frame::Kind;
 class PairRuntime final : public container::Runtime {
  public:
   void Connect(const std::string& sandbox_id, std::uint16_t port, std::chrono::nanoseconds,
-               container::Done<files::Fd> done) override {
+               container::Done<container::PortConnection> done) override {
     EXPECT_EQ(sandbox_id, "sandbox1");
     if (port == 81) return done(base::Unavailable("dial tcp 127.0.0.1:81: connection refused"));
     int pair[2];
@@ -46,7 +46,9 @@ class PairRuntime final : public container::Runtime {
       const base::MutexLock lock(mutex_);
       ends_.emplace_back(pair[1]);
     }
-    done(files::Fd(pair[0]));
+    container::PortConnection made{.socket = files::Fd(pair[0])};
+    if (port == 82) made.fault = [] { return std::string("connection refused"); };
+    done(std::move(made));
   }
   int End(std::size_t which) {
     const base::MutexLock lock(mutex_);
@@ -258,6 +260,15 @@ TEST_P(PortStreamTest, APortOnWhichNobodyListensIsToldSo) {
   // Others are not disturbed.
   const auto second = Forward(80, "1");
   EXPECT_TRUE(Until([&] { return agreed_.contains(second.second) && runtime_.End(0) >= 0; }));
+}
+
+// A runtime may know only afterwards; who says nothing himself hears of it all the same.
+TEST_P(PortStreamTest, WhatWasWrongIsToldWhenItIsKnown) {
+  const auto [error, data] = Forward(82, "0");
+  ASSERT_TRUE(Until([&] { return runtime_.End(0) >= 0; }));
+  runtime_.Close(0);
+  ASSERT_TRUE(Until([&, d = data, e = error] { return over_.contains(e) && over_.contains(d); }));
+  EXPECT_EQ(said_[error], "error forwarding port 82 to pod ns/p: connection refused");
 }
 
 TEST_P(PortStreamTest, ManyConnectionsAtOnce) {

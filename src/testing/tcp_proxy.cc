@@ -67,6 +67,22 @@ void TcpProxy::SetRule(Rule rule) {
   rule_ = std::move(rule);
 }
 
+void TcpProxy::Doom(Fate fate) {
+  {
+    const base::MutexLock lock(mutex_);
+    doom_ = fate;
+  }
+  Wake();
+}
+
+void TcpProxy::Meet(Fate fate) {
+  for (Link& link : links_) {
+    link.silent |= fate == Fate::kSilence;
+    link.cut |= fate == Fate::kCut;
+    link.frozen |= fate == Fate::kFreeze;
+  }
+}
+
 void TcpProxy::Freeze() {
   const base::MutexLock lock(mutex_);
   frozen_ = true;
@@ -107,13 +123,17 @@ void TcpProxy::Run() {
     std::array<char, 64> drained;
     while (::read(wake_[0], drained.data(), drained.size()) > 0) {
     }
+    Fate doom = Fate::kForward;
     {
       const base::MutexLock lock(mutex_);
       if (frozen_ || thaw_) {
         if ((polled[1].revents & POLLIN) != 0) Accept();
         continue;
       }
+      doom = std::exchange(doom_, Fate::kForward);
     }
+    // It was said before the server said anything else.
+    Meet(doom);
     for (std::size_t i = 0; i < links_.size(); ++i) {
       if (polled[2 + 2 * i].revents != 0) FromClient(links_[i]);
       if (polled[3 + 2 * i].revents != 0 && !links_[i].frozen) FromServer(links_[i]);

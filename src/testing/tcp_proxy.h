@@ -37,6 +37,9 @@ class TcpProxy {
   // the proxy's thread.
   using Rule = std::function<Fate(std::string_view bytes)>;
   void SetRule(Rule rule);
+  // The same of all connections that are there, from the next byte on that the server says; for servers that decide
+  // by what they understood, where the proxy cannot.
+  void Doom(Fate fate);
   // All connections, those that come too.
   void Freeze();
   // What was held back is forwarded, also on connections that a rule has frozen.
@@ -54,6 +57,7 @@ class TcpProxy {
   };
   void Run();
   void Accept();
+  void Meet(Fate fate);
   void FromClient(Link& link);
   void FromServer(Link& link);
   static void Send(Link& link, int to, std::string_view bytes);
@@ -66,6 +70,7 @@ class TcpProxy {
   std::vector<Link> links_;  // the thread's
   base::Mutex mutex_;
   Rule rule_ ABSL_GUARDED_BY(mutex_);
+  Fate doom_ ABSL_GUARDED_BY(mutex_) = Fate::kForward;
   bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
   bool thaw_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

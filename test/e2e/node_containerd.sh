@@ -38,7 +38,8 @@ start_containerd() {
 cat >/dev/null
 case $CNI_COMMAND in
 VERSION) echo '{"cniVersion":"0.4.0","supportedVersions":["0.3.1","0.4.0"]}' ;;
-ADD) echo '{"cniVersion":"0.3.1","interfaces":[{"name":"'$CNI_IFNAME'","sandbox":"'$CNI_NETNS'"}],"ips":[{"version":"4","interface":0,"address":"10.99.0.7/24"}]}' ;;
+ADD) nsenter --net="$CNI_NETNS" /bin/busybox ip link set lo up
+  echo '{"cniVersion":"0.3.1","interfaces":[{"name":"'$CNI_IFNAME'","sandbox":"'$CNI_NETNS'"}],"ips":[{"version":"4","interface":0,"address":"10.99.0.7/24"}]}' ;;
 esac
 X
   chmod 755 "$home/plugins/says"
@@ -176,6 +177,23 @@ terminal() { script -qec "stty cols 91 rows 17; kubectl exec -it works -- /bin/s
 says '17 91' terminal
 attached() { { echo you; sleep 2; } | timeout 5 kubectl attach -i works || true; }
 says '^heard you' attached
+
+# A port of the pod, and one on which nobody listens.
+forward() {
+  kubectl port-forward pod/works ":$1" >"$folder/forward" 2>&1 &
+  forwarder=$!
+  eventually 'Forwarding from' cat "$folder/forward"
+  port=$(sed -n 's/^Forwarding from 127.0.0.1:\([0-9]*\) .*/\1/p' "$folder/forward")
+}
+serve='/bin/busybox mkdir -p /memory/www; echo hello >/memory/www/index.html; /bin/busybox httpd -p 80 -h /memory/www'
+says '' kubectl exec works -- /bin/sh -c "$serve"
+forward 80
+for _ in 1 2 3; do eventually '^hello$' "$busybox" wget -q -O - "http://127.0.0.1:$port/"; done
+kill "$forwarder"
+forward 81
+"$busybox" wget -q -O - "http://127.0.0.1:$port/" >/dev/null 2>&1 || true
+eventually 'refused' cat "$folder/forward"
+kill "$forwarder" 2>/dev/null || true
 
 # The agent is killed; the container goes on, the next agent finds it, and nothing was started again.
 before=$(kubectl get pod works -o jsonpath='{.status.containerStatuses[0].containerID}')

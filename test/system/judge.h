@@ -44,6 +44,8 @@ class Judge {
   void Settled(Server& server);
   // And nobody doubts any more what has become of its writes.
   void SettledDoubts(std::string_view who, std::size_t doubts);
+  // Nor is a leader kept from seeing what happens.
+  void SettledSight(std::string_view who, const Status& blind);
 
  private:
   struct Holders {

@@ -28,6 +28,8 @@ class Remote {
   std::size_t in_doubt() const {
     return scheduler_ == nullptr ? 0 : scheduler_->statistics().in_doubt;
   }
+  // Not OK: it leads, and something keeps it from seeing what happens.
+  Status Blind() const { return leading() ? scheduler_->Connection() : Status(); }
   void SetWrong(Nanos by);
 
  private:

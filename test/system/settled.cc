@@ -32,6 +32,12 @@ void Judge::SettledDoubts(std::string_view who, std::size_t doubts) {
   stage_.Find(fmt::format("{} is in doubt about {} pods for ever", who, doubts));
 }
 
+// Nothing keeps a leader from seeing when nothing goes wrong any more.
+void Judge::SettledSight(std::string_view who, const Status& blind) {
+  if (blind.ok()) return;
+  stage_.Find(fmt::format("{} leads and does not see: {}", who, base::Message(blind)));
+}
+
 void Judge::SettledPods(Server& server) {
   soak::Onlooker onlooker(server.cluster());
   scheduler::SchedulerOptions options;

@@ -88,7 +88,10 @@ class System {
       stage_.Find("the server is away in the end");
     } else {
       judge_.Settled(*server_);
-      for (const auto& remote : remotes_) judge_.SettledDoubts(remote->name(), remote->in_doubt());
+      for (const auto& remote : remotes_) {
+        judge_.SettledDoubts(remote->name(), remote->in_doubt());
+        judge_.SettledSight(remote->name(), remote->Blind());
+      }
     }
     End();
   }

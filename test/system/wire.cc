@@ -2,11 +2,10 @@
 #include "system/wire.h"
 
 #include <algorithm>
-#include <deque>
-#include <optional>
 #include <utility>
 
 #include "fmt/format.h"
+#include "system/wire_impl.h"
 
 namespace dray::system {
 namespace {
@@ -14,97 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How long something that is late is on its way. Less than what lies between the moment from which
-// a scheduler does not write any more and the one at which another may: nobody could tell an older
-// request from a newer one without the server's help (README.md, "What is assumed").
-constexpr Nanos kLatest = milliseconds(4000);
-
-Status Cancelled() { return base::MakeStatus(StatusCode::kCancelled, "the client was closed"); }
-
 }  // namespace
-
-// A request on its way, and who waits for it.
-struct Wire::Call {
-  explicit Call(Kernel& kernel) : wait(kernel) {}
-  Sent sent;
-  apiserver::User user;
-  std::string content_type;
-  Kernel::Wait wait;
-  bool arrived = false;
-  bool broken = false;
-  bool answered = false;
-  client::HttpResponse response;
-  std::shared_ptr<Stream> stream;  // the answer is one
-  Nanos longest{0};                // of a stream
-  Nanos silence{0};                // likewise
-};
-
-class Wire::Stream final : public client::LineStream {
- public:
-  Stream(Kernel& kernel, Nanos deadline, Nanos silence)
-      : wait_(kernel),
-        kernel_(kernel),
-        deadline_(deadline),
-        silence_(silence),
-        heard_(kernel.now()) {}
-
-  StatusOr<bool> Next(std::string& line) override {
-    for (;;) {
-      if (cancelled_) return Cancelled();
-      if (!lines_.empty()) {
-        line = std::move(lines_.front());
-        lines_.pop_front();
-        return true;
-      }
-      if (broken_) return base::Unavailable("the connection is broken");
-      if (ended_) return false;
-      const Nanos end = std::min(deadline_, heard_ + silence_);
-      if (kernel_.now() >= end) return base::Unavailable("nothing came for too long");
-      wait_.Until(end);
-    }
-  }
-  void Cancel() override {
-    cancelled_ = true;
-    wait_.Wake();
-  }
-
-  void Put(std::string line) {
-    lines_.push_back(std::move(line));
-    heard_ = kernel_.now();
-    wait_.Wake();
-  }
-  void Break() {
-    broken_ = true;
-    wait_.Wake();
-  }
-  void End() {
-    ended_ = true;
-    wait_.Wake();
-  }
-
- private:
-  Kernel::Wait wait_;
-  Kernel& kernel_;
-  const Nanos deadline_;
-  const Nanos silence_;
-  Nanos heard_;  // when something last came
-  std::deque<std::string> lines_;
-  bool cancelled_ = false;
-  bool broken_ = false;
-  bool ended_ = false;
-};
-
-// The server's end of a stream.
-struct Wire::Feed {
-  std::unique_ptr<apiserver::StreamSource> source;  // null: it is over
-  std::weak_ptr<Stream> client;
-  Sent sent;
-  Nanos last{0};  // when the last line arrives
-  std::optional<Nanos> pulls_at;
-  std::optional<milliseconds> tick;
-  std::string text;  // of a line that has begun
-  bool frozen = false;
-};
 
 class Wire::Answering final : public apiserver::Responder {
  public:
@@ -114,20 +23,17 @@ class Wire::Answering final : public apiserver::Responder {
   void Send(apiserver::Response response) override {
     if (wire_.epoch_ != epoch_ || call_->answered) return;
     Stage& stage = wire_.stage_;
-    if (response.stream != nullptr) return wire_.BeginFeed(call_, std::move(response));
+    if (response.stream != nullptr && call_->opens) {
+      return wire_.BeginFeed(call_, std::move(response));
+    }
     if (stage.Chance(stage.faults.lost_answer)) {
       stage.Count("answer lost");
       return wire_.Break(call_);
     }
+    if (response.stream != nullptr) return wire_.BeginLong(call_, std::move(response));
     client::HttpResponse answer{.status = response.status};
     if (response.body != nullptr) answer.body = *response.body;
-    stage.kernel.After(wire_.Latency(),
-                       [&wire = wire_, call = call_, answer = std::move(answer)]() mutable {
-                         if (call->broken || call->answered || wire.IsFrozen(call->sent)) return;
-                         call->answered = true;
-                         call->response = std::move(answer);
-                         call->wait.Wake();
-                       });
+    wire_.Answer(call_, wire_.Latency(), std::move(answer));
   }
 
  private:
@@ -173,6 +79,7 @@ class Wire::Client final : public client::HttpClient {
     if (Dead()) return Cancelled();
     if (!wire_.connected()) return Refused();
     auto call = MakeCall(request);
+    call->opens = true;
     call->longest = longest;
     call->silence = silence;
     wire_.Deliver(call);
@@ -332,116 +239,19 @@ void Wire::Arrive(const std::shared_ptr<Call>& call) {
   handler_->Handle(std::move(request), std::make_shared<Answering>(*this, call, epoch_));
 }
 
+void Wire::Answer(const std::shared_ptr<Call>& call, Nanos latency, client::HttpResponse answer) {
+  stage_.kernel.After(latency, [this, call, answer = std::move(answer)]() mutable {
+    if (call->broken || call->answered || IsFrozen(call->sent)) return;
+    call->answered = true;
+    call->response = std::move(answer);
+    call->wait.Wake();
+  });
+}
+
 void Wire::Break(const std::shared_ptr<Call>& call) {
   if (call->answered || call->broken) return;
   call->broken = true;
   call->wait.Wake();
-}
-
-void Wire::BeginFeed(const std::shared_ptr<Call>& call, apiserver::Response response) {
-  auto stream =
-      std::make_shared<Stream>(stage_.kernel, call->sent.at + call->longest, call->silence);
-  auto feed = std::make_shared<Feed>();
-  feed->source = std::move(response.stream);
-  feed->client = stream;
-  feed->sent = call->sent;
-  feed->tick = response.tick;
-  feeds_.push_back(feed);
-  const Nanos latency = Latency();
-  feed->last = stage_.kernel.now() + latency;
-  stage_.kernel.After(latency, [call, stream] {
-    if (call->broken) return;
-    call->answered = true;
-    call->response.status = 200;
-    call->stream = stream;
-    call->wait.Wake();
-  });
-  const std::weak_ptr<Feed> weak = feed;
-  feed->source->Start([this, weak] {
-    if (const auto woken = weak.lock()) Wake(woken, std::chrono::microseconds(100));
-  });
-  Wake(feed, Nanos(0));
-  const Faults& faults = stage_.faults;
-  if (faults.watch_cut_every > Nanos(0)) {
-    stage_.kernel.After(stage_.About(faults.watch_cut_every), [this, weak] {
-      const auto cut = weak.lock();
-      if (cut == nullptr || cut->source == nullptr || stage_.faults.watch_cut_every == Nanos(0)) {
-        return;
-      }
-      stage_.Count("watch cut");
-      if (const auto client = cut->client.lock()) client->Break();
-      End(cut);
-    });
-  }
-  if (faults.watch_frozen_every > Nanos(0)) {
-    stage_.kernel.After(stage_.About(faults.watch_frozen_every), [this, weak] {
-      const auto frozen = weak.lock();
-      if (frozen == nullptr || frozen->source == nullptr ||
-          stage_.faults.watch_frozen_every == Nanos(0)) {
-        return;
-      }
-      stage_.Count("watch frozen");
-      frozen->frozen = true;
-    });
-  }
-}
-
-void Wire::End(const std::shared_ptr<Feed>& feed) {
-  feed->source = nullptr;
-  std::erase(feeds_, feed);
-}
-
-void Wire::Wake(const std::shared_ptr<Feed>& feed, Nanos delay) {
-  const Nanos when = stage_.kernel.now() + delay;
-  if (feed->pulls_at && *feed->pulls_at <= when) return;
-  feed->pulls_at = when;
-  stage_.kernel.At(when, [this, feed, when] {
-    if (feed->pulls_at != when) return;
-    feed->pulls_at.reset();
-    Pull(feed);
-  });
-}
-
-void Wire::Pull(const std::shared_ptr<Feed>& feed) {
-  if (feed->source == nullptr) return;
-  const auto client = feed->client.lock();
-  if (client == nullptr) return End(feed);
-  std::vector<apiserver::Bytes> out;
-  const auto state = feed->source->Pull(out);
-  const bool silent = feed->frozen || IsFrozen(feed->sent);
-  // A line may come in several pieces.
-  for (const apiserver::Bytes& piece : out) feed->text += *piece;
-  std::size_t begin = 0;
-  for (std::size_t end = feed->text.find('\n'); end != std::string::npos;
-       end = feed->text.find('\n', begin)) {
-    std::string line = feed->text.substr(begin, end - begin);
-    begin = end + 1;
-    Nanos latency = stage_.Between(std::chrono::microseconds(100), milliseconds(2));
-    if (stage_.Chance(stage_.faults.watch_late)) {
-      stage_.Count("watch late");
-      latency = stage_.Between(milliseconds(10), kLatest);
-    }
-    feed->last = std::max(feed->last, stage_.kernel.now() + latency);
-    if (silent) {
-      // What is lost on a connection is not made good: it never says anything again.
-      feed->frozen = true;
-      continue;
-    }
-    stage_.kernel.At(feed->last, [client, feed, line = std::move(line)]() mutable {
-      if (!feed->frozen) client->Put(std::move(line));
-    });
-  }
-  feed->text.erase(0, begin);
-  switch (state) {
-    case apiserver::StreamSource::State::kMore:
-      return Wake(feed, Nanos(0));
-    case apiserver::StreamSource::State::kWait:
-      if (feed->tick) Wake(feed, *feed->tick);
-      return;
-    case apiserver::StreamSource::State::kEnd:
-      if (!feed->frozen) stage_.kernel.At(feed->last, [client] { client->End(); });
-      return End(feed);
-  }
 }
 
 }  // namespace dray::system

@@ -68,6 +68,9 @@ class Wire {
   void Wake(const std::shared_ptr<Feed>& feed, Nanos delay);
   void End(const std::shared_ptr<Feed>& feed);
   void BeginFeed(const std::shared_ptr<Call>& call, apiserver::Response response);
+  void BeginLong(const std::shared_ptr<Call>& call, apiserver::Response response);
+  void PullLong(const std::shared_ptr<Feed>& feed);
+  void Answer(const std::shared_ptr<Call>& call, Nanos latency, client::HttpResponse answer);
 
   Stage& stage_;
   apiserver::Handler* handler_ = nullptr;

@@ -47,7 +47,8 @@ void ValidateConsumesCounters(Report& report, const Path& at,
 void ValidateCompatibilityGroups(Report& report, const Path& at,
                                  const std::vector<std::string>& groups);
 
-// node_allocatable_validation.cc
+// node_allocatable_validation.cc: cpu, memory and huge pages.
+bool IsNodeResource(std::string_view name);
 void ValidateNodeAllocatable(Report& report, const Path& at, const Device& device,
                              bool list_changed);
 

@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
 #include "api/daemon_set.h"
@@ -67,6 +68,13 @@ void ValidateLimitRange(Report& report, const LimitRange& range);
 // config_map_validation.cc; no old one: creation.
 void ValidateConfigMap(Report& report, const ConfigMap& map, const ConfigMap* old);
 void ValidateSecret(Report& report, const Secret& secret, const Secret* old);
+
+// certificate_rules.cc; the request itself, its PEM and its signature, is for the server to
+// read.
+void ValidateCertificateRequest(Report& report, const CertificateSigningRequest& request);
+// What is decided or signed stays so.
+void ValidateCertificateStatusUpdate(Report& report, const CertificateSigningRequest& request,
+                                     const CertificateSigningRequest& old);
 
 // quota_validation.cc
 void ValidateQuota(Report& report, const ResourceQuota& quota, const ResourceQuota* old);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/internal/status_part.h"
 
+#include "api/certificate_signing_request.h"
 #include "api/cron_job.h"
 #include "api/daemon_set.h"
 #include "api/device_class.h"
@@ -22,7 +23,7 @@ namespace {
 template <typename... T>
 struct Types {};
 constexpr Types<Node, Namespace, ResourceQuota, ReplicaSet, Deployment, Job, DaemonSet, StatefulSet,
-                CronJob, PodDisruptionBudget>
+                CronJob, PodDisruptionBudget, CertificateSigningRequest>
     kPlain;
 constexpr Types<Pod, ResourceClaim, DeviceTaintRule> kWithStrategy;
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/certificate_signing_request.h"
 #include "api/cron_job.h"
 #include "api/daemon_set.h"
 #include "api/device_class.h"
@@ -49,6 +50,10 @@ void PrepareForUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
                       const StrategyOptions& options);
 void PrepareForStatusUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
                             const StrategyOptions& options);
+
+// certificate_rules.cc: when each condition came.
+void PrepareForStatusUpdate(CertificateSigningRequest& request,
+                            const CertificateSigningRequest& old, const StrategyOptions& options);
 
 void SetDefaults(Pod& pod);
 // pod_defaults.cc; what a template has in common with a pod.

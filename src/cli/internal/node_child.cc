@@ -66,6 +66,8 @@ Status NodeChild::Spawn() {
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, options_.log.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  // What this process has open, and what its libraries have, is not the node's.
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
   // Ctrl-C in a terminal is for this process; the node is told by it. The signals that a command
   // waits for are blocked here and must not be there.
   posix_spawnattr_t attributes;

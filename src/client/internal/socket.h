@@ -39,6 +39,7 @@ struct Endpoint {
   SSL_CTX* tls = nullptr;
   std::string tls_name;                // whom the certificate must be for; empty: anybody
   std::shared_ptr<const Proxy> proxy;  // by way of whom; null: directly
+  bool http2 = false;                  // is offered in the handshake
 };
 // Whether a text can stand within a line of a request: it has no control characters.
 bool IsPrintable(std::string_view text);
@@ -62,6 +63,15 @@ class Socket {
   bool Stale();
   // Ends reading and writing, now and from then on. Any thread.
   void Interrupt();
+
+  // For somebody who waits, sends and receives himself, without blocking: HTTP/2, which was agreed upon.
+  bool http2() const;
+  int fd() const { return fd_; }
+  // Appends what is to be sent for `plain`. False: TLS has ended.
+  bool Seal(std::string_view plain, std::string& wire);
+  // Appends to `plain` what was received as `wire`, and to `answer` what TLS has to say to that. False: the server
+  // has ended it, or it cannot be trusted any more.
+  bool Unseal(std::string_view wire, std::string& plain, std::string& answer);
 
   template <typename Buffers>
   std::size_t read_some(const Buffers& buffers, boost::system::error_code& error) {
@@ -96,6 +106,7 @@ class Socket {
   std::size_t Read(char* data, std::size_t size, boost::system::error_code& error);
   // What TLS has to say goes out.
   boost::system::error_code Flush();
+  void TakeOut(std::string& wire);
   // What came in is TLS's to read.
   boost::system::error_code Fill();
   boost::system::error_code Wait(short events);

@@ -7,7 +7,9 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
+#include <cstddef>
 
 #include "client/internal/socket.h"
 #include "fmt/format.h"
@@ -120,6 +122,10 @@ Status Socket::Handshake(const Endpoint& endpoint) {
   BIO_set_mem_eof_return(out_, -1);
   SSL_set_bio(ssl_.get(), in_, out_);
   SSL_set_connect_state(ssl_.get());
+  if (endpoint.http2) {
+    static constexpr unsigned char kProtocols[] = "\x02h2\x08http/1.1";
+    SSL_set_alpn_protos(ssl_.get(), kProtocols, sizeof(kProtocols) - 1);
+  }
   const bool address = IsAddress(endpoint.tls_name);
   if (!endpoint.tls_name.empty() && !address) {
     SSL_set_tlsext_host_name(ssl_.get(), endpoint.tls_name.c_str());
@@ -147,6 +153,50 @@ Status Socket::Handshake(const Endpoint& endpoint) {
     if (error) {
       return base::Unavailable(fmt::format("{}: TLS failed: {}", where(), error.message()));
     }
+  }
+}
+
+bool Socket::http2() const {
+  if (ssl_ == nullptr) return false;
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+  return std::string_view(reinterpret_cast<const char*>(name), size) == "h2";
+}
+
+void Socket::TakeOut(std::string& wire) {
+  const int pending = BIO_pending(out_);
+  if (pending <= 0) return;
+  const std::size_t size = wire.size();
+  wire.resize(size + static_cast<std::size_t>(pending));
+  const int read = BIO_read(out_, wire.data() + size, pending);
+  wire.resize(size + static_cast<std::size_t>(std::max(read, 0)));
+}
+
+bool Socket::Seal(std::string_view plain, std::string& wire) {
+  ERR_clear_error();
+  std::size_t written = 0;
+  if (!plain.empty() && SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &written) != 1) {
+    return false;
+  }
+  TakeOut(wire);
+  return true;
+}
+
+bool Socket::Unseal(std::string_view wire, std::string& plain, std::string& answer) {
+  constexpr std::size_t kPiece = 16u << 10;  // as much as a record of TLS has
+  if (!wire.empty()) BIO_write(in_, wire.data(), static_cast<int>(wire.size()));
+  for (;;) {
+    const std::size_t size = plain.size();
+    plain.resize(size + kPiece);
+    std::size_t read = 0;
+    ERR_clear_error();
+    const int result = SSL_read_ex(ssl_.get(), plain.data() + size, kPiece, &read);
+    plain.resize(size + (result == 1 ? read : 0));
+    if (result == 1) continue;
+    const int why = SSL_get_error(ssl_.get(), result);
+    TakeOut(answer);
+    return why == SSL_ERROR_WANT_READ;
   }
 }
 

@@ -17,6 +17,7 @@
 #include <set>
 
 #include "api/document.h"
+#include "base/mutex.h"
 #include "container/internal/json_nodes.h"
 #include "fmt/format.h"
 #include "spdy/frames.h"
@@ -32,6 +33,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kBeginTime{30};
 constexpr std::size_t kLongestHead = 16u << 10;
 constexpr std::size_t kLongestStatus = 64u << 10;
+constexpr std::size_t kMostHeld = 256u << 10;  // of what one side has said and the other not heard
 
 Status Abandoned() {
   return base::MakeStatus(StatusCode::kCancelled, "nobody listens to the command any more");
@@ -48,8 +50,9 @@ class Connection {
   Connection(StreamInput& input, std::string_view what) : input_(input), what_(what) {}
 
   // `protocols` of the streams, in the words of Kubernetes.
-  Status Open(const StreamUrl& url, std::string_view protocol) {
-    deadline_ = steady_clock::now() + kBeginTime;
+  Status Open(const StreamUrl& url, std::string_view protocol,
+              std::chrono::nanoseconds timeout = kBeginTime) {
+    deadline_ = steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(timeout);
     DRAY_RETURN_IF_ERROR(Connect(url));
     const bool bare = url.host.find(':') == std::string::npos;
     to_send_ = fmt::format(
@@ -85,6 +88,32 @@ class Connection {
     to_send_ += FrameWriter::Data(stream, bytes, last);
   }
   bool ready() const { return waiting_.empty(); }
+
+  // Input comes from this socket from now on, once the streams can be used; what Deliver is given
+  // goes to it. While nobody reads there, nothing is read from the server.
+  void Couple(const files::Fd& local) {
+    local_ = local.get();
+    (void)::fcntl(local_, F_SETFL, ::fcntl(local_, F_GETFL) | O_NONBLOCK);
+  }
+  void Deliver(std::string_view bytes) {
+    to_local_ += bytes;
+    Drain();
+  }
+  // Nothing more will be delivered.
+  void EndDelivery() {
+    delivered_ = true;
+    Drain();
+  }
+  // Waits until what was delivered is taken. Not OK: nobody listens any more.
+  Status Flush() {
+    while (!to_local_.empty()) {
+      pollfd polled[2] = {{input_.wake_fd(), POLLIN, 0}, {local_, POLLOUT, 0}};
+      if (::poll(polled, 2, -1) < 0) continue;
+      if (polled[0].revents != 0 && input_.Take().abandoned) return Abandoned();
+      Drain();
+    }
+    return {};
+  }
 
   // What the listener wants is held back until the streams can be used.
   StreamInput::Wanted TakeInput() {
@@ -188,16 +217,26 @@ class Connection {
   // Waits for what comes first, sends what there is to send, appends what has come. False: nothing
   // will come any more. Not OK: nobody listens, or it takes too long.
   StatusOr<bool> Exchange(std::string& received) {
-    pollfd polled[2] = {
-        {input_.wake_fd(), POLLIN, 0},
-        {socket_.get(), static_cast<short>(to_send_.empty() ? POLLIN : POLLIN | POLLOUT), 0}};
+    const bool nothing_waits = wanted_.bytes.empty() && !wanted_.close;
+    if (local_gone_ && to_send_.empty() && nothing_waits) return Abandoned();
+    const bool full = to_local_.size() >= kMostHeld;
+    short of_server = full ? 0 : POLLIN;
+    if (!to_send_.empty()) of_server |= POLLOUT;
+    short of_local = 0;
+    if (ready() && !local_over_ && to_send_.size() < kMostHeld && nothing_waits) of_local |= POLLIN;
+    if (!to_local_.empty()) of_local |= POLLOUT;
+    // A descriptor of which nothing is wanted would go on telling that it has ended.
+    pollfd polled[3] = {{input_.wake_fd(), POLLIN, 0},
+                        {of_server == 0 ? -1 : socket_.get(), of_server, 0},
+                        {local_gone_ || !ready() ? -1 : local_, of_local, 0}};
     int wait = -1;
     if (deadline_) {
       const auto left = std::chrono::duration_cast<milliseconds>(*deadline_ - steady_clock::now());
       if (left.count() <= 0) return Fault("does not answer");
       wait = static_cast<int>(left.count()) + 1;
     }
-    if (::poll(polled, 2, wait) < 0) return true;
+    if (::poll(polled, 3, wait) < 0) return true;
+    if (polled[2].revents != 0) TakeLocal(polled[2].revents);
     if (polled[0].revents != 0) {
       StreamInput::Wanted more = input_.Take();
       if (more.abandoned) return Abandoned();
@@ -217,7 +256,7 @@ class Connection {
       to_send_.erase(0, static_cast<std::size_t>(n));
     }
     if (to_send_.empty()) input_.Consumed(std::exchange(input_to_send_, 0));
-    if ((polled[1].revents & ~POLLOUT) == 0) return true;
+    if (full || (polled[1].revents & ~POLLOUT) == 0) return true;
     char buffer[32 * 1024];
     const ssize_t n = ::recv(socket_.get(), buffer, sizeof(buffer), 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
@@ -226,8 +265,45 @@ class Connection {
     return true;
   }
 
+  void TakeLocal(short events) {
+    Drain();
+    if ((events & POLLIN) != 0) {
+      char buffer[32 * 1024];
+      const ssize_t n = ::recv(local_, buffer, sizeof(buffer), 0);
+      if (n > 0) {
+        wanted_.bytes.append(buffer, static_cast<std::size_t>(n));
+        return;  // there may be more
+      }
+      if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      wanted_.close = local_over_ = true;
+    }
+    // Closed, and not only for one direction.
+    if ((events & (POLLHUP | POLLERR)) != 0 && local_over_) LoseLocal();
+  }
+
+  void LoseLocal() {
+    local_gone_ = true;
+    to_local_.clear();
+  }
+
+  void Drain() {
+    while (!to_local_.empty()) {
+      const ssize_t n = ::send(local_, to_local_.data(), to_local_.size(), MSG_NOSIGNAL);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EAGAIN) return;
+      if (n < 0) return LoseLocal();
+      to_local_.erase(0, static_cast<std::size_t>(n));
+    }
+    if (delivered_) (void)::shutdown(local_, SHUT_WR);
+  }
+
   StreamInput& input_;
   const std::string what_;
+  int local_ = -1;
+  std::string to_local_;
+  bool local_over_ = false;  // it says nothing more
+  bool local_gone_ = false;
+  bool delivered_ = false;
   files::Fd socket_;
   std::optional<steady_clock::time_point> deadline_;
   spdy::FrameReader reader_;
@@ -238,6 +314,56 @@ class Connection {
   std::size_t input_to_send_ = 0;  // bytes of input in it
   StreamInput::Wanted wanted_;
 };
+
+// Until both sides have closed it. `ready` is called when bytes can go. Not OK after that: what the
+// server says of the port, or nobody listens any more (kCancelled).
+Status RunForward(const CriForwardCall& call, StreamInput& input, const files::Fd& local,
+                  const std::function<void()>& ready) {
+  DRAY_ASSIGN_OR_RETURN(const StreamUrl url, ParseStreamUrl(call.url));
+  Connection connection(input, "ports");
+  connection.Couple(local);
+  DRAY_RETURN_IF_ERROR(connection.Open(url, "portforward.k8s.io", call.timeout));
+  const std::string number = fmt::format("{}", call.port);
+  const auto begin = [&](const char* type) {
+    return connection.Begin({{"streamtype", type}, {"port", number}, {"requestid", "0"}});
+  };
+  const std::uint32_t fault_stream = begin("error");
+  const std::uint32_t data_stream = begin("data");
+  std::string fault;
+  bool fault_over = false;
+  bool data_over = false;
+  bool closed = false;
+  bool told = false;
+  while (!fault_over || !data_over) {
+    if (connection.ready() && !std::exchange(told, true)) {
+      connection.Send(fault_stream, "", true);
+      ready();
+    }
+    const StreamInput::Wanted wanted = connection.TakeInput();
+    if (!closed && (!wanted.bytes.empty() || wanted.close)) {
+      connection.Send(data_stream, wanted.bytes, wanted.close);
+      closed = wanted.close;
+    }
+    bool ended = false;
+    DRAY_ASSIGN_OR_RETURN(auto frame, connection.Next(ended));
+    if (ended) break;
+    if (!frame) continue;
+    if (frame->kind == spdy::Frame::Kind::kGoAway) break;
+    const bool over = frame->last || frame->kind == spdy::Frame::Kind::kReset;
+    if (frame->stream == fault_stream) {
+      if (fault.size() < kLongestStatus) fault += frame->data;
+      fault_over = fault_over || over;
+    } else if (frame->stream == data_stream) {
+      connection.Deliver(frame->data);
+      data_over = data_over || over;
+      // The pod says nothing more, but still listens.
+      if (data_over && !fault_over) connection.EndDelivery();
+    }
+  }
+  if (!told) return connection.Fault("ended the connection");
+  DRAY_RETURN_IF_ERROR(connection.Flush());
+  return fault.empty() ? Status() : base::Unavailable(fault);
+}
 
 }  // namespace
 
@@ -341,44 +467,30 @@ StatusOr<std::int32_t> RunCriStream(const CriStreamCall& call, StreamInput& inpu
   return ReadExit(status);
 }
 
-Status RunCriForward(const std::string& address, std::uint16_t port, StreamInput& input,
-                     const std::function<void(std::string)>& out) {
-  DRAY_ASSIGN_OR_RETURN(const StreamUrl url, ParseStreamUrl(address));
-  Connection connection(input, "ports");
-  DRAY_RETURN_IF_ERROR(connection.Open(url, "portforward.k8s.io"));
-  const std::string number = fmt::format("{}", port);
-  const auto begin = [&](const char* type) {
-    return connection.Begin({{"streamtype", type}, {"port", number}, {"requestid", "0"}});
+void ForwardPort(const CriForwardCall& call, StreamInput& input, const Done<PortConnection>& done) {
+  struct Fault {
+    base::Mutex mutex;
+    std::string text ABSL_GUARDED_BY(mutex);
   };
-  const std::uint32_t fault_stream = begin("error");
-  const std::uint32_t data_stream = begin("data");
-  std::string fault;
-  bool fault_over = false;
-  bool data_over = false;
-  bool closed = false;
-  bool told = false;
-  while (!fault_over || !data_over) {
-    const StreamInput::Wanted wanted = connection.TakeInput();
-    if (connection.ready() && !std::exchange(told, true)) connection.Send(fault_stream, "", true);
-    if (!closed) {
-      connection.Send(data_stream, wanted.bytes, wanted.close);
-      closed = wanted.close;
-    }
-    bool ended = false;
-    DRAY_ASSIGN_OR_RETURN(auto frame, connection.Next(ended));
-    if (ended) break;
-    if (!frame) continue;
-    if (frame->kind == spdy::Frame::Kind::kGoAway) break;
-    const bool over = frame->last || frame->kind == spdy::Frame::Kind::kReset;
-    if (frame->stream == fault_stream) {
-      if (fault.size() < kLongestStatus) fault += frame->data;
-      fault_over = fault_over || over;
-    } else if (frame->stream == data_stream) {
-      if (!frame->data.empty() && out) out(std::move(frame->data));
-      data_over = data_over || over;
-    }
+  int pair[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    return done(files::Failed("make", "a pair of sockets", errno));
   }
-  return fault.empty() ? Status() : base::Unavailable(fault);
+  const files::Fd ours(pair[0]);
+  files::Fd theirs(pair[1]);
+  bool begun = false;
+  const auto fault = std::make_shared<Fault>();
+  const Status ended = RunForward(call, input, ours, [&] {
+    begun = true;
+    done(PortConnection{.socket = std::move(theirs), .fault = [fault] {
+                          const base::MutexLock lock(fault->mutex);
+                          return fault->text;
+                        }});
+  });
+  if (!begun) return done(ended);
+  // Before our end is closed: who sees that asks for this.
+  const base::MutexLock lock(fault->mutex);
+  if (!ended.ok()) fault->text = base::Message(ended);
 }
 
 }  // namespace dray::container::internal

@@ -10,6 +10,7 @@
 // Spec: docs/spec/node.md, chapter 15.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -46,8 +47,17 @@ StatusOr<std::int32_t> RunCriStream(const CriStreamCall& call, StreamInput& inpu
                                     const std::function<void(std::string)>& out,
                                     const std::function<void(std::string)>& err);
 
-// A connection to a port within a pod, until the other side closes it.
-Status RunCriForward(const std::string& url, std::uint16_t port, StreamInput& input,
-                     const std::function<void(std::string)>& out);
+struct CriForwardCall {
+  std::string url;
+  std::uint16_t port = 0;
+  // How long the server may take until bytes can go.
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+};
+
+// A connection to a port within a pod: `done` gets one end of a pair of sockets when the server has
+// taken it, and this carries bytes until both sides have closed it, the holder of that end has let go
+// of it, or `input` is abandoned. Whether somebody listens on that port is not known when the server
+// has taken it; PortConnection::fault tells at the end. Nobody writes to `input`.
+void ForwardPort(const CriForwardCall& call, StreamInput& input, const Done<PortConnection>& done);
 
 }  // namespace dray::container::internal

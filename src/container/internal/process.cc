@@ -76,7 +76,10 @@ StatusOr<pid_t> Spawn(const SpawnOptions& options) {
   // Nothing else of this process is its business: not every library marks what it opens, and a socket
   // that listens would go on doing so in here.
   int others = 3;
-  for (const auto& [target, source] : options.fds) others = std::max(others, target + 1);
+  for (const auto& [target, source] : options.fds) {
+    for (; others < target; ++others) ::posix_spawn_file_actions_addclose(actions, others);
+    others = std::max(others, target + 1);
+  }
   ::posix_spawn_file_actions_addclosefrom_np(actions, others);
   if (!options.folder.empty()) {
     ::posix_spawn_file_actions_addchdir_np(actions, options.folder.c_str());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plane/internal/node_door.h"
 
+#include <fcntl.h>
+
 #include <atomic>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
@@ -162,11 +164,13 @@ class Forward final : public std::enable_shared_from_this<Forward> {
 
   template <typename Found>
   void Connect(const Found& found) {
-    asio::async_connect(stream_.next_layer(), found,
-                        [self = shared_from_this()](const auto& error, const auto&) {
-                          if (error) return self->Fail(error.message());
-                          self->Handshake();
-                        });
+    asio::async_connect(
+        stream_.next_layer(), found, [self = shared_from_this()](const auto& error, const auto&) {
+          if (error) return self->Fail(error.message());
+          // Not for the programs that this process starts.
+          (void)::fcntl(self->stream_.next_layer().native_handle(), F_SETFD, FD_CLOEXEC);
+          self->Handshake();
+        });
   }
 
   void Handshake() {

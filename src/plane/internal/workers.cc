@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "controllers/all_controllers.h"
 #include "hollow/hollow_nodes.h"
+#include "plane/internal/certificate_signing.h"
 #include "plane/internal/time_zones.h"
 #include "scheduler/ids.h"
 #include "scheduler/scheduler.h"
@@ -90,6 +91,11 @@ class ControllerWorker final : public Worker {
                                                    .authority = parts.authority,
                                                    .time_zones = MachineTimeZones(),
                                                    .observer = &metrics});
+      if (parts.signer != nullptr) {
+        controllers_.push_back(
+            std::make_unique<CertificateSigning>(shared, clock, *parts.authorizer, *parts.signer));
+        controllers_.back()->Observe(&metrics);
+      }
     }
     if (parts.nodes) {
       controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));

@@ -5,8 +5,10 @@
 
 #include <memory>
 
+#include "api/authorization.h"
 #include "api/cluster.h"
 #include "api/gates.h"
+#include "apiserver/certificates.h"
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "plane/internal/controller_metrics.h"
@@ -41,6 +43,10 @@ struct ControllerParts {
   bool nodes = true;  // hollow ones
   // Of the certificate authority, PEM; empty: namespaces get no service accounts either.
   std::string authority = {};
+  // Signs certificates of nodes and clients for who may have them; null: nobody does. Both outlive
+  // the worker.
+  const apiserver::KeyPair* signer = nullptr;
+  const api::Authorizer* authorizer = nullptr;
 };
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
                                              const api::FeatureGates& gates,

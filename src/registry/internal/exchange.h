@@ -62,6 +62,8 @@ struct Exchange {
   apiserver::Request request;
   std::shared_ptr<apiserver::Responder> responder;
   Registry* registry = nullptr;
+  // What is served, from the beginning of the request to its end.
+  std::shared_ptr<const rest::ServedKinds> kinds = nullptr;
   Route route = {};
   Query query = {};
   Format format = {};
@@ -135,7 +137,9 @@ void HandleTokenReview(const ExchangePtr& exchange, const AccountTokens* tokens,
                        const TokenLookup& lookup);
 
 inline Part PartOf(const Exchange& exchange) {
-  return exchange.route.subresource == "status" ? Part::kStatus : Part::kObject;
+  const std::string& part = exchange.route.subresource;
+  if (part == "approval") return Part::kApproval;
+  return part == "status" ? Part::kStatus : Part::kObject;
 }
 
 }  // namespace dray::registry::internal

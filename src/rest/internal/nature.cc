@@ -11,7 +11,7 @@ Schema Below(const Schema& schema, std::string_view name) {
   if (schema.type->shape != api::Shape::kStruct) return {};
   const api::StructInfo& info = schema.type->fields();
   const int index = info.Find(name);
-  return index < 0 ? Schema{} : SchemaOf(info.fields[static_cast<std::size_t>(index)]);
+  return index < 0 ? SchemaOf(info.others) : SchemaOf(info.fields[static_cast<std::size_t>(index)]);
 }
 
 std::vector<std::string_view> SortedKeys(std::string_view keys) {

@@ -43,6 +43,7 @@ Printer QuotaPrinter();
 Printer EventPrinter();
 Printer LeasePrinter();
 Printer PriorityClassPrinter();
+Printer CertificateRequestPrinter();
 // printers_workloads.cc
 Printer ReplicaSetPrinter();
 Printer DeploymentPrinter();

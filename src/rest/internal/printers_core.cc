@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/certificate_signing_request.h"
 #include "api/event.h"
 #include "api/lease.h"
 #include "api/namespace.h"
@@ -192,6 +193,33 @@ Printer PriorityClassPrinter() {
             return {row.metadata.name, static_cast<std::int64_t>(row.value),
                     std::string(row.global_default ? "true" : "false"), AgeOf(object, context),
                     row.preemption_policy.value_or("PreemptLowerPriority")};
+          }};
+}
+
+Printer CertificateRequestPrinter() {
+  return {{kNameColumn,
+           kAgeColumn,
+           {.name = "SignerName", .description = "Who is to sign."},
+           {.name = "Requestor", .description = "Who asks."},
+           {.name = "RequestedDuration", .description = "For how long it should be good."},
+           {.name = "Condition", .description = "What became of it."}},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const auto& request = *object.As<api::CertificateSigningRequest>();
+            const auto has = [&](std::string_view type) {
+              return api::FindCondition(request, type) != nullptr;
+            };
+            std::string state = has(api::kCertificateDenied)     ? "Denied"
+                                : has(api::kCertificateApproved) ? "Approved"
+                                                                 : "Pending";
+            if (has(api::kCertificateFailed)) state += ",Failed";
+            if (!request.status.certificate.data.empty()) state += ",Issued";
+            const auto& seconds = request.spec.expiration_seconds;
+            return {request.metadata.name,
+                    AgeOf(object, context),
+                    OrNone(request.spec.signer_name),
+                    request.spec.username,
+                    seconds ? HumanDuration(*seconds) : std::string("<none>"),
+                    std::move(state)};
           }};
 }
 

@@ -119,6 +119,7 @@ struct Scheduler::Impl {
   // One pod.
   std::optional<Outcome> ScheduleOne();
   Outcome Attempt(QueuedPod pod, std::uint32_t profile);
+  void NeedsNoOtherRoom(const Binding& binding);
   Outcome Reserve(QueuedPod pod, std::uint32_t profile, Cycle& cycle, NodeInfo& node,
                   Timing& timing);
   // PreBind and Bind, as far as they come.

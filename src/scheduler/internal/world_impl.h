@@ -35,6 +35,8 @@ struct World::Impl {
     std::shared_ptr<const PodInfo> info;
     NodeEntry* on = nullptr;  // where it counts
     bool assumed = false;
+    // What its claims will take of the node's own resources, until the pod is stored with that.
+    NodeAllocatable claims_take;
   };
   struct ClaimEntry {
     std::shared_ptr<const api::ResourceClaim> stored;
@@ -77,6 +79,9 @@ struct World::Impl {
 
   // Pods.
   void PutPod(std::shared_ptr<const api::Pod> pod);
+  // The pod's info with what is known only here.
+  std::shared_ptr<const PodInfo> InfoOf(std::shared_ptr<const api::Pod> pod,
+                                        const NodeAllocatable& claims_take);
   void SetAssumed(PodEntry& entry, bool assumed);
   void RemovePod(std::string_view key);
   void PlacePod(PodEntry& entry, std::shared_ptr<const PodInfo> info, NodeEntry* to);

@@ -207,6 +207,8 @@ StatusOr<ClaimPointer> ClaimWrites::CreateSpecial(const api::ResourceClaim& unst
   claim.metadata.name = name;
   claim.metadata.uid.clear();
   claim.status = {};
+  // Nobody deletes it between this and its allocation: one write less than adding that later.
+  claim.metadata.finalizers = {std::string(kClaimFinalizer)};
   const api::OwnerReference* const pod = api::ExtendedResourcePod(unstored);
   for (int left = kTries;; --left) {
     const auto made = cluster_.Create(api::Object::Of(claim));
@@ -262,21 +264,46 @@ Status ClaimWrites::DeleteSpecial(const api::ResourceClaim& claim) {
 Status ClaimWrites::SetMappings(
     const api::Pod& pod, std::string_view claim,
     const std::vector<api::ContainerExtendedResourceRequest>& mappings) {
+  // Without it no kubelet would give the devices to the containers.
+  return WriteStatus(
+      pod, "ExtendedResourceClaimStatus", "DRAExtendedResource",
+      [&](api::PodStatus& status) {
+        api::PodExtendedResourceClaimStatus& mapped =
+            status.extended_resource_claim_status.emplace();
+        mapped.resource_claim_name = claim;
+        mapped.request_mappings = mappings;
+      },
+      [&](const api::PodStatus& status) {
+        const auto& mapped = status.extended_resource_claim_status;
+        return mapped.has_value() && mapped->resource_claim_name == claim;
+      });
+}
+
+Status ClaimWrites::SetNodeAllocatable(
+    const api::Pod& pod, const std::vector<api::NodeAllocatableResourceClaimStatus>& claims) {
+  // Without it nobody would count what the devices take once the pod is on its node.
+  return WriteStatus(
+      pod, "NodeAllocatableResourceClaimStatuses", "DRANodeAllocatableResources",
+      [&](api::PodStatus& status) { status.node_allocatable_resource_claim_statuses = claims; },
+      [&](const api::PodStatus& status) {
+        const auto& kept = status.node_allocatable_resource_claim_statuses;
+        return kept ? kept->size() == claims.size() : claims.empty();
+      });
+}
+
+Status ClaimWrites::WriteStatus(const api::Pod& pod, std::string_view what, std::string_view gate,
+                                const std::function<void(api::PodStatus&)>& change,
+                                const std::function<bool(const api::PodStatus&)>& kept) {
   const auto& meta = pod.metadata;
-  const std::string doing = fmt::format("update pod {} ExtendedResourceClaimStatus", KeyOf(meta));
+  const std::string doing = fmt::format("update pod {} {}", KeyOf(meta), what);
   api::Pod changed = pod;
   for (int left = kTries;; --left) {
-    api::PodExtendedResourceClaimStatus& status =
-        changed.status.extended_resource_claim_status.emplace();
-    status.resource_claim_name = claim;
-    status.request_mappings = mappings;
+    change(changed.status);
     const auto written = cluster_.UpdateStatus(api::Object::Of(changed));
     if (written.ok()) {
-      // Without it no kubelet would give the devices to the containers.
-      const auto& mapped = written->As<api::Pod>()->status.extended_resource_claim_status;
-      if (mapped.has_value() && mapped->resource_claim_name == claim) return {};
-      return base::FailedPrecondition(fmt::format(
-          "{}: the server dropped it: its feature gate DRAExtendedResource is off", doing));
+      if (kept(written->As<api::Pod>()->status)) return {};
+      return base::FailedPrecondition(
+          fmt::format("{}: the server dropped it: its feature gate {} is off", doing, gate));
     }
     const bool unknown = api::MayHaveHappened(written.status());
     if (left == 1 || (!unknown && !Conflict(written.status()))) {

@@ -64,8 +64,17 @@ class ClaimWrites {
   // FailedPrecondition when the server drops that because its feature gate is off.
   Status SetMappings(const api::Pod& pod, std::string_view claim,
                      const std::vector<api::ContainerExtendedResourceRequest>& mappings);
+  // Says in the pod's status what its claims take of the node's own resources; empty: nothing.
+  // FailedPrecondition when the server drops that because its feature gate is off.
+  Status SetNodeAllocatable(const api::Pod& pod,
+                            const std::vector<api::NodeAllocatableResourceClaimStatus>& claims);
 
  private:
+  // Writes the pod's status until it is as `change` makes it; `kept` says whether the server has
+  // left that in.
+  Status WriteStatus(const api::Pod& pod, std::string_view what, std::string_view gate,
+                     const std::function<void(api::PodStatus&)>& change,
+                     const std::function<bool(const api::PodStatus&)>& kept);
   // The claim as it is stored now. NotFound also when another one has its name.
   StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
   StatusOr<ClaimPointer> TryBind(const ClaimPointer& claim, const api::AllocationResult* allocation,

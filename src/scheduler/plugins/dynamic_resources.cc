@@ -37,6 +37,7 @@ DynamicResources::DynamicResources(World& world, api::Cluster& cluster, const ba
       extended_resources_(world.gates().Enabled(api::Gate::kDRAExtendedResource)),
       binding_conditions_(world.features().device_binding_and_status),
       prioritized_list_(world.features().prioritized_list),
+      node_allocatable_(world.gates().Enabled(api::Gate::kDRANodeAllocatableResources)),
       writes_(cluster, clock, binding_conditions_),
       plans_(kPlans, DriverLimit(options_.args.drivers)),
       shards_(kNodeShards) {
@@ -79,6 +80,7 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
   // Most nodes are alike, and without extended resources all of them.
   const base::MutexLock lock(variants_);
   data.usual = &MakeVariant(data, pod, AllByClass(data));
+  if (node_allocatable_) data.footprint = FootprintOf(data, *pod.pod);
   return PluginStatus::Success();
 }
 
@@ -189,7 +191,8 @@ bool DynamicResources::Local(const CycleState& state, const PodInfo&) const {
 // serve some by device plugins, too: how many of each resource is part of the pod's shape.
 std::uint64_t DynamicResources::ClassOf(const CycleState& state, const PodInfo&) const {
   const State* data = state.Find<State>();
-  return data == nullptr || data->variants.empty() ? 0 : data->variants.front()->plan.number;
+  if (data == nullptr || data->variants.empty()) return 0;
+  return node_allocatable_ ? data->footprint : data->variants.front()->plan.number;
 }
 
 }  // namespace dray::scheduler

@@ -125,6 +125,18 @@ class DynamicResources final : public PreEnqueuePlugin,
   PluginStatus StatusOf(std::size_t worker, const allocator::Decision& decision, const State& data,
                         const Variant& variant, const NodeInfo& node);
   std::int64_t AllocatorScore(std::size_t worker, const allocator::Plan& plan) const;
+  // dynamic_resources_node.cc: what devices take of the node's own resources. After a decision of
+  // this worker about the variant's plan, if it has one.
+  PluginStatus CheckNodeAllocatable(std::size_t worker, const State& data, const Variant& variant,
+                                    const PodInfo& pod, const NodeInfo& node);
+  // Of claims that are allocated: those that stand for a part of the node are one pod's.
+  PluginStatus CheckSharing(const State& data, const PodInfo& pod, const NodeInfo& node);
+  // Takes it, with the devices.
+  PluginStatus ReserveNodeAllocatable(State& data, const PodInfo& pod, const NodeInfo& node);
+  Status WriteNodeAllocatable(State& data, const PodInfo& pod);
+  // What an answer depends on beyond the plan and the pod's shape, with the plan as one number.
+  std::uint64_t FootprintOf(const State& data, const api::Pod& pod);
+  Hint AfterRoomChange(const api::Change& change, const api::Object* old, const PodInfo& pod) const;
 
   // PreBind.
   Status BindClaim(State& data, State::Claim& claim, const PodInfo& pod);
@@ -166,6 +178,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   const bool extended_resources_;  // gates
   const bool binding_conditions_;
   const bool prioritized_list_;
+  const bool node_allocatable_;
   ClaimWrites writes_;
   base::Mutex variants_;  // several workers find State::variants
   static constexpr std::size_t kPlans = 1024;
@@ -197,6 +210,9 @@ class DynamicResources final : public PreEnqueuePlugin,
   std::size_t fitted_ = 0;                                // to so many nodes
   allocator::VerdictCache hint_verdicts_;                 // of slices, whichever node they are for
   absl::flat_hash_map<std::uint64_t, Concern> concerns_;  // by number of the plan
+  // Numbers that no plan has: they count down. By plan and footprint.
+  absl::flat_hash_map<std::string, std::uint64_t> footprints_;
+  std::uint64_t next_footprint_ = ~std::uint64_t{0};
 };
 
 }  // namespace dray::scheduler

@@ -93,7 +93,7 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
   PluginStatus status;
   data.chosen = VariantFor(data, pod, node, &status);
   if (data.chosen == nullptr) return status;
-  if (data.chosen->plan.plan == nullptr) return PluginStatus::Success();
+  if (data.chosen->plan.plan == nullptr) return ReserveNodeAllocatable(data, pod, node);
 
   // Filter kept the answer, not the devices: with a kept answer it was not even asked.
   const allocator::Decision decision = Decide(state.worker(), *data.chosen->plan.plan, node);
@@ -112,11 +112,18 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
     claim.reservation = *std::move(reservation);
     claim.allocation = std::move(*result++);
   }
-  return PluginStatus::Success();
+  return ReserveNodeAllocatable(data, pod, node);
 }
 
 void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, World&) {
   State& data = state.Get<State>();
+  if (!data.claims_take.empty()) {
+    data.claims_take.clear();
+    world_.SetNodeAllocatable(pod.key, {});
+    // A status that cannot be cleared now counts for nothing while the pod has no node, and is
+    // written anew before it gets one.
+    if (data.claims_take_written) WriteNodeAllocatable(data, pod).IgnoreError();
+  }
   for (State::Claim& claim : data.claims) {
     // Only after answers that are sure: what is still reserved has not been stored, and will not
     // be. What has been stored is the ledger's (Commit), until the claim says otherwise.
@@ -155,6 +162,16 @@ PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, st
                         : written);
     }
     claim.bound = true;
+  }
+  if (node_allocatable_ && !data.claims_take_written) {
+    if (const Status written = WriteNodeAllocatable(data, pod); !written.ok()) {
+      if (api::MayHaveHappened(written)) {
+        state.Get<WaitsUntil>() = {.time = clock_.Now() + kDoubtNap, .in_doubt = true};
+        return {PluginStatus::Code::kWait, {}};
+      }
+      return ErrorFrom(written);
+    }
+    data.claims_take_written = true;
   }
   if (!binding_conditions_) return PluginStatus::Success();
   PluginStatus status = AwaitConditions(data, pod, node);

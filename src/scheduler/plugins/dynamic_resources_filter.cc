@@ -67,9 +67,17 @@ PluginStatus DynamicResources::Filter(CycleState& state, const PodInfo& pod, con
     if (!status.ok()) return status;
     unavailable.push_back(&claim);
   }
+  if (node_allocatable_) {
+    status = CheckSharing(data, pod, node);
+    if (!status.ok()) return status;
+  }
   if (variant->plan.plan != nullptr) {
     const allocator::Decision decision = Decide(state.worker(), *variant->plan.plan, node);
     status = StatusOf(state.worker(), decision, data, *variant, node);
+    if (!status.ok()) return status;
+  }
+  if (node_allocatable_) {
+    status = CheckNodeAllocatable(state.worker(), data, *variant, pod, node);
     if (!status.ok()) return status;
   }
   // Only where devices would be there for the rest does it help to give an allocation back. Other

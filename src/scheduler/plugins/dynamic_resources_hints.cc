@@ -42,6 +42,7 @@ bool Names(const api::ResourceClaim& claim, std::string_view device_class) {
 }  // namespace
 
 Hint DynamicResources::Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) {
+  if (node_allocatable_ && AfterRoomChange(change, old, pod) == Hint::kQueue) return Hint::kQueue;
   const bool gone = change.kind == api::Change::Kind::kDeleted;
   const api::Object* now = gone ? nullptr : &change.object;
   const api::Object* before = gone ? &change.object : old;

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "allocator/work.h"
+#include "api/pod.h"
 #include "api/resource_claim.h"
 #include "base/time.h"
 #include "ledger/ledger.h"
@@ -47,6 +49,10 @@ struct DynamicResourcesState {
   const Variant* usual = nullptr;                  // PreFilter: that of most nodes
   std::vector<std::unique_ptr<Variant>> variants;  // Filter, as nodes need them; one at a time
   const Variant* chosen = nullptr;                 // Reserve
+  std::uint64_t footprint = 0;                     // PreFilter: FilterPlugin::ClassOf
+  // Reserve: what the claims take of the node's own resources.
+  std::vector<api::NodeAllocatableResourceClaimStatus> claims_take;
+  bool claims_take_written = false;  // PreBind
   // Explanations: what all groups of nodes together may cost, less than one decision may. Where it
   // ends, conflicts are told as they were found, perhaps with parts that are not needed.
   allocator::WorkMeter explaining{allocator::kDefaultWork / 10};

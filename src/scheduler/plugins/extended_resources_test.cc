@@ -261,9 +261,6 @@ INSTANTIATE_TEST_SUITE_P(
          .verb = api::Verb::kCreate,
          .said = "error: create claim for extended resources default/p-extended-resources-: the "
                  "server is down"},
-        {.name = "finalizer",
-         .verb = api::Verb::kUpdate,
-         .said = "error: add finalizer to claim default/p-extended-resources-"},
         {.name = "claim_status",
          .verb = api::Verb::kUpdateStatus,
          .said = "error: add allocation and reservation to claim default/p-extended-resources-"},
@@ -399,7 +396,7 @@ TEST(SpecialClaimFailures, AStoredClaimWithoutAllocationIsAllocated) {
     if (object.As<api::ResourceClaim>() == nullptr) return {};
     return verb == api::Verb::kCreate ? Status() : base::Unavailable("the server is down");
   });
-  EXPECT_THAT(scene.Schedule("p"), HasSubstr("error: add finalizer"));
+  EXPECT_THAT(scene.Schedule("p"), HasSubstr("error: add allocation and reservation"));
   scene.cluster_.SetWriteHook({});
   ASSERT_THAT(scene.ClaimNames(), SizeIs(1));
   const std::string name = scene.ClaimNames()[0];

@@ -33,8 +33,9 @@ struct Forwarded {
   std::uint16_t port = 0;
   std::uint32_t error_stream = 0;  // 0: has not begun
   std::uint32_t data_stream = 0;
-  bool asked = false;        // to be connected
-  files::Fd socket;          // invalid: not yet, or not any more
+  bool asked = false;  // to be connected
+  files::Fd socket;    // invalid: not yet, or not any more
+  std::function<std::string()> fault;
   std::string to_pod;        // what the pod has not taken
   bool client_done = false;  // will say nothing more
   bool pod_done = false;
@@ -75,9 +76,9 @@ class Ports : public std::enable_shared_from_this<Ports> {
     for (const ToConnect& one : connects) {
       runtime_.Connect(request_.sandbox_id, one.port, kConnectTime,
                        [weak = weak_from_this(), key = one.key,
-                        stream = one.stream](StatusOr<files::Fd> socket) {
+                        stream = one.stream](StatusOr<container::PortConnection> made) {
                          if (const auto self = weak.lock()) {
-                           self->Connected(key, stream, std::move(socket));
+                           self->Connected(key, stream, std::move(made));
                          }
                        });
     }
@@ -124,7 +125,7 @@ class Ports : public std::enable_shared_from_this<Ports> {
           // Somebody else may be there by now, with the same number.
           if (one == forwarded_.end() || one->second.socket.get() != polled[i + 1].fd) continue;
           Serve(one->second, polled[i + 1].revents);
-          if (IsOver(one->second)) Finish(one, "");
+          if (IsOver(one->second)) Finish(one, FaultOf(one->second));
         }
       }
       Tell();
@@ -215,7 +216,17 @@ class Ports : public std::enable_shared_from_this<Ports> {
     if (std::exchange(one.pod_done, true)) return;
     Say(spdy::FrameWriter::Data(one.data_stream, "", /*last=*/true));
   }
-  static bool IsOver(const Forwarded& one) { return one.pod_done && one.shut; }
+  // A pod that nobody could connect to will not listen either, whatever the client has to say.
+  static bool IsOver(const Forwarded& one) {
+    return one.pod_done && (one.shut || (one.fault && !one.fault().empty()));
+  }
+  std::string Explain(const Forwarded& one, std::string_view why) const {
+    return fmt::format("error forwarding port {} to pod {}: {}", one.port, request_.pod, why);
+  }
+  std::string FaultOf(const Forwarded& one) const {
+    const std::string why = one.fault ? one.fault() : std::string();
+    return why.empty() ? why : Explain(one, why);
+  }
 
   // Both streams end; `why`: what the client is told.
   void Finish(Table::iterator at, std::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -386,18 +397,19 @@ class Ports : public std::enable_shared_from_this<Ports> {
     if (frame.last) one.client_done = true;
   }
 
-  void Connected(const std::string& key, std::uint32_t stream, StatusOr<files::Fd> socket)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Connected(const std::string& key, std::uint32_t stream,
+                 StatusOr<container::PortConnection> made) ABSL_LOCKS_EXCLUDED(mutex_) {
     {
       const base::MutexLock lock(mutex_);
       const auto found = forwarded_.find(key);
       if (found == forwarded_.end() || found->second.data_stream != stream) return;
-      if (socket.ok()) {
-        (void)::fcntl(socket->get(), F_SETFL, ::fcntl(socket->get(), F_GETFL) | O_NONBLOCK);
-        found->second.socket = *std::move(socket);
+      if (made.ok()) {
+        const int socket = made->socket.get();
+        (void)::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
+        found->second.socket = std::move(made->socket);
+        found->second.fault = std::move(made->fault);
       } else {
-        Finish(found, fmt::format("error forwarding port {} to pod {}: {}", found->second.port,
-                                  request_.pod, base::Message(socket.status())));
+        Finish(found, Explain(found->second, base::Message(made.status())));
       }
     }
     Tell();

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Frames of a bad server to the client's side of an HTTP/2 connection with three requests under way: a plain one, one
+// that sends a body, and a watch. Properties: what is kept and what is answered is bounded whatever comes; a request
+// that is over stays over, and one that the server has begun to answer is not said to be untouched; after the first
+// fault nothing is told. Input: the number of bytes that come at a time, as two hexadecimal digits (0: all), then
+// frames as text, a line each,
+//
+//   h stream flags name: value|name: value    HEADERS, not compressed     d stream flags bytes    DATA
+//   x type flags stream bytes                  any frame                   r bytes                 as they are
+//
+// with stream, flags and type as two hexadecimal digits.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "client/internal/http2_session.h"
+
+namespace {
+
+using namespace dray::client::internal;  // NOLINT: a fuzz target is about one room
+
+constexpr std::size_t kMaxBody = 4'096;
+constexpr std::size_t kMaxHead = 4'096;
+constexpr std::int32_t kWindow = 70'000;
+
+std::uint8_t Hex(std::string_view& text) {
+  std::uint8_t value = 0;
+  for (int i = 0; i < 2 && !text.empty(); ++i, text.remove_prefix(1)) {
+    const char c = text[0];
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
+    value = static_cast<std::uint8_t>(value << 4 | digit);
+  }
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  return value;
+}
+
+std::string Frame(std::uint8_t type, std::uint8_t flags, std::uint8_t stream,
+                  std::string_view payload) {
+  std::string frame;
+  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift & 0xff);
+  frame += static_cast<char>(type);
+  frame += static_cast<char>(flags);
+  frame.append(3, '\0');
+  frame += static_cast<char>(stream);
+  return frame.append(payload);
+}
+
+// Literal, never indexed, without Huffman's code (RFC 7541, 6.2.3).
+std::string Block(std::string_view headers) {
+  std::string block;
+  const auto put = [&](std::string_view text) {
+    text = text.substr(0, 126);
+    block += static_cast<char>(text.size());
+    block += text;
+  };
+  while (!headers.empty()) {
+    const std::string_view one = headers.substr(0, headers.find('|'));
+    headers.remove_prefix(std::min(headers.size(), one.size() + 1));
+    const std::size_t colon = one.find(": ", 1);
+    block += '\x10';
+    put(one.substr(0, colon));
+    put(colon == one.npos ? std::string_view() : one.substr(colon + 2));
+  }
+  return block;
+}
+
+std::string BytesOf(std::string_view input) {
+  std::string bytes = Frame(4, 0, 0, "");
+  while (!input.empty()) {
+    std::string_view line = input.substr(0, input.find('\n'));
+    input.remove_prefix(std::min(input.size(), line.size() + 1));
+    if (line.size() < 2) continue;
+    const char kind = line[0];
+    line.remove_prefix(2);
+    if (kind == 'r') bytes += line;
+    if (kind == 'h' || kind == 'd') {
+      const std::uint8_t stream = Hex(line);
+      const std::uint8_t flags = Hex(line);
+      bytes += kind == 'h' ? Frame(1, flags, stream, Block(line)) : Frame(0, flags, stream, line);
+    }
+    if (kind == 'x') {
+      const std::uint8_t type = Hex(line);
+      const std::uint8_t flags = Hex(line);
+      const std::uint8_t stream = Hex(line);
+      bytes += Frame(type, flags, stream, line);
+    }
+  }
+  return bytes;
+}
+
+void Check(const Http2Exchange& exchange, bool was_over) {
+  DRAY_CHECK(exchange.over || !was_over, "a request that was over is not any more");
+  DRAY_CHECK(!exchange.whole || (exchange.over && exchange.status >= 200), "whole without an end");
+  DRAY_CHECK(!exchange.refused || (exchange.over && exchange.status == 0), "refused and begun");
+  DRAY_CHECK(exchange.body.size() <=
+             (exchange.streaming ? static_cast<std::size_t>(kWindow) : kMaxBody));
+  // One field more than the limit is counted, and that one is bounded by the frames that bring it.
+  DRAY_CHECK(exchange.head_bytes <= kMaxHead + (70u << 10));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::size_t piece = Hex(input);
+  Http2Session session(
+      {.max_header_bytes = kMaxHead, .stream_window = kWindow, .connection_window = 1 << 20});
+  const HeadFields get = {
+      {":method", "GET"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/"}};
+  HeadFields post = get;
+  post[0].second = "POST";
+  const std::array<std::int32_t, 3> ids = {session.Submit(get, "", false, kMaxBody),
+                                           session.Submit(post, "body", false, kMaxBody),
+                                           session.Submit(get, "", true, 0)};
+  std::array<bool, 3> over{};
+  std::string out;
+  DRAY_CHECK(session.Produce(out, 1u << 20));
+  const std::string bytes = BytesOf(input);
+  std::size_t answered = 0;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t length = piece == 0 ? bytes.size() : std::min(piece, bytes.size() - at);
+    const bool goes_on = session.Receive(std::string_view(bytes).substr(at, length));
+    at += length;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const Http2Exchange* exchange = session.Find(ids[i]);
+      Check(*exchange, over[i]);
+      over[i] = exchange->over;
+    }
+    out.clear();
+    if (!goes_on || !session.Produce(out, 1u << 20)) break;
+    answered += out.size();
+    // Nobody can be made to say more than a few bytes for each that he is sent.
+    DRAY_CHECK(answered <= 64 * (at + 64), "the answer is larger than what provokes it");
+    static_cast<void>(session.TakeNews());
+    if (at % 2 == 1) session.Take(ids[2]);
+  }
+  session.Drop(ids[2]);
+  out.clear();
+  static_cast<void>(session.Produce(out, 1u << 20));
+  return 0;
+}
