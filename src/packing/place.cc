@@ -27,9 +27,9 @@ void Take(NodeState& state, const Unit& unit, const Option& option) {
   }
 }
 
-std::size_t UntouchedOf(const NodeState& state, std::uint16_t kind, std::uint16_t group) {
+std::size_t UntouchedOf(const NodeState& state, std::uint16_t group) {
   return static_cast<std::size_t>(std::ranges::count_if(state.units, [&](const Unit& unit) {
-    return unit.kind == kind && unit.group == group && Untouched(state, unit);
+    return unit.group == group && Untouched(state, unit);
   }));
 }
 
@@ -44,8 +44,7 @@ std::optional<Start> Fullest(const NodeState& state, const Demand& demand,
     for (std::uint32_t o = 0; o < demand.options.size(); ++o) {
       const Option& option = demand.options[o];
       if (!Fits(state, unit, option)) continue;
-      const std::pair key(FreeOf(state, unit) - WeightOf(option),
-                          UntouchedOf(state, unit.kind, unit.group));
+      const std::pair key(FreeOf(state, unit) - WeightOf(option), UntouchedOf(state, unit.group));
       if (!best || key < best_key) {
         best = Start{u, o};
         best_key = key;

@@ -34,7 +34,7 @@ struct PluginRow {
   Points points;
 };
 // In the order in which they are asked.
-constexpr std::array<PluginRow, 12> kPlugins = {{
+constexpr std::array<PluginRow, 13> kPlugins = {{
     {"SchedulingGates", kPreEnqueue},
     {"NodeName", kFilter},
     {"NodeUnschedulable", kFilter},
@@ -45,6 +45,7 @@ constexpr std::array<PluginRow, 12> kPlugins = {{
     {"PodTopologySpread", kFiltering | kScoring},
     {"InterPodAffinity", kFiltering | kScoring},
     {"DynamicResources", kPreEnqueue | kFiltering | kPostFilter | kScore | kReserve | kPreBind},
+    {"DeviceFragmentation", kScoring},
     {"DefaultPreemption", kPostFilter},
     {"NodeResourcesBalancedAllocation", kScoring},
 }};
