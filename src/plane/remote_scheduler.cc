@@ -185,6 +185,13 @@ class Remote final : public RemoteScheduler {
         {"namespaces", "namespace selectors of pod affinity match nothing"},
         {"deviceclasses", "pods that use claims have to wait"},
         {"devicetaintrules", "devices are given away although a rule taints them"},
+        {"persistentvolumeclaims", "pods with such volumes have to wait"},
+        {"persistentvolumes", "pods whose claims have a volume have to wait"},
+        {"storageclasses", "pods whose claims have no volume yet have to wait"},
+        {"csinodes", "nodes get more volumes than they can have"},
+        {"csidrivers", "volumes are asked for where there is no room for them"},
+        {"csistoragecapacities",
+         "no volume is asked for of a driver that tells how much room it has"},
         {"resourceslices", "there are no devices"}};
     for (const auto& [plural, cost] : kCosts) {
       if (plural == kind.plural) return cost;

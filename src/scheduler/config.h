@@ -65,6 +65,10 @@ struct DefaultPreemptionArgs {
   std::int32_t min_candidate_nodes_absolute = 100;
 };
 
+struct VolumeBindingArgs {
+  std::chrono::nanoseconds timeout = std::chrono::seconds(600);
+};
+
 struct PluginWeight {
   std::string name;
   std::int64_t weight = 1;
@@ -81,6 +85,7 @@ struct Profile {
   DeviceFragmentationArgs fragmentation;
   // How devices are chosen, and with `fragmentation` nodes. Nothing: as the command says.
   std::optional<allocator::Policy> policy;
+  VolumeBindingArgs volume_binding;
 };
 
 // The profile with this policy unless it has its own. With fragmentation the plugin of that name

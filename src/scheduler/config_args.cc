@@ -168,6 +168,15 @@ void Apply(const FilePreemptionArgs& args, const FieldPath& at, Profile& profile
   }
 }
 
+void Apply(const FileVolumeBindingArgs& args, const FieldPath& at, Profile& profile,
+           Findings& findings) {
+  if (args.bind_timeout_seconds) {
+    CheckRange(*args.bind_timeout_seconds, 0, INT32_MAX, at / "bindTimeoutSeconds", findings);
+    profile.volume_binding.timeout = std::chrono::seconds(*args.bind_timeout_seconds);
+  }
+  if (args.shape) findings.Unused(at / "shape", "nodes are not scored by their storage");
+}
+
 // A plugin's arguments may say of what kind they are; then it must be theirs.
 void CheckArgsType(std::string_view plugin, const std::string& api_version, const std::string& kind,
                    const FieldPath& at, Findings& findings) {
@@ -197,7 +206,7 @@ struct UnusedArgs {
   std::array<std::string_view, 2> fields;
   std::string_view why;
 };
-constexpr std::array<UnusedArgs, 4> kUnusedArgs = {{
+constexpr std::array<UnusedArgs, 3> kUnusedArgs = {{
     {"InterPodAffinity",
      {"hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"},
      "required terms of other pods weigh 1, and preferred ones count"},
@@ -205,7 +214,6 @@ constexpr std::array<UnusedArgs, 4> kUnusedArgs = {{
     {"PodTopologySpread",
      {"defaultConstraints", "defaultingType"},
      "only a pod's own constraints count"},
-    {"VolumeBinding", {"bindTimeoutSeconds", "shape"}, "there is no VolumeBinding here"},
 }};
 
 void NoteUnused(const UnusedArgs& row, const api::DocumentNode& node, const FieldPath& at,
@@ -236,6 +244,9 @@ void ReadArgs(const std::string& plugin, const api::DocumentNode& node, const Fi
   }
   if (plugin == "DefaultPreemption") {
     return Read<FilePreemptionArgs>(plugin, node, at, profile, findings);
+  }
+  if (plugin == "VolumeBinding") {
+    return Read<FileVolumeBindingArgs>(plugin, node, at, profile, findings);
   }
   const auto row = std::ranges::find(kUnusedArgs, plugin, &UnusedArgs::plugin);
   if (row != kUnusedArgs.end()) return NoteUnused(*row, node, at, findings);

@@ -34,7 +34,7 @@ struct PluginRow {
   Points points;
 };
 // In the order in which they are asked.
-constexpr std::array<PluginRow, 13> kPlugins = {{
+constexpr std::array<PluginRow, 16> kPlugins = {{
     {"SchedulingGates", kPreEnqueue},
     {"NodeName", kFilter},
     {"NodeUnschedulable", kFilter},
@@ -42,6 +42,9 @@ constexpr std::array<PluginRow, 13> kPlugins = {{
     {"NodeAffinity", kFiltering | kScoring},
     {"NodePorts", kFiltering},
     {"NodeResourcesFit", kFiltering | kScoring},
+    {"VolumeRestrictions", kPreFilter},
+    {"NodeVolumeLimits", kFiltering},
+    {"VolumeBinding", kFiltering | kReserve | kPreBind},
     {"PodTopologySpread", kFiltering | kScoring},
     {"InterPodAffinity", kFiltering | kScoring},
     {"DynamicResources", kPreEnqueue | kFiltering | kPostFilter | kScore | kReserve | kPreBind},
@@ -51,16 +54,13 @@ constexpr std::array<PluginRow, 13> kPlugins = {{
 }};
 // Part of every scheduler here, whatever a file says.
 constexpr std::array<std::string_view, 2> kAlways = {"PrioritySort", "DefaultBinder"};
-constexpr std::array<std::string_view, 10> kNotHere = {"DeferredPodScheduling",
-                                                       "GangScheduling",
-                                                       "ImageLocality",
-                                                       "NodeDeclaredFeatures",
-                                                       "NodeVolumeLimits",
-                                                       "PodGroupPodsCount",
-                                                       "TopologyPlacementGenerator",
-                                                       "VolumeBinding",
-                                                       "VolumeRestrictions",
-                                                       "VolumeZone"};
+constexpr std::array<std::string_view, 7> kNotHere = {"DeferredPodScheduling",
+                                                      "GangScheduling",
+                                                      "ImageLocality",
+                                                      "NodeDeclaredFeatures",
+                                                      "PodGroupPodsCount",
+                                                      "TopologyPlacementGenerator",
+                                                      "VolumeZone"};
 
 struct PointRow {
   std::string_view name;

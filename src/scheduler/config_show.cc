@@ -84,6 +84,11 @@ FileProfile ProfileOf(const Profile& profile) {
                  FileNodeAffinityArgs{.added_affinity = profile.node_affinity.added_affinity}));
   }
   file.plugin_config.push_back(ConfigOf("NodeResourcesFit", FitOf(profile.fit)));
+  file.plugin_config.push_back(ConfigOf(
+      "VolumeBinding", FileVolumeBindingArgs{.bind_timeout_seconds =
+                                                 std::chrono::duration_cast<std::chrono::seconds>(
+                                                     profile.volume_binding.timeout)
+                                                     .count()}));
   return file;
 }
 

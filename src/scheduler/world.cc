@@ -119,8 +119,12 @@ void World::Apply(const api::Change& change) {
       impl_->priorities[priority->metadata.name] = std::move(priority);
     }
     impl_->PriorityClassesChanged();
+  } else {
+    impl_->volumes.Apply(change);
   }
 }
+
+const Volumes& World::volumes() const { return impl_->volumes; }
 
 void World::PutClass(std::shared_ptr<const api::DeviceClass> device_class, bool gone) {
   ++claims_version_;

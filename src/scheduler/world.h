@@ -27,6 +27,7 @@
 #include "ledger/ledger.h"
 #include "scheduler/node_info.h"
 #include "scheduler/pod_info.h"
+#include "scheduler/volumes.h"
 
 namespace dray::scheduler {
 
@@ -148,6 +149,8 @@ class World final : public allocator::ClassLister {
   std::shared_ptr<const api::Namespace> FindNamespace(std::string_view name) const;
   const api::ExtendedResourceIndex& extended_resources() const { return extended_resources_; }
   std::int32_t PriorityOf(const api::Pod& pod) const;
+  // Claims, volumes and classes of storage.
+  const Volumes& volumes() const;
 
   // Gives back the memory of names and values that nobody has any more. To be called between two
   // attempts, when nobody else is at work: devices and usages of nodes that are not up to date are

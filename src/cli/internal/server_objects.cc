@@ -21,6 +21,7 @@
 #include "rest/decode.h"
 #include "rest/strategic_merge.h"
 #include "rest/tree.h"
+#include "scheduler/volumes.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -34,7 +35,12 @@ Key KeyOf(const api::Object& object) {
 // Not: what is only said, only of use to those who are alive, or decides nothing. Nobody who plans
 // reads other people's secrets.
 bool Matters(const api::KindInfo& kind) {
-  if (kind.traits != nullptr) return false;  // stored and shown, by nobody looked into
+  // Most described kinds are stored and shown, and looked into by nobody.
+  if (kind.traits != nullptr) {
+    return std::ranges::any_of(scheduler::Volumes::Kinds(), [&](const api::KindInfo* volumes) {
+      return volumes->hub == kind.hub;
+    });
+  }
   const api::TypeInfo* const others[] = {
       &api::TypeInfoOf<api::Event>(),          &api::TypeInfoOf<api::Lease>(),
       &api::TypeInfoOf<api::ConfigMap>(),      &api::TypeInfoOf<api::Secret>(),

@@ -225,4 +225,16 @@ const StructInfo& InfoOf(const FilePreemptionArgs*) {
   return info;
 }
 
+const StructInfo& InfoOf(const FileVolumeBindingArgs*) {
+  using T = FileVolumeBindingArgs;
+  static const StructInfo info =
+      Struct<T>("VolumeBindingArgs", {
+                                         Field<&T::api_version>("apiVersion"),
+                                         Field<&T::kind>("kind"),
+                                         Field<&T::bind_timeout_seconds>("bindTimeoutSeconds"),
+                                         Field<&T::shape>("shape"),
+                                     });
+  return info;
+}
+
 }  // namespace dray::scheduler::internal

@@ -186,4 +186,13 @@ struct FilePreemptionArgs {
 };
 const api::StructInfo& InfoOf(const FilePreemptionArgs*);
 
+struct FileVolumeBindingArgs {
+  std::string api_version;
+  std::string kind;
+  std::optional<std::int64_t> bind_timeout_seconds;
+  api::Box<api::RawJson> shape;
+  api::UnknownFields unknown;
+};
+const api::StructInfo& InfoOf(const FileVolumeBindingArgs*);
+
 }  // namespace dray::scheduler::internal

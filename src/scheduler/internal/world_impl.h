@@ -132,6 +132,7 @@ struct World::Impl {
   base::StringMap<std::shared_ptr<const api::DeviceClass>> classes;
   base::StringMap<std::shared_ptr<const api::Namespace>> namespaces;
   std::map<std::string, std::shared_ptr<const api::PriorityClass>, std::less<>> priorities;
+  Volumes volumes;
 };
 
 }  // namespace dray::scheduler

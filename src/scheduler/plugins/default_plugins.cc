@@ -17,6 +17,8 @@
 #include "scheduler/plugins/scheduling_gates.h"
 #include "scheduler/plugins/taint_toleration.h"
 #include "scheduler/plugins/unsupported_fields.h"
+#include "scheduler/plugins/volume_binding.h"
+#include "scheduler/plugins/volume_limits.h"
 
 namespace dray::scheduler {
 namespace {
@@ -58,6 +60,10 @@ std::vector<std::unique_ptr<Plugin>> MakeNodePlugins(const Profile& profile,
   plugins.push_back(std::make_unique<NodeAffinity>(profile.node_affinity));
   plugins.push_back(std::make_unique<NodePorts>());
   plugins.push_back(std::make_unique<NodeResourcesFit>(profile.fit, world));
+  plugins.push_back(std::make_unique<VolumeRestrictions>());
+  plugins.push_back(std::make_unique<NodeVolumeLimits>(world));
+  plugins.push_back(std::make_unique<VolumeBinding>(world, context.cluster, context.clock,
+                                                    profile.volume_binding.timeout));
   plugins.push_back(std::make_unique<PodTopologySpread>());
   plugins.push_back(std::make_unique<InterPodAffinity>(world));
   plugins.push_back(std::make_unique<DefaultPreemption>(

@@ -308,19 +308,21 @@ TEST(UnsupportedFields, RefusesByTheNameOfTheField) {
   UnsupportedFields plugin;
   CycleState state;
   Pod plain("p");
-  plain.spec().volumes = {{.name = "tmp", .empty_dir = api::EmptyDirVolumeSource{}},
-                          {.name = "host", .host_path = api::HostPathVolumeSource{}}};
+  plain.spec().volumes = {
+      {.name = "tmp", .empty_dir = api::EmptyDirVolumeSource{}},
+      {.name = "host", .host_path = api::HostPathVolumeSource{}},
+      {.name = "data", .persistent_volume_claim = api::PersistentVolumeClaimVolumeSource{}},
+      {.name = "secrets", .csi = api::RawJson{"{}"}}};
   plain.spec().runtime_class_name = "kata";
   EXPECT_EQ(Said(plugin.PreFilter(state, *small.Info(plain), small.world())), "skip");
 
   Pod bound("p");
-  bound.spec().volumes = {
-      {.name = "tmp", .empty_dir = api::EmptyDirVolumeSource{}},
-      {.name = "data", .persistent_volume_claim = api::PersistentVolumeClaimVolumeSource{}},
-      {.name = "scratch", .ephemeral = api::EphemeralVolumeSource{}}};
+  bound.spec().volumes.resize(2);
+  bound.spec().volumes[0].cinder.emplace();
+  bound.spec().volumes[1].iscsi.emplace();
   EXPECT_EQ(Said(plugin.PreFilter(state, *small.Info(bound), small.world())),
-            "unresolvable: spec.volumes[1].persistentVolumeClaim: binding of volumes is not "
-            "supported, spec.volumes[2].ephemeral: binding of volumes is not supported");
+            "unresolvable: spec.volumes[0].cinder: limits of attached volumes per node are not "
+            "supported, spec.volumes[1].iscsi: conflicts between mounted disks are not supported");
 
   Pod gang("p");
   gang.spec().scheduling_group.emplace();

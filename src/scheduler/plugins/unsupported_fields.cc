@@ -16,15 +16,11 @@ struct Unsupported {
   std::string_view why;
 };
 
-constexpr std::string_view kBinding = "binding of volumes is not supported";
 constexpr std::string_view kLimits = "limits of attached volumes per node are not supported";
 constexpr std::string_view kConflicts = "conflicts between mounted disks are not supported";
 
 // At most one source of a volume is set.
 Unsupported UnsupportedIn(const api::Volume& v) {
-  if (v.persistent_volume_claim.has_value()) return {"persistentVolumeClaim", kBinding};
-  if (v.ephemeral.has_value()) return {"ephemeral", kBinding};
-  if (v.csi.has_value()) return {"csi", kLimits};
   if (v.azure_disk.has_value()) return {"azureDisk", kLimits};
   if (v.cinder.has_value()) return {"cinder", kLimits};
   if (v.vsphere_volume.has_value()) return {"vsphereVolume", kLimits};

@@ -3,8 +3,8 @@
 // UnsupportedFields: a pod whose place depends on something that dray does not look at is refused,
 // by the name of the field, instead of being put where it cannot run.
 //
-// Volumes that have to be bound to a node or are limited per node, disks that two pods of a node
-// may not both mount, and pods that are scheduled as a group. A runtime class needs nothing here:
+// Disks of a cloud without a CSI driver, which are limited per node or which two pods of a node may
+// not both mount, and pods that are scheduled as a group. A runtime class needs nothing here:
 // admission has written its overhead, selector and tolerations into the pod.
 #pragma once
 
