@@ -107,7 +107,9 @@ std::size_t Scheduler::Impl::Sync() {
     } else {
       last_seen.insert_or_assign(key, one.change.object);
     }
+    const Untold untold = UntoldOf(one);
     world.Apply(one.change);
+    LeaveUntold(untold);
     if (one.change.object.As<api::Pod>() != nullptr) TakePod(one.change);
     if (one.change.object.As<api::ResourceClaim>() != nullptr) TakeClaim(one);
     if (IsNews(one)) seen.push_back(std::move(one));
@@ -121,6 +123,36 @@ std::size_t Scheduler::Impl::Sync() {
   WakePods(seen);
   SettleTwice();
   return taken;
+}
+
+Scheduler::Impl::Untold Scheduler::Impl::UntoldOf(const Seen& seen) const {
+  if (const auto* pod = seen.change.object.As<api::Pod>()) {
+    const std::string key = dray::scheduler::KeyOf(*pod);
+    if (!world.Assumed(key)) return {};
+    return {.pod = world.FindPod(key), .node = std::string(world.NodeOf(key)), .claim = nullptr};
+  }
+  const auto* claim = seen.change.object.As<api::ResourceClaim>();
+  if (claim == nullptr) return {};
+  auto known = world.FindClaim(claim->metadata.namespace_, claim->metadata.name);
+  if (known == nullptr || !known->status.allocation) return {};
+  const auto* told = seen.old ? seen.old->As<api::ResourceClaim>() : nullptr;
+  if (told != nullptr && told->metadata.uid == known->metadata.uid && told->status.allocation) {
+    return {};
+  }
+  return {.pod = nullptr, .node = {}, .claim = std::move(known)};
+}
+
+void Scheduler::Impl::LeaveUntold(const Untold& untold) {
+  if (untold.pod != nullptr && world.NodeOf(untold.pod->key) != untold.node) {
+    LeaveRoom(*untold.pod->pod, untold.node);
+  }
+  if (untold.claim == nullptr) return;
+  const api::ObjectMeta& metadata = untold.claim->metadata;
+  const auto now = world.FindClaim(metadata.namespace_, metadata.name);
+  const bool same = now != nullptr && now->metadata.uid == metadata.uid;
+  if (same && now->status.allocation) return;
+  const api::Object was = api::Object::Of(*untold.claim);
+  room_left.push_back({.change = {api::Change::Kind::kDeleted, was}, .old = was});
 }
 
 void Scheduler::Impl::AskForUnseen() {

@@ -105,6 +105,8 @@ class World final : public allocator::ClassLister {
   using NodeAllocatable = std::vector<api::NodeAllocatableResourceClaimStatus>;
   void SetNodeAllocatable(std::string_view pod_key, NodeAllocatable claims_take);
   bool Assumed(std::string_view pod_key) const;
+  // The node that it counts on; empty: none.
+  std::string_view NodeOf(std::string_view pod_key) const;
   // All that are known, and those that are assumed.
   std::size_t pods() const;
   std::size_t assumed_pods() const;

@@ -204,6 +204,12 @@ bool World::Assumed(std::string_view pod_key) const {
   return found != impl_->pods.end() && found->second.assumed;
 }
 
+std::string_view World::NodeOf(std::string_view pod_key) const {
+  const auto found = impl_->pods.find(pod_key);
+  if (found == impl_->pods.end() || found->second.on == nullptr) return {};
+  return found->second.on->name;
+}
+
 std::size_t World::pods() const { return impl_->pods.size(); }
 std::size_t World::assumed_pods() const { return impl_->assumed_pods; }
 std::size_t World::pods_with_affinity() const { return impl_->with_affinity; }

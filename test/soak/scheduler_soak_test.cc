@@ -83,7 +83,11 @@ class Soak {
       if (changes == 0 && tried == 0) break;
     }
     town_.SchedulerRests();
-    late_.TellEverything();
+    if (late && town_.dice().Chance(0.5)) {
+      late_.TellWhatIsLeft();
+    } else {
+      late_.TellEverything();
+    }
   }
 
   // Nothing happens any more but what was under way: in the end everything that can be placed is.

@@ -195,6 +195,8 @@ bool Watcher::CheckWaiting(scheduler::Scheduler& scheduler, bool all) {
   // Room that is kept for a pod is kept until it is tried again, also when its nomination could not
   // be written: a fresh scheduler would not know of it.
   if (scheduler.rooms_kept() > 0) return false;
+  // What came and went unseen is read after a while, and taken for there until then.
+  if (scheduler.world().unseen_claims() > 0) return false;
   for (const api::Pod& pod : pods) {
     if (!pod.spec.node_name.empty()) continue;
     if (scheduler.world().Assumed(scheduler::KeyOf(pod)) ||

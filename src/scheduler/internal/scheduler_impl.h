@@ -83,6 +83,15 @@ struct Scheduler::Impl {
   // Taking in changes.
   std::size_t Sync();
   static bool IsNews(const Seen& seen);
+  // What counts of an object because it was written here, though no watch has told it.
+  struct Untold {
+    std::shared_ptr<const PodInfo> pod;
+    std::string node;  // of the pod
+    std::shared_ptr<const api::ResourceClaim> claim;
+  };
+  Untold UntoldOf(const Seen& seen) const;
+  // Whoever waits for what counts no more is not told by the change: it never said that it did.
+  void LeaveUntold(const Untold& untold);
   void TakePod(const api::Change& change);
   // Says so when a claim comes with devices that another one has: somebody else decides, too.
   void TakeClaim(const Seen& seen);

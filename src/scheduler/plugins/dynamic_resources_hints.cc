@@ -98,7 +98,8 @@ Hint DynamicResources::AfterClaimChange(const PodInfo& pod, const api::ResourceC
   }
   // Devices of another claim that are free now.
   if (before == nullptr || !before->status.allocation.has_value()) return Hint::kSkip;
-  if (now != nullptr && now->status.allocation.has_value()) return Hint::kSkip;
+  // After a gap in what is seen it may have others instead.
+  if (now != nullptr && now->status.allocation == before->status.allocation) return Hint::kSkip;
   const KnownPlan needs = Needs(pod);
   if (needs.plan == nullptr) return Hint::kSkip;
   std::set<std::pair<std::string_view, std::string_view>> pools;
