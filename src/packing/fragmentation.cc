@@ -4,8 +4,28 @@
 #include <vector>
 
 #include "packing/place.h"
+#include "packing/prices.h"
 
 namespace dray::packing {
+namespace {
+
+// As Place says, for less where one demand is all.
+bool FitsOn(const NodeState& state, const Request& request) {
+  for (std::size_t i = 0; i < kScalars; ++i) {
+    if (request.needs[i] > state.left[i]) return false;
+  }
+  const Demand& demand = request.demands.front();
+  if (request.demands.size() == 1 && demand.match < 0 &&
+      (demand.count == 1 || ClassOf(demand).whole)) {
+    std::uint32_t able = 0;
+    for (const Unit& unit : state.units) able += CouldServe(state, unit, request) ? 1 : 0;
+    return able >= demand.count;
+  }
+  NodeState after = state;
+  return Place(after, request);
+}
+
+}  // namespace
 
 FragmentationMeter::FragmentationMeter(const History& history) : history_(history) {
   for (const History::Entry& entry : history.entries()) {
@@ -16,9 +36,7 @@ FragmentationMeter::FragmentationMeter(const History& history) : history_(histor
 void FragmentationMeter::Add(const NodeState& state, std::uint32_t nodes) {
   std::vector<double> usable(state.units.size());
   for (const History::Entry& entry : history_.entries()) {
-    if (entry.request.demands.empty()) continue;
-    NodeState after = state;
-    if (!Place(after, entry.request)) continue;
+    if (entry.request.demands.empty() || !FitsOn(state, entry.request)) continue;
     for (std::size_t u = 0; u < state.units.size(); ++u) {
       if (CouldServe(state, state.units[u], entry.request)) usable[u] += history_.SeenOf(entry);
     }
