@@ -159,7 +159,7 @@ std::int64_t ConstraintValues::LeastNeeded(const ClaimPlan& claim, const Carrier
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::uint32_t a = 0; a < request.count; ++a) {
       const Candidates& candidates = attempt_->candidates(request.first + a);
-      const bool counts = !candidates.alternative->admin && carriers.Find(&candidates) != nullptr;
+      const bool counts = !candidates.alternative->admin && carriers.Covers(&candidates);
       least = std::min(least, counts ? candidates.need : 0);
     }
     if (request.count > 0)

@@ -47,6 +47,8 @@ class ConstraintValues {
     // Of Plan::constraints(): the first that sees the same, this one if none does.
     std::size_t same_as = 0;
 
+    // Whether the constraint covers them; true before anything has been listed, too.
+    bool Covers(const Candidates* candidates) const { return view_of.contains(candidates); }
     const std::vector<base::BitSet>* Find(const Candidates* candidates) const {
       const auto it = view_of.find(candidates);
       return it == view_of.end() ? nullptr : views[it->second].with.get();

@@ -56,6 +56,18 @@ class ResidualTest : public ::testing::Test {
   Residual residual_;
 };
 
+// Three devices that match are asked for: a value that fewer than three have is never common.
+TEST_F(ResidualTest, ValuesThatTooFewDevicesHaveAreNotKept) {
+  std::vector<api::Device> devices;
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    devices.push_back(Device(name).Strings("v", {name, name + name, "shared"}));
+  }
+  devices.push_back(Device("e").Strings("v", {"a", "aa"}));
+  world_.Devices(std::move(devices));
+  Prepare({PendingClaim("c").Request(Ask("r")).Request(Ask("s").Count(2)).Match(kValue)});
+  EXPECT_EQ(values_[0].elements.size(), 1U);
+}
+
 TEST_F(ResidualTest, EqualDevicesStandForEachOther) {
   world_.Devices({Device("a"), Device("b"), Device("c").Capacity("m", "1").Shared()});
   Prepare({PendingClaim("c").Request(Ask("r").Count(2)).Request(Ask("s"))});

@@ -82,6 +82,8 @@ void SetDefaults(Object& object, base::Time now) {
     }
   } else if (auto* rule = object.Mutable<DeviceTaintRule>()) {
     SetTaintDefaults(rule->spec.taint, now);
+  } else if (auto* request = object.Mutable<ResourcePoolStatusRequest>()) {
+    internal::SetDefaults(*request);
   } else if (auto* pod = object.Mutable<Pod>()) {
     internal::SetDefaults(*pod);
   } else if (auto* set = object.Mutable<ReplicaSet>()) {

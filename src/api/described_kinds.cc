@@ -135,6 +135,10 @@ ProtoNumber ProtoOf(const Line& line) {
   DRAY_CHECK(!parts.empty(), std::string(line.whole));
   ProtoNumber number{.number = static_cast<std::uint32_t>(NumberOf(parts[0], line))};
   if (parts.size() > 1) number.inner = static_cast<std::uint32_t>(NumberOf(parts[1], line));
+  if (parts.size() > 2) {
+    number.inner =
+        ProtoNumber::Within(number.inner, static_cast<std::uint32_t>(NumberOf(parts[2], line)));
+  }
   return number;
 }
 
@@ -349,7 +353,10 @@ std::span<const KindInfo> DescribedKinds() {
   static const std::vector<KindInfo> kinds = [] {
     std::vector<KindInfo> all;
     for (const std::string_view text : internal::AllDescriptions()) {
-      for (const KindInfo& kind : KindsDescribedBy(text)) all.push_back(kind);
+      for (const KindInfo& kind : KindsDescribedBy(text)) {
+        all.push_back(kind);
+        if (kind.kind == "HorizontalPodAutoscaler") all.push_back(internal::AutoscalerV1(kind));
+      }
     }
     return all;
   }();

@@ -15,7 +15,7 @@
 //   1 matchLabelExpressions []TopologySelectorLabelRequirement : ...
 //
 // A line is a kind, a struct, a column of its table, a field (which begins with its protobuf number;
-// 2.1 is field 1 of a message around it that JSON does not show), or blank. `metadata` is not
+// 2.1 is field 1 of a message around it that JSON does not show, 2.2.1 of two), or blank. `metadata` is not
 // written: every kind begins with it. After " : " come the words of `kubectl explain`.
 //
 // Types: string, bool, int32, int64, quantity, time, microtime, intorstring, raw, bytes, a struct of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Autoscalers, runtime classes, certificates of pods, webhooks. The language is
+// Autoscalers (autoscaling/v1 is autoscaler_versions.cc's), runtime classes, certificates of pods, webhooks. The language is
 // described_kinds.h's.
 #include "api/internal/descriptions.h"
 

@@ -364,6 +364,8 @@ constexpr Rule kRules[] = {
     {"RuntimeClass", CheckRuntimeClass},
     {"ValidatingWebhookConfiguration", CheckWebhooks},
     {"MutatingWebhookConfiguration", CheckWebhooks},
+    {"ValidatingAdmissionPolicy", CheckAdmissionPolicy},
+    {"ValidatingAdmissionPolicyBinding", CheckAdmissionPolicyBinding},
 };
 
 }  // namespace

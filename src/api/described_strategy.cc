@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/box.h"
 #include "api/field_view.h"
 #include "api/internal/described_kinds.h"
+#include "api/label_selector.h"
 #include "api/record.h"
 #include "api/volume.h"
 #include "base/check.h"
@@ -146,6 +148,25 @@ void FillDriver(const TypeInfo& type, Record& driver) {
   if (modes.empty()) modes = {"Persistent"};
 }
 
+// What is not selected by labels is selected.
+void FillMatch(const TypeInfo& spec_type, Record& spec, std::string_view field) {
+  auto& match = MemberAt<Box<Record>>(spec_type, &spec, field);
+  if (!match) return;
+  const TypeInfo& type = *TypeOfMember(spec_type, field).element;
+  for (const std::string_view name : {"namespaceSelector", "objectSelector"}) {
+    auto& selector = MemberAt<Box<LabelSelector>>(type, &*match, name);
+    if (!selector) selector = LabelSelector();
+  }
+}
+
+void FillAdmissionPolicy(const TypeInfo& type, Record& policy) {
+  FillMatch(TypeOfMember(type, "spec"), MemberAt<Record>(type, &policy, "spec"),
+            "matchConstraints");
+}
+void FillAdmissionBinding(const TypeInfo& type, Record& binding) {
+  FillMatch(TypeOfMember(type, "spec"), MemberAt<Record>(type, &binding, "spec"), "matchResources");
+}
+
 // A service that says nothing about its address keeps it, as long as it has one at all.
 void KeepAddresses(Object& object, const Object& old) {
   const TypeInfo& type = *object.kind().hub;
@@ -171,7 +192,11 @@ constexpr Filler kFillers[] = {{"Service", FillService},
                                {"PersistentVolumeClaim", FillClaim},
                                {"PersistentVolume", FillPhase},
                                {"NetworkPolicy", FillPolicy},
-                               {"CSIDriver", FillDriver}};
+                               {"CSIDriver", FillDriver},
+                               {"ValidatingAdmissionPolicy", FillAdmissionPolicy},
+                               {"ValidatingAdmissionPolicyBinding", FillAdmissionBinding},
+                               {"MutatingAdmissionPolicy", FillAdmissionPolicy},
+                               {"MutatingAdmissionPolicyBinding", FillAdmissionBinding}};
 
 }  // namespace
 

@@ -108,7 +108,13 @@ inline constexpr std::string_view kPatchReplaces = "-";
 // message has no place of its own in JSON.
 struct ProtoNumber {
   std::uint32_t number = 0;  // none: 0
-  std::uint32_t inner = 0;
+  std::uint32_t inner = 0;   // of a field in two such messages: Within
+
+  static constexpr std::uint32_t kWithin = 256;
+  // Of a field inside of another message in there.
+  static constexpr std::uint32_t Within(std::uint32_t message, std::uint32_t field) {
+    return message * kWithin + field;
+  }
 };
 
 struct FieldRules;  // described_kinds.h

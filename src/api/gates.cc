@@ -77,7 +77,7 @@ constexpr std::array<GateInfo, kGateCount> kTable = {{
      kBeta, kOn, kOn, kOpen, kBindingNeeds,
      "separate permissions for binding claims and for reporting on devices"},
     {kDRAResourcePoolStatus, "DRAResourcePoolStatus", kAlpha, kOff, kOff, kOpen, kDra,
-     "requests for a summary of a pool"},
+     "requests for a summary of a pool (KEP-5677)"},
     {kDRASchedulerFilterTimeout, "DRASchedulerFilterTimeout", kBeta, kOn, kOn, kOpen, kDra,
      "a limit on the search for devices per node"},
     {kDRAWorkloadResourceClaims, "DRAWorkloadResourceClaims", kBeta, kOff, kOff, kOpen,
@@ -276,10 +276,6 @@ StatusOr<FeatureGates> FeatureGates::Parse(std::string_view text, const FeatureG
 
 std::string_view MissingFor(Gate gate) {
   switch (gate) {
-    case kDRAResourcePoolStatus:
-      return "ResourcePoolStatusRequests are not served";
-    case kDRAPartitionableDevicesType:
-      return "ResourcePoolStatusRequests, which it is for, are not served";
     case kDRAWorkloadResourceClaims:
       return "the kinds Workload and PodGroup are not served";
     default:

@@ -19,6 +19,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/priority_class.h"
 #include "api/rbac.h"
 #include "api/resource_claim.h"
@@ -82,6 +83,8 @@ std::vector<KindInfo> MakeKinds() {
       Kind<DeviceTaintRule>(kResource, "v1", "DeviceTaintRule", "devicetaintrules", kClusterWide),
       Kind<DeviceTaintRule>(kResource, "v1beta2", "DeviceTaintRule", "devicetaintrules",
                             kClusterWide),
+      Kind<ResourcePoolStatusRequest>(kResource, "v1alpha3", "ResourcePoolStatusRequest",
+                                      "resourcepoolstatusrequests", kClusterWide),
       Kind<Pod>(kCore, "v1", "Pod", "pods", kNamespaced),
       Kind<Node>(kCore, "v1", "Node", "nodes", kClusterWide),
       Kind<Namespace>(kCore, "v1", "Namespace", "namespaces", kClusterWide),

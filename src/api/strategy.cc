@@ -60,7 +60,8 @@ void PrepareForCreate(Object& object, const StrategyOptions& options) {
   if (internal::IsDescribed(object)) return internal::PrepareDescribedForCreate(object);
   Create<ResourceClaim>(object, options) || Create<ResourceClaimTemplate>(object, options) ||
       Create<ResourceSlice>(object, options) || Create<DeviceClass>(object, options) ||
-      Create<DeviceTaintRule>(object, options) || Create<Pod>(object, options) ||
+      Create<DeviceTaintRule>(object, options) ||
+      Create<ResourcePoolStatusRequest>(object, options) || Create<Pod>(object, options) ||
       Create<ReplicaSet>(object, options) || Create<Deployment>(object, options) ||
       Create<Job>(object, options) || Create<DaemonSet>(object, options) ||
       Create<StatefulSet>(object, options) || Create<CronJob>(object, options) ||
@@ -73,11 +74,12 @@ void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& 
   Update<ResourceClaim>(object, old, options) ||
       Update<ResourceClaimTemplate>(object, old, options) ||
       Update<ResourceSlice>(object, old, options) || Update<DeviceClass>(object, old, options) ||
-      Update<DeviceTaintRule>(object, old, options) || Update<Pod>(object, old, options) ||
-      Update<ReplicaSet>(object, old, options) || Update<Deployment>(object, old, options) ||
-      Update<Job>(object, old, options) || Update<DaemonSet>(object, old, options) ||
-      Update<StatefulSet>(object, old, options) || Update<CronJob>(object, old, options) ||
-      Update<PodDisruptionBudget>(object, old, options);
+      Update<DeviceTaintRule>(object, old, options) ||
+      Update<ResourcePoolStatusRequest>(object, old, options) ||
+      Update<Pod>(object, old, options) || Update<ReplicaSet>(object, old, options) ||
+      Update<Deployment>(object, old, options) || Update<Job>(object, old, options) ||
+      Update<DaemonSet>(object, old, options) || Update<StatefulSet>(object, old, options) ||
+      Update<CronJob>(object, old, options) || Update<PodDisruptionBudget>(object, old, options);
 }
 
 void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options) {
@@ -85,6 +87,7 @@ void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOpt
   StatusUpdate<ResourceClaim>(object, old, options) ||
       StatusUpdate<DeviceTaintRule>(object, old, options) ||
       StatusUpdate<Pod>(object, old, options) ||
+      StatusUpdate<ResourcePoolStatusRequest>(object, old, options) ||
       StatusUpdate<CertificateSigningRequest>(object, old, options);
 }
 

@@ -41,6 +41,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateClass(report, *device_class, nullptr);
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRule(report, *rule, nullptr);
+  } else if (const auto* request = object.As<ResourcePoolStatusRequest>()) {
+    internal::ValidatePoolStatusRequest(report, *request, nullptr);
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodCreate(report, *pod);
   } else if (const auto* set = object.As<ReplicaSet>()) {
@@ -90,6 +92,8 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateClass(report, *device_class, old.As<DeviceClass>());
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRule(report, *rule, old.As<DeviceTaintRule>());
+  } else if (const auto* request = object.As<ResourcePoolStatusRequest>()) {
+    internal::ValidatePoolStatusRequest(report, *request, old.As<ResourcePoolStatusRequest>());
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodUpdate(report, *pod, *old.As<Pod>());
   } else if (const auto* set = object.As<ReplicaSet>()) {
@@ -133,6 +137,9 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
     internal::ValidateClaimStatusUpdate(report, *claim, *old.As<ResourceClaim>());
   } else if (const auto* rule = object.As<DeviceTaintRule>()) {
     internal::ValidateTaintRuleStatusUpdate(report, *rule, *old.As<DeviceTaintRule>());
+  } else if (const auto* request = object.As<ResourcePoolStatusRequest>()) {
+    internal::ValidatePoolStatusRequestStatusUpdate(report, *request,
+                                                    *old.As<ResourcePoolStatusRequest>());
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodStatusUpdate(report, *pod);
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {

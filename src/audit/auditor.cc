@@ -61,6 +61,10 @@ class AuditedStream final : public apiserver::ForwardingStream {
 
 void Trail::Impersonated(const apiserver::User& user) { event_.impersonated = user; }
 
+void Trail::Annotate(std::string_view key, std::string_view value) {
+  event_.annotations[std::string(key)] = value;
+}
+
 void Trail::Decided(bool allowed, std::string_view reason) {
   event_.annotations["authorization.k8s.io/decision"] = allowed ? "allow" : "forbid";
   event_.annotations["authorization.k8s.io/reason"] = reason;

@@ -35,6 +35,8 @@ class Trail {
   // Who the request is made for, once that is allowed.
   void Impersonated(const apiserver::User& user);
   void Decided(bool allowed, std::string_view reason);
+  // Something that somebody else wants to be known; before Answered.
+  void Annotate(std::string_view key, std::string_view value);
   // Fills in what the path did not say.
   void About(const Identity& object);
   // Whether what was sent is to be written down, too.

@@ -12,6 +12,7 @@
 #include "controllers/job_controller.h"
 #include "controllers/namespace_contents.h"
 #include "controllers/namespace_controller.h"
+#include "controllers/pool_status_controller.h"
 #include "controllers/quota_controller.h"
 #include "controllers/replica_set_controller.h"
 #include "controllers/resource_claim_controller.h"
@@ -36,6 +37,9 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<DisruptionController>(shared, clock));
   list.push_back(std::make_unique<ResourceClaimController>(shared, clock, options.gates));
   list.push_back(std::make_unique<DeviceTaintEviction>(shared, clock, options.gates));
+  if (options.gates.Enabled(api::Gate::kDRAResourcePoolStatus)) {
+    list.push_back(std::make_unique<PoolStatusController>(shared, clock, options.gates));
+  }
   list.push_back(std::make_unique<NodeLifecycle>(shared, clock, options.node_lifecycle));
   list.push_back(std::make_unique<TaintEviction>(shared, clock));
   list.push_back(std::make_unique<PodCleanup>(shared, clock, options.pod_cleanup));

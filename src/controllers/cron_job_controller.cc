@@ -36,7 +36,18 @@ std::string JobName(const api::CronJob& cron, base::Time due) {
   return fmt::format("{}-{}", cron.metadata.name, due.seconds() / 60);
 }
 
-api::Job JobFor(const api::Object& cron, base::Time due) {
+api::ObjectReference ReferenceTo(const api::Object& job) {
+  return {.kind = "Job",
+          .namespace_ = job.metadata().namespace_,
+          .name = job.metadata().name,
+          .uid = job.metadata().uid,
+          .api_version = "batch/v1",
+          .resource_version = job.metadata().resource_version};
+}
+
+}  // namespace
+
+api::Job JobOfCron(const api::Object& cron, base::Time due) {
   const api::CronJob& owner = *cron.As<api::CronJob>();
   const api::JobTemplateSpec& made_from = owner.spec.job_template;
   api::Job job;
@@ -49,17 +60,6 @@ api::Job JobFor(const api::Object& cron, base::Time due) {
   job.spec = made_from.spec;
   return job;
 }
-
-api::ObjectReference ReferenceTo(const api::Object& job) {
-  return {.kind = "Job",
-          .namespace_ = job.metadata().namespace_,
-          .name = job.metadata().name,
-          .uid = job.metadata().uid,
-          .api_version = "batch/v1",
-          .resource_version = job.metadata().resource_version};
-}
-
-}  // namespace
 
 TimeZones UtcOnly() {
   return [](std::string_view zone) -> std::optional<api::UtcOffset> {
@@ -182,7 +182,7 @@ Status CronJobController::Run(const api::Object& cron, base::Time due,
             .message = fmt::format("Deleted job {}", job.metadata().name)});
     }
   }
-  const auto made = view().Create(api::Object::Of(JobFor(cron, due)));
+  const auto made = view().Create(api::Object::Of(JobOfCron(cron, due)));
   if (!made.ok() && made.status().code() != StatusCode::kAlreadyExists) {
     Tell(view(), cron,
          {.component = name(),

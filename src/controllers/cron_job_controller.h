@@ -35,6 +35,9 @@ struct MissedRuns {
 MissedRuns MissedSince(const api::CronSchedule& schedule, const api::UtcOffset& offset,
                        base::Time last, base::Time now);
 
+// The job of a time that was due. The same time always gives the same name, so that no time has two.
+api::Job JobOfCron(const api::Object& cron, base::Time due);
+
 // One thread.
 class CronJobController final : public Reconciler {
  public:

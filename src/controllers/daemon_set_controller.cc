@@ -14,6 +14,7 @@
 #include "api/taints.h"
 #include "api/workloads.h"
 #include "controllers/pods.h"
+#include "controllers/revisions.h"
 #include "controllers/rollout.h"
 #include "controllers/workload_pods.h"
 #include "fmt/format.h"
@@ -24,10 +25,12 @@ namespace {
 
 // How many pods are made or deleted before others are looked at again.
 constexpr std::size_t kDaemonBurst = 50;
+constexpr std::int32_t kKeptRevisions = 10;
 constexpr std::string_view kNameField = "metadata.name";
 
-std::array<const api::KindInfo*, 3> DaemonKinds() {
-  return {&KindOf<api::DaemonSet>(), &KindOf<api::Pod>(), &KindOf<api::Node>()};
+std::array<const api::KindInfo*, 4> DaemonKinds() {
+  return {&KindOf<api::DaemonSet>(), &KindOf<api::Pod>(), &KindOf<api::Node>(),
+          &KindOf<api::ControllerRevision>()};
 }
 
 // What daemons put up with that others do not: they are there for nodes in trouble, too.
@@ -70,21 +73,6 @@ bool MatchesAffinity(const api::PodSpec& spec, const api::Node& node) {
   }
   const auto matches = inventory::Matches(*spec.affinity->node_affinity->required, node);
   return matches.ok() && *matches;
-}
-
-// The node that a pod was made for, whether or not it is there already.
-std::string_view NodeOf(const api::Pod& pod) {
-  if (!pod.spec.node_name.empty()) return pod.spec.node_name;
-  if (!pod.spec.affinity || !pod.spec.affinity->node_affinity ||
-      !pod.spec.affinity->node_affinity->required) {
-    return {};
-  }
-  for (const auto& term : pod.spec.affinity->node_affinity->required->node_selector_terms) {
-    for (const auto& field : term.match_fields) {
-      if (field.key == kNameField && field.values.size() == 1) return field.values[0];
-    }
-  }
-  return {};
 }
 
 bool IsFresh(const api::Object& pod, std::string_view hash) {
@@ -154,6 +142,20 @@ api::Pod DaemonPod(const api::Object& set, std::string_view node, std::string_vi
   return pod;
 }
 
+std::string_view DaemonNodeOf(const api::Pod& pod) {
+  if (!pod.spec.node_name.empty()) return pod.spec.node_name;
+  if (!pod.spec.affinity || !pod.spec.affinity->node_affinity ||
+      !pod.spec.affinity->node_affinity->required) {
+    return {};
+  }
+  for (const auto& term : pod.spec.affinity->node_affinity->required->node_selector_terms) {
+    for (const auto& field : term.match_fields) {
+      if (field.key == kNameField && field.values.size() == 1) return field.values[0];
+    }
+  }
+  return {};
+}
+
 DaemonSetController::DaemonSetController(const Source& source, const base::Clock& clock)
     : Reconciler(source, clock, DaemonKinds()) {}
 
@@ -169,12 +171,13 @@ void DaemonSetController::OnChange(const api::Object* before, const api::Object*
     sets_.insert(key);
     return queue().Add(key);
   }
-  pods_.OnChange(before, after);
-  for (const api::Object* pod : {before, after}) {
-    if (pod == nullptr) continue;
-    if (const auto set = ControllerKey<api::DaemonSet>(pod->metadata())) queue().Add(*set);
+  const bool pod = either.As<api::Pod>() != nullptr;
+  (pod ? pods_ : revisions_).OnChange(before, after);
+  for (const api::Object* child : {before, after}) {
+    if (child == nullptr) continue;
+    if (const auto set = ControllerKey<api::DaemonSet>(child->metadata())) queue().Add(*set);
   }
-  if (after != nullptr && api::FindController(after->metadata()) == nullptr) {
+  if (pod && after != nullptr && api::FindController(after->metadata()) == nullptr) {
     QueueSelecting(after->metadata());
   }
 }
@@ -213,11 +216,25 @@ Status DaemonSetController::Reconcile(const ObjectKey& key) {
   const std::string hash = HashOfSet(*set.As<api::DaemonSet>());
   Status managed;
   if (!view().Leaving(set)) {
+    DRAY_RETURN_IF_ERROR(KeepRevisions(set, hash));
     managed = Manage(set, PlanOf(set, pods), hash);
     if (managed.ok()) managed = RollOut(set, PlanOf(set, pods_.Of(set)), hash);
   }
   DRAY_RETURN_IF_ERROR(WriteStatus(set, PlanOf(set, pods_.Of(set)), hash));
   return managed;
+}
+
+Status DaemonSetController::KeepRevisions(const api::Object& set, std::string_view hash) {
+  const api::DaemonSet& wanted = *set.As<api::DaemonSet>();
+  DRAY_ASSIGN_OR_RETURN(const api::Object now, EnsureRevision(set, wanted.spec.template_, hash,
+                                                              revisions_.Of(set), view()));
+  std::vector<std::string> in_use = {now.metadata().name};
+  for (const api::Object& pod : pods_.Of(set)) {
+    const std::string* label = pod.metadata().labels.Find(api::kControllerRevisionHashLabel);
+    if (label != nullptr) in_use.push_back(fmt::format("{}-{}", set.metadata().name, *label));
+  }
+  return TrimRevisions(revisions_.Of(set), in_use,
+                       wanted.spec.revision_history_limit.value_or(kKeptRevisions), view());
 }
 
 DaemonSetController::Plan DaemonSetController::PlanOf(const api::Object& set,
@@ -227,7 +244,8 @@ DaemonSetController::Plan DaemonSetController::PlanOf(const api::Object& set,
   for (const api::Object& pod : pods) {
     if (view().Leaving(pod)) {
       // It is still there: no second one beside it.
-      if (!IsTerminal(*pod.As<api::Pod>())) plan.pods[std::string(NodeOf(*pod.As<api::Pod>()))];
+      if (!IsTerminal(*pod.As<api::Pod>()))
+        plan.pods[std::string(DaemonNodeOf(*pod.As<api::Pod>()))];
       continue;
     }
     if (pod.As<api::Pod>()->status.phase == api::kPodFailed ||
@@ -235,7 +253,7 @@ DaemonSetController::Plan DaemonSetController::PlanOf(const api::Object& set,
       plan.surplus.push_back(pod);
       continue;
     }
-    plan.pods[std::string(NodeOf(*pod.As<api::Pod>()))].push_back(pod);
+    plan.pods[std::string(DaemonNodeOf(*pod.As<api::Pod>()))].push_back(pod);
   }
   for (auto& [name, there] : plan.pods) {
     const auto node = nodes_.find(name);

@@ -12,6 +12,7 @@
 #include "api/cluster.h"
 #include "api/daemon_set.h"
 #include "api/node.h"
+#include "api/pod.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "controllers/children.h"
@@ -32,6 +33,9 @@ DaemonFit DaemonFitOf(const api::PodSpec& spec, const api::Node& node);
 // A pod of the set for a node: an affinity to the node's name, the tolerations that daemons have,
 // and the label that says which template it is of.
 api::Pod DaemonPod(const api::Object& set, std::string_view node, std::string_view hash);
+
+// The node that a pod of a set was made for, whether or not it is there already.
+std::string_view DaemonNodeOf(const api::Pod& pod);
 
 // One thread.
 class DaemonSetController final : public Reconciler {
@@ -60,9 +64,12 @@ class DaemonSetController final : public Reconciler {
   Status Manage(const api::Object& set, const Plan& plan, std::string_view hash);
   Status RollOut(const api::Object& set, const Plan& plan, std::string_view hash);
   Status WriteStatus(const api::Object& set, const Plan& plan, std::string_view hash);
+  // The template is kept as it is now, and of those before as many as are wanted.
+  Status KeepRevisions(const api::Object& set, std::string_view hash);
   bool IsAvailable(const api::Object& set, const api::Pod& pod) const;
 
   Children pods_;
+  Children revisions_;
   absl::btree_map<std::string, api::Object> nodes_;  // by name
   absl::btree_set<ObjectKey> sets_;
 };

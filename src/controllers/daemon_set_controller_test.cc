@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -211,6 +212,64 @@ TEST_F(DaemonSetTest, OnDeleteWaitsForSomebodyToDelete) {
   scene_.Delete<api::Pod>(scene_.All<api::Pod>().at(0).metadata.name);
   Settle();
   EXPECT_EQ(Images(), std::set<std::string>{"new"});
+}
+
+std::vector<std::int64_t> RevisionNumbers(Scene& scene) {
+  std::vector<std::int64_t> numbers;
+  for (const auto& revision : scene.All<api::ControllerRevision>()) {
+    numbers.push_back(revision.revision);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+// `kubectl rollout history` and `undo` look for them by the selector, and apply what is in them.
+TEST_F(DaemonSetTest, TemplatesAreKeptAsRevisions) {
+  AddNode("n1");
+  api::DaemonSet set = DaemonsNamed("d");
+  set.metadata.annotations["kubernetes.io/change-cause"] = "the first";
+  scene_.Add(set);
+  Settle();
+  ASSERT_EQ(scene_.All<api::ControllerRevision>().size(), 1u);
+  const auto first = scene_.All<api::ControllerRevision>()[0];
+  EXPECT_EQ(first.revision, 1);
+  EXPECT_EQ(first.metadata.labels["app"], "d");
+  EXPECT_EQ(first.metadata.annotations["kubernetes.io/change-cause"], "the first");
+  EXPECT_EQ(first.metadata.owner_references.at(0).name, "d");
+  EXPECT_THAT(first.data.text, ::testing::HasSubstr(R"({"spec":{"template":{"$patch":"replace")"));
+  const auto pod = scene_.All<api::Pod>().at(0);
+  EXPECT_EQ("d-" + pod.metadata.labels["controller-revision-hash"], first.metadata.name);
+
+  set = scene_.Get<api::DaemonSet>("d");
+  const api::PodTemplateSpec before = set.spec.template_;
+  set.spec.template_.spec.containers[0].image = "j";
+  scene_.Put(set);
+  Settle();
+  EXPECT_THAT(RevisionNumbers(scene_), ElementsAre(1, 2));
+  // Back to the first, which becomes the newest.
+  set = scene_.Get<api::DaemonSet>("d");
+  set.spec.template_ = before;
+  scene_.Put(set);
+  Settle();
+  EXPECT_THAT(RevisionNumbers(scene_), ElementsAre(2, 3));
+  EXPECT_EQ(scene_.Get<api::ControllerRevision>(first.metadata.name).revision, 3);
+}
+
+TEST_F(DaemonSetTest, OfOldRevisionsAsManyAreKeptAsAreWanted) {
+  AddNode("n1");
+  api::DaemonSet set = DaemonsNamed("d");
+  set.spec.revision_history_limit = 1;
+  scene_.Add(set);
+  Settle();
+  for (const std::string image : {"a", "b", "c"}) {
+    set = scene_.Get<api::DaemonSet>("d");
+    set.spec.template_.spec.containers[0].image = image;
+    scene_.Put(set);
+    Settle();
+    RunAll();
+    RunAll();
+  }
+  EXPECT_THAT(RevisionNumbers(scene_), ElementsAre(3, 4));
 }
 
 }  // namespace

@@ -38,6 +38,8 @@ StatusOr<api::Object> EnsureRevision(const api::Object& owner,
   made.metadata.namespace_ = owner.metadata().namespace_;
   made.metadata.labels = made_from.metadata.labels;
   made.metadata.labels[kHashLabel] = hash;
+  // Among them why it was changed, which `kubectl rollout history` shows.
+  made.metadata.annotations = owner.metadata().annotations;
   made.metadata.owner_references = {ControllerReference(owner)};
   made.revision = newest + 1;
   // A patch that makes the workload's template this one, whatever it is then.

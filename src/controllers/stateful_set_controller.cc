@@ -122,6 +122,28 @@ std::optional<std::int32_t> OrdinalOf(std::string_view set, std::string_view pod
   return ordinal;
 }
 
+api::Pod StatefulPod(const api::Object& set, const api::PodTemplateSpec& made_from,
+                     std::int32_t ordinal, std::string_view revision) {
+  api::Pod pod = PodFromTemplate(made_from, set);
+  pod.metadata.generate_name.clear();
+  pod.metadata.name = PodName(set, ordinal);
+  pod.metadata.labels[api::kControllerRevisionHashLabel] = revision;
+  pod.metadata.labels[api::kStatefulSetPodNameLabel] = pod.metadata.name;
+  pod.metadata.labels[api::kPodIndexLabel] = std::to_string(ordinal);
+  pod.spec.hostname = pod.metadata.name;
+  pod.spec.subdomain = SpecOf(set).service_name;
+  AddVolumes(set, ordinal, pod.spec);
+  return pod;
+}
+
+std::vector<api::Object> StatefulVolumeClaims(const api::Object& set, std::int32_t ordinal) {
+  std::vector<api::Object> claims;
+  for (const api::StatefulSetVolumeClaim& claim : SpecOf(set).volume_claim_templates) {
+    claims.push_back(ClaimFor(set, claim, ordinal));
+  }
+  return claims;
+}
+
 StatefulSetController::StatefulSetController(const Source& source, const base::Clock& clock)
     : Reconciler(source, clock, StatefulKinds()) {}
 
@@ -318,11 +340,11 @@ Status StatefulSetController::RollOut(const api::Object& set, const Revisions& r
 
 Status StatefulSetController::EnsureClaims(const api::Object& set, const api::Pod& pod,
                                            std::int32_t ordinal) {
-  for (const api::StatefulSetVolumeClaim& claim : SpecOf(set).volume_claim_templates) {
+  for (api::Object& claim : StatefulVolumeClaims(set, ordinal)) {
     DRAY_ASSIGN_OR_RETURN(const auto found, view().Fetch(ClaimKind(), pod.metadata.namespace_,
-                                                         ClaimName(claim, set, ordinal)));
+                                                         claim.metadata().name));
     if (found) continue;
-    const Status made = view().Create(ClaimFor(set, claim, ordinal)).status();
+    const Status made = view().Create(std::move(claim)).status();
     if (!made.ok() && made.code() != StatusCode::kAlreadyExists) return made;
   }
   return {};
@@ -335,15 +357,7 @@ Status StatefulSetController::MakePod(const api::Object& set, const Revisions& r
                    ordinal < FirstOrdinal(spec) + PartitionOf(spec);
   const api::Object& revision = old ? revisions.current : revisions.update;
   DRAY_ASSIGN_OR_RETURN(const api::PodTemplateSpec made_from, TemplateOf(revision));
-  api::Pod pod = PodFromTemplate(made_from, set);
-  pod.metadata.generate_name.clear();
-  pod.metadata.name = PodName(set, ordinal);
-  pod.metadata.labels[api::kControllerRevisionHashLabel] = revision.metadata().name;
-  pod.metadata.labels[api::kStatefulSetPodNameLabel] = pod.metadata.name;
-  pod.metadata.labels[api::kPodIndexLabel] = std::to_string(ordinal);
-  pod.spec.hostname = pod.metadata.name;
-  pod.spec.subdomain = spec.service_name;
-  AddVolumes(set, ordinal, pod.spec);
+  const api::Pod pod = StatefulPod(set, made_from, ordinal, revision.metadata().name);
   DRAY_RETURN_IF_ERROR(EnsureClaims(set, pod, ordinal));
   const auto made = view().Create(api::Object::Of(pod));
   if (made.status().code() == StatusCode::kAlreadyExists) return Adopt(set, pod.metadata.name);

@@ -11,6 +11,7 @@
 
 #include "absl/container/btree_map.h"
 #include "api/cluster.h"
+#include "api/pod.h"
 #include "api/stateful_set.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -22,6 +23,12 @@ namespace dray::controllers {
 
 // The number at the end of a pod's name, if it is one of the set's.
 std::optional<std::int32_t> OrdinalOf(std::string_view set, std::string_view pod);
+
+// The pod of a number, made from a template that is kept as the revision of that name; and the
+// claims for volumes that it has for itself.
+api::Pod StatefulPod(const api::Object& set, const api::PodTemplateSpec& made_from,
+                     std::int32_t ordinal, std::string_view revision);
+std::vector<api::Object> StatefulVolumeClaims(const api::Object& set, std::int32_t ordinal);
 
 // One thread.
 class StatefulSetController final : public Reconciler {

@@ -36,6 +36,7 @@
 #include "registry/bootstrap_tokens.h"
 #include "registry/handler.h"
 #include "registry/local_cluster.h"
+#include "registry/policies.h"
 #include "registry/registry.h"
 #include "registry/roles.h"
 #include "store/early_store.h"
@@ -101,6 +102,7 @@ class Plane final : public ControlPlane {
     // here on by the store's thread.
     reads_.Stop();
     writes_.Stop();
+    following_policies_ = nullptr;
     following_roles_ = nullptr;
     store_ = nullptr;
   }
@@ -113,6 +115,7 @@ class Plane final : public ControlPlane {
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
     registry_options.roles = &roles_;
+    registry_options.policies = &policies_;
     registry_options.service_accounts = true;
     registry_options.on_unreadable = [this](const registry::Objects::Unreadable& found) {
       // Both registries find it.
@@ -143,6 +146,7 @@ class Plane final : public ControlPlane {
       return base::Annotate(roles, "roles that every cluster has");
     }
     following_roles_ = roles_.Follow(registry_->objects());
+    following_policies_ = policies_.Follow(registry_->objects());
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, std::move(options_.objects)));
     return Serve();
   }
@@ -411,6 +415,7 @@ class Plane final : public ControlPlane {
   base::SystemRandomSource random_;
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;
+  registry::PolicyAdmission policies_{roles_};
   apiserver::Authenticator authenticator_;
   // Apart from each other, so that nobody's write waits for somebody's table.
   threads::TaskQueue writes_{kWriteThreads};
@@ -425,6 +430,7 @@ class Plane final : public ControlPlane {
   std::unique_ptr<api::Cluster> counted_for_scheduler_;
   std::unique_ptr<api::Cluster> counted_for_controllers_;
   std::unique_ptr<registry::RoleAuthorizer::Following> following_roles_;
+  std::unique_ptr<registry::PolicyAdmission::Following> following_policies_;
   std::optional<apiserver::TokenKeys> token_keys_;
   std::unique_ptr<registry::AccountTokens> tokens_;
   std::unique_ptr<registry::BootstrapTokens> joining_;

@@ -5,10 +5,13 @@
 #include <map>
 #include <tuple>
 
+#include "api/cron_job.h"
+#include "api/daemon_set.h"
 #include "api/event.h"
 #include "api/job.h"
 #include "api/memory_cluster.h"
 #include "api/pod.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "base/clock.h"
 #include "base/uuid.h"
@@ -16,6 +19,7 @@
 #include "planner/internal/admission.h"
 #include "planner/internal/holders.h"
 #include "planner/internal/nodes.h"
+#include "planner/internal/other_workloads.h"
 #include "planner/internal/outcomes.h"
 #include "planner/internal/rehearsal.h"
 #include "planner/internal/write_guard.h"
@@ -48,6 +52,9 @@ std::size_t MostClaims(const std::vector<api::Object>& objects, std::size_t made
     take(object.As<api::Deployment>());
     take(object.As<api::ReplicaSet>());
     take(object.As<api::Job>());
+    take(object.As<api::DaemonSet>());
+    take(object.As<api::StatefulSet>());
+    if (const auto* cron = object.As<api::CronJob>()) take(&cron->spec.job_template);
   }
   return claims + made_pods * longest;
 }
@@ -68,6 +75,7 @@ StatusOr<std::vector<api::Object>> Prepare(std::vector<api::Object> objects, std
       clock, random,
       {.gates = options.gates, .validate = false, .name_suffix = internal::PlannedNames()});
   DRAY_RETURN_IF_ERROR(internal::Admit(std::move(objects), cluster, guard, away));
+  DRAY_RETURN_IF_ERROR(internal::MakeOtherPods(cluster, options.now));
   internal::Settle(internal::MakeControllers(cluster, clock, options.gates));
   DRAY_RETURN_IF_ERROR(guard.Verdict());
   return ObjectsOf(cluster);
@@ -93,7 +101,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   Plan plan;
   internal::CompleteNodes(options.assume_nodes, objects, plan.notes);
   std::vector<api::Object> left_out = internal::TakeHalfGiven(objects, plan.notes);
-  internal::NoteIdleWorkloads(objects, plan.notes);
+  internal::NoteCronJobs(objects, plan.notes);
   internal::Arrange(objects);
   const internal::AbsentPods absent(objects, plan.notes);
   DRAY_RETURN_IF_ERROR(internal::CheckSelectors(objects));

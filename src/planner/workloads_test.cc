@@ -70,17 +70,110 @@ TEST(PlanWorkloads, ADumpOfOneIsNotRolledOutAgain) {
   EXPECT_EQ(JsonOf(again.objects), JsonOf(first.objects));
 }
 
-// Their controllers are not run in a plan: better said than left to be missed.
-TEST(PlanWorkloads, OfWorkloadsThatAPlanDoesNotMakePodsForItSaysSo) {
-  const auto daemons = [](const std::string& name) {
-    return "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: " + name +
-           ", namespace: default}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n"
-           "    metadata: {labels: {a: b}}\n    spec: {containers: [{name: c, image: i}]}\n";
-  };
-  const Plan plan = PlanOf(NodeYaml("n1", 0) + daemons("d") + daemons("e"));
+std::string TemplateYaml(std::string_view more = "") {
+  return fmt::format(R"(  selector: {{matchLabels: {{a: b}}}}
+  template:
+    metadata: {{labels: {{a: b}}}}
+    spec:
+      {}
+      containers: [{{name: c, image: i, resources: {{requests: {{cpu: "1"}}}}}}]
+)",
+                     more.empty() ? "restartPolicy: Always" : more);
+}
+std::string DaemonsYaml(std::string_view name, std::string_view more = "") {
+  return fmt::format(
+      "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: {}, namespace: default}}\n"
+      "spec:\n{}",
+      name, TemplateYaml(more));
+}
+std::string StatefulYaml(std::string_view name, int replicas) {
+  return fmt::format(
+      "---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: {}, namespace: default}}\n"
+      "spec:\n  replicas: {}\n  serviceName: s\n{}",
+      name, replicas, TemplateYaml());
+}
+std::string CronYaml(std::string_view name, bool suspend = false) {
+  return fmt::format(R"(---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: {}, namespace: default}}
+spec:
+  schedule: "0 3 * * *"
+  suspend: {}
+  jobTemplate:
+    spec:
+      parallelism: 2
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{{name: c, image: i, resources: {{requests: {{cpu: "1"}}}}}}]
+)",
+                     name, suspend);
+}
+
+TEST(PlanWorkloads, ADaemonSetGetsAPodOnEveryNodeThatItFits) {
+  const std::string tainted = R"(---
+apiVersion: v1
+kind: Node
+metadata: {name: n3}
+spec: {taints: [{key: k, effect: NoSchedule}]}
+status: {allocatable: {cpu: "8", memory: 64Gi, pods: "110"}}
+)";
+  const Plan plan = PlanOf(NodeYaml("n1", 0) + NodeYaml("n2", 0) + tainted + DaemonsYaml("d"));
+  ASSERT_THAT(plan.pods, SizeIs(2));
+  EXPECT_EQ(plan.Count(State::kPlaced), 2U);
+  EXPECT_NE(plan.pods[0].node, plan.pods[1].node);
+  EXPECT_THAT(plan.pods[0].owners, ElementsAre("DaemonSet/d"));
+  EXPECT_THAT(plan.notes, IsEmpty());
+  const Plan again = PlanOf(plan.objects);
+  EXPECT_EQ(again.Count(State::kExisting), 2U);
+  EXPECT_EQ(JsonOf(again.objects), JsonOf(plan.objects));
+}
+
+TEST(PlanWorkloads, AStatefulSetGetsAllItsPodsThoughNothingBecomesReady) {
+  const Plan plan = PlanOf(NodeYaml("n1", 0) + StatefulYaml("db", 3));
+  ASSERT_THAT(plan.pods, SizeIs(3));
+  EXPECT_EQ(plan.pods[0].name, "db-0");
+  EXPECT_EQ(plan.pods[2].name, "db-2");
+  EXPECT_EQ(plan.Count(State::kPlaced), 3U);
+  const Plan again = PlanOf(plan.objects);
+  EXPECT_EQ(JsonOf(again.objects), JsonOf(plan.objects));
+}
+
+TEST(PlanWorkloads, TheJobOfACronJobIsPlannedOnce) {
+  const Plan plan = PlanOf(NodeYaml("n1", 0) + CronYaml("nightly") + CronYaml("off", true));
+  ASSERT_THAT(plan.pods, SizeIs(2));
+  EXPECT_THAT(plan.pods[0].owners, ElementsAre(StartsWith("Job/nightly-"), "CronJob/nightly"));
+  EXPECT_THAT(plan.notes, ElementsAre("1 CronJob: its job is planned once, as if it were due"));
+  const Plan again = PlanOf(plan.objects);
+  EXPECT_THAT(again.notes, IsEmpty());
+  EXPECT_EQ(JsonOf(again.objects), JsonOf(plan.objects));
+}
+
+// A dump of Kubernetes has labels that Kubernetes made: nothing is replaced because of them.
+TEST(PlanWorkloads, WhatIsThereOfOtherTemplatesStays) {
+  Plan first = PlanOf(NodeYaml("n1", 0) + DaemonsYaml("d") + StatefulYaml("db", 2));
+  for (api::Object& object : first.objects) {
+    if (object.As<api::Pod>() == nullptr) continue;
+    object.MutableMetadata().labels["controller-revision-hash"] = "of-another";
+  }
+  const Plan again = PlanOf(first.objects);
+  EXPECT_EQ(again.Count(State::kExisting), 3U);
+  EXPECT_THAT(again.pods, SizeIs(3));
+}
+
+TEST(PlanWorkloads, ADumpOfThemWithoutTheirPodsGetsNoOthers) {
+  const Plan plan = PlanOf(NodeYaml("n1", 0) + R"(---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: d, namespace: default, uid: d}
+spec:
+)" + TemplateYaml() +
+                           "status: {currentNumberScheduled: 1, desiredNumberScheduled: 1, "
+                           "numberMisscheduled: 0, numberReady: 1}\n");
   EXPECT_THAT(plan.pods, IsEmpty());
-  EXPECT_THAT(plan.notes, ElementsAre("2 DaemonSets: a plan makes no pods for them; pods in the "
-                                      "input count"));
+  EXPECT_THAT(plan.notes, ElementsAre("DaemonSet default/d: its status tells of pods that are not "
+                                      "in the input; no pods are made for it"));
 }
 
 // kubectl get deployments,replicasets -o yaml: their pods are on nodes that are not shown.

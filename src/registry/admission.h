@@ -40,7 +40,8 @@ Status AdmitLimits(const Objects& objects, api::Object& object);
 // kinds pass.
 Status AdmitServiceAccount(const Objects& objects, api::Object& object, base::RandomSource& random);
 
-// Refuses webhook configurations that nobody here would obey: webhooks are not called.
+// Refuses webhook configurations that nobody here would obey, since webhooks are not called, and
+// policies that change objects, likewise.
 Status AdmitWebhooks(const api::Object& object);
 
 // Whether the disruption budget of a pod allows that it is evicted, which is taken off it in the

@@ -157,6 +157,50 @@ TEST(Everyday, EveryKindGoesInAndOut) {
   }
 }
 
+// kubectl up to 1.32 writes autoscaling/v1, and reads whatever is preferred.
+TEST(Everyday, AnAutoscalerIsTheSameInBothVersions) {
+  World world;
+  const std::string v1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+  const std::string v2 = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+  const std::string target = R"("scaleTargetRef":{"kind":"Deployment","name":"d"})";
+  const Answer made = world.Post(
+      v1,
+      R"({"metadata":{"name":"a"},"spec":{"maxReplicas":5,"targetCPUUtilizationPercentage":80,)" +
+          target + "}}");
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(made.text, HasSubstr(R"("apiVersion":"autoscaling/v1")"));
+  EXPECT_THAT(made.text, HasSubstr(R"("targetCPUUtilizationPercentage":80)"));
+  EXPECT_THAT(world.Get(v2 + "/a").text,
+              HasSubstr(R"("metrics":[{"type":"Resource","resource":{"name":"cpu","target":)"
+                        R"({"type":"Utilization","averageUtilization":80}}}])"));
+  // What v1 has no word for survives a patch there.
+  ASSERT_EQ(
+      world
+          .Post(v2, R"({"metadata":{"name":"b"},"spec":{"maxReplicas":5,"metrics":[{"type":)"
+                    R"("Resource","resource":{"name":"memory","target":{"type":"Utilization",)"
+                    R"("averageUtilization":50}}}],)" +
+                        target + "}}")
+          .status,
+      201);
+  EXPECT_EQ(world.Get(v1 + "/b").text.find("targetCPUUtilizationPercentage\":"), std::string::npos);
+  const Answer patched = world.Ask({.method = "PATCH",
+                                    .path = v1 + "/b",
+                                    .body = R"({"spec":{"targetCPUUtilizationPercentage":70}})",
+                                    .content_type = "application/merge-patch+json"});
+  ASSERT_EQ(patched.status, 200) << patched.text;
+  const std::string after = world.Get(v2 + "/b").text;
+  EXPECT_THAT(after, HasSubstr(R"("name":"memory")"));
+  EXPECT_THAT(after, HasSubstr(R"("averageUtilization":70)"));
+  // A refusal is told in the words of the request.
+  const Answer refused = world.Post(
+      v1,
+      R"({"metadata":{"name":"c"},"spec":{"maxReplicas":5,"targetCPUUtilizationPercentage":0,)" +
+          target + "}}");
+  EXPECT_EQ(refused.status, 422) << refused.text;
+  EXPECT_THAT(world.Get("/apis/autoscaling").text,
+              HasSubstr(R"("preferredVersion":{"groupVersion":"autoscaling/v2")"));
+}
+
 TEST(Everyday, AWebhookThatMustBeCalledIsRefused) {
   World world;
   const std::string path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";

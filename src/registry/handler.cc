@@ -18,6 +18,7 @@
 #include "registry/internal/exchange.h"
 #include "registry/internal/node_parts.h"
 #include "registry/internal/request_options.h"
+#include "registry/policies.h"
 #include "rest/api_error.h"
 #include "rest/discovery.h"
 #include "rest/openapi.h"
@@ -400,6 +401,10 @@ void RestHandler::Handle(apiserver::Request request,
     return exchange->SendError(rest::UnknownResource());
   }
   if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
+  const bool writes = exchange->request.method != "GET" && exchange->request.method != "HEAD";
+  if ((writes || internal::RunsSomething(at)) && registry_.HasPolicies()) {
+    exchange->notes = std::make_shared<WriteNotes>();
+  }
   if (at.resource == "serviceaccounts" && at.subresource == "token") {
     return internal::HandleTokenRequest(exchange, options_.tokens);
   }

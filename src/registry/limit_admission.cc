@@ -189,10 +189,16 @@ Status AdmitLimits(const Objects& objects, api::Object& object) {
 
 Status AdmitWebhooks(const api::Object& object) {
   const std::string_view kind = object.kind().kind;
-  if (object.kind().group != "admissionregistration.k8s.io" ||
-      !kind.ends_with("WebhookConfiguration")) {
-    return {};
+  if (object.kind().group != "admissionregistration.k8s.io") return {};
+  if (kind == "MutatingAdmissionPolicy") {
+    if (api::FieldView::Of(object)["spec"]["failurePolicy"].text() == "Ignore") return {};
+    return rest::Forbidden(
+        object.kind(), object.metadata().name,
+        "this server does not change objects by policies, and this one has to be evaluated: its "
+        "failurePolicy is Fail, as it is by default. With failurePolicy: Ignore it is stored, and "
+        "nothing is changed");
   }
+  if (!kind.ends_with("WebhookConfiguration")) return {};
   const api::FieldView webhooks = api::FieldView::Of(object)["webhooks"];
   for (std::size_t i = 0; i < webhooks.size(); ++i) {
     if (webhooks.item(i)["failurePolicy"].text() == "Ignore") continue;

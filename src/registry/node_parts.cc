@@ -15,7 +15,9 @@
 #include "fmt/format.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/node_parts.h"
+#include "registry/internal/policy_requests.h"
 #include "registry/internal/request_options.h"
+#include "registry/policies.h"
 #include "rest/api_error.h"
 
 namespace dray::registry::internal {
@@ -246,6 +248,11 @@ void HandleNodePart(const ExchangePtr& exchange, NodeDoor* door) {
   if (part.runs_something && request->headers.Find("Upgrade").empty()) {
     return exchange->SendError(rest::BadRequest(
         "Upgrade request required: a process is joined over WebSocket (kubectl 1.31 or newer)"));
+  }
+  if (part.runs_something && exchange->notes != nullptr) {
+    const PolicyRequest joining = ConnectRequest(*exchange);
+    const Status admitted = exchange->registry->AdmitOther(joining.request, exchange->notes.get());
+    if (!admitted.ok()) return exchange->SendError(admitted);
   }
   if (door == nullptr) return exchange->SendError(WhyNot(part, exchange->route.name));
   exchange->Note("asked the node");

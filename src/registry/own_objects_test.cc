@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "registry/roles.h"
 #include "registry/world_for_test.h"
@@ -31,6 +32,8 @@ std::string SliceOf(std::string_view name, std::string_view node, std::string_vi
 
 class OwnTest : public ::testing::Test {
  protected:
+  explicit OwnTest(RegistryOptions options = {}) : world_(std::move(options)) {}
+
   Answer As(const apiserver::User& user, std::string method, std::string path,
             std::string body = {}, std::string content_type = {}) {
     return world_.Ask({.method = std::move(method),
@@ -131,6 +134,39 @@ TEST_F(OwnTest, ANodeReportsAndEndsItsOwnPodsOnly) {
   EXPECT_EQ(As(kNode, "DELETE", pods_ + "/other").status, 403);
   EXPECT_EQ(As(kNode, "POST", pods_ + "/other/eviction", "{}").status, 403);
   EXPECT_EQ(As(kNode, "POST", pods_ + "/mine/eviction", "{}").status, 201);
+}
+
+class OwnNodeAllocatableTest : public OwnTest {
+ protected:
+  static RegistryOptions On() {
+    RegistryOptions options;
+    options.rules.gates.Set(api::Gate::kDRANodeAllocatableResources, true);
+    return options;
+  }
+  OwnNodeAllocatableTest() : OwnTest(On()) {}
+};
+
+// What claims take of a node is the scheduler's to say.
+TEST_F(OwnNodeAllocatableTest, ANodeDoesNotSayWhatClaimsTakeOfIt) {
+  ASSERT_EQ(world_
+                .Post(pods_, R"({"metadata":{"name":"mine"},"spec":{"nodeName":"n1",)"
+                             R"("resourceClaims":[{"name":"d","resourceClaimName":"a"}],)"
+                             R"("containers":[{"name":"c","image":"i"}]}})")
+                .status,
+            201);
+  const std::string status =
+      R"({"status":{"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"a",)"
+      R"("mapping":[{"name":"cpu","quantity":"2"}]}]}})";
+  const Answer refused = As(kNode, "PATCH", pods_ + "/mine/status", status, kMerge);
+  EXPECT_EQ(refused.status, 403) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("cannot update node allocatable resource claim statuses"));
+  EXPECT_EQ(world_
+                .Ask({.method = "PATCH",
+                      .path = pods_ + "/mine/status",
+                      .body = status,
+                      .content_type = kMerge})
+                .status,
+            200);
 }
 
 TEST_F(OwnTest, ANodeRenewsItsOwnLease) {

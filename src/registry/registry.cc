@@ -12,9 +12,11 @@
 #include "registry/admission.h"
 #include "registry/certificates.h"
 #include "registry/internal/attempt.h"
+#include "registry/internal/policy_requests.h"
 #include "registry/internal/topics.h"
 #include "registry/internal/write_lines.h"
 #include "registry/own_objects.h"
+#include "registry/policies.h"
 #include "registry/roles.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
@@ -235,9 +237,26 @@ Status Registry::CheckRights(const api::UserInfo& user, const api::Object& next,
   return options_.roles == nullptr ? Status() : options_.roles->CheckEscalation(user, next, old);
 }
 
+bool Registry::HasPolicies() const {
+  return options_.policies != nullptr && options_.policies->Any();
+}
+
+Status Registry::AdmitOther(const policy::Request& request, WriteNotes* notes) const {
+  return HasPolicies() ? options_.policies->Admit(request, objects_, notes) : Status();
+}
+
+Status Registry::AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
+                             const api::Object* next, const api::Object* old) const {
+  if (!HasPolicies()) return {};
+  const internal::PolicyRequest request =
+      internal::ObjectRequest(context, part, asked, next, old, *objects_.served());
+  return options_.policies->Admit(request.request, objects_, context.notes.get());
+}
+
 StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteContext& context,
                                                 bool keep_managed_fields) const {
   const base::Time now = clock_.Now();
+  const api::KindInfo& asked = object.kind();
   Attempt attempt{object};
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, nullptr));
   DRAY_RETURN_IF_ERROR(CheckRights(context.user, object, nullptr));
@@ -271,8 +290,11 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   }
   api::Append(errors, api::CheckNew(object, options_.rules));
   api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
+  api::Append(errors, CheckPolicyExpressions(object));
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
+  ObservePolicy(object, objects_);
+  DRAY_RETURN_IF_ERROR(AskPolicies(context, Part::kObject, asked, &object, nullptr));
   DRAY_ASSIGN_OR_RETURN(const auto there,
                         objects_.Find(object.kind(), object.metadata().namespace_, name));
   if (there) return rest::AlreadyExists(object.kind(), name);
@@ -309,6 +331,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                                          const WriteContext& context,
                                          bool keep_managed_fields) const {
   DRAY_RETURN_IF_ERROR(CheckMeant(object, stored));
+  const api::KindInfo& asked = object.kind();
   const base::Time now = clock_.Now();
   const bool reset = part == Part::kObject && rest::AsksForReset(object);
   if (reset) object.MutableMetadata().managed_fields.clear();
@@ -330,6 +353,10 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     AdmitTolerations(object);
     KeepCertificateRequest(object, stored);
     errors = api::PrepareUpdate(object, stored, options_.rules, now);
+    if (object.metadata().generation != stored.metadata().generation) {
+      api::Append(errors, CheckPolicyExpressions(object));
+      if (errors.empty()) ObservePolicy(object, objects_);
+    }
     DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
@@ -342,6 +369,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);
   }
+  DRAY_RETURN_IF_ERROR(AskPolicies(context, part, asked, &object, &stored));
   return object;
 }
 
@@ -432,8 +460,8 @@ void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding b
                     const WriteContext& context, Done done) {
   Run(
       KeyOf(api::HubKind(api::TypeInfoOf<api::Pod>()), namespace_, pod),
-      [this, space = std::string(namespace_), name = std::string(pod),
-       binding = std::move(binding)]() -> StatusOr<Attempt> {
+      [this, space = std::string(namespace_), name = std::string(pod), binding = std::move(binding),
+       context]() -> StatusOr<Attempt> {
         const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
         if (!found) return rest::NotFound(kind, name);
@@ -446,6 +474,11 @@ void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding b
         api::ObjectMeta& metadata = next.MutableMetadata();
         for (const auto& [key, value] : binding.labels) metadata.labels[key] = value;
         for (const auto& [key, value] : binding.annotations) metadata.annotations[key] = value;
+        if (HasPolicies()) {
+          DRAY_RETURN_IF_ERROR(options_.policies->Admit(
+              internal::BindingRequest(context, found->object(), binding.node).request, objects_,
+              context.notes.get()));
+        }
         return TryReplace(*found, std::move(next));
       },
       context.dry_run, std::move(done));
@@ -456,8 +489,8 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
   auto gone = std::make_shared<bool>(false);
   Run(
       KeyOf(kind, namespace_, name),
-      [this, &kind, space = std::string(namespace_), name = std::string(name), options,
-       user = context.user, gone]() -> StatusOr<Attempt> {
+      [this, &kind, space = std::string(namespace_), name = std::string(name), options, context,
+       gone]() -> StatusOr<Attempt> {
         const auto read = objects_.Find(kind, space, name);
         if (options.unread && read.status().code() == StatusCode::kDataLoss) {
           *gone = true;
@@ -465,7 +498,15 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
         }
         DRAY_ASSIGN_OR_RETURN(const auto found, read);
         if (!found) return rest::NotFound(kind, name);
-        DRAY_RETURN_IF_ERROR(CheckOwn(user, nullptr, &found->object()));
+        DRAY_RETURN_IF_ERROR(CheckOwn(context.user, nullptr, &found->object()));
+        if (options.eviction && HasPolicies()) {
+          DRAY_RETURN_IF_ERROR(
+              options_.policies->Admit(internal::EvictionRequest(context, found->object()).request,
+                                       objects_, context.notes.get()));
+        } else {
+          DRAY_RETURN_IF_ERROR(
+              AskPolicies(context, Part::kObject, kind, nullptr, &found->object()));
+        }
         auto attempt = TryDelete(*found, options);
         *gone = attempt.ok() && attempt->deletes;
         return attempt;

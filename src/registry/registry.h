@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "api/authorization.h"
+#include "api/document.h"
 #include "api/kinds.h"
 #include "api/write_rules.h"
 #include "base/clock.h"
@@ -26,12 +27,18 @@
 #include "rest/field_set.h"
 #include "rest/tree.h"
 
+namespace dray::policy {
+struct Request;
+}  // namespace dray::policy
+
 namespace dray::registry {
 
 namespace internal {
 class WriteLines;
 }  // namespace internal
+class PolicyAdmission;
 class RoleAuthorizer;
+class WriteNotes;
 
 struct RegistryOptions {
   api::WriteRules rules;
@@ -40,6 +47,8 @@ struct RegistryOptions {
   const api::Authorizer* authorizer = nullptr;
   // Who may give which roles; null: everybody. Outlives the registry.
   const RoleAuthorizer* roles = nullptr;
+  // Admission policies; null: there are none. Outlives the registry.
+  const PolicyAdmission* policies = nullptr;
   // New pods get a service account, and the volume with its token.
   bool service_accounts = false;
   // Where writes go on once the store has reported: are answered, or tried again. Null: on the
@@ -59,6 +68,18 @@ struct WriteContext {
   rest::FieldSet written_empty;  // rest::EmptyListsOf the body of a create
   // A decider of this process, which also decides what clients have a part of their own for.
   bool decider = false;
+  // Where a subresource is written that has a body of its own, as policies see it.
+  struct Body {
+    std::string subresource;  // "scale"
+    std::string group;
+    std::string version;
+    std::string kind;
+    // What it is of an object.
+    std::function<api::DocumentNode(const api::Object&)> of;
+  };
+  std::shared_ptr<const Body> body = nullptr;
+  // What policies have to say besides; null: nobody listens.
+  std::shared_ptr<WriteNotes> notes = nullptr;
 };
 
 enum class Part : std::uint8_t { kObject, kStatus, kApproval };
@@ -128,6 +149,11 @@ class Registry {
              std::function<void(StatusOr<api::Object>, bool created)> done);
   void Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
               const DeleteOptions& options, const WriteContext& context, DeleteDone done);
+  // What admission policies say of something that is no write of an object: to join a process, to
+  // have a token.
+  Status AdmitOther(const policy::Request& request, WriteNotes* notes) const;
+  // Whether a policy may be in force: who writes had better listen.
+  bool HasPolicies() const;
   // Sets the node of a pod that has none.
   void Bind(std::string_view namespace_, std::string_view pod, Binding binding,
             const WriteContext& context, Done done);
@@ -138,6 +164,10 @@ class Registry {
 
   Status CheckRights(const api::UserInfo& user, const api::Object& next,
                      const api::Object* old) const;
+  // What admission policies say. `asked`: the version of the request. `next` is null for a
+  // deletion, `old` for a create.
+  Status AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
+                     const api::Object* next, const api::Object* old) const;
   StatusOr<Attempt> TryCreate(api::Object object, const WriteContext& context,
                               bool keep_managed_fields) const;
   StatusOr<Attempt> TryReplace(const Found& found, api::Object next) const;

@@ -118,9 +118,15 @@ StatusOr<api::Object> Scaled(const api::Object& stored, const rest::DocumentNode
 
 void Change(const ExchangePtr& exchange, Registry::Change change) {
   const bool patch = exchange->verb == "patch";
-  const auto writing =
-      WritingOf(*exchange, patch ? rest::WriteVerb::kPatch : rest::WriteVerb::kUpdate);
+  auto writing = WritingOf(*exchange, patch ? rest::WriteVerb::kPatch : rest::WriteVerb::kUpdate);
   if (!writing.ok()) return exchange->SendError(writing.status());
+  static const auto body =
+      std::make_shared<const WriteContext::Body>(WriteContext::Body{.subresource = "scale",
+                                                                    .group = "autoscaling",
+                                                                    .version = "v1",
+                                                                    .kind = "Scale",
+                                                                    .of = ScaleOf});
+  writing->context.body = body;
   exchange->registry->Modify(Part::kObject, exchange->kind(), exchange->route.namespace_,
                              exchange->route.name, std::move(change), writing->context,
                              [exchange](StatusOr<api::Object> result) {

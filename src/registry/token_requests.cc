@@ -10,7 +10,9 @@
 #include "registry/account_tokens.h"
 #include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
+#include "registry/internal/policy_requests.h"
 #include "registry/internal/small_body.h"
+#include "registry/policies.h"
 #include "rest/api_error.h"
 #include "rest/options.h"
 
@@ -112,6 +114,11 @@ void HandleTokenRequest(const ExchangePtr& exchange, const AccountTokens* tokens
   if (tokens == nullptr) return exchange->SendError(rest::UnknownResource());
   auto body = SmallBody(*exchange, api::TypeInfoOf<rest::TokenRequestBody>());
   if (!body.ok()) return exchange->SendError(body.status());
+  if (exchange->notes != nullptr) {
+    const PolicyRequest asked = TokenPolicyRequest(*exchange, *body);
+    const Status admitted = exchange->registry->AdmitOther(asked.request, exchange->notes.get());
+    if (!admitted.ok()) return exchange->SendError(admitted);
+  }
   auto answer = Token(*exchange, *tokens, *std::move(body));
   if (!answer.ok()) return exchange->SendError(answer.status());
   Send(*exchange, *std::move(answer), "TokenRequest");

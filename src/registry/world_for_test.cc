@@ -35,8 +35,10 @@ World::World(RegistryOptions options, metrics::Registry* metrics, HandlerOptions
   options.rules.expressions = expressions_.get();
   options.authorizer = &roles_;
   options.roles = &roles_;
+  options.policies = &policies_;
   registry_ = std::make_unique<Registry>(*store_, clock_, random_, std::move(options));
   following_ = roles_.Follow(registry_->objects(), RoleAuthorizer::Source::kBootstrap);
+  following_policies_ = policies_.Follow(registry_->objects());
   if (metrics != nullptr) metrics_ = std::make_unique<RequestMetrics>(*metrics, clock_);
   handling.metrics = metrics_.get();
   handler_ = std::make_unique<RestHandler>(*registry_, roles_, std::move(handling));

@@ -14,6 +14,7 @@
 #include "base/uuid.h"
 #include "cel/device_env.h"
 #include "registry/handler.h"
+#include "registry/policies.h"
 #include "registry/registry.h"
 #include "registry/roles.h"
 #include "rest/tree.h"
@@ -63,6 +64,7 @@ class World {
   base::ManualClock& clock() { return clock_; }
   store::Store& store() { return *store_; }
   Registry& registry() { return *registry_; }
+  const PolicyAdmission& policies() const { return policies_; }
   RestHandler& handler() { return *handler_; }
 
  private:
@@ -70,9 +72,11 @@ class World {
   base::SystemRandomSource random_;
   std::unique_ptr<api::ExpressionChecker> expressions_;
   RoleAuthorizer roles_;
+  PolicyAdmission policies_{roles_};
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<Registry> registry_;
   std::unique_ptr<RoleAuthorizer::Following> following_;
+  std::unique_ptr<PolicyAdmission::Following> following_policies_;
   std::unique_ptr<RequestMetrics> metrics_;
   std::unique_ptr<RestHandler> handler_;
 };

@@ -107,7 +107,7 @@ class Reader {
     if (fields == nullptr) {
       return base::InvalidArgument(fmt::format("protobuf: {} can only be sent as JSON", info.name));
     }
-    return Fields(info, fields->names, 0, bytes, depth, node);
+    return Fields(info, fields->names, {}, bytes, depth, node);
   }
   // Whether KeepLastOfEqualKeys has something to do.
   bool wide() const { return wide_; }
@@ -115,19 +115,31 @@ class Reader {
  private:
   using Numbers = std::map<internal::ProtoNumber, std::string_view>;
 
-  Status Fields(const api::StructInfo& info, const Numbers& numbers, std::uint32_t outer,
-                std::string_view bytes, int depth, DocumentNode& node) {
+  // Whether fields of the struct are in a message of this number, which JSON does not show.
+  static bool IsAround(const Numbers& numbers, const internal::ProtoNumber& message) {
+    const auto [first, second] = message;
+    if (second >= api::ProtoNumber::kWithin) return false;
+    const auto within =
+        numbers.lower_bound({first, second == 0 ? 1 : api::ProtoNumber::Within(second, 1)});
+    if (within == numbers.end() || within->first.first != first) return false;
+    return second == 0 || within->first.second / api::ProtoNumber::kWithin == second;
+  }
+
+  Status Fields(const api::StructInfo& info, const Numbers& numbers,
+                const internal::ProtoNumber& outer, std::string_view bytes, int depth,
+                DocumentNode& node) {
     Wire wire(bytes);
     while (!wire.done()) {
       DRAY_ASSIGN_OR_RETURN(const WireField field, wire.Next());
-      const auto it =
-          numbers.find(outer == 0 ? std::pair(field.number, 0u) : std::pair(outer, field.number));
+      const internal::ProtoNumber number =
+          outer == internal::ProtoNumber{} ? internal::ProtoNumber{field.number, 0}
+          : outer.second == 0              ? internal::ProtoNumber{outer.first, field.number}
+                              : internal::ProtoNumber{outer.first, api::ProtoNumber::Within(
+                                                                       outer.second, field.number)};
+      const auto it = numbers.find(number);
       if (it == numbers.end()) {
-        const auto within = numbers.lower_bound({field.number, 1});
-        const bool embedded = outer == 0 && field.delimited && within != numbers.end() &&
-                              within->first.first == field.number;
-        if (embedded) {
-          DRAY_RETURN_IF_ERROR(Fields(info, numbers, field.number, field.bytes, depth, node));
+        if (field.delimited && IsAround(numbers, number)) {
+          DRAY_RETURN_IF_ERROR(Fields(info, numbers, number, field.bytes, depth, node));
         }
         continue;  // newer than this server
       }

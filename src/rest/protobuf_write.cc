@@ -93,6 +93,7 @@ class Writer {
     }
     // Messages that JSON does not show, by their number.
     std::map<std::uint32_t, std::string> around;
+    std::map<internal::ProtoNumber, std::string> within;  // messages in those
     for (const api::FieldInfo& field : info.fields) {
       const auto number = fields->numbers.find(field.name);
       if (number == fields->numbers.end()) continue;  // dray's own: Kubernetes has no such field
@@ -107,11 +108,17 @@ class Writer {
                           ? CheckRaw(info.name, field.name)
                           : Status();
       if (status.ok()) {
+        constexpr std::uint32_t kWithin = api::ProtoNumber::kWithin;
         status = inner == 0 ? Value(*field.type, outer, value, out)
-                            : Value(*field.type, inner, value, around[outer]);
+                 : inner < kWithin
+                     ? Value(*field.type, inner, value, around[outer])
+                     : Value(*field.type, inner % kWithin, value, within[{outer, inner / kWithin}]);
       }
       if (!status.ok()) return status;
       path_.resize(before);
+    }
+    for (const auto& [number, bytes] : within) {
+      AppendBytes(number.second, bytes, around[number.first]);
     }
     for (const auto& [number, bytes] : around) AppendBytes(number, bytes, out);
     return {};

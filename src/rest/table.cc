@@ -19,6 +19,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/priority_class.h"
 #include "api/rbac.h"
 #include "api/resource_claim.h"
@@ -43,6 +44,7 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::DeviceClass>(), internal::PlainPrinter()},
         {&TypeInfoOf<api::ResourceClaimTemplate>(), internal::PlainPrinter()},
         {&TypeInfoOf<api::DeviceTaintRule>(), internal::TaintRulePrinter()},
+        {&TypeInfoOf<api::ResourcePoolStatusRequest>(), internal::PoolStatusRequestPrinter()},
         {&TypeInfoOf<api::ResourceClaim>(), internal::ClaimPrinter()},
         {&TypeInfoOf<api::ResourceSlice>(), internal::SlicePrinter()},
         {&TypeInfoOf<api::Pod>(), internal::PodPrinter()},

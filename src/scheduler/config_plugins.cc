@@ -41,6 +41,7 @@ constexpr std::array<PluginRow, 16> kPlugins = {{
     {"TaintToleration", kFilter | kScoring},
     {"NodeAffinity", kFiltering | kScoring},
     {"NodePorts", kFiltering},
+    {"NodeDeclaredFeatures", kFiltering},
     {"NodeResourcesFit", kFiltering | kScoring},
     {"VolumeRestrictions", kPreFilter},
     {"NodeVolumeLimits", kFiltering},
@@ -54,13 +55,9 @@ constexpr std::array<PluginRow, 16> kPlugins = {{
 }};
 // Part of every scheduler here, whatever a file says.
 constexpr std::array<std::string_view, 2> kAlways = {"PrioritySort", "DefaultBinder"};
-constexpr std::array<std::string_view, 7> kNotHere = {"DeferredPodScheduling",
-                                                      "GangScheduling",
-                                                      "ImageLocality",
-                                                      "NodeDeclaredFeatures",
-                                                      "PodGroupPodsCount",
-                                                      "TopologyPlacementGenerator",
-                                                      "VolumeZone"};
+constexpr std::array<std::string_view, 6> kNotHere = {
+    "DeferredPodScheduling",      "GangScheduling", "ImageLocality", "PodGroupPodsCount",
+    "TopologyPlacementGenerator", "VolumeZone"};
 
 struct PointRow {
   std::string_view name;

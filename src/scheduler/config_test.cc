@@ -254,10 +254,11 @@ profiles:
       disabled: [{name: "*"}]
       enabled: [{name: NodeResourcesFit, weight: 5}, {name: DynamicResources, weight: 2}]
 )");
-  EXPECT_THAT(profile.disabled,
-              ElementsAre("DefaultPreemption", "InterPodAffinity", "NodeAffinity", "NodeName",
-                          "NodePorts", "NodeResourcesBalancedAllocation", "NodeUnschedulable",
-                          "PodTopologySpread", "SchedulingGates", "TaintToleration"));
+  EXPECT_THAT(
+      profile.disabled,
+      ElementsAre("DefaultPreemption", "InterPodAffinity", "NodeAffinity", "NodeDeclaredFeatures",
+                  "NodeName", "NodePorts", "NodeResourcesBalancedAllocation", "NodeUnschedulable",
+                  "PodTopologySpread", "SchedulingGates", "TaintToleration"));
   EXPECT_THAT(WeightsOf(profile), ElementsAre(Weighs("NodeResourcesFit", 5)));
 }
 

@@ -63,9 +63,9 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
   }
   // Priorities and classes first: pods are read with them.
   std::vector<const api::KindInfo*> kinds = {
-      KindOf<api::PriorityClass>(), KindOf<api::Namespace>(),       KindOf<api::DeviceClass>(),
-      KindOf<api::Node>(),          KindOf<api::DeviceTaintRule>(), KindOf<api::ResourceSlice>(),
-      KindOf<api::ResourceClaim>()};
+      KindOf<api::PriorityClass>(), KindOf<api::Namespace>(),          KindOf<api::DeviceClass>(),
+      KindOf<api::Node>(),          KindOf<api::DeviceTaintRule>(),    KindOf<api::ResourceSlice>(),
+      KindOf<api::ResourceClaim>(), KindOf<api::PodDisruptionBudget>()};
   std::ranges::copy(Volumes::Kinds(), std::back_inserter(kinds));
   kinds.push_back(KindOf<api::Pod>());
   watch = cluster.Watch(kinds);

@@ -119,12 +119,28 @@ void World::Apply(const api::Change& change) {
       impl_->priorities[priority->metadata.name] = std::move(priority);
     }
     impl_->PriorityClassesChanged();
+  } else if (auto budget = Share<api::PodDisruptionBudget>(object)) {
+    const std::pair key(budget->metadata.namespace_, budget->metadata.name);
+    if (gone) {
+      impl_->budgets.erase(key);
+    } else {
+      impl_->budgets[key] = std::move(budget);
+    }
   } else {
     impl_->volumes.Apply(change);
   }
 }
 
 const Volumes& World::volumes() const { return impl_->volumes; }
+
+World::Budgets World::BudgetsOf(std::string_view namespace_) const {
+  Budgets found;
+  for (auto at = impl_->budgets.lower_bound({std::string(namespace_), ""});
+       at != impl_->budgets.end() && at->first.first == namespace_; ++at) {
+    found.push_back(at->second);
+  }
+  return found;
+}
 
 void World::PutClass(std::shared_ptr<const api::DeviceClass> device_class, bool gone) {
   ++claims_version_;

@@ -18,6 +18,7 @@
 #include "allocator/plan.h"
 #include "api/cluster.h"
 #include "api/device_class.h"
+#include "api/disruption_budget.h"
 #include "api/extended_resources.h"
 #include "api/gates.h"
 #include "api/namespace.h"
@@ -153,6 +154,9 @@ class World final : public allocator::ClassLister {
   std::int32_t PriorityOf(const api::Pod& pod) const;
   // Claims, volumes and classes of storage.
   const Volumes& volumes() const;
+  // What may be disturbed of which pods, of one namespace, by name.
+  using Budgets = std::vector<std::shared_ptr<const api::PodDisruptionBudget>>;
+  Budgets BudgetsOf(std::string_view namespace_) const;
 
   // Gives back the memory of names and values that nobody has any more. To be called between two
   // attempts, when nobody else is at work: devices and usages of nodes that are not up to date are

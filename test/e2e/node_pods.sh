@@ -78,6 +78,13 @@ says '^started$' env KUBECTL_REMOTE_COMMAND_WEBSOCKETS=false kubectl exec web --
 refuses 'code 3' env KUBECTL_REMOTE_COMMAND_WEBSOCKETS=false kubectl exec web -- /bin/sh -c 'exit 3'
 says '^started$' cat "$node_root/pods/$(kubectl get pod web -o jsonpath='{.metadata.uid}')/volumes/kubernetes.io~empty-dir/state/below/it/hook"
 says 'app="web"' kubectl exec web -- /bin/busybox cat /self/labels
+# Its account's token, by which the API server knows the pod and its node, and the authority by which it knows the API server.
+account=/var/run/secrets/kubernetes.io/serviceaccount
+says '^default$' kubectl exec web -- /bin/busybox cat $account/namespace
+says 'BEGIN CERTIFICATE' kubectl exec web -- /bin/busybox cat $account/ca.crt
+token=$(kubectl exec web -- /bin/busybox cat $account/token)
+printf '{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{"token":"%s"}}' "$token" >"$folder/review.json"
+says 'system:serviceaccount:default:default.*real-0' kubectl create -f "$folder/review.json" -o 'jsonpath={.status.user.username} {.status.user.extra}'
 says '^192.0.2.9.*db.example' kubectl exec web -- /bin/busybox cat /etc/hosts
 says '^web$' kubectl exec web -- /bin/busybox hostname
 says 'tmpfs' kubectl exec web -- /bin/busybox df /memory

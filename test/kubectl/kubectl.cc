@@ -41,7 +41,9 @@ Cluster::Cluster() : store_(store::MakeMemoryStore()) {
   registry::RegistryOptions options;
   options.rules.expressions = &expressions_;
   options.authorizer = &roles_;
+  options.policies = &policies_;
   registry_ = std::make_unique<registry::Registry>(*store_, clock_, random_, std::move(options));
+  following_policies_ = policies_.Follow(registry_->objects());
   handler_ = std::make_unique<registry::RestHandler>(*registry_, roles_);
   authenticator_ = *apiserver::Authenticator::Create("admin-token,admin,1,\"system:masters\"\n");
   const apiserver::CredentialsOptions credentials{

@@ -13,6 +13,7 @@
 #include "base/uuid.h"
 #include "cel/device_env.h"
 #include "registry/handler.h"
+#include "registry/policies.h"
 #include "registry/registry.h"
 #include "registry/roles.h"
 #include "store/memory/memory_store.h"
@@ -46,8 +47,10 @@ class Cluster {
   base::SystemRandomSource random_;
   cel::DeviceExpressionChecker expressions_;
   registry::RoleAuthorizer roles_;
+  registry::PolicyAdmission policies_{roles_};
   std::unique_ptr<store::Store> store_;
   std::unique_ptr<registry::Registry> registry_;
+  std::unique_ptr<registry::PolicyAdmission::Following> following_policies_;
   std::unique_ptr<registry::RestHandler> handler_;
   apiserver::Authenticator authenticator_;
   std::unique_ptr<apiserver::Server> server_;

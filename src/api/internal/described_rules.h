@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rules of described kinds share (described_rules.cc, described_rules_network.cc).
+// What rules of described kinds share (described_rules.cc, described_rules_*.cc).
 #pragma once
 
 #include "api/field_view.h"
@@ -18,5 +18,7 @@ struct Subject {
 
 void CheckIngress(const Subject& subject);
 void CheckNetworkPolicy(const Subject& subject);
+void CheckAdmissionPolicy(const Subject& subject);
+void CheckAdmissionPolicyBinding(const Subject& subject);
 
 }  // namespace dray::api::internal

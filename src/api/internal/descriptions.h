@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/kinds.h"
+
 namespace dray::api::internal {
 
 // described_core.cc
@@ -21,11 +23,16 @@ std::string_view AutoscalingDescriptions();
 std::string_view NodeDescriptions();
 std::string_view CertificateDescriptions();
 std::string_view WebhookDescriptions();
+// described_policies.cc: webhooks and policies.
+std::string_view AdmissionDescriptions();
+
+// autoscaler_versions.cc: the kind in autoscaling/v1, which is another table over v2's records.
+KindInfo AutoscalerV1(const KindInfo& v2);
 
 inline std::vector<std::string_view> AllDescriptions() {
   return {ServiceDescriptions(), VolumeDescriptions(),      EndpointSliceDescriptions(),
           NetworkDescriptions(), StorageDescriptions(),     AutoscalingDescriptions(),
-          NodeDescriptions(),    CertificateDescriptions(), WebhookDescriptions()};
+          NodeDescriptions(),    CertificateDescriptions(), AdmissionDescriptions()};
 }
 
 }  // namespace dray::api::internal

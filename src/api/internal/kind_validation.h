@@ -15,6 +15,7 @@
 #include "api/job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/rbac.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
@@ -46,6 +47,13 @@ void ValidateClass(Report& report, const DeviceClass& object, const DeviceClass*
 void ValidateTaintRule(Report& report, const DeviceTaintRule& rule, const DeviceTaintRule* old);
 void ValidateTaintRuleStatusUpdate(Report& report, const DeviceTaintRule& rule,
                                    const DeviceTaintRule& old);
+
+// pool_status_request_validation.cc; no old one: creation.
+void ValidatePoolStatusRequest(Report& report, const ResourcePoolStatusRequest& request,
+                               const ResourcePoolStatusRequest* old);
+void ValidatePoolStatusRequestStatusUpdate(Report& report,
+                                           const ResourcePoolStatusRequest& request,
+                                           const ResourcePoolStatusRequest& old);
 
 // pod_spec_validation.cc. `pod` is the pod's name if it is known: claims are named after it.
 void ValidatePodSpec(Report& report, const Path& at, const PodSpec& spec, std::string_view pod);

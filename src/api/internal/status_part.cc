@@ -11,6 +11,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
 #include "api/resource_slice.h"
@@ -25,7 +26,7 @@ struct Types {};
 constexpr Types<Node, Namespace, ResourceQuota, ReplicaSet, Deployment, Job, DaemonSet, StatefulSet,
                 CronJob, PodDisruptionBudget, CertificateSigningRequest>
     kPlain;
-constexpr Types<Pod, ResourceClaim, DeviceTaintRule> kWithStrategy;
+constexpr Types<Pod, ResourceClaim, DeviceTaintRule, ResourcePoolStatusRequest> kWithStrategy;
 
 template <typename... T>
 bool IsOneOf(const KindInfo& kind, Types<T...>) {

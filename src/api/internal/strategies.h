@@ -14,6 +14,7 @@
 #include "api/job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/pool_status_request.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "api/stateful_set.h"
@@ -54,6 +55,14 @@ void PrepareForStatusUpdate(DeviceTaintRule& rule, const DeviceTaintRule& old,
 // certificate_rules.cc: when each condition came.
 void PrepareForStatusUpdate(CertificateSigningRequest& request,
                             const CertificateSigningRequest& old, const StrategyOptions& options);
+
+// pool_status_request_validation.cc
+void SetDefaults(ResourcePoolStatusRequest& request);
+void PrepareForCreate(ResourcePoolStatusRequest& request, const StrategyOptions& options);
+void PrepareForUpdate(ResourcePoolStatusRequest& request, const ResourcePoolStatusRequest& old,
+                      const StrategyOptions& options);
+void PrepareForStatusUpdate(ResourcePoolStatusRequest& request,
+                            const ResourcePoolStatusRequest& old, const StrategyOptions& options);
 
 void SetDefaults(Pod& pod);
 // pod_defaults.cc; what a template has in common with a pod.

@@ -12,6 +12,7 @@
 #include "api/event.h"
 #include "api/job.h"
 #include "api/label_selector.h"
+#include "api/node.h"
 #include "api/pod.h"
 #include "api/stateful_set.h"
 #include "api/strategy.h"
@@ -52,6 +53,7 @@ bool IsOfDump(const api::Object& object) {
 struct Owned {
   std::map<std::string, std::int32_t, std::less<>> pods;  // that have not ended
   std::set<std::string, std::less<>> with_replica_sets;
+  std::set<std::string, std::less<>> with_jobs;
 };
 
 Owned OwnedBy(const std::vector<api::Object>& objects) {
@@ -65,6 +67,8 @@ Owned OwnedBy(const std::vector<api::Object>& objects) {
       }
     } else if (object.As<api::ReplicaSet>() != nullptr) {
       owned.with_replica_sets.insert(owner->uid);
+    } else if (object.As<api::Job>() != nullptr) {
+      owned.with_jobs.insert(owner->uid);
     }
   }
   return owned;
@@ -81,6 +85,16 @@ bool IsHalfGiven(const api::Object& object, const Owned& owned) {
     return (status.observed_generation > 0 || status.replicas > 0) &&
            !owned.with_replica_sets.contains(uid);
   }
+  // A plan writes no status of these, so that there may be more pods than it tells of.
+  if (const auto* daemons = object.As<api::DaemonSet>()) {
+    return daemons->status.current_number_scheduled > given;
+  }
+  if (const auto* stateful = object.As<api::StatefulSet>()) {
+    return stateful->status.replicas > given;
+  }
+  if (const auto* cron = object.As<api::CronJob>()) {
+    return !cron->status.active.empty() && !owned.with_jobs.contains(uid);
+  }
   return false;
 }
 
@@ -89,7 +103,7 @@ struct Wanted {
   std::int64_t pods = 0;
   std::string_view field;
 };
-Wanted WantedBy(const api::Object& object) {
+Wanted WantedBy(const api::Object& object, std::int64_t nodes) {
   if (const auto* deployment = object.As<api::Deployment>()) {
     return {deployment->spec.replicas.value_or(1) - deployment->status.replicas, "spec.replicas"};
   }
@@ -99,15 +113,27 @@ Wanted WantedBy(const api::Object& object) {
   if (const auto* job = object.As<api::Job>()) {
     return {job->spec.parallelism.value_or(1) - job->status.active, "spec.parallelism"};
   }
+  if (const auto* daemons = object.As<api::DaemonSet>()) {
+    return {nodes - daemons->status.current_number_scheduled, "the number of nodes"};
+  }
+  if (const auto* stateful = object.As<api::StatefulSet>()) {
+    return {stateful->spec.replicas.value_or(1) - stateful->status.replicas, "spec.replicas"};
+  }
+  if (const auto* cron = object.As<api::CronJob>()) {
+    return {cron->spec.job_template.spec.parallelism.value_or(1),
+            "spec.jobTemplate.spec.parallelism"};
+  }
   return {};
 }
 
 }  // namespace
 
 StatusOr<std::size_t> CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit) {
+  const std::int64_t nodes = std::ranges::count_if(
+      objects, [](const api::Object& object) { return object.As<api::Node>() != nullptr; });
   std::size_t pods = 0;
   for (const api::Object& object : objects) {
-    const Wanted wanted = WantedBy(object);
+    const Wanted wanted = WantedBy(object, nodes);
     pods += static_cast<std::size_t>(std::max<std::int64_t>(wanted.pods, 0));
     if (pods <= limit) continue;
     return base::InvalidArgument(
@@ -225,21 +251,6 @@ std::vector<api::Object> TakeHalfGiven(std::vector<api::Object>& objects,
         Shown(object)));
   }
   return taken;
-}
-
-void NoteIdleWorkloads(const std::vector<api::Object>& objects, std::vector<std::string>& notes) {
-  const Owned owned = OwnedBy(objects);
-  std::map<std::string_view, std::size_t> idle;
-  for (const api::Object& object : objects) {
-    const bool workload = object.As<api::DaemonSet>() != nullptr ||
-                          object.As<api::StatefulSet>() != nullptr ||
-                          object.As<api::CronJob>() != nullptr;
-    if (workload && !owned.pods.contains(object.metadata().uid)) ++idle[object.kind().kind];
-  }
-  for (const auto& [kind, count] : idle) {
-    notes.push_back(fmt::format("{} {}{}: a plan makes no pods for {}; pods in the input count",
-                                count, kind, count == 1 ? "" : "s", count == 1 ? "it" : "them"));
-  }
 }
 
 }  // namespace dray::planner::internal

@@ -40,10 +40,6 @@ Status Admit(std::vector<api::Object> objects, api::MemoryCluster& cluster, Writ
 std::vector<api::Object> TakeHalfGiven(std::vector<api::Object>& objects,
                                        std::vector<std::string>& notes);
 
-// Says in `notes` of which workloads a plan makes no pods: those whose controllers it does not run,
-// unless their pods were given.
-void NoteIdleWorkloads(const std::vector<api::Object>& objects, std::vector<std::string>& notes);
-
 // How many pods workloads ask for beyond those that they have. InvalidArgument when that is more
 // than `limit`, with the one that goes beyond it.
 StatusOr<std::size_t> CheckPodCount(const std::vector<api::Object>& objects, std::size_t limit);

@@ -7,13 +7,17 @@
 #include <string_view>
 #include <utility>
 
+#include "api/daemon_set.h"
 #include "api/event.h"
 #include "api/job.h"
+#include "api/node.h"
 #include "api/pod.h"
 #include "api/pod_claims.h"
+#include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "controllers/object_key.h"
 #include "fmt/format.h"
+#include "planner/internal/other_workloads.h"
 #include "scheduler/pod_info.h"
 
 namespace dray::planner::internal {
@@ -210,6 +214,12 @@ std::vector<MissingPods> MissingIn(const api::MemoryCluster& cluster, const Writ
     } else if (owner.kind == "Job") {
       found = cluster.Stored(KindOf<api::Job>(), owner.namespace_, owner.name);
       if (found) entry.wanted = found->As<api::Job>()->spec.parallelism.value_or(1);
+    } else if (owner.kind == "StatefulSet") {
+      found = cluster.Stored(KindOf<api::StatefulSet>(), owner.namespace_, owner.name);
+      if (found) entry.wanted = found->As<api::StatefulSet>()->spec.replicas.value_or(1);
+    } else if (owner.kind == "DaemonSet") {
+      found = cluster.Stored(KindOf<api::DaemonSet>(), owner.namespace_, owner.name);
+      if (found) entry.wanted = DaemonsWanted(*found, cluster.All(KindOf<api::Node>()));
     }
     entry.missing = entry.wanted - pods[owner];
     if (!found || entry.missing <= 0) continue;

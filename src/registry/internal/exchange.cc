@@ -14,6 +14,7 @@
 #include "fmt/format.h"
 #include "registry/impersonation.h"
 #include "registry/internal/free_devices.h"
+#include "registry/policies.h"
 #include "registry/roles.h"
 #include "rest/api_error.h"
 #include "rest/protobuf.h"
@@ -108,6 +109,9 @@ void Exchange::Answer(apiserver::Response response) {
   if (trail != nullptr) {
     const std::string media = MediaType(request.headers.Find("Content-Type"));
     if (media != rest::kProtobufMediaType) trail->ReadBody(request.body, media);
+    if (notes != nullptr) {
+      for (const auto& [key, value] : notes->annotations()) trail->Annotate(key, value);
+    }
     trail->Answered(response);
     if (response.stream != nullptr) {
       response.stream = audit::Audited(std::move(response.stream), std::move(trail));
@@ -121,7 +125,11 @@ apiserver::Response Exchange::Begin(int code, std::string_view content_type) con
   response.status = code;
   response.headers.Add("Content-Type", std::string(content_type));
   response.headers.Add("Cache-Control", "no-cache, private");
-  for (const std::string_view warning : FewEnough(warnings)) {
+  std::vector<std::string> all = warnings;
+  if (notes != nullptr) {
+    for (std::string& warning : notes->warnings()) all.push_back(std::move(warning));
+  }
+  for (const std::string_view warning : FewEnough(all)) {
     response.headers.Add("Warning", WarningHeader(warning));
   }
   if (route.kind != nullptr) {

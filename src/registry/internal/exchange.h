@@ -69,9 +69,10 @@ struct Exchange {
   Format format = {};
   std::string verb = {};  // get, list, watch, create, update, patch, delete, deletecollection
   std::vector<std::string> warnings = {};
-  const RequestLog* log = nullptr;           // null: nobody looks on
-  std::unique_ptr<audit::Trail> trail = {};  // null: the policy does not want to know
-  std::chrono::nanoseconds began{0};         // with a log
+  std::shared_ptr<WriteNotes> notes = nullptr;  // null: no policy can have anything to say
+  const RequestLog* log = nullptr;              // null: nobody looks on
+  std::unique_ptr<audit::Trail> trail = {};     // null: the policy does not want to know
+  std::chrono::nanoseconds began{0};            // with a log
   Steps steps = {};
   bool answered = false;
 

@@ -154,7 +154,8 @@ WriteContext ContextOf(const Exchange& exchange, const std::string& manager, boo
           .verb = exchange.verb,
           .manager = ManagerOf(exchange, manager),
           .api_version = exchange.kind().ApiVersion(),
-          .dry_run = dry_run};
+          .dry_run = dry_run,
+          .notes = exchange.notes};
 }
 
 Deletion Meant(const Exchange& exchange, const rest::DeleteOptions& options) {

@@ -34,6 +34,7 @@ Printer PlainPrinter();
 Printer ClaimPrinter();
 Printer SlicePrinter();
 Printer TaintRulePrinter();
+Printer PoolStatusRequestPrinter();
 // printers_pods.cc
 Printer PodPrinter();
 // printers_core.cc

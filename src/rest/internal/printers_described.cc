@@ -162,6 +162,17 @@ std::string SliceEndpoints(const FieldView& endpoints) {
   return Some(texts, 3);
 }
 
+// Of a binding: a name in a namespace, in that of each request, or labels.
+std::string ParametersShown(const FieldView& ref) {
+  const std::string_view name = ref["name"].text();
+  if (!name.empty()) {
+    const std::string_view space = ref["namespace"].text();
+    return fmt::format("{}/{}", space.empty() ? "*" : space, name);
+  }
+  const auto* selector = ref["selector"].As<api::LabelSelector>();
+  return selector == nullptr ? std::string() : SelectorShown(*selector);
+}
+
 using Shower = std::string (*)(const FieldView& value, const FieldView& object);
 
 const std::map<std::string_view, Shower>& Showers() {
@@ -197,6 +208,12 @@ const std::map<std::string_view, Shower>& Showers() {
       {"metric-targets", [](const FieldView& v, const FieldView&) { return MetricTargets(v); }},
       {"audiences",
        [](const FieldView& v, const FieldView&) { return Joined(EachShown(v, "audience")); }},
+      {"api-version-and-kind",
+       [](const FieldView& v, const FieldView&) {
+         if (v.value() == nullptr) return std::string();
+         return fmt::format("{}/{}", v["apiVersion"].text(), v["kind"].text());
+       }},
+      {"parameters", [](const FieldView& v, const FieldView&) { return ParametersShown(v); }},
       {"condition", [](const FieldView& v, const FieldView&) { return ConditionShown(v); }},
   };
   return showers;

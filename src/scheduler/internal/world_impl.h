@@ -133,6 +133,9 @@ struct World::Impl {
   base::StringMap<std::shared_ptr<const api::Namespace>> namespaces;
   std::map<std::string, std::shared_ptr<const api::PriorityClass>, std::less<>> priorities;
   Volumes volumes;
+  // By namespace and name.
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const api::PodDisruptionBudget>>
+      budgets;
 };
 
 }  // namespace dray::scheduler

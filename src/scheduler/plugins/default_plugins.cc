@@ -8,6 +8,7 @@
 #include "scheduler/plugins/default_preemption.h"
 #include "scheduler/plugins/inter_pod_affinity.h"
 #include "scheduler/plugins/node_affinity.h"
+#include "scheduler/plugins/node_declared_features.h"
 #include "scheduler/plugins/node_name.h"
 #include "scheduler/plugins/node_ports.h"
 #include "scheduler/plugins/node_resources_balanced_allocation.h"
@@ -59,6 +60,9 @@ std::vector<std::unique_ptr<Plugin>> MakeNodePlugins(const Profile& profile,
   plugins.push_back(std::make_unique<TaintToleration>());
   plugins.push_back(std::make_unique<NodeAffinity>(profile.node_affinity));
   plugins.push_back(std::make_unique<NodePorts>());
+  if (world.gates().Enabled(api::Gate::kNodeDeclaredFeatures)) {
+    plugins.push_back(std::make_unique<NodeDeclaredFeatures>());
+  }
   plugins.push_back(std::make_unique<NodeResourcesFit>(profile.fit, world));
   plugins.push_back(std::make_unique<VolumeRestrictions>());
   plugins.push_back(std::make_unique<NodeVolumeLimits>(world));

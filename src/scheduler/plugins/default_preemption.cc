@@ -101,11 +101,14 @@ PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo&
   const std::size_t limit = CandidateLimit(curable.size());
   std::vector<PreemptionCandidate> candidates;
   std::map<std::string, std::size_t> reasons;
+  bool mild = false;
   for (const NodeInfo* node : curable) {
-    if (candidates.size() >= limit) break;
+    // Enough, with one among them that no budget minds.
+    if (candidates.size() >= limit && mild) break;
     std::string why;
-    PreemptionCandidate candidate = SelectVictims(what_if_, state, pod, *node, why);
+    PreemptionCandidate candidate = SelectVictims(what_if_, state, pod, *node, world, why);
     if (!candidate.victims.empty()) {
+      mild |= candidate.violations == 0;
       candidates.push_back(std::move(candidate));
     } else if (!why.empty()) {
       ++reasons[why];

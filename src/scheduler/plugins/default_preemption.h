@@ -3,9 +3,8 @@
 // DefaultPreemption: when a pod fits nowhere, pods of lower priority make room on the node where
 // that costs least.
 //
-// Spec: kube-scheduler's plugin of that name. Differs: no disruption budgets (the kind is not known
-// here), and candidates are taken in the order of nodes, not from a random one on, so that a plan
-// is the same every time. docs/decisions.md.
+// Spec: kube-scheduler's plugin of that name. Differs: candidates are taken in the order of nodes,
+// not from a random one on, so that a plan is the same every time. docs/decisions.md.
 #pragma once
 
 #include <cstddef>

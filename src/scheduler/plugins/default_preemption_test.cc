@@ -270,6 +270,85 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& info) { return info.param.name; });
 
+api::PodDisruptionBudget Budget(std::string_view name, std::int32_t allowed,
+                                std::optional<api::LabelSelector> selector) {
+  api::PodDisruptionBudget budget;
+  budget.metadata.namespace_ = "ns";
+  budget.metadata.name = name;
+  if (selector) budget.spec.selector = *std::move(selector);
+  budget.status.disruptions_allowed = allowed;
+  return budget;
+}
+
+TEST(DefaultPreemption, SparesWhomABudgetKeepsBeforeWhoIsMoreImportant) {
+  Bench bench;
+  bench.Node(Cores("n1", "3"))
+      .Pod(Uses("kept", "1", "n1", 1).Label("app", "db"))
+      .Pod(Uses("b", "1", "n1", 5))
+      .Pod(Uses("c", "1", "n1", 4));
+  bench.small.Add(Budget("db", 0, Labelled("app", "db")));
+  EXPECT_EQ(bench.Preempt(Wants("2")), "n1");
+  EXPECT_THAT(bench.cluster.deleted, ElementsAre("b", "c"));
+}
+
+TEST(DefaultPreemption, ABudgetLetsGoAsManyAsItAllows) {
+  Bench bench;
+  bench.Node(Cores("n1", "3"))
+      .Pod(Uses("a", "1", "n1", 3).Label("app", "db"))
+      .Pod(Uses("b", "1", "n1", 2).Label("app", "db"))
+      .Pod(Uses("other", "1", "n1", 4));
+  // The more important of the two is the one that it lets go; so the other is kept.
+  bench.small.Add(Budget("db", 1, Labelled("app", "db")));
+  EXPECT_EQ(bench.Preempt(Wants("1")), "n1");
+  EXPECT_THAT(bench.cluster.deleted, ElementsAre("a"));
+}
+
+TEST(DefaultPreemption, WhereNothingElseHelpsABudgetIsViolated) {
+  Bench bench;
+  bench.Node(Cores("n1", "2")).Pod(Uses("kept", "2", "n1", 1).Label("app", "db"));
+  bench.small.Add(Budget("db", 0, Labelled("app", "db")));
+  EXPECT_EQ(bench.Preempt(Wants("2")), "n1");
+  EXPECT_THAT(bench.cluster.deleted, ElementsAre("kept"));
+}
+
+TEST(DefaultPreemption, TheNodeWithTheFewestViolationsIsTheCheapest) {
+  Bench bench;
+  bench.Node(Cores("n1", "2")).Node(Cores("n2", "2"));
+  bench.Pod(Uses("kept", "2", "n1", 1).Label("app", "db")).Pod(Uses("dear", "2", "n2", 500));
+  bench.small.Add(Budget("db", 0, Labelled("app", "db")));
+  EXPECT_EQ(bench.Preempt(Wants("2")), "n2");
+}
+
+TEST(DefaultPreemption, IsLookedForUntilOneViolatesNoBudget) {
+  Bench bench;
+  bench.Node(Cores("n1", "2")).Node(Cores("n2", "2"));
+  bench.Pod(Uses("kept", "2", "n1", 1).Label("app", "db")).Pod(Uses("free", "2", "n2", 5));
+  bench.small.Add(Budget("db", 0, Labelled("app", "db")));
+  EXPECT_EQ(bench.Preempt(Wants("2"),
+                          {.min_candidate_nodes_percentage = 0, .min_candidate_nodes_absolute = 1}),
+            "n2");
+}
+
+TEST(DefaultPreemption, BudgetsForNobodyKeepNobody) {
+  Bench bench;
+  bench.Node(Cores("n1", "3"))
+      .Pod(Uses("a", "1", "n1", 1).Label("app", "db"))
+      .Pod(Uses("b", "1", "n1", 5).Label("app", "db"))
+      .Pod(Uses("c", "1", "n1", 4));
+  bench.small.Add(Budget("empty", 0, api::LabelSelector{}));
+  bench.small.Add(Budget("none", 0, std::nullopt));
+  api::PodDisruptionBudget elsewhere = Budget("db", 0, Labelled("app", "db"));
+  elsewhere.metadata.namespace_ = "other";
+  bench.small.Add(elsewhere);
+  // Who was let go already does not count against it again.
+  api::PodDisruptionBudget gone = Budget("gone", 0, Labelled("app", "db"));
+  gone.status.disrupted_pods["a"] = base::Time::FromUnix(1);
+  gone.status.disrupted_pods["b"] = base::Time::FromUnix(1);
+  bench.small.Add(gone);
+  EXPECT_EQ(bench.Preempt(Wants("1")), "n1");
+  EXPECT_THAT(bench.cluster.deleted, ElementsAre("a"));
+}
+
 TEST(DefaultPreemption, StopsWhenThereAreCandidatesEnough) {
   Bench bench;
   bench.Node(Cores("n1", "1")).Node(Cores("n2", "1"));

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "scheduler/cycle_data.h"
 #include "scheduler/plugins/node_affinity.h"
+#include "scheduler/plugins/node_declared_features.h"
 #include "scheduler/plugins/node_name.h"
 #include "scheduler/plugins/node_ports.h"
 #include "scheduler/plugins/node_unschedulable.h"
@@ -46,6 +47,60 @@ bool Wakes(const Pod& pod, const api::Change& change, std::optional<api::Object>
   SmallWorld small;
   P plugin;
   return plugin.Wake(*small.Info(pod), change, old.has_value() ? &*old : nullptr) == Hint::kQueue;
+}
+
+TEST(NodeDeclaredFeatures, IsOnlyAboutPodsThatNeedSomething) {
+  EXPECT_EQ(Filtered<NodeDeclaredFeatures>(Pod("p"), Worker("n")), "skip");
+  Pod host("p");
+  host.spec().host_network = true;
+  EXPECT_EQ(Filtered<NodeDeclaredFeatures>(host, Worker("n")), "skip");
+}
+
+TEST(NodeDeclaredFeatures, WhatASpecNeedsTheNodeHasToDeclare) {
+  const auto node = [](std::vector<std::string> declared) {
+    api::Node made = Worker("n");
+    made.status.declared_features = std::move(declared);
+    return made;
+  };
+  const auto filtered = [](const Pod& pod, const api::Node& there) {
+    SmallWorld small;
+    small.Add(there);
+    NodeDeclaredFeatures plugin;
+    CycleState state;
+    const auto info = small.Info(pod);
+    EXPECT_TRUE(plugin.PreFilter(state, *info, small.world()).ok());
+    EXPECT_NE(plugin.ClassOf(state, *info), 0u);
+    return plugin.Filter(state, *info, *small.world().nodes()[0]);
+  };
+  Pod users("p");
+  users.spec().host_network = true;
+  users.spec().host_users = false;
+  EXPECT_EQ(Said(filtered(users, node({}))),
+            "unresolvable: node(s) didn't match Pod's required features");
+  EXPECT_EQ(filtered(users, node({})).reasons[0].shortages[0].what,
+            "declared feature UserNamespacesHostNetworkSupport");
+  EXPECT_EQ(Said(filtered(users, node({"A", "UserNamespacesHostNetworkSupport"}))), "ok");
+
+  Pod restarts("p");
+  restarts.spec().containers.resize(1);
+  restarts.spec().containers[0].restart_policy_rules = {{.action = "RestartAllContainers"}};
+  EXPECT_FALSE(filtered(restarts, node({"UserNamespacesHostNetworkSupport"})).ok());
+  EXPECT_TRUE(filtered(restarts, node({"RestartAllContainersOnContainerExits"})).ok());
+
+  Pod mounts("p");
+  mounts.spec().init_containers.resize(1);
+  mounts.spec().init_containers[0].volume_mounts = {{.bind_mount_options = {"noexec"}}};
+  EXPECT_FALSE(filtered(mounts, node({})).ok());
+  EXPECT_TRUE(filtered(mounts, node({"VolumeBindMountOptions"})).ok());
+}
+
+TEST(NodeDeclaredFeatures, ANodeThatDeclaresOthersWakes) {
+  api::Node before = Worker("n");
+  api::Node after = before;
+  after.status.declared_features = {"A"};
+  EXPECT_TRUE(Wakes<NodeDeclaredFeatures>(Pod("p"), Updated(after), api::Object::Of(before)));
+  EXPECT_FALSE(Wakes<NodeDeclaredFeatures>(Pod("p"), Updated(after), api::Object::Of(after)));
+  EXPECT_TRUE(Wakes<NodeDeclaredFeatures>(Pod("p"), Added(after)));
 }
 
 TEST(SchedulingGates, HoldsBackUntilTheLastGateIsGone) {

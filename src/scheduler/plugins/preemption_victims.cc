@@ -5,7 +5,10 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <tuple>
+
+#include "api/label_selector.h"
 
 namespace dray::scheduler {
 namespace {
@@ -65,19 +68,21 @@ class ThinnedNode {
 };
 
 struct Cost {
+  std::size_t violations = 0;
   std::int32_t highest = 0;
   std::int64_t sum = 0;
   std::size_t victims = 0;
   std::int64_t started = 0;  // of those with the highest priority, the first; the later the better
 
   bool operator<(const Cost& other) const {
-    return std::tie(highest, sum, victims, other.started) <
-           std::tie(other.highest, other.sum, other.victims, started);
+    return std::tie(violations, highest, sum, victims, other.started) <
+           std::tie(other.violations, other.highest, other.sum, other.victims, started);
   }
 };
 
 Cost CostOf(const PreemptionCandidate& candidate) {
-  Cost cost{.highest = candidate.victims.front()->priority,
+  Cost cost{.violations = candidate.violations,
+            .highest = candidate.victims.front()->priority,
             .victims = candidate.victims.size(),
             .started = std::numeric_limits<std::int64_t>::max()};
   for (const auto& victim : candidate.victims) {
@@ -91,6 +96,53 @@ Cost CostOf(const PreemptionCandidate& candidate) {
   return cost;
 }
 
+using Pods = std::vector<std::shared_ptr<const PodInfo>>;
+
+// A budget, and how many it still lets go of those that are looked at now.
+struct Budget {
+  std::shared_ptr<const api::PodDisruptionBudget> budget;
+  api::LabelMatcher selector;
+  std::int32_t left = 0;
+
+  // Who was let go already is not asked about again.
+  bool IsFor(const api::Pod& pod) const {
+    return !pod.metadata.labels.empty() && selector.Matches(pod.metadata.labels) &&
+           !budget->status.disrupted_pods.contains(pod.metadata.name);
+  }
+};
+
+// As in Kubernetes: a budget without a selector, or with an empty one, is for nobody; nor is any for
+// a pod without labels.
+std::vector<Budget> BudgetsOf(const World& world, std::string_view namespace_) {
+  std::vector<Budget> budgets;
+  for (auto& budget : world.BudgetsOf(namespace_)) {
+    if (!budget->spec.selector) continue;
+    auto selector = api::LabelMatcher::From(*budget->spec.selector);
+    if (!selector.ok() || selector->empty()) continue;
+    const std::int32_t allowed = budget->status.disruptions_allowed;
+    budgets.push_back({std::move(budget), *std::move(selector), allowed});
+  }
+  return budgets;
+}
+
+// Which of the pods, in this order, budgets would rather keep.
+Pods KeptByBudgets(const Pods& pods, const World& world) {
+  std::map<std::string, std::vector<Budget>, std::less<>> by_namespace;
+  Pods kept;
+  for (const auto& info : pods) {
+    const std::string& space = info->pod->metadata.namespace_;
+    auto [at, added] = by_namespace.try_emplace(space);
+    if (added) at->second = BudgetsOf(world, space);
+    bool violates = false;
+    for (Budget& budget : at->second) {
+      if (!budget.IsFor(*info->pod)) continue;
+      violates |= --budget.left < 0;
+    }
+    if (violates) kept.push_back(info);
+  }
+  return kept;
+}
+
 }  // namespace
 
 bool MoreImportant(const PodInfo& a, const PodInfo& b) {
@@ -99,7 +151,7 @@ bool MoreImportant(const PodInfo& a, const PodInfo& b) {
 }
 
 PreemptionCandidate SelectVictims(WhatIf& what_if, CycleState& state, const PodInfo& pod,
-                                  const NodeInfo& node, std::string& why) {
+                                  const NodeInfo& node, const World& world, std::string& why) {
   std::vector<std::shared_ptr<const PodInfo>> possible;
   std::ranges::copy_if(node.pods, std::back_inserter(possible),
                        [&](const auto& other) { return other->priority < pod.priority; });
@@ -115,13 +167,22 @@ PreemptionCandidate SelectVictims(WhatIf& what_if, CycleState& state, const PodI
   }
   std::ranges::stable_sort(possible,
                            [](const auto& a, const auto& b) { return MoreImportant(*a, *b); });
+  const Pods kept = KeptByBudgets(possible, world);
+  const auto is_kept = [&](const auto& victim) {
+    return std::ranges::find(kept, victim) != kept.end();
+  };
+  // First those that budgets keep, so that there is room for them before there is for others.
+  std::ranges::stable_partition(possible, is_kept);
   PreemptionCandidate candidate{.node = &node};
   for (const auto& victim : possible) {
     thinned.PutBack(victim);
     if (thinned.Filter().ok()) continue;
     thinned.Take(victim);
     candidate.victims.push_back(victim);
+    if (is_kept(victim)) ++candidate.violations;
   }
+  std::ranges::stable_sort(candidate.victims,
+                           [](const auto& a, const auto& b) { return MoreImportant(*a, *b); });
   return candidate;
 }
 

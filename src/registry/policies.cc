@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/policies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/namespace.h"
+#include "fmt/format.h"
+#include "policy/compiled_policy.h"
+#include "policy/policy_spec.h"
+#include "policy/type_checking.h"
+#include "rest/api_error.h"
+#include "rest/tree.h"
+
+namespace dray::registry {
+namespace {
+
+constexpr std::string_view kGroup = "admissionregistration.k8s.io/v1";
+
+const api::KindInfo& PolicyKind() { return *api::FindKind(kGroup, "ValidatingAdmissionPolicy"); }
+const api::KindInfo& BindingKind() {
+  return *api::FindKind(kGroup, "ValidatingAdmissionPolicyBinding");
+}
+
+// Policies and bindings: the longest beginning that their keys share.
+std::string SharedPrefix() {
+  const std::string a = PrefixOf(PolicyKind());
+  const std::string b = PrefixOf(BindingKind());
+  const auto end = std::ranges::mismatch(a, b).in1;
+  return std::string(a.begin(), end);
+}
+
+const api::KindInfo* FindServed(const rest::ServedKinds& served, std::string_view api_version,
+                                std::string_view kind) {
+  for (const rest::ServedKind& row : served.all()) {
+    if (row.kind->kind == kind && row.kind->ApiVersion() == api_version) return row.kind;
+  }
+  return nullptr;
+}
+
+class StoredWorld final : public policy::World {
+ public:
+  StoredWorld(const Objects& objects, const api::Authorizer& authorizer)
+      : objects_(objects), authorizer_(authorizer) {}
+
+  StatusOr<api::Object> Namespace(std::string_view name) const override {
+    const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Namespace>());
+    DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, "", name));
+    if (!found) return rest::NotFound(kind, name);
+    return found->object();
+  }
+  const api::KindInfo* FindKind(std::string_view api_version,
+                                std::string_view kind) const override {
+    return FindServed(*objects_.served(), api_version, kind);
+  }
+  StatusOr<std::optional<api::Object>> Find(const api::KindInfo& kind, std::string_view namespace_,
+                                            std::string_view name) const override {
+    DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, namespace_, name));
+    return found ? std::optional(found->object()) : std::nullopt;
+  }
+  StatusOr<std::vector<api::Object>> Select(const api::KindInfo& kind, std::string_view namespace_,
+                                            const api::LabelMatcher& labels) const override {
+    std::vector<api::Object> chosen;
+    DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> all, objects_.All(kind));
+    for (const StoredObjectPtr& stored : all) {
+      const api::ObjectMeta& metadata = stored->object().metadata();
+      if (metadata.namespace_ != namespace_ || !labels.Matches(metadata.labels)) continue;
+      chosen.push_back(stored->object());
+    }
+    return chosen;
+  }
+  const api::Authorizer& authorizer() const override { return authorizer_; }
+
+ private:
+  const Objects& objects_;
+  const api::Authorizer& authorizer_;
+};
+
+Status Refusal(const policy::Request& request, const policy::Denial& denial) {
+  const policy::Name& asked = request.version.resource;
+  const std::string resource =
+      asked.group.empty() ? asked.name : fmt::format("{}.{}", asked.name, asked.group);
+  const std::string shown = request.name.empty()
+                                ? fmt::format("{} is forbidden", resource)
+                                : fmt::format("{} \"{}\" is forbidden", resource, request.name);
+  rest::ApiError error{.code = policy::CodeOf(denial.reason),
+                       .reason = denial.reason,
+                       .message = fmt::format("{}: {}", shown, denial.message),
+                       .details = rest::StatusDetails{
+                           .name = request.name, .group = asked.group, .kind = asked.name}};
+  error.details->causes.push_back({.reason = "", .message = denial.message, .field = ""});
+  return rest::ToStatus(error);
+}
+
+}  // namespace
+
+void WriteNotes::Add(const policy::Verdict& verdict) {
+  if (verdict.warnings.empty() && verdict.annotations.empty()) return;
+  const base::MutexLock lock(mutex_);
+  for (const std::string& warning : verdict.warnings) {
+    if (std::ranges::find(warnings_, warning) == warnings_.end()) warnings_.push_back(warning);
+  }
+  for (const auto& [key, value] : verdict.annotations) annotations_[key] = value;
+}
+
+std::vector<std::string> WriteNotes::warnings() const {
+  const base::MutexLock lock(mutex_);
+  return warnings_;
+}
+
+std::map<std::string, std::string> WriteNotes::annotations() const {
+  const base::MutexLock lock(mutex_);
+  return annotations_;
+}
+
+// Refresh is called by its admission, which lets in one thread at a time.
+class PolicyAdmission::Stored final : public Following {
+ public:
+  Stored(PolicyAdmission& admission, const Objects& objects)
+      : admission_(admission), objects_(objects) {}
+  ~Stored() override {
+    const base::MutexLock lock(admission_.mutex_);
+    admission_.stored_ = nullptr;
+    admission_.set_ = nullptr;
+    admission_.changed_ = false;
+    admission_.none_ = true;
+  }
+  Stored(const Stored&) = delete;
+  Stored& operator=(const Stored&) = delete;
+
+  std::shared_ptr<const policy::PolicySet> Read() {
+    Rearm();
+    std::vector<std::shared_ptr<const policy::CompiledPolicy>> policies;
+    std::map<std::string, Compiled> compiled;
+    // What cannot be read is not in force; it is told as such elsewhere.
+    for (const StoredObjectPtr& stored : objects_.Readable(PolicyKind())) {
+      const api::ObjectMeta& metadata = stored->object().metadata();
+      Compiled& row = compiled[metadata.name];
+      row.generation = metadata.generation;
+      row.uid = metadata.uid;
+      const auto before = compiled_.find(metadata.name);
+      if (before != compiled_.end() && before->second.uid == row.uid &&
+          before->second.generation == row.generation) {
+        row.policy = before->second.policy;
+      } else {
+        row.policy = std::make_shared<const policy::CompiledPolicy>(
+            policy::PolicySpec::Read(stored->object()));
+      }
+      policies.push_back(row.policy);
+    }
+    compiled_ = std::move(compiled);
+    std::vector<policy::BindingSpec> bindings;
+    for (const StoredObjectPtr& stored : objects_.Readable(BindingKind())) {
+      bindings.push_back(policy::BindingSpec::Read(stored->object()));
+    }
+    return std::make_shared<const policy::PolicySet>(std::move(policies), std::move(bindings));
+  }
+
+ private:
+  // From here on `changed_` is set at the next change. What has happened before is read afterwards.
+  void Rearm() {
+    for (int tries = 0; tries < 2; ++tries) {
+      if (watch_ == nullptr) {
+        store::Store& store = objects_.store();
+        auto watch = store.WatchFrom(SharedPrefix(), store.revision(),
+                                     [this] { admission_.changed_ = true; });
+        if (!watch.ok()) break;
+        watch_ = *std::move(watch);
+      }
+      for (;;) {
+        const auto events = watch_->Next(1'000);
+        if (events.ok() && events->empty()) return;
+        if (!events.ok()) break;
+      }
+      watch_ = nullptr;  // behind the history: begin anew
+    }
+    admission_.changed_ = true;  // cannot be told: look each time
+  }
+
+  struct Compiled {
+    std::string uid;
+    std::int64_t generation = 0;
+    std::shared_ptr<const policy::CompiledPolicy> policy;
+  };
+  PolicyAdmission& admission_;
+  const Objects& objects_;
+  std::map<std::string, Compiled> compiled_;  // by name: only what has changed is compiled again
+  std::unique_ptr<store::Watch> watch_;
+};
+
+PolicyAdmission::PolicyAdmission(const api::Authorizer& authorizer) : authorizer_(authorizer) {}
+PolicyAdmission::~PolicyAdmission() = default;
+
+std::unique_ptr<PolicyAdmission::Following> PolicyAdmission::Follow(const Objects& objects) {
+  auto following = std::make_unique<Stored>(*this, objects);
+  const base::MutexLock lock(mutex_);
+  stored_ = following.get();
+  changed_ = true;
+  return following;
+}
+
+std::shared_ptr<const policy::PolicySet> PolicyAdmission::Current() const {
+  const base::MutexLock lock(mutex_);
+  if (stored_ == nullptr) return nullptr;
+  if (changed_.exchange(false)) {
+    set_ = stored_->Read();
+    none_ = set_->empty();
+  }
+  return set_;
+}
+
+Status PolicyAdmission::Admit(const policy::Request& request, const Objects& objects,
+                              WriteNotes* notes) const {
+  if (!Any() || policy::IsExempt(request.version.resource.group, request.version.resource.name))
+    return {};
+  const auto set = Current();
+  if (set == nullptr || set->empty()) return {};
+  const StoredWorld world(objects, authorizer_);
+  policy::Verdict verdict = set->Admit(request, world);
+  evaluated_ += verdict.evaluated;
+  if (notes != nullptr) notes->Add(verdict);
+  return verdict.denial ? Refusal(request, *verdict.denial) : Status();
+}
+
+void ObservePolicy(api::Object& object, const Objects& objects) {
+  if (!policy::IsPolicy(object.kind())) return;
+  const auto kept = objects.served();
+  const rest::ServedKinds& served = *kept;
+  const policy::KnownKinds kinds{
+      .of_resource = [&](std::string_view group, std::string_view version,
+                         std::string_view resource) -> const api::KindInfo* {
+        const rest::ServedKind* row = served.FindResource(group, version, resource);
+        return row == nullptr ? nullptr : row->kind;
+      },
+      .find = [&](std::string_view api_version,
+                  std::string_view kind) { return FindServed(served, api_version, kind); }};
+  rest::DocumentNode warnings = rest::ListNode();
+  for (const policy::ExpressionWarning& found :
+       policy::CheckTypes(policy::PolicySpec::Read(object), kinds)) {
+    rest::DocumentNode warning = rest::MapNode();
+    rest::SetIn(warning, "fieldRef", rest::StringNode(found.field));
+    rest::SetIn(warning, "warning", rest::StringNode(found.text));
+    warnings.items.push_back(std::move(warning));
+  }
+  rest::DocumentNode checking = rest::MapNode();
+  if (!warnings.items.empty()) {
+    rest::SetIn(checking, "expressionWarnings", std::move(warnings));
+  }
+  rest::DocumentNode status = rest::MapNode();
+  rest::SetIn(status, "observedGeneration", rest::NumberNode(object.metadata().generation));
+  rest::SetIn(status, "typeChecking", std::move(checking));
+  const api::StructInfo& info = object.kind().hub->fields();
+  const api::FieldInfo& field = info.fields.at(static_cast<std::size_t>(info.Find("status")));
+  void* value = field.At(object.MutableData());
+  field.type->reset(value);
+  std::vector<api::Diagnostic> diagnostics;
+  api::DecodeNode(status, *field.type, value, api::Severity::kWarning, diagnostics);
+}
+
+api::ErrorList CheckPolicyExpressions(const api::Object& object) {
+  if (!policy::IsPolicy(object.kind())) return {};
+  return policy::CompiledPolicy(policy::PolicySpec::Read(object)).Errors();
+}
+
+}  // namespace dray::registry
