@@ -34,7 +34,7 @@ struct PluginRow {
   Points points;
 };
 // In the order in which they are asked.
-constexpr std::array<PluginRow, 16> kPlugins = {{
+constexpr std::array<PluginRow, 17> kPlugins = {{
     {"SchedulingGates", kPreEnqueue},
     {"NodeName", kFilter},
     {"NodeUnschedulable", kFilter},
