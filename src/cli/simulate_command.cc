@@ -230,6 +230,12 @@ class SimulateCommand final : public Command {
          .processor_time = ProcessorTime});
     if (!result.ok()) return UsageError(io, base::Message(result.status()));
     io.out << (output_ == "json" ? ToJson(*result) : Shown(io.env, ToText(*result)));
+    if (!report_.empty()) {
+      std::ofstream file(report_, std::ios::binary);
+      file << ToHtml(*result, scenario.title);
+      file.close();
+      if (!file) return UsageError(io, fmt::format("--report: \"{}\" cannot be written", report_));
+    }
     return fail_on_refused_ && result->refused > 0 ? kExitFindings : kExitOk;
   }
 

@@ -311,6 +311,8 @@ NodeInfo* Cycle::BestOfAll() {
     for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += scorers[scorer].weight * scores[n];
   };
   for (std::size_t k = 0; k < raw_.size(); ++k) {
+    // Equal ones stay equal, and do not tell nodes apart.
+    if (placement_->RawIsEqual(k)) continue;
     for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = placement_->Raw(*nodes[n], k);
     add(raw_[k]);
   }

@@ -94,5 +94,7 @@ StatusOr<TraceResult> RunTrace(const Trace& trace, const std::vector<TraceNode>&
 
 std::string ToText(const TraceResult& result);
 std::string ToJson(const TraceResult& result);
+// A page: one file, nothing from elsewhere.
+std::string ToHtml(const TraceResult& result, std::string_view title);
 
 }  // namespace dray::simulator

@@ -49,25 +49,32 @@ void DeviceFragmentation::SetNode(NodeIndex index) {
 }
 
 void DeviceFragmentation::Sync() {
-  const bool all =
-      synced_ == 0 || synced_nodes_ != world_.nodes_version() || synced_units_ != units_.version();
-  const World::ChangedNodes changed =
-      all ? World::ChangedNodes{.all = true} : world_.ChangedSince(synced_);
-  if (changed.all) {
-    if (synced_units_ != units_.version()) node_versions_.clear();
-    for (NodeIndex index = 0; index < world_.node_indices(); ++index) SetNode(index);
-    // Kinds that are found on the way may make all of them others.
-    if (synced_units_ != units_.version()) {
-      synced_units_ = units_.version();
-      node_versions_.clear();
-      for (NodeIndex index = 0; index < world_.node_indices(); ++index) SetNode(index);
+  // What is found on nodes may change what units are: an attribute turns out to be another one for
+  // nearly every device, or sets are to match. Then all nodes are looked at again. That happens a few
+  // times at most: an attribute does not become telling again.
+  while (true) {
+    const std::uint64_t units = units_.version();
+    const bool all =
+        synced_ == 0 || synced_nodes_ != world_.nodes_version() || synced_units_ != units;
+    const World::ChangedNodes changed =
+        all ? World::ChangedNodes{.all = true} : world_.ChangedSince(synced_);
+    if (synced_units_ != units) node_versions_.clear();
+    if (synced_kinds_ != units_.kinds_version()) {
+      // Requests that were learned are of kinds that do not exist any more.
+      synced_kinds_ = units_.kinds_version();
+      packer_ = packing::Packer(OptionsOf(args_));
+      asked_.Clear();
     }
-  } else {
-    for (const NodeIndex index : changed.nodes) SetNode(index);
+    if (changed.all) {
+      for (NodeIndex index = 0; index < world_.node_indices(); ++index) SetNode(index);
+    } else {
+      for (const NodeIndex index : changed.nodes) SetNode(index);
+    }
+    synced_ = world_.version();
+    synced_nodes_ = world_.nodes_version();
+    synced_units_ = units;
+    if (units_.version() == units) return;
   }
-  synced_ = world_.version();
-  synced_nodes_ = world_.nodes_version();
-  if (synced_units_ != units_.version()) Sync();
 }
 
 PluginStatus DeviceFragmentation::PreFilter(CycleState& state, const PodInfo& pod, World&) {

@@ -70,8 +70,6 @@ class DeviceFragmentation final : public PreFilterPlugin,
   friend const allocator::DevicePreference* PreferenceFor(CycleState&, const NodeInfo&);
   // What pods like one ask for.
   struct Asked {
-    std::shared_ptr<const PodInfo> example;
-    std::shared_ptr<const allocator::Plan> plan;
     RequestNumber number = 0;
     std::uint32_t version = 0;  // of the history's entry
     std::uint64_t units = 0;    // DeviceUnits::version
@@ -88,13 +86,12 @@ class DeviceFragmentation final : public PreFilterPlugin,
   std::uint64_t synced_ = 0;        // World::version
   std::uint64_t synced_nodes_ = 0;  // World::nodes_version
   std::uint64_t synced_units_ = 0;  // DeviceUnits::version
+  std::uint64_t synced_kinds_ = 0;  // DeviceUnits::kinds_version
   std::vector<std::uint64_t> node_versions_;
   base::Generations<absl::flat_hash_map<std::uint64_t, Asked>> asked_{1024};
   // Pods that have been counted: one that is tried again asks for nothing new.
   base::Generations<absl::flat_hash_map<std::uint64_t, bool>> counted_{1 << 16};
   std::uint64_t cycle_ = 0;
-  // Kept for their memory.
-  std::vector<std::pair<std::int64_t, std::uint32_t>> bounds_;
   std::vector<std::uint64_t> rank_;  // by device of the node that Order is for
 };
 

@@ -152,6 +152,7 @@ void DeviceUnits::MakeLayout(Layout& layout, const NodeInfo& node) {
   kinds_.clear();
   kind_numbers_.clear();
   ++version_;
+  ++kinds_version_;
   MakeLayout(layout, node);
 }
 

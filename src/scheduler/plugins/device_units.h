@@ -43,7 +43,9 @@ class DeviceUnits {
   packing::Request RequestOf(const PodInfo& pod, const allocator::Plan* plan);
   // Changes when states and requests mean something else: both are to be made anew.
   std::uint64_t version() const { return version_; }
-  // "gpu.example.com T4": the driver and what tells the kind from others of the driver.
+  // Changes when the numbers of kinds mean others.
+  std::uint64_t kinds_version() const { return kinds_version_; }
+  // The driver's.
   std::string NameOf(std::uint16_t kind) const { return kinds_[kind].name; }
   std::size_t kinds() const { return kinds_.size(); }
 
@@ -100,6 +102,7 @@ class DeviceUnits {
       values_;  // by driver, name
   std::optional<Matched> matched_;
   std::uint64_t version_ = 1;
+  std::uint64_t kinds_version_ = 0;
 };
 
 }  // namespace dray::scheduler
