@@ -233,12 +233,12 @@ TEST_F(DaemonSetTest, TemplatesAreKeptAsRevisions) {
   ASSERT_EQ(scene_.All<api::ControllerRevision>().size(), 1u);
   const auto first = scene_.All<api::ControllerRevision>()[0];
   EXPECT_EQ(first.revision, 1);
-  EXPECT_EQ(first.metadata.labels["app"], "d");
-  EXPECT_EQ(first.metadata.annotations["kubernetes.io/change-cause"], "the first");
+  EXPECT_EQ(*first.metadata.labels.Find("app"), "d");
+  EXPECT_EQ(*first.metadata.annotations.Find("kubernetes.io/change-cause"), "the first");
   EXPECT_EQ(first.metadata.owner_references.at(0).name, "d");
   EXPECT_THAT(first.data.text, ::testing::HasSubstr(R"({"spec":{"template":{"$patch":"replace")"));
   const auto pod = scene_.All<api::Pod>().at(0);
-  EXPECT_EQ("d-" + pod.metadata.labels["controller-revision-hash"], first.metadata.name);
+  EXPECT_EQ("d-" + *pod.metadata.labels.Find("controller-revision-hash"), first.metadata.name);
 
   set = scene_.Get<api::DaemonSet>("d");
   const api::PodTemplateSpec before = set.spec.template_;
