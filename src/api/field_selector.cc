@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "api/certificate_signing_request.h"
 #include "api/event.h"
 #include "api/job.h"
 #include "api/namespace.h"
@@ -61,6 +62,10 @@ constexpr std::array kPodFields = {
     // What the field was called once; old clients still send it.
     DRAY_FIELD(Pod, "spec.host", o.spec.node_name),
 };
+constexpr std::array kCertificateFields = {
+    kName,
+    DRAY_FIELD(CertificateSigningRequest, "spec.signerName", o.spec.signer_name),
+};
 constexpr std::array kNodeFields = {
     kName,
     DRAY_FIELD(Node, "spec.unschedulable", ToText(o.spec.unschedulable)),
@@ -111,6 +116,7 @@ std::span<const SelectableField> FieldsOf(const KindInfo& kind) {
   if (kind.hub == &TypeInfoOf<Pod>()) return kPodFields;
   if (kind.hub == &TypeInfoOf<Node>()) return kNodeFields;
   if (kind.hub == &TypeInfoOf<Namespace>()) return kNamespaceFields;
+  if (kind.hub == &TypeInfoOf<CertificateSigningRequest>()) return kCertificateFields;
   if (kind.hub == &TypeInfoOf<Job>()) return kJobFields;
   if (kind.hub == &TypeInfoOf<Event>()) {
     if (kind.group.empty()) return kEventFields;
