@@ -240,6 +240,22 @@ TEST_F(Http2ClientTest, AServerThatAnswersPingsIsThere) {
   EXPECT_EQ(server_->connections(), 1);
 }
 
+// A stream that is open and says nothing is given up, whatever its connection says; others go on.
+TEST_F(Http2ClientTest, AStreamThatSaysNothingBreaksThoughItsServerAnswersPings) {
+  Serve([](const Seen& seen, int) { return seen.path == "/w" ? Act::kHeadAlone : Act::kAnswer; });
+  HttpClient& client =
+      Client({.ping_after = milliseconds(20), .ping_timeout = milliseconds(2'000)});
+  const auto stream = client.Open({.target = "/w"}, seconds(60), milliseconds(400));
+  ASSERT_THAT(stream, IsOk());
+  const auto begin = steady_clock::now();
+  std::string line;
+  EXPECT_THAT((*stream)->Next(line),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("has said nothing for 0.4 s")));
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(400));
+  EXPECT_THAT(client.Send({.target = "/x"}), IsOk());
+  EXPECT_EQ(server_->connections(), 1);
+}
+
 // More at a time than the server takes on one connection.
 TEST_F(Http2ClientTest, WhoFindsNoPlaceMakesAnotherConnection) {
   Serve([](const Seen& seen, int) { return seen.path == "/w" ? Act::kStream : Act::kAnswer; }, 2);

@@ -228,6 +228,10 @@ bool Cycle::PreScore() {
       Fail(std::move(status), plugin);
       return false;
     }
+    if (plugin.fine() != nullptr) {
+      fine_ = i;
+      continue;
+    }
     if (!plugin.LocalScore(state_, *pod_)) {
       anew_.push_back(i);
       continue;
@@ -277,7 +281,7 @@ NodeInfo* Cycle::Nominated() {
 }
 
 NodeInfo* Cycle::Best() {
-  bool told_apart = !anew_.empty();
+  bool told_apart = !anew_.empty() || fine_.has_value();
   for (std::size_t k = 0; k < raw_.size(); ++k) {
     told_apart = told_apart || !placement_->RawIsEqual(k);
   }
@@ -307,6 +311,8 @@ NodeInfo* Cycle::BestOfAll() {
     for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += scorers[scorer].weight * scores[n];
   };
   for (std::size_t k = 0; k < raw_.size(); ++k) {
+    // Equal ones stay equal, and do not tell nodes apart.
+    if (placement_->RawIsEqual(k)) continue;
     for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = placement_->Raw(*nodes[n], k);
     add(raw_[k]);
   }
@@ -322,6 +328,25 @@ NodeInfo* Cycle::BestOfAll() {
     }
     add(i);
   }
+  return fine_ ? BestOf(nodes, FineTotals(nodes, totals)) : BestOf(nodes, totals);
+}
+
+std::vector<absl::int128> Cycle::FineTotals(std::span<const NodeInfo* const> nodes,
+                                            std::span<const std::int64_t> totals) {
+  const PluginSet::Scorer& scorer = env_.plugins.scorers()[*fine_];
+  std::vector<std::int64_t> scores(nodes.size());
+  if (!nodes.empty()) {
+    scorer.plugin->fine()->FineScores(state_, *pod_, nodes, totals, scorer.weight, scores);
+  }
+  std::vector<absl::int128> fine(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    fine[n] = absl::int128(totals[n]) * kFineScore + absl::int128(scorer.weight) * scores[n];
+  }
+  return fine;
+}
+
+template <typename Total>
+NodeInfo* Cycle::BestOf(std::span<const NodeInfo* const> nodes, const std::vector<Total>& totals) {
   std::vector<bool> out(nodes.size());
   while (true) {
     std::optional<std::size_t> best;
