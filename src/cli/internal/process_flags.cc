@@ -119,6 +119,20 @@ bool ReadOther(Io& io, std::string_view flag, const std::string& file,
   return true;
 }
 
+// As it is now, for a scheduler that runs longer than its certificate. What is wrong names the file.
+StatusOr<apiserver::KeyPair> ReadPair(const std::string& certificate, const std::string& key) {
+  apiserver::KeyPair pair;
+  for (const auto& [file, text] :
+       {std::pair(&certificate, &pair.certificate), std::pair(&key, &pair.key)}) {
+    std::ifstream in(*file, std::ios::binary);
+    std::ostringstream all;
+    all << in.rdbuf();
+    if (!in) return base::Unavailable(fmt::format("{} cannot be read", *file));
+    *text = std::move(all).str();
+  }
+  return pair;
+}
+
 bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOptions& options) {
   if (flags.secure_port == 0) return true;
   plane::ServingOptions serving;
@@ -153,20 +167,6 @@ bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOption
   ReadHttp2Flags(flags.http2, serving);
   options.serving = std::move(serving);
   return true;
-}
-
-// As it is now, for a scheduler that runs longer than its certificate. What is wrong names the file.
-StatusOr<apiserver::KeyPair> ReadPair(const std::string& certificate, const std::string& key) {
-  apiserver::KeyPair pair;
-  for (const auto& [file, text] :
-       {std::pair(&certificate, &pair.certificate), std::pair(&key, &pair.key)}) {
-    std::ifstream in(*file, std::ios::binary);
-    std::ostringstream all;
-    all << in.rdbuf();
-    if (!in) return base::Unavailable(fmt::format("{} cannot be read", *file));
-    *text = std::move(all).str();
-  }
-  return pair;
 }
 
 void AddElectionFlags(CLI::App& app, ProcessFlags& flags) {
