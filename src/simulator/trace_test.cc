@@ -79,6 +79,52 @@ TEST(TraceTable, FaultsAreToldWithTheirPlace) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("has 2 fields")));
 }
 
+constexpr std::string_view kTraceScenario = R"(apiVersion: dray/v1alpha1
+kind: Scenario
+policy: fragmentation
+trace:
+  nodes:
+    file: n.csv
+    columns: {name: sn, milliCPU: c, memoryMiB: m, devices: g, model: k}
+  pods:
+    file: p.csv
+    columns: {name: n, milliCPU: c, memoryMiB: m, devices: g, share: s, model: k, arrival: a, departure: d}
+  order: times
+  fill: 1.1
+)";
+
+TEST(TraceScenario, IsReadAsItIsWritten) {
+  std::vector<Fault> faults;
+  const auto scenario = ReadScenario(kTraceScenario, faults);
+  for (const Fault& fault : faults) ADD_FAILURE() << ToString(fault);
+  ASSERT_TRUE(scenario && scenario->trace);
+  EXPECT_EQ(scenario->policy, allocator::Policy::kFragmentation);
+  EXPECT_EQ(scenario->trace->pod_columns.departure, "d");
+  EXPECT_EQ(scenario->trace->order, Trace::Order::kTimes);
+  EXPECT_DOUBLE_EQ(scenario->trace->fill, 1.1);
+}
+
+TEST(TraceScenario, SlipsAreToldWithTheirPlace) {
+  const auto told = [](std::string_view from, std::string_view to) {
+    std::string text(kTraceScenario);
+    text.replace(text.find(from), from.size(), to);
+    std::vector<Fault> faults;
+    EXPECT_FALSE(ReadScenario(text, faults));
+    std::string texts;
+    for (const Fault& fault : faults) texts += ToString(fault) + "\n";
+    return texts;
+  };
+  EXPECT_THAT(told("order: times", "order: time"),
+              HasSubstr("trace.order: \"time\": must be shuffled, file or times"));
+  EXPECT_THAT(told("file: p.csv", "file: ''"),
+              HasSubstr("trace.pods.file: must be the name of a file"));
+  EXPECT_THAT(told("fill: 1.1", "fill: -1"), HasSubstr("trace.fill: -1: must be above 0"));
+  EXPECT_THAT(told("fill: 1.1", "offered: 1.1"), HasSubstr("trace.offered: must not be set with"));
+  EXPECT_THAT(told("milliCPU: c", "millicpu: c"), HasSubstr("unknown field"));
+  EXPECT_THAT(told("trace:", "cluster: {nodeGroups: [{name: a}]}\ntrace:"),
+              HasSubstr("must not be set together with a cluster"));
+}
+
 TEST(TraceArrivals, FillUpAndAreShuffledBySeed) {
   const Trace trace = Columns();
   const auto nodes = *ReadTraceNodes(trace, kNodes);
