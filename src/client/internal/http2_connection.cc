@@ -254,7 +254,8 @@ bool Http2Connection::Wait(Waiter& waiter, Deadline until) {
 }
 
 std::int32_t Http2Connection::Begin(const HeadFields& head, const std::string& body, bool streaming,
-                                    std::size_t max_bytes, Waiter& waiter) {
+                                    std::size_t max_bytes, const std::function<bool()>& may_send,
+                                    Waiter& waiter) {
   // The server may have ended it, or said that it will: then this is for another connection.
   if (!over_) Read();
   const std::int32_t id = over_ ? 0 : session_.Submit(head, body, streaming, max_bytes, may_send);
