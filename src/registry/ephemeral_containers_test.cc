@@ -97,20 +97,22 @@ TEST_F(EphemeralContainersTest, AreNoPartOfTheService) {
       {R"("startupProbe":{"tcpSocket":{"port":80}})", "startupProbe"},
       {R"("lifecycle":{"preStop":{"sleep":{"seconds":1}}})", "lifecycle"},
       {R"("restartPolicy":"Always")", "restartPolicy"},
-      {R"("volumeMounts":[{"name":"v","mountPath":"/v","subPath":"s"}])", "volumeMounts[0].subPath"},
-      {R"("volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"$(S)"}])",
+      {R"("volumeMounts":[{"name":"v","mountPath":"/v","subPath":"s"}])",
+       "volumeMounts[0].subPath"},
+      {R"x("volumeMounts":[{"name":"v","mountPath":"/v","subPathExpr":"$(S)"}])x",
        "volumeMounts[0].subPathExpr"},
   };
-for (const auto& [fields, name] : cases) {
-  const Answer refused = Add(std::string(R"({"name":"debugger","image":"tools",)") + fields + "}");
-  EXPECT_EQ(refused.status, 422) << fields;
-  EXPECT_THAT(refused.text, HasSubstr(std::string("spec.ephemeralContainers[0].") + name +
-                                      ": Forbidden: cannot be set for an Ephemeral Container"));
-}
-EXPECT_EQ(Add(R"({"name":"debugger","image":"tools","volumeMounts":[{"name":"v",)"
-              R"("mountPath":"/v"}]})")
-              .status,
-          200);
+  for (const auto& [fields, name] : cases) {
+    const Answer refused =
+        Add(std::string(R"({"name":"debugger","image":"tools",)") + fields + "}");
+    EXPECT_EQ(refused.status, 422) << fields;
+    EXPECT_THAT(refused.text, HasSubstr(std::string("spec.ephemeralContainers[0].") + name +
+                                        ": Forbidden: cannot be set for an Ephemeral Container"));
+  }
+  EXPECT_EQ(Add(R"({"name":"debugger","image":"tools","volumeMounts":[{"name":"v",)"
+                R"("mountPath":"/v"}]})")
+                .status,
+            200);
 }
 
 TEST_F(EphemeralContainersTest, NamesAndTargetsAreThePods) {

@@ -108,7 +108,7 @@ TEST_F(PolicyTest, LooksAtUpdatesPatchesAppliesAndDeletions) {
   };
   EXPECT_EQ(ask("PATCH", R"({"data":{"k":"2"}})", "application/merge-patch+json"), 422);
   EXPECT_EQ(ask("PUT", R"({"metadata":{"name":"a"},"data":{"k":"2"}})", "application/json"), 422);
-  EXPECT_EQ(ask("PATCH", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}",
+  EXPECT_EQ(ask("PATCH", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: other}}",
                 "application/apply-patch+yaml"),
             200);
   EXPECT_EQ(ask("DELETE", "", ""), 422);

@@ -51,8 +51,7 @@ void ValidateTaintRuleStatusUpdate(Report& report, const DeviceTaintRule& rule,
 // pool_status_request_validation.cc; no old one: creation.
 void ValidatePoolStatusRequest(Report& report, const ResourcePoolStatusRequest& request,
                                const ResourcePoolStatusRequest* old);
-void ValidatePoolStatusRequestStatusUpdate(Report& report,
-                                           const ResourcePoolStatusRequest& request,
+void ValidatePoolStatusRequestStatusUpdate(Report& report, const ResourcePoolStatusRequest& request,
                                            const ResourcePoolStatusRequest& old);
 
 // pod_spec_validation.cc. `pod` is the pod's name if it is known: claims are named after it.
