@@ -254,11 +254,12 @@ profiles:
       disabled: [{name: "*"}]
       enabled: [{name: NodeResourcesFit, weight: 5}, {name: DynamicResources, weight: 2}]
 )");
-  EXPECT_THAT(
-      profile.disabled,
-      ElementsAre("DefaultPreemption", "InterPodAffinity", "NodeAffinity", "NodeDeclaredFeatures",
-                  "NodeName", "NodePorts", "NodeResourcesBalancedAllocation", "NodeUnschedulable",
-                  "PodTopologySpread", "SchedulingGates", "TaintToleration"));
+  EXPECT_THAT(profile.disabled,
+              ElementsAre("DefaultPreemption", "DeviceFragmentation", "InterPodAffinity",
+                          "NodeAffinity", "NodeDeclaredFeatures", "NodeName", "NodePorts",
+                          "NodeResourcesBalancedAllocation", "NodeUnschedulable",
+                          "NodeVolumeLimits", "PodTopologySpread", "SchedulingGates",
+                          "TaintToleration", "VolumeBinding", "VolumeRestrictions"));
   EXPECT_THAT(WeightsOf(profile), ElementsAre(Weighs("NodeResourcesFit", 5)));
 }
 
