@@ -173,7 +173,7 @@ TEST_F(RestartTest, ADriverThatPublishesAnewIsFound) {
     Stop();
     const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::ResourceSlice>());
     for (const api::Object& slice : *cluster_.List(kind)) {
-      EXPECT_THAT(cluster_.Delete(kind, "", slice.metadata().name), IsOk());
+      EXPECT_THAT(cluster_.Delete(kind, "", slice.metadata().name, ""), IsOk());
     }
     program_ = Start(Options());
     return {};
