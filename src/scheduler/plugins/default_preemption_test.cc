@@ -434,15 +434,15 @@ TEST(DefaultPlugins, AreInOrderAndCanBeDisabled) {
     for (const auto& plugin : MakeNodePlugins(profile, context)) found.emplace_back(plugin->name());
     return found;
   };
-  EXPECT_THAT(
-      names({}),
-      ElementsAre("SchedulingGates", "UnsupportedFields", "NodeName", "NodeUnschedulable",
-                  "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
-                  "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "PodTopologySpread",
-                  "InterPodAffinity", "DefaultPreemption", "NodeResourcesBalancedAllocation"));
+  EXPECT_THAT(names({}),
+              ElementsAre("SchedulingGates", "UnsupportedFields", "NodeName", "NodeUnschedulable",
+                          "TaintToleration", "NodeAffinity", "NodePorts", "NodeDeclaredFeatures",
+                          "NodeResourcesFit", "VolumeRestrictions", "NodeVolumeLimits",
+                          "VolumeBinding", "PodTopologySpread", "InterPodAffinity",
+                          "DefaultPreemption", "NodeResourcesBalancedAllocation"));
   Profile without;
   without.disabled = {"DefaultPreemption", "NodePorts"};
-  EXPECT_EQ(names(without).size(), 13);
+  EXPECT_EQ(names(without).size(), 14);
   EXPECT_EQ(DefaultScoreWeight("TaintToleration"), 3);
   EXPECT_EQ(DefaultScoreWeight("NodeName"), 0);
 }
