@@ -80,7 +80,7 @@ X
   eventually Server: ctr -a "$socket" version
   for image in busybox pause; do
     tar -C "$folder/data/images/$(ls "$folder/data/images" | grep "$image")" -cf "$home/$image.tar" .
-    says 'done' ctr -a "$socket" -n k8s.io images import "$home/$image.tar"
+    says 'done\|saved' ctr -a "$socket" -n k8s.io images import "$home/$image.tar"
   done
 }
 
