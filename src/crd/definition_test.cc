@@ -61,7 +61,7 @@ TEST(Definition, WhatIsWrongIsTold) {
   EXPECT_THAT(
       Faults(Object(Replaced("widgets.example.com", "widget.example.com"))),
       ElementsAre(
-          R"(metadata.name: Invalid value: "widget.example.com": must be spec.numames.plural+"."+spec.group)"));
+          R"(metadata.name: Invalid value: "widget.example.com": must be spec.names.plural+"."+spec.group)"));
   EXPECT_THAT(Faults(Object(Replaced("storage: true", "storage: false"))),
               Contains(HasSubstr("must have exactly one version marked as storage version")));
   EXPECT_THAT(
@@ -69,7 +69,7 @@ TEST(Definition, WhatIsWrongIsTold) {
       Contains(
           R"(spec.scope: Unsupported value: "Global": supported values: "Cluster", "Namespaced")"));
   EXPECT_THAT(Faults(Object(Replaced("kind: Widget", "kind: Widget_"))),
-              Contains(HasSubstr("spec.numames.kind: Invalid value: \"Widget_\": may have mixed "
+              Contains(HasSubstr("spec.names.kind: Invalid value: \"Widget_\": may have mixed "
                                  "case, but should otherwise match: ")));
   EXPECT_THAT(Faults(Object(Replaced("{type: integer}", "{type: int}"))),
               Contains(HasSubstr("spec.validation.openAPIV3Schema.properties[spec].properties[num]."
