@@ -113,9 +113,16 @@ class Cycle final : public WhatIf {
   // be had, and the cycle has failed.
   bool AskOfAll(std::span<const NodeInfo* const> nodes, const std::vector<std::size_t>& filters,
                 const Take& take);
+  // The best node by a FineScorer, where only that tells nodes apart: nodes that have changed are
+  // asked about from the best on, and mostly the first will do. The others are asked about when the
+  // pods of the shape need them. Null: it is not known yet, and everything is asked.
+  NodeInfo* ChooseLazily();
+  void FindPlacement();
   bool FilterLocal();
   bool FilterOthers();
   bool PreScore();
+  // Which score plugins have something to say about the nodes in feasible_.
+  bool AskScorers();
   void ScoreLocal();
   NodeInfo* Best();
   NodeInfo* BestOfAll();

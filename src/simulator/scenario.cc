@@ -43,7 +43,12 @@ class ScenarioReader {
     }
     if (!file.policy.empty()) ReadPolicy(file.policy, made);
     ReadGates(file.feature_gates, made);
-    ReadCluster(file.cluster, made);
+    const FileCluster& cluster = file.cluster;
+    // A trace has its own.
+    if (!file.trace || !cluster.from.empty() || !cluster.node_groups.empty() ||
+        !cluster.objects.empty()) {
+      ReadCluster(cluster, made);
+    }
     for (std::size_t i = 0; i < file.workloads.size(); ++i) {
       made.workloads.push_back(
           ReadWorkload(file.workloads[i], FieldPath("workloads").Index(i), made));

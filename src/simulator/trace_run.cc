@@ -179,8 +179,11 @@ Status TraceRun::Load() {
   result_.policy = allocator::RowOf(options_.policy).name;
   scheduler_ = std::make_unique<scheduler::Scheduler>(
       cluster_, clock_, ids_,
-      scheduler::SchedulerOptions{
-          .config = options_.config, .gates = options_.gates, .policy = options_.policy});
+      scheduler::SchedulerOptions{.config = options_.config,
+                                  .gates = options_.gates,
+                                  .policy = options_.policy,
+                                  // What is refused is dropped.
+                                  .explain = false});
   scheduler_->Sync();
   return {};
 }

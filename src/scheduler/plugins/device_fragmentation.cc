@@ -140,14 +140,16 @@ std::int64_t DeviceFragmentation::ScoreOf(std::int64_t cost, std::int64_t ease,
   return (level << 18) | (easy << 8) | static_cast<std::int64_t>(dice & 255);
 }
 
-void DeviceFragmentation::FineScores(CycleState& state, const PodInfo&,
+void DeviceFragmentation::FineScores(CycleState& state, const PodInfo& pod,
                                      std::span<const NodeInfo* const> nodes,
                                      std::span<const std::int64_t> others, std::int64_t weight,
                                      std::span<std::int64_t> scores) {
   const RequestNumber request = *state.Get<State>().request;
   const bool equal = std::ranges::all_of(others, [&](std::int64_t o) { return o == others[0]; });
-  packing::Dice dice(static_cast<std::uint64_t>(args_.seed) * 0x9e3779b97f4a7c15u + ++cycle_);
-  const std::uint64_t salt = dice.Next();
+  // The same for the same pod, however often it is asked.
+  const std::uint64_t salt =
+      packing::Dice(static_cast<std::uint64_t>(args_.seed) ^ StableHash(pod.pod->metadata.uid))
+          .Next();
   constexpr std::int64_t kEasiest = std::numeric_limits<std::int64_t>::min();
   // Those that may be best come first; once what a node could have at best is below what the best
   // one has, nobody else needs to be looked at.

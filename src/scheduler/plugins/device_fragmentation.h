@@ -91,7 +91,6 @@ class DeviceFragmentation final : public PreFilterPlugin,
   base::Generations<absl::flat_hash_map<std::uint64_t, Asked>> asked_{1024};
   // Pods that have been counted: one that is tried again asks for nothing new.
   base::Generations<absl::flat_hash_map<std::uint64_t, bool>> counted_{1 << 16};
-  std::uint64_t cycle_ = 0;
   std::vector<std::uint64_t> rank_;  // by device of the node that Order is for
 };
 

@@ -61,6 +61,32 @@ bool DeviceUnits::Tells(inventory::NameId driver, const inventory::AttributeEntr
   return false;
 }
 
+bool DeviceUnits::FindNumbering(const NodeDevices& devices) {
+  struct Seen {
+    std::size_t devices = 0;
+    absl::flat_hash_set<std::uint32_t> values;
+  };
+  absl::flat_hash_map<std::uint64_t, Seen> seen;
+  for (const NodeDevice& device : devices.devices()) {
+    if (SetOf(devices, device) != nullptr) continue;
+    for (const inventory::AttributeEntry& attribute : device.slice->attributes(*device.row)) {
+      Seen& of = seen[Pair(device.slice->driver(), attribute.name)];
+      ++of.devices;
+      of.values.insert(static_cast<std::uint32_t>(attribute.value));
+    }
+  }
+  bool changed = false;
+  for (const auto& [attribute, of] : seen) {
+    if (of.devices < kAllDifferent || of.values.size() < of.devices) continue;
+    auto& values = values_[attribute];
+    if (values.size() > kMostValues) continue;
+    changed |= !values.empty();
+    // As if there had been too many.
+    for (std::uint32_t i = 0; values.size() <= kMostValues; ++i) values.insert(i);
+  }
+  return changed;
+}
+
 std::string DeviceUnits::KeyOf(const NodeDevices& devices, const NodeDevice& device,
                                std::string* name, bool* changed) {
   const inventory::Dictionary& dictionary = devices.dictionary();
@@ -117,7 +143,7 @@ std::uint16_t DeviceUnits::GroupOf(const NodeDevice& device,
 
 void DeviceUnits::MakeLayout(Layout& layout, const NodeInfo& node) {
   const NodeDevices& devices = *node.devices;
-  bool changed = false;
+  bool changed = FindNumbering(devices);
   std::vector<std::int32_t> unit_of_set(devices.counter_sets().size(), -1);
   std::vector<inventory::ValueId> values;
   layout = {.of = node.devices, .version = version_};
@@ -221,15 +247,35 @@ void DeviceUnits::Track(const allocator::Plan& plan) {
   }
 }
 
+const NodeInfo* DeviceUnits::ExampleOf(std::uint16_t kind) {
+  const auto has = [&](NodeIndex index) -> const NodeInfo* {
+    const NodeInfo* node = index < layouts_.size() ? world_.node(index) : nullptr;
+    if (node == nullptr || node->devices == nullptr || !IsOf(layouts_[index], *node))
+      return nullptr;
+    return std::ranges::find(layouts_[index].units, kind, &UnitLayout::kind) !=
+                   layouts_[index].units.end()
+               ? node
+               : nullptr;
+  };
+  if (const NodeInfo* node = has(kinds_[kind].example)) return node;
+  // That one is gone, or has other devices now.
+  for (NodeIndex index = 0; index < layouts_.size(); ++index) {
+    const NodeInfo* node = has(index);
+    if (node == nullptr) continue;
+    kinds_[kind].example = index;
+    return node;
+  }
+  return nullptr;
+}
+
 // With the devices of one node that has the kind.
 void DeviceUnits::AddOptions(packing::Demand& demand, const allocator::Plan& plan,
                              const allocator::Alternative& alternative,
                              std::span<const allocator::ConstraintPlan> constraints,
                              std::uint16_t kind) {
-  NodeInfo* node = world_.node(kinds_[kind].example);
-  if (node == nullptr || node->devices == nullptr || node->index >= layouts_.size()) return;
+  const NodeInfo* node = ExampleOf(kind);
+  if (node == nullptr) return;
   const Layout& layout = layouts_[node->index];
-  if (!IsOf(layout, *node)) return;
   const NodeDevices& devices = *node->devices;
   const inventory::SliceTable* judged = nullptr;
   std::shared_ptr<const allocator::Verdicts> verdicts;

@@ -49,8 +49,10 @@ class DeviceUnits {
   std::string NameOf(std::uint16_t kind) const { return kinds_[kind].name; }
   std::size_t kinds() const { return kinds_.size(); }
 
-  // More values than this, and an attribute does not make kinds.
+  // More values than this, or so many devices of one node that all have different ones, and an
+  // attribute does not make kinds.
   static constexpr std::size_t kMostValues = 16;
+  static constexpr std::size_t kAllDifferent = 3;
   static constexpr std::size_t kMostDims = 16;
 
  private:
@@ -82,6 +84,8 @@ class DeviceUnits {
 
   bool IsOf(const Layout& layout, const NodeInfo& node) const;
   void MakeLayout(Layout& layout, const NodeInfo& node);
+  // Finds attributes that number the devices of a node. True: one did make kinds until now.
+  bool FindNumbering(const inventory::NodeDevices& devices);
   std::uint16_t KindOf(std::string key, std::string name, NodeIndex node);
   // Whether the attribute makes kinds. True with `changed`: it did so until now.
   bool Tells(inventory::NameId driver, const inventory::AttributeEntry& attribute, bool* changed);
@@ -89,6 +93,8 @@ class DeviceUnits {
                     std::string* name, bool* changed);
   std::uint16_t GroupOf(const inventory::NodeDevice& device,
                         std::vector<inventory::ValueId>& values) const;
+  // A node with units of the kind, up to date; null when there is none any more.
+  const NodeInfo* ExampleOf(std::uint16_t kind);
   void AddOptions(packing::Demand& demand, const allocator::Plan& plan,
                   const allocator::Alternative& alternative,
                   std::span<const allocator::ConstraintPlan> constraints, std::uint16_t kind);
