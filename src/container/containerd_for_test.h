@@ -65,13 +65,14 @@ class Containerd {
       DRAY_RETURN_IF_ERROR(files::MakeFolder(fmt::format("{}/{}", options_.folder, name)));
     }
     DRAY_RETURN_IF_ERROR(files::WriteWhole(options_.folder + "/config.toml", Config()));
-    // Shims have their sockets in /run/containerd, wherever containerd has its files.
+    // Shims have their sockets in /run/containerd, wherever containerd has its files. All of /run is
+    // another's here: a folder that is made there, and removed by another test at its end, would take
+    // the mount on it away.
     DRAY_ASSIGN_OR_RETURN(
         holder_,
         internal::Spawn({.argv = {"unshare", "--mount", "--propagation", "private", "sh", "-c",
-                                  fmt::format("mkdir -p /run/containerd && mount --bind {0}/run "
-                                              "/run/containerd && touch {0}/held && exec sleep "
-                                              "1000000",
+                                  fmt::format("mount --bind {0}/run /run && touch {0}/held && "
+                                              "exec sleep 1000000",
                                               options_.folder)},
                          .fds = {},
                          .terminal = {},
@@ -168,8 +169,6 @@ esac
       holder_ = 0;
     }
     (void)Eventually([&] { return internal::RemoveCgroup(options_.cgroup).ok(); });
-    // Where its own was mounted; another's is not empty.
-    (void)::rmdir("/run/containerd");
   }
 
  private:

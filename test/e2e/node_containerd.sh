@@ -24,7 +24,6 @@ finish_containerd() {
   done
   [ -z "$holder" ] || kill -9 "$holder" 2>/dev/null || true
   sleep 0.2
-  rmdir /run/containerd 2>/dev/null || true
   finish_node
 }
 trap finish_containerd EXIT
@@ -70,9 +69,9 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       Root = "$home/runc"
 X
-  # Shims have their sockets in /run/containerd, wherever containerd has its files.
-  unshare --mount --propagation private sh -c \
-    "mkdir -p /run/containerd && mount --bind $home/run /run/containerd && touch $home/held && exec sleep 100000" &
+  # Shims have their sockets in /run/containerd, wherever containerd has its files. All of /run is another's here: a folder that is made there, and
+  # removed by another test at its end, would take the mount on it away.
+  unshare --mount --propagation private sh -c "mount --bind $home/run /run && touch $home/held && exec sleep 100000" &
   holder=$!
   for _ in $(seq 100); do [ ! -e "$home/held" ] || break; sleep 0.05; done
   nsenter "--mount=/proc/$holder/ns/mnt" containerd -c "$home/config.toml" >"$home/log" 2>&1 &
