@@ -121,7 +121,6 @@ apiVersion: v1
 kind: Pod
 metadata: {name: linked}
 spec:
-  restartPolicy: Never
   resourceClaims: [{name: c, resourceClaimName: links}]
   containers: [{name: c, image: i, resources: {claims: [{name: c}]}}]
 X
