@@ -172,7 +172,8 @@ TEST_F(RestartTest, ADriverThatPublishesAnewIsFound) {
   const auto results = Test([&]() -> Status {
     Stop();
     const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::ResourceSlice>());
-    for (const api::Object& slice : *cluster_.List(kind)) {
+    const auto slices = cluster_.List(kind);
+    for (const api::Object& slice : *slices) {
       EXPECT_THAT(cluster_.Delete(kind, "", slice.metadata().name, ""), IsOk());
     }
     program_ = Start(Options());

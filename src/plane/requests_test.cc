@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -93,12 +94,13 @@ class RequestsTest : public ::testing::Test {
     const auto& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
     return !(**server_.local().Find(kind, "default", pod)).As<api::Pod>()->spec.node_name.empty();
   }
+  // Until the scheduler, too, knows that they are: then it has told.
   bool AwaitBound(int pods) {
     return Until([&] {
       for (int i = 0; i < pods; ++i) {
         if (!Bound("p" + std::to_string(i))) return false;
       }
-      return true;
+      return scheduler_->statistics().bound >= static_cast<std::uint64_t>(pods);
     });
   }
   // Requests so far that are not of the beginning: "PUT resourceclaims/status" and how many.

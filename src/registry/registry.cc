@@ -274,6 +274,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   api::Append(errors, api::CheckNew(object, options_.rules));
   api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
   api::Append(errors, CheckPolicyExpressions(object));
+  api::Append(errors, CheckPem(object));
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
   ObservePolicy(object, objects_);

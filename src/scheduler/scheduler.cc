@@ -378,6 +378,8 @@ std::vector<Outcome> Scheduler::Run() {
 Status Scheduler::Paused() const { return impl_->watch->Stale(); }
 
 std::size_t Scheduler::in_doubt() const {
+  // Who is in doubt waits until it may be asked again.
+  if (!impl_->some_are_due) return 0;
   return static_cast<std::size_t>(
       std::ranges::count_if(impl_->bindings, [](const auto& binding) { return binding.in_doubt; }));
 }
