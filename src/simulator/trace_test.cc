@@ -89,7 +89,7 @@ trace:
     columns: {name: sn, milliCPU: c, memoryMiB: m, devices: g, model: k}
   pods:
     file: p.csv
-    columns: {name: n, milliCPU: c, memoryMiB: m, devices: g, share: s, model: k, arrival: a, departure: d}
+    columns: {name: id, milliCPU: c, memoryMiB: m, devices: g, share: s, model: k, arrival: a, departure: d}
   order: times
   fill: 1.1
 )";
