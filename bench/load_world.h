@@ -137,6 +137,8 @@ class Server {
     DRAY_CHECK(client->connected(), "no connection");
     return client;
   }
+  // Where its kubeconfigs are.
+  const std::string& folder() const { return folder_; }
   // Of the processor, so far.
   double Seconds() const {
     clockid_t clock = 0;

@@ -13,6 +13,7 @@ namespace {
 constexpr std::array kPolicies = std::to_array<PolicyRow>({
     {Policy::kFirstFit, "first-fit", nullptr},
     {Policy::kBestFit, "best-fit", TightestFirst},
+    {Policy::kFragmentation, "fragmentation", TightestFirst},
 });
 
 constexpr bool PoliciesAreInOrder() {

@@ -22,6 +22,20 @@ struct Candidates;
 enum class Policy : std::uint8_t {
   kFirstFit,  // what Kubernetes would choose
   kBestFit,   // tight places first, so that large ones stay whole
+  // Where those that come later keep most room, by what pods have asked for so far: for nodes as
+  // well as devices. Who chooses nodes says which devices (DevicePreference); else as best fit.
+  kFragmentation,
+};
+
+// An order of devices from elsewhere: by what is known beyond one node and one plan.
+class DevicePreference {
+ public:
+  // As PolicyRow::order.
+  virtual std::vector<std::uint32_t> Order(const Attempt& attempt, const State& state,
+                                           const Candidates& candidates) const = 0;
+
+ protected:
+  ~DevicePreference() = default;
 };
 
 struct PolicyRow {

@@ -19,7 +19,7 @@ TEST(Policies, EachIsFoundByItsNameAndNothingElseIs) {
 
 TEST(Policies, TheFirstIsTheOneThatIsMeantWhenNobodySays) {
   EXPECT_EQ(Policies().front().policy, SearchOptions().policy);
-  EXPECT_EQ(PolicyNames(" or "), "first-fit or best-fit");
+  EXPECT_EQ(PolicyNames(" or "), "first-fit or best-fit or fragmentation");
 }
 
 }  // namespace

@@ -256,7 +256,11 @@ Search::Answer Search::NextAlternative(Level& level) {
       if (!fits) continue;
       return EnterRequest(level.claim, level.request + 1, known);
     }
-    if (ordered()) level.order = policy_->order(*attempt_, state_, candidates);
+    if (options_.preference != nullptr) {
+      level.order = options_.preference->Order(*attempt_, state_, candidates);
+    } else if (ordered()) {
+      level.order = policy_->order(*attempt_, state_, candidates);
+    }
     return EnterDevice(at, 0, 0, known);
   }
   open_.Set(level.request);

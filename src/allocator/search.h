@@ -32,6 +32,8 @@ namespace dray::allocator {
 
 struct SearchOptions {
   Policy policy = Policy::kFirstFit;
+  // Not null: instead of the policy's order. Outlives the search.
+  const DevicePreference* preference = nullptr;
   // What it may cost (work.h); running out is reported as such.
   std::uint64_t work_budget = kDefaultWork;
   // Off: the plain search, for comparison.
@@ -114,7 +116,7 @@ class Search {
   bool AfterFailure(Level& level, std::uint32_t device);
   Position PositionOf(Level& level) const;
   bool LookFrom(Level& level);
-  bool ordered() const { return policy_->order != nullptr; }
+  bool ordered() const { return policy_->order != nullptr || options_.preference != nullptr; }
   std::size_t FirstFrom(const Level& level, std::size_t start) const;
   std::uint32_t DeviceAt(const Level& level, std::size_t place) const;
   // A twin of one that has failed in the same place fails too.

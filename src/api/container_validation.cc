@@ -149,6 +149,35 @@ void CheckContainer(Report& report, const Path& at, const Container& container, 
   CheckClaims(report, claims, container.resources.claims, names);
 }
 
+// What would make a container part of the pod's service: somebody who looks into it has no use for it.
+void CheckIsForDebugging(Report& report, const Path& at, const Container& container) {
+  constexpr std::string_view kWhy = "cannot be set for an Ephemeral Container";
+  const ResourceRequirements& resources = container.resources;
+  const std::pair<std::string_view, bool> parts[] = {
+      {"ports", !container.ports.empty()},
+      {"resources",
+       !resources.limits.empty() || !resources.requests.empty() || !resources.claims.empty()},
+      {"resizePolicy", !container.resize_policy.empty()},
+      {"restartPolicy", container.restart_policy.has_value()},
+      {"restartPolicyRules", !container.restart_policy_rules.empty()},
+      {"livenessProbe", container.liveness_probe.has_value()},
+      {"readinessProbe", container.readiness_probe.has_value()},
+      {"startupProbe", container.startup_probe.has_value()},
+      {"lifecycle", container.lifecycle.has_value()},
+  };
+  for (const auto& [name, is_set] : parts) {
+    if (is_set) report.Forbidden(at.Child(name), kWhy);
+  }
+  const Path mounts = at.Child("volumeMounts");
+  for (std::size_t i = 0; i < container.volume_mounts.size(); ++i) {
+    const Path here = mounts.Index(i);
+    if (!container.volume_mounts[i].sub_path.empty()) report.Forbidden(here.Child("subPath"), kWhy);
+    if (!container.volume_mounts[i].sub_path_expr.empty()) {
+      report.Forbidden(here.Child("subPathExpr"), kWhy);
+    }
+  }
+}
+
 }  // namespace
 
 void CheckPodName(Report& report, const Path& at, std::string_view name, base::StringSet& names) {
@@ -165,6 +194,22 @@ void ValidateContainers(Report& report, const Path& at, const std::vector<Contai
                         PodNames& names) {
   for (std::size_t i = 0; i < containers.size(); ++i) {
     CheckContainer(report, at.Index(i), containers[i], names);
+  }
+}
+
+void ValidateEphemeralContainers(Report& report, const Path& at,
+                                 const std::vector<EphemeralContainer>& containers,
+                                 PodNames& names) {
+  const base::StringSet others = names.containers;
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Path here = at.Index(i);
+    const EphemeralContainer& container = containers[i];
+    CheckContainer(report, here, container.common, names);
+    const std::string& target = container.target_container_name;
+    if (!target.empty() && !others.contains(target)) {
+      report.NotFound(here.Child("targetContainerName"), target);
+    }
+    CheckIsForDebugging(report, here, container.common);
   }
 }
 

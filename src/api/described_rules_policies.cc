@@ -22,16 +22,20 @@ bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return absl::ascii_isspace(c); });
 }
 
+std::string Shown(const FieldView& list) {
+  std::string shown;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    shown += fmt::format("{}\"{}\"", i == 0 ? "" : ",", list.item(i).text());
+  }
+  return fmt::format("[{}]", shown);
+}
+
 // A list in which "*" stands for all has nothing else.
 void CheckWildcard(Report& report, const Path& at, const FieldView& list, std::string_view what) {
   bool any = false;
-  std::string shown;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    any |= list.item(i).text() == "*";
-    shown += fmt::format("{}\"{}\"", i == 0 ? "" : ",", list.item(i).text());
-  }
+  for (std::size_t i = 0; i < list.size(); ++i) any |= list.item(i).text() == "*";
   if (!any || list.size() < 2) return;
-  report.InvalidAsIs(at, fmt::format("[{}]", shown),
+  report.InvalidAsIs(at, Shown(list),
                      fmt::format("if '*' is present, must not specify other {}", what));
 }
 
@@ -52,7 +56,7 @@ void CheckResources(Report& report, const Path& at, const FieldView& list) {
     single |= text == "*";
     const std::size_t slash = text.find('/');
     if (slash == text.npos) {
-      plain |= text != "*";
+      plain = text != "*";  // as in Kubernetes, the last one decides
       continue;
     }
     const std::string_view resource = text.substr(0, slash);
@@ -116,8 +120,12 @@ void CheckParamKind(Report& report, const Path& at, const FieldView& kind) {
       CheckForm(report, place, name, kDns1035Label);
     }
   }
-  const std::string lower = LowerCase(kind["kind"].text());
-  if (!lower.empty()) CheckForm(report, at.Child("kind"), lower, kDns1035Label);
+  const std::string_view word = kind["kind"].text();
+  for (const std::string& reason : base::CheckDns1035Label(LowerCase(word))) {
+    if (word.empty()) break;
+    report.Invalid(at.Child("kind"), word,
+                   fmt::format("may have mixed case, but should otherwise match: {}", reason));
+  }
 }
 
 // Text for people: something, on one line.
@@ -241,7 +249,7 @@ void CheckAdmissionPolicyBinding(const Subject& subject) {
     warns |= view["validationActions"].item(i).text() == "Warn";
   }
   if (denies && warns) {
-    report.InvalidAsIs(spec.Child("validationActions"), R"(["Deny","Warn"])",
+    report.InvalidAsIs(spec.Child("validationActions"), Shown(view["validationActions"]),
                        "must not contain both Deny and Warn (repeating the same validation failure "
                        "information in the API response and headers serves no purpose)");
   }

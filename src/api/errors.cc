@@ -25,6 +25,7 @@ std::string_view TitleOf(ErrorType type) {
     case ErrorType::kDuplicate:
       return "Duplicate value";
     case ErrorType::kInvalid:
+    case ErrorType::kTypeInvalid:
       return "Invalid value";
     case ErrorType::kNotSupported:
       return "Unsupported value";
@@ -52,6 +53,8 @@ std::string_view ReasonOf(ErrorType type) {
       return "FieldValueDuplicate";
     case ErrorType::kInvalid:
       return "FieldValueInvalid";
+    case ErrorType::kTypeInvalid:
+      return "FieldValueTypeInvalid";
     case ErrorType::kNotSupported:
       return "FieldValueNotSupported";
     case ErrorType::kForbidden:

@@ -20,6 +20,7 @@ enum class ErrorType : std::uint8_t {
   kRequired,
   kDuplicate,
   kInvalid,
+  kTypeInvalid,  // of another type than it must be; shown as invalid
   kNotSupported,
   kForbidden,
   kTooLong,

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/custom_kind.h"
 #include "api/internal/name_validation.h"
 #include "api/internal/printable.h"
 #include "base/string_map.h"
@@ -43,6 +44,8 @@ constexpr NameRules kNameRules[] = {
 };
 
 const NameRules& NameRulesOf(const KindInfo& kind) {
+  // One that somebody has defined may have the name of one that is built in.
+  if (kind.hub != nullptr && IsCustom(kind)) return kDefaultRules;
   const auto it = std::ranges::find(kNameRules, kind.kind, &NameRules::kind);
   return it == std::end(kNameRules) ? kDefaultRules : *it;
 }
@@ -188,8 +191,8 @@ void CheckManagedFields(Report& report, const Path& at,
 }
 
 // What is asked on creation and again on each update.
-void CheckCommon(Report& report, const Path& at, const ObjectMeta& meta, bool namespaced) {
-  CheckNamespace(report, at.Child("namespace"), meta, namespaced);
+void CheckCommon(Report& report, const Path& at, const ObjectMeta& meta, const KindInfo& kind) {
+  CheckNamespace(report, at.Child("namespace"), meta, kind.namespaced);
   if (meta.generation < 0) {
     report.InvalidNumber(at.Child("generation"), meta.generation, "must not be negative");
   }
@@ -197,7 +200,10 @@ void CheckCommon(Report& report, const Path& at, const ObjectMeta& meta, bool na
   CheckAnnotations(report, at.Child("annotations"), meta.annotations);
   CheckOwners(report, at.Child("ownerReferences"), meta.owner_references);
   CheckFinalizerForms(report, at.Child("finalizers"), meta.finalizers);
-  CheckFinalizersAreKnown(report, at.Child("finalizers"), meta.finalizers);
+  // Whoever defines a kind names its finalizers, and many do without a slash; so does Kubernetes of
+  // definitions themselves.
+  const bool others = kind.hub == nullptr || IsCustom(kind) || kind.group == "apiextensions.k8s.io";
+  if (!others) CheckFinalizersAreKnown(report, at.Child("finalizers"), meta.finalizers);
   CheckManagedFields(report, at.Child("managedFields"), meta.managed_fields);
 }
 
@@ -249,7 +255,7 @@ void ValidateMetaCreate(Report& report, const KindInfo& kind, const ObjectMeta& 
   CheckGenerateName(report, at.Child("generateName"), meta.generate_name,
                     rules.generate_name ? rules.form : kPathSegment);
   CheckName(report, at.Child("name"), meta, rules.form);
-  CheckCommon(report, at, meta, kind.namespaced);
+  CheckCommon(report, at, meta, kind);
 }
 
 void ValidateMetaUpdate(Report& report, const KindInfo& kind, const ObjectMeta& meta,
@@ -259,7 +265,7 @@ void ValidateMetaUpdate(Report& report, const KindInfo& kind, const ObjectMeta& 
   CheckGenerateName(report, at.Child("generateName"), meta.generate_name,
                     rules.on_update && rules.generate_name ? rules.form : kPathSegment);
   CheckName(report, at.Child("name"), meta, rules.on_update ? rules.form : kPathSegment);
-  CheckCommon(report, at, meta, kind.namespaced);
+  CheckCommon(report, at, meta, kind);
   CheckTransition(report, at, meta, old);
 }
 
@@ -268,7 +274,7 @@ void ValidateMetaStatusUpdate(Report& report, const KindInfo& kind, const Object
   const Path at("metadata");
   CheckGenerateName(report, at.Child("generateName"), meta.generate_name, kPathSegment);
   CheckName(report, at.Child("name"), meta, kPathSegment);
-  CheckCommon(report, at, meta, kind.namespaced);
+  CheckCommon(report, at, meta, kind);
   CheckTransition(report, at, meta, old);
 }
 

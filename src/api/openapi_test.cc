@@ -373,7 +373,16 @@ TEST_P(EveryKind, ObjectFilledFromTheSchemaComesBackWhole) {
 }
 
 TEST_P(EveryKind, ObjectFilledFromTheTableComesBackWhole) {
-  ExpectRoundTrip(*GetParam(), Filler().FromTable(*GetParam()->type));
+  std::string json = Filler().FromTable(*GetParam()->type);
+  if (GetParam()->ApiVersion() == "autoscaling/v1") {
+    // The percentage is one of the metrics, which are shown, too: what has come in as a number goes
+    // out as both.
+    JsonDecoder decoder;
+    Object object = Object::New(*GetParam());
+    ASSERT_TRUE(decoder.Decode(json, *GetParam()->type, object.MutableData()).ok());
+    json = object.ToJson();
+  }
+  ExpectRoundTrip(*GetParam(), json);
 }
 
 // What a server does with an object that came in one version and is stored in another.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,7 @@
 #include "api/internal/pod_validation.h"
 #include "api/json.h"
 #include "base/string_map.h"
+#include "fmt/format.h"
 
 namespace dray::api::internal {
 namespace {
@@ -151,6 +153,8 @@ void ValidatePodSpec(Report& report, const Path& at, const PodSpec& spec, std::s
   // Init containers end before the others begin: their ports on the node do not meet.
   names.host_ports.clear();
   ValidateContainers(report, at.Child("initContainers"), spec.init_containers, names);
+  ValidateEphemeralContainers(report, at.Child("ephemeralContainers"), spec.ephemeral_containers,
+                              names);
   ValidatePodResources(report, at, spec);
   if (spec.host_network) CheckHostNetwork(report, containers, spec.containers);
   CheckWords(report, at, spec);
@@ -168,6 +172,31 @@ void ValidatePodCreate(Report& report, const Pod& pod) {
   if (!pod.spec.node_name.empty() && !pod.spec.scheduling_gates.empty()) {
     report.Forbidden(spec.Child("nodeName"),
                      "cannot be set until all schedulingGates have been cleared");
+  }
+  if (!pod.spec.ephemeral_containers.empty()) {
+    report.Forbidden(spec.Child("ephemeralContainers"), "cannot be set on create");
+  }
+}
+
+void ValidatePodEphemeralContainers(Report& report, const Pod& pod, const Pod& old) {
+  const Path spec("spec");
+  ValidatePodSpec(report, spec, pod.spec, pod.metadata.name);
+  const Path at = spec.Child("ephemeralContainers");
+  // A kubelet's own pods are files of its machine; what the API server has is a mirror.
+  if (pod.metadata.annotations.Find("kubernetes.io/config.mirror") != nullptr) {
+    report.Forbidden(at, "static pods do not support ephemeral containers");
+  }
+  std::map<std::string_view, const EphemeralContainer*> next;
+  for (const EphemeralContainer& one : pod.spec.ephemeral_containers) next[one.common.name] = &one;
+  for (const EphemeralContainer& one : old.spec.ephemeral_containers) {
+    const auto found = next.find(one.common.name);
+    if (found == next.end()) {
+      report.Forbidden(at, fmt::format("existing ephemeral containers \"{}\" may not be removed",
+                                       one.common.name));
+    } else if (!(*found->second == one)) {
+      report.Forbidden(at, fmt::format("existing ephemeral containers \"{}\" may not be changed",
+                                       one.common.name));
+    }
   }
 }
 

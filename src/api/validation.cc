@@ -77,6 +77,14 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
   return report.Take();
 }
 
+ErrorList ValidateMetadata(const ObjectMeta& metadata) {
+  const ValidationOptions options;
+  Report report(options);
+  const KindInfo any{.namespaced = !metadata.namespace_.empty()};
+  internal::ValidateMetaCreate(report, any, metadata);
+  return report.Take();
+}
+
 ErrorList ValidateUpdate(const Object& object, const Object& old,
                          const ValidationOptions& options) {
   DRAY_CHECK(object.kind().hub == old.kind().hub, "an update changes the kind");
@@ -148,6 +156,14 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribedStatus(report, object);
   }
+  return report.Take();
+}
+
+ErrorList ValidateEphemeralContainersUpdate(const Object& object, const Object& old,
+                                            const ValidationOptions& options) {
+  Report report(options);
+  internal::ValidateMetaUpdate(report, object.kind(), object.metadata(), old.metadata());
+  internal::ValidatePodEphemeralContainers(report, *object.As<Pod>(), *old.As<Pod>());
   return report.Take();
 }
 

@@ -30,5 +30,11 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
 ErrorList ValidateUpdate(const Object& object, const Object& old, const ValidationOptions& options);
 ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
                                const ValidationOptions& options);
+// Of a pod to which containers for debugging are added.
+ErrorList ValidateEphemeralContainersUpdate(const Object& object, const Object& old,
+                                            const ValidationOptions& options);
+
+// Metadata of an object inside of another one, of any kind. Paths begin with "metadata".
+ErrorList ValidateMetadata(const ObjectMeta& metadata);
 
 }  // namespace dray::api

@@ -93,6 +93,20 @@ ErrorList PrepareStatus(Object& object, const Object& stored, const WriteRules& 
   return rules.validate ? ValidateStatusUpdate(object, stored, Validation(rules)) : ErrorList{};
 }
 
+ErrorList PrepareEphemeralContainers(Object& object, const Object& stored, const WriteRules& rules,
+                                     base::Time now) {
+  SetDefaults(object, now);
+  object = std::move(object).InHub();
+  Object next = stored;
+  Pod& pod = *next.Mutable<Pod>();
+  pod.spec.ephemeral_containers = object.As<Pod>()->spec.ephemeral_containers;
+  pod.metadata.managed_fields = object.metadata().managed_fields;
+  if (!(pod.spec == stored.As<Pod>()->spec)) ++pod.metadata.generation;
+  object = std::move(next);
+  return rules.validate ? ValidateEphemeralContainersUpdate(object, stored, Validation(rules))
+                        : ErrorList{};
+}
+
 bool HasStatusPart(const KindInfo& kind) { return internal::HasStatus(kind); }
 
 bool AllowsUnconditionalUpdate(const KindInfo& kind) {

@@ -43,6 +43,9 @@ ErrorList PrepareUpdate(Object& object, const Object& stored, const WriteRules& 
 ErrorList PrepareStatus(Object& object, const Object& stored, const WriteRules& rules,
                         base::Time now);
 bool HasStatusPart(const KindInfo& kind);
+// Of a pod, the containers for debugging alone: everything else is the stored pod's.
+ErrorList PrepareEphemeralContainers(Object& object, const Object& stored, const WriteRules& rules,
+                                     base::Time now);
 
 // Two holders of a lease would overwrite each other: it is not updated without the resourceVersion.
 // Nor is a DeviceTaintRule since its v1; `kind` is in the version of the request.

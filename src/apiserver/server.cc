@@ -91,8 +91,8 @@ class AsioServer final : public Server {
   std::string url() const override {
     const std::string& address = shared_->options.address;
     const bool is_v6 = address.find(':') != address.npos;
-    return fmt::format("{}://{}{}{}:{}", shared_->tls ? "https" : "http", is_v6 ? "[" : "", address,
-                       is_v6 ? "]" : "", port_);
+    return fmt::format("{}://{}{}{}:{}", shared_->options.tls ? "https" : "http", is_v6 ? "[" : "",
+                       address, is_v6 ? "]" : "", port_);
   }
 
   ServerStats stats() const override {
@@ -118,6 +118,17 @@ class AsioServer final : public Server {
     while (shared_->connections > 0 && std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
+  }
+
+  Status UseCertificate(const KeyPair& server) override {
+    if (!shared_->options.tls) return base::FailedPrecondition("it serves without TLS");
+    TlsOptions tls = *shared_->options.tls;
+    tls.server = server;
+    auto context = internal::MakeSslContext(tls, shared_->options.http2);
+    if (!context.ok()) return base::Annotate(context.status(), "serving certificate");
+    const base::MutexLock lock(shared_->mutex);
+    shared_->tls = *std::move(context);
+    return {};
   }
 
  private:
@@ -183,6 +194,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options, Ha
   if (options.tls) {
     auto context = internal::MakeSslContext(*options.tls, options.http2);
     if (!context.ok()) return base::Annotate(context.status(), "serving certificate");
+    const base::MutexLock lock(shared->mutex);
     shared->tls = *std::move(context);
   }
   auto server = std::make_unique<AsioServer>(std::move(shared));

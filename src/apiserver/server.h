@@ -95,6 +95,9 @@ class Server {
   // No new connections; idle ones are closed, requests under way get their answers, streams end.
   // Waits at most `patience`. The destructor then closes what is left.
   virtual void Drain(std::chrono::milliseconds patience) = 0;
+  // Connections that come from now on are shown that one; others go on. An error: it cannot be used, and nothing has
+  // changed.
+  virtual Status UseCertificate(const KeyPair& server) = 0;
 };
 
 }  // namespace dray::apiserver

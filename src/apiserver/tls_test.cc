@@ -75,6 +75,37 @@ TEST_F(TlsTest, ACertificateNamesUserAndGroups) {
   EXPECT_THAT(server_->url(), HasSubstr("https://"));
 }
 
+TEST_F(TlsTest, ACertificateCanBeReplacedWhileItServes) {
+  const KeyPair other = *MakeAuthority("other", kNow, kYear);
+  const KeyPair ann = Sign(authority_, {.common_name = "ann"});
+  const auto connects = [&](const KeyPair& authority) {
+    return TestClient(port(), ClientTls{.authority = authority.certificate}).connected();
+  };
+  Start([](const Request& request,
+           const auto& responder) { responder->Send(TextResponse(request.user.name)); },
+        {.tls = TlsOptions{
+             .server = server_pair_, .client_authority = authority_.certificate, .foreign = true}});
+  TestClient before(port(), ClientTls{.authority = authority_.certificate, .client = ann});
+  ASSERT_TRUE(before.connected());
+  const KeyPair renewed = Sign(other, {.use = CertificateSpec::Use::kServer,
+                                       .common_name = "server",
+                                       .hosts = {"localhost", "127.0.0.1"}});
+  EXPECT_FALSE(connects(other));
+  EXPECT_THAT(server_->UseCertificate(renewed), testing::IsOk());
+  EXPECT_TRUE(connects(other));
+  EXPECT_FALSE(connects(authority_));
+  KeyPair torn = renewed;
+  torn.key = ann.key;
+  EXPECT_THAT(server_->UseCertificate(torn),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("fit")));
+  EXPECT_TRUE(connects(other));
+  // Connections that were there go on, and clients are looked at as before.
+  EXPECT_EQ(before.Get("/").body, "ann");
+  TestClient after(port(), ClientTls{.authority = other.certificate, .client = ann});
+  ASSERT_TRUE(after.connected());
+  EXPECT_EQ(after.Get("/").body, "ann");
+}
+
 TEST_F(TlsTest, ACertificateFromElsewhereIsShownWithThoseAboveIt) {
   const KeyPair root = *MakeAuthority("root", kNow, kYear);
   const KeyPair middle =

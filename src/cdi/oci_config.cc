@@ -50,6 +50,7 @@ const StructInfo& InfoOf(const Process*) {
                                Field<&T::capabilities>("capabilities"),
                                Field<&T::no_new_privileges>("noNewPrivileges"),
                                Field<&T::oom_score_adj>("oomScoreAdj"),
+                               Field<&T::apparmor_profile>("apparmorProfile"),
                            });
   return info;
 }

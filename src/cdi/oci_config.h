@@ -44,6 +44,7 @@ struct Process {
   std::optional<Capabilities> capabilities;
   bool no_new_privileges = false;
   std::optional<std::int64_t> oom_score_adj;
+  std::string apparmor_profile;  // empty: none
   api::UnknownFields unknown;
   friend bool operator==(const Process&, const Process&) = default;
 };

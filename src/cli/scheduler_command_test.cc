@@ -128,6 +128,17 @@ TEST(SchedulerFlags, ThePortIsKubeSchedulers) {
   EXPECT_FALSE(ReadFlags(none).options.serving);
 }
 
+TEST(SchedulerFlags, Http2CanBeSwitchedOffOrBounded) {
+  EXPECT_TRUE(ReadFlags({}).options.serving->http2);
+  EXPECT_EQ(ReadFlags({}).options.serving->max_streams, 250u);
+  ProcessFlags flags;
+  flags.http2 = {.disable = true, .max_streams = 7};
+  EXPECT_FALSE(ReadFlags(flags).options.serving->http2);
+  EXPECT_EQ(ReadFlags(flags).options.serving->max_streams, 7u);
+  // Nothing to be read again.
+  EXPECT_FALSE(ReadFlags({}).options.serving->reload);
+}
+
 TEST(SchedulerFlags, WhatCannotBeIsTold) {
   const auto fails = [](const std::vector<std::string>& flags, const std::string& told) {
     std::vector<std::string> args = {"scheduler", "--kubeconfig", "/nowhere"};
@@ -141,6 +152,7 @@ TEST(SchedulerFlags, WhatCannotBeIsTold) {
   fails({"--leader-elect-resource-name", "A B"}, "\"A B\" cannot be the name of a Lease");
   fails({"--leader-elect-resource-lock", "endpoints"}, "--leader-elect-resource-lock");
   fails({"--secure-port", "70000"}, "--secure-port");
+  fails({"--http2-max-streams-per-connection", "-1"}, "--http2-max-streams-per-connection");
   fails({"--tls-cert-file", "x"}, "must both be given");
   fails({"--client-ca-file", "/nowhere/ca"}, "/nowhere/ca");
   fails({"--authorization-kubeconfig", "/nowhere/config"}, "--authorization-kubeconfig: ");

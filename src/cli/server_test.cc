@@ -68,6 +68,17 @@ TEST_F(ServerTest, APlanOfTheClusterIsReadAndChangesNothing) {
   EXPECT_EQ(plane_.All<api::ResourceClaim>(), claims);
 }
 
+TEST_F(ServerTest, WhatMayNotBeReadIsANote) {
+  AddPod("p");
+  const Outcome outcome =
+      RunLine({"plan", "--kubeconfig", plane_.folder() + "/scheduler.kubeconfig"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("p "), HasSubstr("gpu-0")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("note: "), HasSubstr("deployments"),
+                    HasSubstr("may not be read by this user; taken as if there were none")));
+}
+
 TEST_F(ServerTest, FilesAreAppliedToWhatTheClusterHas) {
   for (int i = 0; i < 8; ++i) AddPod("p" + std::to_string(i));
   const std::string file = folder_.Write("pod.yaml", kPodYaml);

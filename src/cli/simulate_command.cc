@@ -29,6 +29,7 @@
 #include "scheduler/config.h"
 #include "simulator/cluster_builder.h"
 #include "simulator/simulation.h"
+#include "simulator/trace.h"
 #include "threads/thread_pool.h"
 
 namespace dray::cli::internal {
@@ -128,6 +129,7 @@ class SimulateCommand final : public Command {
     const std::optional<simulator::Scenario> scenario = ReadScenario(io, faults);
     if (!scenario) return Tell(io, faults);
     if (const int code = ReadFlags(io, *scenario, options); code != kExitOk) return code;
+    if (scenario->trace) return RunTrace(io, *scenario, options);
     faults = simulator::ClusterBuilder(*scenario).Check(options.gates);
     if (!faults.empty()) return Tell(io, faults);
     std::vector<api::Object> dump;
@@ -203,6 +205,38 @@ class SimulateCommand final : public Command {
     if (!config) return kExitUsage;
     options.config = *std::move(config);
     return kExitOk;
+  }
+
+  int RunTrace(Io& io, const simulator::Scenario& scenario,
+               const simulator::SimulationOptions& options) const {
+    const std::filesystem::path folder =
+        scenario_ == "-" ? std::filesystem::path() : std::filesystem::path(scenario_).parent_path();
+    const simulator::Trace& trace = *scenario.trace;
+    const auto node_text = ReadText(io, (folder / trace.node_file).string());
+    if (!node_text) return kExitUsage;
+    const auto pod_text = ReadText(io, (folder / trace.pod_file).string());
+    if (!pod_text) return kExitUsage;
+    const auto nodes = simulator::ReadTraceNodes(trace, *node_text);
+    if (!nodes.ok()) return UsageError(io, base::Message(nodes.status()));
+    auto pods = simulator::ReadTracePods(trace, *pod_text);
+    if (!pods.ok()) return UsageError(io, base::Message(pods.status()));
+    const std::uint64_t seed = options.seed.value_or(scenario.seed);
+    const auto result = simulator::RunTrace(
+        trace, *nodes, simulator::Arrivals(trace, *nodes, *std::move(pods), seed),
+        {.seed = seed,
+         .policy = options.policy.value_or(scenario.policy),
+         .config = options.config,
+         .gates = options.gates,
+         .processor_time = ProcessorTime});
+    if (!result.ok()) return UsageError(io, base::Message(result.status()));
+    io.out << (output_ == "json" ? ToJson(*result) : Shown(io.env, ToText(*result)));
+    if (!report_.empty()) {
+      std::ofstream file(report_, std::ios::binary);
+      file << ToHtml(*result, scenario.title);
+      file.close();
+      if (!file) return UsageError(io, fmt::format("--report: \"{}\" cannot be written", report_));
+    }
+    return fail_on_refused_ && result->refused > 0 ? kExitFindings : kExitOk;
   }
 
   // Relative to the scenario.

@@ -50,6 +50,29 @@ TEST(SimulateCommand, ReadsStandardInputAndWritesJson) {
   EXPECT_EQ(document.Find("pods")->value.Find("placed")->value.text, "2");
 }
 
+TEST(SimulateCommand, RunsTracesBesideTheScenario) {
+  const TempFolder folder;
+  folder.Write("nodes.csv", "n,c,m,g\na,8000,8192,2\n");
+  folder.Write("pods.csv", "n,c,m,g,s\np,1000,1024,1,500\n");
+  const std::string scenario = folder.Write("s.yaml", R"(apiVersion: dray/v1alpha1
+kind: Scenario
+policy: fragmentation
+trace:
+  nodes: {file: nodes.csv, columns: {name: n, milliCPU: c, memoryMiB: m, devices: g}}
+  pods: {file: pods.csv, columns: {name: n, milliCPU: c, memoryMiB: m, devices: g, share: s}}
+)");
+  const std::string page = folder.path() + "/out.html";
+  const Outcome outcome = RunLine({"simulate", scenario, "--report", page});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("1 nodes, 2 devices, seed 1, policy fragmentation"));
+  EXPECT_THAT(outcome.out, HasSubstr("5 pods came, 1 were refused"));
+  EXPECT_THAT(ReadAll(page), StartsWith("<!doctype html>"));
+  folder.Write("pods.csv", "n,c,m,g,s\np,1000,1024,1,x\n");
+  const Outcome broken = RunLine({"simulate", scenario});
+  EXPECT_EQ(broken.code, kExitUsage);
+  EXPECT_THAT(broken.err, HasSubstr("pods.csv:2: column s: \"x\" must be a number"));
+}
+
 TEST(SimulateCommand, WritesThePage) {
   const TempFolder folder;
   const std::string page = folder.path() + "/out.html";

@@ -20,6 +20,7 @@
 #include "cli/internal/log_flags.h"
 #include "cli/internal/node_child.h"
 #include "cli/internal/options.h"
+#include "cli/internal/process_flags.h"
 #include "cli/internal/signals.h"
 #include "cli/run.h"
 #include "cli/source_files.h"
@@ -80,6 +81,7 @@ class UpCommand final : public Command {
            "--token-auth-file", tokens_,
            "Bearer tokens, as kube-apiserver has them: token,user,uid,\"group,group\" lines")
         ->type_name("FILE");
+    AddHttp2Flags(app, http2_);
     AddChoices(
         *app.add_option("--without", without_,
                         "Parts that run elsewhere or not at all: scheduler, controllers, nodes")
@@ -116,6 +118,7 @@ class UpCommand final : public Command {
       if (part == "nodes") options.nodes = false;
     }
     options.data = DataFolder(io.env, data_);
+    ReadHttp2Flags(http2_, options);
     if (!ReadListen(options)) {
       return UsageError(io, fmt::format("--listen: \"{}\" must be an address and a port", listen_),
                         "as in 127.0.0.1:6443");
@@ -267,6 +270,7 @@ class UpCommand final : public Command {
   std::string real_node_;
   std::string node_runtime_ = "runc";
   std::string tokens_;
+  Http2Flags http2_;
   std::vector<std::string> without_;
   std::vector<std::string> gates_;
   LogFlags log_;

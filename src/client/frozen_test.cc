@@ -255,6 +255,36 @@ TEST_P(FrozenTest, AnEventWaitsForTheServerToComeBack) {
   EXPECT_THAT(told, ::testing::UnorderedElementsAre("one x2", "two x1"));
 }
 
+// Whoever decides tells what he has to tell and goes on, whether anybody writes it down or not; and what waits is bounded.
+TEST_P(FrozenTest, EventsHoldUpNobodyAndAreBounded) {
+  Create("p");
+  const auto http = Connect();
+  RemoteCluster cluster(*http, clock_,
+                        {.first_backoff = milliseconds(2),
+                         .longest_backoff = milliseconds(20),
+                         .note_writers = 1,
+                         .max_waiting_events = 50});
+  const auto pod = cluster.Find(PodKind(), "ns", "p");
+  ASSERT_THAT(pod, IsOk());
+  proxy_.Freeze();
+  const auto begin = steady_clock::now();
+  for (int i = 0; i < 10'000; ++i) {
+    cluster.Note({.about = **pod,
+                  .type = "Warning",
+                  .reason = "FailedScheduling",
+                  .message = std::to_string(i),
+                  .component = "test"});
+  }
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(10));
+  proxy_.Thaw();
+  cluster.Flush();
+  const auto events = server_.local().List(api::HubKind(api::TypeInfoOf<api::Event>()));
+  ASSERT_THAT(events, IsOk());
+  // One was being written.
+  EXPECT_GE(events->size(), 50u);
+  EXPECT_LE(events->size(), 51u);
+}
+
 // Who ends does not wait for a server that is away.
 TEST_P(FrozenTest, EventsDoNotHoldUpTheEnd) {
   Create("p");

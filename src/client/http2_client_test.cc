@@ -14,6 +14,7 @@
 
 #include "client/http2_peer_for_test.h"
 #include "client/http_client.h"
+#include "client/internal/http2_session.h"
 #include "client/server_for_test.h"
 #include "testing/status_matchers.h"
 
@@ -154,6 +155,33 @@ TEST_F(Http2ClientTest, OneThatIsNotTheLeaderAnyMoreSendsNothingASecondTime) {
   EXPECT_THAT(Send(), IsOk());
 }
 
+// A request that has to wait until the server takes another one may not be sent any more by then.
+TEST(Http2Session, WhetherItMayBeSentIsAskedWhenItIs) {
+  internal::Http2Session session({});
+  const internal::HeadFields head = {
+      {":method", "POST"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/"}};
+  int asked = 0;
+  bool may = true;
+  const auto may_send = [&] {
+    ++asked;
+    return may;
+  };
+  const std::int32_t first = session.Submit(head, "{}", false, 100, may_send);
+  const std::int32_t second = session.Submit(head, "{}", false, 100, may_send);
+  EXPECT_EQ(asked, 0);
+  std::string out;
+  // A frame at a time.
+  while (asked == 0) ASSERT_TRUE(session.Produce(out, out.size() + 1));
+  may = false;
+  ASSERT_TRUE(session.Produce(out, 1u << 20));
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(session.Find(first)->written);
+  EXPECT_FALSE(session.Find(first)->over);
+  EXPECT_FALSE(session.Find(second)->written);
+  EXPECT_TRUE(session.Find(second)->over);
+  EXPECT_TRUE(session.Find(second)->refused);
+}
+
 TEST_F(Http2ClientTest, AServerThatWantsHttp1IsAskedSo) {
   Serve(First({Act::kWantsHttp1}));
   const auto response = Send("POST");
@@ -236,6 +264,22 @@ TEST_F(Http2ClientTest, AServerThatAnswersPingsIsThere) {
       Client({.ping_after = milliseconds(20), .ping_timeout = milliseconds(2'000)});
   EXPECT_THAT(client.Open({.target = "/w"}, seconds(60), milliseconds(500)),
               StatusIs(StatusCode::kUnavailable, HasSubstr("timed out")));
+  EXPECT_THAT(client.Send({.target = "/x"}), IsOk());
+  EXPECT_EQ(server_->connections(), 1);
+}
+
+// A stream that is open and says nothing is given up, whatever its connection says; others go on.
+TEST_F(Http2ClientTest, AStreamThatSaysNothingBreaksThoughItsServerAnswersPings) {
+  Serve([](const Seen& seen, int) { return seen.path == "/w" ? Act::kHeadAlone : Act::kAnswer; });
+  HttpClient& client =
+      Client({.ping_after = milliseconds(20), .ping_timeout = milliseconds(2'000)});
+  const auto stream = client.Open({.target = "/w"}, seconds(60), milliseconds(400));
+  ASSERT_THAT(stream, IsOk());
+  const auto begin = steady_clock::now();
+  std::string line;
+  EXPECT_THAT((*stream)->Next(line),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("has said nothing for 0.4 s")));
+  EXPECT_GE(steady_clock::now() - begin, milliseconds(400));
   EXPECT_THAT(client.Send({.target = "/x"}), IsOk());
   EXPECT_EQ(server_->connections(), 1);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <string_view>
@@ -196,7 +197,8 @@ class ScriptedServer::Connection {
       case Act::kWantsHttp1:
         return Reset(id, NGHTTP2_HTTP_1_1_REQUIRED);
       case Act::kLeaveBefore:
-        nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, id - 2, NGHTTP2_NO_ERROR, nullptr, 0);
+        nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, std::max(id - 2, 0), NGHTTP2_NO_ERROR,
+                              nullptr, 0);
         return;
       case Act::kLeaveAfter:
         nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR, nullptr, 0);
@@ -237,6 +239,11 @@ class ScriptedServer::Connection {
         // A promise is a frame of type 5: here on the stream, of stream 2, with an empty head.
         raw_ = std::string("\0\0\x04\x05\x04", 5) + std::string(3, '\0') + static_cast<char>(id) +
                std::string("\0\0\0\x02", 4);
+        return;
+      }
+      case Act::kHeadAlone: {
+        const nghttp2_nv head[] = {Field(":status", "200"), Field("content-type", "text/plain")};
+        nghttp2_submit_headers(session_, NGHTTP2_FLAG_NONE, id, nullptr, head, 2, nullptr);
         return;
       }
       case Act::kStream:
@@ -306,6 +313,8 @@ class ScriptedServer::Connection {
 ScriptedServer::ScriptedServer(const apiserver::KeyPair& keys, Script script,
                                std::uint32_t max_streams)
     : script_(std::move(script)), max_streams_(max_streams), context_(MakeContext(keys)) {
+  // A client that has left is no reason to end: OpenSSL writes as anybody does.
+  ::signal(SIGPIPE, SIG_IGN);
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;

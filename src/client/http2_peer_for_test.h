@@ -45,6 +45,7 @@ class ScriptedServer {
     kGarbage,      // what is no frame
     kFloodPings,   // ten thousand pings, then kAnswer
     kPush,         // promises what nobody has asked for
+    kHeadAlone,    // the head of a 200, and nothing after it
     kStream,       // 200 and lines for ever, as fast as they are taken
   };
   using Script = std::function<Act(const Seen& request, int number)>;  // number: from 1

@@ -226,9 +226,9 @@ class Client final : public HttpClient {
 
   Http2Connection::Outcome Exchange(Route& route, const HttpRequest& request, const Shown& shown) {
     if (route.http2 != nullptr) {
-      return route.http2->Exchange(FieldsOf(request, shown), request.body,
-                                   steady_clock::now() + options_.request_timeout,
-                                   options_.max_response_bytes);
+      return route.http2->Exchange(
+          FieldsOf(request, shown), request.body, steady_clock::now() + options_.request_timeout,
+          options_.max_response_bytes, request.method == "GET" ? nullptr : options_.may_write);
     }
     bool keep = false;
     auto response = ExchangeHttp1(

@@ -82,6 +82,7 @@ RemoteCluster::RemoteCluster(HttpClient& http, const base::Clock& clock, RemoteO
   const std::size_t writers = std::max<std::size_t>(options_.note_writers, 1);
   const internal::NoteOptions notes{
       .max_events = std::max<std::size_t>(options_.max_events / writers, 1),
+      .max_waiting = std::max<std::size_t>(options_.max_waiting_events / writers, 1),
       .first_backoff = options_.first_backoff,
       .longest_backoff = options_.longest_backoff};
   for (std::size_t i = 0; i < writers; ++i) {

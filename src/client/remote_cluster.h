@@ -41,6 +41,8 @@ struct RemoteOptions {
   std::chrono::milliseconds silence{75'000};
   std::size_t max_events = 10'000;  // that are remembered; the server keeps them as it likes
   std::size_t note_writers = 4;     // threads
+  // Events that wait to be written; what is told while so many do is left out. Nobody else waits.
+  std::size_t max_waiting_events = 80'000;
   int reads = 3;                    // how often what cannot be read is asked for
   // How long a pod that is deleted has to end; nothing: as long as it says itself. 0 is what a node
   // says of a pod of which nothing runs any more.

@@ -217,15 +217,18 @@ std::vector<oci::Mount> MountsOf(const SandboxConfig& sandbox, const ContainerCo
   return mounts;
 }
 
-std::vector<oci::Namespace> NamespacesOf(const SandboxConfig& sandbox, std::int64_t pause_pid) {
+std::vector<oci::Namespace> NamespacesOf(const SandboxConfig& sandbox,
+                                         const ContainerPlace& place) {
   const auto of_pause = [&](std::string_view what) {
-    return fmt::format("/proc/{}/ns/{}", pause_pid, what);
+    return fmt::format("/proc/{}/ns/{}", place.pause_pid, what);
   };
   std::vector<oci::Namespace> namespaces;
   if (sandbox.shared_pids && !sandbox.host_pid) {
     namespaces.push_back({"pid", of_pause("pid")});
   } else if (!sandbox.host_pid) {
-    namespaces.push_back({"pid", ""});
+    namespaces.push_back({"pid", place.target_pid == 0
+                                     ? std::string()
+                                     : fmt::format("/proc/{}/ns/pid", place.target_pid)});
   }
   // A pod on the host's network has the host's name, too.
   if (!sandbox.host_network) {
@@ -346,12 +349,17 @@ StatusOr<cdi::oci::Config> BuildConfig(const SandboxConfig& sandbox, const Conta
   process.capabilities = oci::Capabilities{
       .bounding = capabilities, .effective = capabilities, .permitted = capabilities};
   process.no_new_privileges = config.security.no_new_privileges;
+  if (config.security.app_armor == AppArmor::kLocalhost) {
+    process.apparmor_profile = config.security.app_armor_profile;
+  }
   made.root = {.path = place.rootfs, .readonly = config.security.read_only_root};
   made.mounts = MountsOf(sandbox, config);
   for (const auto& [key, value] : config.annotations) made.annotations[key] = value;
   made.linux_.resources = ResourcesOf(config);
   made.linux_.cgroups_path = place.cgroups_path;
-  made.linux_.namespaces = NamespacesOf(sandbox, place.pause_pid);
+  made.linux_.namespaces = NamespacesOf(sandbox, place);
+  // Each of the pod's containers sets them in the namespaces that they share: to what they are.
+  for (const auto& [name, value] : sandbox.sysctls) made.linux_.sysctl[name] = value;
   switch (config.security.privileged ? Seccomp::kUnconfined : config.security.seccomp) {
     case Seccomp::kUnconfined:
       break;

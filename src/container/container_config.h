@@ -18,8 +18,9 @@ namespace dray::container {
 
 // What the machine and the sandbox add.
 struct ContainerPlace {
-  std::int64_t pause_pid = 0;  // whose namespaces are joined
-  std::string rootfs;          // the folder, mounted
+  std::int64_t pause_pid = 0;   // whose namespaces are joined
+  std::int64_t target_pid = 0;  // of ContainerConfig::pid_target
+  std::string rootfs;           // the folder, mounted
   std::string cgroups_path;
   // Capabilities that this process can give away (CAP_...): what is not among them is left out, as
   // runc could not give it.

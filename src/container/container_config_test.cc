@@ -67,6 +67,25 @@ TEST_F(ConfigTest, EnvironmentIsTheImagesThenThePods) {
                                                "TERM=xterm", "A=pod", "B=b=c"));
 }
 
+TEST_F(ConfigTest, SysctlsAndProfilesArePassedOn) {
+  EXPECT_EQ(Build().process.apparmor_profile, "");
+  sandbox_.sysctls = {{"net.ipv4.tcp_syncookies", "1"}};
+  config_.security.app_armor = AppArmor::kLocalhost;
+  config_.security.app_armor_profile = "mine";
+  const oci::Config made = Build();
+  EXPECT_EQ(*made.linux_.sysctl.Find("net.ipv4.tcp_syncookies"), "1");
+  EXPECT_EQ(made.process.apparmor_profile, "mine");
+  EXPECT_THAT(api::EncodeJson(made), HasSubstr(R"("apparmorProfile":"mine")"));
+}
+
+TEST_F(ConfigTest, PidsAreThoseOfATarget) {
+  place_.target_pid = 77;
+  EXPECT_THAT(Build().linux_.namespaces, Contains(oci::Namespace{"pid", "/proc/77/ns/pid"}));
+  // Who sees everybody needs none.
+  sandbox_.shared_pids = true;
+  EXPECT_THAT(Build().linux_.namespaces, Contains(oci::Namespace{"pid", "/proc/42/ns/pid"}));
+}
+
 TEST_F(ConfigTest, UserIsThePodsOrTheImages) {
   place_.passwd = "root:x:0:0::/:/bin/sh\nweb:x:33:34::/:/bin/sh\nbroken\n";
   place_.group = "web:x:35:\n";

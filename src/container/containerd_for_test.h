@@ -15,11 +15,13 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "container/containers_for_test.h"
+#include "container/cri_runtime.h"
 #include "container/internal/cgroups.h"
 #include "container/internal/process.h"
 #include "files/files.h"
@@ -198,6 +200,16 @@ esac
     return ::connect(door.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   }
 
+  // From 2.0 on it applies CDI itself, and is told where the specs are.
+  static bool AppliesCdiItself() {
+    const auto said = internal::RunCommand({"containerd", "--version"}, std::chrono::seconds(20));
+    if (!said.ok()) return false;
+    std::istringstream words(said->out);
+    std::string word;
+    for (int i = 0; i < 3; ++i) words >> word;
+    return AppliesCdi("containerd", word);
+  }
+
   std::string Config() const {
     return fmt::format(R"(version = 2
 root = "{0}/root"
@@ -212,6 +224,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
   restrict_oom_score_adj = true
   disable_apparmor = true
   netns_mounts_under_state_dir = true
+{2}
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "{0}/plugins"
     conf_dir = "{0}/net"
@@ -220,7 +233,10 @@ disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapsho
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       Root = "{0}/runc"
 )",
-                       options_.folder, kPause);
+                       options_.folder, kPause,
+                       AppliesCdiItself()
+                           ? fmt::format("  cdi_spec_dirs = [\"{}/cdi\"]", options_.folder)
+                           : std::string());
   }
 
   const Options options_;

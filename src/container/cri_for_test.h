@@ -32,7 +32,10 @@ class FakeCri final : public rpc::CriClient {
   bool network_ready = true;
   std::string config = "{}";
   StatusOr<rpc::CgroupDriver> cgroups = rpc::CgroupDriver::kCgroupfs;
+  // Of the last sandbox.
   std::string cgroup_parent;
+  rpc::CriMap sysctls;
+  rpc::CriSecurity security;
   std::string stream_url = "http://127.0.0.1:1/x";
   dray::Status reopened;
   bool applies_cdi = true;
@@ -73,8 +76,10 @@ class FakeCri final : public rpc::CriClient {
                        .state = rpc::CriSandboxState::kReady,
                        .created_at = 5'000'000'001,
                        .labels = config.labels,
-                       .annotations = {},
+                       .annotations = config.annotations,
                        .ips = {"10.0.0.7"}};
+    sysctls = config.sysctls;
+    security = config.security;
     id(made);
   }
   void PodSandboxStatus(const std::string& id, rpc::Done<rpc::CriSandbox> done) override {

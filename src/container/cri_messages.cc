@@ -41,6 +41,27 @@ rpc::CriMap LabelsOf(const PodIdentity& pod, const std::map<std::string, std::st
   return labels;
 }
 
+std::optional<rpc::CriSelinux> LabelOf(const std::optional<SelinuxLabel>& label) {
+  if (!label) return std::nullopt;
+  return rpc::CriSelinux{
+      .user = label->user, .role = label->role, .type = label->type, .level = label->level};
+}
+
+std::optional<rpc::CriProfile> AppArmorOf(const SecurityConfig& security) {
+  using Type = rpc::CriProfile::Type;
+  switch (security.app_armor) {
+    case AppArmor::kUnconfined:
+      return rpc::CriProfile{.type = Type::kUnconfined, .localhost_ref = {}};
+    case AppArmor::kRuntimeDefault:
+      return rpc::CriProfile{.type = Type::kRuntimeDefault, .localhost_ref = {}};
+    case AppArmor::kLocalhost:
+      return rpc::CriProfile{.type = Type::kLocalhost, .localhost_ref = security.app_armor_profile};
+    case AppArmor::kNotSet:
+      break;
+  }
+  return std::nullopt;
+}
+
 Status NoPlace(std::string_view what) {
   return base::FailedPrecondition(fmt::format(
       "CDI device injection failed: {} cannot be passed to a runtime that does not apply "
@@ -144,6 +165,8 @@ rpc::CriSandboxConfig ToCri(const SandboxConfig& config) {
   made.cgroup_parent = config.cgroup_parent;
   made.security.namespaces = NamespacesOf(config);
   made.security.privileged = config.privileged;
+  made.security.selinux = LabelOf(config.selinux);
+  made.sysctls = rpc::CriMap(config.sysctls.begin(), config.sysctls.end());
   return made;
 }
 
@@ -179,6 +202,11 @@ rpc::CriContainerConfig ToCri(const SandboxConfig& sandbox, const ContainerConfi
   // CRI has no place for a limit of processes.
   made.security.privileged = config.security.privileged;
   made.security.namespaces = NamespacesOf(sandbox);
+  if (!config.pid_target.empty() &&
+      made.security.namespaces.pid == rpc::NamespaceMode::kContainer) {
+    made.security.namespaces.pid = rpc::NamespaceMode::kTarget;
+    made.security.namespaces.target_id = config.pid_target;
+  }
   made.security.run_as_user = config.security.user;
   made.security.run_as_group = config.security.group;
   made.security.readonly_rootfs = config.security.read_only_root;
@@ -188,11 +216,13 @@ rpc::CriContainerConfig ToCri(const SandboxConfig& sandbox, const ContainerConfi
   made.security.drop_capabilities = config.security.drop_capabilities;
   // Where nothing is asked for, it is what the runtime is configured to do.
   if (config.security.seccomp == Seccomp::kRuntimeDefault) {
-    made.security.seccomp = {.type = rpc::CriSeccomp::Type::kRuntimeDefault, .localhost_ref = {}};
+    made.security.seccomp = {.type = rpc::CriProfile::Type::kRuntimeDefault, .localhost_ref = {}};
   } else if (config.security.seccomp == Seccomp::kLocalhost) {
-    made.security.seccomp = {.type = rpc::CriSeccomp::Type::kLocalhost,
+    made.security.seccomp = {.type = rpc::CriProfile::Type::kLocalhost,
                              .localhost_ref = config.security.seccomp_file};
   }
+  made.security.apparmor = AppArmorOf(config.security);
+  made.security.selinux = LabelOf(config.security.selinux);
   return made;
 }
 

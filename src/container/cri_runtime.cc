@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "cdi/folder.h"
+#include "container/internal/cgroups.h"
 #include "container/internal/cri_facts.h"
 #include "container/internal/cri_info.h"
 #include "container/internal/cri_logs.h"
@@ -22,6 +23,9 @@ using internal::InfoOf;
 using internal::kNameLabel;
 using internal::kUidLabel;
 using internal::StreamInput;
+
+// Of a sandbox: the control group that was made for it.
+constexpr std::string_view kGroupAnnotation = "dray/cgroup";
 
 // What is gone is as it should be.
 DoneStatus GoneIsFine(DoneStatus done) {
@@ -124,12 +128,15 @@ class CriRuntime final : public Runtime {
       const base::MutexLock lock(mutex_);
       addresses_.erase(id);
     }
+    done = GoneIsFine(std::move(done));
     // Containers go with it.
     cri_.StopPodSandbox(id, [this, id, done = std::move(done)](const Status& stopped) {
-      if (stopped.code() == StatusCode::kNotFound) return done(Status());
       if (!stopped.ok()) return done(stopped);
       if (stopping_) return done(Ending());
-      cri_.RemovePodSandbox(id, GoneIsFine(done));
+      cri_.RemovePodSandbox(id, [this, id, done](const Status& removed) {
+        if (!removed.ok()) return done(removed);
+        RemoveGroup(id, done);
+      });
     });
   }
 
@@ -236,6 +243,8 @@ class CriRuntime final : public Runtime {
     return internal::SessionOf(input);
   }
 
+  Abilities abilities() const override { return {.selinux = true, .app_armor_default = true}; }
+
   void Connect(const std::string& sandbox_id, std::uint16_t port, std::chrono::nanoseconds timeout,
                Done<PortConnection> done) override {
     cri_.PortForwardUrl(
@@ -289,6 +298,8 @@ class CriRuntime final : public Runtime {
       std::optional<std::vector<std::string>> ips;
       {
         const base::MutexLock lock(mutex_);
+        const auto group = sandbox.annotations.find(std::string(kGroupAnnotation));
+        if (group != sandbox.annotations.end()) groups_[sandbox.id] = group->second;
         const auto known = addresses_.find(sandbox.id);
         if (known != addresses_.end()) ips = known->second;
       }
@@ -374,6 +385,7 @@ class CriRuntime final : public Runtime {
     facts_.Cgroups([this, config, done](const StatusOr<rpc::CgroupDriver>& driver) {
       if (!driver.ok()) return done(driver.status());
       if (stopping_) return done(Ending());
+      if (const Status made = MakeGroup(*driver, config); !made.ok()) return done(made);
       cri_.RunPodSandbox(SandboxFor(*driver, config),
                          [this, done](const StatusOr<std::string>& id) {
                            if (!id.ok()) return done(id.status());
@@ -385,8 +397,47 @@ class CriRuntime final : public Runtime {
 
   static rpc::CriSandboxConfig SandboxFor(rpc::CgroupDriver driver, const SandboxConfig& config) {
     rpc::CriSandboxConfig made = ToCri(config);
-    made.cgroup_parent = internal::CgroupNameFor(driver, made.cgroup_parent);
+    if (config.limits.none()) {
+      made.cgroup_parent = internal::CgroupNameFor(driver, made.cgroup_parent);
+    } else {
+      made.cgroup_parent = GroupOf(config);
+      made.annotations[std::string(kGroupAnnotation)] = made.cgroup_parent;
+    }
     return made;
+  }
+
+  // Of a sandbox that is gone. It waits for processes that are leaving.
+  void RemoveGroup(const std::string& id, const DoneStatus& done) {
+    std::string group;
+    {
+      const base::MutexLock lock(mutex_);
+      if (const auto found = groups_.find(id); found != groups_.end()) {
+        group = found->second;
+        groups_.erase(found);
+      }
+    }
+    if (group.empty()) return done(Status());
+    const bool begun = streams_.Start(std::make_shared<StreamInput>(), [group, done] {
+      // Another attempt of the same pod may live in it: what is in use stays.
+      (void)internal::RemoveCgroup(group);
+      done(Status());
+    });
+    if (!begun) done(Ending());
+  }
+
+  // Of a pod that has limits as a whole: a group around it, which is made and removed here.
+  static std::string GroupOf(const SandboxConfig& config) {
+    return fmt::format("{}/pod{}", config.cgroup_parent.empty() ? "/dray" : config.cgroup_parent,
+                       config.pod.uid);
+  }
+  static Status MakeGroup(rpc::CgroupDriver driver, const SandboxConfig& config) {
+    if (config.limits.none()) return {};
+    if (driver != rpc::CgroupDriver::kCgroupfs) {
+      return base::FailedPrecondition(
+          "spec.resources.limits: limits for a pod as a whole need a container runtime with the "
+          "cgroup driver cgroupfs; this one uses systemd");
+    }
+    return internal::LimitCgroup(GroupOf(config), config.limits);
   }
 
   void TellSandbox(const std::string& id, const Done<SandboxInfo>& done) {
@@ -478,6 +529,7 @@ class CriRuntime final : public Runtime {
   // Those that run or have ended.
   std::map<std::string, ContainerInfo> known_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<std::string>> addresses_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> groups_ ABSL_GUARDED_BY(mutex_);  // of sandboxes with limits
   std::function<void()> on_change_ ABSL_GUARDED_BY(mutex_);
   bool watching_ ABSL_GUARDED_BY(mutex_) = false;
   internal::StreamThreads streams_;

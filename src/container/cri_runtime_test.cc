@@ -395,6 +395,53 @@ TEST_F(CriTest, WhoAttachesIsLetGoWhenTheRuntimeEnds) {
   EXPECT_THAT(ended.get_future().get(), StatusIs(StatusCode::kCancelled, HasSubstr("nobody")));
 }
 
+TEST_F(CriTest, SecuritySettingsArePassedOn) {
+  Make();
+  pod_.sysctls = {{"net.ipv4.tcp_syncookies", "1"}};
+  pod_.selinux = SelinuxLabel{.user = {}, .role = {}, .type = {}, .level = "s0:c1"};
+  ContainerConfig config{.name = "main"};
+  config.security.app_armor = AppArmor::kLocalhost;
+  config.security.app_armor_profile = "mine";
+  config.security.selinux = SelinuxLabel{.user = "u", .role = "r", .type = "t", .level = "l"};
+  const auto id = Create(config);
+  ASSERT_THAT(id, IsOk());
+  EXPECT_THAT(cri_->sysctls, ElementsAre(Pair("net.ipv4.tcp_syncookies", "1")));
+  EXPECT_EQ(cri_->security.selinux->level, "s0:c1");
+  const rpc::CriSecurity& security = cri_->configs[*id].security;
+  EXPECT_EQ(security.apparmor,
+            (rpc::CriProfile{.type = rpc::CriProfile::Type::kLocalhost, .localhost_ref = "mine"}));
+  EXPECT_EQ(security.selinux,
+            (rpc::CriSelinux{.user = "u", .role = "r", .type = "t", .level = "l"}));
+  // Where nothing is said, the runtime does as it is configured.
+  const auto plain = Create({.name = "plain"});
+  EXPECT_EQ(cri_->configs[*plain].security.apparmor, std::nullopt);
+  EXPECT_EQ(cri_->configs[*plain].security.selinux, std::nullopt);
+}
+
+TEST_F(CriTest, AContainerMaySeeTheProcessesOfAnother) {
+  Make();
+  ContainerConfig config{.name = "debugger"};
+  config.pid_target = "container-0";
+  const auto id = Create(config);
+  EXPECT_EQ(cri_->configs[*id].security.namespaces.pid, rpc::NamespaceMode::kTarget);
+  EXPECT_EQ(cri_->configs[*id].security.namespaces.target_id, "container-0");
+  // Who sees all of the pod's needs none.
+  pod_.shared_pids = true;
+  config.attempt = 1;
+  const auto other = Create(config);
+  EXPECT_EQ(cri_->configs[*other].security.namespaces.pid, rpc::NamespaceMode::kPod);
+}
+
+TEST_F(CriTest, LimitsOfAPodNeedAGroupOfItsOwn) {
+  Make();
+  pod_.limits.memory_bytes = 64 << 20;
+  cri_->cgroups = rpc::CgroupDriver::kSystemd;
+  Got<SandboxInfo> got;
+  runtime_->RunSandbox(pod_, got.done());
+  EXPECT_THAT(got.value, StatusIs(StatusCode::kFailedPrecondition, HasSubstr("cgroupfs")));
+  EXPECT_THAT(cri_->sandboxes, IsEmpty());
+}
+
 // What came of a connection to a port, which is made on another thread.
 StatusOr<PortConnection> Connected(Runtime& runtime, const std::string& sandbox) {
   std::promise<StatusOr<PortConnection>> made;

@@ -51,6 +51,7 @@ class NoneRuntime final : public Runtime {
   void ExecSync(const std::string& container_id, std::vector<std::string> command,
                 std::chrono::seconds timeout, Done<ExecResult> done) override;
   std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) override;
+  Abilities abilities() const override { return {.selinux = true, .app_armor_default = true}; }
   // Nobody runs as root here.
   bool ChecksUser() const override { return true; }
 

@@ -195,5 +195,32 @@ TEST_F(RuncTest, WhatAContainerDoesNotReadWaitsForIt) {
   EXPECT_THAT(heard.Text(), HasSubstr(std::to_string(kPieces * piece.size())));
 }
 
+// A container for debugging sees the processes of another, and ends with it.
+TEST_F(RuncTest, AContainerMaySeeTheProcessesOfAnother) {
+  const SandboxConfig pod = Pod("1");
+  const std::string sandbox = RunSandbox(pod);
+  const auto target = Create(sandbox, pod, Sh("main", "sleep 12345"));
+  ASSERT_THAT(Start(*target), IsOk());
+  ContainerConfig config = Sh("debugger", "sleep 54321");
+  config.pid_target = *target;
+  const auto id = Create(sandbox, pod, config);
+  ASSERT_THAT(id, IsOk());
+  ASSERT_THAT(Start(*id), IsOk());
+  const auto seen = Exec(*id, {"busybox", "ps", "-o", "args"});
+  ASSERT_THAT(seen, IsOk());
+  EXPECT_THAT(seen->out, AllOf(HasSubstr("sleep 12345"), HasSubstr("sleep 54321")));
+  // It can be stopped alone.
+  EXPECT_THAT(Stop(*id, std::chrono::seconds(0)), IsOk());
+  EXPECT_EQ(InfoOf(*target).state, ContainerState::kRunning);
+  config.attempt = 1;
+  const auto again = Create(sandbox, pod, config);
+  ASSERT_THAT(Start(*again), IsOk());
+  EXPECT_THAT(Stop(*target, std::chrono::seconds(0)), IsOk());
+  EXPECT_EQ(WaitForEnd(*again).exit_code, 137);
+  config.attempt = 2;
+  EXPECT_THAT(Create(sandbox, pod, config),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is not running")));
+}
+
 }  // namespace
 }  // namespace dray::container

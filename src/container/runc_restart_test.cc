@@ -199,7 +199,8 @@ TEST_F(RuncTest, NobodyInheritsWhatTheAgentHasOpen) {
   const std::string sandbox = RunSandbox(pod);
   const auto id = Create(sandbox, pod, Sh("main", "sleep 1000"));
   ASSERT_THAT(Start(*id), IsOk());
-  const auto inside = Exec(*id, {"sh", "-c", "busybox ls /proc/1/fd; busybox ls /proc/$$/fd"});
+  const auto inside =
+      Exec(*id, {"sh", "-c", "busybox ls /proc/1/fd; busybox ls /proc/$$/fd; true"});
   ASSERT_THAT(inside, IsOk());
   EXPECT_EQ(inside->out, "0\n1\n2\n0\n1\n2\n");
   listener.Reset();

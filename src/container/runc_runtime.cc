@@ -37,6 +37,8 @@ constexpr milliseconds kLook{1000};
 // How often it is looked where nobody tells of containers that end.
 constexpr milliseconds kLookForEnds{200};
 constexpr std::chrono::seconds kDeathTime{30};
+// How often it is looked whether the disk is full of images that nobody uses.
+constexpr std::chrono::minutes kCollect{5};
 constexpr std::size_t kMostExecOutput = 16 << 20;
 
 // Work on one sandbox or container at a time.
@@ -319,6 +321,7 @@ class RuncRuntime final : public Runtime {
       }
       if (stopping_) return;
       TendEndings();
+      CollectImages();
       if (!changed) continue;
       std::function<void()> on_change;
       {
@@ -327,6 +330,13 @@ class RuncRuntime final : public Runtime {
       }
       if (on_change) on_change();
     }
+  }
+
+  void CollectImages() {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (now < collect_at_) return;
+    collect_at_ = now + kCollect;
+    images_.Post([this] { (void)store_.Collect({}, home_.clock().Now()); });
   }
 
   milliseconds UntilNext() {
@@ -388,6 +398,7 @@ class RuncRuntime final : public Runtime {
   threads::TaskQueue images_{1};
   std::atomic<bool> stopping_ = false;
   std::atomic<std::uint64_t> execs_ = 0;
+  SteadyTime collect_at_ = std::chrono::steady_clock::now() + kCollect;  // the watcher's alone
   files::Fd wake_;
   files::Fd inotify_;              // invalid: it is looked now and then
   std::vector<std::string> ends_;  // then: files of containers that have ended. The watcher's alone

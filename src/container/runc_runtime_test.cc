@@ -228,5 +228,40 @@ TEST_F(RuncTest, MuchOutputIsKeptInOrderAndPutAside) {
   EXPECT_GT(LogFilesOf(ended.info.log_path).size(), 2u);
 }
 
+TEST_F(RuncTest, SysctlsAreThePods) {
+  SandboxConfig pod = Pod("1");
+  pod.sysctls = {{"net.ipv4.ip_unprivileged_port_start", "42"}, {"kernel.shm_rmid_forced", "1"}};
+  const Ended ended = RunToEnd(
+      Sh("main",
+         "cat /proc/sys/net/ipv4/ip_unprivileged_port_start /proc/sys/kernel/shm_rmid_forced"),
+      pod);
+  EXPECT_EQ(ended.log, "42\n1\n");
+  // The host's are as they were.
+  EXPECT_NE(files::ReadWhole("/proc/sys/net/ipv4/ip_unprivileged_port_start").value_or(""), "42\n");
+}
+
+TEST_F(RuncTest, APodHasLimitsAsAWhole) {
+  if (!internal::HasController("memory")) GTEST_SKIP() << "there are no limits of memory here";
+  SandboxConfig pod = Pod("1");
+  pod.limits = {.cpu_shares = 100, .cpu_quota = 50'000, .memory_bytes = 24 << 20};
+  const std::string sandbox = RunSandbox(pod);
+  const auto quiet = Create(sandbox, pod, Sh("quiet", "sleep 1000"));
+  ASSERT_THAT(Start(*quiet), IsOk());
+  // Neither container has a limit of its own.
+  const auto greedy =
+      Create(sandbox, pod, Sh("greedy", "exec dd if=/dev/zero of=/dev/shm/x bs=1M count=60"));
+  ASSERT_THAT(Start(*greedy), IsOk());
+  const ContainerInfo info = WaitForEnd(*greedy);
+  EXPECT_EQ(info.exit_code, 137);
+  EXPECT_EQ(info.reason, "OOMKilled");
+  bool cpu = false;
+  for (const std::string& folder : internal::CgroupFolders(cgroup_ + "/pod1")) {
+    const auto first = files::ReadWhole(folder + "/cpu.cfs_quota_us");
+    const auto second = files::ReadWhole(folder + "/cpu.max");
+    cpu = cpu || first.value_or("") == "50000\n" || second.value_or("") == "50000 100000\n";
+  }
+  EXPECT_TRUE(cpu || !internal::HasController("cpu"));
+}
+
 }  // namespace
 }  // namespace dray::container

@@ -39,6 +39,25 @@ struct PodIdentity {
   friend bool operator==(const PodIdentity&, const PodIdentity&) = default;
 };
 
+// Of SELinux; what is empty is the runtime's choice.
+struct SelinuxLabel {
+  std::string user;
+  std::string role;
+  std::string type;
+  std::string level;
+  friend bool operator==(const SelinuxLabel&, const SelinuxLabel&) = default;
+};
+
+// Of a container, or of all of a pod together: 0 means that there is no such limit.
+struct Limits {
+  std::int64_t cpu_shares = 0;
+  std::int64_t cpu_quota = 0;  // of 100 ms
+  std::int64_t memory_bytes = 0;
+  std::int64_t pids = 0;
+  bool none() const { return *this == Limits(); }
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
 struct SandboxConfig {
   PodIdentity pod;
   std::uint32_t attempt = 0;
@@ -52,6 +71,9 @@ struct SandboxConfig {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
   bool privileged = false;  // a container of it is: CRI servers want to know that beforehand
+  std::map<std::string, std::string> sysctls;  // of the pod's namespaces
+  std::optional<SelinuxLabel> selinux;
+  Limits limits;  // of all of it
 };
 
 // Who sees what is mounted below a mount later: nobody else, the container what the host mounts, or
@@ -66,16 +88,11 @@ struct Mount {
   friend bool operator==(const Mount&, const Mount&) = default;
 };
 
-// Of a container: 0 means that there is no such limit.
-struct Limits {
-  std::int64_t cpu_shares = 0;
-  std::int64_t cpu_quota = 0;  // of 100 ms
-  std::int64_t memory_bytes = 0;
-  std::int64_t pids = 0;
-};
-
 // Which system calls a container may make: all, what its runtime thinks right, or what a file says.
 enum class Seccomp : std::uint8_t { kUnconfined, kRuntimeDefault, kLocalhost };
+
+// kNotSet: what the runtime does with containers of which nobody says anything.
+enum class AppArmor : std::uint8_t { kNotSet, kUnconfined, kRuntimeDefault, kLocalhost };
 
 struct SecurityConfig {
   std::optional<std::int64_t> user;
@@ -89,6 +106,9 @@ struct SecurityConfig {
   Seccomp seccomp = Seccomp::kUnconfined;
   std::string seccomp_file;  // of kLocalhost: absolute
   bool non_root = false;     // whoever the image runs as, it must not be root
+  AppArmor app_armor = AppArmor::kNotSet;
+  std::string app_armor_profile;  // of kLocalhost: the name by which the kernel knows it
+  std::optional<SelinuxLabel> selinux;
 };
 
 struct ContainerConfig {
@@ -109,6 +129,9 @@ struct ContainerConfig {
   std::map<std::string, std::string> labels;
   std::map<std::string, std::string> annotations;
   std::string stop_signal;  // SIGUSR1; empty: the image's
+  // The id of a container of the same sandbox that runs, and whose processes this one sees. Empty, or
+  // containers of the pod see each other's anyway: none.
+  std::string pid_target;
 };
 
 enum class ContainerState : std::uint8_t { kCreated, kRunning, kExited, kUnknown };
@@ -151,6 +174,12 @@ struct RuntimeInfo {
   std::string version;  // 1.1.5
   // Why pods cannot have a network of their own now; empty: they can.
   std::string network = {};
+};
+
+// What a runtime does for containers where the machine can.
+struct Abilities {
+  bool selinux = false;            // passes labels on
+  bool app_armor_default = false;  // has an AppArmor profile of its own
 };
 
 struct ImageInfo {
@@ -233,6 +262,8 @@ class Runtime {
                         std::chrono::seconds timeout, Done<ExecResult> done) = 0;
   // Null with an error told to `events.done`.
   virtual std::shared_ptr<ExecSession> Exec(const ExecConfig& config, ExecEvents events) = 0;
+
+  virtual Abilities abilities() const { return {}; }
 
   // Whether Create refuses what SecurityConfig::non_root forbids.
   virtual bool ChecksUser() const { return false; }

@@ -300,12 +300,17 @@ void Run::Restart() {
   const std::vector<api::ResourceSlice> slices = slices_;
   std::string fault = Text(options_.restart());
   // A socket of before may be there for a moment.
-  if (fault.empty() && !ear_.AwaitConnected(false, 30s)) fault = "its connection was not broken";
+  if (fault.empty() && !ear_.AwaitConnected(false, options_.restart_patience)) {
+    fault = "its connection was not broken";
+  }
   channel_.reset();
   StatusOr<rpc::PluginInfo> info = base::Unavailable("not asked");
-  for (int i = 0; i < 60 && fault.empty() && !info.ok(); ++i) {
+  const auto give_up = std::chrono::steady_clock::now() + options_.restart_patience;
+  while (fault.empty() && !info.ok()) {
     info = GetInfo(kInfo);
-    if (!info.ok()) std::this_thread::sleep_for(500ms);
+    if (info.ok() || std::chrono::steady_clock::now() >= give_up) break;
+    std::this_thread::sleep_for(
+        std::min<std::chrono::nanoseconds>(options_.restart_patience / 10, 500ms));
   }
   if (fault.empty() && !info.ok()) fault = Text(info.status());
   if (info.ok()) {

@@ -42,6 +42,7 @@ struct ConformanceOptions {
   std::chrono::nanoseconds patience = std::chrono::seconds(45);  // with prepare and unprepare
   std::chrono::nanoseconds connect_patience = std::chrono::seconds(10);
   std::chrono::nanoseconds health_patience = std::chrono::seconds(15);
+  std::chrono::nanoseconds restart_patience = std::chrono::seconds(30);  // until it is back
   // With the repair of a slice that is deleted for the purpose; zero: none is deleted.
   std::chrono::nanoseconds repair_patience{0};
   std::function<void(const CheckResult&)> on_result;  // as they come

@@ -41,43 +41,6 @@ TEST_F(DriverTest, ADescribedDriverPassesTheConformanceSuite) {
   EXPECT_THAT(*cluster_.List(api::HubKind(api::TypeInfoOf<api::ResourceClaim>())), IsEmpty());
 }
 
-TEST_F(DriverTest, ARestartedDriverPassesToo) {
-  auto program = Start(Options());
-  ConformanceOptions options = Conformance(*program);
-  options.restart = [&]() -> Status {
-    program.reset();
-    program = Start(Options());
-    return {};
-  };
-  // The suite waits for the connection to break, which the loopback does not tell by itself.
-  class Breaks final : public rpc::PluginConnector {
-   public:
-    explicit Breaks(Loopback& inner) : inner_(inner) {}
-    StatusOr<std::unique_ptr<rpc::RegistrationClient>> Registration(
-        const std::string& socket) override {
-      return inner_.Registration(socket);
-    }
-    StatusOr<std::unique_ptr<rpc::PluginChannel>> Channel(const rpc::ChannelOptions& options,
-                                                          rpc::PluginListener& listener) override {
-      last = &listener;
-      return inner_.Channel(options, listener);
-    }
-    rpc::PluginListener* last = nullptr;
-
-   private:
-    Loopback& inner_;
-  } breaks(loopback_);
-  const auto restart = options.restart;
-  options.restart = [&] {
-    breaks.last->OnConnected(false);
-    return restart();
-  };
-  const auto results = TestDriver(options, breaks);
-  EXPECT_THAT(Failed(results), IsEmpty());
-  EXPECT_THAT(Names(results, Outcome::kSkip), ElementsAre("slices/repaired"));
-  EXPECT_THAT(Names(results, Outcome::kPass), ::testing::Contains("restart/slices"));
-}
-
 // A slice is deleted, and half a minute later it is there again.
 TEST_F(DriverTest, ADriverRepairsItsSlices) {
   const auto program = Start(Options());

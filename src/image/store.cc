@@ -3,12 +3,15 @@
 // On disk: images/<hex of the id>.json, written last, and rootfs/<hex of the layers>.
 #include "image/store.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <set>
 
 #include "api/json.h"
 #include "files/files.h"
@@ -166,9 +169,10 @@ StatusOr<std::vector<ListedImage>> ListImages(const std::string& images, const L
 }
 
 StatusOr<StoredImage> Store::Unpacked(const std::string& id, const std::string& name) const {
-  DRAY_ASSIGN_OR_RETURN(
-      const std::string text,
-      files::ReadWhole(fmt::format("{}/images/{}.json", options_.folder, HexOf(id))));
+  const std::string file = fmt::format("{}/images/{}.json", options_.folder, HexOf(id));
+  const base::MutexLock lock(records_);
+  (void)::utimensat(AT_FDCWD, file.c_str(), nullptr, 0);
+  DRAY_ASSIGN_OR_RETURN(const std::string text, files::ReadWhole(file));
   api::JsonDecoder decoder;
   DRAY_ASSIGN_OR_RETURN(const Record record, decoder.Decode<Record>(text));
   StoredImage image{.id = record.id,
@@ -221,6 +225,64 @@ StatusOr<StoredImage> Store::Unpack(const ListedImage& listed) {
       files::WriteWhole(fmt::format("{}/images/{}.json", options_.folder, HexOf(image->id)),
                         api::EncodeJson(record)));
   return Unpacked(image->id, listed.name);
+}
+
+std::vector<std::string> Store::Collect(const CollectOptions& options, base::Time now) {
+  const auto percent_used = [&]() -> int {
+    if (options.percent_used) return options.percent_used();
+    struct statvfs disk {};
+    if (::statvfs(options_.folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return 0;
+    return 100 - static_cast<int>(disk.f_bavail * 100 / disk.f_blocks);
+  };
+  std::vector<std::string> gone;
+  if (percent_used() < options.high_percent) return gone;
+  const base::MutexLock lock(mutex_);
+  struct Candidate {
+    std::string file;
+    std::string id;
+    std::string layers;
+    base::Time used;
+  };
+  std::vector<Candidate> candidates;
+  std::map<std::string, int> shared;  // root file systems, and how many images have them
+  const auto names = files::NamesIn(options_.folder + "/images");
+  const auto mounts = files::ReadWhole(options.mounts);
+  // Who does not know what is in use removes nothing.
+  if (!names.ok() || !mounts.ok()) return gone;
+  api::JsonDecoder decoder;
+  for (const std::string& name : *names) {
+    Candidate one{.file = fmt::format("{}/images/{}", options_.folder, name)};
+    const auto text = files::ReadWhole(one.file);
+    struct stat about {};
+    if (!text.ok() || ::stat(one.file.c_str(), &about) != 0) continue;
+    const auto record = decoder.Decode<Record>(*text);
+    if (!record.ok() || record->layers.empty()) continue;
+    one.id = record->id;
+    one.layers = record->layers;
+    one.used = base::Time::FromUnix(about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+    ++shared[one.layers];
+    candidates.push_back(std::move(one));
+  }
+  std::ranges::stable_sort(candidates, {}, &Candidate::used);
+  for (const Candidate& one : candidates) {
+    if (percent_used() <= options.low_percent) break;
+    const std::string rootfs = fmt::format("{}/rootfs/{}", options_.folder, one.layers);
+    if (mounts->find("lowerdir=" + rootfs) != std::string::npos) continue;
+    {
+      const base::MutexLock record(records_);
+      struct stat about {};
+      if (::stat(one.file.c_str(), &about) != 0) continue;
+      const base::Time used = base::Time::FromUnix(about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+      if (now - used < options.least_age) continue;
+      if (!files::RemoveFile(one.file).ok()) continue;
+    }
+    gone.push_back(one.id);
+    if (--shared[one.layers] > 0) continue;
+    // Not half of one, whenever this is interrupted: what is in scratch goes when the store is opened.
+    const std::string aside = fmt::format("{}/scratch/{}", options_.folder, one.layers);
+    if (::rename(rootfs.c_str(), aside.c_str()) == 0) (void)files::RemoveTree(aside);
+  }
+  return gone;
 }
 
 StatusOr<StoredImage> Store::Find(const std::string& reference) {

@@ -6,7 +6,9 @@
 // or are called by. What has been unpacked stays, known by its id, also when its source goes.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "image/documents.h"
 #include "image/limits.h"
 #include "image/reference.h"
@@ -50,6 +53,16 @@ struct StoreOptions {
 // What a folder of images has, by name; archives are looked into in a temporary folder.
 StatusOr<std::vector<ListedImage>> ListImages(const std::string& images, const Limits& limits = {});
 
+// When root file systems that no container uses go: as a kubelet's images do.
+struct CollectOptions {
+  int high_percent = 85;                                     // of the disk is in use: the oldest go
+  int low_percent = 80;                                      // and then no more of them
+  std::chrono::seconds least_age = std::chrono::minutes(2);  // since somebody asked for it
+  std::string mounts = "/proc/self/mountinfo";               // says which are in use
+  // How much of the disk is in use; null: what the disk says.
+  std::function<int()> percent_used = nullptr;
+};
+
 // Thread-safe; one process per folder. Unpacks one image at a time.
 class Store {
  public:
@@ -63,6 +76,11 @@ class Store {
   // What the sources have now, by name.
   std::vector<ListedImage> List();
 
+  // Removes root file systems if the disk is full enough, those first that nobody has used for
+  // longest. Who asks for one of these images later has it unpacked again, as long as its source is
+  // there. The ids of those that went.
+  std::vector<std::string> Collect(const CollectOptions& options, base::Time now);
+
  private:
   struct Known {
     std::int64_t changed = 0;  // when the source was last written, and how long it is
@@ -72,11 +90,14 @@ class Store {
 
   explicit Store(StoreOptions options) : options_(std::move(options)) {}
   std::vector<ListedImage> Look() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  StatusOr<StoredImage> Unpacked(const std::string& id, const std::string& name) const;
+  StatusOr<StoredImage> Unpacked(const std::string& id, const std::string& name) const
+      ABSL_LOCKS_EXCLUDED(records_);
   StatusOr<StoredImage> Unpack(const ListedImage& image) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const StoreOptions options_;
   base::Mutex mutex_;
+  // Whoever reads a record says so by its time; who removes one has looked at that before.
+  mutable base::Mutex records_ ABSL_ACQUIRED_AFTER(mutex_);
   std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);  // by path of the source
 };
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/store.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "files/files.h"
 #include "files/temporary_folder.h"
@@ -106,6 +110,105 @@ TEST_F(StoreTest, WhatIsUnpackedOutlivesItsSourceAndARestart) {
 }
 
 // A disk that is full is not full for ever.
+class CollectTest : public StoreTest {
+ protected:
+  // As if somebody had last used it so long ago.
+  void Age(const std::string& id, int minutes) {
+    const std::string file = fmt::format("{}/images/{}.json", folder_ / "store", id.substr(7));
+    timespec times[2] = {};
+    times[0].tv_sec = times[1].tv_sec = kNow - 60 * minutes;
+    ASSERT_EQ(::utimensat(AT_FDCWD, file.c_str(), times, 0), 0);
+  }
+  std::string Unpacked(const std::string& name) {
+    const auto image = store_->Find(name);
+    EXPECT_THAT(image, IsOk());
+    roots_[image->id] = image->rootfs;
+    return image->id;
+  }
+  bool IsThere(const std::string& id) { return ::access(roots_[id].c_str(), F_OK) == 0; }
+  // The disk is as full as said, and 10 percent less with each that goes.
+  std::vector<std::string> Collect(int percent) {
+    EXPECT_THAT(files::WriteWhole(folder_ / "mounts", mounts_), IsOk());
+    const auto there = [this] {
+      return std::ranges::count_if(
+          roots_, [](const auto& root) { return ::access(root.second.c_str(), F_OK) == 0; });
+    };
+    const auto before = there();
+    return store_->Collect(
+        {.mounts = folder_ / "mounts",
+         .percent_used = [&] { return percent - 10 * static_cast<int>(before - there()); }},
+        base::Time::FromUnix(kNow));
+  }
+
+  static constexpr std::int64_t kNow = 2'000'000'000;
+  std::map<std::string, std::string> roots_;
+  std::string mounts_;
+};
+
+TEST_F(CollectTest, TheOldestGoWhileTheDiskIsFull) {
+  for (const char* name : {"a:1", "b:1", "c:1", "d:1"}) (void)Build(name, name);
+  const std::string a = Unpacked("a:1");
+  const std::string b = Unpacked("b:1");
+  const std::string c = Unpacked("c:1");
+  const std::string d = Unpacked("d:1");
+  Age(a, 10);
+  Age(b, 30);
+  Age(c, 20);
+  Age(d, 40);
+  mounts_ =
+      fmt::format("1 2 0:3 / /x rw - overlay overlay rw,lowerdir={},upperdir=/u\n", roots_[d]);
+  EXPECT_THAT(Collect(84), ElementsAre());
+  EXPECT_TRUE(IsThere(b));
+  // 90 is too much: the one that nobody has used for longest goes, but for the one in use.
+  EXPECT_THAT(Collect(90), ElementsAre(b));
+  EXPECT_FALSE(IsThere(b));
+  EXPECT_TRUE(IsThere(a) && IsThere(c) && IsThere(d));
+  EXPECT_THAT(Collect(99), ElementsAre(c, a));
+  // It is unpacked again for who asks; then it is new.
+  EXPECT_THAT(WhatOf("b:1"), IsOkAndHolds("b:1"));
+  Age(Unpacked("b:1"), 1);
+  EXPECT_THAT(Collect(99), ElementsAre());
+  Reopen();
+  EXPECT_THAT(WhatOf("d:1"), IsOkAndHolds("d:1"));
+}
+
+TEST_F(CollectTest, WhoAsksForAnImageHasUsedIt) {
+  (void)Build("a:1", "a");
+  const std::string a = Unpacked("a:1");
+  Age(a, 60);
+  // By the clock of the machine, which is before that of the test: but not 60 minutes.
+  EXPECT_THAT(store_->Find(a), IsOk());
+  struct stat about {};
+  const std::string file = fmt::format("{}/images/{}.json", folder_ / "store", a.substr(7));
+  ASSERT_EQ(::stat(file.c_str(), &about), 0);
+  EXPECT_NE(about.st_mtim.tv_sec, kNow - 3600);
+}
+
+TEST_F(CollectTest, LayersThatAnotherImageHasStay) {
+  (void)Build("a:1", "same");
+  ASSERT_THAT(BuildImage({.images = folder_ / "images",
+                          .name = "b:1",
+                          .rootfs = folder_ / "rootfs",
+                          .binary = {},
+                          .links = {},
+                          .config = {.cmd = {"/other"}}}),
+              IsOk());
+  const std::string a = Unpacked("a:1");
+  const std::string b = Unpacked("b:1");
+  ASSERT_EQ(roots_[a], roots_[b]);
+  Age(a, 10);
+  Age(b, 0);
+  EXPECT_THAT(Collect(90), ElementsAre(a));
+  EXPECT_TRUE(IsThere(b));
+  // Nobody knows what is in use: nothing goes.
+  Age(b, 10);
+  EXPECT_THAT(store_->Collect({.mounts = folder_ / "none", .percent_used = [] { return 99; }},
+                              base::Time::FromUnix(kNow)),
+              ElementsAre());
+  EXPECT_THAT(Collect(90), ElementsAre(b));
+  EXPECT_FALSE(IsThere(b));
+}
+
 TEST_F(StoreTest, WhatGoesWrongHereIsTriedAgain) {
   const WrittenImage written = Build("demo", "one");
   ASSERT_EQ(::system(fmt::format("tar -C {0} -cf {1}/demo.tar . && rm -r {0}", written.folder,

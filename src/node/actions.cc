@@ -251,7 +251,7 @@ Lifecycle ReadLifecycle(const api::Container& container) {
 
 void RunAction(const Action& action, const ActionTarget& target, std::chrono::seconds timeout,
                bool any_status, container::Runtime& runtime, ProbeClient& client,
-               std::function<void(Status)> done) {
+               std::function<void(Status)> done, std::function<void(const std::string&)> warn) {
   if (!action.impossible.empty()) return done(base::FailedPrecondition(action.impossible));
   if (!action.command.empty()) {
     return runtime.ExecSync(target.container_id, action.command, timeout,
@@ -269,11 +269,19 @@ void RunAction(const Action& action, const ActionTarget& target, std::chrono::se
   if (action.http) {
     HttpProbe probe = *action.http;
     probe.target = At(probe.target, target);
-    return client.Http(probe, timeout, [any_status, done = std::move(done)](StatusOr<int> code) {
-      if (!code.ok()) return done(code.status());
-      if (any_status || (*code >= 200 && *code < 400)) return done({});
-      done(base::Unavailable(fmt::format("HTTP probe failed with statuscode: {}", *code)));
-    });
+    return client.Http(
+        probe, timeout,
+        [any_status, done = std::move(done), warn = std::move(warn)](StatusOr<HttpAnswer> answer) {
+          if (!answer.ok()) return done(answer.status());
+          const int code = answer->code;
+          if (any_status || (code >= 200 && code < 300)) return done({});
+          if (code >= 300 && code < 400) {
+            // Somebody is there, and whether it is well is for another host to say.
+            if (warn) warn("Probe terminated redirects, Response body: " + answer->body);
+            return done({});
+          }
+          done(base::Unavailable(fmt::format("HTTP probe failed with statuscode: {}", code)));
+        });
   }
   if (action.tcp) return client.Tcp(At(*action.tcp, target), timeout, std::move(done));
   if (action.grpc) {

@@ -41,13 +41,19 @@ struct GrpcProbe {
   std::string service;  // empty: the server as a whole
 };
 
+// Where somebody is sent elsewhere, on the same host, that is where it is from.
+struct HttpAnswer {
+  int code = 0;
+  std::string body = {};  // the beginning of it, and only of one that sends to another host
+  friend bool operator==(const HttpAnswer&, const HttpAnswer&) = default;
+};
+
 // Asks over the network. Answers may come on any thread. Thread-safe.
 class ProbeClient {
  public:
   virtual ~ProbeClient() = default;
-  // The status of the answer.
   virtual void Http(const HttpProbe& probe, std::chrono::nanoseconds timeout,
-                    std::function<void(StatusOr<int>)> done) = 0;
+                    std::function<void(StatusOr<HttpAnswer>)> done) = 0;
   virtual void Tcp(const ProbeTarget& target, std::chrono::nanoseconds timeout,
                    std::function<void(Status)> done) = 0;
   // OK: the service says that it is serving (grpc.health.v1).
@@ -73,10 +79,12 @@ struct ActionTarget {
 };
 
 // Does it, all but sleeping. `done` is called once, from any thread and perhaps before this returns.
-// Any answer over HTTP that is no failure counts, whatever its status, where `any_status` is set.
+// Any answer over HTTP that is no failure counts, whatever its status, where `any_status` is set. What
+// is good and yet worth a word is told to `warn`, before `done` and from the same thread.
 void RunAction(const Action& action, const ActionTarget& target, std::chrono::seconds timeout,
                bool any_status, container::Runtime& runtime, ProbeClient& client,
-               std::function<void(Status)> done);
+               std::function<void(Status)> done,
+               std::function<void(const std::string&)> warn = nullptr);
 
 // A probe as the spec has it.
 struct ProbeSpec {

@@ -104,7 +104,7 @@ void Agent::Finished(const std::string& uid) {
 }
 
 std::optional<Rejection> Agent::Admit(const api::Pod& pod) {
-  if (auto refused = RefusedField(pod)) return refused;
+  if (auto refused = RefusedField(pod, enforcing())) return refused;
   api::Map<base::Quantity> used;
   std::int64_t pods = 0;
   for (const auto& [uid, worker] : pods_) {

@@ -97,6 +97,9 @@ class Agent final : public PluginsListener, private PodHost, private ClaimSource
   ProbeClient& probes() override { return parts_.probes; }
   Sources& sources() override { return parts_.sources; }
   const logs::Logger& log() const override { return parts_.log; }
+  Enforcing enforcing() const override {
+    return {.runtime = parts_.runtime.abilities(), .app_armor = options_.node.machine.app_armor};
+  }
   const std::string& root() const override { return options_.root; }
   const std::string& log_root() const override { return options_.log_root; }
   const std::string& cgroup_parent() const override { return options_.cgroup_parent; }

@@ -48,7 +48,7 @@ void GracefulCluster::Note(const api::EventNote& note) {
 }
 
 void ProbeClientForTest::Http(const HttpProbe& probe, std::chrono::nanoseconds,
-                              std::function<void(StatusOr<int>)> done) {
+                              std::function<void(StatusOr<HttpAnswer>)> done) {
   asked.push_back(fmt::format("{}://{}:{}{}", probe.tls ? "https" : "http", probe.target.host,
                               probe.target.port, probe.path));
   done(http);

@@ -66,12 +66,12 @@ class InlineOffload final : public Offload {
 
 class ProbeClientForTest final : public ProbeClient {
  public:
-  StatusOr<int> http = 200;
+  StatusOr<HttpAnswer> http = HttpAnswer{.code = 200};
   Status tcp;
   Status grpc;
   std::vector<std::string> asked;
   void Http(const HttpProbe& probe, std::chrono::nanoseconds,
-            std::function<void(StatusOr<int>)> done) override;
+            std::function<void(StatusOr<HttpAnswer>)> done) override;
   void Tcp(const ProbeTarget& target, std::chrono::nanoseconds,
            std::function<void(Status)> done) override;
   void Grpc(const GrpcProbe& probe, std::chrono::nanoseconds,

@@ -5,139 +5,16 @@
 #include <optional>
 
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "api/field_table.h"
 #include "api/json.h"
 #include "api/pod_resources.h"
 #include "fmt/format.h"
 #include "node/actions.h"
 #include "node/pod_files.h"
+#include "node/security.h"
 
 namespace dray::node {
 namespace {
-
-struct Capabilities {
-  std::vector<std::string> add;
-  std::vector<std::string> drop;
-};
-struct SeccompProfile {
-  std::string type;
-  std::string localhost_profile;
-};
-struct SecurityContext {
-  std::optional<std::int64_t> run_as_user;
-  std::optional<std::int64_t> run_as_group;
-  std::optional<bool> run_as_non_root;
-  std::optional<bool> privileged;
-  std::optional<bool> read_only_root;
-  std::optional<bool> allow_escalation;
-  api::Box<Capabilities> capabilities;
-  api::Box<SeccompProfile> seccomp;
-  // Of pods alone.
-  std::vector<std::int64_t> supplemental_groups;
-  std::optional<std::int64_t> fs_group;
-};
-
-const api::StructInfo& InfoOf(const Capabilities*) {
-  static const api::StructInfo info = api::Struct<Capabilities>(
-      "Capabilities",
-      {api::Field<&Capabilities::add>("add"), api::Field<&Capabilities::drop>("drop")});
-  return info;
-}
-const api::StructInfo& InfoOf(const SeccompProfile*) {
-  static const api::StructInfo info = api::Struct<SeccompProfile>(
-      "SeccompProfile", {api::Field<&SeccompProfile::type>("type"),
-                         api::Field<&SeccompProfile::localhost_profile>("localhostProfile")});
-  return info;
-}
-const api::StructInfo& InfoOf(const SecurityContext*) {
-  static const api::StructInfo info = api::Struct<SecurityContext>(
-      "SecurityContext",
-      {api::Field<&SecurityContext::run_as_user>("runAsUser"),
-       api::Field<&SecurityContext::run_as_group>("runAsGroup"),
-       api::Field<&SecurityContext::run_as_non_root>("runAsNonRoot"),
-       api::Field<&SecurityContext::privileged>("privileged"),
-       api::Field<&SecurityContext::read_only_root>("readOnlyRootFilesystem"),
-       api::Field<&SecurityContext::allow_escalation>("allowPrivilegeEscalation"),
-       api::Field<&SecurityContext::capabilities>("capabilities"),
-       api::Field<&SecurityContext::seccomp>("seccompProfile"),
-       api::Field<&SecurityContext::supplemental_groups>("supplementalGroups"),
-       api::Field<&SecurityContext::fs_group>("fsGroup")});
-  return info;
-}
-
-StatusOr<SecurityContext> ReadSecurity(const api::Box<api::RawJson>& raw) {
-  if (!raw || raw->text.empty()) return SecurityContext();
-  api::JsonDecoder decoder;
-  auto read = decoder.Decode<SecurityContext>(raw->text);
-  if (!read.ok()) return base::Annotate(read.status(), "securityContext");
-  return read;
-}
-
-bool LeadsUp(std::string_view path) {
-  for (const absl::string_view part : absl::StrSplit(base::ToAbsl(path), '/')) {
-    if (part == "..") return true;
-  }
-  return false;
-}
-
-Status SetSeccomp(const SeccompProfile& profile, const std::string& folder,
-                  container::SecurityConfig& config) {
-  if (profile.type == "Unconfined") return {};
-  if (profile.type == "RuntimeDefault") {
-    config.seccomp = container::Seccomp::kRuntimeDefault;
-    return {};
-  }
-  const std::string& file = profile.localhost_profile;
-  if (profile.type != "Localhost" || file.empty() || file.starts_with('/') || LeadsUp(file)) {
-    return base::InvalidArgument(
-        fmt::format("seccompProfile: type \"{}\" with localhostProfile \"{}\" is not possible",
-                    profile.type, file));
-  }
-  config.seccomp = container::Seccomp::kLocalhost;
-  config.seccomp_file = fmt::format("{}/{}", folder, file);
-  return {};
-}
-
-StatusOr<container::SecurityConfig> SecurityOf(const api::Pod& pod, const api::Container& container,
-                                               const PodFacts& facts) {
-  DRAY_ASSIGN_OR_RETURN(const SecurityContext whole, ReadSecurity(pod.spec.security_context));
-  DRAY_ASSIGN_OR_RETURN(const SecurityContext own, ReadSecurity(container.security_context));
-  container::SecurityConfig config;
-  config.user = own.run_as_user ? own.run_as_user : whole.run_as_user;
-  config.group = own.run_as_group ? own.run_as_group : whole.run_as_group;
-  config.groups = whole.supplemental_groups;
-  if (whole.fs_group) config.groups.push_back(*whole.fs_group);
-  config.privileged = own.privileged.value_or(false);
-  config.read_only_root = own.read_only_root.value_or(false);
-  config.no_new_privileges = !own.allow_escalation.value_or(true) && !config.privileged;
-  if (own.capabilities) {
-    config.add_capabilities = own.capabilities->add;
-    config.drop_capabilities = own.capabilities->drop;
-  }
-  if (own.seccomp || whole.seccomp) {
-    DRAY_RETURN_IF_ERROR(
-        SetSeccomp(own.seccomp ? *own.seccomp : *whole.seccomp, facts.seccomp_folder, config));
-  }
-  const bool non_root = own.run_as_non_root.value_or(whole.run_as_non_root.value_or(false));
-  if (non_root && config.user == 0) {
-    return base::FailedPrecondition(
-        "container's runAsUser breaks non-root policy: runAsNonRoot is set and runAsUser is 0");
-  }
-  config.non_root = non_root;
-  if (non_root && !config.user && !facts.runtime_checks_user) {
-    return base::FailedPrecondition(
-        "container has runAsNonRoot and image may run as root: set runAsUser");
-  }
-  return config;
-}
-
-bool HasPrivileged(const std::vector<api::Container>& containers) {
-  return std::ranges::any_of(containers, [](const api::Container& one) {
-    const auto security = ReadSecurity(one.security_context);
-    return security.ok() && security->privileged.value_or(false);
-  });
-}
 
 std::string Join(const std::vector<std::string>& texts) { return absl::StrJoin(texts, ","); }
 
@@ -429,18 +306,18 @@ StatusOr<std::vector<std::pair<std::string, std::string>>> EnvironmentOf(
   return env;
 }
 
-container::Limits LimitsOf(const api::Container& container) {
+container::Limits LimitsOf(const api::ResourceRequirements& resources) {
   container::Limits limits;
   const auto milli = [](const api::Map<base::Quantity>& amounts) -> std::int64_t {
     const base::Quantity* cpu = amounts.Find("cpu");
     return cpu != nullptr ? cpu->MilliValue() : 0;
   };
-  const std::int64_t request = milli(container.resources.requests);
-  const std::int64_t limit = milli(container.resources.limits);
+  const std::int64_t request = milli(resources.requests);
+  const std::int64_t limit = milli(resources.limits);
   // As the kubelet: 1024 shares are one CPU, at least 2; a quota of 100 ms, at least 1 ms.
   limits.cpu_shares = std::max<std::int64_t>(2, request * 1024 / 1000);
   if (limit > 0) limits.cpu_quota = std::max<std::int64_t>(1000, limit * 100);
-  if (const base::Quantity* memory = container.resources.limits.Find("memory")) {
+  if (const base::Quantity* memory = resources.limits.Find("memory")) {
     limits.memory_bytes = memory->Value();
   }
   return limits;
@@ -490,8 +367,11 @@ StatusOr<container::ContainerConfig> ConfigOf(const api::Pod& pod, const api::Co
       made.propagation = container::Propagation::kBidirectional;
     }
   }
-  config.limits = LimitsOf(container);
-  DRAY_ASSIGN_OR_RETURN(config.security, SecurityOf(pod, container, facts));
+  config.limits = LimitsOf(container.resources);
+  DRAY_ASSIGN_OR_RETURN(config.security,
+                        SecurityOf(pod, container,
+                                   {.seccomp_folder = facts.seccomp_folder,
+                                    .runtime_checks_user = facts.runtime_checks_user}));
   config.stop_signal = ReadLifecycle(container).stop_signal;
   config.tty = container.tty;
   config.stdin = container.stdin_;
@@ -511,7 +391,7 @@ StatusOr<container::SandboxConfig> SandboxConfigOf(const api::Pod& pod, const st
   config.host_pid = pod.spec.host_pid;
   config.host_ipc = pod.spec.host_ipc;
   config.shared_pids = pod.spec.share_process_namespace.value_or(false);
-  config.privileged = HasPrivileged(pod.spec.init_containers) || HasPrivileged(pod.spec.containers);
+  config.privileged = HasPrivileged(pod);
   // On the host's network the name is the host's: a runtime refuses another.
   if (!config.host_network) {
     DRAY_ASSIGN_OR_RETURN(config.hostname, HostnameOf(pod));
@@ -519,6 +399,9 @@ StatusOr<container::SandboxConfig> SandboxConfigOf(const api::Pod& pod, const st
   config.log_directory = fmt::format("{}/{}_{}_{}", log_root, pod.metadata.namespace_,
                                      pod.metadata.name, pod.metadata.uid);
   config.cgroup_parent = cgroup_parent;
+  config.sysctls = SysctlsOf(pod);
+  config.selinux = SelinuxOf(pod);
+  if (pod.spec.resources) config.limits = LimitsOf(*pod.spec.resources);
   for (const auto& [key, value] : pod.metadata.labels)
     config.labels[std::string(key.view())] = value;
   for (const auto& [key, value] : pod.metadata.annotations) {

@@ -80,6 +80,7 @@ StatusOr<container::SandboxConfig> SandboxConfigOf(const api::Pod& pod, const st
                                                    const std::string& cgroup_parent);
 
 container::PodIdentity IdentityOf(const api::Pod& pod);
-container::Limits LimitsOf(const api::Container& container);
+// Of a container, or of a pod as a whole.
+container::Limits LimitsOf(const api::ResourceRequirements& resources);
 
 }  // namespace dray::node

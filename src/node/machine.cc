@@ -139,6 +139,7 @@ Machine LookAtMachine(const MachineOptions& options) {
   const auto release = files::ReadWhole(options.etc + "/os-release");
   machine.info.os_image = release.ok() ? PrettyName(*release) : "Linux";
   machine.addresses = Addresses();
+  machine.app_armor = ReadLine(options.sys + "/module/apparmor/parameters/enabled") == "Y";
   return machine;
 }
 

@@ -17,6 +17,7 @@ struct Machine {
   api::NodeSystemInfo info;           // without the runtime's version
   std::string hostname;
   std::vector<std::string> addresses;  // of interfaces that are up, without loopback
+  bool app_armor = false;              // the kernel has it switched on
 };
 
 struct MachineOptions {

@@ -161,7 +161,7 @@ TEST_F(PodHookTest, APreStopHookThatHangsTakesItsGraceAndNoMore) {
 }
 
 TEST_F(PodHookTest, AHookOverHttpIsContentWithAnyAnswer) {
-  probes_.http = 500;
+  probes_.http = HttpAnswer{.code = 500};
   Apply(PodWithHooks("{postStart: {httpGet: {port: web, scheme: HTTPS, path: /up}}}"));
   StartAgent();
   EXPECT_EQ(PhaseOf("p"), "Running");

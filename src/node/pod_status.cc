@@ -51,7 +51,10 @@ api::ContainerStatus ContainerStatusOf(const PodView& view, const ContainerView&
     status.image_id = one.latest->image_id;
     status.container_id = IdOf(view, *one.latest);
   }
-  status.started = one.shown_running() && one.started;
+  const bool debugs =
+      std::ranges::any_of(view.ephemeral, [&](const ContainerView& e) { return e.spec == &spec; });
+  // Of one for debugging nobody asks whether it is ready.
+  if (!debugs) status.started = one.shown_running() && one.started;
   if (!one.stop_signal.empty()) status.stop_signal = one.stop_signal;
   if (!spec.resources.requests.empty() || !spec.resources.limits.empty() ||
       !spec.resources.claims.empty()) {
@@ -257,6 +260,11 @@ api::PodStatus StatusOf(const PodView& view) {
     }
     for (const ContainerView& one : view.main) {
       status.container_statuses.push_back(ContainerStatusOf(view, one, main_waits));
+    }
+    status.ephemeral_container_statuses.clear();
+    for (const ContainerView& one : view.ephemeral) {
+      status.ephemeral_container_statuses.push_back(
+          ContainerStatusOf(view, one, kContainerCreating));
     }
   }
   SetConditions(status, view);

@@ -46,6 +46,7 @@ struct PodView {
   const api::Pod* pod = nullptr;  // as the API server has it
   std::vector<ContainerView> init;
   std::vector<ContainerView> main;
+  std::vector<ContainerView> ephemeral;           // for debugging
   std::optional<container::SandboxInfo> sandbox;  // the one that is ready
   std::vector<std::string> host_ips;
   std::string runtime;  // its name, for container ids

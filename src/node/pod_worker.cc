@@ -44,23 +44,11 @@ bool Same(const PodInventory& a, const PodInventory& b) {
          std::ranges::equal(a.containers, b.containers, one);
 }
 
-std::string_view HealthText(rpc::Health health) {
-  switch (health) {
-    case rpc::Health::kHealthy:
-      return "Healthy";
-    case rpc::Health::kUnhealthy:
-      return "Unhealthy";
-    case rpc::Health::kUnknown:
-      break;
-  }
-  return "Unknown";
-}
-
 // All containers together may say so much; if they say more, each gets its share.
 void ShortenMessages(PodView& view) {
   std::vector<std::string*> messages;
   std::size_t all = 0;
-  for (auto* list : {&view.init, &view.main}) {
+  for (auto* list : {&view.init, &view.main, &view.ephemeral}) {
     for (ContainerView& one : *list) {
       if (!one.exited() || one.latest->message.empty()) continue;
       messages.push_back(&one.latest->message);
@@ -95,6 +83,7 @@ PodWorker::PodWorker(PodHost& host, api::Object object)
       track->view.stop_signal = track->lifecycle.stop_signal;
     }
   }
+  AddDebuggers();
   AdoptStatus();
   needed_ = 1;
 }
@@ -107,6 +96,18 @@ PodWorker::PodWorker(PodHost& host, const container::PodIdentity& identity)
 }
 
 PodWorker::~PodWorker() = default;
+
+// Containers for debugging come while the pod runs, and stay as they are.
+void PodWorker::AddDebuggers() {
+  for (const api::EphemeralContainer& one : pod().spec.ephemeral_containers) {
+    const bool known = std::ranges::any_of(
+        ephemeral_, [&](const auto& track) { return track->spec.name == one.common.name; });
+    if (known) continue;
+    auto& track = ephemeral_.emplace_back(
+        std::make_unique<Track>(Track{.spec = one.common, .target = one.target_container_name}));
+    track->view.spec = &track->spec;
+  }
+}
 
 // What an agent before this one has written is where it goes on.
 void PodWorker::AdoptStatus() {
@@ -128,6 +129,7 @@ void PodWorker::AdoptStatus() {
   };
   adopt(init_, status.init_container_statuses);
   adopt(main_, status.container_statuses);
+  adopt(ephemeral_, status.ephemeral_container_statuses);
 }
 
 void PodWorker::OnObject(api::Object object) {
@@ -146,12 +148,7 @@ void PodWorker::OnObject(api::Object object) {
   }
   object_ = std::move(object);
   object_exists_ = true;
-  for (const api::EphemeralContainer& one : pod().spec.ephemeral_containers) {
-    if (!told_ephemeral_.insert(one.common.name).second) continue;
-    Note("Warning", "FieldNotSupported",
-         fmt::format("spec.ephemeralContainers: container \"{}\" is not run by this node agent",
-                     one.common.name));
-  }
+  AddDebuggers();
   if (claims_changed) prepare_at_.reset();
   // Less time than before: those that are being stopped are told.
   if (terminating_ && stopping_with_.count() >= 0 && Grace() < stopping_with_) {
@@ -189,7 +186,7 @@ void PodWorker::OnDriverReady() {
 }
 
 PodWorker::Track* PodWorker::FindTrack(std::string_view name) {
-  for (auto* list : {&init_, &main_}) {
+  for (auto* list : {&init_, &main_, &ephemeral_}) {
     for (auto& track : *list) {
       if (track->spec.name == name) return track.get();
     }
@@ -208,7 +205,7 @@ const container::SandboxInfo* PodWorker::FindSandbox() const {
 }
 
 void PodWorker::RefreshViews() {
-  for (auto* list : {&init_, &main_}) {
+  for (auto* list : {&init_, &main_, &ephemeral_}) {
     for (auto& track : *list) {
       ContainerView& view = track->view;
       const container::ContainerInfo* latest = nullptr;
@@ -286,12 +283,13 @@ PodView PodWorker::View() const {
         }
         api::ResourceHealth& shown = status.resources.emplace_back();
         shown.resource_id = std::move(id);
-        shown.health = HealthText(health.health);
+        shown.health = ToString(health.health);
         if (!health.message.empty() && host_.health_messages()) shown.message = health.message;
       }
       if (!status.resources.empty()) one.devices.push_back(std::move(status));
     }
   }
+  for (const auto& track : ephemeral_) view.ephemeral.push_back(track->view);
   ShortenMessages(view);
   for (const container::SandboxInfo& sandbox : inventory_.sandboxes) {
     if (sandbox.ready) view.sandbox = sandbox;

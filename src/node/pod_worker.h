@@ -32,6 +32,7 @@
 #include "node/plugins.h"
 #include "node/pod_status.h"
 #include "node/probes.h"
+#include "node/security.h"
 #include "node/sources.h"
 #include "node/volumes.h"
 
@@ -60,6 +61,8 @@ class PodHost {
   virtual const api::Map<base::Quantity>& allocatable() const = 0;
   virtual bool health_in_status() const = 0;
   virtual bool health_messages() const = 0;
+
+  virtual Enforcing enforcing() const = 0;
 
   // Whether there is room beside the pods that were let in before.
   virtual std::optional<Rejection> Admit(const api::Pod& pod) = 0;
@@ -125,6 +128,8 @@ class PodWorker {
   bool PrepareStep();
   void Prepared(const Status& status);
   bool SandboxStep();
+  // Of containers for debugging, the next that was never made is started.
+  bool DebugStep();
   bool InitStep();
   bool MainStep();
   bool RemoveOld();
@@ -173,6 +178,7 @@ class PodWorker {
   PodView View() const;
   void RefreshViews();
   Track* FindTrack(std::string_view name);
+  void AddDebuggers();
   void AdoptStatus();
   void WriteStatus();
   void StatusWritten(StatusOr<api::Object> written);
@@ -207,6 +213,7 @@ class PodWorker {
   std::string busy_;          // with what; empty: with nothing
   std::vector<std::unique_ptr<Track>> init_;
   std::vector<std::unique_ptr<Track>> main_;
+  std::vector<std::unique_ptr<Track>> ephemeral_;  // for debugging
   VolumesMade volumes_;
   bool volumes_old_ = false;  // what is in them may have changed
   Loop::Timer renew_;
@@ -230,7 +237,6 @@ class PodWorker {
   std::chrono::nanoseconds retry_due_{0};
   Loop::Timer deadline_;
 
-  std::set<std::string> told_ephemeral_;  // containers for debugging
   bool writing_ = false;
   bool hide_extended_ = false;  // devices of extended resources; a server has refused them
   std::chrono::nanoseconds write_delay_{0};

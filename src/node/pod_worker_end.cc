@@ -27,7 +27,7 @@ void PodWorker::BeginEnd() {
   terminating_ = true;
   deadline_.Cancel();
   renew_.Cancel();
-  for (auto* list : {&init_, &main_}) {
+  for (auto* list : {&init_, &main_, &ephemeral_}) {
     for (auto& track : *list) {
       track->Forget();
       track->unhealthy.clear();

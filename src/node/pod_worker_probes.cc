@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::chrono::seconds kFirstRetry{1};
 
+std::string_view NameOf(Probe::Kind kind) {
+  constexpr std::string_view kNames[] = {"Startup", "Readiness", "Liveness"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
 }  // namespace
 
 void PodWorker::UpdateProbes() {
@@ -32,21 +37,23 @@ void PodWorker::UpdateProbes() {
         if (!json) return;
         if (probe != nullptr && probe->container_id() == track.view.latest->id) return;
         probe = std::make_unique<Probe>(
-            Probe::Parts{
-                .loop = host_.loop(),
-                .runtime = host_.runtime(),
-                .client = host_.probes(),
-                .changed = [this, &track](
-                               Probe::Kind of, bool good,
-                               const std::string& why) { ProbeChanged(track, of, good, why); },
-                .failed =
-                    [this, &track](Probe::Kind of, const std::string& why) {
-                      constexpr std::string_view kNames[] = {"Startup", "Readiness", "Liveness"};
-                      (void)track;
-                      Note("Warning", "Unhealthy",
-                           fmt::format("{} probe failed: {}", kNames[static_cast<std::size_t>(of)],
-                                       why));
-                    }},
+            Probe::Parts{.loop = host_.loop(),
+                         .runtime = host_.runtime(),
+                         .client = host_.probes(),
+                         .changed =
+                             [this, &track](Probe::Kind of, bool good, const std::string& why) {
+                               ProbeChanged(track, of, good, why);
+                             },
+                         .failed =
+                             [this](Probe::Kind of, const std::string& why) {
+                               Note("Warning", "Unhealthy",
+                                    fmt::format("{} probe failed: {}", NameOf(of), why));
+                             },
+                         .warned =
+                             [this](Probe::Kind of, const std::string& what) {
+                               Note("Warning", "ProbeWarning",
+                                    fmt::format("{} probe warning: {}", NameOf(of), what));
+                             }},
             kind, ReadProbe(*json, track.spec),
             Probe::Target{.action = TargetOf(*track.view.latest),
                           .started_at = track.view.latest->started_at});

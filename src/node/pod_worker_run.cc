@@ -11,6 +11,7 @@
 #include "node/internal/pod_track.h"
 #include "node/pod_files.h"
 #include "node/pod_worker.h"
+#include "node/refusals.h"
 #include "node/termination_message.h"
 #include "node/volumes.h"
 
@@ -59,7 +60,7 @@ bool PodWorker::StepRun() {
     }
     return PrepareStep() || SandboxStep();
   }
-  return InitStep() || MainStep() || RemoveOld();
+  return DebugStep() || InitStep() || MainStep() || RemoveOld();
 }
 
 bool PodWorker::Reject() {
@@ -230,6 +231,22 @@ bool PodWorker::SandboxStep() {
         host_.runtime().RunSandbox(config, back);
       });
   return true;
+}
+
+bool PodWorker::DebugStep() {
+  for (auto& track : ephemeral_) {
+    // Once: one that has ended is not started again.
+    if (track->view.latest && !track->stuck()) continue;
+    if (const auto refused = RefusedDebugger(pod(), track->spec, host_.enforcing())) {
+      if (track->view.waiting_reason == refused->reason) continue;
+      track->view.waiting_reason = refused->reason;
+      track->view.waiting_message = refused->message;
+      Note("Warning", refused->reason, refused->message);
+      continue;
+    }
+    if (StartContainer(*track)) return true;
+  }
+  return false;
 }
 
 bool PodWorker::InitStep() {
@@ -424,6 +441,14 @@ void PodWorker::Configure(Track& track, const container::ImageInfo& image, PodFa
   if (!devices.ok()) {
     return StartFailed(track, "CreateContainerConfigError",
                        std::string(base::Message(devices.status())), "Failed");
+  }
+  if (!track.target.empty()) {
+    const Track* target = FindTrack(track.target);
+    if (target == nullptr || !target->view.running()) {
+      return StartFailed(track, "CreateContainerConfigError",
+                         fmt::format("unable to find target container {}", track.target), "Failed");
+    }
+    config->pid_target = target->view.latest->id;
   }
   config->cdi_devices = *std::move(devices);
   config->image = image.id;

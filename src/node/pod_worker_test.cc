@@ -436,13 +436,20 @@ TEST_F(PodLifeTest, ProbesSayWhetherItIsReadyAndAlive) {
   EXPECT_TRUE(StatusOf(*FindPod("p"), "c").ready);
   EXPECT_THAT(probes_.asked, ::testing::Contains("http://127.0.0.1:8080/ok"));
   EXPECT_THAT(probes_.asked, ::testing::Contains("127.0.0.1:8080"));
-  probes_.http = 503;
+  // Sent to another host: well enough, and worth a word.
+  probes_.http = HttpAnswer{.code = 302, .body = "elsewhere"};
+  Run(seconds(11));
+  EXPECT_TRUE(StatusOf(*FindPod("p"), "c").ready);
+  EXPECT_TRUE(HasEvent(
+      "Warning ProbeWarning: Readiness probe warning: Probe terminated redirects, Response "
+      "body: elsewhere"));
+  probes_.http = HttpAnswer{.code = 503};
   Run();
   EXPECT_FALSE(StatusOf(*FindPod("p"), "c").ready);
   EXPECT_EQ(ConditionOf(*FindPod("p"), "Ready"), "False");
   EXPECT_TRUE(HasEvent("Readiness probe failed: HTTP probe failed with statuscode: 503"));
   EXPECT_EQ(RuntimeCalls("Stop"), 0);
-  probes_.http = 200;
+  probes_.http = HttpAnswer{.code = 200};
   probes_.tcp = base::Unavailable("connection refused");
   Run(seconds(12));
   EXPECT_EQ(RuntimeCalls("Stop ns/p/c"), 1);

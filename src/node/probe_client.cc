@@ -15,9 +15,11 @@
 #include <charconv>
 #include <cstring>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "files/files.h"
 #include "fmt/format.h"
@@ -29,6 +31,9 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 constexpr std::chrono::milliseconds kLook{200};
+constexpr std::size_t kLongestHead = 16u << 10;
+constexpr std::size_t kLongestBody = 10u << 10;
+constexpr int kMostRequests = 10;
 
 // What all questions of a client share: some are asked for hours, and end when the client does.
 struct Asking {
@@ -221,6 +226,11 @@ class Talk {
   std::unique_ptr<SSL, FreeTls> ssl_;
 };
 
+// A host as it stands in a URL.
+std::string Bracketed(const std::string& host) {
+  return host.find(':') == host.npos ? host : fmt::format("[{}]", host);
+}
+
 std::string RequestOf(const HttpProbe& probe) {
   std::string request =
       fmt::format("GET {}{} HTTP/1.1\r\n", probe.path.starts_with('/') ? "" : "/", probe.path);
@@ -231,17 +241,128 @@ std::string RequestOf(const HttpProbe& probe) {
     agent = agent || ::strcasecmp(name.c_str(), "user-agent") == 0;
     request += fmt::format("{}: {}\r\n", name, value);
   }
-  if (!named) request += fmt::format("Host: {}:{}\r\n", probe.target.host, probe.target.port);
+  if (!named) {
+    request += fmt::format("Host: {}:{}\r\n", Bracketed(probe.target.host), probe.target.port);
+  }
   if (!agent) request += "User-Agent: kube-probe/1.38\r\n";
   return request + "Accept: */*\r\nConnection: close\r\n\r\n";
 }
 
-StatusOr<int> AskHttp(Asking& asking, const HttpProbe& probe, const Limit& limit) {
+// The value of a header in the head of an answer; empty: there is none.
+std::string HeaderIn(std::string_view head, std::string_view name) {
+  for (std::size_t line = head.find('\n'); line != head.npos; line = head.find('\n', line + 1)) {
+    std::string_view rest = head.substr(line + 1);
+    if (rest.size() <= name.size() || rest[name.size()] != ':' ||
+        ::strncasecmp(rest.data(), name.data(), name.size()) != 0) {
+      continue;
+    }
+    rest = rest.substr(name.size() + 1, rest.find_first_of("\r\n", name.size()) - name.size() - 1);
+    while (rest.starts_with(' ') || rest.starts_with('\t')) rest.remove_prefix(1);
+    while (rest.ends_with(' ') || rest.ends_with('\t')) rest.remove_suffix(1);
+    return std::string(rest);
+  }
+  return "";
+}
+
+// Without its "." and "..", which a path relative to another may have; `path` begins with a slash.
+std::string Straight(std::string_view path) {
+  const std::size_t end = std::min(path.find_first_of("?#"), path.size());
+  const std::string_view rest = path.substr(end);
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 1; at <= end;) {
+    const std::size_t slash = std::min(path.substr(0, end).find('/', at), end);
+    const std::string_view part = path.substr(at, slash - at);
+    const bool last = slash == end;
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+      if (last) parts.emplace_back();
+    } else if (part != "." || last) {
+      parts.push_back(part == "." ? std::string_view() : part);
+    }
+    at = slash + 1;
+  }
+  std::string straight;
+  for (const std::string_view part : parts) straight += fmt::format("/{}", part);
+  return (straight.empty() ? "/" : straight) + std::string(rest);
+}
+
+// Where an answer sends somebody who has asked at `from`.
+StatusOr<HttpProbe> RedirectOf(const HttpProbe& from, std::string_view location) {
+  const auto broken = [&] {
+    return base::Unavailable(
+        fmt::format("failed to parse Location header \"{}\"", location.substr(0, 256)));
+  };
+  if (location.size() > kLongestHead || std::ranges::any_of(location, [](char c) {
+        return static_cast<unsigned char>(c) <= ' ' || c == 0x7f;
+      })) {
+    return broken();
+  }
+  HttpProbe to = from;
+  std::string_view rest = location.substr(0, location.find('#'));
+  bool has_host = false;
+  for (const bool tls : {false, true}) {
+    const std::string_view scheme = tls ? "https://" : "http://";
+    if (rest.size() < scheme.size() ||
+        ::strncasecmp(rest.data(), scheme.data(), scheme.size()) != 0) {
+      continue;
+    }
+    to.tls = tls;
+    rest.remove_prefix(scheme.size());
+    has_host = true;
+  }
+  if (!has_host && rest.starts_with("//")) {
+    rest.remove_prefix(2);
+    has_host = true;
+  }
+  if (!has_host) {
+    const std::size_t colon = rest.find(':');
+    if (colon != rest.npos && colon < rest.find_first_of("/?")) return broken();
+    const std::string_view here =
+        std::string_view(from.path).substr(0, from.path.find_first_of("?#"));
+    if (rest.starts_with('/')) {
+      to.path = rest;
+    } else if (rest.empty() || rest.starts_with('?')) {
+      to.path = fmt::format("{}{}", here, rest);
+    } else {
+      const std::size_t slash = here.rfind('/');
+      to.path =
+          Straight(fmt::format("{}{}", slash == here.npos ? "/" : here.substr(0, slash + 1), rest));
+    }
+    return to;
+  }
+  const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+  std::string_view place = rest.substr(0, end);
+  to.path = rest.substr(end);
+  if (!to.path.starts_with('/')) to.path.insert(0, "/");
+  if (const std::size_t at = place.rfind('@'); at != place.npos) place.remove_prefix(at + 1);
+  to.target.port = to.tls ? 443 : 80;
+  const std::size_t colon = place.rfind(':');
+  const std::size_t bracket = place.rfind(']');
+  if (colon != place.npos && (bracket == place.npos || colon > bracket)) {
+    const std::string_view port = place.substr(colon + 1);
+    const char* last = port.data() + port.size();
+    const auto read = std::from_chars(port.data(), last, to.target.port);
+    if (read.ec != std::errc() || read.ptr != last) return broken();
+    place = place.substr(0, colon);
+  }
+  if (place.starts_with('[') && place.ends_with(']')) place = place.substr(1, place.size() - 2);
+  to.target.host = place;
+  return to;
+}
+
+// One answer: its status, and of one that sends elsewhere all that is needed.
+struct OneAnswer {
+  int code = 0;
+  std::string location;
+  std::string body;
+};
+
+StatusOr<OneAnswer> AskOnce(Asking& asking, const HttpProbe& probe, const Limit& limit) {
   DRAY_ASSIGN_OR_RETURN(files::Fd fd, ConnectTo(asking, probe.target, limit));
   Talk talk(std::move(fd), limit);
   if (probe.tls) DRAY_RETURN_IF_ERROR(talk.BeginTls(probe.target.host));
   DRAY_RETURN_IF_ERROR(talk.Send(RequestOf(probe)));
-  // The first line says it all.
+  // The first line says it all, mostly.
   std::string answer;
   while (answer.find('\n') == std::string::npos && answer.size() < 4096) {
     DRAY_ASSIGN_OR_RETURN(const std::string more, talk.Receive());
@@ -249,13 +370,55 @@ StatusOr<int> AskHttp(Asking& asking, const HttpProbe& probe, const Limit& limit
     answer += more;
   }
   const std::size_t space = answer.find(' ');
-  int code = 0;
+  OneAnswer read;
   if (!answer.starts_with("HTTP/") || space == std::string::npos ||
-      std::from_chars(answer.data() + space + 1, answer.data() + answer.size(), code).ec !=
+      std::from_chars(answer.data() + space + 1, answer.data() + answer.size(), read.code).ec !=
           std::errc()) {
     return base::Unavailable("what answered does not speak HTTP");
   }
-  return code;
+  if (read.code < 300 || read.code >= 400) return read;
+  std::size_t end = std::string::npos;
+  while ((end = answer.find("\r\n\r\n")) == std::string::npos && answer.size() < kLongestHead) {
+    DRAY_ASSIGN_OR_RETURN(const std::string more, talk.Receive());
+    if (more.empty()) break;
+    answer += more;
+  }
+  const std::string_view head = std::string_view(answer).substr(0, end);
+  read.location = HeaderIn(head, "Location");
+  if (end == std::string::npos) return read;
+  std::size_t length = kLongestBody;
+  if (const std::string text = HeaderIn(head, "Content-Length"); !text.empty()) {
+    std::from_chars(text.data(), text.data() + text.size(), length);
+    length = std::min(length, kLongestBody);
+  }
+  read.body = answer.substr(end + 4);
+  while (read.body.size() < length) {
+    const auto more = talk.Receive();
+    if (!more.ok() || more->empty()) break;  // it is only for people
+    read.body += *more;
+  }
+  read.body.resize(std::min(read.body.size(), length));
+  return read;
+}
+
+// As a kubelet does: who sends elsewhere on the same host is followed, a few times; another host is
+// nobody's business here.
+StatusOr<HttpAnswer> AskHttp(Asking& asking, const HttpProbe& probe, const Limit& limit) {
+  HttpProbe at = probe;
+  for (int requests = 1;; ++requests) {
+    DRAY_ASSIGN_OR_RETURN(OneAnswer answer, AskOnce(asking, at, limit));
+    constexpr int kFollowed[] = {301, 302, 303, 307, 308};
+    if (answer.location.empty() ||
+        std::ranges::find(kFollowed, answer.code) == std::end(kFollowed)) {
+      return HttpAnswer{.code = answer.code, .body = std::move(answer.body)};
+    }
+    DRAY_ASSIGN_OR_RETURN(const HttpProbe next, RedirectOf(at, answer.location));
+    if (next.target.host != probe.target.host) {
+      return HttpAnswer{.code = answer.code, .body = std::move(answer.body)};
+    }
+    if (requests >= kMostRequests) return base::Unavailable("stopped after 10 redirects");
+    at = next;
+  }
 }
 
 class SocketProbeClient final : public ProbeClient {
@@ -265,7 +428,7 @@ class SocketProbeClient final : public ProbeClient {
   ~SocketProbeClient() override { asking_->stopping = true; }
 
   void Http(const HttpProbe& probe, std::chrono::nanoseconds timeout,
-            std::function<void(StatusOr<int>)> done) override {
+            std::function<void(StatusOr<HttpAnswer>)> done) override {
     offload_.Do([asking = asking_, probe, timeout, done = std::move(done)] {
       done(AskHttp(*asking, probe, {*asking, std::chrono::steady_clock::now() + timeout}));
     });

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
+#include <map>
 #include <optional>
 
 #include "apiserver/authentication.h"
@@ -12,6 +14,7 @@
 #include "apiserver/server.h"
 #include "base/clock.h"
 #include "container/none_runtime.h"
+#include "fmt/format.h"
 
 namespace dray::node {
 namespace {
@@ -29,8 +32,17 @@ class Answers final : public apiserver::Handler {
               std::shared_ptr<apiserver::Responder> responder) override {
     apiserver::Response response;
     response.status = request.path == "/well" ? 200 : 503;
+    ++asked;
+    if (const auto to = sends.find(request.path); to != sends.end()) {
+      response.status = 302;
+      response.headers.Add("Location", to->second);
+      response.body = std::make_shared<const std::string>("elsewhere");
+    }
     responder->Send(std::move(response));
   }
+
+  std::map<std::string, std::string> sends;  // by path: where to
+  std::atomic<int> asked = 0;
 };
 
 class ProbeClientTest : public ::testing::Test {
@@ -46,12 +58,16 @@ class ProbeClientTest : public ::testing::Test {
     server_ = *std::move(server);
   }
   StatusOr<int> Ask(bool tls, std::string path) {
-    StatusOr<int> answer = base::Internal("no answer");
+    const auto answer = AskAll(tls, std::move(path));
+    return answer.ok() ? StatusOr<int>(answer->code) : answer.status();
+  }
+  StatusOr<HttpAnswer> AskAll(bool tls, std::string path) {
+    StatusOr<HttpAnswer> answer = base::Internal("no answer");
     client_->Http({.target = {.host = "127.0.0.1", .sandbox_id = {}, .port = server_->port()},
                    .tls = tls,
                    .path = std::move(path),
                    .headers = {}},
-                  seconds(5), [&](StatusOr<int> code) { answer = std::move(code); });
+                  seconds(5), [&](StatusOr<HttpAnswer> got) { answer = std::move(got); });
     return answer;
   }
 
@@ -84,6 +100,41 @@ TEST_F(ProbeClientTest, AsksOverTlsWhateverTheCertificate) {
   Serve(apiserver::TlsOptions{.server = *pair, .client_authority = authority->certificate});
   EXPECT_EQ(*Ask(true, "/well"), 200);
   EXPECT_EQ(*Ask(true, "/ill"), 503);
+}
+
+TEST_F(ProbeClientTest, WhoSendsElsewhereOnTheSameHostIsFollowed) {
+  Serve(std::nullopt);
+  const std::string here = fmt::format("http://127.0.0.1:{}", server_->port());
+  handler_.sends = {{"/all", here + "/well"},     {"/path", "/well"},      {"/a/below", "../well"},
+                    {"/a/beside", "sibling?x=1"}, {"/a/sibling", "/well"}, {"/chain", "/all"},
+                    {"/ill-there", "/ill"}};
+  for (const char* path : {"/all", "/path", "/chain", "/a/beside"}) {
+    EXPECT_EQ(*Ask(false, path), 200) << path;
+  }
+  EXPECT_EQ(*Ask(false, "/ill-there"), 503);
+  // As a browser would: the path goes up.
+  EXPECT_EQ(*Ask(false, "/a/below"), 200);
+}
+
+TEST_F(ProbeClientTest, AnotherHostIsNotAsked) {
+  Serve(std::nullopt);
+  handler_.sends = {{"/away", "http://localhost:1/"}, {"/without", ""}};
+  EXPECT_EQ(*AskAll(false, "/away"), (HttpAnswer{.code = 302, .body = "elsewhere"}));
+  EXPECT_EQ(AskAll(false, "/without")->code, 302);
+  EXPECT_EQ(handler_.asked, 2);
+  handler_.sends = {{"/strange", "ftp://127.0.0.1/"}, {"/broken", "http://127.0.0.1:x/"}};
+  for (const char* path : {"/strange", "/broken"}) {
+    EXPECT_THAT(std::string(base::Message(AskAll(false, path).status())),
+                ::testing::HasSubstr("failed to parse Location header"));
+  }
+}
+
+TEST_F(ProbeClientTest, WhoIsSentInCirclesStops) {
+  Serve(std::nullopt);
+  handler_.sends = {{"/round", "/round"}};
+  EXPECT_THAT(std::string(base::Message(AskAll(false, "/round").status())),
+              ::testing::HasSubstr("stopped after 10 redirects"));
+  EXPECT_EQ(handler_.asked, 10);
 }
 
 TEST_F(ProbeClientTest, WhoIsNotThereIsToldSo) {

@@ -16,26 +16,27 @@ Probe::Probe(Parts parts, Kind kind, ProbeSpec spec, Target target)
 Probe::~Probe() = default;
 
 void Probe::Ask() {
-  const auto back = [this, &loop = parts_.loop, alive = std::weak_ptr(alive_)](Status status) {
-    loop.Post([this, alive, status = std::move(status)] {
-      if (!alive.expired()) Answer(status);
+  const auto warning = std::make_shared<std::string>();
+  const auto back = [this, &loop = parts_.loop, alive = std::weak_ptr(alive_),
+                     warning](Status status) {
+    loop.Post([this, alive, status = std::move(status), warning] {
+      if (!alive.expired()) Answer(status, *warning);
     });
   };
-  RunAction(spec_.action, target_.action, spec_.timeout, false, parts_.runtime, parts_.client,
-            back);
+  RunAction(spec_.action, target_.action, spec_.timeout, false, parts_.runtime, parts_.client, back,
+            [warning](const std::string& text) { *warning = text; });
 }
 
-void Probe::Answer(const Status& status) {
+void Probe::Answer(const Status& status, const std::string& warning) {
   timer_ = parts_.loop.After(spec_.period, [this] { Ask(); });
   const bool ok = status.ok();
   in_a_row_ = ok == last_ok_ ? in_a_row_ + 1 : 1;
   last_ok_ = ok;
   const std::string why(base::Message(status));
   const std::weak_ptr<int> alive = alive_;
-  if (!ok) {
-    parts_.failed(kind_, why);
-    if (alive.expired()) return;
-  }
+  if (!ok) parts_.failed(kind_, why);
+  if (ok && !warning.empty()) parts_.warned(kind_, warning);
+  if (alive.expired()) return;
   if (in_a_row_ < (ok ? spec_.successes : spec_.failures)) return;
   if (good_ == ok) return;
   good_ = ok;

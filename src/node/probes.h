@@ -32,6 +32,7 @@ class Probe {
     ProbeClient& client;
     std::function<void(Kind, bool good, const std::string& why)> changed;  // or the first answer
     std::function<void(Kind, const std::string& why)> failed;              // each time
+    std::function<void(Kind, const std::string& what)> warned;             // each time
   };
 
   // Begins at once; a destroyed one says nothing more.
@@ -46,7 +47,7 @@ class Probe {
 
  private:
   void Ask();
-  void Answer(const Status& status);
+  void Answer(const Status& status, const std::string& warning);
 
   const Parts parts_;
   const Kind kind_;

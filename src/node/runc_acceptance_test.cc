@@ -40,7 +40,7 @@ using ::testing::Not;
 class NoProbes final : public ProbeClient {
  public:
   void Http(const HttpProbe&, std::chrono::nanoseconds,
-            std::function<void(StatusOr<int>)> done) override {
+            std::function<void(StatusOr<HttpAnswer>)> done) override {
     done(base::Unavailable("there is no network"));
   }
   void Tcp(const ProbeTarget&, std::chrono::nanoseconds,

@@ -259,6 +259,8 @@ class Plane final : public ControlPlane {
     serving.address = options_.address;
     serving.port = options_.port;
     serving.tls = apiserver::TlsOptions{made.server, made.authority};
+    serving.http2 = options_.http2;
+    serving.max_streams = options_.max_streams;
     serving.on_refused = [this, log = LoggerFor("apiserver")](const apiserver::Refusal& refusal) {
       handler_->Refused(refusal);
       log.Info(2, "Request refused before it was looked at",

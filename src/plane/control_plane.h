@@ -45,6 +45,8 @@ struct PlaneOptions {
   bool in_memory = false;  // no database: objects end with the process
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: a free one
+  bool http2 = true;
+  std::size_t max_streams = 250;  // of a connection of HTTP/2
   // Bearer tokens as apiserver/authentication.h reads them; empty: none.
   std::string tokens;
   api::FeatureGates gates;

@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -219,6 +221,69 @@ TEST_F(SchedulerDoorTest, ItsCertificateCanBeGiven) {
   const auto response = (*http)->Send({.target = "/livez"});
   ASSERT_THAT(response, IsOk());
   EXPECT_EQ(response->status, 200);
+}
+
+// Certificates are short-lived and renewed in their files; whoever comes after that sees the new one.
+TEST_F(SchedulerDoorTest, ItsCertificateIsReadAgain) {
+  const auto make = [&](const apiserver::KeyPair& authority) {
+    return *apiserver::MakeCertificate(authority,
+                                       {.use = apiserver::CertificateSpec::Use::kServer,
+                                        .common_name = "scheduler",
+                                        .hosts = {"127.0.0.1"}},
+                                       clock_.Now());
+  };
+  const auto first = *apiserver::MakeAuthority("first", clock_.Now(), std::chrono::hours(24));
+  const auto second = *apiserver::MakeAuthority("second", clock_.Now(), std::chrono::hours(24));
+  const auto trusts = [&](const apiserver::KeyPair& authority) {
+    auto http =
+        client::HttpClient::Create({.url = door_->url(), .authority = authority.certificate});
+    return (*http)->Send({.target = "/livez"}).ok();
+  };
+  const auto soon = [&](const std::function<bool()>& done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!done() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return done();
+  };
+  base::Mutex mutex;
+  StatusOr<apiserver::KeyPair> file = make(first);
+  int read = 0;
+  const auto put = [&](StatusOr<apiserver::KeyPair> content) {
+    const base::MutexLock lock(mutex);
+    file = std::move(content);
+    read = 0;
+  };
+  const auto looked_at = [&] {
+    const base::MutexLock lock(mutex);
+    return read >= 2;
+  };
+  Start({.certificate = *file,
+         .reload =
+             [&] {
+               const base::MutexLock lock(mutex);
+               ++read;
+               return file;
+             },
+         .reload_every = std::chrono::milliseconds(5)});
+  EXPECT_TRUE(trusts(first));
+  EXPECT_FALSE(trusts(second));
+  put(make(second));
+  EXPECT_TRUE(soon([&] { return trusts(second); }));
+  EXPECT_FALSE(trusts(first));
+  // A key that does not fit, between two writes, and a file that is gone: it stays as it was.
+  apiserver::KeyPair torn = make(first);
+  torn.key = make(first).key;
+  put(torn);
+  EXPECT_TRUE(soon(looked_at));
+  EXPECT_TRUE(trusts(second));
+  put(base::Unavailable("gone"));
+  EXPECT_TRUE(soon(looked_at));
+  EXPECT_TRUE(trusts(second));
+  put(make(first));
+  EXPECT_TRUE(soon([&] { return trusts(first); }));
+  // It reads until its end.
+  door_ = nullptr;
 }
 
 // With a control plane and a scheduler that is not in it.

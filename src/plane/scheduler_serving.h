@@ -5,12 +5,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apiserver/certificates.h"
+#include "base/status.h"
 #include "client/kubeconfig.h"
 
 namespace dray::plane {
@@ -22,6 +25,12 @@ struct ServingOptions {
   std::uint16_t port = kSchedulerPort;  // 0: a free one
   // PEM. Both empty: made at start, signed by nobody that anybody knows.
   apiserver::KeyPair certificate;
+  // Asked now and then for the certificate as it is now, from a thread of its own; null: it stays as it is. One that
+  // cannot be read or used is told in the log, and the one before stays.
+  std::function<StatusOr<apiserver::KeyPair>()> reload = nullptr;
+  std::chrono::milliseconds reload_every = std::chrono::seconds(10);
+  bool http2 = true;
+  std::size_t max_streams = 250;  // of a connection of HTTP/2
   // PEM: who signs clients. Empty: whom the API server says (kube-system/extension-apiserver-
   // authentication), as far as that may be read; else clients show tokens.
   std::string client_authority;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 // Of the pod or claim called `name`.
-Help HelpFor(std::string_view yaml, std::string_view name) {
-  const PlanOptions options = DefaultOptions();
+Help HelpFor(std::string_view yaml, std::string_view name,
+             const PlanOptions& options = DefaultOptions()) {
   const Plan plan = PlanOf(yaml, options);
   CureFinder finder(plan, options);
   for (const PodOutcome& pod : plan.pods) {
@@ -49,6 +50,34 @@ TEST(Cures, NameWhoHasToLeaveAndWhatANodeLacks) {
       NodeYaml("n1", 0) + PodYaml("big", "", "7") + PodYaml("here", kRunning, "2");
   EXPECT_THAT(CuresFor(yaml, "big"), ElementsAre("wait until pod here on node n1 ends",
                                                  "node n1 needs 1 more cpu", "add 1 node like n1"));
+}
+
+TEST(Cures, WhatDevicesTakeOfANodeIsPartOfWhatItLacks) {
+  PlanOptions options = DefaultOptions();
+  options.gates.Set(api::Gate::kDRANodeAllocatableResources, true);
+  const std::string cores = R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: cores}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {name: cores, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: g0, nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: "5"}}}}
+  - {name: g1, nodeAllocatableResources: {cpu: {mapping: {deviceMultiplier: "5"}}}}
+)";
+  const std::string yaml = ClassYaml() + NodeYaml("n1", 0) + cores + ClaimYaml("a", 1) +
+                           ClaimYaml("b", 1) + ClaimPodYaml("first", "a") +
+                           ClaimPodYaml("second", "b");
+  const Plan plan = PlanOf(yaml, options);
+  EXPECT_EQ(plan.Count(State::kPlaced), 1U);
+  const auto refused = std::ranges::find(plan.pods, State::kRefused, &PodOutcome::state);
+  ASSERT_NE(refused, plan.pods.end());
+  EXPECT_THAT(scheduler::EventMessage(*refused->explanation), HasSubstr("1 Insufficient cpu"));
+  std::vector<std::string> texts;
+  for (const Cure& cure : HelpFor(yaml, refused->name, options).cures) texts.push_back(cure.text);
+  EXPECT_THAT(texts, Contains(HasSubstr("node n1 needs")));
 }
 
 // Not even an empty node is large enough: neither waiting nor another node helps.

@@ -141,7 +141,7 @@ TEST(PlanWorkloads, AStatefulSetGetsAllItsPodsThoughNothingBecomesReady) {
 }
 
 TEST(PlanWorkloads, TheJobOfACronJobIsPlannedOnce) {
-  const Plan plan = PlanOf(NodeYaml("n1", 0) + CronYaml("nightly") + CronYaml("off", true));
+  const Plan plan = PlanOf(NodeYaml("n1", 0) + CronYaml("nightly") + CronYaml("paused", true));
   ASSERT_THAT(plan.pods, SizeIs(2));
   EXPECT_THAT(plan.pods[0].owners, ElementsAre(StartsWith("Job/nightly-"), "CronJob/nightly"));
   EXPECT_THAT(plan.notes, ElementsAre("1 CronJob: its job is planned once, as if it were due"));

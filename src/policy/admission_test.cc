@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-constexpr std::string_view kNo = "  validations: [{expression: 'false', message: no}]\n";
+constexpr std::string_view kNo = "  validations: [{expression: 'false', message: 'no'}]\n";
 
 class AdmissionTest : public ::testing::Test {
  protected:
@@ -67,7 +67,7 @@ TEST_F(AdmissionTest, ABindingSaysWhatHappens) {
 TEST_F(AdmissionTest, TheReasonIsTheValidations) {
   const Writing write(kMap);
   const Verdict verdict =
-      Ask("  validations: [{expression: 'false', message: no, reason: Forbidden}]\n",
+      Ask("  validations: [{expression: 'false', message: 'no', reason: Forbidden}]\n",
           {"  validationActions: [Deny]\n"}, write);
   EXPECT_THAT(Denied(verdict), HasSubstr("Forbidden: "));
   EXPECT_EQ(CodeOf("Forbidden"), 403);
@@ -177,6 +177,8 @@ TEST_F(AdmissionTest, APodOnANodeWritesSlicesOfThatNode) {
                        std::string_view user = "system:serviceaccount:drivers:d") {
     Writing write(next, old);
     write.user.name = user;
+    // As every token of a service account has.
+    write.user.extra["authentication.kubernetes.io/credential-id"] = {"JTI=1"};
     if (!node.empty()) {
       write.user.extra["authentication.kubernetes.io/node-name"] = {std::string(node)};
     }

@@ -89,7 +89,7 @@ TEST_F(EvaluationTest, AMessageIsComputedWrittenOrTheExpression) {
                            "  - {expression: 'false', message: told, messageExpression: "
                            "'\"it is \" + object.metadata.name'}\n"
                            "  - {expression: 'false', message: told, messageExpression: "
-                           "'object.nothing'}\n"
+                           "'string(object.nothing)'}\n"
                            "  - {expression: 'false', messageExpression: '\"two\\nlines\"'}\n",
                            write)),
               ElementsAre("told", "it is m", "told", "failed expression: false"));

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kSlice =
     "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: s}\n"
-    "spec: {driver: d, pool: {name: p, resourceSliceCount: 1}, nodeName: n}\n";
+    "spec: {driver: d, pool: {name: p, resourceSliceCount: 1}, nodeName: node-a}\n";
 
 // What the rule makes of the request: the version that is shown, or "no".
 std::string Ask(std::string_view match, const Request& request, const SmallWorld& world = {}) {
@@ -128,7 +128,7 @@ TEST(MatchRules, LabelsOfTheNamespace) {
   world.Add("apiVersion: v1\nkind: Namespace\nmetadata: {name: ns, labels: {team: x}}\n");
   EXPECT_EQ(Ask(chosen, Writing(kMap).request, world), "v1");
   world.objects.clear();
-  world.Add("apiVersion: v1\nkind: Namespace\nmetadata: {name: ns, labels: {team: y}}\n");
+  world.Add("apiVersion: v1\nkind: Namespace\nmetadata: {name: ns, labels: {team: other}}\n");
   EXPECT_EQ(Ask(chosen, Writing(kMap).request, world), "no");
   // What is in no namespace is never left out; a namespace goes by its own labels.
   EXPECT_EQ(Ask(chosen, Writing(kSlice).request, world), "v1");

@@ -19,6 +19,7 @@ struct ParamKind {
   std::string kind;
   // "example.com/v1, Kind=Limit", as messages have it.
   std::string Shown() const;
+  friend bool operator==(const ParamKind&, const ParamKind&) = default;
 };
 
 struct Validation {
@@ -52,6 +53,7 @@ struct ParamRef {
   std::string namespace_;
   std::optional<api::LabelMatcher> selector;
   bool deny_if_none = false;
+  friend bool operator==(const ParamRef&, const ParamRef&) = default;
 };
 
 struct BindingSpec {

@@ -351,5 +351,30 @@ TEST_F(AuditTest, TheDefaultPolicyLeavesReadsLeasesAndQuestionsOut) {
   EXPECT_EQ(auditor_->counts().events, 2u);
 }
 
+TEST_F(AuditTest, PoliciesHaveTheirSay) {
+  OpenAt(audit::Level::kMetadata);
+  const std::string group = "/apis/admissionregistration.k8s.io/v1/";
+  EXPECT_EQ(world_
+                ->Post(group + "validatingadmissionpolicies",
+                       R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[)"
+                       R"({"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],)"
+                       R"("resources":["pods"]}]},"validations":[{"expression":"false",)"
+                       R"("message":"no"}],"auditAnnotations":[{"key":"k","valueExpression":)"
+                       R"("'it is ' + object.metadata.name"}]}})")
+                .status,
+            201);
+  EXPECT_EQ(world_
+                ->Post(group + "validatingadmissionpolicybindings",
+                       R"({"metadata":{"name":"b"},"spec":{"policyName":"p",)"
+                       R"("validationActions":["Audit"]}})")
+                .status,
+            201);
+  Events();
+  EXPECT_EQ(world_->Post(kPods, std::string(kPod)).status, 201);
+  const std::string event = Event();
+  EXPECT_THAT(event, HasSubstr(R"("p/k":"it is p")"));
+  EXPECT_THAT(event, HasSubstr(R"("validation.policy.admission.k8s.io/validation_failure":)"));
+}
+
 }  // namespace
 }  // namespace dray::registry

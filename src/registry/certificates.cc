@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "api/values.h"
 #include "apiserver/certificates.h"
 #include "fmt/format.h"
 #include "registry/roles.h"
@@ -43,6 +44,24 @@ api::ErrorList KeepDecision(Request& request, const Request& old) {
 
 }  // namespace
 
+api::ErrorList CheckPem(const api::Object& object) {
+  const auto* request = object.As<Request>();
+  if (request == nullptr) return {};
+  api::ErrorList errors;
+  const auto read = apiserver::ReadRequest(request->spec.request.data);
+  if (!read.ok()) {
+    errors.push_back(api::Invalid(base::FieldPath("spec") / "request",
+                                  api::Base64Of(request->spec.request),
+                                  base::Message(read.status())));
+  }
+  const std::string& certificate = request->status.certificate.data;
+  if (!certificate.empty() && !apiserver::ReadCertificate(certificate).ok()) {
+    errors.push_back(api::Invalid(base::FieldPath("status") / "certificate", "<certificate data>",
+                                  "must contain at least one CERTIFICATE PEM block"));
+  }
+  return errors;
+}
+
 Status AdmitCertificateRequest(const api::UserInfo& user, api::Object& object) {
   auto* request = object.Mutable<Request>();
   if (request == nullptr) return {};
@@ -54,11 +73,7 @@ Status AdmitCertificateRequest(const api::UserInfo& user, api::Object& object) {
   for (const auto& [key, values] : user.extra) spec.extra[key] = values;
   request->status = {};
   const auto read = apiserver::ReadRequest(spec.request.data);
-  if (!read.ok()) {
-    return rest::Invalid(object.kind(), object.metadata().name,
-                         {api::InvalidValue(base::FieldPath("spec") / "request", "<request>",
-                                            base::Message(read.status()))});
-  }
+  if (!read.ok()) return {};  // told by CheckPem
   const bool master = std::ranges::find(read->organizations, kMasters) != read->organizations.end();
   if (spec.signer_name == api::kSignerClient && master) {
     return Refuse(object, fmt::format("use of {} signer with {} group is not allowed",
@@ -91,6 +106,7 @@ Status AdmitCertificateStatus(Part part, const WriteContext& context,
   }
   if (context.decider) return {};
   api::ErrorList errors = KeepDecision(next, old);
+  api::Append(errors, CheckPem(object));
   if (!errors.empty()) return rest::Invalid(object.kind(), object.metadata().name, errors);
   if (next.status == old.status || may("sign")) return {};
   return Refuse(object,

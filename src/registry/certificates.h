@@ -10,14 +10,16 @@
 
 #include "api/authorization.h"
 #include "api/certificate_signing_request.h"
+#include "api/errors.h"
 #include "api/kinds.h"
 #include "base/status.h"
 #include "registry/registry.h"
 
 namespace dray::registry {
 
-// Of a new object; other kinds pass. Invalid: it is no request, or not signed with its key.
-// Forbidden: nobody gets a certificate of system:masters this way.
+// What is no request, not signed with its key, or no certificate. Other kinds have no faults.
+api::ErrorList CheckPem(const api::Object& object);
+// Of a new object; other kinds pass. Forbidden: nobody gets a certificate of system:masters this way.
 Status AdmitCertificateRequest(const api::UserInfo& user, api::Object& object);
 // An update changes metadata alone.
 void KeepCertificateRequest(api::Object& object, const api::Object& stored);

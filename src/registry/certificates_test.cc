@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
 #include "api/certificate_signing_request.h"
 #include "api/values.h"
+#include "apiserver/certificates.h"
 #include "apiserver/requests_for_test.h"
 #include "fmt/format.h"
 #include "registry/local_cluster.h"
@@ -162,12 +164,17 @@ TEST_F(CertificateTest, ASignerWritesTheCertificateOnceAndNoDecision) {
   };
   Allow(R"({"verbs":["patch"],"apiGroups":["certificates.k8s.io"],)"
         R"("resources":["certificatesigningrequests/status"]})");
-  const Answer refused = write("one", kAnn);
+  const auto pair = apiserver::MakeAuthority("x", world_.clock().Now(), std::chrono::hours(1));
+  const auto other = apiserver::MakeAuthority("y", world_.clock().Now(), std::chrono::hours(1));
+  const Answer refused = write(pair->certificate, kAnn);
   EXPECT_EQ(refused.status, 403) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("user not permitted to sign requests with signerName"));
   const apiserver::User admin{"admin", {std::string(kMasters)}};
-  EXPECT_EQ(write("one", admin).status, 200);
-  const Answer again = write("two", admin);
+  const Answer none = write("no certificate", admin);
+  EXPECT_EQ(none.status, 422) << none.text;
+  EXPECT_THAT(none.text, HasSubstr("must contain at least one CERTIFICATE PEM block"));
+  EXPECT_EQ(write(pair->certificate, admin).status, 200);
+  const Answer again = write(other->certificate, admin);
   EXPECT_EQ(again.status, 422) << again.text;
   EXPECT_THAT(again.text, HasSubstr("updates may not modify existing certificate content"));
 }

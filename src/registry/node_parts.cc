@@ -60,8 +60,12 @@ StatusOr<std::string> ContainerOf(const api::Pod& pod, std::string_view asked) {
         fmt::format("a container name must be specified for pod {}, choose one of: [{}]{}",
                     pod.metadata.name, absl::StrJoin(names, " "), others));
   }
+  const auto is_debugger = [&](const api::EphemeralContainer& one) {
+    return one.common.name == asked;
+  };
   if (std::ranges::find(names, asked) == names.end() &&
-      std::ranges::find(init, asked) == init.end()) {
+      std::ranges::find(init, asked) == init.end() &&
+      std::ranges::none_of(pod.spec.ephemeral_containers, is_debugger)) {
     return rest::BadRequest(
         fmt::format("container {} is not valid for pod {}", asked, pod.metadata.name));
   }

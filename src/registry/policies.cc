@@ -9,6 +9,7 @@
 #include "policy/compiled_policy.h"
 #include "policy/policy_spec.h"
 #include "policy/type_checking.h"
+#include "rbac/escalation.h"
 #include "rest/api_error.h"
 #include "rest/tree.h"
 
@@ -220,6 +221,67 @@ Status PolicyAdmission::Admit(const policy::Request& request, const Objects& obj
   evaluated_ += verdict.evaluated;
   if (notes != nullptr) notes->Add(verdict);
   return verdict.denial ? Refusal(request, *verdict.denial) : Status();
+}
+
+Status CheckPolicyParams(const api::UserInfo& user, const api::Authorizer& authorizer,
+                         const Objects& objects, const api::Object& next, const api::Object* old) {
+  const bool policy = policy::IsPolicy(next.kind());
+  if (!policy && !policy::IsBinding(next.kind())) return {};
+  if (rbac::IsMaster(user)) return {};
+  const auto refuse = [&](std::string why) {
+    return rest::Forbidden(next.kind(), next.metadata().name, std::move(why));
+  };
+  api::AuthorizationRequest asked{.user = user,
+                                  .verb = "get",
+                                  .api_group = "*",
+                                  .resource = "*",
+                                  .namespace_ = "*",
+                                  .name = "*"};
+  const auto of_kind = [&](const policy::ParamKind& params) {
+    const std::size_t slash = params.api_version.find('/');
+    asked.api_group = slash == std::string::npos ? "" : params.api_version.substr(0, slash);
+    const auto served = objects.served();
+    const api::KindInfo* kind = FindServed(*served, params.api_version, params.kind);
+    if (kind != nullptr) asked.resource = kind->plural;
+  };
+  if (policy) {
+    const auto spec = policy::PolicySpec::Read(next);
+    if (!spec.params) return {};
+    if (old != nullptr && policy::PolicySpec::Read(*old).params == spec.params) return {};
+    of_kind(*spec.params);
+    if (authorizer.Authorize(asked).allowed) return {};
+    return refuse(
+        fmt::format("user \"{}\" must have \"get\" permission on all objects of the referenced "
+                    "paramKind (kind={}, apiVersion={})",
+                    user.name, spec.params->kind, spec.params->api_version));
+  }
+  const auto spec = policy::BindingSpec::Read(next);
+  if (!spec.params) return {};
+  if (old != nullptr) {
+    const auto before = policy::BindingSpec::Read(*old);
+    if (before.params == spec.params && before.policy == spec.policy) return {};
+  }
+  const auto found = objects.Find(PolicyKind(), "", spec.policy);
+  const bool known = found.ok() && found->has_value();
+  if (known) {
+    const auto params = policy::PolicySpec::Read((*found)->object()).params;
+    if (params) of_kind(*params);
+  }
+  asked.verb = spec.params->name.empty() ? "list" : "get";
+  asked.name = spec.params->name;
+  asked.namespace_ = spec.params->namespace_;
+  if (authorizer.Authorize(asked).allowed) return {};
+  if (!known) {
+    return refuse(
+        fmt::format("unable to get policy {} to determine minimum required permissions "
+                    "and user \"{}\" does not have \"{}\" permission for all groups, "
+                    "versions and resources",
+                    spec.policy, user.name, asked.verb));
+  }
+  return refuse(
+      fmt::format("user \"{}\" does not have \"{}\" permission on the object referenced by "
+                  "paramRef",
+                  user.name, asked.verb));
 }
 
 void ObservePolicy(api::Object& object, const Objects& objects) {

@@ -69,6 +69,12 @@ class PolicyAdmission {
   mutable std::shared_ptr<const policy::PolicySet> set_ ABSL_GUARDED_BY(mutex_);
 };
 
+// Whoever gives a policy parameters must be allowed to read them: its messages could tell them.
+// Forbidden says what is missing; other kinds, and what stays as it was, pass. `old` is null for a
+// create.
+Status CheckPolicyParams(const api::UserInfo& user, const api::Authorizer& authorizer,
+                         const Objects& objects, const api::Object& next, const api::Object* old);
+
 // Writes into the status of a policy what is known of its expressions: where they do not fit the
 // kinds that they will see. Other kinds stay as they are.
 void ObservePolicy(api::Object& object, const Objects& objects);

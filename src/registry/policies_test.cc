@@ -108,7 +108,7 @@ TEST_F(PolicyTest, LooksAtUpdatesPatchesAppliesAndDeletions) {
   };
   EXPECT_EQ(ask("PATCH", R"({"data":{"k":"2"}})", "application/merge-patch+json"), 422);
   EXPECT_EQ(ask("PUT", R"({"metadata":{"name":"a"},"data":{"k":"2"}})", "application/json"), 422);
-  EXPECT_EQ(ask("PATCH", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}",
+  EXPECT_EQ(ask("PATCH", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: other}}",
                 "application/apply-patch+yaml"),
             200);
   EXPECT_EQ(ask("DELETE", "", ""), 422);
@@ -225,6 +225,56 @@ TEST_F(PolicyTest, WhatElseIsWrongIsTold) {
                "metadata: {name: b}\nspec: {policyName: p, validationActions: [Deny], paramRef: "
                "{parameterNotFoundAction: Deny}}\n"),
           "one of name or selector must be specified");
+}
+
+TEST_F(PolicyTest, WhoGivesItParametersMustBeAllowedToReadThem) {
+  world_.StoreRoles();
+  const apiserver::User eve{"eve", {"dev"}};
+  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/";
+  EXPECT_EQ(world_
+                .Post(rbac + "clusterroles",
+                      R"({"metadata":{"name":"p"},"rules":[{"apiGroups":)"
+                      R"(["admissionregistration.k8s.io"],"resources":["*"],"verbs":["*"]},)"
+                      R"({"apiGroups":[""],"resources":["configmaps"],"verbs":["get","list"]}]})")
+                .status,
+            201);
+  EXPECT_EQ(world_
+                .Post(rbac + "clusterrolebindings",
+                      R"({"metadata":{"name":"p"},"roleRef":{"apiGroup":)"
+                      R"("rbac.authorization.k8s.io","kind":"ClusterRole","name":"p"},"subjects":)"
+                      R"([{"kind":"User","name":"eve"}]})")
+                .status,
+            201);
+  const auto make = [&](std::string path, std::string body) {
+    return world_.Ask({.method = "POST",
+                       .path = std::move(path),
+                       .body = std::move(body),
+                       .content_type = "application/yaml",
+                       .user = eve});
+  };
+  const auto policy = [&](std::string_view name, std::string_view kind) {
+    return make(
+        kPolicies,
+        fmt::format("metadata: {{name: {}}}\nspec:\n  paramKind: {{apiVersion: v1, kind: {}}}\n"
+                    "  matchConstraints:\n    resourceRules:\n    - {{apiGroups: [''], "
+                    "apiVersions: [v1], operations: ['*'], resources: [pods]}}\n"
+                    "  validations: [{{expression: 'true'}}]\n",
+                    name, kind));
+  };
+  const auto bind = [&](std::string_view name) {
+    return make(kBindings, fmt::format("metadata: {{name: {0}}}\nspec: {{policyName: {0}, "
+                                       "validationActions: [Deny], paramRef: {{name: x, namespace: "
+                                       "default, parameterNotFoundAction: Allow}}}}\n",
+                                       name));
+  };
+  EXPECT_EQ(policy("maps", "ConfigMap").status, 201);
+  EXPECT_EQ(bind("maps").status, 201);
+  const Answer refused = policy("secrets", "Secret");
+  EXPECT_EQ(refused.status, 403) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("permission on all objects of the referenced paramKind"));
+  const Answer unknown = bind("nothing");
+  EXPECT_EQ(unknown.status, 403) << unknown.text;
+  EXPECT_THAT(unknown.text, HasSubstr("unable to get policy nothing"));
 }
 
 TEST_F(PolicyTest, OneThatChangesObjectsIsStoredIfItMayBeIgnored) {

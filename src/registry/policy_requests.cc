@@ -7,6 +7,7 @@
 
 #include "registry/internal/exchange.h"
 #include "registry/internal/request_options.h"
+#include "registry/policies.h"
 #include "rest/tree.h"
 
 namespace dray::registry::internal {
@@ -14,6 +15,7 @@ namespace {
 
 std::string_view Subresource(Part part) {
   if (part == Part::kStatus) return "status";
+  if (part == Part::kEphemeralContainers) return "ephemeralcontainers";
   return part == Part::kApproval ? "approval" : std::string_view();
 }
 
@@ -155,3 +157,23 @@ PolicyRequest TokenPolicyRequest(const Exchange& exchange, const api::DocumentNo
 }
 
 }  // namespace dray::registry::internal
+
+namespace dray::registry {
+
+bool Registry::HasPolicies() const {
+  return options_.policies != nullptr && options_.policies->Any();
+}
+
+Status Registry::AdmitOther(const policy::Request& request, WriteNotes* notes) const {
+  return HasPolicies() ? options_.policies->Admit(request, objects_, notes) : Status();
+}
+
+Status Registry::AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
+                             const api::Object* next, const api::Object* old) const {
+  if (!HasPolicies()) return {};
+  const internal::PolicyRequest request =
+      internal::ObjectRequest(context, part, asked, next, old, *objects_.served());
+  return options_.policies->Admit(request.request, objects_, context.notes.get());
+}
+
+}  // namespace dray::registry

@@ -42,13 +42,25 @@ class StoredNamespaceLabels final : public api::NamespaceLabels {
   const Objects& objects_;
 };
 
+std::string_view NameOf(Part part) {
+  switch (part) {
+    case Part::kStatus:
+      return "status";
+    case Part::kApproval:
+      return "approval";
+    case Part::kEphemeralContainers:
+      return "ephemeralcontainers";
+    case Part::kObject:
+      break;
+  }
+  return "";
+}
+
 rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind, Part part,
                          base::Time now) {
   return {.manager = context.manager,
           .api_version = context.api_version.empty() ? kind.ApiVersion() : context.api_version,
-          .subresource = part == Part::kStatus     ? "status"
-                         : part == Part::kApproval ? "approval"
-                                                   : "",
+          .subresource = std::string(NameOf(part)),
           .now = now,
           .written_empty = context.written_empty};
 }
@@ -76,22 +88,6 @@ Status CheckMeant(const api::Object& object, const api::Object& stored) {
   }
   if (sent.resource_version != now.resource_version) {
     return rest::Modified(stored.kind(), now.name);
-  }
-  return {};
-}
-
-// A binding is for the pod that the scheduler has looked at.
-Status CheckBound(const Binding& binding, const api::Object& pod) {
-  const api::ObjectMeta& now = pod.metadata();
-  const auto failed = [&](std::string_view what, std::string_view meant, std::string_view is) {
-    return rest::Conflict(pod.kind(), now.name,
-                          fmt::format("Precondition failed: {0} in precondition: {1}, {0} in "
-                                      "object meta: {2}",
-                                      what, meant, is));
-  };
-  if (!binding.uid.empty() && binding.uid != now.uid) return failed("UID", binding.uid, now.uid);
-  if (!binding.resource_version.empty() && binding.resource_version != now.resource_version) {
-    return failed("ResourceVersion", binding.resource_version, now.resource_version);
   }
   return {};
 }
@@ -234,23 +230,10 @@ StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view 
 
 Status Registry::CheckRights(const api::UserInfo& user, const api::Object& next,
                              const api::Object* old) const {
+  if (options_.authorizer != nullptr) {
+    DRAY_RETURN_IF_ERROR(CheckPolicyParams(user, *options_.authorizer, objects_, next, old));
+  }
   return options_.roles == nullptr ? Status() : options_.roles->CheckEscalation(user, next, old);
-}
-
-bool Registry::HasPolicies() const {
-  return options_.policies != nullptr && options_.policies->Any();
-}
-
-Status Registry::AdmitOther(const policy::Request& request, WriteNotes* notes) const {
-  return HasPolicies() ? options_.policies->Admit(request, objects_, notes) : Status();
-}
-
-Status Registry::AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
-                             const api::Object* next, const api::Object* old) const {
-  if (!HasPolicies()) return {};
-  const internal::PolicyRequest request =
-      internal::ObjectRequest(context, part, asked, next, old, *objects_.served());
-  return options_.policies->Admit(request.request, objects_, context.notes.get());
 }
 
 StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteContext& context,
@@ -291,6 +274,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   api::Append(errors, api::CheckNew(object, options_.rules));
   api::Append(errors, api::CheckAdminAccess(object, *namespaces_));
   api::Append(errors, CheckPolicyExpressions(object));
+  api::Append(errors, CheckPem(object));
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
   ObservePolicy(object, objects_);
@@ -340,7 +324,9 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     object.MutableMetadata().managed_fields.clear();
   }
   api::ErrorList errors;
-  if (part != Part::kObject) {
+  if (part == Part::kEphemeralContainers) {
+    errors = api::PrepareEphemeralContainers(object, stored, options_.rules, now);
+  } else if (part != Part::kObject) {
     errors = api::PrepareStatus(object, stored, options_.rules, now);
     const auto* claim = object.As<api::ResourceClaim>();
     if (claim != nullptr && options_.authorizer != nullptr) {
@@ -454,34 +440,6 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
       [created, done = std::move(done)](StatusOr<api::Object> result) {
         done(std::move(result), *created);
       });
-}
-
-void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding binding,
-                    const WriteContext& context, Done done) {
-  Run(
-      KeyOf(api::HubKind(api::TypeInfoOf<api::Pod>()), namespace_, pod),
-      [this, space = std::string(namespace_), name = std::string(pod), binding = std::move(binding),
-       context]() -> StatusOr<Attempt> {
-        const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Pod>());
-        DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
-        if (!found) return rest::NotFound(kind, name);
-        DRAY_RETURN_IF_ERROR(CheckBound(binding, found->object()));
-        auto bound = api::BoundPod(found->object(), binding.node, clock_.Now());
-        if (!bound.ok() && bound.status().code() != StatusCode::kInvalidArgument) {
-          return rest::Conflict(kind, name, base::Message(bound.status()));
-        }
-        DRAY_ASSIGN_OR_RETURN(api::Object next, std::move(bound));
-        api::ObjectMeta& metadata = next.MutableMetadata();
-        for (const auto& [key, value] : binding.labels) metadata.labels[key] = value;
-        for (const auto& [key, value] : binding.annotations) metadata.annotations[key] = value;
-        if (HasPolicies()) {
-          DRAY_RETURN_IF_ERROR(options_.policies->Admit(
-              internal::BindingRequest(context, found->object(), binding.node).request, objects_,
-              context.notes.get()));
-        }
-        return TryReplace(*found, std::move(next));
-      },
-      context.dry_run, std::move(done));
 }
 
 void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,

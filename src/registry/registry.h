@@ -82,7 +82,9 @@ struct WriteContext {
   std::shared_ptr<WriteNotes> notes = nullptr;
 };
 
-enum class Part : std::uint8_t { kObject, kStatus, kApproval };
+// What of an object is written. Containers for debugging are pods' alone, the approval is that of
+// certificate requests.
+enum class Part : std::uint8_t { kObject, kStatus, kApproval, kEphemeralContainers };
 
 enum class Propagation : std::uint8_t { kDefault, kOrphan, kBackground, kForeground };
 

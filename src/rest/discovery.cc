@@ -251,6 +251,7 @@ ResourceInfo DescribeResource(const api::KindInfo& kind) {
                                  .verbs = "create",
                                  .group = "policy",
                                  .version = "v1"});
+    info.subresources.push_back({.name = "ephemeralcontainers", .kind = {}, .verbs = kStatusVerbs});
   }
   if (kind.hub == &api::TypeInfoOf<api::Deployment>() ||
       kind.hub == &api::TypeInfoOf<api::ReplicaSet>() ||

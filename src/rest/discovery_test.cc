@@ -17,7 +17,8 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(Discovery, NewVersionsComeFirst) {
-  EXPECT_THAT(ServedVersions("resource.k8s.io"), ElementsAre("v1", "v1beta2", "v1beta1"));
+  EXPECT_THAT(ServedVersions("resource.k8s.io"),
+              ElementsAre("v1", "v1beta2", "v1beta1", "v1alpha3"));
   const DocumentNode group = TreeOf(*ApiGroupJson("resource.k8s.io"));
   EXPECT_EQ(TextIn(*FindIn(group, "preferredVersion"), "version"), "v1");
 }

@@ -205,17 +205,22 @@ Status TakeOver(const Comparison& change, const ManagedFieldsEntry& self, bool f
   return ConflictError(conflicts);
 }
 
-// The status is written through its own door, and nothing else is written there: what the other
-// door ignores is not owned either.
+// The status is written through its own door, and nothing else is written there, and so are containers
+// for debugging: what the other door ignores is not owned either.
 void LeaveToOtherDoors(const FieldOwner& owner, const api::KindInfo& version,
                        DocumentNode& config) {
   if (owner.subresource.empty()) {
     if (api::HasStatusPart(version)) EraseIn(config, "status");
     return;
   }
-  std::erase_if(config.members, [](const api::Member& member) {
-    return member.key != "status" && member.key != "metadata";
+  const bool debuggers = owner.subresource == "ephemeralcontainers";
+  std::erase_if(config.members, [&](const api::Member& member) {
+    return member.key != (debuggers ? "spec" : "status") && member.key != "metadata";
   });
+  if (DocumentNode* spec = FindIn(config, "spec"); debuggers && spec != nullptr) {
+    std::erase_if(spec->members,
+                  [](const api::Member& member) { return member.key != "ephemeralContainers"; });
+  }
   if (DocumentNode* metadata = FindIn(config, "metadata"); metadata != nullptr) {
     std::erase_if(metadata->members, [](const api::Member& member) {
       return member.key != "name" && member.key != "namespace" && member.key != "uid" &&

@@ -71,17 +71,20 @@ CriSandboxConfig Sandbox() {
                        .run_as_group = 7,
                        .readonly_rootfs = true,
                        .supplemental_groups = {5, 6},
-                       .seccomp = CriSeccomp{.type = CriSeccomp::Type::kLocalhost,
-                                             .localhost_ref = "profile"}}};
+                       .seccomp = CriProfile{.type = CriProfile::Type::kLocalhost,
+                                             .localhost_ref = "profile"},
+                       .apparmor = CriProfile{.type = CriProfile::Type::kRuntimeDefault},
+                       .selinux = CriSelinux{.user = {}, .role = {}, .type = {}, .level = "s1"}}};
 }
 const std::string kSandbox =
     S(1, kSandboxMetadata) + S(2, "host") + S(3, "/logs") +
     S(4, S(1, "10.0.0.10") + S(2, "svc") + S(3, "ndots:5")) + M(6, "l", "1") + M(7, "a", "2") +
-    S(8, S(1, "/dray") +
-             // Groups are numbers in a row. A user of 0 is one, hence a message without content.
-             S(2, S(1, N(1, 2) + N(2, 1)) + S(3, "") + N(4, 1) + S(5, "\x05\x06") + N(6, 1) +
-                      S(8, N(1, 7)) + S(9, N(1, 2) + S(2, "profile"))) +
-             M(3, "s", "3"));
+    S(8,
+      S(1, "/dray") +
+          // Groups are numbers in a row. A user of 0 is one, hence a message without content.
+          S(2, S(1, N(1, 2) + N(2, 1)) + S(2, S(4, "s1")) + S(3, "") + N(4, 1) + S(5, "\x05\x06") +
+                   N(6, 1) + S(8, N(1, 7)) + S(9, N(1, 2) + S(2, "profile")) + S(10, "")) +
+          M(3, "s", "3"));
 
 TEST_F(CriTest, TheRuntimeItself) {
   EXPECT_THAT(
@@ -182,22 +185,27 @@ TEST_F(CriTest, AContainerIsCreated) {
                     .cpuset_cpus = "0-1",
                     .cpuset_mems = "0",
                     .unified = {{"memory.high", "1"}}},
-      .security = {.run_as_user = 1000,
-                   .run_as_group = 1001,
-                   .readonly_rootfs = true,
-                   .supplemental_groups = {44},
-                   .no_new_privs = true,
-                   .add_capabilities = {"NET_ADMIN"},
-                   .drop_capabilities = {"ALL"},
-                   .masked_paths = {"/proc/kcore"},
-                   .readonly_paths = {"/proc/sys"},
-                   .seccomp = CriSeccomp{}}};
+      .security = {
+          .namespaces = {.pid = NamespaceMode::kTarget, .target_id = "other"},
+          .run_as_user = 1000,
+          .run_as_group = 1001,
+          .readonly_rootfs = true,
+          .supplemental_groups = {44},
+          .no_new_privs = true,
+          .add_capabilities = {"NET_ADMIN"},
+          .drop_capabilities = {"ALL"},
+          .masked_paths = {"/proc/kcore"},
+          .readonly_paths = {"/proc/sys"},
+          .seccomp = CriProfile{},
+          .apparmor = CriProfile{.type = CriProfile::Type::kLocalhost, .localhost_ref = "mine"},
+          .selinux = CriSelinux{.user = "u", .role = "r", .type = "t", .level = "s0"}}};
   const std::string resources = N(1, 100'000) + N(2, 50'000) + N(3, 512) + N(4, 1 << 20) +
                                 N(5, -998) + S(6, "0-1") + S(7, "0") + M(9, "memory.high", "1");
-  const std::string security = S(1, S(1, "NET_ADMIN") + S(2, "ALL")) + S(3, N(2, 1)) +
-                               S(5, N(1, 1000)) + N(7, 1) + S(8, "\x2c") + N(11, 1) +
-                               S(12, N(1, 1001)) + S(13, "/proc/kcore") + S(14, "/proc/sys") +
-                               S(15, N(1, 1));
+  const std::string security =
+      S(1, S(1, "NET_ADMIN") + S(2, "ALL")) + S(3, N(2, 3) + S(4, "other")) +
+      S(4, S(1, "u") + S(2, "r") + S(3, "t") + S(4, "s0")) + S(5, N(1, 1000)) + N(7, 1) +
+      S(8, "\x2c") + N(11, 1) + S(12, N(1, 1001)) + S(13, "/proc/kcore") + S(14, "/proc/sys") +
+      S(15, N(1, 1)) + S(16, N(1, 2) + S(2, "mine"));
   const std::string expected = S(1, S(1, "ctr") + N(2, 3)) +
                                S(2, S(1, "sha256:1") + S(18, "busybox")) + S(3, "sh") + S(3, "-c") +
                                S(4, "env") + S(5, "/w") + S(6, S(1, "K") + S(2, "v\xff")) +

@@ -38,13 +38,14 @@ struct CriStatus {
 
 enum class CgroupDriver : std::uint8_t { kSystemd, kCgroupfs };
 
-enum class NamespaceMode : std::uint8_t { kPod, kContainer, kNode };
+enum class NamespaceMode : std::uint8_t { kPod, kContainer, kNode, kTarget };
 
 // As Kubernetes has it where a pod does not say otherwise.
 struct CriNamespaces {
   NamespaceMode network = NamespaceMode::kPod;
   NamespaceMode pid = NamespaceMode::kContainer;
   NamespaceMode ipc = NamespaceMode::kPod;
+  std::string target_id;  // of kTarget, which is for pid alone: a container
   friend bool operator==(const CriNamespaces&, const CriNamespaces&) = default;
 };
 
@@ -69,11 +70,20 @@ struct CriResources {
   friend bool operator==(const CriResources&, const CriResources&) = default;
 };
 
-struct CriSeccomp {
+// Of seccomp or AppArmor.
+struct CriProfile {
   enum class Type : std::uint8_t { kRuntimeDefault, kUnconfined, kLocalhost };
   Type type = Type::kUnconfined;
   std::string localhost_ref;
-  friend bool operator==(const CriSeccomp&, const CriSeccomp&) = default;
+  friend bool operator==(const CriProfile&, const CriProfile&) = default;
+};
+
+struct CriSelinux {
+  std::string user;
+  std::string role;
+  std::string type;
+  std::string level;
+  friend bool operator==(const CriSelinux&, const CriSelinux&) = default;
 };
 
 // Of a sandbox and of a container; a sandbox has no capabilities.
@@ -89,7 +99,9 @@ struct CriSecurity {
   std::vector<std::string> drop_capabilities;
   std::vector<std::string> masked_paths;
   std::vector<std::string> readonly_paths;
-  std::optional<CriSeccomp> seccomp;  // none: the runtime's own idea
+  std::optional<CriProfile> seccomp;  // none: the runtime's own idea
+  std::optional<CriProfile> apparmor;
+  std::optional<CriSelinux> selinux;
   friend bool operator==(const CriSecurity&, const CriSecurity&) = default;
 };
 

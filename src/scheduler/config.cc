@@ -11,6 +11,28 @@
 #include "scheduler/internal/config_reader.h"
 
 namespace dray::scheduler {
+
+Profile WithPolicy(Profile profile, allocator::Policy policy) {
+  const auto weight_of = [&](std::string_view name) {
+    return std::ranges::find(profile.score_weights, name, &PluginWeight::name);
+  };
+  constexpr std::string_view kFragmentation = "DeviceFragmentation";
+  const auto scores = weight_of(kFragmentation);
+  if (!profile.policy) {
+    const bool wanted = scores != profile.score_weights.end() && scores->weight > 0;
+    profile.policy = wanted ? allocator::Policy::kFragmentation : policy;
+  }
+  if (profile.policy != allocator::Policy::kFragmentation) return profile;
+  if (std::ranges::find(profile.disabled, kFragmentation) != profile.disabled.end()) return profile;
+  for (const auto& [name, weight] : {std::pair<std::string_view, std::int64_t>{kFragmentation, 1},
+                                     {"NodeResourcesFit", 0},
+                                     {"NodeResourcesBalancedAllocation", 0}}) {
+    if (weight_of(name) != profile.score_weights.end()) continue;
+    profile.score_weights.push_back({std::string(name), weight});
+  }
+  return profile;
+}
+
 namespace internal {
 
 void Findings::Error(const base::FieldPath& at, std::string_view text) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/policy.h"
 #include "api/affinity.h"
 #include "base/status.h"
 
@@ -47,6 +48,13 @@ struct DynamicResourcesArgs {
   std::vector<std::string> device_classes;
 };
 
+// dray's own: how DeviceFragmentation values nodes (packing/packer.h).
+struct DeviceFragmentationArgs {
+  std::int32_t sequences = 96;
+  std::int64_t seed = 1;
+  std::int64_t half_life = 50'000;  // pods after which one that was seen counts half
+};
+
 struct NodeAffinityArgs {
   // Beside each pod's own: where the profile's pods may be, and would better be.
   api::Box<api::NodeAffinity> added_affinity;
@@ -74,8 +82,16 @@ struct Profile {
   DynamicResourcesArgs dynamic_resources;
   DefaultPreemptionArgs preemption;
   NodeAffinityArgs node_affinity;
+  DeviceFragmentationArgs fragmentation;
+  // How devices are chosen, and with `fragmentation` nodes. Nothing: as the command says.
+  std::optional<allocator::Policy> policy;
   VolumeBindingArgs volume_binding;
 };
+
+// The profile with this policy unless it has its own. With fragmentation the plugin of that name
+// scores instead of NodeResourcesFit and NodeResourcesBalancedAllocation, unless the profile gives
+// these weights; a profile in which it scores has that policy unless it says otherwise.
+Profile WithPolicy(Profile profile, allocator::Policy policy);
 
 struct Config {
   std::vector<Profile> profiles = {{}};

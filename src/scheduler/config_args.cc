@@ -129,6 +129,22 @@ void Apply(const FileDynamicResourcesArgs& args, const FieldPath& at, Profile& p
   };
   to.drivers = names(args.drivers, at / "drivers", "a driver, like gpu.example.com");
   to.device_classes = names(args.device_classes, at / "deviceClasses", "a DeviceClass");
+  if (args.policy.empty()) return;
+  profile.policy = allocator::FindPolicy(args.policy);
+  if (!profile.policy) {
+    findings.Error(at / "policy",
+                   fmt::format("\"{}\": must be {}", args.policy, allocator::PolicyNames(" or ")));
+  }
+}
+
+void Apply(const FileFragmentationArgs& args, const FieldPath& at, Profile& profile,
+           Findings& findings) {
+  DeviceFragmentationArgs& to = profile.fragmentation;
+  to.sequences = args.sequences.value_or(to.sequences);
+  to.seed = args.seed.value_or(to.seed);
+  to.half_life = args.half_life.value_or(to.half_life);
+  CheckRange(to.sequences, 1, 1024, at / "sequences", findings);
+  CheckRange(to.half_life, 100, 1'000'000'000, at / "halfLife", findings);
 }
 
 void Apply(const FileNodeAffinityArgs& args, const FieldPath&, Profile& profile, Findings&) {
@@ -219,6 +235,9 @@ void ReadArgs(const std::string& plugin, const api::DocumentNode& node, const Fi
   if (plugin == "NodeResourcesFit") return Read<FileFitArgs>(plugin, node, at, profile, findings);
   if (plugin == "DynamicResources") {
     return Read<FileDynamicResourcesArgs>(plugin, node, at, profile, findings);
+  }
+  if (plugin == "DeviceFragmentation") {
+    return Read<FileFragmentationArgs>(plugin, node, at, profile, findings);
   }
   if (plugin == "NodeAffinity") {
     return Read<FileNodeAffinityArgs>(plugin, node, at, profile, findings);

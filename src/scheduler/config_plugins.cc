@@ -34,7 +34,7 @@ struct PluginRow {
   Points points;
 };
 // In the order in which they are asked.
-constexpr std::array<PluginRow, 16> kPlugins = {{
+constexpr std::array<PluginRow, 17> kPlugins = {{
     {"SchedulingGates", kPreEnqueue},
     {"NodeName", kFilter},
     {"NodeUnschedulable", kFilter},
@@ -49,6 +49,7 @@ constexpr std::array<PluginRow, 16> kPlugins = {{
     {"PodTopologySpread", kFiltering | kScoring},
     {"InterPodAffinity", kFiltering | kScoring},
     {"DynamicResources", kPreEnqueue | kFiltering | kPostFilter | kScore | kReserve | kPreBind},
+    {"DeviceFragmentation", kScoring},
     {"DefaultPreemption", kPostFilter},
     {"NodeResourcesBalancedAllocation", kScoring},
 }};

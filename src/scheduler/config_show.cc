@@ -74,7 +74,10 @@ FileProfile ProfileOf(const Profile& profile) {
       FileDynamicResourcesArgs{.filter_timeout = shown(profile.dynamic_resources.filter_timeout),
                                .binding_timeout = shown(profile.dynamic_resources.binding_timeout),
                                .drivers = profile.dynamic_resources.drivers,
-                               .device_classes = profile.dynamic_resources.device_classes}));
+                               .device_classes = profile.dynamic_resources.device_classes,
+                               .policy = profile.policy
+                                             ? std::string(allocator::RowOf(*profile.policy).name)
+                                             : std::string()}));
   if (profile.node_affinity.added_affinity) {
     file.plugin_config.push_back(
         ConfigOf("NodeAffinity",

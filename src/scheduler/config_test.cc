@@ -168,6 +168,41 @@ profiles:
               ElementsAre(Weighs("TaintToleration", 0), Weighs("NodeAffinity", 7)));
 }
 
+TEST(Config, AProfileCanHaveAPolicy) {
+  const Profile profile = OnlyProfile(R"(
+profiles:
+- pluginConfig:
+  - name: DynamicResources
+    args: {policy: fragmentation}
+  - name: DeviceFragmentation
+    args: {sequences: 32, seed: 7, halfLife: 1000}
+)");
+  EXPECT_EQ(profile.policy, allocator::Policy::kFragmentation);
+  EXPECT_EQ(profile.fragmentation.sequences, 32);
+  EXPECT_EQ(profile.fragmentation.seed, 7);
+  EXPECT_EQ(profile.fragmentation.half_life, 1000);
+  EXPECT_THAT(
+      Read("profiles: [{pluginConfig: [{name: DynamicResources, args: {policy: worst-fit}}]}]"),
+      StatusIs(StatusCode::kInvalidArgument,
+               HasSubstr("args.policy: \"worst-fit\": must be first-fit or best-fit or "
+                         "fragmentation")));
+  EXPECT_THAT(
+      Read("profiles: [{pluginConfig: [{name: DeviceFragmentation, args: {sequences: 0}}]}]"),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("args.sequences: 0: must be from 1 to")));
+}
+
+TEST(Config, DeviceFragmentationScoresWhereItIsEnabled) {
+  const Profile profile = OnlyProfile(R"(
+profiles:
+- plugins:
+    score:
+      enabled: [{name: DeviceFragmentation, weight: 3}]
+)");
+  EXPECT_EQ(WithPolicy(profile, allocator::Policy::kFirstFit).policy,
+            allocator::Policy::kFragmentation);
+  EXPECT_EQ(OnlyProfile("").policy, std::nullopt);
+}
+
 TEST(Config, AProfileCanBeLimited) {
   const Profile profile = OnlyProfile(R"(
 profiles:
@@ -219,11 +254,12 @@ profiles:
       disabled: [{name: "*"}]
       enabled: [{name: NodeResourcesFit, weight: 5}, {name: DynamicResources, weight: 2}]
 )");
-  EXPECT_THAT(
-      profile.disabled,
-      ElementsAre("DefaultPreemption", "InterPodAffinity", "NodeAffinity", "NodeDeclaredFeatures",
-                  "NodeName", "NodePorts", "NodeResourcesBalancedAllocation", "NodeUnschedulable",
-                  "PodTopologySpread", "SchedulingGates", "TaintToleration"));
+  EXPECT_THAT(profile.disabled,
+              ElementsAre("DefaultPreemption", "DeviceFragmentation", "InterPodAffinity",
+                          "NodeAffinity", "NodeDeclaredFeatures", "NodeName", "NodePorts",
+                          "NodeResourcesBalancedAllocation", "NodeUnschedulable",
+                          "NodeVolumeLimits", "PodTopologySpread", "SchedulingGates",
+                          "TaintToleration", "VolumeBinding", "VolumeRestrictions"));
   EXPECT_THAT(WeightsOf(profile), ElementsAre(Weighs("NodeResourcesFit", 5)));
 }
 

@@ -35,6 +35,10 @@ bool Cycle::End(Phase phase, bool done) {
 
 NodeInfo* Cycle::Choose() {
   if (!End(Phase::kPreFilter, PreFilter())) return nullptr;
+  if (NodeInfo* node = ChooseLazily()) {
+    End(Phase::kScore, true);
+    return node;
+  }
   if (!End(Phase::kFilter, FilterLocal() && FilterOthers())) return nullptr;
   if (!End(Phase::kPreScore, PreScore())) return nullptr;
   ScoreLocal();
@@ -158,7 +162,7 @@ bool Cycle::AskOfAll(std::span<const NodeInfo* const> nodes,
   return true;
 }
 
-bool Cycle::FilterLocal() {
+void Cycle::FindPlacement() {
   if (env_.placements == nullptr) {
     own_ = std::make_unique<Placement>();
     placement_ = own_.get();
@@ -169,6 +173,72 @@ bool Cycle::FilterLocal() {
     }
     placement_ = &env_.placements->Get(KeyOfShape(), pod_, env_.world, concerned);
   }
+}
+
+NodeInfo* Cycle::ChooseLazily() {
+  // Nodes that are asked in vain before all of them are.
+  constexpr int kMostTries = 8;
+  const auto& scorers = env_.plugins.scorers();
+  const bool may = env_.placements != nullptr && others_.empty() &&
+                   (env_.nominations == nullptr || env_.nominations->empty()) &&
+                   pod_->pod->status.nominated_node_name.empty() &&
+                   std::ranges::any_of(scorers, [](const PluginSet::Scorer& scorer) {
+                     return scorer.plugin->fine() != nullptr;
+                   });
+  if (!may) return nullptr;
+  FindPlacement();
+  // Without Finish they come again.
+  std::vector<bool> unknown(env_.world.node_indices());
+  for (const NodeInfo* node : placement_->Stale(env_.world)) unknown[node->index] = true;
+  for (const NodeInfo* node : env_.world.nodes()) {
+    if (unknown[node->index] || placement_->Admitted(*node)) feasible_.push_back(node);
+  }
+  feasible_known_ = true;
+  NodeInfo* chosen = nullptr;
+  const bool asked = feasible_.empty() || AskScorers();
+  const auto tells_apart = [&](std::size_t i) {
+    const auto score = [&](const NodeInfo* node) {
+      return scorers[i].plugin->Score(state_, *pod_, *node);
+    };
+    const std::int64_t first = score(feasible_.front());
+    return std::ranges::any_of(feasible_,
+                               [&](const NodeInfo* node) { return score(node) != first; });
+  };
+  if (asked && fine_ && !feasible_.empty() && final_.empty() && anew_.empty() &&
+      std::ranges::none_of(raw_, tells_apart)) {
+    Told told;
+    const std::vector<std::int64_t> none(feasible_.size());
+    for (int tries = 0; tries < kMostTries && !feasible_.empty(); ++tries) {
+      const std::vector<absl::int128> totals =
+          FineTotals(feasible_, std::span(none).first(feasible_.size()));
+      const auto best = std::ranges::max_element(totals);
+      const auto at = feasible_.begin() + (best - totals.begin());
+      // By what is known of units it fits nowhere, which filters may know better.
+      if (*best == 0) break;
+      if (unknown[(*at)->index]) {
+        ++evaluated_;
+        if (AskOf(state_, **at, local_, told, nullptr).code != PluginStatus::Code::kSuccess) {
+          feasible_.erase(at);
+          continue;
+        }
+      }
+      chosen = env_.world.nodes()[(*at)->rank];
+      break;
+    }
+  }
+  if (chosen != nullptr) return chosen;
+  status_ = {};
+  feasible_.clear();
+  feasible_known_ = false;
+  final_.clear();
+  raw_.clear();
+  anew_.clear();
+  fine_.reset();
+  return nullptr;
+}
+
+bool Cycle::FilterLocal() {
+  FindPlacement();
   nodes_asked_ = true;
   const std::vector<NodeInfo*> stale = placement_->Stale(env_.world);
   constexpr std::uint32_t kUnknown = 0xffffffff;
@@ -213,7 +283,10 @@ std::span<const NodeInfo* const> Cycle::Feasible() {
 }
 
 bool Cycle::PreScore() {
-  if (placement_->admitted() == refused_by_others_.size()) return true;
+  return placement_->admitted() == refused_by_others_.size() || AskScorers();
+}
+
+bool Cycle::AskScorers() {
   FeasibleNodes& feasible = state_.Get<FeasibleNodes>();
   feasible.list = [this] { return Feasible(); };
   const auto& scorers = env_.plugins.scorers();
@@ -227,6 +300,10 @@ bool Cycle::PreScore() {
       status.code = PluginStatus::Code::kError;
       Fail(std::move(status), plugin);
       return false;
+    }
+    if (plugin.fine() != nullptr) {
+      fine_ = i;
+      continue;
     }
     if (!plugin.LocalScore(state_, *pod_)) {
       anew_.push_back(i);
@@ -277,7 +354,7 @@ NodeInfo* Cycle::Nominated() {
 }
 
 NodeInfo* Cycle::Best() {
-  bool told_apart = !anew_.empty();
+  bool told_apart = !anew_.empty() || fine_.has_value();
   for (std::size_t k = 0; k < raw_.size(); ++k) {
     told_apart = told_apart || !placement_->RawIsEqual(k);
   }
@@ -307,6 +384,8 @@ NodeInfo* Cycle::BestOfAll() {
     for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += scorers[scorer].weight * scores[n];
   };
   for (std::size_t k = 0; k < raw_.size(); ++k) {
+    // Equal ones stay equal, and do not tell nodes apart.
+    if (placement_->RawIsEqual(k)) continue;
     for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = placement_->Raw(*nodes[n], k);
     add(raw_[k]);
   }
@@ -322,6 +401,25 @@ NodeInfo* Cycle::BestOfAll() {
     }
     add(i);
   }
+  return fine_ ? BestOf(nodes, FineTotals(nodes, totals)) : BestOf(nodes, totals);
+}
+
+std::vector<absl::int128> Cycle::FineTotals(std::span<const NodeInfo* const> nodes,
+                                            std::span<const std::int64_t> totals) {
+  const PluginSet::Scorer& scorer = env_.plugins.scorers()[*fine_];
+  std::vector<std::int64_t> scores(nodes.size());
+  if (!nodes.empty()) {
+    scorer.plugin->fine()->FineScores(state_, *pod_, nodes, totals, scorer.weight, scores);
+  }
+  std::vector<absl::int128> fine(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    fine[n] = absl::int128(totals[n]) * kFineScore + absl::int128(scorer.weight) * scores[n];
+  }
+  return fine;
+}
+
+template <typename Total>
+NodeInfo* Cycle::BestOf(std::span<const NodeInfo* const> nodes, const std::vector<Total>& totals) {
   std::vector<bool> out(nodes.size());
   while (true) {
     std::optional<std::size_t> best;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/numeric/int128.h"
 #include "scheduler/explanation.h"
 #include "scheduler/framework.h"
 #include "scheduler/placement.h"
@@ -112,12 +113,25 @@ class Cycle final : public WhatIf {
   // be had, and the cycle has failed.
   bool AskOfAll(std::span<const NodeInfo* const> nodes, const std::vector<std::size_t>& filters,
                 const Take& take);
+  // The best node by a FineScorer, where only that tells nodes apart: nodes that have changed are
+  // asked about from the best on, and mostly the first will do. The others are asked about when the
+  // pods of the shape need them. Null: it is not known yet, and everything is asked.
+  NodeInfo* ChooseLazily();
+  void FindPlacement();
   bool FilterLocal();
   bool FilterOthers();
   bool PreScore();
+  // Which score plugins have something to say about the nodes in feasible_.
+  bool AskScorers();
   void ScoreLocal();
   NodeInfo* Best();
   NodeInfo* BestOfAll();
+  // With what a FineScorer says.
+  std::vector<absl::int128> FineTotals(std::span<const NodeInfo* const> nodes,
+                                       std::span<const std::int64_t> totals);
+  // The first of the highest totals on which room that is kept for others is kept.
+  template <typename Total>
+  NodeInfo* BestOf(std::span<const NodeInfo* const> nodes, const std::vector<Total>& totals);
   NodeInfo* Nominated();
   // Whether the pod fits beside those that the node is kept for. If not, the node has refused it.
   bool KeepsNominations(const NodeInfo& node);
@@ -156,6 +170,7 @@ class Cycle final : public WhatIf {
   std::vector<std::size_t> final_;   // local scores that need no normalization
   std::vector<std::size_t> raw_;     // local scores that do
   std::vector<std::size_t> anew_;    // scores that are not local
+  std::optional<std::size_t> fine_;  // the one that is finer than points (FineScorer)
   std::unique_ptr<Placement> own_;   // with nothing remembered
   Placement* placement_ = nullptr;
   absl::flat_hash_map<NodeIndex, std::shared_ptr<const Refusal>> refused_by_others_;

@@ -187,6 +187,24 @@ class PostFilterPlugin : public virtual Plugin {
 
 inline constexpr std::int64_t kMaxNodeScore = 100;
 
+// Points of scores that are told apart by less: a point is so many of them.
+inline constexpr std::int64_t kFineScore = 1'000'000'000'000;
+
+// A score plugin whose scores are finer than points, and which looks at all nodes at once so that it
+// need not look closely at those that cannot be the best.
+class FineScorer {
+ public:
+  virtual ~FineScorer() = default;
+  // `others`: what all other score plugins give the nodes, weighted, in points. `scores`: in
+  // kFineScore-ths of a point, 0 to kMaxNodeScore points. Exact for the node with the highest
+  // total, others' points and `weight` times this; for a node that cannot have it, anything with
+  // which it has not. After PreScore, on the scheduling thread.
+  virtual void FineScores(CycleState& state, const PodInfo& pod,
+                          std::span<const NodeInfo* const> nodes,
+                          std::span<const std::int64_t> others, std::int64_t weight,
+                          std::span<std::int64_t> scores) = 0;
+};
+
 // How much the pod is wanted on a node that passed: 0 to kMaxNodeScore after Normalize. PreScore
 // may skip the plugin for the pod.
 class ScorePlugin : public virtual Plugin {
@@ -202,6 +220,8 @@ class ScorePlugin : public virtual Plugin {
     return !Normalizes();
   }
   virtual void Normalize(CycleState& state, const PodInfo& pod, std::span<std::int64_t> scores) = 0;
+  // Not null: it scores in this way, and Score is not asked. One plugin of a profile may.
+  virtual FineScorer* fine() { return nullptr; }
 };
 
 // Takes what Filter found for the chosen node, so that the next pod cannot.

@@ -227,13 +227,17 @@ const Refusal* Placement::RefusalOf(const NodeInfo& node) const {
 
 Placement& Placements::Get(const PlacementKey& key, const std::shared_ptr<const PodInfo>& pod,
                            const World& world, std::uint64_t concerned) {
+  const std::size_t answers = std::max<std::size_t>(1, world.node_indices());
+  const std::size_t limit = std::min(limit_, std::max(kShapes, kAnswers / answers));
   if (const auto found = by_key_.find(key); found != by_key_.end()) {
     used_.splice(used_.begin(), used_, found->second);
     Placement& placement = *used_.front().second;
     if (placement.concerned == concerned && SameShape(*placement.example, *pod)) {
       return placement;
     }
-  } else if (used_.size() >= limit_ && !used_.empty()) {
+  } else if (used_.size() >= limit && !used_.empty()) {
+    // There may have been fewer nodes before.
+    for (; used_.size() > limit; used_.pop_back()) by_key_.erase(used_.back().first);
     by_key_.erase(used_.back().first);
     used_.splice(used_.begin(), used_, std::prev(used_.end()));
     used_.front().first = key;

@@ -151,6 +151,10 @@ class Placement {
 // The placements of the shapes that were asked for lately. One thread.
 class Placements {
  public:
+  // At most so many shapes, and beyond kShapes only as long as answers for all nodes are not more
+  // than kAnswers: where shapes alternate, one that is forgotten is asked about everywhere again.
+  static constexpr std::size_t kShapes = 64;
+  static constexpr std::size_t kAnswers = std::size_t{1} << 20;
   explicit Placements(std::size_t limit) : limit_(limit) {}
 
   // That of the pod's shape, an empty one when there is none or something has concerned all nodes

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/plugins/default_plugins.h"
+#include "scheduler/plugins/device_fragmentation.h"
 #include "scheduler/plugins/dynamic_resources.h"
 
 namespace dray::scheduler {
@@ -18,7 +19,8 @@ std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
       host.world, host.cluster, host.clock, host.ids,
       DynamicResourcesOptions{
           .args = profile.dynamic_resources,
-          .search = {.policy = host.options.policy, .work_budget = host.options.work_budget},
+          .search = {.policy = profile.policy.value_or(host.options.policy),
+                     .work_budget = host.options.work_budget},
           .workers = host.options.executor == nullptr ? 1 : host.options.executor->workers(),
           .component = profile.scheduler_name,
           .observer = host.options.observer});
@@ -26,7 +28,13 @@ std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
   // An idle claim is given back before pods are sent away.
   const auto preemption = std::ranges::find_if(
       plugins, [](const auto& plugin) { return plugin->name() == "DefaultPreemption"; });
-  plugins.insert(preemption, std::move(devices));
+  const auto at = plugins.insert(preemption, std::move(devices));
+  if (profile.policy == allocator::Policy::kFragmentation &&
+      !IsDisabled(profile, "DeviceFragmentation")) {
+    // After DynamicResources, whose PreFilter says what the claims ask for.
+    plugins.insert(at + 1,
+                   std::make_unique<DeviceFragmentation>(host.world, profile.fragmentation));
+  }
   return plugins;
 }
 

@@ -45,7 +45,8 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
       placements(options.remembered_shapes),
       reports(cluster, clock, options.background) {
   const PluginHost host{world, cluster, clock, ids, current, options};
-  for (const Profile& profile : options.config.profiles) {
+  for (const Profile& given : options.config.profiles) {
+    const Profile profile = WithPolicy(given, options.policy);
     const auto weight = [&](std::string_view name) {
       const auto found = std::ranges::find(profile.score_weights, name, &PluginWeight::name);
       if (found != profile.score_weights.end()) return found->weight;
@@ -377,6 +378,8 @@ std::vector<Outcome> Scheduler::Run() {
 Status Scheduler::Paused() const { return impl_->watch->Stale(); }
 
 std::size_t Scheduler::in_doubt() const {
+  // Who is in doubt waits until it may be asked again.
+  if (!impl_->some_are_due) return 0;
   return static_cast<std::size_t>(
       std::ranges::count_if(impl_->bindings, [](const auto& binding) { return binding.in_doubt; }));
 }

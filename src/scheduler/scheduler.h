@@ -52,8 +52,11 @@ struct SchedulerOptions {
   std::uint64_t work_budget = allocator::kDefaultWork;
   // Off: every verdict is computed anew. The decisions are the same.
   bool caches = true;
-  // Shapes of pods whose verdicts are remembered.
-  std::size_t remembered_shapes = 64;
+  // Shapes of pods whose verdicts are remembered; fewer where nodes are many (Placements).
+  std::size_t remembered_shapes = 512;
+  // Off: a pod that no node takes is not told what is in the way on which nodes, for those who drop
+  // it and do not ask. The decisions are the same.
+  bool explain = true;
   // Is told what is done; null: nobody is. Outlives the scheduler.
   Observer* observer = nullptr;
   // Calls of plugins are measured in one of so many attempts.

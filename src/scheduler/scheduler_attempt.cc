@@ -215,7 +215,10 @@ std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginS
   if (written.code == Code::kWait) {
     const WaitsUntil& waits = binding.state.Get<WaitsUntil>();
     binding.due.reset();
-    if (waits.time) binding.due = clock.Monotonic() + (*waits.time - clock.Now());
+    if (waits.time) {
+      binding.due = clock.Monotonic() + (*waits.time - clock.Now());
+      some_are_due = true;
+    }
     binding.in_doubt = waits.in_doubt;
     if (binding.in_doubt) running.insert(key);
     return std::nullopt;
@@ -254,6 +257,10 @@ void Scheduler::Impl::Undo(Binding& binding) {
 }
 
 std::optional<std::chrono::nanoseconds> Scheduler::Impl::BindingDue() const {
+  // Hundreds may be on their way, and this is asked for each change: most often none of them waits for a time.
+  if (!some_are_due) return std::nullopt;
+  some_are_due =
+      std::ranges::any_of(bindings, [](const Binding& binding) { return binding.due.has_value(); });
   std::optional<std::chrono::nanoseconds> first;
   for (const Binding& binding : bindings) {
     if (!binding.running && binding.due && (!first || *binding.due < *first)) first = binding.due;
@@ -270,6 +277,7 @@ bool Scheduler::Impl::StillWanted(const Binding& binding) const {
 
 void Scheduler::Impl::Launch(BindingIterator binding) {
   binding->running = true;
+  ++launched;
   running.insert(binding->pod.pod->key);
   options.background->Run([this, binding] {
     Timing timing = MakeTiming(binding->profile);
@@ -283,6 +291,7 @@ std::optional<Outcome> Scheduler::Impl::TakeWritten() {
     const BindingIterator it = written.front();
     written.pop_front();
     it->running = false;
+    --launched;
     const std::shared_ptr<const PodInfo> pod = it->pod.pod;
     const Trial trial = TrialOf(*it);
     running.erase(pod->key);
@@ -318,6 +327,11 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
   if (!look_at_bindings) return std::nullopt;
   // What is in doubt is settled by reading; everything else needs a picture that is true.
   const bool stale = !watch->Stale().ok();
+  // All are on their way, as they mostly are.
+  if (launched == bindings.size()) {
+    look_at_bindings = stale;
+    return std::nullopt;
+  }
   for (auto it = bindings.begin(); it != bindings.end();) {
     if (it->running || (stale && !it->in_doubt)) {
       ++it;

@@ -303,6 +303,17 @@ class TwoDeciders : public ::testing::Test {
     }
     return *ours_scheduler_;
   }
+  // As a server keeps who has written an allocation.
+  void SetManager(std::string_view name, const std::string& manager) {
+    api::ResourceClaim claim = *cluster_.Find<api::ResourceClaim>(name);
+    claim.metadata.managed_fields.push_back(
+        {.manager = manager,
+         .operation = "Update",
+         .fields_type = "FieldsV1",
+         .fields_v1 = {R"({"f:status":{"f:allocation":{".":{}},"f:reservedFor":{}}})"},
+         .subresource = "status"});
+    ASSERT_TRUE(cluster_.cluster().Update(api::Object::Of(claim)).ok());
+  }
   std::vector<std::string> Reasons() {
     std::vector<std::string> reasons;
     for (const api::Object& object : cluster_.cluster().All(DeviceCluster::KindOf<api::Event>())) {
@@ -335,6 +346,33 @@ TEST_F(TwoDeciders, APodThatHasNotStartedGivesWay) {
   EXPECT_EQ(cluster_.Find<api::Pod>("mine"), nullptr);
   EXPECT_NE(cluster_.Find<api::Pod>("theirs"), nullptr);
   EXPECT_THAT(Reasons(), ElementsAre("DeviceAllocatedTwice theirs", "DeviceTakenBack mine"));
+}
+
+// A process that ends knows nothing any more of what it has given away; the claim says in whose name it was.
+TEST_F(TwoDeciders, WhatThisOneGaveBeforeItBeganAnewGivesWay) {
+  cluster_.AddNode("a", 2);
+  Add({.name = "mine", .scheduler = "ours", .controlled = true});
+  Add({.name = "theirs", .scheduler = "theirs"});
+  CollideOn("ns/mine");
+  SetManager("mine", "ours");
+  ours_scheduler_ = nullptr;
+  ours().Run();
+  EXPECT_EQ(observer_.taken_back.size(), 1u);
+  EXPECT_EQ(cluster_.Find<api::Pod>("mine"), nullptr);
+  EXPECT_NE(cluster_.Find<api::Pod>("theirs"), nullptr);
+}
+
+TEST_F(TwoDeciders, WhatAnotherOneGaveBeforeItBeganAnewStays) {
+  cluster_.AddNode("a", 2);
+  Add({.name = "mine", .scheduler = "ours", .controlled = true});
+  Add({.name = "theirs", .scheduler = "theirs"});
+  CollideOn("ns/mine");
+  SetManager("mine", "theirs");
+  ours_scheduler_ = nullptr;
+  ours().Run();
+  EXPECT_EQ(observer_.devices.size(), 1u);
+  EXPECT_THAT(observer_.taken_back, IsEmpty());
+  EXPECT_NE(cluster_.Find<api::Pod>("mine"), nullptr);
 }
 
 TEST_F(TwoDeciders, WhatRunsGoesOn) {

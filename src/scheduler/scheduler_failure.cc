@@ -35,7 +35,11 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   PodExplanation explanation{.pod = info->key};
   const std::chrono::nanoseconds before =
       options.observer == nullptr ? timing.began() : timing.Now();
-  cycle.Explain(explanation);
+  if (options.explain) {
+    cycle.Explain(explanation);
+  } else {
+    explanation.nodes = world.nodes().size();
+  }
   if (options.observer != nullptr) explaining = timing.Now() - before;
   std::vector<std::string> refused_by = cycle.RefusedBy();
 

@@ -116,6 +116,11 @@ TEST_F(ReportsTest, WhatCouldNotBeWrittenIsWrittenSoon) {
 TEST_F(ReportsTest, WhatCouldNotBeReadToBeWrittenIsWrittenSoon) {
   cluster_.AddNode("a", 1);
   cluster_.AddGpuPod("p", 2);
+  // It is read when somebody else was faster.
+  cluster_.cluster().SetWriteHook([this](api::Verb verb, const api::Object&) {
+    if (verb != api::Verb::kUpdateStatus) return Status();
+    return ++writes_ == 1 ? base::Aborted("it has been changed") : Status();
+  });
   cluster_.cluster().SetReadHook([](const api::KindInfo&) { return base::Unavailable("away"); });
   cluster_.scheduler().Run();
   cluster_.cluster().SetReadHook({});
@@ -146,6 +151,54 @@ TEST_F(ReportsTest, AnAnswerThatWasLostIsNotWrittenOnceMore) {
   EXPECT_EQ(writes_, 1);
   Later(cluster_.scheduler(), minutes(2));
   EXPECT_EQ(writes_, 1);
+}
+
+// What is known need not be asked for, and what the pod says already need not be written.
+TEST_F(ReportsTest, APodIsToldWithOneRequest) {
+  int reads = 0;
+  cluster_.cluster().SetReadHook([&](const api::KindInfo&) {
+    ++reads;
+    return Status();
+  });
+  Succeed();
+  cluster_.AddNode("a", 1);
+  cluster_.AddGpuPod("p", 2);
+  cluster_.scheduler().Run();
+  EXPECT_EQ(writes_, 1);
+  // Another message, before and after the watch has told of the first.
+  cluster_.AddNode("b", 1);
+  cluster_.clock().Advance(seconds(10));
+  cluster_.scheduler().Run();
+  EXPECT_THAT(Message("p"), HasSubstr("0/2 nodes are available"));
+  EXPECT_EQ(writes_, 2);
+  EXPECT_EQ(reads, 0);
+  // A scheduler that begins anew has nothing to say that the pod does not say.
+  CountedIds ids;
+  Scheduler another(cluster_.cluster(), cluster_.clock(), ids, {});
+  another.Run();
+  EXPECT_EQ(writes_, 2);
+  EXPECT_EQ(reads, 0);
+}
+
+// The watch is late: what was written last is what the next report is compared with.
+TEST_F(ReportsTest, ItsOwnWriteIsKnownBeforeTheWatchTells) {
+  cluster_.AddNode("a", 1);
+  cluster_.AddGpuPod("p", 2);
+  Succeed();
+  cluster_.scheduler().Sync();
+  ASSERT_TRUE(cluster_.scheduler().ScheduleOne().has_value());
+  EXPECT_THAT(Message("p"), HasSubstr("0/1 nodes are available"));
+  cluster_.AddNode("b", 1);
+  int reads = 0;
+  cluster_.cluster().SetReadHook([&](const api::KindInfo&) {
+    ++reads;
+    return Status();
+  });
+  cluster_.clock().Advance(seconds(10));
+  cluster_.scheduler().Run();
+  EXPECT_THAT(Message("p"), HasSubstr("0/2 nodes are available"));
+  EXPECT_EQ(writes_, 2);
+  EXPECT_EQ(reads, 0);
 }
 
 // The controller of claims writes the status of new pods at about the same time.
@@ -239,6 +292,11 @@ TEST_F(BackgroundReportsTest, TheNewestIsWhatStaysWhoeverReadsLater) {
   cluster_.AddNode("a", 1);
   cluster_.AddGpuPod("p", 2);
   cluster_.scheduler().Run();
+  bool conflict = true;
+  cluster_.cluster().SetWriteHook([&](api::Verb verb, const api::Object&) {
+    if (verb != api::Verb::kUpdateStatus || !std::exchange(conflict, false)) return Status();
+    return base::Aborted("it has been changed");
+  });
   bool first = true;
   cluster_.cluster().SetReadHook([&](const api::KindInfo&) {
     if (!std::exchange(first, false)) return Status();

@@ -4,7 +4,9 @@
 // as long as nothing runs with it.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "api/document.h"
 #include "fmt/format.h"
 #include "scheduler/internal/scheduler_impl.h"
 
@@ -26,11 +28,26 @@ bool Started(const api::Pod& pod) {
          started(status.init_container_statuses) || started(status.container_statuses);
 }
 
+// Whether the server says that the allocation was written in that name, perhaps by the process that was before
+// this one.
+bool AllocatedBy(const api::ResourceClaim& claim, std::string_view manager) {
+  return std::ranges::any_of(
+      claim.metadata.managed_fields, [&](const api::ManagedFieldsEntry& entry) {
+        if (entry.manager != manager || entry.subresource != "status") return false;
+        std::vector<api::Diagnostic> diagnostics;
+        const api::DocumentNode fields = api::ParseJson(entry.fields_v1.text, diagnostics);
+        const api::Member* status = fields.Find("f:status");
+        return status != nullptr && status->value.Find("f:allocation") != nullptr;
+      });
+}
+
 }  // namespace
 
 void Scheduler::Impl::Remember(const api::ResourceClaim& claim, const std::string& device) {
   const api::ObjectMeta& meta = claim.metadata;
-  if (!world.AllocatedHere(meta.uid)) return;
+  if (!world.AllocatedHere(meta.uid) && !AllocatedBy(claim, profiles.front().scheduler_name)) {
+    return;
+  }
   twice.try_emplace(
       meta.namespace_ + "/" + meta.name,
       Twice{.namespace_ = meta.namespace_, .name = meta.name, .uid = meta.uid, .device = device});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A result as a page: one file, nothing from elsewhere, light or dark as the reader's system is.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "simulator/internal/svg_chart.h"
 #include "simulator/internal/units.h"
 #include "simulator/result.h"
+#include "simulator/trace.h"
 
 namespace dray::simulator {
 namespace {
@@ -265,6 +267,45 @@ std::string ToHtml(const Result& result) {
   html += WorkloadTable(result);
   html += ClassTable(result);
   html += ReasonTable(result);
+  return html + "</body>\n</html>\n";
+}
+
+std::string ToHtml(const TraceResult& result, std::string_view given_title) {
+  const std::string title(given_title.empty() ? "Trace" : given_title);
+  std::string html = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+  html += fmt::format("<title>{} - dray</title>\n", Escaped(title));
+  html += kStyle;
+  html += fmt::format("</head>\n<body>\n<h1>{}</h1>\n", Escaped(title));
+  html += fmt::format(
+      "<p class=\"about\">{} nodes, {} devices; seed {}, {}; {} pods came, {} were refused</p>\n",
+      result.nodes, result.devices, result.seed, Escaped(result.policy), result.pods,
+      result.refused);
+  const auto share = [](double value) { return fmt::format("{:.1f} %", 100 * value); };
+  LineChart allocated{.title = "Allocated",
+                      .unit = "share of all devices, by what has been asked for",
+                      .series = {{.name = "allocated"}},
+                      .max_y = 1,
+                      .show_x = share,
+                      .show_y = share};
+  LineChart fragmented{.title = "Fragmentation",
+                       .unit = "share of what is free that requests like those seen cannot use",
+                       .series = {{.name = "all"}},
+                       .max_y = 1,
+                       .show_x = share,
+                       .show_y = share};
+  const std::size_t models = std::min(result.models.size(), internal::kMostSeries - 1);
+  for (std::size_t m = 0; m < models; ++m) fragmented.series.push_back({.name = result.models[m]});
+  for (const TraceRow& row : result.rows) {
+    allocated.x.push_back(row.arrived);
+    fragmented.x.push_back(row.arrived);
+    allocated.series[0].values.push_back(row.allocated);
+    fragmented.series[0].values.push_back(row.fragmentation);
+    for (std::size_t m = 0; m < models; ++m) {
+      fragmented.series[m + 1].values.push_back(row.by_model[m]);
+    }
+  }
+  html += "<div class=\"charts\">\n" + ToSvg(allocated) + ToSvg(fragmented) + "</div>\n";
   return html + "</body>\n</html>\n";
 }
 

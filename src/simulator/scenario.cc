@@ -43,7 +43,12 @@ class ScenarioReader {
     }
     if (!file.policy.empty()) ReadPolicy(file.policy, made);
     ReadGates(file.feature_gates, made);
-    ReadCluster(file.cluster, made);
+    const FileCluster& cluster = file.cluster;
+    // A trace has its own.
+    if (!file.trace || !cluster.from.empty() || !cluster.node_groups.empty() ||
+        !cluster.objects.empty()) {
+      ReadCluster(cluster, made);
+    }
     for (std::size_t i = 0; i < file.workloads.size(); ++i) {
       made.workloads.push_back(
           ReadWorkload(file.workloads[i], FieldPath("workloads").Index(i), made));
@@ -52,6 +57,7 @@ class ScenarioReader {
       made.churn.push_back(ReadChurn(file.churn[i], FieldPath("churn").Index(i), made));
     }
     if (file.failures) ReadFailures(*file.failures, made);
+    if (file.trace) ReadTrace(*file.trace, made);
     CheckEnd(made);
     return made;
   }
@@ -257,6 +263,58 @@ class ScenarioReader {
     made.failing_writes = in_.Share(at / "writes" / "probability", from.writes->probability);
     if (made.failing_writes >= 1) {
       in_.Wrong(at / "writes" / "probability", "1", "must be below 1, or nothing ever happens");
+    }
+  }
+
+  TraceColumns ReadColumns(const FileTraceColumns& from, const FieldPath& at) {
+    for (const auto& [field, column] : {std::pair("name", &from.name),
+                                        {"milliCPU", &from.milli_cpu},
+                                        {"memoryMiB", &from.memory_mib},
+                                        {"devices", &from.devices}}) {
+      if (column->empty()) in_.Fault(at / field, "must be the name of a column");
+    }
+    return {.name = from.name,
+            .cpu = from.milli_cpu,
+            .memory = from.memory_mib,
+            .devices = from.devices,
+            .share = from.share,
+            .model = from.model,
+            .arrival = from.arrival,
+            .departure = from.departure};
+  }
+
+  void ReadTrace(const FileTrace& from, Scenario& made) {
+    const FieldPath at("trace");
+    Trace& trace = made.trace.emplace();
+    for (const auto& [field, file] :
+         {std::pair("nodes", &from.nodes.file), {"pods", &from.pods.file}}) {
+      if (file->empty()) in_.Fault(at / field / "file", "must be the name of a file");
+    }
+    trace.node_file = from.nodes.file;
+    trace.pod_file = from.pods.file;
+    trace.node_columns = ReadColumns(from.nodes.columns, at / "nodes" / "columns");
+    trace.pod_columns = ReadColumns(from.pods.columns, at / "pods" / "columns");
+    if (from.order == "file") {
+      trace.order = Trace::Order::kFile;
+    } else if (from.order == "times") {
+      trace.order = Trace::Order::kTimes;
+    } else if (!from.order.empty() && from.order != "shuffled") {
+      in_.Wrong(at / "order", from.order, "must be shuffled, file or times");
+    }
+    const auto ratio = [&](std::string_view field, std::optional<double> given) {
+      if (given && !(*given > 0 && *given <= 10)) {
+        in_.Fault(at / field, fmt::format("{}: must be above 0 and at most 10", *given));
+      }
+      return given;
+    };
+    trace.fill = ratio("fill", from.fill).value_or(trace.fill);
+    trace.offered = ratio("offered", from.offered);
+    if (trace.offered && trace.order == Trace::Order::kTimes) {
+      in_.Fault(at / "offered", "must not be set with order: times, which says when pods leave");
+    }
+    if (!made.workloads.empty() || !made.node_groups.empty() || !made.dump.empty() ||
+        !made.churn.empty() || !made.node_failures.empty()) {
+      in_.Fault(at, "must not be set together with a cluster, workloads, churn or failures");
     }
   }
 

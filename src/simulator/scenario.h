@@ -96,6 +96,38 @@ struct NodeFailure {
   Duration lasting{0};
 };
 
+// The names of a table's columns; an empty one: there is none.
+struct TraceColumns {
+  std::string name;
+  std::string cpu;        // thousandths
+  std::string memory;     // MiB
+  std::string devices;    // how many
+  std::string share;      // pods: thousandths of one device
+  std::string model;      // pods: any of several, with | between them
+  std::string arrival;    // pods: seconds
+  std::string departure;  // pods: seconds
+};
+// A recorded cluster instead of a described one; trace.h runs it.
+struct Trace {
+  std::string node_file;
+  TraceColumns node_columns;
+  std::string pod_file;
+  TraceColumns pod_columns;
+  enum class Order : std::uint8_t {
+    kShuffled,
+    kFile,
+    kTimes,  // as arrival and departure say
+  };
+  Order order = Order::kShuffled;
+  // Pods drawn from the list are added until they would ask for more than this much of all devices.
+  double fill = 1.3;
+  // Not nothing: pods come and go so that this much of all devices is asked for at any time.
+  std::optional<double> offered;
+};
+// With `offered`: how many mean lifetimes it lasts, of which the second half counts.
+inline constexpr double kTraceLifetimes = 4;
+inline constexpr int kMostTraceRows = 10'000;
+
 struct Scenario {
   std::string title;
   std::uint64_t seed = 1;
@@ -109,6 +141,7 @@ struct Scenario {
   std::vector<Workload> workloads;
   std::vector<Churn> churn;
   std::vector<NodeFailure> node_failures;
+  std::optional<Trace> trace;
   double failing_writes = 0;  // share of the scheduler's and controllers' writes that fail
 };
 

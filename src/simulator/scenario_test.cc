@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"no_duration", "duration: 10m\n", "",
          "1:1: duration: must be set, because churn has no end"},
         {"policy", "best-fit", "worst-fit",
-         "5:1: policy: \"worst-fit\": must be first-fit or best-fit"},
+         "5:1: policy: \"worst-fit\": must be first-fit or best-fit or fragmentation"},
         {"group_name", "name: big", "name: Big",
          "9:5: cluster.nodeGroups[0].name: \"Big\": must be at most 40 small letters, digits and "
          "dashes, with no dash at either end\n"

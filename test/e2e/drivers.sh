@@ -73,6 +73,73 @@ says 'name: back' kubectl get resourceslices -o yaml
 kill -TERM $drivers
 drivers=
 
+# The same driver in two processes, and devices that every node reaches, which a third one publishes.
+cat >"$folder/two.yaml" <<'X'
+driver: two.example.com
+pools:
+- devices: [{name: own}]
+- name: everywhere
+  allNodes: true
+  devices:
+  - {name: link-0, attributes: {kind: {string: link}}}
+  - {name: link-1, attributes: {kind: {string: link}}}
+X
+"$DRAY_BINARY" kubeconfig driver/two.example.com --node "$node" --data "$folder/data" >"$folder/two.path"
+"$DRAY_BINARY" kubeconfig driver/two.example.com --data "$folder/data" >"$folder/pools.path"
+"$DRAY_BINARY" driver --only registration --name two.example.com --root "$root" >"$folder/two-reg.out" 2>&1 &
+registration=$!
+"$DRAY_BINARY" driver --only dra --from "$folder/two.yaml" --node-name "$node" --root "$root" --cdi-dir "$cdi" \
+  --kubeconfig "$(cat "$folder/two.path")" >"$folder/two.out" 2>&1 &
+dra=$!
+"$DRAY_BINARY" driver --cluster-pools --from "$folder/two.yaml" --kubeconfig "$(cat "$folder/pools.path")" \
+  >"$folder/pools.out" 2>&1 &
+pools=$!
+drivers="$registration $dra $pools"
+eventually '^everywhere$' kubectl get resourceslices -o 'jsonpath={range .items[?(@.spec.driver=="two.example.com")]}{.spec.pool.name}{"\n"}{end}'
+eventually "^$node\$" kubectl get resourceslices -o 'jsonpath={range .items[?(@.spec.driver=="two.example.com")]}{.spec.pool.name}{"\n"}{end}'
+# The pool of all nodes has no node and no owner.
+says '^true  $' kubectl get resourceslices -o 'jsonpath={range .items[?(@.spec.pool.name=="everywhere")]}{.spec.allNodes} {.spec.nodeName} {.metadata.ownerReferences}{"\n"}{end}'
+code=0
+"$DRAY_BINARY" driver test "$root/plugins_registry/two.example.com-reg.sock" --kubeconfig "$KUBECONFIG" --cdi-dir "$cdi" \
+  >"$folder/said" 2>&1 || code=$?
+[ "$code" = 0 ] || fail "a driver in two processes does not pass: $(cat "$folder/said" "$folder/two.out" "$folder/two-reg.out")"
+# A device that every node reaches is given away, whoever has published it.
+cat >"$folder/link.yaml" <<'X'
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: link}
+spec: {selectors: [{cel: {expression: "device.driver == 'two.example.com' && device.attributes['two.example.com'].kind == 'link'"}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: links}
+spec:
+  devices:
+    requests: [{name: links, exactly: {deviceClassName: link, allocationMode: ExactCount, count: 2}}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: linked}
+spec:
+  restartPolicy: Never
+  resourceClaims: [{name: c, resourceClaimName: links}]
+  containers: [{name: c, image: i, resources: {claims: [{name: c}]}}]
+X
+says created kubectl apply -f "$folder/link.yaml"
+eventually 'link-0 link-1' kubectl get resourceclaim links -o 'jsonpath={.status.allocation.devices.results[*].device}'
+says deleted kubectl delete pod linked --force
+# Whoever publishes them is gone: they stay, and the next one finds them as they are.
+before=$(kubectl get resourceslices -o 'jsonpath={.items[?(@.spec.pool.name=="everywhere")].metadata.resourceVersion}')
+kill -9 "$pools"
+"$DRAY_BINARY" driver --cluster-pools --from "$folder/two.yaml" --kubeconfig "$(cat "$folder/pools.path")" >"$folder/pools.out" 2>&1 &
+pools=$!
+drivers="$registration $dra $pools"
+sleep 2
+[ "$before" = "$(kubectl get resourceslices -o 'jsonpath={.items[?(@.spec.pool.name=="everywhere")].metadata.resourceVersion}')" ] ||
+  fail "slices were written for nothing"
+kill -TERM $drivers
+drivers=
+
 # The driver of src/driver/README.md: 50 lines of C++. It offers no health.
 "$DRAY_BINARY" kubeconfig driver/coins.example.com --node "$node" --data "$folder/data" >"$folder/coins.path"
 "$DRAY_BIN/coin_driver" "$(cat "$folder/coins.path")" "$node" "$root" "$cdi" >"$folder/coins.out" 2>&1 &

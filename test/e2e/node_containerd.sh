@@ -45,6 +45,9 @@ X
   chmod 755 "$home/plugins/says"
   cp "$home/plugins/says" "$home/plugins/loopback"
   echo '{"cniVersion":"0.3.1","name":"says","type":"says"}' >"$home/net/10-says.conf"
+  # From 2.0 on it applies CDI itself, and is told where the specs are.
+  specs=
+  if containerd --version | grep -q ' v\{0,1\}2\.'; then specs="cdi_spec_dirs = ['$root/cdi']"; fi
   cat >"$home/config.toml" <<X
 version = 2
 root = "$home/root"
@@ -58,6 +61,7 @@ disabled_plugins = ["io.containerd.internal.v1.opt"]
   restrict_oom_score_adj = true
   disable_apparmor = true
   netns_mounts_under_state_dir = true
+  $specs
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = "$home/plugins"
     conf_dir = "$home/net"
@@ -119,7 +123,7 @@ start_agent
 apply "$folder/classes.yaml"
 eventually cri-0 kubectl get nodes
 says 'condition met' kubectl wait --for=condition=Ready node/cri-0 --timeout=60s
-says 'containerd://1' kubectl get node cri-0 -o wide
+says 'containerd://[12]' kubectl get node cri-0 -o wide
 start_driver cri-0 "$root"
 eventually gpu.example.com kubectl get resourceslices
 
@@ -177,6 +181,14 @@ terminal() { script -qec "stty cols 91 rows 17; kubectl exec -it works -- /bin/s
 says '17 91' terminal
 attached() { { echo you; sleep 2; } | timeout 5 kubectl attach -i works || true; }
 says '^heard you' attached
+
+# Somebody looks into it.
+looked() {
+  kubectl debug works --image=busybox --target=main --profile=general --container=looker --attach -- \
+    /bin/sh -c '/bin/busybox sleep 2; /bin/busybox ps -o args; /bin/busybox sleep 1'
+}
+says 'memory/once' looked
+field Completed '{.status.ephemeralContainerStatuses[0].state.terminated.reason}' pod works
 
 # A port of the pod, and one on which nobody listens.
 forward() {

@@ -123,6 +123,38 @@ field Unhealthy '{.status.containerStatuses[0].allocatedResourcesStatus[0].resou
 field 'fan is loud' '{.status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].message}' pod runs
 says deleted kubectl delete pod runs --timeout=30s
 
+# What the driver tells of its devices is a file in the container, for each request that the container uses and no other.
+cat >"$folder/told.yaml" <<'X'
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: both}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}, {name: nic, exactly: {deviceClassName: nic}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: told}
+spec:
+  restartPolicy: Never
+  resourceClaims: [{name: c, resourceClaimTemplateName: both}]
+  containers:
+  - name: all
+    image: busybox
+    command: [/bin/sh, -c, 'cd /var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/c && /bin/busybox ls . && /bin/busybox cat */*']
+    resources: {claims: [{name: c}]}
+  - name: some
+    image: busybox
+    command: [/bin/sh, -c, 'cd /var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/c && /bin/busybox ls .']
+    resources: {claims: [{name: c, request: nic}]}
+X
+apply "$folder/told.yaml"
+phase Succeeded told
+says '^gpu$' kubectl logs told -c all
+says '"kind":"DeviceMetadata"' kubectl logs told -c all
+says '"name":"nic-[01]"' kubectl logs told -c all
+says '^nic$' kubectl logs told -c some
+if kubectl logs told -c some | grep -q '^gpu$'; then fail "a container is told of a request that it does not use"; fi
+says deleted kubectl delete pod told --timeout=30s
+
 # Restarts: the device is the same, the driver is not asked again, and the output of before can be read.
 cat >"$folder/again.yaml" <<'X'
 apiVersion: v1

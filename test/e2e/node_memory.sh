@@ -71,7 +71,11 @@ sleep 3
 echo "$pods pods, $runtime: VmRSS $(status VmRSS) kB, VmHWM $(status VmHWM) kB, $(ls "/proc/$agent/task" | wc -l) threads"
 grep -E '^(RssAnon|RssFile|RssShmem)' "/proc/$agent/status" || true
 [ "$(status VmHWM)" -lt "$limit" ] || fail "an agent with $pods pods had $(status VmHWM) kB, more than $limit"
+# Containers outlive their agent: they go while it is there.
+if [ "$runtime" = runc ]; then
+  says deleted kubectl delete pods -l app=memory --timeout=240s
+  [ -z "$(find "$root/runc/containers" "$root/runc/sandboxes" -mindepth 1 2>/dev/null)" ] || fail "something is left in $root/runc"
+fi
 kill -TERM "$agent"
 wait "$agent" || fail "the agent ended with $?"
-if [ "$runtime" = runc ]; then says deleted kubectl delete pods -l app=memory --force --grace-period=0; fi
 stop

@@ -15,7 +15,8 @@ spec:
   restartPolicy: Never
   terminationGracePeriodSeconds: 10
   hostAliases: [{ip: 192.0.2.9, hostnames: [db.example]}]
-  securityContext: {seccompProfile: {type: RuntimeDefault}, fsGroup: 4242}
+  securityContext: {seccompProfile: {type: RuntimeDefault}, fsGroup: 4242, sysctls: [{name: net.ipv4.ip_unprivileged_port_start, value: '4242'}]}
+  resources: {limits: {memory: 256Mi}}
   volumes:
   - {name: memory, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
   - {name: self, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}
@@ -57,6 +58,14 @@ spec:
 ---
 apiVersion: v1
 kind: Pod
+metadata: {name: unsafe}
+spec:
+  nodeName: real-0
+  securityContext: {sysctls: [{name: kernel.sem, value: '1'}]}
+  containers: [{name: c, image: busybox}]
+---
+apiVersion: v1
+kind: Pod
 metadata: {name: waits}
 spec:
   nodeName: real-0
@@ -92,6 +101,23 @@ refuses 'No space' kubectl exec web -- /bin/busybox dd if=/dev/zero of=/memory/f
 # Root, but with a profile: what reaches beyond the container is refused.
 refuses 'not permitted' kubectl exec web -- /bin/busybox unshare -m /bin/busybox true
 
+# Somebody looks into it: with other tools, and at the processes of its container.
+looked() {
+  kubectl debug web --image=busybox --target=c --profile=general --container="$1" --attach -- \
+    /bin/sh -c '/bin/busybox sleep 2; /bin/busybox ps -o args; /bin/busybox sleep 1'
+}
+says 'httpd -f -p 80' looked looker
+field looker '{.status.ephemeralContainerStatuses[0].name}' pod web
+field Completed '{.status.ephemeralContainerStatuses[0].state.terminated.reason}' pod web
+says 'httpd -f -p 80' kubectl logs web -c looker
+terminal() { script -qec "kubectl debug -it web --image=busybox --container=shell --profile=general -- /bin/sh -c 'echo in the pod of \$(/bin/busybox hostname)'" /dev/null </dev/null; }
+says 'in the pod of web' terminal
+refuses 'Not found' kubectl debug web --image=busybox --target=gone --container=lost --profile=general -- /bin/true
+field 0 '{.status.containerStatuses[0].restartCount}' pod web
+
+# Settings of the kernel that are the pod's own.
+says '^4242$' kubectl exec web -- /bin/busybox cat /proc/sys/net/ipv4/ip_unprivileged_port_start
+
 # A port of a pod that has no address.
 kubectl port-forward pod/web :80 >"$folder/forward" 2>&1 &
 forwarder=$!
@@ -125,9 +151,11 @@ says deleted kubectl delete pod words --timeout=30s
 # What cannot be had is named.
 phase Failed wishes
 field FieldNotSupported '{.status.reason}' pod wishes
+phase Failed unsafe
+field SysctlForbidden '{.status.reason}' pod unsafe
 says 'spec.hostUsers' kubectl get pod wishes -o 'jsonpath={.status.message}'
 eventually 'volumes nfs are not supported' kubectl get events
-says deleted kubectl delete pod wishes waits --timeout=30s
+says deleted kubectl delete pod wishes unsafe waits --timeout=30s
 nothing_left() { [ -z "$(ls "$node_root/pods")" ] && ! grep -q "$node_root/pods" /proc/self/mounts && echo nothing; }
 eventually nothing nothing_left
 echo "OK"

@@ -80,10 +80,10 @@ says created kubectl create poddisruptionbudget web --selector=app=web --min-ava
 says 'successfully rolled out' kubectl rollout status deployment/web --timeout=20s
 field 0 '{.status.disruptionsAllowed}' poddisruptionbudget web
 field 1 '{.status.currentHealthy}' poddisruptionbudget web
-pod=$(kubectl get pods -l app=web -o 'jsonpath={.items[0].metadata.name}')
-printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"default"}}' "$pod" >"$folder/eviction.json"
+node=$(kubectl get pods -l app=web -o 'jsonpath={.items[0].spec.nodeName}')
 refuses 'Cannot evict pod as it would violate the pod.s disruption budget' \
-  kubectl create --raw "/api/v1/namespaces/default/pods/$pod/eviction" -f "$folder/eviction.json"
+  kubectl drain "$node" --ignore-daemonsets --pod-selector=app=web --timeout=3s
+says uncordoned kubectl uncordon "$node"
 
 # What pools have, and devices that are part of their node.
 cat >"$folder/cores.yaml" <<X

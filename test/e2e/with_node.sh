@@ -27,11 +27,13 @@ fail() {
   exit 1
 }
 
-# Whoever was started from here and is still there, by the folder in its command line.
+# Whoever was started from here and is still there, by the folder in its command line, or by the one that it is in: shims and the processes
+# that hold the namespaces of pods name none, and outlive the agent.
 leftovers() {
-  for line in /proc/[0-9]*/cmdline; do
-    [ "$(dirname "$line")" != "/proc/$$" ] || continue
-    if { tr '\0' ' ' <"$line"; } 2>/dev/null | grep -q -- "$folder"; then basename "$(dirname "$line")"; fi
+  for process in /proc/[0-9]*; do
+    [ "$process" != "/proc/$$" ] || continue
+    case $(readlink "$process/cwd" 2>/dev/null) in "$folder"/*) basename "$process"; continue ;; esac
+    if { tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null | grep -q -- "$folder"; then basename "$process"; fi
   done
 }
 

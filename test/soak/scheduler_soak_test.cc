@@ -6,12 +6,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "fmt/format.h"
 #include "model/seeds.h"
 #include "scheduler/scheduler.h"
-#include "soak/late_claims.h"
+#include "soak/late_cluster.h"
 #include "soak/onlooker.h"
 #include "soak/town.h"
 #include "soak/watcher.h"
@@ -64,10 +65,18 @@ class Soak {
   }
   void Advance(std::chrono::nanoseconds by) { town_.clock().Advance(by); }
 
+  std::set<const api::TypeInfo*> SomeKinds() {
+    const int kinds = town_.dice().Range(1, 3);
+    std::set<const api::TypeInfo*> some;
+    if ((kinds & 1) != 0) some.insert(&api::TypeInfoOf<api::ResourceClaim>());
+    if ((kinds & 2) != 0) some.insert(&api::TypeInfoOf<api::Pod>());
+    return some;
+  }
+
   // Until nothing changes without time going by, as Scheduler::Run does it.
   void Schedule(double failures, bool late = false) {
     watcher_.Learn();
-    if (late) late_.HoldBackAfter(town_.cluster().revision());
+    if (late) late_.HoldBackAfter(town_.cluster().revision(), SomeKinds());
     town_.SchedulerActs(failures);
     while (true) {
       const std::size_t changes = scheduler_.Sync();
@@ -107,7 +116,7 @@ class Soak {
   Town town_;
   Watcher watcher_;
   Onlooker ids_;
-  LateClaims late_;
+  LateCluster late_;
   scheduler::Scheduler scheduler_;
   int looks_ = 0;
   int looked_ = 0;

@@ -176,7 +176,7 @@ std::vector<api::ResourceClaim> Town::NewClaims() {
 }
 
 bool Town::AddPod() {
-  if (All<api::Pod>().size() >= kMostPods) return RemovePod();
+  if (Objects<api::Pod>().size() >= kMostPods) return RemovePod();
   const std::string name = fmt::format("pod-{}", pods_++);
   testing::Pod builder(name);
   builder.Request("cpu", dice_.Pick({"100m", "500m", "1", "2"}));
@@ -275,7 +275,7 @@ bool Town::AddNode() {
 
 bool Town::RemoveNode() {
   const auto node = Any<api::Node>();
-  if (!node || All<api::Node>().size() <= 3) return false;
+  if (!node || Objects<api::Node>().size() <= 3) return false;
   if (dice_.Chance(0.6)) {
     for (const api::ResourceSlice& slice : All<api::ResourceSlice>()) {
       if (slice.spec.node_name == node->metadata.name) {

@@ -57,10 +57,15 @@ class Town {
     reads_that_fail_ = 0;
   }
 
+  // For looking: copies are most of what a long soak takes.
+  template <typename T>
+  std::vector<api::Object> Objects() const {
+    return cluster_.All(KindOf<T>());
+  }
   template <typename T>
   std::vector<T> All() const {
     std::vector<T> all;
-    for (const api::Object& object : cluster_.All(KindOf<T>())) all.push_back(*object.As<T>());
+    for (const api::Object& object : Objects<T>()) all.push_back(*object.As<T>());
     return all;
   }
   template <typename T>

@@ -31,8 +31,8 @@ bool Town::Delete(const std::string& name, std::string_view space) {
 }
 template <typename T>
 std::optional<T> Town::Any() {
-  const std::vector<T> all = All<T>();
-  return all.empty() ? std::nullopt : std::optional<T>(dice_.Pick(all));
+  const std::vector<api::Object> all = Objects<T>();
+  return all.empty() ? std::nullopt : std::optional<T>(*dice_.Pick(all).template As<T>());
 }
 
 }  // namespace dray::soak

@@ -57,15 +57,18 @@ std::string Said(scheduler::PodExplanation explanation) {
 
 void Watcher::Learn() {
   known_.clear();
-  for (const api::ResourceClaim& claim : town_.All<api::ResourceClaim>()) {
-    if (claim.status.allocation) known_[claim.metadata.uid] = *claim.status.allocation;
+  for (const api::Object& object : town_.Objects<api::ResourceClaim>()) {
+    if (object.As<api::ResourceClaim>()->status.allocation) {
+      known_.emplace(object.metadata().uid, object);
+    }
   }
 }
 
 void Watcher::After(const Outcome& outcome) {
   std::vector<api::ResourceClaim> allocated;
   const auto own = town_.Find<api::Pod>(NameOf(outcome.pod));
-  for (api::ResourceClaim& claim : town_.All<api::ResourceClaim>()) {
+  for (const api::Object& object : town_.Objects<api::ResourceClaim>()) {
+    const api::ResourceClaim& claim = *object.As<api::ResourceClaim>();
     if (!claim.status.allocation) continue;
     const auto known = known_.find(claim.metadata.uid);
     if (known == known_.end()) {
@@ -78,8 +81,9 @@ void Watcher::After(const Outcome& outcome) {
             return entry.resource_claim_name == claim.metadata.name;
           });
       const bool failed = outcome.kind == Outcome::Kind::kError;
-      if (its || (failed && named)) allocated.push_back(std::move(claim));
-    } else if (known->second != *claim.status.allocation) {
+      if (its || (failed && named)) allocated.push_back(claim);
+    } else if (known->second.As<api::ResourceClaim>()->status.allocation !=
+               claim.status.allocation) {
       Complain(fmt::format("claim {} has another allocation than before", claim.metadata.name));
     }
   }
@@ -90,7 +94,8 @@ void Watcher::After(const Outcome& outcome) {
     CheckAllocated(outcome.node, std::move(allocated));
   }
   CheckExclusive();
-  for (const api::Pod& pod : town_.All<api::Pod>()) {
+  for (const api::Object& object : town_.Objects<api::Pod>()) {
+    const api::Pod& pod = *object.As<api::Pod>();
     if (!pod.spec.node_name.empty() && on_nodes_.insert(pod.metadata.uid).second) CheckClaims(pod);
   }
   if (outcome.kind == Outcome::Kind::kWaiting) waited_.insert(outcome.pod);
@@ -123,7 +128,8 @@ void Watcher::CheckExclusive() {
   };
   std::map<model::DeviceId, Holders> devices;
   std::map<std::string, int> shares;
-  for (const api::ResourceClaim& claim : town_.All<api::ResourceClaim>()) {
+  for (const api::Object& object : town_.Objects<api::ResourceClaim>()) {
+    const api::ResourceClaim& claim = *object.As<api::ResourceClaim>();
     if (!claim.status.allocation) continue;
     for (const auto& result : claim.status.allocation->devices.results) {
       if (result.admin_access.value_or(false)) continue;
@@ -182,7 +188,8 @@ void Watcher::CheckBound(const std::string& name, const std::string& node) {
   // Room that was there when the pod got the node may have gone while it waited.
   if (waited_.contains(std::string(kNamespace) + "/" + name)) return;
   base::Quantity used;
-  for (const api::Pod& other : town_.All<api::Pod>()) {
+  for (const api::Object& object : town_.Objects<api::Pod>()) {
+    const api::Pod& other = *object.As<api::Pod>();
     if (other.spec.node_name == node && !Ended(other)) used += CpuOf(other);
   }
   if (used > *stored->status.allocatable.Find("cpu")) {

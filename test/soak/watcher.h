@@ -47,9 +47,9 @@ class Watcher {
   void Complain(std::string text) { complaints_.push_back(std::move(text)); }
 
   Town& town_;
-  std::map<std::string, api::AllocationResult> known_;  // by uid of the claim
-  std::set<std::string> waited_;                        // pods whose binding did
-  std::set<std::string> on_nodes_;                      // uids of pods that were seen there
+  std::map<std::string, api::Object> known_;  // claims with devices, by uid
+  std::set<std::string> waited_;              // pods whose binding did
+  std::set<std::string> on_nodes_;            // uids of pods that were seen there
   std::vector<std::string> complaints_;
   std::uint64_t allocations_ = 0;
   std::uint64_t explanations_ = 0;

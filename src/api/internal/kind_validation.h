@@ -51,13 +51,14 @@ void ValidateTaintRuleStatusUpdate(Report& report, const DeviceTaintRule& rule,
 // pool_status_request_validation.cc; no old one: creation.
 void ValidatePoolStatusRequest(Report& report, const ResourcePoolStatusRequest& request,
                                const ResourcePoolStatusRequest* old);
-void ValidatePoolStatusRequestStatusUpdate(Report& report,
-                                           const ResourcePoolStatusRequest& request,
+void ValidatePoolStatusRequestStatusUpdate(Report& report, const ResourcePoolStatusRequest& request,
                                            const ResourcePoolStatusRequest& old);
 
 // pod_spec_validation.cc. `pod` is the pod's name if it is known: claims are named after it.
 void ValidatePodSpec(Report& report, const Path& at, const PodSpec& spec, std::string_view pod);
 void ValidatePodCreate(Report& report, const Pod& pod);
+// Containers for debugging are added to a pod and stay as they are; nothing else has changed.
+void ValidatePodEphemeralContainers(Report& report, const Pod& pod, const Pod& old);
 // What may change, and that what has changed is right.
 void ValidatePodUpdate(Report& report, const Pod& pod, const Pod& old);
 

@@ -25,6 +25,11 @@ struct PodNames {
 void CheckPodName(Report& report, const Path& at, std::string_view name, base::StringSet& names);
 void ValidateContainers(Report& report, const Path& at, const std::vector<Container>& containers,
                         PodNames& names);
+// Those that are added to a running pod, to look into it: `names` has all others, of which one may be
+// the target.
+void ValidateEphemeralContainers(Report& report, const Path& at,
+                                 const std::vector<EphemeralContainer>& containers,
+                                 PodNames& names);
 
 // pod_validation.cc: what containers and the pod as a whole ask for.
 void ValidatePodResources(Report& report, const Path& at, const PodSpec& spec);

@@ -59,7 +59,7 @@ class ConnectionResponder final : public Responder {
 }  // namespace
 
 Http1Connection::Http1Connection(std::shared_ptr<IoThread> io, boost::asio::ip::tcp::socket socket)
-    : io_(std::move(io)), transport_(std::move(socket), io_->shared().tls.get()) {}
+    : io_(std::move(io)), transport_(std::move(socket), io_->shared().Tls().get()) {}
 
 Http1Connection::~Http1Connection() { Release(io_->shared(), charged_); }
 

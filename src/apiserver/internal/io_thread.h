@@ -27,7 +27,13 @@ struct Shared {
   ServerOptions options;
   Handler* handler = nullptr;
   const Authenticator* authenticator = nullptr;
-  SslContextPtr tls;  // null: plain
+  // For a connection that begins; null: plain.
+  std::shared_ptr<SSL_CTX> Tls() const {
+    const base::MutexLock lock(mutex);
+    return tls;
+  }
+  mutable base::Mutex mutex;
+  std::shared_ptr<SSL_CTX> tls ABSL_GUARDED_BY(mutex);
 
   std::atomic<bool> draining = false;
   std::atomic<std::size_t> connections = 0;

@@ -121,6 +121,8 @@ StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options, bool http2) {
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   DRAY_RETURN_IF_ERROR(UseServer(context.get(), options));
+  static int http1_alone = 0;
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, http2 ? nullptr : &http1_alone);
   if (options.foreign && options.client_authority.empty()) return context;
   DRAY_RETURN_IF_ERROR(UseAuthorities(context.get(), options));
   // Whom we trust need not have signed itself: an authority may be below another one that is none
@@ -134,8 +136,6 @@ StatusOr<SslContextPtr> MakeSslContext(const TlsOptions& options, bool http2) {
     if (good == 0) SSL_set_app_data(ssl, chain);  // any mark will do
     return 1;
   });
-  static int http1_alone = 0;
-  SSL_CTX_set_alpn_select_cb(context.get(), ChooseProtocol, http2 ? nullptr : &http1_alone);
   return context;
 }
 

@@ -64,11 +64,13 @@ std::optional<std::vector<api::Object>> ServerObjects(PlanFlags& flags, Io& io) 
       io.err << "  hint: or name files with -f; -f - is standard input\n";
     return std::nullopt;
   }
-  auto objects = ReadServer(*access);
+  std::vector<std::string> notes;
+  auto objects = ReadServer(*access, notes);
   if (!objects.ok()) {
     UsageError(io, Printable(base::Message(objects.status())));
     return std::nullopt;
   }
+  for (const std::string& note : notes) io.err << "note: " << Printable(note) << '\n';
   if (flags.namespace_.empty()) {
     flags.namespace_ = access->namespace_.empty() ? "default" : access->namespace_;
   }

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 #include "CLI/CLI.hpp"
@@ -117,6 +119,20 @@ bool ReadOther(Io& io, std::string_view flag, const std::string& file,
   return true;
 }
 
+// As it is now, for a scheduler that runs longer than its certificate. What is wrong names the file.
+StatusOr<apiserver::KeyPair> ReadPair(const std::string& certificate, const std::string& key) {
+  apiserver::KeyPair pair;
+  for (const auto& [file, text] :
+       {std::pair(&certificate, &pair.certificate), std::pair(&key, &pair.key)}) {
+    std::ifstream in(*file, std::ios::binary);
+    std::ostringstream all;
+    all << in.rdbuf();
+    if (!in) return base::Unavailable(fmt::format("{} cannot be read", *file));
+    *text = std::move(all).str();
+  }
+  return pair;
+}
+
 bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOptions& options) {
   if (flags.secure_port == 0) return true;
   plane::ServingOptions serving;
@@ -143,6 +159,12 @@ bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOption
                  serving.authorization)) {
     return false;
   }
+  if (!flags.certificate_file.empty()) {
+    serving.reload = [certificate = flags.certificate_file, key = flags.key_file] {
+      return ReadPair(certificate, key);
+    };
+  }
+  ReadHttp2Flags(flags.http2, serving);
   options.serving = std::move(serving);
   return true;
 }
@@ -209,9 +231,19 @@ void AddServingFlags(CLI::App& app, ProcessFlags& flags) {
   app.add_option("--authorization-kubeconfig", flags.authorization_kubeconfig,
                  "As whom to ask about accesses; as the scheduler if not given")
       ->type_name("FILE");
+  AddHttp2Flags(app, flags.http2);
 }
 
 }  // namespace
+
+void AddHttp2Flags(CLI::App& app, Http2Flags& flags) {
+  app.add_flag("--disable-http2-serving", flags.disable, "Serve HTTP/1.1 only");
+  app.add_option("--http2-max-streams-per-connection", flags.max_streams,
+                 "Requests at a time of a connection of HTTP/2; 0: 250")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0, 100'000).description(""))
+      ->capture_default_str();
+}
 
 void AddProcessFlags(CLI::App& app, ProcessFlags& flags) {
   AddElectionFlags(app, flags);

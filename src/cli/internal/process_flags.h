@@ -18,6 +18,19 @@ class App;
 
 namespace dray::cli::internal {
 
+// Of whoever serves, as Kubernetes's programs have them.
+struct Http2Flags {
+  bool disable = false;
+  int max_streams = 0;  // 0: as many as usual
+};
+void AddHttp2Flags(CLI::App& app, Http2Flags& flags);
+// Into options that have `http2` and `max_streams`.
+template <typename Options>
+void ReadHttp2Flags(const Http2Flags& flags, Options& options) {
+  options.http2 = !flags.disable;
+  if (flags.max_streams > 0) options.max_streams = static_cast<std::size_t>(flags.max_streams);
+}
+
 struct ProcessFlags {
   std::optional<bool> leader_elect;
   std::string identity;
@@ -38,6 +51,7 @@ struct ProcessFlags {
   std::string client_authority_file;
   std::vector<std::string> always_allow = {"/healthz", "/readyz", "/livez"};
   bool skip_lookup = false;
+  Http2Flags http2;
   std::string token_kept = "10s";
   std::string allowed_kept = "10s";
   std::string denied_kept = "10s";

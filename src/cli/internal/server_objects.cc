@@ -9,9 +9,16 @@
 
 #include "api/config_map.h"
 #include "api/daemon_set.h"
+#include "api/device_class.h"
 #include "api/document.h"
 #include "api/event.h"
 #include "api/lease.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/pool_status_request.h"
+#include "api/rbac.h"
+#include "api/resource_claim.h"
+#include "api/resource_slice.h"
 #include "api/service_account.h"
 #include "api/shown_name.h"
 #include "api/write_rules.h"
@@ -41,11 +48,27 @@ bool Matters(const api::KindInfo& kind) {
       return volumes->hub == kind.hub;
     });
   }
-  const api::TypeInfo* const others[] = {
-      &api::TypeInfoOf<api::Event>(),          &api::TypeInfoOf<api::Lease>(),
-      &api::TypeInfoOf<api::ConfigMap>(),      &api::TypeInfoOf<api::Secret>(),
-      &api::TypeInfoOf<api::ServiceAccount>(), &api::TypeInfoOf<api::ControllerRevision>()};
+  const api::TypeInfo* const others[] = {&api::TypeInfoOf<api::Event>(),
+                                         &api::TypeInfoOf<api::Lease>(),
+                                         &api::TypeInfoOf<api::ConfigMap>(),
+                                         &api::TypeInfoOf<api::Secret>(),
+                                         &api::TypeInfoOf<api::ServiceAccount>(),
+                                         &api::TypeInfoOf<api::ControllerRevision>(),
+                                         &api::TypeInfoOf<api::Role>(),
+                                         &api::TypeInfoOf<api::ClusterRole>(),
+                                         &api::TypeInfoOf<api::RoleBinding>(),
+                                         &api::TypeInfoOf<api::ClusterRoleBinding>(),
+                                         &api::TypeInfoOf<api::ResourcePoolStatusRequest>()};
   return std::ranges::find(others, kind.hub) == std::end(others);
+}
+
+// Without these a plan would be about another cluster.
+bool IsNeeded(const api::KindInfo& kind) {
+  const api::TypeInfo* const needed[] = {
+      &api::TypeInfoOf<api::Node>(), &api::TypeInfoOf<api::Pod>(),
+      &api::TypeInfoOf<api::ResourceSlice>(), &api::TypeInfoOf<api::DeviceClass>(),
+      &api::TypeInfoOf<api::ResourceClaim>()};
+  return std::ranges::find(needed, kind.hub) != std::end(needed);
 }
 
 StatusOr<api::Object> Patched(const api::Object& stored, const Manifest& manifest) {
@@ -63,20 +86,31 @@ StatusOr<api::Object> Patched(const api::Object& stored, const Manifest& manifes
 
 }  // namespace
 
-StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access) {
+StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access,
+                                              std::vector<std::string>& notes) {
   DRAY_ASSIGN_OR_RETURN(const std::unique_ptr<client::HttpClient> http,
                         client::HttpClient::Create(access));
   const client::ObjectClient client(*http, "dray");
   std::vector<api::Object> objects;
+  std::vector<std::string_view> hidden;
   for (const api::KindInfo& kind : api::Kinds()) {
     if (&kind != &api::HubKind(*kind.hub) || !Matters(kind)) continue;
     auto listing = client.List(kind);
     // Servers do not have every kind.
     if (listing.status().code() == StatusCode::kNotFound) continue;
+    if (listing.status().code() == StatusCode::kPermissionDenied && !IsNeeded(kind)) {
+      hidden.push_back(kind.plural);
+      continue;
+    }
     if (!listing.ok()) {
       return base::Annotate(listing.status(), fmt::format("{} of {}", kind.plural, access.url));
     }
     std::move(listing->objects.begin(), listing->objects.end(), std::back_inserter(objects));
+  }
+  if (!hidden.empty()) {
+    std::ranges::sort(hidden);
+    notes.push_back(fmt::format("{} may not be read by this user; taken as if there were none",
+                                fmt::join(hidden, ", ")));
   }
   return objects;
 }

@@ -13,8 +13,10 @@
 
 namespace dray::cli::internal {
 
-// Everything that decisions depend on, in all namespaces. Reads only.
-StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access);
+// Everything that decisions depend on, in all namespaces. Reads only. Kinds that the user may not
+// read are told in `notes` and taken as absent, but for those without which nothing can be decided.
+StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access,
+                                              std::vector<std::string>& notes);
 
 // `stored` with the manifests applied as kubectl does it: what is there already is patched and
 // keeps its status. Objects that name no namespace are in `namespace_`. The error names the object.

@@ -254,10 +254,11 @@ bool Http2Connection::Wait(Waiter& waiter, Deadline until) {
 }
 
 std::int32_t Http2Connection::Begin(const HeadFields& head, const std::string& body, bool streaming,
-                                    std::size_t max_bytes, Waiter& waiter) {
+                                    std::size_t max_bytes, const std::function<bool()>& may_send,
+                                    Waiter& waiter) {
   // The server may have ended it, or said that it will: then this is for another connection.
   if (!over_) Read();
-  const std::int32_t id = over_ ? 0 : session_.Submit(head, body, streaming, max_bytes);
+  const std::int32_t id = over_ ? 0 : session_.Submit(head, body, streaming, max_bytes, may_send);
   if (id != 0) waiters_[id] = &waiter;
   return id;
 }
@@ -313,11 +314,12 @@ Http2Connection::Outcome Http2Connection::OutcomeOf(Http2Exchange* exchange, Dea
 }
 
 Http2Connection::Outcome Http2Connection::Exchange(const HeadFields& head, const std::string& body,
-                                                   Deadline deadline, std::size_t max_bytes) {
+                                                   Deadline deadline, std::size_t max_bytes,
+                                                   const std::function<bool()>& may_send) {
   Waiter waiter;
   const base::MutexLock lock(mutex_);
   const Deadline begun = steady_clock::now();
-  const std::int32_t id = Begin(head, body, /*streaming=*/false, max_bytes, waiter);
+  const std::int32_t id = Begin(head, body, /*streaming=*/false, max_bytes, may_send, waiter);
   if (id != 0) {
     Flush();
     // Others may have flushed, and the answer may be there.
@@ -422,7 +424,7 @@ Http2Connection::Opened Http2Connection::Open(const HeadFields& head, Deadline h
   auto waiter = std::make_unique<Waiter>();
   const base::MutexLock lock(mutex_);
   const Deadline begun = steady_clock::now();
-  const std::int32_t id = Begin(head, {}, /*streaming=*/true, max_bytes, *waiter);
+  const std::int32_t id = Begin(head, {}, /*streaming=*/true, max_bytes, nullptr, *waiter);
   std::string refusal;
   if (id != 0) {
     Flush();

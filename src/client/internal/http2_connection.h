@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,8 +66,9 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
     HttpResponse response;
     Status status;  // of what was not answered
   };
+  // `may_send` is asked when it is sent, from any thread, quickly; null: it may be.
   Outcome Exchange(const HeadFields& head, const std::string& body, Deadline deadline,
-                   std::size_t max_bytes);
+                   std::size_t max_bytes, const std::function<bool()>& may_send);
   // A response that goes on when it is a 200; `response` of others. The head comes until `head_until`.
   struct Opened {
     Outcome outcome;
@@ -103,7 +105,8 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   // False: the time has come.
   bool Wait(Waiter& waiter, Deadline until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::int32_t Begin(const HeadFields& head, const std::string& body, bool streaming,
-                     std::size_t max_bytes, Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                     std::size_t max_bytes, const std::function<bool()>& may_send, Waiter& waiter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void End(std::int32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of a request that is over, or will not be waited for any longer.
   Outcome OutcomeOf(Http2Exchange* exchange, Deadline begun) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

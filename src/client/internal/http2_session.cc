@@ -64,7 +64,13 @@ nghttp2_session_callbacks* Http2Session::MakeCallbacks() {
   nghttp2_session_callbacks_set_before_frame_send_callback(
       made, [](nghttp2_session*, const nghttp2_frame* frame, void* user) {
         if (frame->hd.type != NGHTTP2_HEADERS) return 0;
-        if (Http2Exchange* exchange = Of(user).Find(frame->hd.stream_id)) exchange->written = true;
+        Http2Exchange* exchange = Of(user).Find(frame->hd.stream_id);
+        if (exchange == nullptr) return 0;
+        if (exchange->may_send && !exchange->may_send()) {
+          // The library closes the stream as one that was never sent.
+          return static_cast<int>(NGHTTP2_ERR_CANCEL);
+        }
+        exchange->written = true;
         return 0;
       });
   return made;
@@ -96,7 +102,7 @@ Http2Session::Http2Session(const Http2Limits& limits) : limits_(limits) {
 Http2Session::~Http2Session() { nghttp2_session_del(session_); }
 
 std::int32_t Http2Session::Submit(const HeadFields& head, std::string body, bool streaming,
-                                  std::size_t max_body) {
+                                  std::size_t max_body, std::function<bool()> may_send) {
   if (leaving_ || nghttp2_session_check_request_allowed(session_) == 0) return 0;
   std::vector<nghttp2_nv> fields;
   fields.reserve(head.size());
@@ -126,6 +132,7 @@ std::int32_t Http2Session::Submit(const HeadFields& head, std::string body, bool
   }
   auto exchange = std::make_unique<Http2Exchange>();
   exchange->request = std::move(body);
+  exchange->may_send = std::move(may_send);
   exchange->streaming = streaming;
   exchange->max_body = max_body;
   exchanges_.emplace(id, std::move(exchange));

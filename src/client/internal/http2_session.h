@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,6 +48,7 @@ struct Http2Exchange {
   bool head_done = false;
   bool open = true;     // in the library
   std::string request;  // the body that goes
+  std::function<bool()> may_send;
   std::size_t request_sent = 0;
 };
 
@@ -59,9 +61,11 @@ class Http2Session {
   Http2Session& operator=(const Http2Session&) = delete;
 
   // Begins a request; 0: it cannot be, the connection is coming to its end. With `streaming` the body of the answer
-  // is as long as it likes, and waits for Take; otherwise it may have `max_body` bytes.
+  // is as long as it likes, and waits for Take; otherwise it may have `max_body` bytes. `may_send` is asked when it is
+  // its turn: a server that takes few requests at a time lets others wait. If it may not be sent any more, it is
+  // refused. Null: it may.
   std::int32_t Submit(const HeadFields& head, std::string body, bool streaming,
-                      std::size_t max_body);
+                      std::size_t max_body, std::function<bool()> may_send = nullptr);
   // Null: there is none, or it was dropped.
   Http2Exchange* Find(std::int32_t id);
   // What has come of the body of a streaming one; makes room for as much.

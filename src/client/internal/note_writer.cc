@@ -12,7 +12,6 @@
 namespace dray::client::internal {
 namespace {
 
-constexpr std::size_t kMaxWaiting = 20'000;
 // With the usual backoff together about a minute: a server that is restarted is back by then.
 constexpr int kTries = 12;
 
@@ -49,7 +48,7 @@ NoteWriter::~NoteWriter() {
 void NoteWriter::Put(api::EventNote note) {
   {
     const base::MutexLock lock(mutex_);
-    if (notes_.size() >= kMaxWaiting) return;
+    if (notes_.size() >= options_.max_waiting) return;
     notes_.push_back(std::move(note));
   }
   wake_->Ring();

@@ -26,6 +26,8 @@ struct NoteOptions {
   // So many events are remembered, to be counted up when the same is told again; what is told again
   // later is another event.
   std::size_t max_events = 10'000;
+  // So many wait to be written; more are left out.
+  std::size_t max_waiting = 20'000;
   // Between two attempts to write one while the server cannot be reached.
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds longest_backoff{10'000};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "container/runtime.h"
 
 namespace dray::container::internal {
 
@@ -16,6 +17,9 @@ namespace dray::container::internal {
 bool HasController(const std::string& name);
 // Folders of that group in all hierarchies, of those that exist.
 std::vector<std::string> CgroupFolders(const std::string& group);
+// Makes the group, with limits for all that is in it and below it; what the machine has no controller
+// for is left out. It may be there already.
+Status LimitCgroup(const std::string& group, const Limits& limits);
 // Removes the group and those below it. A group with processes in it stays, and is an error.
 Status RemoveCgroup(const std::string& group);
 // How many times the kernel killed something in the memory group of that process, told later: the

@@ -225,10 +225,11 @@ class Connection {
     short of_local = 0;
     if (ready() && !local_over_ && to_send_.size() < kMostHeld && nothing_waits) of_local |= POLLIN;
     if (!to_local_.empty()) of_local |= POLLOUT;
+    const bool local_ends = local_gone_ || (local_over_ && delivered_ && to_local_.empty());
     // A descriptor of which nothing is wanted would go on telling that it has ended.
     pollfd polled[3] = {{input_.wake_fd(), POLLIN, 0},
                         {of_server == 0 ? -1 : socket_.get(), of_server, 0},
-                        {local_gone_ || !ready() ? -1 : local_, of_local, 0}};
+                        {local_ends || !ready() ? -1 : local_, of_local, 0}};
     int wait = -1;
     if (deadline_) {
       const auto left = std::chrono::duration_cast<milliseconds>(*deadline_ - steady_clock::now());
@@ -277,8 +278,9 @@ class Connection {
       if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
       wanted_.close = local_over_ = true;
     }
-    // Closed, and not only for one direction.
-    if ((events & (POLLHUP | POLLERR)) != 0 && local_over_) LoseLocal();
+    // Closed, and not only for one direction. Where we have closed the other ourselves, the server has
+    // the last word.
+    if ((events & (POLLHUP | POLLERR)) != 0 && local_over_ && !delivered_) LoseLocal();
   }
 
   void LoseLocal() {

@@ -274,6 +274,13 @@ StatusOr<SandboxInfo> RuncHome::RunSandbox(const SandboxConfig& config) {
   DRAY_RETURN_IF_ERROR(files::MakeFolder(folder, 0700));
   DRAY_RETURN_IF_ERROR(WriteRecord(folder + "/sandbox.json", record));
   DRAY_RETURN_IF_ERROR(WriteRecord(folder + "/pause.json", pause));
+  // The groups of its containers are in it.
+  if (!config.limits.none()) {
+    if (const Status limited = LimitCgroup(record.cgroup, config.limits); !limited.ok()) {
+      (void)RemoveSandbox(id);
+      return base::Annotate(limited, "sandbox");
+    }
+  }
   if (const Status started = StartShim("pause", folder, "pause.lock"); !started.ok()) {
     (void)RemoveSandbox(id);
     return base::Annotate(started, "sandbox");
@@ -375,6 +382,14 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
                        .rootfs = "rootfs",
                        .cgroups_path = fmt::format("{}/{}", home->cgroup, id),
                        .capabilities = OwnCapabilities()};
+  if (!config.pid_target.empty()) {
+    const auto target = ReadRecord<PidRecord>(ContainerFolder(config.pid_target) + "/created.json");
+    if (!target.ok() || !Lives(config.pid_target)) {
+      return base::FailedPrecondition(
+          fmt::format("target container {} is not running", config.pid_target));
+    }
+    place.target_pid = target->pid;
+  }
   if (const auto passwd = files::ReadWholeBelow(image.rootfs, "etc/passwd"); passwd.ok()) {
     place.passwd = *passwd;
   }
@@ -414,7 +429,7 @@ StatusOr<std::string> RuncHome::Create(const std::string& sandbox_id, const Sand
       .image_id = image.Ref(),
       .log_path = fmt::format("{}/{}", sandbox.log_directory, config.log_path),
       .stop_signal = config.stop_signal.empty() ? image.config.stop_signal : config.stop_signal,
-      .own_pids = !sandbox.host_pid && !sandbox.shared_pids,
+      .own_pids = !sandbox.host_pid && !sandbox.shared_pids && config.pid_target.empty(),
       .hooks = made.hooks.has_value(),
       .annotations = {}};
   for (const auto& [key, value] : config.annotations) record.annotations[key] = value;

@@ -60,6 +60,7 @@ class RuncHome {
   std::string ContainerFolder(std::string_view id) const;
   std::string ExitsFolder() const { return options_.root + "/exits"; }
   const RuncOptions& options() const { return options_; }
+  const base::Clock& clock() const { return clock_; }
   std::vector<std::string> Runc(std::vector<std::string> args) const;
 
  private:

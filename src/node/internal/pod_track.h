@@ -27,6 +27,7 @@ inline constexpr std::string_view kReadingMessages = "messages";
 struct PodWorker::Track {
   api::Container spec;
   bool is_init = false;
+  std::string target;  // of one for debugging: whose processes it sees
   ContainerView view;
   std::uint32_t next_attempt = 0;
   std::chrono::nanoseconds backoff{0};                 // for the next time that it ends

@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "registry/route.h"
 #include "rest/api_error.h"
+#include "threads/system_host.h"
 
 namespace dray::plane::internal {
 namespace {
@@ -81,6 +82,9 @@ SchedulerDoor::SchedulerDoor(const ServingOptions& options, SchedulerPages pages
                {options.token_kept, options.allowed_kept, options.denied_kept}) {}
 
 SchedulerDoor::~SchedulerDoor() {
+  ending_ = true;
+  end_->Ring();
+  reloading_ = nullptr;
   if (server_ != nullptr) server_->Drain(kPatience);
   asking_.Stop();
   server_ = nullptr;
@@ -103,6 +107,8 @@ Status SchedulerDoor::Open(const ServingOptions& options, client::HttpClient& au
   server.threads = 1;
   server.max_connections = 200;
   server.max_body_bytes = 64u << 10;
+  server.http2 = options.http2;
+  server.max_streams = options.max_streams;
   apiserver::TlsOptions& tls = server.tls.emplace();
   tls.foreign = true;
   tls.server = options.certificate;
@@ -122,7 +128,37 @@ Status SchedulerDoor::Open(const ServingOptions& options, client::HttpClient& au
     }
   }
   DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(server, *this, authenticator_));
+  if (options.reload) {
+    reloading_ = threads::TheSystemHost().Start(
+        [this, reload = options.reload, every = options.reload_every, shown = options.certificate] {
+          Reload(reload, every, shown);
+        });
+  }
   return {};
+}
+
+void SchedulerDoor::Reload(const std::function<StatusOr<apiserver::KeyPair>()>& reload,
+                           std::chrono::milliseconds every, apiserver::KeyPair shown) {
+  std::string told;  // what went wrong last
+  for (;;) {
+    end_->Sleep(every);
+    if (ending_) return;
+    const auto read = reload();
+    const bool same = read.ok() && read->certificate == shown.certificate && read->key == shown.key;
+    Status status = read.status();
+    if (read.ok() && !same) status = server_->UseCertificate(*read);
+    if (read.ok() && !same && status.ok()) {
+      shown = *read;
+      log_.Info(0, "The certificate of the port was read again");
+    }
+    // A file may be read between two writes, or its key before it: once is enough to be told.
+    std::string trouble(base::Message(status));
+    if (!trouble.empty() && trouble != told) {
+      log_.Warning("The certificate of the port cannot be read again: the one before stays",
+                   {{"err", status}});
+    }
+    told = std::move(trouble);
+  }
 }
 
 bool SchedulerDoor::AnybodyMay(std::string_view path) const {

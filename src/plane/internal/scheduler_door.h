@@ -3,6 +3,8 @@
 // SchedulerDoor: the port of a scheduler that runs by itself.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +12,7 @@
 
 #include "apiserver/server.h"
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/status.h"
 #include "client/http_client.h"
 #include "logs/log.h"
@@ -17,6 +20,7 @@
 #include "plane/internal/reviews.h"
 #include "plane/scheduler_serving.h"
 #include "registry/health.h"
+#include "threads/system_host.h"
 #include "threads/task_queue.h"
 
 namespace dray::plane::internal {
@@ -52,6 +56,9 @@ class SchedulerDoor final : public apiserver::Handler {
                 const base::Clock& clock, logs::Logger log);
   Status Open(const ServingOptions& options, client::HttpClient& authentication,
               const base::Clock& clock);
+  // Until the end: the certificate as it is in its files.
+  void Reload(const std::function<StatusOr<apiserver::KeyPair>()>& reload,
+              std::chrono::milliseconds every, apiserver::KeyPair shown);
   bool AnybodyMay(std::string_view path) const;
   // Who asks, and whether he may. Waits for the API server.
   Status Admit(const apiserver::Request& request);
@@ -64,6 +71,9 @@ class SchedulerDoor final : public apiserver::Handler {
   const apiserver::Authenticator authenticator_ = apiserver::Authenticator::LeavingTokens();
   threads::TaskQueue asking_{2};
   std::unique_ptr<apiserver::Server> server_;
+  std::atomic<bool> ending_ = false;
+  const std::unique_ptr<base::Alarm> end_ = threads::TheSystemHost().MakeAlarm();
+  std::unique_ptr<base::Running> reloading_;
 };
 
 }  // namespace dray::plane::internal

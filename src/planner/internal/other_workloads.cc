@@ -2,6 +2,8 @@
 #include "planner/internal/other_workloads.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -27,6 +29,8 @@ template <typename T>
 const api::KindInfo& KindOf() {
   return api::HubKind(api::TypeInfoOf<T>());
 }
+
+constexpr std::int64_t kMostOrdinal = std::numeric_limits<std::int32_t>::max();
 
 // Pods and jobs that have not ended, by the uid of their owner.
 using Families = std::map<std::string, std::vector<api::Object>, std::less<>>;
@@ -96,10 +100,12 @@ Status MakeNumbered(const api::Object& set, const std::vector<api::Object>& pods
     const auto ordinal = controllers::OrdinalOf(set.metadata().name, pod.metadata().name);
     if (ordinal) there.insert(*ordinal);
   }
-  const std::int32_t first = spec.ordinals ? spec.ordinals->start : 0;
+  const std::int64_t first = spec.ordinals ? spec.ordinals->start : 0;
+  const std::int64_t end = std::min<std::int64_t>(first + spec.replicas.value_or(1), kMostOrdinal);
   const std::string revision =
       fmt::format("{}-{}", set.metadata().name, controllers::HashOf(spec.template_, 0));
-  for (std::int32_t i = first; i < first + spec.replicas.value_or(1); ++i) {
+  for (std::int64_t number = first; number < end; ++number) {
+    const auto i = static_cast<std::int32_t>(number);
     if (there.contains(i)) continue;
     for (api::Object& claim : controllers::StatefulVolumeClaims(set, i)) {
       const auto& metadata = claim.metadata();

@@ -139,6 +139,7 @@ void HandleTokenReview(const ExchangePtr& exchange, const AccountTokens* tokens,
 
 inline Part PartOf(const Exchange& exchange) {
   const std::string& part = exchange.route.subresource;
+  if (part == "ephemeralcontainers") return Part::kEphemeralContainers;
   if (part == "approval") return Part::kApproval;
   return part == "status" ? Part::kStatus : Part::kObject;
 }

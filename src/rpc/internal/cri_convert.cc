@@ -17,6 +17,12 @@ void SetNamespaces(const CriNamespaces& from, cri::NamespaceOption& to) {
   to.set_network(Mode(from.network));
   to.set_pid(Mode(from.pid));
   to.set_ipc(Mode(from.ipc));
+  to.set_target_id(from.target_id);
+}
+
+void SetProfile(const CriProfile& from, cri::SecurityProfile& to) {
+  to.set_profile_type(static_cast<cri::SecurityProfile::ProfileType>(from.type));
+  to.set_localhost_ref(from.localhost_ref);
 }
 
 // What the security contexts of sandboxes and containers have in common.
@@ -29,10 +35,13 @@ void SetSecurity(const CriSecurity& from, Context& to) {
   to.mutable_supplemental_groups()->Assign(from.supplemental_groups.begin(),
                                            from.supplemental_groups.end());
   to.set_privileged(from.privileged);
-  if (from.seccomp) {
-    to.mutable_seccomp()->set_profile_type(
-        static_cast<cri::SecurityProfile::ProfileType>(from.seccomp->type));
-    to.mutable_seccomp()->set_localhost_ref(from.seccomp->localhost_ref);
+  if (from.seccomp) SetProfile(*from.seccomp, *to.mutable_seccomp());
+  if (from.apparmor) SetProfile(*from.apparmor, *to.mutable_apparmor());
+  if (from.selinux) {
+    to.mutable_selinux_options()->set_user(from.selinux->user);
+    to.mutable_selinux_options()->set_role(from.selinux->role);
+    to.mutable_selinux_options()->set_type(from.selinux->type);
+    to.mutable_selinux_options()->set_level(from.selinux->level);
   }
 }
 

@@ -183,7 +183,21 @@ const StructInfo& InfoOf(const FileDynamicResourcesArgs*) {
                                             Field<&T::binding_timeout>("bindingTimeout"),
                                             Field<&T::drivers>("drivers"),
                                             Field<&T::device_classes>("deviceClasses"),
+                                            Field<&T::policy>("policy"),
                                         });
+  return info;
+}
+
+const StructInfo& InfoOf(const FileFragmentationArgs*) {
+  using T = FileFragmentationArgs;
+  static const StructInfo info =
+      Struct<T>("DeviceFragmentationArgs", {
+                                               Field<&T::api_version>("apiVersion"),
+                                               Field<&T::kind>("kind"),
+                                               Field<&T::sequences>("sequences"),
+                                               Field<&T::seed>("seed"),
+                                               Field<&T::half_life>("halfLife"),
+                                           });
   return info;
 }
 

@@ -154,9 +154,20 @@ struct FileDynamicResourcesArgs {
   std::optional<std::string> binding_timeout;
   std::vector<std::string> drivers;
   std::vector<std::string> device_classes;
+  std::string policy;
   api::UnknownFields unknown;
 };
 const api::StructInfo& InfoOf(const FileDynamicResourcesArgs*);
+
+struct FileFragmentationArgs {
+  std::string api_version;
+  std::string kind;
+  std::optional<std::int32_t> sequences;
+  std::optional<std::int64_t> seed;
+  std::optional<std::int64_t> half_life;
+  api::UnknownFields unknown;
+};
+const api::StructInfo& InfoOf(const FileFragmentationArgs*);
 
 struct FileNodeAffinityArgs {
   std::string api_version;

@@ -2,6 +2,8 @@
 #include "scheduler/internal/reports.h"
 
 #include <algorithm>
+#include <charconv>
+#include <utility>
 
 #include "api/pod.h"
 
@@ -37,6 +39,14 @@ nanoseconds Backoff(int failed) {
   nanoseconds backoff = kFirstBackoff;
   for (; failed > 1 && backoff < kLongestBackoff; --failed) backoff *= 2;
   return std::min<nanoseconds>(backoff, kLongestBackoff);
+}
+
+// 0: not a number, and not to be compared.
+std::uint64_t RevisionOf(const api::ObjectMeta& metadata) {
+  const std::string& text = metadata.resource_version;
+  std::uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && rest == text.data() + text.size() ? number : 0;
 }
 
 // Whether anything was to be changed.
@@ -91,7 +101,8 @@ void Reports::Write(const std::string& pod, std::uint64_t number) {
     if (open == nullptr) return;
     const std::shared_ptr<const PodInfo> info = open->pod;
     const Report report = open->report;
-    status = TryOnce(*info, number, report);
+    // Most often nobody else has written it since it was seen: then it need not be asked for.
+    status = TryOnce(*info, number, report, /*read=*/tries > 0 || open->failed > 0);
     if (status.code() != StatusCode::kAborted) break;
   }
   Open* const open = FindOpen(pod, number);
@@ -103,19 +114,44 @@ void Reports::Write(const std::string& pod, std::uint64_t number) {
   due_.insert({clock_.Monotonic() + Backoff(++open->failed), pod, number});
 }
 
-Status Reports::TryOnce(const PodInfo& pod, std::uint64_t number, const Report& report) {
+const api::Pod* Reports::Newest(const PodInfo& pod) const {
+  const auto written = written_.find(pod.key);
+  if (written == written_.end() || written->second.metadata().uid != pod.pod->metadata.uid) {
+    return pod.pod.get();
+  }
+  const std::uint64_t ours = RevisionOf(written->second.metadata());
+  const std::uint64_t seen = RevisionOf(pod.pod->metadata);
+  if (ours == 0 || seen == 0) return nullptr;
+  return ours > seen ? written->second.As<api::Pod>() : pod.pod.get();
+}
+
+Status Reports::TryOnce(const PodInfo& pod, std::uint64_t number, const Report& report, bool read) {
   const api::ObjectMeta& metadata = pod.pod->metadata;
-  // PreBind or PostFilter may have written the pod since it was seen.
-  DRAY_ASSIGN_OR_RETURN(
-      const std::optional<api::Object> read,
-      cluster_.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), metadata.namespace_, metadata.name));
-  if (!read || read->metadata().uid != metadata.uid) return {};
-  // Something newer may have been written before this was read: that stays.
-  if (FindOpen(pod.key, number) == nullptr) return {};
-  api::Pod changed = *read->As<api::Pod>();
+  const api::Pod* known = read ? nullptr : Newest(pod);
+  api::Pod changed;
+  if (known != nullptr) {
+    changed = *known;
+  } else {
+    // PreBind or PostFilter may have written the pod since it was seen.
+    DRAY_ASSIGN_OR_RETURN(const std::optional<api::Object> stored,
+                          cluster_.Find(api::HubKind(api::TypeInfoOf<api::Pod>()),
+                                        metadata.namespace_, metadata.name));
+    if (!stored || stored->metadata().uid != metadata.uid) return {};
+    // Something newer may have been written before this was read: that stays.
+    if (FindOpen(pod.key, number) == nullptr) return {};
+    changed = *stored->As<api::Pod>();
+  }
   if (!changed.spec.node_name.empty()) return {};  // it need not be told any more
   if (!Apply(report, clock_.Now(), changed.status)) return {};
-  return cluster_.UpdateStatus(api::Object::Of(std::move(changed))).status();
+  auto written = cluster_.UpdateStatus(api::Object::Of(std::move(changed)));
+  if (!written.ok()) return written.status();
+  const auto found = written_.find(pod.key);
+  // An answer may overtake the one before it.
+  if (found == written_.end() ||
+      RevisionOf(found->second.metadata()) < RevisionOf(written->metadata())) {
+    written_.insert_or_assign(pod.key, *std::move(written));
+  }
+  return {};
 }
 
 void Reports::Tick() {

@@ -38,7 +38,10 @@ class Reports {
   // In place of what was to be told before. Of that, only the newest is ever written.
   void Tell(std::shared_ptr<const PodInfo> pod, Report report);
   // Nobody has to be told any more: the pod has a node, or is gone.
-  void Forget(std::string_view pod) { open_.erase(pod); }
+  void Forget(std::string_view pod) {
+    open_.erase(pod);
+    written_.erase(pod);
+  }
   // Whether a node that the pod was promised is still to be written.
   bool Nominates(std::string_view pod) const;
 
@@ -66,14 +69,18 @@ class Reports {
   // Null: written, replaced, or not needed any more.
   Open* FindOpen(std::string_view pod, std::uint64_t number);
   void Write(const std::string& pod, std::uint64_t number);
-  // OK: nothing is left to be done.
-  Status TryOnce(const PodInfo& pod, std::uint64_t number, const Report& report);
+  // OK: nothing is left to be done. `read`: the pod as it is stored, not as it is known.
+  Status TryOnce(const PodInfo& pod, std::uint64_t number, const Report& report, bool read);
+  // The newest that is known of the pod: the watch's, or what the last write here was answered. Null: which of
+  // them it is cannot be told.
+  const api::Pod* Newest(const PodInfo& pod) const;
 
   api::Cluster& cluster_;
   const base::Clock& clock_;
   Background* const background_;
-  base::StringMap<Open> open_;  // by pod
-  std::set<Due> due_;           // also some that are not open any more
+  base::StringMap<Open> open_;            // by pod
+  std::set<Due> due_;                     // also some that are not open any more
+  base::StringMap<api::Object> written_;  // by pod: as the server has stored the last report
   std::uint64_t numbers_ = 0;
   std::size_t again_ = 0;  // that are being tried once more in the background
 };

@@ -199,10 +199,12 @@ struct Scheduler::Impl {
   bool look_at_bindings = false;
   std::optional<std::chrono::nanoseconds> ask_for_unseen;  // when
   std::deque<BindingIterator> written;                     // back from the background
-  base::StringSet running;           // pods that are there, and those in doubt
-  base::StringMap<Refused> refused;  // by pod
-  internal::Reports reports;         // what of that is not written yet
-  std::uint64_t changes = 0;         // of the world: a number that only grows
+  base::StringSet running;            // pods that are there, and those in doubt
+  std::size_t launched = 0;           // of the bindings: run in the background
+  mutable bool some_are_due = false;  // false: no binding waits for a time, nor is in doubt
+  base::StringMap<Refused> refused;   // by pod
+  internal::Reports reports;          // what of that is not written yet
+  std::uint64_t changes = 0;          // of the world: a number that only grows
   struct AlikePods {
     std::uint64_t number = 0;
     std::shared_ptr<const PodInfo> example;

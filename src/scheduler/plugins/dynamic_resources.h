@@ -118,7 +118,13 @@ class DynamicResources final : public PreEnqueuePlugin,
   bool Available(const State::Claim& claim, const NodeInfo& node, PluginStatus* status) const;
   // The claims that are to be allocated, as the variant has them.
   std::vector<ClaimPointer> ToAllocate(const State& data, const Variant& variant) const;
+  // Whether there are devices; which ones they are is Reserve's affair (Choose), and does not matter
+  // here.
   allocator::Decision Decide(std::size_t worker, const allocator::Plan& plan, const NodeInfo& node);
+  allocator::Decision DecideBy(const allocator::SearchOptions& search, std::size_t worker,
+                               const allocator::Plan& plan, const NodeInfo& node);
+  // By the policy.
+  allocator::Decision Choose(CycleState& state, const allocator::Plan& plan, const NodeInfo& node);
   // The same without searching, for a plan that the node is known to refuse.
   allocator::Decision Refused(std::size_t worker, const allocator::Plan& plan,
                               const NodeInfo& node);

@@ -96,7 +96,7 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
   if (data.chosen->plan.plan == nullptr) return ReserveNodeAllocatable(data, pod, node);
 
   // Filter kept the answer, not the devices: with a kept answer it was not even asked.
-  const allocator::Decision decision = Decide(state.worker(), *data.chosen->plan.plan, node);
+  const allocator::Decision decision = Choose(state, *data.chosen->plan.plan, node);
   status = StatusOf(state.worker(), decision, data, *data.chosen, node);
   if (!status.ok()) return status;
   UidsForShares share_ids(ids_);

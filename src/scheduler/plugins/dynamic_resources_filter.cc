@@ -11,6 +11,7 @@
 #include "inventory/node_matching.h"
 #include "scheduler/device_shortages.h"
 #include "scheduler/plugins/binding_conditions.h"
+#include "scheduler/plugins/device_fragmentation.h"
 #include "scheduler/plugins/dynamic_resources.h"
 #include "scheduler/plugins/pod_claims.h"
 
@@ -190,6 +191,27 @@ bool DynamicResources::Available(const State::Claim& claim, const NodeInfo& node
 
 allocator::Decision DynamicResources::Decide(std::size_t worker, const allocator::Plan& plan,
                                              const NodeInfo& node) {
+  allocator::SearchOptions search = options_.search;
+  // An order costs time. It changes no answer, but for which alternatives of prioritized lists are
+  // had, and those do not depend on it either: the first that fits is taken.
+  if (search.policy == allocator::Policy::kFragmentation) {
+    search.policy = allocator::Policy::kFirstFit;
+  }
+  return DecideBy(search, worker, plan, node);
+}
+
+allocator::Decision DynamicResources::Choose(CycleState& state, const allocator::Plan& plan,
+                                             const NodeInfo& node) {
+  allocator::SearchOptions search = options_.search;
+  if (search.policy == allocator::Policy::kFragmentation) {
+    search.preference = PreferenceFor(state, node);
+  }
+  return DecideBy(search, state.worker(), plan, node);
+}
+
+allocator::Decision DynamicResources::DecideBy(const allocator::SearchOptions& search,
+                                               std::size_t worker, const allocator::Plan& plan,
+                                               const NodeInfo& node) {
   // `node` may be a copy on which some pods are left out; that changes nothing about devices.
   NodeInfo& known = *world_.node(node.index);
   if (Status refreshed = world_.RefreshDevices(known); !refreshed.ok()) {
@@ -197,7 +219,7 @@ allocator::Decision DynamicResources::Decide(std::size_t worker, const allocator
   }
   Worker& own = *workers_[worker];
   allocator::Decision decision =
-      own.allocator.Decide(plan, known.usage, options_.search, shards_[ShardOf(known)].verdicts);
+      own.allocator.Decide(plan, known.usage, search, shards_[ShardOf(known)].verdicts);
   own.steps += decision.steps;
   return decision;
 }

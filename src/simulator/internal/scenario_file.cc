@@ -137,6 +137,42 @@ const StructInfo& InfoOf(const FileFailures*) {
   return info;
 }
 
+const StructInfo& InfoOf(const FileTraceColumns*) {
+  using T = FileTraceColumns;
+  static const StructInfo info = Struct<T>("TraceColumns", {
+                                                               Field<&T::name>("name"),
+                                                               Field<&T::milli_cpu>("milliCPU"),
+                                                               Field<&T::memory_mib>("memoryMiB"),
+                                                               Field<&T::devices>("devices"),
+                                                               Field<&T::share>("share"),
+                                                               Field<&T::model>("model"),
+                                                               Field<&T::arrival>("arrival"),
+                                                               Field<&T::departure>("departure"),
+                                                           });
+  return info;
+}
+
+const StructInfo& InfoOf(const FileTraceTable*) {
+  using T = FileTraceTable;
+  static const StructInfo info = Struct<T>("TraceTable", {
+                                                             Field<&T::file>("file"),
+                                                             Field<&T::columns>("columns"),
+                                                         });
+  return info;
+}
+
+const StructInfo& InfoOf(const FileTrace*) {
+  using T = FileTrace;
+  static const StructInfo info = Struct<T>("Trace", {
+                                                        Field<&T::nodes>("nodes"),
+                                                        Field<&T::pods>("pods"),
+                                                        Field<&T::order>("order"),
+                                                        Field<&T::fill>("fill"),
+                                                        Field<&T::offered>("offered"),
+                                                    });
+  return info;
+}
+
 const StructInfo& InfoOf(const ScenarioFile*) {
   using T = ScenarioFile;
   static const StructInfo info = Struct<T>("Scenario", {
@@ -152,6 +188,7 @@ const StructInfo& InfoOf(const ScenarioFile*) {
                                                            Field<&T::workloads>("workloads"),
                                                            Field<&T::churn>("churn"),
                                                            Field<&T::failures>("failures"),
+                                                           Field<&T::trace>("trace"),
                                                        });
   return info;
 }

@@ -98,6 +98,30 @@ struct FileFailures {
   std::optional<FileWrites> writes;
   api::UnknownFields unknown;
 };
+struct FileTraceColumns {
+  std::string name;
+  std::string milli_cpu;
+  std::string memory_mib;
+  std::string devices;
+  std::string share;
+  std::string model;
+  std::string arrival;
+  std::string departure;
+  api::UnknownFields unknown;
+};
+struct FileTraceTable {
+  std::string file;
+  FileTraceColumns columns;
+  api::UnknownFields unknown;
+};
+struct FileTrace {
+  FileTraceTable nodes;
+  FileTraceTable pods;
+  std::string order;
+  std::optional<double> fill;
+  std::optional<double> offered;
+  api::UnknownFields unknown;
+};
 struct ScenarioFile {
   std::string api_version;
   std::string kind;
@@ -111,9 +135,13 @@ struct ScenarioFile {
   std::vector<FileWorkload> workloads;
   std::vector<FileChurn> churn;
   std::optional<FileFailures> failures;
+  std::optional<FileTrace> trace;
   api::UnknownFields unknown;
 };
 
+const api::StructInfo& InfoOf(const FileTraceColumns*);
+const api::StructInfo& InfoOf(const FileTraceTable*);
+const api::StructInfo& InfoOf(const FileTrace*);
 const api::StructInfo& InfoOf(const FileCopies*);
 const api::StructInfo& InfoOf(const FileDriver*);
 const api::StructInfo& InfoOf(const FileNodeGroup*);

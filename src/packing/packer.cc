@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "packing/packer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace dray::packing {
+
+Packer::Packer(PackerOptions options) : options_(options), history_(options.history) {}
+
+Packer::RequestNumber Packer::Learn(const Request& request, double times) {
+  seen_ += times;
+  return history_.Learn(request, times);
+}
+
+void Packer::Replace(RequestNumber number, const Request& request) {
+  history_.Replace(number, request);
+  next_draw_ = 0;
+}
+
+void Packer::Refresh() {
+  if (sequences_ == nullptr || seen_ >= next_draw_) {
+    sequences_ = std::make_unique<Sequences>(history_, options_.sequences, ++round_);
+    ++value_epoch_;
+    ++price_epoch_;
+    ++statistics_.redraws;
+    // Once it decays the history does not grow; then a part of it has been replaced.
+    next_draw_ = seen_ + (options_.growth - 1) * history_.total() + options_.grown_by;
+    prices_stale_ = true;
+    Purge();
+  }
+  if (prices_stale_ || seen_ >= next_prices_) {
+    if (!prices_.Update(history_)) {
+      prices_.Reset(history_);
+      for (const State& state : states_) {
+        if (state.nodes > 0) prices_.Count(state.state, static_cast<int>(state.nodes));
+      }
+    }
+    prices_.Renew();
+    prices_stale_ = false;
+    next_prices_ = seen_ + options_.price_every;
+    ++price_epoch_;
+  }
+}
+
+// Forgets states that no node is in.
+void Packer::Purge() {
+  next_.clear();
+  known_.clear();
+  std::vector<State> kept;
+  std::vector<StateNumber> numbers(states_.size(), kNone);
+  for (StateNumber i = 0; i < states_.size(); ++i) {
+    if (states_[i].nodes == 0) continue;
+    numbers[i] = static_cast<StateNumber>(kept.size());
+    kept.push_back(std::move(states_[i]));
+  }
+  states_ = std::move(kept);
+  numbers_.clear();
+  for (StateNumber i = 0; i < states_.size(); ++i) numbers_.emplace(states_[i].state, i);
+  for (StateNumber& node : nodes_) {
+    if (node != kNone) node = numbers[node];
+  }
+}
+
+Packer::StateNumber Packer::Intern(NodeState state) {
+  const auto [at, added] = numbers_.try_emplace(state, static_cast<StateNumber>(states_.size()));
+  if (added) {
+    const std::int64_t free = FreeOf(state);
+    states_.push_back({.state = std::move(state), .free = free});
+  }
+  return at->second;
+}
+
+void Packer::Set(NodeNumber node, NodeState state) {
+  if (node >= nodes_.size()) nodes_.resize(node + 1, kNone);
+  if (state.units.size() > kMaxUnits) {
+    state.units.resize(kMaxUnits);
+    state.free.resize(state.units.back().first + state.units.back().dims);
+  }
+  Normalize(state);
+  StateNumber& now = nodes_[node];
+  if (now != kNone && states_[now].state == state) return;
+  Remove(node);
+  if (states_.size() >= options_.states) Purge();
+  const StateNumber number = Intern(std::move(state));
+  nodes_[node] = number;
+  ++states_[number].nodes;
+  prices_.Count(states_[number].state, 1);
+}
+
+void Packer::Remove(NodeNumber node) {
+  if (node >= nodes_.size() || nodes_[node] == kNone) return;
+  State& state = states_[nodes_[node]];
+  prices_.Count(state.state, -1);
+  --state.nodes;
+  nodes_[node] = kNone;
+}
+
+const NodeState* Packer::Find(NodeNumber node) const {
+  if (node >= nodes_.size() || nodes_[node] == kNone) return nullptr;
+  return &states_[nodes_[node]].state;
+}
+
+std::int64_t Packer::Value(StateNumber number, std::int64_t at_least) {
+  State& state = states_[number];
+  if (state.value_epoch != value_epoch_ || !options_.memory) {
+    state.value = {};
+    state.value_epoch = value_epoch_;
+  }
+  const std::uint32_t count = options_.sequences.count;
+  if (state.value.done < count) {
+    statistics_.values += state.value.done == 0 ? 1 : 0;
+    statistics_.sequences -= state.value.done;
+    sequences_->Continue(state.state, options_.memory ? at_least : 0, state.value);
+    statistics_.sequences += state.value.done;
+  }
+  return state.value.placed + state.free * (count - state.value.done);
+}
+
+std::int64_t Packer::Scarcity(StateNumber number) {
+  State& state = states_[number];
+  if (state.price_epoch != price_epoch_ || !options_.memory) {
+    const double worth = prices_.priced().empty() ? 0 : prices_.WorthOf(state.state);
+    state.scarcity = std::llround(worth * options_.sequences.count);
+    state.price_epoch = price_epoch_;
+  }
+  return state.scarcity;
+}
+
+std::int64_t Packer::EaseOf(const State& state) const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (state.free <= 0) return -kMost;
+  const double ratio =
+      static_cast<double>(state.state.left[kCpu]) * kWhole / static_cast<double>(state.free);
+  return -static_cast<std::int64_t>(std::clamp(ratio, 0.0, static_cast<double>(kMost - 1)));
+}
+
+const Packer::NextList& Packer::NextOf(StateNumber state, RequestNumber request) {
+  const std::uint64_t key = (std::uint64_t{request} << 32) | state;
+  const auto [at, added] = next_.try_emplace(key);
+  if (!added && options_.memory) return at->second;
+  NextList list;
+  ++statistics_.successors;
+  const NodeState from = states_[state].state;  // a copy: states_ grows
+  for (Successor& next : Successors(from, history_.entries()[request].request)) {
+    list.push_back({Intern(std::move(next.state)), next.start});
+  }
+  // Interning adds no entry here, so `at` is still where it was.
+  return at->second = std::move(list);
+}
+
+std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::int64_t at_most) {
+  Refresh();
+  if (states_.size() >= options_.states) Purge();
+  if (node >= nodes_.size() || nodes_[node] == kNone) return std::nullopt;
+  const StateNumber state = nodes_[node];
+  if (known_.size() <= request) known_.resize(request + 1);
+  if (versions_.size() <= request) versions_.resize(request + 1);
+  if (versions_[request] != history_.entries()[request].version) {
+    // Another request has got the number.
+    versions_[request] = history_.entries()[request].version;
+    known_[request].clear();
+    absl::erase_if(next_, [&](const auto& entry) { return entry.first >> 32 == request; });
+  }
+  std::vector<Known>& known = known_[request];
+  if (known.size() < nodes_.size()) known.resize(nodes_.size());
+  Known& answer = known[node];
+  if (answer.state == state && answer.epoch == price_epoch_ && options_.memory &&
+      (answer.exact || answer.cost.cost > at_most)) {
+    return answer.fits ? std::optional(answer.cost) : std::nullopt;
+  }
+  answer = {.epoch = price_epoch_, .state = state, .exact = true};
+  const NextList& list = NextOf(state, request);
+  if (list.empty()) return std::nullopt;
+  const std::int64_t before = Value(state, 0) + Scarcity(state);
+  for (const Next& next : list) {
+    // To matter it must cost no more than what is known to be had, here or elsewhere.
+    const std::int64_t limit = answer.fits ? std::min(at_most, answer.cost.cost) : at_most;
+    const std::int64_t scarce = Scarcity(next.state);
+    const std::int64_t at_least =
+        limit == std::numeric_limits<std::int64_t>::max() ? 0 : before - scarce - limit;
+    const Cost cost{.cost = before - scarce - Value(next.state, at_least),
+                    .ease = EaseOf(states_[next.state]),
+                    .start = next.start};
+    if (cost.cost > at_most) answer.exact = false;
+    if (!answer.fits ||
+        std::pair(cost.cost, cost.ease) < std::pair(answer.cost.cost, answer.cost.ease)) {
+      answer.cost = cost;
+    }
+    answer.fits = true;
+  }
+  if (answer.cost.cost <= at_most) answer.exact = true;
+  return answer.cost;
+}
+
+std::int64_t Packer::LowerBound(NodeNumber node, RequestNumber request) {
+  Refresh();
+  if (node >= nodes_.size() || nodes_[node] == kNone) return 0;
+  const StateNumber number = nodes_[node];
+  // Of what is left afterwards at most all is of use, and what is scarce does not become more.
+  const std::int64_t weight = LeastWeightOf(history_.entries()[request].request);
+  const std::int64_t most = std::max<std::int64_t>(states_[number].free - weight, 0);
+  return Value(number, 0) - most * static_cast<std::int64_t>(options_.sequences.count);
+}
+
+std::uint64_t Packer::epoch() {
+  Refresh();
+  return price_epoch_;
+}
+
+std::int64_t Packer::ValueOf(NodeNumber node) {
+  Refresh();
+  return node < nodes_.size() && nodes_[node] != kNone ? Value(nodes_[node], 0) : 0;
+}
+
+std::int64_t Packer::WorthOf(NodeNumber node) {
+  Refresh();
+  if (node >= nodes_.size() || nodes_[node] == kNone) return 0;
+  return Value(nodes_[node], 0) + Scarcity(nodes_[node]);
+}
+
+Packer::Statistics Packer::statistics() const {
+  Statistics statistics = statistics_;
+  statistics.states = states_.size();
+  return statistics;
+}
+
+}  // namespace dray::packing

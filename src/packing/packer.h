@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packer: what it costs the cluster to put a request on a node: what the node could still take of
+// requests like those seen so far (Sequences) and what is scarce on it (Prices), before and after.
+// The node with the least cost is the one to choose.
+//
+// Exact: what is remembered changes no cost. Depends on what was seen, on the states and on the
+// seed, not on what nodes are called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "packing/history.h"
+#include "packing/place.h"
+#include "packing/prices.h"
+#include "packing/sequences.h"
+#include "packing/shape.h"
+
+namespace dray::packing {
+
+struct PackerOptions {
+  HistoryOptions history;
+  SequenceOptions sequences;
+  // Sequences are drawn anew when the history has grown by this factor and so many more; or, once
+  // old requests are forgotten as fast as new ones come, has been replaced by so much.
+  double growth = 1.3;
+  double grown_by = 20;
+  // Prices are made anew after so many requests.
+  std::uint32_t price_every = 64;
+  // States that no node is in are forgotten when there are so many.
+  std::size_t states = 1 << 16;
+  // Off: nothing is remembered. For comparison.
+  bool memory = true;
+};
+
+// What a placement costs. Smaller is better, first by `cost`, then by `ease`.
+struct Cost {
+  // Millionths of a unit, times the number of sequences.
+  std::int64_t cost = 0;
+  // Free cpu beside each free unit afterwards, as a rank: nodes whose cpu is less needed come
+  // first, those without free units before all.
+  std::int64_t ease = 0;
+  // Where the first unit comes from; nothing when no device is asked for.
+  std::optional<Start> start;
+};
+
+// One thread.
+class Packer {
+ public:
+  explicit Packer(PackerOptions options = {});
+
+  using NodeNumber = std::uint32_t;  // small numbers; the caller's
+  using RequestNumber = std::uint32_t;
+
+  // A request was seen.
+  RequestNumber Learn(const Request& request, double times = 1);
+  // Only to be asked about.
+  RequestNumber Find(const Request& request) { return history_.Find(request); }
+  const History& history() const { return history_; }
+  // What is known of requests becomes something else: kinds were split. Nodes are to be set again.
+  void Replace(RequestNumber number, const Request& request);
+
+  void Set(NodeNumber node, NodeState state);  // normalized or not
+  void Remove(NodeNumber node);
+  const NodeState* Find(NodeNumber node) const;
+
+  // Nothing: by what is known here it does not fit. A cost above `at_most` may be told too low, but
+  // not below that: finding out costs less.
+  std::optional<Cost> CostOf(NodeNumber node, RequestNumber request,
+                             std::int64_t at_most = std::numeric_limits<std::int64_t>::max());
+  // At most the cost, for less work: what the request takes, less what of the node is of no use for
+  // what is seen anyway.
+  std::int64_t LowerBound(NodeNumber node, RequestNumber request);
+  // At once, not only when it is time.
+  void RenewPrices() { prices_stale_ = true; }
+  // Changes when costs may have changed although the node did not.
+  std::uint64_t epoch();
+
+  // What the node is worth: V, and V with P.
+  std::int64_t ValueOf(NodeNumber node);
+  std::int64_t WorthOf(NodeNumber node);
+
+  struct Statistics {
+    std::uint64_t values = 0;      // states whose value was computed, or begun
+    std::uint64_t sequences = 0;   // that were run for them
+    std::uint64_t successors = 0;  // placements that were tried
+    std::uint64_t redraws = 0;
+    std::size_t states = 0;  // known now
+  };
+  Statistics statistics() const;
+  std::uint32_t sequences() const { return options_.sequences.count; }
+
+ private:
+  using StateNumber = std::uint32_t;
+  static constexpr StateNumber kNone = ~StateNumber{0};
+  struct State {
+    NodeState state;
+    std::int64_t free = 0;
+    PartialValue value;
+    std::int64_t scarcity = 0;
+    std::uint64_t value_epoch = 0;  // when `value` was computed
+    std::uint64_t price_epoch = 0;  // when `scarcity` was
+    std::uint32_t nodes = 0;        // that are in it
+  };
+  struct Next {
+    StateNumber state = kNone;
+    std::optional<Start> start;
+  };
+  using NextList = absl::InlinedVector<Next, 2>;
+  struct Known {  // the answer for a node
+    std::uint64_t epoch = 0;
+    StateNumber state = kNone;
+    bool fits = false;
+    // Otherwise the cost is above this; what it is was not found out.
+    bool exact = false;
+    Cost cost;
+  };
+
+  void Refresh();  // sequences and prices, when they are due
+  void Purge();
+  StateNumber Intern(NodeState state);
+  const NextList& NextOf(StateNumber state, RequestNumber request);
+  // At most this, and just this if it is `at_least`.
+  std::int64_t Value(StateNumber state, std::int64_t at_least);
+  std::int64_t Scarcity(StateNumber state);
+  std::int64_t EaseOf(const State& state) const;
+
+  PackerOptions options_;
+  History history_;
+  std::unique_ptr<Sequences> sequences_;
+  Prices prices_;
+  std::vector<State> states_;
+  absl::flat_hash_map<NodeState, StateNumber> numbers_;
+  std::vector<StateNumber> nodes_;                     // by node
+  absl::flat_hash_map<std::uint64_t, NextList> next_;  // by state and request
+  std::vector<std::vector<Known>> known_;              // by request, by node
+  std::vector<std::uint32_t> versions_;                // by request: of the history
+  double seen_ = 0;                                    // requests, not decayed
+  double next_draw_ = 0;                               // of seen_
+  double next_prices_ = 0;                             // of seen_
+  std::uint64_t value_epoch_ = 1;
+  std::uint64_t price_epoch_ = 1;
+  std::uint64_t round_ = 0;
+  bool prices_stale_ = true;
+  Statistics statistics_;
+};
+
+}  // namespace dray::packing

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "packing/sequences.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "packing/place.h"
+
+namespace dray::packing {
+
+std::uint64_t Dice::Next() {  // splitmix64
+  std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+Sequences::Sequences(const History& history, const SequenceOptions& options, std::uint64_t round)
+    : options_(options) {
+  double sum = 0;
+  for (const History::Entry& entry : history.entries()) {
+    const double seen = history.SeenOf(entry);
+    if (seen <= 0 || rows_.size() == std::numeric_limits<std::uint16_t>::max()) continue;
+    const Request& request = entry.request;
+    Row row{.needs = request.needs, .weight = WeightOf(request)};
+    row.simple = request.demands.size() <= 1;
+    if (row.simple && !request.demands.empty()) {
+      const Demand& demand = request.demands.front();
+      row.count = demand.count;
+      row.simple = demand.match < 0 && !demand.options.empty() &&
+                   (demand.count == 1 || demand.options[0].whole);
+      for (const Option& option : demand.options) {
+        row.kinds |= KindBit(option.kind);
+        const bool same = option.amounts.size() == 1 && option.whole == demand.options[0].whole &&
+                          option.amounts == demand.options[0].amounts;
+        row.simple = row.simple && same;
+      }
+      if (row.simple) {
+        row.amount = demand.options[0].whole ? kWhole : demand.options[0].amounts[0];
+      }
+    }
+    simple_ = simple_ && row.simple;
+    rows_.push_back(row);
+    requests_.push_back(request);
+    up_to_.push_back(sum += seen);
+  }
+  Dice dice(options.seed * 0x2545f4914f6cdd1du + round);
+  sequences_.resize(options.count);
+  for (Sequence& sequence : sequences_) sequence.dice = Dice(dice.Next());
+#if defined(__x86_64__)
+  lanes_ = __builtin_cpu_supports("avx2") != 0;
+#endif
+  blocks_.resize((options.count + kLanes - 1) / kLanes);
+}
+
+std::uint16_t Sequences::At(Sequence& sequence, std::size_t step) {
+  constexpr double kScale = 1.0 / 9007199254740992.0;  // 2^-53
+  while (sequence.requests.size() <= step) {
+    const double at = static_cast<double>(sequence.dice.Next() >> 11) * kScale * up_to_.back();
+    const auto row =
+        static_cast<std::size_t>(std::ranges::upper_bound(up_to_, at) - up_to_.begin());
+    sequence.requests.push_back(static_cast<std::uint16_t>(std::min(row, up_to_.size() - 1)));
+  }
+  return sequence.requests[step];
+}
+
+bool Sequences::FastFor(const NodeState& state) const {
+  return simple_ && state.units.size() <= kMostUnits &&
+         std::ranges::all_of(state.units,
+                             [](const Unit& u) { return u.dims == 1 && u.group == 0; });
+}
+
+void Sequences::Extend(std::size_t block, std::size_t steps) {
+  // More than any node can give, and still far from the end of numbers.
+  constexpr std::int64_t kHeavy = std::int64_t{kMostUnits + 1} * kWhole;
+  std::vector<Step>& list = blocks_[block];
+  while (list.size() < steps) {
+    Step& step = list.emplace_back();
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const std::size_t number = block * kLanes + lane;
+      // The last block may have lanes without a sequence: they ask for too much.
+      const Row row = number < sequences_.size() ? rows_[At(sequences_[number], list.size() - 1)]
+                                                 : Row{.needs = {}, .weight = kHeavy};
+      step.cpu[lane] = row.needs[kCpu];
+      step.memory[lane] = row.needs[kMemory];
+      step.pods[lane] = row.needs[kPods];
+      step.weight[lane] = static_cast<std::int32_t>(std::min(row.weight, kHeavy));
+      step.amount[lane] = row.amount;
+      step.count[lane] =
+          static_cast<std::int32_t>(std::min<std::uint32_t>(row.count, kMostUnits + 1));
+      step.kinds_low[lane] = static_cast<std::int32_t>(row.kinds & 0xffffffff);
+      step.kinds_high[lane] = static_cast<std::int32_t>(row.kinds >> 32);
+    }
+  }
+}
+
+#if defined(__x86_64__)
+#define DRAY_PACKING_LANES __attribute__((target("avx2")))
+#else
+#define DRAY_PACKING_LANES
+#endif
+
+using Lanes = std::int32_t __attribute__((vector_size(32)));
+
+// Comparisons give -1 where they hold, so that adding one counts down and `&` selects.
+DRAY_PACKING_LANES std::int64_t Sequences::RunLanes(const NodeState& state, std::size_t block,
+                                                    std::int32_t free, std::int32_t limit) {
+  static_assert(sizeof(Lanes) == sizeof(Numbers));
+  const Lanes zero = {};
+  std::array<Lanes, kMostUnits> amounts;
+  std::array<Lanes, kMostUnits> fits;
+  std::array<std::uint16_t, kMostUnits> kinds;
+  std::size_t units = 0;
+  for (const Unit& unit : state.units) {
+    if (state.free[unit.first] <= 0) continue;
+    amounts[units] = zero + state.free[unit.first];
+    kinds[units++] = unit.kind;
+  }
+  Lanes cpu = zero + state.left[kCpu];
+  Lanes memory = zero + state.left[kMemory];
+  Lanes pods = zero + state.left[kPods];
+  Lanes left = zero + free;
+  Lanes asked = zero;
+  for (std::size_t i = 0; i < options_.longest; ++i) {
+    const Lanes goes_on = (asked < limit) & (left > 0);
+    bool any = false;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) any |= goes_on[lane] != 0;
+    if (!any) break;
+    if (i == blocks_[block].size()) Extend(block, 2 * i + 8);
+    std::array<Lanes, sizeof(Step) / sizeof(Numbers)> step;
+    std::memcpy(step.data(), &blocks_[block][i], sizeof(Step));
+    const auto& [step_cpu, step_memory, step_pods, weight, amount, count, low, high] = step;
+    asked += weight & goes_on;
+    Lanes may = goes_on & (step_cpu <= cpu) & (step_memory <= memory) & (step_pods <= pods) &
+                (weight <= left);
+    Lanes found = zero;
+    Lanes best = zero + kWhole;
+    for (std::size_t u = 0; u < units; ++u) {
+      const std::uint16_t kind = kinds[u];
+      const Lanes bit = (kind < 32 ? low : high) & (zero + (std::int32_t{1} << (kind & 31)));
+      fits[u] = (amounts[u] >= amount) & (bit != 0);
+      found -= fits[u];
+      const Lanes better = fits[u] & (amounts[u] < best);
+      best = (amounts[u] & better) | (best & ~better);
+    }
+    may &= found >= count;
+    Lanes missing = count & may;
+    for (std::size_t u = 0; u < units; ++u) {
+      const Lanes takes = fits[u] & (amounts[u] == best) & (missing > 0);
+      missing += takes;
+      amounts[u] -= amount & takes;
+    }
+    cpu -= step_cpu & may;
+    memory -= step_memory & may;
+    pods -= step_pods & may;
+    left -= weight & may;
+  }
+  std::int64_t placed = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    if (block * kLanes + lane < sequences_.size()) placed += free - left[lane];
+  }
+  return placed;
+}
+
+std::int64_t Sequences::RunOne(const NodeState& state, Sequence& sequence, std::int64_t free,
+                               std::int64_t limit) {
+  constexpr Amount kNone = std::numeric_limits<Amount>::max();
+  std::array<Amount, kMostUnits> amounts;
+  const std::size_t units = state.units.size();
+  for (std::size_t u = 0; u < units; ++u) amounts[u] = state.free[state.units[u].first];
+  Scalars scalars = state.left;
+  std::int64_t left = free;
+  std::int64_t asked = 0;
+  for (std::size_t i = 0; asked < limit && left > 0 && i < options_.longest; ++i) {
+    const Row& row = rows_[At(sequence, i)];
+    asked += row.weight;
+    if (row.needs[kCpu] > scalars[kCpu] || row.needs[kMemory] > scalars[kMemory] ||
+        row.needs[kPods] > scalars[kPods] || row.weight > left) {
+      continue;
+    }
+    const std::array<Amount, kMostUnits> before = amounts;
+    std::uint32_t taken = 0;
+    for (; taken < row.count; ++taken) {
+      Amount best = kNone;
+      std::size_t at = 0;
+      for (std::size_t u = 0; u < units; ++u) {
+        const Amount amount = amounts[u];
+        if (amount < row.amount || amount >= best) continue;
+        if ((row.kinds & KindBit(state.units[u].kind)) == 0) continue;
+        best = amount;
+        at = u;
+      }
+      if (best == kNone) break;
+      amounts[at] -= row.amount;
+    }
+    if (taken < row.count) {
+      amounts = before;
+      continue;
+    }
+    for (std::size_t s = 0; s < kScalars; ++s) scalars[s] -= row.needs[s];
+    left -= row.weight;
+  }
+  return free - left;
+}
+
+std::int64_t Sequences::RunSlowly(NodeState state, Sequence& sequence, std::int64_t limit) {
+  std::int64_t asked = 0;
+  const std::int64_t before = FreeOf(state);
+  for (std::size_t i = 0; asked < limit && i < options_.longest; ++i) {
+    const std::uint16_t number = At(sequence, i);
+    const Row& row = rows_[number];
+    asked += row.weight;
+    bool enough = true;
+    for (std::size_t s = 0; s < kScalars; ++s) enough &= row.needs[s] <= state.left[s];
+    if (!enough) continue;
+    NodeState tried = state;
+    if (Place(tried, requests_[number])) state = std::move(tried);
+  }
+  return before - FreeOf(state);
+}
+
+std::int64_t Sequences::ValueOf(const NodeState& state) {
+  PartialValue value;
+  Continue(state, 0, value);
+  return value.placed;
+}
+
+void Sequences::Continue(const NodeState& state, std::int64_t at_least, PartialValue& value) {
+  const std::int64_t free = FreeOf(state);
+  if (rows_.empty() || free <= 0) {
+    value.done = options_.count;
+    return;
+  }
+  const std::int64_t limit = options_.times * free + options_.more;
+  const bool fast = FastFor(state);
+  while (value.done < options_.count) {
+    // All that is left to run can place everything, at best.
+    const std::int64_t most = value.placed + free * (options_.count - value.done);
+    if (most < at_least) return;
+    if (fast && lanes_) {
+      value.placed += RunLanes(state, value.done / kLanes, static_cast<std::int32_t>(free),
+                               static_cast<std::int32_t>(limit));
+      value.done = std::min<std::uint32_t>(value.done + kLanes, options_.count);
+    } else if (fast) {
+      value.placed += RunOne(state, sequences_[value.done], free, limit);
+      ++value.done;
+    } else {
+      value.placed += RunSlowly(state, sequences_[value.done], limit);
+      ++value.done;
+    }
+  }
+}
+
+std::int64_t Sequences::SlowValueOf(const NodeState& state) {
+  const std::int64_t free = FreeOf(state);
+  if (rows_.empty() || free <= 0) return 0;
+  const std::int64_t limit = options_.times * free + options_.more;
+  std::int64_t value = 0;
+  for (Sequence& sequence : sequences_) value += RunSlowly(state, sequence, limit);
+  return value;
+}
+
+}  // namespace dray::packing

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tables to nodes and pods, and the order in which pods come.
+#include "simulator/trace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "fmt/format.h"
+#include "simulator/random_stream.h"
+
+namespace dray::simulator {
+namespace {
+
+// A line of a table at its commas. Fields in quotes may hold commas, and quotes twice.
+std::vector<std::string> FieldsOf(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      fields.back() += line[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else if (c != '\r') {
+      fields.back() += c;
+    }
+  }
+  return fields;
+}
+
+// One table, line by line. Faults are kept, the first of them.
+class Table {
+ public:
+  Table(const std::string& file, std::string_view csv) : file_(file), rest_(csv) {
+    if (NextLine()) names_ = fields_;
+    if (names_.empty()) Fault("must have a line with the names of its columns");
+  }
+
+  // The column of that name; nothing for an empty name.
+  std::optional<std::size_t> Column(const std::string& name, bool required) {
+    if (name.empty()) return std::nullopt;
+    const auto found = std::ranges::find(names_, name);
+    if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
+    if (required) Fault(fmt::format("must have a column \"{}\"", name));
+    return std::nullopt;
+  }
+  bool Next() {
+    while (fault_.ok() && NextLine()) {
+      if (fields_.size() == 1 && fields_[0].empty()) continue;
+      if (fields_.size() == names_.size()) return true;
+      Fault(fmt::format("has {} fields, and the first line {}", fields_.size(), names_.size()));
+    }
+    return false;
+  }
+  std::string Text(std::optional<std::size_t> column) const {
+    return column ? fields_[*column] : std::string();
+  }
+  template <typename Number>
+  Number Read(std::optional<std::size_t> column, Number most) {
+    Number number{};
+    if (!column || fields_[*column].empty()) return number;
+    const std::string& text = fields_[*column];
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0 || number > most) {
+      Fault(fmt::format("column {}: \"{}\" must be a number from 0 to {}", names_[*column], text,
+                        most));
+    }
+    return number;
+  }
+  const Status& fault() const { return fault_; }
+
+ private:
+  bool NextLine() {
+    if (rest_.empty()) return false;
+    const std::size_t end = rest_.find('\n');
+    fields_ = FieldsOf(rest_.substr(0, end));
+    rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
+    ++line_;
+    return true;
+  }
+  void Fault(std::string_view text) {
+    if (fault_.ok()) fault_ = base::InvalidArgument(fmt::format("{}:{}: {}", file_, line_, text));
+  }
+
+  const std::string& file_;
+  std::string_view rest_;
+  std::size_t line_ = 0;
+  std::vector<std::string> names_;
+  std::vector<std::string> fields_;
+  Status fault_;
+};
+
+constexpr std::int64_t kMostCpu = 1'000'000'000;
+constexpr std::int64_t kMostMemory = 1'000'000'000;
+
+}  // namespace
+
+StatusOr<std::vector<TraceNode>> ReadTraceNodes(const Trace& trace, std::string_view csv) {
+  Table table(trace.node_file, csv);
+  const TraceColumns& columns = trace.node_columns;
+  const auto name = table.Column(columns.name, true);
+  const auto cpu = table.Column(columns.cpu, true);
+  const auto memory = table.Column(columns.memory, true);
+  const auto devices = table.Column(columns.devices, true);
+  const auto model = table.Column(columns.model, false);
+  std::vector<TraceNode> nodes;
+  while (table.Next()) {
+    nodes.push_back({.name = table.Text(name),
+                     .milli_cpu = table.Read<std::int64_t>(cpu, kMostCpu),
+                     .memory_mib = table.Read<std::int64_t>(memory, kMostMemory),
+                     .devices = table.Read<std::int32_t>(devices, 128),
+                     .model = table.Text(model)});
+  }
+  if (!table.fault().ok()) return table.fault();
+  return nodes;
+}
+
+StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_view csv) {
+  Table table(trace.pod_file, csv);
+  const TraceColumns& columns = trace.pod_columns;
+  const auto name = table.Column(columns.name, true);
+  const auto cpu = table.Column(columns.cpu, true);
+  const auto memory = table.Column(columns.memory, true);
+  const auto devices = table.Column(columns.devices, true);
+  const auto share = table.Column(columns.share, false);
+  const auto model = table.Column(columns.model, false);
+  const bool timed = trace.order == Trace::Order::kTimes;
+  const auto arrival = table.Column(columns.arrival, timed);
+  const auto departure = table.Column(columns.departure, timed);
+  std::vector<TracePod> pods;
+  while (table.Next()) {
+    TracePod pod{.name = table.Text(name),
+                 .milli_cpu = table.Read<std::int64_t>(cpu, kMostCpu),
+                 .memory_mib = table.Read<std::int64_t>(memory, kMostMemory),
+                 .devices = table.Read<std::int32_t>(devices, 32)};
+    pod.share = share ? table.Read<std::int32_t>(share, 1000) : 1000;
+    // Several devices are whole ones, and nothing of a device is none.
+    if (pod.devices > 1) pod.share = 1000;
+    if (pod.share == 0) pod.devices = 0;
+    if (pod.devices == 0) pod.share = 0;
+    const std::string models = table.Text(model);
+    for (std::size_t at = 0; at < models.size();) {
+      const std::size_t end = std::min(models.find('|', at), models.size());
+      if (end > at) pod.models.push_back(models.substr(at, end - at));
+      at = end + 1;
+    }
+    pod.arrival = table.Read<double>(arrival, 1e12);
+    if (!table.Text(departure).empty()) pod.departure = table.Read<double>(departure, 1e12);
+    pods.push_back(std::move(pod));
+  }
+  if (!table.fault().ok()) return table.fault();
+  return pods;
+}
+
+std::vector<TracePod> Arrivals(const Trace& trace, const std::vector<TraceNode>& nodes,
+                               std::vector<TracePod> pods, std::uint64_t seed) {
+  if (trace.order == Trace::Order::kTimes) {
+    std::ranges::stable_sort(pods, {}, &TracePod::arrival);
+    return pods;
+  }
+  for (TracePod& pod : pods) pod.departure.reset();
+  if (pods.empty()) return pods;
+  std::int64_t capacity = 0;
+  for (const TraceNode& node : nodes) capacity += std::int64_t{node.devices} * 1000;
+  std::int64_t asked = 0;
+  for (const TracePod& pod : pods) asked += pod.milli();
+  RandomStream chance(seed, "trace");
+  const std::size_t listed = pods.size();
+  const double most = trace.fill * static_cast<double>(capacity);
+  while (asked > 0) {
+    const TracePod& drawn = pods[chance.Below(listed)];
+    if (static_cast<double>(asked + drawn.milli()) > most) break;
+    asked += drawn.milli();
+    pods.push_back(TracePod(drawn));
+  }
+  if (trace.order == Trace::Order::kShuffled) {
+    for (std::size_t i = pods.size(); i > 1; --i) std::swap(pods[i - 1], pods[chance.Below(i)]);
+  }
+  if (!trace.offered) return pods;
+  // Pods come as a Poisson process and stay for exponential times, the mean of which is 1: so many
+  // at a time that this much is asked for together.
+  const double mean = static_cast<double>(asked) / static_cast<double>(pods.size());
+  const double rate = *trace.offered * static_cast<double>(capacity) / std::max(mean, 1.0);
+  std::vector<TracePod> stream;
+  const auto drawn = [&] { return -std::log1p(-chance.Uniform()); };
+  for (double now = 0; now < kTraceLifetimes;) {
+    now += drawn() / rate;
+    TracePod& pod = stream.emplace_back(pods[chance.Below(listed)]);
+    pod.arrival = now;
+    pod.departure = now + drawn();
+  }
+  return stream;
+}
+
+}  // namespace dray::simulator
