@@ -56,7 +56,7 @@ class Recording::Client final : public client::HttpClient {
   void Close() override { server_->Close(); }
 
  private:
-  client::HttpRequest Outward(client::HttpRequest request) const {
+  client::HttpRequest Outward(client::HttpRequest request) {
     request.target = recording_.uids_.Original(request.target);
     request.body = recording_.uids_.Original(request.body);
     return request;

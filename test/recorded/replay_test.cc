@@ -123,6 +123,10 @@ TEST(TranscriptTest, UidsAreCountedAndFoundAgain) {
   EXPECT_EQ(uids.Counted(one), counted);
   EXPECT_EQ(uids.Original(counted), one);
   EXPECT_EQ(uids.Original("no uid"), "no uid");
+  // One that the client has made up, as for a share of a device, comes back as it was.
+  const std::string own = R"({"shareID":"c2fe3f3c-9d3b-4a6f-8a5e-0123456789ab"})";
+  EXPECT_EQ(uids.Original(own), own);
+  EXPECT_EQ(uids.Counted(own), own);
 }
 
 }  // namespace

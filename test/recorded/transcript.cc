@@ -264,7 +264,7 @@ std::string Uids::Counted(std::string_view text) {
     mutex_.AssertHeld();
     auto known = counted_.find(uid);
     if (known == counted_.end()) {
-      const std::string name = fmt::format("00000000-0000-4000-8000-{:012}", counted_.size() + 1);
+      const std::string name = fmt::format("00000000-0000-4000-8000-{:012}", ++count_);
       known = counted_.emplace(std::string(uid), name).first;
       original_.emplace(name, std::string(uid));
     }
@@ -273,13 +273,16 @@ std::string Uids::Counted(std::string_view text) {
   return result;
 }
 
-std::string Uids::Original(std::string_view text) const {
+std::string Uids::Original(std::string_view text) {
   std::string result(text);
   const base::MutexLock lock(mutex_);
   EachUid(text, [&](std::size_t at, std::string_view uid) {
     mutex_.AssertHeld();
     if (const auto known = original_.find(uid); known != original_.end()) {
       result.replace(at, uid.size(), known->second);
+    } else {
+      counted_.emplace(std::string(uid), std::string(uid));
+      original_.emplace(std::string(uid), std::string(uid));
     }
   });
   return result;

@@ -59,11 +59,12 @@ class Uids {
  public:
   // From the server.
   std::string Counted(std::string_view text);
-  // To the server.
-  std::string Original(std::string_view text) const;
+  // To the server. One that it has not said is the client's own, and stays as it is.
+  std::string Original(std::string_view text);
 
  private:
-  mutable base::Mutex mutex_;
+  base::Mutex mutex_;
+  std::size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<std::string, std::string, std::less<>> counted_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::string, std::less<>> original_ ABSL_GUARDED_BY(mutex_);
 };
