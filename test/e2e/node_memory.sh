@@ -9,7 +9,9 @@ pods=${PODS:-110}
 root=$folder/kubelet
 cgroup=/dray-memory-$$
 processes=
-trap 'for process in $processes; do kill -9 "$process" 2>/dev/null || true; done; if [ "$runtime" = runc ]; then finish_node; else finish; fi' EXIT
+# Tokens of service accounts are in file systems of their own.
+unmount() { grep -F " $folder/" /proc/self/mounts | cut -d' ' -f2 | sort -r | while read -r mount; do umount -l "$mount" 2>/dev/null || true; done; }
+trap 'for process in $processes; do kill -9 "$process" 2>/dev/null || true; done; unmount; if [ "$runtime" = runc ]; then finish_node; else finish; fi' EXIT
 
 {
   echo 'driver: gpu.example.com'
@@ -71,9 +73,9 @@ sleep 3
 echo "$pods pods, $runtime: VmRSS $(status VmRSS) kB, VmHWM $(status VmHWM) kB, $(ls "/proc/$agent/task" | wc -l) threads"
 grep -E '^(RssAnon|RssFile|RssShmem)' "/proc/$agent/status" || true
 [ "$(status VmHWM)" -lt "$limit" ] || fail "an agent with $pods pods had $(status VmHWM) kB, more than $limit"
-# Containers outlive their agent: they go while it is there.
+# Containers and what is mounted for them outlive their agent: they go while it is there.
+says deleted kubectl delete pods -l app=memory --timeout=240s
 if [ "$runtime" = runc ]; then
-  says deleted kubectl delete pods -l app=memory --timeout=240s
   [ -z "$(find "$root/runc/containers" "$root/runc/sandboxes" -mindepth 1 2>/dev/null)" ] || fail "something is left in $root/runc"
 fi
 kill -TERM "$agent"
