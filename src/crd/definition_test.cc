@@ -28,7 +28,7 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {n: {type: integer}}}}}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {num: {type: integer}}}}}}
 )";
 
 DocumentNode Object(std::string_view text = kWidgets) {
@@ -72,7 +72,7 @@ TEST(Definition, WhatIsWrongIsTold) {
               Contains(HasSubstr("spec.names.kind: Invalid value: \"Widget_\": may have mixed "
                                  "case, but should otherwise match: ")));
   EXPECT_THAT(Faults(Object(Replaced("{type: integer}", "{type: int}"))),
-              Contains(HasSubstr("spec.validation.openAPIV3Schema.properties[spec].properties[n]."
+              Contains(HasSubstr("spec.validation.openAPIV3Schema.properties[spec].properties[num]."
                                  "type: Unsupported value: \"int\"")));
   EXPECT_THAT(
       Faults(Object(Replaced("spec:\n", "spec:\n  conversion: {strategy: Webhook}\n"))),
@@ -83,10 +83,10 @@ TEST(Definition, WhatIsWrongIsTold) {
       Contains(HasSubstr("spec.preserveUnknownFields: Invalid value: true: cannot set to true")));
   EXPECT_THAT(
       Faults(Object(Replaced("    storage: true\n",
-                             "    storage: true\n    additionalPrinterColumns: [{name: N, type: "
-                             "number, jsonPath: spec.n}]\n"))),
+                             "    storage: true\n    additionalPrinterColumns: [{name: Num, type: "
+                             "number, jsonPath: spec.num}]\n"))),
       ElementsAre(
-          R"(spec.additionalPrinterColumns[0].JSONPath: Invalid value: "spec.n": must be a simple json path starting with .)"));
+          R"(spec.additionalPrinterColumns[0].JSONPath: Invalid value: "spec.num": must be a simple json path starting with .)"));
   EXPECT_THAT(
       Faults(Object(Replaced("    storage: true\n",
                              "    storage: true\n    selectableFields: [{jsonPath: .spec.m}]\n"))),
@@ -158,7 +158,7 @@ TEST(Definition, FieldsThatNoSchemaHasAreTakenOut) {
   DocumentNode object = Object(Replaced("{type: integer}", "{type: integer, minmum: 3}"));
   EXPECT_THAT(
       DropUnknownSchemaFields(object),
-      ElementsAre("spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.n.minmum"));
+      ElementsAre("spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.num.minmum"));
   EXPECT_EQ(ToJson(object).find("minmum"), std::string::npos);
 }
 

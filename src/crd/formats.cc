@@ -205,12 +205,21 @@ bool IsEmail(std::string_view text) {
   return Matches(text, pattern);
 }
 
+// One label, or several of which the last is made of letters.
 bool IsHostname(std::string_view text) {
-  static const re2::RE2 pattern(
-      R"([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9\-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.))+([a-zA-Z\p{L}]){2,63})");
-  return text.size() <= 255 && Matches(text, pattern) &&
-         std::ranges::all_of(Split(text, '.'),
-                             [](std::string_view part) { return part.size() <= 63; });
+  static const re2::RE2 alone(R"([a-zA-Z0-9\p{S}\p{L}](-?[a-zA-Z0-9\p{S}\p{L}]*))");
+  static const re2::RE2 label(
+      R"([a-zA-Z0-9\p{S}\p{L}]([a-zA-Z0-9\-\p{S}\p{L}]*[a-zA-Z0-9\p{S}\p{L}])?)");
+  static const re2::RE2 last(R"([a-zA-Z\p{L}]{2,})");
+  if (text.size() > 255) return false;
+  const auto parts = Split(text, '.');
+  if (std::ranges::any_of(parts, [](std::string_view part) { return part.size() > 63; })) {
+    return false;
+  }
+  if (parts.size() == 1) return Matches(text, alone);
+  return Matches(parts.back(), last) &&
+         std::all_of(parts.begin(), parts.end() - 1,
+                     [](std::string_view part) { return Matches(part, label); });
 }
 
 std::string Without(std::string_view text, std::string_view dropped) {

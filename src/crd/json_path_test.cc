@@ -9,7 +9,7 @@ namespace dray::crd {
 namespace {
 
 std::string Found(std::string_view path) {
-  static const DocumentNode tree = Tree(R"({spec: {n: 3, list: [{name: a, v: 1}, {name: b, v: 2}],
+  static const DocumentNode tree = Tree(R"({spec: {num: 3, list: [{name: a, v: 1}, {name: b, v: 2}],
     "a.b": dotted, "x y": blank}, status: {conditions: [{type: Ready, status: "True"}, {type: Old, status: "False"}]}})");
   const auto parsed = JsonPath::Parse(path);
   if (!parsed) return "no path";
@@ -20,7 +20,7 @@ std::string Found(std::string_view path) {
 }
 
 TEST(JsonPath, LeadsToValues) {
-  EXPECT_EQ(Found(".spec.n"), "3");
+  EXPECT_EQ(Found(".spec.num"), "3");
   EXPECT_EQ(Found(".spec.list[1].name"), R"("b")");
   EXPECT_EQ(Found(".spec.list[-1].name"), R"("b")");
   EXPECT_EQ(Found(".spec.list[*].v"), "1 2");

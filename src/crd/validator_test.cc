@@ -33,7 +33,8 @@ TEST(Validator, SpeaksAsKubernetesDoes) {
   EXPECT_THAT(
       Faults(In("{type: integer}"), "{spec: {x: 1.5}}"),
       ElementsAre(
-          R"(spec.x: Invalid value: "number": spec.x in body must be of type integer: "number")"));
+          R"(spec.x: Invalid value: "number": spec.x in body must be of type integer: "number")",
+          R"(<nil>: Invalid value: "": Checked value must be of type integer (default format) in spec.x)"));
   EXPECT_THAT(
       Faults(In("{type: string}"), "{spec: {x: null}}"),
       ElementsAre(
@@ -85,7 +86,7 @@ TEST(Validator, AlternativesTellTheNearestMiss) {
   EXPECT_THAT(
       Faults(In("{type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: "
                 "[{required: [a]}, {required: [b]}]}"),
-             "{spec: {x: {a: y, b: z}}}"),
+             "{spec: {x: {a: x, b: z}}}"),
       ElementsAre(
           R"(<nil>: Invalid value: "": "spec.x" must validate one and only one schema (oneOf). Found 2 valid alternatives)"));
   EXPECT_THAT(
@@ -111,9 +112,9 @@ TEST(Validator, WhatAnUpdateLeavesAsItWasIsNotHeldAgainstIt) {
   const std::string schema =
       In("{type: object, properties: {a: {type: string, maxLength: 1}, b: {type: string, "
          "maxLength: 1}}}");
-  EXPECT_THAT(Faults(schema, "{spec: {x: {a: long, b: y}}}", "{spec: {x: {a: long, b: z}}}"),
+  EXPECT_THAT(Faults(schema, "{spec: {x: {a: long, b: w}}}", "{spec: {x: {a: long, b: z}}}"),
               IsEmpty());
-  EXPECT_THAT(Faults(schema, "{spec: {x: {a: longer, b: y}}}", "{spec: {x: {a: long, b: z}}}"),
+  EXPECT_THAT(Faults(schema, "{spec: {x: {a: longer, b: w}}}", "{spec: {x: {a: long, b: z}}}"),
               ElementsAre("spec.x.a: Too long: may not be more than 1 bytes"));
 }
 
@@ -125,7 +126,7 @@ TEST(Lists, SetsAndMapsHaveEachThingOnce) {
   const Schema map =
       SchemaFrom(In("{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], "
                     "items: {type: object, properties: {k: {type: string}, v: {type: string}}}}"));
-  EXPECT_THAT(Messages(CheckLists(map, Tree("{spec: {x: [{k: a, v: x}, {k: a, v: y}]}}"))),
+  EXPECT_THAT(Messages(CheckLists(map, Tree("{spec: {x: [{k: a, v: x}, {k: a, v: z}]}}"))),
               ElementsAre(R"(spec.x[1]: Duplicate value: {"k":"a"})"));
 }
 

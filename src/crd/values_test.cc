@@ -30,9 +30,9 @@ TEST(Prune, TakesOutWhatTheSchemaDoesNotName) {
   EXPECT_EQ(
       Pruned(
           R"({type: object, properties: {spec: {type: object, properties: {a: {type: string}}}}})",
-          R"({apiVersion: x/v1, kind: X, metadata: {name: n}, spec: {a: "1", b: 2, c: {d: 1}}, more: 1})",
+          R"({apiVersion: x/v1, kind: X, metadata: {name: me}, spec: {a: "1", b: 2, c: {d: 1}}, more: 1})",
           &paths),
-      R"({"apiVersion":"x/v1","kind":"X","metadata":{"name":"n"},"spec":{"a":"1"}})");
+      R"({"apiVersion":"x/v1","kind":"X","metadata":{"name":"me"},"spec":{"a":"1"}})");
   EXPECT_THAT(paths, ElementsAre("spec.b", "spec.c", "more"));
 }
 
@@ -41,7 +41,7 @@ TEST(Prune, LooksIntoListsAndMaps) {
     list: {type: array, items: {type: object, properties: {a: {type: string}}}},
     map: {type: object, additionalProperties: {type: object, properties: {a: {type: string}}}}}})";
   std::vector<std::string> paths;
-  EXPECT_EQ(Pruned(kSchema, R"({list: [{a: x, b: y}], map: {k: {a: x, b: y}}})", &paths),
+  EXPECT_EQ(Pruned(kSchema, R"({list: [{a: x, b: z}], map: {k: {a: x, b: z}}})", &paths),
             R"({"list":[{"a":"x"}],"map":{"k":{"a":"x"}}})");
   EXPECT_THAT(paths, ElementsAre("list[0].b", "map.k.b"));
 }
@@ -49,7 +49,7 @@ TEST(Prune, LooksIntoListsAndMaps) {
 TEST(Prune, PreservesWhatIsToBePreservedAndPrunesBelowWhatIsNamed) {
   constexpr std::string_view kSchema = R"({type: object, x-kubernetes-preserve-unknown-fields: true,
     properties: {spec: {type: object, properties: {a: {type: string}}}}})";
-  EXPECT_EQ(Pruned(kSchema, R"({any: {thing: 1}, spec: {a: x, b: y}})"),
+  EXPECT_EQ(Pruned(kSchema, R"({any: {thing: 1}, spec: {a: x, b: z}})"),
             R"({"any":{"thing":1},"spec":{"a":"x"}})");
 }
 
@@ -68,8 +68,8 @@ TEST(Defaults, FillInWhatIsMissing) {
     properties: {replicas: {type: integer, default: 1}, list: {type: array, items: {type: object,
     properties: {a: {type: string, default: x}}}}}}}})";
   EXPECT_EQ(Defaulted(kSchema, "{}"), R"({"spec":{"replicas":1}})");
-  EXPECT_EQ(Defaulted(kSchema, R"({spec: {replicas: 3, list: [{}, {a: y}]}})"),
-            R"({"spec":{"replicas":3,"list":[{"a":"x"},{"a":"y"}]}})");
+  EXPECT_EQ(Defaulted(kSchema, R"({spec: {replicas: 3, list: [{}, {a: z}]}})"),
+            R"({"spec":{"replicas":3,"list":[{"a":"x"},{"a":"z"}]}})");
 }
 
 TEST(Defaults, NullsThatMayNotBeAreReplacedOrTakenOut) {
