@@ -6,7 +6,9 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "api/document.h"
 #include "base/mutex.h"
 #include "fmt/format.h"
 
@@ -127,6 +129,40 @@ bool IsCustomVersion(std::string_view api_version) { return TheAtoms().Knows(api
 
 const KindInfo* FindCustomKind(std::string_view api_version, std::string_view kind) {
   return TheAtoms().Find(api_version, kind);
+}
+
+const KindInfo& DefinitionKind() {
+  static const KindInfo& kind = *FindKind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+  return kind;
+}
+
+std::optional<CustomKindNames> DefinedKind(const Object& definition) {
+  if (definition.kind().hub != DefinitionKind().hub) return std::nullopt;
+  std::vector<Diagnostic> diagnostics;
+  const DocumentNode tree = ParseJson(definition.ToJson(), diagnostics);
+  const auto part = [](const DocumentNode& of, std::string_view key) -> const DocumentNode& {
+    static const DocumentNode none;
+    const Member* member = of.Find(key);
+    return member == nullptr ? none : member->value;
+  };
+  const DocumentNode& spec = part(tree, "spec");
+  const DocumentNode& status = part(tree, "status");
+  bool served = false;
+  for (const DocumentNode& condition : part(status, "conditions").items) {
+    served = served || (part(condition, "type").text == "Established" &&
+                        part(condition, "status").text == "True");
+  }
+  if (!served) return std::nullopt;
+  CustomKindNames names{.group = part(spec, "group").text,
+                        .version = {},
+                        .kind = part(part(status, "acceptedNames"), "kind").text,
+                        .plural = part(part(status, "acceptedNames"), "plural").text,
+                        .namespaced = part(spec, "scope").text == "Namespaced"};
+  for (const DocumentNode& version : part(spec, "versions").items) {
+    if (part(version, "storage").boolean) names.version = part(version, "name").text;
+  }
+  if (names.version.empty() || names.kind.empty() || names.plural.empty()) return std::nullopt;
+  return names;
 }
 
 }  // namespace dray::api

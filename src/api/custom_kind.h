@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/kinds.h"
 #include "api/meta.h"
@@ -46,6 +48,11 @@ StatusOr<const KindInfo*> CustomKind(const CustomKindNames& names);
 // The newest row by that version and kind, whatever its plural; null when nobody has ever asked for
 // one. Thread-safe.
 const KindInfo* FindCustomKind(std::string_view api_version, std::string_view kind);
+
+// The kind that a CustomResourceDefinition defines, in the version in which it is stored; nothing of
+// one that is not served (its names are not accepted), or of another object.
+std::optional<CustomKindNames> DefinedKind(const Object& definition);
+const KindInfo& DefinitionKind();
 
 // Whether there ever was a row of that version, whatever its kind. Thread-safe.
 bool IsCustomVersion(std::string_view api_version);

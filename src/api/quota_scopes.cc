@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "api/custom_kind.h"
 #include "api/event.h"
 #include "api/pod_qos.h"
 #include "fmt/format.h"
@@ -74,7 +75,10 @@ bool QuotaCounts(const ResourceQuotaSpec& quota, const Object& object) {
                              [&](const auto& requirement) { return Fits(requirement, *pod); });
 }
 
-bool IsCounted(const KindInfo& kind) { return kind.namespaced && kind.hub != &TypeInfoOf<Event>(); }
+bool IsCounted(const KindInfo& kind) {
+  // Nobody would count those again that somebody has defined (docs/decisions.md 754).
+  return kind.namespaced && kind.hub != &TypeInfoOf<Event>() && !IsCustom(kind);
+}
 
 std::string CountQuotaName(const KindInfo& kind) {
   return kind.group.empty() ? fmt::format("count/{}", kind.plural)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/custom_kind.h"
 #include "api/device_class.h"
 #include "api/generated_name.h"
 #include "api/internal/status_part.h"
@@ -110,6 +111,7 @@ ErrorList PrepareEphemeralContainers(Object& object, const Object& stored, const
 bool HasStatusPart(const KindInfo& kind) { return internal::HasStatus(kind); }
 
 bool AllowsUnconditionalUpdate(const KindInfo& kind) {
+  if (IsCustom(kind) || kind.group == "apiextensions.k8s.io") return false;
   if (kind.hub == &TypeInfoOf<DeviceTaintRule>()) return kind.version != "v1";
   return kind.hub != &TypeInfoOf<Lease>();
 }

@@ -5,6 +5,7 @@
 
 #include "controllers/cron_job_controller.h"
 #include "controllers/daemon_set_controller.h"
+#include "controllers/definition_controller.h"
 #include "controllers/deployment_controller.h"
 #include "controllers/device_taint_eviction.h"
 #include "controllers/disruption_controller.h"
@@ -27,6 +28,7 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   // One picture for all: there is no need to be told ten times.
   const Source shared = source.Shared();
   ControllerList list;
+  list.push_back(std::make_unique<DefinitionController>(shared, clock));
   list.push_back(std::make_unique<NamespaceController>(shared, clock));
   list.push_back(std::make_unique<DeploymentController>(shared, clock));
   list.push_back(std::make_unique<ReplicaSetController>(shared, clock));

@@ -37,7 +37,7 @@ bool Waits(const api::ObjectMeta& metadata, std::string_view finalizer) {
 }  // namespace
 
 GarbageCollector::GarbageCollector(const Source& source, const base::Clock& clock)
-    : Reconciler(source, clock, Kinds()) {}
+    : Reconciler(source, clock, Kinds(), true) {}
 
 void GarbageCollector::OnChange(const api::Object* before, const api::Object* after) {
   const bool moved = before == nullptr || after == nullptr ||

@@ -33,7 +33,7 @@ Status GoneIsFine(const Status& status) {
 }  // namespace
 
 NamespaceController::NamespaceController(const Source& source, const base::Clock& clock)
-    : Reconciler(source, clock, Kinds()) {}
+    : Reconciler(source, clock, Kinds(), true) {}
 
 void NamespaceController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/custom_kind.h"
 #include "base/check.h"
 
 namespace dray::controllers {
@@ -53,9 +54,47 @@ void Picture::Listen(std::span<const api::KindInfo* const> kinds, Listener& list
 
 void Picture::Leave(const Listener& listener) {
   for (auto& [kind, all] : listeners_) std::erase(all, &listener);
+  std::erase(defined_, &listener);
+}
+
+Status Picture::Stale() const {
+  Status stale = watch_->Stale();
+  for (const auto& [name, defined] : extra_) {
+    if (!stale.ok()) break;
+    stale = defined.watch->Stale();
+  }
+  return stale;
+}
+
+void Picture::Follow(const api::Object* definition, std::string_view name) {
+  if (defined_.empty()) return;
+  const auto known = extra_.find(name);
+  const auto names = definition == nullptr ? std::nullopt : api::DefinedKind(*definition);
+  if (known != extra_.end() && definition == nullptr) {
+    // What it defined went before it did, unless somebody has let go of it by force.
+    const api::TypeInfo* hub = known->second.kind->hub;
+    extra_.erase(known);
+    std::vector<api::Object> left;
+    for (const auto& [key, object] : objects_) {
+      if (object.kind().hub == hub) left.push_back(object);
+    }
+    for (const api::Object& object : left) {
+      objects_.erase(ObjectKey::Of(object));
+      Tell(&object, nullptr);
+    }
+  } else if (known == extra_.end() && names) {
+    const auto kind = api::CustomKind(*names);
+    if (!kind.ok()) return;
+    const api::KindInfo* const kinds[] = {&api::HubKind(*(*kind)->hub)};
+    extra_.emplace(std::string(name), Defined{kinds[0], cluster_.Watch(kinds)});
+  }
 }
 
 void Picture::Tell(const api::Object* before, const api::Object* after) const {
+  if (api::IsCustom((after != nullptr ? after : before)->kind())) {
+    for (Listener* listener : defined_) listener->OnChange(before, after);
+    return;
+  }
   const auto it = listeners_.find((after != nullptr ? after : before)->kind().hub);
   if (it == listeners_.end()) return;
   for (Listener* listener : it->second) listener->OnChange(before, after);
@@ -63,7 +102,16 @@ void Picture::Tell(const api::Object* before, const api::Object* after) const {
 
 std::size_t Picture::Pull() {
   std::size_t news = 0;
-  while (const auto change = watch_->Next()) news += Take(*change) ? 1 : 0;
+  while (const auto change = watch_->Next()) {
+    news += Take(*change) ? 1 : 0;
+    const api::Object& object = change->object;
+    if (object.kind().hub != api::DefinitionKind().hub) continue;
+    const bool gone = change->kind == api::Change::Kind::kDeleted;
+    Follow(gone ? nullptr : &object, object.metadata().name);
+  }
+  for (auto& [name, defined] : extra_) {
+    while (const auto change = defined.watch->Next()) news += Take(*change) ? 1 : 0;
+  }
   return news;
 }
 

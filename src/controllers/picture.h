@@ -4,8 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,12 +37,14 @@ class Picture {
 
   // Before anything was taken in, so that listeners hear of everything. They outlive it or leave.
   void Listen(std::span<const api::KindInfo* const> kinds, Listener& listener);
+  // Of all kinds that somebody defines, now or later.
+  void ListenToDefined(Listener& listener) { defined_.push_back(&listener); }
   void Leave(const Listener& listener);
 
   // Takes in what has happened. The number of changes that were news.
   std::size_t Pull();
   // Not OK: more may have happened than was told, and why.
-  Status Stale() const { return watch_->Stale(); }
+  Status Stale() const;
   // What is there and was not told, or not as it is now.
   std::vector<api::UnreadableObject> Unreadable() const { return watch_->Unreadable(); }
   // What was written through the cluster is seen at once. Whether that was news.
@@ -51,10 +56,18 @@ class Picture {
 
  private:
   bool Take(const api::Change& change);
+  // Begins or ends to watch what a definition defines.
+  void Follow(const api::Object* definition, std::string_view name);
   void Tell(const api::Object* before, const api::Object* after) const;
 
   api::Cluster& cluster_;
   std::unique_ptr<api::ObjectWatch> watch_;
+  struct Defined {
+    const api::KindInfo* kind = nullptr;
+    std::unique_ptr<api::ObjectWatch> watch;
+  };
+  std::map<std::string, Defined, std::less<>> extra_;  // by the name of the definition
+  std::vector<Listener*> defined_;
   absl::flat_hash_map<ObjectKey, api::Object> objects_;
   absl::flat_hash_map<const api::TypeInfo*, std::vector<Listener*>> listeners_;
 };

@@ -33,9 +33,10 @@ class Reconciler : public Controller, private View::Listener {
 
  protected:
   // Both outlive it.
+  // `defined`: also of all kinds that somebody defines.
   Reconciler(const Source& source, const base::Clock& clock,
-             std::span<const api::KindInfo* const> kinds)
-      : clock_(clock), queue_(clock), view_(source, kinds, *this) {}
+             std::span<const api::KindInfo* const> kinds, bool defined = false)
+      : clock_(clock), queue_(clock), view_(source, kinds, *this, defined) {}
 
   // Brings in order what depends on one object, which may be gone. Called as often as it fails,
   // later and later, and must do nothing when nothing is to be done.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controllers/view.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "api/custom_kind.h"
 
 namespace dray::controllers {
 namespace {
@@ -14,8 +17,24 @@ constexpr int kTries = 5;
 
 }  // namespace
 
-View::View(const Source& source, std::span<const api::KindInfo* const> kinds, Listener& listener)
-    : picture_(source.Open(kinds)), cluster_(picture_->cluster()), listener_(listener) {
+namespace {
+
+std::vector<const api::KindInfo*> WithDefinitions(std::span<const api::KindInfo* const> kinds,
+                                                  bool defined) {
+  std::vector<const api::KindInfo*> all(kinds.begin(), kinds.end());
+  const api::KindInfo* definitions = &api::DefinitionKind();
+  if (defined && std::ranges::find(all, definitions) == all.end()) all.push_back(definitions);
+  return all;
+}
+
+}  // namespace
+
+View::View(const Source& source, std::span<const api::KindInfo* const> kinds, Listener& listener,
+           bool defined)
+    : picture_(source.Open(WithDefinitions(kinds, defined))),
+      cluster_(picture_->cluster()),
+      listener_(listener) {
+  if (defined) picture_->ListenToDefined(*this);
   picture_->Listen(kinds, *this);
 }
 

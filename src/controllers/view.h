@@ -28,7 +28,9 @@ class View final : private Picture::Listener {
   using Listener = Picture::Listener;
 
   // What the source names outlives it, the listener too.
-  View(const Source& source, std::span<const api::KindInfo* const> kinds, Listener& listener);
+  // `defined`: also of all kinds that somebody defines.
+  View(const Source& source, std::span<const api::KindInfo* const> kinds, Listener& listener,
+       bool defined = false);
   ~View() override { picture_->Leave(*this); }
   View(const View&) = delete;
   View& operator=(const View&) = delete;
@@ -57,6 +59,9 @@ class View final : private Picture::Listener {
   StatusOr<std::optional<api::Object>> Fetch(const api::KindInfo& kind, std::string_view namespace_,
                                              std::string_view name) const {
     return cluster_.Find(kind, namespace_, name);
+  }
+  StatusOr<std::vector<api::Object>> List(const api::KindInfo& kind) const {
+    return cluster_.List(kind);
   }
   template <typename T>
   StatusOr<std::optional<api::Object>> Fetch(std::string_view namespace_,

@@ -9,6 +9,7 @@
 
 #include "base/mutex.h"
 #include "fmt/format.h"
+#include "registry/custom_kinds.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/list_text.h"
 #include "registry/internal/request_options.h"
@@ -34,7 +35,16 @@ StatusOr<Selection> SelectionOf(const Exchange& exchange, const rest::ListOption
   selection.labels = *std::move(labels);
   auto fields = api::FieldSelector::Parse(options.field_selector);
   if (!fields.ok()) return rest::BadRequest(base::Message(fields.status()));
-  if (Status known = fields->CheckSupported(exchange.kind()); !known.ok()) {
+  if (const auto resource = exchange.registry->objects().custom()->Find(exchange.kind())) {
+    selection.custom = resource->Of(exchange.kind());
+    for (const api::FieldSelector::Term& term : fields->terms()) {
+      const auto& known = selection.custom->selectable_fields();
+      const bool own =
+          std::ranges::any_of(known, [&](const auto& field) { return field.name == term.field; });
+      if (own || term.field == "metadata.name" || term.field == "metadata.namespace") continue;
+      return rest::BadRequest(fmt::format("field label not supported: {}", term.field));
+    }
+  } else if (Status known = fields->CheckSupported(exchange.kind()); !known.ok()) {
     return rest::BadRequest(base::Message(known));
   }
   selection.fields = *std::move(fields);

@@ -224,11 +224,11 @@ TEST(Everyday, KubectlCanAskForTheSecondVersionOfOpenApi) {
   EXPECT_EQ(document.status, 200);
   EXPECT_EQ(document.headers.Find("Content-Type"), rest::kOpenApiV2ProtobufType);
   EXPECT_EQ(world.Ask({.path = "/openapi/v2", .accept = "application/json"}).status, 200);
-  // And for those who have defined kinds, of whom there are none.
+  // And for the kinds that somebody has defined, of which there are none.
   const std::string definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   EXPECT_EQ(world.Get(definitions).status, 200);
   EXPECT_THAT(world.Get(definitions).text, HasSubstr(R"("items":[])"));
-  EXPECT_EQ(world.Post(definitions, "{}").status, 404);
+  EXPECT_EQ(world.Post(definitions, "{}").status, 422);
 }
 
 // Limits

@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "fmt/format.h"
 #include "registry/account_tokens.h"
+#include "registry/custom_kinds.h"
 #include "registry/impersonation.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/node_parts.h"
@@ -248,11 +249,6 @@ std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<Hea
 
 }  // namespace
 
-// Nobody can define a kind here.
-constexpr std::string_view kNoDefinitions =
-    R"({"kind":"CustomResourceDefinitionList","apiVersion":"apiextensions.k8s.io/v1",)"
-    R"("metadata":{"resourceVersion":"1"},"items":[]})";
-
 // How the document is called here that /openapi/v2 is for those who ask for protobuf.
 constexpr std::string_view kOpenApiV2AsProtobuf = "/openapi/v2#protobuf";
 
@@ -381,11 +377,6 @@ void RestHandler::Handle(apiserver::Request request,
     return exchange->SendError(
         ForbiddenFor(asked, at.kind != nullptr ? *at.kind : unknown, decision.reason));
   }
-  // kubectl asks, before it says of a kind that it is not known, whether somebody has defined it.
-  if (at.group == "apiextensions.k8s.io" && at.version == "v1" && at.name.empty() &&
-      at.resource == "customresourcedefinitions" && exchange->verb == "list") {
-    return exchange->Send(200, std::string(kNoDefinitions));
-  }
   if (!IsServed(*exchange->kinds, at.group, at.version)) {
     return exchange->SendText(404, std::string(kNotFoundPage));
   }
@@ -401,6 +392,10 @@ void RestHandler::Handle(apiserver::Request request,
     return exchange->SendError(rest::UnknownResource());
   }
   if (Status allowed = CheckVerb(*exchange); !allowed.ok()) return exchange->SendError(allowed);
+  if (const auto custom = registry_.objects().custom()->Find(*at.kind)) {
+    const std::string& deprecation = custom->Of(*at.kind)->deprecation();
+    if (!deprecation.empty()) exchange->warnings.push_back(deprecation);
+  }
   const bool writes = exchange->request.method != "GET" && exchange->request.method != "HEAD";
   if ((writes || internal::RunsSomething(at)) && registry_.HasPolicies()) {
     exchange->notes = std::make_shared<WriteNotes>();

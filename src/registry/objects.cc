@@ -3,9 +3,12 @@
 
 #include <utility>
 
+#include "api/custom_kind.h"
 #include "api/json.h"
 #include "fmt/format.h"
+#include "registry/custom_kinds.h"
 #include "registry/internal/shared_texts.h"
+#include "rest/custom_object.h"
 
 namespace dray::registry {
 namespace {
@@ -14,15 +17,6 @@ constexpr std::string_view kRoot = "/registry/";
 
 std::string_view GroupFolder(const api::KindInfo& kind) {
   return kind.group.empty() ? "core" : kind.group;
-}
-
-// The kind whose objects lie under a key.
-const api::KindInfo* KindAt(std::string_view key) {
-  if (!key.starts_with(kRoot)) return nullptr;
-  for (const api::KindInfo& kind : api::Kinds()) {
-    if (kind.type == kind.hub && key.starts_with(PrefixOf(kind))) return &api::HubKind(*kind.hub);
-  }
-  return nullptr;
 }
 
 // Sets the revision in place the first time, which is nearly always the only one: copying a pod
@@ -92,13 +86,46 @@ std::string KeyOf(const api::KindInfo& kind, std::string_view namespace_, std::s
 }
 
 Objects::Objects(store::Store& store)
-    : store_(store), texts_(std::make_unique<internal::SharedTexts>()) {}
+    : store_(store),
+      texts_(std::make_unique<internal::SharedTexts>()),
+      custom_(std::make_unique<CustomKinds>(*this)) {}
 
 Objects::~Objects() = default;
 
-std::shared_ptr<const rest::ServedKinds> Objects::served() const {
-  // Not owned: it lives as long as the process.
-  return {std::shared_ptr<const void>(), &rest::ServedKinds::BuiltIn()};
+std::shared_ptr<const rest::ServedKinds> Objects::served() const { return custom()->kinds; }
+
+std::shared_ptr<const CustomSnapshot> Objects::custom() const { return custom_->Get(); }
+
+// The kind whose objects lie under a key.
+const api::KindInfo* Objects::KindAt(std::string_view key) const {
+  if (!key.starts_with(kRoot)) return nullptr;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (kind.type == kind.hub && key.starts_with(PrefixOf(kind))) return &api::HubKind(*kind.hub);
+  }
+  key.remove_prefix(kRoot.size());
+  const std::size_t group = key.find('/');
+  const std::size_t plural = group == key.npos ? key.npos : key.find('/', group + 1);
+  if (plural == key.npos) return nullptr;
+  const auto snapshot = custom();
+  const auto found = snapshot->by_place.find(key.substr(0, plural));
+  return found == snapshot->by_place.end() ? nullptr : found->second->hub;
+}
+
+StoredObjectPtr Objects::Completed(StoredObjectPtr stored) const {
+  const CustomResourcePtr resource = custom()->Find(stored->object().kind());
+  if (resource == nullptr || stored->completed_ == resource->serial) return stored;
+  rest::DocumentNode tree = rest::TreeOfObject(stored->object(), *resource->hub);
+  const rest::DocumentNode before = tree;
+  resource->storage->Complete(tree);
+  if (rest::JsonEqual(before, tree)) {
+    stored->completed_ = resource->serial;
+    return stored;
+  }
+  api::Object object = stored->object();
+  rest::SetContent(object, tree);
+  auto made = std::make_shared<const StoredObject>(std::move(object));
+  made->completed_ = resource->serial;
+  return made;
 }
 
 StatusOr<std::optional<Found>> Objects::Find(const api::KindInfo& kind, std::string_view namespace_,
@@ -111,10 +138,12 @@ StatusOr<std::optional<Found>> Objects::Find(const api::KindInfo& kind, std::str
 
 StatusOr<StoredObjectPtr> Objects::Read(const store::Entry& entry) const {
   if (entry.attachment != nullptr) {
-    return std::static_pointer_cast<const StoredObject>(entry.attachment);
+    auto known = std::static_pointer_cast<const StoredObject>(entry.attachment);
+    return api::IsCustom(known->object().kind()) ? Completed(std::move(known)) : known;
   }
   auto stored = Decode(entry);
   if (!stored.ok()) Remember(entry, stored.status());
+  if (stored.ok() && api::IsCustom((*stored)->object().kind())) return Completed(*stored);
   return stored;
 }
 
@@ -132,7 +161,9 @@ StatusOr<StoredObjectPtr> Objects::Decode(const store::Entry& entry) const {
                                         base::Message(read)));
   }
   object.MutableMetadata().resource_version = fmt::format_int(entry.modified.value).str();
-  auto stored = std::make_shared<const StoredObject>(std::move(object), entry.value);
+  // What is stored of a defined kind may say another version than the one that is the hub by now.
+  auto stored = std::make_shared<const StoredObject>(std::move(object),
+                                                     api::IsCustom(*kind) ? nullptr : entry.value);
   store_.Attach(entry, stored);
   return stored;
 }

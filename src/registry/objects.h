@@ -5,6 +5,8 @@
 // gives.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +27,8 @@ namespace dray::registry {
 namespace internal {
 class SharedTexts;
 }  // namespace internal
+class CustomKinds;
+struct CustomSnapshot;
 
 // One version of an object, shared by everyone who reads it: the struct, and its text, which is
 // made once for all who ask. Thread-safe.
@@ -43,6 +47,9 @@ class StoredObject {
  private:
   api::Object object_;
   std::shared_ptr<const std::string> bytes_;
+  friend class Objects;
+  // Of a defined kind: the form of its definition by which it has its defaults.
+  mutable std::atomic<std::uint64_t> completed_ = 0;
   mutable std::once_flag once_;
   mutable std::shared_ptr<const std::string> json_;
 };
@@ -74,6 +81,8 @@ class Objects {
   internal::SharedTexts& texts() const { return *texts_; }
   // What is served at this moment. Never null.
   std::shared_ptr<const rest::ServedKinds> served() const;
+  // What of it somebody has defined. Never null.
+  std::shared_ptr<const CustomSnapshot> custom() const;
 
   // What was found not to be readable, and is still there as it was then. Whatever cannot be read
   // is not absent: what it may own or hold stays.
@@ -115,10 +124,14 @@ class Objects {
 
  private:
   StatusOr<StoredObjectPtr> Decode(const store::Entry& entry) const;
+  // The object of a defined kind, with the defaults that its schema has by now.
+  StoredObjectPtr Completed(StoredObjectPtr stored) const;
+  const api::KindInfo* KindAt(std::string_view key) const;
   void Remember(const store::Entry& entry, const Status& why) const;
 
   store::Store& store_;
   const std::unique_ptr<internal::SharedTexts> texts_;
+  const std::unique_ptr<CustomKinds> custom_;
   std::function<void(const Unreadable&)> tell_;
   mutable base::Mutex mutex_;
   // By key.

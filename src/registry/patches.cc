@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/custom_kind.h"
 #include "fmt/format.h"
+#include "registry/custom_kinds.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/request_options.h"
 #include "rest/api_error.h"
@@ -52,6 +54,16 @@ void MarkReset(rest::DocumentNode& document) {
   fields->items.push_back(rest::MapNode());
 }
 
+StatusOr<rest::DecodedBody> DecodedTree(const Exchange& exchange, rest::DocumentNode tree,
+                                        rest::FieldValidation validation) {
+  const api::KindInfo& kind = exchange.kind();
+  if (kind.hub == DefinitionKind().hub) return DecodeDefinition(std::move(tree), {}, validation);
+  if (!api::IsCustom(kind)) return rest::DecodeTree(tree, kind, validation);
+  const auto resource = exchange.registry->objects().custom()->Find(kind);
+  if (resource == nullptr) return rest::UnknownResource();
+  return DecodeCustom(std::move(tree), {}, kind, *resource->Of(kind), validation);
+}
+
 // The object that a patch makes of the stored one, in the request's version. The warnings of the
 // last try are the ones that count.
 StatusOr<api::Object> Changed(Exchange& exchange, const SentPatch& patch,
@@ -63,7 +75,7 @@ StatusOr<api::Object> Changed(Exchange& exchange, const SentPatch& patch,
   if (!rest::IsMap(document)) return NoObject(text, "the patch leaves no object");
   MarkReset(document);
   DRAY_RETURN_IF_ERROR(rest::CheckType(document, kind));
-  auto decoded = rest::DecodeTree(document, kind, validation);
+  auto decoded = DecodedTree(exchange, std::move(document), validation);
   if (!decoded.ok()) return NoObject(text, base::Message(decoded.status()));
   std::vector<std::string> warnings;
   if (validation != rest::FieldValidation::kIgnore) warnings = RepeatedFields(patch);
@@ -129,7 +141,7 @@ void HandleApply(const ExchangePtr& exchange, const Writing& writing) {
   const api::KindInfo& kind = exchange->kind();
   if (Status type = rest::CheckType(*config, kind); !type.ok()) return exchange->SendError(type);
   // Whoever applies a field manages it, so that one that nobody knows is refused in any case.
-  auto decoded = rest::DecodeTree(*config, kind, rest::FieldValidation::kStrict);
+  auto decoded = DecodedTree(*exchange, *config, rest::FieldValidation::kStrict);
   if (!decoded.ok()) return exchange->SendError(decoded.status());
   const Status meant = CheckConfig(*exchange, *config, decoded->object.metadata());
   if (!meant.ok()) return exchange->SendError(meant);
@@ -174,6 +186,10 @@ void HandlePatch(const ExchangePtr& exchange) {
       WritingOf(*exchange, apply ? rest::WriteVerb::kApply : rest::WriteVerb::kPatch);
   if (!writing.ok()) return exchange->SendError(writing.status());
   if (apply) return HandleApply(exchange, *writing);
+  if (*how == PatchKind::kStrategic && api::IsCustom(exchange->kind())) {
+    return exchange->SendError(rest::UnsupportedMediaType(
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+  }
   SentPatch patch{.kind = *how, .tree = {}, .repeated = {}};
   auto tree = rest::ReadTree(exchange->request.body, false, &patch.repeated);
   if (!tree.ok()) return exchange->SendError(Unreadable("patch", tree.status()));

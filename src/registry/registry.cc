@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/authorization.h"
+#include "api/custom_kind.h"
 #include "api/namespace.h"
 #include "api/pod.h"
 #include "api/quota.h"
@@ -11,6 +12,7 @@
 #include "fmt/format.h"
 #include "registry/admission.h"
 #include "registry/certificates.h"
+#include "registry/custom_kinds.h"
 #include "registry/internal/attempt.h"
 #include "registry/internal/policy_requests.h"
 #include "registry/internal/topics.h"
@@ -20,6 +22,7 @@
 #include "registry/roles.h"
 #include "rest/api_error.h"
 #include "rest/compare.h"
+#include "rest/custom_object.h"
 #include "rest/managed_fields.h"
 
 namespace dray::registry {
@@ -56,14 +59,24 @@ std::string_view NameOf(Part part) {
   return "";
 }
 
+// `version`: of a kind that somebody has defined; outlives the owner.
 rest::FieldOwner OwnerOf(const WriteContext& context, const api::KindInfo& kind, Part part,
-                         base::Time now) {
+                         base::Time now, const crd::ServedVersion* version) {
   return {.manager = context.manager,
           .api_version = context.api_version.empty() ? kind.ApiVersion() : context.api_version,
           .subresource = std::string(NameOf(part)),
           .now = now,
-          .written_empty = context.written_empty};
+          .written_empty = context.written_empty,
+          .fields = version == nullptr ? nullptr : &version->field_types().root(),
+          .status_part = version != nullptr && version->has_status()};
 }
+
+// Who writes definitions takes turns: each decides by the names that the others have.
+std::string LineOf(const api::KindInfo& kind, std::string_view namespace_, std::string_view name) {
+  return &kind == &DefinitionKind() ? PrefixOf(kind) : KeyOf(kind, namespace_, name);
+}
+
+bool IsDefinition(const api::Object& object) { return object.kind().hub == DefinitionKind().hub; }
 
 // "0" is what Go's clients write of a number that they do not know.
 bool NamesNoVersion(const api::ObjectMeta& metadata) {
@@ -228,6 +241,21 @@ StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view 
   return found->object();
 }
 
+StatusOr<std::shared_ptr<const crd::ServedVersion>> Registry::VersionOf(const api::KindInfo& kind,
+                                                                        bool creates) const {
+  if (!api::IsCustom(kind)) return nullptr;
+  const CustomResourcePtr resource = objects_.custom()->Find(kind);
+  if (resource == nullptr) return rest::UnknownResource();
+  if (creates && resource->definition.deleted) {
+    return rest::ToStatus({.code = 405,
+                           .reason = "MethodNotAllowed",
+                           .message = fmt::format("create not allowed while custom resource "
+                                                  "definition {} is terminating",
+                                                  resource->definition.name)});
+  }
+  return resource->Of(kind);
+}
+
 Status Registry::CheckRights(const api::UserInfo& user, const api::Object& next,
                              const api::Object* old) const {
   if (options_.authorizer != nullptr) {
@@ -244,7 +272,10 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, nullptr));
   DRAY_RETURN_IF_ERROR(CheckRights(context.user, object, nullptr));
   DRAY_RETURN_IF_ERROR(AdmitNamespace(objects_, object, attempt.transaction));
+  DRAY_ASSIGN_OR_RETURN(const auto custom, VersionOf(asked, true));
+  if (IsDefinition(object)) CompleteDefinition(object);
   api::PrepareNew(object, options_.rules, now, random_);
+  if (custom != nullptr) PrepareCustom(object, nullptr, false, *custom);
   DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
   AdmitTolerations(object);
   if (options_.service_accounts) {
@@ -264,9 +295,11 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   if (!keep_managed_fields) {
     if (rest::AsksForReset(object)) metadata.managed_fields.clear();
     TrackUpdate(rest::EmptyObject(object.kind()),
-                OwnerOf(context, object.kind(), Part::kObject, now), object);
+                OwnerOf(context, object.kind(), Part::kObject, now, custom.get()), object);
   }
   api::ErrorList errors;
+  if (IsDefinition(object)) errors = PrepareDefinition(object, nullptr, objects_, now);
+  if (custom != nullptr) api::Append(errors, CheckCustom(object, nullptr, asked, *custom));
   if (object.metadata().name.empty()) {
     errors.push_back(
         api::Required(base::FieldPath("metadata") / "name", "name or generateName is required"));
@@ -306,8 +339,10 @@ void Registry::Create(api::Object object, std::string_view namespace_, const Wri
   } else {
     object.MutableMetadata().namespace_.clear();
   }
+  std::string line = IsDefinition(object) ? PrefixOf(object.kind()) : std::string();
   Run(
-      "", [this, object = std::move(object), context] { return TryCreate(object, context, false); },
+      std::move(line),
+      [this, object = std::move(object), context] { return TryCreate(object, context, false); },
       context.dry_run, std::move(done));
 }
 
@@ -323,6 +358,8 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   if (part != Part::kObject && !keep_managed_fields) {
     object.MutableMetadata().managed_fields.clear();
   }
+  DRAY_ASSIGN_OR_RETURN(const auto custom, VersionOf(asked, false));
+  if (IsDefinition(object)) CompleteDefinition(object);
   api::ErrorList errors;
   if (part == Part::kEphemeralContainers) {
     errors = api::PrepareEphemeralContainers(object, stored, options_.rules, now);
@@ -345,6 +382,11 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
     }
     DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
   }
+  if (IsDefinition(object)) api::Append(errors, PrepareDefinition(object, &stored, objects_, now));
+  if (custom != nullptr) {
+    PrepareCustom(object, &stored, part == Part::kStatus, *custom);
+    api::Append(errors, CheckCustom(object, &stored, asked, *custom));
+  }
   DRAY_RETURN_IF_ERROR(CheckOwn(context.user, &object, &stored));
   DRAY_RETURN_IF_ERROR(CheckRights(context.user, object, &stored));
   if (!errors.empty()) return rest::Invalid(stored.kind(), stored.metadata().name, errors);
@@ -353,7 +395,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
         AdmitCertificateStatus(part, context, options_.authorizer, object, stored));
   }
   if (!keep_managed_fields && !reset) {
-    TrackUpdate(stored, OwnerOf(context, object.kind(), part, now), object);
+    TrackUpdate(stored, OwnerOf(context, object.kind(), part, now, custom.get()), object);
   }
   DRAY_RETURN_IF_ERROR(AskPolicies(context, part, asked, &object, &stored));
   return object;
@@ -383,7 +425,7 @@ void Registry::Modify(Part part, const api::KindInfo& kind, std::string_view nam
                       std::string_view name, Change change, const WriteContext& context,
                       Done done) {
   Run(
-      KeyOf(kind, namespace_, name),
+      LineOf(kind, namespace_, name),
       [this, part, &kind, space = std::string(namespace_), name = std::string(name),
        change = std::move(change), context]() -> StatusOr<Attempt> {
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(kind, space, name));
@@ -412,15 +454,22 @@ void Registry::Apply(Part part, const api::KindInfo& version, std::string_view n
                      std::function<void(StatusOr<api::Object>, bool created)> done) {
   auto created = std::make_shared<bool>(false);
   Run(
-      KeyOf(version, namespace_, name),
+      LineOf(version, namespace_, name),
       [this, part, &version, space = std::string(namespace_), name = std::string(name),
        config = std::move(config), force, context, created]() -> StatusOr<Attempt> {
         DRAY_ASSIGN_OR_RETURN(const auto found, objects_.Find(version, space, name));
         *created = !found;
         if (!found && part != Part::kObject) return rest::NotFound(version, name);
-        const rest::ApplyOptions options{OwnerOf(context, version, part, clock_.Now()), force};
+        DRAY_ASSIGN_OR_RETURN(const auto custom, VersionOf(version, !found));
+        const rest::ApplyOptions options{
+            OwnerOf(context, version, part, clock_.Now(), custom.get()), force};
         DRAY_ASSIGN_OR_RETURN(api::Object next, rest::Apply(found ? &found->object() : nullptr,
                                                             config, version, options));
+        if (custom != nullptr) {
+          rest::DocumentNode tree = rest::TreeOfObject(next, version);
+          custom->Complete(tree);
+          rest::SetContent(next, tree);
+        }
         if (!found) {
           if (const std::string& uid = next.metadata().uid; !uid.empty()) {
             return rest::Conflict(version, name,
@@ -446,7 +495,7 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
                       const DeleteOptions& options, const WriteContext& context, DeleteDone done) {
   auto gone = std::make_shared<bool>(false);
   Run(
-      KeyOf(kind, namespace_, name),
+      LineOf(kind, namespace_, name),
       [this, &kind, space = std::string(namespace_), name = std::string(name), options, context,
        gone]() -> StatusOr<Attempt> {
         const auto read = objects_.Find(kind, space, name);

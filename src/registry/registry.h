@@ -27,6 +27,9 @@
 #include "rest/field_set.h"
 #include "rest/tree.h"
 
+namespace dray::crd {
+class ServedVersion;
+}  // namespace dray::crd
 namespace dray::policy {
 struct Request;
 }  // namespace dray::policy
@@ -164,6 +167,9 @@ class Registry {
   struct Attempt;
   class Write;
 
+  // Of a kind that somebody has defined; null for others. `creates`: an object is about to be made.
+  StatusOr<std::shared_ptr<const crd::ServedVersion>> VersionOf(const api::KindInfo& kind,
+                                                                bool creates) const;
   Status CheckRights(const api::UserInfo& user, const api::Object& next,
                      const api::Object* old) const;
   // What admission policies say. `asked`: the version of the request. `next` is null for a

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "registry/custom_kinds.h"
 #include "registry/internal/shared_texts.h"
 #include "registry/internal/topics.h"
 #include "rest/api_error.h"
@@ -152,13 +153,22 @@ class WatchStream final : public apiserver::StreamSource {
                 fmt::format(R"({{"resourceVersion":"{}"}})", object.metadata().resource_version),
             .include = options_.include,
             .headers = !std::exchange(headers_sent_, true)};
-        return Line(type, rest::TableJson(kind, {&object, 1}, table, {.now = clock_.Now()}), out);
+        return Line(type, rest::TableJson(kind, {&object, 1}, table, Context()), out);
       }
       case Shape::kPartialMetadata:
         return Line(type, rest::PartialMetadataJson(object), out);
       default:
         return Line(type, object.ToJson(kind), out);
     }
+  }
+
+  rest::TableContext Context() const {
+    rest::TableContext context{.now = clock_.Now()};
+    const Selection& selection = options_.selection;
+    if (selection.custom != nullptr) {
+      context.custom = TableOf(selection.custom, *selection.kind, context.now);
+    }
+    return context;
   }
 
   void SendBookmark(store::Revision revision, bool initial_end, std::vector<Bytes>& out) {
@@ -175,7 +185,7 @@ class WatchStream final : public apiserver::StreamSource {
                  {.list_metadata = fmt::format(R"({{"resourceVersion":"{}"}})", revision.value),
                   .include = options_.include,
                   .headers = !std::exchange(headers_sent_, true)},
-                 {.now = clock_.Now()}),
+                 Context()),
              out);
         return;
       case Shape::kPartialMetadata:

@@ -20,6 +20,10 @@
 #include "registry/objects.h"
 #include "rest/table.h"
 
+namespace dray::crd {
+class ServedVersion;
+}  // namespace dray::crd
+
 namespace dray::registry {
 
 // Which objects a list or a watch is about.
@@ -28,10 +32,14 @@ struct Selection {
   std::string namespace_;               // empty: all
   api::LabelMatcher labels;
   api::FieldSelector fields;
+  // Of a kind that somebody has defined.
+  std::shared_ptr<const crd::ServedVersion> custom = nullptr;
 
+  bool MatchesFields(const api::Object& object) const;  // of such a kind
   bool all() const { return labels.empty() && fields.empty(); }
   bool Matches(const api::Object& object) const {
-    return labels.Matches(object.metadata().labels) && fields.Matches(object);
+    if (!labels.Matches(object.metadata().labels)) return false;
+    return custom == nullptr ? fields.Matches(object) : MatchesFields(object);
   }
 };
 

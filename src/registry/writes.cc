@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "api/custom_kind.h"
 #include "api/device_class.h"
 #include "api/pod.h"
 #include "api/resource_quota.h"
 #include "api/strategy.h"
 #include "fmt/format.h"
+#include "registry/custom_kinds.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/request_options.h"
 #include "registry/watch_stream.h"
@@ -50,12 +52,36 @@ bool DropRepeatedOwners(std::vector<api::OwnerReference>& owners) {
   return true;
 }
 
+// Definitions and what they define are read as JSON and YAML.
+StatusOr<rest::DecodedBody> Decoded(const Exchange& exchange, rest::BodyFormat format,
+                                    rest::FieldValidation validation) {
+  const api::KindInfo& kind = exchange.kind();
+  const bool definition = kind.hub == DefinitionKind().hub;
+  if (!api::IsCustom(kind) && !definition) {
+    return rest::DecodeBody(Decoder(), exchange.request.body, format, kind, validation);
+  }
+  if (format == rest::BodyFormat::kProtobuf) {
+    return rest::UnsupportedMediaType("application/json, application/yaml");
+  }
+  std::vector<std::string> repeated;
+  auto tree = rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml, &repeated);
+  if (!tree.ok()) {
+    const std::string why =
+        fmt::format("the body cannot be read: {}", base::Message(tree.status()));
+    return tree.status().code() == StatusCode::kResourceExhausted ? rest::TooLarge(why)
+                                                                  : rest::BadRequest(why);
+  }
+  if (definition) return DecodeDefinition(*std::move(tree), repeated, validation);
+  const auto resource = exchange.registry->objects().custom()->Find(kind);
+  if (resource == nullptr) return rest::UnknownResource();
+  return DecodeCustom(*std::move(tree), repeated, kind, *resource->Of(kind), validation);
+}
+
 StatusOr<rest::DecodedBody> BodyOf(Exchange& exchange, rest::FieldValidation validation) {
   DRAY_ASSIGN_OR_RETURN(const rest::BodyFormat format,
                         BodyFormatOf(exchange.request.headers.Find("Content-Type")));
-  auto body =
-      rest::DecodeBody(Decoder(), exchange.request.body, format, exchange.kind(), validation);
-  if (!body.ok()) return body;
+  DRAY_ASSIGN_OR_RETURN(rest::DecodedBody decoded, Decoded(exchange, format, validation));
+  StatusOr<rest::DecodedBody> body = std::move(decoded);
   for (std::string& warning : body->warnings) exchange.warnings.push_back(std::move(warning));
   api::ObjectMeta& metadata = body->object.MutableMetadata();
   if (!exchange.kind().namespaced) metadata.namespace_.clear();
@@ -79,6 +105,7 @@ std::optional<rest::DocumentNode> WithEmptyLists(const Exchange& exchange) {
 }
 
 rest::FieldSet WrittenEmpty(const Exchange& exchange) {
+  if (api::IsCustom(exchange.kind())) return {};
   const auto tree = WithEmptyLists(exchange);
   return tree ? rest::EmptyListsOf(*tree, *exchange.kind().type) : rest::FieldSet();
 }

@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "api/custom_kind.h"
 #include "api/write_rules.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 #include "rest/apply_tree.h"
 #include "rest/compare.h"
+#include "rest/compare_trees.h"
+#include "rest/custom_object.h"
 #include "rest/field_set.h"
 #include "rest/internal/field_changes.h"
 #include "rest/internal/field_tree.h"
@@ -210,7 +213,9 @@ Status TakeOver(const Comparison& change, const ManagedFieldsEntry& self, bool f
 void LeaveToOtherDoors(const FieldOwner& owner, const api::KindInfo& version,
                        DocumentNode& config) {
   if (owner.subresource.empty()) {
-    if (api::HasStatusPart(version)) EraseIn(config, "status");
+    if (owner.fields != nullptr ? owner.status_part : api::HasStatusPart(version)) {
+      EraseIn(config, "status");
+    }
     return;
   }
   const bool debuggers = owner.subresource == "ephemeralcontainers";
@@ -229,10 +234,16 @@ void LeaveToOtherDoors(const FieldOwner& owner, const api::KindInfo& version,
   }
 }
 
+Comparison Compared(const api::Object& before, const api::Object& after, const FieldOwner& owner) {
+  if (owner.fields == nullptr) return Compare(before, after);
+  const api::KindInfo& hub = api::HubKind(*after.kind().hub);
+  return CompareTrees(*owner.fields, TreeOfObject(before, hub), TreeOfObject(after, hub));
+}
+
 // Whoever wrote an object that nobody was said to manage.
 Manager BeforeApply(const api::Object& live, const FieldOwner& applier) {
   FieldOwner owner{.manager = std::string(kBeforeApply), .api_version = applier.api_version};
-  Comparison all = Compare(EmptyObject(live.kind()), live);
+  Comparison all = Compared(EmptyObject(live.kind()), live, applier);
   all.added.Subtract(ServerFields());
   all.added.Erase("f:status");
   Manager manager{EntryOf(owner, kUpdate), Parsed("")};
@@ -242,6 +253,7 @@ Manager BeforeApply(const api::Object& live, const FieldOwner& applier) {
 }
 
 StatusOr<api::Object> Decode(const DocumentNode& tree, const api::KindInfo& version) {
+  if (api::IsCustom(version)) return CustomFromTree(tree, version);
   api::Object object = api::Object::New(version);
   std::vector<api::Diagnostic> diagnostics;
   DocumentNode bare = tree;  // apiVersion and kind are not fields of the tables
@@ -271,12 +283,23 @@ const FieldTree* ServerTree() {
 // What an update changes, as far as it has an owner.
 internal::FieldChanges OwnedChanges(const api::Object& before, const FieldOwner& owner,
                                     const api::Object& after, internal::Arena& arena) {
-  internal::FieldChanges change = internal::Changes(arena, before, after);
+  internal::FieldChanges change;
+  if (owner.fields == nullptr) {
+    change = internal::Changes(arena, before, after);
+  } else {
+    const Comparison trees = Compared(before, after, owner);
+    const auto kept = [&](const FieldSet& set) -> const FieldTree* {
+      const auto parsed = internal::ParseTree(arena, arena.Keep(set.ToJson()));
+      return set.empty() || !parsed.ok() ? nullptr : *parsed;
+    };
+    change = {kept(trees.added), kept(trees.modified), kept(trees.removed)};
+  }
   change.modified = Union(arena, change.modified, TreeOf(arena, owner.written_empty));
   for (const FieldTree** tree : {&change.added, &change.modified}) {
     *tree = Subtract(arena, *tree, ServerTree());
     // The status has its own door; what a server puts there on other writes is nobody's.
-    if (owner.subresource.empty()) *tree = Without(arena, *tree, {'f', "status"});
+    const bool apart = owner.fields == nullptr || owner.status_part;
+    if (owner.subresource.empty() && apart) *tree = Without(arena, *tree, {'f', "status"});
   }
   return change;
 }
@@ -367,11 +390,13 @@ StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
       metadata != nullptr && IsMap(*metadata) && FindIn(*metadata, "managedFields") != nullptr) {
     return BadRequest("metadata.managedFields must be nil");
   }
+  const api::TypeInfo& type =
+      options.owner.fields != nullptr ? *options.owner.fields : *version.type;
   EraseIn(config, "apiVersion");
   EraseIn(config, "kind");
-  DropUnknown(*version.type, config);
+  DropUnknown(type, config);
   LeaveToOtherDoors(options.owner, version, config);
-  auto wanted = FieldsOf(config, *version.type);
+  auto wanted = FieldsOf(config, type);
   if (!wanted.ok()) {
     return Unprocessable(
         fmt::format("failed to create typed patch object: {}", base::Message(wanted.status())));
@@ -394,15 +419,16 @@ StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
   own.Become(*wanted);
   own.entry.api_version = options.owner.api_version;
 
-  MergeConfig(config, *version.type, merged);
+  MergeConfig(config, type, merged);
   FieldSet kept;
   for (const Manager& manager : managers) kept.Add(manager.fields());
-  FieldSet given_up = WithParents(*last, *version.type);
-  given_up.Subtract(WithParents(kept, *version.type));
-  RemoveFields(given_up, *version.type, merged);
+  FieldSet given_up = WithParents(*last, type);
+  given_up.Subtract(WithParents(kept, type));
+  RemoveFields(given_up, type, merged);
 
   DRAY_ASSIGN_OR_RETURN(api::Object object, Decode(merged, version));
-  Comparison change = Compare(live != nullptr ? *live : EmptyObject(version), object);
+  Comparison change =
+      Compared(live != nullptr ? *live : EmptyObject(version), object, options.owner);
   // What the configuration sets to nothing is changed, not given up: a struct cannot tell an empty
   // list from none.
   const FieldSet emptied = change.removed.Intersect(*wanted);

@@ -28,6 +28,10 @@ struct FieldOwner {
   std::string subresource;  // "status"; empty: the object itself
   base::Time now;
   FieldSet written_empty = {};  // EmptyListsOf the body of a create
+  // Of a kind that somebody has defined: what its fields are (room crd), and whether its status has a
+  // door of its own.
+  const api::TypeInfo* fields = nullptr;
+  bool status_part = false;
 };
 
 // Whether an object brings the one entry, with nothing in it, that clears them all.

@@ -89,8 +89,14 @@ void AppendColumn(const Column& column, std::string& out) {
 void AppendCell(const Cell& cell, std::string& out) {
   if (const auto* number = std::get_if<std::int64_t>(&cell)) {
     out += fmt::format_int(*number).str();
+  } else if (const auto* real = std::get_if<double>(&cell)) {
+    out += fmt::format("{}", *real);
+  } else if (const auto* flag = std::get_if<bool>(&cell)) {
+    out += *flag ? "true" : "false";
+  } else if (const auto* text = std::get_if<std::string>(&cell)) {
+    out += ToJson(StringNode(*text));
   } else {
-    out += ToJson(StringNode(std::get<std::string>(cell)));
+    out += "null";
   }
 }
 
@@ -117,7 +123,10 @@ std::string TableJson(const api::KindInfo& kind, std::span<const api::Object> ob
       options.list_metadata);
   if (options.headers) {
     out += '[';
-    for (const Column& column : ColumnsOf(kind)) {
+    const std::span<const Column> columns = context.custom != nullptr
+                                                ? std::span<const Column>(context.custom->columns)
+                                                : ColumnsOf(kind);
+    for (const Column& column : columns) {
       if (out.back() != '[') out += ',';
       AppendColumn(column, out);
     }
@@ -129,7 +138,8 @@ std::string TableJson(const api::KindInfo& kind, std::span<const api::Object> ob
   for (const api::Object& object : objects) {
     if (out.back() != '[') out += ',';
     out += "{\"cells\":[";
-    for (const Cell& cell : CellsOf(object, context)) {
+    for (const Cell& cell :
+         context.custom != nullptr ? context.custom->cells(object) : CellsOf(object, context)) {
       if (out.back() != '[') out += ',';
       AppendCell(cell, out);
     }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,13 +28,21 @@ struct Column {
   int priority = 0;  // 1: only with -o wide
 };
 
-using Cell = std::variant<std::string, std::int64_t>;
+// The last one: there is nothing to show.
+using Cell = std::variant<std::string, std::int64_t, double, bool, std::monostate>;
+
+// The table of a kind that somebody has defined.
+struct CustomTable {
+  std::vector<Column> columns;
+  std::function<std::vector<Cell>(const api::Object&)> cells;
+};
 
 // What cells are made from besides the object.
 struct TableContext {
   base::Time now;  // ages
   // How many of a slice's devices nobody holds; none: not known.
   std::function<std::optional<std::int64_t>(const api::ResourceSlice&)> free_devices = nullptr;
+  std::shared_ptr<const CustomTable> custom = nullptr;  // of such a kind
 };
 
 std::span<const Column> ColumnsOf(const api::KindInfo& kind);

@@ -23,6 +23,8 @@ std::string_view AutoscalingDescriptions();
 std::string_view NodeDescriptions();
 std::string_view CertificateDescriptions();
 std::string_view WebhookDescriptions();
+// described_extensions.cc
+std::string_view ExtensionDescriptions();
 // described_policies.cc: webhooks and policies.
 std::string_view AdmissionDescriptions();
 
@@ -30,9 +32,10 @@ std::string_view AdmissionDescriptions();
 KindInfo AutoscalerV1(const KindInfo& v2);
 
 inline std::vector<std::string_view> AllDescriptions() {
-  return {ServiceDescriptions(), VolumeDescriptions(),      EndpointSliceDescriptions(),
-          NetworkDescriptions(), StorageDescriptions(),     AutoscalingDescriptions(),
-          NodeDescriptions(),    CertificateDescriptions(), AdmissionDescriptions()};
+  return {ServiceDescriptions(),  VolumeDescriptions(),      EndpointSliceDescriptions(),
+          NetworkDescriptions(),  StorageDescriptions(),     AutoscalingDescriptions(),
+          NodeDescriptions(),     CertificateDescriptions(), AdmissionDescriptions(),
+          ExtensionDescriptions()};
 }
 
 }  // namespace dray::api::internal

@@ -12,6 +12,7 @@
 #include "api/resource_slice.h"
 #include "base/valid_utf8.h"
 #include "fmt/format.h"
+#include "registry/custom_kinds.h"
 #include "registry/impersonation.h"
 #include "registry/internal/free_devices.h"
 #include "registry/policies.h"
@@ -217,6 +218,10 @@ StatusOr<rest::IncludeObject> IncludeOf(const Query& query) {
 
 rest::TableContext TableContextFor(const Registry& registry, const api::KindInfo& kind) {
   rest::TableContext context{.now = registry.clock().Now()};
+  if (const CustomResourcePtr custom = registry.objects().custom()->Find(kind)) {
+    context.custom = TableOf(custom->Of(kind), kind, context.now);
+    return context;
+  }
   if (kind.hub != &api::TypeInfoOf<api::ResourceSlice>()) return context;
   // One pass over the claims for all slices of the table.
   const auto held = std::make_shared<HeldDevices>();

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CustomResourceDefinitions and what they define, over HTTP without a socket.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "registry/world_for_test.h"
+
+namespace dray::registry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const std::string kWidgets = "/apis/example.com/v1/namespaces/default/widgets";
+
+constexpr std::string_view kDefinition =
+    R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+"names":{"plural":"widgets","kind":"Widget","shortNames":["wd"],"categories":["all"]},
+"versions":[{"name":"v1","served":true,"storage":true,
+"subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas","labelSelectorPath":".status.selector"}},
+"additionalPrinterColumns":[{"name":"Color","type":"string","jsonPath":".spec.color"},{"name":"Replicas","type":"integer","jsonPath":".spec.replicas"}],
+"selectableFields":[{"jsonPath":".spec.color"}],
+"schema":{"openAPIV3Schema":{"type":"object","properties":{
+"spec":{"type":"object","description":"What is wanted.","x-kubernetes-validations":[{"rule":"self.replicas <= 10","message":"ten at most"}],
+"properties":{"color":{"type":"string","enum":["red","blue"]},"replicas":{"type":"integer","default":1,"minimum":0},
+"parts":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object","required":["name"],
+"properties":{"name":{"type":"string"},"size":{"type":"integer"}}}}}},
+"status":{"type":"object","properties":{"replicas":{"type":"integer"},"selector":{"type":"string"}}}}}}},
+{"name":"v1beta1","served":true,"storage":false,"deprecated":true,
+"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})";
+
+std::string Widget(std::string_view name, std::string_view spec) {
+  return R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":")" +
+         std::string(name) + R"("},"spec":)" + std::string(spec) + "}";
+}
+
+class CustomTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Answer made = world_.Post(kDefinitions, std::string(kDefinition));
+    ASSERT_EQ(made.status, 201) << made.text;
+  }
+  Answer Patch(std::string path, std::string body, std::string type) {
+    return world_.Ask({.method = "PATCH",
+                       .path = std::move(path),
+                       .body = std::move(body),
+                       .content_type = std::move(type)});
+  }
+  World world_;
+};
+
+TEST_F(CustomTest, ADefinitionIsServedAtOnce) {
+  const Answer got = world_.Get(kDefinitions + "/widgets.example.com");
+  EXPECT_THAT(got.text, HasSubstr(R"("type":"NamesAccepted","status":"True")"));
+  EXPECT_THAT(got.text, HasSubstr(R"("type":"Established","status":"True")"));
+  EXPECT_THAT(got.text, HasSubstr(R"("storedVersions":["v1"])"));
+  EXPECT_THAT(got.text, HasSubstr("customresourcecleanup.apiextensions.k8s.io"));
+  EXPECT_THAT(world_.Get("/apis/example.com").text,
+              HasSubstr(R"("preferredVersion":{"groupVersion":"example.com/v1","version":"v1"})"));
+  EXPECT_THAT(world_.Get("/apis/example.com/v1").text, HasSubstr(R"("shortNames":["wd"])"));
+  EXPECT_THAT(world_.Get("/openapi/v3/apis/example.com/v1").text, HasSubstr("What is wanted."));
+  EXPECT_EQ(world_.Get("/apis/example.com/v2").status, 404);
+}
+
+TEST_F(CustomTest, ObjectsHaveDefaultsAndNothingThatNobodyKnows) {
+  const Answer made = world_.Post(kWidgets, Widget("a", R"({"color":"red","more":1})"));
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(made.text, HasSubstr(R"("spec":{"color":"red","replicas":1})"));
+  EXPECT_THAT(made.text, HasSubstr(R"("generation":1)"));
+  EXPECT_THAT(std::string(made.headers.Find("Warning")), HasSubstr("unknown field"));
+  const Answer strict = world_.Ask({.method = "POST",
+                                    .path = kWidgets + "?fieldValidation=Strict",
+                                    .body = Widget("b", R"({"more":1})"),
+                                    .content_type = "application/json"});
+  EXPECT_EQ(strict.status, 400);
+  EXPECT_THAT(strict.text, HasSubstr("strict decoding error: unknown field \\\"spec.more\\\""));
+}
+
+TEST_F(CustomTest, WhatIsNotValidIsRefusedInKubernetesWords) {
+  const Answer wrong = world_.Post(kWidgets, Widget("a", R"({"color":"green","replicas":"x"})"));
+  EXPECT_EQ(wrong.status, 422);
+  EXPECT_THAT(wrong.text, HasSubstr(R"(Widget.example.com \"a\" is invalid)"));
+  EXPECT_THAT(
+      wrong.text,
+      HasSubstr(
+          R"(spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\")"));
+  EXPECT_THAT(wrong.text, HasSubstr("spec.replicas in body must be of type integer"));
+  const Answer rule = world_.Post(kWidgets, Widget("a", R"({"replicas":11})"));
+  EXPECT_EQ(rule.status, 422);
+  EXPECT_THAT(rule.text, HasSubstr("spec: Invalid value: ten at most"));
+}
+
+TEST_F(CustomTest, TheStatusAndTheScaleHaveDoorsOfTheirOwn) {
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", R"({"color":"red"})")).status, 201);
+  const std::string path = kWidgets + "/a";
+  Answer patched = Patch(path + "/status",
+                         R"({"status":{"replicas":3,"selector":"app=a"},"spec":{"color":"blue"}})",
+                         "application/merge-patch+json");
+  ASSERT_EQ(patched.status, 200) << patched.text;
+  EXPECT_THAT(patched.text, HasSubstr(R"("color":"red")"));
+  EXPECT_THAT(patched.text, HasSubstr(R"("generation":1)"));
+  patched = Patch(path, R"({"status":{"replicas":9},"spec":{"replicas":2}})",
+                  "application/merge-patch+json");
+  EXPECT_THAT(patched.text, HasSubstr(R"("status":{"replicas":3)"));
+  EXPECT_THAT(patched.text, HasSubstr(R"("generation":2)"));
+  EXPECT_THAT(world_.Get(path + "/scale").text,
+              HasSubstr(R"("spec":{"replicas":2},"status":{"replicas":3,"selector":"app=a"})"));
+  patched = Patch(path + "/scale", R"({"spec":{"replicas":4}})", "application/merge-patch+json");
+  ASSERT_EQ(patched.status, 200) << patched.text;
+  EXPECT_THAT(world_.Get(path).text, HasSubstr(R"("replicas":4)"));
+}
+
+TEST_F(CustomTest, PatchesAndApplies) {
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", R"({"parts":[{"name":"x","size":1}]})")).status, 201);
+  EXPECT_EQ(Patch(kWidgets + "/a", "{}", "application/strategic-merge-patch+json").status, 415);
+  EXPECT_EQ(Patch(kWidgets + "/a", R"([{"op":"add","path":"/spec/color","value":"blue"}])",
+                  "application/json-patch+json")
+                .status,
+            200);
+  const std::string config =
+      R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"parts":[{"name":"y","size":2}]}})";
+  const Answer applied =
+      Patch(kWidgets + "/a?fieldManager=me", config, "application/apply-patch+yaml");
+  ASSERT_EQ(applied.status, 200) << applied.text;
+  EXPECT_THAT(applied.text, HasSubstr(R"("parts":[{"name":"x","size":1},{"name":"y","size":2}])"));
+  EXPECT_THAT(applied.text, HasSubstr(R"(k:{\"name\":\"y\"})"));
+  const Answer conflict = Patch(
+      kWidgets + "/a?fieldManager=other",
+      R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"parts":[{"name":"y","size":3}]}})",
+      "application/apply-patch+yaml");
+  EXPECT_EQ(conflict.status, 409) << conflict.text;
+}
+
+TEST_F(CustomTest, TablesSelectorsAndOtherVersions) {
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", R"({"color":"red"})")).status, 201);
+  ASSERT_EQ(world_.Post(kWidgets, Widget("b", R"({"color":"blue"})")).status, 201);
+  const Answer table =
+      world_.Ask({.path = kWidgets, .accept = "application/json;as=Table;v=v1;g=meta.k8s.io"});
+  EXPECT_THAT(table.text, HasSubstr(R"("name":"Color")"));
+  EXPECT_THAT(table.text, HasSubstr(R"("cells":["a","red",1])"));
+  const Answer red = world_.Get(kWidgets + "?fieldSelector=spec.color%3Dred");
+  EXPECT_THAT(red.text, HasSubstr(R"("name":"a")"));
+  EXPECT_THAT(red.text, Not(HasSubstr(R"("name":"b")")));
+  EXPECT_EQ(world_.Get(kWidgets + "?fieldSelector=spec.replicas%3D1").status, 400);
+  const Answer old = world_.Get("/apis/example.com/v1beta1/namespaces/default/widgets/a");
+  EXPECT_THAT(old.text, HasSubstr(R"("apiVersion":"example.com/v1beta1")"));
+  EXPECT_THAT(std::string(old.headers.Find("Warning")), HasSubstr("deprecated"));
+}
+
+TEST_F(CustomTest, DefinitionsThatMakeNoSenseAreRefused) {
+  std::string wrong(kDefinition);
+  wrong.replace(wrong.find("widgets.example.com"), 19, "other.example.com");
+  const Answer refused = world_.Post(kDefinitions, wrong);
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_THAT(refused.text, HasSubstr("must be spec.names.plural+"));
+}
+
+TEST_F(CustomTest, ADefinitionThatGoesWaitsForItsObjects) {
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", "{}")).status, 201);
+  const Answer gone =
+      world_.Ask({.method = "DELETE", .path = kDefinitions + "/widgets.example.com"});
+  EXPECT_EQ(gone.status, 200);
+  EXPECT_THAT(world_.Get(kDefinitions + "/widgets.example.com").text,
+              HasSubstr("deletionTimestamp"));
+  EXPECT_EQ(world_.Post(kWidgets, Widget("b", "{}")).status, 405);
+  EXPECT_EQ(world_.Get(kWidgets + "/a").status, 200);
+}
+
+TEST_F(CustomTest, NewDefaultsAreSeenInOldObjects) {
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", "{}")).status, 201);
+  const Answer patched = Patch(
+      kDefinitions + "/widgets.example.com",
+      R"([{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/color/default","value":"blue"}])",
+      "application/json-patch+json");
+  ASSERT_EQ(patched.status, 200) << patched.text;
+  EXPECT_THAT(world_.Get(kWidgets + "/a").text, HasSubstr(R"("color":"blue")"));
+}
+
+}  // namespace
+}  // namespace dray::registry
