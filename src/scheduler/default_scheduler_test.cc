@@ -227,12 +227,12 @@ TEST(DefaultScheduler, AnUnsupportedFieldIsNamedInTheEvent) {
   api::Pod pod = MakePod({.name = "p"});
   api::Volume& volume = pod.spec.volumes.emplace_back();
   volume.name = "data";
-  volume.persistent_volume_claim.emplace();
+  volume.gce_persistent_disk.emplace();
   test.Create(pod);
   const std::vector<Outcome> outcomes = test.scheduler().Run();
   ASSERT_EQ(outcomes.size(), 1u);
   EXPECT_EQ(outcomes.front().kind, Kind::kUnschedulable);
-  EXPECT_THAT(outcomes.front().message, HasSubstr("spec.volumes[0]"));
+  EXPECT_THAT(outcomes.front().message, HasSubstr("spec.volumes[0].gcePersistentDisk"));
 }
 
 TEST(DefaultScheduler, ADisabledPluginIsNotAsked) {
