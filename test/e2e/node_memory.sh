@@ -9,9 +9,7 @@ pods=${PODS:-110}
 root=$folder/kubelet
 cgroup=/dray-memory-$$
 processes=
-# Tokens of service accounts are in file systems of their own.
-unmount() { grep -F " $folder/" /proc/self/mounts | cut -d' ' -f2 | sort -r | while read -r mount; do umount -l "$mount" 2>/dev/null || true; done; }
-trap 'for process in $processes; do kill -9 "$process" 2>/dev/null || true; done; unmount; if [ "$runtime" = runc ]; then finish_node; else finish; fi' EXIT
+trap 'for process in $processes; do kill -9 "$process" 2>/dev/null || true; done; if [ "$runtime" = runc ]; then finish_node; else finish; fi' EXIT
 
 {
   echo 'driver: gpu.example.com'

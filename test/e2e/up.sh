@@ -12,6 +12,8 @@ export HOME="$folder" KUBECONFIG="$folder/data/admin.kubeconfig"
 
 finish() {
   [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || true
+  # Tokens and secrets of pods whose agent has ended are in file systems of their own.
+  grep -F " $folder/" /proc/self/mounts | cut -d' ' -f2 | sort -r | while read -r mount; do umount -l "$mount" 2>/dev/null || true; done
   rm -rf "$folder"
 }
 trap finish EXIT
