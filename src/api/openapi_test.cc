@@ -276,7 +276,8 @@ class Filler {
         for (const FieldInfo& field : type.fields().fields) {
           Append(field.name, FromTable(*field.type), out);
         }
-        return out + "}";
+        // A struct may have no fields, and say something by being there.
+        return (out.empty() ? "{" : out) + "}";
       }
       default:
         return Scalar(WireType(type.shape));
