@@ -83,7 +83,7 @@ PlacementKey Cycle::KeyOfShape() const {
   }
   // Whether a node has such a resource, and how much of it, is a matter of classes, too (KEP-5004).
   const bool by_name = std::ranges::any_of(pod_->requests.scalars, [&](const auto& scalar) {
-    return api::IsExtendedResourceName(env_.world.resource_names().View(scalar.name));
+    return api::IsDeviceResourceName(env_.world.resource_names().View(scalar.name));
   });
   if (by_name) key.classes.push_back(env_.world.classes_version());
   return key;

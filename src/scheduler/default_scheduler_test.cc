@@ -235,6 +235,31 @@ TEST(DefaultScheduler, AnUnsupportedFieldIsNamedInTheEvent) {
   EXPECT_THAT(outcomes.front().message, HasSubstr("spec.volumes[0].gcePersistentDisk"));
 }
 
+// Whether nodes have such a resource is a matter of the class, which comes later here. Nothing about
+// the node changes meanwhile, and the claim has its devices already.
+TEST(DefaultScheduler, WhatWasSaidOfAClassThatIsNotThereIsForgottenWhenItComes) {
+  SchedulerOptions options;
+  options.gates.Set(api::Gate::kDRAExtendedResource, true);
+  DeviceCluster test(std::move(options));
+  test.AddNode("a", 2);
+  test.AddGpuPod("q", 1);
+  test.scheduler().Run();
+  constexpr const char* kLate = "deviceclass.resource.kubernetes.io/late";
+  api::Pod pod = DeviceCluster::WithClaim(MakePod({.name = "p"}), "q");
+  auto& resources = pod.spec.containers.front().resources;
+  resources.requests[kLate] = resources.limits[kLate] = testing::ToQuantity("1");
+  test.Create(pod);
+  const std::vector<Outcome> refused = test.scheduler().Run();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_THAT(refused.front().message, HasSubstr("Insufficient"));
+  api::DeviceClass late;
+  late.metadata.name = "late";
+  test.Create(late);
+  test.clock().Advance(std::chrono::seconds(2));
+  test.scheduler().Run();
+  EXPECT_EQ(test.Find<api::Pod>("p")->spec.node_name, "a");
+}
+
 TEST(DefaultScheduler, ADisabledPluginIsNotAsked) {
   SchedulerOptions options;
   options.config.profiles.front().disabled = {"NodeResourcesFit"};
