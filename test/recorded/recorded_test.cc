@@ -9,7 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <regex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/time.h"
 #include "base/uuid.h"
 #include "client/kubeconfig.h"
 #include "fmt/format.h"
@@ -51,6 +55,34 @@ std::vector<std::string> Stories() {
 std::filesystem::path TranscriptOf(const std::string& name) {
   return Folder() / "transcripts" / (name + ".jsonl");
 }
+
+// The last time that a transcript tells: stories are over in moments, and what a claim was given then
+// would have been given too long ago by now.
+base::Time RecordedAt(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  static const std::regex kTime(R"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ)");
+  std::string last;
+  for (std::sregex_iterator it(text.begin(), text.end(), kTime), end; it != end; ++it) {
+    last = std::max(last, it->str());
+  }
+  const auto time = base::Time::ParseRfc3339(last);
+  EXPECT_TRUE(time.ok()) << "no time in " << file;
+  return time.ok() ? *time : base::Time();
+}
+
+// Goes on from the time at which a story was told.
+class ClockOfThen final : public base::Clock {
+ public:
+  explicit ClockOfThen(base::Time then) : then_(then), began_(system_.Monotonic()) {}
+  base::Time Now() const override { return then_ + (system_.Monotonic() - began_); }
+  std::chrono::nanoseconds Monotonic() const override { return system_.Monotonic(); }
+
+ private:
+  base::SystemClock system_;
+  base::Time then_;
+  std::chrono::nanoseconds began_;
+};
 
 plane::RemoteSchedulerOptions OptionsFor(const Story& story, base::RandomSource& random) {
   plane::RemoteSchedulerOptions options;
@@ -109,7 +141,7 @@ TEST_P(RecordedServer, IsAskedTheSameAndUnderstood) {
   options.connect = [&](client::HttpOptions http) -> StatusOr<std::unique_ptr<client::HttpClient>> {
     return replay.MakeClient(std::move(http));
   };
-  const base::SystemClock clock;
+  const ClockOfThen clock(RecordedAt(TranscriptOf(GetParam())));
   auto scheduler = plane::RemoteScheduler::Start(std::move(options), clock);
   ASSERT_TRUE(scheduler.ok()) << scheduler.status();
   const bool all = replay.Await(kPatience);
