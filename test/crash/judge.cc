@@ -110,7 +110,13 @@ void CheckClaims(const World& world, Complaints& complaints) {
       if (!used_by(user.uid)) complaints.push_back(name + " is reserved for a pod that is over");
     }
     if (claim.status.allocation && claim.status.reserved_for.empty()) {
-      complaints.push_back(name + " is allocated for nobody");
+      std::string last;
+      for (const auto& entry : claim.metadata.managed_fields) {
+        last += fmt::format(" {} {} {};", entry.manager, entry.subresource,
+                            entry.time ? entry.time->ToRfc3339() : "");
+      }
+      complaints.push_back(fmt::format("{} is allocated for nobody; finalizers: {}; written by{}",
+                                       name, claim.metadata.finalizers.size(), last));
     }
   }
 }
