@@ -128,15 +128,16 @@ class CriRuntime final : public Runtime {
       const base::MutexLock lock(mutex_);
       addresses_.erase(id);
     }
-    done = GoneIsFine(std::move(done));
+    // Gone, also when an answer that said so was lost: then its group may be all that is left.
+    const auto then_group = GoneIsFine([this, id, done = std::move(done)](const Status& removed) {
+      if (!removed.ok()) return done(removed);
+      RemoveGroup(id, done);
+    });
     // Containers go with it.
-    cri_.StopPodSandbox(id, [this, id, done = std::move(done)](const Status& stopped) {
-      if (!stopped.ok()) return done(stopped);
-      if (stopping_) return done(Ending());
-      cri_.RemovePodSandbox(id, [this, id, done](const Status& removed) {
-        if (!removed.ok()) return done(removed);
-        RemoveGroup(id, done);
-      });
+    cri_.StopPodSandbox(id, [this, id, then_group](const Status& stopped) {
+      if (!stopped.ok()) return then_group(stopped);
+      if (stopping_) return then_group(Ending());
+      cri_.RemovePodSandbox(id, then_group);
     });
   }
 
@@ -298,8 +299,7 @@ class CriRuntime final : public Runtime {
       std::optional<std::vector<std::string>> ips;
       {
         const base::MutexLock lock(mutex_);
-        const auto group = sandbox.annotations.find(std::string(kGroupAnnotation));
-        if (group != sandbox.annotations.end()) groups_[sandbox.id] = group->second;
+        RememberGroup(sandbox);
         const auto known = addresses_.find(sandbox.id);
         if (known != addresses_.end()) ips = known->second;
       }
@@ -379,6 +379,11 @@ class CriRuntime final : public Runtime {
   void Remember(const rpc::CriSandbox& sandbox) {
     const base::MutexLock lock(mutex_);
     addresses_[sandbox.id] = sandbox.ips;
+    RememberGroup(sandbox);
+  }
+  void RememberGroup(const rpc::CriSandbox& sandbox) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto group = sandbox.annotations.find(std::string(kGroupAnnotation));
+    if (group != sandbox.annotations.end()) groups_[sandbox.id] = group->second;
   }
 
   void MakeSandbox(const SandboxConfig& config, const Done<SandboxInfo>& done) {
@@ -397,11 +402,11 @@ class CriRuntime final : public Runtime {
 
   static rpc::CriSandboxConfig SandboxFor(rpc::CgroupDriver driver, const SandboxConfig& config) {
     rpc::CriSandboxConfig made = ToCri(config);
-    if (config.limits.none()) {
-      made.cgroup_parent = internal::CgroupNameFor(driver, made.cgroup_parent);
-    } else {
+    if (HasGroup(driver, config)) {
       made.cgroup_parent = GroupOf(config);
       made.annotations[std::string(kGroupAnnotation)] = made.cgroup_parent;
+    } else {
+      made.cgroup_parent = internal::CgroupNameFor(driver, made.cgroup_parent);
     }
     return made;
   }
@@ -430,14 +435,18 @@ class CriRuntime final : public Runtime {
     return fmt::format("{}/pod{}", config.cgroup_parent.empty() ? "/dray" : config.cgroup_parent,
                        config.pod.uid);
   }
+  static bool HasGroup(rpc::CgroupDriver driver, const SandboxConfig& config) {
+    return driver == rpc::CgroupDriver::kCgroupfs && !config.limits.none();
+  }
   static Status MakeGroup(rpc::CgroupDriver driver, const SandboxConfig& config) {
-    if (config.limits.none()) return {};
-    if (driver != rpc::CgroupDriver::kCgroupfs) {
+    if (HasGroup(driver, config)) return internal::LimitCgroup(GroupOf(config), config.limits);
+    // What a pod requests is a weight, without which it runs as well.
+    if (config.limits.memory_bytes > 0 || config.limits.cpu_quota > 0) {
       return base::FailedPrecondition(
           "spec.resources.limits: limits for a pod as a whole need a container runtime with the "
           "cgroup driver cgroupfs; this one uses systemd");
     }
-    return internal::LimitCgroup(GroupOf(config), config.limits);
+    return {};
   }
 
   void TellSandbox(const std::string& id, const Done<SandboxInfo>& done) {

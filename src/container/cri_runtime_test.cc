@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <future>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "cdi/folder.h"
 #include "container/cri_for_test.h"
+#include "container/internal/cgroups.h"
 #include "container/log_reader.h"
 #include "container/streams_for_test.h"
 #include "files/files.h"
@@ -28,6 +30,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -440,6 +443,36 @@ TEST_F(CriTest, LimitsOfAPodNeedAGroupOfItsOwn) {
   runtime_->RunSandbox(pod_, got.done());
   EXPECT_THAT(got.value, StatusIs(StatusCode::kFailedPrecondition, HasSubstr("cgroupfs")));
   EXPECT_THAT(cri_->sandboxes, IsEmpty());
+}
+
+// Its cpu is a weight, which the group of a pod would have: no reason not to run it.
+TEST_F(CriTest, APodThatOnlyRequestsAsAWholeRunsWithAnyDriver) {
+  Make();
+  pod_.limits.cpu_shares = 512;
+  cri_->cgroups = rpc::CgroupDriver::kSystemd;
+  Got<SandboxInfo> got;
+  runtime_->RunSandbox(pod_, got.done());
+  EXPECT_THAT(got.value, IsOk());
+  EXPECT_THAT(cri_->cgroup_parent, Not(HasSubstr("/pod")));
+}
+
+// The server had removed the sandbox, and its answer was lost.
+TEST_F(CriTest, TheGroupOfAPodGoesWithASandboxThatIsGoneAlready) {
+  Make();
+  pod_.cgroup_parent = fmt::format("/dray-test-{}", ::getpid());
+  pod_.limits.cpu_shares = 512;
+  pod_.limits.memory_bytes = 64 << 20;
+  const std::string group = fmt::format("{}/pod{}", pod_.cgroup_parent, pod_.pod.uid);
+  Got<SandboxInfo> got;
+  runtime_->RunSandbox(pod_, got.done());
+  if (!got.value.ok()) GTEST_SKIP() << base::Message(got.value.status());
+  if (internal::CgroupFolders(group).empty()) GTEST_SKIP() << "no control groups here";
+  cri_->sandboxes.clear();
+  std::promise<Status> removed;
+  runtime_->RemoveSandbox(got.value->id, [&](Status status) { removed.set_value(status); });
+  EXPECT_THAT(removed.get_future().get(), IsOk());
+  EXPECT_THAT(internal::CgroupFolders(group), IsEmpty());
+  EXPECT_THAT(internal::RemoveCgroup(pod_.cgroup_parent), IsOk());
 }
 
 // What came of a connection to a port, which is made on another thread.
