@@ -15,6 +15,7 @@
 
 #include "api/json.h"
 #include "files/files.h"
+#include "files/mount_table.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "image/digest.h"
@@ -246,9 +247,10 @@ std::vector<std::string> Store::Collect(const CollectOptions& options, base::Tim
   std::vector<Candidate> candidates;
   std::map<std::string, int> shared;  // root file systems, and how many images have them
   const auto names = files::NamesIn(options_.folder + "/images");
-  const auto mounts = files::ReadWhole(options.mounts);
+  const auto table = files::ReadWhole(options.mounts);
   // Who does not know what is in use removes nothing.
-  if (!names.ok() || !mounts.ok()) return gone;
+  if (!names.ok() || !table.ok()) return gone;
+  const std::string mounts = files::UnescapedMount(*table);
   api::JsonDecoder decoder;
   for (const std::string& name : *names) {
     Candidate one{.file = fmt::format("{}/images/{}", options_.folder, name)};
@@ -267,7 +269,7 @@ std::vector<std::string> Store::Collect(const CollectOptions& options, base::Tim
   for (const Candidate& one : candidates) {
     if (percent_used() <= options.low_percent) break;
     const std::string rootfs = fmt::format("{}/rootfs/{}", options_.folder, one.layers);
-    if (mounts->find("lowerdir=" + rootfs) != std::string::npos) continue;
+    if (mounts.find("lowerdir=" + rootfs) != std::string::npos) continue;
     {
       const base::MutexLock record(records_);
       struct stat about {};

@@ -172,6 +172,26 @@ TEST_F(CollectTest, TheOldestGoWhileTheDiskIsFull) {
   EXPECT_THAT(WhatOf("d:1"), IsOkAndHolds("d:1"));
 }
 
+// The kernel writes blanks in paths as \\040.
+TEST_F(CollectTest, WhatIsInUseStaysWhateverItsFolderIsCalled) {
+  auto store = Store::Open({.folder = folder_ / "my store", .sources = {folder_ / "images"}});
+  ASSERT_THAT(store, IsOk());
+  (void)Build("a:1", "a");
+  const auto image = (*store)->Find("a:1");
+  ASSERT_THAT(image, IsOk());
+  std::string lower = image->rootfs;
+  lower.replace(lower.find(' '), 1, "\\040");
+  ASSERT_THAT(
+      files::WriteWhole(folder_ / "mounts",
+                        fmt::format("1 2 0:3 / /x rw - overlay overlay rw,lowerdir={}\n", lower)),
+      IsOk());
+  // Long after anybody has asked for it.
+  EXPECT_THAT((*store)->Collect({.mounts = folder_ / "mounts", .percent_used = [] { return 99; }},
+                                base::Time::FromUnix(std::int64_t{1} << 33)),
+              ElementsAre());
+  EXPECT_EQ(::access(image->rootfs.c_str(), F_OK), 0);
+}
+
 TEST_F(CollectTest, WhoAsksForAnImageHasUsedIt) {
   (void)Build("a:1", "a");
   const std::string a = Unpacked("a:1");

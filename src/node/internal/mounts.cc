@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "files/mount_table.h"
 #include "fmt/format.h"
 
 namespace dray::node {
@@ -39,21 +40,6 @@ Status LeadsOut(const std::string& path, int error) {
   return files::Failed("open", path, error);
 }
 
-// As the kernel writes paths in mountinfo: \040 is a blank.
-std::string Unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                 (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
 // In the order in which they were mounted.
 StatusOr<std::vector<std::string>> MountsBelow(const std::string& folder) {
   const files::Fd file(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
@@ -70,7 +56,7 @@ StatusOr<std::vector<std::string>> MountsBelow(const std::string& folder) {
   for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
     if (words.size() < 5) continue;
-    std::string place = Unescaped({words[4].data(), words[4].size()});
+    std::string place = files::UnescapedMount({words[4].data(), words[4].size()});
     if (place.starts_with(begin)) found.push_back(std::move(place));
   }
   return found;
