@@ -145,7 +145,7 @@ class SimulateCommand final : public Command {
     }
     const auto result = simulator::Simulate(*scenario, std::move(dump), options);
     if (io.env.err_is_terminal) io.err << "\r\x1b[K" << std::flush;
-    if (!result.ok()) return UsageError(io, base::Message(result.status()));
+    if (!result.ok()) return UsageError(io, Printable(base::Message(result.status())));
     io.out << (output_ == "json" ? ToJson(*result) : Shown(io.env, ToText(*result)));
     if (!report_.empty()) {
       std::ofstream file(report_, std::ios::binary);
@@ -212,14 +212,18 @@ class SimulateCommand final : public Command {
     const std::filesystem::path folder =
         scenario_ == "-" ? std::filesystem::path() : std::filesystem::path(scenario_).parent_path();
     const simulator::Trace& trace = *scenario.trace;
+    if (options.duration) {
+      return UsageError(io,
+                        "--duration: must not be given for a trace, which ends with its last pod");
+    }
     const auto node_text = ReadText(io, (folder / trace.node_file).string());
     if (!node_text) return kExitUsage;
     const auto pod_text = ReadText(io, (folder / trace.pod_file).string());
     if (!pod_text) return kExitUsage;
     const auto nodes = simulator::ReadTraceNodes(trace, *node_text);
-    if (!nodes.ok()) return UsageError(io, base::Message(nodes.status()));
+    if (!nodes.ok()) return UsageError(io, Printable(base::Message(nodes.status())));
     auto pods = simulator::ReadTracePods(trace, *pod_text);
-    if (!pods.ok()) return UsageError(io, base::Message(pods.status()));
+    if (!pods.ok()) return UsageError(io, Printable(base::Message(pods.status())));
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     const auto result = simulator::RunTrace(
         trace, *nodes, simulator::Arrivals(trace, *nodes, *std::move(pods), seed),
@@ -228,7 +232,7 @@ class SimulateCommand final : public Command {
          .config = options.config,
          .gates = options.gates,
          .processor_time = ProcessorTime});
-    if (!result.ok()) return UsageError(io, base::Message(result.status()));
+    if (!result.ok()) return UsageError(io, Printable(base::Message(result.status())));
     io.out << (output_ == "json" ? ToJson(*result) : Shown(io.env, ToText(*result)));
     if (!report_.empty()) {
       std::ofstream file(report_, std::ios::binary);

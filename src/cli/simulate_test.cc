@@ -67,6 +67,7 @@ trace:
   EXPECT_THAT(outcome.out, HasSubstr("1 nodes, 2 devices, seed 1, policy fragmentation"));
   EXPECT_THAT(outcome.out, HasSubstr("5 pods came, 1 were refused"));
   EXPECT_THAT(ReadAll(page), StartsWith("<!doctype html>"));
+  EXPECT_EQ(RunLine({"simulate", scenario, "--duration", "1h"}).code, kExitUsage);
   folder.Write("pods.csv", "id,c,m,g,s\np,1000,1024,1,x\n");
   const Outcome broken = RunLine({"simulate", scenario});
   EXPECT_EQ(broken.code, kExitUsage);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ struct NodeInfo {
   // How many of `pods` have required anti-affinity, or any affinity: most nodes have none.
   std::uint32_t pods_with_anti_affinity = 0;
   std::uint32_t pods_with_affinity = 0;
+  // Of `pods`, the lowest priority; the highest there is without any. Mostly nobody on a node is of
+  // lower priority than a pod that waits, and preemption sees that without looking at them.
+  std::int32_t lowest_priority = std::numeric_limits<std::int32_t>::max();
 
   std::shared_ptr<const inventory::NodeDevices> devices;  // see World::RefreshDevices
   ledger::NodeUsage usage;

@@ -23,6 +23,12 @@ bool CountsAlike(const PodInfo& a, const PodInfo& b) {
          a.pod->spec.affinity == b.pod->spec.affinity;
 }
 
+std::int32_t LowestPriority(const NodeInfo& node) {
+  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
+  for (const auto& pod : node.pods) lowest = std::min(lowest, pod->priority);
+  return lowest;
+}
+
 }  // namespace
 
 void World::Impl::Count(NodeEntry& node, const std::shared_ptr<const PodInfo>& pod) {
@@ -31,6 +37,7 @@ void World::Impl::Count(NodeEntry& node, const std::shared_ptr<const PodInfo>& p
   info.requested.Add(pod->requests);
   info.non_zero.Add(pod->non_zero);
   info.ports.insert(info.ports.end(), pod->host_ports.begin(), pod->host_ports.end());
+  info.lowest_priority = std::min(info.lowest_priority, pod->priority);
   info.pods_with_affinity += pod->has_affinity ? 1 : 0;
   info.pods_with_anti_affinity += pod->has_required_anti_affinity ? 1 : 0;
   with_affinity += pod->has_affinity ? 1 : 0;
@@ -51,6 +58,7 @@ void World::Impl::Discount(NodeEntry& node, const PodInfo& pod) {
     const auto found = std::ranges::find(info.ports, port);
     if (found != info.ports.end()) info.ports.erase(found);
   }
+  if (pod.priority == info.lowest_priority) info.lowest_priority = LowestPriority(info);
   info.pods_with_affinity -= pod.has_affinity ? 1 : 0;
   info.pods_with_anti_affinity -= pod.has_required_anti_affinity ? 1 : 0;
   with_affinity -= pod.has_affinity ? 1 : 0;

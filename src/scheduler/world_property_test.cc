@@ -101,6 +101,7 @@ class Objects {
     if (Below(3) != 0) text.node = "n" + std::to_string(Below(kNodes));
     if (Below(4) == 0) text.phase = "Failed";
     api::Pod pod = MakePod(text);
+    pod.spec.priority = 100 * Below(3) - 100;
     if (Below(3) == 0) pod.spec.containers.front().ports.push_back({.host_port = 80 + Below(2)});
     return pod;
   }
@@ -140,6 +141,7 @@ void ExpectEqual(World& kept, World& made) {
     EXPECT_EQ(a.non_zero.memory, b.non_zero.memory);
     EXPECT_EQ(a.allocatable.milli_cpu, b.allocatable.milli_cpu);
     EXPECT_EQ(a.ports.size(), b.ports.size());
+    EXPECT_EQ(a.lowest_priority, b.lowest_priority) << a.name();
     EXPECT_EQ(Keys(a), Keys(b));
     EXPECT_EQ(TakenNames(kept, a), TakenNames(made, b)) << a.name();
   }

@@ -312,8 +312,14 @@ class ScenarioReader {
     if (trace.offered && trace.order == Trace::Order::kTimes) {
       in_.Fault(at / "offered", "must not be set with order: times, which says when pods leave");
     }
+    if (trace.order == Trace::Order::kTimes && trace.pod_columns.arrival.empty()) {
+      in_.Fault(at / "pods" / "columns" / "arrival",
+                "must be the name of a column with order: times");
+    }
+    if (made.duration)
+      in_.Fault(at, "must not be set together with duration: a trace ends with its last pod");
     if (!made.workloads.empty() || !made.node_groups.empty() || !made.dump.empty() ||
-        !made.churn.empty() || !made.node_failures.empty()) {
+        !made.churn.empty() || !made.node_failures.empty() || made.failing_writes > 0) {
       in_.Fault(at, "must not be set together with a cluster, workloads, churn or failures");
     }
   }

@@ -41,12 +41,13 @@ class Table {
     if (names_.empty()) Fault("must have a line with the names of its columns");
   }
 
-  // The column of that name; nothing for an empty name.
-  std::optional<std::size_t> Column(const std::string& name, bool required) {
+  // The column of that name; nothing for an empty name. One that is named and not there is a fault,
+  // unless nobody looks at it.
+  std::optional<std::size_t> Column(const std::string& name, bool matters = true) {
     if (name.empty()) return std::nullopt;
     const auto found = std::ranges::find(names_, name);
     if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
-    if (required) Fault(fmt::format("must have a column \"{}\"", name));
+    if (matters) Fault(fmt::format("must have a column \"{}\"", name));
     return std::nullopt;
   }
   bool Next() {
@@ -66,11 +67,16 @@ class Table {
     if (!column || fields_[*column].empty()) return number;
     const std::string& text = fields_[*column];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 0 || number > most) {
+    // Asked so that what is not a number ("nan") is not in the range either.
+    const bool in_range = number >= 0 && number <= most;
+    if (error != std::errc() || end != text.data() + text.size() || !in_range) {
       Fault(fmt::format("column {}: \"{}\" must be a number from 0 to {}", names_[*column], text,
                         most));
     }
     return number;
+  }
+  void Fault(std::string_view text) {
+    if (fault_.ok()) fault_ = base::InvalidArgument(fmt::format("{}:{}: {}", file_, line_, text));
   }
   const Status& fault() const { return fault_; }
 
@@ -82,9 +88,6 @@ class Table {
     rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
     ++line_;
     return true;
-  }
-  void Fault(std::string_view text) {
-    if (fault_.ok()) fault_ = base::InvalidArgument(fmt::format("{}:{}: {}", file_, line_, text));
   }
 
   const std::string& file_;
@@ -103,11 +106,11 @@ constexpr std::int64_t kMostMemory = 1'000'000'000;
 StatusOr<std::vector<TraceNode>> ReadTraceNodes(const Trace& trace, std::string_view csv) {
   Table table(trace.node_file, csv);
   const TraceColumns& columns = trace.node_columns;
-  const auto name = table.Column(columns.name, true);
-  const auto cpu = table.Column(columns.cpu, true);
-  const auto memory = table.Column(columns.memory, true);
-  const auto devices = table.Column(columns.devices, true);
-  const auto model = table.Column(columns.model, false);
+  const auto name = table.Column(columns.name);
+  const auto cpu = table.Column(columns.cpu);
+  const auto memory = table.Column(columns.memory);
+  const auto devices = table.Column(columns.devices);
+  const auto model = table.Column(columns.model);
   std::vector<TraceNode> nodes;
   while (table.Next()) {
     nodes.push_back({.name = table.Text(name),
@@ -123,12 +126,12 @@ StatusOr<std::vector<TraceNode>> ReadTraceNodes(const Trace& trace, std::string_
 StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_view csv) {
   Table table(trace.pod_file, csv);
   const TraceColumns& columns = trace.pod_columns;
-  const auto name = table.Column(columns.name, true);
-  const auto cpu = table.Column(columns.cpu, true);
-  const auto memory = table.Column(columns.memory, true);
-  const auto devices = table.Column(columns.devices, true);
-  const auto share = table.Column(columns.share, false);
-  const auto model = table.Column(columns.model, false);
+  const auto name = table.Column(columns.name);
+  const auto cpu = table.Column(columns.cpu);
+  const auto memory = table.Column(columns.memory);
+  const auto devices = table.Column(columns.devices);
+  const auto share = table.Column(columns.share);
+  const auto model = table.Column(columns.model);
   const bool timed = trace.order == Trace::Order::kTimes;
   const auto arrival = table.Column(columns.arrival, timed);
   const auto departure = table.Column(columns.departure, timed);
@@ -151,6 +154,10 @@ StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_vi
     }
     pod.arrival = table.Read<double>(arrival, 1e12);
     if (!table.Text(departure).empty()) pod.departure = table.Read<double>(departure, 1e12);
+    if (timed && pod.departure && *pod.departure < pod.arrival) {
+      table.Fault(fmt::format("column {}: must not be before {}", columns.departure,
+                              columns.arrival.empty() ? "0" : columns.arrival));
+    }
     pods.push_back(std::move(pod));
   }
   if (!table.fault().ok()) return table.fault();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/escaping.h"
 #include "api/device_class.h"
 #include "api/memory_cluster.h"
 #include "api/node.h"
@@ -173,6 +174,11 @@ Status TraceRun::Load() {
     }
     objects.push_back(api::Object::Of(std::move(slice)));
   }
+  if (capacity_ == 0) {
+    return base::InvalidArgument(
+        fmt::format("{}: must have a node with devices: what is told is how much of them is given",
+                    trace_.node_file));
+  }
   DRAY_RETURN_IF_ERROR(cluster_.Load(std::move(objects)));
   result_.nodes = static_cast<std::int64_t>(nodes_.size());
   result_.seed = options_.seed;
@@ -228,7 +234,7 @@ Status TraceRun::Create(const std::string& name, const TracePod& from) {
     if (!from.models.empty()) {
       std::string list;
       for (const std::string& model : from.models) {
-        list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", model);
+        list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", absl::Utf8SafeCEscape(model));
       }
       request.exactly->selectors = {
           {.cel = api::CELDeviceSelector{
@@ -329,9 +335,12 @@ StatusOr<TraceResult> TraceRun::Run(const std::vector<TracePod>& arrivals) {
   int percent = 0;
   double area = 0;
   double since = 0;
+  // Times count from anywhere, such as 1970.
+  const double begin = arrivals.empty() ? 0 : arrivals.front().arrival;
   const double end = arrivals.empty() ? 0 : arrivals.back().arrival;
+  const double middle = begin + (end - begin) / 2;
   const auto pass = [&](double until) {  // of the second half
-    const double from = std::max(since, end / 2);
+    const double from = std::max(since, middle);
     if (until > from) area += (until - from) * static_cast<double>(given_);
     since = until;
   };
@@ -350,21 +359,19 @@ StatusOr<TraceResult> TraceRun::Run(const std::vector<TracePod>& arrivals) {
       leaving.push({*pod.departure, name});
     }
     asked += pod.milli();
-    const double arrived =
-        capacity_ > 0 ? static_cast<double>(asked) / static_cast<double>(capacity_) : 0;
+    const double arrived = static_cast<double>(asked) / static_cast<double>(capacity_);
     // The last pod of each percent; where pods leave, as many samples as that at even distances.
     const bool last = i + 1 == arrivals.size();
-    const double next = last            ? 0
-                        : capacity_ > 0 ? static_cast<double>(asked + arrivals[i + 1].milli()) /
-                                              static_cast<double>(capacity_)
-                                        : 0;
+    const double next = last ? 0
+                             : static_cast<double>(asked + arrivals[i + 1].milli()) /
+                                   static_cast<double>(capacity_);
     if (last || (100 * next > percent + 1 && percent < kMostTraceRows)) {
       Measure(arrived);
       percent = static_cast<int>(100 * next);
     }
   }
-  if (leaves && end > 0 && capacity_ > 0) {
-    result_.mean_allocated = area / (end / 2) / static_cast<double>(capacity_);
+  if (leaves && end > middle) {
+    result_.mean_allocated = area / (end - middle) / static_cast<double>(capacity_);
   }
   return result_;
 }

@@ -80,6 +80,34 @@ TEST(TraceTable, FaultsAreToldWithTheirPlace) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("has 2 fields")));
 }
 
+// A slip in the name of a column must not turn shares into whole devices.
+TEST(TraceTable, AColumnThatIsNamedHasToBeThere) {
+  Trace trace = Columns();
+  trace.pod_columns.share = "gpu_mili";
+  EXPECT_THAT(ReadTracePods(trace, kPods),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("pods.csv:1: must have a column \"gpu_mili\"")));
+  // Nobody looks at times unless pods come by them.
+  trace = Columns();
+  trace.pod_columns.arrival = "came";
+  EXPECT_THAT(ReadTracePods(trace, kPods), IsOk());
+  trace.order = Trace::Order::kTimes;
+  EXPECT_THAT(ReadTracePods(trace, kPods),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("must have a column \"came\"")));
+}
+
+TEST(TraceTable, TimesAreNumbersAndInOrder) {
+  Trace trace = Columns();
+  trace.order = Trace::Order::kTimes;
+  const std::string head(kPods.substr(0, kPods.find('\n') + 1));
+  EXPECT_THAT(ReadTracePods(trace, head + "p0,1,1,1,460,,nan,\n"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("pods.csv:2: column creation_time: \"nan\" must be a number")));
+  EXPECT_THAT(ReadTracePods(trace, head + "p0,1,1,1,460,,9,8\n"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("column deletion_time: must not be before creation_time")));
+}
+
 constexpr std::string_view kTraceScenario = R"(apiVersion: dray/v1alpha1
 kind: Scenario
 policy: fragmentation
@@ -124,6 +152,12 @@ TEST(TraceScenario, SlipsAreToldWithTheirPlace) {
   EXPECT_THAT(told("milliCPU: c", "millicpu: c"), HasSubstr("unknown field"));
   EXPECT_THAT(told("trace:", "cluster: {nodeGroups: [{name: a}]}\ntrace:"),
               HasSubstr("must not be set together with a cluster"));
+  EXPECT_THAT(told("trace:", "failures: {writes: {probability: 0.1}}\ntrace:"),
+              HasSubstr("must not be set together with a cluster"));
+  EXPECT_THAT(told("trace:", "duration: 1h\ntrace:"),
+              HasSubstr("trace: must not be set together with duration"));
+  EXPECT_THAT(told("arrival: a, ", ""),
+              HasSubstr("trace.pods.columns.arrival: must be the name of a column"));
 }
 
 TEST(TraceArrivals, FillUpAndAreShuffledBySeed) {
@@ -178,7 +212,34 @@ TEST(TraceRun, GivesWhatThereIsAndDropsTheRest) {
   EXPECT_THAT(ToJson(*result), HasSubstr("\"allocatedAtEnd\": 0.775"));
 }
 
-TEST(TraceRun, PodsThatLeaveGiveTheirDevicesBack) {
+TEST(TraceRun, NeedsDevices) {
+  const Trace trace = Columns();
+  const auto nodes = *ReadTraceNodes(trace, "sn,cpu_milli,memory_mib,gpu,model\nc,8000,16384,0,\n");
+  EXPECT_THAT(RunTrace(trace, nodes, {{.name = "p", .milli_cpu = 1000}}, {}),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("nodes.csv: must have a node with devices")));
+}
+
+// What a model is called is text, whatever is in it.
+TEST(TraceRun, ModelsMayHaveAnyName) {
+  Trace trace = Columns();
+  const auto nodes =
+      *ReadTraceNodes(trace, "sn,cpu_milli,memory_mib,gpu,model\na,8000,16384,1,\"15\"\" \\d\"\n");
+  ASSERT_EQ(nodes.front().model, R"(15" \d)");
+  const auto result = RunTrace(trace, nodes,
+                               {{.name = "p",
+                                 .milli_cpu = 1000,
+                                 .devices = 1,
+                                 .share = 1000,
+                                 .models = {nodes.front().model}}},
+                               {});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->refused, 0);
+}
+
+class TimesFrom : public ::testing::TestWithParam<double> {};
+
+TEST_P(TimesFrom, PodsThatLeaveGiveTheirDevicesBack) {
   Trace trace = Columns();
   trace.order = Trace::Order::kTimes;
   const auto nodes = *ReadTraceNodes(trace, kNodes);
@@ -186,8 +247,8 @@ TEST(TraceRun, PodsThatLeaveGiveTheirDevicesBack) {
   for (int i = 0; i < 12; ++i) {
     TracePod& pod = pods.emplace_back(
         TracePod{.name = "p", .milli_cpu = 1000, .memory_mib = 1, .devices = 2, .share = 1000});
-    pod.arrival = i;
-    pod.departure = i + 1.5;
+    pod.arrival = GetParam() + i;
+    pod.departure = pod.arrival + 1.5;
   }
   const auto result = RunTrace(trace, nodes, pods, {.policy = allocator::Policy::kFragmentation});
   ASSERT_THAT(result, IsOk());
@@ -196,6 +257,8 @@ TEST(TraceRun, PodsThatLeaveGiveTheirDevicesBack) {
   ASSERT_TRUE(result->mean_allocated.has_value());
   EXPECT_NEAR(*result->mean_allocated, 0.75, 0.05);
 }
+
+INSTANTIATE_TEST_SUITE_P(Zero, TimesFrom, ::testing::Values(0, 1'700'000'000));
 
 // The goals of the openb lists, through the real scheduler: above the best published policy.
 struct Goal {

@@ -101,10 +101,17 @@ PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo&
   const std::size_t limit = CandidateLimit(curable.size());
   std::vector<PreemptionCandidate> candidates;
   std::map<std::string, std::size_t> reasons;
+  std::size_t without_victims = 0;
   bool mild = false;
   for (const NodeInfo* node : curable) {
     // Enough, with one among them that no budget minds.
     if (candidates.size() >= limit && mild) break;
+    // Where pods are alike this is every node, for every pod that fits nowhere.
+    if (node->lowest_priority >= pod.priority) {
+      ++without_victims;
+      continue;
+    }
+    ++nodes_searched_;
     std::string why;
     PreemptionCandidate candidate = SelectVictims(what_if_, state, pod, *node, world, why);
     if (!candidate.victims.empty()) {
@@ -119,6 +126,7 @@ PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo&
     const std::size_t nodes = what_if_.NodeCount(state);
     // Nobody looked at a node, so that there is nothing to say about any.
     if (nodes == 0) return {{PluginStatus::Code::kUnschedulable, {}}, {}, 0};
+    reasons["No preemption victims found for incoming pod"] = without_victims;
     reasons["Preemption is not helpful for scheduling"] += nodes - std::min(nodes, curable.size());
     return Refused(NotAvailable(nodes, reasons));
   }

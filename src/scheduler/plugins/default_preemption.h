@@ -37,6 +37,9 @@ class DefaultPreemption final : public PostFilterPlugin {
   // could not be deleted.
   PostFilterResult PostFilter(CycleState& state, const PodInfo& pod, World& world) override;
 
+  // On how many nodes it has looked at the pods, since it was made.
+  std::size_t NodesSearchedForTest() const { return nodes_searched_; }
+
  private:
   // Empty: it may preempt.
   std::string WhyNotEligible(const CycleState& state, const PodInfo& pod, World& world) const;
@@ -48,6 +51,7 @@ class DefaultPreemption final : public PostFilterPlugin {
   const base::Clock& clock_;
   WhatIf& what_if_;
   PreemptionArgs args_;
+  std::size_t nodes_searched_ = 0;
 };
 
 }  // namespace dray::scheduler

@@ -95,6 +95,7 @@ class Bench final : public WhatIf {
     const auto info = small.Info(pod);
     CycleState state;
     filters_.clear();
+    curable_.clear();
     Prepare(fit_, fit_, state, *info);
     Prepare(ports_, ports_, state, *info);
     Prepare(spread_, spread_, state, *info);
@@ -106,6 +107,7 @@ class Bench final : public WhatIf {
     }
     DefaultPreemption plugin(cluster, clock, *this, args);
     PostFilterResult result = plugin.PostFilter(state, *info, small.world());
+    searched = plugin.NodesSearchedForTest();
     // A what-if leaves nothing behind.
     for (const NodeInfo* node : small.world().nodes()) {
       EXPECT_FALSE(Filter(state, *info, *node).ok()) << node->name() << " fits afterwards";
@@ -132,6 +134,7 @@ class Bench final : public WhatIf {
     }
   }
 
+  std::size_t searched = 0;       // nodes, by the last PostFilter
   std::vector<std::string> said;  // by the last PostFilter, also when it made room
   mutable SmallWorld small;
   PodCluster cluster;
@@ -198,6 +201,27 @@ TEST(DefaultPreemption, NeverRemovesPodsOfTheSamePriority) {
             "unschedulable: preemption: 0/1 nodes are available: 1 No preemption victims found for "
             "incoming pod.");
   EXPECT_THAT(bench.cluster.deleted, IsEmpty());
+}
+
+TEST(DefaultPreemption, LooksAtPodsOnlyWhereOneOfThemIsOfLowerPriority) {
+  Bench bench;
+  for (const char* node : {"n1", "n2", "n3"}) {
+    bench.Node(Cores(node, "2"))
+        .Pod(Uses(std::string(node) + "-a", "1", node, 1000))
+        .Pod(Uses(std::string(node) + "-b", "1", node, 2000));
+  }
+  EXPECT_EQ(bench.Preempt(Wants("1", 1000)),
+            "unschedulable: preemption: 0/3 nodes are available: 3 No preemption victims found for "
+            "incoming pod.");
+  EXPECT_EQ(bench.searched, 0);
+
+  // One becomes less important where it is, and another one comes; what is lowest goes up again when
+  // the pod becomes important.
+  bench.Pod(Uses("n2-a", "1", "n2", 10));
+  bench.Pod(Uses("n3-c", "0", "n3", 20)).Pod(Uses("n3-c", "0", "n3", 3000));
+  EXPECT_EQ(bench.Preempt(Wants("1", 1000)), "n2");
+  EXPECT_EQ(bench.searched, 1);
+  EXPECT_THAT(bench.cluster.deleted, ElementsAre("n2-a"));
 }
 
 TEST(DefaultPreemption, SaysNothingAboutNodesWhenThereAreNone) {

@@ -155,10 +155,6 @@ PreemptionCandidate SelectVictims(WhatIf& what_if, CycleState& state, const PodI
   std::vector<std::shared_ptr<const PodInfo>> possible;
   std::ranges::copy_if(node.pods, std::back_inserter(possible),
                        [&](const auto& other) { return other->priority < pod.priority; });
-  if (possible.empty()) {
-    why = "No preemption victims found for incoming pod";
-    return {};
-  }
   ThinnedNode thinned(what_if, state, pod, node);
   for (const auto& victim : possible) thinned.Take(victim);
   if (const PluginStatus status = thinned.Filter(); !status.ok()) {

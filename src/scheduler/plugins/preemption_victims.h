@@ -27,14 +27,15 @@ bool MoreImportant(const PodInfo& a, const PodInfo& b);
 
 // The fewest pods of lower priority without which the pod fits on the node, keeping those first that
 // a disruption budget does not let go, and of the others the more important ones. Budgets are asked
-// nicely: where nothing else helps, their pods go, too. No victims when none are there or it would not fit even then; `why` then
-// says so, as the event words it. Leaves `state` as it was.
+// nicely: where nothing else helps, their pods go, too. No victims when it would not fit even without
+// all of them (it is no use to ask where there are none: NodeInfo::lowest_priority); `why` then says
+// so, as the event words it. Leaves `state` as it was.
 PreemptionCandidate SelectVictims(WhatIf& what_if, CycleState& state, const PodInfo& pod,
                                   const NodeInfo& node, const World& world, std::string& why);
 
-// The cheapest: with the fewest violations of budgets, then whose most important victim is least important, then by the sum of priorities, then
-// the number of victims, then whose longest-running victim started last; then the first. Never null
-// unless there are none.
+// The cheapest: with the fewest violations of budgets, then whose most important victim is least
+// important, then by the sum of priorities, then the number of victims, then whose longest-running
+// victim started last; then the first. Never null unless there are none.
 const PreemptionCandidate* PickCheapest(std::span<const PreemptionCandidate> candidates);
 
 }  // namespace dray::scheduler

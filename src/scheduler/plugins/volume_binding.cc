@@ -109,6 +109,7 @@ PluginStatus VolumeBinding::PreFilter(CycleState& state, const PodInfo& pod, Wor
   }
   if (data == nullptr) return PluginStatus::Skip();
   std::ranges::stable_sort(data->open, {}, [](const auto& claim) { return claim->size(); });
+  for (const auto& claim : data->open) data->fitting.push_back(Fitting(*claim));
   return PluginStatus::Success();
 }
 
@@ -138,30 +139,36 @@ std::string_view VolumeBinding::NodeOf(const VolumeClaim& claim) const {
   return claim.selected_node();
 }
 
-std::shared_ptr<const PersistentVolume> VolumeBinding::Fitting(
-    const VolumeClaim& claim, const api::Node& node,
-    const std::set<std::string_view>& taken) const {
-  std::shared_ptr<const PersistentVolume> best;
+VolumeBindingState::VolumeList VolumeBinding::Fitting(const VolumeClaim& claim) const {
+  State::VolumeList fitting;
   for (const auto& volume : world_.volumes().OfClass(claim.class_name())) {
     const PersistentVolume& v = *volume;
-    if (taken.contains(v.metadata.name) || v.metadata.deletion_timestamp) continue;
-    if (const auto other = volumes_taken_.find(v.metadata.name);
-        other != volumes_taken_.end() && other->second != KeyOf(claim)) {
-      continue;
-    }
-    if (v.spec.claim_ref && !v.IsFor(claim)) continue;
+    if (v.metadata.deletion_timestamp || (v.spec.claim_ref && !v.IsFor(claim))) continue;
     if (v.size() < claim.size() || !SameMode(claim, v)) continue;
     if (claim.spec.volume_attributes_class_name.value_or("") !=
         v.spec.volume_attributes_class_name.value_or("")) {
       continue;
     }
     // Somebody has kept it for this claim: it is this one or none.
-    if (v.IsFor(claim)) return v.ReachableFrom(node) ? volume : nullptr;
-    if (v.status.phase != "Available" || !HasModes(claim, v) || !v.ReachableFrom(node)) continue;
+    if (v.IsFor(claim)) return {volume};
+    if (v.status.phase != "Available" || !HasModes(claim, v)) continue;
     if (claim.spec.selector && !Matches(*claim.spec.selector, v.metadata.labels)) continue;
-    if (best == nullptr || v.size() < best->size()) best = volume;
+    fitting.push_back(volume);
   }
-  return best;
+  std::ranges::stable_sort(fitting, {}, [](const auto& volume) { return volume->size(); });
+  return fitting;
+}
+
+std::shared_ptr<const PersistentVolume> VolumeBinding::FirstFree(
+    const State::VolumeList& fitting, const VolumeClaim& claim, const api::Node& node,
+    const std::set<std::string_view>& taken) const {
+  for (const auto& volume : fitting) {
+    const std::string& name = volume->metadata.name;
+    if (taken.contains(name) || !volume->ReachableFrom(node)) continue;
+    const auto other = volumes_taken_.find(name);
+    if (other == volumes_taken_.end() || other->second == KeyOf(claim)) return volume;
+  }
+  return nullptr;
 }
 
 std::optional<std::vector<VolumeBinding::Choice>> VolumeBinding::Choose(
@@ -173,11 +180,14 @@ std::optional<std::vector<VolumeBinding::Choice>> VolumeBinding::Choose(
   };
   std::vector<Choice> choices;
   std::set<std::string_view> taken;
-  for (const auto& claim : data.open) {
+  for (std::size_t i = 0; i < data.open.size(); ++i) {
+    const std::shared_ptr<const VolumeClaim>& claim = data.open[i];
     const std::string_view chosen = NodeOf(*claim);
     if (!chosen.empty() && chosen != node.metadata.name) return none();
     std::shared_ptr<const PersistentVolume> volume;
-    if (chosen.empty() || claim->selected_node().empty()) volume = Fitting(*claim, node, taken);
+    if (chosen.empty() || claim->selected_node().empty()) {
+      volume = FirstFree(data.fitting[i], *claim, node, taken);
+    }
     if (volume != nullptr) {
       taken.insert(volume->metadata.name);
     } else {

@@ -28,9 +28,13 @@ namespace dray::scheduler {
 
 // Of one cycle.
 struct VolumeBindingState {
-  std::vector<std::shared_ptr<const PersistentVolume>> bound;  // volumes that claims have
-  bool lost = false;                                           // a claim has one that is not there
-  std::vector<std::shared_ptr<const VolumeClaim>> open;        // the smallest first
+  using VolumeList = std::vector<std::shared_ptr<const PersistentVolume>>;
+  VolumeList bound;                                      // volumes that claims have
+  bool lost = false;                                     // a claim has one that is not there
+  std::vector<std::shared_ptr<const VolumeClaim>> open;  // the smallest first
+  // For each of those, what it could be bound to where that is reachable; the smallest first.
+  // Looked for once: nodes are many, and so are volumes.
+  std::vector<VolumeList> fitting;
   // For the node that was chosen.
   struct Choice {
     std::shared_ptr<const VolumeClaim> claim;
@@ -71,8 +75,11 @@ class VolumeBinding final : public PreFilterPlugin,
   // Volumes for the open claims on that node. Nothing, and why: there are none.
   std::optional<std::vector<Choice>> Choose(const State& data, const api::Node& node,
                                             std::vector<Reason>& reasons) const;
-  std::shared_ptr<const PersistentVolume> Fitting(const VolumeClaim& claim, const api::Node& node,
-                                                  const std::set<std::string_view>& taken) const;
+  State::VolumeList Fitting(const VolumeClaim& claim) const;
+  // The first of them that nobody has taken; null: none.
+  std::shared_ptr<const PersistentVolume> FirstFree(const State::VolumeList& fitting,
+                                                    const VolumeClaim& claim, const api::Node& node,
+                                                    const std::set<std::string_view>& taken) const;
   // The node that its volume is made for; empty: none yet.
   std::string_view NodeOf(const VolumeClaim& claim) const;
   void Release(State& data);
