@@ -6,9 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "apiserver/token_keys.h"
 #include "fmt/format.h"
@@ -79,6 +82,26 @@ TEST_F(PolicyTest, IsInForceAtOnceAndNoLonger) {
   EXPECT_THAT(refused.text, HasSubstr(R"("reason":"Invalid")"));
   EXPECT_EQ(world_.Ask({.method = "DELETE", .path = kBindings + "/p"}).status, 200);
   EXPECT_EQ(Map("c").status, 201);
+}
+
+// Whoever comes while another one is reading the first policy waits for it.
+TEST_F(PolicyTest, NobodyPassesByWhileItIsRead) {
+  std::string many = "  validations:\n";
+  for (int i = 0; i < 300; ++i) {
+    many += fmt::format("  - expression: \"object.metadata.name != 'a{}'\"\n", i);
+  }
+  EXPECT_EQ(Policy(many).status, 201);
+  EXPECT_EQ(Bind().status, 201);
+  std::atomic<bool> passed = false;
+  std::jthread other([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (!world_.policies().Any()) passed = true;
+    }
+  });
+  EXPECT_EQ(Map("b").status, 201);
+  other.request_stop();
+  other.join();
+  EXPECT_FALSE(passed);
 }
 
 TEST_F(PolicyTest, ItsOwnDeletionIsNotRefused) {
