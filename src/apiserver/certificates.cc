@@ -6,6 +6,7 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -87,12 +88,26 @@ StatusOr<CertificatePtr> Begin(EVP_PKEY* key, std::string_view common_name,
   return certificate;
 }
 
-std::string HostList(const std::vector<std::string>& hosts) {
+// OpenSSL reads all of them as one text, which a comma, a space or the end of a line divides, and a
+// zero ends: none of these is in a host. Whoever asks for a certificate has chosen the names.
+bool IsHost(std::string_view name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-._*:%").find(c) != std::string_view::npos;
+  });
+}
+
+StatusOr<std::string> HostList(const std::vector<std::string>& hosts) {
   std::string list;
   for (const std::string& host : hosts) {
     unsigned char address[16];
-    const bool is_address = inet_pton(AF_INET, host.c_str(), address) == 1 ||
-                            inet_pton(AF_INET6, host.c_str(), address) == 1;
+    const bool whole = host.find('\0') == host.npos;
+    const bool is_address = whole && (inet_pton(AF_INET, host.c_str(), address) == 1 ||
+                                      inet_pton(AF_INET6, host.c_str(), address) == 1);
+    if (!is_address && !IsHost(host)) {
+      return base::InvalidArgument(
+          "\"" + host + "\" cannot be a host in a certificate: neither an IP address nor a DNS name");
+    }
     list.append(list.empty() ? "" : ",").append(is_address ? "IP:" : "DNS:").append(host);
   }
   return list;
@@ -149,7 +164,10 @@ StatusOr<CertificatePtr> Issue(const KeyPair& authority, const CertificateSpec& 
     DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, uses));
   }
   DRAY_RETURN_IF_ERROR(add(NID_authority_key_identifier, "keyid"));
-  if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, HostList(spec.hosts)));
+  if (!spec.hosts.empty()) {
+    DRAY_ASSIGN_OR_RETURN(const std::string hosts, HostList(spec.hosts));
+    DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, hosts));
+  }
   if (X509_sign(x509, issuer_key.get(), EVP_sha256()) == 0) return SslError("cannot sign");
   return certificate;
 }

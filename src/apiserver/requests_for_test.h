@@ -28,6 +28,17 @@ jeACIQDGDNZcQdaLUMMabgjSUK5YF+z5OC5SPoVUrq3dm0mZrg==
 -----END CERTIFICATE REQUEST-----
 )";
 
+// The same with a host whose name is "n1,IP:10.0.0.6".
+inline constexpr std::string_view kListAsHostRequest = R"(-----BEGIN CERTIFICATE REQUEST-----
+MIIBFzCBvgIBADAwMRUwEwYDVQQKDAxzeXN0ZW06bm9kZXMxFzAVBgNVBAMMDnN5
+c3RlbTpub2RlOm4xMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEX4m55csBiUM9
+TlhdYJg8t3+/h2YC4SJprOYLoDFyBj1k8z9N9e1AGN31tLxUwE8XJuqzo/5pElVt
+a897P0BIHaAsMCoGCSqGSIb3DQEJDjEdMBswGQYDVR0RBBIwEIIObjEsSVA6MTAu
+MC4wLjYwCgYIKoZIzj0EAwIDSAAwRQIgIm8B4vbsGZgQoGB7mmWFOha7mM1/jLar
+LloSSNnf/ZgCIQDznwBJ5kcz+Zz33Nqdb5YX/f2xaHEBKcyMxfMsuOhd2g==
+-----END CERTIFICATE REQUEST-----
+)";
+
 // ann of the group team.
 inline constexpr std::string_view kClientRequest = R"(-----BEGIN CERTIFICATE REQUEST-----
 MIHXMH8CAQAwHTENMAsGA1UECgwEdGVhbTEMMAoGA1UEAwwDYW5uMFkwEwYHKoZI

@@ -119,6 +119,18 @@ TEST_F(SigningTest, AServingCertificateWaitsForSomebody) {
   EXPECT_THAT(info->hosts, ::testing::UnorderedElementsAre("n1", "10.0.0.5"));
 }
 
+// Whoever has approved it has seen one host, and no address.
+TEST_F(SigningTest, AHostWhoseNameIsAListIsNotSigned) {
+  Ask(apiserver::kListAsHostRequest, api::kSignerKubeletServing,
+      {"digital signature", "key encipherment", "server auth"}, "system:node:n1", {"system:nodes"});
+  Decide("Approved");
+  const Request request = Stored();
+  EXPECT_TRUE(request.status.certificate.data.empty());
+  const auto* failed = api::FindCondition(request, api::kCertificateFailed);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_THAT(failed->message, HasSubstr("\"n1,IP:10.0.0.6\" cannot be a host"));
+}
+
 TEST_F(SigningTest, AClientsCertificateIsSignedWhenApproved) {
   Ask(apiserver::kClientRequest, api::kSignerClient, {"client auth"}, "ann", {"team"});
   EXPECT_TRUE(Stored().status.conditions.empty());

@@ -135,7 +135,9 @@ Value Inputs::RequestAs(const Version& version) {
       .Text("operation", request_.operation)
       .Put("userInfo", UserValue(arena_, *request_.user))
       .Put("dryRun", Value::Bool(request_.dry_run));
-  if (const std::string_view kind = OptionsKind(request_.operation); !kind.empty()) {
+  if (request_.options != nullptr) {
+    fields.Put("options", ValueOf(arena_, *request_.options));
+  } else if (const std::string_view kind = OptionsKind(request_.operation); !kind.empty()) {
     fields.Put("options",
                Fields(arena_).Text("kind", kind).Text("apiVersion", "meta.k8s.io/v1").Done());
   }

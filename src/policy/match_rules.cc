@@ -102,8 +102,28 @@ StatusOr<bool> NamespaceFits(const api::LabelMatcher& selector, const Request& r
   return selector.Matches(found);
 }
 
+const api::DocumentNode* MapIn(const api::DocumentNode& node, std::string_view key) {
+  const auto found = std::ranges::find(node.members, key, &api::Member::key);
+  const bool is_map =
+      found != node.members.end() && found->value.kind == api::DocumentNode::Kind::kMap;
+  return is_map ? &found->value : nullptr;
+}
+
+// Of something with metadata that is no object of the store.
+api::Map<std::string> LabelsIn(const api::DocumentNode& document) {
+  api::Map<std::string> labels;
+  const api::DocumentNode* metadata = MapIn(document, "metadata");
+  const api::DocumentNode* list = metadata == nullptr ? nullptr : MapIn(*metadata, "labels");
+  if (list == nullptr) return labels;
+  for (const api::Member& member : list->members) labels[member.key] = member.value.text;
+  return labels;
+}
+
 bool ObjectFits(const api::LabelMatcher& selector, const Request& request) {
   if (selector.empty()) return true;
+  // A binding has labels, and may have none; what joins a process is nothing that could have some.
+  const bool labelled = request.document != nullptr && request.operation != kConnect;
+  if (labelled && selector.Matches(LabelsIn(*request.document))) return true;
   for (const api::Object* object : {request.object, request.old_object}) {
     if (object != nullptr && selector.Matches(object->metadata().labels)) return true;
   }

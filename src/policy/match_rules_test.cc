@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "policy/policy_for_test.h"
 
@@ -117,6 +118,29 @@ TEST(MatchRules, LabelsOfTheObjectBeforeOrAfter) {
   EXPECT_EQ(Ask(chosen, Writing(kMap).request), "v1");
   EXPECT_EQ(Ask(chosen, Writing(kBare).request), "no");
   EXPECT_EQ(Ask(chosen, Writing(kBare, kMap).request), "v1");
+}
+
+TEST(MatchRules, WhatIsSentToASubresourceMayHaveNoLabels) {
+  const std::string all =
+      Rule("apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*']");
+  const std::string others =
+      all + "    objectSelector: {matchExpressions: [{key: a, operator: DoesNotExist}]}\n";
+  const std::string chosen = all + "    objectSelector: {matchLabels: {a: b}}\n";
+  std::vector<api::Diagnostic> diagnostics;
+  const auto bare = api::ParseJson(R"({"metadata":{"name":"m"}})", diagnostics);
+  const auto labelled = api::ParseJson(R"({"metadata":{"labels":{"a":"b"}}})", diagnostics);
+  Writing write(kMap);
+  write.request.object = nullptr;
+  write.request.subresource = "binding";
+  write.request.document = &bare;
+  EXPECT_EQ(Ask(others, write.request), "v1");
+  EXPECT_EQ(Ask(chosen, write.request), "no");
+  write.request.document = &labelled;
+  EXPECT_EQ(Ask(others, write.request), "no");
+  EXPECT_EQ(Ask(chosen, write.request), "v1");
+  write.request.document = &bare;
+  write.request.operation = kConnect;
+  EXPECT_EQ(Ask(others, write.request), "no");
 }
 
 TEST(MatchRules, LabelsOfTheNamespace) {

@@ -61,6 +61,8 @@ struct Request {
   // What was sent if that is no object of the store; instead of `object` and `old_object`.
   const api::DocumentNode* document = nullptr;
   const api::DocumentNode* old_document = nullptr;
+  // CreateOptions, UpdateOptions or DeleteOptions; null: they say nothing but what they are.
+  const api::DocumentNode* options = nullptr;
   // In which the same object can be asked for, the version's own included.
   std::vector<const api::KindInfo*> equivalents = {};
 };

@@ -52,7 +52,7 @@ void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding b
         for (const auto& [key, value] : binding.annotations) metadata.annotations[key] = value;
         if (HasPolicies()) {
           DRAY_RETURN_IF_ERROR(options_.policies->Admit(
-              internal::BindingRequest(context, found->object(), binding.node).request, objects_,
+              internal::BindingRequest(context, found->object(), binding).request, objects_,
               context.notes.get()));
         }
         return TryReplace(*found, std::move(next));

@@ -115,6 +115,26 @@ TEST_F(CustomTest, TheStatusAndTheScaleHaveDoorsOfTheirOwn) {
   EXPECT_THAT(world_.Get(path).text, HasSubstr(R"("replicas":4)"));
 }
 
+TEST_F(CustomTest, PoliciesAreAskedAboutTheScale) {
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", R"({"color":"red"})")).status, 201);
+  const std::string policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
+  Answer made = world_.Post(
+      policies + "ies",
+      R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":)"
+      R"(["example.com"],"apiVersions":["*"],"operations":["*"],"resources":["widgets/scale"]}]},)"
+      R"("validations":[{"expression":"object.kind == 'Scale' && object.spec.replicas <= 3"}]}})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  made = world_.Post(policies + "ybindings",
+                     R"({"metadata":{"name":"p"},"spec":{"policyName":"p","validationActions":)"
+                     R"(["Deny"]}})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  const auto scale = [&](std::string body) {
+    return Patch(kWidgets + "/a/scale", std::move(body), "application/merge-patch+json").status;
+  };
+  EXPECT_EQ(scale(R"({"spec":{"replicas":4}})"), 422);
+  EXPECT_EQ(scale(R"({"spec":{"replicas":3}})"), 200);
+}
+
 TEST_F(CustomTest, PatchesAndApplies) {
   ASSERT_EQ(world_.Post(kWidgets, Widget("a", R"({"parts":[{"name":"x","size":1}]})")).status, 201);
   EXPECT_EQ(Patch(kWidgets + "/a", "{}", "application/strategic-merge-patch+json").status, 415);

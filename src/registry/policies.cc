@@ -203,7 +203,10 @@ std::unique_ptr<PolicyAdmission::Following> PolicyAdmission::Follow(const Object
 std::shared_ptr<const policy::PolicySet> PolicyAdmission::Current() const {
   const base::MutexLock lock(mutex_);
   if (stored_ == nullptr) return nullptr;
-  if (changed_.exchange(false)) {
+  if (changed_.load()) {
+    // Others ask Any() meanwhile: they wait here for what is being read, and do not pass by.
+    none_ = false;
+    changed_ = false;
     set_ = stored_->Read();
     none_ = set_->empty();
   }

@@ -6,9 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "apiserver/token_keys.h"
 #include "fmt/format.h"
@@ -79,6 +82,26 @@ TEST_F(PolicyTest, IsInForceAtOnceAndNoLonger) {
   EXPECT_THAT(refused.text, HasSubstr(R"("reason":"Invalid")"));
   EXPECT_EQ(world_.Ask({.method = "DELETE", .path = kBindings + "/p"}).status, 200);
   EXPECT_EQ(Map("c").status, 201);
+}
+
+// Whoever comes while another one is reading the first policy waits for it.
+TEST_F(PolicyTest, NobodyPassesByWhileItIsRead) {
+  std::string many = "  validations:\n";
+  for (int i = 0; i < 300; ++i) {
+    many += fmt::format("  - expression: \"object.metadata.name != 'a{}'\"\n", i);
+  }
+  EXPECT_EQ(Policy(many).status, 201);
+  EXPECT_EQ(Bind().status, 201);
+  std::atomic<bool> passed = false;
+  std::jthread other([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (!world_.policies().Any()) passed = true;
+    }
+  });
+  EXPECT_EQ(Map("b").status, 201);
+  other.request_stop();
+  other.join();
+  EXPECT_FALSE(passed);
 }
 
 TEST_F(PolicyTest, ItsOwnDeletionIsNotRefused) {
@@ -182,6 +205,49 @@ TEST_F(PolicyTest, BindingsAndEvictionsOfPodsAreRequests) {
   EXPECT_EQ(bind("bad").status, 422);
   EXPECT_EQ(bind("good").status, 201);
   EXPECT_EQ(world_.Post(pods + "/a/eviction", R"({"metadata":{"name":"a"}})").status, 422);
+}
+
+// What a binding writes into the pod besides, and how something is deleted, is seen.
+TEST_F(PolicyTest, WhatBindingsEvictionsAndDeletionsAskForIsSeen) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  EXPECT_EQ(world_
+                .Post(pods, R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c",)"
+                            R"("image":"i"}]}})")
+                .status,
+            201);
+  const auto refuse = [&](std::string_view name, std::string_view resources,
+                          std::string_view expression) {
+    EXPECT_EQ(Policy(fmt::format("  validations:\n  - expression: \"{}\"\n", expression), name,
+                     resources)
+                  .status,
+              201);
+    EXPECT_EQ(Bind("[Deny]", name).status, 201);
+  };
+  refuse("bindings", "pods/binding",
+         "!has(object.metadata.labels) && !has(object.metadata.annotations)");
+  refuse("evictions", "pods/eviction",
+         "!has(object.deleteOptions) || object.deleteOptions.gracePeriodSeconds > 0");
+  refuse("deletions", "pods",
+         "request.operation != 'DELETE' || !has(request.options.gracePeriodSeconds)");
+  const auto bind = [&](std::string_view metadata) {
+    return world_
+        .Post(pods + "/a/binding",
+              fmt::format(R"({{"metadata":{},"target":{{"kind":"Node","name":"n"}}}})", metadata))
+        .status;
+  };
+  EXPECT_EQ(bind(R"({"labels":{"k":"v"}})"), 422);
+  EXPECT_EQ(bind(R"({"annotations":{"k":"v"}})"), 422);
+  EXPECT_EQ(bind("{}"), 201);
+  EXPECT_EQ(world_.Post(pods + "/a/eviction", R"({"deleteOptions":{"gracePeriodSeconds":0}})").status,
+            422);
+  EXPECT_EQ(world_
+                .Ask({.method = "DELETE",
+                      .path = pods + "/a",
+                      .body = R"({"gracePeriodSeconds":0})",
+                      .content_type = "application/json"})
+                .status,
+            422);
+  EXPECT_EQ(world_.Post(pods + "/a/eviction", R"({"metadata":{"name":"a"}})").status, 201);
 }
 
 TEST_F(PolicyTest, ExpressionsThatDoNotCompileAreRefused) {

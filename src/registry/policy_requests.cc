@@ -32,6 +32,48 @@ rest::DocumentNode Body(std::string_view api_version, std::string_view kind,
   return node;
 }
 
+void SetTexts(rest::DocumentNode& node, std::string_view key, const api::Map<std::string>& texts) {
+  if (texts.empty()) return;
+  rest::DocumentNode map = rest::MapNode();
+  for (const auto& [name, text] : texts) {
+    api::Member& member = map.members.emplace_back();
+    member.key = name.view();
+    member.value = rest::StringNode(text);
+  }
+  rest::SetIn(node, key, std::move(map));
+}
+
+std::string_view NameOf(Propagation propagation) {
+  switch (propagation) {
+    case Propagation::kOrphan:
+      return "Orphan";
+    case Propagation::kBackground:
+      return "Background";
+    case Propagation::kForeground:
+      return "Foreground";
+    case Propagation::kDefault:
+      break;
+  }
+  return "";
+}
+
+void SetOptions(rest::DocumentNode& node, const DeleteOptions& options) {
+  if (options.grace_seconds) {
+    rest::SetIn(node, "gracePeriodSeconds", rest::NumberNode(*options.grace_seconds));
+  }
+  if (options.uid || options.resource_version) {
+    rest::DocumentNode meant = rest::MapNode();
+    if (options.uid) rest::SetIn(meant, "uid", rest::StringNode(*options.uid));
+    if (options.resource_version) {
+      rest::SetIn(meant, "resourceVersion", rest::StringNode(*options.resource_version));
+    }
+    rest::SetIn(node, "preconditions", std::move(meant));
+  }
+  if (const std::string_view name = NameOf(options.propagation); !name.empty()) {
+    rest::SetIn(node, "propagationPolicy", rest::StringNode(name));
+  }
+}
+
 void Attach(PolicyRequest& made, rest::DocumentNode body) {
   made.document = std::make_unique<api::DocumentNode>(std::move(body));
   made.request.document = made.document.get();
@@ -90,18 +132,39 @@ PolicyRequest ObjectRequest(const WriteContext& context, Part part, const api::K
   return made;
 }
 
-PolicyRequest BindingRequest(const WriteContext& context, const api::Object& pod,
-                             std::string_view node) {
-  PolicyRequest made = OnPod(context, pod, "binding", "", "Binding");
-  rest::DocumentNode target = rest::MapNode();
-  rest::SetIn(target, "kind", rest::StringNode("Node"));
-  rest::SetIn(target, "name", rest::StringNode(node));
-  rest::SetIn(*made.document, "target", std::move(target));
+PolicyRequest DeleteRequest(const WriteContext& context, const api::KindInfo& asked,
+                            const api::Object& old, const DeleteOptions& options,
+                            const rest::ServedKinds& served) {
+  PolicyRequest made = ObjectRequest(context, Part::kObject, asked, nullptr, &old, served);
+  made.options = std::make_unique<api::DocumentNode>(rest::MapNode());
+  rest::SetIn(*made.options, "kind", rest::StringNode("DeleteOptions"));
+  rest::SetIn(*made.options, "apiVersion", rest::StringNode("meta.k8s.io/v1"));
+  SetOptions(*made.options, options);
+  made.request.options = made.options.get();
   return made;
 }
 
-PolicyRequest EvictionRequest(const WriteContext& context, const api::Object& pod) {
-  return OnPod(context, pod, "eviction", "policy", "Eviction");
+PolicyRequest BindingRequest(const WriteContext& context, const api::Object& pod,
+                             const Binding& binding) {
+  PolicyRequest made = OnPod(context, pod, "binding", "", "Binding");
+  rest::DocumentNode target = rest::MapNode();
+  rest::SetIn(target, "kind", rest::StringNode("Node"));
+  rest::SetIn(target, "name", rest::StringNode(binding.node));
+  rest::SetIn(*made.document, "target", std::move(target));
+  // The pod gets them, too.
+  rest::DocumentNode& metadata = *rest::FindIn(*made.document, "metadata");
+  SetTexts(metadata, "labels", binding.labels);
+  SetTexts(metadata, "annotations", binding.annotations);
+  return made;
+}
+
+PolicyRequest EvictionRequest(const WriteContext& context, const api::Object& pod,
+                              const DeleteOptions& options) {
+  PolicyRequest made = OnPod(context, pod, "eviction", "policy", "Eviction");
+  rest::DocumentNode how = rest::MapNode();
+  SetOptions(how, options);
+  if (!how.members.empty()) rest::SetIn(*made.document, "deleteOptions", std::move(how));
+  return made;
 }
 
 PolicyRequest ConnectRequest(const Exchange& exchange) {
@@ -169,10 +232,10 @@ Status Registry::AdmitOther(const policy::Request& request, WriteNotes* notes) c
 }
 
 Status Registry::AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
-                             const api::Object* next, const api::Object* old) const {
+                             const api::Object& next, const api::Object* old) const {
   if (!HasPolicies()) return {};
   const internal::PolicyRequest request =
-      internal::ObjectRequest(context, part, asked, next, old, *objects_.served());
+      internal::ObjectRequest(context, part, asked, &next, old, *objects_.served());
   return options_.policies->Admit(request.request, objects_, context.notes.get());
 }
 

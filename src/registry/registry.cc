@@ -311,7 +311,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
   ObservePolicy(object, objects_);
-  DRAY_RETURN_IF_ERROR(AskPolicies(context, Part::kObject, asked, &object, nullptr));
+  DRAY_RETURN_IF_ERROR(AskPolicies(context, Part::kObject, asked, object, nullptr));
   DRAY_ASSIGN_OR_RETURN(const auto there,
                         objects_.Find(object.kind(), object.metadata().namespace_, name));
   if (there) return rest::AlreadyExists(object.kind(), name);
@@ -397,7 +397,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now, custom.get()), object);
   }
-  DRAY_RETURN_IF_ERROR(AskPolicies(context, part, asked, &object, &stored));
+  DRAY_RETURN_IF_ERROR(AskPolicies(context, part, asked, object, &stored));
   return object;
 }
 
@@ -506,13 +506,14 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
         DRAY_ASSIGN_OR_RETURN(const auto found, read);
         if (!found) return rest::NotFound(kind, name);
         DRAY_RETURN_IF_ERROR(CheckOwn(context.user, nullptr, &found->object()));
-        if (options.eviction && HasPolicies()) {
+        if (HasPolicies()) {
+          const api::Object& old = found->object();
+          const internal::PolicyRequest asked =
+              options.eviction
+                  ? internal::EvictionRequest(context, old, options)
+                  : internal::DeleteRequest(context, kind, old, options, *objects_.served());
           DRAY_RETURN_IF_ERROR(
-              options_.policies->Admit(internal::EvictionRequest(context, found->object()).request,
-                                       objects_, context.notes.get()));
-        } else {
-          DRAY_RETURN_IF_ERROR(
-              AskPolicies(context, Part::kObject, kind, nullptr, &found->object()));
+              options_.policies->Admit(asked.request, objects_, context.notes.get()));
         }
         auto attempt = TryDelete(*found, options);
         *gone = attempt.ok() && attempt->deletes;

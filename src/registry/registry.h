@@ -172,10 +172,9 @@ class Registry {
                                                                 bool creates) const;
   Status CheckRights(const api::UserInfo& user, const api::Object& next,
                      const api::Object* old) const;
-  // What admission policies say. `asked`: the version of the request. `next` is null for a
-  // deletion, `old` for a create.
+  // What admission policies say. `asked`: the version of the request. `old` is null for a create.
   Status AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
-                     const api::Object* next, const api::Object* old) const;
+                     const api::Object& next, const api::Object* old) const;
   StatusOr<Attempt> TryCreate(api::Object object, const WriteContext& context,
                               bool keep_managed_fields) const;
   StatusOr<Attempt> TryReplace(const Found& found, api::Object next) const;

@@ -188,13 +188,12 @@ void Change(const ExchangePtr& exchange, const VersionPtr& version, Registry::Ch
   const bool patch = exchange->verb == "patch";
   auto writing = WritingOf(*exchange, patch ? rest::WriteVerb::kPatch : rest::WriteVerb::kUpdate);
   if (!writing.ok()) return exchange->SendError(writing.status());
-  static const auto body = std::make_shared<const WriteContext::Body>(
-      WriteContext::Body{.subresource = "scale",
-                         .group = "autoscaling",
-                         .version = "v1",
-                         .kind = "Scale",
-                         .of = [](const api::Object& object) { return ScaleOf(object); }});
-  if (version == nullptr) writing->context.body = body;
+  writing->context.body = std::make_shared<const WriteContext::Body>(WriteContext::Body{
+      .subresource = "scale",
+      .group = "autoscaling",
+      .version = "v1",
+      .kind = "Scale",
+      .of = [version](const api::Object& object) { return ScaleOf(object, version); }});
   exchange->registry->Modify(Part::kObject, exchange->kind(), exchange->route.namespace_,
                              exchange->route.name, std::move(change), writing->context,
                              [exchange, version](StatusOr<api::Object> result) {

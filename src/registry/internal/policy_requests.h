@@ -21,16 +21,22 @@ struct PolicyRequest {
   std::unique_ptr<api::UserInfo> user = nullptr;
   std::unique_ptr<api::DocumentNode> document = nullptr;
   std::unique_ptr<api::DocumentNode> old_document = nullptr;
+  std::unique_ptr<api::DocumentNode> options = nullptr;
 };
 
 // Everything outlives the result. See Registry::AskPolicies.
 PolicyRequest ObjectRequest(const WriteContext& context, Part part, const api::KindInfo& asked,
                             const api::Object* next, const api::Object* old,
                             const rest::ServedKinds& served);
+// Likewise, of a deletion: how it is done is seen, too.
+PolicyRequest DeleteRequest(const WriteContext& context, const api::KindInfo& asked,
+                            const api::Object& old, const DeleteOptions& options,
+                            const rest::ServedKinds& served);
 // pods/binding, pods/eviction
 PolicyRequest BindingRequest(const WriteContext& context, const api::Object& pod,
-                             std::string_view node);
-PolicyRequest EvictionRequest(const WriteContext& context, const api::Object& pod);
+                             const Binding& binding);
+PolicyRequest EvictionRequest(const WriteContext& context, const api::Object& pod,
+                              const DeleteOptions& options);
 // pods/exec, pods/attach, pods/portforward
 PolicyRequest ConnectRequest(const Exchange& exchange);
 // serviceaccounts/token
