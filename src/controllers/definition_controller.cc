@@ -29,13 +29,13 @@ void DefinitionController::OnChange(const api::Object* before, const api::Object
   const api::Object& either = after != nullptr ? *after : *before;
   const ObjectKey key = ObjectKey::Of(either);
   if (!api::IsCustom(either.kind())) {
-    if (after != nullptr) {
-      definitions_.insert(key);
-      queue().Add(key);
-    } else {
-      definitions_.erase(key);
+    unsettled_.erase(key);
+    if (after == nullptr) {
       // Its names are free.
-      for (const ObjectKey& other : definitions_) queue().Add(other);
+      for (const ObjectKey& other : unsettled_) queue().Add(other);
+    } else if (after->metadata().deletion_timestamp.has_value() || !api::DefinedKind(*after)) {
+      unsettled_.insert(key);
+      queue().Add(key);
     }
     return;
   }
@@ -46,7 +46,7 @@ void DefinitionController::OnChange(const api::Object* before, const api::Object
   }
   known.erase(key);
   if (!known.empty()) return;
-  for (const ObjectKey& definition : definitions_) queue().Add(definition);
+  for (const ObjectKey& definition : unsettled_) queue().Add(definition);
 }
 
 Status DefinitionController::Reconcile(const ObjectKey& key) {
@@ -70,11 +70,15 @@ Status DefinitionController::Empty(const api::Object& leaving) {
     const auto known = objects_.find(kind->hub);
     const absl::btree_set<ObjectKey> all =
         known == objects_.end() ? absl::btree_set<ObjectKey>() : known->second;
+    // One that cannot be deleted does not keep the others.
+    Status failed;
     for (const ObjectKey& key : all) {
       const api::Object* object = view().Find(key);
       if (object == nullptr || view().Leaving(*object)) continue;
-      DRAY_RETURN_IF_ERROR(view().Delete(api::Object(*object)));
+      const Status status = view().Delete(api::Object(*object));
+      if (failed.ok()) failed = status;
     }
+    DRAY_RETURN_IF_ERROR(failed);
     // Past the watch: the last one may be too new for it. Each that goes brings the definition back.
     DRAY_ASSIGN_OR_RETURN(const auto left, view().List(*kind));
     if (!left.empty()) {

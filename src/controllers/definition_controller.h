@@ -29,7 +29,8 @@ class DefinitionController final : public Reconciler {
   Status Touch(const api::Object& definition);
 
   absl::flat_hash_map<const api::TypeInfo*, absl::btree_set<ObjectKey>> objects_;
-  absl::btree_set<ObjectKey> definitions_;
+  // Those that wait for names, or are leaving: with the others there is nothing to do.
+  absl::btree_set<ObjectKey> unsettled_;
 };
 
 }  // namespace dray::controllers

@@ -66,11 +66,30 @@ Status Picture::Stale() const {
   return stale;
 }
 
+std::vector<api::UnreadableObject> Picture::Unreadable() const {
+  std::vector<api::UnreadableObject> all = watch_->Unreadable();
+  for (const auto& [name, defined] : extra_) {
+    for (api::UnreadableObject& object : defined.watch->Unreadable()) {
+      all.push_back(std::move(object));
+    }
+  }
+  return all;
+}
+
 void Picture::Follow(const api::Object* definition, std::string_view name) {
   if (defined_.empty()) return;
   const auto known = extra_.find(name);
   const auto names = definition == nullptr ? std::nullopt : api::DefinedKind(*definition);
-  if (known != extra_.end() && definition == nullptr) {
+  const api::KindInfo* hub_kind = nullptr;
+  if (names) {
+    const auto kind = api::CustomKind(*names);
+    if (!kind.ok()) return;
+    hub_kind = &api::HubKind(*(*kind)->hub);
+  }
+  // One that went and came again while nobody was told may define another kind.
+  const bool other = known != extra_.end() && hub_kind != nullptr && known->second.kind != hub_kind;
+  const bool follows = known != extra_.end() && !other;
+  if (known != extra_.end() && (definition == nullptr || other)) {
     // What it defined went before it did, unless somebody has let go of it by force.
     const api::TypeInfo* hub = known->second.kind->hub;
     extra_.erase(known);
@@ -82,11 +101,10 @@ void Picture::Follow(const api::Object* definition, std::string_view name) {
       objects_.erase(ObjectKey::Of(object));
       Tell(&object, nullptr);
     }
-  } else if (known == extra_.end() && names) {
-    const auto kind = api::CustomKind(*names);
-    if (!kind.ok()) return;
-    const api::KindInfo* const kinds[] = {&api::HubKind(*(*kind)->hub)};
-    extra_.emplace(std::string(name), Defined{kinds[0], cluster_.Watch(kinds)});
+  }
+  if (!follows && hub_kind != nullptr) {
+    const api::KindInfo* const kinds[] = {hub_kind};
+    extra_.emplace(std::string(name), Defined{hub_kind, cluster_.Watch(kinds)});
   }
 }
 

@@ -46,7 +46,7 @@ class Picture {
   // Not OK: more may have happened than was told, and why.
   Status Stale() const;
   // What is there and was not told, or not as it is now.
-  std::vector<api::UnreadableObject> Unreadable() const { return watch_->Unreadable(); }
+  std::vector<api::UnreadableObject> Unreadable() const;
   // What was written through the cluster is seen at once. Whether that was news.
   bool Put(const api::Object& object);
 

@@ -9,6 +9,7 @@
 #include "crd/definition_validation.h"
 #include "crd/openapi.h"
 #include "crd/served_version.h"
+#include "crd/values.h"
 
 namespace dray::crd {
 namespace {
@@ -160,6 +161,28 @@ TEST(Definition, FieldsThatNoSchemaHasAreTakenOut) {
       DropUnknownSchemaFields(object),
       ElementsAre("spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.num.minmum"));
   EXPECT_EQ(ToJson(object).find("minmum"), std::string::npos);
+}
+
+// As many as one request can have: looked for by name, each in a map of ten thousand, they would take
+// thousands of millions of comparisons.
+TEST(Definition, AsManyUnknownFieldsAsFitInARequestAreTakenOutInOnePass) {
+  DocumentNode object = Object();
+  DocumentNode& schema = *rest::FindIn(
+      *rest::FindIn(rest::FindIn(*rest::FindIn(object, "spec"), "versions")->items[0], "schema"),
+      "openAPIV3Schema");
+  DocumentNode wide = rest::MapNode();
+  for (int i = 0; i < 10'000; ++i) {
+    wide.members.push_back({.key = std::string(40, 'u') + std::to_string(i),
+                            .key_position = {},
+                            .value = rest::NumberNode(i)});
+  }
+  wide.members.push_back({.key = "type", .key_position = {}, .value = rest::StringNode("object")});
+  DocumentNode properties = rest::MapNode();
+  for (int i = 0; i < 45; ++i) rest::SetIn(properties, "p" + std::to_string(i), wide);
+  rest::SetIn(schema, "properties", std::move(properties));
+  EXPECT_EQ(DropUnknownSchemaFields(object).size(), kMaxPrunedPaths);
+  EXPECT_EQ(ToJson(object).find("uuu"), std::string::npos);
+  EXPECT_NE(ToJson(object).find(R"("p44":{"type":"object"})"), std::string::npos);
 }
 
 TEST(Definition, NewerVersionsArePreferred) {

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <unordered_set>
 #include <utility>
+#include <variant>
 
 #include "base/names.h"
 #include "crd/field_paths.h"
 #include "crd/internal/shown.h"
 #include "crd/schema_validation.h"
+#include "crd/values.h"
 #include "fmt/format.h"
 
 namespace dray::crd {
@@ -336,6 +339,32 @@ void CheckConversion(const Definition& definition, ErrorList& errors) {
   }
 }
 
+// As strict decoding writes a path: names of properties are fields like any other.
+std::string Dotted(const FieldPath& path) {
+  std::string text;
+  for (const FieldPath::Segment& segment : path.Segments()) {
+    if (const auto* index = std::get_if<std::size_t>(&segment)) {
+      text += fmt::format("[{}]", *index);
+      continue;
+    }
+    const auto* field = std::get_if<FieldPath::Field>(&segment);
+    text += '.';
+    text += field != nullptr ? field->name : std::get<FieldPath::MapKey>(segment).key;
+  }
+  return text;
+}
+
+// In one pass, which is why members are told by their place: looking for them by name would be slow
+// in a map of ten thousand.
+void Drop(const std::unordered_set<const api::Member*>& gone, DocumentNode& node) {
+  std::erase_if(node.members, [&](api::Member& member) {
+    if (gone.contains(&member)) return true;
+    Drop(gone, member.value);
+    return false;
+  });
+  for (DocumentNode& item : node.items) Drop(gone, item);
+}
+
 void CheckUnchanged(const std::string& now, const std::string& before, const FieldPath& at,
                     ErrorList& errors) {
   if (now != before) errors.push_back(api::Invalid(at, now, "field is immutable"));
@@ -404,30 +433,15 @@ std::vector<std::string> DropUnknownSchemaFields(DocumentNode& object) {
     DocumentNode* schema = rest::FindIn(versions->items[i], "schema");
     DocumentNode* tree = schema == nullptr ? nullptr : rest::FindIn(*schema, "openAPIV3Schema");
     if (tree == nullptr) continue;
-    for (const FieldPath& path : ReadSchemaFrom(*tree).unknown) {
-      std::string text = fmt::format("spec.versions[{}].schema.openAPIV3Schema", i);
-      DocumentNode* at = tree;
-      std::vector<FieldPath::Segment> segments = path.Segments();
-      for (std::size_t s = 0; s < segments.size() && at != nullptr; ++s) {
-        const bool last = s + 1 == segments.size();
-        if (const auto* index = std::get_if<std::size_t>(&segments[s])) {
-          text += fmt::format("[{}]", *index);
-          at = *index < at->items.size() ? &at->items[*index] : nullptr;
-          continue;
-        }
-        const auto* field = std::get_if<FieldPath::Field>(&segments[s]);
-        const std::string& name =
-            field != nullptr ? field->name : std::get<FieldPath::MapKey>(segments[s]).key;
-        text += '.';
-        text += name;
-        if (last) {
-          rest::EraseIn(*at, name);
-        } else {
-          at = rest::FindIn(*at, name);
-        }
-      }
-      if (unknown.size() < 100) unknown.push_back(std::move(text));
+    const ReadSchema read = ReadSchemaFrom(*tree);
+    if (read.unknown.empty()) continue;
+    for (const FieldPath& path : read.unknown) {
+      if (unknown.size() >= kMaxPrunedPaths) break;
+      unknown.push_back(fmt::format("spec.versions[{}].schema.openAPIV3Schema{}", i, Dotted(path)));
     }
+    const std::unordered_set<const api::Member*> gone(read.unknown_members.begin(),
+                                                      read.unknown_members.end());
+    Drop(gone, *tree);
   }
   return unknown;
 }

@@ -36,12 +36,16 @@ class Reader {
     for (const api::Member& member : tree.members) {
       if (!Value(member.key, member.value, at / member.key, schema) &&
           !Parts(member.key, member.value, at / member.key, depth, schema)) {
-        out_.unknown.push_back(at / member.key);
+        Unknown(at / member.key, member);
       }
     }
   }
 
  private:
+  void Unknown(const FieldPath& at, const api::Member& member) {
+    out_.unknown.push_back(at);
+    out_.unknown_members.push_back(&member);
+  }
   void Fault(const FieldPath& at, std::string_view what) {
     out_.faults.emplace_back(at, std::string(what));
   }
@@ -237,7 +241,7 @@ class Reader {
         } else if (member.key == "optionalOldSelf") {
           Flag(member.value, here, rule.optional_old_self);
         } else {
-          out_.unknown.push_back(here);
+          Unknown(here, member);
         }
       }
     }

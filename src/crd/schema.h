@@ -104,8 +104,10 @@ struct Schema {
 
 struct ReadSchema {
   Schema schema;
-  // Members that no schema has, and values of the wrong type ("type must be a string"), by path.
+  // Members that no schema has, by path, and where they are in the tree that was read; and values of
+  // the wrong type ("type must be a string").
   std::vector<FieldPath> unknown;
+  std::vector<const api::Member*> unknown_members;
   std::vector<std::pair<FieldPath, std::string>> faults;
   // Too deep or too large: the rest was not read.
   std::string exceeds;

@@ -107,6 +107,17 @@ CustomResourcePtr CustomKinds::Make(const crd::Definition& definition, bool& exh
     if (version.storage) resource->storage = made;
     resource->versions.emplace(*kind, std::move(made));
   }
+  for (const crd::Version* version : Preferred(definition)) {
+    if (!version->served || !version->schema) continue;
+    const auto kind = api::CustomKind(NamesOf(definition, version->name));
+    if (!kind.ok()) continue;
+    resource->served.push_back({.kind = *kind,
+                                .resource = ResourceOf(definition, *resource->versions.at(*kind)),
+                                .schema_v3 = std::make_shared<const rest::DocumentNode>(
+                                    crd::OpenApiSchema(*version->schema, false)),
+                                .schema_v2 = std::make_shared<const rest::DocumentNode>(
+                                    crd::OpenApiSchema(*version->schema, true))});
+  }
   return resource;
 }
 
@@ -137,17 +148,7 @@ std::shared_ptr<const CustomSnapshot> CustomKinds::Get() {
     snapshot->by_hub[resource->hub->hub] = resource;
     snapshot->by_place[fmt::format("{}/{}", definition.group, definition.accepted_names.plural)] =
         resource;
-    for (const crd::Version* version : Preferred(definition)) {
-      if (!version->served) continue;
-      const auto kind = api::CustomKind(NamesOf(definition, version->name));
-      if (!kind.ok() || !version->schema) continue;
-      added.push_back({.kind = *kind,
-                       .resource = ResourceOf(definition, *resource->versions.at(*kind)),
-                       .schema_v3 = std::make_shared<const rest::DocumentNode>(
-                           crd::OpenApiSchema(*version->schema, false)),
-                       .schema_v2 = std::make_shared<const rest::DocumentNode>(
-                           crd::OpenApiSchema(*version->schema, true))});
-    }
+    added.insert(added.end(), resource->served.begin(), resource->served.end());
   }
   // Versions of one group may come from several definitions: preferred ones first.
   std::ranges::stable_sort(added, [](const rest::ServedKind& a, const rest::ServedKind& b) {
@@ -286,11 +287,15 @@ api::ErrorList PrepareDefinition(api::Object& object, const api::Object* old,
   crd::SetDefinitionDefaults(tree);
   std::vector<crd::Definition> others;
   std::size_t count = 0;
+  // Their group is in their names. Reading all of a thousand for each write would take long.
+  const rest::DocumentNode* spec = rest::FindIn(tree, "spec");
+  const std::string group =
+      fmt::format(".{}", spec == nullptr ? std::string_view() : rest::TextIn(*spec, "group"));
   for (const StoredObjectPtr& stored : objects.Readable(DefinitionKind())) {
     ++count;
-    crd::Definition other =
-        crd::ReadDefinition(rest::TreeOfObject(stored->object(), DefinitionKind()));
-    if (other.name != object.metadata().name) others.push_back(std::move(other));
+    const std::string& name = stored->object().metadata().name;
+    if (name == object.metadata().name || !name.ends_with(group)) continue;
+    others.push_back(crd::ReadDefinition(rest::TreeOfObject(stored->object(), DefinitionKind())));
   }
   crd::SetDefinitionStatus(tree, others, now);
   api::Object made = DefinitionFrom(tree);

@@ -36,6 +36,7 @@ struct CustomResource {
   std::uint64_t serial = 0;  // of this form of it, never used again
   std::map<const api::KindInfo*, std::shared_ptr<const crd::ServedVersion>> versions;
   std::shared_ptr<const crd::ServedVersion> storage;  // never null
+  std::vector<rest::ServedKind> served;               // the versions that are, preferred ones first
 
   // That of the version; of one that is not served the stored one.
   const std::shared_ptr<const crd::ServedVersion>& Of(const api::KindInfo& kind) const;

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "controllers/definition_controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "api/custom_kind.h"
+#include "api/forwarding_cluster.h"
+#include "api/json.h"
+#include "controllers/scene_for_test.h"
+#include "fmt/format.h"
+#include "testing/status_matchers.h"
+
+namespace dray::controllers {
+namespace {
+
+using ::testing::IsEmpty;
+using testing::IsOk;
+using ::testing::SizeIs;
+
+const api::KindInfo& Named(std::string_view plural, std::string_view kind) {
+  return **api::CustomKind({.group = "defs.example.com",
+                            .version = "v1",
+                            .kind = std::string(kind),
+                            .plural = std::string(plural),
+                            .namespaced = true});
+}
+std::string FullName(std::string_view plural) { return fmt::format("{}.defs.example.com", plural); }
+
+// Watches do not tell that definitions go, as one does not that was cut off meanwhile.
+class CutOffCluster final : public api::ForwardingCluster {
+ public:
+  using ForwardingCluster::ForwardingCluster;
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection = {}) override {
+    return std::make_unique<CutOffWatch>(inner().Watch(kinds, selection));
+  }
+
+ private:
+  class CutOffWatch final : public api::ObjectWatch {
+   public:
+    explicit CutOffWatch(std::unique_ptr<api::ObjectWatch> watch) : watch_(std::move(watch)) {}
+    std::optional<api::Change> Next() override {
+      for (;;) {
+        auto change = watch_->Next();
+        const bool skipped = change && change->kind == api::Change::Kind::kDeleted &&
+                             change->object.kind().hub == api::DefinitionKind().hub;
+        if (!skipped) return change;
+      }
+    }
+
+   private:
+    std::unique_ptr<api::ObjectWatch> watch_;
+  };
+};
+
+class DefinitionTest : public ::testing::Test {
+ protected:
+  void Define(std::string_view plural, std::string_view kind, bool established = true,
+              bool held = true) {
+    api::JsonDecoder decoder;
+    auto definition = api::DecodeObject(
+        decoder, fmt::format(
+                     R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+"metadata":{{"name":"{0}.defs.example.com","finalizers":[{3}]}},
+"spec":{{"group":"defs.example.com","scope":"Namespaced","names":{{"plural":"{0}","kind":"{1}"}},
+"versions":[{{"name":"v1","served":true,"storage":true}}]}},
+"status":{{"acceptedNames":{{"plural":"{0}","kind":"{1}"}},"storedVersions":["v1"],
+"conditions":[{{"type":"Established","status":"{2}"}}]}}}})",
+                     plural, kind, established ? "True" : "False",
+                     held ? R"("customresourcecleanup.apiextensions.k8s.io")" : ""));
+    ASSERT_THAT(definition, IsOk());
+    const auto made = scene_.cluster().Create(*definition);
+    ASSERT_THAT(made, IsOk());
+    definition->MutableMetadata() = made->metadata();
+    ASSERT_THAT(scene_.cluster().UpdateStatus(*definition), IsOk());
+  }
+  void Add(const api::KindInfo& kind, std::string_view name) {
+    api::Object object = api::Object::New(kind);
+    object.MutableMetadata().namespace_ = "ns";
+    object.MutableMetadata().name = name;
+    ASSERT_THAT(scene_.cluster().Create(object), IsOk());
+  }
+  void Delete(std::string_view plural) {
+    ASSERT_THAT(scene_.cluster().Delete(api::DefinitionKind(), "", FullName(plural)), IsOk());
+  }
+  bool Has(std::string_view plural) {
+    return scene_.cluster().Stored(api::DefinitionKind(), "", FullName(plural)).has_value();
+  }
+  // Long enough for everything that failed to be tried again.
+  void Wait(DefinitionController& controller) {
+    for (int i = 0; i < 20; ++i) {
+      controller.Sync();
+      scene_.clock().Advance(std::chrono::minutes(20));
+    }
+  }
+  Scene scene_;
+};
+
+TEST_F(DefinitionTest, ADeletedOneTakesItsObjectsWithIt) {
+  DefinitionController controller{scene_.cluster(), scene_.clock()};
+  Define("widgets", "Widget");
+  Define("others", "Other");
+  Add(Named("widgets", "Widget"), "a");
+  Add(Named("widgets", "Widget"), "b");
+  Add(Named("others", "Other"), "a");
+  controller.Sync();
+  Delete("widgets");
+  EXPECT_TRUE(Has("widgets"));
+  controller.Sync();
+  EXPECT_FALSE(Has("widgets"));
+  EXPECT_THAT(scene_.cluster().All(Named("widgets", "Widget")), IsEmpty());
+  EXPECT_THAT(scene_.cluster().All(Named("others", "Other")), SizeIs(1));
+  EXPECT_EQ(controller.Sync(), 0u);
+}
+
+TEST_F(DefinitionTest, LostAnswersChangeNothingInTheEnd) {
+  DefinitionController controller{scene_.cluster(), scene_.clock()};
+  Define("widgets", "Widget");
+  for (const char* name : {"a", "b", "c"}) Add(Named("widgets", "Widget"), name);
+  controller.Sync();
+  Delete("widgets");
+  int writes = 0;
+  scene_.cluster().SetAnswerHook([&](api::Verb, const api::Object&) {
+    return ++writes % 2 == 1 ? api::OutcomeUnknown("the answer was lost") : Status();
+  });
+  Wait(controller);
+  EXPECT_GT(writes, 3);
+  EXPECT_FALSE(Has("widgets"));
+  EXPECT_THAT(scene_.cluster().All(Named("widgets", "Widget")), IsEmpty());
+}
+
+TEST_F(DefinitionTest, AnObjectThatCannotBeDeletedDoesNotKeepTheOthers) {
+  DefinitionController controller{scene_.cluster(), scene_.clock()};
+  Define("widgets", "Widget");
+  for (const char* name : {"a", "b", "c"}) Add(Named("widgets", "Widget"), name);
+  controller.Sync();
+  scene_.cluster().SetWriteHook([](api::Verb verb, const api::Object& object) {
+    const bool refused = verb == api::Verb::kDelete && object.metadata().name == "a";
+    return refused ? base::FailedPrecondition("a policy says no") : Status();
+  });
+  Delete("widgets");
+  Wait(controller);
+  EXPECT_TRUE(Has("widgets"));
+  EXPECT_THAT(scene_.cluster().All(Named("widgets", "Widget")), SizeIs(1));
+  scene_.cluster().SetWriteHook(nullptr);
+  Wait(controller);
+  EXPECT_FALSE(Has("widgets"));
+}
+
+TEST_F(DefinitionTest, NamesThatBecomeFreeConcernThoseWhoWait) {
+  DefinitionController controller{scene_.cluster(), scene_.clock()};
+  for (int i = 0; i < 50; ++i) Define(fmt::format("served{}", i), fmt::format("Served{}", i));
+  Define("waiting", "Waiting", false);
+  Define("widgets", "Widget");
+  controller.Sync();
+  int touched = 0;
+  scene_.cluster().SetWriteHook([&](api::Verb verb, const api::Object& object) {
+    const bool waits = object.metadata().name == FullName("waiting");
+    if (verb == api::Verb::kUpdateStatus && waits) ++touched;
+    return Status();
+  });
+  const std::size_t before = controller.reconciled();
+  Delete("widgets");
+  controller.Sync();
+  EXPECT_FALSE(Has("widgets"));
+  EXPECT_GT(touched, 0);
+  EXPECT_LT(controller.reconciled() - before, 10u);
+}
+
+TEST_F(DefinitionTest, OneThatComesAgainWithAnotherKindTakesThoseObjects) {
+  CutOffCluster cluster(scene_.cluster());
+  DefinitionController controller{cluster, scene_.clock()};
+  Define("widgets", "Widget", true, false);
+  controller.Sync();
+  Delete("widgets");
+  Define("widgets", "Gadget");
+  Add(Named("widgets", "Gadget"), "a");
+  controller.Sync();
+  Delete("widgets");
+  scene_.clock().Advance(std::chrono::minutes(1));
+  Wait(controller);
+  EXPECT_THAT(scene_.cluster().All(Named("widgets", "Gadget")), IsEmpty());
+  EXPECT_FALSE(Has("widgets"));
+}
+
+}  // namespace
+}  // namespace dray::controllers
