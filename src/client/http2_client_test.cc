@@ -358,6 +358,25 @@ TEST_F(Http2ClientTest, WhoIsClosedWaitsForNothing) {
   EXPECT_EQ(CodeOf(client.Send({.target = "/x"})), StatusCode::kCancelled);
 }
 
+// A connection that is not for new requests any more has some that wait.
+TEST_F(Http2ClientTest, WhoIsClosedWaitsForNothingWhereTheServerIsLeavingEither) {
+  Serve([](const Seen& seen, int) {
+    return seen.path == "/slow"    ? Act::kIgnore
+           : seen.path == "/leave" ? Act::kLeaveAfter
+                                   : Act::kAnswer;
+  });
+  HttpClient& client = Client({.request_timeout = seconds(20)});
+  EXPECT_THAT(client.Send({.target = "/x"}), IsOk());
+  std::thread waiting(
+      [&] { EXPECT_EQ(CodeOf(client.Send({.target = "/slow"})), StatusCode::kCancelled); });
+  while (server_->seen().size() < 2) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_THAT(client.Send({.target = "/leave"}), IsOk());
+  EXPECT_THAT(client.Send({.target = "/x"}), IsOk());
+  EXPECT_EQ(server_->connections(), 2);
+  client.Close();
+  waiting.join();
+}
+
 TEST_F(Http2ClientTest, AnAnswerIsBoundedAndTheConnectionGoesOn) {
   Serve([](const Seen& seen, int) { return seen.path == "/w" ? Act::kStream : Act::kAnswer; });
   HttpClient& client = Client({.max_response_bytes = 1u << 20});
