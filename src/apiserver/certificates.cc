@@ -6,6 +6,7 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -87,15 +88,34 @@ StatusOr<CertificatePtr> Begin(EVP_PKEY* key, std::string_view common_name,
   return certificate;
 }
 
-std::string HostList(const std::vector<std::string>& hosts) {
-  std::string list;
+// Each host is one name, whatever stands in it: it may come from a stranger's request.
+Status AddHosts(X509* certificate, const std::vector<std::string>& hosts) {
+  const std::unique_ptr<GENERAL_NAMES, internal::Free<GENERAL_NAMES_free>> names(
+      sk_GENERAL_NAME_new_null());
   for (const std::string& host : hosts) {
+    const bool is_text =
+        !host.empty() && std::ranges::all_of(host, [](char c) { return c > ' ' && c < '\x7f'; });
+    if (!is_text) {
+      return base::InvalidArgument("\"" + host +
+                                   "\" cannot be a host in a certificate; a name or an address in "
+                                   "printable ASCII without blanks can");
+    }
     unsigned char address[16];
-    const bool is_address = inet_pton(AF_INET, host.c_str(), address) == 1 ||
-                            inet_pton(AF_INET6, host.c_str(), address) == 1;
-    list.append(list.empty() ? "" : ",").append(is_address ? "IP:" : "DNS:").append(host);
+    const int size = inet_pton(AF_INET, host.c_str(), address) == 1    ? 4
+                     : inet_pton(AF_INET6, host.c_str(), address) == 1 ? 16
+                                                                       : 0;
+    ASN1_STRING* value = ASN1_STRING_type_new(size > 0 ? V_ASN1_OCTET_STRING : V_ASN1_IA5STRING);
+    ASN1_STRING_set(value, size > 0 ? static_cast<const void*>(address) : host.data(),
+                    size > 0 ? size : static_cast<int>(host.size()));
+    GENERAL_NAME* name = GENERAL_NAME_new();
+    GENERAL_NAME_set0_value(name, size > 0 ? GEN_IPADD : GEN_DNS, value);
+    sk_GENERAL_NAME_push(names.get(), name);
   }
-  return list;
+  if (X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) !=
+      1) {
+    return SslError("cannot add hosts to a certificate");
+  }
+  return {};
 }
 
 }  // namespace
@@ -149,7 +169,7 @@ StatusOr<CertificatePtr> Issue(const KeyPair& authority, const CertificateSpec& 
     DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, uses));
   }
   DRAY_RETURN_IF_ERROR(add(NID_authority_key_identifier, "keyid"));
-  if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, HostList(spec.hosts)));
+  if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(AddHosts(x509, spec.hosts));
   if (X509_sign(x509, issuer_key.get(), EVP_sha256()) == 0) return SslError("cannot sign");
   return certificate;
 }
