@@ -274,7 +274,8 @@ class Client final : public HttpClient {
         // What somebody else has just been told, everybody is.
         if (!closed_ && attempt + 1 == attempts_ && !attempt_.ok()) return attempt_;
       }
-      if (!fresh) {
+      // Nobody else begins to connect meanwhile where there is only HTTP/2.
+      if (!fresh && !idle_.empty()) {
         lock.Unlock();
         if (auto kept = TakeIdle(shown)) return Route{.http1 = std::move(kept), .kept = true};
         lock.Lock();
