@@ -96,7 +96,8 @@ std::string BytesOf(std::string_view input) {
 void Check(const Http2Exchange& exchange, bool was_over) {
   DRAY_CHECK(exchange.over || !was_over, "a request that was over is not any more");
   DRAY_CHECK(!exchange.whole || (exchange.over && exchange.status >= 200), "whole without an end");
-  DRAY_CHECK(!exchange.refused || (exchange.over && exchange.status == 0), "refused and begun");
+  DRAY_CHECK(!(exchange.refused || exchange.wants_http1) || (exchange.over && exchange.status == 0),
+             "refused and begun");
   DRAY_CHECK(exchange.body.size() <=
              (exchange.streaming ? static_cast<std::size_t>(kWindow) : kMaxBody));
   // One field more than the limit is counted, and that one is bounded by the frames that bring it.

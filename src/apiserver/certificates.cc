@@ -88,8 +88,8 @@ StatusOr<CertificatePtr> Begin(EVP_PKEY* key, std::string_view common_name,
   return certificate;
 }
 
-// OpenSSL reads all of them as one text, which a comma, a space or the end of a line divides, and a
-// zero ends: none of these is in a host. Whoever asks for a certificate has chosen the names.
+// Whoever asks for a certificate has chosen its names: commas, blanks and zeros, which divide or end
+// a name for some readers and not for others, are in none.
 bool IsHost(std::string_view name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -97,20 +97,32 @@ bool IsHost(std::string_view name) {
   });
 }
 
-StatusOr<std::string> HostList(const std::vector<std::string>& hosts) {
-  std::string list;
+// Each host is one name of its own, never a part of a text that is taken apart again.
+Status AddHosts(X509* certificate, const std::vector<std::string>& hosts) {
+  const std::unique_ptr<GENERAL_NAMES, internal::Free<GENERAL_NAMES_free>> names(
+      sk_GENERAL_NAME_new_null());
   for (const std::string& host : hosts) {
-    unsigned char address[16];
-    const bool whole = host.find('\0') == host.npos;
-    const bool is_address = whole && (inet_pton(AF_INET, host.c_str(), address) == 1 ||
-                                      inet_pton(AF_INET6, host.c_str(), address) == 1);
-    if (!is_address && !IsHost(host)) {
+    if (!IsHost(host)) {
       return base::InvalidArgument(
-          "\"" + host + "\" cannot be a host in a certificate: neither an IP address nor a DNS name");
+          "\"" + host +
+          "\" cannot be a host in a certificate: neither an IP address nor a DNS name");
     }
-    list.append(list.empty() ? "" : ",").append(is_address ? "IP:" : "DNS:").append(host);
+    unsigned char address[16];
+    const int size = inet_pton(AF_INET, host.c_str(), address) == 1    ? 4
+                     : inet_pton(AF_INET6, host.c_str(), address) == 1 ? 16
+                                                                       : 0;
+    ASN1_STRING* value = ASN1_STRING_type_new(size > 0 ? V_ASN1_OCTET_STRING : V_ASN1_IA5STRING);
+    ASN1_STRING_set(value, size > 0 ? static_cast<const void*>(address) : host.data(),
+                    size > 0 ? size : static_cast<int>(host.size()));
+    GENERAL_NAME* name = GENERAL_NAME_new();
+    GENERAL_NAME_set0_value(name, size > 0 ? GEN_IPADD : GEN_DNS, value);
+    sk_GENERAL_NAME_push(names.get(), name);
   }
-  return list;
+  if (X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) !=
+      1) {
+    return SslError("cannot add hosts to a certificate");
+  }
+  return {};
 }
 
 }  // namespace
@@ -164,10 +176,7 @@ StatusOr<CertificatePtr> Issue(const KeyPair& authority, const CertificateSpec& 
     DRAY_RETURN_IF_ERROR(add(NID_ext_key_usage, uses));
   }
   DRAY_RETURN_IF_ERROR(add(NID_authority_key_identifier, "keyid"));
-  if (!spec.hosts.empty()) {
-    DRAY_ASSIGN_OR_RETURN(const std::string hosts, HostList(spec.hosts));
-    DRAY_RETURN_IF_ERROR(add(NID_subject_alt_name, hosts));
-  }
+  if (!spec.hosts.empty()) DRAY_RETURN_IF_ERROR(AddHosts(x509, spec.hosts));
   if (X509_sign(x509, issuer_key.get(), EVP_sha256()) == 0) return SslError("cannot sign");
   return certificate;
 }

@@ -274,6 +274,24 @@ TEST_F(TlsTest, AnAddressOfOddLengthIsNone) {
   EXPECT_THAT(ReadCertificate(with(plain).certificate)->hosts, ::testing::ElementsAre("10.0.0.1"));
 }
 
+// Requests for certificates bring names of hosts from outside.
+TEST_F(TlsTest, AHostIsOneNameWhateverStandsInIt) {
+  const KeyPair pair =
+      Sign(authority_, {.use = CertificateSpec::Use::kServer,
+                        .common_name = "n1",
+                        .hosts = {"DNS:n1", "*.n1.example.com", "10.0.0.5", "fd00::1"}});
+  const auto info = ReadCertificate(pair.certificate);
+  ASSERT_THAT(info, testing::IsOk());
+  EXPECT_THAT(info->hosts,
+              ::testing::UnorderedElementsAre("10.0.0.5", "fd00::1", "DNS:n1", "*.n1.example.com"));
+  for (const std::string& host :
+       {std::string("n1,email:root@example.com"), std::string("n1\0.example.com", 15),
+        std::string("a b"), std::string(), std::string("caf\xc3\xa9")}) {
+    EXPECT_THAT(MakeCertificate(authority_, {.common_name = "n1", .hosts = {host}}, kNow),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("cannot be a host")));
+  }
+}
+
 TEST_F(TlsTest, ANameIsTheSameInEveryKindOfString) {
   const auto named = [&](int type, std::string_view name) {
     return Changed(Sign(authority_, {.common_name = "x"}), authority_, [&](X509* certificate) {

@@ -182,6 +182,29 @@ TEST(Http2Session, WhetherItMayBeSentIsAskedWhenItIs) {
   EXPECT_TRUE(session.Find(second)->refused);
 }
 
+// Whoever has begun to answer has looked at it: it is not sent again, as HTTP/1.1 neither.
+TEST(Http2Session, AnAnswerThatHasBegunIsNoRefusal) {
+  for (const char code : {NGHTTP2_REFUSED_STREAM, NGHTTP2_HTTP_1_1_REQUIRED}) {
+    for (const bool begun : {false, true}) {
+      internal::Http2Session session({});
+      const std::int32_t id = session.Submit(
+          {{":method", "POST"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/"}}, "{}",
+          false, 100);
+      std::string out;
+      ASSERT_TRUE(session.Produce(out, 1u << 20));
+      std::string in("\0\0\0\x04\0\0\0\0\0", 9);  // settings
+      // The head of a 200, from the table that everybody has.
+      if (begun) in += std::string("\0\0\x01\x01\x04\0\0\0\x01\x88", 10);
+      in += std::string("\0\0\x04\x03\0\0\0\0\x01\0\0\0", 12) + code;  // taken back
+      ASSERT_TRUE(session.Receive(in));
+      const internal::Http2Exchange* exchange = session.Find(id);
+      EXPECT_TRUE(exchange->over);
+      EXPECT_EQ(exchange->refused, !begun && code == NGHTTP2_REFUSED_STREAM);
+      EXPECT_EQ(exchange->wants_http1, !begun && code == NGHTTP2_HTTP_1_1_REQUIRED);
+    }
+  }
+}
+
 TEST_F(Http2ClientTest, AServerThatWantsHttp1IsAskedSo) {
   Serve(First({Act::kWantsHttp1}));
   const auto response = Send("POST");
@@ -356,6 +379,25 @@ TEST_F(Http2ClientTest, WhoIsClosedWaitsForNothing) {
   EXPECT_LT(steady_clock::now() - begin, seconds(10));
   closing.join();
   EXPECT_EQ(CodeOf(client.Send({.target = "/x"})), StatusCode::kCancelled);
+}
+
+// A connection that is not for new requests any more has some that wait.
+TEST_F(Http2ClientTest, WhoIsClosedWaitsForNothingWhereTheServerIsLeavingEither) {
+  Serve([](const Seen& seen, int) {
+    return seen.path == "/slow"    ? Act::kIgnore
+           : seen.path == "/leave" ? Act::kLeaveAfter
+                                   : Act::kAnswer;
+  });
+  HttpClient& client = Client({.request_timeout = seconds(20)});
+  EXPECT_THAT(client.Send({.target = "/x"}), IsOk());
+  std::thread waiting(
+      [&] { EXPECT_EQ(CodeOf(client.Send({.target = "/slow"})), StatusCode::kCancelled); });
+  while (server_->seen().size() < 2) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_THAT(client.Send({.target = "/leave"}), IsOk());
+  EXPECT_THAT(client.Send({.target = "/x"}), IsOk());
+  EXPECT_EQ(server_->connections(), 2);
+  client.Close();
+  waiting.join();
 }
 
 TEST_F(Http2ClientTest, AnAnswerIsBoundedAndTheConnectionGoesOn) {

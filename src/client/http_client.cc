@@ -133,7 +133,9 @@ class Client final : public HttpClient {
     for (const std::weak_ptr<Socket>& weak : sockets_) {
       if (const auto socket = weak.lock()) socket->Interrupt();
     }
-    for (const auto& connection : http2_) connection->Fail(Cancelled());
+    for (const std::weak_ptr<Http2Connection>& weak : shared_) {
+      if (const auto connection = weak.lock()) connection->Fail(Cancelled());
+    }
     closing_.NotifyAll();
     connected_.NotifyAll();
   }
@@ -272,7 +274,8 @@ class Client final : public HttpClient {
         // What somebody else has just been told, everybody is.
         if (!closed_ && attempt + 1 == attempts_ && !attempt_.ok()) return attempt_;
       }
-      if (!fresh) {
+      // Nobody else begins to connect meanwhile where there is only HTTP/2.
+      if (!fresh && !idle_.empty()) {
         lock.Unlock();
         if (auto kept = TakeIdle(shown)) return Route{.http1 = std::move(kept), .kept = true};
         lock.Lock();
@@ -332,6 +335,8 @@ class Client final : public HttpClient {
     shares_ = route.http2 != nullptr;
     if (route.http2 != nullptr) {
       http2_.push_back(route.http2);
+      std::erase_if(shared_, [](const auto& weak) { return weak.expired(); });
+      shared_.push_back(route.http2);
     } else {
       std::erase_if(sockets_, [](const std::weak_ptr<Socket>& weak) { return weak.expired(); });
       sockets_.push_back(route.http1->socket);
@@ -408,7 +413,9 @@ class Client final : public HttpClient {
   // HTTP/1.1, the one that was used last, last.
   std::vector<Http1Connection> idle_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::weak_ptr<Socket>> sockets_ ABSL_GUARDED_BY(mutex_);
+  // For new requests; and all that somebody may wait on, also those that the server is leaving.
   std::vector<std::shared_ptr<Http2Connection>> http2_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<Http2Connection>> shared_ ABSL_GUARDED_BY(mutex_);
   bool http1_only_ ABSL_GUARDED_BY(mutex_) = false;  // the server has asked for it
   // Somebody connects. Others wait for that while they may hope to share it.
   bool connecting_ ABSL_GUARDED_BY(mutex_) = false;

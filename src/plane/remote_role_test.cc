@@ -162,7 +162,8 @@ class RoleTest : public ::testing::Test {
 
 // Kubernetes's own role for its scheduler does not let it read priority classes.
 TEST_F(RoleTest, WhatItCanDoWithoutIsToldAndTakenForEmpty) {
-  for (const char* kind : {"priorityclasses", "devicetaintrules", "namespaces"}) {
+  for (const char* kind :
+       {"priorityclasses", "devicetaintrules", "namespaces", "poddisruptionbudgets"}) {
     forbidden_ = kind;
     const auto scheduler = Schedule();
     const std::string pod = Add(std::string("without-") + kind);

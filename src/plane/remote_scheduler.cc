@@ -185,6 +185,7 @@ class Remote final : public RemoteScheduler {
         {"namespaces", "namespace selectors of pod affinity match nothing"},
         {"deviceclasses", "pods that use claims have to wait"},
         {"devicetaintrules", "devices are given away although a rule taints them"},
+        {"poddisruptionbudgets", "pods that a budget keeps are preempted like any other"},
         {"persistentvolumeclaims", "pods with such volumes have to wait"},
         {"persistentvolumes", "pods whose claims have a volume have to wait"},
         {"storageclasses", "pods whose claims have no volume yet have to wait"},

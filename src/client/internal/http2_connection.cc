@@ -47,6 +47,7 @@ std::shared_ptr<Http2Connection> Http2Connection::Start(std::unique_ptr<Socket> 
     const base::MutexLock lock(connection->mutex_);
     // The server may have spoken in the same breath as it shook hands.
     connection->Take({});
+    if (connection->wake_ < 0) connection->FailLocked(Broken("too many files are open"));
     connection->Flush();
   }
   // Not by a pointer that keeps it alive: it is waited for when it is destroyed.
@@ -435,8 +436,14 @@ Http2Connection::Opened Http2Connection::Open(const HeadFields& head, Deadline h
                 .stream = std::make_shared<Lines>(shared_from_this(), id, std::move(waiter), end,
                                                   silence)};
       }
-      refusal += session_.Take(id);
-      if (exchange->over || over_ || refusal.size() > max_bytes) break;
+      if (const std::string piece = session_.Take(id); !piece.empty()) {
+        refusal += piece;
+        if (refusal.size() > max_bytes) break;
+        // The room that there is now is told; somebody else may have the lock meanwhile.
+        Flush();
+        continue;
+      }
+      if (exchange->over || over_) break;
       if (!Wait(*waiter, head_until)) break;
     }
   }

@@ -227,6 +227,7 @@ void Http2Session::OnFrame(const nghttp2_frame& frame) {
   }
   if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
   exchange->whole = exchange->head_done;
+  if (!exchange->whole) exchange->fault = "the server's answer has no status";
   End(id, *exchange);
 }
 
@@ -258,9 +259,9 @@ void Http2Session::OnClose(std::int32_t id, std::uint32_t error) {
   if (exchange == nullptr) return;
   exchange->open = false;
   if (exchange->over) return;
-  exchange->wants_http1 = error == NGHTTP2_HTTP_1_1_REQUIRED;
   // Also what the library has not sent since the server is leaving. An answer that has begun is no refusal.
   exchange->refused = exchange->status == 0 && error == NGHTTP2_REFUSED_STREAM;
+  exchange->wants_http1 = exchange->status == 0 && error == NGHTTP2_HTTP_1_1_REQUIRED;
   exchange->fault =
       fmt::format("the server has reset the request: {}", nghttp2_http2_strerror(error));
   End(id, *exchange);
