@@ -59,6 +59,7 @@ Printer ControllerRevisionPrinter();
 Printer CronJobPrinter();
 Printer DisruptionBudgetPrinter();
 Printer LimitRangePrinter();
+Printer PodGroupPrinter();
 
 // printers_described.cc
 Printer DescribedPrinter(const api::KindTraits& traits);
