@@ -59,6 +59,8 @@ Printer ControllerRevisionPrinter();
 Printer CronJobPrinter();
 Printer DisruptionBudgetPrinter();
 Printer LimitRangePrinter();
+// As of roles: name and when it was made.
+Printer DefinitionPrinter();
 
 // printers_described.cc
 Printer DescribedPrinter(const api::KindTraits& traits);
