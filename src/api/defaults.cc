@@ -104,6 +104,8 @@ void SetDefaults(Object& object, base::Time now) {
     internal::SetDefaults(*cron);
   } else if (auto* range = object.Mutable<LimitRange>()) {
     internal::SetDefaults(*range);
+  } else if (auto* group = object.Mutable<PodGroup>()) {
+    internal::SetDefaults(*group);
   } else if (auto* secret = object.Mutable<Secret>()) {
     SetSecretDefaults(*secret);
   } else if (internal::IsDescribed(object)) {

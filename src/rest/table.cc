@@ -7,6 +7,7 @@
 #include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
+#include "api/custom_kind.h"
 #include "api/daemon_set.h"
 #include "api/device_class.h"
 #include "api/disruption_budget.h"
@@ -19,6 +20,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/pool_status_request.h"
 #include "api/priority_class.h"
 #include "api/rbac.h"
@@ -67,10 +69,13 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::CronJob>(), internal::CronJobPrinter()},
         {&TypeInfoOf<api::PodDisruptionBudget>(), internal::DisruptionBudgetPrinter()},
         {&TypeInfoOf<api::LimitRange>(), internal::LimitRangePrinter()},
+        {&TypeInfoOf<api::PodGroup>(), internal::PodGroupPrinter()},
+        {&TypeInfoOf<api::Workload>(), internal::PlainPrinter()},
         {&TypeInfoOf<api::CertificateSigningRequest>(), internal::CertificateRequestPrinter()},
         {&TypeInfoOf<api::ConfigMap>(), internal::ConfigMapPrinter()},
         {&TypeInfoOf<api::Secret>(), internal::SecretPrinter()},
         {&TypeInfoOf<api::ServiceAccount>(), internal::ServiceAccountPrinter()},
+        {api::DefinitionKind().hub, internal::DefinitionPrinter()},
     };
     for (const api::KindInfo& kind : api::Kinds()) {
       if (kind.traits != nullptr) all.emplace(kind.hub, internal::DescribedPrinter(*kind.traits));

@@ -59,6 +59,9 @@ Printer ControllerRevisionPrinter();
 Printer CronJobPrinter();
 Printer DisruptionBudgetPrinter();
 Printer LimitRangePrinter();
+Printer PodGroupPrinter();
+// As of roles: name and when it was made.
+Printer DefinitionPrinter();
 
 // printers_described.cc
 Printer DescribedPrinter(const api::KindTraits& traits);
