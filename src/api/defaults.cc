@@ -107,6 +107,8 @@ void SetDefaults(Object& object, base::Time now) {
     internal::SetDefaults(*range);
   } else if (auto* priority = object.Mutable<PriorityClass>()) {
     if (!priority->preemption_policy) priority->preemption_policy = "PreemptLowerPriority";
+  } else if (auto* group = object.Mutable<PodGroup>()) {
+    internal::SetDefaults(*group);
   } else if (auto* secret = object.Mutable<Secret>()) {
     SetSecretDefaults(*secret);
   } else if (internal::IsDescribed(object)) {

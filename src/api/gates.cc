@@ -29,6 +29,7 @@ constexpr std::array kNodeOperationsNeed = {kDynamicResourceAllocation, kNodeDec
 constexpr std::array kPartitionTypeNeeds = {kDRAPartitionableDevices, kDRAResourcePoolStatus,
                                             kDynamicResourceAllocation};
 constexpr std::array kWorkloadClaimsNeed = {kDynamicResourceAllocation, kGenericWorkload};
+constexpr std::array kGroupFieldsNeed = {kGenericWorkload};
 constexpr std::array kHealthMessageNeeds = {kResourceHealthStatus};
 
 // Gate, name, stage, dray's default, Kubernetes's default, locked in Kubernetes, needs, summary.
@@ -106,10 +107,14 @@ constexpr std::array<GateInfo, kGateCount> kTable = {{
      kLocked,
      {},
      "nodes say which features they support"},
+    {kPodGroupPreemptionPolicy, "PodGroupPreemptionPolicy", kAlpha, kOff, kOff, kOpen,
+     kGroupFieldsNeed, "groups of pods say whether they push out others"},
     {kResourceHealthStatus, "ResourceHealthStatus", kBeta, kOn, kOn, kOpen, kDra,
      "health of devices in the status of pods (KEP-4680)"},
     {kResourceHealthStatusMessage, "ResourceHealthStatusMessage", kBeta, kOn, kOn, kOpen,
      kHealthMessageNeeds, "a text beside that health"},
+    {kTopologyAwareWorkloadScheduling, "TopologyAwareWorkloadScheduling", kAlpha, kOff, kOff, kOpen,
+     kGroupFieldsNeed, "all pods of a group in one rack or zone (KEP-5732)"},
 }};
 static_assert(std::ranges::is_sorted(kTable, {}, &GateInfo::name));
 

@@ -44,10 +44,12 @@ enum class Gate : std::uint8_t {
   kDRAWorkloadResourceClaims,
   kGenericWorkload,
   kNodeDeclaredFeatures,
+  kPodGroupPreemptionPolicy,
   kResourceHealthStatus,
   kResourceHealthStatusMessage,
+  kTopologyAwareWorkloadScheduling,
 };
-inline constexpr std::size_t kGateCount = 25;
+inline constexpr std::size_t kGateCount = 27;
 
 enum class GateStage : std::uint8_t { kAlpha, kBeta, kGa };
 // "ALPHA", "BETA", "GA".

@@ -19,6 +19,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/pool_status_request.h"
 #include "api/priority_class.h"
 #include "api/rbac.h"
@@ -56,6 +57,11 @@ KindInfo Kind(std::string_view group, std::string_view version, std::string_view
                   const void* b) { return *static_cast<const T*>(a) == *static_cast<const T*>(b); },
       .metadata = [](void* v) { return &static_cast<T*>(v)->metadata; },
   };
+}
+
+KindInfo Behind(Gate gate, KindInfo kind) {
+  kind.gate = gate;
+  return kind;
 }
 
 std::vector<KindInfo> MakeKinds() {
@@ -108,6 +114,14 @@ std::vector<KindInfo> MakeKinds() {
       Kind<Lease>("coordination.k8s.io", "v1", "Lease", "leases", kNamespaced),
       Kind<PriorityClass>("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses",
                           kClusterWide),
+      Behind(Gate::kGenericWorkload,
+             Kind<Workload>(kSchedulingGroup, "v1beta1", "Workload", "workloads", kNamespaced)),
+      Behind(Gate::kGenericWorkload,
+             Kind<Workload>(kSchedulingGroup, "v1alpha3", "Workload", "workloads", kNamespaced)),
+      Behind(Gate::kGenericWorkload,
+             Kind<PodGroup>(kSchedulingGroup, "v1beta1", "PodGroup", "podgroups", kNamespaced)),
+      Behind(Gate::kGenericWorkload,
+             Kind<PodGroup>(kSchedulingGroup, "v1alpha3", "PodGroup", "podgroups", kNamespaced)),
       Kind<CertificateSigningRequest>("certificates.k8s.io", "v1", "CertificateSigningRequest",
                                       "certificatesigningrequests", kClusterWide),
       Kind<Role>(kRbacGroup, "v1", "Role", "roles", kNamespaced),

@@ -17,6 +17,7 @@
 
 #include "api/document.h"
 #include "api/field_table.h"
+#include "api/gates.h"
 #include "api/json.h"
 #include "api/meta.h"
 #include "base/shared_value.h"
@@ -39,6 +40,7 @@ struct KindInfo {
   bool (*equal)(const void*, const void*);  // exactly, as the struct's ==
   ObjectMeta* (*metadata)(void*);
   const KindTraits* traits = nullptr;  // of a described kind (described_kinds.h)
+  std::optional<Gate> gate = {};       // without it the kind is known, and not served
 
   // "v1", "resource.k8s.io/v1beta1"
   std::string ApiVersion() const;

@@ -51,12 +51,51 @@ std::optional<std::string_view> ClaimsOfPod::NameOf(const PodResourceClaim& entr
 
 bool OwnedBy(const ResourceClaim& claim, const Pod& pod) {
   const OwnerReference* owner = FindController(claim.metadata);
-  return owner != nullptr && owner->uid == pod.metadata.uid;
+  if (owner == nullptr) return false;
+  if (owner->uid == pod.metadata.uid) return true;
+  const OwnerReference* group = OwningGroup(claim.metadata);
+  return group != nullptr && group->name == GroupNameOf(pod);
 }
 
 bool ReservedFor(const ResourceClaim& claim, const Pod& pod) {
-  return std::ranges::find(claim.status.reserved_for, pod.metadata.uid,
-                           &ResourceClaimConsumerReference::uid) != claim.status.reserved_for.end();
+  const std::string_view group = GroupNameOf(pod);
+  return std::ranges::any_of(claim.status.reserved_for,
+                             [&](const ResourceClaimConsumerReference& user) {
+                               return user.uid == pod.metadata.uid ||
+                                      (!group.empty() && IsGroup(user) && user.name == group);
+                             });
+}
+
+std::string_view GroupNameOf(const Pod& pod) {
+  if (!pod.spec.scheduling_group || !pod.spec.scheduling_group->pod_group_name) return {};
+  return *pod.spec.scheduling_group->pod_group_name;
+}
+
+bool IsOfGroup(const PodResourceClaim& entry, const PodGroupSpec& group) {
+  return std::ranges::any_of(group.resource_claims, [&](const PodGroupResourceClaim& claim) {
+    return claim.name == entry.name && claim.resource_claim_name == entry.resource_claim_name &&
+           claim.resource_claim_template_name == entry.resource_claim_template_name;
+  });
+}
+
+ResourceClaimConsumerReference ConsumerOf(const PodGroup& group) {
+  return {.api_group = std::string(kSchedulingGroup),
+          .resource = "podgroups",
+          .name = group.metadata.name,
+          .uid = group.metadata.uid};
+}
+
+bool IsGroup(const ResourceClaimConsumerReference& user) {
+  return user.api_group == kSchedulingGroup && user.resource == "podgroups";
+}
+
+const OwnerReference* OwningGroup(const ObjectMeta& claim) {
+  const OwnerReference* owner = FindController(claim);
+  if (owner == nullptr || owner->kind != "PodGroup") return nullptr;
+  const std::string_view version = owner->api_version;
+  const std::size_t slash = version.find('/');
+  const bool ours = slash != version.npos && version.substr(0, slash) == kSchedulingGroup;
+  return ours ? owner : nullptr;
 }
 
 ResourceClaimConsumerReference ConsumerOf(const Pod& pod) {

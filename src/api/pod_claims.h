@@ -3,7 +3,7 @@
 // How pods and claims name each other: entries of a pod's spec, what its status says of them,
 // owners and reservations.
 //
-// Spec: KEP-4381 (spec.resourceClaims, status.resourceClaimStatuses, reservedFor).
+// Spec: KEP-4381 (spec.resourceClaims, status.resourceClaimStatuses, reservedFor), KEP-5729 (groups).
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/resource_claim.h"
 
 namespace dray::api {
@@ -40,9 +41,20 @@ class ClaimsOfPod {
   absl::flat_hash_map<absl::string_view, const PodResourceClaimStatus*> statuses_;
 };
 
-// Whether the pod is the claim's controller.
+// Whether the claim was made for the pod, or for the group that the pod names: the controller is one
+// of the two. A pod does not know its group's uid, so the name decides.
 bool OwnedBy(const ResourceClaim& claim, const Pod& pod);
+// Whether the pod may use the claim: there is a reservation for it, or for its group.
 bool ReservedFor(const ResourceClaim& claim, const Pod& pod);
 ResourceClaimConsumerReference ConsumerOf(const Pod& pod);
+
+// Groups (KEP-5729). The name of the pod's group; empty when it has none.
+std::string_view GroupNameOf(const Pod& pod);
+// Whether an entry of a pod is an entry of its group: both say the same.
+bool IsOfGroup(const PodResourceClaim& entry, const PodGroupSpec& group);
+ResourceClaimConsumerReference ConsumerOf(const PodGroup& group);
+bool IsGroup(const ResourceClaimConsumerReference& user);
+// The group that is the claim's controller, or null.
+const OwnerReference* OwningGroup(const ObjectMeta& claim);
 
 }  // namespace dray::api

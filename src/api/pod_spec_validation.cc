@@ -106,6 +106,20 @@ void CheckWords(Report& report, const Path& at, const PodSpec& spec) {
                 kDnsSubdomain);
 }
 
+// The group itself need not be there yet: whoever makes both may do so in any order.
+void CheckSchedulingGroup(Report& report, const Path& at, const PodSpec& spec) {
+  const Path group = at.Child("schedulingGroup");
+  const Path name = group.Child("podGroupName");
+  if (!spec.scheduling_group->pod_group_name) {
+    report.InvalidAsIs(name, "null", "must specify one of: `podGroupName`");
+  } else {
+    CheckForm(report, name, *spec.scheduling_group->pod_group_name, kDnsSubdomain);
+  }
+  if (!spec.eviction_responders.empty()) {
+    report.Forbidden(group, "may not be set when evictionResponders is set");
+  }
+}
+
 // Whether what may change is all that has changed: with that put back, both are equal.
 bool OnlyMutableChanged(PodSpec next, const PodSpec& stored) {
   const auto put_back = [](std::vector<Container>& after, const std::vector<Container>& before) {
@@ -159,6 +173,7 @@ void ValidatePodSpec(Report& report, const Path& at, const PodSpec& spec, std::s
   if (spec.host_network) CheckHostNetwork(report, containers, spec.containers);
   CheckWords(report, at, spec);
   ValidatePlacement(report, at, spec);
+  if (spec.scheduling_group) CheckSchedulingGroup(report, at, spec);
   const auto& deadline = spec.active_deadline_seconds;
   if (deadline && (*deadline < 1 || *deadline > kMaxDeadline)) {
     report.InvalidNumber(at.Child("activeDeadlineSeconds"), *deadline,

@@ -65,7 +65,8 @@ void PrepareForCreate(Object& object, const StrategyOptions& options) {
       Create<ReplicaSet>(object, options) || Create<Deployment>(object, options) ||
       Create<Job>(object, options) || Create<DaemonSet>(object, options) ||
       Create<StatefulSet>(object, options) || Create<CronJob>(object, options) ||
-      Create<PodDisruptionBudget>(object, options);
+      Create<PodDisruptionBudget>(object, options) || Create<PodGroup>(object, options) ||
+      Create<Workload>(object, options);
 }
 
 void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& options) {
@@ -79,7 +80,8 @@ void PrepareForUpdate(Object& object, const Object& old, const StrategyOptions& 
       Update<Pod>(object, old, options) || Update<ReplicaSet>(object, old, options) ||
       Update<Deployment>(object, old, options) || Update<Job>(object, old, options) ||
       Update<DaemonSet>(object, old, options) || Update<StatefulSet>(object, old, options) ||
-      Update<CronJob>(object, old, options) || Update<PodDisruptionBudget>(object, old, options);
+      Update<CronJob>(object, old, options) || Update<PodDisruptionBudget>(object, old, options) ||
+      Update<PodGroup>(object, old, options) || Update<Workload>(object, old, options);
 }
 
 void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOptions& options) {
@@ -88,7 +90,8 @@ void PrepareForStatusUpdate(Object& object, const Object& old, const StrategyOpt
       StatusUpdate<DeviceTaintRule>(object, old, options) ||
       StatusUpdate<Pod>(object, old, options) ||
       StatusUpdate<ResourcePoolStatusRequest>(object, old, options) ||
-      StatusUpdate<CertificateSigningRequest>(object, old, options);
+      StatusUpdate<CertificateSigningRequest>(object, old, options) ||
+      StatusUpdate<PodGroup>(object, old, options);
 }
 
 std::vector<std::string> WarningsFor(const Object& object) {

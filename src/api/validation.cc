@@ -67,6 +67,10 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidateConfigMap(report, *map, nullptr);
   } else if (const auto* secret = object.As<Secret>()) {
     internal::ValidateSecret(report, *secret, nullptr);
+  } else if (const auto* group = object.As<PodGroup>()) {
+    internal::ValidatePodGroup(report, *group, nullptr);
+  } else if (const auto* workload = object.As<Workload>()) {
+    internal::ValidateWorkload(report, *workload, nullptr);
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {
     internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {
@@ -126,6 +130,10 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidateConfigMap(report, *map, old.As<ConfigMap>());
   } else if (const auto* secret = object.As<Secret>()) {
     internal::ValidateSecret(report, *secret, old.As<Secret>());
+  } else if (const auto* group = object.As<PodGroup>()) {
+    internal::ValidatePodGroup(report, *group, old.As<PodGroup>());
+  } else if (const auto* workload = object.As<Workload>()) {
+    internal::ValidateWorkload(report, *workload, old.As<Workload>());
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {
     internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {
@@ -150,6 +158,8 @@ ErrorList ValidateStatusUpdate(const Object& object, const Object& old,
                                                     *old.As<ResourcePoolStatusRequest>());
   } else if (const auto* pod = object.As<Pod>()) {
     internal::ValidatePodStatusUpdate(report, *pod);
+  } else if (const auto* group = object.As<PodGroup>()) {
+    internal::ValidatePodGroupStatusUpdate(report, *group, *old.As<PodGroup>());
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {
     internal::ValidateCertificateStatusUpdate(report, *request,
                                               *old.As<CertificateSigningRequest>());

@@ -10,6 +10,7 @@
 #include "api/internal/status_part.h"
 #include "api/lease.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/strategy.h"
 #include "api/validation.h"
 #include "fmt/format.h"
@@ -113,6 +114,7 @@ bool HasStatusPart(const KindInfo& kind) { return internal::HasStatus(kind); }
 bool AllowsUnconditionalUpdate(const KindInfo& kind) {
   if (IsCustom(kind) || kind.group == "apiextensions.k8s.io") return false;
   if (kind.hub == &TypeInfoOf<DeviceTaintRule>()) return kind.version != "v1";
+  if (kind.hub == &TypeInfoOf<PodGroup>() || kind.hub == &TypeInfoOf<Workload>()) return false;
   return kind.hub != &TypeInfoOf<Lease>();
 }
 

@@ -48,7 +48,8 @@ ErrorList PrepareEphemeralContainers(Object& object, const Object& stored, const
                                      base::Time now);
 
 // Two holders of a lease would overwrite each other: it is not updated without the resourceVersion.
-// Nor is a DeviceTaintRule since its v1; `kind` is in the version of the request.
+// Nor is a DeviceTaintRule since its v1, a PodGroup or a Workload; `kind` is in the version of the
+// request.
 bool AllowsUnconditionalUpdate(const KindInfo& kind);
 
 // Marks an object as being deleted; it waits for its finalizers.

@@ -13,6 +13,7 @@
 #include "controllers/job_controller.h"
 #include "controllers/namespace_contents.h"
 #include "controllers/namespace_controller.h"
+#include "controllers/pod_group_protection.h"
 #include "controllers/pool_status_controller.h"
 #include "controllers/quota_controller.h"
 #include "controllers/replica_set_controller.h"
@@ -42,6 +43,9 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<DeviceTaintEviction>(shared, clock, options.gates));
   if (options.gates.Enabled(api::Gate::kDRAResourcePoolStatus)) {
     list.push_back(std::make_unique<PoolStatusController>(shared, clock, options.gates));
+  }
+  if (options.gates.Enabled(api::Gate::kGenericWorkload)) {
+    list.push_back(std::make_unique<PodGroupProtection>(shared, clock));
   }
   list.push_back(std::make_unique<NodeLifecycle>(shared, clock, options.node_lifecycle));
   list.push_back(std::make_unique<TaintEviction>(shared, clock));

@@ -103,6 +103,15 @@ void DeviceTaintEviction::OnChange(const api::Object* before, const api::Object*
   if (either.As<api::ResourceSlice>() != nullptr) return OnSlice(before, after);
   if (either.As<api::ResourceClaim>() != nullptr) return OnClaim(before, after);
   if (either.As<api::DeviceTaintRule>() != nullptr) return OnRule(before, after);
+  for (const api::Object* version : {before, after}) {
+    if (version == nullptr) continue;
+    const std::string_view group = api::GroupNameOf(*version->As<api::Pod>());
+    if (group.empty()) continue;
+    const api::ObjectMeta& metadata = version->metadata();
+    const std::string drawer = fmt::format("{}/{}", metadata.namespace_, group);
+    version == after ? pods_of_group_.Add(drawer, metadata.name)
+                     : pods_of_group_.Remove(drawer, metadata.name);
+  }
   if (after == nullptr) {
     waiting_.erase(before->metadata().uid);
     QueueRulesOf(*before->As<api::Pod>());
@@ -115,6 +124,13 @@ void DeviceTaintEviction::QueueUsers(const ObjectKey& key) {
   const auto* claim = view().Find<api::ResourceClaim>(key.namespace_, key.name);
   if (claim == nullptr) return;
   for (const auto& user : claim->status.reserved_for) {
+    if (api::IsGroup(user)) {
+      // All pods of a group use what is reserved for it.
+      for (const std::string& pod :
+           pods_of_group_.At(fmt::format("{}/{}", key.namespace_, user.name))) {
+        queue().Add(ObjectKey::Of<api::Pod>(key.namespace_, pod));
+      }
+    }
     if (!user.api_group.empty() || user.resource != "pods") continue;
     queue().Add(ObjectKey::Of<api::Pod>(key.namespace_, user.name));
   }

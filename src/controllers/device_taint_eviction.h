@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "controllers/index.h"
 #include "controllers/reconciler.h"
 
 namespace dray::controllers {
@@ -89,6 +90,7 @@ class DeviceTaintEviction final : public Reconciler {
   const bool rules_counted_;
   absl::btree_map<std::string, Pool> pools_;         // by "driver/pool"
   absl::btree_map<std::string, api::Object> rules_;  // those that evict, by name
+  Index pods_of_group_;                              // names by "namespace/name" of their group
   absl::flat_hash_set<std::string> waiting_;         // uids of pods whose time is set
 };
 

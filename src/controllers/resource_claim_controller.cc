@@ -20,9 +20,13 @@ namespace {
 // generateName leaves room for a hyphen and five characters in a DNS label.
 constexpr std::size_t kNameStemMaxLength = 57;
 
-std::array<const api::KindInfo*, 3> Kinds() {
-  return {&KindOf<api::Pod>(), &KindOf<api::ResourceClaim>(),
-          &KindOf<api::ResourceClaimTemplate>()};
+std::vector<const api::KindInfo*> Kinds(const api::FeatureGates& gates) {
+  std::vector<const api::KindInfo*> kinds = {&KindOf<api::Pod>(), &KindOf<api::ResourceClaim>(),
+                                             &KindOf<api::ResourceClaimTemplate>()};
+  if (gates.Enabled(api::Gate::kDRAWorkloadResourceClaims)) {
+    kinds.push_back(&KindOf<api::PodGroup>());
+  }
+  return kinds;
 }
 
 std::string In(std::string_view namespace_, std::string_view name) {
@@ -61,7 +65,7 @@ bool NeedsReservation(const api::ResourceClaim& claim, const api::Pod& pod) {
 
 ResourceClaimController::ResourceClaimController(const Source& source, const base::Clock& clock,
                                                  api::FeatureGates gates)
-    : Reconciler(source, clock, Kinds()), gates_(gates) {}
+    : Reconciler(source, clock, Kinds(gates)), gates_(gates) {}
 
 void ResourceClaimController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;
@@ -71,6 +75,9 @@ void ResourceClaimController::OnChange(const api::Object* before, const api::Obj
   } else if (either.As<api::ResourceClaim>() != nullptr) {
     OnClaim(before != nullptr ? before->As<api::ResourceClaim>() : nullptr,
             after != nullptr ? after->As<api::ResourceClaim>() : nullptr);
+  } else if (either.As<api::PodGroup>() != nullptr) {
+    OnGroup(before != nullptr ? before->As<api::PodGroup>() : nullptr,
+            after != nullptr ? after->As<api::PodGroup>() : nullptr);
   } else if (after != nullptr) {
     OnTemplate(*after->As<api::ResourceClaimTemplate>());
   }
@@ -82,6 +89,9 @@ void ResourceClaimController::FileUnder(const api::Pod& pod, bool present) {
     const std::string drawer = In(metadata.namespace_, name);
     present ? index.Add(drawer, metadata.name) : index.Remove(drawer, metadata.name);
   };
+  if (const std::string_view group = api::GroupNameOf(pod); !group.empty()) {
+    put(pods_of_group_, group);
+  }
   const api::ClaimsOfPod claims(pod);
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
     if (const auto claim = claims.NameOf(entry)) put(pods_of_claim_, *claim);
@@ -121,10 +131,15 @@ void ResourceClaimController::OnClaim(const api::ResourceClaim* before,
   const api::ObjectMeta& metadata = claim.metadata;
   for (const auto* version : {before, after}) {
     if (version == nullptr) continue;
-    const api::OwnerReference* pod = OwningPod(version->metadata);
-    if (pod == nullptr) continue;
-    version == after ? claims_of_pod_.Add(pod->uid, metadata.name)
-                     : claims_of_pod_.Remove(pod->uid, metadata.name);
+    const api::OwnerReference* owner = OwningPod(version->metadata);
+    if (owner == nullptr) owner = api::OwningGroup(version->metadata);
+    if (owner == nullptr) continue;
+    version == after ? claims_of_pod_.Add(owner->uid, metadata.name)
+                     : claims_of_pod_.Remove(owner->uid, metadata.name);
+    // A group whose claim has gone, or is somebody else's now, gets another one.
+    if (owner->kind == "PodGroup") {
+      queue().Add(ObjectKey::Of<api::PodGroup>(metadata.namespace_, owner->name));
+    }
   }
   if (after != nullptr) {
     queue().Add(ObjectKey::Of<api::ResourceClaim>(metadata.namespace_, metadata.name));
@@ -149,12 +164,16 @@ void ResourceClaimController::OnTemplate(const api::ResourceClaimTemplate& chang
   for (const std::string& pod : pods_of_template_.At(In(metadata.namespace_, metadata.name))) {
     queue().Add(ObjectKey::Of<api::Pod>(metadata.namespace_, pod));
   }
+  for (const std::string& group : groups_of_template_.At(In(metadata.namespace_, metadata.name))) {
+    queue().Add(ObjectKey::Of<api::PodGroup>(metadata.namespace_, group));
+  }
 }
 
 Status ResourceClaimController::Reconcile(const ObjectKey& key) {
   const api::Object* found = view().Find(key);
   if (found == nullptr) return {};
   const api::Object object = *found;
+  if (key.Is<api::PodGroup>()) return ReconcileGroup(object);
   return key.Is<api::Pod>() ? ReconcilePod(object) : ReconcileClaim(object);
 }
 
@@ -181,10 +200,18 @@ ResourceClaimController::Entries::Entries(const api::Pod& pod, const View& view,
   }
 }
 
-StatusOr<std::string> ResourceClaimController::CreateFrom(
-    const api::ResourceClaimTemplate& made_from, const api::Pod& pod,
-    const api::PodResourceClaim& entry) {
-  const api::ResourceClaimTemplateSpec& spec = made_from.spec;
+StatusOr<std::string> ResourceClaimController::CreateFrom(std::string_view made_from,
+                                                          const Owner& owner,
+                                                          std::string_view entry) {
+  const auto* found =
+      view().Find(ObjectKey::Of<api::ResourceClaimTemplate>(owner.metadata.namespace_, made_from));
+  if (found == nullptr) {
+    return base::NotFound(fmt::format(
+        "resource claim template \"{}\": resourceclaimtemplate.resource.k8s.io \"{}\" not found",
+        made_from, made_from));
+  }
+  const api::Object kept = *found;
+  const api::ResourceClaimTemplateSpec& spec = kept.As<api::ResourceClaimTemplate>()->spec;
   if (!gates_.Enabled(api::Gate::kDRAAdminAccess) && AsksForAdminAccess(spec.spec)) {
     return base::FailedPrecondition("admin access is requested, but the feature is disabled");
   }
@@ -193,15 +220,15 @@ StatusOr<std::string> ResourceClaimController::CreateFrom(
         "template includes a prioritized list of subrequests, but the feature is disabled");
   }
   api::ResourceClaim claim;
-  claim.metadata.namespace_ = pod.metadata.namespace_;
-  claim.metadata.generate_name = StemFor(pod.metadata.name, entry.name);
+  claim.metadata.namespace_ = owner.metadata.namespace_;
+  claim.metadata.generate_name = StemFor(owner.metadata.name, entry);
   claim.metadata.labels = spec.metadata.labels;
   claim.metadata.annotations = spec.metadata.annotations;
-  claim.metadata.annotations[api::kPodClaimNameAnnotation] = entry.name;
-  claim.metadata.owner_references = {{.api_version = "v1",
-                                      .kind = "Pod",
-                                      .name = pod.metadata.name,
-                                      .uid = pod.metadata.uid,
+  claim.metadata.annotations[api::kPodClaimNameAnnotation] = entry;
+  claim.metadata.owner_references = {{.api_version = std::string(owner.api_version),
+                                      .kind = std::string(owner.kind),
+                                      .name = owner.metadata.name,
+                                      .uid = owner.metadata.uid,
                                       .controller = true}};
   claim.spec = spec.spec;
   const std::string stem = claim.metadata.generate_name;
@@ -215,6 +242,20 @@ StatusOr<std::string> ResourceClaimController::CreateFrom(
 
 StatusOr<std::optional<std::string>> ResourceClaimController::MakeClaim(
     const api::Pod& pod, const api::PodResourceClaim& entry, const Entries& entries) {
+  if (entry.resource_claim_template_name.has_value()) {
+    const std::optional<bool> shared = IsOfGroup(pod, entry);
+    if (!shared.has_value()) return std::nullopt;  // the group is on its way
+    if (*shared) {
+      // What the group has; it is told when it has something else.
+      const auto& statuses = GroupOf(pod)->status.resource_claim_statuses;
+      const auto made =
+          std::ranges::find(statuses, entry.name, &api::PodGroupResourceClaimStatus::name);
+      if (made == statuses.end() || !made->resource_claim_name) return std::nullopt;
+      const auto known = entries.names.NameOf(entry);
+      if (known.has_value() && *known == *made->resource_claim_name) return std::nullopt;
+      return *made->resource_claim_name;
+    }
+  }
   if (const auto claim = entries.names.NameOf(entry)) {
     // Even one that the status names may have been deleted by somebody.
     DRAY_ASSIGN_OR_RETURN(const bool there, IsThere(pod, entry, *claim));
@@ -226,16 +267,7 @@ StatusOr<std::optional<std::string>> ResourceClaimController::MakeClaim(
   if (const auto orphan = entries.made.find(entry.name); orphan != entries.made.end()) {
     return orphan->second;
   }
-  const std::string& wanted = *entry.resource_claim_template_name;
-  const auto* found =
-      view().Find(ObjectKey::Of<api::ResourceClaimTemplate>(pod.metadata.namespace_, wanted));
-  if (found == nullptr) {
-    return base::NotFound(fmt::format(
-        "resource claim template \"{}\": resourceclaimtemplate.resource.k8s.io \"{}\" not found",
-        wanted, wanted));
-  }
-  const api::Object made_from = *found;
-  return CreateFrom(*made_from.As<api::ResourceClaimTemplate>(), pod, entry);
+  return CreateFrom(*entry.resource_claim_template_name, {pod.metadata, "v1", "Pod"}, entry.name);
 }
 
 Status ResourceClaimController::ReconcilePod(const api::Object& object) {
@@ -292,7 +324,9 @@ Status ResourceClaimController::Reserve(const api::Pod& pod) {
     if (!entry.resource_claim_name.has_value() && !api::OwnedBy(known, pod)) continue;
     if (!NeedsReservation(known, pod)) continue;
     api::Object changed = *found;
-    changed.Mutable<api::ResourceClaim>()->status.reserved_for.push_back(api::ConsumerOf(pod));
+    const bool shared = IsOfGroup(pod, entry).value_or(false);
+    changed.Mutable<api::ResourceClaim>()->status.reserved_for.push_back(
+        shared ? api::ConsumerOf(*GroupOf(pod)) : api::ConsumerOf(pod));
     DRAY_RETURN_IF_ERROR(view().UpdateStatus(std::move(changed)).status());
   }
   return {};

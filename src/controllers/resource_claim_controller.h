@@ -4,7 +4,10 @@
 // template, takes pods that are over out of reservations, gives the devices of claims back that
 // nobody uses, and deletes claims whose pod is over.
 //
-// Spec: KEP-4381 "Resource claim controller", KEP-5004 (claims for extended resources).
+// A PodGroup's entries are one claim each, whatever number of pods shares it.
+//
+// Spec: KEP-4381 "Resource claim controller", KEP-5004 (claims for extended resources), KEP-5729
+// (claims of groups, with DRAWorkloadResourceClaims).
 #pragma once
 
 #include <chrono>
@@ -18,6 +21,7 @@
 #include "api/gates.h"
 #include "api/pod.h"
 #include "api/pod_claims.h"
+#include "api/pod_group.h"
 #include "api/resource_claim.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -40,12 +44,15 @@ class ResourceClaimController final : public Reconciler {
   void OnPod(const api::Pod* before, const api::Pod* after);
   void OnClaim(const api::ResourceClaim* before, const api::ResourceClaim* after);
   void OnTemplate(const api::ResourceClaimTemplate& changed);
+  void OnGroup(const api::PodGroup* before, const api::PodGroup* after);
   void FileUnder(const api::Pod& pod, bool present);
+  void FileUnder(const api::PodGroup& group, bool present);
   void QueueClaimsOf(const api::Pod& pod);
 
   Status Reconcile(const ObjectKey& key) override;
   Status ReconcilePod(const api::Object& object);
   Status ReconcileClaim(const api::Object& object);
+  Status ReconcileGroup(const api::Object& object);
 
   // What is known of a pod's entries, found once for all of them.
   struct Entries {
@@ -57,8 +64,23 @@ class ResourceClaimController final : public Reconciler {
   StatusOr<std::optional<std::string>> MakeClaim(const api::Pod& pod,
                                                  const api::PodResourceClaim& entry,
                                                  const Entries& entries);
-  StatusOr<std::string> CreateFrom(const api::ResourceClaimTemplate& made_from, const api::Pod& pod,
-                                   const api::PodResourceClaim& entry);
+  // Of a pod or of a group: who it is for.
+  struct Owner {
+    const api::ObjectMeta& metadata;
+    std::string_view api_version;
+    std::string_view kind;
+  };
+  StatusOr<std::string> CreateFrom(std::string_view made_from, const Owner& owner,
+                                   std::string_view entry);
+
+  // resource_claim_groups.cc. Whether an entry of the pod is its group's; nothing: the group is not
+  // known (yet), so that nobody can tell.
+  std::optional<bool> IsOfGroup(const api::Pod& pod, const api::PodResourceClaim& entry) const;
+  const api::PodGroup* GroupOf(const api::Pod& pod) const;
+  StatusOr<std::optional<std::string>> MakeGroupClaim(const api::PodGroup& group,
+                                                      const api::PodGroupResourceClaim& entry);
+  StatusOr<bool> IsGroupOver(const api::ResourceClaim& claim,
+                             const api::ResourceClaimConsumerReference& user) const;
   StatusOr<bool> IsThere(const api::Pod& pod, const api::PodResourceClaim& entry,
                          std::string_view claim) const;
   Status Reserve(const api::Pod& pod);
@@ -84,6 +106,8 @@ class ResourceClaimController final : public Reconciler {
   Index pods_of_claim_;
   Index pods_of_template_;
   Index claims_of_pod_;
+  Index pods_of_group_;
+  Index groups_of_template_;
   absl::flat_hash_map<ObjectKey, Needless> needless_;
 };
 

@@ -37,6 +37,7 @@ StatusOr<bool> ResourceClaimController::IsPodOver(std::string_view namespace_,
 
 StatusOr<bool> ResourceClaimController::IsOver(
     const api::ResourceClaim& claim, const api::ResourceClaimConsumerReference& user) const {
+  if (api::IsGroup(user)) return IsGroupOver(claim, user);
   if (!user.api_group.empty() || user.resource != "pods") return false;  // nobody we know
   return IsPodOver(claim.metadata.namespace_, user.name, user.uid);
 }

@@ -27,7 +27,8 @@ namespace dray::controllers {
 // One thread. Everything is in the namespace "ns" unless it says otherwise.
 class Scene {
  public:
-  explicit Scene(std::uint64_t seed = 1) : random_(seed), cluster_(clock_, random_) {}
+  explicit Scene(std::uint64_t seed = 1, const api::FeatureGates& gates = {})
+      : random_(seed), cluster_(clock_, random_, {.gates = gates}) {}
 
   api::MemoryCluster& cluster() { return cluster_; }
   base::ManualClock& clock() { return clock_; }

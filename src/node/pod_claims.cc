@@ -12,26 +12,16 @@
 namespace dray::node {
 namespace {
 
-constexpr std::string_view kGroupOfGroups = "scheduling.k8s.io";
-
-// The pods that this one is scheduled with, by name; empty: it is alone.
-std::string GroupOf(const api::Pod& pod) {
-  if (!pod.spec.scheduling_group) return {};
-  return pod.spec.scheduling_group->pod_group_name.value_or("");
+// Who knows no groups takes a claim for what it is of the pod alone.
+bool OwnedByPod(const api::ResourceClaim& claim, const api::Pod& pod) {
+  const api::OwnerReference* owner = api::FindController(claim.metadata);
+  return owner != nullptr && owner->uid == pod.metadata.uid;
 }
 
-bool OwnedByGroup(const api::ResourceClaim& claim, std::string_view group) {
-  return !group.empty() &&
-         std::ranges::any_of(claim.metadata.owner_references, [&](const auto& owner) {
-           return owner.controller == true && owner.kind == "PodGroup" && owner.name == group &&
-                  owner.api_version.starts_with(kGroupOfGroups);
-         });
-}
-
-bool ReservedForGroup(const api::ResourceClaim& claim, std::string_view group) {
-  return !group.empty() && std::ranges::any_of(claim.status.reserved_for, [&](const auto& user) {
-    return user.api_group == kGroupOfGroups && user.resource == "podgroups" && user.name == group;
-  });
+bool ReservedForPod(const api::ResourceClaim& claim, const api::Pod& pod) {
+  return std::ranges::find(claim.status.reserved_for, pod.metadata.uid,
+                           &api::ResourceClaimConsumerReference::uid) !=
+         claim.status.reserved_for.end();
 }
 
 }  // namespace
@@ -70,13 +60,14 @@ Status CheckUse(const api::Pod& pod, const PodClaim& entry, const api::ResourceC
                 bool groups) {
   const api::ObjectMeta& metadata = claim.metadata;
   // The claim for extended resources is never a group's.
-  const std::string group = groups && !entry.entry.empty() ? GroupOf(pod) : std::string();
-  if (entry.made_for_pod && !api::OwnedBy(claim, pod) && !OwnedByGroup(claim, group)) {
+  const bool shared = groups && !entry.entry.empty();
+  const bool owned = shared ? api::OwnedBy(claim, pod) : OwnedByPod(claim, pod);
+  if (entry.made_for_pod && !owned) {
     return base::FailedPrecondition(fmt::format(
         "ResourceClaim {}/{} was not created for pod {}/{} (pod is not owner)", metadata.namespace_,
         metadata.name, pod.metadata.namespace_, pod.metadata.name));
   }
-  if (!api::ReservedFor(claim, pod) && !ReservedForGroup(claim, group)) {
+  if (!(shared ? api::ReservedFor(claim, pod) : ReservedForPod(claim, pod))) {
     return base::FailedPrecondition(
         fmt::format("pod {} ({}) is not allowed to use ResourceClaim {} ({})", pod.metadata.name,
                     pod.metadata.uid, metadata.name, metadata.uid));

@@ -50,6 +50,7 @@ constexpr RuleRow kEdit[] = {
     {DRAY_WRITE, "batch", "jobs cronjobs"},
     {DRAY_WRITE, "policy", "poddisruptionbudgets"},
     {DRAY_WRITE, "networking.k8s.io", "networkpolicies ingresses"},
+    {DRAY_WRITE, "scheduling.k8s.io", "workloads podgroups"},
     {DRAY_READ " " DRAY_WRITE, "coordination.k8s.io", "leases"},
     {DRAY_WRITE, "resource.k8s.io", "resourceclaims resourceclaimtemplates"},
 };
@@ -73,6 +74,7 @@ constexpr RuleRow kView[] = {
     {DRAY_READ, "policy", "poddisruptionbudgets poddisruptionbudgets/status"},
     {DRAY_READ, "networking.k8s.io", "networkpolicies ingresses ingresses/status"},
     {DRAY_READ, "resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates"},
+    {DRAY_READ, "scheduling.k8s.io", "workloads podgroups podgroups/status"},
 };
 
 // Of whoever looks at the whole cluster: everything but secrets, and processes in containers.
@@ -116,6 +118,8 @@ constexpr RuleRow kScheduler[] = {
     {"create delete", "resource.k8s.io", "resourceclaims"},
     {DRAY_READ, "resource.k8s.io", "devicetaintrules"},
     {"update patch", "resource.k8s.io", "resourceclaims/binding"},
+    {DRAY_READ, "scheduling.k8s.io", "podgroups"},
+    {"update patch", "scheduling.k8s.io", "podgroups/status"},
 };
 constexpr RuleRow kVolumeScheduler[] = {
     {"get list watch update patch", "core", "persistentvolumes"},

@@ -93,6 +93,10 @@ TEST(Bootstrap, WhoIsWho) {
   EXPECT_TRUE(May(scheduler, "create", "", "pods", "binding"));
   EXPECT_TRUE(May(scheduler, "update", "resource.k8s.io", "resourceclaims", "binding"));
   EXPECT_TRUE(May(scheduler, "list", "scheduling.k8s.io", "priorityclasses", "", ""));
+  EXPECT_TRUE(May(scheduler, "list", "scheduling.k8s.io", "podgroups", "", ""));
+  EXPECT_TRUE(May(scheduler, "patch", "scheduling.k8s.io", "podgroups", "status"));
+  EXPECT_FALSE(May(scheduler, "patch", "scheduling.k8s.io", "podgroups"));
+  EXPECT_TRUE(May(viewer, "list", "scheduling.k8s.io", "podgroups", "", ""));
   EXPECT_TRUE(May(scheduler, "update", "coordination.k8s.io", "leases", "", "kube-system", "x"));
   EXPECT_FALSE(May(scheduler, "update", "coordination.k8s.io", "leases", "", "default", "x"));
   EXPECT_FALSE(May(scheduler, "create", "", "pods"));

@@ -9,6 +9,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/priority_class.h"
 #include "api/taints.h"
 #include "fmt/format.h"
@@ -67,46 +68,98 @@ Status AdmitNamespace(const Objects& objects, const api::Object& object,
   return {};
 }
 
-Status AdmitPriority(const Objects& objects, api::Object& object) {
-  const api::Pod* pod = object.As<api::Pod>();
-  if (pod == nullptr) return {};
-  std::optional<Priority> priority = SystemPriority(pod->spec.priority_class_name);
+namespace {
+
+// Of the class that is named, or of the one for those who name none.
+StatusOr<Priority> FindPriority(const Objects& objects, const api::Object& asking,
+                                std::string_view class_name) {
+  if (auto system = SystemPriority(class_name)) return *system;
   const api::KindInfo& kind = KindOf<api::PriorityClass>();
-  if (priority) {
-    // Known without an object.
-  } else if (!pod->spec.priority_class_name.empty()) {
-    DRAY_ASSIGN_OR_RETURN(const auto found, objects.Find(kind, "", pod->spec.priority_class_name));
+  if (!class_name.empty()) {
+    DRAY_ASSIGN_OR_RETURN(const auto found, objects.Find(kind, "", class_name));
     if (!found) {
-      return rest::Forbidden(
-          object.kind(), pod->metadata.name,
-          fmt::format("no PriorityClass with name {} was found", pod->spec.priority_class_name));
+      return rest::Forbidden(asking.kind(), asking.metadata().name,
+                             fmt::format("no PriorityClass with name {} was found", class_name));
     }
-    priority = Of(*found->object().As<api::PriorityClass>());
-  } else {
-    // Of several defaults the lowest, as in Kubernetes.
-    DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> rows, objects.All(kind));
-    for (const StoredObjectPtr& row : rows) {
-      const api::PriorityClass& candidate = *row->object().As<api::PriorityClass>();
-      if (candidate.global_default && (!priority || candidate.value < priority->value)) {
-        priority = Of(candidate);
-      }
-    }
-    if (!priority) priority = Priority{};
+    return Of(*found->object().As<api::PriorityClass>());
   }
-  if (pod->spec.priority && *pod->spec.priority != priority->value) {
+  // Of several defaults the lowest, as in Kubernetes.
+  std::optional<Priority> priority;
+  DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> rows, objects.All(kind));
+  for (const StoredObjectPtr& row : rows) {
+    const api::PriorityClass& candidate = *row->object().As<api::PriorityClass>();
+    if (candidate.global_default && (!priority || candidate.value < priority->value)) {
+      priority = Of(candidate);
+    }
+  }
+  return priority.value_or(Priority{});
+}
+
+Status AdmitPodPriority(const Objects& objects, api::Object& object) {
+  const api::Pod* pod = object.As<api::Pod>();
+  DRAY_ASSIGN_OR_RETURN(const Priority priority,
+                        FindPriority(objects, object, pod->spec.priority_class_name));
+  if (pod->spec.priority && *pod->spec.priority != priority.value) {
     return rest::Forbidden(
         object.kind(), pod->metadata.name,
         fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority "
                     "admission controller computed {} from the given PriorityClass name",
-                    *pod->spec.priority, priority->value));
+                    *pod->spec.priority, priority.value));
   }
   api::PodSpec& spec = object.Mutable<api::Pod>()->spec;
-  spec.priority = priority->value;
-  spec.priority_class_name = priority->class_name;
+  spec.priority = priority.value;
+  spec.priority_class_name = priority.class_name;
   if (!spec.preemption_policy) {
-    spec.preemption_policy = priority->preemption_policy.value_or("PreemptLowerPriority");
+    spec.preemption_policy = priority.preemption_policy.value_or("PreemptLowerPriority");
   }
   return {};
+}
+
+// A group that leaves the policy to its class gets the class's, also where that is Never: Kubernetes
+// fills in a default before it looks at the class, and then refuses its own answer.
+Status AdmitGroupPriority(const Objects& objects, const api::FeatureGates& gates,
+                          api::Object& object) {
+  const api::PodGroup* group = object.As<api::PodGroup>();
+  DRAY_ASSIGN_OR_RETURN(const Priority priority,
+                        FindPriority(objects, object, group->spec.priority_class_name));
+  if (group->spec.priority && *group->spec.priority != priority.value) {
+    return rest::Forbidden(
+        object.kind(), group->metadata.name,
+        fmt::format("priority set in the pod group ({}) must match the priority computed ({}) "
+                    "based on the priority class set in the spec",
+                    *group->spec.priority, priority.value));
+  }
+  const std::string policy = priority.preemption_policy.value_or("PreemptLowerPriority");
+  const bool policies = gates.Enabled(api::Gate::kPodGroupPreemptionPolicy);
+  const auto& own = group->spec.preemption_policy;
+  if (policies && own && *own != policy && !priority.class_name.empty()) {
+    return rest::Forbidden(
+        object.kind(), group->metadata.name,
+        fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod group "
+                    "spec; priority admission controller computed {} from the given PriorityClass "
+                    "name",
+                    *own, policy));
+  }
+  api::PodGroupSpec& spec = object.Mutable<api::PodGroup>()->spec;
+  spec.priority = priority.value;
+  spec.priority_class_name = priority.class_name;
+  if (policies && !spec.preemption_policy) spec.preemption_policy = policy;
+  return {};
+}
+
+}  // namespace
+
+Status AdmitPriority(const Objects& objects, const api::FeatureGates& gates, api::Object& object) {
+  if (object.As<api::Pod>() != nullptr) return AdmitPodPriority(objects, object);
+  if (object.As<api::PodGroup>() != nullptr) return AdmitGroupPriority(objects, gates, object);
+  return {};
+}
+
+void AdmitGroup(api::Object& object) {
+  if (object.As<api::PodGroup>() == nullptr) return;
+  std::vector<std::string>& finalizers = object.MutableMetadata().finalizers;
+  if (std::ranges::find(finalizers, api::kPodGroupProtection) != finalizers.end()) return;
+  finalizers.emplace_back(api::kPodGroupProtection);
 }
 
 void AdmitTolerations(api::Object& object) {

@@ -24,8 +24,11 @@ namespace dray::registry {
 Status AdmitNamespace(const Objects& objects, const api::Object& object,
                       store::Transaction& transaction);
 
-// Fills in a new pod's priority from its class. Other kinds pass.
-Status AdmitPriority(const Objects& objects, api::Object& object);
+// Fills in the priority of a new pod or PodGroup from its class. Other kinds pass.
+Status AdmitPriority(const Objects& objects, const api::FeatureGates& gates, api::Object& object);
+
+// A new PodGroup stays until none of its pods runs any more (podgroup-protection).
+void AdmitGroup(api::Object& object);
 
 // A pod stays for five minutes on a node that is not ready or not heard of, unless it says
 // otherwise. Also when it is replaced, since a manifest does not have what was filled in when it was

@@ -64,7 +64,8 @@ CustomResourcePtr CustomSnapshot::Find(const api::KindInfo& kind) const {
   return it == by_hub.end() ? nullptr : it->second;
 }
 
-CustomKinds::CustomKinds(const Objects& objects) : objects_(objects) {}
+CustomKinds::CustomKinds(const Objects& objects, const api::FeatureGates& gates)
+    : objects_(objects), gates_(gates) {}
 CustomKinds::~CustomKinds() = default;
 
 // From here on `changed_` is set at the next change. What has happened before is read afterwards.
@@ -156,7 +157,7 @@ std::shared_ptr<const CustomSnapshot> CustomKinds::Get() {
     return crd::IsPreferred(a.kind->version, b.kind->version);
   });
   made_ = std::move(made);
-  snapshot->kinds = std::make_shared<const rest::ServedKinds>(std::move(added));
+  snapshot->kinds = std::make_shared<const rest::ServedKinds>(std::move(added), &gates_);
   current_ = std::move(snapshot);
   return current_;
 }

@@ -56,8 +56,8 @@ struct CustomSnapshot {
 // Thread-safe.
 class CustomKinds {
  public:
-  // Outlives it.
-  explicit CustomKinds(const Objects& objects);
+  // The objects outlive it. Kinds that are built in are served by their gates.
+  CustomKinds(const Objects& objects, const api::FeatureGates& gates);
   ~CustomKinds();
 
   std::shared_ptr<const CustomSnapshot> Get();
@@ -68,6 +68,7 @@ class CustomKinds {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Objects& objects_;
+  const api::FeatureGates gates_;
   // Set by the store's thread before the write is answered.
   std::atomic<bool> changed_ = true;
   base::Mutex mutex_;

@@ -85,10 +85,10 @@ std::string KeyOf(const api::KindInfo& kind, std::string_view namespace_, std::s
   return key.append(name);
 }
 
-Objects::Objects(store::Store& store)
+Objects::Objects(store::Store& store, const api::FeatureGates& gates)
     : store_(store),
       texts_(std::make_unique<internal::SharedTexts>()),
-      custom_(std::make_unique<CustomKinds>(*this)) {}
+      custom_(std::make_unique<CustomKinds>(*this, gates)) {}
 
 Objects::~Objects() = default;
 

@@ -73,8 +73,8 @@ std::string PrefixOf(const api::KindInfo& kind, std::string_view namespace_ = {}
 // Thread-safe.
 class Objects {
  public:
-  // The store outlives it.
-  explicit Objects(store::Store& store);
+  // The store outlives it. What a gate switches off is stored and read, and not served.
+  explicit Objects(store::Store& store, const api::FeatureGates& gates = {});
   ~Objects();
 
   store::Store& store() const { return store_; }

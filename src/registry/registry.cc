@@ -211,7 +211,7 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
 
 Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSource& random,
                    RegistryOptions options)
-    : objects_(store),
+    : objects_(store, options.rules.gates),
       clock_(clock),
       random_(random),
       options_(std::move(options)),
@@ -276,7 +276,8 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   if (IsDefinition(object)) CompleteDefinition(object);
   api::PrepareNew(object, options_.rules, now, random_);
   if (custom != nullptr) PrepareCustom(object, nullptr, false, *custom);
-  DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, object));
+  DRAY_RETURN_IF_ERROR(AdmitPriority(objects_, options_.rules.gates, object));
+  AdmitGroup(object);
   AdmitTolerations(object);
   if (options_.service_accounts) {
     DRAY_RETURN_IF_ERROR(AdmitServiceAccount(objects_, object, random_));

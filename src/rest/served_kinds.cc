@@ -19,8 +19,11 @@ const ServedKinds& ServedKinds::BuiltIn() {
   return built_in;
 }
 
-ServedKinds::ServedKinds(std::vector<ServedKind> added) {
-  for (const api::KindInfo& kind : api::Kinds()) all_.push_back({&kind, DescribeResource(kind)});
+ServedKinds::ServedKinds(std::vector<ServedKind> added, const api::FeatureGates* gates) {
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (kind.gate && gates != nullptr && !gates->Enabled(*kind.gate)) continue;
+    all_.push_back({&kind, DescribeResource(kind)});
+  }
   for (ServedKind& kind : added) all_.push_back(std::move(kind));
   for (const ServedKind& row : all_) by_resource_.push_back(&row);
   std::ranges::stable_sort(by_resource_, {},

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/gates.h"
 #include "api/kinds.h"
 #include "rest/tree.h"
 
@@ -49,10 +50,11 @@ inline constexpr std::string_view kStatusVerbs = "get,patch,update";
 // Thread-safe: immutable.
 class ServedKinds {
  public:
-  // What is served when nothing was defined.
+  // What is served when nothing was defined and all gates are on.
   static const ServedKinds& BuiltIn();
-  // That and what is added, in this order: the first version of a group is the preferred one.
-  explicit ServedKinds(std::vector<ServedKind> added);
+  // The kinds that are built in and whose gate is on (null: all), and what is added, in this order:
+  // the first version of a group is the preferred one.
+  explicit ServedKinds(std::vector<ServedKind> added, const api::FeatureGates* gates = nullptr);
   ServedKinds(const ServedKinds&) = delete;
   ServedKinds& operator=(const ServedKinds&) = delete;
 

@@ -20,6 +20,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/pool_status_request.h"
 #include "api/priority_class.h"
 #include "api/rbac.h"
@@ -68,6 +69,8 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::CronJob>(), internal::CronJobPrinter()},
         {&TypeInfoOf<api::PodDisruptionBudget>(), internal::DisruptionBudgetPrinter()},
         {&TypeInfoOf<api::LimitRange>(), internal::LimitRangePrinter()},
+        {&TypeInfoOf<api::PodGroup>(), internal::PodGroupPrinter()},
+        {&TypeInfoOf<api::Workload>(), internal::PlainPrinter()},
         {&TypeInfoOf<api::CertificateSigningRequest>(), internal::CertificateRequestPrinter()},
         {&TypeInfoOf<api::ConfigMap>(), internal::ConfigMapPrinter()},
         {&TypeInfoOf<api::Secret>(), internal::SecretPrinter()},

@@ -15,6 +15,7 @@
 #include "api/job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/pool_status_request.h"
 #include "api/rbac.h"
 #include "api/resource_claim.h"
@@ -73,6 +74,11 @@ void ValidateStatefulSet(Report& report, const StatefulSet& set, const StatefulS
 void ValidateCronJob(Report& report, const CronJob& job, const CronJob* old);
 void ValidateDisruptionBudget(Report& report, const PodDisruptionBudget& budget);
 void ValidateLimitRange(Report& report, const LimitRange& range);
+
+// pod_group_validation.cc; no old one: creation.
+void ValidatePodGroup(Report& report, const PodGroup& group, const PodGroup* old);
+void ValidatePodGroupStatusUpdate(Report& report, const PodGroup& group, const PodGroup& old);
+void ValidateWorkload(Report& report, const Workload& workload, const Workload* old);
 
 // config_map_validation.cc; no old one: creation.
 void ValidateConfigMap(Report& report, const ConfigMap& map, const ConfigMap* old);

@@ -11,6 +11,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/pool_status_request.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
@@ -24,7 +25,7 @@ namespace {
 template <typename... T>
 struct Types {};
 constexpr Types<Node, Namespace, ResourceQuota, ReplicaSet, Deployment, Job, DaemonSet, StatefulSet,
-                CronJob, PodDisruptionBudget, CertificateSigningRequest>
+                CronJob, PodDisruptionBudget, PodGroup, CertificateSigningRequest>
     kPlain;
 constexpr Types<Pod, ResourceClaim, DeviceTaintRule, ResourcePoolStatusRequest> kWithStrategy;
 

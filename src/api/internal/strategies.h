@@ -14,6 +14,7 @@
 #include "api/job.h"
 #include "api/limit_range.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/pool_status_request.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
@@ -97,5 +98,13 @@ void PrepareForUpdate(StatefulSet& set, const StatefulSet& old, const StrategyOp
 void PrepareForUpdate(CronJob& job, const CronJob& old, const StrategyOptions& options);
 void PrepareForUpdate(PodDisruptionBudget& budget, const PodDisruptionBudget& old,
                       const StrategyOptions& options);
+
+// pod_group_strategy.cc
+void SetDefaults(PodGroup& group);
+void PrepareForCreate(PodGroup& group, const StrategyOptions& options);
+void PrepareForUpdate(PodGroup& group, const PodGroup& old, const StrategyOptions& options);
+void PrepareForStatusUpdate(PodGroup& group, const PodGroup& old, const StrategyOptions& options);
+void PrepareForCreate(Workload& workload, const StrategyOptions& options);
+void PrepareForUpdate(Workload& workload, const Workload& old, const StrategyOptions& options);
 
 }  // namespace dray::api::internal

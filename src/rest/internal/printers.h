@@ -59,6 +59,7 @@ Printer ControllerRevisionPrinter();
 Printer CronJobPrinter();
 Printer DisruptionBudgetPrinter();
 Printer LimitRangePrinter();
+Printer PodGroupPrinter();
 // As of roles: name and when it was made.
 Printer DefinitionPrinter();
 

@@ -5,6 +5,7 @@
 #include "api/job.h"
 #include "api/label_selector.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/stateful_set.h"
 #include "api/workloads.h"
 #include "fmt/format.h"
@@ -46,6 +47,20 @@ std::string JobState(const api::Job& job) {
     }
   }
   return job.metadata.deletion_timestamp ? "Terminating" : "Running";
+}
+
+std::string GroupState(const api::PodGroup& group) {
+  std::string state = "Pending";
+  for (const api::Condition& condition : group.status.conditions) {
+    if (condition.type == api::kGroupScheduledCondition) {
+      state = condition.status == "True" ? api::kGroupScheduled : api::kGroupUnschedulable;
+    }
+  }
+  for (const api::Condition& condition : group.status.conditions) {
+    if (condition.type == "DisruptionTarget" && condition.status == "True")
+      state = condition.reason;
+  }
+  return state;
 }
 
 std::string Completions(const api::Job& job) {
@@ -217,6 +232,24 @@ Printer DisruptionBudgetPrinter() {
                     shown(budget.spec.max_unavailable),
                     static_cast<std::int64_t>(budget.status.disruptions_allowed),
                     AgeOf(object, context)};
+          }};
+}
+
+Printer PodGroupPrinter() {
+  return {{kNameColumn,
+           {.name = "Policy", .description = "Gang: so many pods at once, or none. Basic: each."},
+           {.name = "Workload", .description = "What the group was made from."},
+           {.name = "Status", .description = "Whether it was scheduled."},
+           kAgeColumn},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const api::PodGroup& group = *object.As<api::PodGroup>();
+            const api::PodGroupSchedulingPolicy& policy = group.spec.scheduling_policy;
+            return {group.metadata.name,
+                    std::string(policy.gang    ? "Gang"
+                                : policy.basic ? "Basic"
+                                               : ""),
+                    OrNone(group.spec.workload_ref ? group.spec.workload_ref->workload_name : ""),
+                    GroupState(group), AgeOf(object, context)};
           }};
 }
 
