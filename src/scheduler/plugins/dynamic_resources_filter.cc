@@ -7,6 +7,7 @@
 
 #include "absl/hash/hash.h"
 #include "allocator/explain.h"
+#include "allocator/explain_summary.h"
 #include "fmt/format.h"
 #include "inventory/node_matching.h"
 #include "scheduler/device_shortages.h"
@@ -34,6 +35,7 @@ void NameLimit(const std::string& limit, std::string_view scheduler,
       }
     }
   }
+  explanation.summary = allocator::Summarize(explanation);
 }
 
 PluginStatus Refuse(std::string_view code, std::string text) {
