@@ -14,6 +14,15 @@ void Children::OnChange(const api::Object* before, const api::Object* after) {
     return owner != nullptr ? std::pair(&by_owner_, &owner->uid)
                             : std::pair(&orphans_, &metadata.namespace_);
   };
+  if (before != nullptr && after != nullptr) {
+    // A child mostly stays in its family, and under its name.
+    const auto [families, name] = family_of(after->metadata());
+    const auto [others, other] = family_of(before->metadata());
+    if (families == others && *name == *other) {
+      (*families)[*name].insert_or_assign(after->metadata().name, *after);
+      return;
+    }
+  }
   if (before != nullptr) {
     const auto [families, name] = family_of(before->metadata());
     const auto family = families->find(*name);

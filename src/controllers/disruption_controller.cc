@@ -50,7 +50,7 @@ DisruptionController::DisruptionController(const Source& source, const base::Clo
 
 void DisruptionController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;
-  const api::ObjectMeta metadata = either.metadata();
+  const api::ObjectMeta& metadata = either.metadata();
   if (either.As<api::PodDisruptionBudget>() != nullptr) {
     if (after == nullptr) return budgets_.Remove(metadata.namespace_, metadata.name);
     budgets_.Add(metadata.namespace_, metadata.name);

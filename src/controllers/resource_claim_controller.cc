@@ -54,6 +54,13 @@ bool HasPrioritizedList(const api::ResourceClaimSpec& spec) {
   });
 }
 
+// Whether a pod is filed under the same as before.
+bool NamesTheSame(const api::Pod& before, const api::Pod& after) {
+  return before.spec.resource_claims == after.spec.resource_claims &&
+         before.status.resource_claim_statuses == after.status.resource_claim_statuses &&
+         api::GroupNameOf(before) == api::GroupNameOf(after);
+}
+
 // The scheduler reserves claims for pods that it places; others have found their node without it.
 bool NeedsReservation(const api::ResourceClaim& claim, const api::Pod& pod) {
   return !pod.spec.node_name.empty() && claim.status.allocation.has_value() &&
@@ -118,8 +125,11 @@ void ResourceClaimController::QueueClaimsOf(const api::Pod& pod) {
 }
 
 void ResourceClaimController::OnPod(const api::Pod* before, const api::Pod* after) {
-  if (before != nullptr) FileUnder(*before, false);
-  if (after != nullptr) FileUnder(*after, true);
+  // Most changes are of a pod's status, and leave it where it is.
+  if (before == nullptr || after == nullptr || !NamesTheSame(*before, *after)) {
+    if (before != nullptr) FileUnder(*before, false);
+    if (after != nullptr) FileUnder(*after, true);
+  }
   if (after == nullptr || IsDone(*after)) return QueueClaimsOf(after != nullptr ? *after : *before);
   if (after->spec.resource_claims.empty()) return;
   queue().Add(ObjectKey::Of<api::Pod>(after->metadata.namespace_, after->metadata.name));
@@ -141,6 +151,7 @@ void ResourceClaimController::OnClaim(const api::ResourceClaim* before,
       queue().Add(ObjectKey::Of<api::PodGroup>(metadata.namespace_, owner->name));
     }
   }
+  NoteLeft(before, after);
   if (after != nullptr) {
     queue().Add(ObjectKey::Of<api::ResourceClaim>(metadata.namespace_, metadata.name));
   } else {
@@ -175,6 +186,20 @@ Status ResourceClaimController::Reconcile(const ObjectKey& key) {
   const api::Object object = *found;
   if (key.Is<api::PodGroup>()) return ReconcileGroup(object);
   return key.Is<api::Pod>() ? ReconcilePod(object) : ReconcileClaim(object);
+}
+
+void ResourceClaimController::NoteLeft(const api::ResourceClaim* before,
+                                       const api::ResourceClaim* after) {
+  const api::ObjectMeta& metadata = (after != nullptr ? after : before)->metadata;
+  const auto key = ObjectKey::Of<api::ResourceClaim>(metadata.namespace_, metadata.name);
+  const bool idle = after != nullptr && after->status.allocation.has_value() &&
+                    after->status.reserved_for.empty();
+  const bool same = before != nullptr && after != nullptr && before->metadata.uid == metadata.uid;
+  if (!idle || !same) {
+    left_.erase(key);
+  } else if (!before->status.reserved_for.empty()) {
+    left_.insert(key);
+  }
 }
 
 StatusOr<bool> ResourceClaimController::IsThere(const api::Pod& pod,
