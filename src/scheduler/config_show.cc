@@ -68,7 +68,8 @@ FileProfile ProfileOf(const Profile& profile) {
       "DefaultPreemption",
       FilePreemptionArgs{
           .min_candidate_nodes_percentage = profile.preemption.min_candidate_nodes_percentage,
-          .min_candidate_nodes_absolute = profile.preemption.min_candidate_nodes_absolute}));
+          .min_candidate_nodes_absolute = profile.preemption.min_candidate_nodes_absolute,
+          .devices = profile.preemption.devices}));
   file.plugin_config.push_back(ConfigOf(
       "DynamicResources",
       FileDynamicResourcesArgs{.filter_timeout = shown(profile.dynamic_resources.filter_timeout),
