@@ -92,6 +92,59 @@ TEST(RawJson, IsTheSameInOtherWords) {
   EXPECT_FALSE(same(R"({"a":1})", R"({"a":1.0})"));
   EXPECT_FALSE(same(R"({"a":1,"b":2})", R"({"b":2,"a":1})"));
   EXPECT_FALSE(same(R"({"a":"<"})", R"({"a":"\\u003c"})"));
+  EXPECT_FALSE(same(R"("a")", R"("a\"")"));
+  EXPECT_FALSE(same(R"("a b")", R"("ab")"));
+  EXPECT_FALSE(same(R"(["a"])", R"(["a","b"])"));
+  EXPECT_FALSE(same("[1]", "[10]"));
+  EXPECT_FALSE(same("[1,2]", "[1,2"));
+  EXPECT_FALSE(same("[1", "[1 "));  // neither is JSON
+}
+
+// Each character in one of the ways in which it can be written, blanks where they may be.
+TEST(RawJson, IsTheSameHoweverItIsWrittenAndOnlyThen) {
+  const std::vector<std::vector<std::string>> characters = {{"a", R"(\u0061)"},
+                                                            {R"(\")", R"(\u0022)"},
+                                                            {R"(\\)", R"(\u005c)"},
+                                                            {"/", R"(\/)", R"(\u002F)"},
+                                                            {R"(\n)", R"(\u000a)"},
+                                                            {R"(\t)", R"(\u0009)"},
+                                                            {"é", R"(\u00e9)"},
+                                                            {"<", R"(\u003C)"},
+                                                            {" "},
+                                                            {"u"},
+                                                            {"0"}};
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const auto written = [&](const std::vector<std::vector<std::size_t>>& strings) {
+    const auto blank = [&] { return std::string(below(3) == 0 ? " " : ""); };
+    std::string text = "[";
+    for (const std::vector<std::size_t>& string : strings) {
+      if (text.size() > 1) text += "," + blank();
+      text += "\"";
+      for (const std::size_t c : string) text += characters[c][below(characters[c].size())];
+      text += "\"" + blank();
+    }
+    return RawJson{text + "]"};
+  };
+  int differ = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<std::vector<std::size_t>> strings(1 + below(3));
+    for (auto& string : strings) {
+      string.resize(below(5));
+      for (std::size_t& c : string) c = below(characters.size());
+    }
+    auto others = strings;
+    std::vector<std::size_t>& changed = others[below(others.size())];
+    const std::size_t how = below(4);
+    if (how == 0) changed.push_back(below(characters.size()));
+    if (how == 1 && !changed.empty()) changed[below(changed.size())] = below(characters.size());
+    if (how == 2) others.emplace_back();
+    const RawJson a = written(strings);
+    const RawJson b = written(others);
+    EXPECT_EQ(a == b, strings == others) << a.text << "\n" << b.text;
+    differ += strings != others;
+  }
+  EXPECT_GT(differ, 1000);
 }
 
 TEST(JsonCursor, FindsValuesInTheDocumentsOrder) {
