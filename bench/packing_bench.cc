@@ -46,8 +46,9 @@ void BM_Packing_Choose(benchmark::State& state) {
     const auto number = packer.Learn(request);
     std::optional<std::uint32_t> best;
     Cost least{.cost = std::numeric_limits<std::int64_t>::max()};
+    const auto bounds = packer.LowerBounds(number);
     for (std::uint32_t n = 0; n < nodes; ++n) {
-      if (packer.LowerBound(n, number) > least.cost) continue;
+      if (bounds[n] > least.cost) continue;
       const auto cost = packer.CostOf(n, number, least.cost);
       if (!cost || std::pair(cost->cost, cost->ease) >= std::pair(least.cost, least.ease)) continue;
       least = *cost;

@@ -5,7 +5,6 @@
 #include <array>
 #include <string_view>
 
-#include "api/custom_kind.h"
 #include "api/event.h"
 #include "api/pod_qos.h"
 #include "fmt/format.h"
@@ -76,8 +75,7 @@ bool QuotaCounts(const ResourceQuotaSpec& quota, const Object& object) {
 }
 
 bool IsCounted(const KindInfo& kind) {
-  // Nobody would count those again that somebody has defined (docs/decisions.md 754).
-  return kind.namespaced && kind.hub != &TypeInfoOf<Event>() && !IsCustom(kind);
+  return kind.namespaced && kind.hub != &TypeInfoOf<Event>();
 }
 
 std::string CountQuotaName(const KindInfo& kind) {

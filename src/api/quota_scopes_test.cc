@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/custom_kind.h"
 #include "api/event.h"
 #include "api/lease.h"
 #include "api/workloads.h"
@@ -96,6 +97,16 @@ TEST(QuotaScopes, EveryKindInANamespaceIsCountedButEvents) {
   EXPECT_FALSE(IsCounted(*FindKind("v1", "Node")));
   EXPECT_EQ(CountQuotaName(HubKind(TypeInfoOf<Deployment>())), "count/deployments.apps");
   EXPECT_EQ(CountQuotaName(HubKind(TypeInfoOf<Pod>())), "count/pods");
+  CustomKindNames names{.group = "quota.example.com",
+                        .version = "v1",
+                        .kind = "Widget",
+                        .plural = "widgets",
+                        .namespaced = true};
+  const KindInfo& widget = **CustomKind(names);
+  EXPECT_TRUE(IsCounted(widget));
+  EXPECT_EQ(CountQuotaName(widget), "count/widgets.quota.example.com");
+  names.namespaced = false;
+  EXPECT_FALSE(IsCounted(**CustomKind(names)));
 }
 
 }  // namespace

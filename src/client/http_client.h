@@ -85,8 +85,8 @@ class HttpClient {
   virtual StatusOr<HttpResponse> Send(const HttpRequest& request) = 0;
 
   // A response with status 200, as lines; any other status is an error that FailureOf makes of it.
-  // The whole stream ends after `longest`, and as soon as no byte has come for `silence`:
-  // somebody between us and the server may keep a connection that leads nowhere.
+  // The whole stream ends after `longest`, and as soon as no byte has come for `silence`
+  // (kDeadlineExceeded): somebody between us and the server may keep a connection that leads nowhere.
   virtual StatusOr<std::shared_ptr<LineStream>> Open(const HttpRequest& request,
                                                      std::chrono::milliseconds longest,
                                                      std::chrono::milliseconds silence) = 0;

@@ -36,14 +36,14 @@ struct RemoteOptions {
   // Between two attempts to reach the server again.
   std::chrono::milliseconds first_backoff{100};
   std::chrono::milliseconds longest_backoff{10'000};
-  // A watch of which nothing is heard for so long is stale, and begun anew. Servers send bookmarks
-  // once a minute.
+  // A watch of which nothing is heard for so long is stale; a little before it is begun anew. Servers
+  // send bookmarks once a minute.
   std::chrono::milliseconds silence{75'000};
   std::size_t max_events = 10'000;  // that are remembered; the server keeps them as it likes
   std::size_t note_writers = 4;     // threads
   // Events that wait to be written; what is told while so many do is left out. Nobody else waits.
   std::size_t max_waiting_events = 80'000;
-  int reads = 3;                    // how often what cannot be read is asked for
+  int reads = 3;  // how often what cannot be read is asked for
   // How long a pod that is deleted has to end; nothing: as long as it says itself. 0 is what a node
   // says of a pod of which nothing runs any more.
   std::optional<std::int64_t> delete_grace_seconds = std::nullopt;

@@ -6,9 +6,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -187,6 +189,39 @@ TEST_P(RemoteWatchTest, EndsAtOnceWhateverTheServerDoes) {
     watch = nullptr;
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   }
+}
+
+// kube-apiserver ends the watch of whom it finds slow, at any time and as often as it likes. One that has told something is
+// begun again at once where it was, and meanwhile nobody has to wait.
+TEST_P(RemoteWatchTest, OneThatEndsWhenItHasToldSomethingIsNoTrouble) {
+  std::map<std::uint64_t, api::Object> pods;  // only the server's thread looks at them
+  server_.set_intercept(
+      [&](const apiserver::Request& request) -> std::optional<apiserver::Response> {
+        if (request.query.find("watch=true") == std::string::npos) return std::nullopt;
+        for (int i = static_cast<int>(pods.size()); i < 5; ++i) {
+          const auto made =
+              server_.local().Create(api::Object::Of(MakePod("p" + std::to_string(i))));
+          EXPECT_THAT(made, IsOk());
+          pods.emplace(std::stoull(made->metadata().resource_version), *made);
+        }
+        const std::string name = "resourceVersion=";
+        const std::uint64_t from =
+            std::stoull(request.query.substr(request.query.find(name) + name.size()));
+        const auto next = pods.upper_bound(from);
+        if (next == pods.end()) return std::nullopt;
+        apiserver::Response response;
+        response.headers.Add("Content-Type", "application/json");
+        response.body = std::make_shared<const std::string>(R"({"type":"ADDED","object":)" +
+                                                            next->second.ToJson() + "}\n");
+        return response;
+      });
+  RemoteCluster cluster(*http_, server_.clock(), {.first_backoff = std::chrono::hours(1)});
+  const std::vector<const api::KindInfo*> kinds = {&PodKind()};
+  Seen seen(cluster.Watch(kinds));
+  EXPECT_TRUE(seen.Until([&] {
+    EXPECT_THAT(cluster.Health(), IsOk());
+    return seen.size() == 5;
+  }));
 }
 
 TEST_P(RemoteWatchTest, WakesWhoWaits) {

@@ -100,13 +100,13 @@ TEST(CriForward, BytesGoBothWaysUntilTheEnd) {
   EXPECT_EQ(spdy::Find(headers, "requestid"), "0");
 }
 
-TEST(CriForward, APodThatSaysNoMoreStillListens) {
+void TellAndListen(const std::string& first) {
   std::string heard;
   Forwarding forwarding([&](StreamPeer& peer) {
     (void)peer.ReadHead();
     peer.Agree();
     auto streams = peer.TakeStreams(2);
-    peer.Write(FrameWriter::Data(streams["data"], "first", true));
+    peer.Write(FrameWriter::Data(streams["data"], first, true));
     while (const auto frame = peer.Next()) {
       if (frame->stream != streams["data"]) continue;
       heard += frame->data;
@@ -116,12 +116,16 @@ TEST(CriForward, APodThatSaysNoMoreStillListens) {
     (void)peer.Next();
   });
   ASSERT_THAT(forwarding.made, IsOk());
-  EXPECT_EQ(forwarding.Hear(), "first");
+  EXPECT_EQ(forwarding.Hear(), first);
   forwarding.Say("second");
   forwarding.SayNoMore();
   EXPECT_TRUE(forwarding.Ends());
   EXPECT_EQ(heard, "second");
 }
+
+TEST(CriForward, APodThatSaysNoMoreStillListens) { TellAndListen("first"); }
+
+TEST(CriForward, APodThatNeverSaysAnythingStillListens) { TellAndListen(""); }
 
 TEST(CriForward, WhoeverIsToldThatNobodyListensIsToldWhenItEnds) {
   Forwarding forwarding([&](StreamPeer& peer) {
@@ -130,6 +134,22 @@ TEST(CriForward, WhoeverIsToldThatNobodyListensIsToldWhenItEnds) {
     auto streams = peer.TakeStreams(2);
     peer.Write(FrameWriter::Data(streams["error"], "connection refused", true));
     peer.Write(FrameWriter::Data(streams["data"], "", true));
+    (void)peer.Next();
+  });
+  ASSERT_THAT(forwarding.made, IsOk());
+  EXPECT_EQ(forwarding.Hear(), "");
+  EXPECT_EQ(forwarding.made->fault(), "connection refused");
+}
+
+// As containerd does.
+TEST(CriForward, TheFaultMayComeAfterTheEndOfTheBytes) {
+  Forwarding forwarding([&](StreamPeer& peer) {
+    (void)peer.ReadHead();
+    peer.Agree();
+    auto streams = peer.TakeStreams(2);
+    peer.Write(FrameWriter::Data(streams["data"], "", true));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    peer.Write(FrameWriter::Data(streams["error"], "connection refused", true));
     (void)peer.Next();
   });
   ASSERT_THAT(forwarding.made, IsOk());

@@ -12,8 +12,8 @@
 
 #include "api/custom_kind.h"
 #include "api/forwarding_cluster.h"
-#include "api/json.h"
-#include "controllers/scene_for_test.h"
+#include "controllers/definitions_for_test.h"
+#include "controllers/hiding_cluster_for_test.h"
 #include "fmt/format.h"
 #include "testing/status_matchers.h"
 
@@ -23,15 +23,6 @@ namespace {
 using ::testing::IsEmpty;
 using testing::IsOk;
 using ::testing::SizeIs;
-
-const api::KindInfo& Named(std::string_view plural, std::string_view kind) {
-  return **api::CustomKind({.group = "defs.example.com",
-                            .version = "v1",
-                            .kind = std::string(kind),
-                            .plural = std::string(plural),
-                            .namespaced = true});
-}
-std::string FullName(std::string_view plural) { return fmt::format("{}.defs.example.com", plural); }
 
 // Watches do not tell that definitions go, as one does not that was cut off meanwhile.
 class CutOffCluster final : public api::ForwardingCluster {
@@ -64,28 +55,10 @@ class DefinitionTest : public ::testing::Test {
  protected:
   void Define(std::string_view plural, std::string_view kind, bool established = true,
               bool held = true) {
-    api::JsonDecoder decoder;
-    auto definition = api::DecodeObject(
-        decoder, fmt::format(
-                     R"({{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
-"metadata":{{"name":"{0}.defs.example.com","finalizers":[{3}]}},
-"spec":{{"group":"defs.example.com","scope":"Namespaced","names":{{"plural":"{0}","kind":"{1}"}},
-"versions":[{{"name":"v1","served":true,"storage":true}}]}},
-"status":{{"acceptedNames":{{"plural":"{0}","kind":"{1}"}},"storedVersions":["v1"],
-"conditions":[{{"type":"Established","status":"{2}"}}]}}}})",
-                     plural, kind, established ? "True" : "False",
-                     held ? R"("customresourcecleanup.apiextensions.k8s.io")" : ""));
-    ASSERT_THAT(definition, IsOk());
-    const auto made = scene_.cluster().Create(*definition);
-    ASSERT_THAT(made, IsOk());
-    definition->MutableMetadata() = made->metadata();
-    ASSERT_THAT(scene_.cluster().UpdateStatus(*definition), IsOk());
+    controllers::Define(scene_, plural, kind, {.established = established, .held = held});
   }
-  void Add(const api::KindInfo& kind, std::string_view name) {
-    api::Object object = api::Object::New(kind);
-    object.MutableMetadata().namespace_ = "ns";
-    object.MutableMetadata().name = name;
-    ASSERT_THAT(scene_.cluster().Create(object), IsOk());
+  void Add(const api::KindInfo& kind, std::string_view name, std::string_view finalizer = {}) {
+    AddCustom(scene_, kind, name, finalizer);
   }
   void Delete(std::string_view plural) {
     ASSERT_THAT(scene_.cluster().Delete(api::DefinitionKind(), "", FullName(plural)), IsOk());
@@ -152,6 +125,88 @@ TEST_F(DefinitionTest, AnObjectThatCannotBeDeletedDoesNotKeepTheOthers) {
   scene_.cluster().SetWriteHook(nullptr);
   Wait(controller);
   EXPECT_FALSE(Has("widgets"));
+}
+
+TEST_F(DefinitionTest, ItWaitsForAnObjectThatIsHeld) {
+  DefinitionController controller{scene_.cluster(), scene_.clock()};
+  Define("widgets", "Widget");
+  Add(Named("widgets", "Widget"), "held", "example.com/wait");
+  Add(Named("widgets", "Widget"), "free");
+  controller.Sync();
+  Delete("widgets");
+  Wait(controller);
+  EXPECT_TRUE(Has("widgets"));
+  ASSERT_THAT(scene_.cluster().All(Named("widgets", "Widget")), SizeIs(1));
+  api::Object held = scene_.cluster().All(Named("widgets", "Widget"))[0];
+  EXPECT_TRUE(held.metadata().deletion_timestamp.has_value());
+  held.MutableMetadata().finalizers.clear();
+  ASSERT_THAT(scene_.cluster().Update(held), IsOk());
+  controller.Sync();
+  EXPECT_FALSE(Has("widgets"));
+}
+
+// A controller may end anywhere between two of its writes; the next one goes on from there.
+TEST_F(DefinitionTest, OneThatBeginsAnewInTheMiddleGoesOn) {
+  for (int done = 0; done < 8; ++done) {
+    const std::string plural = fmt::format("middle{}s", done);
+    const std::string kind = fmt::format("Middle{}", done);
+    Define(plural, kind);
+    for (const char* name : {"a", "b", "c"}) Add(Named(plural, kind), name);
+    Delete(plural);
+    int left = done;
+    scene_.cluster().SetWriteHook([&](api::Verb, const api::Object&) {
+      return left-- > 0 ? Status() : base::MakeStatus(StatusCode::kUnavailable, "it has ended");
+    });
+    {
+      DefinitionController first{scene_.cluster(), scene_.clock()};
+      first.Sync();
+    }
+    scene_.cluster().SetWriteHook(nullptr);
+    DefinitionController second{scene_.cluster(), scene_.clock()};
+    second.Sync();
+    EXPECT_FALSE(Has(plural)) << done;
+    EXPECT_THAT(scene_.cluster().All(Named(plural, kind)), IsEmpty()) << done;
+  }
+}
+
+// What nobody can read is not gone: a definition that went before it would leave it behind.
+TEST_F(DefinitionTest, ItStaysWhileAnObjectCannotBeRead) {
+  HidingCluster cluster(scene_.cluster());
+  const api::KindInfo& kind = Named("widgets", "Widget");
+  Define("widgets", "Widget");
+  Add(kind, "broken");
+  Add(kind, "fine");
+  cluster.Hide({kind.hub, "ns", "broken"});
+  DefinitionController controller{cluster, scene_.clock()};
+  controller.Sync();
+  Delete("widgets");
+  Wait(controller);
+  EXPECT_TRUE(Has("widgets"));
+  EXPECT_THAT(scene_.cluster().All(kind), SizeIs(1));
+  cluster.Show();
+  Wait(controller);
+  EXPECT_FALSE(Has("widgets"));
+  EXPECT_THAT(scene_.cluster().All(kind), IsEmpty());
+}
+
+// Between the look that finds nothing left and the write that lets the definition go.
+TEST_F(DefinitionTest, ChangesInBetweenAreNotOverwritten) {
+  DefinitionController controller{scene_.cluster(), scene_.clock()};
+  Define("widgets", "Widget");
+  controller.Sync();
+  Delete("widgets");
+  bool once = true;
+  scene_.cluster().SetWriteHook([&](api::Verb verb, const api::Object& object) {
+    if (verb != api::Verb::kUpdate || !std::exchange(once, false)) return Status();
+    api::Object other = *scene_.cluster().Stored(object.kind(), "", object.metadata().name);
+    other.MutableMetadata().finalizers.emplace_back("example.com/wait");
+    EXPECT_THAT(scene_.cluster().Update(other), IsOk());
+    return Status();
+  });
+  Wait(controller);
+  ASSERT_TRUE(Has("widgets"));
+  const auto stays = scene_.cluster().Stored(api::DefinitionKind(), "", FullName("widgets"));
+  EXPECT_THAT(stays->metadata().finalizers, ::testing::ElementsAre("example.com/wait"));
 }
 
 TEST_F(DefinitionTest, NamesThatBecomeFreeConcernThoseWhoWait) {

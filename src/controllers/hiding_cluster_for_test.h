@@ -6,9 +6,12 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "api/cluster.h"
 #include "api/forwarding_cluster.h"
@@ -34,9 +37,13 @@ class HidingCluster final : public api::ForwardingCluster {
     }
     return inner().Find(kind, namespace_, name);
   }
+  StatusOr<std::vector<api::Object>> List(const api::KindInfo& kind) const override {
+    if (hidden_ && kind.hub == hidden_->kind) return Unreadable();
+    return inner().List(kind);
+  }
   std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
                                           const api::Selection& selection = {}) override {
-    return std::make_unique<HidingWatch>(*this, inner().Watch(kinds, selection), selection);
+    return std::make_unique<HidingWatch>(*this, inner().Watch(kinds, selection), kinds, selection);
   }
 
  private:
@@ -47,8 +54,10 @@ class HidingCluster final : public api::ForwardingCluster {
   class HidingWatch final : public api::ObjectWatch {
    public:
     HidingWatch(const HidingCluster& cluster, std::unique_ptr<api::ObjectWatch> watch,
-                const api::Selection& selection)
-        : cluster_(cluster), watch_(std::move(watch)), namespace_(selection.namespace_) {}
+                std::span<const api::KindInfo* const> kinds, const api::Selection& selection)
+        : cluster_(cluster), watch_(std::move(watch)), namespace_(selection.namespace_) {
+      for (const api::KindInfo* kind : kinds) hubs_.insert(kind->hub);
+    }
 
     std::optional<api::Change> Next() override {
       const auto& hidden = cluster_.hidden_;
@@ -65,7 +74,8 @@ class HidingCluster final : public api::ForwardingCluster {
     }
     Status Stale() const override {
       const auto& hidden = cluster_.hidden_;
-      const bool here = hidden && (namespace_.empty() || namespace_ == hidden->namespace_);
+      const bool here = hidden && hubs_.contains(hidden->kind) &&
+                        (namespace_.empty() || namespace_ == hidden->namespace_);
       return here ? HidingCluster::Unreadable() : Status();
     }
 
@@ -73,6 +83,7 @@ class HidingCluster final : public api::ForwardingCluster {
     const HidingCluster& cluster_;
     std::unique_ptr<api::ObjectWatch> watch_;
     const std::string namespace_;
+    std::set<const api::TypeInfo*> hubs_;
     std::deque<api::Change> untold_;
   };
 

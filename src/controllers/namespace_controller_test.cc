@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/namespace.h"
+#include "controllers/definitions_for_test.h"
 #include "controllers/hiding_cluster_for_test.h"
 #include "controllers/workloads_for_test.h"
 
@@ -111,6 +112,30 @@ TEST_F(NamespaceTest, StaysWhileSomethingInItCannotBeRead) {
   controller.Sync();
   EXPECT_FALSE(scene_.Has<api::Pod>("broken"));
   EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
+}
+
+// The same of a kind that somebody has defined.
+TEST_F(NamespaceTest, StaysWhileAnObjectOfADefinedKindCannotBeRead) {
+  HidingCluster cluster(scene_.cluster());
+  NamespaceController controller(cluster, scene_.clock());
+  const api::KindInfo& kind = Named("widgets", "Widget");
+  Define(scene_, "widgets", "Widget");
+  for (const char* name : {"ns", "other"}) AddNamespace(name);
+  AddCustom(scene_, kind, "broken");
+  AddCustom(scene_, kind, "fine");
+  cluster.Hide({kind.hub, "ns", "broken"});
+  controller.Sync();
+  scene_.Delete<api::Namespace>("ns", "");
+  scene_.Delete<api::Namespace>("other", "");
+  controller.Sync();
+  EXPECT_FALSE(scene_.Has<api::Namespace>("other", ""));
+  EXPECT_TRUE(scene_.Has<api::Namespace>("ns", ""));
+  EXPECT_THAT(scene_.cluster().All(kind), SizeIs(1));
+  cluster.Show();
+  scene_.clock().Advance(std::chrono::minutes(1));
+  controller.Sync();
+  EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
+  EXPECT_THAT(scene_.cluster().All(kind), ::testing::IsEmpty());
 }
 
 }  // namespace

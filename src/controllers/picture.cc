@@ -76,6 +76,12 @@ std::vector<api::UnreadableObject> Picture::Unreadable() const {
   return all;
 }
 
+std::vector<const api::KindInfo*> Picture::DefinedKinds() const {
+  std::vector<const api::KindInfo*> kinds;
+  for (const auto& [name, defined] : extra_) kinds.push_back(defined.kind);
+  return kinds;
+}
+
 void Picture::Follow(const api::Object* definition, std::string_view name) {
   if (defined_.empty()) return;
   const auto known = extra_.find(name);

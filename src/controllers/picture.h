@@ -47,6 +47,8 @@ class Picture {
   Status Stale() const;
   // What is there and was not told, or not as it is now.
   std::vector<api::UnreadableObject> Unreadable() const;
+  // The kinds that somebody has defined, if there is a listener to such.
+  std::vector<const api::KindInfo*> DefinedKinds() const;
   // What was written through the cluster is seen at once. Whether that was news.
   bool Put(const api::Object& object);
 

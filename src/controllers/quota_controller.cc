@@ -52,7 +52,7 @@ bool MattersToQuotas(const api::Object& before, const api::Object& after) {
 
 QuotaController::QuotaController(const Source& source, const base::Clock& clock,
                                  api::FeatureGates gates)
-    : Reconciler(source, clock, Kinds()), gates_(gates) {}
+    : Reconciler(source, clock, Kinds(), true), gates_(gates) {}
 
 void QuotaController::OnChange(const api::Object* before, const api::Object* after) {
   const api::Object& either = after != nullptr ? *after : *before;

@@ -13,6 +13,7 @@
 
 #include "api/forwarding_cluster.h"
 #include "api/lease.h"
+#include "controllers/definitions_for_test.h"
 #include "controllers/workloads_for_test.h"
 #include "fmt/format.h"
 #include "testing/slice_builder.h"
@@ -155,6 +156,33 @@ TEST_F(QuotaTest, CountsObjectsOfEveryKind) {
   EXPECT_EQ(Used("count/deployments.apps"), "1");
   EXPECT_EQ(Used("count/jobs.batch"), "2");
   EXPECT_EQ(Used("resourcequotas"), "1");
+}
+
+TEST_F(QuotaTest, CountsObjectsOfKindsThatSomebodyDefines) {
+  const std::string name = "count/gadgets.defs.example.com";
+  const api::KindInfo& kind = Named("gadgets", "Gadget");
+  scene_.Add(Quota("q", {name}));
+  controller_->Sync();
+  EXPECT_EQ(Used(name), "0");
+  Define(scene_, "gadgets", "Gadget");
+  AddCustom(scene_, kind, "a");
+  AddCustom(scene_, kind, "b");
+  controller_->Sync();
+  EXPECT_EQ(Used(name), "2");
+  ASSERT_TRUE(scene_.cluster().Delete(kind, "ns", "a").ok());
+  EXPECT_EQ(controller_->Sync(), 1u);
+  EXPECT_EQ(Used(name), "1");
+  // Another that begins anew finds the same.
+  Start();
+  EXPECT_EQ(controller_->Sync(), 0u);
+  // What was defined is defined no more, by force: nothing is left that could count.
+  api::Object definition = *scene_.cluster().Stored(api::DefinitionKind(), "", FullName("gadgets"));
+  ASSERT_TRUE(scene_.cluster().Delete(kind, "ns", "b").ok());
+  definition.MutableMetadata().finalizers.clear();
+  ASSERT_TRUE(scene_.cluster().Update(definition).ok());
+  ASSERT_TRUE(scene_.cluster().Delete(api::DefinitionKind(), "", FullName("gadgets")).ok());
+  controller_->Sync();
+  EXPECT_EQ(Used(name), "0");
 }
 
 TEST_F(QuotaTest, ScopesChooseThePodsThatCount) {

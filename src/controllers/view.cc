@@ -50,6 +50,9 @@ Status View::NothingHidden(std::string_view namespace_) const {
   for (const api::KindInfo& kind : api::Kinds()) {
     if (kind.namespaced && &kind == &api::HubKind(*kind.hub)) kinds.push_back(&kind);
   }
+  for (const api::KindInfo* kind : picture_->DefinedKinds()) {
+    if (kind->namespaced) kinds.push_back(kind);
+  }
   return cluster_.Watch(kinds, {.namespace_ = std::string(namespace_)})->Stale();
 }
 

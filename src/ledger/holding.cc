@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -67,17 +68,14 @@ void Add(PoolUsage& pool, Holder holder, const Part& part) {
   }
 }
 
-void Subtract(PoolUsage& pool, Holder holder, const Part& part) {
+// A device that nobody has any more stays as a row, for the caller to take out.
+DeviceUsage& SubtractOnly(PoolUsage& pool, Holder holder, const Part& part) {
   const auto at =
       std::ranges::lower_bound(pool.devices, part.held.device, {}, &DeviceUsage::device);
   DRAY_CHECK(at != pool.devices.end() && at->device == part.held.device,
              "a held device is not in the ledger");
   DeviceUsage& usage = *at;
   --(part.held.share ? usage.shares : usage.exclusive);
-  if (usage.results() == 0) {
-    pool.devices.erase(at);
-    return;
-  }
   if (const auto mine = std::ranges::find(usage.holders, holder); mine != usage.holders.end()) {
     usage.holders.erase(mine);
   }
@@ -88,6 +86,12 @@ void Subtract(PoolUsage& pool, Holder holder, const Part& part) {
                "a recorded snapshot is not in the ledger");
     if (--found->count == 0) usage.groups.erase(found);
   }
+  return usage;
+}
+
+void Subtract(PoolUsage& pool, Holder holder, const Part& part) {
+  const DeviceUsage& usage = SubtractOnly(pool, holder, part);
+  if (usage.results() == 0) pool.devices.erase(pool.devices.begin() + (&usage - pool.devices.data()));
 }
 
 }  // namespace
@@ -141,6 +145,34 @@ std::vector<PoolId> Replace(Pools& pools, Holder holder, const Holding& before,
     pools.Set(id, std::move(usage));
   }
   return touched;
+}
+
+void Apply(Pools& pools, std::span<const Step> steps) {
+  std::vector<std::pair<PoolId, const Step*>> by_pool;
+  for (const Step& step : steps) {
+    for (const Held& held : step.holding->results) by_pool.push_back({held.pool, &step});
+  }
+  // First those that take away, each once a pool.
+  std::ranges::sort(by_pool, {}, [&](const auto& entry) {
+    return std::tuple(entry.first, entry.second->add, entry.second - steps.data());
+  });
+  by_pool.erase(std::unique(by_pool.begin(), by_pool.end()), by_pool.end());
+  for (auto at = by_pool.begin(); at != by_pool.end();) {
+    const PoolId pool = at->first;
+    const auto id = static_cast<std::size_t>(pool);
+    const PoolUsage* old = pools.At(id).get();
+    auto usage = old == nullptr ? std::make_shared<PoolUsage>() : std::make_shared<PoolUsage>(*old);
+    for (; at != by_pool.end() && at->first == pool; ++at) {
+      const Step& step = *at->second;
+      ForEachIn(pool, *step.holding, [&](const Part& part) {
+        step.add ? Add(*usage, step.holder, part)
+                 : static_cast<void>(SubtractOnly(*usage, step.holder, part));
+      });
+    }
+    std::erase_if(usage->devices, [](const DeviceUsage& one) { return one.results() == 0; });
+    if (usage->devices.empty()) usage = nullptr;
+    pools.Set(id, std::move(usage));
+  }
 }
 
 }  // namespace dray::ledger::internal

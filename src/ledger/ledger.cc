@@ -196,6 +196,13 @@ bool Ledger::InFlight(std::string_view uid) const {
   return found != claims_.end() && found->second->state != State::kStored;
 }
 
+const Holding* Ledger::HeldBy(std::string_view claim, Holder& holder) const {
+  const auto found = claims_.find(claim);
+  if (found == claims_.end()) return nullptr;
+  holder = found->second->holder;
+  return &found->second->holding;
+}
+
 // The ticket tells this reservation from a later one of the same claim.
 void Ledger::Keep(std::string_view claim, std::uint64_t ticket, std::string_view stored_version) {
   const auto found = claims_.find(claim);

@@ -28,6 +28,10 @@
 
 namespace dray::ledger {
 
+namespace internal {
+struct Holding;
+}  // namespace internal
+
 using inventory::Amount;
 using inventory::GroupsId;
 using inventory::NameId;
@@ -89,6 +93,8 @@ struct PoolUsage {
   friend bool operator==(const PoolUsage&, const PoolUsage&) = default;
 };
 
+class Variation;
+
 // Thread-safe.
 class Snapshot {
  public:
@@ -101,6 +107,7 @@ class Snapshot {
 
  private:
   friend class Ledger;
+  friend class Variation;
   std::shared_ptr<const Holders> holders_;
   base::PersistentArray<std::shared_ptr<const PoolUsage>> pools_;  // by PoolId
 };
@@ -184,9 +191,12 @@ class Ledger {
 
  private:
   friend class Reservation;
+  friend class Variation;
   struct Record;
   using Claims = base::StringMap<std::unique_ptr<Record>>;
 
+  // What a claim holds, and as whom; null: nothing.
+  const internal::Holding* HeldBy(std::string_view claim, Holder& holder) const;
   void Keep(std::string_view claim, std::uint64_t ticket, std::string_view stored_version);
   void Undo(std::string_view claim, std::uint64_t ticket);
   Change Drop(Claims::iterator record);

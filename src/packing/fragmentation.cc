@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "packing/fragmentation.h"
 
+#include <bit>
+#include <utility>
 #include <vector>
 
 #include "packing/place.h"
@@ -25,20 +27,65 @@ bool FitsOn(const NodeState& state, const Request& request) {
   return Place(after, request);
 }
 
+// Beyond these units a set of bits has no place; nothing is remembered of such nodes.
+constexpr std::size_t kRememberedUnits = 64;
+
 }  // namespace
 
-FragmentationMeter::FragmentationMeter(const History& history) : history_(history) {
-  for (const History::Entry& entry : history.entries()) {
-    if (!entry.request.demands.empty()) total_ += history.SeenOf(entry);
+FragmentationMeter::FragmentationMeter(const History& history, FragmentationMemory* memory)
+    : history_(history), memory_(memory != nullptr ? *memory : own_) {
+  const auto entries = history.entries();
+  bool others = memory_.versions_.size() > entries.size();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    seen_.push_back(entries[i].request.demands.empty() ? 0 : history.SeenOf(entries[i]));
+    total_ += seen_.back();
+    others = others || (i < memory_.versions_.size() && memory_.versions_[i] != entries[i].version);
   }
+  memory_.before_ = others ? FragmentationMemory::ByState() : std::move(memory_.now_);
+  memory_.now_.clear();
+  memory_.versions_.clear();
+  for (const History::Entry& entry : entries) memory_.versions_.push_back(entry.version);
+}
+
+const std::vector<FragmentationMeter::Units>& FragmentationMeter::UsableOf(const NodeState& state) {
+  const auto [at, added] = memory_.now_.try_emplace(state);
+  std::vector<Units>& usable = at->second;
+  if (added) {
+    if (const auto old = memory_.before_.find(state); old != memory_.before_.end()) {
+      usable = std::move(old->second);
+    }
+  }
+  for (std::size_t i = usable.size(); i < seen_.size(); ++i) {
+    const Request& request = history_.entries()[i].request;
+    Units units = 0;
+    ++memory_.computed_;
+    if (!request.demands.empty() && FitsOn(state, request)) {
+      for (std::size_t u = 0; u < state.units.size(); ++u) {
+        if (CouldServe(state, state.units[u], request)) units |= Units{1} << u;
+      }
+    }
+    usable.push_back(units);
+  }
+  return usable;
 }
 
 void FragmentationMeter::Add(const NodeState& state, std::uint32_t nodes) {
+  if (state.units.empty()) return;
   std::vector<double> usable(state.units.size());
-  for (const History::Entry& entry : history_.entries()) {
-    if (entry.request.demands.empty() || !FitsOn(state, entry.request)) continue;
-    for (std::size_t u = 0; u < state.units.size(); ++u) {
-      if (CouldServe(state, state.units[u], entry.request)) usable[u] += history_.SeenOf(entry);
+  if (state.units.size() <= kRememberedUnits) {
+    const std::vector<Units>& units = UsableOf(state);
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      for (Units left = units[i]; left != 0; left &= left - 1) {
+        usable[static_cast<std::size_t>(std::countr_zero(left))] += seen_[i];
+      }
+    }
+  } else {
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      const Request& request = history_.entries()[i].request;
+      if (request.demands.empty() || !FitsOn(state, request)) continue;
+      for (std::size_t u = 0; u < state.units.size(); ++u) {
+        if (CouldServe(state, state.units[u], request)) usable[u] += seen_[i];
+      }
     }
   }
   for (std::size_t u = 0; u < state.units.size(); ++u) {

@@ -12,7 +12,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "packing/history.h"
 #include "packing/shape.h"
 
@@ -29,15 +31,40 @@ struct FragmentationByKind {
   Fragmentation all;
 };
 
+// Which requests can use which units of states, for those who measure again and again: most nodes are
+// as they were the last time. Keeps what the last two measurements have looked at.
+class FragmentationMemory {
+ public:
+  std::uint64_t computed() const { return computed_; }  // answers that were not remembered
+
+ private:
+  friend class FragmentationMeter;
+  using Units = std::uint64_t;                                         // as a set of bits
+  using ByState = absl::flat_hash_map<NodeState, std::vector<Units>>;  // by place in the history
+  std::vector<std::uint32_t> versions_;                                // of the history's entries
+  ByState now_;
+  ByState before_;
+  std::uint64_t computed_ = 0;
+};
+
 // Requests without devices do not count. What nobody asks for at all is unusable.
 class FragmentationMeter {
  public:
-  explicit FragmentationMeter(const History& history);
+  // `memory`: of earlier measurements with the same history; outlives this.
+  explicit FragmentationMeter(const History& history, FragmentationMemory* memory = nullptr);
+  FragmentationMeter(const FragmentationMeter&) = delete;
+  FragmentationMeter& operator=(const FragmentationMeter&) = delete;
   void Add(const NodeState& state, std::uint32_t nodes = 1);
   const FragmentationByKind& sum() const { return sum_; }
 
  private:
+  using Units = FragmentationMemory::Units;
+  const std::vector<Units>& UsableOf(const NodeState& state);
+
   const History& history_;
+  FragmentationMemory own_;
+  FragmentationMemory& memory_;
+  std::vector<double> seen_;  // by place in the history; 0 without devices
   double total_ = 0;
   FragmentationByKind sum_;
 };

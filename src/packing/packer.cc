@@ -31,6 +31,7 @@ void Packer::Refresh() {
     Purge();
   }
   if (prices_stale_ || seen_ >= next_prices_) {
+    const std::vector<Prices::Priced> before(prices_.priced().begin(), prices_.priced().end());
     if (!prices_.Update(history_)) {
       prices_.Reset(history_);
       for (const State& state : states_) {
@@ -38,16 +39,32 @@ void Packer::Refresh() {
       }
     }
     prices_.Renew();
+    RenewScale(before);
     prices_stale_ = false;
     next_prices_ = seen_ + options_.price_every;
     ++price_epoch_;
   }
 }
 
+// Room for a class never grows by a placement, so what a placement loses by prices falls at most as
+// much as the price that has fallen most. Classes that had no price before only add to it.
+void Packer::RenewScale(std::span<const Prices::Priced> before) {
+  double fallen = 1e9;
+  for (const Prices::Priced& old : before) {
+    const auto now = std::ranges::find(prices_.priced(), old.demand, &Prices::Priced::demand);
+    fallen = std::min(fallen, now == prices_.priced().end() ? 0 : now->price / old.price);
+  }
+  scale_ *= fallen;
+  if (scale_ > 1e-6 && scale_ < 1e6) return;
+  scale_ = 1;
+  ++scales_;
+}
+
 // Forgets states that no node is in.
 void Packer::Purge() {
   next_.clear();
   known_.clear();
+  losses_.clear();
   std::vector<State> kept;
   std::vector<StateNumber> numbers(states_.size(), kNone);
   for (StateNumber i = 0; i < states_.size(); ++i) {
@@ -87,6 +104,7 @@ void Packer::Set(NodeNumber node, NodeState state) {
   nodes_[node] = number;
   ++states_[number].nodes;
   prices_.Count(states_[number].state, 1);
+  node_values_due_.push_back(node);
 }
 
 void Packer::Remove(NodeNumber node) {
@@ -95,6 +113,7 @@ void Packer::Remove(NodeNumber node) {
   prices_.Count(state.state, -1);
   --state.nodes;
   nodes_[node] = kNone;
+  node_values_due_.push_back(node);
 }
 
 const NodeState* Packer::Find(NodeNumber node) const {
@@ -155,14 +174,8 @@ std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::
   if (states_.size() >= options_.states) Purge();
   if (node >= nodes_.size() || nodes_[node] == kNone) return std::nullopt;
   const StateNumber state = nodes_[node];
+  NewVersion(request);
   if (known_.size() <= request) known_.resize(request + 1);
-  if (versions_.size() <= request) versions_.resize(request + 1);
-  if (versions_[request] != history_.entries()[request].version) {
-    // Another request has got the number.
-    versions_[request] = history_.entries()[request].version;
-    known_[request].clear();
-    absl::erase_if(next_, [&](const auto& entry) { return entry.first >> 32 == request; });
-  }
   std::vector<Known>& known = known_[request];
   if (known.size() < nodes_.size()) known.resize(nodes_.size());
   Known& answer = known[node];
@@ -172,17 +185,25 @@ std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::
   }
   answer = {.epoch = price_epoch_, .state = state, .exact = true};
   const NextList& list = NextOf(state, request);
+  Losses& losses = LossesOf(request);
+  losses.states[node] = state;
+  losses.values[node] = kNever;
   if (list.empty()) return std::nullopt;
-  const std::int64_t before = Value(state, 0) + Scarcity(state);
+  const std::int64_t value = Value(state, 0);
+  const std::int64_t scarcity = Scarcity(state);
+  const std::int64_t before = value + scarcity;
+  std::int64_t rarer = kNever;
   for (const Next& next : list) {
     // To matter it must cost no more than what is known to be had, here or elsewhere.
     const std::int64_t limit = answer.fits ? std::min(at_most, answer.cost.cost) : at_most;
     const std::int64_t scarce = Scarcity(next.state);
     const std::int64_t at_least =
         limit == std::numeric_limits<std::int64_t>::max() ? 0 : before - scarce - limit;
-    const Cost cost{.cost = before - scarce - Value(next.state, at_least),
-                    .ease = EaseOf(states_[next.state]),
-                    .start = next.start};
+    const std::int64_t left = Value(next.state, at_least);
+    losses.values[node] = std::min(losses.values[node], value - left);
+    rarer = std::min(rarer, scarcity - scarce);
+    const Cost cost{
+        .cost = before - scarce - left, .ease = EaseOf(states_[next.state]), .start = next.start};
     if (cost.cost > at_most) answer.exact = false;
     if (!answer.fits ||
         std::pair(cost.cost, cost.ease) < std::pair(answer.cost.cost, answer.cost.ease)) {
@@ -191,17 +212,68 @@ std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::
     answer.fits = true;
   }
   if (answer.cost.cost <= at_most) answer.exact = true;
+  // Less what rounding may have added.
+  losses.scarcities[node] = static_cast<double>(std::max<std::int64_t>(rarer - 1, 0)) / scale_;
   return answer.cost;
 }
 
-std::int64_t Packer::LowerBound(NodeNumber node, RequestNumber request) {
+void Packer::NewVersion(RequestNumber request) {
+  if (versions_.size() <= request) versions_.resize(request + 1);
+  if (versions_[request] == history_.entries()[request].version) return;
+  // Another request has got the number.
+  versions_[request] = history_.entries()[request].version;
+  if (known_.size() > request) known_[request].clear();
+  if (losses_.size() > request) losses_[request] = {};
+  absl::erase_if(next_, [&](const auto& entry) { return entry.first >> 32 == request; });
+}
+
+Packer::Losses& Packer::LossesOf(RequestNumber request) {
+  if (losses_.size() <= request) losses_.resize(request + 1);
+  Losses& losses = losses_[request];
+  if (losses.epoch != value_epoch_) {
+    losses = {.epoch = value_epoch_, .scales = scales_};
+  }
+  if (losses.scales != scales_) {
+    losses.scales = scales_;
+    std::ranges::fill(losses.scarcities, 0);
+  }
+  losses.states.resize(nodes_.size(), kNone);
+  losses.values.resize(nodes_.size());
+  losses.scarcities.resize(nodes_.size());
+  return losses;
+}
+
+std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
   Refresh();
-  if (node >= nodes_.size() || nodes_[node] == kNone) return 0;
-  const StateNumber number = nodes_[node];
-  // Of what is left afterwards at most all is of use, and what is scarce does not become more.
+  NewVersion(request);
+  if (node_values_epoch_ != value_epoch_) {
+    node_values_epoch_ = value_epoch_;
+    node_values_due_.clear();
+    for (NodeNumber node = 0; node < nodes_.size(); ++node) node_values_due_.push_back(node);
+  }
+  node_values_.resize(nodes_.size());
+  node_free_.resize(nodes_.size());
+  for (const NodeNumber node : node_values_due_) {
+    const StateNumber state = nodes_[node];
+    node_values_[node] = state == kNone ? 0 : Value(state, 0);
+    node_free_[node] = state == kNone ? 0 : states_[state].free;
+  }
+  node_values_due_.clear();
+  const Losses& losses = LossesOf(request);
   const std::int64_t weight = LeastWeightOf(history_.entries()[request].request);
-  const std::int64_t most = std::max<std::int64_t>(states_[number].free - weight, 0);
-  return Value(number, 0) - most * static_cast<std::int64_t>(options_.sequences.count);
+  const auto count = static_cast<std::int64_t>(options_.sequences.count);
+  bounds_.resize(nodes_.size());
+  for (NodeNumber node = 0; node < nodes_.size(); ++node) {
+    // Of what is left afterwards at most all is of use, and what is scarce does not become more.
+    const std::int64_t most = std::max<std::int64_t>(node_free_[node] - weight, 0) * count;
+    const auto scarcity = static_cast<std::int64_t>(losses.scarcities[node] * scale_);
+    const std::int64_t value = losses.values[node];
+    const std::int64_t known =
+        value == kNever ? kNever : value + std::max<std::int64_t>(scarcity - 1, 0);
+    const bool same = losses.states[node] == nodes_[node] && options_.memory;
+    bounds_[node] = nodes_[node] == kNone ? kNever : same ? known : node_values_[node] - most;
+  }
+  return bounds_;
 }
 
 std::uint64_t Packer::epoch() {

@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -75,9 +76,12 @@ class Packer {
   // not below that: finding out costs less.
   std::optional<Cost> CostOf(NodeNumber node, RequestNumber request,
                              std::int64_t at_most = std::numeric_limits<std::int64_t>::max());
-  // At most the cost, for less work: what the request takes, less what of the node is of no use for
-  // what is seen anyway.
-  std::int64_t LowerBound(NodeNumber node, RequestNumber request);
+  // For every node at most the cost of the request there, by number, for little work: what was
+  // computed for the node as it is, with prices that have changed since as far as they may have
+  // fallen; else what the request takes, less what of the node is of no use for what is seen
+  // anyway. kNever: it does not fit. Valid until something is learned or a node changes.
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  std::span<const std::int64_t> LowerBounds(RequestNumber request);
   // At once, not only when it is time.
   void RenewPrices() { prices_stale_ = true; }
   // Changes when costs may have changed although the node did not.
@@ -123,7 +127,20 @@ class Packer {
     Cost cost;
   };
 
+  // What is known of a request on nodes, as far as it outlives prices: what V loses at least, and P
+  // at prices of the scale 1. Side by side: all of it is read for every decision.
+  struct Losses {
+    std::uint64_t epoch = 0;  // value_epoch_
+    std::uint64_t scales = 0;
+    std::vector<StateNumber> states;   // by node; kNone: nothing is known
+    std::vector<std::int64_t> values;  // kNever: it does not fit
+    std::vector<double> scarcities;
+  };
+
   void Refresh();  // sequences and prices, when they are due
+  void RenewScale(std::span<const Prices::Priced> before);
+  Losses& LossesOf(RequestNumber request);
+  void NewVersion(RequestNumber request);
   void Purge();
   StateNumber Intern(NodeState state);
   const NextList& NextOf(StateNumber state, RequestNumber request);
@@ -142,9 +159,18 @@ class Packer {
   absl::flat_hash_map<std::uint64_t, NextList> next_;  // by state and request
   std::vector<std::vector<Known>> known_;              // by request, by node
   std::vector<std::uint32_t> versions_;                // by request: of the history
-  double seen_ = 0;                                    // requests, not decayed
-  double next_draw_ = 0;                               // of seen_
-  double next_prices_ = 0;                             // of seen_
+  std::vector<Losses> losses_;                         // by request
+  std::vector<std::int64_t> node_values_;              // by node: V of its state
+  std::vector<std::int64_t> node_free_;                // by node: State::free
+  std::uint64_t node_values_epoch_ = 0;                // value_epoch_ of node_values_
+  std::vector<NodeNumber> node_values_due_;            // those that have changed since
+  std::vector<std::int64_t> bounds_;                   // LowerBounds
+  // What prices have fallen to since `scales_` began, each of them at least.
+  double scale_ = 1;
+  std::uint64_t scales_ = 1;
+  double seen_ = 0;         // requests, not decayed
+  double next_draw_ = 0;    // of seen_
+  double next_prices_ = 0;  // of seen_
   std::uint64_t value_epoch_ = 1;
   std::uint64_t price_epoch_ = 1;
   std::uint64_t round_ = 0;

@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+#include "packing/fragmentation.h"
 #include "packing/packer.h"
 
 namespace dray::packing {
@@ -203,7 +204,7 @@ TEST(PackerProperty, CostsAreThoseOfTheRule) {
       std::optional<std::int64_t> best;
       for (std::uint32_t n = 0; n < nodes.size(); ++n) {
         const auto want = model.Cost(nodes[n], request);
-        const std::int64_t bound = packer.LowerBound(n, number);
+        const std::int64_t bound = packer.LowerBounds(number)[n];
         if (best) {  // what is dearer may be told too low, but not as low as the best
           const auto hurried = packer.CostOf(n, number, *best);
           ASSERT_EQ(hurried.has_value(), want.has_value());
@@ -213,6 +214,7 @@ TEST(PackerProperty, CostsAreThoseOfTheRule) {
         }
         const auto got = packer.CostOf(n, number);
         ASSERT_EQ(got.has_value(), want.has_value());
+        ASSERT_EQ(packer.LowerBounds(number)[n] == Packer::kNever, !got);
         if (!got) continue;
         ASSERT_NEAR(static_cast<double>(got->cost), *want, 2);
         ASSERT_LE(bound, got->cost);
@@ -296,6 +298,38 @@ TEST(PackerProperty, TheNumbersOfNodesDoNotMatter) {
         ASSERT_EQ(one->ease, two->ease);
       }
     }
+  }
+}
+
+TEST(FragmentationProperty, WhatIsRememberedChangesNothing) {
+  for (int seed = 1; seed <= Instances(10); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    const Profile profile{.plain = seed % 2 == 0, .kinds = 2};
+    History history({.capacity = 7, .half_life = 30});
+    FragmentationMemory memory;
+    std::vector<NodeState> nodes;
+    for (int n = 0; n < 6; ++n) nodes.push_back(RandomNode(random, profile));
+    std::uint64_t anew = 0;
+    for (int step = 0; step < 30; ++step) {
+      // Requests come, and push others out; some nodes change.
+      if (step % 3 == 0) history.Learn(RandomRequest(random, profile));
+      nodes[Below(random, 6)] = RandomNode(random, profile);
+      FragmentationMeter with(history, &memory);
+      FragmentationMeter without(history);
+      for (NodeState node : nodes) {
+        Normalize(node);
+        with.Add(node, 2);
+        without.Add(node, 2);
+        anew += history.entries().size();
+      }
+      ASSERT_EQ(with.sum().all.free, without.sum().all.free);
+      ASSERT_DOUBLE_EQ(with.sum().all.unusable, without.sum().all.unusable);
+      for (std::size_t kind = 0; kind < 2; ++kind) {
+        ASSERT_DOUBLE_EQ(with.sum().kinds[kind].unusable, without.sum().kinds[kind].unusable);
+      }
+    }
+    EXPECT_LT(memory.computed(), anew / 2);
   }
 }
 

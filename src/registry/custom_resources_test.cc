@@ -5,13 +5,18 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "registry/world_for_test.h"
 
 namespace dray::registry {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 const std::string kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -170,6 +175,157 @@ TEST_F(CustomTest, TablesSelectorsAndOtherVersions) {
   const Answer old = world_.Get("/apis/example.com/v1beta1/namespaces/default/widgets/a");
   EXPECT_THAT(old.text, HasSubstr(R"("apiVersion":"example.com/v1beta1")"));
   EXPECT_THAT(std::string(old.headers.Find("Warning")), HasSubstr("deprecated"));
+}
+
+TEST_F(CustomTest, AWatchTellsWhatHappens) {
+  const std::string then = std::to_string(world_.store().revision().value);
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", R"({"color":"red"})")).status, 201);
+  ASSERT_EQ(world_.Post(kWidgets, Widget("b", R"({"color":"blue"})")).status, 201);
+  ASSERT_EQ(
+      Patch(kWidgets + "/a", R"({"spec":{"color":"blue"}})", "application/merge-patch+json").status,
+      200);
+  ASSERT_EQ(world_.Ask({.method = "DELETE", .path = kWidgets + "/b"}).status, 200);
+  const auto told = [&](const std::string& path, std::string accept = {}) {
+    Answer answer = world_.Ask(
+        {.path = path + "&watch=1&resourceVersion=" + then, .accept = std::move(accept)});
+    std::vector<std::string> lines;
+    EXPECT_NE(answer.stream, nullptr) << answer.text;
+    if (answer.stream == nullptr) return lines;
+    for (const rest::DocumentNode& event : world_.Events(*answer.stream)) {
+      lines.push_back(api::ToJson(event));
+    }
+    return lines;
+  };
+  const auto is = [](std::string type, std::string name, std::string color) {
+    return AllOf(HasSubstr(R"("type":")" + type + "\""), HasSubstr(R"("name":")" + name + "\""),
+                 HasSubstr(R"("color":")" + color + "\""));
+  };
+  EXPECT_THAT(told(kWidgets + "?"),
+              ElementsAre(is("ADDED", "a", "red"), is("ADDED", "b", "blue"),
+                          is("MODIFIED", "a", "blue"), is("DELETED", "b", "blue")));
+  // All namespaces, another version, and what a selector chooses: "a" comes when it turns blue.
+  EXPECT_THAT(told("/apis/example.com/v1beta1/widgets?labelSelector=none"), IsEmpty());
+  EXPECT_THAT(
+      told("/apis/example.com/v1/widgets?fieldSelector=spec.color%3Dblue"),
+      ElementsAre(is("ADDED", "b", "blue"), is("ADDED", "a", "blue"), is("DELETED", "b", "blue")));
+  const auto rows = told(kWidgets + "?", "application/json;as=Table;v=v1;g=meta.k8s.io");
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_THAT(rows[0], HasSubstr(R"("name":"Color")"));
+  EXPECT_THAT(rows[0], HasSubstr(R"("cells":["a","red",1])"));
+  EXPECT_THAT(rows[1], HasSubstr(R"("columnDefinitions":null)"));
+  EXPECT_THAT(rows[2], HasSubstr(R"("cells":["a","blue",1])"));
+}
+
+TEST_F(CustomTest, ACollectionIsDeletedByItsSelectors) {
+  for (const std::string name : {"a", "b", "c"}) {
+    const std::string color = name == "b" ? "blue" : "red";
+    ASSERT_EQ(world_.Post(kWidgets, Widget(name, R"({"color":")" + color + "\"}")).status, 201);
+  }
+  ASSERT_EQ(Patch(kWidgets + "/c", R"({"metadata":{"labels":{"keep":"yes"}}})",
+                  "application/merge-patch+json")
+                .status,
+            200);
+  const Answer gone = world_.Ask(
+      {.method = "DELETE",
+       .path = kWidgets + "?fieldSelector=spec.color%3Dred&labelSelector=keep%21%3Dyes"});
+  EXPECT_EQ(gone.status, 200) << gone.text;
+  EXPECT_EQ(world_.Get(kWidgets + "/a").status, 404);
+  EXPECT_EQ(world_.Get(kWidgets + "/b").status, 200);
+  EXPECT_EQ(world_.Get(kWidgets + "/c").status, 200);
+  EXPECT_EQ(world_.Ask({.method = "DELETE", .path = kWidgets}).status, 200);
+  EXPECT_THAT(world_.Get(kWidgets).text, HasSubstr(R"("items":[])"));
+}
+
+TEST_F(CustomTest, RightsAreAskedForAsOfAnyKind) {
+  world_.StoreRoles();
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", "{}")).status, 201);
+  const apiserver::User eve{"eve", {"system:authenticated"}};
+  const auto as_eve = [&](std::string method, std::string path, std::string body = {}) {
+    const std::string type = method == "PATCH" ? "application/merge-patch+json" : "";
+    return world_.Ask({.method = std::move(method),
+                       .path = std::move(path),
+                       .body = std::move(body),
+                       .content_type = type,
+                       .user = eve});
+  };
+  const Answer refused = as_eve("GET", kWidgets + "/a");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text,
+              HasSubstr(R"(widgets.example.com \"a\" is forbidden: User \"eve\" cannot get )"
+                        R"(resource \"widgets\" in API group \"example.com\" in the namespace )"
+                        R"(\"default\")"));
+  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/";
+  ASSERT_EQ(
+      world_
+          .Post(rbac + "roles",
+                R"({"metadata":{"name":"r"},"rules":[{"apiGroups":["example.com"],)"
+                R"("resources":["widgets"],"verbs":["get","list"]},{"apiGroups":["example.com"],)"
+                R"("resources":["widgets/status"],"verbs":["patch"]}]})")
+          .status,
+      201);
+  ASSERT_EQ(world_
+                .Post(rbac + "rolebindings",
+                      R"({"metadata":{"name":"r"},"roleRef":{"kind":"Role","name":"r"},)"
+                      R"("subjects":[{"kind":"User","name":"eve"}]})")
+                .status,
+            201);
+  EXPECT_EQ(as_eve("GET", kWidgets + "/a").status, 200);
+  EXPECT_EQ(as_eve("GET", kWidgets).status, 200);
+  EXPECT_EQ(as_eve("GET", "/apis/example.com/v1/widgets").status, 403);
+  EXPECT_EQ(as_eve("GET", kWidgets + "?watch=1").status, 403);
+  EXPECT_EQ(as_eve("DELETE", kWidgets).status, 403);
+  EXPECT_EQ(as_eve("PATCH", kWidgets + "/a", R"({"spec":{"replicas":2}})").status, 403);
+  EXPECT_EQ(as_eve("PATCH", kWidgets + "/a/status", R"({"status":{"replicas":2}})").status, 200);
+  EXPECT_EQ(as_eve("PATCH", kWidgets + "/a/scale", R"({"spec":{"replicas":2}})").status, 403);
+  // Who may edit a namespace may edit what somebody has defined only if a role says so.
+  ASSERT_EQ(world_
+                .Post(rbac + "rolebindings",
+                      R"({"metadata":{"name":"e"},"roleRef":{"kind":"ClusterRole","name":"edit"},)"
+                      R"("subjects":[{"kind":"User","name":"eve"}]})")
+                .status,
+            201);
+  EXPECT_EQ(as_eve("PATCH", kWidgets + "/a", R"({"spec":{"replicas":2}})").status, 403);
+}
+
+TEST_F(CustomTest, AQuotaCanLimitTheirNumber) {
+  ASSERT_EQ(
+      world_
+          .Post("/api/v1/namespaces/default/resourcequotas",
+                R"({"metadata":{"name":"q"},"spec":{"hard":{"count/widgets.example.com":"1"}}})")
+          .status,
+      201);
+  EXPECT_EQ(world_.Post(kWidgets, Widget("a", "{}")).status, 201);
+  const Answer refused = world_.Post(kWidgets, Widget("b", "{}"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text,
+              HasSubstr(R"(widgets.example.com \"b\" is forbidden: exceeded quota: q, requested: )"
+                        "count/widgets.example.com=1, used: count/widgets.example.com=1, limited: "
+                        "count/widgets.example.com=1"));
+  EXPECT_EQ(
+      Patch(kWidgets + "/a", R"({"spec":{"replicas":2}})", "application/merge-patch+json").status,
+      200);
+  EXPECT_EQ(Patch(kWidgets + "/c?fieldManager=me",
+                  R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"}})",
+                  "application/apply-patch+yaml")
+                .status,
+            403);
+}
+
+TEST_F(CustomTest, TablesOfOtherVersionsAndOfDefinitions) {
+  ASSERT_EQ(world_.Post(kWidgets, Widget("a", R"({"color":"red"})")).status, 201);
+  const auto table = [&](std::string path) {
+    return world_
+        .Ask({.path = std::move(path), .accept = "application/json;as=Table;v=v1;g=meta.k8s.io"})
+        .text;
+  };
+  // A version without columns has an age.
+  const std::string old = table("/apis/example.com/v1beta1/namespaces/default/widgets");
+  EXPECT_THAT(old, HasSubstr(R"("name":"Age")"));
+  EXPECT_THAT(old, HasSubstr(R"("cells":["a","0s"])"));
+  EXPECT_THAT(table(kWidgets + "/a"), HasSubstr(R"("cells":["a","red",1])"));
+  const std::string definitions = table(kDefinitions);
+  EXPECT_THAT(definitions, HasSubstr(R"("name":"Created At")"));
+  EXPECT_THAT(definitions, HasSubstr(R"("cells":["widgets.example.com","2027-01-15T08:00:00Z"])"));
 }
 
 TEST_F(CustomTest, DefinitionsThatMakeNoSenseAreRefused) {

@@ -7,6 +7,7 @@
 #include "api/certificate_signing_request.h"
 #include "api/config_map.h"
 #include "api/cron_job.h"
+#include "api/custom_kind.h"
 #include "api/daemon_set.h"
 #include "api/device_class.h"
 #include "api/disruption_budget.h"
@@ -74,6 +75,7 @@ const std::map<const api::TypeInfo*, Printer>& Printers() {
         {&TypeInfoOf<api::ConfigMap>(), internal::ConfigMapPrinter()},
         {&TypeInfoOf<api::Secret>(), internal::SecretPrinter()},
         {&TypeInfoOf<api::ServiceAccount>(), internal::ServiceAccountPrinter()},
+        {api::DefinitionKind().hub, internal::DefinitionPrinter()},
     };
     for (const api::KindInfo& kind : api::Kinds()) {
       if (kind.traits != nullptr) all.emplace(kind.hub, internal::DescribedPrinter(*kind.traits));

@@ -130,6 +130,9 @@ INSTANTIATE_TEST_SUITE_P(
               R"("spec":{"unschedulable":true},"status":{"conditions":[{"type":"Ready",)"
               R"("status":"True"}],"nodeInfo":{"kubeletVersion":"v1"}})"),
          {"x", "Ready,SchedulingDisabled", "<none>", "5s", "v1"}},
+        {"definition",
+         Core("apiextensions.k8s.io/v1", "CustomResourceDefinition", R"("spec":{"group":"g"})"),
+         {"x", "1970-01-01T00:00:05Z"}},
         {"quota",
          Core("v1", "ResourceQuota",
               R"("status":{"hard":{"pods":"2","limits.cpu":"4"},"used":{"pods":"1"}})"),

@@ -187,12 +187,7 @@ NodeInfo* Cycle::ChooseLazily() {
                    });
   if (!may) return nullptr;
   FindPlacement();
-  // Without Finish they come again.
-  std::vector<bool> unknown(env_.world.node_indices());
-  for (const NodeInfo* node : placement_->Stale(env_.world)) unknown[node->index] = true;
-  for (const NodeInfo* node : env_.world.nodes()) {
-    if (unknown[node->index] || placement_->Admitted(*node)) feasible_.push_back(node);
-  }
+  placement_->Open(env_.world, feasible_);
   feasible_known_ = true;
   NodeInfo* chosen = nullptr;
   const bool asked = feasible_.empty() || AskScorers();
@@ -207,22 +202,20 @@ NodeInfo* Cycle::ChooseLazily() {
   if (asked && fine_ && !feasible_.empty() && final_.empty() && anew_.empty() &&
       std::ranges::none_of(raw_, tells_apart)) {
     Told told;
-    const std::vector<std::int64_t> none(feasible_.size());
-    for (int tries = 0; tries < kMostTries && !feasible_.empty(); ++tries) {
-      const std::vector<absl::int128> totals =
-          FineTotals(feasible_, std::span(none).first(feasible_.size()));
-      const auto best = std::ranges::max_element(totals);
-      const auto at = feasible_.begin() + (best - totals.begin());
+    FineScorer& fine = *scorers[*fine_].plugin->fine();
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const auto best = fine.FineBest(state_, *pod_, feasible_);
       // By what is known of units it fits nowhere, which filters may know better.
-      if (*best == 0) break;
-      if (unknown[(*at)->index]) {
+      if (!best) break;
+      const NodeInfo& node = *feasible_[*best];
+      if (!placement_->Knows(node)) {
         ++evaluated_;
-        if (AskOf(state_, **at, local_, told, nullptr).code != PluginStatus::Code::kSuccess) {
-          feasible_.erase(at);
+        if (AskOf(state_, node, local_, told, nullptr).code != PluginStatus::Code::kSuccess) {
+          feasible_.erase(feasible_.begin() + static_cast<std::ptrdiff_t>(*best));
           continue;
         }
       }
-      chosen = env_.world.nodes()[(*at)->rank];
+      chosen = env_.world.nodes()[node.rank];
       break;
     }
   }

@@ -203,6 +203,10 @@ class FineScorer {
                           std::span<const NodeInfo* const> nodes,
                           std::span<const std::int64_t> others, std::int64_t weight,
                           std::span<std::int64_t> scores) = 0;
+  // The place of the node that has the highest score of these where all others' points are the same.
+  // Nothing: by what the plugin knows the pod fits on none of them.
+  virtual std::optional<std::size_t> FineBest(CycleState& state, const PodInfo& pod,
+                                              std::span<const NodeInfo* const> nodes) = 0;
 };
 
 // How much the pod is wanted on a node that passed: 0 to kMaxNodeScore after Normalize. PreScore

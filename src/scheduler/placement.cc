@@ -8,6 +8,10 @@
 namespace dray::scheduler {
 namespace {
 
+// Of so many nodes one: when that many have changed, all of them are looked through, which costs
+// less than sorting those that have.
+constexpr std::size_t kLookThrough = 16;
+
 void SortByRank(std::vector<NodeInfo*>& nodes) {
   // Mostly they come in that order.
   if (std::ranges::is_sorted(nodes, std::less_equal<>(), &NodeInfo::rank)) return;
@@ -72,7 +76,8 @@ std::vector<NodeInfo*> Placement::Stale(const World& world) {
   if (first || nodes_version_ != world.nodes_version()) Rank(world);
   asking_ = world.version();
   std::vector<NodeInfo*> stale;
-  const World::ChangedNodes changed = world.ChangedSince(seen_);
+  const World::ChangedNodes changed =
+      world.ChangedSince(seen_, world.nodes().size() / kLookThrough + 8);
   if (first || changed.all) {
     for (NodeInfo* node : world.nodes()) {
       if (entries_[node->index].version != node->version) stale.push_back(node);
@@ -85,6 +90,14 @@ std::vector<NodeInfo*> Placement::Stale(const World& world) {
   }
   SortByRank(stale);
   return stale;
+}
+
+void Placement::Open(const World& world, std::vector<const NodeInfo*>& open) {
+  if (nodes_version_ != world.nodes_version()) Rank(world);
+  for (const NodeInfo* node : world.nodes()) {
+    const Entry& entry = entries_[node->index];
+    if (entry.version != node->version || entry.refusal < 0) open.push_back(node);
+  }
 }
 
 void Placement::Clear(NodeIndex index) {

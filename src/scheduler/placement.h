@@ -55,6 +55,10 @@ class Placement {
   // Takes note of nodes that came or went. Those that must be looked at again, by rank. Each is to
   // be answered by Refuse or Admit, then Finish called; without it they come again.
   std::vector<NodeInfo*> Stale(const World& world);
+  // Nodes that are not known to refuse the pod as they are now, by rank. Asks for nothing.
+  void Open(const World& world, std::vector<const NodeInfo*>& open);
+  // Whether what is known of it is of the node as it is now.
+  bool Knows(const NodeInfo& node) const { return entries_[node.index].version == node.version; }
   // The number that the refusal has here.
   std::uint32_t Refuse(const NodeInfo& node, const Refusals::Known& refusal);
   // The same reason for another node: the number is one that Refuse gave since Stale.

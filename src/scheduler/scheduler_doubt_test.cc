@@ -16,6 +16,7 @@
 namespace dray::scheduler {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -314,6 +315,13 @@ class TwoDeciders : public ::testing::Test {
          .subresource = "status"});
     ASSERT_TRUE(cluster_.cluster().Update(api::Object::Of(claim)).ok());
   }
+  std::vector<std::string> Messages() {
+    std::vector<std::string> messages;
+    for (const api::Object& object : cluster_.cluster().All(DeviceCluster::KindOf<api::Event>())) {
+      messages.push_back(object.As<api::Event>()->message);
+    }
+    return messages;
+  }
   std::vector<std::string> Reasons() {
     std::vector<std::string> reasons;
     for (const api::Object& object : cluster_.cluster().All(DeviceCluster::KindOf<api::Event>())) {
@@ -449,9 +457,11 @@ TEST_F(TwoDeciders, LimitedToDriversTheyDoNotMeet) {
   EXPECT_THAT(observer_.devices, IsEmpty());
   EXPECT_EQ(cluster_.Find<api::ResourceClaim>("mine")->status.allocation->devices.results[0].driver,
             "ours.example.com");
-  // Of what is not its own it says that there is none.
+  // Of what is not its own it gives nothing, and says why.
   Add({.name = "more", .scheduler = "ours"});
   EXPECT_THAT(Told(ours().Run()), ElementsAre("ns/more refused"));
+  EXPECT_THAT(Messages(), Contains(HasSubstr("that does not match the selector of scheduler ours: "
+                                             "device.driver in [\"ours.example.com\"]")));
 }
 
 TEST_F(TwoDeciders, ClassesOfOthersAreRefused) {
@@ -459,12 +469,7 @@ TEST_F(TwoDeciders, ClassesOfOthersAreRefused) {
   cluster_.AddNode("a", 1);
   Add({.name = "mine", .scheduler = "ours"});
   EXPECT_THAT(Told(ours().Run()), ElementsAre("ns/mine refused"));
-  bool told = false;
-  for (const api::Object& object : cluster_.cluster().All(DeviceCluster::KindOf<api::Event>())) {
-    told = told || object.As<api::Event>()->message.find(
-                       "scheduler ours does not serve device class gpu") != std::string::npos;
-  }
-  EXPECT_TRUE(told);
+  EXPECT_THAT(Messages(), Contains(HasSubstr("scheduler ours does not serve device class gpu")));
 }
 
 }  // namespace

@@ -68,12 +68,11 @@ std::optional<std::vector<World::PoolChange>> World::Impl::PoolChangesSince(
   return std::vector<PoolChange>(first, pool_log.end());
 }
 
-World::ChangedNodes World::Impl::ChangedSince(std::uint64_t version) const {
+World::ChangedNodes World::Impl::ChangedSince(std::uint64_t version, std::size_t most) const {
   ChangedNodes changed;
-  if (version < log_begin) {
-    changed.all = true;
-    return changed;
-  }
+  changed.all =
+      version < log_begin || (log.size() > most && log[log.size() - most - 1].first > version);
+  if (changed.all) return changed;
   for (auto it = log.rbegin(); it != log.rend() && it->first > version; ++it) {
     changed.nodes.push_back(it->second);
   }
@@ -182,8 +181,8 @@ NodeInfo* World::node(NodeIndex index) const {
 }
 std::size_t World::node_indices() const { return impl_->nodes.size(); }
 Status World::RefreshDevices(NodeInfo& node) { return impl_->RefreshDevices(node); }
-World::ChangedNodes World::ChangedSince(std::uint64_t version) const {
-  return impl_->ChangedSince(version);
+World::ChangedNodes World::ChangedSince(std::uint64_t version, std::size_t most) const {
+  return impl_->ChangedSince(version, most);
 }
 std::optional<std::vector<World::PoolChange>> World::PoolChangesSince(std::uint64_t version) const {
   return impl_->PoolChangesSince(version);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,8 @@ class World final : public allocator::ClassLister {
   NodeInfo* FindNode(std::string_view name) const;
   // Null when there is no such node any more.
   NodeInfo* node(NodeIndex index) const;
+  // How many nodes have a taint that only costs points (PreferNoSchedule).
+  std::size_t nodes_with_soft_taints() const;
   // NodeIndex is always below this.
   std::size_t node_indices() const;
   // Changes when a node comes or goes.
@@ -65,13 +68,14 @@ class World final : public allocator::ClassLister {
   Status RefreshDevices(NodeInfo& node);
 
   // Which nodes have changed since a version of the world, leaving aside what concerned every node
-  // (global_version). `all`: too many to tell.
+  // (global_version). `all`: it is too long ago to tell, or there were more than `most` changes.
   struct ChangedNodes {
     bool all = false;
     std::vector<NodeIndex> nodes;  // may repeat
   };
   std::uint64_t version() const { return version_; }
-  ChangedNodes ChangedSince(std::uint64_t version) const;
+  ChangedNodes ChangedSince(std::uint64_t version,
+                            std::size_t most = std::numeric_limits<std::size_t>::max()) const;
   // Of the last change that may concern every node: taint rules, slices without a node and what is
   // in use of them. Only those who look at devices need to ask, and most of them only about some
   // pools: PoolChangesSince. Classes are not among it: what is remembered of a pod whose claims name one is

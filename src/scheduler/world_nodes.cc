@@ -28,7 +28,15 @@ bool SameForScheduling(const api::Node& a, const api::Node& b) {
          std::ranges::equal(a.status.conditions, b.status.conditions, same_conditions);
 }
 
+bool HasSoftTaint(const api::Node& node) {
+  return std::ranges::any_of(node.spec.taints, [](const api::Taint& taint) {
+    return taint.effect == api::kTaintEffectPreferNoSchedule;
+  });
+}
+
 }  // namespace
+
+std::size_t World::nodes_with_soft_taints() const { return impl_->nodes_with_soft_taints; }
 
 World::Impl::NodeEntry& World::Impl::EntryOf(std::string_view name) {
   if (const auto found = nodes_by_name.find(name); found != nodes_by_name.end()) {
@@ -70,6 +78,8 @@ void World::Impl::PutNode(std::shared_ptr<const api::Node> node) {
   } else if (SameForScheduling(*before, *info.node)) {
     return;
   }
+  nodes_with_soft_taints += HasSoftTaint(*info.node) ? 1 : 0;
+  nodes_with_soft_taints -= before != nullptr && HasSoftTaint(*before) ? 1 : 0;
   // Which slices are the node's depends on its labels and what it says it can do.
   if (before == nullptr || before->metadata.labels != info.node->metadata.labels ||
       before->status.declared_features != info.node->status.declared_features) {
@@ -88,6 +98,7 @@ void World::Impl::RemoveNode(std::string_view name) {
   sorted_stale = true;
   ++world.nodes_version_;
   Touch(entry.info);
+  nodes_with_soft_taints -= HasSoftTaint(*entry.info.node) ? 1 : 0;
   entry.info.node = nullptr;
   entry.info.allocatable = {};
   entry.info.names = nullptr;

@@ -104,6 +104,7 @@ class TraceRun {
   std::vector<packing::NodeState> states_;
   absl::flat_hash_map<std::string, Placed> placed_;
   packing::History seen_;
+  packing::FragmentationMemory measured_;
   std::int64_t capacity_ = 0;
   std::int64_t given_ = 0;
   TraceResult result_;
@@ -313,7 +314,7 @@ Status TraceRun::Leave(const std::string& name) {
 }
 
 void TraceRun::Measure(double arrived) {
-  packing::FragmentationMeter meter(seen_);
+  packing::FragmentationMeter meter(seen_, &measured_);
   absl::flat_hash_map<packing::NodeState, std::uint32_t> different;
   for (packing::NodeState state : states_) {
     packing::Normalize(state);

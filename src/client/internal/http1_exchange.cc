@@ -95,8 +95,9 @@ class Stream final : public LineStream {
         return false;
       }
       if (error == boost::asio::error::timed_out && steady_clock::now() < end_) {
-        return base::Unavailable(fmt::format("the server has said nothing for {} s",
-                                             static_cast<double>(silence_.count()) / 1e3));
+        return base::MakeStatus(StatusCode::kDeadlineExceeded,
+                                fmt::format("the server has said nothing for {} s",
+                                            static_cast<double>(silence_.count()) / 1e3));
       }
       if (error) return Broken(error);
     }

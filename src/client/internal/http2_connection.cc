@@ -401,7 +401,8 @@ class Http2Connection::Lines final : public LineStream {
       if (!exchange.body.empty() || exchange.over) continue;
       if (steady_clock::now() < std::min(end_, silent)) continue;
       if (silent < end_) {
-        return base::Unavailable(
+        return base::MakeStatus(
+            StatusCode::kDeadlineExceeded,
             fmt::format("the server has said nothing for {}", Seconds(silence_)));
       }
       return Broken("Connection timed out");

@@ -28,7 +28,8 @@ struct ReflectorOptions {
   std::chrono::milliseconds longest_backoff{10'000};
   std::chrono::milliseconds absent{60'000};  // until a kind that is not there is looked for again
   std::chrono::seconds watch_for{300};       // then the watch is begun again, where it was
-  // A server says something once a minute at least (a bookmark); after this it is not there.
+  // A server says something once a minute (a bookmark), if there was anything to say; before this much time has gone
+  // by it is asked again, and after it without an answer it is not there.
   std::chrono::milliseconds silence{75'000};
   api::Selection selection = {};
   base::Host* host = nullptr;  // where it runs; outlives it

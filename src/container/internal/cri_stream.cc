@@ -34,6 +34,8 @@ constexpr std::chrono::seconds kBeginTime{30};
 constexpr std::size_t kLongestHead = 16u << 10;
 constexpr std::size_t kLongestStatus = 64u << 10;
 constexpr std::size_t kMostHeld = 256u << 10;  // of what one side has said and the other not heard
+// How long after the end of a stream on which nothing came the server may say what was wrong.
+constexpr std::chrono::seconds kFaultTime{1};
 
 Status Abandoned() {
   return base::MakeStatus(StatusCode::kCancelled, "nobody listens to the command any more");
@@ -96,6 +98,7 @@ class Connection {
     (void)::fcntl(local_, F_SETFL, ::fcntl(local_, F_GETFL) | O_NONBLOCK);
   }
   void Deliver(std::string_view bytes) {
+    delivered_any_ = delivered_any_ || !bytes.empty();
     to_local_ += bytes;
     Drain();
   }
@@ -104,6 +107,9 @@ class Connection {
     delivered_ = true;
     Drain();
   }
+  // The same when that time has passed, unless all of it is over before.
+  void EndDeliveryAt(steady_clock::time_point time) { end_delivery_at_ = time; }
+  bool delivered_any() const { return delivered_any_; }
   // Waits until what was delivered is taken. Not OK: nobody listens any more.
   Status Flush() {
     while (!to_local_.empty()) {
@@ -236,7 +242,17 @@ class Connection {
       if (left.count() <= 0) return Fault("does not answer");
       wait = static_cast<int>(left.count()) + 1;
     }
+    if (end_delivery_at_) {
+      const auto left =
+          std::chrono::duration_cast<milliseconds>(*end_delivery_at_ - steady_clock::now());
+      const int until = std::max(0, static_cast<int>(left.count())) + 1;
+      wait = wait < 0 ? until : std::min(wait, until);
+    }
     if (::poll(polled, 3, wait) < 0) return true;
+    if (end_delivery_at_ && steady_clock::now() >= *end_delivery_at_) {
+      end_delivery_at_.reset();
+      EndDelivery();
+    }
     if (polled[2].revents != 0) TakeLocal(polled[2].revents);
     if (polled[0].revents != 0) {
       StreamInput::Wanted more = input_.Take();
@@ -306,6 +322,8 @@ class Connection {
   bool local_over_ = false;  // it says nothing more
   bool local_gone_ = false;
   bool delivered_ = false;
+  bool delivered_any_ = false;
+  std::optional<steady_clock::time_point> end_delivery_at_;
   files::Fd socket_;
   std::optional<steady_clock::time_point> deadline_;
   spdy::FrameReader reader_;
@@ -358,8 +376,14 @@ Status RunForward(const CriForwardCall& call, StreamInput& input, const files::F
     } else if (frame->stream == data_stream) {
       connection.Deliver(frame->data);
       data_over = data_over || over;
-      // The pod says nothing more, but still listens.
-      if (data_over && !fault_over) connection.EndDelivery();
+      if (!data_over || fault_over) continue;
+      if (connection.delivered_any()) {
+        // The pod says nothing more, but still listens.
+        connection.EndDelivery();
+      } else {
+        // Perhaps it never did: containerd ends this stream first, and says why after that.
+        connection.EndDeliveryAt(steady_clock::now() + kFaultTime);
+      }
     }
   }
   if (!told) return connection.Fault("ended the connection");

@@ -47,4 +47,12 @@ using Pools = base::PersistentArray<std::shared_ptr<const PoolUsage>>;
 std::vector<PoolId> Replace(Pools& pools, Holder holder, const Holding& before,
                             const Holding& after);
 
+// The same for many holdings at once: each pool is copied once. A device may come to be held twice.
+struct Step {
+  Holder holder{};
+  const Holding* holding = nullptr;
+  bool add = false;  // otherwise it is taken away
+};
+void Apply(Pools& pools, std::span<const Step> steps);
+
 }  // namespace dray::ledger::internal

@@ -60,6 +60,8 @@ Printer CronJobPrinter();
 Printer DisruptionBudgetPrinter();
 Printer LimitRangePrinter();
 Printer PodGroupPrinter();
+// As of roles: name and when it was made.
+Printer DefinitionPrinter();
 
 // printers_described.cc
 Printer DescribedPrinter(const api::KindTraits& traits);

@@ -54,6 +54,8 @@ Printer RolePrinter() {
           }};
 }
 
+Printer DefinitionPrinter() { return RolePrinter(); }
+
 Printer RoleBindingPrinter() { return {BindingColumns(), BindingCells<api::RoleBinding>}; }
 
 Printer ClusterRoleBindingPrinter() {

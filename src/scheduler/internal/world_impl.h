@@ -59,7 +59,7 @@ struct World::Impl {
   void TouchAllFor(inventory::PoolId pool, PoolChange::Kind kind);
   std::optional<std::vector<PoolChange>> PoolChangesSince(std::uint64_t version) const;
   void TouchPools(std::span<const inventory::PoolId> pools);
-  ChangedNodes ChangedSince(std::uint64_t version) const;
+  ChangedNodes ChangedSince(std::uint64_t version, std::size_t most) const;
 
   // Nodes.
   NodeEntry& EntryOf(std::string_view name);
@@ -101,6 +101,7 @@ struct World::Impl {
   base::StringSet allocated_here;  // uids of claims
 
   // Node versions in the order in which they were given; bounded.
+  std::size_t nodes_with_soft_taints = 0;
   std::deque<std::pair<std::uint64_t, NodeIndex>> log;
   std::uint64_t log_begin = 0;  // what is not newer than this may have been dropped
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -125,19 +126,78 @@ std::int64_t DeviceFragmentation::Score(CycleState&, const PodInfo&, const NodeI
 
 // By cost, then by free cpu beside free units, then by chance: 28, 10 and 8 bits, which is below
 // kMaxNodeScore points.
+namespace {
+constexpr double kRange = 64;  // units; what costs more is as bad as that
+constexpr double kLevels = 1 << 28;
+constexpr std::int64_t kEasiest = std::numeric_limits<std::int64_t>::min();
+}  // namespace
+
 std::int64_t DeviceFragmentation::ScoreOf(std::int64_t cost, std::int64_t ease,
                                           std::uint64_t dice) const {
-  constexpr double kRange = 64;  // units; what costs more is as bad as that
-  constexpr double kLevels = 1 << 28;
   constexpr double kPerOctave = 48;
   const double units = static_cast<double>(cost) / packing::kWhole / packer_.sequences();
   const double better = std::clamp((kRange - units) / (2 * kRange), 0.0, 1.0);
   const auto level = static_cast<std::int64_t>(std::min(better * kLevels, kLevels - 1));
   const double beside = std::log2(1 + static_cast<double>(-ease)) * kPerOctave;
-  const std::int64_t easy = ease == std::numeric_limits<std::int64_t>::min()
-                                ? 1023
-                                : static_cast<std::int64_t>(std::clamp(beside, 0.0, 1023.0));
+  const std::int64_t easy =
+      ease == kEasiest ? 1023 : static_cast<std::int64_t>(std::clamp(beside, 0.0, 1023.0));
   return (level << 18) | (easy << 8) | static_cast<std::int64_t>(dice & 255);
+}
+
+std::int64_t DeviceFragmentation::WorseThan(std::int64_t cost) const {
+  const double unit = static_cast<double>(packing::kWhole) * packer_.sequences();
+  // Outside of the range all costs are the same.
+  if (static_cast<double>(cost) > kRange * unit - 1) return packing::Packer::kNever - 1;
+  const auto level = static_cast<std::int64_t>(2 * kRange * unit / kLevels) + 2;
+  return std::max(cost, static_cast<std::int64_t>(-kRange * unit)) + level;
+}
+
+std::uint64_t DeviceFragmentation::SaltFor(const PodInfo& pod) const {
+  return packing::Dice(static_cast<std::uint64_t>(args_.seed) ^ StableHash(pod.pod->metadata.uid))
+      .Next();
+}
+
+std::optional<std::size_t> DeviceFragmentation::FineBest(CycleState& state, const PodInfo& pod,
+                                                         std::span<const NodeInfo* const> nodes) {
+  const RequestNumber request = *state.Get<State>().request;
+  const std::uint64_t salt = SaltFor(pod);
+  const std::span<const std::int64_t> bounds = packer_.LowerBounds(request);
+  const auto bound = [&](std::uint32_t n) {
+    const NodeIndex index = nodes[n]->index;
+    return index < bounds.size() ? bounds[index] : packing::Packer::kNever;
+  };
+  std::optional<std::size_t> best;
+  std::int64_t highest = 0;
+  std::int64_t limit = packing::Packer::kNever - 1;
+  const auto look = [&](std::uint32_t n) {
+    const NodeIndex index = nodes[n]->index;
+    const auto cost = packer_.CostOf(index, request, limit);
+    if (!cost) return;
+    const std::int64_t score = ScoreOf(cost->cost, cost->ease, packing::Dice(salt + index).Next());
+    limit = std::min(limit, WorseThan(cost->cost));
+    // Of equals the first, as everywhere.
+    if (best && (score < highest || (score == highest && n > *best))) return;
+    best = n;
+    highest = score;
+  };
+  // The one that may be best says how good others must be.
+  std::optional<std::uint32_t> first;
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    if (bound(n) <= limit && (!first || bound(n) < bound(*first))) first = n;
+  }
+  if (!first) return std::nullopt;
+  look(*first);
+  candidates_.clear();
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    if (n != *first && bound(n) <= limit) candidates_.emplace_back(bound(n), n);
+  }
+  std::ranges::make_heap(candidates_, std::greater<>());
+  for (auto end = candidates_.end(); end != candidates_.begin(); --end) {
+    if (candidates_.front().first > limit) break;
+    look(candidates_.front().second);
+    std::pop_heap(candidates_.begin(), end, std::greater<>());
+  }
+  return best;
 }
 
 void DeviceFragmentation::FineScores(CycleState& state, const PodInfo& pod,
@@ -146,11 +206,8 @@ void DeviceFragmentation::FineScores(CycleState& state, const PodInfo& pod,
                                      std::span<std::int64_t> scores) {
   const RequestNumber request = *state.Get<State>().request;
   const bool equal = std::ranges::all_of(others, [&](std::int64_t o) { return o == others[0]; });
-  // The same for the same pod, however often it is asked.
-  const std::uint64_t salt =
-      packing::Dice(static_cast<std::uint64_t>(args_.seed) ^ StableHash(pod.pod->metadata.uid))
-          .Next();
-  constexpr std::int64_t kEasiest = std::numeric_limits<std::int64_t>::min();
+  const std::uint64_t salt = SaltFor(pod);
+  const std::span<const std::int64_t> lower = packer_.LowerBounds(request);
   // Those that may be best come first; once what a node could have at best is below what the best
   // one has, nobody else needs to be looked at.
   using Total = absl::int128;
@@ -159,22 +216,23 @@ void DeviceFragmentation::FineScores(CycleState& state, const PodInfo& pod,
   };
   std::vector<std::pair<Total, std::uint32_t>> bounds(nodes.size());
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-    scores[n] = ScoreOf(packer_.LowerBound(nodes[n]->index, request), kEasiest, 255);
+    const NodeIndex index = nodes[n]->index;
+    const std::int64_t bound = index < lower.size() ? lower[index] : packing::Packer::kNever;
+    scores[n] = bound == packing::Packer::kNever ? 0 : ScoreOf(bound, kEasiest, 255);
     bounds[n] = {total(n, scores[n]), ~n};
   }
   std::ranges::make_heap(bounds);
   std::optional<Total> best;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t least = packing::Packer::kNever - 1;
   for (auto end = bounds.end(); end != bounds.begin(); --end) {
     std::pop_heap(bounds.begin(), end);
     const auto& [bound, inverse] = *(end - 1);
     if (best && bound < *best) break;
     const std::uint32_t n = ~inverse;
     const NodeIndex index = nodes[n]->index;
-    const auto cost =
-        packer_.CostOf(index, request, equal ? least : std::numeric_limits<std::int64_t>::max());
+    const auto cost = packer_.CostOf(index, request, equal ? least : packing::Packer::kNever);
     scores[n] = cost ? ScoreOf(cost->cost, cost->ease, packing::Dice(salt + index).Next()) : 0;
-    if (cost) least = std::min(least, cost->cost);
+    if (cost) least = std::min(least, WorseThan(cost->cost));
     const Total reached = total(n, scores[n]);
     if (!best || reached > *best) best = reached;
   }

@@ -50,6 +50,8 @@ class DeviceFragmentation final : public PreFilterPlugin,
   void FineScores(CycleState& state, const PodInfo& pod, std::span<const NodeInfo* const> nodes,
                   std::span<const std::int64_t> others, std::int64_t weight,
                   std::span<std::int64_t> scores) override;
+  std::optional<std::size_t> FineBest(CycleState& state, const PodInfo& pod,
+                                      std::span<const NodeInfo* const> nodes) override;
 
   // Makes Order the one for the pod's devices on the node; null: there is none.
   const allocator::DevicePreference* PreferenceFor(const CycleState& state, const NodeInfo& node);
@@ -78,6 +80,10 @@ class DeviceFragmentation final : public PreFilterPlugin,
   void Sync();
   void SetNode(NodeIndex index);
   std::int64_t ScoreOf(std::int64_t cost, std::int64_t ease, std::uint64_t dice) const;
+  // A cost above this has a worse score than `cost`, whatever else decides.
+  std::int64_t WorseThan(std::int64_t cost) const;
+  // The same for the same pod, however often it is asked.
+  std::uint64_t SaltFor(const PodInfo& pod) const;
 
   World& world_;
   DeviceFragmentationArgs args_;
@@ -91,6 +97,7 @@ class DeviceFragmentation final : public PreFilterPlugin,
   base::Generations<absl::flat_hash_map<std::uint64_t, Asked>> asked_{1024};
   // Pods that have been counted: one that is tried again asks for nothing new.
   base::Generations<absl::flat_hash_map<std::uint64_t, bool>> counted_{1 << 16};
+  std::vector<std::pair<std::int64_t, std::uint32_t>> candidates_;  // FineBest
   std::vector<std::uint64_t> rank_;  // by device of the node that Order is for
 };
 

@@ -20,6 +20,22 @@ namespace {
 
 constexpr std::string_view kOptionalNodeOperations = "DRAOptionalNodeOperations";
 
+// What a profile is limited to is nothing that the claim says: whose it is, is told.
+void NameLimit(const std::string& limit, std::string_view scheduler,
+               allocator::Explanation& explanation) {
+  for (allocator::ClaimReport& claim : explanation.claims) {
+    for (allocator::RequestReport& request : claim.requests) {
+      for (allocator::AlternativeReport& alternative : request.alternatives) {
+        for (allocator::Drop& drop : alternative.drops) {
+          if (drop.expression != limit) continue;
+          drop.expression = fmt::format("of scheduler {}: {}", scheduler, limit);
+          drop.selector.reset();  // none that could be taken from the claim
+        }
+      }
+    }
+  }
+}
+
 PluginStatus Refuse(std::string_view code, std::string text) {
   return PluginStatus::Unresolvable({.code = std::string(code), .text = std::move(text)});
 }
@@ -302,11 +318,17 @@ std::vector<Reason> DynamicResources::Detail(CycleState& state, const PodInfo& p
   Reason& reason = reasons.front();
   if (variant == nullptr || variant->plan.plan == nullptr || !IsOfDevices(reason)) return reasons;
   // A plan of the pod's own claims: the kept one may name those of another pod.
-  const auto plan = allocator::MakePlan(ToAllocate(data, *variant), world_, world_.features(),
-                                        world_.expressions());
+  std::shared_ptr<const allocator::Plan> plan;
+  std::string limit;
+  {
+    const base::MutexLock lock(variants_);
+    plan = plans_.Make(ToAllocate(data, *variant), world_);
+    limit = plans_.limit();
+  }
   auto explanation = std::make_shared<allocator::Explanation>(allocator::Explain(
       *plan, world_.node(node.index)->usage,
       {.search = options_.search, .decided = KindOf(reason), .allowance = &data.explaining}));
+  if (!limit.empty()) NameLimit(limit, options_.component, *explanation);
   reason.shortages = ShortagesOf(*explanation);
   reason.devices = std::move(explanation);
   return reasons;

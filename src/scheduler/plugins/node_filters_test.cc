@@ -202,6 +202,20 @@ TEST(TaintToleration, PreferredTaintsOnlyCostPoints) {
   EXPECT_THAT(scores, ElementsAre(100, 50, 0, 100));
 }
 
+TEST(TaintToleration, IsNotAskedForPointsWhereNoNodeHasSuchATaint) {
+  SmallWorld small;
+  small.Node(Worker("a").Tainted("x", "", "NoSchedule"));
+  TaintToleration plugin;
+  CycleState state;
+  const auto pod = small.Info(Pod("p"));
+  const auto asked = [&] { return plugin.PreScore(state, *pod, small.world()).ok(); };
+  EXPECT_FALSE(asked());
+  small.Node(Worker("b").Tainted("x", "", "PreferNoSchedule"));
+  EXPECT_TRUE(asked());
+  small.Node(Worker("b"));
+  EXPECT_FALSE(asked());
+}
+
 TEST(TaintToleration, WakesWhenTheTaintIsGoneOrTolerated) {
   const api::Node tainted = Worker("n1").Tainted("gpu", "", "NoExecute");
   const api::Node clean = Worker("n1");

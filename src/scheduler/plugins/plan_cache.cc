@@ -100,7 +100,7 @@ bool PlanCache::Current(const allocator::Plan& plan, const World& world) {
   });
 }
 
-KnownPlan PlanCache::Make(ClaimList claims, World& world) {
+std::shared_ptr<const allocator::Plan> PlanCache::Make(ClaimList claims, World& world) const {
   std::vector<std::shared_ptr<const api::ResourceClaim>> limited;
   if (!limit_.empty()) {
     const api::DeviceSelector selector{.cel = api::CELDeviceSelector{.expression = limit_}};
@@ -116,8 +116,7 @@ KnownPlan PlanCache::Make(ClaimList claims, World& world) {
     }
     claims = limited;
   }
-  return {.number = next_++,
-          .plan = allocator::MakePlan(claims, world, world.features(), world.expressions())};
+  return allocator::MakePlan(claims, world, world.features(), world.expressions());
 }
 
 KnownPlan PlanCache::Get(ClaimList claims, World& world) {
@@ -126,7 +125,7 @@ KnownPlan PlanCache::Get(ClaimList claims, World& world) {
   if (entry != nullptr && Same(*entry, claims) && Current(*entry->known.plan, world)) {
     return entry->known;
   }
-  Entry made{{claims.begin(), claims.end()}, Make(claims, world)};
+  Entry made{{claims.begin(), claims.end()}, {.number = next_++, .plan = Make(claims, world)}};
   if (entry != nullptr) return (*entry = std::move(made)).known;
   entries_.Trim();
   return entries_.Put(hash, std::move(made)).known;

@@ -41,6 +41,9 @@ class PlanCache {
 
   // The plan's claims are the first ones that asked for this, so names in it may be others.
   KnownPlan Get(ClaimList claims, World& world);
+  // A plan of these very claims, that is not kept.
+  std::shared_ptr<const allocator::Plan> Make(ClaimList claims, World& world) const;
+  const std::string& limit() const { return limit_; }
   std::size_t size() const { return entries_.size(); }
 
  private:
@@ -50,7 +53,6 @@ class PlanCache {
   };
   static bool Same(const Entry& entry, ClaimList claims);
   static bool Current(const allocator::Plan& plan, const World& world);
-  KnownPlan Make(ClaimList claims, World& world);
 
   const std::string limit_;
   std::uint64_t next_ = 1;

@@ -7,6 +7,7 @@
 #include "scheduler/plugins/changes.h"
 #include "scheduler/plugins/normalize.h"
 #include "scheduler/plugins/taints.h"
+#include "scheduler/world.h"
 
 namespace dray::scheduler {
 
@@ -20,8 +21,9 @@ PluginStatus TaintToleration::Filter(CycleState&, const PodInfo& pod, const Node
                                           taint->effect)}}});
 }
 
-PluginStatus TaintToleration::PreScore(CycleState&, const PodInfo&, World&) {
-  return PluginStatus::Success();
+// Where no node has such a taint all of them have the same points.
+PluginStatus TaintToleration::PreScore(CycleState&, const PodInfo&, World& world) {
+  return world.nodes_with_soft_taints() == 0 ? PluginStatus::Skip() : PluginStatus::Success();
 }
 
 std::int64_t TaintToleration::Score(CycleState&, const PodInfo& pod, const NodeInfo& node) {
