@@ -141,6 +141,7 @@ void ResourceClaimController::OnClaim(const api::ResourceClaim* before,
       queue().Add(ObjectKey::Of<api::PodGroup>(metadata.namespace_, owner->name));
     }
   }
+  NoteLeft(before, after);
   if (after != nullptr) {
     queue().Add(ObjectKey::Of<api::ResourceClaim>(metadata.namespace_, metadata.name));
   } else {
@@ -175,6 +176,20 @@ Status ResourceClaimController::Reconcile(const ObjectKey& key) {
   const api::Object object = *found;
   if (key.Is<api::PodGroup>()) return ReconcileGroup(object);
   return key.Is<api::Pod>() ? ReconcilePod(object) : ReconcileClaim(object);
+}
+
+void ResourceClaimController::NoteLeft(const api::ResourceClaim* before,
+                                       const api::ResourceClaim* after) {
+  const api::ObjectMeta& metadata = (after != nullptr ? after : before)->metadata;
+  const auto key = ObjectKey::Of<api::ResourceClaim>(metadata.namespace_, metadata.name);
+  const bool idle = after != nullptr && after->status.allocation.has_value() &&
+                    after->status.reserved_for.empty();
+  const bool same = before != nullptr && after != nullptr && before->metadata.uid == metadata.uid;
+  if (!idle || !same) {
+    left_.erase(key);
+  } else if (!before->status.reserved_for.empty()) {
+    left_.insert(key);
+  }
 }
 
 StatusOr<bool> ResourceClaimController::IsThere(const api::Pod& pod,

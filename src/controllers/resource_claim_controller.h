@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "api/pod.h"
@@ -93,6 +94,10 @@ class ResourceClaimController final : public Reconciler {
                  std::vector<api::ResourceClaimConsumerReference> remaining);
   Status RemoveFinalizer(const api::Object& claim);
   Status Unprotect(const api::Object& claim);
+  // Keeps `left_`.
+  void NoteLeft(const api::ResourceClaim* before, const api::ResourceClaim* after);
+  // Its devices are nobody's: it was used, is not any more, and no pod that goes on names it.
+  bool IsLeft(const api::ResourceClaim& claim) const;
 
   // A claim that is protected and has nothing to protect: in which version that was noticed, and
   // until when it may be because an allocation is on its way.
@@ -109,6 +114,9 @@ class ResourceClaimController final : public Reconciler {
   Index pods_of_group_;
   Index groups_of_template_;
   absl::flat_hash_map<ObjectKey, Needless> needless_;
+  // Claims whose last reservation somebody has taken away and left the devices, as Kubernetes's
+  // scheduler does for a pod that it could not bind and tries again.
+  absl::flat_hash_set<ObjectKey> left_;
 };
 
 }  // namespace dray::controllers

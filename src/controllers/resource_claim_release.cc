@@ -75,6 +75,21 @@ Status ResourceClaimController::Unprotect(const api::Object& claim) {
   return {};
 }
 
+bool ResourceClaimController::IsLeft(const api::ResourceClaim& claim) const {
+  const api::ObjectMeta& metadata = claim.metadata;
+  if (!claim.status.allocation.has_value()) return false;
+  if (!left_.contains(ObjectKey::Of<api::ResourceClaim>(metadata.namespace_, metadata.name))) {
+    return false;
+  }
+  // A pod that waits is about to use it, or to let its scheduler give it back. One that is too new to
+  // be known here gets other devices.
+  const auto pods = pods_of_claim_.At(fmt::format("{}/{}", metadata.namespace_, metadata.name));
+  return std::ranges::none_of(pods, [&](const std::string& name) {
+    const auto* pod = view().Find<api::Pod>(metadata.namespace_, name);
+    return pod != nullptr && !IsDone(*pod);
+  });
+}
+
 Status ResourceClaimController::ReconcileClaim(const api::Object& object) {
   const api::ResourceClaim& claim = *object.As<api::ResourceClaim>();
   std::vector<api::ResourceClaimConsumerReference> remaining;
@@ -88,7 +103,7 @@ Status ResourceClaimController::ReconcileClaim(const api::Object& object) {
       unused && !going && !claim.status.allocation.has_value() && IsProtected(claim);
   if (remaining.size() < claim.status.reserved_for.size()) {
     DRAY_RETURN_IF_ERROR(Release(object, std::move(remaining)));
-  } else if (unused && going && IsProtected(claim)) {
+  } else if (unused && IsProtected(claim) && (going || IsLeft(claim))) {
     DRAY_RETURN_IF_ERROR(Release(object, {}));
   } else if (needless) {
     DRAY_RETURN_IF_ERROR(Unprotect(object));

@@ -94,6 +94,72 @@ TEST_F(ResourceClaimReleaseTest, AnAllocationThatWasNeverUsedStays) {
   EXPECT_TRUE(Claim("c").status.allocation.has_value());
 }
 
+// A scheduler takes a pod out that it could not bind, and leaves the devices for the next attempt.
+TEST_F(ResourceClaimReleaseTest, DevicesThatASchedulerLeftGoWithTheLastPodThatNamesTheClaim) {
+  const auto a = scene_.Add(PodWith("a", "c"));
+  scene_.Add(PodWith("b", "c"));
+  Used("c", {a});
+  controller_->Sync();
+  auto claim = Claim("c");
+  claim.status.reserved_for.clear();
+  scene_.PutStatus(claim);
+  EXPECT_EQ(controller_->Sync(), 0u);
+  scene_.Delete<api::Pod>("a");
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_TRUE(Claim("c").status.allocation.has_value());
+  scene_.SetPhase("b", api::kPodFailed);
+  EXPECT_EQ(controller_->Sync(), 2u);  // status, finalizer
+  EXPECT_FALSE(Claim("c").status.allocation.has_value());
+  EXPECT_THAT(Claim("c").metadata.finalizers, IsEmpty());
+}
+
+// The pod goes first, and both are told together.
+TEST_F(ResourceClaimReleaseTest, DevicesThatASchedulerLeftAfterThePodWasGoneAreGivenBack) {
+  const auto a = scene_.Add(PodWith("a", "c"));
+  Used("c", {a});
+  controller_->Sync();
+  scene_.Delete<api::Pod>("a");
+  auto claim = Claim("c");
+  claim.status.reserved_for.clear();
+  scene_.PutStatus(claim);
+  controller_->Sync();
+  EXPECT_FALSE(Claim("c").status.allocation.has_value());
+}
+
+TEST_F(ResourceClaimReleaseTest, DevicesThatWereLeftAndAreUsedAgainStay) {
+  const auto a = scene_.Add(PodWith("a", "c"));
+  Used("c", {a});
+  controller_->Sync();
+  auto claim = Claim("c");
+  claim.status.reserved_for.clear();
+  scene_.PutStatus(claim);
+  controller_->Sync();
+  const auto stranger = Running(PodNamed("stranger"));
+  claim = Claim("c");
+  claim.status.reserved_for.push_back(api::ConsumerOf(stranger));
+  scene_.PutStatus(claim);
+  scene_.Delete<api::Pod>("a");
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_TRUE(Claim("c").status.allocation.has_value());
+}
+
+// A scheduler's write was under way when the pod was deleted, or the one that was to undo it is gone.
+TEST_F(ResourceClaimReleaseTest, AReservationThatComesAfterItsPodWentIsTakenBack) {
+  for (const bool restarts : {false, true}) {
+    const auto a = scene_.Add(PodWith("a", "c"));
+    controller_->Sync();
+    scene_.Delete<api::Pod>("a");
+    controller_->Sync();
+    if (restarts) controller_ = nullptr;
+    Used("c", {a});
+    if (restarts) Start();
+    controller_->Sync();
+    EXPECT_FALSE(Claim("c").status.allocation.has_value()) << restarts;
+    EXPECT_THAT(Claim("c").status.reserved_for, IsEmpty());
+    scene_.Delete<api::ResourceClaim>("c");
+  }
+}
+
 TEST_F(ResourceClaimReleaseTest, ADeletedClaimWaitsForItsUser) {
   const auto a = Running(PodWith("a", "c"));
   Used("c", {a});

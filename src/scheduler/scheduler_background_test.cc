@@ -163,8 +163,10 @@ TEST_F(BackgroundTest, APodThatIsDeletedMeanwhileLeavesNothingBehind) {
   later_.DoAll();
   Run();
   EXPECT_EQ(NodeOf("p"), "gone");
-  // The claim stays allocated, but nobody has it: another pod may use the device after its release.
   EXPECT_THAT(cluster_.Find<api::ResourceClaim>("p")->status.reserved_for, IsEmpty());
+  EXPECT_FALSE(cluster_.Find<api::ResourceClaim>("p")->status.allocation.has_value());
+  cluster_.clock().Advance(std::chrono::seconds(2));
+  EXPECT_THAT(Run(), Contains("ns/q a waits"));
 }
 
 TEST_F(BackgroundTest, APodByTheSameNameComesAfterTheOneThatIsGone) {

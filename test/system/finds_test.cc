@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Would the simulation find anything? Five faults, each put in where a rule of the house is broken.
+// Would the simulation find anything? Six faults, each put in where a rule of the house is broken.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -51,6 +51,13 @@ TEST(SystemFinds, ToldWhatIsNotTrue) {
     EXPECT_NE(FirstFinding(profile, {.misses_news = true}, says, 30), "") << profile;
     EXPECT_EQ(FirstFinding(profile, {}, says, 5), "") << profile;
   }
+}
+
+// Deleted between its reservation and the end of its attempt, and what would have noticed is killed.
+TEST(SystemFinds, DevicesOfNobody) {
+  const char* const says = "has devices for nobody";
+  EXPECT_NE(FirstFinding("crashes", {.keeps_devices = true}, says, 60), "");
+  EXPECT_EQ(FirstFinding("crashes", {}, says, 10), "");
 }
 
 TEST(SystemFinds, QuotaRace) {

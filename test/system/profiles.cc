@@ -15,10 +15,11 @@ const std::vector<Profile>& Profiles() {
   static const std::vector<Profile> profiles = [] {
     std::vector<Profile> all;
     all.push_back({.name = "calm"});
-    Faults crashes{.kill_every = seconds(8), .kill_at_write = 0.001};
+    Faults crashes{.kill_every = seconds(8), .kill_at_write = 0.001, .deleted_when_reserved = 0.15};
     all.push_back({.name = "crashes", .faults = crashes});
     Faults wire{.lost_request = 0.03, .lost_answer = 0.06, .doubled = 0.05, .late = 0.05};
     wire.freeze_every = seconds(20);
+    wire.deleted_when_reserved = 0.1;
     all.push_back({.name = "wire", .faults = wire});
     Faults disk{.kill_every = seconds(25), .disk_full = 0.004, .disk_broken = 0.002};
     all.push_back({.name = "disk", .faults = disk});
@@ -46,9 +47,10 @@ const std::vector<Profile>& Profiles() {
                    .remote_schedulers = 2,
                    .history = kShortHistory});
     // Who writes learns late what has become of it, from both sides.
-    Faults answers{.lost_answer = 0.2, .watch_late = 0.2};
+    Faults answers{.lost_answer = 0.2, .watch_late = 0.2, .deleted_when_reserved = 0.1};
     all.push_back({.name = "lost answers", .faults = answers, .remote_schedulers = 2});
     Faults leases{.lost_answer = 0.02, .kill_scheduler_every = seconds(25)};
+    leases.deleted_when_reserved = 0.15;
     leases.lease_black_hole_every = seconds(25);
     leases.clock_jump_every = seconds(10);
     all.push_back({.name = "leases",

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
       options.planted.unreadable_is_absent = what == "unreadable-is-absent";
       options.planted.quota_unchecked = what == "quota-unchecked";
       options.planted.misses_news = what == "misses-news";
+      options.planted.keeps_devices = what == "keeps-devices";
       ++i;
     }
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/pod.h"
 #include "base/uuid.h"
 #include "model/dice.h"
 #include "system/kernel.h"
@@ -38,6 +39,9 @@ struct Faults {
   // Of schedulers at the other end of a wire.
   Nanos kill_scheduler_every{0};
   Nanos lease_black_hole_every{0};
+  // Of each claim that a scheduler reserves for a pod which is on no node yet: somebody deletes the pod at that
+  // moment, and where processes are killed one may be, too.
+  double deleted_when_reserved = 0;
   // Of wall clocks.
   Nanos clock_jump_every{0};
 };
@@ -50,9 +54,10 @@ struct Planted {
   bool unreadable_is_absent = false;  // what cannot be read is taken for gone
   bool quota_unchecked = false;       // charges overwrite each other
   bool misses_news = false;           // a scheduler does not take in all that its watch tells
+  bool keeps_devices = false;         // a pod that is not bound is taken out, and its devices stay
   bool any() const {
     return unknown_is_failure || leads_while_waiting || unreadable_is_absent || quota_unchecked ||
-           misses_news;
+           misses_news || keeps_devices;
   }
 };
 
@@ -70,6 +75,8 @@ struct Stage {
 
   // What is wrong, in the order of being found.
   std::vector<std::string> findings;
+  // A claim is reserved for that pod, and somebody wants to delete it.
+  std::function<void(const api::Pod& pod)> on_reserved;
   // How often what has happened, by name.
   std::map<std::string, std::uint64_t> counts;
   // Of everything that was told: two runs with the same seed have the same.

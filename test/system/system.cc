@@ -6,7 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "api/kinds.h"
+#include "api/pod.h"
 #include "base/check.h"
+#include "client/object_client.h"
 #include "fmt/format.h"
 #include "store/manual/manual_store.h"
 #include "system/judge.h"
@@ -45,6 +48,7 @@ class System {
     wire_.on_answer = [this](const Sent& sent, int status, const std::string& body) {
       judge_.OnAnswer(sent, status, body);
     };
+    stage_.on_reserved = [this](const api::Pod& pod) { DeleteNow(pod.metadata); };
   }
 
   RunReport Run() {
@@ -111,6 +115,28 @@ class System {
     wire_.Connect(nullptr);
     server_ = nullptr;
     done_ = true;
+  }
+
+  // Somebody who passes by.
+  void DeleteNow(const api::ObjectMeta& pod) {
+    stage_.Count("deleted when reserved");
+    stage_.kernel.Spawn([this, pod] {
+      Process process(stage_.kernel);
+      const auto http =
+          wire_.MakeClient("passer-by", process, {.name = "admin", .groups = {"system:masters"}},
+                           {.request_timeout = seconds(20)});
+      const client::ObjectClient client(*http, "user");
+      static_cast<void>(client.Delete(*api::FindKind("v1", "Pod"), pod.namespace_, pod.name,
+                                      stage_.dice.Chance(0.5) ? pod.uid : std::string()));
+    });
+    if (!stage_.dice.Chance(0.3)) return;
+    stage_.kernel.After(stage_.Between(milliseconds(0), milliseconds(20)), [this] {
+      if (done_) return;
+      if (stage_.faults.kill_every > Nanos(0)) KillServer();
+      for (const auto& remote : remotes_) {
+        if (stage_.faults.kill_scheduler_every > Nanos(0) && remote->leading()) remote->Kill();
+      }
+    });
   }
 
   // In a fiber of whoever looks after the process.

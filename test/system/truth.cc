@@ -22,6 +22,8 @@ namespace {
 constexpr std::uint64_t kOneOf = 8;
 // A write without an answer may be done for so long.
 constexpr Nanos kDoubt = std::chrono::seconds(120);
+// So long the next step of a scheduler may take, whoever comes in between.
+constexpr Nanos kBetweenSteps = std::chrono::milliseconds(20);
 
 std::uint64_t RevisionOf(const api::Object& object) {
   const std::string& text = object.metadata().resource_version;
@@ -75,6 +77,7 @@ void Truth::Tell(const api::Change& change) {
   const bool deleted = change.kind == api::Change::Kind::kDeleted;
   if (deleted) {
     picture_.erase(key);
+    gone_.insert(change.object.metadata().uid);
   } else {
     Put(change.object);
   }
@@ -130,12 +133,38 @@ StatusOr<api::Object> Truth::Update(api::Object object) {
 StatusOr<api::Object> Truth::UpdateStatus(api::Object object) {
   const bool claim = object.As<api::ResourceClaim>() != nullptr;
   if (claim) ++acts_;
+  if (claim && stage_.planted.keeps_devices) KeepDevices(object);
   const api::Object sent = object;
   auto written = inner().UpdateStatus(std::move(object));
   Wrote(sent, written);
-  // Devices are taken when they are written; given back when that is told.
-  if (claim && written.ok() && written->As<api::ResourceClaim>()->status.allocation) Put(*written);
+  if (!claim || !written.ok()) return written;
+  // Devices are taken when they are written; given back when that is told, which may have been before
+  // this answer came.
+  const auto& stored = *written->As<api::ResourceClaim>();
+  if (stored.status.allocation && !gone_.contains(stored.metadata.uid)) Put(*written);
+  Reserved(stored);
   return written;
+}
+
+void Truth::KeepDevices(api::Object& object) const {
+  api::ResourceClaim& claim = *object.Mutable<api::ResourceClaim>();
+  const auto known = picture_.find(KeyOf(object));
+  if (claim.status.allocation || known == picture_.end()) return;
+  if (known->second.metadata().uid != claim.metadata.uid) return;
+  claim.status.allocation = known->second.As<api::ResourceClaim>()->status.allocation;
+}
+
+void Truth::Reserved(const api::ResourceClaim& claim) {
+  if (claim.status.reserved_for.empty()) return;
+  const auto& user = claim.status.reserved_for.back();
+  const auto found = picture_.find(
+      Key{&api::TypeInfoOf<api::Pod>(), claim.metadata.namespace_, std::string(user.name)});
+  if (found == picture_.end() || found->second.metadata().uid != user.uid) return;
+  const api::Object pod = found->second;
+  if (!pod.As<api::Pod>()->spec.node_name.empty()) return;
+  if (!stage_.Chance(stage_.faults.deleted_when_reserved)) return;
+  stage_.on_reserved(*pod.As<api::Pod>());
+  stage_.kernel.Sleep(stage_.Between(Nanos(0), kBetweenSteps));
 }
 
 Status Truth::Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,

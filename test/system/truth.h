@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "api/cluster.h"
 #include "api/forwarding_cluster.h"
+#include "api/resource_claim.h"
 #include "plane/remote_scheduler.h"
 #include "scheduler/scheduler.h"
 #include "system/stage.h"
@@ -62,6 +64,10 @@ class Truth final : public api::ForwardingCluster, public plane::Between {
   };
 
   static Key KeyOf(const api::Object& object);
+  // Planted: the devices of a claim that is given back stay.
+  void KeepDevices(api::Object& object) const;
+  // Lets somebody come in between the reservation of a claim and the binding of its pod.
+  void Reserved(const api::ResourceClaim& claim);
   void Put(const api::Object& object);
   void Wrote(const Key& key, const Status& status, Untold untold);
   void Wrote(const api::Object& sent, const StatusOr<api::Object>& written);
@@ -75,6 +81,7 @@ class Truth final : public api::ForwardingCluster, public plane::Between {
   std::map<Key, api::Object> picture_;
   std::map<Key, std::uint64_t> told_;  // the latest revision
   std::map<Key, Untold> untold_;
+  std::set<std::string> gone_;           // uids that the watch has told to be deleted
   std::optional<Nanos> in_doubt_until_;  // of writes without an answer
   std::uint64_t acts_ = 0;               // writes that change what others may have
   std::uint64_t refusals_ = 0;           // so far

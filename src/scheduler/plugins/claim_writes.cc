@@ -22,6 +22,15 @@ const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()
 bool Conflict(const Status& status) { return status.code() == StatusCode::kAborted; }
 bool Gone(const Status& status) { return status.code() == StatusCode::kNotFound; }
 
+// Only what was allocated with the finalizer is for schedulers and controllers to give back.
+bool Protected(const api::ResourceClaim& claim) {
+  const auto& finalizers = claim.metadata.finalizers;
+  return std::ranges::find(finalizers, kClaimFinalizer) != finalizers.end();
+}
+
+// Allocation, reservations, and what drivers said of the devices.
+void GiveBack(api::ResourceClaim& claim) { claim.status = {.unknown = claim.status.unknown}; }
+
 // Shares the value.
 ClaimPointer AsClaim(const api::Object& object) {
   const auto keep = std::make_shared<const api::Object>(object);
@@ -139,9 +148,8 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
       return base::FailedPrecondition(
           fmt::format("claim {} got allocated elsewhere in the meantime", key));
     }
-    auto& finalizers = changed.metadata.finalizers;
-    if (std::ranges::find(finalizers, kClaimFinalizer) == finalizers.end()) {
-      finalizers.emplace_back(kClaimFinalizer);
+    if (!Protected(changed)) {
+      changed.metadata.finalizers.emplace_back(kClaimFinalizer);
       auto stored = cluster_.Update(api::Object::Of(std::move(changed)));
       if (!stored.ok()) {
         return base::Annotate(stored.status(), fmt::format("add finalizer to claim {}", key));
@@ -173,15 +181,37 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
   return AsClaim(*stored);
 }
 
+bool ClaimWrites::HasReservation(const api::ResourceClaim& claim, const api::Pod& pod) {
+  return std::ranges::find(claim.status.reserved_for, pod.metadata.uid,
+                           &api::ResourceClaimConsumerReference::uid) !=
+         claim.status.reserved_for.end();
+}
+
+StatusOr<bool> ClaimWrites::OnANode(const api::Pod& pod) const {
+  const api::ObjectMeta& meta = pod.metadata;
+  DRAY_ASSIGN_OR_RETURN(const auto stored, cluster_.Find(PodKind(), meta.namespace_, meta.name));
+  return stored.has_value() && stored->metadata().uid == meta.uid &&
+         !stored->As<api::Pod>()->spec.node_name.empty();
+}
+
 StatusOr<ClaimPointer> ClaimWrites::RemoveReservation(const api::ResourceClaim& claim,
-                                                      const api::Pod& pod) {
+                                                      const api::Pod& pod, Devices devices) {
+  const auto doing = [&] {
+    return fmt::format("remove reservation from claim {}", KeyOf(claim.metadata));
+  };
+  const auto in_use = OnANode(pod);
+  if (!in_use.ok()) return base::Annotate(in_use.status(), doing());
   auto stored = Fetch(claim);
-  if (stored.ok()) {
-    const auto done = [&](const api::ResourceClaim& now) { return !ReservedFor(now, pod); };
+  if (stored.ok() && !*in_use) {
+    const auto done = [&](const api::ResourceClaim& now) { return !HasReservation(now, pod); };
     stored = Retry(*stored, done, [&](const ClaimPointer& now) -> StatusOr<ClaimPointer> {
       api::ResourceClaim changed = *now;
       std::erase_if(changed.status.reserved_for,
                     [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; });
+      if (changed.status.reserved_for.empty() && devices == Devices::kGiveBack &&
+          Protected(changed)) {
+        GiveBack(changed);
+      }
       DRAY_ASSIGN_OR_RETURN(const api::Object written,
                             cluster_.UpdateStatus(api::Object::Of(std::move(changed))));
       return AsClaim(written);
@@ -189,13 +219,12 @@ StatusOr<ClaimPointer> ClaimWrites::RemoveReservation(const api::ResourceClaim& 
   }
   if (Gone(stored.status())) return nullptr;
   if (stored.ok()) return stored;
-  return base::Annotate(stored.status(),
-                        fmt::format("remove reservation from claim {}", KeyOf(claim.metadata)));
+  return base::Annotate(stored.status(), doing());
 }
 
 Status ClaimWrites::Deallocate(const api::ResourceClaim& claim) {
   api::ResourceClaim changed = claim;
-  changed.status = {.unknown = claim.status.unknown};
+  GiveBack(changed);
   // Not taken again on a conflict: whoever was faster may use the claim by now.
   return base::Annotate(cluster_.UpdateStatus(api::Object::Of(std::move(changed))).status(),
                         fmt::format("deallocate claim {}", KeyOf(claim.metadata)));
@@ -239,10 +268,7 @@ Status ClaimWrites::DeleteSpecial(const api::ResourceClaim& claim) {
   if (Gone(stored.status())) return {};
   if (stored.ok()) DRAY_RETURN_IF_ERROR(CheckUnused(**stored));
   if (stored.ok()) {
-    const auto done = [](const api::ResourceClaim& now) {
-      const auto& finalizers = now.metadata.finalizers;
-      return std::ranges::find(finalizers, kClaimFinalizer) == finalizers.end();
-    };
+    const auto done = [](const api::ResourceClaim& now) { return !Protected(now); };
     stored = Retry(*stored, done, [&](const ClaimPointer& now) -> StatusOr<ClaimPointer> {
       DRAY_RETURN_IF_ERROR(CheckUnused(*now));
       api::ResourceClaim changed = *now;

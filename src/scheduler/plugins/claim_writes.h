@@ -13,6 +13,7 @@
 // Spec: KEP-4381 (finalizer, allocation, reservation), KEP-5004 "Failure handling".
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,8 +51,16 @@ class ClaimWrites {
   // stored, because its feature gates are others.
   static Status CheckKept(const api::ResourceClaim& stored,
                           const api::AllocationResult& allocation);
-  // Takes the pod out of the reservations. Null when the claim is another or gone.
-  StatusOr<ClaimPointer> RemoveReservation(const api::ResourceClaim& claim, const api::Pod& pod);
+  // Takes the pod out of the reservations. The last one takes the devices along, in the same write: so
+  // whenever this process ends, a claim that it has allocated is reserved for somebody, and whoever looks
+  // after reservations (the controller) gives its devices back when that pod is over. `kKeep`: the claim
+  // was allocated before anybody used it. Nothing is done for a pod that has got to a node after all: it
+  // uses them. Null when the claim is another or gone.
+  enum class Devices : std::uint8_t { kGiveBack, kKeep };
+  // Whether there is a reservation for the pod itself, which is what would be taken away.
+  static bool HasReservation(const api::ResourceClaim& claim, const api::Pod& pod);
+  StatusOr<ClaimPointer> RemoveReservation(const api::ResourceClaim& claim, const api::Pod& pod,
+                                           Devices devices);
   // Takes allocation, reservations and device status away.
   Status Deallocate(const api::ResourceClaim& claim);
 
@@ -75,6 +84,8 @@ class ClaimWrites {
   Status WriteStatus(const api::Pod& pod, std::string_view what, std::string_view gate,
                      const std::function<void(api::PodStatus&)>& change,
                      const std::function<bool(const api::PodStatus&)>& kept);
+  // Whether the pod is stored with a node, whoever has brought it there.
+  StatusOr<bool> OnANode(const api::Pod& pod) const;
   // The claim as it is stored now. NotFound also when another one has its name.
   StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
   StatusOr<ClaimPointer> TryBind(const ClaimPointer& claim, const api::AllocationResult* allocation,

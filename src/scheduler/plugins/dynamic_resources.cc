@@ -62,7 +62,8 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
     const bool allocated = claim->status.allocation.has_value();
     auto refused = allocated ? CheckAllocated(*claim, *pod.pod) : CheckPending(*claim);
     if (refused.has_value()) return *std::move(refused);
-    data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated});
+    const bool idle = allocated && claim->status.reserved_for.empty();
+    data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated, .idle = idle});
   }
   if (extended_resources_) AddSpecial(data, *pod.pod);
   for (const ExtendedResource& resource : data.resources) {

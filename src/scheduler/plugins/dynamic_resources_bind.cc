@@ -130,16 +130,23 @@ void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, World&) 
     claim.reservation.Release();
     claim.allocation.reset();
     claim.bound = false;
-    // What cannot be cleaned up now is found by the next attempt: a reservation does not disturb
-    // the pod that has it, and a special claim is used again or deleted in PostFilter. So it goes
-    // on being assumed until it is known to be gone.
+    // What cannot be cleaned up now is found by the next attempt, or by the controllers when the pod
+    // is over: a reservation does not disturb the pod that has it, and a special claim is used again
+    // or deleted in PostFilter. So it goes on being assumed until it is known to be gone.
     if (claim.special) {
       if (!Stored(*claim.claim)) continue;
       if (!writes_.DeleteSpecial(*claim.claim).ok()) continue;
       world_.ForgetClaim(claim.claim->metadata.namespace_, claim.claim->metadata.name);
-    } else if (claim.claim->status.allocation.has_value() && ReservedFor(*claim.claim, *pod.pod)) {
-      const auto removed = writes_.RemoveReservation(*claim.claim, *pod.pod);
-      if (removed.ok() && *removed != nullptr) world_.AssumeClaim(*removed);
+    } else if (claim.claim->status.allocation.has_value() &&
+               ClaimWrites::HasReservation(*claim.claim, *pod.pod)) {
+      using Devices = ClaimWrites::Devices;
+      const auto left = writes_.RemoveReservation(*claim.claim, *pod.pod,
+                                                  claim.idle ? Devices::kKeep : Devices::kGiveBack);
+      // Devices are the ledger's until a watch tells that they were given back; who waits for them
+      // is woken by the difference to what is assumed.
+      if (left.ok() && *left != nullptr && (*left)->status.allocation.has_value()) {
+        world_.AssumeClaim(*left);
+      }
     }
   }
 }

@@ -216,6 +216,8 @@ TEST(PreBind, WhatMayHaveBeenStoredStaysTakenUntilTheClaimHasBeenRead) {
 TEST(PreBind, AReservationThatWasTakenAwayIsMadeAgain) {
   Scene scene;
   Prepare(scene);
+  scene.Load(PodYaml("q", {"a"}));
+  ASSERT_EQ(scene.Schedule("q"), "bound to n1");
   Cycle first = scene.Start("p");
   ASSERT_EQ(scene.PreFilter(first), "ok");
   ASSERT_EQ(scene.Reserve(first, "n1"), "ok");
@@ -225,9 +227,29 @@ TEST(PreBind, AReservationThatWasTakenAwayIsMadeAgain) {
   ASSERT_EQ(scene.PreFilter(second), "ok");
   ASSERT_EQ(scene.Reserve(second, "n1"), "ok");
   scene.Unreserve(first);
-  EXPECT_THAT(scene.Find<api::ResourceClaim>("a")->status.reserved_for, IsEmpty());
-  EXPECT_EQ(scene.PreBind(second, "n1"), "ok");
   EXPECT_EQ(scene.Find<api::ResourceClaim>("a")->status.reserved_for.size(), 1U);
+  EXPECT_EQ(scene.PreBind(second, "n1"), "ok");
+  EXPECT_EQ(scene.Find<api::ResourceClaim>("a")->status.reserved_for.size(), 2U);
+}
+
+// Nor are devices.
+TEST(PreBind, DevicesThatWereGivenBackAreNotReliedUpon) {
+  Scene scene;
+  Prepare(scene);
+  Cycle first = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(first), "ok");
+  ASSERT_EQ(scene.Reserve(first, "n1"), "ok");
+  ASSERT_EQ(scene.PreBind(first, "n1"), "ok");
+  scene.Sync();
+  Cycle second = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(second), "ok");
+  ASSERT_EQ(scene.Reserve(second, "n1"), "ok");
+  scene.Unreserve(first);
+  EXPECT_EQ(scene.PreBind(second, "n1"),
+            "error: claim default/a got deallocated elsewhere in the meantime");
+  scene.Unreserve(second);
+  scene.Sync();
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
 }
 
 // Somebody else decides, too: what he has stored goes before what is only reserved here.
@@ -379,12 +401,26 @@ TEST_F(BindingConditions, ThePodIsBoundWhenTheyAreTrue) {
   EXPECT_EQ(events[0].As<api::Event>()->reason, "BindingConditionsPending");
 }
 
-TEST_F(BindingConditions, AFailureGivesTheDeviceBackInTheNextAttempt) {
+TEST_F(BindingConditions, AFailureGivesTheDeviceBack) {
   SetCondition("example.com/AttachFailed");
   EXPECT_EQ(scene_.PreBind(cycle_, "n1"),
             "error: device binding failed: claim=a, reason=Cable, message=\"unplugged\"");
   scene_.Unreserve(cycle_);
   scene_.Sync();
+  const auto claim = scene_.Find<api::ResourceClaim>("a");
+  EXPECT_EQ(DevicesOf(claim.get()), "not allocated");
+  EXPECT_THAT(claim->status.devices, IsEmpty());
+  EXPECT_THAT(claim->status.reserved_for, IsEmpty());
+}
+
+TEST_F(BindingConditions, AFailureWhoseDeviceCannotBeGivenBackAtOnceIsDoneByTheNextAttempt) {
+  SetCondition("example.com/AttachFailed");
+  EXPECT_THAT(scene_.PreBind(cycle_, "n1"), HasSubstr("error: device binding failed"));
+  scene_.cluster_.SetWriteHook(FailClaims(api::Verb::kUpdateStatus, Down()));
+  scene_.Unreserve(cycle_);
+  scene_.cluster_.SetWriteHook({});
+  scene_.Sync();
+  EXPECT_EQ(DevicesOf(scene_.Find<api::ResourceClaim>("a").get()), "gpu-0");
   EXPECT_EQ(scene_.Schedule("p"),
             "Filter unresolvable: resourceclaim not available on the node; PostFilter "
             "unschedulable: deallocation of ResourceClaim completed");
@@ -400,7 +436,6 @@ TEST_F(BindingConditions, TimeOutCountsFromTheAllocation) {
   EXPECT_EQ(scene_.PreBind(cycle_, "n1"), "error: device binding timeout: claim=a");
   scene_.Unreserve(cycle_);
   scene_.Sync();
-  EXPECT_THAT(scene_.Schedule("p"), HasSubstr("deallocation of ResourceClaim completed"));
   Cycle again = scene_.Start("p");
   EXPECT_EQ(scene_.PreFilter(again), "ok");
   EXPECT_EQ(scene_.Filter(again, "n1"), "ok");

@@ -26,6 +26,7 @@ struct DynamicResourcesState {
     std::shared_ptr<const api::ResourceClaim> claim;
     bool special = false;      // PreFilter: for extended resources; the last one
     bool to_allocate = false;  // PreFilter
+    bool idle = false;         // PreFilter: allocated, and nobody had used it
     bool unavailable = false;  // Filter: allocated, and some node cannot use that; for PostFilter
     // Reserve: what PreBind stores. Stays empty for a special claim that the node does not need.
     std::optional<api::AllocationResult> allocation;
