@@ -57,6 +57,8 @@ class Cycle final : public WhatIf {
 
   // The node to run on; null: see status().
   NodeInfo* Choose();
+  // Instead, for a node that was chosen otherwise: PreFilter alone, after which Filter may be asked.
+  bool Prepare() { return End(Phase::kPreFilter, PreFilter()); }
   // kSuccess, kUnschedulable when no node will do, kUnresolvable when that was clear before any was
   // looked at, kError.
   const PluginStatus& status() const { return status_; }

@@ -108,6 +108,18 @@ class DynamicResources final : public PreEnqueuePlugin,
 
   std::uint64_t allocator_steps() const;
 
+  // dynamic_resources_groups.cc: several pods on one node. Each with the state of its PreFilter.
+  struct Member {
+    CycleState* state = nullptr;
+    const PodInfo* pod = nullptr;
+  };
+  enum class Together : std::uint8_t { kFit, kDoNot, kUnknown };
+  // Whether what all of them still need can be had at once.
+  Together FitTogether(std::span<const Member> members, const NodeInfo& node);
+  // What each of them gets then, for Reserve.
+  StatusOr<std::vector<PresetDevices>> ChooseTogether(std::span<const Member> members,
+                                                      const NodeInfo& node);
+
  private:
   using State = DynamicResourcesState;
   using Variant = State::Variant;
@@ -123,6 +135,12 @@ class DynamicResources final : public PreEnqueuePlugin,
   // Of a node without device plugins.
   static std::vector<bool> AllByClass(const State& data);
 
+  // The claims of all members that are to be allocated, and how many are whose. False: the node does not
+  // have what one of them asks for by name.
+  bool ClaimsOfAll(std::span<const Member> members, const NodeInfo& node,
+                   std::vector<ClaimPointer>& claims, std::vector<std::size_t>& counts);
+  allocator::Decision DecideTogether(std::span<const Member> members, const allocator::Plan& plan,
+                                     const NodeInfo& node);
   // Filter. What the special claim is on a node; null with a status when the node has no such
   // resource at all.
   const Variant* VariantFor(State& data, const PodInfo& pod, const NodeInfo& node,

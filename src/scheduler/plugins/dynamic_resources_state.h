@@ -21,6 +21,12 @@
 
 namespace dray::scheduler {
 
+// What Reserve is to take, by claim that is to be allocated, instead of choosing itself: devices of pods
+// of a group are chosen for all that go to a node. Empty: it chooses.
+struct PresetDevices {
+  std::vector<api::AllocationResult> results;
+};
+
 struct DynamicResourcesState {
   struct Claim {
     // PreFilter: as it is known then. PreBind: as it has been stored.
