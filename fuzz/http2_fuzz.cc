@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames of a stranger to a real server over TLS and the loopback. Properties: what a handler sees is a request, the
-// connection ends once the client has said its last byte, and nothing of it is kept. Input: frames as text, a line each,
-//
-//   h stream flags name: value|name: value    HEADERS, not compressed     d stream flags bytes    DATA
-//   x type flags stream bytes                  any frame                   r bytes                 as they are
-//
-// with stream, flags and type as two hexadecimal digits.
+// connection ends once the client has said its last byte, and nothing of it is kept. Input: frames as text
+// (http2_text.h).
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -28,6 +23,7 @@
 #include "apiserver/server.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "http2_text.h"
 
 namespace {
 
@@ -64,73 +60,6 @@ Server& TheServer() {
     return *Server::Start(options, handler, authenticator);
   }();
   return *server;
-}
-
-std::uint8_t Hex(std::string_view& text) {
-  std::uint8_t value = 0;
-  for (int i = 0; i < 2 && !text.empty(); ++i, text.remove_prefix(1)) {
-    const char c = text[0];
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
-    value = static_cast<std::uint8_t>(value << 4 | digit);
-  }
-  if (text.starts_with(' ')) text.remove_prefix(1);
-  return value;
-}
-
-std::string Frame(std::uint8_t type, std::uint8_t flags, std::uint8_t stream,
-                  std::string_view payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift & 0xff);
-  frame += static_cast<char>(type);
-  frame += static_cast<char>(flags);
-  frame.append(3, '\0');
-  frame += static_cast<char>(stream);
-  return frame.append(payload);
-}
-
-// Literal, never indexed, without Huffman's code (RFC 7541, 6.2.3).
-std::string Block(std::string_view headers) {
-  std::string block;
-  const auto put = [&](std::string_view text) {
-    text = text.substr(0, 126);
-    block += static_cast<char>(text.size());
-    block += text;
-  };
-  while (!headers.empty()) {
-    const std::string_view one = headers.substr(0, headers.find('|'));
-    headers.remove_prefix(std::min(headers.size(), one.size() + 1));
-    // A pseudo-header begins with a colon of its own.
-    const std::size_t colon = one.find(": ", 1);
-    block += '\x10';
-    put(one.substr(0, colon));
-    put(colon == one.npos ? std::string_view() : one.substr(colon + 2));
-  }
-  return block;
-}
-
-std::string BytesOf(std::string_view input) {
-  std::string bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-  bytes += Frame(4, 0, 0, "");
-  while (!input.empty()) {
-    std::string_view line = input.substr(0, input.find('\n'));
-    input.remove_prefix(std::min(input.size(), line.size() + 1));
-    if (line.size() < 2) continue;
-    const char kind = line[0];
-    line.remove_prefix(2);
-    if (kind == 'r') bytes += line;
-    if (kind == 'h' || kind == 'd') {
-      const std::uint8_t stream = Hex(line);
-      const std::uint8_t flags = Hex(line);
-      bytes += kind == 'h' ? Frame(1, flags, stream, Block(line)) : Frame(0, flags, stream, line);
-    }
-    if (kind == 'x') {
-      const std::uint8_t type = Hex(line);
-      const std::uint8_t flags = Hex(line);
-      const std::uint8_t stream = Hex(line);
-      bytes += Frame(type, flags, stream, line);
-    }
-  }
-  return bytes;
 }
 
 void Talk(std::uint16_t port, const std::string& bytes) {
@@ -170,7 +99,8 @@ void Talk(std::uint16_t port, const std::string& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Server& server = TheServer();
-  Talk(server.port(), BytesOf({reinterpret_cast<const char*>(data), size}));
+  Talk(server.port(), "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
+                          dray::fuzz::BytesOf({reinterpret_cast<const char*>(data), size}));
   while (server.stats().connections > 0) std::this_thread::yield();
   return 0;
 }

@@ -7,6 +7,7 @@
 #include "api/config_map.h"
 #include "api/internal/described_kinds.h"
 #include "api/internal/strategies.h"
+#include "api/priority_class.h"
 #include "api/rbac.h"
 
 namespace dray::api {
@@ -104,6 +105,8 @@ void SetDefaults(Object& object, base::Time now) {
     internal::SetDefaults(*cron);
   } else if (auto* range = object.Mutable<LimitRange>()) {
     internal::SetDefaults(*range);
+  } else if (auto* priority = object.Mutable<PriorityClass>()) {
+    if (!priority->preemption_policy) priority->preemption_policy = "PreemptLowerPriority";
   } else if (auto* group = object.Mutable<PodGroup>()) {
     internal::SetDefaults(*group);
   } else if (auto* secret = object.Mutable<Secret>()) {

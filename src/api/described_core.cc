@@ -70,6 +70,31 @@ struct PortStatus : A port of a load balancer.
 2 protocol string always one-of=TCP,UDP,SCTP : Its protocol.
 3 error string? : What went wrong with it.
 
+kind v1 ReplicationController replicationcontrollers namespaced status generation all short=rc : As many pods as it says, as before there were ReplicaSets. None can be made here: it is listed, for programs that look for them.
+2 spec ReplicationControllerSpec : How many pods there should be, and what they are like.
+3 status ReplicationControllerStatus : How many there are.
+
+struct ReplicationControllerSpec : How many pods there should be, and what they are like.
+1 replicas int32? default=1 min=0 : How many.
+4 minReadySeconds int32 min=0 : How long one has to be ready before it counts as available.
+2 selector map[string] atomic : The labels of its pods.
+3 template PodTemplateSpec? : What its pods are like.
+
+struct ReplicationControllerStatus : How many pods there are.
+1 replicas int32 always : How many there are.
+2 fullyLabeledReplicas int32 : How many have all labels of the template.
+4 readyReplicas int32 : How many are ready.
+5 availableReplicas int32 : How many have been ready for long enough.
+3 observedGeneration int64 : The generation that this is about.
+6 conditions []ReplicationControllerCondition keys=type : What is the case.
+
+struct ReplicationControllerCondition : Something that is the case.
+1 type string always : What.
+2 status string always : True, False or Unknown.
+3 lastTransitionTime time? : Since when.
+4 reason string : Why, in a word.
+5 message string : Why, in a sentence.
+
 kind v1 Endpoints endpoints namespaced short=ep : The addresses behind a service. EndpointSlices are the newer form.
 column Endpoints subsets as=endpoints none=<none> : The addresses.
 2 subsets []EndpointSubset : Addresses with the ports that they share.

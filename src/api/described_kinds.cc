@@ -60,6 +60,8 @@ const base::StringMap<Forms>& KnownTypes() {
     all["bool"] = ScalarForms<bool>();
     all["int32"] = ScalarForms<std::int32_t>();
     all["int64"] = ScalarForms<std::int64_t>();
+    all["int32"].list = Of<std::vector<std::int32_t>>();
+    all["int64"].list = Of<std::vector<std::int64_t>>();
     all["string"] = {Of<std::string>(), Of<std::optional<std::string>>(),
                      Of<std::vector<std::string>>(), Of<Map<std::string>>()};
     all["quantity"] = {Of<base::Quantity>(), Of<std::optional<base::Quantity>>(),
@@ -74,6 +76,7 @@ const base::StringMap<Forms>& KnownTypes() {
     all["Condition"] = FormsOf<Condition>();
     all["ObjectReference"] = FormsOf<ObjectReference>();
     all["Toleration"] = FormsOf<Toleration>();
+    all["PodTemplateSpec"] = FormsOf<PodTemplateSpec>();
     all["PersistentVolumeClaimSpec"] = FormsOf<PersistentVolumeClaimSpec>();
     return all;
   }();

@@ -6,7 +6,9 @@
 #include <span>
 
 #include "api/certificate_signing_request.h"
+#include "api/config_map.h"
 #include "api/event.h"
+#include "api/field_view.h"
 #include "api/job.h"
 #include "api/namespace.h"
 #include "api/node.h"
@@ -66,6 +68,30 @@ constexpr std::array kCertificateFields = {
     kName,
     DRAY_FIELD(CertificateSigningRequest, "spec.signerName", o.spec.signer_name),
 };
+constexpr std::array kSecretFields = {
+    kName,
+    kNamespace,
+    DRAY_FIELD(Secret, "type", o.type),
+};
+// Of kinds without a struct. A kubelet follows the services that have an address, and the certificates of its pods.
+#define DRAY_PATH(path)                                                     \
+  SelectableField {                                                         \
+    path, [](const Object& o) { return FieldView::Of(o).At(path).Shown(); } \
+  }
+constexpr std::array kServiceFields = {
+    kName,
+    kNamespace,
+    DRAY_PATH("spec.clusterIP"),
+    DRAY_PATH("spec.type"),
+};
+constexpr std::array kPodCertificateFields = {
+    kName,
+    kNamespace,
+    DRAY_PATH("spec.signerName"),
+    DRAY_PATH("spec.podName"),
+    DRAY_PATH("spec.nodeName"),
+};
+#undef DRAY_PATH
 constexpr std::array kNodeFields = {
     kName,
     DRAY_FIELD(Node, "spec.unschedulable", ToText(o.spec.unschedulable)),
@@ -118,6 +144,11 @@ std::span<const SelectableField> FieldsOf(const KindInfo& kind) {
   if (kind.hub == &TypeInfoOf<Namespace>()) return kNamespaceFields;
   if (kind.hub == &TypeInfoOf<CertificateSigningRequest>()) return kCertificateFields;
   if (kind.hub == &TypeInfoOf<Job>()) return kJobFields;
+  if (kind.hub == &TypeInfoOf<Secret>()) return kSecretFields;
+  if (kind.group.empty() && kind.kind == "Service") return kServiceFields;
+  if (kind.group == "certificates.k8s.io" && kind.kind == "PodCertificateRequest") {
+    return kPodCertificateFields;
+  }
   if (kind.hub == &TypeInfoOf<Event>()) {
     if (kind.group.empty()) return kEventFields;
     return kEventsGroupFields;

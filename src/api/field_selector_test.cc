@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/event.h"
+#include "api/json.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
@@ -72,6 +73,31 @@ TEST(FieldSelector, AllTermsMustHold) {
       Parsed("spec.nodeName=n,status.phase!=Succeeded,status.phase!=Failed").Matches(object));
   EXPECT_FALSE(Parsed("spec.nodeName=n,status.phase=Failed").Matches(object));
   EXPECT_TRUE(Parsed("spec.host=n,spec.hostNetwork=false,status.podIP=").Matches(object));
+}
+
+// What a kubelet asks for before it starts a pod.
+TEST(FieldSelector, KindsWithoutAStructHaveFieldsToo) {
+  const auto read = [](std::string_view json) {
+    JsonDecoder decoder;
+    const auto object = DecodeObject(decoder, json, {});
+    EXPECT_TRUE(object.ok()) << object.status();
+    return *object;
+  };
+  const FieldSelector addressed = Parsed("spec.clusterIP!=None");
+  EXPECT_TRUE(addressed.CheckSupported(*FindKind("v1", "Service")).ok());
+  EXPECT_TRUE(addressed.Matches(read(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"clusterIP":"10.0.0.1"}})")));
+  EXPECT_FALSE(addressed.Matches(read(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"clusterIP":"None"}})")));
+  const FieldSelector own = Parsed("spec.nodeName=n");
+  const std::string request =
+      R"({"apiVersion":"certificates.k8s.io/v1","kind":"PodCertificateRequest",)"
+      R"("metadata":{"name":"r","namespace":"ns"},"spec":{"nodeName":"n"}})";
+  EXPECT_TRUE(
+      own.CheckSupported(*FindKind("certificates.k8s.io/v1", "PodCertificateRequest")).ok());
+  EXPECT_TRUE(own.Matches(read(request)));
+  EXPECT_FALSE(Parsed("spec.nodeName=m").Matches(read(request)));
+  EXPECT_TRUE(Parsed("type=Opaque").CheckSupported(*FindKind("v1", "Secret")).ok());
 }
 
 TEST(FieldSelector, ASliceWithoutNodeMatchesTheEmptyOne) {

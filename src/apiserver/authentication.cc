@@ -84,6 +84,9 @@ std::optional<User> Authenticator::Authenticate(const Headers& headers,
   if (certificate != nullptr && certificate->trusted && !certificate->info.common_name.empty()) {
     User user{.name = certificate->info.common_name, .groups = certificate->info.organizations};
     user.groups.emplace_back(kAuthenticated);
+    if (!certificate->info.fingerprint.empty()) {
+      user.extra[std::string(kCredentialId)] = {"X509SHA256=" + certificate->info.fingerprint};
+    }
     return user;
   }
   const std::string_view authorization = headers.Find("Authorization");

@@ -15,6 +15,9 @@
 
 namespace dray::apiserver {
 
+// In a user's extra: which of its certificates or tokens was shown (KEP-4193).
+inline constexpr std::string_view kCredentialId = "authentication.kubernetes.io/credential-id";
+
 // What a connection knows of the certificate that its client has shown.
 struct ShownCertificate {
   CertificateInfo info;

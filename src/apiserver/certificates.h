@@ -38,6 +38,7 @@ struct CertificateInfo {
   std::vector<std::string> organizations;
   std::vector<std::string> hosts;  // sorted
   base::Time not_after;
+  std::string fingerprint = {};  // SHA-256 of the whole, in hexadecimal
 };
 
 // Valid from a little before `now`, so that a client whose clock is slow believes it too.

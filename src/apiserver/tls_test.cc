@@ -5,7 +5,9 @@
 #include <openssl/x509v3.h>
 
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "apiserver/handler_for_test.h"
 #include "apiserver/internal/openssl.h"
@@ -138,6 +140,35 @@ TEST_F(TlsTest, ACertificateFromElsewhereIsShownWithThoseAboveIt) {
   EXPECT_THAT(Server::Start({.tls = TlsOptions{.server = server, .foreign = true}}, *handler_,
                             authenticator_),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("does not fit")));
+}
+
+// KEP-4193: the audit log, and policies, tell two certificates of one user apart.
+TEST(Authenticator, AUserSaysWhichCertificateItWas) {
+  constexpr std::string_view kCertificate = R"(-----BEGIN CERTIFICATE-----
+MIIBkDCCATWgAwIBAgIUGK31WSd9um/E5gu1a58c4BlhPiAwCgYIKoZIzj0EAwIw
+HDEMMAoGA1UEAwwDYW5uMQwwCgYDVQQKDANkZXYwIBcNMjYxMTE2MTcxNzIxWhgP
+MjEwOTAxMDUxNzE3MjFaMBwxDDAKBgNVBAMMA2FubjEMMAoGA1UECgwDZGV2MFkw
+EwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEjzTYzlMTvFl9CYDdEt/F7IbCHIoL0T5P
+XLDAMDEh+H5YuEVV/4+xAu/wupCJJS8EQJ6VrotLSbYjhs4K9jevEqNTMFEwHQYD
+VR0OBBYEFK18PLzD7lWYrutL8wmpQys5Jc3wMB8GA1UdIwQYMBaAFK18PLzD7lWY
+rutL8wmpQys5Jc3wMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSQAwRgIh
+AJn4xeipeED7m6jN5tEPfPez2NeLVXg/BbhcAOF7pawbAiEAyznUqkxQR9sxwRyB
+kmWyQBOlSXf1d1/+No8suCO700U=
+-----END CERTIFICATE-----
+)";
+  const auto info = ReadCertificate(kCertificate);
+  ASSERT_TRUE(info.ok()) << info.status();
+  // openssl x509 -outform der | sha256sum
+  constexpr std::string_view kFingerprint =
+      "8a3e947cb4b1ee6a3976b316de217c12a15746acc88fde2b7f8becc26b427476";
+  EXPECT_EQ(info->fingerprint, kFingerprint);
+  const ShownCertificate shown{.info = *info, .trusted = true};
+  const auto user = Authenticator().Authenticate({}, &shown);
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->name, "ann");
+  const std::map<std::string, std::vector<std::string>> extra = {
+      {"authentication.kubernetes.io/credential-id", {"X509SHA256=" + std::string(kFingerprint)}}};
+  EXPECT_EQ(user->extra, extra);
 }
 
 TEST(Authenticator, TokensCanBeLeftToTheHandler) {

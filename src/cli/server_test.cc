@@ -68,6 +68,22 @@ TEST_F(ServerTest, APlanOfTheClusterIsReadAndChangesNothing) {
   EXPECT_EQ(plane_.All<api::ResourceClaim>(), claims);
 }
 
+// `dray install` gives the scheduler a name of its own, and pods name it.
+TEST_F(ServerTest, PodsOfAnySchedulerArePlannedAndExplained) {
+  api::Pod pod;
+  pod.metadata.namespace_ = "default";
+  pod.metadata.name = "p";
+  pod.spec.scheduler_name = "dray-scheduler";
+  pod.spec.containers.push_back({.name = "main", .image = "image"});
+  plane_.Create(pod);
+  const Outcome outcome = Ask({"plan"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("node-a"));
+  EXPECT_THAT(outcome.out + outcome.err,
+              HasSubstr("how scheduler dray-scheduler is configured is not known here"));
+  EXPECT_THAT(Ask({"explain", "pod/p"}).out, HasSubstr("node-a"));
+}
+
 TEST_F(ServerTest, WhatMayNotBeReadIsANote) {
   AddPod("p");
   const Outcome outcome =

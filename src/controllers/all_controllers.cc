@@ -21,6 +21,7 @@
 #include "controllers/role_aggregation.h"
 #include "controllers/stateful_set_controller.h"
 #include "controllers/taint_eviction.h"
+#include "controllers/token_cleanup.h"
 
 namespace dray::controllers {
 
@@ -54,6 +55,7 @@ ControllerList MakeControllers(const Source& source, const base::Clock& clock,
   list.push_back(std::make_unique<RoleAggregation>(shared, clock));
   if (options.service_accounts) {
     list.push_back(std::make_unique<NamespaceContents>(shared, clock, options.authority));
+    list.push_back(std::make_unique<TokenCleanup>(shared, clock));
   }
   list.push_back(std::make_unique<QuotaController>(shared, clock, options.gates));
   for (const auto& controller : list) controller->Observe(options.observer);

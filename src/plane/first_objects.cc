@@ -18,12 +18,22 @@ api::Object NamespaceNamed(std::string_view name) {
   return api::Object::Of(std::move(space));
 }
 
+const api::KindInfo& PriorityKind() { return api::HubKind(api::TypeInfoOf<api::PriorityClass>()); }
+
 api::Object PriorityNamed(std::string_view name, std::int32_t value, std::string_view description) {
   api::PriorityClass priority;
   priority.metadata.name = name;
   priority.value = value;
   priority.description = description;
   return api::Object::Of(std::move(priority));
+}
+
+// One that was made when nobody filled in what is meant by default: kubectl describe cannot show it.
+Status Complete(api::Cluster& cluster, const std::string& name) {
+  DRAY_ASSIGN_OR_RETURN(auto found, cluster.Find(PriorityKind(), "", name));
+  if (!found || found->As<api::PriorityClass>()->preemption_policy) return {};
+  found->Mutable<api::PriorityClass>()->preemption_policy = "PreemptLowerPriority";
+  return cluster.Update(*std::move(found)).status();
 }
 
 }  // namespace
@@ -47,8 +57,13 @@ Status CreateMissing(api::Cluster& cluster, std::vector<api::Object> objects) {
     }
     std::optional<api::Node> node;
     if (const auto* wanted = object.As<api::Node>()) node = *wanted;
+    std::optional<std::string> priority;
+    if (object.As<api::PriorityClass>() != nullptr) priority = object.metadata().name;
     auto stored = cluster.Create(std::move(object));
-    if (stored.status().code() == StatusCode::kAlreadyExists) continue;
+    if (stored.status().code() == StatusCode::kAlreadyExists) {
+      if (priority) DRAY_RETURN_IF_ERROR(Complete(cluster, *priority));
+      continue;
+    }
     if (!stored.ok()) return stored.status();
     if (!node) continue;
     node->metadata = stored->metadata();

@@ -19,6 +19,7 @@
 #include "planner/internal/cure_changes.h"
 #include "planner/internal/missing.h"
 #include "planner/internal/outcomes.h"
+#include "planner/internal/rehearsal.h"
 #include "planner/internal/trial.h"
 #include "scheduler/explain_groups.h"
 
@@ -536,7 +537,8 @@ void Apply(const Changes& changes, std::vector<api::Object>& objects) {
 class CureFinder::Impl {
  public:
   Impl(const Plan& plan, const PlanOptions& options)
-      : options_(options), trial_(plan.objects, options) {
+      : options_(internal::WithSchedulersOf(plan.objects, options)),
+        trial_(plan.objects, options_) {
     for (const PodOutcome& pod : plan.pods) {
       if (IsNew(pod.state)) planned_.Add(true, pod.namespace_, pod.name);
     }
@@ -581,7 +583,7 @@ class CureFinder::Impl {
     return std::move(of.help);
   }
 
-  const PlanOptions& options_;
+  const PlanOptions options_;
   Trial trial_;
   internal::PlannedOccupants planned_;
   std::map<std::string, api::Object, std::less<>> pending_;

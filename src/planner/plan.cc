@@ -15,6 +15,7 @@
 #include "api/workloads.h"
 #include "base/clock.h"
 #include "base/uuid.h"
+#include "fmt/format.h"
 #include "planner/internal/absent_pods.h"
 #include "planner/internal/admission.h"
 #include "planner/internal/holders.h"
@@ -81,6 +82,16 @@ StatusOr<std::vector<api::Object>> Prepare(std::vector<api::Object> objects, std
   return ObjectsOf(cluster);
 }
 
+void NoteSchedulers(const PlanOptions& given, const PlanOptions& taken,
+                    std::vector<std::string>& notes) {
+  for (std::size_t i = given.config.profiles.size(); i < taken.config.profiles.size(); ++i) {
+    notes.push_back(fmt::format(
+        "how scheduler {} is configured is not known here: its pods are planned with the "
+        "default profile; --config has others",
+        taken.config.profiles[i].scheduler_name));
+  }
+}
+
 // Kinds stay together, as the scheduler wants them; the oldest first.
 void SortByAge(std::vector<api::Object>& objects) {
   std::map<const api::TypeInfo*, std::size_t> ranks;
@@ -115,14 +126,16 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
                         Prepare(std::move(objects), seed, options, guard, away));
   const internal::Before before = internal::Before::Of(prepared, given);
   SortByAge(prepared);
+  const PlanOptions all = internal::WithSchedulersOf(prepared, options);
+  NoteSchedulers(options, all, plan.notes);
   // Another source of uids than that of the preparation: none is used twice.
-  internal::Rehearsal rehearsal(options, seed + 1, guard);
+  internal::Rehearsal rehearsal(all, seed + 1, guard);
   DRAY_RETURN_IF_ERROR(rehearsal.Load(std::move(prepared)));
   rehearsal.Run();
   DRAY_RETURN_IF_ERROR(guard.Verdict());
   plan.pods = internal::PodOutcomes(before, rehearsal);
   plan.missing = internal::MissingIn(rehearsal.cluster(), guard);
-  plan.claims = internal::PlaceLooseClaims(before, options, rehearsal);
+  plan.claims = internal::PlaceLooseClaims(before, all, rehearsal);
   internal::AddTurnedAway(away, plan);
   internal::NameHolders(before, rehearsal.cluster(), plan);
 

@@ -36,6 +36,9 @@ struct PlanOptions {
   allocator::Policy policy = allocator::Policy::kFirstFit;
   base::Time now;
   AssumeNodes assume_nodes = AssumeNodes::kIfNone;
+  // Pods of a scheduler that `config` has no profile for: planned as the default profile would do it, with a note;
+  // else refused, since the name may be wrong.
+  bool assume_schedulers = false;
   // Of the search for a claim's devices on a node.
   std::uint64_t work_budget = allocator::kDefaultWork;
   // Of Deployments, ReplicaSets and Jobs together: one line of a manifest may ask for any number.

@@ -10,6 +10,7 @@
 
 #include "api/pod.h"
 #include "api/resource_claim.h"
+#include "planner/cures.h"
 #include "planner/plan_for_test.h"
 #include "testing/slice_yaml.h"
 #include "testing/status_matchers.h"
@@ -247,6 +248,33 @@ TEST(PlanExplanation, NamesTheSchedulerThatNobodyIs) {
   ASSERT_TRUE(plan.pods[0].explanation);
   EXPECT_THAT(scheduler::ToText(*plan.pods[0].explanation),
               HasSubstr("this pod uses scheduler \"mine\", which dray does not simulate"));
+}
+
+// Of a cluster in which there is such a scheduler: what is not known is a note.
+TEST(PlanExplanation, SchedulersOfAClusterAreTakenForTheDefaultOne) {
+  PlanOptions options = DefaultOptions();
+  options.assume_schedulers = true;
+  const Plan plan = PlanOf(
+      NodeYaml("n1", 1) + PodYaml("a", "  schedulerName: mine\n") + PodYaml("b", ""), options);
+  EXPECT_THAT(Lines(plan), ElementsAre("a placed n1", "b placed n1"));
+  EXPECT_THAT(
+      plan.notes,
+      ElementsAre(
+          "how scheduler mine is configured is not known here: its pods are planned with the "
+          "default profile; --config has others"));
+}
+
+// What would help is tried with the same schedulers.
+TEST(PlanExplanation, WhatWouldHelpIsKnownOfSchedulersOfAClusterToo) {
+  PlanOptions options = DefaultOptions();
+  options.assume_schedulers = true;
+  const Plan plan = PlanOf(NodeYaml("n1", 1) + PodYaml("a", R"(  schedulerName: mine
+  nodeSelector: {disk: ssd}
+)"),
+                           options);
+  ASSERT_THAT(Lines(plan), ElementsAre("a refused"));
+  CureFinder cures(plan, options);
+  EXPECT_FALSE(cures.For(plan.pods[0]).cures.empty());
 }
 
 // A plan cannot know what a driver will say; the pod has its node and its devices.

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "base/uuid.h"
 #include "registry/objects.h"
+#include "registry/policies.h"
 #include "store/store.h"
 
 namespace dray::registry {
@@ -43,9 +44,10 @@ Status AdmitLimits(const Objects& objects, api::Object& object);
 // kinds pass.
 Status AdmitServiceAccount(const Objects& objects, api::Object& object, base::RandomSource& random);
 
-// Refuses webhook configurations that nobody here would obey, since webhooks are not called, and
-// policies that change objects, likewise.
-Status AdmitWebhooks(const api::Object& object);
+// Refuses what nobody here would obey: webhook configurations, since webhooks are not called,
+// policies that change objects, and ReplicationControllers. Of those that may be ignored it is noted
+// that they are; `notes` may be null.
+Status AdmitWebhooks(const api::Object& object, WriteNotes* notes);
 
 // Whether the disruption budget of a pod allows that it is evicted, which is taken off it in the
 // transaction. TooManyRequests when it does not.

@@ -213,7 +213,52 @@ TEST(Everyday, AWebhookThatMustBeCalledIsRefused) {
   const Answer refused = world.Post(path, body(""));
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(refused.text, HasSubstr("this server does not call webhooks"));
-  EXPECT_EQ(world.Post(path, body(R"(,"failurePolicy":"Ignore")")).status, 201);
+  const Answer ignored = world.Post(path, body(R"(,"failurePolicy":"Ignore")"));
+  EXPECT_EQ(ignored.status, 201);
+  EXPECT_THAT(std::string(ignored.headers.Find("Warning")), HasSubstr("does not call webhooks"));
+}
+
+TEST(Everyday, APolicyThatMustChangeObjectsIsRefused) {
+  World world;
+  const auto body = [](std::string_view policy) {
+    return fmt::format(
+        R"({{"metadata":{{"name":"m"}},"spec":{{"matchConstraints":{{"resourceRules":[{{"apiGroups":)"
+        R"([""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}}]}},)"
+        R"("reinvocationPolicy":"Never","mutations":[{{"patchType":"JSONPatch","jsonPatch":)"
+        R"({{"expression":"[]"}}}}]{}}}}})",
+        policy);
+  };
+  const std::string path = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
+  const Answer refused = world.Post(path, body(""));
+  EXPECT_EQ(refused.status, 403) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("does not change objects by policies"));
+  const Answer ignored = world.Post(path, body(R"(,"failurePolicy":"Ignore")"));
+  EXPECT_EQ(ignored.status, 201) << ignored.text;
+  EXPECT_THAT(std::string(ignored.headers.Find("Warning")), HasSubstr("stored and ignored"));
+}
+
+// kubectl apply --prune and cluster-info dump look for them.
+TEST(Everyday, ReplicationControllersAreListedAndNoneCanBeMade) {
+  World world;
+  const std::string path = kSpace + "/replicationcontrollers";
+  EXPECT_EQ(world.Get(path).status, 200);
+  const Answer refused = world.Post(
+      path, R"({"metadata":{"name":"rc"},"spec":{"selector":{"a":"b"},"template":{"metadata":)"
+            R"({"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text, HasSubstr("makes no pods for ReplicationControllers"));
+}
+
+// kubectl describe reads through it without looking whether it is there.
+TEST(Everyday, APriorityClassSaysWhetherItPreempts) {
+  World world;
+  const std::string path = "/apis/scheduling.k8s.io/v1/priorityclasses";
+  const Answer made = world.Post(path, R"({"metadata":{"name":"a"},"value":1})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_THAT(made.text, HasSubstr(R"("preemptionPolicy":"PreemptLowerPriority")"));
+  EXPECT_THAT(
+      world.Post(path, R"({"metadata":{"name":"b"},"value":1,"preemptionPolicy":"Never"})").text,
+      HasSubstr(R"("preemptionPolicy":"Never")"));
 }
 
 TEST(Everyday, KubectlCanAskForTheSecondVersionOfOpenApi) {

@@ -397,7 +397,8 @@ void RestHandler::Handle(apiserver::Request request,
     if (!deprecation.empty()) exchange->warnings.push_back(deprecation);
   }
   const bool writes = exchange->request.method != "GET" && exchange->request.method != "HEAD";
-  if ((writes || internal::RunsSomething(at)) && registry_.HasPolicies()) {
+  const bool noted = registry_.HasPolicies() || at.group == "admissionregistration.k8s.io";
+  if ((writes || internal::RunsSomething(at)) && noted) {
     exchange->notes = std::make_shared<WriteNotes>();
   }
   if (at.resource == "serviceaccounts" && at.subresource == "token") {

@@ -187,11 +187,22 @@ Status AdmitLimits(const Objects& objects, api::Object& object) {
   return rest::Forbidden(object.kind(), object.metadata().name, text);
 }
 
-Status AdmitWebhooks(const api::Object& object) {
+Status AdmitWebhooks(const api::Object& object, WriteNotes* notes) {
   const std::string_view kind = object.kind().kind;
+  if (kind == "ReplicationController" && object.kind().group.empty()) {
+    return rest::Forbidden(object.kind(), object.metadata().name,
+                           "this server makes no pods for ReplicationControllers. A ReplicaSet, or "
+                           "better a Deployment, does the same");
+  }
   if (object.kind().group != "admissionregistration.k8s.io") return {};
+  const auto warn = [&](std::string text) {
+    if (notes != nullptr) notes->Add({.warnings = {std::move(text)}});
+  };
   if (kind == "MutatingAdmissionPolicy") {
-    if (api::FieldView::Of(object)["spec"]["failurePolicy"].text() == "Ignore") return {};
+    if (api::FieldView::Of(object)["spec"]["failurePolicy"].text() == "Ignore") {
+      warn("this server does not change objects by policies: this one is stored and ignored");
+      return {};
+    }
     return rest::Forbidden(
         object.kind(), object.metadata().name,
         "this server does not change objects by policies, and this one has to be evaluated: its "
@@ -208,6 +219,9 @@ Status AdmitWebhooks(const api::Object& object) {
                     "failurePolicy is Fail, as it is by default. With failurePolicy: Ignore the "
                     "configuration is stored, and the webhook is not called",
                     webhooks.item(i)["name"].text()));
+  }
+  if (webhooks.size() > 0) {
+    warn("this server does not call webhooks: the configuration is stored and ignored");
   }
   return {};
 }

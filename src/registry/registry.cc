@@ -284,7 +284,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   }
   DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object));
   DRAY_RETURN_IF_ERROR(AdmitCertificateRequest(context.user, object));
-  DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
+  DRAY_RETURN_IF_ERROR(AdmitWebhooks(object, context.notes.get()));
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
   if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
@@ -381,7 +381,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
       api::Append(errors, CheckPolicyExpressions(object));
       if (errors.empty()) ObservePolicy(object, objects_);
     }
-    DRAY_RETURN_IF_ERROR(AdmitWebhooks(object));
+    DRAY_RETURN_IF_ERROR(AdmitWebhooks(object, context.notes.get()));
   }
   if (IsDefinition(object)) api::Append(errors, PrepareDefinition(object, &stored, objects_, now));
   if (custom != nullptr) {

@@ -14,6 +14,7 @@
 #include "fmt/format.h"
 #include "rest/internal/body_size.h"
 #include "rest/internal/proto_lookup.h"
+#include "rest/internal/raw_messages.h"
 
 namespace dray::rest {
 namespace {
@@ -146,13 +147,36 @@ class Reader {
       const int index = info.Find(it->second);
       if (index < 0) continue;
       const api::FieldInfo& known = info.fields[static_cast<std::size_t>(index)];
+      if (in_raw_ && IsZero(*known.type, field)) continue;
       const std::size_t before = path_.size();
       if (before > 0) path_ += '.';
       path_ += known.name;
-      Status read = Value(*known.type, field, depth + 1, Slot(node, known.name));
+      Status read = Known(info, known, field, depth + 1, Slot(node, known.name));
       if (!read.ok()) return base::Annotate(read, known.name);
       path_.resize(before);
     }
+    return {};
+  }
+
+  // Go writes what is not a pointer even when it is zero, and its JSON leaves that out.
+  static bool IsZero(const api::TypeInfo& type, const WireField& field) {
+    const bool scalar = type.shape == Shape::kString || type.shape == Shape::kBool ||
+                        type.shape == Shape::kInt32 || type.shape == Shape::kInt64;
+    return scalar && field.scalar == 0 && field.bytes.empty();
+  }
+
+  Status Known(const api::StructInfo& info, const api::FieldInfo& known, const WireField& field,
+               int depth, DocumentNode& node) {
+    const bool raw = known.type->shape == Shape::kRaw ||
+                     (known.type->element != nullptr && known.type->element->shape == Shape::kRaw);
+    const api::StructInfo* message =
+        raw ? internal::FindRawMessage(info.name, known.name) : nullptr;
+    if (message == nullptr) return Value(*known.type, field, depth, node);
+    if (!field.delimited) return base::InvalidArgument("protobuf: a message was expected");
+    DRAY_RETURN_IF_ERROR(Count());
+    in_raw_ = true;
+    DRAY_RETURN_IF_ERROR(Message(*message, field.bytes, depth, node));
+    in_raw_ = false;
     return {};
   }
 
@@ -325,7 +349,8 @@ class Reader {
   RawBytes* const raws_;
   std::string path_;  // of what is being read
   std::size_t values_ = 0;
-  bool wide_ = false;  // whether a map may have equal keys
+  bool wide_ = false;    // whether a map may have equal keys
+  bool in_raw_ = false;  // whether what is read becomes JSON that dray keeps as it is
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "api/pod.h"
 #include "fmt/format.h"
 #include "rest/internal/proto_numbers.h"
+#include "rest/internal/raw_messages.h"
 #include "rest/options.h"
 
 namespace dray::rest {
@@ -84,11 +86,71 @@ TEST(Protobuf, WhatIsNotWellFormedIsRefused) {
   EXPECT_FALSE(ReadProtobuf("{}", api::TypeInfoOf<api::Pod>(), "", "v1").ok());
   EXPECT_FALSE(ReadPod(std::string("\x0a\xff\xff\xff\xff\x0f", 6)).ok());
   EXPECT_FALSE(ReadPod(Varint(1 << 3 | 7)).ok());
-  // dray keeps a pod's security context as it came, which it can only do with JSON.
-  const auto raw = ReadPod(Bytes(2, Bytes(14, Number(2, 5))));
-  ASSERT_FALSE(raw.ok());
-  EXPECT_THAT(std::string(base::Message(raw.status())),
-              HasSubstr("spec: securityContext: can only be sent as JSON"));
+}
+
+// dray keeps these as JSON, and clients send them in protobuf: kubectl debug does.
+TEST(Protobuf, WhatIsKeptAsJsonIsReadToo) {
+  const std::string projected =
+      Bytes(1, Bytes(4, Bytes(1, "") + Number(2, 3607) + Bytes(3, "token"))) +
+      Bytes(1, Bytes(3, Bytes(1, Bytes(1, "kube-root-ca.crt")) +
+                            Bytes(2, Bytes(1, "ca.crt") + Bytes(2, "ca.crt")))) +
+      Bytes(1, Bytes(2, Bytes(1, Bytes(1, "namespace") +
+                                     Bytes(2, Bytes(1, "v1") + Bytes(2, "metadata.namespace"))))) +
+      Number(2, 420);
+  const std::string volume = Bytes(1, "kube-api-access") + Bytes(2, Bytes(26, projected));
+  const std::string probe =
+      Bytes(1, Bytes(2, Bytes(1, "/ready") + Bytes(2, Number(1, 0) + Number(2, 80)))) +
+      Number(2, 0) + Number(4, 5);
+  const std::string security =
+      Bytes(1, Bytes(1, "SYS_PTRACE")) + Number(2, 0) + Number(4, 0);  // privileged, runAsUser
+  const std::string container = Bytes(1, "c") + Bytes(11, probe) + Bytes(15, security);
+  const auto tree = ReadPod(
+      Bytes(2, Bytes(1, volume) + Bytes(2, container) + Bytes(14, Number(2, 5) + Number(4, 7))));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  const std::string text = ToJson(*FindIn(*tree, "spec"));
+  EXPECT_THAT(text, HasSubstr(R"("sources":[{"serviceAccountToken":{"expirationSeconds":3607,)"
+                              R"("path":"token"}},{"configMap":{"name":"kube-root-ca.crt","items":)"
+                              R"([{"key":"ca.crt","path":"ca.crt"}]}},{"downwardAPI":{"items":)"
+                              R"([{"path":"namespace","fieldRef":{"apiVersion":"v1","fieldPath":)"
+                              R"("metadata.namespace"}}]}}],"defaultMode":420)"));
+  EXPECT_THAT(text, HasSubstr(R"("readinessProbe":{"httpGet":{"path":"/ready","port":80},)"
+                              R"("periodSeconds":5})"));
+  // What is a pointer in Go is there although it is zero.
+  EXPECT_THAT(text, HasSubstr(R"("securityContext":{"capabilities":{"add":["SYS_PTRACE"]},)"
+                              R"("privileged":false,"runAsUser":0})"));
+  EXPECT_THAT(text, HasSubstr(R"("securityContext":{"runAsUser":5,"supplementalGroups":[7]})"));
+  // A message where there is none is not well formed.
+  EXPECT_FALSE(ReadPod(Bytes(2, Number(14, 5))).ok());
+}
+
+// Every field that is kept as JSON has its message, but for those that are JSON in protobuf, too,
+// and a few that nobody sends.
+TEST(Protobuf, FieldsThatAreKeptAsJsonAreDescribed) {
+  std::set<std::string> missing;
+  std::set<const api::StructInfo*> seen;
+  const std::function<void(const api::TypeInfo&)> look = [&](const api::TypeInfo& type) {
+    if (type.element != nullptr) look(*type.element);
+    if (type.shape != api::Shape::kStruct || !seen.insert(&type.fields()).second) return;
+    for (const api::FieldInfo& field : type.fields().fields) {
+      const api::TypeInfo* element = field.type->element;
+      const bool raw = field.type->shape == api::Shape::kRaw ||
+                       (element != nullptr && element->shape == api::Shape::kRaw);
+      const std::string name = fmt::format("{}.{}", type.fields().name, field.name);
+      if (raw && internal::FindRawMessage(type.fields().name, field.name) == nullptr) {
+        missing.insert(name);
+      }
+      look(*field.type);
+    }
+  };
+  for (const std::string_view kind : {"Pod", "Node", "ReplicationController"}) {
+    if (const api::KindInfo* known = api::FindKind("v1", kind)) look(*known->type);
+  }
+  for (const std::string_view kind : {"Deployment", "DaemonSet", "ReplicaSet"}) {
+    look(*api::FindKind("apps/v1", kind)->type);
+  }
+  EXPECT_THAT(missing,
+              ::testing::UnorderedElementsAre("ManagedFieldsEntry.fieldsV1",
+                                              "NodeSpec.configSource", "NodeStatus.config"));
 }
 
 // It would be stored as JSON that nobody can read again.

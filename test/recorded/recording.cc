@@ -70,6 +70,12 @@ std::unique_ptr<client::HttpClient> Recording::Wrap(std::unique_ptr<client::Http
   return std::make_unique<Client>(*this, std::move(server));
 }
 
+void Recording::Restart() {
+  Entry mark;
+  mark.method = kRestart;
+  Sent(std::move(mark));
+}
+
 Transcript Recording::Taken() const {
   const base::MutexLock lock(mutex_);
   return transcript_;

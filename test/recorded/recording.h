@@ -17,6 +17,8 @@ class Recording {
  public:
   // Whatever is sent by it is written down, and whatever comes back.
   std::unique_ptr<client::HttpClient> Wrap(std::unique_ptr<client::HttpClient> server);
+  // From now on another client speaks. The ones before have been destroyed.
+  void Restart();
   Transcript Taken() const;
 
  private:

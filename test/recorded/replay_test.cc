@@ -115,6 +115,27 @@ TEST(TranscriptTest, IsReadAsItWasWritten) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(TranscriptTest, EachClientHasItsLife) {
+  Transcript whole = WithAWatch();
+  const std::size_t length = whole.entries.size();
+  Entry mark;
+  mark.method = kRestart;
+  whole.entries.push_back(mark);
+  for (Entry entry : WithAWatch().entries) {
+    if (entry.is_line()) entry.watch += length + 1;
+    whole.entries.push_back(std::move(entry));
+  }
+  const std::vector<Transcript> lives = LivesOf(std::move(whole));
+  ASSERT_EQ(lives.size(), 2u);
+  for (const Transcript& life : lives) {
+    ASSERT_EQ(life.entries.size(), length);
+    for (std::size_t i = 0; i < length; ++i) {
+      EXPECT_EQ(Shown(life.entries[i]), Shown(WithAWatch().entries[i]));
+      EXPECT_EQ(life.entries[i].watch, WithAWatch().entries[i].watch);
+    }
+  }
+}
+
 TEST(TranscriptTest, UidsAreCountedAndFoundAgain) {
   Uids uids;
   const std::string one = R"({"uid":"b1fe3f3c-9d3b-4a6f-8a5e-0123456789ab"})";

@@ -233,7 +233,14 @@ Status Story::Tell(client::HttpClient& admin, const std::function<Status()>& sch
     std::this_thread::sleep_for(kAftermath);
     DRAY_RETURN_IF_ERROR(schedule());
     for (const Step& step : steps_) {
-      for (const Act& act : step.acts) DRAY_RETURN_IF_ERROR(Do(admin, act));
+      for (const Act& act : step.acts) {
+        if (act.verb == "restart") {
+          stop();
+          DRAY_RETURN_IF_ERROR(schedule());
+        } else {
+          DRAY_RETURN_IF_ERROR(Do(admin, act));
+        }
+      }
       DRAY_RETURN_IF_ERROR(Await(admin, step.until));
     }
     return {};

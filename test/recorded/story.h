@@ -9,6 +9,7 @@
 //   before: [objects]                # there when the scheduler starts
 //   steps:
 //     - create: [objects]            # or delete, or patch (merged), or status (merged into it)
+//     - restart: []                  # the scheduler ends, and another one begins
 //       until: [pod a on node-1]     # see Story::Holds
 #pragma once
 
@@ -38,8 +39,8 @@ class Story {
   bool lease() const { return lease_; }
 
   // Tells it to the server that `admin` leads to, which has nothing else to do and runs Kubernetes's
-  // controllers, but not the one that looks after nodes. `schedule` starts the scheduler. What was
-  // made is gone afterwards.
+  // controllers, but not the one that looks after nodes. `schedule` starts the scheduler, again after `stop`
+  // where the story says so. What was made is gone afterwards.
   Status Tell(client::HttpClient& admin, const std::function<Status()>& schedule,
               const std::function<void()>& stop) const;
 

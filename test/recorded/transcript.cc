@@ -245,6 +245,22 @@ Status Save(const Transcript& transcript, const std::filesystem::path& file) {
   return Write(file, text);
 }
 
+std::vector<Transcript> LivesOf(Transcript transcript) {
+  std::vector<Transcript> lives(1);
+  std::size_t begin = 0;  // of the life, in the whole
+  for (std::size_t i = 0; i < transcript.entries.size(); ++i) {
+    Entry& entry = transcript.entries[i];
+    if (entry.method == kRestart) {
+      lives.emplace_back();
+      begin = i + 1;
+      continue;
+    }
+    if (entry.is_line()) entry.watch -= begin;
+    lives.back().entries.push_back(std::move(entry));
+  }
+  return lives;
+}
+
 StatusOr<Transcript> Load(const std::filesystem::path& file) {
   DRAY_ASSIGN_OR_RETURN(const std::string text, Read(file));
   Transcript transcript;

@@ -21,6 +21,8 @@
 namespace dray::recorded {
 
 inline constexpr std::string_view kWatch = "WATCH";
+// The client was ended here, and another one begun.
+inline constexpr std::string_view kRestart = "RESTART";
 
 struct Entry {
   // A request, where `line` is empty. A watch has the method WATCH.
@@ -41,6 +43,9 @@ struct Entry {
 struct Transcript {
   std::vector<Entry> entries;
 };
+
+// What each of the clients said that came one after the other.
+std::vector<Transcript> LivesOf(Transcript transcript);
 
 // Long answers are in files of their own beside it, which several transcripts share.
 Status Save(const Transcript& transcript, const std::filesystem::path& file);

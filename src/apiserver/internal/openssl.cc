@@ -3,13 +3,18 @@
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "fmt/format.h"
 
 namespace dray::apiserver::internal {
 namespace {
@@ -116,6 +121,11 @@ CertificateInfo Describe(X509* certificate) {
   std::tm end = {};
   ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end);
   info.not_after = base::Time::FromUnix(timegm(&end));
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned int size = 0;
+  if (X509_digest(certificate, EVP_sha256(), digest.data(), &size) == 1) {
+    for (unsigned int i = 0; i < size; ++i) info.fingerprint += fmt::format("{:02x}", digest[i]);
+  }
   return info;
 }
 

@@ -53,7 +53,9 @@ std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
                               .config = *std::move(config),
                               .policy = *allocator::FindPolicy(flags.policy),
                               .now = io.env.clock.Now(),
-                              .assume_nodes = AssumeNodesOf(flags.assume_nodes)};
+                              .assume_nodes = AssumeNodesOf(flags.assume_nodes),
+                              // In a cluster somebody answers to the name.
+                              .assume_schedulers = AsksServer(flags, io)};
 }
 
 // What the server has; the namespace becomes that of its context.

@@ -28,10 +28,14 @@ std::vector<std::unique_ptr<controllers::Controller>> MakeControllers(
 // Until none of them has anything to do now. How much they wrote.
 std::size_t Settle(const std::vector<std::unique_ptr<controllers::Controller>>& controllers);
 
+// With a default profile for each scheduler that pods name and the configuration does not have, where these are taken
+// to exist (PlanOptions::assume_schedulers); in the order of their names, after the given ones.
+PlanOptions WithSchedulersOf(const std::vector<api::Object>& objects, PlanOptions options);
+
 // One thread.
 class Rehearsal {
  public:
-  // The guard outlives it.
+  // The options and the guard outlive it.
   Rehearsal(const PlanOptions& options, std::uint64_t seed, WriteGuard& guard);
 
   // The scheduler tries pods of the same importance in this order.

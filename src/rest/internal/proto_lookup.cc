@@ -9,6 +9,7 @@
 #include "api/kinds.h"
 #include "fmt/format.h"
 #include "rest/internal/proto_numbers.h"
+#include "rest/internal/raw_messages.h"
 
 namespace dray::rest::internal {
 namespace {
@@ -52,6 +53,7 @@ const ProtoFields* FindOwn(const api::StructInfo& info) {
   static const OwnNumbers all = [] {
     OwnNumbers found;
     for (const api::KindInfo& kind : api::Kinds()) Collect(*kind.type, found);
+    Collect(*RawMessages().type, found);
     absl::erase_if(found, [](const auto& row) { return row.second.numbers.empty(); });
     return found;
   }();
