@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/document.h"
@@ -232,6 +235,80 @@ TEST(RawJson, WhateverIsReadIsWrittenBack) {
     ASSERT_EQ(ParametersOf(Explained(json)), parameters) << json;
     ASSERT_EQ(ParametersOf(Fast(EncodeJson(Fast(json)))), parameters);
     ASSERT_TRUE(RawJson{parameters} == RawJson{WithBlanks(parameters, random)});
+  }
+}
+
+// Every value of a document with its path, byte by byte.
+class SlowWalk {
+ public:
+  using Path = std::vector<std::uint32_t>;
+  explicit SlowWalk(const std::string& json) : json_(json) { Value({}); }
+  const std::vector<std::pair<Path, std::string>>& values() const { return values_; }
+
+ private:
+  void Blanks() {
+    while (at_ < json_.size() && std::string_view(" \n\t\r").find(json_[at_]) != std::string::npos)
+      ++at_;
+  }
+  void Text() {
+    for (++at_; json_[at_] != '"'; ++at_) at_ += json_[at_] == '\\' ? 1 : 0;
+    ++at_;
+  }
+  void Value(const Path& path) {
+    Blanks();
+    const std::size_t begin = at_;
+    const std::size_t place = values_.size();
+    values_.push_back({path, ""});
+    if (json_[at_] == '"') {
+      Text();
+    } else if (json_[at_] == '{' || json_[at_] == '[') {
+      const bool map = json_[at_++] == '{';
+      Blanks();
+      for (std::uint32_t i = 0; json_[at_] != '}' && json_[at_] != ']'; ++i) {
+        if (json_[at_] == ',') ++at_;
+        Blanks();
+        if (map) {
+          Text();
+          Blanks();
+          ++at_;
+        }
+        Path inner = path;
+        inner.push_back(i);
+        Value(inner);
+        Blanks();
+      }
+      ++at_;
+    } else {
+      while (at_ < json_.size() &&
+             std::string_view(",:]} \n\t\r").find(json_[at_]) == std::string::npos)
+        ++at_;
+    }
+    values_[place].second = json_.substr(begin, at_ - begin);
+  }
+
+  const std::string json_;
+  std::size_t at_ = 0;
+  std::vector<std::pair<Path, std::string>> values_;
+};
+
+TEST(JsonCursor, WhicheverValuesAreAskedForInOrderAreFound) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  Writer writer(random);
+  for (int i = 0; i < 2000; ++i) {
+    const std::string compact = writer.Container(5);
+    const std::string json = i % 2 == 0 ? compact : WithBlanks(compact, random);
+    const SlowWalk all(json);
+    internal::JsonCursor cursor(json);
+    const unsigned share = 1 + random() % 6;
+    for (const auto& [path, text] : all.values()) {
+      if (random() % share != 0) continue;
+      ASSERT_EQ(cursor.Find(path), text) << json;
+    }
+    std::string out;
+    internal::AppendCompact(json, out);
+    ASSERT_EQ(out, compact);
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "packing/fragmentation.h"
 #include "packing/packer.h"
+#include "packing/relaxation.h"
 
 namespace dray::packing {
 namespace {
@@ -330,6 +331,79 @@ TEST(FragmentationProperty, WhatIsRememberedChangesNothing) {
       }
     }
     EXPECT_LT(memory.computed(), anew / 2);
+  }
+}
+
+// Whatever is placed, in whatever order and place, is no more than the bound.
+TEST(RelaxationProperty, NothingExceedsIt) {
+  for (int seed = 1; seed <= Instances(40); ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    std::vector<RelaxedNodes> groups;
+    double devices = 0;
+    for (std::uint32_t g = 0; g <= Below(random, 3); ++g) {
+      groups.push_back({.nodes = 1.0 + Below(random, 3),
+                        .cpu = 2.0 + Below(random, 8),
+                        .memory = 4.0 + Below(random, 8),
+                        .devices = static_cast<std::int32_t>(1 + Below(random, 4)),
+                        .kind = static_cast<std::uint16_t>(Below(random, 2))});
+      devices += groups.back().nodes * groups.back().devices;
+    }
+    std::vector<RelaxedRequest> requests;
+    for (std::uint32_t r = 0; r < 1 + Below(random, 6); ++r) {
+      const bool part = Below(random, 2) == 0;
+      requests.push_back(
+          {.cpu = static_cast<double>(Below(random, 3)),
+           .memory = static_cast<double>(Below(random, 3)),
+           .count = part ? 1 : static_cast<std::int32_t>(1 + Below(random, 3)),
+           .parts = part ? static_cast<std::int32_t>(100 + Below(random, 900)) : 1000,
+           .kinds = Kinds{1 + Below(random, 3)},
+           .came = static_cast<double>(Below(random, 12))});
+    }
+    std::vector<double> came;
+    for (const RelaxedRequest& request : requests) came.push_back(request.came);
+    const RelaxedBound bound = Relaxation(requests, groups).Solve();
+    ASSERT_LE(bound.For(came), devices + 1e-6);
+    // Some other arrivals, placed at random.
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      std::vector<NodeState> nodes;
+      for (const RelaxedNodes& group : groups) {
+        for (int n = 0; n < group.nodes; ++n) {
+          NodeState& node = nodes.emplace_back();
+          node.left = {static_cast<std::int32_t>(group.cpu),
+                       static_cast<std::int32_t>(group.memory), 1000};
+          for (int d = 0; d < group.devices; ++d) node.Add(group.kind, 0, {kWhole});
+        }
+      }
+      std::vector<double> others;
+      std::vector<std::size_t> order;
+      for (std::size_t r = 0; r < requests.size(); ++r) {
+        others.push_back(attempt == 0 ? came[r] : Below(random, 15));
+        order.insert(order.end(), static_cast<std::size_t>(others[r]), r);
+      }
+      std::shuffle(order.begin(), order.end(), random);
+      double given = 0;
+      for (const std::size_t r : order) {
+        Request request{.needs = {static_cast<std::int32_t>(requests[r].cpu),
+                                  static_cast<std::int32_t>(requests[r].memory), 1}};
+        Demand demand{.count = static_cast<std::uint32_t>(requests[r].count)};
+        for (std::uint16_t kind = 0; kind < 2; ++kind) {
+          if ((requests[r].kinds & KindBit(kind)) == 0) continue;
+          demand.options.push_back({.kind = kind,
+                                    .whole = requests[r].parts == 1000,
+                                    .amounts = {requests[r].parts * 1000}});
+        }
+        request.demands.push_back(demand);
+        for (NodeState& node : nodes) {
+          NodeState after = node;
+          if (!Place(after, request)) continue;
+          node = after;
+          given += requests[r].count * requests[r].parts / 1000.0;
+          break;
+        }
+      }
+      ASSERT_LE(given, bound.For(others) + 1e-6);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "packing/fragmentation.h"
 #include "packing/packer.h"
+#include "packing/relaxation.h"
 
 namespace dray::packing {
 namespace {
@@ -233,6 +234,29 @@ TEST(Fragmentation, IsWhatTheRequestsSeenCannotUse) {
   FragmentationMeter without_cpu(history);
   without_cpu.Add(Node(0, {kHalf, kWhole}), 3);
   EXPECT_DOUBLE_EQ(without_cpu.sum().kinds[0].share(), 1);
+}
+
+TEST(Relaxation, FillsDevicesOnlyWithWhatFitsTogether) {
+  // Two devices; 0.6 goes once into each, whatever is asked for.
+  RelaxedRequest large{.cpu = 1, .parts = 600, .came = 10};
+  const RelaxedNodes node{.nodes = 1, .cpu = 100, .devices = 2};
+  const auto bound = [&](std::vector<RelaxedRequest> requests, RelaxedNodes nodes) {
+    std::vector<double> came;
+    for (const RelaxedRequest& request : requests) came.push_back(request.came);
+    return Relaxation(std::move(requests), {nodes}).Solve().For(came);
+  };
+  EXPECT_NEAR(bound({large}, node), 1.2, 1e-6);
+  EXPECT_NEAR(bound({large, {.cpu = 1, .parts = 300, .came = 1}}, node), 1.5, 1e-6);
+  EXPECT_NEAR(bound({large, {.cpu = 1, .parts = 400, .came = 9}}, node), 2, 1e-6);
+  // Cpu for one and a half of them.
+  EXPECT_NEAR(bound({large}, {.nodes = 1, .cpu = 1.5, .devices = 2}), 0.9, 1e-6);
+  large.came = 1;
+  EXPECT_NEAR(bound({large}, node), 0.6, 1e-6);
+  large.kinds = KindBit(3);
+  EXPECT_NEAR(bound({large}, node), 0, 1e-6) << "nobody has the kind";
+  // Four at a time need nodes with four.
+  EXPECT_NEAR(bound({{.count = 4, .came = 5}}, {.nodes = 3, .cpu = 1, .devices = 2}), 0, 1e-6);
+  EXPECT_NEAR(bound({{.count = 4, .came = 5}}, {.nodes = 3, .cpu = 1, .devices = 8}), 20, 1e-6);
 }
 
 }  // namespace

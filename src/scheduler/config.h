@@ -12,6 +12,9 @@
 
 #include "allocator/policy.h"
 #include "api/affinity.h"
+#include "api/map.h"
+#include "api/resource_claim.h"
+#include "base/quantity.h"
 #include "base/status.h"
 
 namespace dray::scheduler {
@@ -48,11 +51,20 @@ struct DynamicResourcesArgs {
   std::vector<std::string> device_classes;
 };
 
+// What many pods ask for, as somebody says it.
+struct TypicalRequest {
+  std::int32_t weight = 1;             // so many pods of all
+  api::Map<base::Quantity> resources;  // cpu and memory
+  api::DeviceClaim devices;            // as in the spec of a claim, with its defaults
+};
+
 // dray's own: how DeviceFragmentation values nodes (packing/packer.h).
 struct DeviceFragmentationArgs {
   std::int32_t sequences = 96;
   std::int64_t seed = 1;
   std::int64_t half_life = 50'000;  // pods after which one that was seen counts half
+  // Nodes are valued by these, and nothing is learned. Empty: by what pods ask for as they come.
+  std::vector<TypicalRequest> requests;
 };
 
 struct NodeAffinityArgs {
@@ -63,6 +75,8 @@ struct NodeAffinityArgs {
 struct DefaultPreemptionArgs {
   std::int32_t min_candidate_nodes_percentage = 10;
   std::int32_t min_candidate_nodes_absolute = 100;
+  // dray's own: pods are sent away for devices, too. Kubernetes never does that.
+  bool devices = false;
 };
 
 struct VolumeBindingArgs {

@@ -6,6 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "api/node.h"
+#include "api/strategy.h"
+#include "api/validation.h"
 #include "base/names.h"
 #include "base/time.h"
 #include "fmt/format.h"
@@ -137,6 +140,35 @@ void Apply(const FileDynamicResourcesArgs& args, const FieldPath& at, Profile& p
   }
 }
 
+// As in a claim: its defaults and its rules.
+TypicalRequest ReadTypical(const FileTypicalRequest& file, const FieldPath& at,
+                           Findings& findings) {
+  TypicalRequest typical{.weight = file.weight.value_or(1), .resources = file.resources};
+  CheckRange(typical.weight, 1, 1'000'000, at / "weight", findings);
+  for (const auto& [name, amount] : file.resources) {
+    if (name.view() != api::kResourceCpu && name.view() != api::kResourceMemory) {
+      findings.Error(at / "resources", fmt::format("\"{}\": must be {} or {}", name.view(),
+                                                   api::kResourceCpu, api::kResourceMemory));
+    } else if (amount.ClampedNano() < 0) {
+      findings.Error(at / "resources",
+                     fmt::format("{}: {}: must not be negative", name.view(), amount.ToString()));
+    }
+  }
+  api::ResourceClaim claim;
+  claim.metadata.namespace_ = "default";
+  claim.metadata.name = "typical";
+  claim.spec.devices = file.devices;
+  api::Object object = api::Object::Of(std::move(claim));
+  api::SetDefaults(object, {});
+  if (!file.devices.requests.empty()) {
+    for (const api::FieldError& error : api::ValidateCreate(object, {})) {
+      findings.Error(at, error.Message());
+    }
+  }
+  typical.devices = object.As<api::ResourceClaim>()->spec.devices;
+  return typical;
+}
+
 void Apply(const FileFragmentationArgs& args, const FieldPath& at, Profile& profile,
            Findings& findings) {
   DeviceFragmentationArgs& to = profile.fragmentation;
@@ -145,6 +177,9 @@ void Apply(const FileFragmentationArgs& args, const FieldPath& at, Profile& prof
   to.half_life = args.half_life.value_or(to.half_life);
   CheckRange(to.sequences, 1, 1024, at / "sequences", findings);
   CheckRange(to.half_life, 100, 1'000'000'000, at / "halfLife", findings);
+  for (std::size_t i = 0; i < args.requests.size(); ++i) {
+    to.requests.push_back(ReadTypical(args.requests[i], (at / "requests").Index(i), findings));
+  }
 }
 
 void Apply(const FileNodeAffinityArgs& args, const FieldPath&, Profile& profile, Findings&) {
@@ -158,6 +193,7 @@ void Apply(const FilePreemptionArgs& args, const FieldPath& at, Profile& profile
       args.min_candidate_nodes_percentage.value_or(to.min_candidate_nodes_percentage);
   to.min_candidate_nodes_absolute =
       args.min_candidate_nodes_absolute.value_or(to.min_candidate_nodes_absolute);
+  to.devices = args.devices.value_or(to.devices);
   CheckRange(to.min_candidate_nodes_percentage, 0, 100, at / "minCandidateNodesPercentage",
              findings);
   CheckRange(to.min_candidate_nodes_absolute, 0, INT32_MAX, at / "minCandidateNodesAbsolute",

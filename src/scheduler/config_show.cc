@@ -68,7 +68,18 @@ FileProfile ProfileOf(const Profile& profile) {
       "DefaultPreemption",
       FilePreemptionArgs{
           .min_candidate_nodes_percentage = profile.preemption.min_candidate_nodes_percentage,
-          .min_candidate_nodes_absolute = profile.preemption.min_candidate_nodes_absolute}));
+          .min_candidate_nodes_absolute = profile.preemption.min_candidate_nodes_absolute,
+          .devices = profile.preemption.devices}));
+  if (profile.policy == allocator::Policy::kFragmentation) {
+    const DeviceFragmentationArgs& args = profile.fragmentation;
+    FileFragmentationArgs shown_args{
+        .sequences = args.sequences, .seed = args.seed, .half_life = args.half_life};
+    for (const TypicalRequest& request : args.requests) {
+      shown_args.requests.push_back(
+          {.weight = request.weight, .resources = request.resources, .devices = request.devices});
+    }
+    file.plugin_config.push_back(ConfigOf("DeviceFragmentation", shown_args));
+  }
   file.plugin_config.push_back(ConfigOf(
       "DynamicResources",
       FileDynamicResourcesArgs{.filter_timeout = shown(profile.dynamic_resources.filter_timeout),

@@ -191,6 +191,46 @@ profiles:
       StatusIs(StatusCode::kInvalidArgument, HasSubstr("args.sequences: 0: must be from 1 to")));
 }
 
+TEST(Config, TypicalRequestsCanBeSaid) {
+  constexpr std::string_view kText = R"(
+profiles:
+- pluginConfig:
+  - name: DynamicResources
+    args: {policy: fragmentation}
+  - name: DeviceFragmentation
+    args:
+      requests:
+      - weight: 3
+        resources: {cpu: "4", memory: 8Gi}
+        devices:
+          requests:
+          - name: gpu
+            exactly: {deviceClassName: gpu}
+      - resources: {cpu: 500m}
+)";
+  const Profile profile = OnlyProfile(kText);
+  ASSERT_EQ(profile.fragmentation.requests.size(), 2u);
+  EXPECT_EQ(profile.fragmentation.requests[0].weight, 3);
+  const api::DeviceRequest& asked = profile.fragmentation.requests[0].devices.requests[0];
+  EXPECT_EQ(asked.exactly->count, 1) << "defaults are those of claims";
+  EXPECT_EQ(profile.fragmentation.requests[1].weight, 1);
+  const std::string shown = ShowConfig(*ReadConfig(kText));
+  EXPECT_THAT(shown, HasSubstr(R"("requests":[{"weight":3)"));
+  EXPECT_EQ(ShowConfig(*ReadConfig(shown)), shown);
+  const auto faulty = [](std::string_view request) {
+    return Read("profiles: [{pluginConfig: [{name: DeviceFragmentation, args: {requests: [" +
+                std::string(request) + "]}}]}]");
+  };
+  EXPECT_THAT(faulty("{weight: 0}"), StatusIs(StatusCode::kInvalidArgument,
+                                              HasSubstr("requests[0].weight: 0: must be from 1")));
+  EXPECT_THAT(faulty("{resources: {gpu: 1}}"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("requests[0].resources: \"gpu\": must be cpu or memory")));
+  EXPECT_THAT(faulty("{devices: {requests: [{name: a, exactly: {deviceClassName: A_B}}]}}"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("devices.requests[0].exactly.deviceClassName: Invalid value")));
+}
+
 TEST(Config, DeviceFragmentationScoresWhereItIsEnabled) {
   const Profile profile = OnlyProfile(R"(
 profiles:
@@ -337,12 +377,15 @@ profiles:
   - name: DynamicResources
     args: {filterTimeout: 0s, bindingTimeout: 1m30s}
   - name: DefaultPreemption
-    args: {minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7}
+    args: {minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7, devices: true}
 )");
   EXPECT_EQ(profile.dynamic_resources.filter_timeout, seconds(0));
   EXPECT_EQ(profile.dynamic_resources.binding_timeout, seconds(90));
   EXPECT_EQ(profile.preemption.min_candidate_nodes_percentage, 0);
   EXPECT_EQ(profile.preemption.min_candidate_nodes_absolute, 7);
+  EXPECT_TRUE(profile.preemption.devices);
+  // Kubernetes's answers, unless somebody asks for others.
+  EXPECT_FALSE(Profile().preemption.devices);
 }
 
 struct NoteCase {

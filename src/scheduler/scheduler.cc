@@ -193,10 +193,12 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
     refused.erase(key);
     reports.Forget(key);
     Withdraw(key, pod.spec.node_name);
+    if (const std::shared_ptr<const PodInfo> known = world.FindPod(key)) EndHold(*known);
+    world.holds().Remove(key);
     return;
   }
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);
-  Nominate(info, pod.status.nominated_node_name);
+  Nominate(info, NominatedNode(*info));
   Enqueue(info);
 }
 

@@ -242,6 +242,7 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
   refused.erase(key);
   reports.Forget(key);
   Withdraw(key, binding.node);
+  EndHold(*binding.pod.pod);
   WakeForRoom();
   return {.pod = key, .kind = Outcome::Kind::kBound, .node = binding.node};
 }

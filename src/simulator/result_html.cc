@@ -296,7 +296,10 @@ std::string ToHtml(const TraceResult& result, std::string_view given_title) {
                        .show_y = share};
   const std::size_t models = std::min(result.models.size(), internal::kMostSeries - 1);
   for (std::size_t m = 0; m < models; ++m) fragmented.series.push_back({.name = result.models[m]});
+  const bool bounded = !result.rows.empty() && result.rows.back().bound;
+  if (bounded) allocated.series.push_back({.name = "at most, by any policy"});
   for (const TraceRow& row : result.rows) {
+    if (bounded) allocated.series[1].values.push_back(*row.bound);
     allocated.x.push_back(row.arrived);
     fragmented.x.push_back(row.arrived);
     allocated.series[0].values.push_back(row.allocated);

@@ -61,12 +61,15 @@ struct TraceOptions {
   api::FeatureGates gates;
   // Processor time so far. Null: nothing is measured.
   std::function<Duration()> processor_time;
+  // Whether TraceRow::bound is computed, which takes some tenths of a second.
+  bool bounds = true;
 };
 
 // At a percent of arrival.
 struct TraceRow {
   double arrived = 0;            // asked for so far, of what there is
   double allocated = 0;          // given, of what there is
+  std::optional<double> bound;   // what no policy can exceed; where nobody leaves
   double fragmentation = 0;      // of what is free, what a request like those seen cannot use
   std::vector<double> by_model;  // the same for each model
 };
@@ -84,6 +87,7 @@ struct TraceResult {
   // Over the second half of the time, with pods that leave.
   std::optional<double> mean_allocated;
   std::optional<Duration> scheduler_time;
+  std::int64_t node_evaluations = 0;  // nodes that filters were asked about
 
   // Of the last row up to that much.
   const TraceRow* At(double arrived) const;

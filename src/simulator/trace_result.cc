@@ -30,6 +30,7 @@ struct JsonModel {
 struct JsonTraceRow {
   double arrived = 0;
   double allocated = 0;
+  std::optional<double> bound;
   double fragmentation = 0;
   std::vector<JsonModel> models;
 };
@@ -43,6 +44,8 @@ struct JsonTrace {
   std::int64_t departed = 0;
   std::optional<double> at_100;
   std::optional<double> at_end;
+  std::optional<double> bound_at_100;
+  std::optional<double> bound_at_end;
   std::optional<double> mean_allocated;
   std::optional<double> scheduler_seconds;
   std::optional<double> decisions_per_second;
@@ -64,6 +67,7 @@ const StructInfo& InfoOf(const JsonTraceRow*) {
       Struct<T>("TraceRow", {
                                 Field<&T::arrived>("arrived", kAlways),
                                 Field<&T::allocated>("allocated", kAlways),
+                                Field<&T::bound>("bound"),
                                 Field<&T::fragmentation>("fragmentation", kAlways),
                                 Field<&T::models>("models"),
                             });
@@ -82,6 +86,8 @@ const StructInfo& InfoOf(const JsonTrace*) {
                                    Field<&T::departed>("departed", kAlways),
                                    Field<&T::at_100>("allocatedAt100"),
                                    Field<&T::at_end>("allocatedAtEnd"),
+                                   Field<&T::bound_at_100>("boundAt100"),
+                                   Field<&T::bound_at_end>("boundAtEnd"),
                                    Field<&T::mean_allocated>("meanAllocated"),
                                    Field<&T::scheduler_seconds>("schedulerSeconds"),
                                    Field<&T::decisions_per_second>("decisionsPerSecond"),
@@ -113,13 +119,18 @@ std::string ToJson(const TraceResult& result) {
   if (const TraceRow* row = result.At(1); row != nullptr && !result.mean_allocated) {
     made.at_100 = Rounded(row->allocated);
     made.at_end = Rounded(result.rows.back().allocated);
+    if (row->bound) made.bound_at_100 = Rounded(*row->bound);
+    if (result.rows.back().bound) made.bound_at_end = Rounded(*result.rows.back().bound);
   }
   if (result.mean_allocated) made.mean_allocated = Rounded(*result.mean_allocated);
   if (result.scheduler_time) made.scheduler_seconds = Seconds(*result.scheduler_time);
   made.decisions_per_second = PerSecond(result);
   for (const TraceRow& row : result.rows) {
     JsonTraceRow& to = made.rows.emplace_back();
-    to = {Rounded(row.arrived), Rounded(row.allocated), Rounded(row.fragmentation), {}};
+    to = {.arrived = Rounded(row.arrived),
+          .allocated = Rounded(row.allocated),
+          .bound = row.bound ? std::optional(Rounded(*row.bound)) : std::nullopt,
+          .fragmentation = Rounded(row.fragmentation)};
     for (std::size_t i = 0; i < row.by_model.size(); ++i) {
       to.models.push_back({result.models[i], Rounded(row.by_model[i])});
     }
@@ -135,7 +146,8 @@ std::string ToText(const TraceResult& result) {
   if (result.departed > 0) text += fmt::format(", {} left", result.departed);
   text += "\n\n";
   // Two lines of ten steps each would not show where it bends: every fifth percent, and the end.
-  text += "ARRIVED    ALLOCATED   FRAGMENTED   \n";
+  const bool bounded = !result.rows.empty() && result.rows.back().bound;
+  text += fmt::format("ARRIVED    ALLOCATED   {}FRAGMENTED   \n", bounded ? "AT MOST    " : "");
   double next = 0;
   for (const TraceRow& row : result.rows) {
     const bool last = &row == &result.rows.back();
@@ -145,8 +157,10 @@ std::string ToText(const TraceResult& result) {
     constexpr double kWidth = 50;
     const auto bar =
         static_cast<std::size_t>(std::clamp(std::round(row.allocated * kWidth), 0.0, kWidth));
-    text += fmt::format("{:>8}   {:>8}   {:>8}     {}\n", percent(row.arrived),
-                        percent(row.allocated), percent(row.fragmentation), std::string(bar, '#'));
+    text += fmt::format("{:>8}   {:>8}   {}{:>8}     {}\n", percent(row.arrived),
+                        percent(row.allocated),
+                        bounded ? fmt::format("{:>8}   ", percent(*row.bound)) : "",
+                        percent(row.fragmentation), std::string(bar, '#'));
   }
   if (result.mean_allocated) {
     text += fmt::format("\nallocated over the second half of the time: {}\n",
@@ -154,6 +168,10 @@ std::string ToText(const TraceResult& result) {
   } else if (const TraceRow* row = result.At(1)) {
     text += fmt::format("\nallocated when 100 % had been asked for: {}, at the end: {}\n",
                         percent(row->allocated), percent(result.rows.back().allocated));
+    if (bounded) {
+      text += fmt::format("no policy can allocate more than: {}, at the end: {}\n",
+                          percent(*row->bound), percent(*result.rows.back().bound));
+    }
   }
   if (const auto rate = PerSecond(result)) {
     text += fmt::format("scheduling took {:.2f} s of the processor, {:.0f} pods a second\n",

@@ -24,6 +24,7 @@
 #include "packing/history.h"
 #include "scheduler/ids.h"
 #include "scheduler/scheduler.h"
+#include "simulator/internal/trace_bound.h"
 #include "simulator/trace.h"
 
 namespace dray::simulator {
@@ -85,6 +86,7 @@ class TraceRun {
   Status Create(const std::string& name, const TracePod& pod);
   Status Decide(const std::string& name, const TracePod& pod);
   Status Leave(const std::string& name);
+  void Bound(const std::vector<TracePod>& arrivals);
   Status Delete(const api::KindInfo& kind, const std::string& name);
   void Measure(double arrived);
   template <typename Work>
@@ -108,6 +110,7 @@ class TraceRun {
   std::int64_t capacity_ = 0;
   std::int64_t given_ = 0;
   TraceResult result_;
+  std::vector<std::size_t> ends_;  // by row: how many pods had come
 };
 
 template <typename Work>
@@ -330,6 +333,17 @@ void TraceRun::Measure(double arrived) {
   }
 }
 
+void TraceRun::Bound(const std::vector<TracePod>& arrivals) {
+  if (result_.rows.empty()) return;
+  // Solved for the figures that are told alone.
+  std::vector<std::size_t> solved = {result_.rows.size() - 1};
+  if (const TraceRow* row = result_.At(1); row != nullptr && row != &result_.rows.back()) {
+    solved.push_back(static_cast<std::size_t>(row - result_.rows.data()));
+  }
+  const std::vector<double> bounds = internal::TraceBounds(nodes_, arrivals, ends_, solved);
+  for (std::size_t i = 0; i < bounds.size(); ++i) result_.rows[i].bound = bounds[i];
+}
+
 StatusOr<TraceResult> TraceRun::Run(const std::vector<TracePod>& arrivals) {
   std::priority_queue<Leaving, std::vector<Leaving>, std::greater<>> leaving;
   std::int64_t asked = 0;
@@ -368,12 +382,15 @@ StatusOr<TraceResult> TraceRun::Run(const std::vector<TracePod>& arrivals) {
                                    static_cast<double>(capacity_);
     if (last || (100 * next > percent + 1 && percent < kMostTraceRows)) {
       Measure(arrived);
+      ends_.push_back(i + 1);
       percent = static_cast<int>(100 * next);
     }
   }
   if (leaves && end > middle) {
     result_.mean_allocated = area / (end - middle) / static_cast<double>(capacity_);
   }
+  if (!leaves && options_.bounds) Bound(arrivals);
+  result_.node_evaluations = static_cast<std::int64_t>(scheduler_->statistics().node_evaluations);
   return result_;
 }
 

@@ -10,11 +10,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <optional>
+#include <random>
 #include <sstream>
 #include <string>
 
+#include "fmt/format.h"
 #include "testing/status_matchers.h"
 
 namespace dray::simulator {
@@ -210,6 +213,14 @@ TEST(TraceRun, GivesWhatThereIsAndDropsTheRest) {
   EXPECT_GT(result->rows.back().fragmentation, 0.9);
   EXPECT_THAT(ToText(*result), HasSubstr("7 pods came, 2 were refused"));
   EXPECT_THAT(ToJson(*result), HasSubstr("\"allocatedAtEnd\": 0.775"));
+  // Nobody can do better: two shares of 0.7 do not fit into one device.
+  ASSERT_TRUE(result->rows.back().bound.has_value());
+  EXPECT_NEAR(*result->rows.back().bound, 0.775, 1e-6);
+  for (const TraceRow& row : result->rows) EXPECT_GE(*row.bound + 1e-9, row.allocated);
+  EXPECT_THAT(ToText(*result),
+              HasSubstr("at the end: 77.50 %\nno policy can allocate more than: "));
+  EXPECT_THAT(ToJson(*result), HasSubstr("\"boundAtEnd\": 0.775"));
+  EXPECT_THAT(ToHtml(*result, "t"), HasSubstr("at most, by any policy"));
 }
 
 TEST(TraceRun, NeedsDevices) {
@@ -237,6 +248,79 @@ TEST(TraceRun, ModelsMayHaveAnyName) {
   EXPECT_EQ(result->refused, 0);
 }
 
+// A list that nobody has seen: shares, whole devices and several, two models, cpu that runs out.
+struct Generated {
+  std::vector<TraceNode> nodes;
+  std::vector<TracePod> pods;
+};
+Generated Generate(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t limit) {
+    return static_cast<std::int64_t>(random() % limit);
+  };
+  Generated made;
+  std::int64_t devices = 0;
+  for (int n = 0; n < 40; ++n) {
+    const bool large = n % 4 == 0;
+    made.nodes.push_back({.name = fmt::format("node-{:02}", n),
+                          .milli_cpu = large ? 96'000 : 32'000,
+                          .memory_mib = large ? 786'432 : 262'144,
+                          .devices = large ? 8 : 4,
+                          .model = large ? "large" : "small"});
+    devices += made.nodes.back().devices;
+  }
+  std::vector<TracePod> shapes;
+  while (shapes.size() < 30) {
+    TracePod& pod = shapes.emplace_back();
+    pod = {.name = "p", .milli_cpu = 1000 * (1 + below(12)), .memory_mib = 4096 * (1 + below(8))};
+    const std::int64_t what = below(20);
+    pod.devices = what < 2 ? 0 : what < 17 ? 1 : what < 19 ? 2 : 4;
+    pod.share = what < 2 ? 0 : what < 10 ? static_cast<std::int32_t>(50 * (2 + below(16))) : 1000;
+    if (pod.devices > 1) pod.share = 1000;
+    if (below(10) == 0) pod.models = {"large"};
+  }
+  for (std::int64_t asked = 0; asked < 1300 * devices; asked += made.pods.back().milli()) {
+    made.pods.push_back(shapes[static_cast<std::size_t>(below(shapes.size()))]);
+  }
+  return made;
+}
+
+// What nodes are called changes who wins a tie, by chance, and nothing else.
+TEST(TraceRun, NamesOfNodesDecideNothing) {
+  const Generated made = Generate(7);
+  const auto allocated = [&](allocator::Policy policy,
+                             const std::function<std::string(std::size_t)>& rename) {
+    std::vector<TraceNode> nodes = made.nodes;
+    for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n].name = rename(n);
+    TraceOptions options;
+    options.policy = policy;
+    const auto result = RunTrace(Columns(), nodes, made.pods, options);
+    EXPECT_THAT(result, IsOk());
+    EXPECT_GE(*result->rows.back().bound + 1e-9, result->rows.back().allocated);
+    return result->rows.back().allocated;
+  };
+  const auto forwards = [](std::size_t n) { return fmt::format("n{:03}", n); };
+  const auto backwards = [](std::size_t n) { return fmt::format("n{:03}", 999 - n); };
+  const auto mixed = [](std::size_t n) { return fmt::format("n{:03}", n * 367 % 1000); };
+  constexpr auto kPolicy = allocator::Policy::kFragmentation;
+  const std::vector<double> by_name = {allocated(kPolicy, forwards), allocated(kPolicy, backwards),
+                                       allocated(kPolicy, mixed)};
+  const auto [least, most] = std::ranges::minmax(by_name);
+  EXPECT_LT(most - least, 0.03);
+  EXPECT_GT(least, allocated(allocator::Policy::kFirstFit, forwards));
+}
+
+// Memory per shape holds when shapes alternate: how much is asked for does not decide how much is
+// computed.
+TEST(TraceRun, NodesAreAskedAboutFewTimes) {
+  const Generated made = Generate(8);
+  const auto result =
+      RunTrace(Columns(), made.nodes, made.pods, {.policy = allocator::Policy::kFragmentation});
+  ASSERT_THAT(result, IsOk());
+  // Of 40 nodes one for each pod that is placed, and those that have changed for one that is not.
+  EXPECT_LT(result->node_evaluations, 12 * result->pods);
+}
+
 class TimesFrom : public ::testing::TestWithParam<double> {};
 
 TEST_P(TimesFrom, PodsThatLeaveGiveTheirDevicesBack) {
@@ -256,6 +340,7 @@ TEST_P(TimesFrom, PodsThatLeaveGiveTheirDevicesBack) {
   EXPECT_GE(result->departed, 10);
   ASSERT_TRUE(result->mean_allocated.has_value());
   EXPECT_NEAR(*result->mean_allocated, 0.75, 0.05);
+  EXPECT_FALSE(result->rows.back().bound.has_value()) << "it is about pods that stay";
 }
 
 INSTANTIATE_TEST_SUITE_P(Zero, TimesFrom, ::testing::Values(0, 1'700'000'000));
@@ -294,14 +379,19 @@ TEST_P(OpenbTest, IsAllocatedBetterThanByTheBestPublishedPolicy) {
   const std::uint64_t seeds = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 1;
   double at_100 = 0;
   double at_end = 0;
+  double bound = 0;
   for (std::uint64_t seed = 42; seed < 42 + seeds; ++seed) {
     const auto result = RunTrace(trace, nodes, Arrivals(trace, nodes, pods, seed),
                                  {.seed = seed, .policy = allocator::Policy::kFragmentation});
     ASSERT_THAT(result, IsOk());
     at_100 += 100 * result->At(1)->allocated / static_cast<double>(seeds);
     at_end += 100 * result->rows.back().allocated / static_cast<double>(seeds);
+    bound += 100 * *result->At(1)->bound / static_cast<double>(seeds);
+    EXPECT_LT(result->At(1)->allocated, *result->At(1)->bound);
+    EXPECT_LT(result->rows.back().allocated, *result->rows.back().bound);
   }
-  std::cout << GetParam().list << ": " << at_100 << " / " << at_end << "\n";
+  std::cout << fmt::format("{}: {:.2f} / {:.2f}, at most {:.2f} at 100 %\n", GetParam().list,
+                           at_100, at_end, bound);
   EXPECT_GT(at_100, GetParam().published_at_100);
   EXPECT_GT(at_end, GetParam().published_at_130);
 }

@@ -188,6 +188,16 @@ const StructInfo& InfoOf(const FileDynamicResourcesArgs*) {
   return info;
 }
 
+const StructInfo& InfoOf(const FileTypicalRequest*) {
+  using T = FileTypicalRequest;
+  static const StructInfo info = Struct<T>("TypicalRequest", {
+                                                                 Field<&T::weight>("weight"),
+                                                                 Field<&T::resources>("resources"),
+                                                                 Field<&T::devices>("devices"),
+                                                             });
+  return info;
+}
+
 const StructInfo& InfoOf(const FileFragmentationArgs*) {
   using T = FileFragmentationArgs;
   static const StructInfo info =
@@ -197,6 +207,7 @@ const StructInfo& InfoOf(const FileFragmentationArgs*) {
                                                Field<&T::sequences>("sequences"),
                                                Field<&T::seed>("seed"),
                                                Field<&T::half_life>("halfLife"),
+                                               Field<&T::requests>("requests"),
                                            });
   return info;
 }
@@ -221,6 +232,7 @@ const StructInfo& InfoOf(const FilePreemptionArgs*) {
                     Field<&T::kind>("kind"),
                     Field<&T::min_candidate_nodes_percentage>("minCandidateNodesPercentage"),
                     Field<&T::min_candidate_nodes_absolute>("minCandidateNodesAbsolute"),
+                    Field<&T::devices>("devices"),
                 });
   return info;
 }

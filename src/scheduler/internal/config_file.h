@@ -12,6 +12,7 @@
 #include "api/affinity.h"
 #include "api/box.h"
 #include "api/field_table.h"
+#include "api/resource_claim.h"
 #include "api/values.h"
 
 namespace dray::scheduler::internal {
@@ -159,12 +160,21 @@ struct FileDynamicResourcesArgs {
 };
 const api::StructInfo& InfoOf(const FileDynamicResourcesArgs*);
 
+struct FileTypicalRequest {
+  std::optional<std::int32_t> weight;
+  api::Map<base::Quantity> resources;
+  api::DeviceClaim devices;
+  api::UnknownFields unknown;
+};
+const api::StructInfo& InfoOf(const FileTypicalRequest*);
+
 struct FileFragmentationArgs {
   std::string api_version;
   std::string kind;
   std::optional<std::int32_t> sequences;
   std::optional<std::int64_t> seed;
   std::optional<std::int64_t> half_life;
+  std::vector<FileTypicalRequest> requests;
   api::UnknownFields unknown;
 };
 const api::StructInfo& InfoOf(const FileFragmentationArgs*);
@@ -182,6 +192,7 @@ struct FilePreemptionArgs {
   std::string kind;
   std::optional<std::int32_t> min_candidate_nodes_percentage;
   std::optional<std::int32_t> min_candidate_nodes_absolute;
+  std::optional<bool> devices;  // dray's own
   api::UnknownFields unknown;
 };
 const api::StructInfo& InfoOf(const FilePreemptionArgs*);

@@ -42,6 +42,9 @@ class CurrentCycle final : public WhatIf {
              int delta) override {
     cycle->Count(state, pod, other, node, delta);
   }
+  DevicePreemptionPlugin* Devices(const CycleState& state) override {
+    return cycle->Devices(state);
+  }
 };
 
 struct Scheduler::Impl {
@@ -181,6 +184,9 @@ struct Scheduler::Impl {
   void LeaveRoom(api::Pod pod, std::string_view node);
   void WakeForRoom();
   bool NominationHolds(const PodInfo& pod) const;
+  std::string NominatedNode(const PodInfo& pod) const;
+  // The pod needs nothing that is held for it any more.
+  void EndHold(const PodInfo& pod);
 
   std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
 

@@ -78,8 +78,45 @@ void DeviceFragmentation::Sync() {
   }
 }
 
+void DeviceFragmentation::LearnTypical() {
+  if (args_.requests.empty() ||
+      (typical_units_ == units_.version() && typical_kinds_ == units_.kinds() &&
+       typical_classes_ == world_.classes_version())) {
+    return;
+  }
+  std::vector<packing::Request> requests;
+  double total = 0;
+  for (const TypicalRequest& typical : args_.requests) {
+    total += typical.weight;
+    api::ResourceClaim claim;
+    claim.spec.devices = typical.devices;
+    const std::vector<std::shared_ptr<const api::ResourceClaim>> claims = {
+        std::make_shared<const api::ResourceClaim>(std::move(claim))};
+    const KnownPlan known =
+        typical.devices.requests.empty() ? KnownPlan() : typical_plans_.Get(claims, world_);
+    PodInfo pod;
+    pod.requests = Resources::From(typical.resources, world_.resource_names());
+    requests.push_back(units_.RequestOf(pod, known.plan.get()));
+  }
+  // A request that must match may have changed what units are.
+  Sync();
+  packer_ = packing::Packer(OptionsOf(args_));
+  asked_.Clear();
+  node_versions_.clear();
+  for (NodeIndex index = 0; index < world_.node_indices(); ++index) SetNode(index);
+  // As if so many had come.
+  constexpr double kPods = 1000;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    packer_.Learn(requests[i], kPods * args_.requests[i].weight / total);
+  }
+  typical_units_ = units_.version();
+  typical_kinds_ = units_.kinds();
+  typical_classes_ = world_.classes_version();
+}
+
 PluginStatus DeviceFragmentation::PreFilter(CycleState& state, const PodInfo& pod, World&) {
   Sync();
+  LearnTypical();
   State& own = state.Get<State>();
   own.plugin = this;
   std::shared_ptr<const allocator::Plan> plan;
@@ -108,7 +145,7 @@ PluginStatus DeviceFragmentation::PreFilter(CycleState& state, const PodInfo& po
   own.request = asked->number;
   // The same everywhere, unlike absl's hashes, which begin with an address.
   const std::uint64_t uid = StableHash(pod.pod->metadata.uid);
-  if (counted_.Find(uid) == nullptr) {
+  if (args_.requests.empty() && counted_.Find(uid) == nullptr) {
     counted_.Trim();
     counted_.Put(uid, true);
     packer_.Learn(packer_.history().entries()[asked->number].request);

@@ -22,6 +22,7 @@
 #include "scheduler/config.h"
 #include "scheduler/framework.h"
 #include "scheduler/plugins/device_units.h"
+#include "scheduler/plugins/plan_cache.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
@@ -78,6 +79,8 @@ class DeviceFragmentation final : public PreFilterPlugin,
     std::size_t kinds = 0;      // DeviceUnits::kinds, then
   };
   void Sync();
+  // What the configuration says that pods ask for, once for the devices and classes that there are.
+  void LearnTypical();
   void SetNode(NodeIndex index);
   std::int64_t ScoreOf(std::int64_t cost, std::int64_t ease, std::uint64_t dice) const;
   // A cost above this has a worse score than `cost`, whatever else decides.
@@ -94,6 +97,10 @@ class DeviceFragmentation final : public PreFilterPlugin,
   std::uint64_t synced_units_ = 0;  // DeviceUnits::version
   std::uint64_t synced_kinds_ = 0;  // DeviceUnits::kinds_version
   std::vector<std::uint64_t> node_versions_;
+  PlanCache typical_plans_;
+  std::uint64_t typical_units_ = 0;    // of what LearnTypical was made for: DeviceUnits::version
+  std::uint64_t typical_classes_ = 0;  // World::classes_version
+  std::size_t typical_kinds_ = 0;      // DeviceUnits::kinds
   base::Generations<absl::flat_hash_map<std::uint64_t, Asked>> asked_{1024};
   // Pods that have been counted: one that is tried again asks for nothing new.
   base::Generations<absl::flat_hash_map<std::uint64_t, bool>> counted_{1 << 16};

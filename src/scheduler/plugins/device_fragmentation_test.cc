@@ -201,6 +201,28 @@ TEST_F(FragmentationTest, NamesOfNodesDecideNothing) {
   EXPECT_EQ(filled(false), filled(true));
 }
 
+// What the configuration says counts from the first pod on, and what comes changes nothing.
+TEST_F(FragmentationTest, RequestsThatAreSaidTakeThePlaceOfThoseThatCome) {
+  const auto first = [](bool said) {
+    SchedulerOptions options = Options(allocator::Policy::kFragmentation);
+    TypicalRequest typical;
+    typical.resources[api::kResourceCpu] = testing::ToQuantity("1");
+    typical.devices = DeviceCluster::GpuClaim("typical", 4).spec.devices;
+    if (said) options.config.profiles.front().fragmentation.requests = {typical};
+    DeviceCluster test(options);
+    test.AddNode("n1", 4, "64");
+    test.AddNode("n2", 4, "64");
+    test.AddNode("n3", 3, "8");
+    test.AddGpuPod("one", 1);
+    for (const Outcome& outcome : test.scheduler().Run()) {
+      if (outcome.pod.ends_with("one")) return outcome.node;
+    }
+    return std::string();
+  };
+  EXPECT_NE(first(false), "n3") << "of equals the one with most cpu beside its devices";
+  EXPECT_EQ(first(true), "n3") << "four at a time cannot go there";
+}
+
 TEST(FragmentationProfile, ReplacesTheScoresOfResources) {
   const Profile profile = WithPolicy({}, allocator::Policy::kFragmentation);
   const auto weight = [&](std::string_view name) {
