@@ -266,18 +266,22 @@ void Scheduler::Impl::PlaceJointly(GroupTry& group) {
   }
   // Kinds, and who is of which.
   std::vector<NodePlaces::Kind> kinds;
-  std::vector<std::uint64_t> classes;
+  std::vector<std::optional<std::uint64_t>> classes;  // nothing: like no other
   std::vector<std::vector<std::size_t>> of_kind;
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const std::shared_ptr<const PodInfo>& pod = group.members[i].pod;
     auto cycle = std::make_unique<Cycle>(EnvironmentOf(group.profile), pod);
     current.cycle = cycle.get();
     if (!cycle->Prepare()) return;  // no node will do, as it was said
-    const std::uint64_t asks = devices == nullptr ? 0 : devices->ClassOf(cycle->state(), *pod);
-    const bool common = devices == nullptr || devices->Local(cycle->state(), *pod);
+    std::optional<std::uint64_t> asks = 0;
+    if (devices != nullptr) asks = devices->ClassOf(cycle->state(), *pod);
+    // One that has devices already can only go where they are.
+    if (devices != nullptr && !devices->Local(cycle->state(), *pod)) asks.reset();
     std::size_t kind = 0;
-    while (kind < kinds.size() &&
-           !(common && classes[kind] == asks && SameShape(*kinds[kind].pod, *pod))) {
+    const auto same = [&](const PodInfo& other) {
+      return SameShape(other, *pod) && other.pod->metadata.labels == pod->pod->metadata.labels;
+    };
+    while (kind < kinds.size() && !(asks && classes[kind] == asks && same(*kinds[kind].pod))) {
       ++kind;
     }
     if (kind == kinds.size()) {
@@ -338,6 +342,12 @@ void Scheduler::Impl::PlaceJointly(GroupTry& group) {
     }
     for (std::size_t i = 0; i < here.size(); ++i) {
       Binding binding{.pod = group.members[here[i]], .profile = group.profile, .node = node.name()};
+      // What only this pod has (volumes, say) was not asked about.
+      const PluginStatus admitted = cycles[i]->Filter(cycles[i]->state(), *binding.pod.pod, node);
+      if (!admitted.ok()) {
+        group.joint = admitted.reasons.empty() ? "" : admitted.reasons.front().text;
+        return LetGo(group.placed);
+      }
       binding.state = cycles[i]->TakeState();
       binding.state.Get<PresetDevices>() = std::move(presets[i]);
       if (const PluginStatus status = Hold(binding, node); !status.ok()) {
