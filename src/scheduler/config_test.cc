@@ -214,7 +214,7 @@ profiles:
   const api::DeviceRequest& asked = profile.fragmentation.requests[0].devices.requests[0];
   EXPECT_EQ(asked.exactly->count, 1) << "defaults are those of claims";
   EXPECT_EQ(profile.fragmentation.requests[1].weight, 1);
-  const std::string shown = ShowConfig(*ReadConfig(kText));
+  const std::string shown = ShowConfig(*Read(kText));
   EXPECT_THAT(shown, HasSubstr(R"("requests":[{"weight":3)"));
   EXPECT_EQ(ShowConfig(*ReadConfig(shown)), shown);
   const auto faulty = [](std::string_view request) {
