@@ -85,16 +85,16 @@ TEST(PodGroups, Row3ClaimsOfAGroup) {
     return Created(
         Group(fmt::format("{{schedulingPolicy: {{basic: {{}}}}, resourceClaims: {}}}", claims)));
   };
-  EXPECT_THAT(with("[{name: a, resourceClaimName: x}, {name: b, resourceClaimTemplateName: y}]"),
+  EXPECT_THAT(with("[{name: a, resourceClaimName: x}, {name: b, resourceClaimTemplateName: z}]"),
               IsEmpty());
   EXPECT_THAT(with("[{name: a, resourceClaimName: x}, {name: b, resourceClaimName: x}, {name: c, "
                    "resourceClaimName: x}, {name: d, resourceClaimName: x}, {name: e, "
                    "resourceClaimName: x}]"),
               ElementsAre("spec.resourceClaims: Too many: 5: must have at most 4 items"));
-  EXPECT_THAT(with("[{name: a, resourceClaimName: x}, {name: a, resourceClaimName: y}]"),
+  EXPECT_THAT(with("[{name: a, resourceClaimName: x}, {name: a, resourceClaimName: z}]"),
               ElementsAre("spec.resourceClaims[1]: Duplicate value: \"a\""));
   EXPECT_THAT(with("[{name: a}]"), ElementsAre(HasSubstr("spec.resourceClaims[0]: Invalid value")));
-  EXPECT_THAT(with("[{name: a, resourceClaimName: x, resourceClaimTemplateName: y}]"),
+  EXPECT_THAT(with("[{name: a, resourceClaimName: x, resourceClaimTemplateName: z}]"),
               ElementsAre(HasSubstr("must specify exactly one of")));
 }
 

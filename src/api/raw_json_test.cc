@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/document.h"
@@ -89,6 +92,59 @@ TEST(RawJson, IsTheSameInOtherWords) {
   EXPECT_FALSE(same(R"({"a":1})", R"({"a":1.0})"));
   EXPECT_FALSE(same(R"({"a":1,"b":2})", R"({"b":2,"a":1})"));
   EXPECT_FALSE(same(R"({"a":"<"})", R"({"a":"\\u003c"})"));
+  EXPECT_FALSE(same(R"("a")", R"("a\"")"));
+  EXPECT_FALSE(same(R"("a b")", R"("ab")"));
+  EXPECT_FALSE(same(R"(["a"])", R"(["a","b"])"));
+  EXPECT_FALSE(same("[1]", "[10]"));
+  EXPECT_FALSE(same("[1,2]", "[1,2"));
+  EXPECT_FALSE(same("[1", "[1 "));  // neither is JSON
+}
+
+// Each character in one of the ways in which it can be written, blanks where they may be.
+TEST(RawJson, IsTheSameHoweverItIsWrittenAndOnlyThen) {
+  const std::vector<std::vector<std::string>> characters = {{"a", R"(\u0061)"},
+                                                            {R"(\")", R"(\u0022)"},
+                                                            {R"(\\)", R"(\u005c)"},
+                                                            {"/", R"(\/)", R"(\u002F)"},
+                                                            {R"(\n)", R"(\u000a)"},
+                                                            {R"(\t)", R"(\u0009)"},
+                                                            {"é", R"(\u00e9)"},
+                                                            {"<", R"(\u003C)"},
+                                                            {" "},
+                                                            {"u"},
+                                                            {"0"}};
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const auto written = [&](const std::vector<std::vector<std::size_t>>& strings) {
+    const auto blank = [&] { return std::string(below(3) == 0 ? " " : ""); };
+    std::string text = "[";
+    for (const std::vector<std::size_t>& string : strings) {
+      if (text.size() > 1) text += "," + blank();
+      text += "\"";
+      for (const std::size_t c : string) text += characters[c][below(characters[c].size())];
+      text += "\"" + blank();
+    }
+    return RawJson{text + "]"};
+  };
+  int differ = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<std::vector<std::size_t>> strings(1 + below(3));
+    for (auto& string : strings) {
+      string.resize(below(5));
+      for (std::size_t& c : string) c = below(characters.size());
+    }
+    auto others = strings;
+    std::vector<std::size_t>& changed = others[below(others.size())];
+    const std::size_t how = below(4);
+    if (how == 0) changed.push_back(below(characters.size()));
+    if (how == 1 && !changed.empty()) changed[below(changed.size())] = below(characters.size());
+    if (how == 2) others.emplace_back();
+    const RawJson a = written(strings);
+    const RawJson b = written(others);
+    EXPECT_EQ(a == b, strings == others) << a.text << "\n" << b.text;
+    differ += strings != others;
+  }
+  EXPECT_GT(differ, 1000);
 }
 
 TEST(JsonCursor, FindsValuesInTheDocumentsOrder) {
@@ -179,6 +235,80 @@ TEST(RawJson, WhateverIsReadIsWrittenBack) {
     ASSERT_EQ(ParametersOf(Explained(json)), parameters) << json;
     ASSERT_EQ(ParametersOf(Fast(EncodeJson(Fast(json)))), parameters);
     ASSERT_TRUE(RawJson{parameters} == RawJson{WithBlanks(parameters, random)});
+  }
+}
+
+// Every value of a document with its path, byte by byte.
+class SlowWalk {
+ public:
+  using Path = std::vector<std::uint32_t>;
+  explicit SlowWalk(const std::string& json) : json_(json) { Value({}); }
+  const std::vector<std::pair<Path, std::string>>& values() const { return values_; }
+
+ private:
+  void Blanks() {
+    while (at_ < json_.size() && std::string_view(" \n\t\r").find(json_[at_]) != std::string::npos)
+      ++at_;
+  }
+  void Text() {
+    for (++at_; json_[at_] != '"'; ++at_) at_ += json_[at_] == '\\' ? 1 : 0;
+    ++at_;
+  }
+  void Value(const Path& path) {
+    Blanks();
+    const std::size_t begin = at_;
+    const std::size_t place = values_.size();
+    values_.push_back({path, ""});
+    if (json_[at_] == '"') {
+      Text();
+    } else if (json_[at_] == '{' || json_[at_] == '[') {
+      const bool map = json_[at_++] == '{';
+      Blanks();
+      for (std::uint32_t i = 0; json_[at_] != '}' && json_[at_] != ']'; ++i) {
+        if (json_[at_] == ',') ++at_;
+        Blanks();
+        if (map) {
+          Text();
+          Blanks();
+          ++at_;
+        }
+        Path inner = path;
+        inner.push_back(i);
+        Value(inner);
+        Blanks();
+      }
+      ++at_;
+    } else {
+      while (at_ < json_.size() &&
+             std::string_view(",:]} \n\t\r").find(json_[at_]) == std::string::npos)
+        ++at_;
+    }
+    values_[place].second = json_.substr(begin, at_ - begin);
+  }
+
+  const std::string json_;
+  std::size_t at_ = 0;
+  std::vector<std::pair<Path, std::string>> values_;
+};
+
+TEST(JsonCursor, WhicheverValuesAreAskedForInOrderAreFound) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  Writer writer(random);
+  for (int i = 0; i < 2000; ++i) {
+    const std::string compact = writer.Container(5);
+    const std::string json = i % 2 == 0 ? compact : WithBlanks(compact, random);
+    const SlowWalk all(json);
+    internal::JsonCursor cursor(json);
+    const unsigned share = 1 + random() % 6;
+    for (const auto& [path, text] : all.values()) {
+      if (random() % share != 0) continue;
+      ASSERT_EQ(cursor.Find(path), text) << json;
+    }
+    std::string out;
+    internal::AppendCompact(json, out);
+    ASSERT_EQ(out, compact);
   }
 }
 

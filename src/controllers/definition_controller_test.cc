@@ -193,20 +193,27 @@ TEST_F(DefinitionTest, ItStaysWhileAnObjectCannotBeRead) {
 TEST_F(DefinitionTest, ChangesInBetweenAreNotOverwritten) {
   DefinitionController controller{scene_.cluster(), scene_.clock()};
   Define("widgets", "Widget");
+  const auto stored = [&] {
+    return *scene_.cluster().Stored(api::DefinitionKind(), "", FullName("widgets"));
+  };
+  api::Object watched = stored();
+  watched.MutableMetadata().finalizers.emplace_back("example.com/wait");
+  ASSERT_THAT(scene_.cluster().Update(watched), IsOk());
   controller.Sync();
   Delete("widgets");
   bool once = true;
-  scene_.cluster().SetWriteHook([&](api::Verb verb, const api::Object& object) {
+  scene_.cluster().SetWriteHook([&](api::Verb verb, const api::Object&) {
     if (verb != api::Verb::kUpdate || !std::exchange(once, false)) return Status();
-    api::Object other = *scene_.cluster().Stored(object.kind(), "", object.metadata().name);
-    other.MutableMetadata().finalizers.emplace_back("example.com/wait");
+    api::Object other = stored();
+    other.MutableMetadata().annotations["who"] = "another";
     EXPECT_THAT(scene_.cluster().Update(other), IsOk());
     return Status();
   });
   Wait(controller);
   ASSERT_TRUE(Has("widgets"));
-  const auto stays = scene_.cluster().Stored(api::DefinitionKind(), "", FullName("widgets"));
-  EXPECT_THAT(stays->metadata().finalizers, ::testing::ElementsAre("example.com/wait"));
+  EXPECT_FALSE(once);
+  EXPECT_THAT(stored().metadata().finalizers, ::testing::ElementsAre("example.com/wait"));
+  EXPECT_NE(stored().metadata().annotations.Find("who"), nullptr);
 }
 
 TEST_F(DefinitionTest, NamesThatBecomeFreeConcernThoseWhoWait) {

@@ -91,7 +91,8 @@ DeviceUsage& SubtractOnly(PoolUsage& pool, Holder holder, const Part& part) {
 
 void Subtract(PoolUsage& pool, Holder holder, const Part& part) {
   const DeviceUsage& usage = SubtractOnly(pool, holder, part);
-  if (usage.results() == 0) pool.devices.erase(pool.devices.begin() + (&usage - pool.devices.data()));
+  if (usage.results() == 0)
+    pool.devices.erase(pool.devices.begin() + (&usage - pool.devices.data()));
 }
 
 }  // namespace

@@ -81,6 +81,8 @@ struct PodOutcome {
   // It was not among the objects: a controller would make it, under this or another name.
   bool made = false;
   std::string node;
+  // kPreempted: "pod default/high", or "pod default/high to give back device a/b/c"; empty: not known.
+  std::string preempted_for = {};
   std::vector<ClaimUse> claims;
   std::optional<scheduler::PodExplanation> explanation;  // kRefused
 };

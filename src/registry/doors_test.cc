@@ -117,6 +117,7 @@ TEST(Doors, OfAnAdministrator) {
                   {kPods + "/none", {404, 405, 400, 415, 404, 405, 405}},
                   {kPods + "/p/status", {200, 405, 400, 415, 405, 405, 405}},
                   {kPods + "/p/nosuch", {404, 404, 404, 404, 404, 404, 404}},
+                  {"/api/v1/pods/p", {404, 404, 404, 404, 404, 404, 404}},
                   {"/api/v1/nosuch", {404, 404, 404, 404, 404, 404, 404}},
                   {"/apis/nosuch/v1/x", {404, 404, 404, 404, 404, 404, 404}},
               });
@@ -145,7 +146,9 @@ TEST(Doors, OfEveryFormOfAPath) {
       {"/api/v1/namespaces/default/pod", 404},
       {"/api/v1/namespaces/Default/pods", 200},  // of a namespace that nobody has: an empty list
       {"/api/v1/pods", 200},
-      {"/api/v1/pods/p", 405},
+      {"/api/v1/pods/p", 404},
+      {"/api/v1/pods/p/status", 404},
+      {"/api/v1/pods/p/log", 404},
       {"/api/v1/watch/pods", 404},
       {"/api/V1/pods", 404},
       {"/API/v1/pods", 404},

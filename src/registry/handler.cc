@@ -77,9 +77,13 @@ Status CheckVerb(const Exchange& exchange) {
   const Route& route = exchange.route;
   const std::string& verb = exchange.verb;
   const rest::ResourceInfo& resource = exchange.kinds->Find(exchange.kind())->resource;
+  const bool named = !route.name.empty();
+  const bool spaceless = exchange.kind().namespaced && route.namespace_.empty();
+  // Objects are found in their namespace: there is no such path.
+  if (spaceless && named) return rest::UnknownResource();
   if (internal::IsNodePart(route)) {
     const bool right = verb == (internal::RunsSomething(route) ? "create" : "get");
-    return right && !route.namespace_.empty() ? Status() : rest::MethodNotAllowed();
+    return right ? Status() : rest::MethodNotAllowed();
   }
   if (!route.subresource.empty()) {
     const rest::Subresource* part =
@@ -87,15 +91,13 @@ Status CheckVerb(const Exchange& exchange) {
     if (part == nullptr) return WhyNoPart(exchange);
     return rest::HasVerb(part->verbs, verb) ? Status() : rest::MethodNotAllowed();
   }
-  const bool named = !route.name.empty();
   const bool needs_name = verb == "update" || verb == "patch";
   if (verb.empty() || (verb == "create" && named) || (needs_name && !named) ||
       !rest::HasVerb(resource.verbs, verb)) {
     return rest::MethodNotAllowed();
   }
-  // Objects are made in a namespace, and found in one.
-  const bool spaceless = exchange.kind().namespaced && route.namespace_.empty();
-  if (spaceless && (named || verb == "create" || verb == "deletecollection")) {
+  // Objects are made in a namespace.
+  if (spaceless && (verb == "create" || verb == "deletecollection")) {
     return rest::MethodNotAllowed();
   }
   return {};

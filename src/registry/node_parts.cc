@@ -185,6 +185,18 @@ Status WhyNot(const NodePart& part, std::string_view pod) {
        .details = rest::StatusDetails{.name = std::string(pod), .kind = "pods"}});
 }
 
+// Somebody runs it, but has not said where he is.
+Status NoAddress(std::string_view node) {
+  return rest::ToStatus(
+      {.code = 503,
+       .reason = "ServiceUnavailable",
+       .message =
+           fmt::format("node \"{}\" says neither an address nor a port of its kubelet in its "
+                       "status that could be reached",
+                       node),
+       .details = rest::StatusDetails{.name = std::string(node), .kind = "nodes"}});
+}
+
 StatusOr<NodeRequest> RequestFor(const Exchange& exchange, const NodePart& part, bool& nothing) {
   const Route& route = exchange.route;
   DRAY_ASSIGN_OR_RETURN(const auto found, exchange.registry->objects().Find(
@@ -223,7 +235,11 @@ StatusOr<NodeRequest> RequestFor(const Exchange& exchange, const NodePart& part,
   DRAY_ASSIGN_OR_RETURN(const auto node,
                         exchange.registry->objects().Find(nodes, "", pod.spec.node_name));
   if (!node) return rest::NotFound(nodes, pod.spec.node_name);
-  const auto address = AddressOf(*node->object().As<api::Node>());
+  const api::Node& its = *node->object().As<api::Node>();
+  const auto address = AddressOf(its);
+  if (!address && !its.status.node_info.container_runtime_version.empty()) {
+    return NoAddress(pod.spec.node_name);
+  }
   if (!address) return WhyNot(part, route.name);
   return NodeRequest{.node = pod.spec.node_name,
                      .address = address->first,

@@ -171,5 +171,15 @@ TEST_F(NodePartsTest, WhereNothingRunsThatIsSaid) {
   EXPECT_TRUE(door_.asked.empty());
 }
 
+// A kubelet that is told no address of its machine but the loopback says none: it is not simulated for that.
+TEST_F(NodePartsTest, ANodeThatSaysNoAddressIsToldApartFromASimulatedOne) {
+  Status("/api/v1/nodes/hollow",
+         R"({"nodeInfo":{"containerRuntimeVersion":"containerd://2.1.9"}})");
+  const Answer answer = Ask("/nowhere/log");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.text, HasSubstr(R"(node \"hollow\" says neither an address nor a port)"));
+  EXPECT_TRUE(door_.asked.empty());
+}
+
 }  // namespace
 }  // namespace dray::registry

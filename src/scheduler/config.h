@@ -75,6 +75,8 @@ struct NodeAffinityArgs {
 struct DefaultPreemptionArgs {
   std::int32_t min_candidate_nodes_percentage = 10;
   std::int32_t min_candidate_nodes_absolute = 100;
+  // dray's own: pods are sent away for devices, too. Kubernetes never does that.
+  bool devices = false;
 };
 
 struct VolumeBindingArgs {

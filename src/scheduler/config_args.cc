@@ -193,6 +193,7 @@ void Apply(const FilePreemptionArgs& args, const FieldPath& at, Profile& profile
       args.min_candidate_nodes_percentage.value_or(to.min_candidate_nodes_percentage);
   to.min_candidate_nodes_absolute =
       args.min_candidate_nodes_absolute.value_or(to.min_candidate_nodes_absolute);
+  to.devices = args.devices.value_or(to.devices);
   CheckRange(to.min_candidate_nodes_percentage, 0, 100, at / "minCandidateNodesPercentage",
              findings);
   CheckRange(to.min_candidate_nodes_absolute, 0, INT32_MAX, at / "minCandidateNodesAbsolute",

@@ -68,7 +68,8 @@ FileProfile ProfileOf(const Profile& profile) {
       "DefaultPreemption",
       FilePreemptionArgs{
           .min_candidate_nodes_percentage = profile.preemption.min_candidate_nodes_percentage,
-          .min_candidate_nodes_absolute = profile.preemption.min_candidate_nodes_absolute}));
+          .min_candidate_nodes_absolute = profile.preemption.min_candidate_nodes_absolute,
+          .devices = profile.preemption.devices}));
   if (profile.policy == allocator::Policy::kFragmentation) {
     const DeviceFragmentationArgs& args = profile.fragmentation;
     FileFragmentationArgs shown_args{

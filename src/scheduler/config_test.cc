@@ -377,12 +377,15 @@ profiles:
   - name: DynamicResources
     args: {filterTimeout: 0s, bindingTimeout: 1m30s}
   - name: DefaultPreemption
-    args: {minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7}
+    args: {minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 7, devices: true}
 )");
   EXPECT_EQ(profile.dynamic_resources.filter_timeout, seconds(0));
   EXPECT_EQ(profile.dynamic_resources.binding_timeout, seconds(90));
   EXPECT_EQ(profile.preemption.min_candidate_nodes_percentage, 0);
   EXPECT_EQ(profile.preemption.min_candidate_nodes_absolute, 7);
+  EXPECT_TRUE(profile.preemption.devices);
+  // Kubernetes's answers, unless somebody asks for others.
+  EXPECT_FALSE(Profile().preemption.devices);
 }
 
 struct NoteCase {

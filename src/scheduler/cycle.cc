@@ -426,15 +426,39 @@ NodeInfo* Cycle::BestOf(std::span<const NodeInfo* const> nodes, const std::vecto
   }
 }
 
-bool Cycle::KeepsNominations(const NodeInfo& node) {
-  if (env_.nominations == nullptr || env_.nominations->empty()) return true;
+DevicePreemptionPlugin* Cycle::Devices(const CycleState& state) {
+  for (const auto* list : {&local_, &others_}) {
+    for (const std::size_t i : *list) {
+      auto* devices = dynamic_cast<DevicePreemptionPlugin*>(env_.plugins.filters()[i]);
+      if (devices != nullptr && devices->Preempts(state)) return devices;
+    }
+  }
+  return nullptr;
+}
+
+bool Cycle::HoldsDevices(const CycleState& state, const PodInfo& pod, const NodeInfo& node) {
+  if (env_.world.holds().empty() || Devices(state) == nullptr) return false;
+  return std::ranges::any_of(
+      env_.world.holds().Before(pod, env_.world),
+      [&](const DeviceHold* hold) { return hold->wide || hold->node == node.name(); });
+}
+
+std::optional<Refusal> Cycle::RefusalBeside(CycleState& state, const PodInfo& pod,
+                                            const NodeInfo& node, HeldDevices::View view) {
+  if (env_.nominations == nullptr || env_.nominations->empty()) return std::nullopt;
   std::optional<NodeInfo> with;
   std::vector<const PodInfo*> kept_for;
+  const DeviceHold* own = env_.world.holds().Find(pod);
+  // Of equals the one that was first does not wait for the one that was chosen beside it.
+  const auto came_later = [&](const PodInfo& other) {
+    const DeviceHold* theirs = own == nullptr ? nullptr : env_.world.holds().Find(other);
+    return theirs != nullptr && other.priority == pod.priority && own->number < theirs->number;
+  };
   for (const Nomination& nomination : *env_.nominations) {
     const PodInfo& other = *nomination.pod;
     // One that is being bound has its room already, there or elsewhere.
-    if (nomination.node != node.name() || other.priority < pod_->priority ||
-        other.key == pod_->key || env_.world.Assumed(other.key)) {
+    if (nomination.node != node.name() || other.priority < pod.priority || other.key == pod.key ||
+        env_.world.Assumed(other.key) || came_later(other)) {
       continue;
     }
     if (!with) with = node;
@@ -446,10 +470,18 @@ bool Cycle::KeepsNominations(const NodeInfo& node) {
     with->pods_with_affinity += other.has_affinity ? 1 : 0;
     with->pods_with_anti_affinity += other.has_required_anti_affinity ? 1 : 0;
   }
-  if (!with) return true;
-  for (const PodInfo* other : kept_for) Count(state_, *pod_, *other, node, 1);
-  std::optional<Refusal> refusal = RefusalBy(state_, *pod_, *with);
-  for (const PodInfo* other : kept_for) Count(state_, *pod_, *other, node, -1);
+  const bool held = HoldsDevices(state, pod, node);
+  if (!with && !held) return std::nullopt;
+  for (const PodInfo* other : kept_for) Count(state, pod, *other, node, 1);
+  if (held) state.Get<HeldDevices>().view = view;
+  std::optional<Refusal> refusal = RefusalBy(state, pod, with ? *with : node);
+  if (held) state.Get<HeldDevices>().view = HeldDevices::View::kIgnored;
+  for (const PodInfo* other : kept_for) Count(state, pod, *other, node, -1);
+  return refusal;
+}
+
+bool Cycle::KeepsNominations(const NodeInfo& node) {
+  std::optional<Refusal> refusal = RefusalBeside(state_, *pod_, node, HeldDevices::View::kTaken);
   if (!refusal) return true;
   refused_by_others_.emplace(node.index, std::make_shared<const Refusal>(*std::move(refusal)));
   return false;
@@ -486,7 +518,8 @@ std::optional<Refusal> Cycle::RefusalBy(CycleState& state, const PodInfo& pod,
 }
 
 PluginStatus Cycle::Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
-  std::optional<Refusal> refusal = RefusalBy(state, pod, node);
+  std::optional<Refusal> refusal = RefusalBeside(state, pod, node, HeldDevices::View::kAfterwards);
+  if (!refusal) refusal = RefusalBy(state, pod, node);
   if (!refusal) return PluginStatus::Success();
   return {refusal->code, std::move(refusal->reasons)};
 }

@@ -20,6 +20,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/numeric/int128.h"
+#include "scheduler/cycle_data.h"
 #include "scheduler/explanation.h"
 #include "scheduler/framework.h"
 #include "scheduler/placement.h"
@@ -56,6 +57,8 @@ class Cycle final : public WhatIf {
 
   // The node to run on; null: see status().
   NodeInfo* Choose();
+  // Instead, for a node that was chosen otherwise: PreFilter alone, after which Filter may be asked.
+  bool Prepare() { return End(Phase::kPreFilter, PreFilter()); }
   // kSuccess, kUnschedulable when no node will do, kUnresolvable when that was clear before any was
   // looked at, kError.
   const PluginStatus& status() const { return status_; }
@@ -79,6 +82,7 @@ class Cycle final : public WhatIf {
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   void Count(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node,
              int delta) override;
+  DevicePreemptionPlugin* Devices(const CycleState& state) override;
 
  private:
   // What the filters say of one node. As small as that: one of them is written for every node, by
@@ -135,6 +139,12 @@ class Cycle final : public WhatIf {
   NodeInfo* Nominated();
   // Whether the pod fits beside those that the node is kept for. If not, the node has refused it.
   bool KeepsNominations(const NodeInfo& node);
+  // What a filter says of a node with the pods that it is kept for on it, and with devices that are
+  // held in this view. Nothing: none of either goes before the pod, or everything fits.
+  std::optional<Refusal> RefusalBeside(CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                                       HeldDevices::View view);
+  // Whether devices of the node are held for pods that go before this one.
+  bool HoldsDevices(const CycleState& state, const PodInfo& pod, const NodeInfo& node);
   // Of the first filter that refuses the node, which may be a changed copy.
   std::optional<Refusal> RefusalBy(CycleState& state, const PodInfo& pod, const NodeInfo& node);
   void Fail(PluginStatus status, const Plugin& plugin);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -31,6 +32,19 @@ struct CandidateNodes {
 struct FeasibleNodes {
   std::function<std::span<const NodeInfo* const>()> list;
   std::span<const NodeInfo* const> nodes() const { return list(); }
+};
+
+// Written by the framework while it asks filters: what becomes of devices that are held for other
+// pods (World::holds), of those that go before this one.
+struct HeldDevices {
+  enum class View : std::uint8_t {
+    kIgnored,
+    kTaken,  // now: they are in use, beside everything else that is
+    // When those have gone that were sent away for them: what they give back is free, and what is
+    // held is in use.
+    kAfterwards,
+  };
+  View view = View::kIgnored;
 };
 
 // Written by PreBind with kWait: when the answer is another one although nothing has changed. The

@@ -83,6 +83,12 @@ class DeviceCluster {
     Create(WithClaim(MakePod({.name = name, .priority = priority}), name));
   }
 
+  // Another scheduler takes over, with nothing but what is stored.
+  Scheduler& Restart(SchedulerOptions options = {}) {
+    scheduler_ = std::make_unique<Scheduler>(cluster_, clock_, ids_, std::move(options));
+    return *scheduler_;
+  }
+
   Scheduler& scheduler() { return *scheduler_; }
   api::MemoryCluster& cluster() { return cluster_; }
   base::ManualClock& clock() { return clock_; }

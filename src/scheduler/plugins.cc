@@ -23,6 +23,7 @@ std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
                      .work_budget = host.options.work_budget},
           .workers = host.options.executor == nullptr ? 1 : host.options.executor->workers(),
           .component = profile.scheduler_name,
+          .preempt = profile.preemption.devices && !IsDisabled(profile, "DefaultPreemption"),
           .observer = host.options.observer});
   if (IsDisabled(profile, devices->name())) return plugins;
   // An idle claim is given back before pods are sent away.

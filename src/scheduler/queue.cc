@@ -157,8 +157,18 @@ void Queue::Remove(std::string_view key) {
 std::optional<QueuedPod> Queue::Pop() {
   Entry* const next = active_.Pop();
   if (next == nullptr) return std::nullopt;
-  Entry& entry = *next;
-  entry.where.reset();
+  next->where.reset();
+  return BeginCycle(*next);
+}
+
+std::optional<QueuedPod> Queue::Take(std::string_view key) {
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || !it->second->where || it->second->gated) return std::nullopt;
+  Leave(*it->second);
+  return BeginCycle(*it->second);
+}
+
+QueuedPod Queue::BeginCycle(Entry& entry) {
   ++entry.pod.attempts;
   entry.wakes_seen = wakes_;
   entry.changed_in_cycle = false;

@@ -70,6 +70,9 @@ class Queue {
   // The next pod to try; it is in nobody's hands but the caller's until it comes back through Back
   // or Done. Looks only at the active ones: see Tick.
   std::optional<QueuedPod> Pop();
+  // A certain pod, wherever it waits: as Pop. Nothing for one that is gated, in a cycle or not known.
+  // Of a group all are tried when one of them is.
+  std::optional<QueuedPod> Take(std::string_view key);
   // It did not fit, refused by those plugins; with none, or `retry`, it backs off instead of
   // waiting. No effect on a pod that was removed, or replaced by another of the same name,
   // meanwhile.
@@ -143,6 +146,7 @@ class Queue {
     std::size_t size_ = 0;
   };
 
+  QueuedPod BeginCycle(Entry& entry);
   void Wait(Entry& entry);
   // Between Leave and Enter the entry's fields may change.
   void Leave(Entry& entry);

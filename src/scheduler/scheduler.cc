@@ -56,8 +56,8 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
                         std::make_unique<PluginSet>(options.plugins ? options.plugins(profile, host)
                                                                     : DefaultPlugins(profile, host),
                                                     weight)});
-    for (const FilterPlugin* filter : profiles.back().plugins->filters()) {
-      const auto* devices = dynamic_cast<const DynamicResources*>(filter);
+    for (FilterPlugin* filter : profiles.back().plugins->filters()) {
+      auto* devices = dynamic_cast<DynamicResources*>(filter);
       if (devices != nullptr) profiles.back().devices = devices;
     }
   }
@@ -67,6 +67,7 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
       KindOf<api::Node>(),          KindOf<api::DeviceTaintRule>(),    KindOf<api::ResourceSlice>(),
       KindOf<api::ResourceClaim>(), KindOf<api::PodDisruptionBudget>()};
   std::ranges::copy(Volumes::Kinds(), std::back_inserter(kinds));
+  if (options.gates.Enabled(api::Gate::kGenericWorkload)) kinds.push_back(KindOf<api::PodGroup>());
   kinds.push_back(KindOf<api::Pod>());
   watch = cluster.Watch(kinds);
 }
@@ -110,7 +111,11 @@ std::size_t Scheduler::Impl::Sync() {
     const Untold untold = UntoldOf(one);
     world.Apply(one.change);
     LeaveUntold(untold);
-    if (one.change.object.As<api::Pod>() != nullptr) TakePod(one.change);
+    if (one.change.object.As<api::PodGroup>() != nullptr) TakeGroup(one.change);
+    if (one.change.object.As<api::Pod>() != nullptr) {
+      TakeMember(one.change);
+      TakePod(one.change);
+    }
     if (one.change.object.As<api::ResourceClaim>() != nullptr) TakeClaim(one);
     if (IsNews(one)) seen.push_back(std::move(one));
   }
@@ -193,10 +198,12 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
     refused.erase(key);
     reports.Forget(key);
     Withdraw(key, pod.spec.node_name);
+    if (const std::shared_ptr<const PodInfo> known = world.FindPod(key)) EndHold(*known);
+    world.holds().Remove(key);
     return;
   }
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);
-  Nominate(info, pod.status.nominated_node_name);
+  Nominate(info, NominatedNode(*info));
   Enqueue(info);
 }
 
@@ -236,6 +243,10 @@ void Scheduler::Impl::Enqueue(const std::shared_ptr<const PodInfo>& pod) {
   for (PreEnqueuePlugin* plugin : plugins.pre_enqueue()) {
     PluginStatus status = plugin->PreEnqueue(*pod);
     if (status.ok()) continue;
+    if (Group* group = GroupOf(*pod->pod)) {
+      group->held.insert(pod->key);
+      AskGroup(*group);
+    }
     Refused& why = refused[pod->key];
     why.gated_by = plugin->name();
     why.explanation = {.pod = pod->key, .before = std::move(status.reasons)};
@@ -243,6 +254,7 @@ void Scheduler::Impl::Enqueue(const std::shared_ptr<const PodInfo>& pod) {
     queue.Put(pod, /*gated=*/true);
     return;
   }
+  if (Group* group = GroupOf(*pod->pod)) return EnqueueMember(*group, pod);
   if (const auto found = refused.find(pod->key);
       found != refused.end() && !found->second.gated_by.empty()) {
     refused.erase(found);

@@ -26,6 +26,11 @@ void Name(PluginStatus& status, const Plugin& plugin) {
 }  // namespace
 
 std::optional<Outcome> Scheduler::Impl::ScheduleOne() {
+  if (!more.empty()) {
+    Outcome outcome = std::move(more.front());
+    more.pop_front();
+    return outcome;
+  }
   if (std::optional<Outcome> outcome = ContinueOne()) return outcome;
   if (running.size() >= options.bindings_at_once) return std::nullopt;
   // Who knows that much may have changed without his knowledge does not decide.
@@ -42,6 +47,7 @@ std::optional<Outcome> Scheduler::Impl::ScheduleOne() {
     }
     pod->pod = known;
     const std::optional<std::uint32_t> profile = ProfileOf(*known->pod);
+    if (GroupOf(*known->pod) != nullptr) return AttemptGroup(std::move(*pod), *profile);
     return Attempt(std::move(*pod), *profile);
   }
   return std::nullopt;
@@ -170,6 +176,12 @@ PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
   if (std::string why = binding.may_arrive_until ? "" : TwiceOf(*binding.pod.pod); !why.empty()) {
     return PluginStatus::Error(std::move(why));
   }
+  // Nobody of a group is bound before all can be.
+  if (binding.group != nullptr && !binding.group->open) {
+    binding.state.Get<WaitsUntil>() = {};
+    binding.prebound = true;
+    return {Code::kWait, {}};
+  }
   PluginStatus bound = BindPod(binding);
   timing.End(Phase::kBind, bound.code);
   return bound;
@@ -213,6 +225,13 @@ std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginS
   binding.in_doubt = false;
   running.erase(key);
   if (written.code == Code::kWait) {
+    if (binding.group != nullptr && binding.prebound && !binding.group->open) {
+      GroupCommit& group = *binding.group;
+      if (++group.ready < group.total) return std::nullopt;
+      group.open = true;
+      look_at_bindings = look_again = true;
+      TellGroup(group.group, true, api::kGroupScheduled, "");
+    }
     const WaitsUntil& waits = binding.state.Get<WaitsUntil>();
     binding.due.reset();
     if (waits.time) {
@@ -224,6 +243,11 @@ std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginS
     return std::nullopt;
   }
   if (written.ok()) return Finish(binding);
+  if (binding.group != nullptr && !binding.group->open && !binding.group->failed) {
+    binding.group->failed = true;
+    binding.group->why = written.reasons.empty() ? "" : written.reasons.front().text;
+    look_at_bindings = look_again = true;
+  }
   Undo(binding);
   return Failed(std::move(binding.pod), binding.profile, written, std::move(binding.node));
 }
@@ -242,6 +266,7 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
   refused.erase(key);
   reports.Forget(key);
   Withdraw(key, binding.node);
+  EndHold(*binding.pod.pod);
   WakeForRoom();
   return {.pod = key, .kind = Outcome::Kind::kBound, .node = binding.node};
 }
@@ -301,6 +326,10 @@ std::optional<Outcome> Scheduler::Impl::TakeWritten() {
       outcome = Conclude(*it, it->written);
       if (!outcome) continue;
     } else {
+      if (it->group != nullptr && !it->group->open) {
+        it->group->failed = look_at_bindings = true;
+        it->group->why = fmt::format("pod {} is gone", pod->key);
+      }
       Undo(*it);
       queue.Done(pod->key);
     }
@@ -334,6 +363,29 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
   }
   for (auto it = bindings.begin(); it != bindings.end();) {
     if (it->running || (stale && !it->in_doubt)) {
+      ++it;
+      continue;
+    }
+    // What one of a group has lost, the others do not keep.
+    if (it->group != nullptr && it->group->failed && !it->in_doubt) {
+      Binding binding = std::move(*it);
+      bindings.erase(it);
+      Undo(binding);
+      const Trial trial = TrialOf(binding);
+      Outcome outcome =
+          Failed(std::move(binding.pod), binding.profile,
+                 PluginStatus::Error(fmt::format(
+                     "failed to schedule other pod from a pod group: {}", binding.group->why)),
+                 std::move(binding.node));
+      Observe(trial, outcome);
+      return outcome;
+    }
+    if (it->group != nullptr && !it->group->open && !it->in_doubt &&
+        (!StillWanted(*it) || world.FindNode(it->node) == nullptr)) {
+      it->group->failed = true;
+      it->group->why = fmt::format("pod {} or its node is gone", it->pod.pod->key);
+      look_again = true;
+    } else if (it->prebound && !it->group->open) {
       ++it;
       continue;
     }
@@ -382,6 +434,11 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
     return outcome;
   }
   look_at_bindings = stale;
+  // A group may have come to where it is bound, or given up.
+  if (std::exchange(look_again, false)) {
+    look_at_bindings = true;
+    return ContinueOne();
+  }
   return std::nullopt;
 }
 

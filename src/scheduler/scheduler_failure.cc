@@ -75,6 +75,11 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
     nominated = "";
     Nominate(info, "");
   }
+  // A hold without a nomination is none.
+  if (const DeviceHold* hold = world.holds().Find(*info);
+      hold != nullptr && !NominationHolds(*info) && (!nominated || *nominated != hold->node)) {
+    EndHold(*info);
+  }
   WakeForRoom();
 
   const std::string message = EventMessage(explanation);
@@ -209,6 +214,22 @@ void Scheduler::Impl::Withdraw(std::string_view key, std::string_view node) {
   nominations.erase(found);
 }
 
+// What is held for it in memory goes before what its status says: that may not be written yet.
+std::string Scheduler::Impl::NominatedNode(const PodInfo& pod) const {
+  const std::string& stored = pod.pod->status.nominated_node_name;
+  const DeviceHold* hold = world.holds().Find(pod);
+  return stored.empty() && hold != nullptr ? hold->node : stored;
+}
+
+void Scheduler::Impl::EndHold(const PodInfo& pod) {
+  const DeviceHold* hold = world.holds().Find(pod);
+  if (hold == nullptr) return;
+  const bool others = !HasWhatWasHeld(*hold, world);
+  const std::string node = hold->node;
+  world.holds().Remove(pod.key);
+  if (others) LeaveRoom(*pod.pod, node);
+}
+
 void Scheduler::Impl::LeaveRoom(api::Pod pod, std::string_view node) {
   ++changes;
   pod.spec.node_name = node;
@@ -222,6 +243,8 @@ void Scheduler::Impl::WakeForRoom() {
 
 // As long as pods that were sent away for it have not gone.
 bool Scheduler::Impl::NominationHolds(const PodInfo& pod) const {
+  const DeviceHold* hold = world.holds().Find(pod);
+  if (hold != nullptr && StateOf(*hold, world) == HoldState::kPending) return true;
   const NodeInfo* node = world.FindNode(pod.pod->status.nominated_node_name);
   return node != nullptr && std::ranges::any_of(node->pods, [&](const auto& other) {
            return other->priority < pod.priority && other->pod->metadata.deletion_timestamp;

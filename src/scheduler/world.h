@@ -27,6 +27,7 @@
 #include "base/string_map.h"
 #include "inventory/inventory.h"
 #include "ledger/ledger.h"
+#include "scheduler/device_holds.h"
 #include "scheduler/node_info.h"
 #include "scheduler/pod_info.h"
 #include "scheduler/volumes.h"
@@ -168,6 +169,13 @@ class World final : public allocator::ClassLister {
   // costs what there is, and a constant share of what has changed since the last time.
   void Reclaim();
 
+  // Devices that are kept for pods until those that were sent away for them have gone.
+  DeviceHolds& holds() { return holds_; }
+  const DeviceHolds& holds() const { return holds_; }
+  // Pools with devices, or counters, of more than one node. By number.
+  std::vector<inventory::PoolId> WidePools() const;
+  bool IsWide(inventory::PoolId pool) const;
+
   inventory::Inventory& inventory() { return inventory_; }
   ledger::Ledger& ledger() { return ledger_; }
   allocator::Expressions& expressions() { return expressions_; }
@@ -187,6 +195,7 @@ class World final : public allocator::ClassLister {
   allocator::Expressions expressions_;
   ResourceNames resource_names_;
   api::ExtendedResourceIndex extended_resources_;
+  DeviceHolds holds_;
   std::uint64_t nodes_version_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t global_version_ = 0;

@@ -2,6 +2,7 @@
 //
 // World: nodes and their devices.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "scheduler/internal/world_impl.h"
@@ -214,5 +215,20 @@ void World::Impl::Reclaim() {
 }
 
 void World::Reclaim() { impl_->Reclaim(); }
+
+bool World::IsWide(PoolId pool) const {
+  const auto index = static_cast<std::size_t>(pool);
+  if (index >= impl_->pool_nodes.size()) return false;
+  return impl_->pool_nodes[index].all || impl_->pool_nodes[index].nodes.size() > 1;
+}
+
+std::vector<PoolId> World::WidePools() const {
+  std::vector<PoolId> wide;
+  for (std::size_t index = 0; index < impl_->pool_nodes.size(); ++index) {
+    const PoolId pool{static_cast<std::underlying_type_t<PoolId>>(index)};
+    if (IsWide(pool)) wide.push_back(pool);
+  }
+  return wide;
+}
 
 }  // namespace dray::scheduler

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "controllers/resource_claim_controller.h"
 #include "fmt/format.h"
+#include "scheduler/assumed_profiles.h"
 #include "simulator/internal/simulation.h"
 
 namespace dray::simulator {
@@ -69,6 +70,8 @@ Status Simulation::Load(std::vector<api::Object> dump) {
     if (object.As<api::Node>() != nullptr) ++foreign_nodes;
   }
   if (foreign_nodes > 0) result_.groups.push_back({.name = "", .nodes = foreign_nodes});
+  // In a cluster somebody answers to the names that its pods have for their schedulers.
+  scheduler::Config config = scheduler::WithProfilesFor(objects, options_.config);
   for (api::Object& object : builder_.Everything()) objects.push_back(std::move(object));
   std::vector<TypicalRequest> requests = TypicalRequests(scenario_, builder_, objects);
   const auto measured = [&](std::string_view name) {
@@ -99,7 +102,7 @@ Status Simulation::Load(std::vector<api::Object> dump) {
       std::make_unique<controllers::ResourceClaimController>(cluster_, clock_, options_.gates));
   scheduler_ = std::make_unique<scheduler::Scheduler>(
       cluster_, clock_, ids_,
-      scheduler::SchedulerOptions{.config = options_.config,
+      scheduler::SchedulerOptions{.config = std::move(config),
                                   .gates = options_.gates,
                                   .policy = options_.policy.value_or(scenario_.policy),
                                   .executor = options_.executor});

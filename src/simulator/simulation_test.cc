@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/cluster.h"
+#include "api/pod.h"
 #include "api/resource_claim.h"
 #include "fmt/format.h"
 #include "gmock/gmock.h"
@@ -261,6 +262,18 @@ workloads:
   const Result result = RunText(text, {}, dump);
   EXPECT_EQ(result.devices, 8);
   EXPECT_EQ(result.pods, (PodCounts{.created = 3, .placed = 1, .running = 8, .refused = 2}));
+}
+
+// Whoever answers to the name in the cluster of the dump.
+TEST(Simulate, PodsOfADumpAreScheduledWhateverTheirSchedulerIsCalled) {
+  api::Pod pod;
+  pod.metadata.namespace_ = "default";
+  pod.metadata.name = "p";
+  pod.metadata.uid = "p-uid";
+  pod.spec.scheduler_name = "dray-scheduler";
+  pod.spec.containers.push_back({.name = "main", .image = "image"});
+  const Result result = RunText(Text(""), {}, {api::Object::Of(pod)});
+  EXPECT_EQ(result.pods.placed, 1);
 }
 
 TEST(Simulate, MeasuresWhatItIsGivenAClockFor) {

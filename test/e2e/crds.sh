@@ -59,6 +59,28 @@ says 'serverside-applied' kubectl apply --server-side --field-manager=me --force
 says patched kubectl patch widget first --type=merge -p '{"spec":{"color":"blue"}}'
 says 'first.*blue' kubectl get widgets
 
+says 'NAME *CREATED AT' kubectl get crd
+
+# A quota limits how many there are, and counts what was there before it and what goes.
+kubectl create quota few --hard=count/widgets.example.com=2 >/dev/null
+field 1 '{.status.used.count/widgets\.example\.com}' quota few
+widget second '{}' >"$folder/second.yaml"
+apply "$folder/second.yaml"
+widget third '{}' >"$folder/third.yaml"
+refuses 'exceeded quota: few, requested: count/widgets.example.com=1' kubectl create -f "$folder/third.yaml"
+says deleted kubectl delete widget second
+field 1 '{.status.used.count/widgets\.example\.com}' quota few
+apply "$folder/third.yaml"
+says deleted kubectl delete widget third
+kubectl delete quota few >/dev/null
+
+# What somebody may do with them.
+kubectl create role painter --verb=get,patch --resource=widgets.example.com >/dev/null
+kubectl create rolebinding painter --role=painter --user=pat >/dev/null
+says patched kubectl --as=pat patch widget first --type=merge -p '{"spec":{"color":"red"}}'
+refuses 'cannot delete resource "widgets" in API group "example.com"' kubectl --as=pat delete widget first
+says 'widgets.example.com.*get patch' kubectl --as=pat auth can-i --list
+
 # Owned by one of them; gone with its owner.
 uid="$(kubectl get widget first -o 'jsonpath={.metadata.uid}')"
 kubectl create configmap owned --from-literal=a=b --dry-run=client -o json |

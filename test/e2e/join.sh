@@ -49,6 +49,14 @@ printf 'apiVersion: v1\nkind: Node\nmetadata: {name: a}\n' >"$folder/node.yaml"
 says created as node create -f "$folder/node.yaml"
 refuses 'Forbidden' as node delete node a
 
+# What a kubelet follows before it starts a pod.
+says '"ServiceList"' as node get --raw '/api/v1/services?fieldSelector=spec.clusterIP%21%3DNone'
+says '"PodCertificateRequestList"' as node get --raw '/apis/certificates.k8s.io/v1/podcertificaterequests?fieldSelector=spec.nodeName%3Da'
+says '"RuntimeClassList"' as node get --raw /apis/node.k8s.io/v1/runtimeclasses
+says '"CSIDriverList"' as node get --raw /apis/storage.k8s.io/v1/csidrivers
+says '"PodList"' as node get --raw '/api/v1/pods?fieldSelector=spec.nodeName%3Da'
+says '"NodeList"' as node get --raw '/api/v1/nodes?fieldSelector=metadata.name%3Da'
+
 # It gets the next one for itself, and none for others.
 request node-a-2 /O=system:nodes/CN=system:node:a kubernetes.io/kube-apiserver-client-kubelet 'digital signature, client auth' >"$folder/a2.yaml"
 request node-b /O=system:nodes/CN=system:node:b kubernetes.io/kube-apiserver-client-kubelet 'digital signature, client auth' >"$folder/b.yaml"

@@ -30,14 +30,15 @@ refuses 'Metrics API not available' kubectl top pods
 
 # debug: a copy of a pod, which kubectl sends in protobuf, and a pod on a node.
 pod=$(kubectl get pods -l app=web -o name | head -n 1)
-says . kubectl debug "$pod" --image=busybox --copy-to=looked-at --container=looker --profile=sysadmin -- sleep 1
+kubectl debug "$pod" --image=busybox --copy-to=looked-at --container=looker --profile=sysadmin -- sleep 1 >"$folder/said" 2>&1 || fail "debug --copy-to: $(cat "$folder/said")"
 field 'c looker' '{.spec.containers[*].name}' pod looked-at
 field '/ready' '{.spec.containers[0].readinessProbe.httpGet.path}' "$pod"
 field '7 false' '{.spec.securityContext.runAsUser} {.spec.containers[0].securityContext.readOnlyRootFilesystem}' pod looked-at
 field true '{.spec.containers[1].securityContext.privileged}' pod looked-at
 field token '{.spec.volumes[0].projected.sources[0].serviceAccountToken.path}' pod looked-at
 says 'Creating debugging pod' kubectl debug node/node-000000 --image=busybox --profile=sysadmin -- sleep 1
-field node-000000 '{.items[0].spec.nodeName}' pods -l app.kubernetes.io/managed-by=kubectl-debug
+debugger=$(kubectl get pods -o name | grep node-debugger) || fail "no pod on the node"
+field 'node-000000 true' '{.spec.nodeName} {.spec.containers[0].securityContext.privileged}' "$debugger"
 
 # A dump of everything that a namespace has.
 kubectl cluster-info dump --output-directory="$folder/dump" >"$folder/said" 2>&1 || fail "cluster-info dump: $(cat "$folder/said")"
@@ -72,7 +73,7 @@ says 'deployment.apps/k-web unchanged' kubectl apply -k "$folder/kustom"
 says 'deployment.apps "k-web" deleted' kubectl delete -k "$folder/kustom"
 
 # auth reconcile, and every kind described.
-printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules: [{apiGroups: [""], resources: [pods], verbs: [get]}]\n' >"$folder/role.yaml"
+printf 'apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r, namespace: default}\nrules: [{apiGroups: [""], resources: [pods], verbs: [get]}]\n' >"$folder/role.yaml"
 says 'role.rbac.authorization.k8s.io/r reconciled' kubectl auth reconcile -f "$folder/role.yaml"
 says PreemptLowerPriority kubectl describe priorityclass system-node-critical
 for kind in $(kubectl api-resources --verbs=list -o name); do

@@ -20,6 +20,7 @@ NAME = "dray-trial"
 DRIVER = "trial.example.com"
 EXTENDED_DRIVER = "extended.example.com"
 EXTENDED = "extended.example.com/device"
+TRIAL_EXTENDED = "trial.example.com/device"
 PATIENCE = 300
 
 
@@ -119,7 +120,7 @@ class Run:
         self.drivers = []
         self.client.make("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         self.until("service account", lambda: self.client.get(f"{self.space}/serviceaccounts/default") is not None)
-        self.client.make(f"{RESOURCE}/deviceclasses", kube.device_class(DRIVER))
+        self.client.make(f"{RESOURCE}/deviceclasses", kube.device_class(DRIVER, TRIAL_EXTENDED))
         self.client.make(f"{RESOURCE}/namespaces/{SPACE}/resourceclaimtemplates", {
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "trial"},
             "spec": {"spec": claim_spec(DRIVER)}})
@@ -132,11 +133,13 @@ class Run:
             f"{RESOURCE}/resourceslices", kube.slice_of(f"trial-{i}", driver, self.options.devices)),
             range(self.options.nodes))
 
-    def pods(self, told, own_claims=True):
+    def pods(self, told, claims="named"):
         """Pods (name, scheduler, driver), each with a claim of its own."""
         def make(client, what):
             name, scheduler, driver = what
-            if own_claims:
+            if claims == "extended":
+                client.make(f"{self.space}/pods", kube.pod(name, scheduler, limits={TRIAL_EXTENDED: "1"}))
+            elif claims == "named":
                 client.make(self.claims, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
                                           "metadata": {"name": name}, "spec": claim_spec(driver)})
                 client.make(f"{self.space}/pods", kube.pod(name, scheduler, claim=name))
@@ -147,14 +150,14 @@ class Run:
     def begin_load(self, scheduler, count):
         """The same while something else happens: the thread ends when everything is made."""
         told = [(f"p-{i}", scheduler.name, DRIVER) for i in range(count)]
-        thread = threading.Thread(target=self.pods, args=(told, self.options.claims == "named"))
+        thread = threading.Thread(target=self.pods, args=(told, self.options.claims))
         thread.start()
         return thread
 
     def load(self, scheduler, count, wait=True, quiet=False):
         began = time.time()
         before = scheduler.requests() if scheduler.process and wait else 0
-        self.pods([(f"p-{i}", scheduler.name, DRIVER) for i in range(count)], self.options.claims == "named")
+        self.pods([(f"p-{i}", scheduler.name, DRIVER) for i in range(count)], self.options.claims)
         made = time.time()
         if wait:
             bound = self.await_bound(count)

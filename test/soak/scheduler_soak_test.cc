@@ -4,8 +4,11 @@
 // events: nothing is given twice, nothing is lost, and whoever waits is told the truth.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <set>
 #include <string>
 
@@ -27,8 +30,9 @@ constexpr int kEventsBetweenLooks = 25;
 class Soak {
  public:
   explicit Soak(std::uint64_t seed)
-      : town_(seed),
-        watcher_(town_),
+      : preempts_(seed % 2 == 0),
+        town_(seed),
+        watcher_(town_, preempts_),
         ids_(town_.cluster()),
         late_(town_.cluster()),
         scheduler_(MakeScheduler()) {}
@@ -56,11 +60,29 @@ class Soak {
   const scheduler::Statistics& statistics() { return scheduler_.statistics(); }
   int looked() const { return looked_; }
 
+  int sent_away() const { return sent_away_; }
+
  private:
+  // Whoever has sent others away when nothing else happened is on a node now, unless somebody more
+  // important has come there.
+  void CheckNominated() {
+    std::int32_t highest = std::numeric_limits<std::int32_t>::min();
+    for (const auto& [name, pod] : Running()) {
+      highest = std::max(highest, pod.spec.priority.value_or(0));
+    }
+    for (const api::Pod& pod : town_.All<api::Pod>()) {
+      if (pod.spec.node_name.empty() && nominated_.contains(pod.metadata.uid) &&
+          pod.spec.priority.value_or(0) >= highest) {
+        watcher_.Complain(pod.metadata.name + " has sent others away and has no node");
+      }
+    }
+  }
+
   scheduler::Scheduler MakeScheduler() {
     scheduler::SchedulerOptions options;
     options.gates = AllDeviceGates();
     options.remembered_shapes = 8;
+    options.config.profiles.front().preemption.devices = preempts_;
     return {late_, town_.clock(), ids_, std::move(options)};
   }
   void Advance(std::chrono::nanoseconds by) { town_.clock().Advance(by); }
@@ -99,20 +121,44 @@ class Soak {
     }
   }
 
-  // Nothing happens any more but what was under way: in the end everything that can be placed is.
+  // Pods on nodes, by name.
+  std::map<std::string, api::Pod> Running() const {
+    std::map<std::string, api::Pod> running;
+    for (api::Pod& pod : town_.All<api::Pod>()) {
+      if (!pod.spec.node_name.empty()) running.emplace(pod.metadata.name, std::move(pod));
+    }
+    return running;
+  }
+
+  // Nothing happens any more but what was under way, and pods that are sent away come again: in the
+  // end everything that can be placed is, and nobody is sent away any more.
   void Calm() {
     // Whoever waits is asked again every five minutes. Only when nobody was placed for longer than
     // that is what they were told last about now.
-    for (int i = 0, quiet = 0; i < 400 && quiet < 40; ++i) {
+    int quiet = 0;
+    for (int i = 0; i < 600 && quiet < 40; ++i) {
       const auto bound = statistics().bound;
+      const std::map<std::string, api::Pod> before = Running();
       town_.Settle();
       Advance(std::chrono::seconds(11));
       Schedule(0.0);
+      for (const auto& [name, pod] : before) {
+        if (town_.Find<api::Pod>(name)) continue;
+        ++sent_away_;
+        town_.ComeAgain(pod);
+      }
+      for (const api::Pod& pod : town_.All<api::Pod>()) {
+        if (!pod.status.nominated_node_name.empty()) nominated_.insert(pod.metadata.uid);
+      }
       quiet = statistics().bound == bound ? quiet + 1 : 0;
     }
+    if (quiet < 40) watcher_.Complain("pods send each other away for ever");
+    CheckNominated();
     if (!watcher_.CheckWaiting(scheduler_, /*all=*/true)) ADD_FAILURE() << "a pod never arrives";
   }
 
+  // Every second town.
+  const bool preempts_;
   Town town_;
   Watcher watcher_;
   Onlooker ids_;
@@ -120,6 +166,8 @@ class Soak {
   scheduler::Scheduler scheduler_;
   int looks_ = 0;
   int looked_ = 0;
+  int sent_away_ = 0;                // while nothing else happened
+  std::set<std::string> nominated_;  // then, by uid
 };
 
 TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
@@ -133,6 +181,7 @@ TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
   std::uint64_t failures = 0;
   std::uint64_t lost = 0;
   std::uint64_t unread = 0;
+  int sent_away = 0;
   for (std::uint64_t seed = first; seed < first + n; ++seed) {
     Soak soak(seed);
     soak.Run();
@@ -146,13 +195,19 @@ TEST(SchedulerSoak, NothingIsGivenTwiceOrLostAndWhoeverWaitsIsToldTheTruth) {
     failures += soak.town().failed_writes();
     lost += soak.town().lost_answers();
     unread += soak.town().failed_reads();
+    sent_away += soak.sent_away();
     EXPECT_GT(soak.looked(), 0);
   }
   fmt::print(
       "{} events, {} pods bound, {} allocations, {} writes failed, {} answers lost, {} reads "
       "failed, "
-      "{} explanations held against a fresh scheduler, {} against the model\n",
-      events, bound, allocations, failures, lost, unread, explanations, by_model);
+      "{} explanations held against a fresh scheduler, {} against the model, {} pods sent away "
+      "while "
+      "all was calm\n",
+      events, bound, allocations, failures, lost, unread, explanations, by_model, sent_away);
+  if (n >= 20) {
+    EXPECT_GT(sent_away, 0);
+  }
   EXPECT_GE(events, n * kEventsPerTown);
   EXPECT_GT(bound, events / 40);
   EXPECT_GT(allocations, events / 80);

@@ -219,6 +219,27 @@ bool Town::AddPod() {
   return Create(std::move(pod));
 }
 
+bool Town::ComeAgain(const api::Pod& pod) {
+  const std::string name = fmt::format("pod-{}", pods_++);
+  api::Pod again;
+  again.metadata.name = name;
+  again.metadata.namespace_ = kNamespace;
+  again.metadata.labels = pod.metadata.labels;
+  again.spec = pod.spec;
+  again.spec.node_name.clear();
+  for (api::PodResourceClaim& entry : again.spec.resource_claims) {
+    const auto before = Find<api::ResourceClaim>(entry.resource_claim_name.value_or(""));
+    if (!before) return false;
+    api::ResourceClaim claim;
+    claim.metadata.name = fmt::format("claim-{}", claims_++);
+    claim.metadata.namespace_ = kNamespace;
+    claim.spec = before->spec;
+    entry.resource_claim_name = claim.metadata.name;
+    if (!Create(std::move(claim))) return false;
+  }
+  return Create(std::move(again));
+}
+
 bool Town::RemovePod() {
   const auto pod = Any<api::Pod>();
   return pod && Delete<api::Pod>(pod->metadata.name);

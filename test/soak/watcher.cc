@@ -215,6 +215,7 @@ bool Watcher::CheckWaiting(scheduler::Scheduler& scheduler, bool all) {
   scheduler::SchedulerOptions options;
   options.gates = AllDeviceGates();
   options.caches = false;
+  options.config.profiles.front().preemption.devices = preempts_;
   scheduler::Scheduler fresh(onlooker, town_.clock(), onlooker, options);
   fresh.Sync();
   std::map<std::string, Outcome> outcomes;

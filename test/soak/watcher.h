@@ -18,7 +18,8 @@ namespace dray::soak {
 // One thread.
 class Watcher {
  public:
-  explicit Watcher(Town& town) : town_(town) {}
+  // `preempts`: the scheduler sends pods away for devices.
+  explicit Watcher(Town& town, bool preempts = false) : town_(town), preempts_(preempts) {}
 
   // What others have done is as it is.
   void Learn();
@@ -30,6 +31,7 @@ class Watcher {
   // that back off count, too. False: some pod is on its way to a node, or has one kept for it, so
   // it cannot be said.
   bool CheckWaiting(scheduler::Scheduler& scheduler, bool all);
+  void Complain(std::string text) { complaints_.push_back(std::move(text)); }
 
   const std::vector<std::string>& complaints() const { return complaints_; }
   std::uint64_t allocations() const { return allocations_; }
@@ -44,9 +46,9 @@ class Watcher {
   void CheckClaims(const api::Pod& pod);
   bool ServedByDevicePlugins(const api::Pod& pod) const;
   void CheckReasons(const api::Pod& pod, const scheduler::PodExplanation& explanation);
-  void Complain(std::string text) { complaints_.push_back(std::move(text)); }
 
   Town& town_;
+  const bool preempts_;
   std::map<std::string, api::Object> known_;  // claims with devices, by uid
   std::set<std::string> waited_;              // pods whose binding did
   std::set<std::string> on_nodes_;            // uids of pods that were seen there

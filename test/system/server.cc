@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/forwarding_cluster.h"
+#include "api/resource_claim.h"
 #include "base/check.h"
 #include "controllers/all_controllers.h"
 #include "hollow/hollow_nodes.h"
@@ -104,6 +105,41 @@ class Server::LookAway final : public api::ForwardingCluster {
   }
 };
 
+// Planted: who looks after claims does not remember that one was used, as if it had just begun.
+class Server::Forgetful final : public api::ForwardingCluster {
+ public:
+  using ForwardingCluster::ForwardingCluster;
+  std::unique_ptr<api::ObjectWatch> Watch(std::span<const api::KindInfo* const> kinds,
+                                          const api::Selection& selection) override {
+    return std::make_unique<Anew>(inner().Watch(kinds, selection));
+  }
+
+ private:
+  // A claim with devices and without users is told to be gone and to have come.
+  class Anew final : public api::ObjectWatch {
+   public:
+    explicit Anew(std::unique_ptr<api::ObjectWatch> watch) : watch_(std::move(watch)) {}
+    std::optional<api::Change> Next() override {
+      using Kind = api::Change::Kind;
+      if (later_) return std::exchange(later_, std::nullopt);
+      std::optional<api::Change> change = watch_->Next();
+      const auto* claim = change ? change->object.As<api::ResourceClaim>() : nullptr;
+      const bool idle = claim != nullptr && change->kind == Kind::kUpdated &&
+                        claim->status.allocation && claim->status.reserved_for.empty();
+      if (!idle) return change;
+      later_ = {Kind::kAdded, change->object};
+      change->kind = Kind::kDeleted;
+      return change;
+    }
+    Status Stale() const override { return watch_->Stale(); }
+    std::vector<api::UnreadableObject> Unreadable() const override { return watch_->Unreadable(); }
+
+   private:
+    const std::unique_ptr<api::ObjectWatch> watch_;
+    std::optional<api::Change> later_;
+  };
+};
+
 // Planted: whoever writes a quota does not look whether somebody else has.
 class Server::UncheckedQuota final : public store::Store {
  public:
@@ -197,6 +233,9 @@ Server::Server(Stage& stage, store::ManualDisk& disk, bool with_scheduler,
   controller_way_ = std::make_unique<Deciding>(*controller_cluster_, stage_, process_);
   if (stage_.planted.unreadable_is_absent) {
     controller_eyes_ = std::make_unique<LookAway>(*controller_way_);
+  }
+  if (stage_.planted.keeps_devices) {
+    controller_eyes_ = std::make_unique<Forgetful>(*controller_way_);
   }
   registry::HandlerOptions handling;
   handling.post_reads = [this](std::function<void()> task) { Post(std::move(task)); };

@@ -60,6 +60,7 @@ class Server final : public apiserver::Handler {
   class Deciding;
   class UncheckedQuota;
   class LookAway;
+  class Forgetful;
 
   void WriteSoon();
   void Write();

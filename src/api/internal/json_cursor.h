@@ -26,7 +26,8 @@ class JsonCursor {
  private:
   // A list or map that the cursor is in.
   struct Around {
-    const char* at;  // where the value begins that the cursor is at
+    const char* at;   // where the value begins that the cursor is at
+    const char* end;  // and where it ends; null: not known yet
     std::uint32_t number;
     bool map;
   };
@@ -36,7 +37,8 @@ class JsonCursor {
   bool SkipKey(const char*& at) const;
   const char* SkipSpace(const char* at) const;
   const char* SkipString(const char* at) const;
-  const char* SkipValue(const char* at) const;
+  // Behind the value that begins at `at`; with a depth, behind as many lists and maps around it.
+  const char* SkipValue(const char* at, std::size_t depth = 0) const;
 
   const char* const end_;
   const char* const root_;

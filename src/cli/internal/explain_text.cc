@@ -49,7 +49,8 @@ std::string HeadingOf(const planner::PodOutcome& pod) {
       return fmt::format("{}{} would go to node {} when its devices are ready", name, made,
                          pod.node);
     case State::kPreempted:
-      return fmt::format("{} would have to leave node {} for a more important pod", name, pod.node);
+      return fmt::format("{} would have to leave node {} for {}", name, pod.node,
+                         pod.preempted_for.empty() ? "a more important pod" : pod.preempted_for);
     case State::kRefused:
       return pod.made
                  ? fmt::format("{}{} would be pending{}", name, made, WhyPending(*pod.explanation))
@@ -308,6 +309,9 @@ api::DocumentNode ToJson(const planner::PodOutcome& pod, const JsonOptions& opti
                                 {"state", String(NameOf(pod.state))}};
   if (pod.made) entries.push_back({"planned", Bool(true)});
   if (!pod.node.empty()) entries.push_back({"node", String(pod.node)});
+  if (!pod.preempted_for.empty()) {
+    entries.push_back({"preemptedFor", String(pod.preempted_for)});
+  }
   std::vector<api::DocumentNode> owners;
   for (const std::string& owner : pod.owners) owners.push_back(String(owner));
   if (!owners.empty()) entries.push_back({"owners", List(std::move(owners))});

@@ -35,6 +35,7 @@ std::vector<TableEntry> EntriesOf(const planner::Plan& plan, bool existing) {
         TableEntry{pod.namespace_, "pod/" + pod.name, pod.state, pod.node, {}, nullptr});
     for (const planner::ClaimUse& claim : pod.claims) entry.claims.push_back(&claim);
     if (pod.explanation) entry.why = &*pod.explanation;
+    if (!pod.preempted_for.empty()) entry.reason = "leaves for " + pod.preempted_for;
   }
   for (const planner::ClaimOutcome& claim : plan.claims) {
     if (claim.state == State::kExisting && !existing) continue;

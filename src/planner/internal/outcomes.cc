@@ -15,6 +15,7 @@
 #include "api/pod_claims.h"
 #include "api/stateful_set.h"
 #include "api/workloads.h"
+#include "base/string_map.h"
 #include "controllers/object_key.h"
 #include "fmt/format.h"
 #include "planner/internal/other_workloads.h"
@@ -42,6 +43,31 @@ Complaints ComplaintsIn(const api::MemoryCluster& cluster) {
          .text = event.message});
   }
   return complaints;
+}
+
+// Who was sent away for whom, as the scheduler says it in events ("Preempted by pod UID on node N", with what
+// is given back): by uid, the other pod by its name.
+base::StringMap<std::string> PreemptionsIn(const api::MemoryCluster& cluster) {
+  constexpr std::string_view kBy = "Preempted by pod ";
+  base::StringMap<std::string> names;
+  base::StringMap<std::string> preemptions;
+  for (const api::Object& object : cluster.All(KindOf<api::Event>())) {
+    const api::Event& event = *object.As<api::Event>();
+    const std::string_view text = event.message;
+    if (event.reason != "Preempted" || !text.starts_with(kBy)) continue;
+    if (names.empty()) {
+      for (const api::Object& pod : cluster.All(KindOf<api::Pod>())) {
+        names.emplace(pod.metadata().uid, KeyOf(pod.metadata()));
+      }
+    }
+    const std::string_view uid = text.substr(kBy.size(), text.find(' ', kBy.size()) - kBy.size());
+    const auto found = names.find(uid);
+    const std::size_t gives = text.find(" to give back ");
+    preemptions[event.involved_object.uid] =
+        fmt::format("pod {}{}", found == names.end() ? std::string(uid) : found->second,
+                    gives == std::string_view::npos ? std::string_view() : text.substr(gives));
+  }
+  return preemptions;
 }
 
 std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata,
@@ -170,6 +196,7 @@ std::string NodeOf(const api::ResourceClaim& claim) {
 
 std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal) {
   const Complaints complaints = ComplaintsIn(rehearsal.cluster());
+  const base::StringMap<std::string> preemptions = PreemptionsIn(rehearsal.cluster());
   std::vector<PodOutcome> outcomes;
   std::set<std::string, std::less<>> there;
   for (const api::Object& object : rehearsal.cluster().All(KindOf<api::Pod>())) {
@@ -183,11 +210,14 @@ std::vector<PodOutcome> PodOutcomes(const Before& before, Rehearsal& rehearsal) 
     const api::Pod& pod = *object.As<api::Pod>();
     const std::string key = KeyOf(pod.metadata);
     if (there.contains(key) || !before.pods_on_nodes.contains(key)) continue;
-    outcomes.push_back({.namespace_ = pod.metadata.namespace_,
-                        .name = pod.metadata.name,
-                        .owners = OwnersOf(pod.metadata, rehearsal.cluster()),
-                        .state = State::kPreempted,
-                        .node = pod.spec.node_name});
+    const auto preempted = preemptions.find(pod.metadata.uid);
+    outcomes.push_back(
+        {.namespace_ = pod.metadata.namespace_,
+         .name = pod.metadata.name,
+         .owners = OwnersOf(pod.metadata, rehearsal.cluster()),
+         .state = State::kPreempted,
+         .node = pod.spec.node_name,
+         .preempted_for = preempted == preemptions.end() ? std::string() : preempted->second});
   }
   std::ranges::sort(outcomes, {}, [](const PodOutcome& outcome) {
     return std::pair(std::string_view(outcome.namespace_), std::string_view(outcome.name));

@@ -2,14 +2,13 @@
 #include "planner/internal/rehearsal.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "api/pod.h"
 #include "controllers/deployment_controller.h"
 #include "controllers/job_controller.h"
 #include "controllers/replica_set_controller.h"
 #include "controllers/resource_claim_controller.h"
+#include "scheduler/assumed_profiles.h"
 
 namespace dray::planner::internal {
 namespace {
@@ -47,17 +46,8 @@ std::size_t Settle(const std::vector<std::unique_ptr<controllers::Controller>>& 
 }
 
 PlanOptions WithSchedulersOf(const std::vector<api::Object>& objects, PlanOptions options) {
-  if (!options.assume_schedulers) return options;
-  std::set<std::string> names;
-  for (const api::Object& object : objects) {
-    const auto* pod = object.As<api::Pod>();
-    if (pod != nullptr && !pod->spec.scheduler_name.empty()) names.insert(pod->spec.scheduler_name);
-  }
-  for (const scheduler::Profile& profile : options.config.profiles) {
-    names.erase(profile.scheduler_name);
-  }
-  for (const std::string& name : names) {
-    options.config.profiles.push_back({.scheduler_name = name});
+  if (options.assume_schedulers) {
+    options.config = scheduler::WithProfilesFor(objects, std::move(options.config));
   }
   return options;
 }

@@ -29,7 +29,7 @@ std::vector<std::unique_ptr<controllers::Controller>> MakeControllers(
 std::size_t Settle(const std::vector<std::unique_ptr<controllers::Controller>>& controllers);
 
 // With a default profile for each scheduler that pods name and the configuration does not have, where these are taken
-// to exist (PlanOptions::assume_schedulers); in the order of their names, after the given ones.
+// to exist (PlanOptions::assume_schedulers); after the given ones.
 PlanOptions WithSchedulersOf(const std::vector<api::Object>& objects, PlanOptions options);
 
 // One thread.

@@ -232,6 +232,7 @@ const StructInfo& InfoOf(const FilePreemptionArgs*) {
                     Field<&T::kind>("kind"),
                     Field<&T::min_candidate_nodes_percentage>("minCandidateNodesPercentage"),
                     Field<&T::min_candidate_nodes_absolute>("minCandidateNodesAbsolute"),
+                    Field<&T::devices>("devices"),
                 });
   return info;
 }

@@ -192,6 +192,7 @@ struct FilePreemptionArgs {
   std::string kind;
   std::optional<std::int32_t> min_candidate_nodes_percentage;
   std::optional<std::int32_t> min_candidate_nodes_absolute;
+  std::optional<bool> devices;  // dray's own
   api::UnknownFields unknown;
 };
 const api::StructInfo& InfoOf(const FilePreemptionArgs*);

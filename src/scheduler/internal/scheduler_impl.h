@@ -11,11 +11,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "api/pod_group.h"
 #include "base/string_map.h"
 #include "scheduler/cycle.h"
 #include "scheduler/internal/reports.h"
@@ -42,6 +44,9 @@ class CurrentCycle final : public WhatIf {
              int delta) override {
     cycle->Count(state, pod, other, node, delta);
   }
+  DevicePreemptionPlugin* Devices(const CycleState& state) override {
+    return cycle->Devices(state);
+  }
 };
 
 struct Scheduler::Impl {
@@ -50,7 +55,16 @@ struct Scheduler::Impl {
   struct ProfileEntry {
     std::string scheduler_name;
     std::unique_ptr<PluginSet> plugins;
-    const DynamicResources* devices = nullptr;  // among them, if it is
+    DynamicResources* devices = nullptr;  // among them, if it is
+  };
+  // Pods of a group that are bound together: none before everything that binding needs is stored for all.
+  struct GroupCommit {
+    std::string group;  // "namespace/name"
+    std::size_t total = 0;
+    std::size_t ready = 0;  // whose claims are stored
+    bool open = false;      // all are: they are bound
+    bool failed = false;    // one could not be: nobody is
+    std::string why;
   };
   // A pod with a node, on its way there.
   struct Binding {
@@ -66,6 +80,8 @@ struct Scheduler::Impl {
     // The pod's binding may have happened, by a request before the last one; until then it may still.
     std::optional<std::chrono::nanoseconds> may_arrive_until;
     PluginStatus written;  // what came of that
+    std::shared_ptr<GroupCommit> group = nullptr;
+    bool prebound = false;  // with a group: counted in GroupCommit::ready
   };
   using BindingIterator = std::list<Binding>::iterator;
   struct Seen {
@@ -181,8 +197,46 @@ struct Scheduler::Impl {
   void LeaveRoom(api::Pod pod, std::string_view node);
   void WakeForRoom();
   bool NominationHolds(const PodInfo& pod) const;
+  std::string NominatedNode(const PodInfo& pod) const;
+  // The pod needs nothing that is held for it any more.
+  void EndHold(const PodInfo& pod);
 
   std::optional<std::uint32_t> ProfileOf(const api::Pod& pod) const;
+
+  // Groups (scheduler_groups.cc, scheduler_group_attempt.cc).
+  struct Group {
+    std::shared_ptr<const api::PodGroup> object;  // null: only pods name it
+    std::set<std::string> pods;                   // keys: those that have not ended
+    std::set<std::string> held;                   // of them, whom a plugin keeps out of the queue
+    bool ready = false;                           // its pods are in the queue
+  };
+  // The pod's; null: it has none, or the gate is off.
+  Group* GroupOf(const api::Pod& pod);
+  void TakeGroup(const api::Change& change);
+  void TakeMember(const api::Change& change);
+  // What it waits for; empty: nothing.
+  static std::string WaitsFor(const Group& group);
+  // Puts a pod that no plugin keeps out into the queue, or holds it back with its group.
+  void EnqueueMember(Group& group, const std::shared_ptr<const PodInfo>& pod);
+  // After something that may have changed whether a group is ready: its pods follow.
+  void AskGroup(Group& group);
+  void PutMember(const Group& group, const std::shared_ptr<const PodInfo>& pod);
+
+  struct GroupTry;  // one attempt
+  Outcome AttemptGroup(QueuedPod popped, std::uint32_t profile);
+  std::string CheckMembers(const GroupTry& group) const;
+  void PlaceOneByOne(GroupTry& group);
+  // By the search over all pods; `why` if there is nothing.
+  void PlaceJointly(GroupTry& group);
+  // Takes a node for a pod, in memory alone.
+  PluginStatus Hold(Binding& binding, NodeInfo& node);
+  void LetGo(std::vector<Binding>& placed);
+  Outcome Commit(GroupTry& group);
+  Outcome RefuseGroup(GroupTry& group);
+  Outcome FailGroup(GroupTry& group, const PluginStatus& status);
+  void RefuseMember(GroupTry& group, std::size_t member, const std::string& message);
+  void TellGroup(const std::string& key, bool scheduled, std::string_view reason,
+                 std::string message);
 
   api::Cluster& cluster;
   const base::Clock& clock;
@@ -212,6 +266,9 @@ struct Scheduler::Impl {
   };
   absl::flat_hash_map<PlacementKey, AlikePods> alike;
   std::uint64_t alike_numbers = 0;
+  base::StringMap<Group> groups;  // by "namespace/name"; with the gate
+  std::deque<Outcome> more;       // of an attempt at several pods: what is still to be told
+  bool look_again = false;        // bindings, because a group may go on
   std::unique_ptr<api::ObjectWatch> watch;
   base::StringMap<api::Object> last_seen;  // by kind and name, for hints
   Statistics statistics;

@@ -2,12 +2,14 @@
 #include "scheduler/plugins/default_preemption.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "api/pod_conditions.h"
 #include "fmt/format.h"
+#include "scheduler/plugins/pod_claims.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
@@ -26,21 +28,41 @@ PostFilterResult Refused(std::string_view text) {
   return {PluginStatus::Unschedulable(Preemption(text)), {}, 0};
 }
 
+// "a, b, c and 2 more".
+std::string Named(std::span<const std::string> names) {
+  const auto some = names.first(std::min(names.size(), kMostNamed));
+  const std::string more =
+      names.size() > some.size() ? fmt::format(" and {} more", names.size() - some.size()) : "";
+  return fmt::format("{}{}", fmt::join(some, ", "), more);
+}
+
 // Room is being made. Kubernetes says nothing of it until the pod is tried again while the others
 // still end; here it is not tried before they are gone, so it is said at once.
-PostFilterResult Preempting(const PreemptionCandidate& candidate) {
-  const auto& victims = candidate.victims;
-  std::vector<std::string_view> named;
-  for (std::size_t i = 0; i < std::min(victims.size(), kMostNamed); ++i) {
-    named.push_back(victims[i]->key);
+Reason WaitingFor(std::span<const std::string> victims, std::string_view node,
+                  const DeviceHold* hold) {
+  std::string text =
+      victims.empty()
+          ? fmt::format("waiting for devices to be given back on node {}", node)
+          : fmt::format("waiting for {} pod{} of lower priority to leave node {}: {}",
+                        victims.size(), victims.size() == 1 ? "" : "s", node, Named(victims));
+  if (hold != nullptr) {
+    const std::vector<std::string> devices = DevicesOf(*hold);
+    text += fmt::format("; device{} {} {} kept for it", devices.size() == 1 ? "" : "s",
+                        Named(devices), devices.size() == 1 ? "is" : "are");
   }
-  const std::string more = victims.size() > named.size()
-                               ? fmt::format(" and {} more", victims.size() - named.size())
-                               : "";
-  return {{PluginStatus::Code::kSuccess,
-           {Preemption(fmt::format("waiting for {} pod{} of lower priority to leave node {}: {}{}.",
-                                   victims.size(), victims.size() == 1 ? "" : "s",
-                                   candidate.node->name(), fmt::join(named, ", "), more))}},
+  return Preemption(text + ".");
+}
+
+Reason WaitingFor(const DeviceHold& hold) {
+  std::vector<std::string> victims;
+  for (const DeviceHold::Victim& victim : hold.victims) victims.push_back(victim.key);
+  return WaitingFor(victims, hold.node, &hold);
+}
+
+PostFilterResult Preempting(const PreemptionCandidate& candidate, const DeviceHold* hold) {
+  std::vector<std::string> victims;
+  for (const auto& victim : candidate.victims) victims.push_back(victim->key);
+  return {{PluginStatus::Code::kSuccess, {WaitingFor(victims, candidate.node->name(), hold)}},
           candidate.node->name(),
           victims.size()};
 }
@@ -92,60 +114,161 @@ std::size_t DefaultPreemption::CandidateLimit(std::size_t nodes) const {
   return std::min(nodes, std::max(share, absolute));
 }
 
-PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo& pod,
-                                               World& world) {
-  if (std::string why = WhyNotEligible(state, pod, world); !why.empty()) {
-    return Refused(why);
+std::optional<PostFilterResult> DefaultPreemption::Waits(CycleState& state, const PodInfo& pod,
+                                                         World& world,
+                                                         DevicePreemptionPlugin& devices) {
+  const auto waiting = [](const DeviceHold& hold) {
+    return PostFilterResult{.status = PluginStatus::Unschedulable(WaitingFor(hold))};
+  };
+  devices.Begin(state);
+  if (const DeviceHold* hold = world.holds().Find(pod)) {
+    const HoldState now = StateOf(*hold, world);
+    if (now == HoldState::kPending) return waiting(*hold);
+    // Others may still be leaving the node for a pod that was nominated beside this one.
+    if (now == HoldState::kSettled) {
+      if (std::string why = WhyNotEligible(state, pod, world); !why.empty()) return Refused(why);
+    }
+    world.holds().Remove(pod.key);
+    return std::nullopt;
   }
-  const std::vector<const NodeInfo*> curable = what_if_.Curable(state);
+  const DeviceHold* again = HoldAgain(state, pod, world, devices);
+  devices.Begin(state);
+  if (again != nullptr && StateOf(*again, world) == HoldState::kPending) return waiting(*again);
+  world.holds().Remove(pod.key);
+  return std::nullopt;
+}
+
+const DeviceHold* DefaultPreemption::HoldAgain(CycleState& state, const PodInfo& pod, World& world,
+                                               DevicePreemptionPlugin& devices) {
+  const std::string& nominated = pod.pod->status.nominated_node_name;
+  const NodeInfo* node = nominated.empty() ? nullptr : world.FindNode(nominated);
+  if (node == nullptr) return nullptr;
+  const auto curable = what_if_.Curable(state);
+  if (std::ranges::find(curable, node) == curable.end()) return nullptr;
+  ThinnedNode thinned(what_if_, state, pod, *node, world);
+  DevicePreemptionPlugin::Pods leaving;
+  const auto take = [&](const auto& pods) {
+    for (const auto& other : pods) {
+      if (other->priority >= pod.priority || !TerminatingByPreemption(*other->pod)) continue;
+      thinned.Take(other);
+      leaving.push_back(other);
+    }
+  };
+  take(node->pods);
+  take(devices.Elsewhere(state, pod, *node));
+  devices.TakeIdle(state, pod, *node);
+  if (!thinned.Fits()) return nullptr;
+  return devices.Hold(state, pod, *node, leaving);
+}
+
+DefaultPreemption::Search DefaultPreemption::Candidates(CycleState& state, const PodInfo& pod,
+                                                        World& world,
+                                                        DevicePreemptionPlugin* devices,
+                                                        std::span<const NodeInfo* const> curable) {
+  Search search;
   const std::size_t limit = CandidateLimit(curable.size());
-  std::vector<PreemptionCandidate> candidates;
-  std::map<std::string, std::size_t> reasons;
   std::size_t without_victims = 0;
+  std::size_t questions = args_.questions;
   bool mild = false;
+  // Nodes on which nothing costs less than what is known count as candidates, too.
+  std::size_t found = 0;
+  VictimCost best;
   for (const NodeInfo* node : curable) {
     // Enough, with one among them that no budget minds.
-    if (candidates.size() >= limit && mild) break;
+    if (found >= limit && mild) break;
+    DeviceSearch by_device;
+    if (devices != nullptr) by_device.elsewhere = devices->Elsewhere(state, pod, *node);
     // Where pods are alike this is every node, for every pod that fits nowhere.
-    if (node->lowest_priority >= pod.priority) {
+    if (node->lowest_priority >= pod.priority && by_device.elsewhere.empty()) {
       ++without_victims;
       continue;
     }
     ++nodes_searched_;
     std::string why;
-    PreemptionCandidate candidate = SelectVictims(what_if_, state, pod, *node, world, why);
+    PreemptionCandidate candidate;
+    if (devices == nullptr) {
+      candidate = SelectVictims(what_if_, state, pod, *node, world, why);
+    } else {
+      by_device.below = search.candidates.empty() ? nullptr : &best;
+      by_device.questions = &questions;
+      candidate = SelectVictims(what_if_, state, pod, *node, world, by_device, why);
+      if (candidate.victims.empty() && why.empty()) ++found;
+    }
     if (!candidate.victims.empty()) {
-      mild |= candidate.violations == 0;
-      candidates.push_back(std::move(candidate));
+      ++found;
+      mild |= candidate.cost.violations == 0;
+      if (search.candidates.empty() || candidate.cost < best) best = candidate.cost;
+      search.candidates.push_back(std::move(candidate));
     } else if (!why.empty()) {
-      ++reasons[why];
+      ++search.reasons[why];
     }
   }
-  const PreemptionCandidate* cheapest = PickCheapest(candidates);
+  questions_asked_ += args_.questions - questions;
+  search.reasons["No preemption victims found for incoming pod"] = without_victims;
+  return search;
+}
+
+const DeviceHold* DefaultPreemption::Hold(CycleState& state, const PodInfo& pod, World& world,
+                                          DevicePreemptionPlugin& devices,
+                                          const PreemptionCandidate& candidate) {
+  ThinnedNode thinned(what_if_, state, pod, *candidate.node, world);
+  for (const auto& victim : candidate.victims) thinned.Take(victim);
+  return devices.Hold(state, pod, *candidate.node, candidate.victims);
+}
+
+PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo& pod,
+                                               World& world) {
+  DevicePreemptionPlugin* devices = what_if_.Devices(state);
+  if (devices != nullptr && pod.pod->spec.preemption_policy != api::kPreemptNever) {
+    if (std::optional<PostFilterResult> waits = Waits(state, pod, world, *devices)) return *waits;
+  }
+  if (std::string why = WhyNotEligible(state, pod, world); !why.empty()) {
+    return Refused(why);
+  }
+  const std::vector<const NodeInfo*> curable = what_if_.Curable(state);
+  Search search = Candidates(state, pod, world, devices, curable);
+  const PreemptionCandidate* cheapest = PickCheapest(search.candidates);
   if (cheapest == nullptr) {
     const std::size_t nodes = what_if_.NodeCount(state);
     // Nobody looked at a node, so that there is nothing to say about any.
     if (nodes == 0) return {{PluginStatus::Code::kUnschedulable, {}}, {}, 0};
-    reasons["No preemption victims found for incoming pod"] = without_victims;
-    reasons["Preemption is not helpful for scheduling"] += nodes - std::min(nodes, curable.size());
-    return Refused(NotAvailable(nodes, reasons));
+    search.reasons["Preemption is not helpful for scheduling"] +=
+        nodes - std::min(nodes, curable.size());
+    return Refused(NotAvailable(nodes, search.reasons));
   }
-  if (const Status evicted = Evict(pod, *cheapest); !evicted.ok()) {
+  const DeviceHold* hold =
+      devices == nullptr ? nullptr : Hold(state, pod, world, *devices, *cheapest);
+  if (const Status evicted = Evict(pod, *cheapest, world, hold); !evicted.ok()) {
+    world.holds().Remove(pod.key);
     return {PluginStatus::Error("preemption: " + std::string(base::Message(evicted))), {}, 0};
   }
-  return Preempting(*cheapest);
+  return Preempting(*cheapest, hold);
 }
 
-Status DefaultPreemption::Evict(const PodInfo& pod, const PreemptionCandidate& candidate) {
+Status DefaultPreemption::Evict(const PodInfo& pod, const PreemptionCandidate& candidate,
+                                const World& world, const DeviceHold* hold) {
   for (const auto& victim : candidate.victims) {
     if (victim->pod->metadata.deletion_timestamp.has_value()) continue;
-    DRAY_RETURN_IF_ERROR(EvictOne(pod, *victim->pod, candidate.node->name()));
+    std::vector<std::string> devices;
+    for (const DeviceHold::Leaving& leaving :
+         hold == nullptr ? std::span<const DeviceHold::Leaving>() : std::span(hold->leaving)) {
+      const auto claim = world.FindClaim(leaving.namespace_, leaving.name);
+      if (claim == nullptr || !claim->status.allocation || !UsesClaim(*victim->pod, *claim)) {
+        continue;
+      }
+      std::ranges::move(DevicesOf(*claim->status.allocation), std::back_inserter(devices));
+    }
+    DRAY_RETURN_IF_ERROR(
+        EvictOne(pod, *victim->pod, candidate.node->name(),
+                 devices.empty() ? ""
+                                 : fmt::format(" to give back device{} {}",
+                                               devices.size() == 1 ? "" : "s", Named(devices))));
   }
   return {};
 }
 
 Status DefaultPreemption::EvictOne(const PodInfo& pod, const api::Pod& victim,
-                                   std::string_view node) {
+                                   std::string_view node, std::string_view devices) {
   const api::ObjectMeta& meta = victim.metadata;
   DRAY_ASSIGN_OR_RETURN(const auto stored, cluster_.Find(PodKind(), meta.namespace_, meta.name));
   // It may have gone by itself, or another of its name may have come.
@@ -165,13 +288,13 @@ Status DefaultPreemption::EvictOne(const PodInfo& pod, const api::Pod& victim,
   const Status deleted = cluster_.Delete(PodKind(), meta.namespace_, meta.name, meta.uid);
   if (!deleted.ok() && deleted.code() != StatusCode::kNotFound) return deleted;
 
-  cluster_.Note(
-      {.about = *stored,
-       .type = "Normal",
-       .reason = "Preempted",
-       .message = fmt::format("Preempted by pod {} on node {}", pod.pod->metadata.uid, node),
-       .component = pod.pod->spec.scheduler_name,
-       .action = "Preempting"});
+  cluster_.Note({.about = *stored,
+                 .type = "Normal",
+                 .reason = "Preempted",
+                 .message = fmt::format("Preempted by pod {} on node {}{}", pod.pod->metadata.uid,
+                                        node, devices),
+                 .component = pod.pod->spec.scheduler_name,
+                 .action = "Preempting"});
   return {};
 }
 

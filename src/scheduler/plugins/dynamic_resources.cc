@@ -60,7 +60,7 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
   if (!found.problem.empty()) return Refuse("claims_not_ready", std::move(found.problem));
   for (ClaimPointer& claim : found.claims) {
     const bool allocated = claim->status.allocation.has_value();
-    auto refused = allocated ? CheckAllocated(*claim, *pod.pod) : CheckPending(*claim);
+    auto refused = allocated ? CheckAllocated(*claim, pod) : CheckPending(*claim);
     if (refused.has_value()) return *std::move(refused);
     const bool idle = allocated && claim->status.reserved_for.empty();
     data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated, .idle = idle});
@@ -101,9 +101,14 @@ void DynamicResources::FitShards() {
 }
 
 std::optional<PluginStatus> DynamicResources::CheckAllocated(const api::ResourceClaim& claim,
-                                                             const api::Pod& pod) {
+                                                             const PodInfo& pod) {
+  if (ReservedFor(claim, *pod.pod)) return std::nullopt;
+  if (const DeviceHold* hold = world_.holds().GivenBackFor(claim, pod, world_)) {
+    return Refuse("claim_given_back_for",
+                  fmt::format("resourceclaim {} is being given back for pod {}",
+                              claim.metadata.name, hold->pod));
+  }
   if (claim.status.reserved_for.size() < api::kResourceClaimReservedForMaxSize) return std::nullopt;
-  if (ReservedFor(claim, pod)) return std::nullopt;
   return Refuse("claim_in_use", "resourceclaim in use");
 }
 

@@ -35,6 +35,7 @@
 #include "scheduler/plugins/claim_writes.h"
 #include "scheduler/plugins/dynamic_resources_state.h"
 #include "scheduler/plugins/plan_cache.h"
+#include "scheduler/what_if.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
@@ -44,6 +45,7 @@ struct DynamicResourcesOptions {
   allocator::SearchOptions search;
   std::size_t workers = 1;                      // who may ask about nodes at the same time
   std::string component = "default-scheduler";  // who notes events
+  bool preempt = false;                         // pods may be sent away for devices
   Observer* observer = nullptr;                 // outlives the plugin
 };
 
@@ -56,7 +58,9 @@ class DynamicResources final : public PreEnqueuePlugin,
                                public PostFilterPlugin,
                                public ScorePlugin,
                                public ReservePlugin,
-                               public PreBindPlugin {
+                               public PreBindPlugin,
+                               public CountingPlugin,
+                               public DevicePreemptionPlugin {
  public:
   // All outlive it.
   DynamicResources(World& world, api::Cluster& cluster, const base::Clock& clock, Ids& ids,
@@ -92,14 +96,36 @@ class DynamicResources final : public PreEnqueuePlugin,
   PluginStatus PreBind(CycleState& state, const PodInfo& pod, std::string_view node,
                        World& world) override;
 
+  // Preemption, dynamic_resources_preempt.cc.
+  void Count(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node,
+             int delta) override;
+  bool Preempts(const CycleState& state) const override;
+  void Begin(CycleState& state) override;
+  Pods Elsewhere(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  void TakeIdle(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
+  const DeviceHold* Hold(CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                         const Pods& victims) override;
+
   std::uint64_t allocator_steps() const;
+
+  // dynamic_resources_groups.cc: several pods on one node. Each with the state of its PreFilter.
+  struct Member {
+    CycleState* state = nullptr;
+    const PodInfo* pod = nullptr;
+  };
+  enum class Together : std::uint8_t { kFit, kDoNot, kUnknown };
+  // Whether what all of them still need can be had at once.
+  Together FitTogether(std::span<const Member> members, const NodeInfo& node);
+  // What each of them gets then, for Reserve.
+  StatusOr<std::vector<PresetDevices>> ChooseTogether(std::span<const Member> members,
+                                                      const NodeInfo& node);
 
  private:
   using State = DynamicResourcesState;
   using Variant = State::Variant;
 
   // PreFilter.
-  std::optional<PluginStatus> CheckAllocated(const api::ResourceClaim& claim, const api::Pod& pod);
+  std::optional<PluginStatus> CheckAllocated(const api::ResourceClaim& claim, const PodInfo& pod);
   std::optional<PluginStatus> CheckPending(const api::ResourceClaim& claim);
   std::optional<PluginStatus> CheckClass(std::string_view device_class, std::string_view request);
   // Whether the profile gives away devices of that class at all.
@@ -109,6 +135,12 @@ class DynamicResources final : public PreEnqueuePlugin,
   // Of a node without device plugins.
   static std::vector<bool> AllByClass(const State& data);
 
+  // The claims of all members that are to be allocated, and how many are whose. False: the node does not
+  // have what one of them asks for by name.
+  bool ClaimsOfAll(std::span<const Member> members, const NodeInfo& node,
+                   std::vector<ClaimPointer>& claims, std::vector<std::size_t>& counts);
+  allocator::Decision DecideTogether(std::span<const Member> members, const allocator::Plan& plan,
+                                     const NodeInfo& node);
   // Filter. What the special claim is on a node; null with a status when the node has no such
   // resource at all.
   const Variant* VariantFor(State& data, const PodInfo& pod, const NodeInfo& node,
@@ -120,15 +152,24 @@ class DynamicResources final : public PreEnqueuePlugin,
   std::vector<ClaimPointer> ToAllocate(const State& data, const Variant& variant) const;
   // Whether there are devices; which ones they are is Reserve's affair (Choose), and does not matter
   // here.
-  allocator::Decision Decide(std::size_t worker, const allocator::Plan& plan, const NodeInfo& node);
-  allocator::Decision DecideBy(const allocator::SearchOptions& search, std::size_t worker,
-                               const allocator::Plan& plan, const NodeInfo& node);
+  allocator::Decision Decide(CycleState& state, const PodInfo& pod, const allocator::Plan& plan,
+                             const NodeInfo& node);
+  allocator::Decision DecideBy(const allocator::SearchOptions& search, CycleState& state,
+                               const PodInfo& pod, const allocator::Plan& plan,
+                               const NodeInfo& node);
   // By the policy.
-  allocator::Decision Choose(CycleState& state, const allocator::Plan& plan, const NodeInfo& node);
+  allocator::Decision Choose(CycleState& state, const PodInfo& pod, const allocator::Plan& plan,
+                             const NodeInfo& node);
+  // What is in use on a node whose devices are up to date, as the framework wants to have it seen:
+  // HeldDevices, and who is counted out.
+  const ledger::NodeUsage& UsageOf(CycleState& state, const PodInfo& pod, const NodeInfo& known);
+  DeviceView& ViewFor(State& data, const PodInfo& pod);
+  // Users of claims in pools of several nodes that a pod's plan can use, if all of a claim's may go.
+  void FindWideUsers(State& data, const PodInfo& pod);
   // The same without searching, for a plan that the node is known to refuse.
   allocator::Decision Refused(std::size_t worker, const allocator::Plan& plan,
                               const NodeInfo& node);
-  PluginStatus StatusOf(std::size_t worker, const allocator::Decision& decision, const State& data,
+  PluginStatus StatusOf(CycleState& state, const PodInfo& pod, const allocator::Decision& decision,
                         const Variant& variant, const NodeInfo& node);
   std::int64_t AllocatorScore(std::size_t worker, const allocator::Plan& plan) const;
   // dynamic_resources_node.cc: what devices take of the node's own resources. After a decision of

@@ -93,15 +93,29 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
   PluginStatus status;
   data.chosen = VariantFor(data, pod, node, &status);
   if (data.chosen == nullptr) return status;
-  if (data.chosen->plan.plan == nullptr) return ReserveNodeAllocatable(data, pod, node);
+  if (data.chosen->plan.plan == nullptr) {
+    data.view = nullptr;
+    return ReserveNodeAllocatable(data, pod, node);
+  }
 
-  // Filter kept the answer, not the devices: with a kept answer it was not even asked.
-  const allocator::Decision decision = Choose(state, *data.chosen->plan.plan, node);
-  status = StatusOf(state.worker(), decision, data, *data.chosen, node);
-  if (!status.ok()) return status;
-  UidsForShares share_ids(ids_);
-  auto results = workers_[state.worker()]->allocator.Build(share_ids);
-  if (!results.ok()) return ErrorFrom(results.status());
+  StatusOr<std::vector<api::AllocationResult>> results;
+  const PresetDevices* preset = state.Find<PresetDevices>();
+  if (preset != nullptr && !preset->results.empty()) {
+    data.view = nullptr;
+    results = preset->results;
+  } else {
+    // Filter kept the answer, not the devices: with a kept answer it was not even asked. What is held
+    // for others is left alone, and the view ends here, before anything is taken.
+    state.Get<HeldDevices>().view = HeldDevices::View::kTaken;
+    const allocator::Decision decision = Choose(state, pod, *data.chosen->plan.plan, node);
+    status = StatusOf(state, pod, decision, *data.chosen, node);
+    state.Get<HeldDevices>().view = HeldDevices::View::kIgnored;
+    data.view = nullptr;
+    if (!status.ok()) return status;
+    UidsForShares share_ids(ids_);
+    results = workers_[state.worker()]->allocator.Build(share_ids);
+    if (!results.ok()) return ErrorFrom(results.status());
+  }
 
   auto result = results->begin();
   for (State::Claim& claim : data.claims) {

@@ -7,6 +7,7 @@
 
 #include "absl/hash/hash.h"
 #include "allocator/explain.h"
+#include "allocator/explain_summary.h"
 #include "fmt/format.h"
 #include "inventory/node_matching.h"
 #include "scheduler/device_shortages.h"
@@ -34,6 +35,7 @@ void NameLimit(const std::string& limit, std::string_view scheduler,
       }
     }
   }
+  explanation.summary = allocator::Summarize(explanation);
 }
 
 PluginStatus Refuse(std::string_view code, std::string text) {
@@ -89,8 +91,8 @@ PluginStatus DynamicResources::Filter(CycleState& state, const PodInfo& pod, con
     if (!status.ok()) return status;
   }
   if (variant->plan.plan != nullptr) {
-    const allocator::Decision decision = Decide(state.worker(), *variant->plan.plan, node);
-    status = StatusOf(state.worker(), decision, data, *variant, node);
+    const allocator::Decision decision = Decide(state, pod, *variant->plan.plan, node);
+    status = StatusOf(state, pod, decision, *variant, node);
     if (!status.ok()) return status;
   }
   if (node_allocatable_) {
@@ -205,37 +207,37 @@ bool DynamicResources::Available(const State::Claim& claim, const NodeInfo& node
   return !deadline.has_value() || *deadline >= clock_.Now();
 }
 
-allocator::Decision DynamicResources::Decide(std::size_t worker, const allocator::Plan& plan,
-                                             const NodeInfo& node) {
+allocator::Decision DynamicResources::Decide(CycleState& state, const PodInfo& pod,
+                                             const allocator::Plan& plan, const NodeInfo& node) {
   allocator::SearchOptions search = options_.search;
   // An order costs time. It changes no answer, but for which alternatives of prioritized lists are
   // had, and those do not depend on it either: the first that fits is taken.
   if (search.policy == allocator::Policy::kFragmentation) {
     search.policy = allocator::Policy::kFirstFit;
   }
-  return DecideBy(search, worker, plan, node);
+  return DecideBy(search, state, pod, plan, node);
 }
 
-allocator::Decision DynamicResources::Choose(CycleState& state, const allocator::Plan& plan,
-                                             const NodeInfo& node) {
+allocator::Decision DynamicResources::Choose(CycleState& state, const PodInfo& pod,
+                                             const allocator::Plan& plan, const NodeInfo& node) {
   allocator::SearchOptions search = options_.search;
   if (search.policy == allocator::Policy::kFragmentation) {
     search.preference = PreferenceFor(state, node);
   }
-  return DecideBy(search, state.worker(), plan, node);
+  return DecideBy(search, state, pod, plan, node);
 }
 
 allocator::Decision DynamicResources::DecideBy(const allocator::SearchOptions& search,
-                                               std::size_t worker, const allocator::Plan& plan,
-                                               const NodeInfo& node) {
-  // `node` may be a copy on which some pods are left out; that changes nothing about devices.
+                                               CycleState& state, const PodInfo& pod,
+                                               const allocator::Plan& plan, const NodeInfo& node) {
+  // `node` may be a copy on which some pods are left out; what that means for devices the view knows.
   NodeInfo& known = *world_.node(node.index);
   if (Status refreshed = world_.RefreshDevices(known); !refreshed.ok()) {
     return {.kind = allocator::Decision::Kind::kFault, .fault = {std::move(refreshed), false}};
   }
-  Worker& own = *workers_[worker];
-  allocator::Decision decision =
-      own.allocator.Decide(plan, known.usage, search, shards_[ShardOf(known)].verdicts);
+  Worker& own = *workers_[state.worker()];
+  allocator::Decision decision = own.allocator.Decide(plan, UsageOf(state, pod, known), search,
+                                                      shards_[ShardOf(known)].verdicts);
   own.steps += decision.steps;
   return decision;
 }
@@ -257,15 +259,19 @@ std::uint64_t DynamicResources::allocator_steps() const {
   return steps;
 }
 
-PluginStatus DynamicResources::StatusOf(std::size_t worker, const allocator::Decision& decision,
-                                        const State& data, const Variant& variant,
+PluginStatus DynamicResources::StatusOf(CycleState& state, const PodInfo& pod,
+                                        const allocator::Decision& decision, const Variant& variant,
                                         const NodeInfo& node) {
   using Kind = allocator::Decision::Kind;
   switch (decision.kind) {
     case Kind::kFits:
       return PluginStatus::Success();
-    case Kind::kRefused:
-      return Refuse("cannot_allocate_claims", "cannot allocate all claims");
+    case Kind::kRefused: {
+      PluginStatus refused = Refuse("cannot_allocate_claims", "cannot allocate all claims");
+      // [differs] Kubernetes never sends pods away for devices. docs/decisions.md #900.
+      if (options_.preempt) refused.code = PluginStatus::Code::kUnschedulable;
+      return refused;
+    }
     case Kind::kBudget:
       return Refuse("search_budget",
                     "gave up looking for devices: whether the claims fit is not known");
@@ -274,9 +280,9 @@ PluginStatus DynamicResources::StatusOf(std::size_t worker, const allocator::Dec
   }
   Status fault = decision.fault.status;
   // The plan may be that of other claims that ask for the same, and a fault names claims.
-  const auto plan = allocator::MakePlan(ToAllocate(data, variant), world_, world_.features(),
-                                        world_.expressions());
-  if (allocator::Decision own = Decide(worker, *plan, node); own.kind == Kind::kFault) {
+  const auto plan = allocator::MakePlan(ToAllocate(state.Get<State>(), variant), world_,
+                                        world_.features(), world_.expressions());
+  if (allocator::Decision own = Decide(state, pod, *plan, node); own.kind == Kind::kFault) {
     fault = own.fault.status;
   }
   std::string text(base::Message(fault));
@@ -384,7 +390,7 @@ std::int64_t DynamicResources::Score(CycleState& state, const PodInfo& pod, cons
   const Shard::ScoreKey key(variant->plan.number, node.version, world_.global_version());
   if (const std::int64_t* known = scores.Find(key)) return score + *known;
   std::int64_t of_plan = 0;
-  if (Decide(state.worker(), *variant->plan.plan, node).kind == allocator::Decision::Kind::kFits) {
+  if (Decide(state, pod, *variant->plan.plan, node).kind == allocator::Decision::Kind::kFits) {
     of_plan = AllocatorScore(state.worker(), *variant->plan.plan);
   }
   scores.Trim();

@@ -78,7 +78,10 @@ Hint DynamicResources::Wake(const PodInfo& pod, const api::Change& change, const
   }
   // A pod that was not bound after all gives back what was kept for it and never written: no claim
   // tells of that.
-  if (gone && old == nullptr) return QueueIf(Needs(pod).plan != nullptr);
+  if (gone && old == nullptr) {
+    // Or devices that were held for a pod are not any more, and claims stay where they are.
+    return QueueIf(options_.preempt || Needs(pod).plan != nullptr);
+  }
   // A pod that has ended still has its claims; when they are given back, they change.
   return Hint::kSkip;
 }

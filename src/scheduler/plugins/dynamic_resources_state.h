@@ -15,10 +15,17 @@
 #include "api/resource_claim.h"
 #include "base/time.h"
 #include "ledger/ledger.h"
+#include "scheduler/plugins/device_view.h"
 #include "scheduler/plugins/plan_cache.h"
 #include "scheduler/plugins/special_claim.h"
 
 namespace dray::scheduler {
+
+// What Reserve is to take, by claim that is to be allocated, instead of choosing itself: devices of pods
+// of a group are chosen for all that go to a node. Empty: it chooses.
+struct PresetDevices {
+  std::vector<api::AllocationResult> results;
+};
 
 struct DynamicResourcesState {
   struct Claim {
@@ -57,6 +64,14 @@ struct DynamicResourcesState {
   // Explanations: what all groups of nodes together may cost, less than one decision may. Where it
   // ends, conflicts are told as they were found, perhaps with parts that are not needed.
   allocator::WorkMeter explaining{allocator::kDefaultWork / 10};
+  // Filter, of what would be if some pods were gone, or with devices that are held; Reserve ends it.
+  std::unique_ptr<DeviceView> view;
+  // Preemption: by pool of several nodes, the pods that may be sent away for it. Found once.
+  struct WideUsers {
+    inventory::PoolId pool = inventory::PoolId::kNone;
+    std::vector<std::shared_ptr<const PodInfo>> pods;  // by key, each once
+  };
+  std::optional<std::vector<WideUsers>> wide;
   // PreBind: since when binding waits for conditions of devices.
   std::optional<base::Time> waits_since;
 

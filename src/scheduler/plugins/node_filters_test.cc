@@ -396,7 +396,7 @@ TEST(UnsupportedFields, RefusesByTheNameOfTheField) {
   Pod gang("p");
   gang.spec().scheduling_group.emplace();
   EXPECT_EQ(Said(plugin.PreFilter(state, *small.Info(gang), small.world())),
-            "unresolvable: spec.schedulingGroup: scheduling of groups is not supported");
+            "unresolvable: spec.schedulingGroup: the feature gate GenericWorkload is off");
   EXPECT_FALSE(Wakes<UnsupportedFields>(gang, Added(api::Node(Worker("n")))));
 }
 

@@ -34,7 +34,7 @@ Unsupported UnsupportedIn(const api::Volume& v) {
 
 }  // namespace
 
-PluginStatus UnsupportedFields::PreFilter(CycleState&, const PodInfo& pod, World&) {
+PluginStatus UnsupportedFields::PreFilter(CycleState&, const PodInfo& pod, World& world) {
   const api::PodSpec& spec = pod.pod->spec;
   PluginStatus status = PluginStatus::Skip();
   const auto refuse = [&](std::string text) {
@@ -47,8 +47,9 @@ PluginStatus UnsupportedFields::PreFilter(CycleState&, const PodInfo& pod, World
       refuse(fmt::format("spec.volumes[{}].{}: {}", i, found.field, found.why));
     }
   }
-  if (spec.scheduling_group.has_value()) {
-    refuse("spec.schedulingGroup: scheduling of groups is not supported");
+  if (spec.scheduling_group.has_value() &&
+      !world.gates().Enabled(api::Gate::kGenericWorkload)) {
+    refuse("spec.schedulingGroup: the feature gate GenericWorkload is off");
   }
   return status;
 }
