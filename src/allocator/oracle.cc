@@ -442,6 +442,12 @@ std::size_t Oracle::Favourite(std::uint32_t alternative, const BitSet& among) co
   return best;
 }
 
+// A request that was begun takes the rest of its devices from those behind what it has.
+bool Oracle::AlikeForPutOff(std::uint32_t a, std::uint32_t b) const {
+  if (!pending_ || put_off_.after == nullptr) return true;
+  return put_off_.after->Test(a) == put_off_.after->Test(b);
+}
+
 // One more device for the request. Those before it have been tried: what follows is without them.
 Oracle::Outcome Oracle::NextDevice(Level& level) {
   const std::uint32_t alternative = decided_[level.request];
@@ -456,7 +462,7 @@ Oracle::Outcome Oracle::NextDevice(Level& level) {
     work_->Spend(16 + level.failed.size());
     if (state_->blocked(*candidates.alternative).Test(d)) continue;
     if (std::ranges::any_of(level.failed, [&](std::uint32_t other) {
-          return symmetry.Twins(*state_, other, device);
+          return symmetry.Twins(*state_, other, device) && AlikeForPutOff(other, device);
         })) {
       continue;
     }

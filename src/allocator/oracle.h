@@ -92,6 +92,8 @@ class Oracle {
   Outcome NextAlternative(Level& level);
   Outcome Begin(Level& level);
   Outcome NextDevice(Level& level);
+  // Whether the request that was put off may take either of two devices, or neither.
+  bool AlikeForPutOff(std::uint32_t a, std::uint32_t b) const;
   // All devices of mode All. `placed` are those that it got to, all of them if true.
   bool PlaceAll(std::uint32_t alternative, std::size_t& placed);
   // The device of `among` that the linear relaxation likes most.
