@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -140,6 +141,12 @@ class Soak {
       const auto bound = statistics().bound;
       const std::map<std::string, api::Pod> before = Running();
       town_.Settle();
+      // The last to come are like those that run, and more important.
+      if (i >= 3 && i < 7 && !before.empty()) {
+        auto like = before.begin();
+        std::advance(like, town_.dice().Range(0, static_cast<int>(before.size()) - 1));
+        town_.ComeAgain(like->second, 9);
+      }
       Advance(std::chrono::seconds(11));
       Schedule(0.0);
       for (const auto& [name, pod] : before) {
