@@ -354,10 +354,12 @@ TEST_F(DevicePreemptionTest, TheSecondOfTwoPreemptorsSendsTheSecondHolderAway) {
 TEST_F(DevicePreemptionTest, PartitionsGiveTheirCountersBack) {
   town_.Create(MakeNode("n1"));
   town_.Create<api::ResourceSlice>(
+      Slice("counters").Pool("n1").Of(2).OnNode("n1").Counters("gpu", {{"slices", "4"}}));
+  town_.Create<api::ResourceSlice>(
       Slice("s")
           .Pool("n1")
+          .Of(2)
           .OnNode("n1")
-          .Counters("gpu", {{"slices", "4"}})
           .With(Device("half-0").String("size", "half").Consumes("gpu", {{"slices", "2"}}))
           .With(Device("half-1").String("size", "half").Consumes("gpu", {{"slices", "2"}}))
           .With(Device("whole").String("size", "whole").Consumes("gpu", {{"slices", "4"}})));
@@ -373,6 +375,12 @@ TEST_F(DevicePreemptionTest, PartitionsGiveTheirCountersBack) {
   AddPodWith("high", {"high"}, 10);
   Run();
   EXPECT_THAT(SentAway(), UnorderedElementsAre("low-1", "low-2"));
+  for (const std::string name : {"low-1", "low-2"}) {
+    End(name);
+    GiveBack(name);
+    Run();
+  }
+  EXPECT_THAT(DevicesOf("high"), ElementsAre("whole"));
 }
 
 TEST_F(DevicePreemptionTest, DevicesOfEveryNodeAreGivenBackByPodsOnOtherNodes) {

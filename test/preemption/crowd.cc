@@ -69,10 +69,13 @@ api::ResourceSlice Crowd::DevicesOf(const std::string& node) {
   const int kind = dice_.Range(0, 2);
   const int devices = dice_.Range(1, 4);
   if (kind == 2) {
-    // Partitions: wholes and halves of one or two devices.
+    // Partitions: wholes, halves and quarters of one or two devices. Counters have a slice of their own.
+    testing::Slice counters("counters-" + node);
+    counters.Pool(node).OnNode(node).Of(2);
+    slice.Of(2);
     for (int i = 0; i < (devices + 1) / 2; ++i) {
       const std::string set = fmt::format("set-{}", i);
-      slice.Counters(set, {{"parts", "4"}});
+      counters.Counters(set, {{"parts", "4"}});
       const bool groups = dice_.Chance(0.3);
       const auto group = [&](const char* name) {
         return groups ? std::vector<std::string>{name} : std::vector<std::string>{};
@@ -91,6 +94,7 @@ api::ResourceSlice Crowd::DevicesOf(const std::string& node) {
                        .Consumes(set, {{"parts", "1"}}, group("half")));
       }
     }
+    Create<api::ResourceSlice>(counters);
     return slice;
   }
   for (int i = 0; i < devices; ++i) {

@@ -219,7 +219,7 @@ bool Town::AddPod() {
   return Create(std::move(pod));
 }
 
-bool Town::ComeAgain(const api::Pod& pod) {
+bool Town::ComeAgain(const api::Pod& pod, std::optional<std::int32_t> priority) {
   const std::string name = fmt::format("pod-{}", pods_++);
   api::Pod again;
   again.metadata.name = name;
@@ -227,6 +227,7 @@ bool Town::ComeAgain(const api::Pod& pod) {
   again.metadata.labels = pod.metadata.labels;
   again.spec = pod.spec;
   again.spec.node_name.clear();
+  if (priority) again.spec.priority = priority;
   for (api::PodResourceClaim& entry : again.spec.resource_claims) {
     const auto before = Find<api::ResourceClaim>(entry.resource_claim_name.value_or(""));
     if (!before) return false;

@@ -51,7 +51,7 @@ class Town {
 
   // A pod that was sent away comes again under another name, with claims of its own that ask for the
   // same: as a ReplicaSet would have it.
-  bool ComeAgain(const api::Pod& pod);
+  bool ComeAgain(const api::Pod& pod, std::optional<std::int32_t> priority = {});
 
   // While a scheduler writes, each of its writes fails with this chance: before it is done, or
   // after, when it stands and its answer is lost or is that to a second request. Reads fail, too.

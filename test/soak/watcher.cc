@@ -182,11 +182,12 @@ void Watcher::CheckClaims(const api::Pod& pod) {
 void Watcher::CheckBound(const std::string& name, const std::string& node) {
   const auto pod = town_.Find<api::Pod>(name);
   const auto stored = town_.Find<api::Node>(node, "");
-  if (!pod || !stored || pod->spec.node_name != node) {
+  // What was there when the pod got the node may have gone while it waited, room and the node itself.
+  const bool waited = waited_.contains(std::string(kNamespace) + "/" + name);
+  if (!pod || (!stored && !waited) || pod->spec.node_name != node) {
     return Complain(fmt::format("{} is not on {}", name, node));
   }
-  // Room that was there when the pod got the node may have gone while it waited.
-  if (waited_.contains(std::string(kNamespace) + "/" + name)) return;
+  if (waited) return;
   base::Quantity used;
   for (const api::Object& object : town_.Objects<api::Pod>()) {
     const api::Pod& other = *object.As<api::Pod>();
