@@ -6,7 +6,7 @@
 . "$(dirname "$0")/up.sh"
 
 start --demo
-runs kep-5075-share-0 kep-6080-same-numa
+runs kep-5075-share-0 kep-6080-same-numa kep-5491-aligned
 
 # get: selectors, forms, pages, a watch.
 says '^pod/kep-5004-extended$' kubectl get pods -o name
@@ -19,7 +19,9 @@ says inference kubectl get pods -l app=inference
 silent_about kep-5075 kubectl get pods -l 'app in (inference),!missing'
 says too-big kubectl get pods --field-selector status.phase=Pending
 silent_about too-big kubectl get pods --field-selector status.phase!=Pending
-says kep-5491 kubectl get pods --field-selector spec.nodeName=gpu-000000
+node=$(kubectl get pod kep-5491-aligned -o 'jsonpath={.spec.nodeName}')
+says kep-5491 kubectl get pods --field-selector spec.nodeName="$node"
+silent_about kep-5491 kubectl get pods --field-selector spec.nodeName!="$node"
 says gpu-000001 kubectl get resourceslices --field-selector spec.driver=gpu.example.com
 says gpu-000000-gpu kubectl get resourceslices --field-selector spec.nodeName=gpu-000000
 [ "$(kubectl get pods -o name --chunk-size=3 | wc -l)" = "$(kubectl get pods -o name | wc -l)" ] || fail "pages lose or double pods"
