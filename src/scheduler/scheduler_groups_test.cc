@@ -294,6 +294,27 @@ TEST_F(GroupTest, WhatIsSaidOfAGroupAlreadyIsNotSaidAgainAfterAConflict) {
   EXPECT_THAT(Condition(), HasSubstr("False Unschedulable: minCount (2)"));
 }
 
+// The first one is ready to be bound and counted as such when it is deleted; then the second one is ready.
+TEST_F(GroupTest, AGroupThatHasLostAPodBeforeItWasBoundWasNotScheduled) {
+  Later later;
+  Start(&later);
+  Create(MakeNode("n", "2"));
+  AddGroup(2);
+  for (const char* name : {"a", "b"}) AddPod(name);
+  scheduler_->Run();
+  later.DoOne();
+  scheduler_->Run();
+  ASSERT_TRUE(cluster_->Delete(KindOf<api::Pod>(), "ns", "a").ok());
+  scheduler_->Run();
+  RunWith(later);
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_EQ(Condition(), "");
+  // Nothing is kept for the other one.
+  Create(MakePod({.name = "single", .cpu = "2"}));
+  RunWith(later);
+  EXPECT_EQ(NodeOf("single"), "n");
+}
+
 class GroupDevicesTest : public GroupTest {
  protected:
   void AddClaimed(const std::string& name, std::vector<std::pair<std::string, std::string>> wants) {
