@@ -421,6 +421,33 @@ TEST_F(GroupDevicesTest, WhereOneClaimCannotBeWrittenNobodyIsBound) {
   EXPECT_THAT(Bound(), UnorderedElementsAre("a", "b"));
 }
 
+// A pod that comes while the others are being bound does not count them before they are.
+TEST_F(GroupDevicesTest, WhoComesLaterIsNotBoundWithoutTheOthers) {
+  Later later;
+  Start(&later);
+  Create(MakeNode("n", "8"));
+  Create(DeviceCluster::GpuSlice("n", 4));
+  AddGroup(2);
+  AddClaimed("a", {{"any", ""}});
+  AddPod("b");
+  bool refuse = true;
+  cluster_->SetWriteHook([&](api::Verb verb, const api::Object& object) -> Status {
+    const bool of_claim = object.As<api::ResourceClaim>() != nullptr;
+    if (!refuse || verb != api::Verb::kUpdateStatus || !of_claim) return {};
+    return base::FailedPrecondition("no");
+  });
+  scheduler_->Run();
+  AddPod("c");
+  RunWith(later);
+  EXPECT_THAT(Bound(), IsEmpty());
+  refuse = false;
+  for (int i = 0; i < 3; ++i) {
+    clock_.Advance(std::chrono::seconds(20));
+    RunWith(later);
+  }
+  EXPECT_THAT(Bound(), UnorderedElementsAre("a", "b", "c"));
+}
+
 // Whichever write is the last one that was done: a scheduler that comes after it ends with all or none.
 TEST_F(GroupDevicesTest, AfterAKillAtAnyWriteAllRun) {
   for (int writes = 0; writes < 20; ++writes) {
