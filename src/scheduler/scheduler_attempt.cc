@@ -225,21 +225,28 @@ std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginS
   binding.in_doubt = false;
   running.erase(key);
   if (written.code == Code::kWait) {
+    binding.due.reset();
     if (binding.group != nullptr && binding.prebound && !binding.group->open) {
       GroupCommit& group = *binding.group;
-      if (++group.ready < group.total) return std::nullopt;
-      group.open = true;
+      ++group.ready;
+      if (!group.failed && group.ready < group.total) return std::nullopt;
       look_at_bindings = look_again = true;
+      // One that was counted has gone: this one is undone with the others.
+      if (group.failed) return std::nullopt;
+      group.open = true;
       TellGroup(group.group, true, api::kGroupScheduled, "");
     }
     const WaitsUntil& waits = binding.state.Get<WaitsUntil>();
-    binding.due.reset();
     if (waits.time) {
       binding.due = clock.Monotonic() + (*waits.time - clock.Now());
       some_are_due = true;
     }
     binding.in_doubt = waits.in_doubt;
     if (binding.in_doubt) running.insert(key);
+    // What it waits for is of no use any more.
+    if (!binding.in_doubt && binding.group != nullptr && binding.group->failed) {
+      look_at_bindings = look_again = true;
+    }
     return std::nullopt;
   }
   if (written.ok()) return Finish(binding);
@@ -420,6 +427,10 @@ std::optional<Outcome> Scheduler::Impl::ContinueOne() {
     const bool unwanted = !written.ok() && written.code != Code::kWait && !StillWanted(*asked);
     std::optional<Outcome> outcome;
     if (unwanted) {
+      if (asked->group != nullptr && !asked->group->open) {
+        asked->group->failed = look_again = true;
+        asked->group->why = fmt::format("pod {} is gone", pod->key);
+      }
       Undo(*asked);
       queue.Done(pod->key);
       running.erase(pod->key);

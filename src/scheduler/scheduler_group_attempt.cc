@@ -115,6 +115,20 @@ Outcome Scheduler::Impl::AttemptGroup(QueuedPod popped, std::uint32_t profile) {
     queue.Back(std::move(popped), {}, /*retry=*/false);
     return outcome;
   }
+  // Nor does anybody join a gang that may still be undone: he would run without it.
+  if (MayBeUndone(known)) {
+    Outcome outcome{.pod = popped.pod->key, .kind = Outcome::Kind::kUnschedulable};
+    outcome.message = "waiting for pods of its group that are being bound";
+    Refused& said = refused[popped.pod->key];
+    said.gated_by.clear();
+    said.explanation = {.pod = popped.pod->key,
+                        .before = {{.plugin = "GangScheduling",
+                                    .code = "group_being_bound",
+                                    .text = outcome.message}}};
+    said.as_of = changes;
+    queue.Back(std::move(popped), {}, /*retry=*/true);
+    return outcome;
+  }
   group.object = known.object;
   group.profile = profile;
   const std::string popped_key = popped.pod->key;
@@ -153,6 +167,20 @@ Outcome Scheduler::Impl::AttemptGroup(QueuedPod popped, std::uint32_t profile) {
   }
   if (group.placed.empty() || group.placed.size() < group.least) return RefuseGroup(group);
   return Commit(group);
+}
+
+bool Scheduler::Impl::MayBeUndone(const Group& group) const {
+  if (!group.object->spec.scheduling_policy.gang) return false;
+  std::size_t pending = 0;
+  for (const Binding& binding : bindings) {
+    const bool own = binding.group != nullptr && !binding.group->open;
+    if (own && group.pods.contains(binding.pod.pod->key)) ++pending;
+  }
+  if (pending == 0) return false;
+  const auto on_nodes = static_cast<std::size_t>(std::ranges::count_if(
+      group.pods, [&](const std::string& key) { return !world.NodeOf(key).empty(); }));
+  const auto minimum = static_cast<std::size_t>(std::max(1, api::MinCountOf(group.object->spec)));
+  return on_nodes < minimum + pending;
 }
 
 std::string Scheduler::Impl::CheckMembers(const GroupTry& group) const {

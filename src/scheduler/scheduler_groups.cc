@@ -20,6 +20,15 @@ std::string GroupKey(std::string_view namespace_, std::string_view name) {
   return fmt::format("{}/{}", namespace_, name);
 }
 
+// Whether the group's status says so already. Once it was scheduled, it was.
+bool IsSaid(const api::PodGroup& group, bool scheduled, std::string_view reason,
+            std::string_view message) {
+  const auto it = std::ranges::find(group.status.conditions, api::kGroupScheduledCondition,
+                                    &api::Condition::type);
+  if (it == group.status.conditions.end()) return false;
+  return it->status == "True" || (!scheduled && it->reason == reason && it->message == message);
+}
+
 }  // namespace
 
 Scheduler::Impl::Group* Scheduler::Impl::GroupOf(const api::Pod& pod) {
@@ -114,18 +123,10 @@ void Scheduler::Impl::TellGroup(const std::string& key, bool scheduled, std::str
                                 std::string message) {
   const auto found = groups.find(key);
   if (found == groups.end() || found->second.object == nullptr) return;
-  const auto is_said = [&](const api::PodGroup& group) {
-    const auto it = std::ranges::find(group.status.conditions, api::kGroupScheduledCondition,
-                                      &api::Condition::type);
-    if (it == group.status.conditions.end()) return false;
-    // Once it was scheduled, it was.
-    if (it->status == "True") return true;
-    return !scheduled && it->reason == reason && it->message == message;
-  };
-  if (is_said(*found->second.object)) return;
+  if (IsSaid(*found->second.object, scheduled, reason, message)) return;
   api::PodGroup next = *found->second.object;
   const auto write = [this, scheduled, reason = std::string(reason), message = std::move(message),
-                      next = std::move(next), is_said]() mutable {
+                      next = std::move(next)]() mutable {
     const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::PodGroup>());
     for (int tries = 2; tries > 0; --tries) {
       auto& conditions = next.status.conditions;
@@ -144,7 +145,7 @@ void Scheduler::Impl::TellGroup(const std::string& key, bool scheduled, std::str
       const auto read = cluster.Find(kind, next.metadata.namespace_, next.metadata.name);
       if (!read.ok() || !read->has_value()) return;
       next = *(*read)->As<api::PodGroup>();
-      if (is_said(next)) return;
+      if (IsSaid(next, scheduled, reason, message)) return;
     }
   };
   // What cannot be written now is said at the next attempt.

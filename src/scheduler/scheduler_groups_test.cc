@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +28,23 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
+// Work is done when the test says so.
+class Later final : public Background {
+ public:
+  void Run(std::function<void()> work) override { works_.push_back(std::move(work)); }
+  void DoOne() {
+    const std::function<void()> work = std::move(works_.front());
+    works_.pop_front();
+    work();
+  }
+  void DoAll() {
+    while (!works_.empty()) DoOne();
+  }
+
+ private:
+  std::deque<std::function<void()>> works_;
+};
+
 class GroupTest : public ::testing::Test {
  protected:
   GroupTest() {
@@ -37,9 +56,10 @@ class GroupTest : public ::testing::Test {
     Create(std::move(gpu));
     Start();
   }
-  void Start() {
+  void Start(Background* background = nullptr) {
     SchedulerOptions options;
     options.gates = gates_;
+    options.background = background;
     scheduler_ = std::make_unique<Scheduler>(*cluster_, clock_, ids_, std::move(options));
   }
   template <typename T>
@@ -76,6 +96,14 @@ class GroupTest : public ::testing::Test {
       scheduler_->Run();
       clock_.Advance(std::chrono::seconds(20));
       scheduler_->Tick();
+    }
+    scheduler_->Run();
+  }
+  // The same with writes in the background.
+  void RunWith(Later& later) {
+    for (int i = 0; i < 4; ++i) {
+      scheduler_->Run();
+      later.DoAll();
     }
     scheduler_->Run();
   }
@@ -238,6 +266,55 @@ TEST_F(GroupTest, NodesOfFourAndTwoCpus) {
   EXPECT_EQ(NodeOf("b"), "large");
 }
 
+// Somebody else has said the same meanwhile: found out after a conflict, when the attempt is long over.
+TEST_F(GroupTest, WhatIsSaidOfAGroupAlreadyIsNotSaidAgainAfterAConflict) {
+  Create(MakeNode("n", "1"));
+  AddGroup(2);
+  for (const char* name : {"a", "b"}) AddPod(name);
+  Run();
+  const auto said = cluster_->Stored(KindOf<api::PodGroup>(), "ns", "g");
+  const auto conditions = said->As<api::PodGroup>()->status.conditions;
+  ASSERT_EQ(conditions.size(), 1u);
+  const auto say = [&](std::vector<api::Condition> what) {
+    auto stored = cluster_->Stored(KindOf<api::PodGroup>(), "ns", "g");
+    stored->Mutable<api::PodGroup>()->status.conditions = std::move(what);
+    ASSERT_TRUE(cluster_->UpdateStatus(*stored).ok());
+  };
+  say({});
+  Later later;
+  Start(&later);
+  scheduler_->Run();
+  say(conditions);
+  const auto version = [&] {
+    return cluster_->Stored(KindOf<api::PodGroup>(), "ns", "g")->metadata().resource_version;
+  };
+  const auto before = version();
+  later.DoAll();
+  EXPECT_EQ(version(), before);
+  EXPECT_THAT(Condition(), HasSubstr("False Unschedulable: minCount (2)"));
+}
+
+// The first one is ready to be bound and counted as such when it is deleted; then the second one is ready.
+TEST_F(GroupTest, AGroupThatHasLostAPodBeforeItWasBoundWasNotScheduled) {
+  Later later;
+  Start(&later);
+  Create(MakeNode("n", "2"));
+  AddGroup(2);
+  for (const char* name : {"a", "b"}) AddPod(name);
+  scheduler_->Run();
+  later.DoOne();
+  scheduler_->Run();
+  ASSERT_TRUE(cluster_->Delete(KindOf<api::Pod>(), "ns", "a").ok());
+  scheduler_->Run();
+  RunWith(later);
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_EQ(Condition(), "");
+  // Nothing is kept for the other one.
+  Create(MakePod({.name = "single", .cpu = "2"}));
+  RunWith(later);
+  EXPECT_EQ(NodeOf("single"), "n");
+}
+
 class GroupDevicesTest : public GroupTest {
  protected:
   void AddClaimed(const std::string& name, std::vector<std::pair<std::string, std::string>> wants) {
@@ -342,6 +419,33 @@ TEST_F(GroupDevicesTest, WhereOneClaimCannotBeWrittenNobodyIsBound) {
   EXPECT_EQ(refused, 2);
   EXPECT_FALSE(bound_early);
   EXPECT_THAT(Bound(), UnorderedElementsAre("a", "b"));
+}
+
+// A pod that comes while the others are being bound does not count them before they are.
+TEST_F(GroupDevicesTest, WhoComesLaterIsNotBoundWithoutTheOthers) {
+  Later later;
+  Start(&later);
+  Create(MakeNode("n", "8"));
+  Create(DeviceCluster::GpuSlice("n", 4));
+  AddGroup(2);
+  AddClaimed("a", {{"any", ""}});
+  AddPod("b");
+  bool refuse = true;
+  cluster_->SetWriteHook([&](api::Verb verb, const api::Object& object) -> Status {
+    const bool of_claim = object.As<api::ResourceClaim>() != nullptr;
+    if (!refuse || verb != api::Verb::kUpdateStatus || !of_claim) return {};
+    return base::FailedPrecondition("no");
+  });
+  scheduler_->Run();
+  AddPod("c");
+  RunWith(later);
+  EXPECT_THAT(Bound(), IsEmpty());
+  refuse = false;
+  for (int i = 0; i < 3; ++i) {
+    clock_.Advance(std::chrono::seconds(20));
+    RunWith(later);
+  }
+  EXPECT_THAT(Bound(), UnorderedElementsAre("a", "b", "c"));
 }
 
 // Whichever write is the last one that was done: a scheduler that comes after it ends with all or none.

@@ -224,6 +224,8 @@ struct Scheduler::Impl {
 
   struct GroupTry;  // one attempt
   Outcome AttemptGroup(QueuedPod popped, std::uint32_t profile);
+  // Whether the gang has too few pods on nodes but for those that are not bound before all of them can be.
+  bool MayBeUndone(const Group& group) const;
   std::string CheckMembers(const GroupTry& group) const;
   void PlaceOneByOne(GroupTry& group);
   // By the search over all pods; `why` if there is nothing.
