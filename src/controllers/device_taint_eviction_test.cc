@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "api/pod_claims.h"
@@ -124,6 +126,17 @@ TEST_F(TaintTest, ATolerationHoldsForItsTime) {
   EXPECT_FALSE(Has("a"));
   EXPECT_TRUE(Has("c"));
   EXPECT_EQ(controller_->NextDue(), std::nullopt);
+}
+
+// People write the largest number that there is when they mean for ever.
+TEST_F(TaintTest, WhoToleratesForLongerThanCanBeCountedStays) {
+  AddUser("a", {Tolerates(std::numeric_limits<std::int64_t>::max())});
+  AddUser("b", {Tolerates(10'000'000'000)});
+  Taint(api::kTaintEffectNoExecute);
+  EXPECT_EQ(controller_->Sync(), 0u);
+  scene_.clock().Advance(24h);
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_TRUE(Has("a") && Has("b"));
 }
 
 TEST_F(TaintTest, ATolerationOfAnotherTaintDoesNotHelp) {
