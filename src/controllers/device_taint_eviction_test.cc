@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "api/pod_claims.h"
+#include "api/pod_group.h"
 #include "controllers/scene_for_test.h"
 #include "fmt/format.h"
 
@@ -125,6 +128,17 @@ TEST_F(TaintTest, ATolerationHoldsForItsTime) {
   EXPECT_EQ(controller_->NextDue(), std::nullopt);
 }
 
+// People write the largest number that there is when they mean for ever.
+TEST_F(TaintTest, WhoToleratesForLongerThanCanBeCountedStays) {
+  AddUser("a", {Tolerates(std::numeric_limits<std::int64_t>::max())});
+  AddUser("b", {Tolerates(10'000'000'000)});
+  Taint(api::kTaintEffectNoExecute);
+  EXPECT_EQ(controller_->Sync(), 0u);
+  scene_.clock().Advance(24h);
+  EXPECT_EQ(controller_->Sync(), 0u);
+  EXPECT_TRUE(Has("a") && Has("b"));
+}
+
 TEST_F(TaintTest, ATolerationOfAnotherTaintDoesNotHelp) {
   auto other = Tolerates(std::nullopt);
   other.key = "slow";
@@ -210,6 +224,56 @@ TEST_F(TaintTest, ARuleHearsOfPodsThatGoByThemselves) {
   scene_.clock().Advance(10s);
   controller_->Sync();
   EXPECT_EQ(Said(scene_), "False Completed: No pod needs to be evicted.");
+}
+
+// KEP-5729: who uses a claim is not named in it when it is reserved for a group.
+TEST(TaintedGroups, PodsOfAGroupAreCountedAndEvicted) {
+  api::FeatureGates gates;
+  gates.Set(api::Gate::kGenericWorkload, true);
+  gates.Set(api::Gate::kDRAWorkloadResourceClaims, true);
+  Scene scene(1, gates);
+  DeviceTaintEviction controller(scene.cluster(), scene.clock(), gates);
+  const auto add = [&](std::string_view name, std::string_view group, std::string_view claim) {
+    api::Pod pod = PodWith(name, claim);
+    pod.spec.node_name = "node-1";
+    pod.spec.scheduling_group.emplace().pod_group_name = std::string(group);
+    scene.Add(pod);
+  };
+  add("a", "g", "shared");
+  add("b", "g", "shared");
+  add("alone", "g", "other");
+  add("stranger", "h", "shared");
+  api::PodGroup group;
+  group.metadata.namespace_ = "ns";
+  group.metadata.name = "g";
+  group.spec.scheduling_policy.basic.emplace();
+  const api::DeviceToleration for_a_minute = {
+      .key = "broken",
+      .operator_ = std::string(api::kTolerationOpExists),
+      .effect = std::string(api::kTaintEffectNoExecute),
+      .toleration_seconds = 60};
+  api::ResourceClaim claim = ClaimNamed("shared");
+  claim.metadata.finalizers = {std::string(api::kClaimFinalizer)};
+  claim.spec.devices.requests[0].exactly->tolerations = {for_a_minute};
+  claim.status.allocation = OneResult();
+  claim.status.allocation->devices.results[0].tolerations = {for_a_minute};
+  claim.status.reserved_for = {api::ConsumerOf(scene.Add(group))};
+  scene.Add(claim);
+  api::DeviceTaintRule rule;
+  rule.metadata.name = "rule";
+  rule.spec.device_selector.emplace();
+  rule.spec.taint = {.key = "broken",
+                     .effect = std::string(api::kTaintEffectNoExecute),
+                     .time_added = scene.clock().Now().TruncateToSeconds()};
+  scene.Add(rule);
+  controller.Sync();
+  EXPECT_EQ(Said(scene), "True PodsPendingEviction: 2 pods need to be evicted in 1 namespace.");
+  scene.clock().Advance(60s);
+  controller.Sync();
+  EXPECT_FALSE(scene.Has<api::Pod>("a"));
+  EXPECT_FALSE(scene.Has<api::Pod>("b"));
+  EXPECT_TRUE(scene.Has<api::Pod>("alone"));
+  EXPECT_TRUE(scene.Has<api::Pod>("stranger"));
 }
 
 // KEP-5055: what would it do?

@@ -36,6 +36,14 @@ const api::Condition* FindCondition(const api::DeviceTaintRule& rule) {
   return it == conditions.end() ? nullptr : &*it;
 }
 
+// Of a group that has a claim only those use it that name it.
+bool Names(const api::Pod& pod, std::string_view claim) {
+  const api::ClaimsOfPod claims(pod);
+  return std::ranges::any_of(pod.spec.resource_claims, [&](const api::PodResourceClaim& entry) {
+    return claims.NameOf(entry) == claim;
+  });
+}
+
 }  // namespace
 
 DeviceTaintEviction::Reach DeviceTaintEviction::ReachOf(const api::DeviceTaintRule& rule) const {
@@ -67,15 +75,24 @@ DeviceTaintEviction::Reach DeviceTaintEviction::ReachOf(const api::DeviceTaintRu
         driven_away = driven_away || DrivesAway(rule.spec.taint, result);
       }
       if (!driven_away) continue;
+      const auto count = [&](const api::Pod& pod) {
+        const bool counts = !pod.spec.node_name.empty() && !pod.metadata.deletion_timestamp &&
+                            !IsTerminal(pod);
+        if (!counts) return;
+        namespaces.insert(at.namespace_);
+        pods.emplace(at.namespace_, pod.metadata.name);
+      };
       for (const auto& user : claim->status.reserved_for) {
+        if (api::IsGroup(user)) {
+          const std::string drawer = fmt::format("{}/{}", at.namespace_, user.name);
+          for (const std::string& name : pods_of_group_.At(drawer)) {
+            const auto* pod = view().Find<api::Pod>(at.namespace_, name);
+            if (pod != nullptr && Names(*pod, at.name)) count(*pod);
+          }
+        }
         if (!user.api_group.empty() || user.resource != "pods") continue;
         const auto* pod = view().Find<api::Pod>(at.namespace_, user.name);
-        const bool counts = pod != nullptr && pod->metadata.uid == user.uid &&
-                            !pod->spec.node_name.empty() && !pod->metadata.deletion_timestamp &&
-                            !IsTerminal(*pod);
-        if (!counts) continue;
-        namespaces.insert(at.namespace_);
-        pods.emplace(at.namespace_, user.name);
+        if (pod != nullptr && pod->metadata.uid == user.uid) count(*pod);
       }
     }
   }

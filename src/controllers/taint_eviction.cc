@@ -54,7 +54,7 @@ std::optional<base::Time> DueOf(const api::Node& node, const api::Pod& pod, base
     }
     if (for_ever && !shortest) continue;
     const base::Time since = taint.time_added ? std::max(*taint.time_added, PlacedAt(pod)) : seen;
-    const base::Time end = since + std::chrono::seconds(shortest.value_or(0));
+    const base::Time end = since + TolerationTime(shortest.value_or(0));
     due = std::min(due.value_or(end), end);
   }
   return due;

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "controllers/scene_for_test.h"
 
 namespace dray::controllers {
@@ -85,6 +88,17 @@ TEST_F(TaintEvictionTest, TheShortestTolerationCounts) {
   scene_.clock().Advance(50s);
   scene_.Settle(controller_);
   EXPECT_THAT(Left(), ElementsAre("ever"));
+}
+
+// People write the largest number that there is when they mean for ever.
+TEST_F(TaintEvictionTest, WhoToleratesForLongerThanCanBeCountedStays) {
+  AddPod("p", {For(std::numeric_limits<std::int64_t>::max())});
+  AddPod("q", {For(10'000'000'000)});
+  Taint("k", "NoExecute", true);
+  EXPECT_EQ(scene_.Settle(controller_), 0u);
+  scene_.clock().Advance(24h);
+  EXPECT_EQ(scene_.Settle(controller_), 0u);
+  EXPECT_EQ(Left(), (std::vector<std::string>{"p", "q"}));
 }
 
 TEST_F(TaintEvictionTest, TimeCountsFromTheTaintAlsoAfterARestart) {

@@ -51,6 +51,16 @@ TEST_F(TokenCleanupTest, ATokenGoesWhenItsTimeIsOver) {
   EXPECT_TRUE(Has("unreadable"));
 }
 
+// An end that means none is looked at once, not over and over.
+TEST_F(TokenCleanupTest, OneThatEndsInThousandsOfYearsIsLeftAlone) {
+  scene_.clock().Advance(1h);
+  scene_.Add(Token("far", "9999-12-31T23:59:59Z"));
+  EXPECT_EQ(controller_.Sync(), 0u);
+  EXPECT_TRUE(Has("far"));
+  ASSERT_TRUE(controller_.NextDue().has_value());
+  EXPECT_GT(*controller_.NextDue() - scene_.clock().Monotonic(), 24h * 365);
+}
+
 TEST_F(TokenCleanupTest, OneThatIsGivenMoreTimeStays) {
   scene_.Add(Token("longer", In(1min)));
   controller_.Sync();

@@ -29,7 +29,7 @@ class WorkQueue {
   explicit WorkQueue(const base::Clock& clock) : clock_(clock) {}
 
   void Add(const ObjectKey& key);
-  // Not before `delay` has gone by. Of several times the earliest counts.
+  // Not before `delay` has gone by, or a hundred years. Of several times the earliest counts.
   void AddAfter(const ObjectKey& key, std::chrono::nanoseconds delay);
   // Again after a while that doubles with each retry that fails: 5 ms to 1000 s, as Kubernetes's
   // controllers. What fails before its retry is due, because a change has brought it here, is tried again

@@ -88,6 +88,15 @@ TEST_F(WorkQueueTest, WhatHasNoDelayIsThereNow) {
   EXPECT_EQ(PopAll(), Names{"a"});
 }
 
+// Not a time so far away that it has come round.
+TEST_F(WorkQueueTest, WhatIsDueInTheLongestTimeThereIsIsNotDueNow) {
+  clock_.Advance(1h);
+  queue_.AddAfter(Key("a"), std::chrono::nanoseconds::max());
+  EXPECT_EQ(PopAll(), Names{});
+  ASSERT_TRUE(queue_.NextDue().has_value());
+  EXPECT_GT(*queue_.NextDue() - clock_.Monotonic(), 24h * 365);
+}
+
 TEST_F(WorkQueueTest, DelaysDoubleUntilOneGoesWell) {
   const auto delay = [&] {
     queue_.Retry(Key("a"));

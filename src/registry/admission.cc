@@ -106,12 +106,19 @@ Status AdmitPodPriority(const Objects& objects, api::Object& object) {
                     "admission controller computed {} from the given PriorityClass name",
                     *pod->spec.priority, priority.value));
   }
+  // Whether its pods push out others is for who made the class to say, as their number is.
+  const std::string policy = priority.preemption_policy.value_or("PreemptLowerPriority");
+  if (pod->spec.preemption_policy && *pod->spec.preemption_policy != policy) {
+    return rest::Forbidden(
+        object.kind(), pod->metadata.name,
+        fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; "
+                    "priority admission controller computed {} from the given PriorityClass name",
+                    *pod->spec.preemption_policy, policy));
+  }
   api::PodSpec& spec = object.Mutable<api::Pod>()->spec;
   spec.priority = priority.value;
   spec.priority_class_name = priority.class_name;
-  if (!spec.preemption_policy) {
-    spec.preemption_policy = priority.preemption_policy.value_or("PreemptLowerPriority");
-  }
+  spec.preemption_policy = policy;
   return {};
 }
 

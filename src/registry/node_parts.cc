@@ -185,6 +185,12 @@ Status WhyNot(const NodePart& part, std::string_view pod) {
        .details = rest::StatusDetails{.name = std::string(pod), .kind = "pods"}});
 }
 
+// Nobody has said that something runs there, or the hollow nodes have (hollow/hollow_nodes.cc).
+bool IsSimulated(const api::Node& node) {
+  const std::string_view runtime = node.status.node_info.container_runtime_version;
+  return runtime.empty() || runtime.starts_with("hollow://");
+}
+
 // Somebody runs it, but has not said where he is.
 Status NoAddress(std::string_view node) {
   return rest::ToStatus(
@@ -237,9 +243,7 @@ StatusOr<NodeRequest> RequestFor(const Exchange& exchange, const NodePart& part,
   if (!node) return rest::NotFound(nodes, pod.spec.node_name);
   const api::Node& its = *node->object().As<api::Node>();
   const auto address = AddressOf(its);
-  if (!address && !its.status.node_info.container_runtime_version.empty()) {
-    return NoAddress(pod.spec.node_name);
-  }
+  if (!address && !IsSimulated(its)) return NoAddress(pod.spec.node_name);
   if (!address) return WhyNot(part, route.name);
   return NodeRequest{.node = pod.spec.node_name,
                      .address = address->first,

@@ -167,6 +167,12 @@ TEST_F(NodePartsTest, WhereNothingRunsThatIsSaid) {
   const Answer hollow = Ask("/nowhere/log");
   EXPECT_EQ(hollow.status, 501);
   EXPECT_THAT(hollow.text, HasSubstr("is on a simulated node"));
+  // As hollow nodes are once they have been heard of.
+  Status("/api/v1/nodes/hollow", R"({"addresses":[{"type":"Hostname","address":"hollow"}],)"
+                                 R"("nodeInfo":{"containerRuntimeVersion":"hollow://1"}})");
+  const Answer heard = Ask("/nowhere/log");
+  EXPECT_EQ(heard.status, 501);
+  EXPECT_THAT(heard.text, HasSubstr("is on a simulated node"));
   EXPECT_EQ(Ask("/nobody/log").status, 404);
   EXPECT_TRUE(door_.asked.empty());
 }

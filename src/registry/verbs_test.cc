@@ -251,6 +251,32 @@ TEST(Verbs, PrioritiesComeFromTheirClass) {
   EXPECT_THAT(none.text, HasSubstr("no PriorityClass with name none was found"));
 }
 
+// Who made a class whose pods push out nobody has said so to those who use it.
+TEST(Verbs, WhetherAPodPushesOutOthersComesFromItsClass) {
+  World world;
+  ASSERT_EQ(world
+                .Post("/apis/scheduling.k8s.io/v1/priorityclasses",
+                      R"({"metadata":{"name":"quiet"},"value":7,"preemptionPolicy":"Never"})")
+                .status,
+            201);
+  const Answer quiet = world.Post(kPods, Pod("p", R"(,"priorityClassName":"quiet")"));
+  ASSERT_EQ(quiet.status, 201) << quiet.text;
+  EXPECT_THAT(quiet.text, HasSubstr(R"("preemptionPolicy":"Never")"));
+  const auto refused = [&](std::string_view spec, std::string_view says) {
+    const Answer answer = world.Post(kPods, Pod("q", spec));
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_THAT(answer.text, HasSubstr(std::string(says)));
+  };
+  refused(R"(,"priorityClassName":"quiet","preemptionPolicy":"PreemptLowerPriority")",
+          "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod "
+          "spec; priority admission controller computed Never from the given PriorityClass name");
+  refused(R"(,"preemptionPolicy":"Never")", "computed PreemptLowerPriority");
+  EXPECT_EQ(world
+                .Post(kPods, Pod("q", R"(,"priorityClassName":"quiet","preemptionPolicy":"Never")"))
+                .status,
+            201);
+}
+
 TEST(Verbs, DeletionsOfOtherKindsAnswerWithAStatus) {
   World world;
   ASSERT_EQ(world.Post("/api/v1/nodes", R"({"metadata":{"name":"n"}})").status, 201);

@@ -70,7 +70,9 @@ PostFilterResult DynamicResources::PostFilter(CycleState& state, const PodInfo& 
   for (const State::Claim& claim : data.claims) {
     if (!claim.unavailable || claim.special) continue;
     const auto& users = claim.claim->status.reserved_for;
-    const bool free = users.empty() || (users.size() == 1 && ReservedFor(*claim.claim, *pod.pod));
+    // What is reserved for the pod's group is in use by others of it.
+    const bool free =
+        users.empty() || (users.size() == 1 && ClaimWrites::HasReservation(*claim.claim, *pod.pod));
     if (!free) continue;
     if (const Status written = writes_.Deallocate(*claim.claim); !written.ok()) {
       return {.status = ErrorFrom(written)};

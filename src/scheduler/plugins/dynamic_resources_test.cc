@@ -262,6 +262,36 @@ TEST(DynamicResources, PostFilterGivesAClaimBackThatPinsThePod) {
             "Filter unresolvable: cannot allocate all claims; PostFilter unschedulable");
 }
 
+// KEP-5729: others of the group use it, although there is one reservation, and the pod may use it by that.
+TEST(DynamicResources, PostFilterLeavesAClaimThatIsReservedForThePodsGroup) {
+  Scene scene;
+  scene.Load(std::string(kTwoNodes) + "---\n" + ClaimYaml("a") + ClaimYaml("b", 2) +
+             PodYaml("p", {"a"}) + R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: q, namespace: default, uid: uid-q}
+spec:
+  schedulingGroup: {podGroupName: g}
+  containers: [{name: c, image: i}]
+  resourceClaims:
+  - {name: a, resourceClaimName: a}
+  - {name: b, resourceClaimName: b}
+---
+)");
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  // As another scheduler leaves it.
+  scene.Change("a", [](api::ResourceClaim& claim) {
+    claim.status.reserved_for = {{.api_group = "scheduling.k8s.io",
+                                  .resource = "podgroups",
+                                  .name = "g",
+                                  .uid = "uid-g"}};
+  });
+  EXPECT_EQ(scene.Schedule("q"),
+            "Filter unresolvable: resourceclaim not available on the node; PostFilter "
+            "unschedulable");
+  EXPECT_NE(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), "not allocated");
+}
+
 TEST(DynamicResources, ABrokenExpressionEndsTheCycleAndNamesThePodsClaim) {
   Scene scene;
   const auto broken = [](std::string_view name) {
