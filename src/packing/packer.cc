@@ -104,7 +104,7 @@ void Packer::Set(NodeNumber node, NodeState state) {
   nodes_[node] = number;
   ++states_[number].nodes;
   prices_.Count(states_[number].state, 1);
-  node_values_due_.push_back(node);
+  ValueIsDue(node);
 }
 
 void Packer::Remove(NodeNumber node) {
@@ -113,7 +113,14 @@ void Packer::Remove(NodeNumber node) {
   prices_.Count(state.state, -1);
   --state.nodes;
   nodes_[node] = kNone;
+  ValueIsDue(node);
+}
+
+// Nodes may change for ever while nobody asks about bounds: then all are due, which needs no list.
+void Packer::ValueIsDue(NodeNumber node) {
+  if (node_values_epoch_ != value_epoch_) return;
   node_values_due_.push_back(node);
+  if (node_values_due_.size() > 2 * nodes_.size()) node_values_epoch_ = 0;
 }
 
 const NodeState* Packer::Find(NodeNumber node) const {

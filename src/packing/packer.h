@@ -141,6 +141,7 @@ class Packer {
   void RenewScale(std::span<const Prices::Priced> before);
   Losses& LossesOf(RequestNumber request);
   void NewVersion(RequestNumber request);
+  void ValueIsDue(NodeNumber node);
   void Purge();
   StateNumber Intern(NodeState state);
   const NextList& NextOf(StateNumber state, RequestNumber request);
@@ -162,9 +163,9 @@ class Packer {
   std::vector<Losses> losses_;                         // by request
   std::vector<std::int64_t> node_values_;              // by node: V of its state
   std::vector<std::int64_t> node_free_;                // by node: State::free
-  std::uint64_t node_values_epoch_ = 0;                // value_epoch_ of node_values_
-  std::vector<NodeNumber> node_values_due_;            // those that have changed since
-  std::vector<std::int64_t> bounds_;                   // LowerBounds
+  std::uint64_t node_values_epoch_ = 0;      // value_epoch_ of node_values_; 0: all are due
+  std::vector<NodeNumber> node_values_due_;  // those that have changed since
+  std::vector<std::int64_t> bounds_;         // LowerBounds
   // What prices have fallen to since `scales_` began, each of them at least.
   double scale_ = 1;
   std::uint64_t scales_ = 1;

@@ -3,6 +3,8 @@
 // Rules of packing, each by a small example.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "packing/fragmentation.h"
 #include "packing/packer.h"
 #include "packing/relaxation.h"
@@ -219,6 +221,35 @@ TEST(Packer, NodesMayComeAndGo) {
   packer.Remove(3);
   packer.Remove(3);
   EXPECT_EQ(packer.Find(3), nullptr);
+}
+
+TEST(Packer, BoundsAreThoseOfNodesAsTheyAreHoweverOftenTheyHaveChanged) {
+  const Request half = Wants(1, {Part(kHalf)});
+  Packer packer;
+  Packer fresh;
+  packer.Set(0, Node(4, {kWhole}));
+  packer.Set(1, Node(4, {kWhole}));
+  const auto number = packer.Learn(half);
+  ASSERT_EQ(fresh.Learn(half), number);
+  packer.LowerBounds(number);
+  // More changes than are listed, then few; a node goes.
+  for (int i = 0; i < 10; ++i) packer.Set(0, Node(4, {i % 2 == 0 ? kHalf : kWhole}));
+  packer.Set(0, Node(4, {700'000}));
+  packer.Set(2, Node(4, {kWhole, kHalf}));
+  fresh.Set(0, Node(4, {700'000}));
+  fresh.Set(1, Node(4, {kWhole}));
+  fresh.Set(2, Node(4, {kWhole, kHalf}));
+  const auto same = [&] {
+    const auto got = packer.LowerBounds(number);
+    const auto want = fresh.LowerBounds(number);
+    return std::ranges::equal(got, want);
+  };
+  EXPECT_TRUE(same());
+  packer.Set(1, Node(4, {300'000}));
+  packer.Remove(2);
+  fresh.Set(1, Node(4, {300'000}));
+  fresh.Remove(2);
+  EXPECT_TRUE(same());
 }
 
 TEST(Fragmentation, IsWhatTheRequestsSeenCannotUse) {

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "fmt/format.h"
+#include "simulator/internal/trace_bound.h"
 #include "testing/status_matchers.h"
 
 namespace dray::simulator {
@@ -221,6 +222,26 @@ TEST(TraceRun, GivesWhatThereIsAndDropsTheRest) {
               HasSubstr("at the end: 77.50 %\nno policy can allocate more than: "));
   EXPECT_THAT(ToJson(*result), HasSubstr("\"boundAtEnd\": 0.775"));
   EXPECT_THAT(ToHtml(*result, "t"), HasSubstr("at most, by any policy"));
+}
+
+// The program's size is that of what differs; lists from elsewhere may differ in every line.
+TEST(TraceBounds, OfManyShapesAreHigherAndQuicklyFound) {
+  const std::vector<TraceNode> nodes = {
+      {.name = "n", .milli_cpu = 1000, .memory_mib = 1000, .devices = 2, .model = "m"}};
+  std::vector<TracePod> pods(3, {.name = "p", .milli_cpu = 600, .devices = 1, .share = 1000});
+  const auto bound = [&](std::size_t end) {
+    const std::vector<std::size_t> ends = {end};
+    const std::vector<std::size_t> solved = {0};
+    return internal::TraceBounds(nodes, pods, ends, solved).at(0);
+  };
+  EXPECT_NEAR(bound(3), 1000.0 / 600 / 2, 1e-6) << "cpu for one and two thirds";
+  for (int i = 1; i <= 20'000; ++i) {
+    pods.push_back({.name = "p", .milli_cpu = 600 + i, .devices = 1, .share = 1000});
+  }
+  EXPECT_NEAR(bound(3), 1, 1e-6) << "without cpu";
+  for (int i = 1; i < 1000; ++i) pods[static_cast<std::size_t>(i)].share = i;
+  pods[0].share = 300;
+  EXPECT_NEAR(bound(1), 0.15, 1e-6);
 }
 
 TEST(TraceRun, NeedsDevices) {
