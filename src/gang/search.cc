@@ -229,14 +229,15 @@ Answer Search(Places& places, const Request& request) {
   const auto done = [&](Verdict verdict) {
     answer.verdict = verdict;
     answer.steps = budget.spent();
+    // That so many cannot be placed is what was proved, however it was.
+    if (verdict == Verdict::kImpossible) {
+      answer.at_most = std::min(answer.at_most, request.least - 1);
+    }
     return answer;
   };
   const std::uint64_t total = Sum(request.wanted);
   answer.at_most = static_cast<std::uint32_t>(total);
-  if (request.least > total) {
-    answer.at_most = static_cast<std::uint32_t>(total);
-    return done(Verdict::kImpossible);
-  }
+  if (request.least > total) return done(Verdict::kImpossible);
   auto classes = MakeClasses(places, request.wanted, budget);
   if (!classes) return done(Verdict::kGaveUp);
   // Kinds one by one, before loads of several are asked for.

@@ -109,6 +109,7 @@ TEST(Search, WeightsProveWhatCountingDoesNot) {
   EXPECT_EQ(Search(places, {.wanted = {500, 1000}, .least = 1500}).verdict, Verdict::kPlaced);
   const Answer answer = Search(places, {.wanted = {501, 1000}, .least = 1501});
   EXPECT_EQ(answer.verdict, Verdict::kImpossible);
+  EXPECT_EQ(answer.at_most, 1500u);
   EXPECT_LE(answer.steps, 5000u);
 }
 
