@@ -187,6 +187,20 @@ TEST_F(GroupTest, Row18And19WithRoomForSomeNobodyIsBoundUntilThereIsRoomForAll) 
   EXPECT_THAT(Bound(), UnorderedElementsAre("a", "b", "c"));
 }
 
+// Long before those that wait are tried again anyway, which is after five minutes.
+TEST_F(GroupTest, FewerThanWereAskedForAreBoundWhenFewerAreAskedFor) {
+  Create(MakeNode("n", "2"));
+  AddGroup(3);
+  for (const char* name : {"a", "b", "c"}) AddPod(name);
+  Run();
+  EXPECT_THAT(Bound(), IsEmpty());
+  auto stored = cluster_->Stored(KindOf<api::PodGroup>(), "ns", "g");
+  stored->Mutable<api::PodGroup>()->spec.scheduling_policy.gang->min_count = 2;
+  ASSERT_TRUE(cluster_->Update(*stored).ok());
+  Run();
+  EXPECT_EQ(Bound().size(), 2u);
+}
+
 TEST_F(GroupTest, Row20ExtrasWaitAndTheConditionStays) {
   Create(MakeNode("n", "3"));
   AddGroup(3);
