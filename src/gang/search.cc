@@ -230,7 +230,9 @@ Answer Search(Places& places, const Request& request) {
     answer.verdict = verdict;
     answer.steps = budget.spent();
     // That so many cannot be placed is what was proved, however it was.
-    if (verdict == Verdict::kImpossible) answer.at_most = std::min(answer.at_most, request.least - 1);
+    if (verdict == Verdict::kImpossible) {
+      answer.at_most = std::min(answer.at_most, request.least - 1);
+    }
     return answer;
   };
   const std::uint64_t total = Sum(request.wanted);

@@ -41,6 +41,7 @@ void Scheduler::Impl::TakeGroup(const api::Change& change) {
   const api::ObjectMeta& metadata = change.object.metadata();
   const std::string key = GroupKey(metadata.namespace_, metadata.name);
   Group& group = groups[key];
+  const std::shared_ptr<const api::PodGroup> before = group.object;
   if (change.kind == api::Change::Kind::kDeleted) {
     group.object = nullptr;
   } else {
@@ -48,6 +49,11 @@ void Scheduler::Impl::TakeGroup(const api::Change& change) {
     group.object = {keep, keep->As<api::PodGroup>()};
   }
   AskGroup(group);
+  // Fewer may be enough, of pods that were refused for want of room and that no plugin would wake.
+  if (before != nullptr && group.object != nullptr &&
+      api::MinCountOf(group.object->spec) < api::MinCountOf(before->spec)) {
+    queue.WakeIf([&](const QueuedPod& pod) { return group.pods.contains(pod.pod->key); }, {});
+  }
   if (group.object == nullptr && group.pods.empty()) groups.erase(key);
 }
 
