@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/pod.h"
+#include "api/pod_claims.h"
 #include "api/resource_claim.h"
 #include "planner/cures.h"
 #include "planner/plan_for_test.h"
@@ -159,6 +160,23 @@ TEST(PlanDump, ClaimsOfPodsThatAreNotGivenKeepTheirDevices) {
   EXPECT_THAT(plan.notes,
               ElementsAre("1 claim is for pods that are not in the input; taken as in use"));
   EXPECT_EQ(JsonOf(PlanOf(first.objects).objects), JsonOf(first.objects));
+}
+
+// Nobody wants the claim that is left of a pod that had to leave.
+TEST(PlanDump, WhatAPodThatIsSentAwayGivesBackIsNotAskedForAgain) {
+  PlanOptions options = DefaultOptions();
+  options.config.profiles.front().preemption.devices = true;
+  std::vector<api::Object> objects = testing::ObjectsFrom(
+      ClassYaml() + NodeYaml("n1", 1) + AllocatedYaml("c", "n1", "gpu-0", "low") +
+      ClaimPodYaml("low", "c", OnNode("n1")) + GpuPodYaml("high", 1, "  priority: 10\n"));
+  for (api::Object& object : objects) {
+    if (object.metadata().name == "low") object.MutableMetadata().uid = "uid-low";
+    if (object.metadata().name == "c") {
+      object.MutableMetadata().finalizers = {std::string(api::kClaimFinalizer)};
+    }
+  }
+  EXPECT_THAT(Lines(PlanOf(objects, options)),
+              ElementsAre("high placed n1 gpu-0", "low preempted n1"));
 }
 
 template <typename T>

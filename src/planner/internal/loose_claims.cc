@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "api/node.h"
 #include "api/pod.h"
@@ -22,9 +23,9 @@ namespace {
 using controllers::KindOf;
 
 // By "namespace/name".
-base::StringSet ClaimsOfPods(const api::MemoryCluster& cluster) {
+base::StringSet ClaimsOfPods(const std::vector<api::Object>& pods) {
   base::StringSet used;
-  for (const api::Object& object : cluster.All(KindOf<api::Pod>())) {
+  for (const api::Object& object : pods) {
     const api::Pod& pod = *object.As<api::Pod>();
     if (scheduler::IsTerminated(pod)) continue;
     const api::ClaimsOfPod claims(pod);
@@ -133,7 +134,8 @@ class Askers {
 std::vector<ClaimOutcome> PlaceLooseClaims(const Before& before, const PlanOptions& options,
                                            Rehearsal& rehearsal) {
   api::MemoryCluster& cluster = rehearsal.cluster();
-  const base::StringSet used = ClaimsOfPods(cluster);
+  const base::StringSet used = ClaimsOfPods(cluster.All(KindOf<api::Pod>()));
+  const base::StringSet used_before = ClaimsOfPods(before.pods);
   std::vector<api::Object> loose;
   Askers askers(options, rehearsal);
   for (api::Object& object : cluster.All(KindOf<api::ResourceClaim>())) {
@@ -141,7 +143,11 @@ std::vector<ClaimOutcome> PlaceLooseClaims(const Before& before, const PlanOptio
     if (used.contains(KeyOf(claim.metadata)) || claim.metadata.deletion_timestamp) {
       continue;
     }
-    if (!claim.status.allocation) askers.Add(claim);
+    if (!claim.status.allocation) {
+      // Of a pod that was sent away, with what it has given back.
+      if (used_before.contains(KeyOf(claim.metadata))) continue;
+      askers.Add(claim);
+    }
     loose.push_back(std::move(object));
   }
   askers.Ask();
