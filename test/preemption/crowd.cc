@@ -18,8 +18,10 @@ constexpr const char* kFabric = "fabric";
 
 bool IsWide(const api::ResourceClaim& claim) {
   if (!claim.status.allocation) return false;
-  return std::ranges::any_of(claim.status.allocation->devices.results,
-                             [](const auto& result) { return result.pool == kFabric; });
+  // With admin access nothing is taken, and so nothing given back.
+  return std::ranges::any_of(claim.status.allocation->devices.results, [](const auto& result) {
+    return result.pool == kFabric && !result.admin_access.value_or(false);
+  });
 }
 
 long StartOf(const api::Pod& pod) { return pod.status.start_time->UnixNanos(); }
@@ -188,12 +190,14 @@ void Crowd::Fill() {
     scheduler_->Run();
   }
   scheduler_ = nullptr;
+  int index = 0;
   for (api::Pod& pod : All<api::Pod>()) {
     if (pod.spec.node_name.empty()) {
       DRAY_CHECK(cluster_.Delete(KindOf<api::Pod>(), kSpace, pod.metadata.name).ok());
       continue;
     }
-    pod.status.start_time = base::Time::FromUnix(1'000'000 + dice_.Range(0, 5));
+    // No two at once: which of them a budget would rather keep is for nobody to say.
+    pod.status.start_time = base::Time::FromUnix(1'000'000 + dice_.Range(0, 5) * 10 + index++);
     DRAY_CHECK(cluster_.UpdateStatus(api::Object::Of(std::move(pod))).ok());
   }
   GiveBack();
