@@ -81,7 +81,8 @@ says 'Pending' 0 kubectl get pods
 says 'unschedulable' 1 kubectl dray plan
 
 # The scheduler, as the user that is allowed no more than it needs.
-port=$((20000 + $$ % 20000))
+# Below the ports that connections get.
+port=$((20000 + $$ % 12000))
 "$DRAY_BINARY" scheduler --kubeconfig "$folder/data/scheduler.kubeconfig" --bind-address 127.0.0.1 --secure-port "$port" \
   >"$folder/scheduler.out" 2>"$folder/scheduler.err" &
 scheduler=$!
