@@ -74,9 +74,7 @@ bool QuotaCounts(const ResourceQuotaSpec& quota, const Object& object) {
                              [&](const auto& requirement) { return Fits(requirement, *pod); });
 }
 
-bool IsCounted(const KindInfo& kind) {
-  return kind.namespaced && kind.hub != &TypeInfoOf<Event>();
-}
+bool IsCounted(const KindInfo& kind) { return kind.namespaced && kind.hub != &TypeInfoOf<Event>(); }
 
 std::string CountQuotaName(const KindInfo& kind) {
   return kind.group.empty() ? fmt::format("count/{}", kind.plural)

@@ -247,11 +247,10 @@ TEST(TaintedGroups, PodsOfAGroupAreCountedAndEvicted) {
   group.metadata.namespace_ = "ns";
   group.metadata.name = "g";
   group.spec.scheduling_policy.basic.emplace();
-  const api::DeviceToleration for_a_minute = {
-      .key = "broken",
-      .operator_ = std::string(api::kTolerationOpExists),
-      .effect = std::string(api::kTaintEffectNoExecute),
-      .toleration_seconds = 60};
+  const api::DeviceToleration for_a_minute = {.key = "broken",
+                                              .operator_ = std::string(api::kTolerationOpExists),
+                                              .effect = std::string(api::kTaintEffectNoExecute),
+                                              .toleration_seconds = 60};
   api::ResourceClaim claim = ClaimNamed("shared");
   claim.metadata.finalizers = {std::string(api::kClaimFinalizer)};
   claim.spec.devices.requests[0].exactly->tolerations = {for_a_minute};

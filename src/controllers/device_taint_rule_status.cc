@@ -76,8 +76,8 @@ DeviceTaintEviction::Reach DeviceTaintEviction::ReachOf(const api::DeviceTaintRu
       }
       if (!driven_away) continue;
       const auto count = [&](const api::Pod& pod) {
-        const bool counts = !pod.spec.node_name.empty() && !pod.metadata.deletion_timestamp &&
-                            !IsTerminal(pod);
+        const bool counts =
+            !pod.spec.node_name.empty() && !pod.metadata.deletion_timestamp && !IsTerminal(pod);
         if (!counts) return;
         namespaces.insert(at.namespace_);
         pods.emplace(at.namespace_, pod.metadata.name);

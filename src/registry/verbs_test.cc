@@ -271,10 +271,10 @@ TEST(Verbs, WhetherAPodPushesOutOthersComesFromItsClass) {
           "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod "
           "spec; priority admission controller computed Never from the given PriorityClass name");
   refused(R"(,"preemptionPolicy":"Never")", "computed PreemptLowerPriority");
-  EXPECT_EQ(world
-                .Post(kPods, Pod("q", R"(,"priorityClassName":"quiet","preemptionPolicy":"Never")"))
-                .status,
-            201);
+  EXPECT_EQ(
+      world.Post(kPods, Pod("q", R"(,"priorityClassName":"quiet","preemptionPolicy":"Never")"))
+          .status,
+      201);
 }
 
 TEST(Verbs, DeletionsOfOtherKindsAnswerWithAStatus) {

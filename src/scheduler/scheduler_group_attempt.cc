@@ -121,10 +121,10 @@ Outcome Scheduler::Impl::AttemptGroup(QueuedPod popped, std::uint32_t profile) {
     outcome.message = "waiting for pods of its group that are being bound";
     Refused& said = refused[popped.pod->key];
     said.gated_by.clear();
-    said.explanation = {.pod = popped.pod->key,
-                        .before = {{.plugin = "GangScheduling",
-                                    .code = "group_being_bound",
-                                    .text = outcome.message}}};
+    said.explanation = {
+        .pod = popped.pod->key,
+        .before = {
+            {.plugin = "GangScheduling", .code = "group_being_bound", .text = outcome.message}}};
     said.as_of = changes;
     queue.Back(std::move(popped), {}, /*retry=*/true);
     return outcome;

@@ -281,10 +281,8 @@ spec:
   EXPECT_EQ(scene.Schedule("p"), "bound to n1");
   // As another scheduler leaves it.
   scene.Change("a", [](api::ResourceClaim& claim) {
-    claim.status.reserved_for = {{.api_group = "scheduling.k8s.io",
-                                  .resource = "podgroups",
-                                  .name = "g",
-                                  .uid = "uid-g"}};
+    claim.status.reserved_for = {
+        {.api_group = "scheduling.k8s.io", .resource = "podgroups", .name = "g", .uid = "uid-g"}};
   });
   EXPECT_EQ(scene.Schedule("q"),
             "Filter unresolvable: resourceclaim not available on the node; PostFilter "

@@ -47,8 +47,7 @@ PluginStatus UnsupportedFields::PreFilter(CycleState&, const PodInfo& pod, World
       refuse(fmt::format("spec.volumes[{}].{}: {}", i, found.field, found.why));
     }
   }
-  if (spec.scheduling_group.has_value() &&
-      !world.gates().Enabled(api::Gate::kGenericWorkload)) {
+  if (spec.scheduling_group.has_value() && !world.gates().Enabled(api::Gate::kGenericWorkload)) {
     refuse("spec.schedulingGroup: the feature gate GenericWorkload is off");
   }
   return status;
