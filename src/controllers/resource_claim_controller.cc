@@ -295,6 +295,18 @@ StatusOr<std::optional<std::string>> ResourceClaimController::MakeClaim(
   return CreateFrom(*entry.resource_claim_template_name, {pod.metadata, "v1", "Pod"}, entry.name);
 }
 
+Status ResourceClaimController::NotMade(const api::Object& about, std::string_view entry,
+                                        const Status& why) {
+  view().Note({.about = about,
+               .type = "Warning",
+               .reason = "FailedResourceClaimCreation",
+               .message = fmt::format("{}: {}", entry, base::Message(why)),
+               .component = std::string(name()),
+               .action = ""});
+  // A template that comes is a change; there is no need to ask for it.
+  return why.code() == StatusCode::kNotFound ? Status() : why;
+}
+
 Status ResourceClaimController::ReconcilePod(const api::Object& object) {
   const api::Pod& pod = *object.As<api::Pod>();
   if (pod.metadata.deletion_timestamp.has_value() || IsDone(pod)) return {};
@@ -303,16 +315,7 @@ Status ResourceClaimController::ReconcilePod(const api::Object& object) {
   for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
     const auto claim = MakeClaim(pod, entry, entries);
     if (!claim.ok()) {
-      view().Note({.about = object,
-                   .type = "Warning",
-                   .reason = "FailedResourceClaimCreation",
-                   .message = fmt::format("PodResourceClaim {}: {}", entry.name,
-                                          base::Message(claim.status())),
-                   .component = std::string(name()),
-                   .action = ""});
-      // A template that comes is a change; there is no need to ask for it.
-      if (claim.status().code() == StatusCode::kNotFound) return {};
-      return claim.status();
+      return NotMade(object, fmt::format("PodResourceClaim {}", entry.name), claim.status());
     }
     if (claim->has_value()) made[entry.name] = **claim;
   }

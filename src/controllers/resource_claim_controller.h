@@ -52,6 +52,8 @@ class ResourceClaimController final : public Reconciler {
 
   Status Reconcile(const ObjectKey& key) override;
   Status ReconcilePod(const api::Object& object);
+  // Tells that the claim of an entry could not be made. What a reconciler returns then.
+  Status NotMade(const api::Object& about, std::string_view entry, const Status& why);
   Status ReconcileClaim(const api::Object& object);
   Status ReconcileGroup(const api::Object& object);
 

@@ -125,15 +125,7 @@ Status ResourceClaimController::ReconcileGroup(const api::Object& object) {
   for (const api::PodGroupResourceClaim& entry : group.spec.resource_claims) {
     const auto claim = MakeGroupClaim(group, entry);
     if (!claim.ok()) {
-      view().Note({.about = object,
-                   .type = "Warning",
-                   .reason = "FailedResourceClaimCreation",
-                   .message = fmt::format("PodGroupResourceClaim {}: {}", entry.name,
-                                          base::Message(claim.status())),
-                   .component = std::string(name()),
-                   .action = ""});
-      if (claim.status().code() == StatusCode::kNotFound) return {};
-      return claim.status();
+      return NotMade(object, fmt::format("PodGroupResourceClaim {}", entry.name), claim.status());
     }
     if (claim->has_value()) made[entry.name] = **claim;
   }
