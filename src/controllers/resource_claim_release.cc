@@ -77,7 +77,8 @@ Status ResourceClaimController::Unprotect(const api::Object& claim) {
 
 bool ResourceClaimController::IsLeft(const api::ResourceClaim& claim) const {
   const api::ObjectMeta& metadata = claim.metadata;
-  if (!claim.status.allocation.has_value()) return false;
+  // One that was made for a pod goes with it.
+  if (!claim.status.allocation.has_value() || OwningPod(metadata) != nullptr) return false;
   if (!left_.contains(ObjectKey::Of<api::ResourceClaim>(metadata.namespace_, metadata.name))) {
     return false;
   }

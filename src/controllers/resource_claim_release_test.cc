@@ -223,6 +223,12 @@ TEST_F(ResourceClaimReleaseTest, AClaimForExtendedResourcesGoesWithItsPod) {
       {.container_name = "c", .resource_name = "example.com/gpu", .request_name = "gpu"});
   scene_.PutStatus(changed);
   EXPECT_EQ(controller_->Sync(), 0u);
+  // Whoever takes the reservation away does not take the devices from a pod that runs.
+  auto unreserved = Claim("a-extended");
+  unreserved.status.reserved_for.clear();
+  scene_.PutStatus(unreserved);
+  controller_->Sync();
+  EXPECT_TRUE(Claim("a-extended").status.allocation.has_value());
   scene_.SetPhase("a", api::kPodSucceeded);
   controller_->Sync();
   EXPECT_FALSE(scene_.Has<api::ResourceClaim>("a-extended"));

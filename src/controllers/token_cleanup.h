@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bootstrap tokens whose time is over: their Secrets are deleted, as Kubernetes's tokencleaner does.
-// They let nobody in from that moment on, whoever deletes them and when.
+// Bootstrap tokens whose time is over: their Secrets are deleted, as Kubernetes's tokencleaner does
+// (one whose time cannot be read stays here: decisions.md, 884). They let nobody in from that moment on, whoever deletes them and when.
 #pragma once
 
 #include <string_view>
