@@ -2,8 +2,10 @@
 //
 // Gather: from all slices of a cluster to the devices that one node can use.
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "fmt/format.h"
 #include "inventory/internal/pool_slices.h"
 #include "inventory/node_devices.h"
@@ -29,17 +31,17 @@ std::uint32_t Count(const std::vector<T>& vector) {
 // One call of Gather. One thread.
 class Gatherer {
  public:
-  Gatherer(const Snapshot& snapshot, const api::Node& node, const Features& features)
+  Gatherer(const Snapshot& snapshot, std::span<const api::Node* const> nodes,
+           const Features& features)
       : snapshot_(snapshot),
         dictionary_(snapshot.dictionary()),
         features_(features),
-        matcher_(dictionary_, node),
-        operations_optional_(
-            features.optional_node_operations &&
-            std::ranges::find(node.status.declared_features, kOptionalNodeOperations) !=
-                node.status.declared_features.end()),
         result_(std::make_shared<NodeDevices>()) {
-    result_->node_name_ = node.metadata.name;
+    for (const api::Node* node : nodes) {
+      matchers_.emplace_back(dictionary_, *node);
+      operations_optional_ |= OperationsOptional(*node, features);
+    }
+    if (nodes.size() == 1) result_->node_name_ = nodes.front()->metadata.name;
     result_->features_ = features;
     result_->dictionary_ = snapshot.dictionary_;
   }
@@ -63,8 +65,9 @@ class Gatherer {
 
   // 2.1: the first pass.
   Status FindRelevant() {
-    if (matcher_.name().has_value()) {
-      for (const SharedSlice& slice : snapshot_.OfNode(*matcher_.name())) {
+    for (const NodeMatcher& matcher : matchers_) {
+      if (!matcher.name().has_value()) continue;
+      for (const SharedSlice& slice : snapshot_.OfNode(*matcher.name())) {
         DRAY_RETURN_IF_ERROR(AddIfRelevant(slice));
       }
     }
@@ -90,7 +93,7 @@ class Gatherer {
   StatusOr<bool> Relevant(const SliceTable& slice) {
     const NodeChoice& choice = slice.node_choice();
     if (choice.has_node || choice.all_nodes || choice.selector != SelectionId::kNone) {
-      auto matches = matcher_.Matches(choice);
+      auto matches = MatchesAny(choice);
       if (matches.ok()) return matches;
       return base::Annotate(matches.status(),
                             fmt::format("slice \"{}\": node selector", slice.object_name()));
@@ -104,8 +107,16 @@ class Gatherer {
     return false;
   }
 
+  StatusOr<bool> MatchesAny(const NodeChoice& choice) {
+    for (NodeMatcher& matcher : matchers_) {
+      auto matches = matcher.Matches(choice);
+      if (!matches.ok() || *matches) return matches;
+    }
+    return false;
+  }
+
   StatusOr<bool> Matches(const SliceTable& slice, const DeviceRow& row) {
-    auto matches = matcher_.Matches(slice.choice(row));
+    auto matches = MatchesAny(slice.choice(row));
     if (matches.ok()) return matches;
     return base::Annotate(matches.status(),
                           fmt::format("slice \"{}\", device \"{}\": node selector",
@@ -325,17 +336,29 @@ class Gatherer {
   const Snapshot& snapshot_;
   Dictionary& dictionary_;
   const Features features_;
-  NodeMatcher matcher_;
-  const bool operations_optional_;
+  absl::InlinedVector<NodeMatcher, 1> matchers_;
+  bool operations_optional_ = false;
   std::shared_ptr<NodeDevices> result_;
   std::vector<Candidate> candidates_;
   std::vector<const TaintRule*> rules_;  // of the pool that is being added
   std::vector<Tainted> tainted_;         // of that pool
 };
 
+bool OperationsOptional(const api::Node& node, const Features& features) {
+  const auto& declared = node.status.declared_features;
+  return features.optional_node_operations &&
+         std::ranges::find(declared, kOptionalNodeOperations) != declared.end();
+}
+
 StatusOr<std::shared_ptr<const NodeDevices>> Gather(const Snapshot& snapshot, const api::Node& node,
                                                     const Features& features) {
-  return Gatherer(snapshot, node, features).Run();
+  return Gatherer(snapshot, std::array{&node}, features).Run();
+}
+
+StatusOr<std::shared_ptr<const NodeDevices>> GatherTogether(const Snapshot& snapshot,
+                                                            std::span<const api::Node* const> nodes,
+                                                            const Features& features) {
+  return Gatherer(snapshot, nodes, features).Run();
 }
 
 }  // namespace dray::inventory

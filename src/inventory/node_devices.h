@@ -171,5 +171,12 @@ class NodeDevices {
 // allocation on every node.
 StatusOr<std::shared_ptr<const NodeDevices>> Gather(const Snapshot& snapshot, const api::Node& node,
                                                     const Features& features);
+// What any of several nodes can use, for questions about claims of pods on all of them; it has no node
+// name. Which of them can use a device is for whoever asks to say.
+StatusOr<std::shared_ptr<const NodeDevices>> GatherTogether(const Snapshot& snapshot,
+                                                            std::span<const api::Node* const> nodes,
+                                                            const Features& features);
+// Whether the node says that its kubelet can do without node operations, and it counts.
+bool OperationsOptional(const api::Node& node, const Features& features);
 
 }  // namespace dray::inventory

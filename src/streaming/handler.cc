@@ -11,6 +11,7 @@
 #include "apiserver/query.h"
 #include "base/integer.h"
 #include "base/percent.h"
+#include "base/seconds.h"
 #include "base/time.h"
 #include "fmt/format.h"
 #include "streaming/internal/log_stream.h"
@@ -25,7 +26,6 @@ namespace {
 
 // How often a log that is followed is looked at.
 constexpr std::chrono::milliseconds kLook{200};
-constexpr std::int64_t kLongAgo = 9'000'000'000;  // seconds
 
 bool Yes(const apiserver::Query& query, std::string_view name) {
   const std::string_view value = query.Get(name);
@@ -67,8 +67,7 @@ StatusOr<container::LogOptions> LogOptionsOf(const apiserver::Query& query, base
   DRAY_ASSIGN_OR_RETURN(options.tail_lines, Number(query, "tailLines"));
   DRAY_ASSIGN_OR_RETURN(options.limit_bytes, Number(query, "limitBytes"));
   DRAY_ASSIGN_OR_RETURN(const auto seconds, Number(query, "sinceSeconds"));
-  // A clock that counts nanoseconds goes no further.
-  if (seconds) options.since = now - std::chrono::seconds(std::min(*seconds, kLongAgo));
+  if (seconds) options.since = now - base::BoundedSeconds(*seconds);
   if (const std::string_view since = query.Get("sinceTime"); !since.empty()) {
     const auto time = base::Time::ParseRfc3339(since);
     if (!time.ok()) {
