@@ -13,9 +13,9 @@ const StructInfo& InfoOf(const CertificateSigningRequestSpec*) {
           Field<&T::request>("request", {.presence = Presence::kAlways,
                                          .doc = "The request in PKCS#10, PEM in base64.",
                                          .proto = {1}}),
-          Field<&T::signer_name>("signerName", {.presence = Presence::kAlways,
-                                                .doc = "Who is to sign, with a domain.",
-                                                .proto = {7}}),
+          Field<&T::signer_name>(
+              "signerName",
+              {.presence = Presence::kAlways, .doc = "The signer, with a domain.", .proto = {7}}),
           Field<&T::expiration_seconds>(
               "expirationSeconds",
               {.doc = "For how long the certificate should be good; signers may give less.",
@@ -90,8 +90,7 @@ const StructInfo& InfoOf(const CertificateSigningRequest*) {
           Field<&T::status>(
               "status", {.presence = Presence::kAlways, .doc = "What became of it.", .proto = {3}}),
       },
-      {.doc = "The wish for a certificate: somebody asks, somebody approves or denies it, a signer "
-              "signs."});
+      {.doc = "A request for a certificate: it is approved or denied, and signed by its signer."});
   return info;
 }
 

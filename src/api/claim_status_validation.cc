@@ -54,7 +54,7 @@ void CheckReservedFor(Report& report, const Path& at, const ResourceClaim& claim
   if (!claim.status.allocation) {
     report.Forbidden(at, "a claim can only be reserved while it is allocated");
   } else if (claim.metadata.deletion_timestamp && AddsReservation(users, old.status.reserved_for)) {
-    report.Forbidden(at, "nobody can be added while the claim is being deleted");
+    report.Forbidden(at, "must not be added to while the claim is being deleted");
   }
 }
 

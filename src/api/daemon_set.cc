@@ -25,9 +25,9 @@ const StructInfo& InfoOf(const DaemonSetUpdateStrategy*) {
   static const StructInfo info = Struct<T>(
       "DaemonSetUpdateStrategy",
       {
-          Field<&T::type>("type",
-                          {.doc = "RollingUpdate, or OnDelete: when somebody deletes the old pod.",
-                           .proto = {1}}),
+          Field<&T::type>(
+              "type",
+              {.doc = "RollingUpdate, or OnDelete: when the old pod is deleted.", .proto = {1}}),
           Field<&T::rolling_update>("rollingUpdate", {.doc = "How fast.", .proto = {2}}),
       },
       {.doc = "How pods of a daemon set get a new template."});

@@ -18,7 +18,7 @@ column Selector spec.selector as=labels none=<none> wide : Which pods are behind
 
 struct ServiceSpec : What a service offers, and which pods are behind it.
 1 ports []ServicePort keys=port,protocol : The ports that are offered.
-2 selector map[string] atomic : The labels of the pods behind it. None: somebody else says who is behind it.
+2 selector map[string] atomic : The labels of the pods behind it. None: its endpoints are written by a controller of their own.
 3 clusterIP string : The address in the cluster; None for a service without one.
 18 clusterIPs []string most=2 : The addresses in the cluster, one per family. The first one is clusterIP.
 4 type string default=ClusterIP one-of=ClusterIP,ExternalName,LoadBalancer,NodePort : How it can be reached.
@@ -120,7 +120,7 @@ struct EndpointPort atomic : A port of an endpoint.
 
 std::string_view VolumeDescriptions() {
   return R"(
-kind v1 PersistentVolumeClaim persistentvolumeclaims namespaced status short=pvc : A wish for a volume. It is stored; nothing makes or binds volumes.
+kind v1 PersistentVolumeClaim persistentvolumeclaims namespaced status short=pvc : A claim for a volume. It is stored; no controller provisions or binds volumes.
 column Status status.phase : Whether it has a volume.
 column Volume spec.volumeName : The volume.
 column Capacity status.capacity as=storage : How large it is.
@@ -145,7 +145,7 @@ struct PersistentVolumeClaimStatus : What became of a claim for a volume.
 struct PersistentVolumeClaimCondition : Something that is the case for a claim for a volume.
 1 type string always required : What the condition is about.
 2 status string always required : True, False or Unknown.
-3 lastProbeTime time? : When somebody last looked.
+3 lastProbeTime time? : When it was last probed.
 4 lastTransitionTime time? : When the status last changed.
 5 reason string : Why, in a word.
 6 message string : Why, in a sentence.

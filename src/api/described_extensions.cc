@@ -7,7 +7,7 @@ namespace dray::api::internal {
 
 std::string_view ExtensionDescriptions() {
   return R"(
-kind apiextensions.k8s.io/v1 CustomResourceDefinition customresourcedefinitions cluster status generation short=crd,crds : A kind that somebody defines. Its objects are served as soon as its names are accepted.
+kind apiextensions.k8s.io/v1 CustomResourceDefinition customresourcedefinitions cluster status generation short=crd,crds : A custom resource. Its objects are served as soon as its names are accepted.
 2 spec CustomResourceDefinitionSpec always required : What the kind is called and what its objects have.
 3 status CustomResourceDefinitionStatus : Whether it is served.
 

@@ -141,18 +141,18 @@ struct NetworkPolicySpec : Who may talk to which pods.
 
 struct NetworkPolicyIngressRule : What may come in.
 1 ports []NetworkPolicyPort : At which ports. None: at all.
-2 from []NetworkPolicyPeer : From whom. None: from everybody.
+2 from []NetworkPolicyPeer : Allowed sources. None: all sources.
 
 struct NetworkPolicyEgressRule : What may go out.
 1 ports []NetworkPolicyPort : To which ports. None: to all.
-2 to []NetworkPolicyPeer : To whom. None: to everybody.
+2 to []NetworkPolicyPeer : Allowed destinations. None: all destinations.
 
 struct NetworkPolicyPort : Ports that may be used.
 1 protocol string? default=TCP one-of=TCP,UDP,SCTP : TCP, UDP or SCTP.
 2 port intorstring? form=port : The port, or its name.
 3 endPort int32? min=1 max=65535 : The last port of a range that begins with port.
 
-struct NetworkPolicyPeer : Somebody who may be talked to.
+struct NetworkPolicyPeer : A peer that traffic is allowed with.
 1 podSelector LabelSelector? : Pods with these labels.
 2 namespaceSelector LabelSelector? : Pods of namespaces with these labels.
 3 ipBlock IPBlock? : Addresses.

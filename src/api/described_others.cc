@@ -156,17 +156,17 @@ struct Scheduling : The nodes that have a way of running containers.
 
 std::string_view CertificateDescriptions() {
   return R"(
-kind certificates.k8s.io/v1 PodCertificateRequest podcertificaterequests namespaced status : A wish of a kubelet for a certificate of a pod. It is stored; nothing signs it.
+kind certificates.k8s.io/v1 PodCertificateRequest podcertificaterequests namespaced status : A kubelet's request for a certificate of a pod. It is stored; nothing signs it.
 column PodName spec.podName : The pod.
 column ServiceAccountName spec.serviceAccountName : Its account.
 column NodeName spec.nodeName : Its node.
-column SignerName spec.signerName : Who is to sign.
+column SignerName spec.signerName : The signer.
 column State status.conditions as=condition none=Pending : What became of it.
 2 spec PodCertificateRequestSpec always immutable : Whose certificate is wanted, and of whom.
 3 status PodCertificateRequestStatus : The certificate.
 
 struct PodCertificateRequestSpec : Whose certificate is wanted, and of whom.
-1 signerName string always required : Who is to sign.
+1 signerName string always required : The signer.
 2 podName string always required form=subdomain : The pod.
 3 podUID string always required : The pod's uid.
 4 serviceAccountName string always required form=subdomain : Its account.
@@ -177,7 +177,7 @@ struct PodCertificateRequestSpec : Whose certificate is wanted, and of whom.
 12 stubPKCS10Request bytes always required : The request in PKCS#10, as base64, which shows that the kubelet has the key.
 11 unverifiedUserAnnotations map[string] : What the pod says to the signer.
 
-struct PodCertificateRequestStatus : What became of a wish for a certificate.
+struct PodCertificateRequestStatus : The outcome of a certificate request.
 1 conditions []Condition keys=type : Whether it was issued, denied or failed.
 2 certificateChain string : The certificate and those that vouch for it.
 4 notBefore time? : When it begins to be good.

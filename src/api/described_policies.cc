@@ -11,7 +11,7 @@ namespace dray::api::internal {
 namespace {
 
 constexpr std::string_view kPolicies = R"(
-kind admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy validatingadmissionpolicies cluster status generation : Expressions that may refuse what somebody wants to write. A binding puts it into force.
+kind admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy validatingadmissionpolicies cluster status generation : Expressions that may refuse a write. A binding puts it into force.
 column Validations spec.validations as=count : How many expressions there are.
 column ParamKind spec.paramKind as=api-version-and-kind none=<unset> : The kind of its parameters.
 2 spec ValidatingAdmissionPolicySpec : What it looks at, and what it wants.
@@ -88,7 +88,7 @@ struct ParamRef atomic : Parameters, by name or by labels.
 3 selector LabelSelector? : Their labels: each that fits is looked at.
 4 parameterNotFoundAction string? required one-of=Allow,Deny : What happens if there are none.
 
-kind admissionregistration.k8s.io/v1 MutatingAdmissionPolicy mutatingadmissionpolicies cluster generation : Expressions that change what somebody wants to write. It is stored and never evaluated: one that must be is refused.
+kind admissionregistration.k8s.io/v1 MutatingAdmissionPolicy mutatingadmissionpolicies cluster generation : Expressions that change an object before it is written. It is stored and never evaluated: one that must be is refused.
 column Mutations spec.mutations as=count : How many changes there are.
 column ParamKind spec.paramKind as=api-version-and-kind none=<unset> : The kind of its parameters.
 2 spec MutatingAdmissionPolicySpec : What it looks at, and what it changes.

@@ -281,10 +281,6 @@ StatusOr<FeatureGates> FeatureGates::Parse(std::string_view text, const FeatureG
 
 std::string_view MissingFor(Gate gate) {
   switch (gate) {
-    case kDRAWorkloadResourceClaims:
-      return "the scheduler does not allocate claims that pods of a group share";
-    case kTopologyAwareWorkloadScheduling:
-      return "the scheduler does not look for one place for a group";
     case kPodGroupPreemptionPolicy:
       return "the scheduler pushes out nobody for a group";
     default:

@@ -34,7 +34,7 @@ const StructInfo& InfoOf(const GangSchedulingPolicy*) {
                                             .doc = "How many pods must be placed at once, or none.",
                                             .proto = {1}}),
       },
-      {.doc = "All or nothing: no pod gets a node before so many have one."});
+      {.doc = "All or nothing: no pod is bound before this many can be."});
   return info;
 }
 
@@ -44,7 +44,7 @@ const StructInfo& InfoOf(const PodGroupSchedulingPolicy*) {
       "PodGroupSchedulingPolicy",
       {
           Field<&T::basic>("basic", {.doc = "Pods are scheduled as they come.", .proto = {1}}),
-          Field<&T::gang>("gang", {.doc = "So many at once, or none.", .proto = {2}}),
+          Field<&T::gang>("gang", {.doc = "All at once, or none.", .proto = {2}}),
       },
       {.doc = "How a group is scheduled: exactly one of its fields is set."});
   return info;

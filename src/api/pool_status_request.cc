@@ -57,19 +57,17 @@ const StructInfo& InfoOf(const ShareableCapacityStatus*) {
 
 const StructInfo& InfoOf(const ShareableSummaryStatus*) {
   using T = ShareableSummaryStatus;
-  static const StructInfo info =
-      Struct<T>("ShareableSummaryStatus",
-                {
-                    Field<&T::fully_available_devices>(
-                        "fullyAvailableDevices",
-                        {.doc = "Devices that nobody has a share of.", .proto = {1}}),
-                    Field<&T::partially_available_devices>(
-                        "partiallyAvailableDevices",
-                        {.doc = "Devices that somebody has a share of, and of which some is left.",
-                         .proto = {2}}),
-                    Field<&T::capacity>("capacity", {.doc = "By capacity.", .proto = {3}}),
-                },
-                {.doc = "What is left of devices that can be shared."});
+  static const StructInfo info = Struct<T>(
+      "ShareableSummaryStatus",
+      {
+          Field<&T::fully_available_devices>(
+              "fullyAvailableDevices", {.doc = "Devices without any share in use.", .proto = {1}}),
+          Field<&T::partially_available_devices>(
+              "partiallyAvailableDevices",
+              {.doc = "Devices with shares in use and capacity left.", .proto = {2}}),
+          Field<&T::capacity>("capacity", {.doc = "By capacity.", .proto = {3}}),
+      },
+      {.doc = "What is left of devices that can be shared."});
   return info;
 }
 
@@ -88,8 +86,7 @@ const StructInfo& InfoOf(const PoolStatus*) {
           Field<&T::available_devices>("availableDevices",
                                        {.doc = "How many are left.", .proto = {6}}),
           Field<&T::unavailable_devices>(
-              "unavailableDevices",
-              {.doc = "How many are left that taints keep from everybody.", .proto = {7}}),
+              "unavailableDevices", {.doc = "How many are left that are tainted.", .proto = {7}}),
           Field<&T::resource_slice_count>("resourceSliceCount",
                                           {.doc = "How many slices it has.", .proto = {8}}),
           Field<&T::generation>("generation", {.presence = Presence::kAlways,

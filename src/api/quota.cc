@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/pod_resources.h"
+#include "base/seconds.h"
 #include "fmt/format.h"
 
 namespace dray::api {
@@ -130,7 +131,7 @@ bool IsOver(const Pod& pod, base::Time now) {
   const ObjectMeta& metadata = pod.metadata;
   return metadata.deletion_timestamp && metadata.deletion_grace_period_seconds &&
          now > *metadata.deletion_timestamp +
-                   std::chrono::seconds(*metadata.deletion_grace_period_seconds);
+                   base::BoundedSeconds(*metadata.deletion_grace_period_seconds);
 }
 
 bool HasDeadline(const Pod& pod) { return pod.spec.active_deadline_seconds.value_or(-1) >= 0; }

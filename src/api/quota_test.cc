@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "api/pod_resources.h"
 
 namespace dray::api {
@@ -193,6 +196,12 @@ TEST(Quota, ALostPodOnlyCountsAsAnObject) {
   pod.metadata.deletion_grace_period_seconds = 30;
   EXPECT_EQ(PodQuotaUsage(pod, kNow + std::chrono::seconds(30)).size(), 4U);
   EXPECT_EQ(PodQuotaUsage(pod, kNow + std::chrono::seconds(31)).size(), 1U);
+  // As nanoseconds, so many seconds are over before they have begun.
+  for (const std::int64_t grace :
+       {std::numeric_limits<std::int64_t>::max(), std::int64_t{13'000'000'000}}) {
+    pod.metadata.deletion_grace_period_seconds = grace;
+    EXPECT_EQ(PodQuotaUsage(pod, kNow + std::chrono::seconds(31)).size(), 4U) << grace;
+  }
 }
 
 TEST(Quota, PodsAreCountedWhenMadeResizedOrGivenADeadline) {

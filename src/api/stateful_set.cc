@@ -25,9 +25,9 @@ const StructInfo& InfoOf(const StatefulSetUpdateStrategy*) {
   static const StructInfo info = Struct<T>(
       "StatefulSetUpdateStrategy",
       {
-          Field<&T::type>("type",
-                          {.doc = "RollingUpdate, or OnDelete: when somebody deletes the old pod.",
-                           .proto = {1}}),
+          Field<&T::type>(
+              "type",
+              {.doc = "RollingUpdate, or OnDelete: when the old pod is deleted.", .proto = {1}}),
           Field<&T::rolling_update>("rollingUpdate",
                                     {.doc = "How far, and how fast.", .proto = {2}}),
       },

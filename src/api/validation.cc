@@ -4,6 +4,7 @@
 #include "api/internal/described_kinds.h"
 #include "api/internal/kind_validation.h"
 #include "api/internal/meta_validation.h"
+#include "api/internal/priority_class_validation.h"
 #include "api/internal/report.h"
 #include "base/check.h"
 
@@ -71,6 +72,8 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidatePodGroup(report, *group, nullptr);
   } else if (const auto* workload = object.As<Workload>()) {
     internal::ValidateWorkload(report, *workload, nullptr);
+  } else if (const auto* row = object.As<PriorityClass>()) {
+    internal::ValidatePriorityClass(report, *row, nullptr);
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {
     internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {
@@ -134,6 +137,8 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidatePodGroup(report, *group, old.As<PodGroup>());
   } else if (const auto* workload = object.As<Workload>()) {
     internal::ValidateWorkload(report, *workload, old.As<Workload>());
+  } else if (const auto* row = object.As<PriorityClass>()) {
+    internal::ValidatePriorityClass(report, *row, old.As<PriorityClass>());
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {
     internal::ValidateCertificateRequest(report, *request);
   } else if (internal::IsDescribed(object)) {

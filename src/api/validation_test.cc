@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "api/system_priority.h"
 #include "api/validation_for_test.h"
 #include "fmt/format.h"
 
@@ -42,6 +43,53 @@ std::string Items(const std::string& item, int n) {
 }
 
 constexpr char kAttribute[] = "spec.devices[0].attributes[a]";
+
+std::string PriorityNamed(std::string_view name, std::string_view rest) {
+  return fmt::format(
+      "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: {}}}\n{}\n", name,
+      rest);
+}
+
+TEST(Priorities, OfUsersEndWhereThoseOfTheSystemBegin) {
+  EXPECT_THAT(CreateErrors(PriorityNamed("p", "value: 1000000000")), IsEmpty());
+  EXPECT_THAT(CreateErrors(PriorityNamed("p", "value: -2147483648")), IsEmpty());
+  EXPECT_THAT(CreateErrors(PriorityNamed("p", "value: 1000000001")),
+              ElementsAre("FieldValueForbidden value"));
+  for (const char* name : {"system-node-critical", "system-cluster-critical"}) {
+    const std::int32_t value = *SystemPriority(name);
+    EXPECT_THAT(CreateErrors(PriorityNamed(name, fmt::format("value: {}", value))), IsEmpty());
+    EXPECT_THAT(
+        CreateErrors(PriorityNamed(name, fmt::format("value: {}\nglobalDefault: true", value))),
+        ElementsAre("FieldValueForbidden metadata.name"));
+    EXPECT_THAT(CreateErrors(PriorityNamed(name, "value: 7")),
+                ElementsAre("FieldValueForbidden metadata.name"));
+  }
+  EXPECT_THAT(CreateErrors(PriorityNamed("system-mine", "value: 7")),
+              ElementsAre("FieldValueForbidden metadata.name"));
+}
+
+TEST(Priorities, SayWhetherTheyPushOutInOneOfTwoWords) {
+  EXPECT_THAT(CreateErrors(PriorityNamed("p", "value: 1\npreemptionPolicy: Never")), IsEmpty());
+  EXPECT_THAT(CreateErrors(PriorityNamed("p", "value: 1\npreemptionPolicy: Always")),
+              ElementsAre("FieldValueNotSupported preemptionPolicy"));
+  EXPECT_THAT(CreateErrors(PriorityNamed("p", "value: 1\npreemptionPolicy: \"\"")),
+              ElementsAre("FieldValueRequired preemptionPolicy"));
+}
+
+TEST(Priorities, StayWhatTheyWere) {
+  Object old = Parse(PriorityNamed("p", "value: 1"));
+  old.MutableMetadata().resource_version = "1";
+  const auto change = [&](std::string_view rest) {
+    Object next = Parse(PriorityNamed("p", rest));
+    next.MutableMetadata().resource_version = "1";
+    return Keys(ValidateUpdate(next, old, {}));
+  };
+  EXPECT_THAT(change("value: 1\nglobalDefault: true\ndescription: d"), IsEmpty());
+  EXPECT_THAT(change("value: 1\npreemptionPolicy: PreemptLowerPriority"), IsEmpty());
+  EXPECT_THAT(change("value: 2"), ElementsAre("FieldValueForbidden value"));
+  EXPECT_THAT(change("value: 1\npreemptionPolicy: Never"),
+              ElementsAre("FieldValueInvalid preemptionPolicy"));
+}
 
 TEST(ListAttributes, TheProposalsFormIsAMemberOfTheUnion) {
   EXPECT_THAT(CreateErrors(SliceWith("{a: {list: {string: [b, c]}}, b: {list: {int: [1]}}, "

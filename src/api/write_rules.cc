@@ -13,6 +13,7 @@
 #include "api/pod_group.h"
 #include "api/strategy.h"
 #include "api/validation.h"
+#include "base/seconds.h"
 #include "fmt/format.h"
 
 namespace dray::api {
@@ -120,7 +121,7 @@ bool AllowsUnconditionalUpdate(const KindInfo& kind) {
 
 void MarkDeleted(Object& object, base::Time now, std::int64_t grace_seconds) {
   ObjectMeta& metadata = object.MutableMetadata();
-  metadata.deletion_timestamp = (now + std::chrono::seconds(grace_seconds)).TruncateToSeconds();
+  metadata.deletion_timestamp = (now + base::BoundedSeconds(grace_seconds)).TruncateToSeconds();
   metadata.deletion_grace_period_seconds = grace_seconds;
   if (metadata.generation > 0) ++metadata.generation;
 }
