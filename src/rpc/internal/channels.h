@@ -84,10 +84,12 @@ struct Received {
 };
 
 // Calls a method by its path, /package.Service/Method. `finish` gets the status and the response, from
-// a thread of gRPC's, after this has returned: gRPC completes calls on its own threads.
+// a thread of gRPC's, after this has returned: gRPC completes calls on its own threads. A token goes
+// along as metadata.
 template <class Response, class Request, class Finish>
 void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std::string method,
-               Request request, std::chrono::nanoseconds deadline, Finish finish) {
+               Request request, std::chrono::nanoseconds deadline, Finish finish,
+               const std::string& token = {}) {
   struct Call {
     grpc::ClientContext context;
     std::string method;
@@ -98,6 +100,7 @@ void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std:
   auto* call = new Call{
       .method = std::move(method), .request = std::move(request), .finish = std::move(finish)};
   SetDeadline(call->context, deadline);
+  if (!token.empty()) call->context.AddMetadata("token", token);
   calls.Add(call->context);
   grpc::TemplatedGenericStub<Request, Received<Response>>(channel).UnaryCall(
       &call->context, call->method, grpc::StubOptions(), &call->request, &call->response,
