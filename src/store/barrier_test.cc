@@ -2,7 +2,9 @@
 //
 // A store whose log others write to as well: readers wait until the cache has what they must see, and
 // nothing is answered early.
+#include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -126,6 +128,24 @@ TEST_F(BarrierTest, ALogThatCannotBeAskedIsNoReasonToShowOldThings) {
   shared_.reachable = false;
   here_->Current(Note());
   EXPECT_EQ(told_, "the log cannot be reached ");
+}
+
+// The log has answered, and its watch is stuck.
+TEST_F(BarrierTest, WhoWaitsTooLongIsTold) {
+  SharedLog* log = nullptr;
+  const auto store =
+      *MakeStore(std::make_unique<SharedLog>(shared_, log), {}, std::chrono::milliseconds(20));
+  WriteThere("a");
+  std::promise<Status> current;
+  std::promise<Status> reached;
+  store->Current([&](Status status) { current.set_value(std::move(status)); });
+  store->WaitFor(Revision{1}, [&](Status status) { reached.set_value(std::move(status)); });
+  EXPECT_THAT(current.get_future().get(),
+              StatusIs(StatusCode::kDeadlineExceeded, HasSubstr("within 20ms")));
+  EXPECT_THAT(reached.get_future().get(), StatusIs(StatusCode::kDeadlineExceeded, HasSubstr("")));
+  log->Feed();
+  store->Current(Note());
+  EXPECT_EQ(told_, "ok ");
 }
 
 TEST_F(BarrierTest, WhoWaitsWhenTheStoreIsClosedIsTold) {

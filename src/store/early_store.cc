@@ -37,6 +37,7 @@ class EarlyStore final : public Store {
   Revision revision() const override { return store_.revision(); }
   Revision oldest_revision() const override { return store_.oldest_revision(); }
   Status Health() const override { return store_.Health(); }
+  Status Reachable() const override { return store_.Reachable(); }
 
  private:
   Store& store_;

@@ -9,6 +9,7 @@
 // have to say that it does not know.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -41,11 +42,18 @@ class Log {
 
   // Null: it has none.
   virtual EarlyWrites* early() { return nullptr; }
-  // Whether writes are taken; if not, why.
+  // Whether writes will be taken again without anybody's help; if not, why.
   virtual Status Health() const = 0;
+  // Not OK: what others have written cannot be seen at the moment, or nothing can be written, and that
+  // may pass by itself.
+  virtual Status Reachable() const { return Health(); }
 };
 
+// How long a read barrier waits.
+inline constexpr std::chrono::milliseconds kBarrierPatience{3'000};
+
 // A store of this log; opens it.
-StatusOr<std::unique_ptr<Store>> MakeStore(std::unique_ptr<Log> log, HistoryOptions history = {});
+StatusOr<std::unique_ptr<Store>> MakeStore(std::unique_ptr<Log> log, HistoryOptions history = {},
+                                           std::chrono::milliseconds patience = kBarrierPatience);
 
 }  // namespace dray::store

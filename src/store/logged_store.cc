@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "store/internal/patience.h"
 #include "store/internal/timeline.h"
 #include "store/log.h"
 
@@ -14,8 +16,10 @@ namespace {
 // Writes go to the log, reads come from the cache that it fills.
 class LoggedStore final : public Store {
  public:
-  LoggedStore(std::unique_ptr<Log> log, HistoryOptions history)
-      : timeline_(std::make_shared<internal::Timeline>(history)), log_(std::move(log)) {}
+  LoggedStore(std::unique_ptr<Log> log, HistoryOptions history, std::chrono::milliseconds patience)
+      : timeline_(std::make_shared<internal::Timeline>(history)),
+        log_(std::move(log)),
+        patience_(patience) {}
   ~LoggedStore() override {
     log_ = nullptr;
     timeline_->Close(base::Unavailable("the store is closed"));
@@ -29,17 +33,15 @@ class LoggedStore final : public Store {
   EarlyWrites* early() const override { return log_->early(); }
 
   void Current(ReadyFn ready) override {
-    log_->Latest([timeline = timeline_, ready = std::move(ready)](StatusOr<Revision> latest) {
-      if (!latest.ok()) return ready(latest.status());
-      timeline->WaitFor(*latest, ready);
+    Barrier(std::move(ready), [timeline = timeline_](Revision latest, ReadyFn told) {
+      timeline->WaitFor(latest, std::move(told));
     });
   }
   void WaitFor(Revision at, ReadyFn ready) override {
     if (timeline_->revision() >= at) return ready({});
-    log_->Latest([timeline = timeline_, at, ready = std::move(ready)](StatusOr<Revision> latest) {
-      if (!latest.ok()) return ready(latest.status());
-      if (*latest < at) return ready(internal::InTheFuture(at, *latest));
-      timeline->WaitFor(at, ready);
+    Barrier(std::move(ready), [timeline = timeline_, at](Revision latest, const ReadyFn& told) {
+      if (latest < at) return told(internal::InTheFuture(at, latest));
+      timeline->WaitFor(at, told);
     });
   }
 
@@ -62,17 +64,40 @@ class LoggedStore final : public Store {
   Revision revision() const override { return timeline_->revision(); }
   Revision oldest_revision() const override { return timeline_->oldest_revision(); }
   Status Health() const override { return log_->Health(); }
+  Status Reachable() const override { return log_->Reachable(); }
 
  private:
+  using Then = std::function<void(Revision latest, ReadyFn told)>;
+
+  // Asks the log, then the cache. Where this process alone writes both answer at once; else neither
+  // has to, and whoever waits is told so in time.
+  void Barrier(ReadyFn ready, Then then) {
+    using Waiter = internal::Patience::Waiter;
+    if (log_->early() != nullptr) {
+      log_->Latest([ready = std::move(ready), then = std::move(then)](StatusOr<Revision> latest) {
+        latest.ok() ? then(*latest, ready) : ready(latest.status());
+      });
+      return;
+    }
+    const auto waiter = std::make_shared<Waiter>(std::move(ready));
+    const auto told = [waiter](const Status& status) { waiter->Tell(status); };
+    log_->Latest([told, then = std::move(then)](StatusOr<Revision> latest) {
+      latest.ok() ? then(*latest, told) : told(latest.status());
+    });
+    if (!waiter->Told()) patience_.Watch(waiter);
+  }
+
   const std::shared_ptr<internal::Timeline>
       timeline_;  // shared with watches, which may live longer
   std::unique_ptr<Log> log_;
+  internal::Patience patience_;
 };
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Store>> MakeStore(std::unique_ptr<Log> log, HistoryOptions history) {
-  auto store = std::make_unique<LoggedStore>(std::move(log), history);
+StatusOr<std::unique_ptr<Store>> MakeStore(std::unique_ptr<Log> log, HistoryOptions history,
+                                           std::chrono::milliseconds patience) {
+  auto store = std::make_unique<LoggedStore>(std::move(log), history, patience);
   DRAY_RETURN_IF_ERROR(store->Open());
   return std::unique_ptr<Store>(std::move(store));
 }

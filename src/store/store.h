@@ -173,7 +173,8 @@ class Store {
   // Read barriers: `ready` when readers see all that anybody had been told of before the call, and
   // when they see revision `at`. They need a barrier only where somebody else writes to the log; with
   // a log of this process it is always there. Status: kInvalidArgument when there is no revision `at`
-  // yet, kUnavailable when the log cannot be asked.
+  // yet, kUnavailable when the log cannot be asked, kDeadlineExceeded when it has not answered, or its
+  // changes have not come, within three seconds.
   virtual void Current(ReadyFn ready) = 0;
   virtual void WaitFor(Revision at, ReadyFn ready) = 0;
 
@@ -203,8 +204,10 @@ class Store {
   virtual Revision revision() const = 0;
   // Ranges and watches can go back to here.
   virtual Revision oldest_revision() const = 0;
-  // Whether commits are taken; if not, why.
+  // Whether commits are taken; if not, why. Not OK for good: somebody has to open it again.
   virtual Status Health() const = 0;
+  // Not OK: nobody can be told what is newest, or write, at the moment; it may pass by itself.
+  virtual Status Reachable() const { return Health(); }
 };
 
 // As early writes will leave it, where a store has them.

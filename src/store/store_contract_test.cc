@@ -17,7 +17,9 @@ using StoreContract = StoreTest;
 INSTANTIATE_TEST_SUITE_P(All, StoreContract, ::testing::ValuesIn(AllStores()), MakerName);
 
 TEST_P(StoreContract, StartsEmptyAtRevisionZero) {
-  EXPECT_EQ(store().revision(), Revision{});
+  if (consecutive()) {
+    EXPECT_EQ(store().revision(), Revision{});
+  }
   EXPECT_EQ(store().Find("a"), nullptr);
   EXPECT_EQ(All(), "");
   EXPECT_THAT(store().Health(), IsOk());
@@ -32,7 +34,7 @@ TEST_P(StoreContract, AVersionSaysWhenItsKeyAndItWereMade) {
   EXPECT_EQ(*entry->value, "2");
   EXPECT_EQ(entry->created, first);
   EXPECT_EQ(entry->modified, second);
-  EXPECT_EQ(store().revision(), second);
+  EXPECT_GE(store().revision(), second);
 }
 
 TEST_P(StoreContract, AKeyThatComesBackIsNew) {
@@ -53,7 +55,7 @@ TEST_P(StoreContract, ATransactionHasOneRevision) {
   for (const EntryPtr& entry : outcome->entries) EXPECT_EQ(entry->modified, outcome->revision);
   EXPECT_EQ(*outcome->entries[2]->value, "1");
   EXPECT_EQ(All(), "a=1 b=2");
-  EXPECT_EQ(store().revision(), outcome->revision);
+  EXPECT_GE(store().revision(), outcome->revision);
 }
 
 TEST_P(StoreContract, AnExpectedRevisionThatMovedIsAConflict) {
@@ -68,7 +70,9 @@ TEST_P(StoreContract, AnExpectedRevisionThatMovedIsAConflict) {
   EXPECT_EQ(*outcome->conflict->entry->value, "2");
   // All or nothing: b was not written.
   EXPECT_EQ(All(), "a=2");
-  EXPECT_EQ(store().revision(), second);
+  if (consecutive()) {
+    EXPECT_EQ(store().revision(), second);
+  }
 }
 
 TEST_P(StoreContract, RevisionZeroMeansMustNotExist) {
@@ -94,8 +98,10 @@ TEST_P(StoreContract, ACheckGuardsTheRestAndWritesNothing) {
   EXPECT_EQ(Commit(Transaction().Check("ns", Revision{}).Put("pod", "2")), Revision{});
   EXPECT_EQ(All(), "ns=active pod=1");
   const Revision now = store().revision();
-  EXPECT_EQ(Commit(Transaction().Check("ns", ns)), now);
-  EXPECT_EQ(store().revision(), now);
+  EXPECT_GE(Commit(Transaction().Check("ns", ns)), now);
+  if (consecutive()) {
+    EXPECT_EQ(store().revision(), now);
+  }
 }
 
 TEST_P(StoreContract, TransactionsThatMakeNoSenseAreRefused) {
@@ -111,14 +117,15 @@ TEST_P(StoreContract, TransactionsThatMakeNoSenseAreRefused) {
   Transaction large;
   for (std::size_t i = 0; i <= kMaxOperations; ++i) large.Put(std::to_string(i), "1");
   refused(std::move(large), "1025 operations");
-  EXPECT_EQ(store().revision(), Revision{});
+  EXPECT_EQ(All(), "");
 }
 
 TEST_P(StoreContract, TheLargestTransactionIsTaken) {
   Transaction large;
   for (std::size_t i = 0; i < kMaxOperations; ++i) large.Put(std::to_string(i), "1");
-  EXPECT_EQ(Commit(std::move(large)), Revision{1});
-  EXPECT_EQ(Put("a", "1"), Revision{2});
+  const Revision first = Commit(std::move(large));
+  EXPECT_GT(first, start());
+  EXPECT_GT(Put("a", "1"), first);
   EXPECT_EQ(store().Range("")->entries.size(), kMaxOperations + 1);
 }
 
@@ -161,24 +168,29 @@ TEST_P(StoreContract, ARangeCanShowThePast) {
   EXPECT_EQ(Show(page), "p/b=1");
   EXPECT_EQ(page->remaining, 1u);
   EXPECT_EQ(All("p/"), "p/a=3 p/c=1 p/d=2 p/e=1");
-  EXPECT_EQ(Show(store().Range("p/", {.at = Revision{}})), "");
+  EXPECT_EQ(Show(store().Range("p/", {.at = start()})), "");
 }
 
 TEST_P(StoreContract, RevisionsOutsideOfTheHistoryAreRefused) {
   Make({.events = 2});
-  for (int i = 0; i < 5; ++i) Put("a", std::to_string(i));
-  EXPECT_EQ(store().oldest_revision(), Revision{3});
-  EXPECT_EQ(Show(store().Range("", {.at = Revision{3}})), "a=2");
-  EXPECT_THAT(store().Range("", {.at = Revision{2}}),
-              StatusIs(StatusCode::kOutOfRange, HasSubstr("revision 2 has been compacted")));
-  EXPECT_THAT(store().Range("", {.at = Revision{9}}),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("revision 9 is in the future")));
+  std::vector<Revision> put;
+  for (int i = 0; i < 5; ++i) put.push_back(Put("a", std::to_string(i)));
+  EXPECT_EQ(store().oldest_revision(), put[2]);
+  EXPECT_EQ(Show(store().Range("", {.at = put[2]})), "a=2");
+  EXPECT_THAT(
+      store().Range("", {.at = put[1]}),
+      StatusIs(StatusCode::kOutOfRange,
+               HasSubstr("revision " + std::to_string(put[1].value) + " has been compacted")));
+  EXPECT_THAT(
+      store().Range("", {.at = Revision{900'000}}),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("revision 900000 is in the future")));
 }
 
 TEST_P(StoreContract, HistoryIsBoundedByBytesToo) {
   Make({.bytes = 1000});
-  for (int i = 0; i < 5; ++i) Put("a", std::string(400, 'x'));
-  EXPECT_EQ(store().oldest_revision(), Revision{3});
+  std::vector<Revision> put;
+  for (int i = 0; i < 5; ++i) put.push_back(Put("a", std::string(400, 'x')));
+  EXPECT_EQ(store().oldest_revision(), put[2]);
 }
 
 TEST_P(StoreContract, AttachmentsAreMadeOnceWithTheRevisionAndStay) {
@@ -192,10 +204,13 @@ TEST_P(StoreContract, AttachmentsAreMadeOnceWithTheRevisionAndStay) {
   };
   Put("other", "1");
   const auto outcome = store().CommitAndWait(Transaction().Put("a", "v", std::nullopt, attach));
-  EXPECT_EQ(text(outcome->entries[0]), "v@2");
-  EXPECT_EQ(text(store().Find("a")), "v@2");
+  const auto at = [](const StatusOr<Outcome>& one) {
+    return "v@" + std::to_string(one->revision.value);
+  };
+  EXPECT_EQ(text(outcome->entries[0]), at(outcome));
+  EXPECT_EQ(text(store().Find("a")), at(outcome));
   const auto gone = store().CommitAndWait(Transaction().Delete("a", std::nullopt, attach));
-  EXPECT_EQ(text(gone->entries[0]), "v@3");
+  EXPECT_EQ(text(gone->entries[0]), at(gone));
   EXPECT_EQ(made, 2);
 }
 
@@ -221,7 +236,10 @@ TEST_P(StoreContract, CommitsOfOneCallerKeepTheirOrder) {
       revisions.push_back(outcome->revision.value);
     });
   }
-  EXPECT_EQ(Put("end", ""), Revision{101});
+  EXPECT_GT(Put("end", ""), start());
+  if (consecutive()) {
+    EXPECT_EQ(store().revision(), Revision{101});
+  }
   EXPECT_EQ(*store().Find("k")->value, "99");
   ASSERT_EQ(revisions.size(), 100u);
   EXPECT_TRUE(std::ranges::is_sorted(revisions));

@@ -46,6 +46,8 @@ struct StoreMaker {
   std::string name;
   std::function<std::unique_ptr<Store>(const TempFolder&, HistoryOptions)> make;
   bool one_thread = false;
+  // Revisions begin at 0 and rise by one with each transaction; otherwise others use them, too.
+  bool consecutive = true;
   friend void PrintTo(const StoreMaker& maker, std::ostream* os) { *os << maker.name; }
 };
 
@@ -55,19 +57,8 @@ inline std::unique_ptr<Store> OpenSqlite(const TempFolder& folder, HistoryOption
   return store.ok() ? *std::move(store) : nullptr;
 }
 
-inline const std::vector<StoreMaker>& AllStores() {
-  static const std::vector<StoreMaker> makers = {
-      {"Memory",
-       [](const TempFolder&, HistoryOptions history) { return MakeMemoryStore(history); }},
-      {"Sqlite", OpenSqlite},
-      {"Manual",
-       [](const TempFolder& folder, HistoryOptions history) {
-         return MakeManualStore(folder.disk(), {.history = history});
-       },
-       /*one_thread=*/true},
-  };
-  return makers;
-}
+// Those that the program tests.
+const std::vector<StoreMaker>& AllStores();
 
 // "a=1 b=2"
 inline std::string Show(const StatusOr<RangeResult>& range) {
@@ -99,7 +90,14 @@ class StoreTest : public ::testing::TestWithParam<StoreMaker> {
   void Make(HistoryOptions history = {}) {
     store_ = nullptr;
     store_ = GetParam().make(folder_, history);
+    start_ = store_->revision();
   }
+  // When nothing had been written.
+  Revision start() {
+    store();
+    return start_;
+  }
+  bool consecutive() const { return GetParam().consecutive; }
   Store& store() {
     if (!store_) Make();
     return *store_;
@@ -128,6 +126,7 @@ class StoreTest : public ::testing::TestWithParam<StoreMaker> {
  private:
   TempFolder folder_;
   std::unique_ptr<Store> store_;
+  Revision start_;
 };
 
 inline std::string MakerName(const ::testing::TestParamInfo<StoreMaker>& info) {

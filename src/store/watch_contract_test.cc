@@ -47,16 +47,16 @@ TEST_P(WatchContract, AnEventHasBothVersions) {
 }
 
 TEST_P(WatchContract, ProgressCoversKeysThatAreNotWatched) {
-  const auto watch = WatchFrom("p/", Revision{});
+  const auto watch = WatchFrom("p/", start());
   Put("p/a", "1");
   const Revision last = Put("q", "1");
-  EXPECT_EQ(watch->progress(), Revision{});
+  EXPECT_EQ(watch->progress(), start());
   EXPECT_EQ(Show(watch->Next(10)), "+p/a=1");
-  EXPECT_EQ(watch->progress(), last);
+  EXPECT_GE(watch->progress(), last);
 }
 
 TEST_P(WatchContract, ProgressStopsAtWhatWasReturned) {
-  const auto watch = WatchFrom("", Revision{});
+  const auto watch = WatchFrom("", start());
   const Revision first = Put("a", "1");
   Put("b", "1");
   EXPECT_EQ(Show(watch->Next(1)), "+a=1");
@@ -65,7 +65,7 @@ TEST_P(WatchContract, ProgressStopsAtWhatWasReturned) {
 
 // A client that goes on from a revision must not miss the other half of it.
 TEST_P(WatchContract, EventsOfOneRevisionStayTogether) {
-  const auto watch = WatchFrom("", Revision{});
+  const auto watch = WatchFrom("", start());
   Commit(Transaction().Put("a", "1").Put("b", "1").Put("c", "1"));
   Put("d", "1");
   EXPECT_EQ(Show(watch->Next(1)), "+a=1 +b=1 +c=1");
@@ -74,7 +74,7 @@ TEST_P(WatchContract, EventsOfOneRevisionStayTogether) {
 
 TEST_P(WatchContract, WakesOnceAfterNothingWasThere) {
   std::atomic<int> woken = 0;
-  const auto watch = WatchFrom("p/", Revision{}, [&] { ++woken; });
+  const auto watch = WatchFrom("p/", start(), [&] { ++woken; });
   Put("p/a", "1");
   EXPECT_EQ(woken, 0);  // it was not waiting
   EXPECT_EQ(Show(watch->Next(10)), "+p/a=1");
@@ -88,10 +88,10 @@ TEST_P(WatchContract, WakesOnceAfterNothingWasThere) {
 }
 
 TEST_P(WatchContract, WatchesOfNestedPrefixesAllHear) {
-  const auto everything = WatchFrom("", Revision{});
-  const auto kind = WatchFrom("pods/", Revision{});
-  const auto one_namespace = WatchFrom("pods/ns/", Revision{});
-  const auto twin = WatchFrom("pods/ns/", Revision{});
+  const auto everything = WatchFrom("", start());
+  const auto kind = WatchFrom("pods/", start());
+  const auto one_namespace = WatchFrom("pods/ns/", start());
+  const auto twin = WatchFrom("pods/ns/", start());
   Put("pods/ns/a", "1");
   Put("pods/other/a", "1");
   Put("nodes/n", "1");
@@ -107,9 +107,9 @@ std::string ValueOf(const Entry& entry) { return *entry.value; }
 TEST_P(WatchContract, ATopicHearsWhatComesToItAndWhatLeavesIt) {
   store().SetTopics("p/", ValueOf);
   const auto x = *store().WatchFrom(
-      "p/", Revision{}, [] {}, "x");
+      "p/", start(), [] {}, "x");
   const auto y = *store().WatchFrom(
-      "p/", Revision{}, [] {}, "y");
+      "p/", start(), [] {}, "y");
   Put("p/a", "");
   Put("p/a", "x");
   Put("p/b", "y");
@@ -126,9 +126,9 @@ TEST_P(WatchContract, OnlyWhoWatchesTheTopicIsWoken) {
   std::atomic<int> woken_x = 0;
   std::atomic<int> woken_y = 0;
   const auto x = *store().WatchFrom(
-      "p/", Revision{}, [&] { ++woken_x; }, "x");
+      "p/", start(), [&] { ++woken_x; }, "x");
   const auto y = *store().WatchFrom(
-      "p/", Revision{}, [&] { ++woken_y; }, "y");
+      "p/", start(), [&] { ++woken_y; }, "y");
   EXPECT_EQ(Show(x->Next(100)), "");
   EXPECT_EQ(Show(y->Next(100)), "");
   const Revision last = Put("p/a", "x");
@@ -136,7 +136,7 @@ TEST_P(WatchContract, OnlyWhoWatchesTheTopicIsWoken) {
   EXPECT_EQ(woken_y, 0);
   // A bookmark may still say how far it has come.
   EXPECT_EQ(Show(y->Next(100)), "");
-  EXPECT_EQ(y->progress(), last);
+  EXPECT_GE(y->progress(), last);
 }
 
 // A group is made for who comes first; who comes later may want to begin earlier.
@@ -151,7 +151,7 @@ TEST_P(WatchContract, AWatchMayBeginBeforeOneThatIsThereAlready) {
     const auto between = *store().WatchFrom(
         "p/", middle, [] {}, topic);
     const auto early = *store().WatchFrom(
-        "p/", Revision{}, [] {}, topic);
+        "p/", start(), [] {}, topic);
     EXPECT_EQ(Show(late->Next(100)), "");
     EXPECT_EQ(Show(between->Next(100)), "+p/c=x");
     EXPECT_EQ(Show(early->Next(100)), "+p/a=x +p/b=x +p/c=x");
@@ -160,8 +160,8 @@ TEST_P(WatchContract, AWatchMayBeginBeforeOneThatIsThereAlready) {
 
 TEST_P(WatchContract, AWatchThatFallsBehindIsOver) {
   Make({.events = 3});
-  const auto slow = WatchFrom("a", Revision{});
-  const auto idle = WatchFrom("b", Revision{});
+  const auto slow = WatchFrom("a", start());
+  const auto idle = WatchFrom("b", start());
   for (int i = 0; i < 5; ++i) Put("a", std::to_string(i));
   EXPECT_THAT(slow->Next(10), StatusIs(StatusCode::kOutOfRange, HasSubstr("fell behind")));
   // Nothing that it wanted was lost.
@@ -172,25 +172,26 @@ TEST_P(WatchContract, AWatchThatFallsBehindIsOver) {
 
 TEST_P(WatchContract, ARevisionLeavesTheHistoryWhole) {
   Make({.events = 3});
-  Commit(Transaction().Put("a", "1").Put("b", "1"));
+  const Revision first = Commit(Transaction().Put("a", "1").Put("b", "1"));
   Commit(Transaction().Put("c", "1").Put("d", "1"));
-  EXPECT_EQ(store().oldest_revision(), Revision{1});
-  EXPECT_EQ(Show(WatchFrom("", Revision{1})->Next(10)), "+c=1 +d=1");
+  EXPECT_EQ(store().oldest_revision(), first);
+  EXPECT_EQ(Show(WatchFrom("", first)->Next(10)), "+c=1 +d=1");
 }
 
 TEST_P(WatchContract, TheCompactedPastAndTheFutureAreRefused) {
   Make({.events = 2});
-  for (int i = 0; i < 5; ++i) Put("a", std::to_string(i));
-  EXPECT_EQ(Show(WatchFrom("", Revision{3})->Next(10)), "~a=3 ~a=4");
-  EXPECT_THAT(store().WatchFrom("", Revision{2}, [] {}),
+  std::vector<Revision> put;
+  for (int i = 0; i < 5; ++i) put.push_back(Put("a", std::to_string(i)));
+  EXPECT_EQ(Show(WatchFrom("", put[2])->Next(10)), "~a=3 ~a=4");
+  EXPECT_THAT(store().WatchFrom("", put[1], [] {}),
               StatusIs(StatusCode::kOutOfRange, HasSubstr("compacted")));
-  EXPECT_THAT(store().WatchFrom("", Revision{6}, [] {}),
+  EXPECT_THAT(store().WatchFrom("", Revision{put[4].value + 1'000'000}, [] {}),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("future")));
 }
 
 TEST_P(WatchContract, AnEndedWatchIsNotWoken) {
   std::atomic<int> woken = 0;
-  auto watch = WatchFrom("", Revision{}, [&] { ++woken; });
+  auto watch = WatchFrom("", start(), [&] { ++woken; });
   EXPECT_EQ(Show(watch->Next(1)), "");
   watch = nullptr;
   Put("a", "1");
@@ -199,7 +200,7 @@ TEST_P(WatchContract, AnEndedWatchIsNotWoken) {
 
 TEST_P(WatchContract, AWatchMayOutliveItsStore) {
   Put("a", "1");
-  const auto watch = WatchFrom("", Revision{});
+  const auto watch = WatchFrom("", start());
   Make();
   EXPECT_EQ(Show(watch->Next(10)), "+a=1");
 }
@@ -222,7 +223,7 @@ TEST_P(WatchContract, NothingIsMissedUnderConcurrency) {
   for (int r = 0; r < 2; ++r) {
     threads.emplace_back([&] {
       std::vector<int> last(kWriters, 0);
-      auto watch = WatchFrom("w/", Revision{});
+      auto watch = WatchFrom("w/", start());
       int seen = 0;
       while (seen < kWriters * kWrites) {
         const auto events = watch->Next(17);
@@ -245,7 +246,9 @@ TEST_P(WatchContract, NothingIsMissedUnderConcurrency) {
     }
   });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(store().revision(), Revision{kWriters * kWrites});
+  if (consecutive()) {
+    EXPECT_EQ(store().revision(), Revision{kWriters * kWrites});
+  }
 }
 
 }  // namespace

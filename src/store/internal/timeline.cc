@@ -265,13 +265,57 @@ std::vector<Forgotten> Timeline::Publish(const std::vector<Event>& events) {
       groups_.Append(event, wake);
     }
     Trim(forgotten);
-    const auto end = awaited_.upper_bound(revision_);
-    for (auto it = awaited_.begin(); it != end; ++it) reached.push_back(std::move(it->second));
-    awaited_.erase(awaited_.begin(), end);
+    reached = TakeReached();
   }
   for (const auto& waker : wake) waker->Wake();
   for (const ReadyFn& ready : reached) ready({});
   return forgotten;
+}
+
+std::vector<ReadyFn> Timeline::TakeReached() {
+  std::vector<ReadyFn> reached;
+  const auto end = awaited_.upper_bound(revision_);
+  for (auto it = awaited_.begin(); it != end; ++it) reached.push_back(std::move(it->second));
+  awaited_.erase(awaited_.begin(), end);
+  return reached;
+}
+
+void Timeline::Advance(Revision revision) {
+  std::vector<ReadyFn> reached;
+  {
+    const base::MutexLock lock(mutex_);
+    revision_ = std::max(revision_, revision);
+    reached = TakeReached();
+  }
+  for (const ReadyFn& ready : reached) ready({});
+}
+
+void Timeline::Replace(std::vector<EntryPtr> entries, Revision revision) {
+  std::vector<std::shared_ptr<Waker>> wake;
+  std::vector<ReadyFn> reached;
+  {
+    const base::MutexLock lock(mutex_);
+    Entries now;
+    for (EntryPtr& entry : entries) {
+      const auto old = entries_.find(entry->key);
+      const bool known = old != entries_.end();
+      if (known && old->second->modified == entry->modified) entry = old->second;
+      topics_.File(known ? old->second.get() : nullptr, entry.get());
+      std::string key = entry->key;
+      now.emplace_hint(now.end(), std::move(key), std::move(entry));
+    }
+    for (const auto& [key, entry] : entries_) {
+      if (!now.contains(key)) topics_.File(entry.get(), nullptr);
+    }
+    entries_.swap(now);
+    history_.clear();
+    history_bytes_ = 0;
+    revision_ = compacted_ = revision;
+    groups_.Break(revision, wake);
+    reached = TakeReached();
+  }
+  for (const auto& waker : wake) waker->Wake();
+  for (const ReadyFn& ready : reached) ready({});
 }
 
 void Timeline::BeginRestore(Revision compacted) {

@@ -50,6 +50,12 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   // history is returned.
   std::vector<Forgotten> Publish(const std::vector<Event>& events);
 
+  // Nothing that is kept here has changed up to this revision; others' keys may have.
+  void Advance(Revision revision);
+  // The log could not tell of everything in between: this is what is there now. All watches are over
+  // (kOutOfRange); versions that are the same keep their attachments.
+  void Replace(std::vector<EntryPtr> entries, Revision revision);
+
   // What a store has kept, of which everything after `compacted` becomes history: first this, then
   // each version, oldest first: a put, or a deletion if `value` is null.
   void BeginRestore(Revision compacted);
@@ -61,6 +67,7 @@ class Timeline : public std::enable_shared_from_this<Timeline> {
   using Entries = absl::btree_map<std::string, EntryPtr, std::less<>>;
 
   Status CheckRevision(Revision at) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<ReadyFn> TakeReached() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Apply(const Event& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Trim(std::vector<Forgotten>& forgotten) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RangeNow(std::string_view prefix, const RangeOptions& options, RangeResult& result) const

@@ -109,4 +109,18 @@ void WatchGroups::Forget(const Event& event) {
   });
 }
 
+void WatchGroups::Break(Revision now, std::vector<std::shared_ptr<Waker>>& wake) {
+  for (auto& [name, group] : groups_) {
+    // Also past those that have had everything: what they have not had was never filed.
+    group->first += group->events.size() + 1;
+    group->events.clear();
+    group->since = now;
+    for (auto& waker : group->waiting) {
+      waker->waiting = false;
+      wake.push_back(std::move(waker));
+    }
+    group->waiting.clear();
+  }
+}
+
 }  // namespace dray::store::internal

@@ -69,6 +69,8 @@ class WatchGroups {
   void Append(const Event& event, std::vector<std::shared_ptr<Waker>>& wake);
   // The oldest event leaves the history.
   void Forget(const Event& event);
+  // There is no history up to `now`: every watch has fallen behind, and finds out.
+  void Break(Revision now, std::vector<std::shared_ptr<Waker>>& wake);
 
  private:
   using Lengths = std::map<std::size_t, std::size_t>;  // of prefixes, and how many groups have it

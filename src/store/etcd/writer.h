@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writer: transactions in the order in which they were handed over, in groups, one request in the air.
+//
+// The fence. A request whose answer was lost may have happened, or happen later. Every request is
+// about nothing unless a key that this server alone writes still has the revision that it had. So
+// when an answer is missed, that key is written until that is known to have succeeded, at revision F:
+// nothing sent before can happen any more, and once the cache has everything up to F, it shows what
+// did. Whoever finds another's revision there is not alone under its name, and stops.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "base/mutex.h"
+#include "base/uuid.h"
+#include "store/etcd/etcd_store.h"
+#include "store/etcd/feeder.h"
+#include "store/etcd/group.h"
+#include "store/etcd/layout.h"
+#include "store/etcd/members.h"
+
+namespace dray::store::internal {
+
+// Lives on the loop's thread, apart from Write.
+class Writer final : public OwnWrites {
+ public:
+  using Clock = EventLoop::Clock;
+  Writer(EventLoop& loop, Members& members, const Layout& layout, const EtcdOptions& options,
+         EtcdCounts& counts, Timeline& cache, std::string server,
+         std::function<void(Status)> broken);
+
+  // Before everything else: takes the fence. The feeder outlives the writer's use.
+  void Start(Feeder& feeder, const RequestLimits& limits, rpc::DoneStatus done);
+
+  // As Log::Write. Any thread.
+  void Write(Transaction transaction, CommitFn done);
+
+  // Somebody has found the database full, or not full any more.
+  void SetFull(bool full) { full_ = full; }
+  bool full() const { return full_; }
+  // Nothing more is taken; who waits is answered, the rest when it is known or at the end of its time.
+  void Close(std::function<void()> closed);
+  // Everybody is told that nobody knows.
+  void Break(const Status& why);
+  // Of this server's fence, for whoever reads what is current.
+  const std::string& fence() const { return fence_key_; }
+
+  void OnVersion(Entry& entry, bool deleted) override;
+  void OnPublished(const EntryPtr& entry) override;
+  void OnRevision(Revision revision) override;
+  void OnRelist() override;
+
+ private:
+  struct Place {
+    PendingWrite* write;
+    std::size_t operation;
+  };
+
+  void Enter();
+  void Pump();
+  void Send();
+  void OnAnswer(StatusOr<rpc::EtcdTransactionAnswer> answer);
+  void OnFailure(const Status& status);
+  void Again(std::chrono::nanoseconds pause, const Status& why);
+  void Refuse(const Status& status);
+  void Answered();
+
+  void BeginFence(const Status& why);
+  void WriteFence();
+  void OnFence(StatusOr<rpc::EtcdTransactionAnswer> answer, std::int64_t seen_before);
+  void FenceIs(std::int64_t revision);
+  void Resolve();
+  void FenceMoved(const std::string& whose);
+  void Expire();
+  void ArmExpire();
+
+  void Watch(const std::vector<PendingPtr>& group);
+  void Unwatch(const PendingWrite& write);
+  void Finish(const PendingPtr& write);
+  void Tell(const PendingPtr& write, const Status& status);
+  std::chrono::nanoseconds FencePatience() const;
+  bool idle() const { return queue_.empty() && in_air_.empty() && known_.empty(); }
+
+  EventLoop& loop_;
+  Members& members_;
+  const Layout& layout_;
+  const EtcdOptions& options_;
+  EtcdCounts& counts_;
+  Timeline& cache_;
+  const std::string server_;
+  const std::string fence_key_;
+  const std::function<void(Status)> broken_callback_;
+  base::SystemRandomSource random_;
+  Feeder* feeder_ = nullptr;
+  RequestLimits limits_;
+
+  base::Mutex mutex_;
+  std::vector<PendingPtr> entering_ ABSL_GUARDED_BY(mutex_);
+  Status refusing_ ABSL_GUARDED_BY(mutex_);  // not OK: nothing is taken
+
+  std::deque<PendingPtr> queue_;
+  std::vector<PendingPtr> in_air_;  // a group that was sent, or of which it is not known whether
+  std::int64_t sent_at_ = 0;        // the cache's revision then
+  std::deque<PendingPtr> known_;    // answered; the cache does not have it yet
+  // By key, the write that is in the air or known. At most one: groups are apart, and who is known
+  // and not seen yet is before who is in the air.
+  absl::flat_hash_map<std::string, std::vector<Place>> writing_;
+  std::size_t singly_ = 0;  // so many more are sent one by one
+  bool paused_ = false;     // until a timer
+  bool full_ = false;
+  bool expiring_ = false;
+  bool closing_ = false;
+  Status broken_;
+
+  std::int64_t fence_ = 0;   // its revision
+  std::string fence_value_;  // of the one that is being written
+  bool fencing_ = false;
+  bool sending_ = false;     // a request, maybe of the fence, has no answer yet
+  std::int64_t fenced_ = 0;  // waits for the cache
+  Clock::time_point fencing_since_;
+  bool relisted_ = false;    // since the group was sent
+  rpc::DoneStatus started_;  // first fence
+  std::function<void()> closed_;
+};
+
+}  // namespace dray::store::internal
