@@ -310,7 +310,7 @@ Status CheckAuthority(const KeyPair& authority) {
     return base::InvalidArgument("the key does not fit the certificate: " + internal::SslErrors());
   }
   if (X509_check_ca(certificate->get()) == 0) {
-    return base::InvalidArgument("the certificate is none of an authority, and signs nobody");
+    return base::InvalidArgument("the certificate is not a CA certificate and cannot sign others");
   }
   return {};
 }

@@ -144,7 +144,8 @@ TEST_F(CredentialsTest, WhatIsWrongWithAnAuthorityIsSaid) {
   std::ofstream(options_.folder + "/pki/ca.crt") << made.server.certificate;
   std::ofstream(options_.folder + "/pki/ca.key") << made.server.key;
   EXPECT_THAT(EnsureCredentials(options_, kNow),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("none of an authority")));
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("is not a CA certificate and cannot sign others")));
 }
 
 // As that of a company, which is below its root.

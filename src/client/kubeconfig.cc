@@ -196,9 +196,10 @@ Status CheckMode(const std::string& path, std::string_view file) {
   std::error_code error;
   const perms mode = std::filesystem::status(file, error).permissions();
   if (error || (mode & (perms::others_all | perms::group_write)) == perms::none) return {};
-  return Fault(path, fmt::format("{0} holds a secret and others than its owner can read or write "
-                                 "it (mode {1:04o}). If nobody has: chmod 600 {0}",
-                                 file, static_cast<unsigned>(mode & perms::mask)));
+  return Fault(path,
+               fmt::format("{0} holds a secret and others than its owner can read or write "
+                           "it (mode {1:04o}). If it has not been read by others: chmod 600 {0}",
+                           file, static_cast<unsigned>(mode & perms::mask)));
 }
 
 Status CheckSecrets(const Entry& user) {

@@ -262,6 +262,13 @@ StatusOr<api::Object> ObjectClient::UpdateStatus(const api::Object& object) cons
                object);
 }
 
+StatusOr<api::Object> ObjectClient::UpdateApproval(const api::Object& object) const {
+  const api::ObjectMeta& metadata = object.metadata();
+  return Write("PUT",
+               Place(Served(object.kind()), metadata.namespace_, metadata.name) + "/approval",
+               object);
+}
+
 Status ObjectClient::Patch(const api::KindInfo& kind, std::string_view namespace_,
                            std::string_view name, std::string_view patch) const {
   return Ask({.method = "PATCH",

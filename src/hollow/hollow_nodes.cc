@@ -202,7 +202,7 @@ Status HollowNodes::ReconcileStatus(const api::Object& object) {
     }
     condition.status = "True";
     condition.reason = "KubeletReady";
-    condition.message = "hollow node is ready";
+    condition.message = "simulated node is ready";
     condition.last_heartbeat_time = now.TruncateToSeconds();
     return true;
   });

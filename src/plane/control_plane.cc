@@ -24,13 +24,14 @@
 #include "fmt/format.h"
 #include "plane/first_objects.h"
 #include "plane/identities.h"
+#include "plane/internal/cluster_identity.h"
 #include "plane/internal/commit_watch.h"
-#include "plane/internal/loop.h"
+#include "plane/internal/deciders.h"
 #include "plane/internal/node_door.h"
+#include "plane/internal/open_store.h"
 #include "plane/internal/plane_metrics.h"
 #include "plane/internal/snapshots.h"
 #include "plane/internal/watch_metrics.h"
-#include "plane/internal/workers.h"
 #include "rbac/bootstrap.h"
 #include "registry/account_tokens.h"
 #include "registry/bootstrap_tokens.h"
@@ -40,8 +41,6 @@
 #include "registry/registry.h"
 #include "registry/roles.h"
 #include "store/early_store.h"
-#include "store/memory/memory_store.h"
-#include "store/sqlite/sqlite_store.h"
 #include "threads/task_queue.h"
 
 namespace dray::plane {
@@ -62,21 +61,9 @@ Status MakeFolder(const std::string& folder) {
   return base::Unavailable(fmt::format("{}: {}", folder, error.message()));
 }
 
+// The file of the database; empty: there is none.
 std::string Database(const PlaneOptions& options) {
-  return options.in_memory ? std::string() : options.data + "/dray.db";
-}
-
-StatusOr<std::unique_ptr<store::Store>> OpenStore(const PlaneOptions& options,
-                                                  internal::StoreMetrics& metrics,
-                                                  internal::CommitWatch& watch) {
-  if (options.in_memory) return store::MakeMemoryStore();
-  store::SqliteOptions sqlite{.path = Database(options)};
-  sqlite.on_begin = [&watch] { watch.OnBegin(); };
-  sqlite.on_commit = [&metrics, &watch](const store::CommitReport& report) {
-    metrics.OnCommit(report);
-    watch.OnCommit(report);
-  };
-  return store::OpenSqliteStore(sqlite);
+  return options.open_store ? std::string() : options.store.File(options.data);
 }
 
 class Plane final : public ControlPlane {
@@ -95,9 +82,9 @@ class Plane final : public ControlPlane {
     log_.Info(2, "Ending");
     if (server_ != nullptr) server_->Drain(options_.drain);
     server_ = nullptr;
+    front_ = nullptr;
     snapshots_ = nullptr;
-    scheduler_ = nullptr;
-    controllers_ = nullptr;
+    deciders_.Stop();
     // Writes that are under way may be tried once more by the registry, which is still there; from
     // here on by the store's thread.
     reads_.Stop();
@@ -110,7 +97,12 @@ class Plane final : public ControlPlane {
   Status Open() {
     DRAY_RETURN_IF_ERROR(MakeFolder(options_.data));
     DRAY_RETURN_IF_ERROR(OpenAudit());
-    DRAY_ASSIGN_OR_RETURN(store_, OpenStore(options_, metrics_.store(), commits_));
+    if (options_.open_store) {
+      DRAY_ASSIGN_OR_RETURN(store_, options_.open_store());
+    } else {
+      DRAY_ASSIGN_OR_RETURN(
+          store_, internal::OpenStore(options_.store, options_.data, metrics_.store(), commits_));
+    }
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
@@ -141,6 +133,7 @@ class Plane final : public ControlPlane {
         std::make_unique<registry::LocalCluster>(*deciding_, std::string(kControllersName));
     counted_for_scheduler_ = metrics_.claims().ForScheduler(*scheduler_cluster_);
     counted_for_controllers_ = metrics_.claims().ForControllers(*controller_cluster_);
+    DRAY_RETURN_IF_ERROR(MakeKeys());
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, FirstObjects()));
     if (Status roles = rbac::EnsureBootstrapObjects(*controller_cluster_); !roles.ok()) {
       return base::Annotate(roles, "roles that every cluster has");
@@ -148,30 +141,14 @@ class Plane final : public ControlPlane {
     following_roles_ = roles_.Follow(registry_->objects());
     following_policies_ = policies_.Follow(registry_->objects());
     DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, std::move(options_.objects)));
+    DRAY_RETURN_IF_ERROR(AwaitWritten());
+    deciders_.Elect(*store_, {.durable = cluster_.get(),
+                              .scheduler = counted_for_scheduler_.get(),
+                              .controllers = counted_for_controllers_.get()});
     return Serve();
   }
 
-  void Decide() {
-    if (options_.scheduler) {
-      scheduler_ = std::make_unique<internal::Loop>(*store_, clock_, [this] {
-        return internal::MakeSchedulerWorker(
-            *counted_for_scheduler_, clock_, options_.gates, options_.config, &metrics_.scheduler(),
-            nullptr, nullptr, {LoggerFor("scheduler"), options_.slow_decision});
-      });
-      scheduling_ = scheduler_.get();
-    }
-    const internal::ControllerParts parts{.controllers = options_.controllers,
-                                          .nodes = options_.nodes,
-                                          .authority = authority_.certificate,
-                                          .signer = &authority_,
-                                          .authorizer = &roles_};
-    if (!parts.controllers && !parts.nodes) return;
-    controllers_ = std::make_unique<internal::Loop>(*store_, clock_, [this, parts] {
-      return internal::MakeControllerWorker(*counted_for_controllers_, clock_, options_.gates,
-                                            metrics_.controllers(), parts);
-    });
-    controlling_ = controllers_.get();
-  }
+  void Decide() { deciders_.Start(authority_, roles_); }
 
   const std::string& url() const override { return url_; }
   const std::string& kubeconfig() const override { return kubeconfig_; }
@@ -179,8 +156,7 @@ class Plane final : public ControlPlane {
     const auto unless = [](bool here, std::string text) {
       return here ? std::move(text) : std::string("not here");
     };
-    return {{"store", options_.in_memory ? "in memory, ends with this process"
-                                         : fmt::format("{}/dray.db", options_.data)},
+    return {{"store", options_.store.Text(options_.data)},
             {"apiserver", url_},
             {"scheduler", unless(options_.scheduler, std::string(kSchedulerName))},
             {"controllers", unless(options_.controllers, std::string(kControllersName))},
@@ -188,7 +164,10 @@ class Plane final : public ControlPlane {
   }
   api::Cluster& cluster() override { return *cluster_; }
   std::string Metrics() const override { return metrics_.Text(); }
-  Status Health() const override { return store_->Health(); }
+  Status Health() const override {
+    DRAY_RETURN_IF_ERROR(store_->Health());
+    return deciders_.Health();
+  }
 
  private:
   logs::Logger LoggerFor(std::string_view component) const {
@@ -216,14 +195,28 @@ class Plane final : public ControlPlane {
     return {};
   }
 
-  Status Serve() {
-    const apiserver::CredentialsOptions credentials{
-        .folder = options_.data, .clients = StandardClients(), .hosts = {options_.address}};
-    DRAY_ASSIGN_OR_RETURN(const apiserver::Credentials made,
-                          apiserver::EnsureCredentials(credentials, clock_.Now()));
-    authority_ = made.signer;
-    DRAY_ASSIGN_OR_RETURN(node_door_, internal::MakeNodeDoor({made.authority, made.to_nodes}));
+  // Before anything is written: the store may be that of servers with others.
+  Status MakeKeys() {
+    DRAY_ASSIGN_OR_RETURN(made_, apiserver::EnsureCredentials(Wanted(), clock_.Now()));
+    authority_ = made_.signer;
     DRAY_ASSIGN_OR_RETURN(token_keys_, apiserver::TokenKeys::Ensure(options_.data));
+    return internal::CheckIdentity(*store_,
+                                   {.authority = made_.authority, .tokens = token_keys_->Jwks()});
+  }
+  // What a start makes is made through early writes: from here on everybody sees it. Commits are
+  // answered in order, also those that change nothing.
+  Status AwaitWritten() {
+    return store_->CommitAndWait(store::Transaction().Check("/dray/nothing", store::Revision{}))
+        .status();
+  }
+  apiserver::CredentialsOptions Wanted() const {
+    return {.folder = options_.data, .clients = StandardClients(), .hosts = Hosts()};
+  }
+
+  Status Serve() {
+    const apiserver::CredentialsOptions credentials = Wanted();
+    const apiserver::Credentials& made = made_;
+    DRAY_ASSIGN_OR_RETURN(node_door_, internal::MakeNodeDoor({made.authority, made.to_nodes}));
     tokens_ = std::make_unique<registry::AccountTokens>(*token_keys_, registry_->objects(), clock_,
                                                         random_);
     registry::HandlerOptions handling;
@@ -271,24 +264,37 @@ class Plane final : public ControlPlane {
                 {"resp", refusal.code},
                 {"reason", refusal.message}});
     };
-    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, *handler_, authenticator_));
+    if (options_.front) front_ = options_.front(*cluster_, roles_, *handler_);
+    apiserver::Handler& door = front_ != nullptr ? *front_ : *handler_;
+    DRAY_ASSIGN_OR_RETURN(server_, apiserver::Server::Start(serving, door, authenticator_));
     serving_ = server_.get();
     url_ = server_->url();
     DRAY_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                          apiserver::WriteKubeconfigs(credentials, url_));
+                          apiserver::WriteKubeconfigs(credentials, AdvertisedUrl()));
     kubeconfig_ = paths.front();
     log_.Info(2, "Serving", {{"url", url_}, {"store", Database(options_)}});
     return {};
   }
 
+  std::vector<std::string> Hosts() const {
+    std::vector<std::string> hosts = options_.advertise;
+    // Nobody calls that one.
+    const bool any = options_.address == "0.0.0.0" || options_.address == "::";
+    if (!any) hosts.push_back(options_.address);
+    return hosts;
+  }
+
+  // What clients are given.
+  std::string AdvertisedUrl() const {
+    const bool any = options_.address == "0.0.0.0" || options_.address == "::";
+    if (options_.advertise.empty() && !any) return url_;
+    const std::string host = options_.advertise.empty() ? "127.0.0.1" : options_.advertise.front();
+    const bool bare = host.find(':') != std::string::npos;
+    return fmt::format("https://{}{}{}:{}", bare ? "[" : "", host, bare ? "]" : "",
+                       server_->port());
+  }
+
   std::vector<registry::HealthCheck> Checks() {
-    const auto started = [](const std::atomic<internal::Loop*>* loop) {
-      return [loop]() -> Status {
-        const internal::Loop* running = loop->load();
-        if (running != nullptr && running->Started()) return {};
-        return base::Unavailable("it has not seen everything yet");
-      };
-    };
     std::vector<registry::HealthCheck> checks{
         {"shutdown",
          [this] { return stopping_ ? base::Unavailable("the process is ending") : Status(); },
@@ -303,19 +309,8 @@ class Plane final : public ControlPlane {
                                         unreadable.size(), unreadable.begin()->second));
                       },
                       .only_health = true});
-    if (options_.scheduler) {
-      checks.push_back({"scheduler", started(&scheduling_), true});
-      checks.push_back({.name = "scheduler-loop",
-                        .check = [this] { return Moves(scheduling_); },
-                        .only_health = true});
-    }
-    if (options_.controllers || options_.nodes) {
-      checks.push_back({"controllers", started(&controlling_), true});
-      checks.push_back({.name = "controllers-loop",
-                        .check = [this] { return Moves(controlling_); },
-                        .only_health = true});
-    }
-    if (!options_.in_memory) {
+    for (registry::HealthCheck& check : deciders_.Checks()) checks.push_back(std::move(check));
+    if (!Database(options_).empty()) {
       checks.push_back(
           {.name = "disk", .check = [this] { return commits_.Health(); }, .only_health = true});
     }
@@ -330,15 +325,6 @@ class Plane final : public ControlPlane {
                         .only_health = true});
     }
     return checks;
-  }
-
-  // Whether a loop comes to the end of what it does.
-  Status Moves(const std::atomic<internal::Loop*>& loop) const {
-    const internal::Loop* running = loop.load();
-    const auto age = running == nullptr ? std::chrono::nanoseconds(0) : running->TurnAge();
-    if (!internal::TooLong(age, options_.health.stuck_loop)) return {};
-    return base::Unavailable(fmt::format("the piece of work that it is at has taken {} so far",
-                                         base::GoDurationToString(age)));
   }
 
   Status QueuesMove() const {
@@ -378,13 +364,7 @@ class Plane final : public ControlPlane {
         {"dray_loop_turn_seconds",
          "How long the piece of work has taken so far that a loop is at; 0: it waits for some.",
          {"loop"}},
-        [this, seconds](metrics::Readings& readings) {
-          const internal::Loop* scheduler = scheduling_.load();
-          const internal::Loop* controllers = controlling_.load();
-          if (scheduler != nullptr) readings.Add({"scheduler"}, seconds(scheduler->TurnAge()));
-          if (controllers != nullptr)
-            readings.Add({"controllers"}, seconds(controllers->TurnAge()));
-        });
+        [this](metrics::Readings& readings) { deciders_.Measure(readings); });
   }
 
   // What is stored and cannot be read, as far as somebody has tried, with the reason; by key.
@@ -431,6 +411,7 @@ class Plane final : public ControlPlane {
   std::unique_ptr<registry::LocalCluster> controller_cluster_;
   std::unique_ptr<api::Cluster> counted_for_scheduler_;
   std::unique_ptr<api::Cluster> counted_for_controllers_;
+  internal::Deciders deciders_{options_, clock_, metrics_};
   std::unique_ptr<registry::RoleAuthorizer::Following> following_roles_;
   std::unique_ptr<registry::PolicyAdmission::Following> following_policies_;
   std::optional<apiserver::TokenKeys> token_keys_;
@@ -439,15 +420,13 @@ class Plane final : public ControlPlane {
   std::unique_ptr<registry::NodeDoor> node_door_;
   std::unique_ptr<registry::RestHandler> handler_;
   std::unique_ptr<internal::Snapshots> snapshots_;
+  std::unique_ptr<apiserver::Handler> front_;
   std::unique_ptr<apiserver::Server> server_;
   std::atomic<const apiserver::Server*> serving_ = nullptr;
-  std::atomic<internal::Loop*> scheduling_ = nullptr;
-  std::atomic<internal::Loop*> controlling_ = nullptr;
+  apiserver::Credentials made_;
   apiserver::KeyPair authority_;
   std::string url_;
   std::string kubeconfig_;
-  std::unique_ptr<internal::Loop> scheduler_;
-  std::unique_ptr<internal::Loop> controllers_;
 };
 
 }  // namespace

@@ -6,18 +6,23 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "api/authorization.h"
 #include "api/cluster.h"
 #include "api/gates.h"
 #include "api/kinds.h"
+#include "apiserver/http.h"
 #include "audit/policy.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "logs/log.h"
+#include "plane/store_address.h"
 #include "scheduler/config.h"
+#include "store/store.h"
 
 namespace dray::plane {
 
@@ -42,9 +47,13 @@ struct HealthLimits {
 struct PlaneOptions {
   // Where keys, kubeconfigs and the database are; made if it is not there.
   std::string data;
-  bool in_memory = false;  // no database: objects end with the process
+  StoreAddress store;
+  // In place of the address, for tests: several servers in one process. Called once.
+  std::function<StatusOr<std::unique_ptr<store::Store>>()> open_store = nullptr;
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: a free one
+  // How clients call it: in its certificate, and the first one in the kubeconfigs. Empty: the address.
+  std::vector<std::string> advertise;
   bool http2 = true;
   std::size_t max_streams = 250;  // of a connection of HTTP/2
   // Bearer tokens as apiserver/authentication.h reads them; empty: none.
@@ -64,6 +73,11 @@ struct PlaneOptions {
   std::chrono::nanoseconds slow_decision = std::chrono::milliseconds(100);
   HealthLimits health;
   AuditOptions audit;
+  // Stands before the API, and hands on what is not its own: /console. It ends before what it was
+  // given. Null: nobody does.
+  std::function<std::unique_ptr<apiserver::Handler>(
+      api::Cluster& cluster, const api::Authorizer& authorizer, apiserver::Handler& api)>
+      front = nullptr;
 };
 
 // A part of it, in a line for people.

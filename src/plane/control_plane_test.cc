@@ -78,7 +78,8 @@ TEST(ControlPlane, AnObjectThatIsRefusedIsNamed) {
   TestPlane plane;
   const base::SystemClock clock;
   const auto started = ControlPlane::Start(
-      {.data = plane.folder(), .in_memory = true, .objects = {api::Object::Of(pod)}}, clock);
+      {.data = plane.folder(), .store = StoreAddress::Memory(), .objects = {api::Object::Of(pod)}},
+      clock);
   EXPECT_THAT(started.status().ToString(), HasSubstr("Bad_Name"));
 }
 

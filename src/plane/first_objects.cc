@@ -8,6 +8,7 @@
 #include "api/namespace.h"
 #include "api/node.h"
 #include "api/priority_class.h"
+#include "api/system_priority.h"
 
 namespace dray::plane {
 namespace {
@@ -20,10 +21,10 @@ api::Object NamespaceNamed(std::string_view name) {
 
 const api::KindInfo& PriorityKind() { return api::HubKind(api::TypeInfoOf<api::PriorityClass>()); }
 
-api::Object PriorityNamed(std::string_view name, std::int32_t value, std::string_view description) {
+api::Object PriorityNamed(std::string_view name, std::string_view description) {
   api::PriorityClass priority;
   priority.metadata.name = name;
-  priority.value = value;
+  priority.value = api::SystemPriority(name).value();
   priority.description = description;
   return api::Object::Of(std::move(priority));
 }
@@ -43,10 +44,10 @@ std::vector<api::Object> FirstObjects() {
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     objects.push_back(NamespaceNamed(name));
   }
-  objects.push_back(PriorityNamed("system-cluster-critical", 2'000'000'000,
-                                  "For pods that the cluster cannot do without."));
-  objects.push_back(PriorityNamed("system-node-critical", 2'000'001'000,
-                                  "For pods that their node cannot do without."));
+  objects.push_back(
+      PriorityNamed("system-cluster-critical", "For pods that the cluster cannot do without."));
+  objects.push_back(
+      PriorityNamed("system-node-critical", "For pods that their node cannot do without."));
   return objects;
 }
 

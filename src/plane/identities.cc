@@ -21,7 +21,8 @@ std::string Text(std::string_view prefix, std::string_view name) {
 std::vector<ClientIdentity> StandardClients() {
   return {{"admin", "kubernetes-admin", {std::string(registry::kMasters)}},
           {"viewer", "dray-viewer", {std::string(registry::kViewers)}},
-          {"scheduler", std::string(registry::kSchedulerUser), {}}};
+          {"scheduler", std::string(registry::kSchedulerUser), {}},
+          {"controllers", std::string(registry::kControllersUser), {}}};
 }
 
 StatusOr<ClientIdentity> ClientFor(std::string_view who, std::string_view node) {

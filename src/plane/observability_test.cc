@@ -185,11 +185,12 @@ TEST_F(ServedTest, HealthShowsEachCheckWhereItBelongs) {
   ASSERT_TRUE(plane_.Until([&] { return Get("/readyz").status == 200; }));
   EXPECT_EQ(Get("/livez?verbose").body, "[+]ping ok\n[+]store ok\nlivez check passed\n");
   EXPECT_EQ(Get("/readyz?verbose").body,
-            "[+]ping ok\n[+]store ok\n[+]shutdown ok\n[+]scheduler ok\n[+]controllers ok\n"
-            "[+]request-queues ok\nreadyz check passed\n");
-  EXPECT_EQ(Get("/healthz?verbose").body,
-            "[+]ping ok\n[+]store ok\n[+]stored-objects ok\n[+]scheduler-loop ok\n"
-            "[+]controllers-loop ok\n[+]disk ok\n[+]request-queues ok\nhealthz check passed\n");
+            "[+]ping ok\n[+]store ok\n[+]store-reachable ok\n[+]shutdown ok\n[+]scheduler ok\n"
+            "[+]controllers ok\n[+]request-queues ok\nreadyz check passed\n");
+  EXPECT_EQ(
+      Get("/healthz?verbose").body,
+      "[+]ping ok\n[+]store ok\n[+]store-reachable ok\n[+]stored-objects ok\n[+]scheduler-loop ok\n"
+      "[+]controllers-loop ok\n[+]disk ok\n[+]request-queues ok\nhealthz check passed\n");
   const std::string metrics = plane_.plane().Metrics();
   EXPECT_THAT(metrics, HasSubstr("kubernetes_healthcheck{name=\"disk\",type=\"healthz\"} 1\n"));
   EXPECT_THAT(metrics, Not(HasSubstr("kubernetes_healthcheck{name=\"disk\",type=\"livez\"}")));

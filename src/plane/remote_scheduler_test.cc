@@ -104,7 +104,7 @@ TEST_F(RemoteSchedulerTest, ManyPodsGetEachADeviceOfItsOwnAndOthersAReason) {
 
 TEST_F(RemoteSchedulerTest, GoesOnAfterTheServerWasAway) {
   Start();
-  const auto scheduler = Schedule({.leader_elect = false});
+  const auto scheduler = Schedule(RemoteSchedulerOptions{{.leader_elect = false}});
   plane_.Create(PodFromTemplate("before"));
   ASSERT_TRUE(plane_.Await("before", api::kPodRunning));
   const std::string& url = plane_.plane().url();
@@ -119,9 +119,9 @@ TEST_F(RemoteSchedulerTest, GoesOnAfterTheServerWasAway) {
 
 TEST_F(RemoteSchedulerTest, OfTwoOneLeadsAndTheOtherFollowsAfterIt) {
   Start();
-  auto first = Schedule({.identity = "first"});
+  auto first = Schedule(RemoteSchedulerOptions{{.identity = "first"}});
   ASSERT_TRUE(plane_.Until([&] { return first->leading(); }));
-  const auto second = Schedule({.identity = "second"});
+  const auto second = Schedule(RemoteSchedulerOptions{{.identity = "second"}});
   ASSERT_TRUE(plane_.Until([&] { return second->leader() == "first"; }));
   EXPECT_FALSE(second->leading());
   plane_.Create(PodFromTemplate("a"));
@@ -152,7 +152,7 @@ TEST_F(RemoteSchedulerTest, WhatItWritesIsManagedByTheNameOfItsProfile) {
 }
 
 TEST_F(RemoteSchedulerTest, WithoutAServerItDoesNotStart) {
-  const auto started = RemoteScheduler::Start({.access = {.url = "https://127.0.0.1:1"}}, clock_);
+  const auto started = RemoteScheduler::Start({{.access = {.url = "https://127.0.0.1:1"}}}, clock_);
   EXPECT_EQ(started.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(base::Message(started.status())), HasSubstr("127.0.0.1 port 1"));
 }

@@ -134,6 +134,25 @@ constexpr RuleRow kDrayScheduler[] = {
 constexpr RuleRow kElection[] = {
     {"create get list watch update patch", "coordination.k8s.io", "leases"}};
 
+// Of the controllers where they are a process of their own, and of simulated nodes. Owners, namespaces and
+// quotas concern every kind, also those that somebody defines.
+constexpr RuleRow kControllers[] = {
+    {"get list watch update patch delete", "*", "*"},
+    {"create", "core", "configmaps events persistentvolumeclaims pods serviceaccounts"},
+    {"create", "events.k8s.io", "events"},
+    {"create", "apps", "controllerrevisions replicasets"},
+    {"create", "batch", "jobs"},
+    {"create", "resource.k8s.io", "resourceclaims"},
+    {"create", "coordination.k8s.io", "leases"},
+    {"create", "authentication.k8s.io", "tokenreviews"},
+    {"create", "authorization.k8s.io", "subjectaccessreviews"},
+    // Of roles that gather others: what they gather the controllers need not have.
+    {"escalate", "rbac.authorization.k8s.io", "clusterroles"},
+    {"approve sign", "certificates.k8s.io", "signers",
+     "kubernetes.io/kube-apiserver-client kubernetes.io/kube-apiserver-client-kubelet "
+     "kubernetes.io/kubelet-serving"},
+};
+
 constexpr RuleRow kDriver[] = {
     {DRAY_READ, "resource.k8s.io", "resourceclaims resourceslices deviceclasses"},
     {DRAY_READ, "core", "nodes pods"},
@@ -195,6 +214,7 @@ constexpr RoleRow kRoles[] = {
     {"system:kube-scheduler", kScheduler},
     {"system:volume-scheduler", kVolumeScheduler},
     {"dray:scheduler", kDrayScheduler},
+    {"dray:controllers", kControllers},
     {"dray:driver", kDriver},
     {"dray:health", kHealthParts},
     {.name = "dray:viewer", .gathers = kToViewer},
@@ -222,6 +242,7 @@ constexpr BindingRow kBindings[] = {
     {.role = "system:kube-scheduler", .users = "system:kube-scheduler"},
     {.role = "system:volume-scheduler", .users = "system:kube-scheduler"},
     {.role = "dray:scheduler", .users = "system:kube-scheduler"},
+    {.role = "dray:controllers", .users = "system:kube-controller-manager"},
     {.role = "system:service-account-issuer-discovery", .groups = "system:serviceaccounts"},
     {.role = "dray:driver", .groups = "dray:drivers"},
     {.role = "dray:health", .groups = "system:authenticated system:unauthenticated"},

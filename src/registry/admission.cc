@@ -11,6 +11,7 @@
 #include "api/pod.h"
 #include "api/pod_group.h"
 #include "api/priority_class.h"
+#include "api/system_priority.h"
 #include "api/taints.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
@@ -44,13 +45,6 @@ struct Priority {
 // How long a pod waits for its node, as in Kubernetes.
 constexpr std::int64_t kPatienceSeconds = 300;
 
-// The two classes that every cluster has.
-std::optional<Priority> SystemPriority(std::string_view name) {
-  if (name == "system-cluster-critical") return Priority{2'000'000'000, std::string(name), {}};
-  if (name == "system-node-critical") return Priority{2'000'001'000, std::string(name), {}};
-  return std::nullopt;
-}
-
 Priority Of(const api::PriorityClass& row) {
   return {row.value, row.metadata.name, row.preemption_policy};
 }
@@ -70,10 +64,27 @@ Status AdmitNamespace(const Objects& objects, const api::Object& object,
 
 namespace {
 
+// The class for those who name none; of several, which two writers at once can make, the lowest, as in
+// Kubernetes.
+StatusOr<std::optional<Priority>> FindDefault(const Objects& objects) {
+  std::optional<Priority> priority;
+  DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> rows,
+                        objects.All(KindOf<api::PriorityClass>()));
+  for (const StoredObjectPtr& row : rows) {
+    const api::PriorityClass& candidate = *row->object().As<api::PriorityClass>();
+    if (candidate.global_default && (!priority || candidate.value < priority->value)) {
+      priority = Of(candidate);
+    }
+  }
+  return priority;
+}
+
 // Of the class that is named, or of the one for those who name none.
 StatusOr<Priority> FindPriority(const Objects& objects, const api::Object& asking,
                                 std::string_view class_name) {
-  if (auto system = SystemPriority(class_name)) return *system;
+  if (const auto system = api::SystemPriority(class_name)) {
+    return Priority{*system, std::string(class_name), {}};
+  }
   const api::KindInfo& kind = KindOf<api::PriorityClass>();
   if (!class_name.empty()) {
     DRAY_ASSIGN_OR_RETURN(const auto found, objects.Find(kind, "", class_name));
@@ -83,15 +94,7 @@ StatusOr<Priority> FindPriority(const Objects& objects, const api::Object& askin
     }
     return Of(*found->object().As<api::PriorityClass>());
   }
-  // Of several defaults the lowest, as in Kubernetes.
-  std::optional<Priority> priority;
-  DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> rows, objects.All(kind));
-  for (const StoredObjectPtr& row : rows) {
-    const api::PriorityClass& candidate = *row->object().As<api::PriorityClass>();
-    if (candidate.global_default && (!priority || candidate.value < priority->value)) {
-      priority = Of(candidate);
-    }
-  }
+  DRAY_ASSIGN_OR_RETURN(const auto priority, FindDefault(objects));
   return priority.value_or(Priority{});
 }
 
@@ -160,6 +163,17 @@ Status AdmitPriority(const Objects& objects, const api::FeatureGates& gates, api
   if (object.As<api::Pod>() != nullptr) return AdmitPodPriority(objects, object);
   if (object.As<api::PodGroup>() != nullptr) return AdmitGroupPriority(objects, gates, object);
   return {};
+}
+
+Status AdmitDefaultPriority(const Objects& objects, const api::Object& object) {
+  const auto* row = object.As<api::PriorityClass>();
+  if (row == nullptr || !row->global_default) return {};
+  DRAY_ASSIGN_OR_RETURN(const auto there, FindDefault(objects));
+  if (!there || there->class_name == row->metadata.name) return {};
+  return rest::Forbidden(
+      object.kind(), row->metadata.name,
+      fmt::format("PriorityClass {} is already marked as default. Only one default can exist",
+                  there->class_name));
 }
 
 void AdmitGroup(api::Object& object) {

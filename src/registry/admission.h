@@ -27,6 +27,9 @@ Status AdmitNamespace(const Objects& objects, const api::Object& object,
 // Fills in the priority of a new pod or PodGroup from its class. Other kinds pass.
 Status AdmitPriority(const Objects& objects, const api::FeatureGates& gates, api::Object& object);
 
+// There is one PriorityClass for those who name none. Other kinds pass.
+Status AdmitDefaultPriority(const Objects& objects, const api::Object& object);
+
 // A new PodGroup stays until none of its pods runs any more (podgroup-protection).
 void AdmitGroup(api::Object& object);
 

@@ -10,6 +10,8 @@
 #include "api/namespace.h"
 #include "api/pod.h"
 #include "api/pod_conditions.h"
+#include "api/priority_class.h"
+#include "api/system_priority.h"
 #include "fmt/format.h"
 #include "registry/admission.h"
 #include "registry/internal/attempt.h"
@@ -62,8 +64,12 @@ bool HoldsContent(const api::Object& object) {
 // What a cluster cannot do without.
 Status CheckMortal(const api::Object& object) {
   constexpr std::string_view kImmortal[] = {"default", "kube-system", "kube-public"};
-  if (object.As<api::Namespace>() == nullptr) return {};
   const std::string& name = object.metadata().name;
+  if (object.As<api::PriorityClass>() != nullptr && api::SystemPriority(name)) {
+    return rest::Forbidden(object.kind(), name,
+                           "this is a system priority class and cannot be deleted");
+  }
+  if (object.As<api::Namespace>() == nullptr) return {};
   if (std::ranges::find(kImmortal, name) == std::end(kImmortal)) return {};
   return rest::Forbidden(object.kind(), name, "this namespace may not be deleted");
 }

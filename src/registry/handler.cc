@@ -4,35 +4,30 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "api/field_selector.h"
 #include "api/pod.h"
 #include "apiserver/server.h"
-#include "base/mutex.h"
 #include "fmt/format.h"
 #include "registry/account_tokens.h"
 #include "registry/custom_kinds.h"
 #include "registry/impersonation.h"
+#include "registry/internal/documents.h"
 #include "registry/internal/exchange.h"
 #include "registry/internal/node_parts.h"
 #include "registry/internal/request_options.h"
 #include "registry/policies.h"
 #include "rest/api_error.h"
 #include "rest/discovery.h"
-#include "rest/openapi.h"
 #include "rest/tree.h"
 
 namespace dray::registry {
 namespace {
 
-using apiserver::Bytes;
 using internal::Exchange;
 using internal::ExchangePtr;
-
-constexpr std::string_view kNotFoundPage = "404 page not found\n";
 
 std::string VerbOf(const apiserver::Request& request, const Route& route, const Query& query) {
   const bool one = !route.name.empty();
@@ -66,8 +61,8 @@ Status WhyNoPart(const Exchange& exchange) {
   return rest::ToStatus(
       {.code = 501,
        .reason = "NotImplemented",
-       .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is "
-                              "executed: {}",
+       .message = fmt::format("pods \"{}\" is on a simulated node, where no containers "
+                              "run: {}",
                               route.name, row->why),
        .details = rest::StatusDetails{.name = route.name, .kind = "pods"}});
 }
@@ -128,7 +123,9 @@ void WhenShown(const ExchangePtr& exchange, std::function<void()> then) {
   auto ready = [exchange, then = std::move(then)](const Status& status) {
     // That there is no such version yet is for the verb to say.
     const bool asked_too_much = status.code() == StatusCode::kInvalidArgument;
-    if (!status.ok() && !asked_too_much) return exchange->SendError(status);
+    if (!status.ok() && !asked_too_much) {
+      return exchange->SendError(rest::NewestNotShown(base::Message(status)));
+    }
     then();
   };
   store::Revision at;
@@ -153,13 +150,6 @@ void ResolveBindings(Exchange& exchange) {
   route.name = rest::TextIn(*metadata, "name");
   route.subresource = "binding";
   route.kind = api::FindKind("v1", "Pod");
-}
-
-std::string VersionJson(std::string_view version) {
-  return fmt::format(R"({{"major":"1","minor":"38","gitVersion":{},"gitCommit":"","gitTreeState":)"
-                     R"("clean","buildDate":"1970-01-01T00:00:00Z","goVersion":"","compiler":"",)"
-                     R"("platform":"linux/amd64"}})",
-                     ToJson(rest::StringNode(version)));
 }
 
 // As kube-apiserver's metrics call it.
@@ -210,14 +200,6 @@ audit::Attributes AttributesOf(const Exchange& exchange, bool is_resource,
 // As what is no resource is called in rules and events.
 std::string Lower(std::string_view method) { return absl::AsciiStrToLower(base::ToAbsl(method)); }
 
-// Something to be kept for an hour, as Kubernetes says of keys.
-void SendDocument(Exchange& exchange, std::string_view type, std::string text) {
-  apiserver::Response response = exchange.Begin(200, type);
-  response.headers.Add("Cache-Control", "public, max-age=3600");
-  response.body = std::make_shared<const std::string>(std::move(text));
-  exchange.Answer(std::move(response));
-}
-
 // The permission that a request needs.
 api::AuthorizationRequest AskedFor(const Exchange& exchange) {
   const Route& at = exchange.route;
@@ -244,80 +226,17 @@ api::AuthorizationRequest AskedFor(const Exchange& exchange) {
 std::vector<HealthCheck> WithOwnChecks(const Registry& registry, std::vector<HealthCheck> others) {
   std::vector<HealthCheck> checks = {
       {"ping", [] { return Status(); }},
-      {"store", [&registry] { return registry.objects().store().Health(); }}};
+      {"store", [&registry] { return registry.objects().store().Health(); }},
+      // A restart does not bring it nearer; other servers may be better off.
+      {.name = "store-reachable",
+       .check = [&registry] { return registry.objects().store().Reachable(); },
+       .only_ready = true,
+       .only_health = true}};
   for (HealthCheck& check : others) checks.push_back(std::move(check));
   return checks;
 }
 
 }  // namespace
-
-// How the document is called here that /openapi/v2 is for those who ask for protobuf.
-constexpr std::string_view kOpenApiV2AsProtobuf = "/openapi/v2#protobuf";
-
-// Documents that are the same for everybody: made when first asked for, and anew when other kinds
-// are served. Thread-safe.
-class RestHandler::Documents {
- public:
-  // Null when there is no such document.
-  Bytes Find(const std::shared_ptr<const rest::ServedKinds>& kinds, std::string_view path,
-             bool aggregated, std::string_view host) {
-    const std::string key =
-        fmt::format("{}{}{}", path, aggregated ? "?aggregated" : "", path == "/api" ? host : "");
-    const base::MutexLock lock(mutex_);
-    if (kinds != of_) {
-      made_.clear();
-      of_ = kinds;
-    }
-    const auto it = made_.find(key);
-    if (it != made_.end()) return it->second;
-    auto text = Make(*kinds, path, aggregated, host);
-    if (!text) return nullptr;
-    // The host is a client's word: do not keep one document per word.
-    auto bytes = std::make_shared<const std::string>(*std::move(text));
-    if (path != "/api" || aggregated) made_.emplace(key, bytes);
-    return bytes;
-  }
-
- private:
-  static std::optional<std::string> Make(const rest::ServedKinds& kinds, std::string_view path,
-                                         bool aggregated, std::string_view host) {
-    if (path == "/api") {
-      return aggregated ? rest::AggregatedDiscoveryJson(true, kinds) : rest::ApiVersionsJson(host);
-    }
-    if (path == "/apis") {
-      return aggregated ? rest::AggregatedDiscoveryJson(false, kinds)
-                        : rest::ApiGroupListJson(kinds);
-    }
-    if (path == "/openapi/v2") return rest::OpenApiV2Json(kinds);
-    if (path == kOpenApiV2AsProtobuf) return rest::OpenApiV2Protobuf(kinds);
-    if (path == "/openapi/v3") return rest::OpenApiV3RootJson(kinds);
-    if (path.starts_with("/openapi/v3/")) {
-      return Versioned(kinds, path.substr(std::string_view("/openapi/v3").size()),
-                       rest::OpenApiV3Json);
-    }
-    if (path.starts_with("/apis/") && path.find('/', 6) == path.npos) {
-      return rest::ApiGroupJson(path.substr(6), kinds);
-    }
-    return Versioned(kinds, path, rest::ApiResourceListJson);
-  }
-
-  // Of /api/{version} or /apis/{group}/{version}.
-  template <typename F>
-  static std::optional<std::string> Versioned(const rest::ServedKinds& kinds, std::string_view path,
-                                              F make) {
-    if (path.starts_with("/api/")) return make(std::string_view(), path.substr(5), kinds);
-    if (!path.starts_with("/apis/")) return std::nullopt;
-    path.remove_prefix(6);
-    const std::size_t slash = path.find('/');
-    if (slash == path.npos) return std::nullopt;
-    return make(path.substr(0, slash), path.substr(slash + 1), kinds);
-  }
-
-  base::Mutex mutex_;
-  // What they say is of these kinds.
-  std::shared_ptr<const rest::ServedKinds> of_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Bytes> made_ ABSL_GUARDED_BY(mutex_);
-};
 
 RestHandler::RestHandler(Registry& registry, const RoleAuthorizer& authorizer,
                          HandlerOptions options)
@@ -380,7 +299,7 @@ void RestHandler::Handle(apiserver::Request request,
         ForbiddenFor(asked, at.kind != nullptr ? *at.kind : unknown, decision.reason));
   }
   if (!IsServed(*exchange->kinds, at.group, at.version)) {
-    return exchange->SendText(404, std::string(kNotFoundPage));
+    return exchange->SendNoSuchPath();
   }
   if (at.kind == nullptr) {
     const auto* posted = rest::FindObjectless(at.group, at.version, at.resource);
@@ -404,7 +323,9 @@ void RestHandler::Handle(apiserver::Request request,
     exchange->notes = std::make_shared<WriteNotes>();
   }
   if (at.resource == "serviceaccounts" && at.subresource == "token") {
-    return internal::HandleTokenRequest(exchange, options_.tokens);
+    // The account may have been made a moment ago, by way of another server.
+    return WhenShown(exchange,
+                     [this, exchange] { internal::HandleTokenRequest(exchange, options_.tokens); });
   }
   if (internal::IsNodePart(at)) return internal::HandleNodePart(exchange, options_.nodes);
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));
@@ -421,7 +342,8 @@ void RestHandler::Handle(apiserver::Request request,
       });
     });
   }
-  constexpr std::string_view kReads[] = {"get", "list", "watch"};
+  // What is deleted together is what a list shows.
+  constexpr std::string_view kReads[] = {"get", "list", "watch", "deletecollection"};
   if (std::ranges::find(kReads, exchange->verb) == std::end(kReads)) return Dispatch(exchange);
   WhenShown(exchange, [exchange] { Dispatch(exchange); });
 }
@@ -442,57 +364,6 @@ void RestHandler::Refused(const apiserver::Refusal& refusal) const {
                               : std::string(refusal.message);
   options_.auditor->Refused(
       request, AttributesOf(exchange, route.has_value(), Lower(request.method)), refusal.code, why);
-}
-
-void RestHandler::HandleOther(const ExchangePtr& exchange) {
-  const apiserver::Request& request = exchange->request;
-  std::string_view path = request.path;
-  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  const api::AuthorizationRequest asked{
-      .user = exchange->user(), .verb = Lower(request.method), .path = std::string(path)};
-  const api::AuthorizationDecision decision = authorizer_.Authorize(asked);
-  if (exchange->trail != nullptr) exchange->trail->Decided(decision.allowed, decision.reason);
-  if (!decision.allowed) return exchange->SendError(ForbiddenPath(asked, decision.reason));
-  if (request.method != "GET" && request.method != "HEAD") {
-    return exchange->SendError(rest::MethodNotAllowed());
-  }
-  if (const auto health = health_.Answer(path, exchange->query)) {
-    return exchange->SendText(health->code, health->text);
-  }
-  if (options_.tokens != nullptr && path == "/openid/v1/jwks") {
-    return SendDocument(*exchange, "application/jwk-set+json", options_.tokens->Jwks());
-  }
-  if (options_.tokens != nullptr && path == "/.well-known/openid-configuration") {
-    const std::string url = fmt::format("https://{}", request.headers.Find("Host"));
-    return SendDocument(*exchange, "application/json", options_.tokens->Discovery(url));
-  }
-  if (path == "/version") return exchange->Send(200, VersionJson(options_.version));
-  if (options_.other) {
-    if (auto response = options_.other(request)) {
-      return exchange->Answer(*std::move(response));
-    }
-  }
-  if (options_.later && options_.later(request, [exchange](apiserver::Response response) {
-        exchange->Answer(std::move(response));
-      })) {
-    return;
-  }
-  if (path == "/openapi/v2" && rest::AsksForOpenApiV2Protobuf(request.headers.Find("Accept"))) {
-    apiserver::Response response = exchange->Begin(200, rest::kOpenApiV2ProtobufType);
-    response.body = documents_->Find(exchange->kinds, kOpenApiV2AsProtobuf, false, {});
-    return exchange->Answer(std::move(response));
-  }
-  const auto format = ParseAccept(request.headers.Find("Accept"));
-  const bool aggregated = format.ok() && format->shape == Shape::kDiscovery;
-  Bytes document =
-      documents_->Find(exchange->kinds, path, aggregated, request.headers.Find("Host"));
-  if (document == nullptr) return exchange->SendText(404, std::string(kNotFoundPage));
-  if (!format.ok()) return exchange->SendError(format.status());
-  const bool whole = aggregated && (path == "/api" || path == "/apis");
-  apiserver::Response response =
-      exchange->Begin(200, whole ? rest::kAggregatedContentType : "application/json");
-  response.body = std::move(document);
-  exchange->Answer(std::move(response));
 }
 
 }  // namespace dray::registry

@@ -105,7 +105,7 @@ TEST(HealthTest, IsServedToAnybody) {
   const Asking asking{.path = "/readyz?verbose", .user = apiserver::User()};
   const Answer answer = world.Ask(asking);
   EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.text, "[+]ping ok\n[+]store ok\nreadyz check passed\n");
+  EXPECT_EQ(answer.text, "[+]ping ok\n[+]store ok\n[+]store-reachable ok\nreadyz check passed\n");
   EXPECT_EQ(world.Ask({.path = "/livez/ping", .user = apiserver::User()}).text, "ok");
   EXPECT_EQ(world.Ask({.path = "/livez/none", .user = apiserver::User()}).status, 404);
 }

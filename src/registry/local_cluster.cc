@@ -32,7 +32,7 @@ struct Waited {
 Status Named(Status status, const api::KindInfo& kind, std::string_view namespace_,
              std::string_view name) {
   // A store whose disk has failed does not know what is on it.
-  if (status.code() == StatusCode::kUnavailable) {
+  if (status.code() == StatusCode::kDeadlineExceeded) {
     status = api::OutcomeUnknown(base::Message(status));
   }
   if (name.empty()) return status;
@@ -95,7 +95,19 @@ LocalCluster::~LocalCluster() {
   while (notes.writing != 0) notes.idle.Wait(notes.mutex);
 }
 
+// Whoever asks past its watch wants to know what is stored at this moment, and others may have written
+// it.
+Status LocalCluster::Newest() const {
+  store::Store& store = registry_.objects().store();
+  if (store.early() != nullptr) return {};
+  std::promise<Status> shown;
+  store.Current([&shown](Status status) { shown.set_value(std::move(status)); });
+  const Status status = shown.get_future().get();
+  return status.ok() ? status : base::Unavailable(base::Message(status));
+}
+
 StatusOr<std::vector<api::Object>> LocalCluster::List(const api::KindInfo& kind) const {
+  DRAY_RETURN_IF_ERROR(Newest());
   std::vector<api::Object> list;
   DRAY_ASSIGN_OR_RETURN(const std::vector<StoredObjectPtr> all, registry_.objects().All(kind));
   for (const StoredObjectPtr& stored : all) list.push_back(stored->object());
@@ -110,6 +122,7 @@ StatusOr<std::vector<api::Object>> LocalCluster::List(const api::KindInfo& kind)
 StatusOr<std::optional<api::Object>> LocalCluster::Find(const api::KindInfo& kind,
                                                         std::string_view namespace_,
                                                         std::string_view name) const {
+  DRAY_RETURN_IF_ERROR(Newest());
   DRAY_ASSIGN_OR_RETURN(const auto found, registry_.objects().Find(kind, namespace_, name));
   return found ? std::optional(found->object()) : std::nullopt;
 }

@@ -45,6 +45,7 @@ class LocalCluster final : public api::Cluster {
   void Note(const api::EventNote& note) override;
 
  private:
+  Status Newest() const;
   struct Notes;  // shared with the callbacks of writes under way
 
   Registry& registry_;

@@ -180,7 +180,7 @@ Status WhyNot(const NodePart& part, std::string_view pod) {
   return rest::ToStatus(
       {.code = 501,
        .reason = "NotImplemented",
-       .message = fmt::format("pods \"{}\" is on a simulated node, where nothing is executed: {}",
+       .message = fmt::format("pods \"{}\" is on a simulated node, where no containers run: {}",
                               pod, part.why_not),
        .details = rest::StatusDetails{.name = std::string(pod), .kind = "pods"}});
 }

@@ -126,10 +126,29 @@ Charge ChargeOf(const api::ResourceQuota& quota, const Amounts& after, const Amo
   return charge;
 }
 
+// Where others write to the store, a quota may be there that is not shown yet. Who makes one leaves a mark
+// for its namespace, and what is made there is only made if no mark was left that was not seen. Beside
+// what the API shows: no client can read or write it.
+void CheckNoneIsMissed(const store::Store& store, const api::Object& object, const api::Object* old,
+                       store::Transaction& transaction) {
+  if (store.early() != nullptr || old != nullptr) return;
+  const bool quota = object.As<api::ResourceQuota>() != nullptr;
+  if (!quota && !api::IsCounted(object.kind())) return;
+  std::string key = fmt::format("/dray/quotas/{}", object.metadata().namespace_);
+  const store::EntryPtr mark = store.Find(key);
+  const store::Revision seen = mark == nullptr ? store::Revision() : mark->modified;
+  if (quota) {
+    transaction.Put(std::move(key), object.metadata().name, seen);
+  } else {
+    transaction.Check(std::move(key), seen);
+  }
+}
+
 }  // namespace
 
 Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,
                   const api::WriteRules& rules, base::Time now, store::Transaction& transaction) {
+  CheckNoneIsMissed(objects.store(), object, old, transaction);
   if (!api::IsCounted(object.kind())) return {};
   const api::KindInfo& kind = KindOf<api::ResourceQuota>();
   const auto range = objects.store().Range(PrefixOf(kind, object.metadata().namespace_));

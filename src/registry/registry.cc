@@ -28,9 +28,6 @@
 namespace dray::registry {
 namespace {
 
-// Of the first in line: others that stand in no line may still come in between, each of them once.
-constexpr int kMaxTries = 100;
-
 class StoredNamespaceLabels final : public api::NamespaceLabels {
  public:
   explicit StoredNamespaceLabels(const Objects& objects) : objects_(objects) {}
@@ -115,100 +112,6 @@ bool IsGone(const api::Object& object) {
 
 }  // namespace
 
-// A write that is tried until it is done or refused; owns itself while the store has it. Whatever
-// follows from what the store reports is done where `post` says: the store's thread only writes.
-class Registry::Write : public std::enable_shared_from_this<Write> {
- public:
-  Write(const Registry& registry, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
-        Done done)
-      : registry_(registry),
-        attempt_(std::move(attempt)),
-        dry_run_(dry_run),
-        done_(std::move(done)) {}
-
-  // `key`: what it changes, if that is there already. Who changes the same takes turns from the
-  // beginning: trying beside each other is work that only one of them does not do in vain.
-  void Start(std::string key) {
-    if (key.empty() || dry_run_) return Try();
-    line_ = std::move(key);
-    if (registry_.lines_->Join(line_, [self = shared_from_this()] { self->Try(); })) Try();
-  }
-
- private:
-  void Try() {
-    auto attempt = attempt_();
-    if (!attempt.ok()) return Finish(attempt.status());
-    if (attempt->transaction.operations.empty()) return Finish(std::move(attempt->result));
-    if (dry_run_) return Rehearse(*std::move(attempt));
-    if (const std::string* key = KeyWithLine(attempt->transaction)) return Join(*key);
-    const std::optional<std::size_t> index = attempt->index;
-    std::shared_ptr<api::Object> result;
-    if (!index) result = std::make_shared<api::Object>(std::move(attempt->result));
-    store::Transaction sealed = std::move(*attempt).Seal();
-    if (Status text = Attempt::CheckText(sealed); !text.ok()) return Finish(std::move(text));
-    registry_.objects_.store().Commit(std::move(sealed), [self = shared_from_this(), index, result](
-                                                             StatusOr<store::Outcome> outcome) {
-      self->registry_.Post([self, index, result, outcome = std::move(outcome)] {
-        self->Committed(outcome, index, result.get());
-      });
-    });
-  }
-
-  // Nothing is stored, and what could not be stored is refused all the same.
-  void Rehearse(Attempt attempt) {
-    api::Object result = attempt.result;
-    const Status text = Attempt::CheckText(std::move(attempt).Seal());
-    if (!text.ok()) return Finish(text);
-    Finish(std::move(result));
-  }
-
-  // What the write may lose a race for, and others stand in line for already.
-  const std::string* KeyWithLine(const store::Transaction& transaction) const {
-    if (!line_.empty()) return nullptr;
-    for (const store::Operation& operation : transaction.operations) {
-      if (operation.expected && registry_.lines_->Busy(operation.key)) return &operation.key;
-    }
-    return nullptr;
-  }
-
-  void Join(const std::string& key) {
-    line_ = key;
-    if (registry_.lines_->Join(key, [self = shared_from_this()] { self->Try(); })) TryAgain();
-  }
-
-  void TryAgain() {
-    registry_.Post([self = shared_from_this()] { self->Try(); });
-  }
-
-  void Committed(const StatusOr<store::Outcome>& outcome, std::optional<std::size_t> index,
-                 const api::Object* result) {
-    if (!outcome.ok()) return Finish(outcome.status());
-    if (!outcome->conflict) {
-      return Finish(index ? Objects::ObjectOf(*outcome->entries[*index]) : *result);
-    }
-    // The next try sees what is there now: a key that is taken, a revision that has moved.
-    if (line_.empty()) return Join(outcome->conflict->key);
-    if (++tries_ >= kMaxTries) {
-      return Finish(rest::TooManyRequests("too many writers at once, try again", 1));
-    }
-    TryAgain();
-  }
-
-  void Finish(StatusOr<api::Object> result) {
-    if (!line_.empty()) {
-      if (auto next = registry_.lines_->Leave(line_)) registry_.Post(std::move(next));
-    }
-    done_(std::move(result));
-  }
-
-  const Registry& registry_;
-  const std::function<StatusOr<Attempt>()> attempt_;
-  const bool dry_run_;
-  const Done done_;
-  std::string line_;  // the key whose line it stands in; empty: in none
-  int tries_ = 0;
-};
-
 Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSource& random,
                    RegistryOptions options)
     : objects_(store, options.rules.gates),
@@ -222,17 +125,6 @@ Registry::Registry(store::Store& store, const base::Clock& clock, base::RandomSo
 }
 
 Registry::~Registry() = default;
-
-void Registry::Run(std::string key, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
-                   Done done) const {
-  std::make_shared<Write>(*this, std::move(attempt), dry_run, std::move(done))
-      ->Start(std::move(key));
-}
-
-void Registry::Post(std::function<void()> task) const {
-  if (options_.post) return options_.post(std::move(task));
-  task();
-}
 
 StatusOr<api::Object> Registry::Get(const api::KindInfo& kind, std::string_view namespace_,
                                     std::string_view name) const {
@@ -312,6 +204,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   const std::string name = object.metadata().name;
   if (!errors.empty()) return rest::Invalid(object.kind(), name, errors);
   ObservePolicy(object, objects_);
+  DRAY_RETURN_IF_ERROR(AdmitDefaultPriority(objects_, object));
   DRAY_RETURN_IF_ERROR(AskPolicies(context, Part::kObject, asked, object, nullptr));
   DRAY_ASSIGN_OR_RETURN(const auto there,
                         objects_.Find(object.kind(), object.metadata().namespace_, name));
@@ -398,6 +291,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now, custom.get()), object);
   }
+  DRAY_RETURN_IF_ERROR(AdmitDefaultPriority(objects_, object));
   DRAY_RETURN_IF_ERROR(AskPolicies(context, part, asked, object, &stored));
   return object;
 }

@@ -185,6 +185,8 @@ class Registry {
                                     const std::string& name) const;
   void Run(std::string key, std::function<StatusOr<Attempt>()> attempt, bool dry_run,
            Done done) const;
+  // Whether what is stored may be newer than what is shown: other servers write there, too.
+  bool OthersWrite() const;
   void Post(std::function<void()> task) const;
 
   Objects objects_;

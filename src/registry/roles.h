@@ -31,6 +31,7 @@ inline constexpr std::string_view kViewers = "dray:viewers";
 inline constexpr std::string_view kDrivers = "dray:drivers";
 inline constexpr std::string_view kNodes = "system:nodes";
 inline constexpr std::string_view kSchedulerUser = "system:kube-scheduler";
+inline constexpr std::string_view kControllersUser = "system:kube-controller-manager";
 // Users of the group system:nodes are called system:node:<name>, those of dray:drivers
 // dray:driver:<driver name>. A driver that runs on one node is a service account with the driver's
 // name, in the group dray:node:<node>, too.

@@ -178,6 +178,26 @@ TEST(Verbs, ARunningPodGetsItsGrace) {
   EXPECT_EQ(world.Get(kPods + "/p").status, 404);
 }
 
+// As nanoseconds, so many seconds are a time in the past: the pod's node would kill it at once.
+TEST(Verbs, AGraceLongerThanAnybodyWaitsIsInTheFuture) {
+  for (const std::string_view grace : {"9223372036854775807", "13000000000"}) {
+    World world;
+    ASSERT_EQ(world.Post(kPods, Pod("p", R"(,"nodeName":"n1")")).status, 201);
+    const Answer deleted = world.Ask(
+        {.method = "DELETE", .path = fmt::format("{}/p?gracePeriodSeconds={}", kPods, grace)});
+    EXPECT_EQ(deleted.status, 200) << deleted.text;
+    const rest::DocumentNode metadata = *rest::FindIn(deleted.Json(), "metadata");
+    EXPECT_EQ(rest::FindIn(metadata, "deletionGracePeriodSeconds")->text, grace);
+    EXPECT_GT(rest::TextIn(metadata, "deletionTimestamp"), "2100");
+    EXPECT_LT(rest::TextIn(metadata, "deletionTimestamp"), "2200");
+    // It can be read again, and shortened.
+    EXPECT_EQ(world.Get(kPods + "/p").status, 200);
+    EXPECT_EQ(world.Ask({.method = "DELETE", .path = kPods + "/p?gracePeriodSeconds=0"}).status,
+              200);
+    EXPECT_EQ(world.Get(kPods + "/p").status, 404);
+  }
+}
+
 // An eviction is a deletion that says so, with the grace and the preconditions of one.
 TEST(Verbs, AnEvictedPodSaysSo) {
   World world;
@@ -275,6 +295,70 @@ TEST(Verbs, WhetherAPodPushesOutOthersComesFromItsClass) {
       world.Post(kPods, Pod("q", R"(,"priorityClassName":"quiet","preemptionPolicy":"Never")"))
           .status,
       201);
+}
+
+const std::string kPriorities = "/apis/scheduling.k8s.io/v1/priorityclasses";
+
+TEST(Verbs, OnePriorityIsTheDefault) {
+  World world;
+  const auto made = [&](std::string_view name, int value) {
+    return world.Post(
+        kPriorities,
+        fmt::format(R"({{"metadata":{{"name":"{}"}},"value":{},"globalDefault":true}})", name,
+                    value));
+  };
+  ASSERT_EQ(made("a", 5).status, 201);
+  const Answer second = made("b", 3);
+  EXPECT_EQ(second.status, 403);
+  EXPECT_THAT(
+      second.text,
+      HasSubstr("PriorityClass a is already marked as default. Only one default can exist"));
+  const auto write = [&](std::string_view name, int value, bool is_default) {
+    return world
+        .Ask(
+            {.method = "PUT",
+             .path = fmt::format("{}/{}", kPriorities, name),
+             .body = fmt::format(
+                 R"({{"metadata":{{"name":"{}"}},"value":{},"globalDefault":{},"description":"d"}})",
+                 name, value, is_default)})
+        .status;
+  };
+  EXPECT_EQ(write("a", 5, true), 200);
+  ASSERT_EQ(world.Post(kPriorities, R"({"metadata":{"name":"b"},"value":3})").status, 201);
+  EXPECT_EQ(write("b", 3, true), 403);
+  EXPECT_EQ(write("a", 5, false), 200);
+  EXPECT_EQ(write("b", 3, true), 200);
+}
+
+TEST(Verbs, APriorityStaysWhatPodsWereAdmittedWith) {
+  World world;
+  ASSERT_EQ(world.Post(kPriorities, R"({"metadata":{"name":"a"},"value":5})").status, 201);
+  const auto patched = [&](std::string_view change) {
+    return world.Ask({.method = "PATCH",
+                      .path = kPriorities + "/a",
+                      .body = std::string(change),
+                      .content_type = "application/merge-patch+json"});
+  };
+  const Answer value = patched(R"({"value":6})");
+  EXPECT_EQ(value.status, 422);
+  EXPECT_THAT(value.text, HasSubstr("value: Forbidden: may not be changed in an update."));
+  const Answer policy = patched(R"({"preemptionPolicy":"Never"})");
+  EXPECT_EQ(policy.status, 422);
+  EXPECT_THAT(policy.text, HasSubstr("field is immutable"));
+  // What is left out is filled in, and is what it was.
+  EXPECT_EQ(patched(R"({"preemptionPolicy":null,"description":"d"})").status, 200);
+}
+
+TEST(Verbs, ThePrioritiesOfTheSystemStay) {
+  World world;
+  ASSERT_EQ(
+      world.Post(kPriorities, R"({"metadata":{"name":"system-node-critical"},"value":2000001000})")
+          .status,
+      201);
+  const Answer refused =
+      world.Ask({.method = "DELETE", .path = kPriorities + "/system-node-critical"});
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text, HasSubstr("this is a system priority class and cannot be deleted"));
 }
 
 TEST(Verbs, DeletionsOfOtherKindsAnswerWithAStatus) {
@@ -382,7 +466,7 @@ TEST(Verbs, WhatHollowNodesCannotDoIsRefusedWithItsReason) {
   ASSERT_EQ(world.Post(kPods + "/p/binding", R"({"target":{"name":"n"}})").status, 201);
   const Answer log = world.Get(kPods + "/p/log");
   EXPECT_EQ(log.status, 501);
-  EXPECT_THAT(log.text, HasSubstr("nothing is executed: there is no log"));
+  EXPECT_THAT(log.text, HasSubstr("no containers run: there is no log"));
   EXPECT_EQ(world.Post(kPods + "/p/exec?command=ls&stdout=true", "").status, 501);
   EXPECT_EQ(world.Get(kPods + "/p/nonsense").status, 404);
 }

@@ -280,4 +280,24 @@ Status TooManyRequests(std::string_view message, int retry_after_seconds) {
             StatusDetails{.retry_after_seconds = retry_after_seconds});
 }
 
+Status WriteNotDone(std::string_view why) {
+  return Of(503, "ServiceUnavailable",
+            fmt::format("nothing was written: {}; the request can be sent again", why),
+            StatusDetails{.retry_after_seconds = 1});
+}
+
+Status WriteUnknown(std::string_view why) {
+  return Of(
+      504, "Timeout",
+      fmt::format("it is not known whether this was written: {}; look before you send it again",
+                  why));
+}
+
+Status NewestNotShown(std::string_view why) {
+  return Of(504, "Timeout",
+            fmt::format("what is stored now cannot be shown: {}; with resourceVersion=0 there is "
+                        "what this server knows",
+                        why));
+}
+
 }  // namespace dray::rest

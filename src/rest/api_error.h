@@ -85,6 +85,12 @@ Status TooLarge(std::string_view message);
 Status Expired(std::string_view message);
 Status RevisionTooLarge(std::int64_t asked, std::int64_t current);
 Status TooManyRequests(std::string_view message, int retry_after_seconds);
+// What became of a write whose store says so: nothing, and it may be tried again (503), or nobody
+// knows (504).
+Status WriteNotDone(std::string_view why);
+Status WriteUnknown(std::string_view why);
+// 504: what is newest cannot be shown, and what is not would be a lie.
+Status NewestNotShown(std::string_view why);
 
 // `resource.k8s.io` of deviceclasses: "deviceclasses.resource.k8s.io"; core: "pods".
 std::string QualifiedResource(const api::KindInfo& kind);

@@ -98,7 +98,7 @@ std::span<const Description> CoreDescriptions() {
       {"NodeSpec", "What is wanted of a node."},
       {"NodeSpec.podCIDR", "The addresses that its pods get."},
       {"NodeSpec.podCIDRs", "The same, one per family of addresses."},
-      {"NodeSpec.providerID", "What the machine is called by whoever provides it."},
+      {"NodeSpec.providerID", "The machine's id at the cloud provider."},
       {"NodeSpec.unschedulable", "Whether the node takes no new pods."},
       {"NodeSpec.taints", "What keeps pods away that do not tolerate it."},
       {"NodeSpec.configSource", "No longer read."},

@@ -61,7 +61,7 @@ StatusOr<std::optional<std::string>> ReadSecret(const std::string& path) {
   if (::stat(path.c_str(), &about) == 0 && (about.st_mode & 077) != 0) {
     return base::FailedPrecondition(
         fmt::format("{0} holds a secret and its mode is {1:04o}, so that others than its owner can "
-                    "get at it. If nobody has: chmod 600 {0}",
+                    "get at it. If it has not been read by others: chmod 600 {0}",
                     path, about.st_mode & 07777));
   }
   return ReadFile(path);

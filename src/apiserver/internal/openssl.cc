@@ -51,7 +51,7 @@ StatusOr<KeyPtr> ParseKey(std::string_view pem) {
   const std::string errors = SslErrors();
   if (pem.find("ENCRYPTED") != pem.npos) {
     return base::InvalidArgument(
-        "the private key is encrypted, and nobody is asked for its pass phrase: `openssl pkey -in "
+        "the private key is encrypted, and pass phrases are not supported: `openssl pkey -in "
         "KEY -out PLAIN` writes it without one");
   }
   return base::InvalidArgument("not a PEM private key: " + errors);

@@ -172,7 +172,7 @@ StatusOr<ExecCredential> AskPlugin(const ExecPlugin& plugin) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   using Interactive = ExecPlugin::Interactive;
   if (plugin.interactive == Interactive::kAlways && !terminal) {
-    return Fault(plugin, "it has to ask somebody, and standard input is no terminal");
+    return Fault(plugin, "it needs to ask the user, and standard input is not a terminal");
   }
   const bool interactive = terminal && plugin.interactive != Interactive::kNever;
   int ends[2];

@@ -105,7 +105,7 @@ StatusOr<SslContextPtr> MakeSslContext(const ServerAccess& access) {
     if (access.key.find("ENCRYPTED") != access.key.npos) {
       ERR_clear_error();
       return base::InvalidArgument(
-          "client-key is encrypted, and nobody is asked for its pass phrase: `openssl pkey -in KEY "
+          "client-key is encrypted, and pass phrases are not supported: `openssl pkey -in KEY "
           "-out PLAIN` writes it without one");
     }
     return Unusable("client-certificate and client-key must be PEM and belong together");

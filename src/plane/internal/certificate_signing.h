@@ -6,6 +6,7 @@
 // Spec: Kubernetes, "Certificates and Certificate Signing Requests", "TLS bootstrapping".
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,14 @@ namespace dray::plane::internal {
 // One thread.
 class CertificateSigning final : public controllers::Reconciler {
  public:
+  // Writes what was decided: clients have a part of the object for that. Null: within a process it
+  // is written as the status.
+  using WriteApproval = std::function<Status(const api::Object&)>;
+
   // All outlive it. `authority` signs.
   CertificateSigning(const controllers::Source& source, const base::Clock& clock,
-                     const api::Authorizer& authorizer, const apiserver::KeyPair& authority);
+                     const api::Authorizer& authorizer, const apiserver::KeyPair& authority,
+                     WriteApproval write_approval = nullptr);
 
   std::string_view name() const override { return "certificate-signing"; }
 
@@ -34,6 +40,7 @@ class CertificateSigning final : public controllers::Reconciler {
 
   const api::Authorizer& authorizer_;
   const apiserver::KeyPair& authority_;
+  const WriteApproval write_approval_;
 };
 
 // Why a request is none that the signer signs; empty: it is. As Kubernetes says it.

@@ -14,9 +14,12 @@ constexpr std::chrono::nanoseconds kLongestNap = std::chrono::seconds(1);
 
 }  // namespace
 
-Loop::Loop(store::Store& store, const base::Clock& clock, Factory factory)
+Loop::Loop(store::Store& store, const base::Clock& clock, Factory factory,
+           std::function<bool()> may_begin)
     : store_(store), clock_(clock) {
-  thread_ = std::thread([this, factory = std::move(factory)] { Run(factory); });
+  thread_ = std::thread([this, factory = std::move(factory), may_begin = std::move(may_begin)] {
+    Run(factory, may_begin);
+  });
 }
 
 Loop::~Loop() {
@@ -35,7 +38,8 @@ std::chrono::nanoseconds Loop::TurnAge() const {
                   std::chrono::nanoseconds(0));
 }
 
-void Loop::Run(const Factory& factory) {
+void Loop::Run(const Factory& factory, const std::function<bool()>& may_begin) {
+  if (may_begin != nullptr && !may_begin()) return;
   turn_began_ = clock_.Monotonic().count();
   const std::unique_ptr<Worker> worker = factory();
   for (;;) {

@@ -35,8 +35,10 @@ class Loop {
   // waiting.
   using Factory = std::function<std::unique_ptr<Worker>()>;
 
-  // Store and clock outlive it.
-  Loop(store::Store& store, const base::Clock& clock, Factory factory);
+  // Store and clock outlive it. `may_begin` is waited for first, and says false when it shall not
+  // begin any more; null: at once.
+  Loop(store::Store& store, const base::Clock& clock, Factory factory,
+       std::function<bool()> may_begin = nullptr);
   ~Loop();
 
   // Whether the worker is there and has seen everything once. Thread-safe.
@@ -45,7 +47,7 @@ class Loop {
   std::chrono::nanoseconds TurnAge() const;
 
  private:
-  void Run(const Factory& factory);
+  void Run(const Factory& factory, const std::function<bool()>& may_begin);
   // Whether something was stored since the last call; arms the wake-up.
   bool Changed();
   void Wait(std::optional<std::chrono::nanoseconds> due);

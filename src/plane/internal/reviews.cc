@@ -79,6 +79,17 @@ StatusOr<DocumentNode> Review(client::HttpClient& http, std::string_view group,
   return *status;
 }
 
+// The fields of a review that say who it is about; of an apiserver::User or an api::UserInfo.
+template <typename User>
+std::string Subject(const User& user) {
+  std::string extra;
+  for (const auto& [name, values] : user.extra) {
+    extra += fmt::format("{}{}:{}", extra.empty() ? "" : ",", Quoted(name), ListOf(values));
+  }
+  return fmt::format(R"("user":{},"groups":{},"uid":{},"extra":{{{}}})", Quoted(user.name),
+                     ListOf(user.groups), Quoted(user.uid), extra);
+}
+
 }  // namespace
 
 const Reviews::Known* Reviews::Find(const Memory& memory, std::string_view key) const {
@@ -129,14 +140,8 @@ StatusOr<apiserver::User> Reviews::WhoHas(const std::string& token) {
 }
 
 Status Reviews::May(const apiserver::User& user, std::string_view verb, std::string_view path) {
-  std::string extra;
-  for (const auto& [name, values] : user.extra) {
-    extra += fmt::format("{}{}:{}", extra.empty() ? "" : ",", Quoted(name), ListOf(values));
-  }
-  const std::string spec = fmt::format(R"({{"user":{},"groups":{},"uid":{},"extra":{{{}}},)"
-                                       R"("nonResourceAttributes":{{"path":{},"verb":{}}}}})",
-                                       Quoted(user.name), ListOf(user.groups), Quoted(user.uid),
-                                       extra, Quoted(path), Quoted(verb));
+  const std::string spec = fmt::format(R"({{{},"nonResourceAttributes":{{"path":{},"verb":{}}}}})",
+                                       Subject(user), Quoted(path), Quoted(verb));
   {
     const base::MutexLock lock(mutex_);
     if (const Known* known = Find(rights_, spec)) return known->status;
@@ -156,6 +161,25 @@ Status Reviews::May(const apiserver::User& user, std::string_view verb, std::str
   const base::MutexLock lock(mutex_);
   Keep(rights_, spec, known);
   return known.status;
+}
+
+api::AuthorizationDecision ReviewAuthorizer::Authorize(
+    const api::AuthorizationRequest& request) const {
+  const std::string about =
+      request.IsResource()
+          ? fmt::format(R"("resourceAttributes":{{"verb":{},"group":{},"resource":{},)"
+                        R"("subresource":{},"namespace":{},"name":{}}})",
+                        Quoted(request.verb), Quoted(request.api_group), Quoted(request.resource),
+                        Quoted(request.subresource), Quoted(request.namespace_),
+                        Quoted(request.name))
+          : fmt::format(R"("nonResourceAttributes":{{"path":{},"verb":{}}})", Quoted(request.path),
+                        Quoted(request.verb));
+  const auto status =
+      Review(http_, "authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews",
+             fmt::format("{{{},{}}}", Subject(request.user), about));
+  if (!status.ok()) return {.error = status.status()};
+  return {.allowed = TrueIn(&*status, "allowed") && !TrueIn(&*status, "denied"),
+          .reason = TextIn(&*status, "reason")};
 }
 
 }  // namespace dray::plane::internal

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/authorization.h"
 #include "apiserver/http.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -60,6 +61,18 @@ class Reviews {
   mutable base::Mutex mutex_;
   Memory tokens_ ABSL_GUARDED_BY(mutex_);  // by digest
   Memory rights_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What somebody may do with resources, asked each time. Thread-safe.
+class ReviewAuthorizer final : public api::Authorizer {
+ public:
+  // It outlives this.
+  explicit ReviewAuthorizer(client::HttpClient& http) : http_(http) {}
+  // Waits for the API server; an error says that it could not be found out.
+  api::AuthorizationDecision Authorize(const api::AuthorizationRequest& request) const override;
+
+ private:
+  client::HttpClient& http_;
 };
 
 }  // namespace dray::plane::internal

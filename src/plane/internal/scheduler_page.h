@@ -3,14 +3,13 @@
 // SchedulerPage: the metrics of a scheduler that runs by itself, under kube-scheduler's names.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "api/gates.h"
 #include "base/clock.h"
-#include "client/http_client.h"
 #include "logs/log.h"
 #include "metrics/registry.h"
+#include "plane/internal/client_metrics.h"
 #include "plane/internal/controller_metrics.h"
 #include "plane/internal/scheduler_metrics.h"
 
@@ -35,17 +34,13 @@ class SchedulerPage {
   SchedulerMetrics& scheduler() { return scheduler_; }
   ClaimMetrics& claims() { return claims_; }
 
-  void OnAnswer(const client::HttpRequest& request, int status, std::chrono::nanoseconds took);
-  void SetLeading(bool leading);
+  ClientMetrics& client() { return client_; }
 
  private:
-  const std::string host_;
   metrics::Registry registry_;
   SchedulerMetrics scheduler_;
   ClaimMetrics claims_;
-  metrics::Family<metrics::Counter>& requests_;
-  metrics::Family<metrics::Histogram>& durations_;
-  metrics::Gauge* leading_ = nullptr;
+  ClientMetrics client_;
 };
 
 }  // namespace dray::plane::internal

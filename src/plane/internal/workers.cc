@@ -16,6 +16,8 @@
 namespace dray::plane::internal {
 namespace {
 
+using controllers::ControllerGroup;
+
 // So many decisions between two looks at what has changed, fewer when bindings in the background
 // wait for their turn meanwhile. Somebody's one pod waits for as long as that takes, two or three
 // times on its way, while somebody else's thousands are decided.
@@ -83,17 +85,21 @@ class ControllerWorker final : public Worker {
   ControllerWorker(api::Cluster& cluster, const base::Clock& clock, const api::FeatureGates& gates,
                    ControllerMetrics& metrics, ControllerParts parts)
       : metrics_(metrics) {
-    const controllers::Source shared = controllers::Source(cluster).Shared();
+    const bool apart = parts.only.has_value() || !parts.controllers;
+    const controllers::Source shared =
+        apart ? controllers::Source::Gathered(cluster) : controllers::Source(cluster).Shared();
     if (parts.controllers) {
       controllers_ = controllers::MakeControllers(shared, clock,
                                                   {.gates = gates,
                                                    .service_accounts = !parts.authority.empty(),
                                                    .authority = parts.authority,
                                                    .time_zones = MachineTimeZones(),
-                                                   .observer = &metrics});
-      if (parts.signer != nullptr) {
-        controllers_.push_back(
-            std::make_unique<CertificateSigning>(shared, clock, *parts.authorizer, *parts.signer));
+                                                   .observer = &metrics,
+                                                   .only = parts.only});
+      const bool upkeep = parts.only.value_or(ControllerGroup::kUpkeep) == ControllerGroup::kUpkeep;
+      if (parts.signer != nullptr && upkeep) {
+        controllers_.push_back(std::make_unique<CertificateSigning>(
+            shared, clock, *parts.authorizer, *parts.signer, parts.write_approval));
         controllers_.back()->Observe(&metrics);
       }
     }

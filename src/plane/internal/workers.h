@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "api/authorization.h"
 #include "api/cluster.h"
@@ -11,6 +12,8 @@
 #include "apiserver/certificates.h"
 #include "base/clock.h"
 #include "base/uuid.h"
+#include "controllers/all_controllers.h"
+#include "plane/internal/certificate_signing.h"
 #include "plane/internal/controller_metrics.h"
 #include "plane/internal/loop.h"
 #include "plane/internal/scheduler_metrics.h"
@@ -47,6 +50,10 @@ struct ControllerParts {
   // the worker.
   const apiserver::KeyPair* signer = nullptr;
   const api::Authorizer* authorizer = nullptr;
+  CertificateSigning::WriteApproval write_approval = nullptr;
+  // Those of one group only, with a picture of what they need: where each watch and each write costs
+  // a way to the server. None: all, with a picture of everything.
+  std::optional<controllers::ControllerGroup> only = std::nullopt;
 };
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
                                              const api::FeatureGates& gates,

@@ -89,6 +89,7 @@ struct Exchange {
   void Answer(apiserver::Response response);
   void Send(int code, std::string body);
   void SendText(int code, std::string body);
+  void SendNoSuchPath() { SendText(404, "404 page not found\n"); }
   void SendError(const Status& status);
   // In the shape that was asked for.
   void SendObject(int code, const api::Object& object);

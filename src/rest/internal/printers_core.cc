@@ -199,7 +199,7 @@ Printer PriorityClassPrinter() {
 Printer CertificateRequestPrinter() {
   return {{kNameColumn,
            kAgeColumn,
-           {.name = "SignerName", .description = "Who is to sign."},
+           {.name = "SignerName", .description = "The signer."},
            {.name = "Requestor", .description = "Who asks."},
            {.name = "RequestedDuration", .description = "For how long it should be good."},
            {.name = "Condition", .description = "What became of it."}},

@@ -135,63 +135,63 @@ Printer TaintRulePrinter() {
 
 // As Kubernetes's; sums over all pools of the answer.
 Printer PoolStatusRequestPrinter() {
-  return {
-      {kNameColumn,
-       {.name = "Driver", .description = "The driver whose pools are asked about."},
-       {.name = "Total", .description = "How many devices the pools have."},
-       {.name = "Available", .description = "How many are left."},
-       {.name = "Allocated", .description = "How many claims have."},
-       {.name = "Unavailable", .description = "How many are left that taints keep from everybody."},
-       {.name = "Errors", .description = "Pools of which something could not be counted."},
-       {.name = "Pools", .type = "integer", .description = "How many pools there are."},
-       {.name = "Status", .description = "Whether there is an answer."},
-       {.name = "Completed", .description = "How long ago it was given."}},
-      [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
-        const auto& request = *object.As<api::ResourcePoolStatusRequest>();
-        std::string state = "Pending";
-        std::string completed = "<none>";
-        std::vector<std::string> sums(5, "-");
-        std::int64_t pools = 0;
-        if (request.status) {
-          const api::ResourcePoolStatusRequestStatus& status = *request.status;
-          pools = status.pool_count.value_or(0);
-          for (const api::Condition& condition : status.conditions) {
-            if (condition.status != "True") continue;
-            if (condition.type == api::kPoolStatusComplete) {
-              completed = Since(condition.last_transition_time, context.now);
-            } else if (condition.type != api::kPoolStatusFailed) {
-              continue;
+  return {{kNameColumn,
+           {.name = "Driver", .description = "The driver whose pools are asked about."},
+           {.name = "Total", .description = "How many devices the pools have."},
+           {.name = "Available", .description = "How many are left."},
+           {.name = "Allocated", .description = "How many claims have."},
+           {.name = "Unavailable", .description = "How many are left that are tainted."},
+           {.name = "Errors", .description = "Pools of which something could not be counted."},
+           {.name = "Pools", .type = "integer", .description = "How many pools there are."},
+           {.name = "Status", .description = "Whether there is an answer."},
+           {.name = "Completed", .description = "How long ago it was given."}},
+          [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
+            const auto& request = *object.As<api::ResourcePoolStatusRequest>();
+            std::string state = "Pending";
+            std::string completed = "<none>";
+            std::vector<std::string> sums(5, "-");
+            std::int64_t pools = 0;
+            if (request.status) {
+              const api::ResourcePoolStatusRequestStatus& status = *request.status;
+              pools = status.pool_count.value_or(0);
+              for (const api::Condition& condition : status.conditions) {
+                if (condition.status != "True") continue;
+                if (condition.type == api::kPoolStatusComplete) {
+                  completed = Since(condition.last_transition_time, context.now);
+                } else if (condition.type != api::kPoolStatusFailed) {
+                  continue;
+                }
+                state = condition.type;
+                break;
+              }
+              const auto told = static_cast<std::int64_t>(status.pools.size());
+              if (state == api::kPoolStatusComplete && pools > told) {
+                state = fmt::format("Complete ({}/{} pools)", told, pools);
+              }
+              if (state != api::kPoolStatusFailed) {
+                std::array<std::int64_t, 5> counts = {};
+                for (const api::PoolStatus& pool : status.pools) {
+                  counts[0] += pool.total_devices.value_or(0);
+                  counts[1] += pool.available_devices.value_or(0);
+                  counts[2] += pool.allocated_devices.value_or(0);
+                  counts[3] += pool.unavailable_devices.value_or(0);
+                  counts[4] += pool.validation_error ? 1 : 0;
+                }
+                for (std::size_t i = 0; i < counts.size(); ++i)
+                  sums[i] = fmt::format("{}", counts[i]);
+              }
             }
-            state = condition.type;
-            break;
-          }
-          const auto told = static_cast<std::int64_t>(status.pools.size());
-          if (state == api::kPoolStatusComplete && pools > told) {
-            state = fmt::format("Complete ({}/{} pools)", told, pools);
-          }
-          if (state != api::kPoolStatusFailed) {
-            std::array<std::int64_t, 5> counts = {};
-            for (const api::PoolStatus& pool : status.pools) {
-              counts[0] += pool.total_devices.value_or(0);
-              counts[1] += pool.available_devices.value_or(0);
-              counts[2] += pool.allocated_devices.value_or(0);
-              counts[3] += pool.unavailable_devices.value_or(0);
-              counts[4] += pool.validation_error ? 1 : 0;
-            }
-            for (std::size_t i = 0; i < counts.size(); ++i) sums[i] = fmt::format("{}", counts[i]);
-          }
-        }
-        return {request.metadata.name,
-                request.spec.driver,
-                sums[0],
-                sums[1],
-                sums[2],
-                sums[3],
-                sums[4],
-                pools,
-                state,
-                completed};
-      }};
+            return {request.metadata.name,
+                    request.spec.driver,
+                    sums[0],
+                    sums[1],
+                    sums[2],
+                    sums[3],
+                    sums[4],
+                    pools,
+                    state,
+                    completed};
+          }};
 }
 
 }  // namespace dray::rest::internal

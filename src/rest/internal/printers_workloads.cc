@@ -237,7 +237,8 @@ Printer DisruptionBudgetPrinter() {
 
 Printer PodGroupPrinter() {
   return {{kNameColumn,
-           {.name = "Policy", .description = "Gang: so many pods at once, or none. Basic: each."},
+           {.name = "Policy",
+            .description = "Gang: all pods at once, or none. Basic: each on its own."},
            {.name = "Workload", .description = "What the group was made from."},
            {.name = "Status", .description = "Whether it was scheduled."},
            kAgeColumn},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SchedulerDoor: the port of a scheduler that runs by itself.
+// ProcessDoor: the port of a process that runs beside the API server.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 #include "logs/log.h"
 #include "metrics/registry.h"
 #include "plane/internal/reviews.h"
-#include "plane/scheduler_serving.h"
+#include "plane/serving.h"
 #include "registry/health.h"
 #include "threads/system_host.h"
 #include "threads/task_queue.h"
@@ -26,7 +26,7 @@
 namespace dray::plane::internal {
 
 // What is behind it. All outlive it.
-struct SchedulerPages {
+struct ProcessPages {
   const registry::Health* health = nullptr;
   const metrics::Registry* metrics = nullptr;
   std::string config;  // JSON, for /configz
@@ -34,16 +34,16 @@ struct SchedulerPages {
 
 // Serves from Start until it is destroyed. /healthz, /livez and /readyz with the paths below them,
 // /metrics and /configz. Thread-safe.
-class SchedulerDoor final : public apiserver::Handler {
+class ProcessDoor final : public apiserver::Handler {
  public:
   // The clients are to ask the API server with; they, clock and pages outlive it. kInvalidArgument:
   // the certificate cannot be used. kUnavailable: somebody else has the port.
-  static StatusOr<std::unique_ptr<SchedulerDoor>> Start(const ServingOptions& options,
-                                                        SchedulerPages pages,
-                                                        client::HttpClient& authentication,
-                                                        client::HttpClient& authorization,
-                                                        const base::Clock& clock, logs::Logger log);
-  ~SchedulerDoor() override;
+  static StatusOr<std::unique_ptr<ProcessDoor>> Start(const ServingOptions& options,
+                                                      ProcessPages pages,
+                                                      client::HttpClient& authentication,
+                                                      client::HttpClient& authorization,
+                                                      const base::Clock& clock, logs::Logger log);
+  ~ProcessDoor() override;
 
   std::string url() const { return server_->url(); }
   std::uint16_t port() const { return server_->port(); }
@@ -51,9 +51,8 @@ class SchedulerDoor final : public apiserver::Handler {
   void Handle(apiserver::Request request, std::shared_ptr<apiserver::Responder> responder) override;
 
  private:
-  SchedulerDoor(const ServingOptions& options, SchedulerPages pages,
-                client::HttpClient& authentication, client::HttpClient& authorization,
-                const base::Clock& clock, logs::Logger log);
+  ProcessDoor(const ServingOptions& options, ProcessPages pages, client::HttpClient& authentication,
+              client::HttpClient& authorization, const base::Clock& clock, logs::Logger log);
   Status Open(const ServingOptions& options, client::HttpClient& authentication,
               const base::Clock& clock);
   // Until the end: the certificate as it is in its files.
@@ -65,7 +64,7 @@ class SchedulerDoor final : public apiserver::Handler {
   apiserver::Response Answer(const apiserver::Request& request) const;
 
   const std::vector<std::string> always_allow_;
-  const SchedulerPages pages_;
+  const ProcessPages pages_;
   const logs::Logger log_;
   Reviews reviews_;
   const apiserver::Authenticator authenticator_ = apiserver::Authenticator::LeavingTokens();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The port of a scheduler that runs by itself: what it shows, to whom.
-#include "plane/internal/scheduler_door.h"
+#include "plane/internal/process_door.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@
 namespace dray::plane {
 namespace {
 
+using internal::ProcessDoor;
 using internal::Reviews;
-using internal::SchedulerDoor;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -130,13 +130,13 @@ TEST(ReviewsTest, WhatCouldNotBeAskedIsAskedAgain) {
   EXPECT_THAT(reviews.May({.name = "ann"}, "get", "/metrics"), IsOk());
 }
 
-class SchedulerDoorTest : public ::testing::Test {
+class ProcessDoorTest : public ::testing::Test {
  protected:
   void Start(ServingOptions options = {}) {
     options.address = "127.0.0.1";
     options.port = 0;
     registry_.Gauges({"something", "Of ours.", {}}).With({}).Set(1);
-    auto door = SchedulerDoor::Start(
+    auto door = ProcessDoor::Start(
         options, {.health = &health_, .metrics = &registry_, .config = R"({"a":1})"}, server_,
         server_, clock_, {});
     ASSERT_THAT(door, IsOk());
@@ -159,10 +159,10 @@ class SchedulerDoorTest : public ::testing::Test {
        {.name = "sync",
         .check = [this] { return well_ ? Status() : base::Unavailable("not yet"); },
         .only_ready = true}}};
-  std::unique_ptr<SchedulerDoor> door_;
+  std::unique_ptr<ProcessDoor> door_;
 };
 
-TEST_F(SchedulerDoorTest, HealthIsForAnybody) {
+TEST_F(ProcessDoorTest, HealthIsForAnybody) {
   Start();
   static_cast<void>(server_.Asked());
   for (const char* path : {"/healthz", "/livez", "/readyz"}) {
@@ -179,7 +179,7 @@ TEST_F(SchedulerDoorTest, HealthIsForAnybody) {
   EXPECT_THAT(Get("/readyz/sync", "anns").body, HasSubstr("not yet"));
 }
 
-TEST_F(SchedulerDoorTest, TheApiServerSaysWhoMayReadTheRest) {
+TEST_F(ProcessDoorTest, TheApiServerSaysWhoMayReadTheRest) {
   Start();
   EXPECT_EQ(Get("/metrics").status, 403);
   EXPECT_THAT(Get("/metrics").body,
@@ -193,7 +193,7 @@ TEST_F(SchedulerDoorTest, TheApiServerSaysWhoMayReadTheRest) {
   EXPECT_EQ(Get("/elsewhere", "anns").status, 404);
 }
 
-TEST_F(SchedulerDoorTest, WhoCannotAskLetsNobodyIn) {
+TEST_F(ProcessDoorTest, WhoCannotAskLetsNobodyIn) {
   Start();
   server_.away = true;
   EXPECT_EQ(Get("/metrics", "anns").status, 401);
@@ -201,14 +201,14 @@ TEST_F(SchedulerDoorTest, WhoCannotAskLetsNobodyIn) {
   EXPECT_EQ(Get("/livez").status, 200);
 }
 
-TEST_F(SchedulerDoorTest, PathsCanBeOpenedToAnybody) {
+TEST_F(ProcessDoorTest, PathsCanBeOpenedToAnybody) {
   Start({.always_allow = {"/metrics", "/readyz*"}});
   EXPECT_EQ(Get("/metrics").status, 200);
   EXPECT_EQ(Get("/readyz/sync").status, 200);
   EXPECT_EQ(Get("/livez").status, 403);
 }
 
-TEST_F(SchedulerDoorTest, ItsCertificateCanBeGiven) {
+TEST_F(ProcessDoorTest, ItsCertificateCanBeGiven) {
   const auto authority = *apiserver::MakeAuthority("mine", clock_.Now(), std::chrono::hours(24));
   const auto pair = *apiserver::MakeCertificate(authority,
                                                 {.use = apiserver::CertificateSpec::Use::kServer,
@@ -224,7 +224,7 @@ TEST_F(SchedulerDoorTest, ItsCertificateCanBeGiven) {
 }
 
 // Certificates are short-lived and renewed in their files; whoever comes after that sees the new one.
-TEST_F(SchedulerDoorTest, ItsCertificateIsReadAgain) {
+TEST_F(ProcessDoorTest, ItsCertificateIsReadAgain) {
   const auto make = [&](const apiserver::KeyPair& authority) {
     return *apiserver::MakeCertificate(authority,
                                        {.use = apiserver::CertificateSpec::Use::kServer,
@@ -349,9 +349,9 @@ TEST_F(ServingSchedulerTest, TellsHowItIsAndWhatItDoes) {
 
 // Who waits for the lease is as ready as who has it.
 TEST_F(ServingSchedulerTest, WhoWaitsIsReady) {
-  const auto first = Schedule({.identity = "first"});
+  const auto first = Schedule(RemoteSchedulerOptions{{.identity = "first"}});
   ASSERT_TRUE(plane_.Until([&] { return first->leading(); }));
-  const auto second = Schedule({.identity = "second"});
+  const auto second = Schedule(RemoteSchedulerOptions{{.identity = "second"}});
   ASSERT_TRUE(plane_.Until([&] { return second->leader() == "first"; }));
   EXPECT_EQ(Get(*second, "/readyz").status, 200);
   EXPECT_THAT(Get(*second, "/metrics").body,
@@ -366,7 +366,8 @@ TEST_F(ServingSchedulerTest, TheLeaseOfKubeSchedulerIsLeftAlone) {
   for (const api::Lease& lease : plane_.All<api::Lease>()) {
     if (lease.metadata.namespace_ == "kube-system") names.push_back(lease.metadata.name);
   }
-  EXPECT_THAT(names, ElementsAre("default-scheduler"));
+  // The controllers of the server have one, too.
+  EXPECT_THAT(names, ElementsAre("default-scheduler", "dray-controllers"));
 }
 
 TEST(SchedulerLease, ANameThatNoLeaseCanHaveIsTold) {

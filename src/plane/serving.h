@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The port of a scheduler that runs by itself: health, metrics, and its configuration. As
+// The port of a process beside the API server: health, metrics, and its configuration. As
 // kube-scheduler's: TLS always, and who may read what is the API server's to say.
 #pragma once
 
@@ -21,6 +21,7 @@ namespace dray::plane {
 inline constexpr std::uint16_t kSchedulerPort = 10259;
 
 struct ServingOptions {
+  std::string name = "dray-scheduler";  // of a certificate that is made at start
   std::string address = "0.0.0.0";
   std::uint16_t port = kSchedulerPort;  // 0: a free one
   // PEM. Both empty: made at start, signed by nobody that anybody knows.

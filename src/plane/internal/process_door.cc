@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plane/internal/scheduler_door.h"
+#include "plane/internal/process_door.h"
 
 #include <unistd.h>
 
@@ -23,18 +23,19 @@ constexpr std::chrono::milliseconds kPatience{1'000};
 
 // For who is not given one, as kube-scheduler makes it: others can talk to it in private, and have
 // no way to tell it from somebody else.
-StatusOr<apiserver::KeyPair> SelfSigned(const std::string& address, base::Time now) {
+StatusOr<apiserver::KeyPair> SelfSigned(const std::string& process, const std::string& address,
+                                        base::Time now) {
   char name[256] = {};
   ::gethostname(name, sizeof(name) - 1);
   std::vector<std::string> hosts = {"localhost", "127.0.0.1"};
   if (name[0] != '\0') hosts.emplace_back(name);
   if (address != "0.0.0.0" && address != "::" && address != "127.0.0.1") hosts.push_back(address);
   DRAY_ASSIGN_OR_RETURN(const apiserver::KeyPair authority,
-                        apiserver::MakeAuthority("dray-scheduler-ca", now, kSelfSigned));
+                        apiserver::MakeAuthority(process + "-ca", now, kSelfSigned));
   DRAY_ASSIGN_OR_RETURN(apiserver::KeyPair pair,
                         apiserver::MakeCertificate(authority,
                                                    {.use = apiserver::CertificateSpec::Use::kServer,
-                                                    .common_name = "dray-scheduler",
+                                                    .common_name = process,
                                                     .hosts = hosts,
                                                     .valid = kSelfSigned},
                                                    now));
@@ -72,16 +73,16 @@ apiserver::Response Refused(const Status& status) {
 
 }  // namespace
 
-SchedulerDoor::SchedulerDoor(const ServingOptions& options, SchedulerPages pages,
-                             client::HttpClient& authentication, client::HttpClient& authorization,
-                             const base::Clock& clock, logs::Logger log)
+ProcessDoor::ProcessDoor(const ServingOptions& options, ProcessPages pages,
+                         client::HttpClient& authentication, client::HttpClient& authorization,
+                         const base::Clock& clock, logs::Logger log)
     : always_allow_(options.always_allow),
       pages_(std::move(pages)),
       log_(log),
       reviews_(authentication, authorization, clock,
                {options.token_kept, options.allowed_kept, options.denied_kept}) {}
 
-SchedulerDoor::~SchedulerDoor() {
+ProcessDoor::~ProcessDoor() {
   ending_ = true;
   end_->Ring();
   reloading_ = nullptr;
@@ -90,17 +91,17 @@ SchedulerDoor::~SchedulerDoor() {
   server_ = nullptr;
 }
 
-StatusOr<std::unique_ptr<SchedulerDoor>> SchedulerDoor::Start(
-    const ServingOptions& options, SchedulerPages pages, client::HttpClient& authentication,
+StatusOr<std::unique_ptr<ProcessDoor>> ProcessDoor::Start(
+    const ServingOptions& options, ProcessPages pages, client::HttpClient& authentication,
     client::HttpClient& authorization, const base::Clock& clock, logs::Logger log) {
-  std::unique_ptr<SchedulerDoor> door(
-      new SchedulerDoor(options, std::move(pages), authentication, authorization, clock, log));
+  std::unique_ptr<ProcessDoor> door(
+      new ProcessDoor(options, std::move(pages), authentication, authorization, clock, log));
   DRAY_RETURN_IF_ERROR(door->Open(options, authentication, clock));
   return door;
 }
 
-Status SchedulerDoor::Open(const ServingOptions& options, client::HttpClient& authentication,
-                           const base::Clock& clock) {
+Status ProcessDoor::Open(const ServingOptions& options, client::HttpClient& authentication,
+                         const base::Clock& clock) {
   apiserver::ServerOptions server;
   server.address = options.address;
   server.port = options.port;
@@ -113,7 +114,7 @@ Status SchedulerDoor::Open(const ServingOptions& options, client::HttpClient& au
   tls.foreign = true;
   tls.server = options.certificate;
   if (tls.server.certificate.empty()) {
-    DRAY_ASSIGN_OR_RETURN(tls.server, SelfSigned(options.address, clock.Now()));
+    DRAY_ASSIGN_OR_RETURN(tls.server, SelfSigned(options.name, options.address, clock.Now()));
   }
   tls.client_authority = options.client_authority;
   if (tls.client_authority.empty() && !options.skip_lookup) {
@@ -137,8 +138,8 @@ Status SchedulerDoor::Open(const ServingOptions& options, client::HttpClient& au
   return {};
 }
 
-void SchedulerDoor::Reload(const std::function<StatusOr<apiserver::KeyPair>()>& reload,
-                           std::chrono::milliseconds every, apiserver::KeyPair shown) {
+void ProcessDoor::Reload(const std::function<StatusOr<apiserver::KeyPair>()>& reload,
+                         std::chrono::milliseconds every, apiserver::KeyPair shown) {
   std::string told;  // what went wrong last
   for (;;) {
     end_->Sleep(every);
@@ -161,7 +162,7 @@ void SchedulerDoor::Reload(const std::function<StatusOr<apiserver::KeyPair>()>& 
   }
 }
 
-bool SchedulerDoor::AnybodyMay(std::string_view path) const {
+bool ProcessDoor::AnybodyMay(std::string_view path) const {
   return std::ranges::any_of(always_allow_, [&](std::string_view allowed) {
     if (!allowed.ends_with('*')) return path == allowed;
     allowed.remove_suffix(1);
@@ -169,7 +170,7 @@ bool SchedulerDoor::AnybodyMay(std::string_view path) const {
   });
 }
 
-Status SchedulerDoor::Admit(const apiserver::Request& request) {
+Status ProcessDoor::Admit(const apiserver::Request& request) {
   apiserver::User user = request.user;
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view shown = request.headers.Find("Authorization");
@@ -194,7 +195,7 @@ Status SchedulerDoor::Admit(const apiserver::Request& request) {
   return base::Internal("the API server could not be asked who may read this");
 }
 
-apiserver::Response SchedulerDoor::Answer(const apiserver::Request& request) const {
+apiserver::Response ProcessDoor::Answer(const apiserver::Request& request) const {
   if (request.method != "GET") return Refused(rest::MethodNotAllowed());
   if (const auto health = pages_.health->Answer(request.path, registry::Query(request.query))) {
     return TextOf(health->code, health->text, "text/plain; charset=utf-8");
@@ -206,8 +207,8 @@ apiserver::Response SchedulerDoor::Answer(const apiserver::Request& request) con
   return TextOf(404, "404 page not found\n", "text/plain; charset=utf-8");
 }
 
-void SchedulerDoor::Handle(apiserver::Request request,
-                           std::shared_ptr<apiserver::Responder> responder) {
+void ProcessDoor::Handle(apiserver::Request request,
+                         std::shared_ptr<apiserver::Responder> responder) {
   if (AnybodyMay(request.path)) return responder->Send(Answer(request));
   // The API server is waited for elsewhere: probes are answered meanwhile.
   asking_.Post([this, request = std::move(request), responder = std::move(responder)] {
