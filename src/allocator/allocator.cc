@@ -7,9 +7,10 @@
 namespace dray::allocator {
 
 Decision Allocator::Decide(const Plan& plan, const ledger::NodeUsage& usage,
-                           const SearchOptions& options, VerdictCache& verdicts) {
+                           const SearchOptions& options, VerdictCache& verdicts,
+                           std::span<const ClaimScope> scopes) {
   Decision decision;
-  decision.fault = attempt_.Prepare(plan, usage, verdicts);
+  decision.fault = attempt_.Prepare(plan, usage, verdicts, scopes);
   if (!decision.fault.status.ok()) {
     decision.kind = Decision::Kind::kFault;
     return decision;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,9 @@ class Allocator {
   }
   // With verdicts that somebody else keeps, and lets nobody else use until this allocator decides
   // about something else.
+  // `scopes`, by claim, outlive what is asked of the decision.
   Decision Decide(const Plan& plan, const ledger::NodeUsage& usage, const SearchOptions& options,
-                  VerdictCache& verdicts);
+                  VerdictCache& verdicts, std::span<const ClaimScope> scopes = {});
 
   // Makes ready what a decision that is known was made from, without searching again; for
   // explanations. A fault that was there before the search is one again.

@@ -28,8 +28,10 @@ bool Tolerates(std::span<const api::DeviceToleration> tolerations,
   });
 }
 
-Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, VerdictCache& cache) {
+Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, VerdictCache& cache,
+                       std::span<const ClaimScope> scopes) {
   plan_ = &plan;
+  scopes_ = scopes;
   usage_ = &usage;
   any_faulty_ = false;
   any_derived_error_ = false;
@@ -42,11 +44,12 @@ Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, Verdict
   }
   cache.Trim();
   candidates_.resize(plan.alternatives().size());
-  for (const ClaimPlan& claim : plan.claims()) {
+  for (std::size_t c = 0; c < plan.claims().size(); ++c) {
+    const ClaimPlan& claim = plan.claims()[c];
     for (const RequestPlan& request : plan.requests(claim)) {
       for (std::uint32_t i = 0; i < request.count; ++i) {
         const std::size_t at = request.first + i;
-        Fill(candidates_[at], plan.alternatives()[at], plan.constraints(claim), cache);
+        Fill(candidates_[at], plan.alternatives()[at], plan.constraints(claim), scope(c), cache);
       }
     }
   }
@@ -57,7 +60,8 @@ Fault Attempt::Prepare(const Plan& plan, const ledger::NodeUsage& usage, Verdict
 }
 
 void Attempt::Fill(Candidates& candidates, const Alternative& alternative,
-                   std::span<const ConstraintPlan> constraints, VerdictCache& cache) {
+                   std::span<const ConstraintPlan> constraints, const ClaimScope& scope,
+                   VerdictCache& cache) {
   const inventory::NodeDevices& devices = usage_->devices();
   candidates.alternative = &alternative;
   candidates.impossible = false;
@@ -73,9 +77,13 @@ void Attempt::Fill(Candidates& candidates, const Alternative& alternative,
     candidates.devices.OrAt(verdicts.pass, range.first_device);
     if (verdicts.any_error) FillFaulty(candidates, verdicts, range.first_device);
   }
+  if (scope.devices != nullptr) {
+    candidates.devices &= *scope.devices;
+    candidates.faulty &= *scope.devices;
+  }
   if (alternative.all) {
     AskNode(candidates);
-    AddWithheld(candidates);
+    AddWithheld(candidates, scope);
     candidates.need = static_cast<std::int64_t>(candidates.devices.Count());
     return;
   }
@@ -108,11 +116,12 @@ void Attempt::AskNode(Candidates& candidates) const {
 
 // Spec: KEP-5075: All fails if a device that matches and has the capacity, with a value as large as
 // is asked for, cannot be allocated. [differs] Kubernetes leaves it out. docs/decisions.md #72.
-void Attempt::AddWithheld(Candidates& candidates) const {
+void Attempt::AddWithheld(Candidates& candidates, const ClaimScope& scope) const {
   for (std::size_t i = 0; i < candidates.verdicts.size(); ++i) {
     const std::uint32_t first_device = devices().slices()[i].first_device;
     candidates.verdicts[i]->withheld.ForEach([&](std::size_t row) {
       const Question question{*this, candidates, first_device + static_cast<std::uint32_t>(row)};
+      if (scope.devices != nullptr && !scope.devices->Test(question.device)) return;
       if (!Admits<Scope::kMember>(question)) return;
       candidates.devices.Set(question.device);
       candidates.impossible = true;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "allocator/plan.h"
@@ -40,6 +41,14 @@ struct Candidates {
   std::vector<const Verdicts*> verdicts;  // by NodeDevices::slices()
 };
 
+// What a claim is limited to, where one question is about claims of pods on several nodes: `devices` has
+// a bit for each of NodeDevices::devices(). A default one limits nothing.
+struct ClaimScope {
+  const base::BitSet* devices = nullptr;
+  std::string_view node;  // of the pod, for results; empty: NodeDevices::node_name()
+  friend bool operator==(const ClaimScope&, const ClaimScope&) = default;
+};
+
 // Whether the tolerations cover every taint that keeps pods away.
 bool Tolerates(std::span<const api::DeviceToleration> tolerations,
                std::span<const api::DeviceTaint> taints);
@@ -48,9 +57,14 @@ bool Tolerates(std::span<const api::DeviceToleration> tolerations,
 class Attempt {
  public:
   // A fault, or ready for the search. What is given must outlive the search.
-  Fault Prepare(const Plan& plan, const ledger::NodeUsage& usage, VerdictCache& cache);
+  // `scopes`: by claim, or none at all.
+  Fault Prepare(const Plan& plan, const ledger::NodeUsage& usage, VerdictCache& cache,
+                std::span<const ClaimScope> scopes = {});
 
   const Plan& plan() const { return *plan_; }
+  ClaimScope scope(std::size_t claim) const {
+    return scopes_.empty() ? ClaimScope{} : scopes_[claim];
+  }
   const ledger::NodeUsage& usage() const { return *usage_; }
   const inventory::NodeDevices& devices() const { return usage_->devices(); }
   std::size_t device_count() const { return device_count_; }
@@ -85,16 +99,18 @@ class Attempt {
     return {slice, static_cast<std::uint32_t>(device) - devices().slices()[slice].first_device};
   }
   void Fill(Candidates& candidates, const Alternative& alternative,
-            std::span<const ConstraintPlan> constraints, VerdictCache& cache);
+            std::span<const ConstraintPlan> constraints, const ClaimScope& scope,
+            VerdictCache& cache);
   // The rules of the node for the candidates so far.
   void AskNode(Candidates& candidates) const;
-  void AddWithheld(Candidates& candidates) const;
+  void AddWithheld(Candidates& candidates, const ClaimScope& scope) const;
   void FillFaulty(Candidates& candidates, const Verdicts& verdicts, std::uint32_t first_device);
   Fault CheckClaims();
   Fault CheckDerived() const;
   Fault CheckAll(const Candidates& candidates) const;
 
   const Plan* plan_ = nullptr;
+  std::span<const ClaimScope> scopes_;
   const ledger::NodeUsage* usage_ = nullptr;
   std::size_t device_count_ = 0;
   base::BitSet multi_;

@@ -59,7 +59,9 @@ void EqualClaimsBound::FindShapes(const State& state, const Demands& demands) {
     if (current || c == last || state.chosen_in_claim(c) > 0) continue;
     last = c;
     const auto known = std::ranges::find_if(shapes_, [&](const Shape& shape) {
-      return claims[shape.claim].shape == claims[c].shape && SameOpen(shape.claim, c, position);
+      return claims[shape.claim].shape == claims[c].shape &&
+             attempt_->scope(shape.claim) == attempt_->scope(c) &&
+             SameOpen(shape.claim, c, position);
     });
     work_->Spend(8 + shapes_.size());
     if (known != shapes_.end()) {

@@ -225,7 +225,7 @@ std::string ShortText(const Drop& drop) {
     case Reason::kCountersOff:
       return fmt::format("{} with counters while DRAPartitionableDevices is off", n);
     case Reason::kGroups:
-      return fmt::format("{} incompatible with what is on counter set {}", n, drop.counter_set);
+      return fmt::format("{} that cannot be mixed with what is in use on {}", n, drop.counter_set);
     case Reason::kCounters:
       return fmt::format("{} short of counter {} in {}: {} needed, {} left", n, drop.subject,
                          drop.counter_set, drop.asked, drop.available);

@@ -33,11 +33,12 @@ std::string AmountText(Amount amount) {
   }
   const Amount whole = amount / kUnit;
   if (!fits(whole)) return whole < 0 ? "less than -2^63" : "more than 2^63";
-  // Counters do not keep how they were written; what is a multiple of 1024 was binary.
+  // Counters do not keep how they were written; the shorter text is how somebody would: 40Gi, and
+  // 60G although that is a multiple of 1024, too.
   const auto value = static_cast<std::int64_t>(whole);
-  const auto format = value != 0 && value % 1024 == 0 ? base::Quantity::Format::kBinarySI
-                                                      : base::Quantity::Format::kDecimalSI;
-  return base::Quantity::FromInt(value, format).ToString();
+  std::string decimal = base::Quantity::FromInt(value).ToString();
+  std::string binary = base::Quantity::FromInt(value, base::Quantity::Format::kBinarySI).ToString();
+  return binary.size() <= decimal.size() ? binary : decimal;
 }
 
 std::string LeftText(Amount amount) { return amount < 0 ? "0" : AmountText(amount); }

@@ -33,9 +33,11 @@ struct Holding {
   std::string claim;  // "namespace/name"
   std::int64_t devices = 0;
   std::vector<DeviceName> examples;
-  // For those who know more than claims: how people call who has them ("pod a (claim c)"), and
-  // whether it is only foreseen that they get them. Empty: the claim's name.
+  // For those who know more than claims: how people call who has them ("pod a"), what else there
+  // is to know of it ("claim c, for 3h, priority 100"), and whether it is only foreseen that they
+  // get them. Empty: the claim's name.
   std::string who;
+  std::string about;
   bool planned = false;
 };
 

@@ -102,8 +102,9 @@ static const StructInfo& InfoOf(const DeviceName*) {
 static const StructInfo& InfoOf(const Holding*) {
   using T = Holding;
   static const StructInfo info = Struct<T>(
-      "Holding", {Field<&T::claim>("claim"), Field<&T::who>("who"), Field<&T::planned>("planned"),
-                  Field<&T::devices>("devices", kAlways), Field<&T::examples>("examples")});
+      "Holding", {Field<&T::claim>("claim"), Field<&T::who>("who"), Field<&T::about>("about"),
+                  Field<&T::planned>("planned"), Field<&T::devices>("devices", kAlways),
+                  Field<&T::examples>("examples")});
   return info;
 }
 

@@ -47,6 +47,7 @@ std::string HoldersOf(const Drop& drop) {
                     : all           ? "to"
                                     : "would go first to",
                     holder.who.empty() ? holder.claim : holder.who);
+    if (!holder.about.empty()) text += fmt::format(" ({})", holder.about);
   }
   return text;
 }

@@ -153,7 +153,8 @@ void Merge(const std::vector<api::NodeSelectorRequirement>& from,
 
 // The nodes from which all devices of a claim can be used. Nothing: from every node.
 StatusOr<std::optional<api::NodeSelector>> NodesOf(const Attempt& attempt,
-                                                   std::span<const PlacedDevice> placed) {
+                                                   std::span<const PlacedDevice> placed,
+                                                   std::string_view node) {
   const inventory::NodeDevices& devices = attempt.devices();
   const Dictionary& dictionary = devices.dictionary();
   api::NodeSelectorTerm merged;
@@ -168,7 +169,7 @@ StatusOr<std::optional<api::NodeSelector>> NodesOf(const Attempt& attempt,
           only.node_selector_terms.emplace_back().match_fields.emplace_back();
       name.key = "metadata.name";
       name.operator_ = "In";
-      name.values = {std::string(devices.node_name())};
+      name.values = {std::string(node)};
       return only;
     }
     if (nodes.all_nodes || nodes.selector == inventory::SelectionId::kNone) continue;
@@ -198,7 +199,8 @@ StatusOr<std::vector<api::AllocationResult>> BuildResults(const Attempt& attempt
   std::vector<api::AllocationResult> results;
   results.reserve(plan.claims().size());
   std::size_t next = 0;
-  for (const ClaimPlan& claim : plan.claims()) {
+  for (std::size_t c = 0; c < plan.claims().size(); ++c) {
+    const ClaimPlan& claim = plan.claims()[c];
     api::AllocationResult& result = results.emplace_back();
     const std::uint32_t first = claim.requests == 0 ? 0 : plan.requests(claim).front().first;
     const std::uint32_t end =
@@ -214,7 +216,9 @@ StatusOr<std::vector<api::AllocationResult>> BuildResults(const Attempt& attempt
       ++next;
     }
     result.devices.config = ConfigOf(plan, claim, chosen);
-    DRAY_ASSIGN_OR_RETURN(auto nodes, NodesOf(attempt, placed.subspan(begin, next - begin)));
+    const std::string_view scope = attempt.scope(c).node;
+    const std::string_view node = scope.empty() ? attempt.devices().node_name() : scope;
+    DRAY_ASSIGN_OR_RETURN(auto nodes, NodesOf(attempt, placed.subspan(begin, next - begin), node));
     if (nodes) result.node_selector = *std::move(nodes);
   }
   return results;

@@ -457,7 +457,8 @@ std::optional<Refusal> Cycle::RefusalBeside(CycleState& state, const PodInfo& po
   for (const Nomination& nomination : *env_.nominations) {
     const PodInfo& other = *nomination.pod;
     // One that is being bound has its room already, there or elsewhere.
-    if (nomination.node != node.name() || other.priority < pod.priority || other.key == pod.key ||
+    const bool goes_before = other.priority >= pod.priority || nomination.begun;
+    if (nomination.node != node.name() || !goes_before || other.key == pod.key ||
         env_.world.Assumed(other.key) || came_later(other)) {
       continue;
     }

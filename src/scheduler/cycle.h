@@ -38,6 +38,8 @@ namespace dray::scheduler {
 struct Nomination {
   std::shared_ptr<const PodInfo> pod;
   std::string node;
+  // Others of its gang run already, and too few without it: the room is as good as taken, for everybody.
+  bool begun = false;
 };
 
 // One thread, which workers help with Filter, Score and DetailGroup.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bit_set.h"
 #include "base/time.h"
 
 namespace dray::scheduler {
@@ -45,6 +46,13 @@ struct HeldDevices {
     kAfterwards,
   };
   View view = View::kIgnored;
+};
+
+// Written by the framework before PreFilter: the nodes that may be tried for a pod of a group now, by rank
+// (KEP-5732). Null: all.
+struct GroupPlacement {
+  const base::BitSet* nodes = nullptr;
+  std::string label;  // "key=value", which they have in common
 };
 
 // Written by PreBind with kWait: when the answer is another one although nothing has changed. The

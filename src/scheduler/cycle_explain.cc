@@ -164,7 +164,9 @@ void Cycle::Explain(PodExplanation& explanation) {
   }
   const auto best = std::ranges::min_element(candidates, closer);
   if (best != candidates.end()) {
-    explanation.closest = {.node = best->node->name(), .lacks = LacksOf(best->reasons)};
+    explanation.closest = {.node = best->node->name(),
+                           .lacks = LacksOf(best->reasons),
+                           .reasons = std::move(best->reasons)};
   }
 }
 

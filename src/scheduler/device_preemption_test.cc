@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "api/event.h"
+#include "api/pod_claims.h"
+#include "fmt/format.h"
 #include "scheduler/device_cluster_for_test.h"
 #include "testing/status_matchers.h"
 
@@ -351,6 +353,52 @@ TEST_F(DevicePreemptionTest, TheSecondOfTwoPreemptorsSendsTheSecondHolderAway) {
   EXPECT_THAT(Events("Preempted"), ::testing::SizeIs(2));
 }
 
+// A share that is kept for somebody has drawn no counters yet: they are still the victim's.
+TEST_F(DevicePreemptionTest, BesideAShareThatIsKeptNobodyTakesCountersThatAreStillInUse) {
+  town_.Create(MakeNode("n1"));
+  town_.Create<api::ResourceSlice>(
+      Slice("counters").Pool("n1").Of(2).OnNode("n1").Counters("gpu", {{"slices", "4"}}));
+  town_.Create<api::ResourceSlice>(
+      Slice("s")
+          .Pool("n1")
+          .Of(2)
+          .OnNode("n1")
+          .With(Device("whole").String("size", "whole").Consumes("gpu", {{"slices", "4"}}))
+          .With(Device("shared")
+                    .String("size", "shared")
+                    .Shared()
+                    .Capacity("memory", "80Gi")
+                    .Consumes("gpu", {{"slices", "3"}}))
+          .With(Device("spare").String("size", "spare").Shared().Capacity("memory", "80Gi")));
+  const auto add = [&](const std::string& name, std::string_view which, std::int32_t priority) {
+    api::ResourceClaim claim = DeviceCluster::GpuClaim(name, 1);
+    auto& request = *claim.spec.devices.requests[0].exactly;
+    request.selectors.push_back(
+        {.cel = api::CELDeviceSelector{
+             .expression = fmt::format("device.attributes[\"gpu.example.com\"].size {}", which)}});
+    if (priority > 1 || name == "beside") {
+      request.capacity.emplace();
+      request.capacity->requests["memory"] = testing::ToQuantity("20Gi");
+    }
+    town_.Create(std::move(claim));
+    AddPodWith(name, {name}, priority);
+  };
+  add("low", "== 'whole'", 1);
+  Run();
+  ASSERT_EQ(NodeOf("low"), "n1");
+  add("high", "== 'shared'", 10);
+  Run();
+  ASSERT_THAT(SentAway(), ElementsAre("low"));
+  // It finds one that is free, and the one that is kept comes before that.
+  add("beside", "!= 'whole'", 1);
+  Run();
+  EXPECT_THAT(DevicesOf("beside"), ElementsAre("spare"));
+  End("low");
+  GiveBack("low");
+  for (int i = 0; i < 3; ++i) Run();
+  EXPECT_THAT(DevicesOf("high"), ElementsAre("shared"));
+}
+
 TEST_F(DevicePreemptionTest, PartitionsGiveTheirCountersBack) {
   town_.Create(MakeNode("n1"));
   town_.Create<api::ResourceSlice>(
@@ -502,6 +550,22 @@ TEST_F(DevicePreemptionTest, WhenThePodGoesWhatWasHeldIsForOthers) {
   EXPECT_EQ(NodeOf("equal"), "n1");
 }
 
+// Written by hand, without the finalizer: whoever goes, nobody gives these devices back.
+TEST_F(DevicePreemptionTest, WhoHasDevicesThatNobodyGivesBackStays) {
+  town_.AddNode("n1", 1);
+  town_.AddNode("n2", 1);
+  AddPod("a", 1, 0);
+  AddPod("b", 1, 1);
+  Run();
+  ASSERT_NE(NodeOf("a"), "");
+  api::ResourceClaim claim = *town_.Find<api::ResourceClaim>("a");
+  claim.metadata.finalizers.clear();
+  ASSERT_THAT(town_.cluster().Update(api::Object::Of(std::move(claim))), testing::IsOk());
+  AddPod("high", 1, 10);
+  Run();
+  EXPECT_THAT(SentAway(), ElementsAre("b"));
+}
+
 // As many candidates as Kubernetes looks at, and of each as many questions as its victims need.
 TEST_F(DevicePreemptionTest, AFullClusterIsSearchedInAFewStepsANode) {
   constexpr int kNodes = 300;
@@ -512,6 +576,7 @@ TEST_F(DevicePreemptionTest, AFullClusterIsSearchedInAFewStepsANode) {
       const std::string name = node + "-" + std::to_string(d);
       api::ResourceClaim claim = DeviceCluster::GpuClaim(name, 1);
       claim.metadata.uid = "uid-claim-" + name;
+      claim.metadata.finalizers.emplace_back(api::kClaimFinalizer);
       claim.status.allocation.emplace();
       claim.status.allocation->devices.results.push_back({.request = "gpus",
                                                           .driver = std::string(testing::kDriver),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "allocator/explanation.h"
@@ -159,6 +160,33 @@ Distance DistanceOf(const std::vector<Reason>& reasons) {
     }
   }
   return distance;
+}
+
+std::vector<const NodeGroup*> NearestFirst(const PodExplanation& explanation) {
+  std::vector<const NodeGroup*> groups;
+  for (const NodeGroup& group : explanation.groups) groups.push_back(&group);
+  const auto far = [&](const NodeGroup& group) {
+    return !explanation.closest ||
+           std::ranges::find(group.examples, explanation.closest->node) == group.examples.end();
+  };
+  std::ranges::stable_sort(groups, [&](const NodeGroup* a, const NodeGroup* b) {
+    return std::tuple(far(*a), DistanceOf(a->reasons)) <
+           std::tuple(far(*b), DistanceOf(b->reasons));
+  });
+  return groups;
+}
+
+std::string_view ClassNotThere(const std::vector<Reason>& reasons) {
+  if (reasons.size() != 1 || reasons.front().devices == nullptr) return {};
+  const allocator::Explanation& devices = *reasons.front().devices;
+  if (devices.conflict.size() != 1 || devices.conflict.front().constraint) return {};
+  const allocator::ConflictMember& member = devices.conflict.front();
+  const allocator::RequestReport& request = devices.claims[static_cast<std::size_t>(member.claim)]
+                                                .requests[static_cast<std::size_t>(member.index)];
+  if (request.alternatives.size() != 1) return {};
+  const allocator::AlternativeReport& report = request.alternatives.front();
+  return report.error.empty() && report.of_class == 0 ? std::string_view(report.device_class)
+                                                      : std::string_view();
 }
 
 std::string LacksOf(const std::vector<Reason>& reasons) {

@@ -42,4 +42,10 @@ Distance DistanceOf(const std::vector<Reason>& reasons);
 // What is in the way, in words: "short of 500m cpu, without a toleration for a=b:NoSchedule".
 std::string LacksOf(const std::vector<Reason>& reasons);
 
+// The groups with the one first whose node is closest, then by distance; equal ones as they are.
+std::vector<const NodeGroup*> NearestFirst(const PodExplanation& explanation);
+// The device class of which nodes that say this have no device at all, whoever leaves. Empty: they
+// have some, or something else is in the way.
+std::string_view ClassNotThere(const std::vector<Reason>& reasons);
+
 }  // namespace dray::scheduler

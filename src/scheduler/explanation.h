@@ -25,6 +25,8 @@ struct NodeGroup {
 struct ClosestMiss {
   std::string node;
   std::string lacks;  // "short of 2 devices of class gpu, marked unschedulable"
+  // What all filters have against it, not only the first that refused it.
+  std::vector<Reason> reasons = {};
 };
 
 struct PodExplanation {

@@ -165,13 +165,57 @@ TEST(Explanation, IsATreeForPeople) {
   explanation.closest = {.node = "a", .lacks = "short of 1 cpu"};
   EXPECT_EQ(ToText(explanation),
             "Pod ns/p is pending: none of the 10 nodes can run it\n"
+            "├─ nearest fit: node a, short of 1 cpu\n"
             "├─ 9 nodes: a, b, c, ...\n"
             "│  └─ Insufficient cpu (NodeResourcesFit)\n"
             "│     └─ cpu: 2 needed, 1 free\n"
-            "├─ 1 node: d\n"
+            "└─ 1 node: d\n"
+            "   └─ cannot allocate all claims (DynamicResources)\n"
+            "      └─ 2 of 3\n");
+}
+
+// A request for `needed` devices of a node that has so many, of which so many are usable.
+Reason ShortOf(std::string node, std::int64_t needed, std::int64_t there, std::int64_t usable) {
+  auto devices = std::make_shared<allocator::Explanation>();
+  devices->node = std::move(node);
+  devices->summary = "some summary";
+  devices->conflict = {{.claim = 0, .constraint = false, .index = 0}};
+  devices->claims.push_back({.name = "ns/c",
+                             .requests = {{.name = "gpu",
+                                           .in_conflict = true,
+                                           .alternatives = {{.name = "gpu",
+                                                             .device_class = "gpu",
+                                                             .needed = needed,
+                                                             .considered = there,
+                                                             .of_class = there,
+                                                             .usable = usable}}}}});
+  return {.plugin = "DynamicResources",
+          .code = "cannot_allocate_claims",
+          .text = "cannot allocate all claims",
+          .shortages = {{"devices of class gpu", std::to_string(needed), std::to_string(usable)}},
+          .devices = std::move(devices)};
+}
+
+TEST(Explanation, TheNearestNodesComeFirstAndThoseWithoutTheClassAreOneLine) {
+  PodExplanation explanation{.pod = "ns/p", .nodes = 7};
+  explanation.groups.push_back(
+      {.nodes = 3, .examples = {"x", "y", "z"}, .reasons = {ShortOf("x", 4, 0, 0)}});
+  explanation.groups.push_back({.nodes = 2, .examples = {"m"}, .reasons = {ShortOf("m", 4, 4, 1)}});
+  explanation.groups.push_back({.nodes = 1, .examples = {"n"}, .reasons = {ShortOf("n", 4, 4, 3)}});
+  explanation.groups.push_back({.nodes = 1, .examples = {"o"}, .reasons = {ShortOf("o", 4, 0, 0)}});
+  explanation.closest = {.node = "n", .lacks = "short of 1 device of class gpu"};
+  EXPECT_EQ(ToText(explanation, {.heading = "head", .devices = true}),
+            "head\n"
+            "├─ nearest fit: node n, short of 1 device of class gpu\n"
+            "├─ 1 node: n\n"
             "│  └─ cannot allocate all claims (DynamicResources)\n"
-            "│     └─ 2 of 3\n"
-            "└─ nearest fit: node a, short of 1 cpu\n");
+            "│     └─ claim ns/c, on n\n"
+            "│        └─ request gpu (class gpu): needs 4, 3 of 4 devices usable\n"
+            "├─ 2 nodes: m, ...\n"
+            "│  └─ cannot allocate all claims (DynamicResources)\n"
+            "│     └─ claim ns/c, on m\n"
+            "│        └─ request gpu (class gpu): needs 4, 1 of 4 devices usable\n"
+            "└─ 4 nodes without devices of class gpu: x, y, z, ...\n");
 }
 
 TEST(Explanation, IsJsonForPrograms) {

@@ -7,6 +7,7 @@
 #include "scheduler/plugins/default_plugins.h"
 #include "scheduler/plugins/device_fragmentation.h"
 #include "scheduler/plugins/dynamic_resources.h"
+#include "scheduler/plugins/topology_placement.h"
 
 namespace dray::scheduler {
 
@@ -15,6 +16,9 @@ std::vector<std::unique_ptr<Plugin>> DefaultPlugins(const Profile& profile,
   std::vector<std::unique_ptr<Plugin>> plugins = MakeNodePlugins(
       profile,
       {.world = host.world, .cluster = host.cluster, .clock = host.clock, .what_if = host.what_if});
+  if (host.options.gates.Enabled(api::Gate::kTopologyAwareWorkloadScheduling)) {
+    plugins.insert(plugins.begin(), std::make_unique<TopologyPlacement>());
+  }
   auto devices = std::make_unique<DynamicResources>(
       host.world, host.cluster, host.clock, host.ids,
       DynamicResourcesOptions{

@@ -122,6 +122,7 @@ std::size_t Scheduler::Impl::Sync() {
   if (taken == 0) return 0;
   ++changes;
   look_at_bindings = true;
+  FindBegun();
   std::ranges::move(std::exchange(room_left, {}), std::back_inserter(seen));
   if (seen.empty()) return taken;
   AskGatedAgain(seen);
@@ -203,7 +204,10 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
     return;
   }
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);
-  Nominate(info, NominatedNode(*info));
+  // One that is being bound has its room.
+  const bool known =
+      std::ranges::any_of(nominations, [&](const Nomination& one) { return one.pod->key == key; });
+  if (known || !world.Assumed(key)) Nominate(info, NominatedNode(*info));
   Enqueue(info);
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/seconds.h"
 #include "fmt/format.h"
 #include "scheduler/cycle_data.h"
 #include "scheduler/internal/scheduler_impl.h"
@@ -178,6 +179,7 @@ PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
   }
   // Nobody of a group is bound before all can be.
   if (binding.group != nullptr && !binding.group->open) {
+    if (PluginStatus status = NominateInGroup(binding); !status.ok()) return status;
     binding.state.Get<WaitsUntil>() = {};
     binding.prebound = true;
     return {Code::kWait, {}};
@@ -185,6 +187,38 @@ PluginStatus Scheduler::Impl::Write(Binding& binding, Timing& timing) {
   PluginStatus bound = BindPod(binding);
   timing.End(Phase::kBind, bound.code);
   return bound;
+}
+
+// A nomination that may have been stored, or is stored although the group is given up, takes nothing away
+// that the next attempt would not give back: so nothing of it is in doubt, it is only written again.
+PluginStatus Scheduler::Impl::NominateInGroup(Binding& binding) {
+  constexpr int kTries = 5;
+  if (binding.nominated || binding.group->total < 2) return PluginStatus::Success();
+  const api::ObjectMeta& pod = binding.pod.pod->pod->metadata;
+  api::Pod changed = *binding.pod.pod->pod;
+  for (int left = kTries; left > 0; --left) {
+    if (changed.status.nominated_node_name == binding.node) {
+      binding.nominated = true;
+      return PluginStatus::Success();
+    }
+    changed.status.nominated_node_name = binding.node;
+    const auto written = cluster.UpdateStatus(api::Object::Of(changed));
+    if (written.ok()) continue;
+    if (!api::MayHaveHappened(written.status()) &&
+        written.status().code() != StatusCode::kAborted) {
+      return PluginStatus::Error(
+          fmt::format("nominating node {}: {}", binding.node, base::Message(written.status())));
+    }
+    const auto read =
+        cluster.Find(api::HubKind(api::TypeInfoOf<api::Pod>()), pod.namespace_, pod.name);
+    if (!read.ok()) break;
+    if (!read->has_value() || (*read)->metadata().uid != pod.uid) {
+      return PluginStatus::Error(fmt::format("nominating node {}: the pod is gone", binding.node));
+    }
+    changed = *(*read)->As<api::Pod>();
+  }
+  binding.state.Get<WaitsUntil>() = {.time = clock.Now() + kDoubtNap};
+  return {Code::kWait, {}};
 }
 
 PluginStatus Scheduler::Impl::BindPod(Binding& binding) {
@@ -238,7 +272,7 @@ std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginS
     }
     const WaitsUntil& waits = binding.state.Get<WaitsUntil>();
     if (waits.time) {
-      binding.due = clock.Monotonic() + (*waits.time - clock.Now());
+      binding.due = clock.Monotonic() + base::Bounded(*waits.time - clock.Now());
       some_are_due = true;
     }
     binding.in_doubt = waits.in_doubt;

@@ -202,6 +202,12 @@ void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint3
 }
 
 void Scheduler::Impl::Nominate(const std::shared_ptr<const PodInfo>& pod, std::string_view node) {
+  const auto found = std::ranges::find_if(
+      nominations, [&](const Nomination& nomination) { return nomination.pod->key == pod->key; });
+  if (found != nominations.end() && found->node == node && !node.empty()) {
+    found->pod = pod;
+    return;
+  }
   Withdraw(pod->key, node);
   if (!node.empty()) nominations.push_back({pod, std::string(node)});
 }

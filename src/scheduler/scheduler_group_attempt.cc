@@ -4,101 +4,24 @@
 // a search over all pods and nodes (`gang`), with devices of pods that go to one node chosen together.
 // Nothing is written before enough of them have a node; then claims of all, then bindings.
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
 #include "api/pod_claims.h"
 #include "fmt/format.h"
-#include "gang/search.h"
-#include "scheduler/internal/scheduler_impl.h"
+#include "scheduler/internal/group_try.h"
 
 namespace dray::scheduler {
 namespace {
 
 using Code = PluginStatus::Code;
 
-// A search that asks so much, or so many kinds of pods, is given up.
-constexpr std::uint64_t kSearchBudget = 50'000;
-
 void Name(PluginStatus& status, const Plugin& plugin) {
   for (Reason& reason : status.reasons) {
     if (reason.plugin.empty()) reason.plugin = plugin.name();
   }
 }
-
-void AddTo(NodeInfo& node, const std::shared_ptr<const PodInfo>& pod) {
-  node.pods.push_back(pod);
-  node.requested.Add(pod->requests);
-  node.non_zero.Add(pod->non_zero);
-  node.ports.insert(node.ports.end(), pod->host_ports.begin(), pod->host_ports.end());
-}
-
-// Whether where the pod may go depends on where others are, so that nodes cannot be looked at one by one.
-bool LooksAtOthers(const PodInfo& pod) {
-  return pod.has_affinity || !pod.pod->spec.topology_spread_constraints.empty();
-}
-
-}  // namespace
-
-struct Scheduler::Impl::GroupTry {
-  std::string key;
-  std::shared_ptr<const api::PodGroup> object;
-  std::uint32_t profile = 0;
-  std::vector<QueuedPod> members;
-  std::size_t scheduled = 0;  // before
-  std::size_t least = 0;      // how many of the members must be placed
-  std::size_t remaining = 0;  // that were not tried, since it was clear that they would not do
-  std::vector<Binding> placed;
-  std::vector<std::size_t> unplaced;  // of members; those that were not reached, too
-  std::map<std::size_t, PodExplanation> explanations;  // of some of them
-  std::set<std::string> refused_by;
-  std::optional<PluginStatus> error;
-  std::string joint;  // what the search said
-};
-
-namespace {
-
-// Nodes as places; kinds are members that nothing tells apart.
-class NodePlaces final : public gang::Places {
- public:
-  struct Kind {
-    std::shared_ptr<const PodInfo> pod;
-    std::unique_ptr<Cycle> cycle;
-  };
-  NodePlaces(World& world, DynamicResources* devices, std::vector<Kind>& kinds)
-      : world_(world), devices_(devices), kinds_(kinds) {}
-
-  std::size_t size() const override { return world_.nodes().size(); }
-  std::uint64_t ClassOf(std::size_t place) const override { return place; }
-  bool Fits(std::size_t place, std::span<const std::uint32_t> counts) override {
-    NodeInfo& node = *world_.nodes()[place];
-    NodeInfo with = node;
-    std::vector<DynamicResources::Member> members;
-    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-      Cycle& cycle = *kinds_[kind].cycle;
-      for (std::uint32_t i = 0; i < counts[kind]; ++i) {
-        const PluginStatus status = cycle.Filter(cycle.state(), *kinds_[kind].pod, with);
-        if (status.code == Code::kError) unknown_ = true;
-        if (!status.ok()) return false;
-        AddTo(with, kinds_[kind].pod);
-        members.push_back({&cycle.state(), kinds_[kind].pod.get()});
-      }
-    }
-    // One alone was asked about by its filter.
-    if (devices_ == nullptr || members.size() < 2) return true;
-    const DynamicResources::Together together = devices_->FitTogether(members, node);
-    if (together == DynamicResources::Together::kUnknown) unknown_ = true;
-    return together == DynamicResources::Together::kFit;
-  }
-  // A question could not be answered: what was refused may be possible.
-  bool unknown() const { return unknown_; }
-
- private:
-  World& world_;
-  DynamicResources* devices_;
-  std::vector<Kind>& kinds_;
-  bool unknown_ = false;
-};
 
 }  // namespace
 
@@ -147,6 +70,10 @@ Outcome Scheduler::Impl::AttemptGroup(QueuedPod popped, std::uint32_t profile) {
     return std::tuple(-a.pod->priority, b.attempts, a.added, a.pod->key) <
            std::tuple(-b.pod->priority, a.attempts, b.added, b.pod->key);
   });
+  base::StringSet keys;
+  for (const QueuedPod& member : group.members) keys.insert(member.pod->key);
+  std::ranges::copy_if(nominations, std::back_inserter(group.nominations),
+                       [&](const Nomination& one) { return !keys.contains(one.pod->key); });
   statistics.attempts += group.members.size();
   attempt_began = clock.Monotonic();
   explaining = {};
@@ -155,11 +82,10 @@ Outcome Scheduler::Impl::AttemptGroup(QueuedPod popped, std::uint32_t profile) {
   if (std::string wrong = CheckMembers(group); !wrong.empty()) {
     return FailGroup(group, PluginStatus::Error(std::move(wrong)));
   }
-  PlaceOneByOne(group);
-  if (!group.error && group.placed.size() < group.least) {
-    LetGo(group.placed);
-    PlaceJointly(group);
-  }
+  DynamicResources* const devices = profiles[profile].devices;
+  if (devices != nullptr) devices->BeginGroup();
+  PlaceGroup(group);
+  if (devices != nullptr) devices->EndGroup();
   current.cycle = nullptr;
   if (group.error) {
     LetGo(group.placed);
@@ -185,7 +111,6 @@ bool Scheduler::Impl::MayBeUndone(const Group& group) const {
 
 std::string Scheduler::Impl::CheckMembers(const GroupTry& group) const {
   const std::int32_t wanted = group.object->spec.priority.value_or(0);
-  std::set<std::string> unallocated;
   for (const QueuedPod& member : group.members) {
     const api::Pod& pod = *member.pod->pod;
     if (ProfileOf(pod) != group.profile) {
@@ -199,18 +124,6 @@ std::string Scheduler::Impl::CheckMembers(const GroupTry& group) const {
           "all pods in a single pod group should have the same priority as the pod group's "
           "priority, got {} and {}",
           member.pod->priority, wanted);
-    }
-    const api::ClaimsOfPod claims(pod);
-    for (const api::PodResourceClaim& entry : pod.spec.resource_claims) {
-      const auto name = claims.NameOf(entry);
-      if (!name) continue;
-      const auto claim = world.FindClaim(pod.metadata.namespace_, *name);
-      if (claim == nullptr || claim->status.allocation.has_value()) continue;
-      if (unallocated.insert(std::string(*name)).second) continue;
-      return fmt::format(
-          "resource claim {}/{} is not allocated yet, and several pods of the group name it: "
-          "claims that pods of a group share are not supported",
-          pod.metadata.namespace_, *name);
     }
   }
   return {};
@@ -243,6 +156,32 @@ void Scheduler::Impl::LetGo(std::vector<Binding>& placed) {
   }
 }
 
+const Scheduler::Impl::Group* Scheduler::Impl::GroupOf(const GroupTry& group) const {
+  const auto found = groups.find(group.key);
+  return found == groups.end() ? nullptr : &found->second;
+}
+
+void Scheduler::Impl::PlaceGroup(GroupTry& group) {
+  const auto& constraints = group.object->spec.scheduling_constraints;
+  if (constraints && !constraints->topology.empty() &&
+      options.gates.Enabled(api::Gate::kTopologyAwareWorkloadScheduling)) {
+    return PlaceInDomains(group);
+  }
+  PlaceIn(group);
+}
+
+void Scheduler::Impl::PlaceIn(GroupTry& group) {
+  group.unplaced.clear();
+  group.remaining = 0;
+  group.explanations.clear();
+  group.joint.clear();
+  group.could_run = 0;
+  PlaceOneByOne(group);
+  if (group.error || group.placed.size() >= group.least) return;
+  LetGo(group.placed);
+  PlaceJointly(group);
+}
+
 void Scheduler::Impl::PlaceOneByOne(GroupTry& group) {
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const std::size_t remaining = group.members.size() - i;
@@ -252,8 +191,8 @@ void Scheduler::Impl::PlaceOneByOne(GroupTry& group) {
       return;
     }
     const QueuedPod& member = group.members[i];
-    Cycle cycle(EnvironmentOf(group.profile), member.pod);
-    current.cycle = &cycle;
+    const auto own_cycle = CycleOf(group, member.pod);
+    Cycle& cycle = *own_cycle;
     NodeInfo* node = cycle.Choose();
     statistics.node_evaluations += cycle.evaluated();
     PluginStatus status = cycle.status();
@@ -284,119 +223,24 @@ void Scheduler::Impl::PlaceOneByOne(GroupTry& group) {
   }
 }
 
-void Scheduler::Impl::PlaceJointly(GroupTry& group) {
-  DynamicResources* devices = profiles[group.profile].devices;
-  const bool alone = std::ranges::none_of(
-      group.members, [](const QueuedPod& member) { return LooksAtOthers(*member.pod); });
-  if (!alone) {
-    group.joint = "other assignments were not tried, since pods of the group look at each other";
-    return;
-  }
-  // Kinds, and who is of which.
-  std::vector<NodePlaces::Kind> kinds;
-  std::vector<std::optional<std::uint64_t>> classes;  // nothing: like no other
-  std::vector<std::vector<std::size_t>> of_kind;
-  for (std::size_t i = 0; i < group.members.size(); ++i) {
-    const std::shared_ptr<const PodInfo>& pod = group.members[i].pod;
-    auto cycle = std::make_unique<Cycle>(EnvironmentOf(group.profile), pod);
-    current.cycle = cycle.get();
-    if (!cycle->Prepare()) return;  // no node will do, as it was said
-    std::optional<std::uint64_t> asks = 0;
-    if (devices != nullptr) asks = devices->ClassOf(cycle->state(), *pod);
-    // One that has devices already can only go where they are.
-    if (devices != nullptr && !devices->Local(cycle->state(), *pod)) asks.reset();
-    std::size_t kind = 0;
-    const auto same = [&](const PodInfo& other) {
-      return SameShape(other, *pod) && other.pod->metadata.labels == pod->pod->metadata.labels;
-    };
-    while (kind < kinds.size() && !(asks && classes[kind] == asks && same(*kinds[kind].pod))) {
-      ++kind;
-    }
-    if (kind == kinds.size()) {
-      kinds.push_back({pod, std::move(cycle)});
-      classes.push_back(asks);
-      of_kind.emplace_back();
-    }
-    of_kind[kind].push_back(i);
-  }
-  gang::Request request{.least = static_cast<std::uint32_t>(group.least), .budget = kSearchBudget};
-  for (const auto& members : of_kind) {
-    request.wanted.push_back(static_cast<std::uint32_t>(members.size()));
-  }
-  NodePlaces places(world, devices, kinds);
-  const gang::Answer answer = gang::Search(places, request);
-  if (answer.verdict != gang::Verdict::kPlaced) {
-    const bool proved = answer.verdict == gang::Verdict::kImpossible && !places.unknown();
-    const std::size_t most = group.scheduled + (proved ? answer.at_most : answer.found);
-    group.joint =
-        proved
-            ? fmt::format("no assignment of pods to nodes places them: at most {} could run", most)
-            : fmt::format(
-                  "whether another assignment places them is not known: the search was "
-                  "given up, {} could run",
-                  most);
-    if (answer.kind != gang::Answer::kNoKind) {
-      group.joint +=
-          fmt::format("; of pods like {} at most {} of {} fit", kinds[answer.kind].pod->key,
-                      answer.kind_at_most, request.wanted[answer.kind]);
-    }
-    return;
-  }
-  std::vector<std::size_t> next(kinds.size());
-  std::vector<bool> has_node(group.members.size());
-  for (const gang::Load& load : answer.loads) {
-    NodeInfo& node = *world.nodes()[load.place];
-    std::vector<std::size_t> here;
-    std::vector<std::unique_ptr<Cycle>> cycles;
-    std::vector<DynamicResources::Member> members;
-    for (std::size_t kind = 0; kind < load.counts.size(); ++kind) {
-      for (std::uint32_t i = 0; i < load.counts[kind]; ++i) {
-        here.push_back(of_kind[kind][next[kind]++]);
-        const std::shared_ptr<const PodInfo>& pod = group.members[here.back()].pod;
-        cycles.push_back(std::make_unique<Cycle>(EnvironmentOf(group.profile), pod));
-        current.cycle = cycles.back().get();
-        if (!cycles.back()->Prepare()) return LetGo(group.placed);
-        members.push_back({&cycles.back()->state(), pod.get()});
-      }
-    }
-    std::vector<PresetDevices> presets(here.size());
-    if (devices != nullptr) {
-      auto chosen = devices->ChooseTogether(members, node);
-      if (!chosen.ok()) {
-        group.joint = base::Message(chosen.status());
-        return LetGo(group.placed);
-      }
-      presets = *std::move(chosen);
-    }
-    for (std::size_t i = 0; i < here.size(); ++i) {
-      Binding binding{.pod = group.members[here[i]], .profile = group.profile, .node = node.name()};
-      // What only this pod has (volumes, say) was not asked about.
-      const PluginStatus admitted = cycles[i]->Filter(cycles[i]->state(), *binding.pod.pod, node);
-      if (!admitted.ok()) {
-        group.joint = admitted.reasons.empty() ? "" : admitted.reasons.front().text;
-        return LetGo(group.placed);
-      }
-      binding.state = cycles[i]->TakeState();
-      binding.state.Get<PresetDevices>() = std::move(presets[i]);
-      if (const PluginStatus status = Hold(binding, node); !status.ok()) {
-        group.joint = status.reasons.empty() ? "" : status.reasons.front().text;
-        return LetGo(group.placed);
-      }
-      has_node[here[i]] = true;
-      group.placed.push_back(std::move(binding));
-    }
-  }
-  group.unplaced.clear();
-  for (std::size_t i = 0; i < has_node.size(); ++i) {
-    if (!has_node[i]) group.unplaced.push_back(i);
-  }
-}
-
 void Scheduler::Impl::RefuseMember(GroupTry& group, std::size_t member,
                                    const std::string& message) {
   const std::shared_ptr<const PodInfo> info = group.members[member].pod;
   ++statistics.unschedulable;
-  Tell(info, group.profile, {.reason = std::string(api::kReasonUnschedulable), .message = message});
+  // Nothing is kept for it any more, but what its gang, of which some run, needs to be whole again.
+  std::optional<std::string> nominated;
+  const auto kept = std::ranges::find_if(
+      nominations, [&](const Nomination& one) { return one.pod->key == info->key; });
+  const bool begun = kept != nominations.end() && kept->begun;
+  if (!info->pod->status.nominated_node_name.empty() && !begun && !NominationHolds(*info)) {
+    nominated = "";
+    Nominate(info, "");
+    WakeForRoom();
+  }
+  Tell(info, group.profile,
+       {.reason = std::string(api::kReasonUnschedulable),
+        .message = message,
+        .nominated = std::move(nominated)});
   Refused& why = refused[info->key];
   if (const auto found = group.explanations.find(member); found != group.explanations.end()) {
     why.explanation = found->second;
@@ -415,7 +259,30 @@ void Scheduler::Impl::RefuseMember(GroupTry& group, std::size_t member,
   more.push_back({.pod = info->key, .kind = Outcome::Kind::kUnschedulable, .message = message});
 }
 
+// What was allocated for a group that has not got anywhere: by a scheduler that was killed, or by one that
+// could not write the rest. Where it keeps the pods from nodes on which there is room, it is in the way.
+bool Scheduler::Impl::GiveBack(GroupTry& group) {
+  DynamicResources* const devices = profiles[group.profile].devices;
+  const Group& known = *GroupOf(*group.members.front().pod->pod);
+  const bool somebody_runs = std::ranges::any_of(known.pods, [&](const std::string& key) {
+    return !world.NodeOf(key).empty() || running.contains(key);
+  });
+  if (devices == nullptr || somebody_runs) return false;
+  std::vector<std::shared_ptr<const PodInfo>> pods;
+  for (const QueuedPod& member : group.members) pods.push_back(member.pod);
+  const auto given = devices->GiveBackOfGroup(*group.object, pods);
+  if (!given.ok()) {
+    group.error = PluginStatus::Error(std::string(base::Message(given.status())));
+    return false;
+  }
+  if (*given == 0) return false;
+  group.joint += fmt::format("; deallocation of {} ResourceClaims completed", *given);
+  return true;
+}
+
 Outcome Scheduler::Impl::RefuseGroup(GroupTry& group) {
+  if (GiveBack(group)) group.refused_by.clear();  // tried again soon
+  if (group.error) return FailGroup(group, *group.error);
   // Kubernetes's words, and what the search has found beside them. A group that has what it needs is not
   // unschedulable: its other pods wait as anybody does.
   const bool satisfied = group.least == 0;
@@ -423,7 +290,14 @@ Outcome Scheduler::Impl::RefuseGroup(GroupTry& group) {
   std::string text =
       fmt::format("minCount ({}) cannot be satisfied: {} scheduled, {} remaining",
                   api::MinCountOf(group.object->spec), group.scheduled + fitted, group.remaining);
-  if (!group.joint.empty()) text += fmt::format("; {}", group.joint);
+  if (group.domains) {
+    text = *group.domains == 0
+               ? group.joint
+               : fmt::format("0/{} placements are available, first placement status: {}; {}",
+                             *group.domains, text, group.joint);
+  } else if (!group.joint.empty()) {
+    text += fmt::format("; {}", group.joint);
+  }
   const std::string told = satisfied ? std::string("no node takes another pod of the group")
                                      : fmt::format("pod group is unschedulable, {}", text);
   for (std::size_t i = 0; i < group.members.size(); ++i) {

@@ -91,8 +91,27 @@ std::string Scheduler::Impl::WaitsFor(const Group& group) {
   return {};
 }
 
+void Scheduler::Impl::FindBegun() {
+  if (groups.empty()) return;
+  for (Nomination& nomination : nominations) {
+    const Group* group = GroupOf(*nomination.pod->pod);
+    if (group == nullptr || group->object == nullptr || group->pods.empty()) continue;
+    const auto on_nodes = std::ranges::count_if(group->pods, [&](const std::string& key) {
+      return !world.NodeOf(key).empty() && !world.Assumed(key);
+    });
+    nomination.begun = group->object->spec.scheduling_policy.gang && on_nodes > 0 &&
+                       on_nodes < api::MinCountOf(group->object->spec);
+  }
+}
+
 void Scheduler::Impl::PutMember(const Group& group, const std::shared_ptr<const PodInfo>& pod) {
   const std::string why = WaitsFor(group);
+  // Of a gang that cannot be placed now no room is kept.
+  if (!why.empty()) {
+    Withdraw(pod->key, "");
+  } else if (!world.Assumed(pod->key)) {
+    Nominate(pod, NominatedNode(*pod));
+  }
   if (why.empty()) {
     if (const auto found = refused.find(pod->key);
         found != refused.end() && !found->second.gated_by.empty()) {

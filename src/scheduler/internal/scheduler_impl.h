@@ -20,6 +20,7 @@
 #include "api/pod_group.h"
 #include "base/string_map.h"
 #include "scheduler/cycle.h"
+#include "scheduler/group_search.h"
 #include "scheduler/internal/reports.h"
 #include "scheduler/placement.h"
 #include "scheduler/plugin_set.h"
@@ -81,7 +82,8 @@ struct Scheduler::Impl {
     std::optional<std::chrono::nanoseconds> may_arrive_until;
     PluginStatus written;  // what came of that
     std::shared_ptr<GroupCommit> group = nullptr;
-    bool prebound = false;  // with a group: counted in GroupCommit::ready
+    bool nominated = false;  // with a group: its node is stored in its status
+    bool prebound = false;   // with a group: counted in GroupCommit::ready
   };
   using BindingIterator = std::list<Binding>::iterator;
   struct Seen {
@@ -150,6 +152,9 @@ struct Scheduler::Impl {
   // PreBind and Bind, as far as they come.
   PluginStatus Write(Binding& binding, Timing& timing);
   PluginStatus BindPod(Binding& binding);
+  // Stores the node of a pod that is bound together with others: if not all of them get that far, whoever
+  // decides next keeps the room of the others.
+  PluginStatus NominateInGroup(Binding& binding);
   // Nothing: it waits on.
   std::optional<Outcome> Conclude(Binding& binding, const PluginStatus& written);
   Outcome Finish(Binding& binding);
@@ -222,14 +227,29 @@ struct Scheduler::Impl {
   void AskGroup(Group& group);
   void PutMember(const Group& group, const std::shared_ptr<const PodInfo>& pod);
 
-  struct GroupTry;  // one attempt
+  // After changes: whose nominations are those of gangs of which some pods run, and too few.
+  void FindBegun();
+  struct GroupTry;     // one attempt
+  struct GroupDomain;  // of a topology key
+  const Group* GroupOf(const GroupTry& group) const;
+  // Nodes for enough of the group, in memory, or why not.
+  void PlaceGroup(GroupTry& group);
+  void PlaceInDomains(GroupTry& group);
+  // Why there are none that could be tried; empty: nothing is wrong.
+  std::string FindDomains(const GroupTry& group, std::vector<GroupDomain>& domains) const;
+  // In the group's domain: one by one, and if that is not enough jointly.
+  void PlaceIn(GroupTry& group);
   Outcome AttemptGroup(QueuedPod popped, std::uint32_t profile);
   // Whether the gang has too few pods on nodes but for those that are not bound before all of them can be.
   bool MayBeUndone(const Group& group) const;
   std::string CheckMembers(const GroupTry& group) const;
   void PlaceOneByOne(GroupTry& group);
-  // By the search over all pods; `why` if there is nothing.
+  // By the search over all pods; GroupTry::joint says why if there is nothing.
   void PlaceJointly(GroupTry& group);
+  void TakeFound(GroupTry& group, const GroupSearch::Found& found);
+  std::unique_ptr<Cycle> CycleOf(const GroupTry& group, const std::shared_ptr<const PodInfo>& pod);
+  // Gives back claims of a group that cannot be placed where they are. Whether there were any.
+  bool GiveBack(GroupTry& group);
   // Takes a node for a pod, in memory alone.
   PluginStatus Hold(Binding& binding, NodeInfo& node);
   void LetGo(std::vector<Binding>& placed);

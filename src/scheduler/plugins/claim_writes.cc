@@ -107,7 +107,8 @@ StatusOr<ClaimPointer> ClaimWrites::Retry(ClaimPointer claim, const Done& done,
 
 StatusOr<ClaimPointer> ClaimWrites::Bind(const ClaimPointer& claim,
                                          const api::AllocationResult* allocation,
-                                         const api::Pod& pod) {
+                                         const api::Pod& pod,
+                                         const api::ResourceClaimConsumerReference& consumer) {
   ClaimPointer now = claim;
   // A reservation of an earlier attempt may have been taken away, or the claim deleted without an
   // answer, which watches tell late; and nothing is left to write by which one would notice.
@@ -119,8 +120,9 @@ StatusOr<ClaimPointer> ClaimWrites::Bind(const ClaimPointer& claim,
                                                  : HasDevicesOf(stored, *allocation);
     return allocated && ReservedFor(stored, pod);
   };
-  return Retry(std::move(now), done,
-               [&](const ClaimPointer& stored) { return TryBind(stored, allocation, pod); });
+  return Retry(std::move(now), done, [&](const ClaimPointer& stored) {
+    return TryBind(stored, allocation, pod, consumer);
+  });
 }
 
 Status ClaimWrites::CheckKept(const api::ResourceClaim& stored,
@@ -135,7 +137,8 @@ Status ClaimWrites::CheckKept(const api::ResourceClaim& stored,
 
 StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
                                             const api::AllocationResult* allocation,
-                                            const api::Pod& pod) {
+                                            const api::Pod& pod,
+                                            const api::ResourceClaimConsumerReference& consumer) {
   const std::string key = KeyOf(claim->metadata);
   // Stored by this attempt: an answer was lost, or was that to a second request.
   const bool allocated = allocation != nullptr && HasDevicesOf(*claim, *allocation);
@@ -170,7 +173,7 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
           "claim {} got reserved for {} pods in the meantime, which is as many as there can be",
           key, changed.status.reserved_for.size()));
     }
-    changed.status.reserved_for.push_back(ConsumerOf(pod));
+    changed.status.reserved_for.push_back(consumer);
   }
   auto stored = cluster_.UpdateStatus(api::Object::Of(std::move(changed)));
   if (!stored.ok()) {
@@ -179,6 +182,10 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
                                       allocation != nullptr ? "allocation and " : "", key));
   }
   return AsClaim(*stored);
+}
+
+bool ClaimWrites::IsGivenBack(const api::ResourceClaim& claim) {
+  return Protected(claim) || !claim.status.allocation.has_value();
 }
 
 bool ClaimWrites::HasReservation(const api::ResourceClaim& claim, const api::Pod& pod) {

@@ -45,8 +45,14 @@ class ClaimWrites {
   // Stores the reservation for the pod and, when given, the allocation, with the finalizer before
   // it. What the status says of devices stays. A claim that is stored with the same devices, by
   // whomever, is only reserved.
+  // `consumer`: the pod, or its group.
   StatusOr<ClaimPointer> Bind(const ClaimPointer& claim, const api::AllocationResult* allocation,
-                              const api::Pod& pod);
+                              const api::Pod& pod,
+                              const api::ResourceClaimConsumerReference& consumer);
+  StatusOr<ClaimPointer> Bind(const ClaimPointer& claim, const api::AllocationResult* allocation,
+                              const api::Pod& pod) {
+    return Bind(claim, allocation, pod, api::ConsumerOf(pod));
+  }
   // FailedPrecondition when the server dropped part of the allocation of a claim that Bind has
   // stored, because its feature gates are others.
   static Status CheckKept(const api::ResourceClaim& stored,
@@ -61,6 +67,9 @@ class ClaimWrites {
   static bool HasReservation(const api::ResourceClaim& claim, const api::Pod& pod);
   StatusOr<ClaimPointer> RemoveReservation(const api::ResourceClaim& claim, const api::Pod& pod,
                                            Devices devices);
+  // Whether schedulers and controllers give the claim back when nobody uses it any more: what was allocated
+  // by hand, without the finalizer, stays. One that is about to be allocated gets it.
+  static bool IsGivenBack(const api::ResourceClaim& claim);
   // Takes allocation, reservations and device status away.
   Status Deallocate(const api::ResourceClaim& claim);
 
@@ -89,7 +98,8 @@ class ClaimWrites {
   // The claim as it is stored now. NotFound also when another one has its name.
   StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
   StatusOr<ClaimPointer> TryBind(const ClaimPointer& claim, const api::AllocationResult* allocation,
-                                 const api::Pod& pod);
+                                 const api::Pod& pod,
+                                 const api::ResourceClaimConsumerReference& consumer);
   // Calls `write` with the claim, and again with the stored one as long as that has moved, or it is
   // not known whether it has; until a claim is `done`, which is what is returned then.
   using Write = std::function<StatusOr<ClaimPointer>(const ClaimPointer&)>;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "scheduler/plugins/claim_writes.h"
 #include "scheduler/plugins/pod_claims.h"
 #include "scheduler/world.h"
 
@@ -27,6 +29,33 @@ std::string LedgerKey(const api::ResourceClaim& claim) {
   return claim.metadata.uid.empty() ? KeyOf(claim.metadata) : claim.metadata.uid;
 }
 
+// Whether somebody has the device, or a share of it.
+bool IsInUse(const api::DeviceRequestAllocationResult& result, const ledger::Ledger& ledger) {
+  const inventory::Dictionary& dictionary = ledger.dictionary();
+  const auto pool = dictionary.FindPool(result.driver, result.pool);
+  const ledger::PoolUsage* usage = pool ? ledger.snapshot().Find(*pool) : nullptr;
+  return usage != nullptr && std::ranges::any_of(usage->devices, [&](const auto& device) {
+           return device.results() > 0 && dictionary.View(device.device) == result.device;
+         });
+}
+
+// What is held as others have to see it who take devices now. A share of a device that nobody has yet
+// stands for all of it: the counters that it draws may be those that somebody is to give back first, and
+// a share beside it would look as if they were drawn already. `whole`: devices that are taken so.
+api::AllocationResult TakenNow(const api::AllocationResult& held, const ledger::Ledger& ledger,
+                               base::StringSet& whole) {
+  api::AllocationResult taken = held;
+  std::erase_if(taken.devices.results, [&](api::DeviceRequestAllocationResult& result) {
+    if (!result.share_id || IsInUse(result, ledger)) return false;
+    result.share_id.reset();
+    result.consumed_capacity.clear();
+    std::string device = result.driver;
+    device.append("/").append(result.pool).append("/").append(result.device);
+    return !whole.insert(std::move(device)).second;
+  });
+  return taken;
+}
+
 }  // namespace
 
 DeviceView::DeviceView(World& world, const PodInfo& pod)
@@ -46,7 +75,8 @@ DeviceView::Claim& DeviceView::ClaimOf(const ClaimPointer& claim) {
   entry->claim = claim;
   entry->key = LedgerKey(*claim);
   const ClaimUsers users = UsersOf(*claim, world_);
-  entry->kept = users.others;
+  // Nobody gives back what was allocated without the finalizer.
+  entry->kept = users.others || !ClaimWrites::IsGivenBack(*claim);
   for (const auto& user : users.pods) {
     if (user->priority < pod_.priority) {
       entry->users.insert(user->pod->metadata.uid);
@@ -132,9 +162,12 @@ DeviceView::Sheet& DeviceView::SheetOf(View view) {
     if (claim->out) sheet->varied.TakeOut(key);
   }
   if (view == View::kIgnored) return *sheet;
+  base::StringSet whole;
   for (const DeviceHold* hold : before_) {
     for (const DeviceHold::Kept& kept : hold->devices) {
-      sheet->varied.Add(kept.claim, kept.allocation);
+      sheet->varied.Add(kept.claim, view == View::kTaken
+                                        ? TakenNow(kept.allocation, world_.ledger(), whole)
+                                        : kept.allocation);
     }
   }
   if (view == View::kTaken) return *sheet;
@@ -150,6 +183,10 @@ const ledger::NodeUsage& DeviceView::UsageOf(const NodeInfo& known, View view) {
   }
   sheet.usage.Update(known.devices, sheet.varied.snapshot());
   return sheet.usage;
+}
+
+const ledger::Snapshot& DeviceView::SnapshotOf(View view) {
+  return SheetOf(before_.empty() ? View::kIgnored : view).varied.snapshot();
 }
 
 std::vector<DeviceView::ClaimPointer> DeviceView::Released() const {

@@ -47,6 +47,8 @@ class DeviceView {
 
   // Of a node whose devices are up to date. Valid until this view changes.
   const ledger::NodeUsage& UsageOf(const NodeInfo& known, HeldDevices::View view);
+  // The ledger in that view. Valid until this view changes.
+  const ledger::Snapshot& SnapshotOf(HeldDevices::View view);
   // The claims that are given back, by name.
   std::vector<ClaimPointer> Released() const;
   // The holds that count, oldest first.

@@ -38,6 +38,7 @@ DynamicResources::DynamicResources(World& world, api::Cluster& cluster, const ba
       binding_conditions_(world.features().device_binding_and_status),
       prioritized_list_(world.features().prioritized_list),
       node_allocatable_(world.gates().Enabled(api::Gate::kDRANodeAllocatableResources)),
+      group_claims_(world.gates().Enabled(api::Gate::kDRAWorkloadResourceClaims)),
       writes_(cluster, clock, binding_conditions_),
       plans_(kPlans, DriverLimit(options_.args.drivers)),
       shards_(kNodeShards) {
@@ -59,9 +60,21 @@ PluginStatus DynamicResources::PreFilter(CycleState& state, const PodInfo& pod, 
   PodClaims found = ClaimsOf(*pod.pod, world_);
   if (!found.problem.empty()) return Refuse("claims_not_ready", std::move(found.problem));
   for (ClaimPointer& claim : found.claims) {
+    if (auto shared = claim->status.allocation ? nullptr : FindShared(*claim)) {
+      auto taken = std::make_shared<api::ResourceClaim>(*claim);
+      taken->status.allocation = shared->allocation;
+      data.claims.push_back({.claim = std::move(taken), .shared = std::move(shared)});
+      continue;
+    }
     const bool allocated = claim->status.allocation.has_value();
     auto refused = allocated ? CheckAllocated(*claim, pod) : CheckPending(*claim);
     if (refused.has_value()) return *std::move(refused);
+    if (!group_claims_ && api::OwningGroup(claim->metadata) != nullptr) {
+      return Refuse("group_claims_off",
+                    fmt::format("claim {} is a PodGroup claim but the DRAWorkloadResourceClaims "
+                                "feature is disabled",
+                                KeyOf(claim->metadata)));
+    }
     const bool idle = allocated && claim->status.reserved_for.empty();
     data.claims.push_back({.claim = std::move(claim), .to_allocate = !allocated, .idle = idle});
   }

@@ -28,11 +28,13 @@
 #include "base/clock.h"
 #include "base/generations.h"
 #include "base/mutex.h"
+#include "base/string_map.h"
 #include "scheduler/config.h"
 #include "scheduler/framework.h"
 #include "scheduler/ids.h"
 #include "scheduler/observer.h"
 #include "scheduler/plugins/claim_writes.h"
+#include "scheduler/plugins/device_reach.h"
 #include "scheduler/plugins/dynamic_resources_state.h"
 #include "scheduler/plugins/plan_cache.h"
 #include "scheduler/what_if.h"
@@ -108,17 +110,56 @@ class DynamicResources final : public PreEnqueuePlugin,
 
   std::uint64_t allocator_steps() const;
 
-  // dynamic_resources_groups.cc: several pods on one node. Each with the state of its PreFilter.
+  // dynamic_resources_groups.cc: several pods of a group. Each with the state of its PreFilter.
   struct Member {
     CycleState* state = nullptr;
     const PodInfo* pod = nullptr;
   };
   enum class Together : std::uint8_t { kFit, kDoNot, kUnknown };
-  // Whether what all of them still need can be had at once.
-  Together FitTogether(std::span<const Member> members, const NodeInfo& node);
-  // What each of them gets then, for Reserve.
-  StatusOr<std::vector<PresetDevices>> ChooseTogether(std::span<const Member> members,
-                                                      const NodeInfo& node);
+  // The claims that a member still needs, those for extended resources left out.
+  std::vector<ClaimPointer> ClaimsNeeded(const CycleState& state) const;
+  // What a member asks for beyond its shape: equal for pods that nothing tells apart, if `shared` are the
+  // claims that several pods of the group name ("namespace/name"). Nothing: like no other.
+  std::optional<std::string> WhatIsAsked(const CycleState& state, const PodInfo& pod,
+                                         const base::StringSet& shared);
+  // Whether the member may take devices, or counters, that pods on other nodes may take too. Of the claims
+  // in `apart` nothing is asked, here and below.
+  bool UsesWidePools(const Member& member, const base::StringSet& apart);
+  // Claims that several pods of a group name, and of these the ones that are not asked about, by IdOf.
+  struct SharedIds {
+    base::StringSet shared;
+    base::StringSet apart;
+  };
+  // Whether what all of them still need can be had at once. What is shared is had once; every other claim
+  // as often as members come with it, who may stand for others like them.
+  Together FitTogether(std::span<const Member> members, const NodeInfo& node, const SharedIds& ids);
+  // What they get then, for Reserve.
+  StatusOr<PresetDevices> ChooseTogether(std::span<const Member> members, const NodeInfo& node,
+                                         const SharedIds& ids);
+  // The same for pods on several nodes, with claims that some of them share: devices of these reach all
+  // of the domain, a set of nodes by rank. `pod`: one of the group.
+  struct Placed {
+    const NodeInfo* node = nullptr;
+    std::vector<Member> members;
+  };
+  struct SharedClaims {
+    std::vector<ClaimPointer> claims;
+    base::BitSet domain;
+  };
+  Together FitAcross(const PodInfo& pod, std::span<const Placed> placed,
+                     std::span<const SharedClaims> shared, DeviceReach& reach);
+  StatusOr<PresetDevices> ChooseAcross(const PodInfo& pod, std::span<const Placed> placed,
+                                       std::span<const SharedClaims> shared, DeviceReach& reach);
+  // Of what was chosen for all of them, the member's, by its state of a PreFilter since.
+  static PresetDevices PresetFor(const CycleState& state, const PresetDevices& all);
+  // From now on it is another attempt at a group: within one, pods join allocations that others of it have
+  // taken and that are not stored.
+  void BeginGroup() { ++group_attempt_, in_group_ = true; }
+  void EndGroup() { in_group_ = false; }
+  // Gives back claims of a group whose pods have no nodes and do not fit where these claims are. How many
+  // claims; a status of the first that could not be.
+  StatusOr<std::size_t> GiveBackOfGroup(const api::PodGroup& group,
+                                        std::span<const std::shared_ptr<const PodInfo>> pods);
 
  private:
   using State = DynamicResourcesState;
@@ -135,10 +176,14 @@ class DynamicResources final : public PreEnqueuePlugin,
   // Of a node without device plugins.
   static std::vector<bool> AllByClass(const State& data);
 
-  // The claims of all members that are to be allocated, and how many are whose. False: the node does not
+  // The claims of all members that are to be allocated, those that they share once. False: the node does not
   // have what one of them asks for by name.
-  bool ClaimsOfAll(std::span<const Member> members, const NodeInfo& node,
-                   std::vector<ClaimPointer>& claims, std::vector<std::size_t>& counts);
+  bool ClaimsOfAll(std::span<const Member> members, const NodeInfo& node, const SharedIds& ids,
+                   std::vector<ClaimPointer>& claims);
+  // A question about several nodes.
+  struct Across;
+  Together AskAcross(const PodInfo& pod, std::span<const Placed> placed,
+                     std::span<const SharedClaims> shared, DeviceReach& reach, Across& asked);
   allocator::Decision DecideTogether(std::span<const Member> members, const allocator::Plan& plan,
                                      const NodeInfo& node);
   // Filter. What the special claim is on a node; null with a status when the node has no such
@@ -185,8 +230,15 @@ class DynamicResources final : public PreEnqueuePlugin,
   std::uint64_t FootprintOf(const State& data, const api::Pod& pod);
   Hint AfterRoomChange(const api::Change& change, const api::Object* old, const PodInfo& pod) const;
 
+  // Groups. The allocation that another pod has taken in this attempt, if there is one.
+  std::shared_ptr<SharedAllocation> FindShared(const api::ResourceClaim& claim) const;
+  // For whom the claim is reserved.
+  api::ResourceClaimConsumerReference ConsumerFor(const CycleState& state,
+                                                  const api::ResourceClaim& claim,
+                                                  const PodInfo& pod) const;
+
   // PreBind.
-  Status BindClaim(State& data, State::Claim& claim, const PodInfo& pod);
+  Status BindClaim(CycleState& state, State::Claim& claim, const PodInfo& pod);
   PluginStatus AwaitConditions(State& data, const PodInfo& pod, std::string_view node);
   // Waiting is over, for all claims of the pod.
   void ConditionsOver(const State& data, std::string_view status) const;
@@ -226,6 +278,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   const bool binding_conditions_;
   const bool prioritized_list_;
   const bool node_allocatable_;
+  const bool group_claims_;
   ClaimWrites writes_;
   base::Mutex variants_;  // several workers find State::variants
   static constexpr std::size_t kPlans = 1024;
@@ -254,7 +307,11 @@ class DynamicResources final : public PreEnqueuePlugin,
     base::Generations<absl::flat_hash_map<ScoreKey, std::int64_t>> scores{kScores / kNodeShards};
   };
   std::vector<Shard> shards_;
-  std::size_t fitted_ = 0;                                // to so many nodes
+  std::size_t fitted_ = 0;  // to so many nodes
+  std::uint64_t group_attempt_ = 0;
+  bool in_group_ = false;
+  base::StringMap<std::weak_ptr<SharedAllocation>> shared_;  // by uid
+  allocator::VerdictCache across_verdicts_;
   allocator::VerdictCache hint_verdicts_;                 // of slices, whichever node they are for
   absl::flat_hash_map<std::uint64_t, Concern> concerns_;  // by number of the plan
   // Numbers that no plan has: they count down. By plan and footprint.

@@ -95,6 +95,12 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
   PluginStatus status;
   data.chosen = VariantFor(data, pod, node, &status);
   if (data.chosen == nullptr) return status;
+  for (State::Claim& claim : data.claims) {
+    if (claim.shared == nullptr || claim.counted) continue;
+    claim.allocation = claim.shared->allocation;
+    claim.counted = true;
+    ++claim.shared->users;
+  }
   if (data.chosen->plan.plan == nullptr) {
     data.view = nullptr;
     return ReserveNodeAllocatable(data, pod, node);
@@ -102,9 +108,17 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
 
   StatusOr<std::vector<api::AllocationResult>> results;
   const PresetDevices* preset = state.Find<PresetDevices>();
-  if (preset != nullptr && !preset->results.empty()) {
+  if (preset != nullptr && !preset->by_claim.empty()) {
     data.view = nullptr;
-    results = preset->results;
+    results.emplace();
+    for (const ClaimPointer& claim : ToAllocate(data, *data.chosen)) {
+      const auto found = preset->by_claim.find(IdOf(*claim));
+      if (found == preset->by_claim.end()) {
+        return PluginStatus::Error(
+            fmt::format("claim {}: no devices were chosen", KeyOf(claim->metadata)));
+      }
+      results->push_back(found->second);
+    }
   } else {
     // Filter kept the answer, not the devices: with a kept answer it was not even asked. What is held
     // for others is left alone, and the view ends here, before anything is taken.
@@ -125,8 +139,20 @@ PluginStatus DynamicResources::Reserve(CycleState& state, const PodInfo& pod, co
     if (claim.special) claim.claim = data.chosen->claim;
     auto reservation = world_.ledger().Reserve(*claim.claim, *result);
     if (!reservation.ok()) return ErrorFrom(reservation.status());
-    claim.reservation = *std::move(reservation);
     claim.allocation = std::move(*result++);
+    // Others of the group that name the claim join in.
+    if (in_group_ && !claim.special && !claim.claim->metadata.uid.empty()) {
+      claim.shared = std::make_shared<SharedAllocation>();
+      claim.shared->attempt = group_attempt_;
+      claim.shared->claim = claim.claim->metadata.uid;
+      claim.shared->allocation = *claim.allocation;
+      claim.shared->reservation = *std::move(reservation);
+      claim.shared->users = 1;
+      claim.counted = true;
+      shared_[claim.claim->metadata.uid] = claim.shared;
+    } else {
+      claim.reservation = *std::move(reservation);
+    }
   }
   return ReserveNodeAllocatable(data, pod, node);
 }
@@ -144,6 +170,11 @@ void DynamicResources::Unreserve(CycleState& state, const PodInfo& pod, World&) 
     // Only after answers that are sure: what is still reserved has not been stored, and will not
     // be. What has been stored is the ledger's (Commit), until the claim says otherwise.
     claim.reservation.Release();
+    if (claim.counted && --claim.shared->users == 0) {
+      claim.shared->reservation.Release();
+      shared_.erase(claim.shared->claim);
+    }
+    claim.counted = false;
     claim.allocation.reset();
     claim.bound = false;
     // What cannot be cleaned up now is found by the next attempt, or by the controllers when the pod
@@ -174,7 +205,7 @@ PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, st
     if (claim.bound) continue;
     // Everything that the special claim would be for comes from the node's device plugins.
     if (claim.special && claim.to_allocate && !claim.allocation.has_value()) continue;
-    if (const Status written = BindClaim(data, claim, pod); !written.ok()) {
+    if (const Status written = BindClaim(state, claim, pod); !written.ok()) {
       if (api::MayHaveHappened(written)) {
         state.Get<WaitsUntil>() = {.time = clock_.Now() + kDoubtNap, .in_doubt = true};
         return {PluginStatus::Code::kWait, {}};
@@ -204,9 +235,47 @@ PluginStatus DynamicResources::PreBind(CycleState& state, const PodInfo& pod, st
   return status;
 }
 
-Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodInfo& pod) {
+std::shared_ptr<SharedAllocation> DynamicResources::FindShared(
+    const api::ResourceClaim& claim) const {
+  const auto found = in_group_ ? shared_.find(claim.metadata.uid) : shared_.end();
+  std::shared_ptr<SharedAllocation> shared =
+      found == shared_.end() ? nullptr : found->second.lock();
+  return shared != nullptr && shared->attempt == group_attempt_ && shared->users > 0 ? shared
+                                                                                     : nullptr;
+}
+
+// A claim that the pod's group lists is reserved for the group, once for all its pods.
+api::ResourceClaimConsumerReference DynamicResources::ConsumerFor(const CycleState& state,
+                                                                  const api::ResourceClaim& claim,
+                                                                  const PodInfo& pod) const {
+  const GroupOfPod* of = state.Find<GroupOfPod>();
+  if (!group_claims_ || of == nullptr || of->group == nullptr) return ConsumerOf(*pod.pod);
+  const api::ClaimsOfPod claims(*pod.pod);
+  for (const api::PodResourceClaim& entry : pod.pod->spec.resource_claims) {
+    if (claims.NameOf(entry) == claim.metadata.name && api::IsOfGroup(entry, of->group->spec)) {
+      return api::ConsumerOf(*of->group);
+    }
+  }
+  return ConsumerOf(*pod.pod);
+}
+
+Status DynamicResources::BindClaim(CycleState& state, State::Claim& claim, const PodInfo& pod) {
+  State& data = state.Get<State>();
   const api::AllocationResult* allocation =
       claim.allocation.has_value() ? &*claim.allocation : nullptr;
+  const api::ResourceClaimConsumerReference consumer = ConsumerFor(state, *claim.claim, pod);
+  // Another pod of the group has stored it, for this one too.
+  if (claim.shared != nullptr && claim.shared->stored && api::IsGroup(consumer)) {
+    const api::ObjectMeta& meta = claim.claim->metadata;
+    const ClaimPointer now = world_.FindClaim(meta.namespace_, meta.name);
+    if (now != nullptr && now->metadata.uid == meta.uid && now->status.allocation.has_value() &&
+        ReservedFor(*now, *pod.pod)) {
+      claim.claim = now;
+      return {};
+    }
+  }
+  ledger::Reservation& reservation =
+      claim.shared != nullptr ? claim.shared->reservation : claim.reservation;
   if (claim.special && !Stored(*claim.claim)) {
     if (claim.stored_as.empty()) {
       claim.stored_as = CompletedName(claim.claim->metadata.generate_name, ids_.Uid());
@@ -217,7 +286,7 @@ Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodIn
     DRAY_ASSIGN_OR_RETURN(claim.reservation, world_.ledger().Reserve(*claim.claim, *allocation));
   }
   // Another scheduler may have been faster than this write.
-  if (claim.reservation.active()) {
+  if (reservation.active()) {
     const auto twice = world_.FindGivenTwice(*claim.claim, *allocation);
     if (!twice.empty()) {
       return base::FailedPrecondition(
@@ -225,11 +294,22 @@ Status DynamicResources::BindClaim(State& data, State::Claim& claim, const PodIn
                       KeyOf(claim.claim->metadata), twice[0].device, twice[0].claims[0]));
     }
   }
-  DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.Bind(claim.claim, allocation, *pod.pod));
+  ClaimPointer from = claim.claim;
+  if (claim.shared != nullptr) {
+    // What is stored by now: as PreFilter had it the allocation was put in.
+    const api::ObjectMeta& meta = from->metadata;
+    from = world_.FindClaim(meta.namespace_, meta.name);
+    if (from == nullptr || from->metadata.uid != meta.uid) {
+      return base::FailedPrecondition(
+          fmt::format("claim {} got deleted in the meantime", KeyOf(meta)));
+    }
+  }
+  DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.Bind(from, allocation, *pod.pod, consumer));
   world_.AssumeClaim(claim.claim);
   if (allocation != nullptr) {
+    if (claim.shared != nullptr) claim.shared->stored = true;
     // Taken from now on, whatever comes: given back when the claim says so.
-    claim.reservation.Commit(claim.claim->metadata.resource_version);
+    reservation.Commit(claim.claim->metadata.resource_version);
     world_.SetAllocatedHere(claim.claim->metadata.uid);
     if (Status kept = ClaimWrites::CheckKept(*claim.claim, *allocation); !kept.ok()) {
       // As stored, it says something else about the device than what was decided. What cannot be

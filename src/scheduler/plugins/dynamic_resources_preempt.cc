@@ -95,7 +95,9 @@ void DynamicResources::FindWideUsers(State& data, const PodInfo& pod) {
       const auto may_go = [&](const auto& user) {
         return user->priority < pod.priority || user->pod->metadata.deletion_timestamp.has_value();
       };
-      if (of_claim.others || !std::ranges::all_of(of_claim.pods, may_go)) continue;
+      if (of_claim.others || !ClaimWrites::IsGivenBack(*claim) ||
+          !std::ranges::all_of(of_claim.pods, may_go))
+        continue;
       for (const auto& user : of_claim.pods) {
         if (user->priority < pod.priority) users.emplace(user->key, user);
       }

@@ -12,7 +12,9 @@
 
 #include "allocator/work.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/resource_claim.h"
+#include "base/string_map.h"
 #include "base/time.h"
 #include "ledger/ledger.h"
 #include "scheduler/plugins/device_view.h"
@@ -21,10 +23,27 @@
 
 namespace dray::scheduler {
 
-// What Reserve is to take, by claim that is to be allocated, instead of choosing itself: devices of pods
-// of a group are chosen for all that go to a node. Empty: it chooses.
+// What Reserve is to take, by claim that is to be allocated (IdOf), instead of choosing itself:
+// devices of pods of a group are chosen for all of them. Empty: it chooses.
 struct PresetDevices {
-  std::vector<api::AllocationResult> results;
+  base::StringMap<api::AllocationResult> by_claim;
+};
+
+// Written by the framework before PreFilter: the pod's group (KEP-5729), whose claims are reserved for the
+// group. Null: it has none.
+struct GroupOfPod {
+  std::shared_ptr<const api::PodGroup> group;
+};
+
+// An allocation that several pods of a group have taken and that is not stored yet, or has just been: the
+// first of them to come to PreBind stores it, and it is given up with the last one.
+struct SharedAllocation {
+  std::uint64_t attempt = 0;  // DynamicResources::BeginGroup
+  std::string claim;          // uid
+  api::AllocationResult allocation;
+  ledger::Reservation reservation;
+  std::size_t users = 0;
+  bool stored = false;
 };
 
 struct DynamicResourcesState {
@@ -40,6 +59,9 @@ struct DynamicResourcesState {
     ledger::Reservation reservation;  // Reserve
     bool bound = false;               // PreBind: stored, with the reservation for the pod
     std::string stored_as;            // PreBind: the name of a special claim that is being stored
+    // PreFilter: taken by another pod of the group in this attempt. Reserve: with others of the group.
+    std::shared_ptr<SharedAllocation> shared = nullptr;
+    bool counted = false;  // Reserve: among shared->users
   };
   // The special claim as nodes need it that serve the same resources through classes.
   struct Variant {

@@ -44,6 +44,14 @@ std::string KeyOf(const api::ObjectMeta& metadata) {
   return fmt::format("{}/{}", metadata.namespace_, metadata.name);
 }
 
+std::string IdOf(const api::ResourceClaim& claim) {
+  const api::ObjectMeta& meta = claim.metadata;
+  if (!meta.name.empty()) return KeyOf(meta);
+  const api::OwnerReference* owner = api::FindController(meta);
+  return fmt::format("{}/{} of {}", meta.namespace_, meta.generate_name,
+                     owner == nullptr ? "" : owner->uid);
+}
+
 PodClaims ClaimsOf(const api::Pod& pod, const World& world) {
   PodClaims found;
   const api::ClaimsOfPod claims(pod);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One attempt at a group of pods: who is tried, and how far it has come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/bit_set.h"
+#include "scheduler/internal/scheduler_impl.h"
+
+namespace dray::scheduler {
+
+// One of the places, a rack or a zone, that a group may be in.
+struct Scheduler::Impl::GroupDomain {
+  std::string label;         // "key=value"
+  base::BitSet nodes;        // by rank
+  std::int64_t at_most = 0;  // how full the whole group would make it
+};
+
+struct Scheduler::Impl::GroupTry {
+  std::string key;
+  std::shared_ptr<const api::PodGroup> object;
+  std::uint32_t profile = 0;
+  std::vector<QueuedPod> members;
+  // Of pods that are not among them: room for one member is not kept from another one.
+  std::vector<Nomination> nominations;
+  std::size_t scheduled = 0;  // before
+  std::size_t least = 0;      // how many of the members must be placed
+  std::size_t remaining = 0;  // that were not tried, since it was clear that they would not do
+  std::vector<Binding> placed;
+  std::vector<std::size_t> unplaced;  // of members; those that were not reached, too
+  std::map<std::size_t, PodExplanation> explanations;  // of some of them
+  std::set<std::string> refused_by;
+  std::optional<PluginStatus> error;
+  std::string joint;          // what the search said
+  std::size_t could_run = 0;  // by what it said
+  // The domain that is being tried; null: the group may be anywhere.
+  const GroupDomain* domain = nullptr;
+  std::optional<std::size_t> domains;  // how many there are, if the group must be in one
+};
+
+}  // namespace dray::scheduler
