@@ -25,39 +25,61 @@
 
 namespace dray::controllers {
 
+namespace {
+
+void MakeWorkloads(const Source& source, const base::Clock& clock, const ControllerOptions& options,
+                   ControllerList& list) {
+  list.push_back(std::make_unique<DeploymentController>(source, clock));
+  list.push_back(std::make_unique<ReplicaSetController>(source, clock));
+  list.push_back(std::make_unique<DaemonSetController>(source, clock));
+  list.push_back(std::make_unique<StatefulSetController>(source, clock));
+  list.push_back(std::make_unique<JobController>(source, clock));
+  list.push_back(std::make_unique<CronJobController>(source, clock, options.time_zones));
+  list.push_back(std::make_unique<DisruptionController>(source, clock));
+}
+
+void MakeOfClaims(const Source& source, const base::Clock& clock, const ControllerOptions& options,
+                  ControllerList& list) {
+  list.push_back(std::make_unique<ResourceClaimController>(source, clock, options.gates));
+  list.push_back(std::make_unique<DeviceTaintEviction>(source, clock, options.gates));
+  if (options.gates.Enabled(api::Gate::kDRAResourcePoolStatus)) {
+    list.push_back(std::make_unique<PoolStatusController>(source, clock, options.gates));
+  }
+  if (options.gates.Enabled(api::Gate::kGenericWorkload)) {
+    list.push_back(std::make_unique<PodGroupProtection>(source, clock));
+  }
+}
+
+void MakeUpkeep(const Source& source, const base::Clock& clock, const ControllerOptions& options,
+                ControllerList& list) {
+  list.push_back(std::make_unique<NodeLifecycle>(source, clock, options.node_lifecycle));
+  list.push_back(std::make_unique<TaintEviction>(source, clock));
+  list.push_back(std::make_unique<PodCleanup>(source, clock, options.pod_cleanup));
+  list.push_back(std::make_unique<EventCleanup>(source, clock, options.event_cleanup));
+  list.push_back(std::make_unique<GarbageCollector>(source, clock));
+  list.push_back(std::make_unique<RoleAggregation>(source, clock));
+  if (options.service_accounts) {
+    list.push_back(std::make_unique<NamespaceContents>(source, clock, options.authority));
+    list.push_back(std::make_unique<TokenCleanup>(source, clock));
+  }
+  list.push_back(std::make_unique<QuotaController>(source, clock, options.gates));
+}
+
+}  // namespace
+
 ControllerList MakeControllers(const Source& source, const base::Clock& clock,
                                const ControllerOptions& options) {
   // One picture for all: there is no need to be told ten times.
   const Source shared = source.Shared();
+  const auto wanted = [&](ControllerGroup group) { return options.only.value_or(group) == group; };
   ControllerList list;
-  list.push_back(std::make_unique<DefinitionController>(shared, clock));
-  list.push_back(std::make_unique<NamespaceController>(shared, clock));
-  list.push_back(std::make_unique<DeploymentController>(shared, clock));
-  list.push_back(std::make_unique<ReplicaSetController>(shared, clock));
-  list.push_back(std::make_unique<DaemonSetController>(shared, clock));
-  list.push_back(std::make_unique<StatefulSetController>(shared, clock));
-  list.push_back(std::make_unique<JobController>(shared, clock));
-  list.push_back(std::make_unique<CronJobController>(shared, clock, options.time_zones));
-  list.push_back(std::make_unique<DisruptionController>(shared, clock));
-  list.push_back(std::make_unique<ResourceClaimController>(shared, clock, options.gates));
-  list.push_back(std::make_unique<DeviceTaintEviction>(shared, clock, options.gates));
-  if (options.gates.Enabled(api::Gate::kDRAResourcePoolStatus)) {
-    list.push_back(std::make_unique<PoolStatusController>(shared, clock, options.gates));
+  if (wanted(ControllerGroup::kUpkeep)) {
+    list.push_back(std::make_unique<DefinitionController>(shared, clock));
+    list.push_back(std::make_unique<NamespaceController>(shared, clock));
   }
-  if (options.gates.Enabled(api::Gate::kGenericWorkload)) {
-    list.push_back(std::make_unique<PodGroupProtection>(shared, clock));
-  }
-  list.push_back(std::make_unique<NodeLifecycle>(shared, clock, options.node_lifecycle));
-  list.push_back(std::make_unique<TaintEviction>(shared, clock));
-  list.push_back(std::make_unique<PodCleanup>(shared, clock, options.pod_cleanup));
-  list.push_back(std::make_unique<EventCleanup>(shared, clock, options.event_cleanup));
-  list.push_back(std::make_unique<GarbageCollector>(shared, clock));
-  list.push_back(std::make_unique<RoleAggregation>(shared, clock));
-  if (options.service_accounts) {
-    list.push_back(std::make_unique<NamespaceContents>(shared, clock, options.authority));
-    list.push_back(std::make_unique<TokenCleanup>(shared, clock));
-  }
-  list.push_back(std::make_unique<QuotaController>(shared, clock, options.gates));
+  if (wanted(ControllerGroup::kWorkloads)) MakeWorkloads(shared, clock, options, list);
+  if (wanted(ControllerGroup::kClaims)) MakeOfClaims(shared, clock, options, list);
+  if (wanted(ControllerGroup::kUpkeep)) MakeUpkeep(shared, clock, options, list);
   for (const auto& controller : list) controller->Observe(options.observer);
   return list;
 }

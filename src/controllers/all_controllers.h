@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,12 @@
 
 namespace dray::controllers {
 
+// Controllers that share a thread where each write is waited for: those that write much for every pod
+// are apart from each other, and from those that now and then have much to do.
+enum class ControllerGroup : std::uint8_t { kWorkloads, kClaims, kUpkeep };
+inline constexpr ControllerGroup kControllerGroups[] = {
+    ControllerGroup::kWorkloads, ControllerGroup::kClaims, ControllerGroup::kUpkeep};
+
 struct ControllerOptions {
   api::FeatureGates gates;
   PodCleanupOptions pod_cleanup;
@@ -30,8 +37,9 @@ struct ControllerOptions {
   // Every namespace gets a ServiceAccount "default", and kube-root-ca.crt with this certificate.
   bool service_accounts = false;
   std::string authority = {};
-  TimeZones time_zones = UtcOnly();  // of cron jobs
-  Observer* observer = nullptr;      // null: nobody watches. Outlives them
+  TimeZones time_zones = UtcOnly();                    // of cron jobs
+  Observer* observer = nullptr;                        // null: nobody watches. Outlives them
+  std::optional<ControllerGroup> only = std::nullopt;  // of this group; none: all
 };
 
 using ControllerList = std::vector<std::unique_ptr<Controller>>;

@@ -9,6 +9,7 @@
 
 #include "api/event.h"
 #include "api/job.h"
+#include "base/seconds.h"
 #include "controllers/workload_pods.h"
 #include "fmt/format.h"
 
@@ -141,7 +142,7 @@ Status CronJobController::Reconcile(const ObjectKey& key) {
   base::Time last = stored.metadata.creation_timestamp.value_or(now);
   if (stored.status.last_schedule_time) last = *stored.status.last_schedule_time;
   if (spec.starting_deadline_seconds) {
-    last = std::max(last, now + -std::chrono::seconds(*spec.starting_deadline_seconds));
+    last = std::max(last, now - base::BoundedSeconds(*spec.starting_deadline_seconds));
   }
   const MissedRuns runs = MissedSince(*schedule, *offset, last, now);
   if (runs.next) queue().AddAfter(key, *runs.next - now);

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -115,6 +117,19 @@ TEST_F(CronJobTest, WhatIsTooLateIsNotMadeUpFor) {
   EXPECT_THAT(Jobs(), IsEmpty());
   Pass(seconds(3600 - 20));
   EXPECT_THAT(Jobs(), SizeIs(1));
+}
+
+// As nanoseconds, so many seconds are a time in the future.
+TEST_F(CronJobTest, ADeadlineLongerThanAnybodyWaitsIsNone) {
+  api::CronJob cron = CronNamed("c", "* * * * *");
+  cron.spec.starting_deadline_seconds = std::numeric_limits<std::int64_t>::max();
+  scene_.Add(cron);
+  cron.metadata.name = "d";
+  cron.spec.starting_deadline_seconds = 13'000'000'000;
+  scene_.Add(cron);
+  Settle();
+  Pass(minutes(1));
+  EXPECT_THAT(Jobs(), SizeIs(2));
 }
 
 TEST_F(CronJobTest, WhileTheLastOneRuns) {

@@ -10,6 +10,7 @@
 
 #include "api/pod_claims.h"
 #include "api/taints.h"
+#include "base/seconds.h"
 #include "controllers/observer.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
@@ -62,7 +63,7 @@ std::optional<base::Time> DueOf(const api::DeviceTaint& taint,
     const std::int64_t seconds = std::max<std::int64_t>(*toleration.toleration_seconds, 0);
     shortest = std::min(shortest.value_or(seconds), seconds);
   }
-  return taint.time_added.value_or(base::Time()) + TolerationTime(shortest.value_or(0));
+  return taint.time_added.value_or(base::Time()) + base::BoundedSeconds(shortest.value_or(0));
 }
 
 void TakeEarlier(std::optional<base::Time>& due, std::optional<base::Time> other) {

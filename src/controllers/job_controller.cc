@@ -9,6 +9,7 @@
 
 #include "api/generated_name.h"
 #include "api/pod.h"
+#include "base/seconds.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
 #include "fmt/format.h"
@@ -19,7 +20,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr std::string_view kManager = "kubernetes.io/job-controller";
-constexpr std::int32_t kBurst = 500;
+// How many pods it makes, deletes or lets go before others come in: they share its thread.
+constexpr std::int32_t kBurst = 50;
 constexpr seconds kFirstBackoff{10};
 constexpr seconds kLongestBackoff{600};
 
@@ -135,7 +137,7 @@ Status JobController::ReconcileJob(const api::Object& object) {
   const std::optional<JobEnd> end = EndOf(job, tally, now);
   Status managed;
   if (end.has_value()) {
-    managed = DeletePods(tally.active, static_cast<std::int32_t>(tally.active.size()),
+    managed = DeletePods(object, tally.active, static_cast<std::int32_t>(tally.active.size()),
                          /*counted=*/!end->success);
   } else if (!view().Leaving(object)) {
     managed = Manage(object, tally);
@@ -151,7 +153,7 @@ Status JobController::ReconcileJob(const api::Object& object) {
     changed.Mutable<api::Job>()->status = status;
     DRAY_RETURN_IF_ERROR(view().UpdateStatus(std::move(changed)).status());
   }
-  for (const api::Object& pod : after.noted) DRAY_RETURN_IF_ERROR(RemoveFinalizer(pod));
+  DRAY_RETURN_IF_ERROR(LetGo(object, after.noted));
   return managed;
 }
 
@@ -189,22 +191,21 @@ void JobController::WriteConditions(const api::Object& object, const std::option
   }
   if (suspended) return;
   if (job.spec.active_deadline_seconds.has_value()) {
-    const auto deadline = *status.start_time + seconds(*job.spec.active_deadline_seconds);
+    const auto deadline =
+        *status.start_time + base::BoundedSeconds(*job.spec.active_deadline_seconds);
     if (deadline > now) queue().AddAfter(ObjectKey::Of(object), deadline - now);
   }
 }
 
 Status JobController::AfterEnd(const api::Object& object, const std::vector<api::Object>& pods) {
-  for (const api::Object& pod : pods) {
-    if (HasJobFinalizer(pod.metadata())) DRAY_RETURN_IF_ERROR(RemoveFinalizer(pod));
-  }
+  DRAY_RETURN_IF_ERROR(LetGo(object, pods));
   const api::Job& job = *object.As<api::Job>();
   if (!job.spec.ttl_seconds_after_finished.has_value() || view().Leaving(object)) return {};
   const api::JobCondition* end = FindTrue(job.status, api::kJobComplete);
   if (end == nullptr) end = FindTrue(job.status, api::kJobFailed);
   const base::Time now = clock().Now();
-  const base::Time due =
-      end->last_transition_time.value_or(now) + seconds(*job.spec.ttl_seconds_after_finished);
+  const base::Time due = end->last_transition_time.value_or(now) +
+                         base::BoundedSeconds(*job.spec.ttl_seconds_after_finished);
   if (due <= now) return view().Delete(object);
   queue().AddAfter(ObjectKey::Of(object), due - now);
   return {};
@@ -213,9 +214,9 @@ Status JobController::AfterEnd(const api::Object& object, const std::vector<api:
 Status JobController::Manage(const api::Object& object, const JobTally& tally) {
   const api::Job& job = *object.As<api::Job>();
   const auto active = static_cast<std::int32_t>(tally.active.size());
-  if (job.spec.suspend.value_or(false)) return DeletePods(tally.active, active, false);
+  if (job.spec.suspend.value_or(false)) return DeletePods(object, tally.active, active, false);
   const std::int32_t wanted = WantedActive(job, tally);
-  if (active > wanted) return DeletePods(tally.active, active - wanted, false);
+  if (active > wanted) return DeletePods(object, tally.active, active - wanted, false);
   if (active == wanted) return {};
   if (tally.failures_in_a_row > 0) {
     const int doublings = std::min(tally.failures_in_a_row - 1, 6);
@@ -238,12 +239,18 @@ Status JobController::MakePods(const api::Object& object, const JobTally& tally,
     pod.metadata.labels[fmt::format("{}controller-uid", prefix)] = job.metadata.uid;
     pod.metadata.labels[fmt::format("{}job-name", prefix)] = job.metadata.name;
   }
-  std::int32_t index = 0;
+  JobIndexes taken;
+  if (IsIndexed(job.spec)) {
+    taken = tally.completed;
+    for (const auto& [first, last] : tally.running.ranges()) taken.Insert(first, last);
+  }
   for (std::int32_t i = 0; i < std::min(count, kBurst); ++i) {
     api::Pod next = pod;
     if (IsIndexed(job.spec)) {
-      while (tally.completed.contains(index) || tally.running.contains(index)) ++index;
-      SetIndex(next, job.metadata.name, index++);
+      // There is one: no more are wanted than there are indexes left.
+      const auto index = static_cast<std::int32_t>(taken.NextMissing(0));
+      taken.insert(index);
+      SetIndex(next, job.metadata.name, index);
     }
     const auto made = view().Create(api::Object::Of(next));
     if (!made.ok()) {
@@ -265,18 +272,32 @@ Status JobController::MakePods(const api::Object& object, const JobTally& tally,
   return {};
 }
 
-Status JobController::DeletePods(const std::vector<api::Object>& pods, std::int32_t count,
-                                 bool counted) {
+Status JobController::LetGo(const api::Object& job, const std::vector<api::Object>& pods) {
+  int writes = 0;
+  for (const api::Object& pod : pods) {
+    if (!HasJobFinalizer(pod.metadata())) continue;
+    if (++writes > kBurst) {
+      queue().Add(ObjectKey::Of(job));
+      break;
+    }
+    DRAY_RETURN_IF_ERROR(RemoveFinalizer(pod));
+  }
+  return {};
+}
+
+Status JobController::DeletePods(const api::Object& job, const std::vector<api::Object>& pods,
+                                 std::int32_t count, bool counted) {
   // Those that have not come far go first.
   std::vector<api::Object> order = pods;
   std::ranges::stable_sort(order, {}, [](const api::Object& pod) {
     return std::pair(ReadySince(*pod.As<api::Pod>()).has_value(),
                      !pod.As<api::Pod>()->spec.node_name.empty());
   });
-  for (std::int32_t i = 0; i < count; ++i) {
+  for (std::int32_t i = 0; i < std::min(count, kBurst); ++i) {
     if (!counted) DRAY_RETURN_IF_ERROR(RemoveFinalizer(order[i]));
     DRAY_RETURN_IF_ERROR(view().Delete(order[i]));
   }
+  if (count > kBurst) queue().Add(ObjectKey::Of(job));
   return {};
 }
 

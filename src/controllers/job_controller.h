@@ -39,7 +39,10 @@ class JobController final : public Reconciler {
   Status Manage(const api::Object& job, const JobTally& tally);
   Status MakePods(const api::Object& job, const JobTally& tally, std::int32_t count);
   // `counted`: their end counts as a failure; otherwise it is nobody's fault.
-  Status DeletePods(const std::vector<api::Object>& pods, std::int32_t count, bool counted);
+  // Of the job's pods; some of them now, the rest once others had their turn.
+  Status DeletePods(const api::Object& job, const std::vector<api::Object>& pods,
+                    std::int32_t count, bool counted);
+  Status LetGo(const api::Object& job, const std::vector<api::Object>& pods);
   Status RemoveFinalizer(const api::Object& pod);
   void WriteConditions(const api::Object& job, const std::optional<JobEnd>& end,
                        const JobTally& tally, api::JobStatus& status);

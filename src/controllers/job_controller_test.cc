@@ -4,11 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <set>
 
 #include "controllers/job_indexes.h"
 #include "controllers/workloads_for_test.h"
+#include "fmt/format.h"
 
 namespace dray::controllers {
 namespace {
@@ -134,6 +139,64 @@ TEST_F(JobTest, ADeadlineEndsIt) {
   controller_->Sync();
   EXPECT_EQ(FindTrue(Now(), api::kJobFailed)->reason, "DeadlineExceeded");
   EXPECT_THAT(scene_.All<api::Pod>(), IsEmpty());
+}
+
+TEST_F(JobTest, ADeadlineLongerThanAnybodyWaitsIsNone) {
+  for (const std::int64_t seconds :
+       {std::numeric_limits<std::int64_t>::max(), std::int64_t{13'000'000'000}}) {
+    auto job = Wanted(1);
+    job.metadata.name = fmt::format("j{}", seconds);
+    job.spec.active_deadline_seconds = seconds;
+    scene_.Add(job);
+    controller_->Sync();
+    scene_.clock().Advance(24h);
+    controller_->Sync();
+    const auto now = scene_.Get<api::Job>(job.metadata.name);
+    EXPECT_EQ(FindTrue(now.status, api::kJobFailed), nullptr) << seconds;
+    EXPECT_EQ(now.status.active, 1) << seconds;
+  }
+}
+
+// Somebody else's pod waits meanwhile: controllers share a thread.
+TEST_F(JobTest, ManyPodsComeAndGoInSeveralSteps) {
+  scene_.Add(Wanted(120, 120));
+  controller_->LetOthersInAfter(1);
+  std::size_t before = 0;
+  const auto step = [&] {
+    controller_->Sync();
+    const std::size_t now = Active().size();
+    EXPECT_LE(std::max(now, before) - std::min(now, before), 50u);
+    before = now;
+  };
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(before, 120u);
+  for (const std::string& pod : Active()) scene_.SetPhase(pod, api::kPodSucceeded);
+  const auto held = [&] {
+    return std::ranges::count_if(scene_.All<api::Pod>(),
+                                 [](const api::Pod& pod) { return HasJobFinalizer(pod.metadata); });
+  };
+  for (auto left = held(); left > 0; left = held()) {
+    controller_->Sync();
+    ASSERT_LT(held(), left);
+    EXPECT_LE(left - held(), 50);
+  }
+  for (int i = 0; i < 3; ++i) controller_->Sync();
+  EXPECT_EQ(Now().succeeded, 120);
+  EXPECT_TRUE(Is(api::kJobComplete));
+}
+
+TEST_F(JobTest, ManyPodsAreSuspendedInSeveralSteps) {
+  scene_.Add(Wanted(120, 120));
+  controller_->LetOthersInAfter(1);
+  for (int i = 0; i < 10; ++i) controller_->Sync();
+  auto job = scene_.Get<api::Job>("job");
+  job.spec.suspend = true;
+  scene_.Put(job);
+  for (std::size_t left = Active().size(); left > 0; left = Active().size()) {
+    controller_->Sync();
+    ASSERT_LT(Active().size(), left);
+    EXPECT_LE(left - Active().size(), 50u);
+  }
 }
 
 TEST_F(JobTest, APodThatIsDeletedHasFailed) {
@@ -270,6 +333,53 @@ TEST(JobIndexes, AreWrittenAsRanges) {
     EXPECT_EQ(ParseIndexes(text, 10), indexes);
   }
   EXPECT_EQ(ParseIndexes("1,x,3-,4-5,99", 5), (JobIndexes{1, 4}));
+}
+
+// Whoever may write the status of a job could have had the server count up to there, one by one.
+TEST(JobIndexes, ARangeCostsTheSameHoweverLongItIs) {
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  const JobIndexes all = ParseIndexes("0-2147483646,2147483640-2147483647", kMost);
+  EXPECT_EQ(all.size(), kMost);
+  EXPECT_EQ(ToText(all), "0-2147483646");
+  EXPECT_EQ(all.NextMissing(0), kMost);
+  EXPECT_EQ(ToText(ParseIndexes("5-2", kMost)), "");
+  EXPECT_EQ(ToText(ParseIndexes("0-5", 0)), "");
+}
+
+TEST(JobIndexes, AreThoseOfASet) {
+  base::SeededRandomSource random(7);
+  for (int round = 0; round < 200; ++round) {
+    JobIndexes ranges;
+    std::set<std::int32_t> set;
+    for (int i = 0; i < 20; ++i) {
+      const auto first = static_cast<std::int32_t>(random.Next() % 40);
+      const auto last = first + static_cast<std::int32_t>(random.Next() % 4);
+      ranges.Insert(first, last);
+      for (std::int32_t k = first; k <= last; ++k) set.insert(k);
+      ASSERT_EQ(ranges.size(), std::ssize(set));
+      for (std::int32_t k = 0; k < 45; ++k) {
+        ASSERT_EQ(ranges.contains(k), set.contains(k)) << ToText(ranges) << " " << k;
+        std::int32_t missing = k;
+        while (set.contains(missing)) ++missing;
+        ASSERT_EQ(ranges.NextMissing(k), missing) << ToText(ranges) << " " << k;
+      }
+      ASSERT_EQ(ParseIndexes(ToText(ranges), 100), ranges);
+    }
+  }
+}
+
+TEST_F(JobTest, WhatIsSaidOfItsCountsIsCountedOn) {
+  auto job = Wanted(3, 1);
+  job.spec.completion_mode = api::kCompletionModeIndexed;
+  job.spec.completions = std::numeric_limits<std::int32_t>::max();
+  scene_.Add(job);
+  auto said = scene_.Get<api::Job>("job");
+  said.status.completed_indexes = "0-2147483600";
+  said.status.failed = std::numeric_limits<std::int32_t>::max();
+  scene_.PutStatus(said);
+  controller_->Sync();
+  EXPECT_EQ(Now().completed_indexes, "0-2147483600");
+  EXPECT_EQ(Now().failed, std::numeric_limits<std::int32_t>::max());
 }
 
 }  // namespace

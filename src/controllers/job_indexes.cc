@@ -21,6 +21,27 @@ std::optional<std::int32_t> ParseNumber(std::string_view text) {
 
 }  // namespace
 
+void JobIndexes::Insert(std::int32_t first, std::int32_t last) {
+  // From the last range that begins at or before it, those that it meets or touches become one.
+  auto it = last_.upper_bound(first);
+  if (it != last_.begin() && std::int64_t{std::prev(it)->second} + 1 >= first) --it;
+  while (it != last_.end() && it->first <= std::int64_t{last} + 1) {
+    first = std::min(first, it->first);
+    last = std::max(last, it->second);
+    size_ -= std::int64_t{it->second} - it->first + 1;
+    it = last_.erase(it);
+  }
+  last_.emplace(first, last);
+  size_ += std::int64_t{last} - first + 1;
+}
+
+std::int64_t JobIndexes::NextMissing(std::int32_t index) const {
+  const auto after = last_.upper_bound(index);
+  if (after == last_.begin()) return index;
+  const std::int32_t last = std::prev(after)->second;
+  return last < index ? index : std::int64_t{last} + 1;
+}
+
 JobIndexes ParseIndexes(std::string_view text, std::int32_t completions) {
   JobIndexes indexes;
   while (!text.empty()) {
@@ -30,17 +51,15 @@ JobIndexes ParseIndexes(std::string_view text, std::int32_t completions) {
     const auto first = ParseNumber(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : ParseNumber(part.substr(dash + 1));
     if (!first.has_value() || !last.has_value()) continue;
-    for (std::int32_t i = *first; i <= *last && i < completions; ++i) indexes.insert(i);
+    const std::int32_t end = std::min(*last, completions - 1);
+    if (*first <= end) indexes.Insert(*first, end);
   }
   return indexes;
 }
 
 std::string ToText(const JobIndexes& indexes) {
   std::string text;
-  for (auto it = indexes.begin(); it != indexes.end();) {
-    const std::int32_t first = *it;
-    std::int32_t last = first;
-    while (++it != indexes.end() && *it == last + 1) last = *it;
+  for (const auto& [first, last] : indexes.ranges()) {
     if (!text.empty()) text += ',';
     fmt::format_to(std::back_inserter(text), "{}", first);
     // Two neighbours are written as two, as Kubernetes does.

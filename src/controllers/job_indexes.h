@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,30 @@ namespace dray::controllers {
 
 inline constexpr std::string_view kCompletionIndex = "batch.kubernetes.io/job-completion-index";
 
-using JobIndexes = std::set<std::int32_t>;
+// Kept as ranges: a status of a few letters may say "0-2147483646". Thread-compatible.
+class JobIndexes {
+ public:
+  JobIndexes() = default;
+  JobIndexes(std::initializer_list<std::int32_t> indexes) {
+    for (const std::int32_t index : indexes) insert(index);
+  }
+
+  void insert(std::int32_t index) { Insert(index, index); }
+  // All from `first` to `last`, which is not before it.
+  void Insert(std::int32_t first, std::int32_t last);
+  bool contains(std::int32_t index) const { return NextMissing(index) != index; }
+  // The first from `index` on that is not in it.
+  std::int64_t NextMissing(std::int32_t index) const;
+  std::int64_t size() const { return size_; }
+  // By their first; none touches the next.
+  const std::map<std::int32_t, std::int32_t>& ranges() const { return last_; }
+
+  friend bool operator==(const JobIndexes&, const JobIndexes&) = default;
+
+ private:
+  std::map<std::int32_t, std::int32_t> last_;  // of each range, by its first
+  std::int64_t size_ = 0;
+};
 
 // Those below `completions`; what is not well-formed is left out.
 JobIndexes ParseIndexes(std::string_view text, std::int32_t completions);

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 
+#include "base/seconds.h"
 #include "base/string_map.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
@@ -17,10 +21,17 @@ bool Contains(const std::vector<std::string>& uids, const std::string& uid) {
   return std::ranges::find(uids, uid) != uids.end();
 }
 
+// A status says what its writer likes: more than can be counted is the most that can.
+std::int32_t Sum(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(a + b, -kMost, kMost));
+}
+
 // Notes of pods that are rid of their finalizer become a number.
 void CountNotes(std::vector<std::string>& uids, std::int32_t& count, const base::StringSet& held) {
-  count += static_cast<std::int32_t>(
-      std::erase_if(uids, [&](const std::string& uid) { return !held.contains(uid); }));
+  const std::size_t freed =
+      std::erase_if(uids, [&](const std::string& uid) { return !held.contains(uid); });
+  count = Sum(count, freed);
 }
 
 base::Time EndedAt(const api::Pod& pod) {
@@ -37,7 +48,7 @@ std::int32_t RestartsOf(const std::vector<api::Object>& pods) {
   for (const api::Object& pod : pods) {
     const api::PodStatus& status = pod.As<api::Pod>()->status;
     for (const auto* list : {&status.init_container_statuses, &status.container_statuses}) {
-      for (const auto& container : *list) restarts += container.restart_count;
+      for (const auto& container : *list) restarts = Sum(restarts, container.restart_count);
     }
   }
   return restarts;
@@ -125,12 +136,12 @@ JobTally TallyOf(const api::Job& job, const std::vector<api::Object>& pods, cons
 
   if (indexed) {
     tally.status.completed_indexes = ToText(tally.completed);
-    tally.status.succeeded = static_cast<std::int32_t>(tally.completed.size());
+    tally.status.succeeded = Sum(tally.completed.size(), 0);
   }
   tally.status.ready = ready;
   tally.status.terminating = tally.leaving;
-  tally.succeeded = tally.status.succeeded + static_cast<std::int32_t>(notes.succeeded.size());
-  tally.failed = tally.status.failed + static_cast<std::int32_t>(notes.failed.size());
+  tally.succeeded = Sum(tally.status.succeeded, std::ssize(notes.succeeded));
+  tally.failed = Sum(tally.status.failed, std::ssize(notes.failed));
   return tally;
 }
 
@@ -152,7 +163,7 @@ std::optional<JobEnd> EndOf(const api::Job& job, const JobTally& tally, base::Ti
   const bool suspended = job.spec.suspend.value_or(false);
   if (job.spec.active_deadline_seconds.has_value() && job.status.start_time.has_value() &&
       !suspended &&
-      now - *job.status.start_time >= std::chrono::seconds(*job.spec.active_deadline_seconds)) {
+      now - *job.status.start_time >= base::BoundedSeconds(*job.spec.active_deadline_seconds)) {
     return JobEnd{false, "DeadlineExceeded", "Job was active longer than specified deadline"};
   }
   const bool reached = job.spec.completions.has_value()

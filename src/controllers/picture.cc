@@ -44,6 +44,21 @@ std::vector<const api::KindInfo*> EveryKind() {
 
 Picture::Picture(api::Cluster& cluster) : Picture(cluster, EveryKind()) {}
 
+std::shared_ptr<Picture> Picture::OfWhatIsListenedTo(api::Cluster& cluster) {
+  return std::shared_ptr<Picture>(new Picture(cluster, Gathering()));
+}
+
+std::vector<const api::KindInfo*> Picture::ListenedTo() const {
+  std::vector<const api::KindInfo*> kinds;
+  for (const api::KindInfo* kind : EveryKind()) {
+    const auto it = listeners_.find(kind->hub);
+    const bool listened = it != listeners_.end() && !it->second.empty();
+    const bool defines = !defined_.empty() && kind->hub == api::DefinitionKind().hub;
+    if (listened || defines) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
 void Picture::Listen(std::span<const api::KindInfo* const> kinds, Listener& listener) {
   DRAY_CHECK(objects_.empty(), "a listener that comes late would miss what was told");
   for (const api::KindInfo* kind : kinds) {
@@ -58,6 +73,7 @@ void Picture::Leave(const Listener& listener) {
 }
 
 Status Picture::Stale() const {
+  if (watch_ == nullptr) return base::Unavailable("nothing has been read yet");
   Status stale = watch_->Stale();
   for (const auto& [name, defined] : extra_) {
     if (!stale.ok()) break;
@@ -67,6 +83,7 @@ Status Picture::Stale() const {
 }
 
 std::vector<api::UnreadableObject> Picture::Unreadable() const {
+  if (watch_ == nullptr) return {};
   std::vector<api::UnreadableObject> all = watch_->Unreadable();
   for (const auto& [name, defined] : extra_) {
     for (api::UnreadableObject& object : defined.watch->Unreadable()) {
@@ -126,6 +143,7 @@ void Picture::Tell(const api::Object* before, const api::Object* after) const {
 
 std::size_t Picture::Pull() {
   std::size_t news = 0;
+  if (watch_ == nullptr) watch_ = cluster_.Watch(ListenedTo());
   while (const auto change = watch_->Next()) {
     news += Take(*change) ? 1 : 0;
     const api::Object& object = change->object;

@@ -34,6 +34,9 @@ class Picture {
       : cluster_(cluster), watch_(cluster.Watch(kinds)) {}
   // Of every kind.
   explicit Picture(api::Cluster& cluster);
+  // Of the kinds that somebody listens to when it is first pulled: each kind costs a watch, which far
+  // from the server is not for nothing.
+  static std::shared_ptr<Picture> OfWhatIsListenedTo(api::Cluster& cluster);
 
   // Before anything was taken in, so that listeners hear of everything. They outlive it or leave.
   void Listen(std::span<const api::KindInfo* const> kinds, Listener& listener);
@@ -57,13 +60,16 @@ class Picture {
   api::Cluster& cluster() const { return cluster_; }
 
  private:
+  struct Gathering {};
+  Picture(api::Cluster& cluster, Gathering) : cluster_(cluster) {}
+  std::vector<const api::KindInfo*> ListenedTo() const;
   bool Take(const api::Change& change);
   // Begins or ends to watch what a definition defines.
   void Follow(const api::Object* definition, std::string_view name);
   void Tell(const api::Object* before, const api::Object* after) const;
 
   api::Cluster& cluster_;
-  std::unique_ptr<api::ObjectWatch> watch_;
+  std::unique_ptr<api::ObjectWatch> watch_;  // null: not pulled yet
   struct Defined {
     const api::KindInfo* kind = nullptr;
     std::unique_ptr<api::ObjectWatch> watch;
@@ -81,6 +87,10 @@ class Source {
   Source(api::Cluster& cluster) : cluster_(&cluster) {}
   Source(std::shared_ptr<Picture> picture) : picture_(std::move(picture)) {}
 
+  // For several controllers, of what they listen to.
+  static Source Gathered(api::Cluster& cluster) {
+    return Source(Picture::OfWhatIsListenedTo(cluster));
+  }
   // For several controllers.
   Source Shared() const {
     return picture_ != nullptr ? *this : Source(std::make_shared<Picture>(*cluster_));

@@ -3,10 +3,6 @@
 // What controllers ask about a pod.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-
 #include "api/meta.h"
 #include "api/pod.h"
 
@@ -20,11 +16,6 @@ inline bool IsTerminal(const api::Pod& pod) {
 inline bool IsDone(const api::Pod& pod) {
   return IsTerminal(pod) ||
          (pod.metadata.deletion_timestamp.has_value() && pod.spec.node_name.empty());
-}
-
-// How long a pod tolerates something: 285 years at most, since more nanoseconds cannot be counted.
-inline std::chrono::nanoseconds TolerationTime(std::int64_t seconds) {
-  return std::chrono::seconds(std::min<std::int64_t>(seconds, 9'000'000'000));
 }
 
 // The pod that controls an object; null when another kind of object does, or none.

@@ -9,6 +9,7 @@
 #include "api/device_class.h"
 #include "api/pod_resources.h"
 #include "api/quota_scopes.h"
+#include "base/seconds.h"
 
 namespace dray::controllers {
 namespace {
@@ -32,7 +33,7 @@ std::optional<base::Time> GraceEnd(const api::Pod& pod) {
   const api::ObjectMeta& metadata = pod.metadata;
   if (!metadata.deletion_timestamp || !metadata.deletion_grace_period_seconds) return std::nullopt;
   return *metadata.deletion_timestamp +
-         std::chrono::seconds(*metadata.deletion_grace_period_seconds);
+         base::BoundedSeconds(*metadata.deletion_grace_period_seconds);
 }
 
 // Whether its usage can be another one: most changes of pods are about their status.

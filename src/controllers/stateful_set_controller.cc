@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <variant>
 
@@ -18,6 +20,9 @@
 
 namespace dray::controllers {
 namespace {
+
+// How many pods it makes or deletes before others come in: they share its thread.
+constexpr int kBurst = 50;
 
 std::array<const api::KindInfo*, 3> StatefulKinds() {
   return {&KindOf<api::StatefulSet>(), &KindOf<api::Pod>(), &KindOf<api::ControllerRevision>()};
@@ -38,6 +43,15 @@ std::int32_t PartitionOf(const api::StatefulSetSpec& spec) {
   return spec.update_strategy.rolling_update
              ? spec.update_strategy.rolling_update->partition.value_or(0)
              : 0;
+}
+
+// Behind its last pod; and the first that is to be of the newest template.
+std::int64_t EndOrdinal(const api::StatefulSetSpec& spec) {
+  constexpr std::int64_t kEnd = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
+  return std::min(std::int64_t{FirstOrdinal(spec)} + WantedPods(spec), kEnd);
+}
+std::int64_t FirstNewOrdinal(const api::StatefulSetSpec& spec) {
+  return std::int64_t{FirstOrdinal(spec)} + PartitionOf(spec);
 }
 
 // How many pods may be missing while they are replaced.
@@ -242,6 +256,11 @@ bool StatefulSetController::IsHealthy(const api::Object& set, const api::Object&
   return at.has_value() && *at <= clock().Now();
 }
 
+StatefulSetController::Step StatefulSetController::GoOnLater(const api::Object& set) {
+  queue().Add(ObjectKey::Of(set));
+  return Step::kWait;
+}
+
 StatusOr<StatefulSetController::Step> StatefulSetController::Fill(const api::Object& set,
                                                                   const Revisions& revisions,
                                                                   const ByOrdinal& pods) {
@@ -249,9 +268,12 @@ StatusOr<StatefulSetController::Step> StatefulSetController::Fill(const api::Obj
   const bool in_order = InOrder(spec);
   const std::int32_t first = FirstOrdinal(spec);
   bool all = true;
-  for (std::int32_t i = first; i < first + WantedPods(spec); ++i) {
+  int writes = 0;
+  for (std::int64_t ordinal = first; ordinal < EndOrdinal(spec); ++ordinal) {
+    const auto i = static_cast<std::int32_t>(ordinal);
     const auto there = pods.find(i);
     if (there == pods.end()) {
+      if (++writes > kBurst) return GoOnLater(set);
       DRAY_RETURN_IF_ERROR(MakePod(set, revisions, i));
       if (in_order) return Step::kWait;
       all = false;
@@ -260,6 +282,7 @@ StatusOr<StatefulSetController::Step> StatefulSetController::Fill(const api::Obj
     const api::Object& pod = there->second;
     // One that has ended comes back under its name, once it is gone.
     if (IsTerminal(*pod.As<api::Pod>()) && !view().Leaving(pod)) {
+      if (++writes > kBurst) return GoOnLater(set);
       DRAY_RETURN_IF_ERROR(view().Delete(pod));
       if (in_order) return Step::kWait;
       all = false;
@@ -281,12 +304,17 @@ StatusOr<bool> StatefulSetController::Shrink(const api::Object& set, const ByOrd
   const api::StatefulSetSpec& spec = SpecOf(set);
   const std::int32_t first = FirstOrdinal(spec);
   const auto& policy = spec.persistent_volume_claim_retention_policy;
+  int writes = 0;
   for (auto it = pods.rbegin(); it != pods.rend(); ++it) {
     const auto& [ordinal, pod] = *it;
-    if (ordinal >= first && ordinal < first + WantedPods(spec)) continue;
+    if (ordinal >= first && ordinal < EndOrdinal(spec)) continue;
     if (view().Leaving(pod)) {
       if (InOrder(spec)) return false;
       continue;
+    }
+    if (++writes > kBurst) {
+      GoOnLater(set);
+      return false;
     }
     DRAY_RETURN_IF_ERROR(view().Delete(pod));
     Tell(view(), set,
@@ -310,13 +338,13 @@ Status StatefulSetController::RollOut(const api::Object& set, const Revisions& r
                                       const ByOrdinal& pods) {
   const api::StatefulSetSpec& spec = SpecOf(set);
   if (spec.update_strategy.type == api::kStrategyOnDelete) return {};
-  const std::int32_t first = FirstOrdinal(spec);
+  int writes = 0;
   const std::string& newest = revisions.update.metadata().name;
   std::int32_t missing = 0;
   for (const auto& [ordinal, pod] : pods) missing += IsHealthy(set, pod) ? 0 : 1;
   for (auto it = pods.rbegin(); it != pods.rend(); ++it) {
     const auto& [ordinal, pod] = *it;
-    if (ordinal < first + PartitionOf(spec)) break;
+    if (ordinal < FirstNewOrdinal(spec)) break;
     if (RevisionNameOf(pod) == newest) {
       if (!IsHealthy(set, pod) && missing >= MostMissing(spec)) return {};
       continue;
@@ -327,6 +355,10 @@ Status StatefulSetController::RollOut(const api::Object& set, const Revisions& r
     }
     const bool healthy = IsHealthy(set, pod);
     if (healthy && missing >= MostMissing(spec)) return {};
+    if (++writes > kBurst) {
+      GoOnLater(set);
+      return {};
+    }
     DRAY_RETURN_IF_ERROR(view().Delete(pod));
     Tell(view(), set,
          {.component = name(),
@@ -353,8 +385,8 @@ Status StatefulSetController::EnsureClaims(const api::Object& set, const api::Po
 Status StatefulSetController::MakePod(const api::Object& set, const Revisions& revisions,
                                       std::int32_t ordinal) {
   const api::StatefulSetSpec& spec = SpecOf(set);
-  const bool old = spec.update_strategy.type != api::kStrategyOnDelete &&
-                   ordinal < FirstOrdinal(spec) + PartitionOf(spec);
+  const bool old =
+      spec.update_strategy.type != api::kStrategyOnDelete && ordinal < FirstNewOrdinal(spec);
   const api::Object& revision = old ? revisions.current : revisions.update;
   DRAY_ASSIGN_OR_RETURN(const api::PodTemplateSpec made_from, TemplateOf(revision));
   const api::Pod pod = StatefulPod(set, made_from, ordinal, revision.metadata().name);

@@ -54,6 +54,8 @@ class StatefulSetController final : public Reconciler {
   // What may be done after pods were made: nothing, everything, or only to replace what is old.
   enum class Step : std::uint8_t { kWait, kGoOn, kReplace };
   // Each does what may be done now.
+  // There is more to do, once others had their turn.
+  Step GoOnLater(const api::Object& set);
   StatusOr<Step> Fill(const api::Object& set, const Revisions& revisions, const ByOrdinal& pods);
   // False: what comes after has to wait.
   StatusOr<bool> Shrink(const api::Object& set, const ByOrdinal& pods);

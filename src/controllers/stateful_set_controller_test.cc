@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -85,6 +88,38 @@ TEST_F(StatefulSetTest, InParallelAllComeAtOnce) {
   scene_.Add(set);
   Settle();
   EXPECT_THAT(Pods(), SizeIs(3));
+}
+
+// Somebody else's pod waits meanwhile: controllers share a thread.
+TEST_F(StatefulSetTest, ManyPodsComeAndGoInSeveralSteps) {
+  api::StatefulSet set = Stateful("s", 120);
+  set.spec.pod_management_policy = "Parallel";
+  scene_.Add(set);
+  controller_.LetOthersInAfter(1);
+  std::size_t before = 0;
+  const auto step = [&] {
+    controller_.Sync();
+    const std::size_t now = Pods().size();
+    EXPECT_LE(std::max(now, before) - std::min(now, before), 50u);
+    before = now;
+  };
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(before, 120u);
+  RunAll();
+  set = scene_.Get<api::StatefulSet>("s");
+  set.spec.replicas = 0;
+  scene_.Put(set);
+  for (int i = 0; i < 10; ++i) step();
+  EXPECT_EQ(before, 0u);
+}
+
+TEST_F(StatefulSetTest, NumbersEndWithTheLastThatThereIs) {
+  api::StatefulSet set = Stateful("s", std::numeric_limits<std::int32_t>::max());
+  set.spec.ordinals.emplace().start = std::numeric_limits<std::int32_t>::max() - 1;
+  set.spec.pod_management_policy = "Parallel";
+  scene_.Add(set);
+  Settle();
+  EXPECT_THAT(Pods(), SizeIs(2));
 }
 
 TEST_F(StatefulSetTest, NumbersMayBeginElsewhere) {

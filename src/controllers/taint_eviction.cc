@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "api/taints.h"
+#include "base/seconds.h"
 #include "controllers/observer.h"
 #include "controllers/pods.h"
 #include "controllers/workload_pods.h"
@@ -54,7 +55,7 @@ std::optional<base::Time> DueOf(const api::Node& node, const api::Pod& pod, base
     }
     if (for_ever && !shortest) continue;
     const base::Time since = taint.time_added ? std::max(*taint.time_added, PlacedAt(pod)) : seen;
-    const base::Time end = since + TolerationTime(shortest.value_or(0));
+    const base::Time end = since + base::BoundedSeconds(shortest.value_or(0));
     due = std::min(due.value_or(end), end);
   }
   return due;

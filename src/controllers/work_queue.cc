@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "controllers/work_queue.h"
+#include "base/seconds.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,9 +14,6 @@ constexpr nanoseconds kFirstDelay = std::chrono::milliseconds(5);
 constexpr nanoseconds kLongestDelay = std::chrono::seconds(1000);
 // 5 ms doubled as often is beyond the longest delay.
 constexpr int kMaxDoublings = 18;
-// A hundred years. An end far away, 9999-12-31 say, is as many nanoseconds from now as there can be, and
-// with those of the clock more than that.
-constexpr nanoseconds kLongestWait = std::chrono::hours(24 * 36'500);
 
 }  // namespace
 
@@ -29,7 +27,7 @@ void WorkQueue::Add(const ObjectKey& key) {
 
 void WorkQueue::AddAfter(const ObjectKey& key, nanoseconds delay) {
   if (delay <= nanoseconds::zero()) return Add(key);
-  const Moment moment{clock_.Monotonic() + std::min(delay, kLongestWait), number_++};
+  const Moment moment{clock_.Monotonic() + base::Bounded(delay), number_++};
   const auto [it, added] = moments_.try_emplace(key, moment);
   if (!added) {
     if (it->second.due <= moment.due) return;

@@ -6,6 +6,7 @@
 
 #include "api/field_table.h"
 #include "api/json.h"
+#include "base/seconds.h"
 #include "fmt/format.h"
 
 namespace dray::node {
@@ -156,7 +157,7 @@ StatusOr<Action> ActionOf(const HookJson& hook, const api::Container& container)
   } else if (hook.http) {
     DRAY_ASSIGN_OR_RETURN(action.http, HttpOf(*hook.http, container));
   } else if (hook.sleep) {
-    action.sleep = std::chrono::seconds(std::max<std::int64_t>(0, hook.sleep->seconds));
+    action.sleep = base::BoundedSeconds(std::max<std::int64_t>(0, hook.sleep->seconds));
   } else {
     // tcpSocket is in the API for old objects alone: no kubelet ever did it.
     return base::InvalidArgument(hook.tcp
@@ -223,7 +224,7 @@ ProbeSpec ReadProbe(const api::RawJson& json, const api::Container& container) {
   spec.period = std::chrono::seconds(Or(read->period, 10));
   spec.successes = Or(read->successes, 1);
   spec.failures = Or(read->failures, 3);
-  if (read->grace) spec.grace = std::chrono::seconds(std::max<std::int64_t>(1, *read->grace));
+  if (read->grace) spec.grace = base::BoundedSeconds(std::max<std::int64_t>(1, *read->grace));
   auto action = ActionOf(*read, container);
   spec.action = action.ok() ? *std::move(action) : Impossible(action.status());
   return spec;

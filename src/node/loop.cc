@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/loop.h"
+#include "base/seconds.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,7 +28,7 @@ void Loop::Post(Task task) {
 }
 
 Loop::Timer Loop::After(std::chrono::nanoseconds delay, Task task) {
-  const Timer::Key key(Now() + std::max(delay, std::chrono::nanoseconds(0)), set_++);
+  const Timer::Key key(Now() + std::max(base::Bounded(delay), std::chrono::nanoseconds(0)), set_++);
   timers_.emplace(key, std::move(task));
   return {this, key};
 }

@@ -30,6 +30,18 @@ TEST(Loop, DoesThingsInTheirOrder) {
   EXPECT_THAT(done, ElementsAre("first", "a", "posted by a", "b", "c"));
 }
 
+// Not a time so far away that it has come round.
+TEST(Loop, TheLongestTimeThereIsIsNotOver) {
+  base::ManualClock clock;
+  clock.Advance(1h);
+  Loop loop(clock);
+  int rung = 0;
+  const Loop::Timer timer = loop.After(std::chrono::nanoseconds::max(), [&] { ++rung; });
+  RunFor(loop, clock, 24h);
+  EXPECT_EQ(rung, 0);
+  EXPECT_TRUE(timer.pending());
+}
+
 TEST(Loop, ATimerThatGoesDoesNothing) {
   base::ManualClock clock;
   Loop loop(clock);

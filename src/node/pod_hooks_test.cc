@@ -130,6 +130,32 @@ TEST_F(PodHookTest, APreStopHookRunsBeforeTheSignalAndCountsAsGrace) {
   EXPECT_THAT(Calls(before), ElementsAre("Stop ns/p/c 15s", "Start ns/p/c"));
 }
 
+// As nanoseconds, so many seconds are over before they have begun.
+TEST_F(PodHookTest, SecondsThatNobodyCountsAreManyAndNotNone) {
+  api::Container container;
+  container.lifecycle = api::RawJson{R"({"preStop":{"sleep":{"seconds":9223372036854775807}}})"};
+  const Lifecycle lifecycle = ReadLifecycle(container);
+  ASSERT_TRUE(lifecycle.pre_stop && lifecycle.pre_stop->sleep);
+  EXPECT_GT(std::chrono::nanoseconds(*lifecycle.pre_stop->sleep), std::chrono::hours(24 * 365));
+  const ProbeSpec probe = ReadProbe(
+      {R"({"tcpSocket":{"port":1},"terminationGracePeriodSeconds":13000000000})"}, container);
+  ASSERT_TRUE(probe.grace.has_value());
+  EXPECT_GT(std::chrono::nanoseconds(*probe.grace), std::chrono::hours(24 * 365));
+}
+
+// A pod with more grace than a clock counts has not asked for none.
+TEST_F(PodHookTest, AGraceLongerThanAnybodyWaitsIsWaitedFor) {
+  runtime_.SetExec([](const container::ContainerConfig&, const std::vector<std::string>&) {
+    return container::ExecResult{.exit_code = 3};
+  });
+  std::string pod = PodWithHooks("{postStart: {exec: {command: [try]}}}");
+  const std::string_view grace = "terminationGracePeriodSeconds: 20";
+  pod.replace(pod.find(grace), grace.size(), "terminationGracePeriodSeconds: 9223372036854775807");
+  Apply(pod);
+  StartAgent();
+  EXPECT_THAT(Calls(), Contains("Stop ns/p/c 3155760000s"));
+}
+
 TEST_F(PodHookTest, APreStopHookThatFailsIsToldAndTheContainerStopped) {
   runtime_.SetExec([](const container::ContainerConfig&, const std::vector<std::string>&) {
     return container::ExecResult{.exit_code = 1};

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/seconds.h"
 #include "fmt/format.h"
 #include "node/internal/pod_track.h"
 #include "node/plugin_health.h"
@@ -328,7 +329,7 @@ void PodWorker::Decide() {
   if (verdict_) return BeginEnd();
   if (now.spec.active_deadline_seconds && now.status.start_time) {
     const base::Time end =
-        *now.status.start_time + std::chrono::seconds(*now.spec.active_deadline_seconds);
+        *now.status.start_time + base::BoundedSeconds(*now.spec.active_deadline_seconds);
     const base::Time clock = host_.loop().clock().Now();
     if (clock >= end) {
       verdict_ = Verdict{"DeadlineExceeded",

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/seconds.h"
 #include "files/files.h"
 #include "fmt/format.h"
 #include "node/internal/pod_track.h"
@@ -39,11 +40,11 @@ std::chrono::seconds PodWorker::Grace() const {
   const api::Pod& now = pod();
   if (now.metadata.deletion_timestamp && now.metadata.deletion_grace_period_seconds) {
     // 0 is the API server's way to say "now"; a process still gets to hear of it.
-    return std::chrono::seconds(
+    return base::BoundedSeconds(
         std::max<std::int64_t>(1, *now.metadata.deletion_grace_period_seconds));
   }
   if (now.spec.termination_grace_period_seconds) {
-    return std::chrono::seconds(
+    return base::BoundedSeconds(
         std::max<std::int64_t>(0, *now.spec.termination_grace_period_seconds));
   }
   return kDefaultGrace;

@@ -194,7 +194,7 @@ void Run::QuietSlices() {
 
 void Run::Repair() {
   constexpr std::string_view kRule =
-      "A slice that somebody deletes is published again: agents delete those of drivers that were "
+      "A slice that is deleted is published again: agents delete those of drivers that were "
       "away";
   if (slices_.empty()) return;
   if (options_.repair_patience <= 0ns) {
