@@ -120,6 +120,34 @@ TEST(CureProperty, EveryCureThatIsToldHelps) {
   EXPECT_LT(helpless * 4, refused);
 }
 
+// What is said not to be enough is not, planned anew from scratch; unless others were sent away for it.
+TEST(CureProperty, WhatIsSaidNotToBeEnoughIsNot) {
+  std::mt19937 random(20261118);
+  const PlanOptions options = DefaultOptions();
+  std::size_t told = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string yaml = RandomCluster(random);
+    const Plan plan = PlanOf(yaml, options);
+    CureFinder finder(plan, options);
+    for (const PodOutcome& pod : plan.pods) {
+      if (!pod.explanation) continue;
+      for (const Cure& cure : finder.For(pod).others) {
+        if (cure.verified != Verified::kInsufficient) continue;
+        ++told;
+        SCOPED_TRACE(fmt::format("round {}, pod {}: {}\n{}", round, pod.name, cure.text, yaml));
+        EXPECT_FALSE(cure.still.empty());
+        const auto cured = MakePlan(Cured(plan, cure, pod.name), options);
+        ASSERT_TRUE(cured.ok()) << base::Message(cured.status());
+        for (const PodOutcome& outcome : cured->pods) {
+          if (outcome.name != pod.name || outcome.namespace_ != pod.namespace_) continue;
+          EXPECT_EQ(outcome.state, State::kRefused);
+        }
+      }
+    }
+  }
+  EXPECT_GT(told, 20U);
+}
+
 // A trial leaves nothing behind: the second time everything is found again.
 TEST(CureProperty, LookingForThemChangesNothing) {
   std::mt19937 random(20261117);

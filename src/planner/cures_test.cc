@@ -96,11 +96,57 @@ TEST(Cures, AskingForLessIsTriedAndWaitingForTooFewIsNot) {
   EXPECT_THAT(cures, Each(Not(HasSubstr("never"))));
 }
 
+// Waiting for everybody on the nearest node frees too little: that is told, with what is missing.
+TEST(Cures, WhatIsNotEnoughIsToldWithHowFarItGets) {
+  const std::string yaml = ClassYaml() + NodeYaml("n1", 3) + R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: held, namespace: default, uid: c, resourceVersion: "1"}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 1}}]}}
+status:
+  reservedFor: [{resource: pods, name: serving, uid: s}]
+  allocation:
+    devices: {results: [{request: gpu, driver: gpu.example.com, pool: n1, device: gpu-0}]}
+    nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: serving, namespace: default, uid: s, resourceVersion: "1"}
+spec: {nodeName: n1, containers: [{name: c, image: i}], resourceClaims: [{name: gpus, resourceClaimName: held}]}
+status: {phase: Running}
+)" + GpuPodYaml("waits", 4);
+  const Help help = HelpFor(yaml, "waits");
+  EXPECT_THAT(CuresFor(yaml, "waits"), Each(Not(HasSubstr("wait until"))));
+  ASSERT_THAT(help.others, SizeIs(1));
+  const Cure& wait = help.others.front();
+  EXPECT_EQ(wait.kind, CureKind::kWaitFor);
+  EXPECT_EQ(wait.verified, Verified::kInsufficient);
+  EXPECT_EQ(wait.text, "wait until pod serving on node n1 ends, which has gpu-0");
+  EXPECT_EQ(wait.still, "node n1 would still be short of 1 device of class gpu");
+  EXPECT_EQ(wait.short_of, "1 device of class gpu");
+  EXPECT_THAT(wait.pods, ElementsAre("default/serving"));
+}
+
+TEST(Cures, ExtendedResourcesAreAskedForLess) {
+  std::string yaml = ClassYaml() + NodeYaml("n1", 3);
+  yaml.replace(yaml.find("  selectors:"), 12,
+               "  extendedResourceName: example.com/gpu\n  selectors:");
+  yaml += R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: waits, namespace: default}
+spec:
+  containers: [{name: c, image: i, resources: {limits: {example.com/gpu: "4"}}}]
+)";
+  EXPECT_THAT(CuresFor(yaml, "waits"),
+              Contains("let container c ask for 3 of example.com/gpu instead of 4"));
+}
+
 // Planned pods are no facts: they go first.
 TEST(Cures, APodThatOnlyGoesFirstIsNotWaitedFor) {
   const std::string yaml =
       ClassYaml() + NodeYaml("n1", 1) + GpuPodYaml("a", 1) + GpuPodYaml("b", 1);
-  EXPECT_THAT(CuresFor(yaml, "b"), Contains("let it go before pod a, which would get gpu-0"));
+  EXPECT_THAT(CuresFor(yaml, "b"), Contains("schedule it before pod a, which would get gpu-0"));
 }
 
 TEST(Cures, AHolderThatHasToLeaveIsAPod) {
@@ -254,7 +300,7 @@ spec:
 )" + ClaimYaml("mig", 1) + ClaimYaml("vgpu", 1) +
                            ClaimPodYaml("cuts", "mig") + ClaimPodYaml("waits", "vgpu");
   const auto cures = CuresFor(yaml, "waits");
-  EXPECT_THAT(cures, Contains("let it go before pod cuts, which would get mig"));
+  EXPECT_THAT(cures, Contains("schedule it before pod cuts, which would get mig"));
   EXPECT_THAT(cures, Each(Not(HasSubstr("aaa"))));
 }
 

@@ -20,6 +20,7 @@
 #include "planner/internal/admission.h"
 #include "planner/internal/holders.h"
 #include "planner/internal/nodes.h"
+#include "planner/internal/open_volumes.h"
 #include "planner/internal/other_workloads.h"
 #include "planner/internal/outcomes.h"
 #include "planner/internal/rehearsal.h"
@@ -108,6 +109,12 @@ std::size_t Plan::Count(State state) const {
                                   std::ranges::count(claims, state, &ClaimOutcome::state));
 }
 
+std::size_t Plan::SkippedObjects() const {
+  std::size_t objects = 0;
+  for (const Skipped& entry : skipped) objects += entry.count;
+  return objects;
+}
+
 StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& options) {
   Plan plan;
   internal::CompleteNodes(options.assume_nodes, objects, plan.notes);
@@ -124,6 +131,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   std::vector<internal::TurnedAway> away;
   DRAY_ASSIGN_OR_RETURN(std::vector<api::Object> prepared,
                         Prepare(std::move(objects), seed, options, guard, away));
+  const internal::OpenVolumes volumes(prepared, !options.everything_given, plan.notes);
   const internal::Before before = internal::Before::Of(prepared, given);
   SortByAge(prepared);
   const PlanOptions all = internal::WithSchedulersOf(prepared, options);
@@ -132,16 +140,24 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   internal::Rehearsal rehearsal(all, seed + 1, guard);
   DRAY_RETURN_IF_ERROR(rehearsal.Load(std::move(prepared)));
   rehearsal.Run();
+  if (options.expired && options.expired()) {
+    return base::MakeStatus(StatusCode::kDeadlineExceeded, "the plan takes too long");
+  }
   DRAY_RETURN_IF_ERROR(guard.Verdict());
   plan.pods = internal::PodOutcomes(before, rehearsal);
+  for (PodOutcome& pod : plan.pods) {
+    // Written, not stored: made when the plan was. Stored times have whole seconds.
+    if (pod.created && *pod.created >= options.now.TruncateToSeconds()) pod.created.reset();
+  }
   plan.missing = internal::MissingIn(rehearsal.cluster(), guard);
   plan.claims = internal::PlaceLooseClaims(before, all, rehearsal);
   internal::AddTurnedAway(away, plan);
-  internal::NameHolders(before, rehearsal.cluster(), plan);
+  internal::NameHolders(before, rehearsal.cluster(), options.now, plan);
 
   plan.objects = ObjectsOf(rehearsal.cluster());
   guard.quotas().WriteStatus(plan.objects);
   absent.Restore(plan.objects);
+  volumes.Restore(plan.objects);
   std::ranges::move(left_out, std::back_inserter(plan.objects));
   internal::Arrange(plan.objects);
   return plan;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,12 +40,18 @@ struct PlanOptions {
   // Pods of a scheduler that `config` has no profile for: planned as the default profile would do it, with a note;
   // else refused, since the name may be wrong.
   bool assume_schedulers = false;
+  // The objects are all there are, as of a server: a PersistentVolumeClaim that is not among them does
+  // not exist. Else it was not dumped, and pods are planned without it.
+  bool everything_given = false;
   // Of the search for a claim's devices on a node.
   std::uint64_t work_budget = allocator::kDefaultWork;
   // Of Deployments, ReplicaSets and Jobs together: one line of a manifest may ask for any number.
   std::size_t max_made_pods = 100'000;
   // See scheduler::SchedulerOptions; the plan is the same with any. Outlives the call.
   base::Executor* executor = nullptr;
+  // Asked now and then; true: it is too late, and DeadlineExceeded is returned. Null: it takes what
+  // it takes.
+  std::function<bool()> expired = nullptr;
 };
 
 enum class State : std::uint8_t {
@@ -80,6 +87,8 @@ struct PodOutcome {
   State state = State::kRefused;
   // It was not among the objects: a controller would make it, under this or another name.
   bool made = false;
+  // Since when it has been there, where that is known.
+  std::optional<base::Time> created = {};
   std::string node;
   // kPreempted: "pod default/high", or "pod default/high to give back device a/b/c"; empty: not known.
   std::string preempted_for = {};
@@ -107,15 +116,23 @@ struct ClaimOutcome {
   std::optional<scheduler::PodExplanation> explanation;  // kRefused
 };
 
+// Objects of a kind that plans know nothing of.
+struct Skipped {
+  std::string kind;
+  std::size_t count = 0;
+};
+
 struct Plan {
   std::vector<PodOutcome> pods;      // but those that have ended; by namespace and name
   std::vector<ClaimOutcome> claims;  // by namespace and name
   std::vector<MissingPods> missing;  // by namespace and name
   std::vector<std::string> notes;    // what was assumed, what was left out
   std::vector<api::Object> objects;  // the cluster afterwards, events left out; by kind and name
+  std::vector<Skipped> skipped;      // filled in by whoever read the objects; by kind
 
   // Of pods and claims.
   std::size_t Count(State state) const;
+  std::size_t SkippedObjects() const;
   // Whether everything that was asked for is there in the end.
   bool Satisfied() const { return Count(State::kRefused) == 0 && missing.empty(); }
 };

@@ -205,5 +205,39 @@ TEST(PlanWorkloads, MoreThanAPlanMakesIsAnError) {
               HasSubstr("Deployment default/web: spec.replicas asks for 2000000000 more pods"));
 }
 
+// Nobody provisions in a plan: the device is what the answer is about.
+TEST(PlanVolumes, ThatAreNotBoundHideNothing) {
+  const std::string claim = R"(---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: default}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+)";
+  const std::string volumes =
+      "  volumes:\n  - {name: d, persistentVolumeClaim: {claimName: data}}\n"
+      "  - {name: e, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], "
+      "resources: {requests: {storage: 1Gi}}}}}}\n";
+  const std::string yaml = ClassYaml() + NodeYaml("n1", 1) + claim + GpuPodYaml("a", 1, volumes) +
+                           GpuPodYaml("b", 4, volumes);
+  const Plan plan = PlanOf(yaml);
+  EXPECT_THAT(Lines(plan), ::testing::ElementsAre("a placed n1 gpu-0", "b refused"));
+  EXPECT_THAT(plan.pods[1].explanation->before, ::testing::IsEmpty());
+  EXPECT_THAT(plan.notes,
+              ::testing::Contains("PersistentVolumeClaims default/a-e, default/b-e, default/data "
+                                  "are not bound; planned as if they could be used on every node"));
+  // They are there afterwards.
+  EXPECT_THAT(JsonOf(plan.objects), ::testing::HasSubstr("\"claimName\":\"data\""));
+}
+
+TEST(PlanVolumes, OfAServerAClaimThatIsNotThereIsMissing) {
+  PlanOptions options = DefaultOptions();
+  const std::string yaml =
+      NodeYaml("n1", 0) +
+      PodYaml("a", "  volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]\n");
+  EXPECT_THAT(Lines(PlanOf(yaml, options)), ::testing::ElementsAre("a placed n1"));
+  options.everything_given = true;
+  EXPECT_THAT(Lines(PlanOf(yaml, options)), ::testing::ElementsAre("a refused"));
+}
+
 }  // namespace
 }  // namespace dray::planner

@@ -52,7 +52,13 @@ struct Meter::Part {
 };
 
 Meter::Meter(scheduler::World& world, std::vector<TypicalRequest> requests)
-    : world_(world), requests_(std::move(requests)), total_(requests_.size()) {}
+    : world_(world), requests_(std::move(requests)), total_(requests_.size()) {
+  for (TypicalRequest& request : requests_) {
+    if (request.mix.empty()) {
+      request.mix.push_back({.count = request.count, .capacity = request.capacity});
+    }
+  }
+}
 
 bool Meter::Matches(std::size_t request, const inventory::SliceTable& slice,
                     const inventory::DeviceRow& row) const {
@@ -67,7 +73,7 @@ bool Meter::Matches(std::size_t request, const inventory::SliceTable& slice,
 }
 
 Meter::Part Meter::PartOf(const ledger::NodeUsage& usage, std::size_t index,
-                          std::size_t request) const {
+                          const api::Map<base::Quantity>& asked) const {
   const inventory::NodeDevices& devices = usage.devices();
   const inventory::NodeDevice& device = devices.devices()[index];
   const inventory::Dictionary& dictionary = devices.dictionary();
@@ -103,7 +109,6 @@ Meter::Part Meter::PartOf(const ledger::NodeUsage& usage, std::size_t index,
     const Amount taken = consumed.empty() ? Amount(0) : consumed[c];
     part.used = std::max(part.used, PartsOf(taken, capacity.amount));
     const std::string_view name = dictionary.View(capacities[c].name);
-    const auto& asked = requests_[request].capacity;
     const base::Quantity* amount = asked.Find(name);
     if (amount == nullptr) {
       amount = asked.Find(std::string(dictionary.View(device.slice->driver())) + "/" +
@@ -131,31 +136,47 @@ std::vector<ClassUse> Meter::OfNode(scheduler::NodeInfo& node) const {
   const std::span<const inventory::NodeDevice> devices = node.devices->devices();
   for (std::size_t r = 0; r < requests_.size(); ++r) {
     ClassUse& use = uses[r];
-    std::int64_t slots = 0;
-    std::int64_t in_slots = 0;
+    std::vector<std::size_t> of_class;
     for (std::size_t d = 0; d < devices.size(); ++d) {
       const inventory::NodeDevice& device = devices[d];
       // Others are counted once for all nodes.
       if (!device.slice->node_choice().has_node || !device.on_node) continue;
       if (!Matches(r, *device.slice, *device.row)) continue;
-      const Part part = PartOf(node.usage, d, r);
+      const Part part = PartOf(node.usage, d, requests_[r].capacity);
       ++use.devices;
       use.blocked += part.blocked ? 1 : 0;
       use.used += part.used;
       use.free += part.free;
-      slots += part.slots;
-      in_slots += std::min(part.slots * part.share, part.free);
+      if (part.free > 0) of_class.push_back(d);
     }
-    const std::int64_t count = requests_[r].count;
-    const std::int64_t served = slots / count * count;
-    if (served == slots) {
-      use.servable = in_slots;
-    } else if (slots > 0) {
-      use.servable = static_cast<std::int64_t>(
-          static_cast<double>(in_slots) * static_cast<double>(served) / static_cast<double>(slots));
+    if (of_class.empty()) continue;
+    double useful = 0;
+    double weight = 0;
+    for (const RequestShape& shape : requests_[r].mix) {
+      useful += shape.weight * static_cast<double>(UsefulTo(shape, node, of_class));
+      weight += shape.weight;
     }
+    if (weight > 0) use.servable = std::llround(useful / weight);
   }
   return uses;
+}
+
+std::int64_t Meter::UsefulTo(const RequestShape& shape, scheduler::NodeInfo& node,
+                             const std::vector<std::size_t>& devices) const {
+  const scheduler::Resources& has = node.allocatable;
+  const scheduler::Resources& taken = node.requested;
+  if (shape.milli_cpu > has.milli_cpu - taken.milli_cpu ||
+      shape.memory > has.memory - taken.memory) {
+    return 0;
+  }
+  std::int64_t slots = 0;
+  std::int64_t useful = 0;
+  for (const std::size_t d : devices) {
+    const Part part = PartOf(node.usage, d, shape.capacity);
+    slots += part.slots > 0 ? 1 : 0;  // a request never gets a device twice
+    useful += part.slots > 0 ? part.free : 0;
+  }
+  return slots >= shape.count ? useful : 0;
 }
 
 // A pool without a node takes the place of one: its devices are in use or not.
@@ -164,6 +185,7 @@ std::vector<ClassUse> Meter::OfUnbound() const {
   const ledger::Snapshot& taken = world_.ledger().snapshot();
   for (std::size_t r = 0; r < requests_.size(); ++r) {
     std::map<inventory::PoolId, std::int64_t> free;
+    const std::vector<RequestShape>& mix = requests_[r].mix;
     for (const auto& slice : world_.inventory().snapshot().Unbound()) {
       const ledger::PoolUsage* usage = taken.Find(slice->pool());
       for (const inventory::DeviceRow& row : slice->devices()) {
@@ -177,8 +199,15 @@ std::vector<ClassUse> Meter::OfUnbound() const {
         }
       }
     }
+    double weight = 0;
+    for (const RequestShape& shape : mix) weight += shape.weight;
     for (const auto& [pool, devices] : free) {
-      uses[r].servable += devices / requests_[r].count * requests_[r].count * kWholeDevice;
+      double of_use = 0;
+      for (const RequestShape& shape : mix) of_use += devices >= shape.count ? shape.weight : 0;
+      if (weight > 0) {
+        uses[r].servable +=
+            std::llround(static_cast<double>(devices * kWholeDevice) * of_use / weight);
+      }
     }
   }
   return uses;

@@ -17,11 +17,13 @@ inline constexpr std::int64_t kWholeDevice = 1'000'000;
 
 // One class at one moment.
 struct ClassUse {
-  std::int64_t devices = 0;   // that its selectors match
-  std::int64_t blocked = 0;   // of these nobody's, and not to be had: counters, groups, taints
-  std::int64_t used = 0;      // parts: a whole device, or the largest share of a capacity
-  std::int64_t free = 0;      // parts: neither used nor blocked
-  std::int64_t servable = 0;  // parts of `free` that typical requests could have, node by node
+  std::int64_t devices = 0;  // that its selectors match
+  std::int64_t blocked = 0;  // of these nobody's, and not to be had: counters, groups, taints
+  std::int64_t used = 0;     // parts: a whole device, or the largest share of a capacity
+  std::int64_t free = 0;     // parts: neither used nor blocked
+  // Parts of `free` that are of use to a pod like those that come, expected over these: none where
+  // its node does not have all that it asks for; else those of devices that could serve it.
+  std::int64_t servable = 0;
 
   // used / (used + free); 0 of nothing.
   double Utilisation() const;
@@ -48,7 +50,11 @@ class Meter {
   std::vector<ClassUse> OfUnbound() const;
   bool Matches(std::size_t request, const inventory::SliceTable& slice,
                const inventory::DeviceRow& row) const;
-  Part PartOf(const ledger::NodeUsage& usage, std::size_t device, std::size_t request) const;
+  Part PartOf(const ledger::NodeUsage& usage, std::size_t device,
+              const api::Map<base::Quantity>& asked) const;
+  // Of what is free on the node for one shape.
+  std::int64_t UsefulTo(const RequestShape& shape, scheduler::NodeInfo& node,
+                        const std::vector<std::size_t>& devices) const;
   void Forget(std::size_t node);
 
   scheduler::World& world_;

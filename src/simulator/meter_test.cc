@@ -80,13 +80,81 @@ constexpr std::string_view kShared = R"(      devices:
 TEST(Meter, ASharedDeviceIsUsedAsFarAsItsCapacityIs) {
   const Result result = RunOn(kShared, 1, ", capacity: {requests: {bandwidth: 4G}}");
   ASSERT_EQ(result.pods.placed, 1);
-  // 6G are left of the first, 10G of the other: of these one and two times 4G are of use.
+  // 6G are left of the first, 10G of the other: both could serve another request for 4G.
   EXPECT_EQ(result.classes[0].end, (ClassUse{.devices = 2,
                                              .used = kWholeDevice * 4 / 10,
                                              .free = kWholeDevice * 16 / 10,
-                                             .servable = kWholeDevice * 12 / 10}));
+                                             .servable = kWholeDevice * 16 / 10}));
   EXPECT_DOUBLE_EQ(result.classes[0].end.Utilisation(), 0.2);
-  EXPECT_DOUBLE_EQ(result.classes[0].end.Fragmentation(), 0.25);
+  EXPECT_DOUBLE_EQ(result.classes[0].end.Fragmentation(), 0);
+}
+
+TEST(Meter, WhatIsLeftOfADeviceIsOfNoUseWhenItIsLessThanAnybodyAsksFor) {
+  const Result result = RunOn(kShared, 1, ", capacity: {requests: {bandwidth: 7G}}");
+  ASSERT_EQ(result.pods.placed, 1);
+  // 3G of the first are too little for another 7G; all of the other are not.
+  EXPECT_EQ(result.classes[0].end, (ClassUse{.devices = 2,
+                                             .used = kWholeDevice * 7 / 10,
+                                             .free = kWholeDevice * 13 / 10,
+                                             .servable = kWholeDevice}));
+}
+
+// Most pods ask for one device, one in four for four: two free devices are of use to the former.
+TEST(Meter, FragmentationIsExpectedOverAllThatIsAskedFor) {
+  std::vector<Fault> faults;
+  const std::optional<Scenario> scenario = ReadScenario(R"(apiVersion: dray/v1alpha1
+kind: Scenario
+cluster:
+  nodeGroups:
+  - name: node
+    allocatable: {cpu: "8"}
+    drivers: [{driver: gpu.example.com, devices: [{count: 5, template: {name: "d-${index}"}}]}]
+  objects:
+  - template: {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}
+workloads:
+- name: small
+  count: 3
+  template: {spec: {containers: [{resources: {requests: {cpu: "1"}, limits: {example.com/gpu: "1"}}}]}}
+- name: large
+  count: 1
+  arrival: {start: 1m}
+  template: {spec: {containers: [{resources: {limits: {example.com/gpu: "4"}}}]}}
+)",
+                                                        faults);
+  for (const Fault& fault : faults) ADD_FAILURE() << ToString(fault);
+  ASSERT_TRUE(scenario);
+  const auto result = Simulate(*scenario, {}, {});
+  ASSERT_TRUE(result.ok());
+  const ClassUse& end = result->classes[0].end;
+  EXPECT_EQ(end.free, 2 * kWholeDevice);
+  EXPECT_EQ(end.servable, 2 * kWholeDevice * 3 / 4);
+  EXPECT_DOUBLE_EQ(end.Fragmentation(), 0.25);
+}
+
+// Devices of a node whose cpu is gone are of no use to pods that need some.
+TEST(Meter, DevicesAreStrandedWhereCpuIsGone) {
+  std::vector<Fault> faults;
+  const std::optional<Scenario> scenario = ReadScenario(R"(apiVersion: dray/v1alpha1
+kind: Scenario
+cluster:
+  nodeGroups:
+  - name: node
+    allocatable: {cpu: "2"}
+    drivers: [{driver: gpu.example.com, devices: [{count: 4, template: {name: "d-${index}"}}]}]
+  objects:
+  - template: {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu}}
+workloads:
+- name: w
+  count: 3
+  template: {spec: {containers: [{resources: {requests: {cpu: "1"}, limits: {example.com/gpu: "1"}}}]}}
+)",
+                                                        faults);
+  for (const Fault& fault : faults) ADD_FAILURE() << ToString(fault);
+  ASSERT_TRUE(scenario);
+  const auto result = Simulate(*scenario, {}, {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->classes[0].end.free, 2 * kWholeDevice);
+  EXPECT_DOUBLE_EQ(result->classes[0].end.Fragmentation(), 1);
 }
 
 TEST(Meter, TaintedDevicesAreBlocked) {

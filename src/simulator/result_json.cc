@@ -70,6 +70,11 @@ struct JsonWorkload {
   std::int64_t placed = 0;
   std::int64_t waiting = 0;
   JsonTimes times;
+  // The same under the names that pages know.
+  std::int64_t asked = 0;
+  std::int64_t still_waiting = 0;
+  double wait_p50 = 0;
+  double wait_p99 = 0;
 };
 struct JsonGroup {
   std::string name;
@@ -175,13 +180,18 @@ const StructInfo& InfoOf(const JsonClass*) {
 }
 const StructInfo& InfoOf(const JsonWorkload*) {
   using T = JsonWorkload;
-  static const StructInfo info = Struct<T>("Workload", {
-                                                           Field<&T::name>("name", kAlways),
-                                                           Field<&T::created>("created", kAlways),
-                                                           Field<&T::placed>("placed", kAlways),
-                                                           Field<&T::waiting>("waiting", kAlways),
-                                                           Field<&T::times>("times", kAlways),
-                                                       });
+  static const StructInfo info =
+      Struct<T>("Workload", {
+                                Field<&T::name>("name", kAlways),
+                                Field<&T::created>("created", kAlways),
+                                Field<&T::placed>("placed", kAlways),
+                                Field<&T::waiting>("waiting", kAlways),
+                                Field<&T::times>("times", kAlways),
+                                Field<&T::asked>("asked", kAlways),
+                                Field<&T::still_waiting>("stillWaiting", kAlways),
+                                Field<&T::wait_p50>("waitP50", kAlways),
+                                Field<&T::wait_p99>("waitP99", kAlways),
+                            });
   return info;
 }
 const StructInfo& InfoOf(const JsonGroup*) {
@@ -306,7 +316,15 @@ std::string ToJson(const Result& result) {
                    Seconds(result.controller_time), result.Throughput()};
   for (const ClassResult& row : result.classes) made.classes.push_back(Json(row));
   for (const WorkloadResult& row : result.workloads) {
-    made.workloads.push_back({row.name, row.created, row.placed, row.waiting, Json(row.times)});
+    made.workloads.push_back({.name = row.name,
+                              .created = row.created,
+                              .placed = row.placed,
+                              .waiting = row.waiting,
+                              .times = Json(row.times),
+                              .asked = row.created,
+                              .still_waiting = row.waiting,
+                              .wait_p50 = Seconds(row.times.p50),
+                              .wait_p99 = Seconds(row.times.p99)});
   }
   for (const GroupResult& row : result.groups) {
     made.groups.push_back({row.name, row.nodes, row.placed});

@@ -71,13 +71,6 @@ std::string TimeTable(const Result& result, bool measured) {
   return rows.size() > 1 ? "\n" + Table(rows) : "";
 }
 
-// Against what those ask for that wait, or, when nobody does, what most pods ask for.
-std::string FragmentationOf(const ClassResult& row) {
-  return row.waiting_count > 0
-             ? fmt::format("{} for {}", Percent(row.waiting_fragmentation), row.waiting_count)
-             : fmt::format("{} for {}", Percent(row.end.Fragmentation()), row.typical_count);
-}
-
 std::string WorkloadTable(const Result& result) {
   if (result.workloads.empty()) return "";
   std::vector<Row> rows = {{"WORKLOAD", "ASKED", "PLACED", "STILL WAITING", "P50", "P99"}};
@@ -90,13 +83,19 @@ std::string WorkloadTable(const Result& result) {
 
 std::string ClassTable(const Result& result) {
   if (result.classes.empty()) return "";
+  const bool waits = std::ranges::any_of(
+      result.classes, [](const ClassResult& row) { return row.waiting_count > 0; });
   std::vector<Row> rows = {
       {"CLASS", "DEVICES", "USED", "UTILISATION", "MEAN", "PEAK", "FRAGMENTATION", "MEAN"}};
+  if (waits) rows.front().emplace_back("OF NO USE TO THOSE WAITING");
   for (const ClassResult& row : result.classes) {
     rows.push_back({row.name, Number(row.end.devices), internal::Devices(row.end.used),
                     Percent(row.end.Utilisation()), Percent(row.mean_utilisation),
-                    Percent(row.peak_utilisation), FragmentationOf(row),
+                    Percent(row.peak_utilisation), Percent(row.end.Fragmentation()),
                     Percent(row.mean_fragmentation)});
+    if (waits) {
+      rows.back().push_back(row.waiting_count > 0 ? Percent(row.waiting_fragmentation) : "-");
+    }
   }
   return "\n" + Table(rows);
 }

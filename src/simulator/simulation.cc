@@ -186,7 +186,10 @@ void Simulation::MoveTo(Duration time) {
 void Simulation::Loop() {
   const Duration last = end_.value_or(kLastResort);
   while (true) {
-    if (++steps_ % kStepsPerReport == 0) Report();
+    if (++steps_ % kStepsPerReport == 0) {
+      Report();
+      if (options_.cancelled && options_.cancelled()) break;
+    }
     RunDueEvents();
     Tick();
     if (Step()) {
@@ -242,7 +245,11 @@ StatusOr<Result> Simulate(const Scenario& scenario, std::vector<api::Object> dum
                           const SimulationOptions& options) {
   internal::Simulation simulation(scenario, options);
   DRAY_RETURN_IF_ERROR(simulation.Load(std::move(dump)));
-  return simulation.Run();
+  Result result = simulation.Run();
+  if (options.cancelled && options.cancelled()) {
+    return base::MakeStatus(StatusCode::kCancelled, "the simulation was ended before its end");
+  }
+  return result;
 }
 
 }  // namespace dray::simulator

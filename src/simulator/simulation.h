@@ -41,6 +41,8 @@ struct SimulationOptions {
   std::function<Duration()> processor_time;
   // Called now and then.
   std::function<void(const Progress&)> progress;
+  // Asked as often; true: it ends, and Cancelled is returned.
+  std::function<bool()> cancelled;
   // Called with the cluster whenever a sample is taken, the last time at the end.
   std::function<void(const api::MemoryCluster&)> inspect;
 };

@@ -36,13 +36,12 @@ struct Catalogue {
   api::ExtendedResourceIndex extended;
 };
 
-using Asked = std::map<std::string, TypicalRequest>;  // by class
+using Asked = std::map<std::string, RequestShape>;  // by class
 
 void Add(Asked& asked, const std::string& device_class, std::int64_t count,
          const api::Box<api::CapacityRequirements>& capacity) {
   const auto [found, added] = asked.try_emplace(device_class);
-  TypicalRequest& request = found->second;
-  request.device_class = device_class;
+  RequestShape& request = found->second;
   request.count = added ? count : request.count + count;
   if (capacity) request.capacity = capacity->requests;
 }
@@ -84,8 +83,62 @@ Asked AskedBy(const api::Pod& pod, const Catalogue& catalogue) {
       }
     }
   }
+  std::int64_t milli_cpu = 0;
+  std::int64_t memory = 0;
+  for (const api::Container& container : pod.spec.containers) {
+    // A limit without a request is the request.
+    const auto amount = [&](std::string_view name) -> const base::Quantity* {
+      const base::Quantity* request = container.resources.requests.Find(name);
+      return request != nullptr ? request : container.resources.limits.Find(name);
+    };
+    if (const auto* cpu = amount(api::kResourceCpu)) milli_cpu += cpu->MilliValue();
+    if (const auto* bytes = amount(api::kResourceMemory)) memory += bytes->Value();
+  }
+  for (auto& [device_class, request] : asked) {
+    request.milli_cpu = milli_cpu;
+    request.memory = memory;
+  }
   return asked;
 }
+
+bool Alike(const RequestShape& a, const RequestShape& b) {
+  return a.count == b.count && a.capacity == b.capacity && a.milli_cpu == b.milli_cpu &&
+         a.memory == b.memory;
+}
+
+// Shapes by class, with how many pods have each; in the order they came.
+class Mixes {
+ public:
+  void Add(Asked asked, double pods) {
+    for (auto& [device_class, request] : asked) {
+      std::vector<RequestShape>& known = by_class_[device_class];
+      const auto same = std::ranges::find_if(
+          known, [&](const RequestShape& shape) { return Alike(shape, request); });
+      if (same != known.end()) {
+        same->weight += pods;
+      } else {
+        request.weight = pods;
+        known.push_back(std::move(request));
+      }
+    }
+  }
+
+  std::vector<TypicalRequest> Take() {
+    std::vector<TypicalRequest> requests;
+    for (auto& [device_class, shapes] : by_class_) {
+      std::ranges::stable_sort(shapes, std::ranges::greater(), &RequestShape::weight);
+      if (shapes.size() > kMostShapes) shapes.resize(kMostShapes);
+      requests.push_back({.device_class = device_class,
+                          .count = shapes.front().count,
+                          .capacity = shapes.front().capacity,
+                          .mix = std::move(shapes)});
+    }
+    return requests;
+  }
+
+ private:
+  std::map<std::string, std::vector<RequestShape>> by_class_;
+};
 
 double PodsOf(const Workload& workload, const Scenario& scenario) {
   double pods = workload.warm_up ? 1 : 0;
@@ -102,51 +155,25 @@ double PodsOf(const Workload& workload, const Scenario& scenario) {
 std::vector<TypicalRequest> TypicalRequests(const Scenario& scenario, ClusterBuilder& builder,
                                             const std::vector<api::Object>& objects) {
   const Catalogue catalogue(objects);
-  std::map<std::string, std::pair<double, TypicalRequest>> best;  // by class
+  Mixes mixes;
   for (std::size_t w = 0; w < scenario.workloads.size(); ++w) {
     const double pods = PodsOf(scenario.workloads[w], scenario);
     const bool alike = !scenario.workloads[w].pod.Uses("index");
     const std::int64_t looked_at =
         alike ? 1 : std::clamp<std::int64_t>(static_cast<std::int64_t>(pods), 1, kPodsLookedAt);
     for (std::int64_t i = 0; i < looked_at; ++i) {
-      for (auto& [device_class, request] : AskedBy(builder.Pod(w, i), catalogue)) {
-        auto& [weight, kept] = best[device_class];
-        if (kept.device_class.empty() || pods > weight) {
-          weight = pods;
-          kept = std::move(request);
-        }
-      }
+      mixes.Add(AskedBy(builder.Pod(w, i), catalogue), pods / static_cast<double>(looked_at));
     }
   }
-  std::vector<TypicalRequest> requests;
-  for (auto& [name, entry] : best) requests.push_back(std::move(entry.second));
-  return requests;
+  return mixes.Take();
 }
 
 std::vector<TypicalRequest> RequestsOf(const std::vector<api::Object>& pods,
                                        const std::vector<api::Object>& objects) {
   const Catalogue catalogue(objects);
-  // By class: each request that is asked for, with how many ask for it, in the order they came.
-  std::map<std::string, std::vector<std::pair<std::int64_t, TypicalRequest>>> asked;
-  for (const api::Object& pod : pods) {
-    for (auto& [device_class, request] : AskedBy(*pod.As<api::Pod>(), catalogue)) {
-      auto& known = asked[device_class];
-      const auto same = std::ranges::find_if(known, [&](const auto& entry) {
-        return entry.second.count == request.count && entry.second.capacity == request.capacity;
-      });
-      if (same == known.end()) {
-        known.emplace_back(1, std::move(request));
-      } else {
-        ++same->first;
-      }
-    }
-  }
-  std::vector<TypicalRequest> requests;
-  for (auto& [device_class, known] : asked) {
-    requests.push_back(
-        std::ranges::max_element(known, {}, [](const auto& entry) { return entry.first; })->second);
-  }
-  return requests;
+  Mixes mixes;
+  for (const api::Object& pod : pods) mixes.Add(AskedBy(*pod.As<api::Pod>(), catalogue), 1);
+  return mixes.Take();
 }
 
 }  // namespace dray::simulator

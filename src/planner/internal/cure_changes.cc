@@ -49,6 +49,20 @@ const api::Device* FindDevice(const Trial& trial, const allocator::DeviceName& n
   return nullptr;
 }
 
+// Of each term: any of them is enough.
+void RequireNode(api::Pod& pod, std::string_view how, const std::string& node) {
+  if (!pod.spec.affinity.has_value()) pod.spec.affinity.emplace();
+  auto& affinity = pod.spec.affinity->node_affinity;
+  if (!affinity.has_value()) affinity.emplace();
+  if (!affinity->required.has_value()) affinity->required.emplace();
+  auto& terms = affinity->required->node_selector_terms;
+  if (terms.empty()) terms.emplace_back();
+  for (api::NodeSelectorTerm& term : terms) {
+    term.match_fields.push_back(
+        {.key = "metadata.name", .operator_ = std::string(how), .values = {node}});
+  }
+}
+
 }  // namespace
 
 std::vector<Occupant> OccupantsOf(const Trial& trial, const std::string& node, bool pods) {
@@ -194,17 +208,8 @@ RequestFields FieldsOf(api::ResourceClaim& claim, std::string_view alternative) 
   return {};
 }
 
-void Pin(api::Pod& pod, const std::string& node) {
-  if (!pod.spec.affinity.has_value()) pod.spec.affinity.emplace();
-  auto& affinity = pod.spec.affinity->node_affinity;
-  if (!affinity.has_value()) affinity.emplace();
-  if (!affinity->required.has_value()) affinity->required.emplace();
-  auto& terms = affinity->required->node_selector_terms;
-  if (terms.empty()) terms.emplace_back();
-  for (api::NodeSelectorTerm& term : terms) {
-    term.match_fields.push_back({.key = "metadata.name", .operator_ = "In", .values = {node}});
-  }
-}
+void Pin(api::Pod& pod, const std::string& node) { RequireNode(pod, "In", node); }
+void Shun(api::Pod& pod, const std::string& node) { RequireNode(pod, "NotIn", node); }
 
 TaintText ParseTaint(std::string_view text) {
   const auto colon = text.rfind(':');

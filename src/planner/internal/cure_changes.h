@@ -74,6 +74,8 @@ RequestFields FieldsOf(api::ResourceClaim& claim, std::string_view alternative);
 
 // The pod on this node or nowhere.
 void Pin(api::Pod& pod, const std::string& node);
+// The pod anywhere but there.
+void Shun(api::Pod& pod, const std::string& node);
 
 // "key=value:effect" or "key:effect".
 struct TaintText {

@@ -2,6 +2,7 @@
 #include "planner/internal/holders.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,6 +18,7 @@
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
+#include "base/human_duration.h"
 #include "controllers/object_key.h"
 #include "fmt/format.h"
 #include "scheduler/plugins/special_claim.h"
@@ -33,13 +35,15 @@ struct Held {
   std::string namespace_;
   std::string claim;
   std::vector<std::string> pods;
+  std::string since;     // how long the first of them has been there: "for 3h"; empty: not known
+  std::string priority;  // "priority 100"; empty: none
   bool planned = false;
   const api::AllocationResult* allocation = nullptr;
 };
 
 class Namer {
  public:
-  Namer(const Before& before, const api::MemoryCluster& cluster)
+  Namer(const Before& before, const api::MemoryCluster& cluster, base::Time now)
       : cluster_(cluster),
         claims_(cluster.All(KindOf<api::ResourceClaim>())),
         slices_(cluster.All(KindOf<api::ResourceSlice>())) {
@@ -55,24 +59,29 @@ class Namer {
       for (const auto& user : claim.status.reserved_for) {
         if (user.resource == "pods") held.pods.push_back(user.name);
       }
+      Describe(held.namespace_, now, held);
     }
   }
 
   // Of the devices of an explanation for a pod of this namespace.
   void Name(std::string_view namespace_, scheduler::PodExplanation& why) const {
-    for (scheduler::NodeGroup& group : why.groups) {
-      for (scheduler::Reason& reason : group.reasons) {
-        if (reason.devices == nullptr) continue;
-        auto devices = std::make_shared<allocator::Explanation>(*reason.devices);
-        Name(namespace_, *devices);
-        NameExtended(why.pod, *devices);
-        devices->summary = allocator::Summarize(*devices);
-        reason.devices = std::move(devices);
-      }
-    }
+    for (scheduler::NodeGroup& group : why.groups) Name(namespace_, why.pod, group.reasons);
+    if (why.closest) Name(namespace_, why.pod, why.closest->reasons);
   }
 
  private:
+  void Name(std::string_view namespace_, std::string_view pod,
+            std::vector<scheduler::Reason>& reasons) const {
+    for (scheduler::Reason& reason : reasons) {
+      if (reason.devices == nullptr) continue;
+      auto devices = std::make_shared<allocator::Explanation>(*reason.devices);
+      Name(namespace_, *devices);
+      NameExtended(pod, *devices);
+      devices->summary = allocator::Summarize(*devices);
+      reason.devices = std::move(devices);
+    }
+  }
+
   void Name(std::string_view namespace_, allocator::Explanation& devices) const {
     for (allocator::ClaimReport& claim : devices.claims) {
       for (allocator::RequestReport& request : claim.requests) {
@@ -91,6 +100,7 @@ class Namer {
       const auto found = held_.find(holding.claim);
       if (found == held_.end()) continue;
       holding.who = Called(found->second, namespace_);
+      holding.about = About(found->second);
       holding.planned = found->second.planned;
     }
   }
@@ -153,7 +163,7 @@ class Namer {
     return holders;
   }
 
-  // "pod a", "pods a, b and 3 more (claim c)", "claim c".
+  // "pod a", "pods a, b and 3 more", "claim c".
   static std::string Called(const Held& held, std::string_view namespace_) {
     const std::string space = held.namespace_ == namespace_ ? "" : held.namespace_ + "/";
     if (held.pods.empty()) return fmt::format("claim {}{}", space, held.claim);
@@ -161,12 +171,37 @@ class Namer {
     for (const std::string& pod : held.pods) pods.push_back(space + pod);
     const std::size_t n = pods.size();
     pods.resize(std::min(n, kShownPods));
-    std::string text = fmt::format("{} {}", n == 1 ? "pod" : "pods", allocator::Join(pods, n));
+    return fmt::format("{} {}", n == 1 ? "pod" : "pods", allocator::Join(pods, n));
+  }
+
+  // "claim c, for 3h, priority 100"
+  static std::string About(const Held& held) {
+    std::string text;
+    const auto add = [&](const std::string& part) {
+      if (!part.empty()) text.append(text.empty() ? "" : ", ").append(part);
+    };
     // The name of a claim that was made for one pod says nothing that the pod's does not.
-    if (!held.claim.starts_with(held.pods.front() + "-")) {
-      text += fmt::format(" (claim {})", held.claim);
+    if (!held.pods.empty() && !held.claim.starts_with(held.pods.front() + "-")) {
+      add(fmt::format("claim {}", held.claim));
     }
+    add(held.since);
+    add(held.priority);
     return text;
+  }
+
+  // How long it runs, and how important it is.
+  void Describe(const std::string& namespace_, base::Time now, Held& held) const {
+    if (held.pods.empty()) return;
+    const auto found = cluster_.Stored(KindOf<api::Pod>(), namespace_, held.pods.front());
+    if (!found) return;
+    const api::Pod& pod = *found->As<api::Pod>();
+    if (pod.spec.priority.value_or(0) != 0) {
+      held.priority = fmt::format("priority {}", *pod.spec.priority);
+    }
+    const auto& since =
+        pod.status.start_time ? pod.status.start_time : pod.metadata.creation_timestamp;
+    if (held.planned || !since || *since >= now.TruncateToSeconds()) return;
+    held.since = "for " + base::HumanDuration((now - *since) / std::chrono::seconds(1));
   }
 
   const api::MemoryCluster& cluster_;
@@ -177,12 +212,13 @@ class Namer {
 
 }  // namespace
 
-void NameHolders(const Before& before, const api::MemoryCluster& cluster, Plan& plan) {
+void NameHolders(const Before& before, const api::MemoryCluster& cluster, base::Time now,
+                 Plan& plan) {
   const auto refused = [](const auto& outcome) { return outcome.explanation.has_value(); };
   if (std::ranges::none_of(plan.pods, refused) && std::ranges::none_of(plan.claims, refused)) {
     return;
   }
-  const Namer namer(before, cluster);
+  const Namer namer(before, cluster, now);
   for (PodOutcome& pod : plan.pods) {
     if (pod.explanation) namer.Name(pod.namespace_, *pod.explanation);
   }

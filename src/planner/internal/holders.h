@@ -11,6 +11,7 @@
 namespace dray::planner::internal {
 
 // Names the holders in all explanations of the plan. Summaries change with them.
-void NameHolders(const Before& before, const api::MemoryCluster& cluster, Plan& plan);
+void NameHolders(const Before& before, const api::MemoryCluster& cluster, base::Time now,
+                 Plan& plan);
 
 }  // namespace dray::planner::internal

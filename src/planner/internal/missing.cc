@@ -91,7 +91,8 @@ class Missing {
       return;
     }
     changes.put.push_back(std::move(pod));
-    help_.cures.push_back({.text = fmt::format("{}: did you mean \"{}\"?", gone, *meant),
+    help_.cures.push_back({.kind = CureKind::kCorrectName,
+                           .text = fmt::format("{}: did you mean \"{}\"?", gone, *meant),
                            .node = answer.node,
                            .changes = std::move(changes)});
   }

@@ -70,6 +70,45 @@ base::StringMap<std::string> PreemptionsIn(const api::MemoryCluster& cluster) {
   return preemptions;
 }
 
+// Why a pod has no node although nobody has refused it.
+scheduler::PodExplanation NotTried(const api::Pod& pod) {
+  return {.pod = KeyOf(pod.metadata),
+          .before = {
+              {.code = "other_scheduler",
+               .text = fmt::format("this pod uses scheduler \"{}\", which dray does not simulate; "
+                                   "add a profile of that name with --config",
+                                   pod.spec.scheduler_name)}}};
+}
+
+PodOutcome OutcomeOf(const api::Pod& pod, const Before& before, const Complaints& complaints,
+                     Rehearsal& rehearsal) {
+  const std::string key = KeyOf(pod.metadata);
+  PodOutcome outcome{.namespace_ = pod.metadata.namespace_,
+                     .name = pod.metadata.name,
+                     .owners = OwnersOf(pod.metadata, rehearsal.cluster()),
+                     .made = !before.given.pods.contains(key),
+                     .node = pod.spec.node_name,
+                     .claims = ClaimsOf(pod, rehearsal.cluster())};
+  if (!outcome.made) outcome.created = pod.metadata.creation_timestamp;
+  if (!pod.spec.node_name.empty()) {
+    outcome.state = before.pods_on_nodes.contains(key) ? State::kExisting : State::kPlaced;
+    return outcome;
+  }
+  outcome.node = rehearsal.WaitsFor(key);
+  if (!outcome.node.empty()) {
+    outcome.state = State::kWaiting;
+    return outcome;
+  }
+  const scheduler::PodExplanation* why = rehearsal.scheduler().Explain(key);
+  outcome.explanation = why == nullptr ? NotTried(pod) : *why;
+  if (const auto found = complaints.find(key); found != complaints.end()) {
+    std::ranges::copy(found->second, std::back_inserter(outcome.explanation->after));
+  }
+  return outcome;
+}
+
+}  // namespace
+
 std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata,
                                   const api::MemoryCluster& cluster) {
   std::vector<std::string> owners;
@@ -102,44 +141,6 @@ std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::MemoryCluster& cl
   if (extended) add(extended->resource_claim_name, "");
   return uses;
 }
-
-// Why a pod has no node although nobody has refused it.
-scheduler::PodExplanation NotTried(const api::Pod& pod) {
-  return {.pod = KeyOf(pod.metadata),
-          .before = {
-              {.code = "other_scheduler",
-               .text = fmt::format("this pod uses scheduler \"{}\", which dray does not simulate; "
-                                   "add a profile of that name with --config",
-                                   pod.spec.scheduler_name)}}};
-}
-
-PodOutcome OutcomeOf(const api::Pod& pod, const Before& before, const Complaints& complaints,
-                     Rehearsal& rehearsal) {
-  const std::string key = KeyOf(pod.metadata);
-  PodOutcome outcome{.namespace_ = pod.metadata.namespace_,
-                     .name = pod.metadata.name,
-                     .owners = OwnersOf(pod.metadata, rehearsal.cluster()),
-                     .made = !before.given.pods.contains(key),
-                     .node = pod.spec.node_name,
-                     .claims = ClaimsOf(pod, rehearsal.cluster())};
-  if (!pod.spec.node_name.empty()) {
-    outcome.state = before.pods_on_nodes.contains(key) ? State::kExisting : State::kPlaced;
-    return outcome;
-  }
-  outcome.node = rehearsal.WaitsFor(key);
-  if (!outcome.node.empty()) {
-    outcome.state = State::kWaiting;
-    return outcome;
-  }
-  const scheduler::PodExplanation* why = rehearsal.scheduler().Explain(key);
-  outcome.explanation = why == nullptr ? NotTried(pod) : *why;
-  if (const auto found = complaints.find(key); found != complaints.end()) {
-    std::ranges::copy(found->second, std::back_inserter(outcome.explanation->after));
-  }
-  return outcome;
-}
-
-}  // namespace
 
 Given Given::Of(const std::vector<api::Object>& objects) {
   Given given;

@@ -42,6 +42,11 @@ struct Before {
   static Before Of(const std::vector<api::Object>& objects, Given given);
 };
 
+// What it was made by, nearest first.
+std::vector<std::string> OwnersOf(const api::ObjectMeta& metadata,
+                                  const api::MemoryCluster& cluster);
+// The claims of a pod, with their devices.
+std::vector<ClaimUse> ClaimsOf(const api::Pod& pod, const api::MemoryCluster& cluster);
 std::vector<DeviceGrant> GrantsOf(const api::ResourceClaim& claim);
 // The node of an allocation; empty if it can be used on several.
 std::string NodeOf(const api::ResourceClaim& claim);

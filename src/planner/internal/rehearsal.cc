@@ -86,13 +86,34 @@ void Rehearsal::Record(const std::vector<scheduler::Outcome>& outcomes) {
   }
 }
 
+bool Rehearsal::Expired() const { return options_.expired && options_.expired(); }
+
+// As the scheduler runs by itself, but for that somebody may have it end between two pods.
+void Rehearsal::RunWhileInTime() {
+  constexpr std::size_t kPodsPerLook = 16;
+  while (options_.expired) {
+    scheduler_->Sync();
+    std::vector<scheduler::Outcome> outcomes;
+    while (outcomes.size() < kPodsPerLook) {
+      auto outcome = scheduler_->ScheduleOne();
+      if (!outcome) break;
+      outcomes.push_back(*std::move(outcome));
+    }
+    const bool more = !outcomes.empty();
+    Record(outcomes);
+    if (Expired()) return;
+    if (!more) break;
+  }
+  Record(scheduler_->Run());
+}
+
 bool Rehearsal::Step(bool controllers) {
   const std::uint64_t before = cluster_.revision();
   for (std::size_t round = 0; round < kMaxRounds; ++round) {
     const std::uint64_t start = cluster_.revision();
     if (controllers) Settle(controllers_);
-    Record(scheduler_->Run());
-    if (cluster_.revision() == start) break;
+    RunWhileInTime();
+    if (cluster_.revision() == start || Expired()) break;
   }
   return cluster_.revision() != before;
 }
@@ -116,7 +137,7 @@ void Rehearsal::RunWith(bool controllers) {
   nanoseconds changed = clock_.Monotonic();
   std::size_t looks = 0;
   std::size_t bound = bound_;
-  for (std::size_t round = 0; round < kMaxRounds; ++round) {
+  for (std::size_t round = 0; round < kMaxRounds && !Expired(); ++round) {
     // A last look is not life going on: controllers would act on deadlines that have gone by.
     if (Step(controllers && looks == 0)) changed = clock_.Monotonic();
     if (const auto retry = NextRetry(changed)) {

@@ -65,6 +65,8 @@ class Rehearsal {
   };
 
   void RunWith(bool controllers);
+  void RunWhileInTime();
+  bool Expired() const;
   // Without time going by. Whether something was written.
   bool Step(bool controllers);
   void Advance(std::chrono::nanoseconds to);

@@ -5,19 +5,15 @@
 // loading everything anew.
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "api/kinds.h"
 #include "api/memory_cluster.h"
 #include "planner/cures.h"
-#include "planner/internal/rehearsal.h"
-#include "planner/internal/write_guard.h"
+#include "planner/internal/sandbox.h"
 #include "planner/plan.h"
 
 namespace dray::planner::internal {
@@ -26,7 +22,8 @@ namespace dray::planner::internal {
 class Trial {
  public:
   // Pods that have no node are left out: each trial is about one pod. The options outlive it.
-  Trial(const std::vector<api::Object>& objects, const PlanOptions& options);
+  Trial(const std::vector<api::Object>& objects, const PlanOptions& options)
+      : sandbox_(objects, options) {}
 
   struct Answer {
     bool placed = false;
@@ -39,23 +36,16 @@ class Trial {
 
   // As it is without any change.
   const api::Object* Find(const api::KindInfo& kind, std::string_view namespace_,
-                          std::string_view name) const;
-  std::vector<const api::Object*> List(const api::KindInfo& kind) const;
-  const api::MemoryCluster& cluster() { return rehearsal_.cluster(); }
+                          std::string_view name) const {
+    return sandbox_.Find(kind, namespace_, name);
+  }
+  std::vector<const api::Object*> List(const api::KindInfo& kind) const {
+    return sandbox_.List(kind);
+  }
+  const api::MemoryCluster& cluster() { return sandbox_.cluster(); }
 
  private:
-  using Key = std::tuple<const api::TypeInfo*, std::string, std::string>;
-  static Key KeyOf(const api::Object& object);
-
-  void Remove(const api::KindInfo& kind, const std::string& namespace_, const std::string& name);
-  void Put(api::Object object);
-  // Everything that has changed since the last time.
-  void Restore();
-
-  WriteGuard guard_;
-  Rehearsal rehearsal_;
-  absl::btree_map<Key, api::Object> stored_;
-  std::unique_ptr<api::ObjectWatch> watch_;
+  Sandbox sandbox_;
   std::size_t tries_ = 0;
 };
 
