@@ -110,7 +110,9 @@ void ReadUrl(std::string_view text) {
 void ReadIndexes(std::string_view text) {
   constexpr std::int32_t kCompletions = 1000;
   const auto indexes = controllers::ParseIndexes(text, kCompletions);
-  for (const std::int32_t index : indexes) DRAY_CHECK(index >= 0 && index < kCompletions, text);
+  for (const auto& [first, last] : indexes.ranges()) {
+    DRAY_CHECK(first >= 0 && first <= last && last < kCompletions, text);
+  }
   const std::string written = controllers::ToText(indexes);
   DRAY_CHECK(controllers::ParseIndexes(written, kCompletions) == indexes, written);
 }

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why pods wait: causes, the sentence, the cures that were tried, then the tree by groups of nodes.
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { post } from '../api';
+import { claims, claimsVersion, info, pendingCount } from '../live';
+import { address, adjust, follow, route } from '../route';
+import type { Cause, Cure, Explained, NodeGroup, Outcome, Reason } from '../types';
+import { count, cut, natural } from '../text';
+import { Age, CopyButton, Empty, ErrorBox, Link, Loading, useLoaded } from '../ui/parts';
+import { rememberPlan } from './whatif';
+
+// Looked at anew when pods begin or cease to wait, but not all the time.
+function usePendingVersion(): number {
+  const [version, setVersion] = useState(0);
+  useEffect(() => {
+    let timer = 0;
+    let seen = pendingCount.peek();
+    const stop = claimsVersion.subscribe(() => {
+      if (pendingCount.peek() === seen) return;
+      seen = pendingCount.peek();
+      clearTimeout(timer);
+      timer = setTimeout(() => setVersion((v) => v + 1), 500) as unknown as number;
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, []);
+  return version;
+}
+
+export function PendingView() {
+  const version = usePendingVersion();
+  const { query } = route.value;
+  const open = query.get('cause') ?? '';
+  const pod = query.get('pod') ?? '';
+  const { value, error, again } = useLoaded<Explained>((signal) => post('explain', { pending: true }, signal), [version]);
+  if (error !== undefined && !value) return <section class="page"><h1>Why not</h1><ErrorBox error={error} retry={again} what="Pending pods could not be explained." /></section>;
+  if (!value) return <section class="page"><h1>Why not</h1><Loading what="pending pods; each cure is tried on the current cluster" /></section>;
+  const causes = value.causes ?? [];
+  const pods = causes.reduce((sum, cause) => sum + cause.pods, 0);
+  const oldest = causes.map((cause) => cause.oldest ?? '').filter((time) => time !== '').sort()[0];
+  const opened = open !== '' ? open : pod !== '' ? causes.find((cause) => cause.members?.some((member) => `${member.namespace}/${member.name}` === pod))?.key ?? '' : causes.length === 1 ? causes[0]!.key : '';
+  return (
+    <section class="page" aria-labelledby="title">
+      <h1 id="title">Why not</h1>
+      {pods === 0 ? (
+        <Empty title="No pod waits">Every pod that was created has a node and its devices.</Empty>
+      ) : (
+        <p class="lead">{count(pods, 'pod')} pending, {count(causes.length, 'cause')}{oldest && <>, the oldest has waited <Age since={oldest} /></>}</p>
+      )}
+      {error !== undefined && <ErrorBox error={error} retry={again} what="What is below may be old." />}
+      <ul class="causes">
+        {causes.map((cause) => <CauseItem key={cause.key} cause={cause} open={cause.key === opened} outcome={value.outcomes.find((outcome) => outcome.cause === cause.key)} pod={pod} />)}
+      </ul>
+      {value.assumptions?.map((text) => <p key={text} class="dim">Assumed: {cut(text, 400)}</p>)}
+      {pods > 0 && <p class="dim">Explained in {((value.seconds ?? 0) * 1000).toFixed(0)} ms on what is known of the cluster. Nothing was changed. <button type="button" class="small" onClick={again}>look again</button></p>}
+    </section>
+  );
+}
+
+function CauseItem({ cause, open, outcome, pod }: { cause: Cause; open: boolean; outcome: Outcome | undefined; pod: string }) {
+  const members = useMemo(() => [...(cause.members ?? [])].sort((a, b) => natural(a.name, b.name)), [cause]);
+  const selected = members.find((member) => `${member.namespace}/${member.name}` === pod);
+  return (
+    <li class={open ? 'cause open' : 'cause'}>
+      <button type="button" class="cause-head" aria-expanded={open} onClick={() => adjust({ cause: open ? '-' : cause.key, pod: undefined })}>
+        <span class="twist" aria-hidden="true">{open ? '▾' : '▸'}</span>
+        <span class="sentence">{cause.sentence}</span>
+        <span class="pods">{count(cause.pods, 'pod')}</span>
+      </button>
+      {open && (
+        <div class="cause-body">
+          {members.length > 1 || (members[0] && !outcome) ? (
+            <ul class="members" aria-label="Pods">
+              {members.slice(0, 40).map((member) => (
+                <li key={`${member.namespace}/${member.name}`}>
+                  <button type="button" aria-pressed={member === selected || (!selected && outcome?.name === member.name && outcome.namespace === member.namespace)} onClick={() => adjust({ cause: cause.key, pod: `${member.namespace}/${member.name}` })}>
+                    {member.namespace}/{member.name} <span class="dim"><Age since={member.since} /></span>
+                  </button>
+                </li>
+              ))}
+              {cause.pods > 40 && <li class="dim">and {cause.pods - 40} more, for the same reason</li>}
+            </ul>
+          ) : null}
+          {selected && (outcome?.name !== selected.name || outcome.namespace !== selected.namespace) ? <OneOutcome namespace={selected.namespace} name={selected.name} /> : outcome && <OutcomeDetails outcome={outcome} />}
+        </div>
+      )}
+    </li>
+  );
+}
+
+function OneOutcome({ namespace, name }: { namespace: string; name: string }) {
+  const { value, error, again } = useLoaded<Explained>((signal) => post('explain', { target: `pod/${namespace}/${name}` }, signal), [namespace, name]);
+  if (error !== undefined) return <ErrorBox error={error} retry={again} what={`Pod ${namespace}/${name} could not be explained.`} />;
+  if (!value) return <Loading what={`pod ${name}`} />;
+  return <>{value.outcomes.map((outcome) => <OutcomeDetails key={outcome.name} outcome={outcome} />)}</>;
+}
+
+export function OutcomeDetails({ outcome }: { outcome: Outcome }) {
+  const groups = [...(outcome.groups ?? outcome.explanation?.groups ?? [])].sort((a, b) => Number(b.nearest ?? false) - Number(a.nearest ?? false));
+  const before = outcome.explanation?.before ?? [];
+  return (
+    <div class="outcome">
+      <h2 class="mono">{outcome.namespace}/{outcome.name} {outcome.since && <span class="dim">waits <Age since={outcome.since} /></span>}</h2>
+      <p class="answer">{outcome.answer ?? outcome.explanation?.message ?? 'Nothing is known.'}</p>
+      <Cures outcome={outcome} />
+      {before.length > 0 && groups.length === 0 && <ul class="tree">{before.map((reason, i) => <ReasonItem key={i} reason={reason} />)}</ul>}
+      {groups.length > 0 && (
+        <>
+          <h3>Nodes</h3>
+          <ul class="tree">{groups.map((group, i) => <GroupItem key={i} group={group} open={group.nearest === true || groups.length === 1} />)}</ul>
+        </>
+      )}
+      <p class="actions">
+        <Link class="button" href={address('whatif')}>try something in what if</Link>
+        <CopyButton text={`dray explain ${outcome.kind.toLowerCase() === 'pod' ? 'pod' : 'claim'}/${outcome.name} -n ${outcome.namespace}`} label="copy dray command" />
+      </p>
+    </div>
+  );
+}
+
+const kVerified = { sufficient: { mark: '✓', word: 'sufficient', title: 'Tried: with this change alone the pod gets a node.' }, insufficient: { mark: '✗', word: 'not sufficient', title: 'Tried: with this change alone the pod still waits.' }, unknown: { mark: '?', word: 'not tried', title: 'There was no time left to try it.' } } as const;
+
+function Cures({ outcome }: { outcome: Outcome }) {
+  const cures = outcome.cures ?? [];
+  const sorted = [...cures].sort((a, b) => rank(a) - rank(b));
+  const hints = outcome.hints ?? [];
+  if (cures.length === 0 && hints.length === 0) return <p class="dim">No single change that was tried would be enough.</p>;
+  return (
+    <>
+      <h3>What would help</h3>
+      {hints.length > 0 && <ul class="plain">{hints.map((hint) => <li key={hint}>First of all: {hint}</li>)}</ul>}
+      <ul class="cures">
+        {sorted.map((cure) => {
+          const verified = kVerified[cure.verified] ?? kVerified.unknown;
+          return (
+            <li key={cure.text} class={`cure c-${cure.verified}`}>
+              <span class="verdict" title={verified.title}><span aria-hidden="true">{verified.mark}</span> {verified.word}</span>
+              <span class="cure-text">
+                {cut(cure.text, 400)}
+                {cure.verified === 'sufficient' && cure.node && !cure.text.includes(cure.node) && <span class="dim"> It would then go to {cure.newNode ? 'a new node' : cure.node}.</span>}
+                {cure.shortBy !== undefined && cure.shortBy !== '' && <span class="dim"> Still short of {cure.shortBy}.</span>}
+              </span>
+              {cure.plan && info.value?.can?.includes('plan') !== false && (
+                <Link class="button small" href={address('whatif', [], { from: 'cure' })} onClickCapture={() => rememberPlan(cure.plan!, cure.text)}>see it</Link>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </>
+  );
+}
+const rank = (cure: Cure): number => ['sufficient', 'unknown', 'insufficient'].indexOf(cure.verified);
+
+function GroupItem({ group, open: first }: { group: NodeGroup; open: boolean }) {
+  const [open, setOpen] = useState(first);
+  const reasons = group.reasons ?? [];
+  const names = group.examples ?? [];
+  const title = group.nodes === 1 && names[0] ? names[0] : `${count(group.nodes, 'node')}${names.length > 0 ? `: ${names.slice(0, 3).join(', ')}${group.nodes > Math.min(3, names.length) ? ' …' : ''}` : ''}`;
+  return (
+    <li>
+      <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span class="twist" aria-hidden="true">{open ? '▾' : '▸'}</span> {title}
+      </button>
+      {group.nearest && <> <span class="state-tag t-reserved">nearest</span></>}
+      {!open && <span class="dim"> {cut(reasons.map(wordsOf).join('; '), 120)}</span>}
+      {open && <ul>{reasons.map((reason, i) => <ReasonItem key={i} reason={reason} />)}
+        {names[0] && <li><Link href={address('fleet', [], { sel: `node:${names[0]}` })}>show {names[0]} on the fleet</Link></li>}</ul>}
+    </li>
+  );
+}
+
+// Of devices, what exactly; else the plugin's words.
+const wordsOf = (reason: Reason): string => (reason.devices?.summary ? reason.devices.summary.replace(/^claim \S+: /, '') : reason.text);
+
+// A line per reason, below it what its devices dropped out for.
+function ReasonItem({ reason }: { reason: Reason }) {
+  const claims = reason.devices?.claims ?? [];
+  return (
+    <li>
+      {cut(wordsOf(reason), 400)}
+      {claims.length > 0 && (
+        <ul>
+          {claims.map((claim) => (claim.requests ?? []).map((request) => (request.alternatives ?? []).map((row, i) => (
+            <li key={`${request.name}/${i}`} class={request.inConflict ? '' : 'faint'}>
+              request <code>{request.name}</code>{row.deviceClass && ` (class ${row.deviceClass})`}: needs {row.needed}, {row.usable} of {row.ofClass} devices usable
+              {row.drops && row.drops.length > 0 && (
+                <ul>
+                  {row.drops.map((drop, k) => (
+                    <li key={k}>
+                      {count(drop.devices, 'device')} {kDropWords.get(drop.reason) ?? drop.reason.replaceAll('_', ' ')}
+                      {drop.subject ? ` ${drop.subject}` : ''}{drop.asked ? `: ${drop.asked} asked` : ''}{drop.available ? `, ${drop.available} left` : ''}
+                      {drop.expression && <pre class="cel">{cut(drop.expression)}</pre>}
+                      {drop.message && <span class="dim"> {cut(drop.message)}</span>}
+                      {drop.holders?.slice(0, 6).map((holder) => <div key={holder.claim} class="dim">{count(holder.devices, 'device')} {holder.planned ? 'would first go to' : 'in use by'} {holder.who || holder.claim}</div>)}
+                      {!drop.holders && drop.examples && <span class="dim"> ({drop.examples.slice(0, 4).map((device) => device.device).join(', ')}{drop.devices > 4 ? ' …' : ''})</span>}
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </li>
+          ))))}
+          {claims.map((claim) => (claim.constraints ?? []).filter((row) => row.inConflict).map((row) => (
+            <li key={`${row.type} ${row.attribute}`}>constraint <code>{row.type} {row.attribute}</code>{row.values && `: ${row.values.slice(0, 6).map((value) => value.value).join(', ')}`}</li>
+          )))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+// Codes of docs/explanations.md.
+const kDropWords = new Map<string, string>([
+  ['selector_false', 'not selected by'], ['expression_error', 'on which the expression fails'], ['other_node', 'of other nodes'], ['capacity_missing', 'without the capacity'],
+  ['capacity_policy', 'that cannot give this amount of'], ['capacity_too_small', 'with too little'], ['in_use', 'in use'], ['in_use_by_shares', 'still shared'], ['capacity_in_use', 'with too little left of'],
+  ['groups', 'excluded by compatibility groups of what is placed'], ['counters', 'whose card has too little left of'], ['counters_overdrawn', 'of a card that is overdrawn'],
+  ['taint', 'tainted'], ['attribute_missing', 'without the attribute'], ['binding_conditions_off', 'with binding conditions, which are off'], ['groups_off', 'with compatibility groups, which are off'],
+  ['counters_off', 'that draw on counters, which are off'], ['node_operations', 'whose driver skips node operations'],
+]);
+
+// [ and ]: the previous or next pending pod, wherever one is.
+export function nextPending(by: number): void {
+  const pods = [...claims.pending.values()].sort((a, b) => a.since - b.since || (a.name < b.name ? -1 : 1)).map((pod) => `${pod.namespace}/${pod.name}`);
+  if (pods.length === 0) return;
+  const { view, query } = route.peek();
+  const at = view === 'pending' ? pods.indexOf(query.get('pod') ?? '') : -1;
+  const next = at < 0 ? (by > 0 ? 0 : pods.length - 1) : (at + by + pods.length) % pods.length;
+  follow(address('pending', [], { pod: pods[next]! }));
+}

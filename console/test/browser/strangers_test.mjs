@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names that a hostile driver, user or file could choose, everywhere that a text is shown; and accessibility, on every view.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { MockServer } from '../mock/server.mjs';
+import { Browser, drawn, end } from './browser.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+let browser;
+before(async () => { browser = await Browser.start(); });
+after(async () => {
+  await browser.stop();
+  await MockServer.stopAll();
+});
+
+const kHere = ['fleet', 'fleet?view=list', 'fleet?view=groups', 'claims', 'claims/default/x', 'pending', 'whatif', 'usage', 'simulate', 'classes?cel=x', 'classes?tab=classes', 'classes?tab=slices'];
+
+test('names of strangers are texts, everywhere', async () => {
+  const server = await new MockServer('hostile').start();
+  const page = await browser.open(server.url('/console/fleet'));
+  await drawn(page);
+  const scripts = await page.evaluate(() => document.scripts.length);
+  let shown = 0;
+  for (const view of kHere) {
+    await page.goto(`http://127.0.0.1:${server.port}/console/${view}`);
+    await page.waitForTimeout(500);
+    if (view === 'pending') await page.locator('.cause-head').first().click();
+    if (view === 'simulate') {
+      await page.locator('.start button').click();
+      await page.waitForTimeout(2300);
+    }
+    if (view === 'whatif') {
+      await page.getByRole('slider').first().fill('5');
+      await page.waitForTimeout(600);
+    }
+    const found = await page.evaluate(() => ({
+      title: document.title, owned: window.owned, scripts: document.scripts.length, text: document.body.innerText,
+      strange: document.querySelectorAll('main img, main script, main iframe, main object, main [onerror], main [onmouseover], a[href^="javascript:"]').length,
+      hidden: /[\u202a-\u202e\u2066-\u2069\u200b-\u200f\u0000\u001b]/.test(document.body.innerText),
+      wide: document.documentElement.scrollWidth > innerWidth + 1,
+    }));
+    assert.notEqual(found.title, 'owned');
+    assert.deepEqual({ ...found, title: '', text: '' }, { title: '', owned: undefined, scripts, text: '', strange: 0, hidden: false, wide: false }, view);
+    if (found.text.includes('onerror=')) ++shown;
+  }
+  assert.ok(shown >= 6, `the text itself is shown, in ${shown} views`);
+  // Each device selected; then searched for.
+  await page.goto(`http://127.0.0.1:${server.port}/console/fleet`);
+  await drawn(page);
+  await page.getByRole('grid').focus();
+  for (let i = 0; i < 24; ++i) {
+    await page.keyboard.press('Enter');
+    await page.locator('.inspector h2').waitFor();
+    await page.keyboard.press('ArrowRight');
+  }
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('/');
+  await page.keyboard.type('script');
+  await page.waitForTimeout(400);
+  assert.ok((await page.getByRole('option').count()) > 0);
+  assert.equal(await page.evaluate(() => document.scripts.length), scripts);
+  await end(page);
+  await server.stop();
+});
+
+test('the policy is as strict as it is said to be', async () => {
+  const server = await new MockServer('demo').start();
+  const page = await browser.open(server.url('/console/fleet'), { allow: [/./] });
+  await drawn(page);
+  // Later, as a task of the page: what a test runs at once may more than the page.
+  const blocked = await page.evaluate(() => new Promise((done) => setTimeout(() => {
+    const tried = [];
+    for (const attempt of [() => { document.body.insertAdjacentHTML('beforeend', '<i>x</i>'); }, () => { document.createElement('div').innerHTML = '<i>x</i>'; }, () => { (0, eval)('1'); }]) {
+      try {
+        attempt();
+        tried.push('done');
+      } catch (error) {
+        tried.push(error.name);
+      }
+    }
+    done(tried);
+  })));
+  assert.deepEqual(blocked, ['TypeError', 'TypeError', 'EvalError']);
+  await page.context().close();
+  await server.stop();
+});
+
+async function check(page, what) {
+  const result = await page.evaluate(async (source) => {
+    // The page's policy forbids scripts of others; the test's own isolated world does not.
+    if (!window.axe) (0, eval)(source);
+    return window.axe.run(document, { resultTypes: ['violations'], rules: { 'page-has-heading-one': { enabled: true } } });
+  }, axe);
+  const text = result.violations.map((rule) => `${rule.id}: ${rule.nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`).join('\n   ')}`).join('\n');
+  assert.equal(text, '', what);
+}
+
+test('no view has an accessibility violation, light or dark, inspector open or closed, on a phone or not', async () => {
+  const server = await new MockServer('demo').start();
+  for (const [theme, width, height] of [['light', 1440, 900], ['dark', 1440, 900], ['dark', 390, 844]]) {
+    const page = await browser.open(server.url('/console/fleet'), { theme, width, height, bypassCSP: true, touch: width < 500 });
+    await page.locator('h1').first().waitFor({ state: 'attached' });
+    const views = ['fleet', 'fleet?view=map', 'fleet?view=list', 'fleet?view=map&sel=nic.example.com%2Fgpu-000000%2Fnic-0', 'fleet?view=map&sel=node%3Agpu-000000', 'claims', 'claims/default/kep-6080-same-numa-devices-xxwwr', 'pending?pod=default%2Ftoo-big', 'whatif', 'usage', 'simulate', 'classes?cel=device.attributes%5B%22gpu.example.com%22%5D.numa+%3D+0', 'classes?cel=device.driver+%3D%3D+%22nic.example.com%22', 'classes?tab=classes', 'classes?tab=slices'];
+    for (const view of views) {
+      await page.goto(`http://127.0.0.1:${server.port}/console/${view}`);
+      await page.waitForTimeout(450);
+      if (view === 'whatif') {
+        await page.getByRole('slider').first().fill('4');
+        await page.waitForTimeout(400);
+      }
+      await check(page, `${view} ${theme} ${width}`);
+      // Nothing sticks out sideways.
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${view} ${theme} ${width} is too wide`);
+    }
+    if (width > 500) {
+      await page.keyboard.press('/');
+      await page.keyboard.type('gpu');
+      await page.waitForTimeout(300);
+      await check(page, `search ${theme}`);
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('?');
+      await page.waitForTimeout(100);
+      await check(page, `help ${theme}`);
+    }
+    await end(page);
+  }
+  const door = await browser.open(`http://127.0.0.1:${server.port}/console/`, { bypassCSP: true, allow: [/401/] });
+  await door.getByRole('heading', { name: 'A token is needed' }).waitFor();
+  await check(door, 'the door');
+  await end(door);
+  await server.stop();
+});
+
+test('narrow pages, large letters and forced colours are usable', async () => {
+  const server = await new MockServer('showcase').start();
+  const page = await browser.open(server.url('/console/fleet'), { width: 320, height: 640, touch: true, forcedColors: 'active' });
+  await page.getByRole('button', { name: /hgx-h100/ }).click();
+  await drawn(page);
+  for (const view of ['fleet', 'claims', 'pending', 'whatif', 'usage', 'simulate', 'classes']) {
+    await page.goto(`http://127.0.0.1:${server.port}/console/${view}`);
+    await page.waitForTimeout(400);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${view} is too wide`);
+    // Targets for fingers.
+    const small = await page.evaluate(() => [...document.querySelectorAll('main button:not(.link):not(.small), nav a')].filter((element) => element.checkVisibility() && element.getBoundingClientRect().height < 44).map((element) => element.outerHTML.slice(0, 80)));
+    assert.deepEqual(small, [], view);
+  }
+  await end(page);
+  const zoomed = await browser.open(server.url('/console/pending'), { width: 720, height: 450, deviceScaleFactor: 2 });
+  await zoomed.locator('.cause-head').first().click();
+  await zoomed.locator('.answer').waitFor();
+  assert.ok(await zoomed.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await end(zoomed);
+  await server.stop();
+});
