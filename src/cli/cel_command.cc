@@ -12,11 +12,9 @@
 
 #include "CLI/CLI.hpp"
 #include "api/json.h"
-#include "api/resource_claim.h"
 #include "cel/compile.h"
-#include "cel/device_env.h"
-#include "cel/device_hints.h"
-#include "cel/program.h"
+#include "cel/device_trial.h"
+#include "cel/source.h"
 #include "cli/internal/cel_trial.h"
 #include "cli/internal/command.h"
 #include "cli/internal/expressions.h"
@@ -46,12 +44,6 @@ Exit code: 0 the expression compiles and fails on no device (also when none
 matches), 1 it does not compile, costs too much or fails on a device, 2 some input
 or flag could not be used.)";
 
-// Something to say about the expression.
-struct Remark {
-  Level level = Level::kError;
-  cel::Advice advice;
-};
-
 class CelCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
@@ -75,31 +67,17 @@ class CelCommand final : public Command {
       }
       ReadExpression(io.in);
     }
-    const auto environment = cel::DeviceEnvironment(cel::DeviceEnvironmentOptions::Stored());
-    const cel::CompileResult compiled =
-        cel::Compile(expression_, environment, {.purpose = Purpose()});
-    if (!compiled.ok()) {
-      for (cel::Advice& advice : cel::Explain(expression_, compiled, *environment, Purpose())) {
-        remarks_.push_back({Level::kError, std::move(advice)});
-      }
-      return Refuse(io, compiled.error);
-    }
-    const auto program = cel::Program::Compile(*compiled.checked);
-    if (!program.ok()) {
-      const std::string error(base::Message(program.status()));
-      remarks_.push_back({Level::kError, {cel::kNowhere, error, ""}});
-      return Refuse(io, error);
-    }
-    AddRemarks(compiled);
+    review_ = cel::ReviewExpression(expression_, Purpose());
+    if (review_.program == nullptr) return Refuse(io);
     Manifests manifests;
     if (!files_.names.empty()) {
       manifests = ReadManifests(LoadSources(files_.names, io.in, {.recursive = files_.recursive}));
     }
-    const std::vector<DeviceTrial> trials = TryOnDevices(**program, Purpose(), manifests);
+    const std::vector<DeviceTrial> trials = TryOnDevices(*review_.program, Purpose(), manifests);
     if (output_ == "json") {
-      PrintJson(io, compiled, **program, trials);
+      PrintJson(io, trials);
     } else {
-      PrintTable(io, compiled, **program, trials);
+      PrintTable(io, trials);
     }
     return ExitCode(io, manifests.report, trials);
   }
@@ -114,47 +92,16 @@ class CelCommand final : public Command {
   cel::Purpose Purpose() const {
     return derived_ ? cel::Purpose::kDerivedAttribute : cel::Purpose::kSelector;
   }
-  std::uint64_t Limit() const {
-    return derived_ ? api::kDeviceClaimDerivedAttributeCELMaxCost
-                    : api::kCELSelectorExpressionMaxCost;
-  }
-
   // The newline at the end belongs to the file, not to the expression.
   void ReadExpression(std::istream& in) {
     expression_.assign(std::istreambuf_iterator<char>(in), {});
     while (expression_.ends_with('\n') || expression_.ends_with('\r')) expression_.pop_back();
   }
 
-  // About an expression that compiles: what the API server has against it, and what is probably
-  // not meant.
-  void AddRemarks(const cel::CompileResult& compiled) {
-    if (expression_.size() > api::kCELSelectorExpressionMaxLength) {
-      remarks_.push_back(
-          {Level::kError,
-           {cel::kNowhere,
-            fmt::format("the expression has {} bytes, the API server takes at most {}",
-                        expression_.size(), api::kCELSelectorExpressionMaxLength),
-            ""}});
-    }
-    if (compiled.cost.max > Limit()) {
-      const std::string fault =
-          fmt::format("too complex: it may cost {}, the API server takes at most {}",
-                      compiled.cost.max, Limit());
-      cel::Advice advice{cel::kNowhere, fault, ""};
-      if (const auto reason = cel::ExplainCost(*compiled.checked)) {
-        advice = {reason->offset, fault + "; " + reason->message, reason->hint};
-      }
-      remarks_.push_back({Level::kError, std::move(advice)});
-    }
-    for (cel::Advice& advice : cel::FindSuspicious(*compiled.checked)) {
-      remarks_.push_back({Level::kWarning, std::move(advice)});
-    }
-  }
-
-  int Refuse(Io& io, const std::string& error) const {
+  int Refuse(Io& io) const {
     if (output_ == "json") {
       const api::DocumentNode document = Map({{"expression", String(expression_)},
-                                              {"error", String(error)},
+                                              {"error", String(review_.error)},
                                               {"issues", JsonOfRemarks()}});
       io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
     } else {
@@ -178,7 +125,7 @@ class CelCommand final : public Command {
     const bool failed =
         std::ranges::any_of(trials, [](const DeviceTrial& t) { return t.error.has_value(); });
     const bool refused =
-        std::ranges::any_of(remarks_, [](const Remark& r) { return r.level == Level::kError; });
+        std::ranges::any_of(review_.remarks, [](const auto& remark) { return remark.error; });
     return failed || refused ? kExitFindings : kExitOk;
   }
 
@@ -186,9 +133,8 @@ class CelCommand final : public Command {
     const Painter paint(UseColor(color_, io.env.err_is_terminal, io.env));
     const cel::Source source(expression_);
     io.out.flush();
-    for (const auto& [level, advice] : remarks_) {
+    for (const auto& [error, advice] : review_.remarks) {
       const cel::Location at = source.LocationAt(advice.offset);
-      const bool error = level == Level::kError;
       io.err << paint.Paint(error ? kRed : kMagenta, error ? "error" : "warning") << ": ";
       if (at.line > 0) io.err << fmt::format("{}:{}: ", at.line, at.column + 1);
       io.err << Printable(WithSnippet(advice, expression_)) << '\n';
@@ -198,11 +144,10 @@ class CelCommand final : public Command {
     }
   }
 
-  void PrintTable(Io& io, const cel::CompileResult& compiled, const cel::Program& program,
-                  const std::vector<DeviceTrial>& trials) const {
-    const std::vector<std::string> reads = ReadNames(program.reads());
-    io.out << fmt::format("type:            {}\n", compiled.checked->result_type().ToString());
-    io.out << fmt::format("estimated cost:  {} of at most {}\n", compiled.cost.max, Limit());
+  void PrintTable(Io& io, const std::vector<DeviceTrial>& trials) const {
+    const std::vector<std::string> reads = cel::ReadNames(review_.program->reads());
+    io.out << fmt::format("type:            {}\n", review_.type);
+    io.out << fmt::format("estimated cost:  {} of at most {}\n", review_.cost, review_.limit);
     io.out << Printable(fmt::format("reads:           {}",
                                     reads.empty() ? "nothing of the device"
                                                   : fmt::format("{}", fmt::join(reads, ", "))))
@@ -263,11 +208,11 @@ class CelCommand final : public Command {
   api::DocumentNode JsonOfRemarks() const {
     const cel::Source source(expression_);
     std::vector<api::DocumentNode> issues;
-    for (const auto& [level, advice] : remarks_) {
+    for (const auto& [error, advice] : review_.remarks) {
       const cel::Location at = source.LocationAt(advice.offset);
       const bool placed = at.line > 0;
       issues.push_back(
-          Map({{"severity", String(level == Level::kError ? "error" : "warning")},
+          Map({{"severity", String(error ? "error" : "warning")},
                {"line", Number(placed ? static_cast<std::size_t>(at.line) : 0)},
                {"column", Number(placed ? static_cast<std::size_t>(at.column) + 1 : 0)},
                {"message", String(advice.message)},
@@ -276,10 +221,10 @@ class CelCommand final : public Command {
     return List(std::move(issues));
   }
 
-  void PrintJson(Io& io, const cel::CompileResult& compiled, const cel::Program& program,
-                 const std::vector<DeviceTrial>& trials) const {
+  void PrintJson(Io& io, const std::vector<DeviceTrial>& trials) const {
     std::vector<api::DocumentNode> reads;
-    for (const std::string& name : ReadNames(program.reads())) reads.push_back(String(name));
+    for (const std::string& name : cel::ReadNames(review_.program->reads()))
+      reads.push_back(String(name));
     std::vector<api::DocumentNode> devices;
     for (const DeviceTrial& t : trials) {
       std::vector<Entry> entries = {{"driver", String(t.driver)},
@@ -297,14 +242,13 @@ class CelCommand final : public Command {
       }
       devices.push_back(Map(std::move(entries)));
     }
-    const api::DocumentNode document =
-        Map({{"expression", String(expression_)},
-             {"type", String(compiled.checked->result_type().ToString())},
-             {"estimatedCost", Number(compiled.cost.max)},
-             {"costLimit", Number(Limit())},
-             {"reads", List(std::move(reads))},
-             {"issues", JsonOfRemarks()},
-             {"devices", List(std::move(devices))}});
+    const api::DocumentNode document = Map({{"expression", String(expression_)},
+                                            {"type", String(review_.type)},
+                                            {"estimatedCost", Number(review_.cost)},
+                                            {"costLimit", Number(review_.limit)},
+                                            {"reads", List(std::move(reads))},
+                                            {"issues", JsonOfRemarks()},
+                                            {"devices", List(std::move(devices))}});
     io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
   }
 
@@ -313,7 +257,7 @@ class CelCommand final : public Command {
   bool derived_ = false;
   std::string output_;
   std::string color_;
-  std::vector<Remark> remarks_;
+  cel::Review review_;
 };
 
 }  // namespace

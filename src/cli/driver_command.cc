@@ -118,10 +118,9 @@ class DriverCommand final : public Command {
         ->check(CLI::IsMember({"registration", "dra"}));
     app.add_flag("--cluster-pools", cluster_pools_,
                  "Publish the pools that are for several nodes, and nothing else");
-    app.add_option(
-           "--lease", lease_,
-           "With --cluster-pools: NAMESPACE/NAME of the lease of whoever publishes them, where "
-           "several could")
+    app.add_option("--lease", lease_,
+                   "With --cluster-pools: NAMESPACE/NAME of the lease of their publisher, where "
+                   "several could")
         ->type_name("LEASE");
     app.add_flag("--numa-lists", numa_lists_,
                  "Of what is discovered, numaNode as a list: the own node, then its neighbours "

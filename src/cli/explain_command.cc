@@ -3,8 +3,6 @@
 // `dray explain`: why a pod or a claim gets what it gets, or nothing.
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <map>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -17,24 +15,25 @@
 #include "api/yaml_text.h"
 #include "base/edit_distance.h"
 #include "cli/internal/command.h"
-#include "cli/internal/json_tree.h"
 #include "cli/internal/plan_input.h"
 #include "cli/internal/plan_text.h"
-#include "cli/internal/wrap.h"
 #include "cli/run.h"
 #include "fmt/format.h"
+#include "planner/answer.h"
+#include "planner/plan_json.h"
 
 namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
     R"(Plans as 'dray plan' does, then tells of one pod or claim, or of every pod of a
-Deployment, ReplicaSet or Job: where it is and with which devices, or the tree of
-reasons why it is pending, nodes that say the same together, and what would help:
-changes that were tried and after which it would be scheduled. What does not exist
-yet is marked: pods that "would go" somewhere, devices that "would go first" to
-others. Without a name it tells of everything that is pending; what is pending for
-the same reasons is told once.
+workload: where it is and with which devices, or in one sentence why it is pending,
+then what would help. Each of these changes was tried, and the pod would be scheduled
+with it alone; what suggests itself and is not enough is told with how far it gets.
+Then the nodes, the nearest first; --details has every request and device of theirs.
+What does not exist yet is marked: pods that "would go" somewhere, devices that
+"would go first" to others. Without a name it tells of everything that is pending,
+grouped by cause.
 
 Examples:
   dray explain -f manifests/                     everything that is pending
@@ -72,6 +71,18 @@ constexpr std::array kKindNames = {
     KindName{"job", "Job"},
     KindName{"jobs", "Job"},
     KindName{"job.batch", "Job"},
+    KindName{"statefulset", "StatefulSet"},
+    KindName{"statefulsets", "StatefulSet"},
+    KindName{"statefulset.apps", "StatefulSet"},
+    KindName{"sts", "StatefulSet"},
+    KindName{"daemonset", "DaemonSet"},
+    KindName{"daemonsets", "DaemonSet"},
+    KindName{"daemonset.apps", "DaemonSet"},
+    KindName{"ds", "DaemonSet"},
+    KindName{"cronjob", "CronJob"},
+    KindName{"cronjobs", "CronJob"},
+    KindName{"cronjob.batch", "CronJob"},
+    KindName{"cj", "CronJob"},
 };
 
 // What is to be explained.
@@ -105,6 +116,7 @@ class ExplainCommand final : public Command {
         ->type_name("KIND/NAME");
     AddPlanFlags(app, flags_, {.many = false});
     AddOutput(app, output_, {"text", "json", "yaml"});
+    app.add_flag("-v,--details", details_, "Show every request and device of the nodes");
     app.footer(std::string(kFooter));
   }
 
@@ -161,93 +173,39 @@ class ExplainCommand final : public Command {
     } else if (found.empty()) {
       io.out << "Nothing is pending.\n";
     } else {
-      PrintGroups(io, *made, found);
+      PrintCauses(io, *made, found);
     }
     return found.empty() ? kExitOk : kExitFindings;
   }
 
-  // Those that are pending for the same reasons, in the order of the first of each.
-  template <typename T>
-  static std::vector<std::vector<const T*>> GroupsOf(const std::vector<const T*>& outcomes) {
-    std::vector<std::vector<const T*>> groups;
-    std::map<std::string, std::size_t> known;
-    for (const T* outcome : outcomes) {
-      const auto [it, fresh] = known.try_emplace(ReasonsOf(*outcome), groups.size());
-      if (fresh) groups.emplace_back();
-      groups[it->second].push_back(outcome);
-    }
-    return groups;
+  TextStyle StyleOf(const Io& io) const {
+    return {.paint = Painter(UseColor(flags_.color, io.env.out_is_terminal, io.env)),
+            .columns = io.env.columns,
+            .unicode = HasUnicode(io.env),
+            .details = details_};
   }
 
-  // Its explanation without the names that are its own.
-  static std::string ReasonsOf(const planner::PodOutcome& pod) {
-    std::vector<std::string> names = {fmt::format("{}/{}", pod.namespace_, pod.name), pod.name};
-    for (const planner::ClaimUse& claim : pod.claims) names.push_back(claim.name);
-    return WithoutNames(ExplainText(pod, nullptr, {.paint = Painter(false)}), std::move(names));
-  }
-  static std::string ReasonsOf(const planner::ClaimOutcome& claim) {
-    return WithoutNames(
-        ExplainText(claim, nullptr, {.paint = Painter(false)}),
-        {fmt::format("{}/{}", claim.namespace_, claim.claim.name), claim.claim.name});
-  }
-  static std::string WithoutNames(std::string text, std::vector<std::string> names) {
-    const auto part = [&](std::size_t at) {
-      const char c = at < text.size() ? text[at] : ' ';
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-    };
-    // The longest first: a claim's name may hold its pod's. Whole words only.
-    std::ranges::sort(names, std::greater(), &std::string::size);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i].empty()) continue;
-      const std::string number = fmt::format("<{}>", names.size() - i);
-      for (auto at = text.find(names[i]); at != text.npos; at = text.find(names[i], at)) {
-        const bool word = (at == 0 || !part(at - 1)) && !part(at + names[i].size());
-        if (word) text.replace(at, names[i].size(), number);
-        at += word ? number.size() : 1;
-      }
-    }
-    return text;
-  }
-
-  static std::string NameOf(const planner::PodOutcome& pod) {
-    return fmt::format("{}/{}", pod.namespace_, pod.name);
-  }
-  static std::string NameOf(const planner::ClaimOutcome& claim) {
-    return fmt::format("{}/{}", claim.namespace_, claim.claim.name);
-  }
-
-  void PrintGroups(Io& io, const Planned& made, const Found& found) const {
-    const TextStyle style{Painter(UseColor(flags_.color, io.env.out_is_terminal, io.env)),
-                          io.env.columns, HasUnicode(io.env)};
+  void PrintCauses(Io& io, const Planned& made, const Found& found) const {
+    const TextStyle style = StyleOf(io);
     planner::CureFinder finder(made.plan, made.options);
     std::size_t told = 0;
-    const auto print = [&](const auto& groups, std::string_view what) {
-      for (const auto& group : groups) {
-        std::optional<planner::Help> help;
-        if (told < kMostHelped) help = finder.For(*group.front());
-        if (told++ > 0) io.out << '\n';
-        io.out << ExplainText(*group.front(), help ? &*help : nullptr, style);
-        if (group.size() == 1) continue;
-        std::vector<std::string> others;
-        for (std::size_t i = 1; i < std::min(group.size(), kListed + 1); ++i) {
-          others.push_back(NameOf(*group[i]));
+    for (const planner::Cause& cause : planner::CausesOf(found.pods, found.claims, found.missing)) {
+      std::optional<planner::Help> help;
+      if (told++ < kMostHelped) {
+        if (!cause.pods.empty()) {
+          help = finder.For(*cause.pods.front());
+        } else if (!cause.claims.empty()) {
+          help = finder.For(*cause.claims.front());
         }
-        io.out << Paragraph(fmt::format("The same holds for {} more {}{}: {}{}", group.size() - 1,
-                                        what, group.size() == 2 ? "" : "s", fmt::join(others, ", "),
-                                        group.size() > kListed + 1 ? ", ..." : ""),
-                            0, io.env.columns);
       }
-    };
-    print(GroupsOf(found.pods), "pod");
-    print(GroupsOf(found.claims), "claim");
+      if (told > 1) io.out << '\n';
+      io.out << CauseText(cause, help ? &*help : nullptr, style, made.options.now);
+    }
     if (told > kMostHelped) {
       io.err << fmt::format(
-          "note: what would help was looked for only for the first {}; name one to hear of it\n",
+          "note: what would help was looked for only for the first {} causes; name a pod to see "
+          "what would help it\n",
           kMostHelped);
-    }
-    for (const auto* entry : found.missing) {
-      if (told++ > 0) io.out << '\n';
-      io.out << ExplainText(*entry, style);
     }
   }
 
@@ -271,7 +229,9 @@ class ExplainCommand final : public Command {
     const auto row = std::ranges::find(kKindNames, kind, &KindName::word);
     if (row == kKindNames.end()) {
       UsageError(io, fmt::format("cannot explain a \"{}\"", kind),
-                 "pods, claims, deployments, replicasets and jobs can be explained");
+                 "pods, claims and workloads (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, "
+                 "CronJob) "
+                 "can be explained");
       return std::nullopt;
     }
     if (name.empty()) {
@@ -371,38 +331,28 @@ class ExplainCommand final : public Command {
 
   void Print(Io& io, const Planned& made, const Found& found) const {
     std::optional<planner::CureFinder> finder;  // only if something was refused
-    const auto help = [&](const auto& outcome) -> std::optional<planner::Help> {
-      if (!outcome.explanation) return std::nullopt;
-      if (!finder) finder.emplace(made.plan, made.options);
-      return finder->For(outcome);
-    };
+    const auto refused = [](const auto* outcome) { return outcome->explanation.has_value(); };
+    if (std::ranges::any_of(found.pods, refused) || std::ranges::any_of(found.claims, refused)) {
+      finder.emplace(made.plan, made.options);
+    }
     if (output_ != "text") {
-      std::vector<api::DocumentNode> items;
-      const auto add = [&](const auto& outcome) {
-        const auto helped = help(outcome);
-        items.push_back(ToJson(outcome, {.explain = true, .help = helped ? &*helped : nullptr}));
-      };
-      for (const auto* pod : found.pods) add(*pod);
-      for (const auto* claim : found.claims) add(*claim);
-      std::vector<api::DocumentNode> missing;
-      for (const auto* entry : found.missing) missing.push_back(ToJson(*entry));
-      std::vector<Entry> entries = {{"outcomes", List(std::move(items))}};
-      if (!missing.empty()) entries.push_back({"podsNotCreated", List(std::move(missing))});
-      const api::DocumentNode document = Map(std::move(entries));
+      const api::DocumentNode document = planner::ExplainJson(
+          found.pods, found.claims, found.missing,
+          {.explain = true, .finder = finder ? &*finder : nullptr, .most_helped = kMostHelped});
       io.out << (output_ == "yaml" ? api::ToYaml(document)
                                    : api::IndentJson(api::ToJson(document), 2) + "\n");
       return;
     }
-    const TextStyle style{Painter(UseColor(flags_.color, io.env.out_is_terminal, io.env)),
-                          io.env.columns, HasUnicode(io.env)};
+    const TextStyle style = StyleOf(io);
     bool first = true;
     const auto print = [&](const std::string& text) {
       if (!std::exchange(first, false)) io.out << '\n';
       io.out << text;
     };
     const auto explain = [&](const auto& outcome) {
-      const auto helped = help(outcome);
-      print(ExplainText(outcome, helped ? &*helped : nullptr, style));
+      std::optional<planner::Help> help;
+      if (outcome.explanation) help = finder->For(outcome);
+      print(ExplainText(outcome, help ? &*help : nullptr, style));
     };
     for (const auto* pod : found.pods) explain(*pod);
     for (const auto* claim : found.claims) explain(*claim);
@@ -416,6 +366,7 @@ class ExplainCommand final : public Command {
   std::vector<std::string> words_;
   PlanFlags flags_;
   std::string output_;
+  bool details_ = false;
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::string_view kFooter =
     R"(Prints what `dray scheduler` needs in a cluster, beside kube-scheduler: a service account
-with the least rights, its lease, a configuration, a deployment of two of which one decides,
-and a budget. Pods name it: `schedulerName: dray-scheduler`. The same is in deploy/ for kustomize.
+with the least rights, its lease, a configuration, a Deployment of two replicas with leader
+election, and a PodDisruptionBudget. Pods name it: `schedulerName: dray-scheduler`. The same is in deploy/ for kustomize.
 
 Examples:
   kubectl dray install --image registry.example.com/dray:1.0 | kubectl apply -f -
@@ -82,9 +82,9 @@ class InstallCommand final : public Command {
                    "Which pods it is for, by their schedulerName; as --name if not given")
         ->type_name("NAME");
     app.add_option("--driver", options_.drivers,
-                   "Give away the devices of this driver only; may be repeated")
+                   "Schedule devices of this driver only; may be repeated")
         ->type_name("DRIVER");
-    app.add_option("--replicas", options_.replicas, "How many of it, of which one decides")
+    app.add_option("--replicas", options_.replicas, "Replicas; one of them is the leader")
         ->type_name("NUMBER")
         ->check(CLI::Range(1, 100).description(""))
         ->capture_default_str();

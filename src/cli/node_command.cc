@@ -43,11 +43,11 @@ Examples:
   dray node --kubeconfig $(dray kubeconfig node/worker-1) --node-name worker-1 \
     --images ./images
   dray node --kubeconfig $(dray kubeconfig node/n) --node-name n --root /tmp/n \
-    --runtime none                         a node on which nothing is executed
+    --runtime none                         a simulated node: no containers run
 
 Runtimes: 'runc' runs containers with runc, from images in the folders of
 --images (made by 'dray image'); 'cri' leaves them to containerd or CRI-O; 'none'
-only says that they run, for trying out drivers and claims without root.
+only reports them as running, for trying out drivers and claims without root.
 
 Files: ROOT/dra_manager_state says which claims are prepared here. A node that
 starts with a damaged one stops and says so: drain it, remove it and its .log, start.
@@ -86,11 +86,10 @@ class NodeCommand final : public Command {
     app.add_option("--node-labels", labels_, "Labels of the node")
         ->type_name("K=V,K=V")
         ->delimiter(',');
-    app.add_option("--max-pods", max_pods_, "How many pods the node takes (default 110)")
+    app.add_option("--max-pods", max_pods_, "Maximum number of pods on the node (default 110)")
         ->type_name("N");
-    app.add_option(
-           "--port", port_,
-           "Where the API server asks for logs and exec (default 10250; 0: any; -1: nowhere)")
+    app.add_option("--port", port_,
+                   "Port for logs and exec (default 10250; 0: any free port; -1: none)")
         ->type_name("N");
     AddGates(app, gates_);
     AddLogFlags(app, log_);

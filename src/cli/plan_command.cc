@@ -16,6 +16,7 @@
 #include "cli/internal/plan_text.h"
 #include "cli/run.h"
 #include "fmt/format.h"
+#include "planner/plan_json.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -77,7 +78,10 @@ class PlanCommand final : public Command {
     } else {
       const Painter paint(UseColor(flags_.color, io.env.out_is_terminal, io.env));
       io.out << PlanTable(*plan, {.wide = output_ == "wide", .headers = !no_headers_}, paint);
-      if (finder) PrintReasons(io, *plan, {paint, io.env.columns, HasUnicode(io.env)}, *finder);
+      if (finder)
+        PrintReasons(io, *plan,
+                     {.paint = paint, .columns = io.env.columns, .unicode = HasUnicode(io.env)},
+                     *finder);
       io.out.flush();
       io.err << PlanSummary(*plan) << '\n';
     }
@@ -115,29 +119,9 @@ class PlanCommand final : public Command {
   // What was found, for programs.
   void PrintPlan(Io& io, const planner::Plan& plan,
                  std::optional<planner::CureFinder>& finder) const {
-    std::size_t tried = 0;
-    const auto items = [&](const auto& outcomes) {
-      std::vector<api::DocumentNode> list;
-      for (const auto& outcome : outcomes) {
-        JsonOptions options{.explain = explain_};
-        planner::Help help;
-        if (finder && outcome.explanation && tried++ < kMostHelped) {
-          help = finder->For(outcome);
-          options.help = &help;
-        }
-        list.push_back(ToJson(outcome, options));
-      }
-      return List(std::move(list));
-    };
-    std::vector<api::DocumentNode> missing;
-    for (const planner::MissingPods& entry : plan.missing) missing.push_back(ToJson(entry));
-    std::vector<api::DocumentNode> notes;
-    for (const std::string& note : plan.notes) notes.push_back(String(note));
-    const api::DocumentNode document = Map({{"pods", items(plan.pods)},
-                                            {"claims", items(plan.claims)},
-                                            {"podsNotCreated", List(std::move(missing))},
-                                            {"notes", List(std::move(notes))},
-                                            {"summary", SummaryJson(plan)}});
+    const api::DocumentNode document = planner::ToJson(
+        plan,
+        {.explain = explain_, .finder = finder ? &*finder : nullptr, .most_helped = kMostHelped});
     io.out << (output_ == "yaml" ? api::ToYaml(document)
                                  : api::IndentJson(api::ToJson(document), 2) + "\n");
   }

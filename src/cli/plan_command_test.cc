@@ -135,14 +135,14 @@ TEST(PlanCommand, ForProgramsItIsThePlan) {
   const Outcome outcome = Plan(yaml, {"-o", "json"});
   EXPECT_EQ(outcome.code, kExitFindings);
   EXPECT_THAT(outcome.out,
-              AllOf(StartsWith("{\n  \"pods\": [\n"), HasSubstr("\"state\": \"Placed\""),
+              AllOf(StartsWith("{\n  \"assumptions\": [],\n"), HasSubstr("\"state\": \"Placed\""),
                     HasSubstr("\"node\": \"n1\""), HasSubstr("\"device\": \"gpu-0\""),
-                    HasSubstr("\"code\": \"node_affinity\""), HasSubstr("\"refused\": 1"),
+                    HasSubstr("\"code\": \"node_affinity\""), HasSubstr("\"pending\": 1"),
                     Not(HasSubstr("explanation")), Not(HasSubstr("ResourceSlice"))));
   const Outcome explained = Plan(yaml, {"-o", "json", "--explain"});
-  EXPECT_THAT(explained.out, AllOf(HasSubstr("\"explanation\": {"), HasSubstr("\"wouldHelp\": ["),
+  EXPECT_THAT(explained.out, AllOf(HasSubstr("\"explanation\": {"), HasSubstr("\"cures\": ["),
                                    HasSubstr("remove the pod's node selector")));
-  EXPECT_THAT(Plan(yaml, {"-o", "yaml"}).out, StartsWith("pods:\n- kind: Pod\n"));
+  EXPECT_THAT(Plan(yaml, {"-o", "yaml"}).out, HasSubstr("\noutcomes:\n- kind: Pod\n"));
 }
 
 TEST(PlanCommand, ANamespaceThatIsNotThereIsAnError) {

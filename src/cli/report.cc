@@ -9,6 +9,7 @@
 #include "api/json.h"
 #include "cli/internal/json_tree.h"
 #include "cli/internal/paint.h"
+#include "cli/internal/wrap.h"
 #include "cli/run.h"
 #include "fmt/format.h"
 
@@ -53,9 +54,17 @@ std::string Place(const Finding& finding) {
                      finding.position.column);
 }
 
-std::string Lines(const Finding& finding, const Painter& painter) {
-  std::string text = fmt::format("{}: {}: ", painter.Bold(Printable(Place(finding))),
-                                 painter.Paint(ColorOf(finding.level), NameOf(finding.level)));
+// A line that begins with `plain`, broken where the terminal ends, and painted there.
+std::string Broken(const std::string& line, const std::string& plain, const std::string& painted,
+                   std::size_t columns) {
+  const std::string text = internal::Wrapped(line, columns);
+  return text.starts_with(plain) ? painted + text.substr(plain.size()) : text;
+}
+
+std::string Lines(const Finding& finding, const Painter& painter, std::size_t columns) {
+  const std::string place = Printable(Place(finding));
+  const std::string plain = fmt::format("{}: {}: ", place, NameOf(finding.level));
+  std::string text = plain;
   if (const std::string object = finding.object.ToString(); !object.empty()) {
     text += fmt::format("{}: ", Printable(object));
   }
@@ -63,10 +72,18 @@ std::string Lines(const Finding& finding, const Painter& painter) {
   const bool named =
       finding.field.empty() || finding.message.find('"' + finding.field + '"') != std::string::npos;
   if (!named) text += fmt::format("{}: ", Printable(finding.field));
-  text += Printable(finding.message) + '\n';
+  // What a compiler says in several lines, with a caret below, stays as it is.
+  const bool block = finding.message.find('\n') != std::string::npos;
+  text = Broken(text + Printable(finding.message), plain,
+                fmt::format("{}: {}: ", painter.Bold(place),
+                            painter.Paint(ColorOf(finding.level), NameOf(finding.level))),
+                block ? 0 : columns) +
+         '\n';
   if (!finding.hint.empty()) {
-    text +=
-        fmt::format("  {}: {}\n", painter.Paint(internal::kGreen, "hint"), Printable(finding.hint));
+    text += Broken("  hint: " + Printable(finding.hint),
+                   "  hint: ", fmt::format("  {}: ", painter.Paint(internal::kGreen, "hint")),
+                   columns) +
+            '\n';
   }
   return text;
 }
@@ -141,7 +158,7 @@ std::string ToText(const Report& report, const TextOptions& options) {
     const auto& same = alike[KeyOf(finding)];
     const bool folded = same.size() > kAlike;
     if (folded && same.front() != &finding) continue;
-    text += Lines(finding, painter);
+    text += Lines(finding, painter, options.columns);
     if (folded) {
       const std::string what = finding.object.kind.empty() ? "object" : finding.object.kind;
       text += fmt::format("  {} like it, the last at {}\n",

@@ -55,6 +55,7 @@ struct Report {
 
 struct TextOptions {
   bool color = false;
+  std::size_t columns = 0;  // lines are broken there; 0: never
 };
 
 // One line per finding, `file:line:column: error: object: field: message`, and one more for a hint.

@@ -25,10 +25,10 @@ namespace {
 
 constexpr std::string_view kFooter =
     R"(Gives nodes and devices to the pods of an API server, dray's or another one's, beside
-kube-scheduler or in its place. Of several the one that holds the lease decides, which
-is named as the first profile of --config. Flags are kube-scheduler's, and go before
-what the file says. Health, metrics and /configz are served at --secure-port. Ends on
-SIGTERM or Ctrl-C, when what is being written is written.
+kube-scheduler or in its place. Of several replicas the leader schedules; the lease of
+the leader election is named as the first profile of --config. Flags have the names
+of kube-scheduler's and override the file. Health, metrics and /configz are served at
+--secure-port. Ends on SIGTERM or Ctrl-C, after its pending writes.
 
 Examples:
   dray up --without scheduler &
@@ -89,47 +89,8 @@ class SchedulerCommand final : public Command {
     const auto scheduler = plane::RemoteScheduler::Start(std::move(options), io.env.clock);
     if (!scheduler.ok()) return scheduler.status();
     served_ = true;
-    const auto say = [&](std::string_view what, const std::string& value) {
-      if (!value.empty()) io.out << fmt::format("{:<12} {}\n", what, Printable(value));
-    };
-    say("apiserver", url);
-    say("lease", (*scheduler)->lease());
-    say("serving", (*scheduler)->serving());
-    io.out << std::flush;
-    return Watch(io, log->For("scheduler"), **scheduler, signals);
-  }
-
-  // Says what changes, until it is told to end or has to.
-  static Status Watch(Io& io, const logs::Logger& log, const plane::RemoteScheduler& scheduler,
-                      const EndSignals& signals) {
-    std::string said;
-    std::string trouble;
-    std::string election;
-    for (;;) {
-      if (Status health = scheduler.Health(); !health.ok()) return health;
-      const std::string leader = scheduler.leader();
-      std::string state = "scheduling";
-      if (scheduler.leading() && !scheduler.Connection().ok()) {
-        state = "paused: the cluster cannot be seen";
-      } else if (!scheduler.leading()) {
-        state = leader.empty() ? "waiting for the lease"
-                               : fmt::format("waiting: {} has the lease", Printable(leader));
-      }
-      if (state != said) io.out << fmt::format("{:<12} {}\n", "scheduler", state) << std::flush;
-      said = std::move(state);
-      std::string now(base::Message(scheduler.Connection()));
-      if (now != trouble) {
-        now.empty() ? log.Info(0, "The API server is back")
-                    : log.Warning("The cluster cannot be seen", {{"err", now}});
-      }
-      trouble = std::move(now);
-      std::string lease(base::Message(scheduler.Election()));
-      if (lease != election && !lease.empty()) {
-        log.Warning("Leader election failed", {{"err", lease}});
-      }
-      election = std::move(lease);
-      if (signals.Came()) return {};
-    }
+    Introduce(io, **scheduler, url);
+    return WatchProcess(io, log->For("scheduler"), **scheduler, signals, "scheduler", "scheduling");
   }
 
   ServerFlags server_;

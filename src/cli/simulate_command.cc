@@ -28,7 +28,9 @@
 #include "fmt/format.h"
 #include "scheduler/config.h"
 #include "simulator/cluster_builder.h"
+#include "simulator/comparison.h"
 #include "simulator/simulation.h"
+#include "simulator/sizing.h"
 #include "simulator/trace.h"
 #include "threads/thread_pool.h"
 
@@ -41,10 +43,17 @@ the pods that come and go, and what goes wrong meanwhile. The scheduler that run
 is the real one; only time is not. The same scenario and seed give the same
 decisions. docs/simulate.md explains the file, examples/scenarios has many.
 
+--grow finds how many nodes of a group are enough for every pod to have a node at
+the end: the least number with which none is left, shown beside the run with one
+fewer. --compare prints what differs between two runs, each a scenario, which is run,
+or what '-o json' printed of one.
+
 Examples:
   dray simulate examples/scenarios/everyday.yaml
   dray simulate examples/scenarios/everyday.yaml --seed 3 --report day.html
   dray simulate examples/scenarios/perf-full.yaml --policy best-fit -o json
+  dray simulate examples/scenarios/everyday.yaml --grow hgx
+  dray simulate --compare before.json after.json
 
 Exit code: 0 the scenario was simulated, 1 with --fail-on-refused when pods have no
 node at the end, 2 the scenario or a flag could not be used.)";
@@ -112,11 +121,17 @@ class SimulateCommand final : public Command {
         ->type_name("FILE.html");
     app.add_flag("--fail-on-refused", fail_on_refused_,
                  "Exit with 1 when pods have no node at the end");
+    app.add_option("--grow", grow_, "Find how many nodes of this node group are enough")
+        ->type_name("GROUP");
+    app.add_option("--compare", compare_, "Print what differs between two scenarios or results")
+        ->type_name("A B")
+        ->expected(2);
     AddOutput(app, output_, {"text", "json"});
     app.footer(std::string(kFooter));
   }
 
   int Run(Io& io) override {
+    if (!compare_.empty()) return Compare(io);
     if (scenario_.empty()) {
       return UsageError(io, "no scenario", "name one, as in 'dray simulate scenario.yaml'");
     }
@@ -124,27 +139,11 @@ class SimulateCommand final : public Command {
     if (!report_.empty() && !std::ofstream(report_, std::ios::binary | std::ios::app)) {
       return UsageError(io, fmt::format("--report: \"{}\" cannot be written", report_));
     }
-    simulator::SimulationOptions options;
-    std::vector<simulator::Fault> faults;
-    const std::optional<simulator::Scenario> scenario = ReadScenario(io, faults);
-    if (!scenario) return Tell(io, faults);
-    if (const int code = ReadFlags(io, *scenario, options); code != kExitOk) return code;
-    if (scenario->trace) return RunTrace(io, *scenario, options);
-    faults = simulator::ClusterBuilder(*scenario).Check(options.gates);
-    if (!faults.empty()) return Tell(io, faults);
-    std::vector<api::Object> dump;
-    if (const int code = ReadDump(io, *scenario, dump); code != kExitOk) return code;
-
-    threads::ThreadPool pool(threads::WorkersFor(options.config.parallelism));
-    options.executor = &pool;
-    options.processor_time = ProcessorTime;
-    if (io.env.err_is_terminal) {
-      options.progress = [&](const simulator::Progress& progress) {
-        io.err << ProgressLine(progress) << std::flush;
-      };
-    }
-    const auto result = simulator::Simulate(*scenario, std::move(dump), options);
-    if (io.env.err_is_terminal) io.err << "\r\x1b[K" << std::flush;
+    Given given;
+    if (const int code = Read(io, given); code != kExitOk) return code;
+    if (!grow_.empty()) return Grow(io, given);
+    if (given.scenario->trace) return RunTrace(io, *given.scenario, given.options);
+    const auto result = Simulate(io, *given.scenario, given);
     if (!result.ok()) return UsageError(io, Printable(base::Message(result.status())));
     io.out << (output_ == "json" ? ToJson(*result) : Shown(io.env, ToText(*result)));
     if (!report_.empty()) {
@@ -158,6 +157,100 @@ class SimulateCommand final : public Command {
   }
 
  private:
+  struct Given {
+    std::optional<simulator::Scenario> scenario;
+    simulator::SimulationOptions options;
+    std::vector<api::Object> dump;
+  };
+  int Read(Io& io, Given& given) const {
+    std::vector<simulator::Fault> faults;
+    given.scenario = ReadScenario(io, faults);
+    if (!given.scenario) return Tell(io, faults);
+    if (const int code = ReadFlags(io, *given.scenario, given.options); code != kExitOk) {
+      return code;
+    }
+    if (given.scenario->trace) return kExitOk;
+    faults = simulator::ClusterBuilder(*given.scenario).Check(given.options.gates);
+    if (!faults.empty()) return Tell(io, faults);
+    return ReadDump(io, *given.scenario, given.dump);
+  }
+
+  static StatusOr<simulator::Result> Simulate(Io& io, const simulator::Scenario& scenario,
+                                              const Given& given) {
+    simulator::SimulationOptions options = given.options;
+    threads::ThreadPool pool(threads::WorkersFor(options.config.parallelism));
+    options.executor = &pool;
+    options.processor_time = ProcessorTime;
+    if (io.env.err_is_terminal) {
+      options.progress = [&](const simulator::Progress& progress) {
+        io.err << ProgressLine(progress) << std::flush;
+      };
+    }
+    auto result = simulator::Simulate(scenario, given.dump, options);
+    if (io.env.err_is_terminal) io.err << "\r\x1b[K" << std::flush;
+    return result;
+  }
+
+  int Grow(Io& io, const Given& given) const {
+    if (given.scenario->trace) {
+      return UsageError(io, "--grow: a trace has no node groups");
+    }
+    const auto sizing = simulator::FindEnoughNodes(
+        *given.scenario, grow_, simulator::kMaxNodes,
+        [&](const simulator::Scenario& scenario) { return Simulate(io, scenario, given); });
+    if (sizing.status().code() == StatusCode::kNotFound) {
+      std::vector<std::string_view> names;
+      for (const auto& group : given.scenario->node_groups) names.push_back(group.name);
+      return UsageError(io, fmt::format("--grow: {}", Printable(base::Message(sizing.status()))),
+                        names.empty() ? "the scenario has none"
+                                      : fmt::format("there is {}", fmt::join(names, ", ")));
+    }
+    if (!sizing.ok()) return UsageError(io, Printable(base::Message(sizing.status())));
+    io.out << (output_ == "json" ? ToJson(*sizing) : Shown(io.env, ToText(*sizing)));
+    return sizing->enough ? kExitOk : kExitFindings;
+  }
+
+  // The result as JSON: of a file that holds one, or of a run of the scenario that it holds.
+  std::optional<std::string> ResultOf(Io& io, const std::string& name) {
+    scenario_ = name;
+    std::optional<std::string> text = ReadText(io, name);
+    if (!text) return std::nullopt;
+    const auto first = text->find_first_not_of(" \r\n\t");
+    const bool json = first != std::string::npos && (*text)[first] == '{';
+    if (json && text->find("\"workloads\"") != std::string::npos &&
+        text->find("\"kind\"") == std::string::npos) {
+      return text;
+    }
+    Given given;
+    if (Read(io, given) != kExitOk) return std::nullopt;
+    if (given.scenario->trace) {
+      UsageError(io, fmt::format("--compare: {} is a trace", Printable(name)),
+                 "its -o json has every percent of both");
+      return std::nullopt;
+    }
+    const auto result = Simulate(io, *given.scenario, given);
+    if (result.ok()) return ToJson(*result);
+    UsageError(io, Printable(base::Message(result.status())));
+    return std::nullopt;
+  }
+
+  int Compare(Io& io) {
+    if (!scenario_.empty() || !grow_.empty()) {
+      return UsageError(io, "--compare takes two files and nothing beside them");
+    }
+    if (std::ranges::find(compare_, "-") != compare_.end()) {
+      return UsageError(io, "--compare reads files, not standard input");
+    }
+    const auto a = ResultOf(io, compare_[0]);
+    if (!a) return kExitUsage;
+    const auto b = ResultOf(io, compare_[1]);
+    if (!b) return kExitUsage;
+    const auto comparison = simulator::Compare(compare_[0], *a, compare_[1], *b);
+    if (!comparison.ok()) return UsageError(io, Printable(base::Message(comparison.status())));
+    io.out << (output_ == "json" ? ToJson(*comparison) : Shown(io.env, ToText(*comparison)));
+    return kExitOk;
+  }
+
   std::optional<simulator::Scenario> ReadScenario(Io& io,
                                                   std::vector<simulator::Fault>& faults) const {
     const std::optional<std::string> text = ReadText(io, scenario_);
@@ -263,6 +356,8 @@ class SimulateCommand final : public Command {
   std::vector<std::string> gates_;
   std::string config_;
   std::string report_;
+  std::string grow_;
+  std::vector<std::string> compare_;
   bool fail_on_refused_ = false;
   std::string output_;
 };

@@ -12,6 +12,7 @@
 #include "cli/internal/command.h"
 #include "cli/internal/options.h"
 #include "cli/internal/paint.h"
+#include "cli/internal/report_formats.h"
 #include "cli/run.h"
 #include "cli/validate.h"
 #include "fmt/format.h"
@@ -32,6 +33,8 @@ Examples:
   kubectl get resourceslices -o yaml | dray validate -f -
   dray validate -f claim.yaml --feature-gates=DRADerivedAttributes=false
   dray validate -f claim.yaml --for kubernetes --feature-gates=AllAlpha=true
+  dray validate -R -f manifests/ -o sarif > dray.sarif      for code scanning
+  dray validate -R -f manifests/ -o junit > report.xml      for test reports of CI systems
 
 Exit code: 0 nothing to correct, 1 errors were found, 2 some input or flag could
 not be used. Warnings alone do not change it.)";
@@ -48,12 +51,12 @@ class ValidateCommand final : public Command {
     AddChoices(
         *app.add_option(
                 "--for", judge_,
-                "Who is to accept the objects: dray, or kubernetes (v1.37 with its own gates), "
+                "Rules to check by: those of dray, or of kubernetes (v1.37 with its own gates), "
                 "for which what only dray accepts is an error")
              ->type_name("WHO")
              ->capture_default_str(),
         {"dray", "kubernetes"});
-    AddOutput(app, output_, {"text", "json"});
+    AddOutput(app, output_, {"text", "json", "sarif", "junit"});
     AddColor(app, color_);
     app.footer(std::string(kFooter));
   }
@@ -75,8 +78,13 @@ class ValidateCommand final : public Command {
                                     .kubernetes_only = kubernetes});
     if (output_ == "json") {
       io.out << ToJson(report);
+    } else if (output_ == "sarif") {
+      io.out << ToSarif(report, DRAY_VERSION);
+    } else if (output_ == "junit") {
+      io.out << ToJUnit(report);
     } else {
-      io.out << ToText(report, {.color = UseColor(color_, io.env.out_is_terminal, io.env)});
+      io.out << ToText(report, {.color = UseColor(color_, io.env.out_is_terminal, io.env),
+                                .columns = io.env.columns});
       io.out.flush();
       io.err << SummaryOf(report) << '\n';
     }

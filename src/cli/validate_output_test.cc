@@ -154,5 +154,22 @@ TEST(Validate, AnAttributeThatIsReadLikeAFieldOfASliceIsAWarning) {
   EXPECT_THAT(outcome.out, HasSubstr("device.attributes[\"gpu.example.com\"].type"));
 }
 
+TEST(ValidateOutput, LongLinesAreBrokenAtTheWidthOfTheTerminal) {
+  const std::string yaml =
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: "
+      "{requests: [{name: r, exactly: {deviceClassName: gpu, allocationMode: exactcount}}]}}\n";
+  const Outcome narrow = RunLine({"validate", "-f", "-"}, {.in = yaml, .columns = 60});
+  EXPECT_EQ(narrow.code, kExitFindings);
+  std::istringstream lines(narrow.out);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    // A word that is longer than the line stays whole.
+    EXPECT_TRUE(line.size() <= 60U || line.find(' ', 2) == std::string::npos) << line;
+  }
+  EXPECT_GT(count, 2U);
+  EXPECT_EQ(RunLine({"validate", "-f", "-"}, {.in = yaml}).out.find("\n  "),
+            RunLine({"validate", "-f", "-"}, {.in = yaml}).out.find("\n  hint"));
+}
+
 }  // namespace
 }  // namespace dray::cli

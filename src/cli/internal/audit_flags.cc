@@ -13,20 +13,20 @@
 namespace dray::cli::internal {
 
 void AddAuditFlags(CLI::App& app, AuditFlags& flags) {
-  app.add_option("--audit-log-path", flags.path,
-                 "Write down who changes what: audit.k8s.io/v1 events, one a line; - is standard "
-                 "output")
+  app.add_option(
+         "--audit-log-path", flags.path,
+         "Write audit events (audit.k8s.io/v1, one per line) to this file; - is standard output")
       ->type_name("FILE|-");
-  app.add_option("--audit-policy-file", flags.policy,
-                 "What is written down: a Policy of audit.k8s.io/v1; else writes at level Metadata")
+  app.add_option(
+         "--audit-policy-file", flags.policy,
+         "Audit policy (audit.k8s.io/v1 Policy); without one writes are logged at level Metadata")
       ->type_name("FILE");
   app.add_option("--audit-log-maxsize", flags.max_megabytes,
-                 "Megabytes of the audit log before it is put aside; 0: it grows")
+                 "Rotate the audit log at this size in megabytes; 0: never")
       ->type_name("NUMBER")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20).description(""))
       ->capture_default_str();
-  app.add_option("--audit-log-maxbackup", flags.max_backups,
-                 "Audit logs that were put aside and are kept; 0: all")
+  app.add_option("--audit-log-maxbackup", flags.max_backups, "Rotated audit logs to keep; 0: all")
       ->type_name("NUMBER")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20).description(""))
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cel/compile.h"
+#include "cel/device_trial.h"
 #include "cel/program.h"
 #include "cli/manifests.h"
 
@@ -31,8 +32,5 @@ struct DeviceTrial {
 // On every device, in the order of files and slices.
 std::vector<DeviceTrial> TryOnDevices(const cel::Program& program, cel::Purpose purpose,
                                       const Manifests& manifests);
-
-// "driver", "attribute gpu.example.com/model", ...
-std::vector<std::string> ReadNames(const cel::Reads& reads);
 
 }  // namespace dray::cli::internal

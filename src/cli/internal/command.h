@@ -31,8 +31,13 @@ class Command {
   }
 };
 
+std::unique_ptr<Command> MakeApiserverCommand();
 std::unique_ptr<Command> MakeCelCommand();
 std::unique_ptr<Command> MakeCompletionCommand();
+std::unique_ptr<Command> MakeConsoleCommand();
+std::unique_ptr<Command> MakeControllersCommand();
+std::unique_ptr<Command> MakeDefragCommand();
+std::unique_ptr<Command> MakeDevicesCommand();
 std::unique_ptr<Command> MakeDriverCommand();
 std::unique_ptr<Command> MakeExplainCommand();
 std::unique_ptr<Command> MakeFeaturesCommand();

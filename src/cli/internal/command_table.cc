@@ -5,6 +5,10 @@
 #include <array>
 
 namespace dray::cli::internal {
+
+#ifdef DRAY_ETCD
+std::unique_ptr<Command> MakeStoreCommand();
+#endif
 namespace {
 
 constexpr std::array kCommands = {
@@ -15,12 +19,18 @@ constexpr std::array kCommands = {
                &MakeNodeCommand},
     CommandRow{"image", "Build, import and list images for nodes without a registry",
                &MakeImageCommand},
+    CommandRow{"console", "Show a cluster's devices, claims and pending pods in the browser",
+               &MakeConsoleCommand},
     CommandRow{"install", "Print or apply what `dray scheduler` needs in a cluster",
                &MakeInstallCommand},
     CommandRow{"plan", "Show who would get which node and devices, of files or of a cluster",
                &MakePlanCommand},
     CommandRow{"explain", "Show why a pod or claim gets what it gets, or nothing",
                &MakeExplainCommand},
+    CommandRow{"defrag", "List the few moves that make room for pods, or free nodes or devices",
+               &MakeDefragCommand},
+    CommandRow{"devices", "Show the devices of the nodes, who has them, and what is left",
+               &MakeDevicesCommand},
     CommandRow{"validate", "Check manifests, alone and against each other, without a cluster",
                &MakeValidateCommand},
     CommandRow{"cel", "Compile an expression and try it on the devices of slices", &MakeCelCommand},
@@ -28,6 +38,14 @@ constexpr std::array kCommands = {
                &MakeSimulateCommand},
     CommandRow{"scheduler", "Run the scheduler alone, for an API server somewhere else",
                &MakeSchedulerCommand},
+    CommandRow{"apiserver",
+               "Run the API server alone, one of several or with other parts elsewhere",
+               &MakeApiserverCommand},
+    CommandRow{"controllers", "Run the controllers alone, for an API server somewhere else",
+               &MakeControllersCommand},
+#ifdef DRAY_ETCD
+    CommandRow{"store", "Copy all objects from a file to etcd, or back", &MakeStoreCommand},
+#endif
     CommandRow{"driver", "Serve devices of a file or of the machine to a node; test a driver",
                &MakeDriverCommand},
     CommandRow{"features", "List the feature gates and what they are set to", &MakeFeaturesCommand},

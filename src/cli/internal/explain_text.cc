@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <map>
+#include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/utf8.h"
-#include "cli/internal/json_tree.h"
+#include "allocator/explanation.h"
+#include "base/human_duration.h"
 #include "cli/internal/plan_text.h"
+#include "cli/internal/wrap.h"
 #include "fmt/format.h"
 #include "scheduler/explanation_text.h"
 
@@ -17,12 +19,11 @@ namespace {
 
 using planner::State;
 
-// ": none of the 3 nodes can run it", or what kept it from being tried.
-std::string WhyPending(const scheduler::PodExplanation& why) {
-  if (!why.before.empty() || !why.error.empty()) return "";
-  if (why.nodes == 0) return ": there are no nodes";
-  return scheduler::NoNodeCan(why.nodes);
-}
+// Groups of nodes that are told of without --details.
+constexpr std::size_t kNodeLines = 5;
+// Of what is pending for one cause, so many are told of one by one, and so many named.
+constexpr std::size_t kTold = 3;
+constexpr std::size_t kNamed = 8;
 
 // "Deployment/web": who asked for the pod in the first place.
 std::string_view MakerOf(const planner::PodOutcome& pod) {
@@ -34,9 +35,24 @@ bool IsTurnedAway(const std::optional<scheduler::PodExplanation>& why) {
   return why && !why->before.empty() && why->before.front().code == "exceeded_quota";
 }
 
+std::string NameOf(const planner::PodOutcome& pod) {
+  return fmt::format("{}/{}", pod.namespace_, pod.name);
+}
+std::string NameOf(const planner::ClaimOutcome& claim) {
+  return fmt::format("{}/{}", claim.namespace_, claim.claim.name);
+}
+std::string NameOf(const planner::MissingPods& missing) {
+  const std::string& owner = missing.owners.back();
+  const auto slash = owner.find('/');
+  return fmt::format("{} {}/{}", owner.substr(0, slash), missing.namespace_,
+                     owner.substr(slash + 1));
+}
+
 std::string HeadingOf(const planner::PodOutcome& pod) {
-  const std::string name = fmt::format("Pod {}/{}", pod.namespace_, pod.name);
-  if (IsTurnedAway(pod.explanation)) return fmt::format("{} cannot be created", name);
+  const std::string name = "Pod " + NameOf(pod);
+  if (IsTurnedAway(pod.explanation)) {
+    return fmt::format("{} cannot be created: {}", name, pod.explanation->before.front().text);
+  }
   // What is not there yet must not be mistaken for what is.
   const std::string made =
       pod.made ? fmt::format(", which {} would create,", MakerOf(pod)) : std::string();
@@ -52,16 +68,17 @@ std::string HeadingOf(const planner::PodOutcome& pod) {
       return fmt::format("{} would have to leave node {} for {}", name, pod.node,
                          pod.preempted_for.empty() ? "a more important pod" : pod.preempted_for);
     case State::kRefused:
-      return pod.made
-                 ? fmt::format("{}{} would be pending{}", name, made, WhyPending(*pod.explanation))
-                 : fmt::format("{} is pending{}", name, WhyPending(*pod.explanation));
+      return fmt::format("{}{} {}: {}", name, made, pod.made ? "would be pending" : "is pending",
+                         planner::AnswerFor(*pod.explanation).sentence);
   }
   return name;
 }
 
 std::string HeadingOf(const planner::ClaimOutcome& claim) {
-  const std::string name = fmt::format("Claim {}/{}", claim.namespace_, claim.claim.name);
-  if (IsTurnedAway(claim.explanation)) return fmt::format("{} cannot be created", name);
+  const std::string name = "Claim " + NameOf(claim);
+  if (IsTurnedAway(claim.explanation)) {
+    return fmt::format("{} cannot be created: {}", name, claim.explanation->before.front().text);
+  }
   const std::string node = claim.node.empty() ? "" : fmt::format(" on node {}", claim.node);
   switch (claim.state) {
     case State::kExisting:
@@ -73,14 +90,8 @@ std::string HeadingOf(const planner::ClaimOutcome& claim) {
     case State::kRefused:
       break;
   }
-  const scheduler::PodExplanation& why = *claim.explanation;
-  if (!why.before.empty() || !why.error.empty() || why.nodes == 0) {
-    return fmt::format("{} cannot be allocated", name);
-  }
   return fmt::format("{} cannot be allocated: {}", name,
-                     why.nodes == 1
-                         ? "the only node does not have what it asks for"
-                         : fmt::format("none of the {} nodes has what it asks for", why.nodes));
+                     planner::AnswerFor(*claim.explanation).sentence);
 }
 
 // "request gpu: gpu.example.com/node-1/gpu-0, a share with bandwidth=10G"
@@ -115,7 +126,7 @@ std::string LinesOf(const std::vector<const planner::ClaimUse*>& claims) {
   return text;
 }
 
-// The first line stands out, and so does the node that lacks least.
+// Lines as the terminal has room for them; the first one stands out.
 std::string Painted(const std::string& text, const TextStyle& style) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -137,146 +148,153 @@ std::string Painted(const std::string& text, const TextStyle& style) {
 
 // "remove ... (it would then go to node n1)", where that is not said already.
 std::string Sentence(const planner::Cure& cure) {
+  if (cure.verified != planner::Verified::kSufficient) {
+    return cure.still.empty() ? cure.text : fmt::format("{}: {}", cure.text, cure.still);
+  }
   if (cure.new_node || cure.text.find("node " + cure.node) != std::string::npos) return cure.text;
   return fmt::format("{} (it would then go to node {})", cure.text, cure.node);
 }
 
-std::string HelpText(const planner::Help& help, const TextStyle& style) {
+// `what` is "what would help", of whom if that is not clear.
+std::string HelpText(const planner::Help& help, std::string_view what, const TextStyle& style) {
   std::string text;
+  const auto head = [&](std::string_view color, std::string_view line) {
+    text += fmt::format("{}:\n", style.paint.Paint(color, line));
+  };
   const auto add = [&](const std::string& line) {
     text += Wrapped("  - " + Printable(line), style.columns) + '\n';
   };
-  if (!help.hints.empty()) text += style.paint.Paint(kGreen, "what is wrong first") + ":\n";
+  const auto others = [&](planner::Verified verified, std::string_view line) {
+    bool any = false;
+    for (const planner::Cure& cure : help.others) {
+      if (cure.verified != verified) continue;
+      if (!std::exchange(any, true)) head(kMagenta, line);
+      add(Sentence(cure));
+    }
+  };
+  if (!help.hints.empty()) head(kGreen, "what is wrong first");
   for (const std::string& hint : help.hints) add(hint);
   if (help.cures.empty()) {
-    return text + Wrapped("No single change that was tried would be enough.", style.columns) + '\n';
+    text += Wrapped("No single change that was tried would be enough.", style.columns) + '\n';
+  } else {
+    head(kGreen, fmt::format("{}, each by itself", what));
+    for (const planner::Cure& cure : help.cures) add(Sentence(cure));
   }
-  text += style.paint.Paint(kGreen, "what would help, each by itself") + ":\n";
-  for (const planner::Cure& cure : help.cures) add(Sentence(cure));
+  others(planner::Verified::kInsufficient, "what would not be enough");
+  others(planner::Verified::kUnknown, "what was not tried, for there was too much to try");
   return text;
 }
 
-std::string WhyText(std::string heading, const scheduler::PodExplanation& why,
-                    const planner::Help* help, const TextStyle& style) {
-  std::string text =
-      Painted(scheduler::ToText(why, {.heading = std::move(heading), .devices = true}), style);
-  // What no node was asked about has no cure that could be tried.
-  const bool tried =
-      help != nullptr && (!why.groups.empty() || !help->hints.empty() || !help->cures.empty());
-  return tried ? text + HelpText(*help, style) : text;
-}
-
-api::DocumentNode JsonOf(const planner::ClaimUse& claim) {
-  std::vector<api::DocumentNode> devices;
-  for (const planner::DeviceGrant& device : claim.devices) {
-    std::vector<Entry> entries = {{"request", String(device.request)},
-                                  {"driver", String(device.driver)},
-                                  {"pool", String(device.pool)},
-                                  {"device", String(device.device)}};
-    if (!device.share_id.empty()) entries.push_back({"shareID", String(device.share_id)});
-    if (!device.consumed.empty()) {
-      std::vector<Entry> amounts;
-      for (const auto& [name, amount] : device.consumed) amounts.push_back({name, String(amount)});
-      entries.push_back({"consumedCapacity", Map(std::move(amounts))});
+// "request gpu needs 4 devices, 2 of 4 usable (2 in use)": its claim is named where it has a say.
+std::string ShortOf(const scheduler::Reason& reason) {
+  if (reason.devices != nullptr) {
+    std::string_view text = reason.devices->summary;
+    if (reason.devices->claims.size() == 1) {
+      const std::string claim = fmt::format("claim {}: ", reason.devices->claims.front().name);
+      if (text.starts_with(claim)) text.remove_prefix(claim.size());
     }
-    if (device.admin_access) entries.push_back({"adminAccess", Bool(true)});
-    devices.push_back(Map(std::move(entries)));
+    return std::string(text);
   }
-  std::vector<Entry> entries = {{"name", String(claim.name)}};
-  if (!claim.pod_claim.empty()) entries.push_back({"podClaim", String(claim.pod_claim)});
-  entries.push_back({"devices", List(std::move(devices))});
-  return Map(std::move(entries));
+  std::string text = reason.text;
+  std::string amounts;
+  for (const scheduler::Reason::Shortage& shortage : reason.shortages) {
+    if (shortage.needed.empty()) continue;
+    amounts += fmt::format("{}{} {} needed, {} free", amounts.empty() ? "" : "; ", shortage.needed,
+                           shortage.what, shortage.free);
+  }
+  return amounts.empty() ? text : fmt::format("{} ({})", text, amounts);
 }
 
-// Codes with how many nodes say so, in a line each; no nodes: it is said of the pod.
-api::DocumentNode ReasonsOf(const scheduler::PodExplanation& why) {
-  std::map<std::pair<std::string, std::string>, std::size_t> counted;
-  for (const scheduler::Reason& reason : why.before) counted[{reason.code, reason.text}] += 0;
-  for (const scheduler::NodeGroup& group : why.groups) {
-    for (const scheduler::Reason& reason : group.reasons) {
-      counted[{reason.code, reason.text}] += group.nodes;
+// "node a", "9 nodes (a, b, c, ...)"
+std::string CalledIn(const scheduler::NodeLine& line) {
+  if (line.nodes == 1 && line.names.size() == 1) return "node " + line.names.front();
+  std::string names;
+  for (const std::string& name : line.names) names.append(names.empty() ? "" : ", ").append(name);
+  return fmt::format("{} nodes ({}{})", line.nodes, names,
+                     line.nodes > line.names.size() ? ", ..." : "");
+}
+
+// A line for each group of nodes, nearest first.
+std::string NodesText(const scheduler::PodExplanation& why) {
+  const std::vector<scheduler::NodeLine> lines = scheduler::LinesOf(why);
+  std::vector<std::string> texts;
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const scheduler::NodeLine& line = lines[i];
+    if (i >= kNodeLines && i + 1 < lines.size()) {
+      more += line.nodes;
+      continue;
     }
-  }
-  if (!why.error.empty()) counted[{"error", why.error}] += 0;
-  std::vector<api::DocumentNode> reasons;
-  for (const auto& [reason, nodes] : counted) {
-    std::vector<Entry> entries = {{"code", String(reason.first)}, {"text", String(reason.second)}};
-    if (nodes > 0) entries.push_back({"nodes", Number(nodes)});
-    reasons.push_back(Map(std::move(entries)));
-  }
-  return List(std::move(reasons));
-}
-
-void AddWhy(const std::optional<scheduler::PodExplanation>& why, const JsonOptions& options,
-            std::vector<Entry>& entries) {
-  if (!why) return;
-  entries.push_back({"reasons", ReasonsOf(*why)});
-  if (options.explain) {
-    std::vector<api::Diagnostic> none;
-    entries.push_back({"explanation", api::ParseJson(scheduler::ToJson(*why), none)});
-  }
-  if (options.help == nullptr) return;
-  std::vector<api::DocumentNode> cures;
-  for (const planner::Cure& cure : options.help->cures) {
-    cures.push_back(Map({{"change", String(cure.text)}, {"node", String(cure.node)}}));
-  }
-  entries.push_back({"wouldHelp", List(std::move(cures))});
-  std::vector<api::DocumentNode> hints;
-  for (const std::string& hint : options.help->hints) hints.push_back(String(hint));
-  if (!hints.empty()) entries.push_back({"hints", List(std::move(hints))});
-}
-
-// How a line that goes on below begins there: branches of a tree go on, words stand under words.
-std::string ContinuationOf(std::string_view line) {
-  constexpr std::string_view kThrough = "│  ";
-  std::string indent;
-  for (;;) {
-    if (line.starts_with("├─ ")) {
-      indent += kThrough;
-      line.remove_prefix(std::string_view("├─ ").size());
-    } else if (line.starts_with("└─ ")) {
-      indent += "   ";
-      line.remove_prefix(std::string_view("└─ ").size());
-    } else if (line.starts_with(kThrough)) {
-      indent += kThrough;
-      line.remove_prefix(kThrough.size());
-    } else if (line.starts_with("   ")) {
-      indent += "   ";
-      line.remove_prefix(3);
+    std::string says;
+    if (line.class_not_there.empty()) {
+      for (const scheduler::Reason& reason : line.groups.front()->reasons) {
+        says.append(says.empty() ? "" : ", ").append(ShortOf(reason));
+      }
     } else {
-      return indent + (line.starts_with("  - ") ? "    " : "  ");
+      says = fmt::format("no devices of class {}", line.class_not_there);
     }
+    if (more > 0) texts.push_back(fmt::format("{} more nodes with other reasons", more));
+    texts.push_back(fmt::format("{}: {}", CalledIn(line), says));
   }
+  for (const scheduler::Reason& reason : why.after) {
+    if (reason.plugin != "DefaultPreemption") texts.push_back(reason.text);
+  }
+  // What the sentence says of the only kind of node there is.
+  if (texts.size() == 1 && lines.size() == 1) return "";
+  if (texts.empty()) return "";
+  std::string text = lines.size() > 1 ? "the nodes, nearest first:\n" : "";
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    text += fmt::format("{}{}\n", i + 1 == texts.size() ? "└─ " : "├─ ", texts[i]);
+  }
+  return text;
+}
+
+// Below the sentence: what would help, and what the nodes say.
+std::string BelowText(const scheduler::PodExplanation& why, const planner::Help* help,
+                      std::string_view what, const TextStyle& style) {
+  // What no node was asked about has no cure that could be tried.
+  const bool tried = help != nullptr && (!why.groups.empty() || !help->hints.empty() ||
+                                         !help->cures.empty() || !help->others.empty());
+  std::string text = tried ? HelpText(*help, what, style) : "";
+  std::string nodes = style.details
+                          ? scheduler::ToText(why, {.heading = "details", .devices = true})
+                          : NodesText(why);
+  if (style.details) nodes.insert(nodes.find('\n'), ":");
+  TextStyle plain = style;
+  plain.paint = Painter(false);
+  return text + (nodes.empty() ? "" : Painted(nodes, plain));
+}
+
+std::string WhyText(const std::string& heading, const scheduler::PodExplanation& why,
+                    const planner::Help* help, const TextStyle& style) {
+  return Painted(heading + "\n", style) + BelowText(why, help, "what would help", style);
+}
+
+std::string Plural(std::size_t n, std::string_view word) {
+  return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+}
+
+// "2 pods and 1 claim: devices of class gpu are in use, the first for 3h"
+std::string HeadOf(const planner::Cause& cause, base::Time now) {
+  std::vector<std::string> parts;
+  if (!cause.pods.empty()) parts.push_back(Plural(cause.pods.size(), "pod"));
+  if (!cause.claims.empty()) parts.push_back(Plural(cause.claims.size(), "claim"));
+  std::size_t missing = 0;
+  for (const auto* entry : cause.missing) missing += static_cast<std::size_t>(entry->missing);
+  if (missing > 0) parts.push_back(Plural(missing, "pod") + " not created");
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  text += ": " + cause.sentence;
+  if (cause.oldest) {
+    text += fmt::format(" (the oldest for {})",
+                        base::HumanDuration((now - *cause.oldest) / std::chrono::seconds(1)));
+  }
+  return text;
 }
 
 }  // namespace
-
-std::string Wrapped(std::string_view line, std::size_t columns) {
-  constexpr std::size_t kLeast = 40;  // of a terminal that is narrower than that
-  if (columns == 0 || base::CodePoints(line) <= std::max(columns, kLeast)) return std::string(line);
-  const std::size_t most = std::max(columns, kLeast);
-  const std::string indent = ContinuationOf(line);
-  std::string text;
-  std::string now;  // the line that is being filled
-  bool words = false;
-  const auto width = [](std::string_view part) { return base::CodePoints(part); };
-  for (std::size_t at = 0; at < line.size();) {
-    std::size_t end = line.find(' ', at);
-    if (end == std::string_view::npos) end = line.size();
-    const std::string_view word = line.substr(at, end - at);
-    if (words && !word.empty() && width(now) + width(word) > most) {
-      while (now.ends_with(' ')) now.pop_back();
-      text += now + '\n';
-      now = indent;
-    }
-    now += word;
-    // What stands before the first word is no place to break.
-    words |= !word.empty() && word != "├─" && word != "└─" && word != "│" && word != "-";
-    if (end < line.size()) now += ' ';
-    at = end + 1;
-  }
-  return text + now;
-}
 
 std::string ExplainText(const planner::PodOutcome& pod, const planner::Help* help,
                         const TextStyle& style) {
@@ -293,78 +311,53 @@ std::string ExplainText(const planner::ClaimOutcome& claim, const planner::Help*
 }
 
 std::string ExplainText(const planner::MissingPods& missing, const TextStyle& style) {
-  const std::string& owner = missing.owners.back();
-  const auto slash = owner.find('/');
-  return Painted(fmt::format("{} {}/{} asks for {} {}, {} of which cannot be created\n└─ {}\n",
-                             owner.substr(0, slash), missing.namespace_, owner.substr(slash + 1),
-                             missing.wanted, missing.wanted == 1 ? "pod" : "pods", missing.missing,
-                             missing.reason),
-                 style);
+  return Painted(
+      fmt::format("{} asks for {}, {} of which cannot be created\n└─ {}\n", NameOf(missing),
+                  Plural(static_cast<std::size_t>(missing.wanted), "pod"), missing.missing,
+                  missing.reason),
+      style);
 }
 
-api::DocumentNode ToJson(const planner::PodOutcome& pod, const JsonOptions& options) {
-  std::vector<Entry> entries = {{"kind", String("Pod")},
-                                {"namespace", String(pod.namespace_)},
-                                {"name", String(pod.name)},
-                                {"state", String(NameOf(pod.state))}};
-  if (pod.made) entries.push_back({"planned", Bool(true)});
-  if (!pod.node.empty()) entries.push_back({"node", String(pod.node)});
-  if (!pod.preempted_for.empty()) {
-    entries.push_back({"preemptedFor", String(pod.preempted_for)});
-  }
-  std::vector<api::DocumentNode> owners;
-  for (const std::string& owner : pod.owners) owners.push_back(String(owner));
-  if (!owners.empty()) entries.push_back({"owners", List(std::move(owners))});
-  std::vector<api::DocumentNode> claims;
-  for (const planner::ClaimUse& claim : pod.claims) claims.push_back(JsonOf(claim));
-  entries.push_back({"claims", List(std::move(claims))});
-  AddWhy(pod.explanation, options, entries);
-  return Map(std::move(entries));
-}
-
-api::DocumentNode ToJson(const planner::ClaimOutcome& claim, const JsonOptions& options) {
-  std::vector<Entry> entries = {{"kind", String("ResourceClaim")},
-                                {"namespace", String(claim.namespace_)},
-                                {"name", String(claim.claim.name)},
-                                {"state", String(NameOf(claim.state))}};
-  if (!claim.node.empty()) entries.push_back({"node", String(claim.node)});
-  entries.push_back({"claims", List({JsonOf(claim.claim)})});
-  AddWhy(claim.explanation, options, entries);
-  return Map(std::move(entries));
-}
-
-api::DocumentNode ToJson(const planner::MissingPods& missing) {
-  std::vector<api::DocumentNode> owners;
-  for (const std::string& owner : missing.owners) owners.push_back(String(owner));
-  return Map({{"namespace", String(missing.namespace_)},
-              {"owners", List(std::move(owners))},
-              {"wanted", Number(static_cast<std::size_t>(missing.wanted))},
-              {"missing", Number(static_cast<std::size_t>(missing.missing))},
-              {"reason", String(missing.reason)}});
-}
-
-api::DocumentNode SummaryJson(const planner::Plan& plan) {
-  const auto count = [](const auto& outcomes) {
-    std::vector<Entry> entries = {{"total", Number(outcomes.size())}};
-    const auto add = [&](std::string_view name, State state) {
-      const auto n = std::ranges::count_if(
-          outcomes, [&](const auto& outcome) { return outcome.state == state; });
-      entries.push_back({name, Number(static_cast<std::size_t>(n))});
-    };
-    add("existing", State::kExisting);
-    add("placed", State::kPlaced);
-    add("waiting", State::kWaiting);
-    add("refused", State::kRefused);
-    add("preempted", State::kPreempted);
-    return Map(std::move(entries));
+std::string CauseText(const planner::Cause& cause, const planner::Help* help,
+                      const TextStyle& style, base::Time now) {
+  std::string text = Painted(HeadOf(cause, now) + "\n", style);
+  std::vector<std::string> others;
+  std::size_t told = 0;
+  const auto tell = [&](const std::string& name, const std::string& sentence) {
+    if (told++ < kTold) {
+      text += Wrapped(Printable(fmt::format("  - {}: {}", name, sentence)), style.columns) + '\n';
+    } else if (others.size() < kNamed) {
+      others.push_back(name);
+    }
   };
-  std::size_t missing = 0;
-  for (const planner::MissingPods& entry : plan.missing) {
-    missing += static_cast<std::size_t>(entry.missing);
+  for (const auto* pod : cause.pods) {
+    tell("pod " + NameOf(*pod), planner::AnswerFor(*pod->explanation).sentence);
   }
-  return Map({{"pods", count(plan.pods)},
-              {"claims", count(plan.claims)},
-              {"podsNotCreated", Number(missing)}});
+  for (const auto* claim : cause.claims) {
+    tell("claim " + NameOf(*claim), planner::AnswerFor(*claim->explanation).sentence);
+  }
+  for (const auto* entry : cause.missing) {
+    tell(NameOf(*entry), planner::AnswerFor(*entry).sentence);
+  }
+  if (told > kTold) {
+    std::string names;
+    for (const std::string& name : others) names.append(names.empty() ? "" : ", ").append(name);
+    text += Wrapped(Printable(fmt::format("  - and {} more: {}{}", told - kTold, names,
+                                          told > kTold + kNamed ? ", ..." : "")),
+                    style.columns) +
+            '\n';
+  }
+  const scheduler::PodExplanation* why = !cause.pods.empty() ? &*cause.pods.front()->explanation
+                                         : !cause.claims.empty()
+                                             ? &*cause.claims.front()->explanation
+                                             : nullptr;
+  if (why == nullptr) return text;
+  std::string what = "what would help";
+  if (told > 1) {
+    what += !cause.pods.empty() ? " pod " + NameOf(*cause.pods.front())
+                                : " claim " + NameOf(*cause.claims.front());
+  }
+  return text + BelowText(*why, help, what, style);
 }
 
 }  // namespace dray::cli::internal

@@ -3,57 +3,16 @@
 // JSON documents written down in code: what `-o json` prints.
 #pragma once
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "api/document.h"
+#include "api/json_tree.h"
 
 namespace dray::cli::internal {
 
-inline api::DocumentNode String(std::string_view text) {
-  api::DocumentNode node;
-  node.kind = api::DocumentNode::Kind::kString;
-  node.text = text;
-  return node;
-}
-
-inline api::DocumentNode Number(std::size_t value) {
-  api::DocumentNode node;
-  node.kind = api::DocumentNode::Kind::kNumber;
-  node.text = std::to_string(value);
-  return node;
-}
-
-inline api::DocumentNode Bool(bool value) {
-  api::DocumentNode node;
-  node.kind = api::DocumentNode::Kind::kBool;
-  node.boolean = value;
-  return node;
-}
-
-struct Entry {
-  std::string_view key;
-  api::DocumentNode value;
-};
-
-// In the order given.
-inline api::DocumentNode Map(std::vector<Entry> entries) {
-  api::DocumentNode node;
-  node.kind = api::DocumentNode::Kind::kMap;
-  for (Entry& entry : entries) {
-    node.members.push_back({std::string(entry.key), {}, std::move(entry.value)});
-  }
-  return node;
-}
-
-inline api::DocumentNode List(std::vector<api::DocumentNode> items) {
-  api::DocumentNode node;
-  node.kind = api::DocumentNode::Kind::kList;
-  node.items = std::move(items);
-  return node;
-}
+// By name: other headers have words of their own.
+using api::json::Bool;
+using api::json::Entry;
+using api::json::List;
+using api::json::Map;
+using api::json::Number;
+using api::json::String;
 
 }  // namespace dray::cli::internal

@@ -39,7 +39,7 @@ void AddLogFlags(CLI::App& app, LogFlags& flags) {
                   ->capture_default_str(),
              {"text", "json"});
   app.add_option("-v,--v", flags.verbosity,
-                 "How much is logged: 0 warnings and what is slow, 2 changes, 3 every request, "
+                 "Log verbosity: 0 warnings and slow operations, 2 changes, 3 every request, "
                  "4 every decision")
       ->type_name("NUMBER")
       ->check(CLI::Range(0, 10).description(""))

@@ -26,22 +26,13 @@ namespace dray::cli::internal {
 namespace {
 
 // Of files that somebody else wrote: what is there counts, not where it stands.
-bool Readable(const Report& report, const PlanFlags& flags, Io& io) {
+bool Readable(const Report& report, const InputFlags& flags, Io& io) {
   const std::string text =
       ToText(report, {.color = UseColor(flags.color, io.env.err_is_terminal, io.env)});
   io.err << text;
   if (report.ExitCode() == kExitOk) return true;
   io.err << SummaryOf(report) << '\n';
   return false;
-}
-
-planner::AssumeNodes AssumeNodesOf(const std::string& word) {
-  if (word == "always") return planner::AssumeNodes::kAlways;
-  return word == "never" ? planner::AssumeNodes::kNever : planner::AssumeNodes::kIfNone;
-}
-
-bool AsksServer(const PlanFlags& flags, const Io& io) {
-  return flags.server.given() || flags.files.names.empty() || io.env.plugin;
 }
 
 std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
@@ -55,11 +46,12 @@ std::optional<planner::PlanOptions> OptionsOf(const PlanFlags& flags, Io& io) {
                               .now = io.env.clock.Now(),
                               .assume_nodes = AssumeNodesOf(flags.assume_nodes),
                               // In a cluster somebody answers to the name.
-                              .assume_schedulers = AsksServer(flags, io)};
+                              .assume_schedulers = AsksServer(flags, io),
+                              .everything_given = AsksServer(flags, io)};
 }
 
 // What the server has; the namespace becomes that of its context.
-std::optional<std::vector<api::Object>> ServerObjects(PlanFlags& flags, Io& io) {
+std::optional<std::vector<api::Object>> ServerObjects(InputFlags& flags, Io& io) {
   const auto access = ReadAccess(io, flags.server);
   if (!access) {
     if (flags.files.names.empty())
@@ -102,18 +94,21 @@ std::vector<api::Object> ObjectsOf(Manifests manifests, const std::string& names
 
 }  // namespace
 
-void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
+planner::AssumeNodes AssumeNodesOf(const std::string& word) {
+  if (word == "always") return planner::AssumeNodes::kAlways;
+  return word == "never" ? planner::AssumeNodes::kNever : planner::AssumeNodes::kIfNone;
+}
+
+bool AsksServer(const InputFlags& flags, const Io& io) {
+  return flags.server.given() || flags.files.names.empty() || io.env.plugin;
+}
+
+void AddInputFlags(CLI::App& app, InputFlags& flags, const FileOptions& files,
+                   const std::string& namespaces) {
   AddFiles(app, flags.files, files);
   AddServerFlags(app, flags.server);
-  app.add_option("-n,--namespace", flags.namespace_,
-                 "Show this namespace only; objects that name none are in it")
-      ->type_name("NS");
+  app.add_option("-n,--namespace", flags.namespace_, namespaces)->type_name("NS");
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "Show all namespaces");
-  AddPolicy(app, flags.policy,
-            "Which devices a claim gets: the first that fit, as in Kubernetes, or those that leave "
-            "most for others")
-      ->capture_default_str();
-  AddConfig(app, flags.config);
   AddChoices(
       *app.add_option(
               "--assume-nodes", flags.assume_nodes,
@@ -127,42 +122,71 @@ void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
   AddColor(app, flags.color);
 }
 
-std::optional<Planned> MakePlan(PlanFlags& flags, Io& io) {
-  auto options = OptionsOf(flags, io);
-  if (!options) return std::nullopt;
+void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
+  AddInputFlags(app, flags, files, "Show this namespace only; objects that name none are in it");
+  AddPolicy(app, flags.policy,
+            "Which devices a claim gets: the first that fit, as in Kubernetes, or those that leave "
+            "most for others")
+      ->capture_default_str();
+  AddConfig(app, flags.config);
+}
+
+std::optional<GivenObjects> ReadObjects(InputFlags& flags, const api::FeatureGates& gates, Io& io) {
   Manifests manifests =
       ReadManifests(LoadSources(flags.files.names, io.in, {.recursive = flags.files.recursive}),
                     {.strict = flags.strict});
   const cel::DeviceExpressionChecker expressions;
-  const Report report = Validate(manifests, {.gates = options->gates,
-                                             .expressions = &expressions,
-                                             .now = options->now,
-                                             .fit_together = false});
+  GivenObjects given{.now = io.env.clock.Now()};
+  const Report report = Validate(
+      manifests,
+      {.gates = gates, .expressions = &expressions, .now = given.now, .fit_together = false});
   if (!Readable(report, flags, io)) return std::nullopt;
-  std::vector<api::Object> objects;
-  if (AsksServer(flags, io)) {
+  for (const auto& [kind, count] : manifests.report.skipped_kinds) {
+    given.skipped.push_back({kind, count});
+  }
+  given.from_server = AsksServer(flags, io);
+  if (given.from_server) {
     auto stored = ServerObjects(flags, io);
     if (!stored) return std::nullopt;
-    options->now = AfterAll(options->now, *stored);
+    given.now = AfterAll(given.now, *stored);
     auto applied = Applied(*std::move(stored), manifests, flags.namespace_);
     if (!applied.ok()) {
       UsageError(io, Printable(base::Message(applied.status())));
       return std::nullopt;
     }
-    objects = *std::move(applied);
+    given.objects = *std::move(applied);
   } else {
-    objects = ObjectsOf(std::move(manifests), flags.namespace_);
+    given.objects = ObjectsOf(std::move(manifests), flags.namespace_);
   }
-  threads::ThreadPool pool(threads::WorkersFor(options->config.parallelism));
-  options->executor = &pool;
-  auto plan = planner::MakePlan(std::move(objects), *options);
+  return given;
+}
+
+std::optional<PlanInput> ReadPlanInput(PlanFlags& flags, Io& io) {
+  auto options = OptionsOf(flags, io);
+  if (!options) return std::nullopt;
+  auto given = ReadObjects(flags, options->gates, io);
+  if (!given) return std::nullopt;
+  options->now = given->now;
+  return PlanInput{.objects = std::move(given->objects),
+                   .skipped = std::move(given->skipped),
+                   .options = *std::move(options)};
+}
+
+std::optional<Planned> MakePlan(PlanFlags& flags, Io& io) {
+  auto input = ReadPlanInput(flags, io);
+  if (!input) return std::nullopt;
+  planner::PlanOptions& options = input->options;
+  threads::ThreadPool pool(threads::WorkersFor(options.config.parallelism));
+  options.executor = &pool;
+  auto plan = planner::MakePlan(std::move(input->objects), options);
   if (!plan.ok()) {
     UsageError(io, Printable(base::Message(plan.status())));
     return std::nullopt;
   }
   for (const std::string& note : plan->notes) io.err << "note: " << Printable(note) << '\n';
-  options->executor = nullptr;  // it ends here
-  return Planned{*std::move(plan), *std::move(options)};
+  plan->skipped = std::move(input->skipped);
+  options.executor = nullptr;  // it ends here
+  return Planned{*std::move(plan), std::move(options)};
 }
 
 bool HasNamespace(const planner::Plan& plan, std::string_view name) {

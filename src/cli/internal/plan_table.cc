@@ -8,6 +8,7 @@
 #include "cli/internal/columns.h"
 #include "cli/internal/plan_text.h"
 #include "fmt/format.h"
+#include "planner/plan_json.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -169,7 +170,7 @@ class Table {
     Row& row = rows_.emplace_back();
     if (spaces_) row.push_back({std::string(entry.namespace_)});
     row.push_back({entry.name});
-    row.push_back({std::string(NameOf(entry.state)), ColorOf(entry.state)});
+    row.push_back({std::string(planner::NameOf(entry.state)), ColorOf(entry.state)});
     row.push_back({OrNone(entry.node)});
     return row;
   }
@@ -233,22 +234,6 @@ std::string Counts(const std::vector<Outcome>& outcomes, std::string_view existi
 }
 
 }  // namespace
-
-std::string_view NameOf(State state) {
-  switch (state) {
-    case State::kExisting:
-      return "Existing";
-    case State::kPlaced:
-      return "Placed";
-    case State::kWaiting:
-      return "Waiting";
-    case State::kRefused:
-      return "Refused";
-    case State::kPreempted:
-      return "Preempted";
-  }
-  return "";
-}
 
 std::string PlanTable(const planner::Plan& plan, const TableOptions& options,
                       const Painter& paint) {

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan for people: tables as kubectl prints them, trees of reasons; and its outcomes as JSON.
+// A plan for people: tables as kubectl prints them, reasons in sentences and trees.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "api/document.h"
 #include "cli/internal/paint.h"
+#include "planner/answer.h"
 #include "planner/cures.h"
 #include "planner/plan.h"
 
 namespace dray::cli::internal {
-
-// "Placed", "Refused", ...
-std::string_view NameOf(planner::State state);
 
 struct TableOptions {
   bool wide = false;  // a row per device with all that is known of it, and what there was before
@@ -30,28 +27,19 @@ struct TextStyle {
   Painter paint;
   std::size_t columns = 0;  // lines are broken there; 0: never
   bool unicode = true;      // else trees are drawn in ASCII
+  bool details = false;     // every node, request and device
 };
 
-// Where it is and with which devices, or the tree of reasons and, if it was looked for, what would
-// help.
+// Where it is and with which devices; or why not in one sentence, what would help if it was looked
+// for, and what the nodes say. With `details` all of that.
 std::string ExplainText(const planner::PodOutcome& pod, const planner::Help* help,
                         const TextStyle& style);
 std::string ExplainText(const planner::ClaimOutcome& claim, const planner::Help* help,
                         const TextStyle& style);
 std::string ExplainText(const planner::MissingPods& missing, const TextStyle& style);
 
-// What became of it; with `help`, or where it says so, the whole explanation.
-struct JsonOptions {
-  bool explain = false;
-  const planner::Help* help = nullptr;
-};
-api::DocumentNode ToJson(const planner::PodOutcome& pod, const JsonOptions& options);
-api::DocumentNode ToJson(const planner::ClaimOutcome& claim, const JsonOptions& options);
-api::DocumentNode ToJson(const planner::MissingPods& missing);
-// How many pods and claims are in which state.
-api::DocumentNode SummaryJson(const planner::Plan& plan);
-
-// Tree lines and others that are wider than so many columns go on below, where they began.
-std::string Wrapped(std::string_view line, std::size_t columns);
+// What is pending for one cause; `help` and the details are those of the first.
+std::string CauseText(const planner::Cause& cause, const planner::Help* help,
+                      const TextStyle& style, base::Time now);
 
 }  // namespace dray::cli::internal

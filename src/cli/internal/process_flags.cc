@@ -46,7 +46,7 @@ bool Choose(Io& io, std::string_view flag, const std::string& text,
 }
 
 bool ReadElection(Io& io, const ProcessFlags& flags, const scheduler::LoadedConfig& file,
-                  plane::RemoteSchedulerOptions& options) {
+                  const std::string& default_name, plane::ProcessOptions& options) {
   const scheduler::LeaderElectionConfig said =
       file.leader_election.value_or(scheduler::LeaderElectionConfig());
   options.leader_elect = flags.leader_elect.value_or(said.leader_elect.value_or(true));
@@ -63,14 +63,14 @@ bool ReadElection(Io& io, const ProcessFlags& flags, const scheduler::LoadedConf
   const auto first = [](const std::string& a, const std::string& b, const std::string& c) {
     return !a.empty() ? a : !b.empty() ? b : c;
   };
-  lease.name = first(flags.resource_name, said.resource_name,
-                     options.config.profiles.front().scheduler_name);
+  lease.name = first(flags.resource_name, said.resource_name, default_name);
   lease.namespace_ = first(flags.resource_namespace, said.resource_namespace, lease.namespace_);
   if (!options.leader_elect) return true;
   if (const Status fits = client::CheckLease(lease); !fits.ok()) {
-    UsageError(io, Printable(base::Message(fits)),
-               "the lease is named as the first profile unless --leader-elect-resource-name says "
-               "otherwise");
+    UsageError(
+        io, Printable(base::Message(fits)),
+        "the lease has the name that --leader-elect-resource-name gives it, else that of the "
+        "process; a scheduler's is that of its first profile");
     return false;
   }
   if (lease.name == kTheirLease && lease.namespace_ == "kube-system") {
@@ -82,7 +82,7 @@ bool ReadElection(Io& io, const ProcessFlags& flags, const scheduler::LoadedConf
 }
 
 bool ReadConnection(Io& io, const ProcessFlags& flags, const scheduler::LoadedConfig& file,
-                    plane::RemoteSchedulerOptions& options) {
+                    plane::ProcessOptions& options) {
   const scheduler::ClientConnectionConfig said =
       file.client_connection.value_or(scheduler::ClientConnectionConfig());
   options.qps = flags.qps ? *flags.qps : said.qps.value_or(0);
@@ -133,7 +133,7 @@ StatusOr<apiserver::KeyPair> ReadPair(const std::string& certificate, const std:
   return pair;
 }
 
-bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOptions& options) {
+bool ReadServing(Io& io, const ProcessFlags& flags, plane::ProcessOptions& options) {
   if (flags.secure_port == 0) return true;
   plane::ServingOptions serving;
   serving.address = flags.bind_address;
@@ -169,67 +169,70 @@ bool ReadServing(Io& io, const ProcessFlags& flags, plane::RemoteSchedulerOption
   return true;
 }
 
-void AddElectionFlags(CLI::App& app, ProcessFlags& flags) {
+void AddElectionFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kind) {
   // Told only when it is given: 1, or -1 for --leader-elect=false.
   app.add_flag_function(
       "--leader-elect", [&flags](std::int64_t given) { flags.leader_elect = given > 0; },
       "Use leader election (default true)");
   app.add_option("--leader-elect-resource-name", flags.resource_name,
-                 "Name of the lease; that of the first profile if not given")
+                 fmt::format("Name of the lease; {} if not given", kind.lease))
       ->type_name("NAME");
   app.add_option("--leader-elect-resource-namespace", flags.resource_namespace,
                  "Its namespace (default kube-system)")
       ->type_name("NAME");
-  app.add_option("--leader-elect-resource-lock", flags.resource_lock, "What is elected by")
+  app.add_option("--leader-elect-resource-lock", flags.resource_lock,
+                 "Kind of object for leader election")
       ->type_name("leases")
       ->check(CLI::IsMember({"leases"}).description(""));
   AddDuration(app, "--leader-elect-lease-duration", flags.lease_duration,
-              "How long others wait for a leader that says nothing (default 15s)");
+              "How long a lease is valid without being renewed (default 15s)");
   AddDuration(app, "--leader-elect-renew-deadline", flags.renew_deadline,
-              "How long a leader leads that cannot say so (default 10s)");
+              "How long the leader tries to renew its lease before it gives up (default 10s)");
   AddDuration(app, "--leader-elect-retry-period", flags.retry_period,
-              "Time between two tries (default 2s)");
+              "Time between attempts to acquire or renew the lease (default 2s)");
   app.add_option("--leader-elect-identity", flags.identity,
-                 "Who this is in the lease; made up if not given")
+                 "Identity in the lease; generated if not given")
       ->type_name("NAME");
 }
 
-void AddServingFlags(CLI::App& app, ProcessFlags& flags) {
-  app.add_option("--bind-address", flags.bind_address, "Where health and metrics are served")
+void AddServingFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kind) {
+  app.add_option("--bind-address", flags.bind_address, "Address for health and metrics")
       ->type_name("IP")
       ->capture_default_str();
-  app.add_option("--secure-port", flags.secure_port, "With TLS, at this port; 0: nowhere")
+  app.add_option("--secure-port", flags.secure_port,
+                 "HTTPS port for health and metrics; 0: do not serve")
       ->type_name("PORT")
       ->check(CLI::Range(0, 65535).description(""))
       ->capture_default_str();
   app.add_option("--tls-cert-file", flags.certificate_file,
-                 "Certificate of that port, with those above it; self-signed if not given")
+                 "Serving certificate with its chain; self-signed if not given")
       ->type_name("FILE");
   app.add_option("--tls-private-key-file", flags.key_file, "Its key")->type_name("FILE");
   app.add_option("--client-ca-file", flags.client_authority_file,
-                 "Who signs its clients; as the API server says if not given")
+                 "CA of client certificates; that of the API server if not given")
       ->type_name("FILE");
   app.add_option("--authorization-always-allow-paths", flags.always_allow,
-                 "What anybody may read there")
+                 "Paths that need no authorization")
       ->type_name("PATHS")
       ->delimiter(',')
       ->capture_default_str();
   app.add_flag("--authentication-skip-lookup", flags.skip_lookup,
-               "Do not ask the API server who signs clients");
+               "Do not look up the client CA on the API server");
   AddDuration(app, "--authentication-token-webhook-cache-ttl", flags.token_kept,
-              "How long an answer about a token holds")
+              "How long to cache token reviews")
       ->capture_default_str();
   AddDuration(app, "--authorization-webhook-cache-authorized-ttl", flags.allowed_kept,
-              "How long a yes about an access holds")
+              "How long to cache access reviews that allow")
       ->capture_default_str();
   AddDuration(app, "--authorization-webhook-cache-unauthorized-ttl", flags.denied_kept,
-              "How long a no holds")
+              "How long to cache access reviews that deny")
       ->capture_default_str();
   app.add_option("--authentication-kubeconfig", flags.authentication_kubeconfig,
-                 "As whom to ask about tokens; as the scheduler if not given")
+                 fmt::format("Kubeconfig for token reviews; that of the {} if not given", kind.who))
       ->type_name("FILE");
-  app.add_option("--authorization-kubeconfig", flags.authorization_kubeconfig,
-                 "As whom to ask about accesses; as the scheduler if not given")
+  app.add_option(
+         "--authorization-kubeconfig", flags.authorization_kubeconfig,
+         fmt::format("Kubeconfig for access reviews; that of the {} if not given", kind.who))
       ->type_name("FILE");
   AddHttp2Flags(app, flags.http2);
 }
@@ -245,20 +248,70 @@ void AddHttp2Flags(CLI::App& app, Http2Flags& flags) {
       ->capture_default_str();
 }
 
-void AddProcessFlags(CLI::App& app, ProcessFlags& flags) {
-  AddElectionFlags(app, flags);
+void AddProcessFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kind) {
+  flags.secure_port = kind.port;
+  AddElectionFlags(app, flags, kind);
   app.add_option("--kube-api-qps", flags.qps,
                  "Requests a second to the API server; not limited if not given")
       ->type_name("NUMBER");
-  app.add_option("--kube-api-burst", flags.burst, "And so many at once; twice that if not given")
+  app.add_option("--kube-api-burst", flags.burst,
+                 "Burst above --kube-api-qps; twice that if not given")
       ->type_name("NUMBER");
-  AddServingFlags(app, flags);
+  AddServingFlags(app, flags, kind);
 }
 
 bool ReadProcessFlags(Io& io, const ProcessFlags& flags, const scheduler::LoadedConfig& file,
                       plane::RemoteSchedulerOptions& options) {
-  return ReadElection(io, flags, file, options) && ReadConnection(io, flags, file, options) &&
-         ReadServing(io, flags, options);
+  return ReadElection(io, flags, file, options.config.profiles.front().scheduler_name, options) &&
+         ReadConnection(io, flags, file, options) && ReadServing(io, flags, options);
+}
+
+bool ReadProcessFlags(Io& io, const ProcessFlags& flags, plane::ProcessOptions& options) {
+  const scheduler::LoadedConfig nothing;
+  return ReadElection(io, flags, nothing, options.lease.name, options) &&
+         ReadConnection(io, flags, nothing, options) && ReadServing(io, flags, options);
+}
+
+void Introduce(Io& io, const plane::RemoteProcess& process, const std::string& url) {
+  const auto say = [&](std::string_view what, const std::string& value) {
+    if (!value.empty()) io.out << fmt::format("{:<12} {}\n", what, Printable(value));
+  };
+  say("apiserver", url);
+  say("lease", process.lease());
+  say("serving", process.serving());
+  io.out << std::flush;
+}
+
+Status WatchProcess(Io& io, const logs::Logger& log, const plane::RemoteProcess& process,
+                    const EndSignals& signals, std::string_view who, std::string_view doing) {
+  std::string said;
+  std::string trouble;
+  std::string election;
+  for (;;) {
+    if (Status health = process.Health(); !health.ok()) return health;
+    const std::string leader = process.leader();
+    std::string state(doing);
+    if (process.leading() && !process.Connection().ok()) {
+      state = "paused: the cluster cannot be seen";
+    } else if (!process.leading()) {
+      state = leader.empty() ? "waiting for the lease"
+                             : fmt::format("waiting: {} has the lease", Printable(leader));
+    }
+    if (state != said) io.out << fmt::format("{:<12} {}\n", who, state) << std::flush;
+    said = std::move(state);
+    std::string now(base::Message(process.Connection()));
+    if (now != trouble) {
+      now.empty() ? log.Info(0, "The API server is back")
+                  : log.Warning("The cluster cannot be seen", {{"err", now}});
+    }
+    trouble = std::move(now);
+    std::string lease(base::Message(process.Election()));
+    if (lease != election && !lease.empty()) {
+      log.Warning("Leader election failed", {{"err", lease}});
+    }
+    election = std::move(lease);
+    if (signals.Came()) return {};
+  }
 }
 
 }  // namespace dray::cli::internal

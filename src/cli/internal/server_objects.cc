@@ -86,6 +86,14 @@ StatusOr<api::Object> Patched(const api::Object& stored, const Manifest& manifes
 
 }  // namespace
 
+std::vector<const api::KindInfo*> DecidingKinds() {
+  std::vector<const api::KindInfo*> kinds;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (&kind == &api::HubKind(*kind.hub) && Matters(kind)) kinds.push_back(&kind);
+  }
+  return kinds;
+}
+
 StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access,
                                               std::vector<std::string>& notes) {
   DRAY_ASSIGN_OR_RETURN(const std::unique_ptr<client::HttpClient> http,

@@ -13,6 +13,9 @@
 
 namespace dray::cli::internal {
 
+// The kinds that decisions depend on.
+std::vector<const api::KindInfo*> DecidingKinds();
+
 // Everything that decisions depend on, in all namespaces. Reads only. Kinds that the user may not
 // read are told in `notes` and taken as absent, but for those without which nothing can be decided.
 StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access,

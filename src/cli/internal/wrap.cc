@@ -39,7 +39,57 @@ std::size_t RemarkOf(std::string_view line) {
   return remark == line.npos ? 0 : remark;
 }
 
+// How a line that goes on below begins there: branches of a tree go on, words stand under words.
+std::string ContinuationOf(std::string_view line) {
+  constexpr std::string_view kThrough = "│  ";
+  std::string indent;
+  for (;;) {
+    if (line.starts_with("├─ ")) {
+      indent += kThrough;
+      line.remove_prefix(std::string_view("├─ ").size());
+    } else if (line.starts_with("└─ ")) {
+      indent += "   ";
+      line.remove_prefix(std::string_view("└─ ").size());
+    } else if (line.starts_with(kThrough)) {
+      indent += kThrough;
+      line.remove_prefix(kThrough.size());
+    } else if (line.starts_with("   ")) {
+      indent += "   ";
+      line.remove_prefix(3);
+    } else {
+      return indent + (line.starts_with("  - ") ? "    " : "  ");
+    }
+  }
+}
+
 }  // namespace
+
+std::string Wrapped(std::string_view line, std::size_t columns) {
+  if (columns == 0 || base::CodePoints(line) <= std::max(columns, kLeastColumns))
+    return std::string(line);
+  const std::size_t most = std::max(columns, kLeastColumns);
+  const std::string indent = ContinuationOf(line);
+  std::string text;
+  std::string now;  // the line that is being filled
+  bool words = false;
+  const auto width = [](std::string_view part) { return base::CodePoints(part); };
+  for (std::size_t at = 0; at < line.size();) {
+    std::size_t end = line.find(' ', at);
+    if (end == std::string_view::npos) end = line.size();
+    const std::string_view word = line.substr(at, end - at);
+    if (words && !word.empty() && width(now) + width(word) > most) {
+      while (now.ends_with(' ')) now.pop_back();
+      text += now + '\n';
+      now = indent;
+    }
+    now += word;
+    // What stands before the first word is no place to break.
+    words |= !word.empty() && word != "├─" && word != "└─" && word != "│" && word != "-";
+    if (end < line.size()) now += ' ';
+    at = end + 1;
+  }
+  return text + now;
+}
 
 std::string WrapHelp(std::string_view text, std::size_t columns) {
   if (columns == 0) return std::string(text);

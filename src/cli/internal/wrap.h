@@ -17,6 +17,9 @@ inline constexpr std::size_t kLeastColumns = 40;
 // 0 columns: nothing is broken.
 std::string WrapHelp(std::string_view text, std::size_t columns);
 
+// One line, perhaps of a tree: where it is wider it goes on below, where it began.
+std::string Wrapped(std::string_view line, std::size_t columns);
+
 // One paragraph, set off from the left by so many blanks; with its line end.
 std::string Paragraph(std::string_view text, std::size_t indent, std::size_t columns);
 

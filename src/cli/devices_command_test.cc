@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `dray devices` as a command line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/utf8.h"
+#include "cli/cli_test_support.h"
+#include "plane/plane_for_test.h"
+
+namespace dray::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr std::string_view kDevices = R"(  devices:
+  - {name: gpu-0}
+  - name: gpu-1
+    taints: [{key: example.com/hot, effect: NoSchedule}]
+  - name: nic
+    allowMultipleAllocations: true
+    capacity: {bandwidth: {value: 100G}}
+  - {name: half-0, consumesCounters: [{counterSet: card, counters: {memory: {value: 40Gi}}}]}
+  - {name: half-1, consumesCounters: [{counterSet: card, counters: {memory: {value: 40Gi}}}]}
+  - {name: whole, consumesCounters: [{counterSet: card, counters: {memory: {value: 80Gi}}}]}
+  - {name: gpu-2, attributes: {model: {string: H100}}}
+)";
+
+// A claim with a device, reserved for pods of its namespace.
+std::string HeldYaml(std::string_view name, std::string_view device, std::string_view pods,
+                     std::string_view more = "") {
+  return fmt::format(R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: {0}, namespace: team, uid: u-{0}, resourceVersion: "1"}}
+spec: {{devices: {{requests: [{{name: gpu, exactly: {{deviceClassName: gpu, allocationMode: ExactCount, count: 1}}}}]}}}}
+status:
+  reservedFor: [{2}]
+  allocation:
+    devices: {{results: [{{request: gpu, driver: gpu.example.com, pool: n1, device: {1}{3}}}]}}
+    nodeSelector: {{nodeSelectorTerms: [{{matchFields: [{{key: metadata.name, operator: In, values: [n1]}}]}}]}}
+)",
+                     name, device, pods, more);
+}
+
+std::string Input() {
+  // Counters are in a slice of their own.
+  std::string slices = OneNodeYaml(kDevices);
+  const std::string_view count = "resourceSliceCount: 1";
+  slices.replace(slices.find(count), count.size(), "resourceSliceCount: 2");
+  slices +=
+      testing::SliceYaml("  sharedCounters: [{name: card, counters: {memory: {value: 80Gi}}}]\n",
+                         {.name = "counters", .slices = 2});
+  return slices + HeldYaml("a", "gpu-0", "{resource: pods, name: train, uid: t}") +
+         HeldYaml("b", "half-1", "{resource: pods, name: infer, uid: i}") +
+         HeldYaml("c", "nic", "{resource: pods, name: infer, uid: i}",
+                  ", shareID: 9e4a0d0e-7f5e-4c1c-9f0a-6d0f1f3b2a11, consumedCapacity: {bandwidth: "
+                  "40G}") +
+         HeldYaml("d", "old", "") + R"(---
+apiVersion: v1
+kind: Pod
+metadata: {name: train, namespace: team, uid: t, creationTimestamp: "2026-05-28T17:26:40Z"}
+spec: {nodeName: n1, priority: 100, containers: [{name: c, image: i}]}
+status: {phase: Running}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n2, labels: {disk: fast}}
+)";
+}
+
+Outcome Devices(std::vector<std::string> words, const RunOptions& options = {}) {
+  std::vector<std::string> line = {"devices"};
+  line.insert(line.end(), words.begin(), words.end());
+  line.insert(line.end(), {"-f", "-"});
+  RunOptions with_input = options;
+  with_input.in = Input();
+  return RunLine(line, with_input);
+}
+
+TEST(DevicesCommand, ShowsWhoHasWhatAndWhatIsLeft) {
+  const Outcome outcome = Devices({});
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "n1\n"
+            "└─ gpu.example.com: 8 devices, 3 free\n"
+            "   ├─ gpu-0: held by pod team/train (claim a, for 3h, priority 100)\n"
+            "   ├─ gpu-1: free, tainted example.com/hot:NoSchedule\n"
+            "   ├─ nic: shared, 60G of 100G bandwidth left: pod team/infer (claim c, 40G "
+            "bandwidth)\n"
+            "   ├─ half-1: held by pod team/infer (claim b)\n"
+            "   ├─ whole: blocked, memory of card: 80Gi needed, 40Gi left\n"
+            "   ├─ old: gone, no slice publishes it any more, held by claim team/d\n"
+            "   ├─ 2 free: half-0, gpu-2\n"
+            "   └─ counters of card: 40Gi of 80Gi memory left\n");
+  EXPECT_EQ(outcome.err,
+            "8 devices on 1 node: 3 free, 2 held, 1 shared, 1 blocked, 1 gone; 1 node without "
+            "devices\n");
+}
+
+TEST(DevicesCommand, WideHasARowPerDevice) {
+  const Outcome outcome = Devices({"-o", "wide"});
+  EXPECT_THAT(outcome.out, AllOf(StartsWith("NODE "), HasSubstr("pod/team/train  3h"),
+                                 HasSubstr("bandwidth=60G/100G"), HasSubstr("model=H100")));
+  EXPECT_THAT(Devices({"-o", "wide", "--no-headers"}).out, Not(HasSubstr("NODE ")));
+}
+
+TEST(DevicesCommand, SpeaksJsonAndYaml) {
+  EXPECT_THAT(
+      Devices({"-o", "json"}).out,
+      AllOf(HasSubstr("\"device\": \"gpu-0\""), HasSubstr("\"state\": \"Held\""),
+            HasSubstr("\"claim\": \"team/a\""), HasSubstr("\"priority\": 100"),
+            HasSubstr("\"left\": \"60G\""), HasSubstr("\"gone\": 1"), HasSubstr("\"free\": 3")));
+  EXPECT_THAT(Devices({"-o", "yaml"}).out, StartsWith("nodes:\n- name: n1\n"));
+}
+
+TEST(DevicesCommand, NodesAndNamespacesAreChosen) {
+  EXPECT_EQ(Devices({"n2"}).out, "");
+  EXPECT_EQ(Devices({"-l", "disk=fast"}).out, "");
+  EXPECT_THAT(Devices({"n1"}).out, StartsWith("n1\n"));
+  EXPECT_THAT(Devices({"-n", "team"}).out, AllOf(HasSubstr("gpu-0"), Not(HasSubstr("gpu-2"))));
+  EXPECT_EQ(Devices({"-n", "other"}).out, "");
+  EXPECT_THAT(Devices({"-n", "other", "-A"}).out, HasSubstr("gpu-2"));
+}
+
+TEST(DevicesCommand, WhatCannotBeIsSaid) {
+  const Outcome node = Devices({"n11"});
+  EXPECT_EQ(node.code, kExitUsage);
+  EXPECT_THAT(node.err,
+              AllOf(HasSubstr("there is no node \"n11\""), HasSubstr("did you mean n1?")));
+  EXPECT_THAT(Devices({"-l", "a=("}).err, HasSubstr("-l: "));
+  EXPECT_THAT(Devices({"-w"}).err, HasSubstr("-w follows a cluster, and files do not change"));
+}
+
+TEST(DevicesCommand, FitsTheTerminalAndItsLetters) {
+  const Outcome narrow = Devices({}, {.columns = 60});
+  std::istringstream lines(narrow.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(base::CodePoints(line), 60U) << line;
+  }
+  EXPECT_THAT(Devices({}, {.variables = {{"LC_ALL", "C"}}}).out,
+              HasSubstr("`- gpu.example.com: 8 devices"));
+  EXPECT_THAT(Devices({}).out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(Devices({}, {.terminal = true}).out, HasSubstr("\x1b[1mn1\x1b[0m"));
+  EXPECT_THAT(Devices({}, {.variables = {{"NO_COLOR", "1"}}, .terminal = true}).out,
+              Not(HasSubstr("\x1b")));
+}
+
+// A whole control plane in this process.
+TEST(DevicesOfACluster, AreFollowed) {
+  plane::TestPlane plane;
+  plane.Start();
+  const std::vector<std::string> ask = {"devices", "--kubeconfig",
+                                        plane.folder() + "/viewer.kubeconfig"};
+  const Outcome before = RunLine(ask);
+  EXPECT_EQ(before.code, kExitOk) << before.err;
+  EXPECT_THAT(before.err, StartsWith("8 devices on 2 nodes: 8 free"));
+  std::vector<std::string> watch = ask;
+  watch.insert(watch.end(), {"-w", "--timeout", "4s"});
+  Outcome followed;
+  std::thread watcher([&] { followed = RunLine(watch); });
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  plane.Create(plane::PodFromTemplate("p"));
+  EXPECT_TRUE(plane.Await("p", "Running"));
+  watcher.join();
+  EXPECT_EQ(followed.code, kExitOk) << followed.err;
+  EXPECT_THAT(followed.out,
+              AllOf(StartsWith("node-a\n"), HasSubstr("4 free: gpu-0, gpu-1, gpu-2, gpu-3"),
+                    HasSubstr("gpu.example.com/node-a/gpu-0: held by pod default/p (was free)")));
+  EXPECT_THAT(RunLine(ask).out, HasSubstr("gpu-0: held by pod default/p"));
+}
+
+}  // namespace
+}  // namespace dray::cli

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/internal/serve_flags.h"
+
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "base/names.h"
+#include "cli/internal/command.h"
+#include "cli/internal/log_flags.h"
+#include "cli/internal/options.h"
+#include "cli/source_files.h"
+#include "fmt/format.h"
+
+namespace dray::cli::internal {
+namespace {
+
+constexpr const char* kSlowRequest = "--slow-request-threshold";
+constexpr const char* kSlowCommit = "--slow-commit-threshold";
+constexpr const char* kStuckRequest = "--stuck-request-threshold";
+
+bool ReadListen(const std::string& listen, plane::PlaneOptions& options) {
+  const auto colon = listen.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  options.address = listen.substr(0, colon);
+  if (options.address.front() == '[' && options.address.back() == ']') {
+    options.address = options.address.substr(1, options.address.size() - 2);
+  }
+  const char* const end = listen.data() + listen.size();
+  const auto [rest, error] = std::from_chars(listen.data() + colon + 1, end, options.port);
+  return error == std::errc() && rest == end;
+}
+
+// The mode of a file that others can read, or write and so let themselves in; its group may read
+// it, as the volume of a secret has it. Nothing for what is no file, as a pipe.
+std::optional<unsigned> TooOpen(const std::string& file) {
+  using std::filesystem::perms;
+  std::error_code error;
+  const auto about = std::filesystem::status(file, error);
+  if (error || about.type() != std::filesystem::file_type::regular) return std::nullopt;
+  const perms mode = about.permissions();
+  if ((mode & (perms::others_all | perms::group_write)) == perms::none) return std::nullopt;
+  return static_cast<unsigned>(mode & perms::mask);
+}
+
+bool ReadTokens(Io& io, const std::string& tokens, plane::PlaneOptions& options) {
+  if (tokens.empty()) return true;
+  if (const auto mode = TooOpen(tokens)) {
+    UsageError(io,
+               fmt::format("--token-auth-file: {} holds secrets and others than its owner can "
+                           "read or write it (mode {:04o})",
+                           tokens, *mode),
+               fmt::format("if it has not been read by others: chmod 600 {}", tokens));
+    return false;
+  }
+  const Sources sources = LoadSources(std::vector<std::string>{tokens}, io.in);
+  for (const SourceError& error : sources.errors) {
+    UsageError(io, fmt::format("--token-auth-file: {}: {}", error.path, error.message));
+  }
+  for (const SourceFile& file : sources.files) options.tokens += file.text + "\n";
+  return sources.errors.empty();
+}
+
+// A name or an address, without a port: that is the one that is listened at.
+bool IsHost(const std::string& host) {
+  const bool address =
+      !host.empty() && host.find_first_not_of("0123456789abcdefABCDEF.:") == host.npos;
+  return address || base::IsDnsSubdomain(host);
+}
+
+bool ReadStore(Io& io, const std::string& text, plane::PlaneOptions& options) {
+  if (text.empty()) return true;
+  auto address = plane::StoreAddress::Parse(text);
+  if (!address.ok()) {
+    UsageError(io, fmt::format("--store: {}", base::Message(address.status())),
+               "as in sqlite:/var/lib/dray/dray.db or memory");
+    return false;
+  }
+  options.store = *std::move(address);
+  return true;
+}
+
+}  // namespace
+
+void AddServeFlags(CLI::App& app, ServeFlags& flags) {
+  AddDataFolder(app, flags.data);
+  app.add_option("--store", flags.store,
+                 "Where objects are: sqlite:FILE or memory; sqlite:DATA/dray.db if not given")
+      ->type_name("STORE");
+  app.add_option("--listen", flags.listen, "Address and port; port 0 is a free one")
+      ->type_name("ADDRESS:PORT")
+      ->capture_default_str();
+  app.add_option("--advertise", flags.advertise,
+                 "Names and addresses that clients use, for the certificate; the first one is in "
+                 "the kubeconfigs. That of --listen if not given")
+      ->type_name("HOST,HOST")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--token-auth-file", flags.tokens,
+                 "Bearer tokens, as kube-apiserver has them: token,user,uid,\"group,group\" lines")
+      ->type_name("FILE");
+  AddHttp2Flags(app, flags.http2);
+}
+
+void AddServeReports(CLI::App& app, ServeFlags& flags) {
+  AddThreshold(app, kSlowRequest, flags.slow_request,
+               "Log requests that take longer, step by step; 0: none");
+  AddThreshold(app, kSlowCommit, flags.slow_commit,
+               "/healthz fails while the disk takes longer for a commit; 0: never");
+  AddThreshold(app, kStuckRequest, flags.stuck_request,
+               "/readyz and /healthz fail while a request waits longer for a thread; 0: never");
+  AddAuditFlags(app, flags.audit);
+}
+
+bool ReadServeFlags(Io& io, const ServeFlags& flags, plane::PlaneOptions& options) {
+  const auto gates = ReadGates(io, flags.gates);
+  if (!gates) return false;
+  options.gates = *gates;
+  options.data = DataFolder(io.env, flags.data);
+  if (!ReadStore(io, flags.store, options)) return false;
+  ReadHttp2Flags(flags.http2, options);
+  if (!ReadListen(flags.listen, options)) {
+    UsageError(io, fmt::format("--listen: \"{}\" must be an address and a port", flags.listen),
+               "as in 127.0.0.1:6443");
+    return false;
+  }
+  for (const std::string& host : flags.advertise) {
+    if (IsHost(host)) continue;
+    UsageError(io, fmt::format("--advertise: \"{}\" must be a name or an address", host),
+               "as in api.example.com or 10.0.0.7; the port is that of --listen");
+    return false;
+  }
+  options.advertise = flags.advertise;
+  if (!ReadTokens(io, flags.tokens, options)) return false;
+  const auto slow_request = ReadThreshold(io, kSlowRequest, flags.slow_request);
+  const auto slow_commit = ReadThreshold(io, kSlowCommit, flags.slow_commit);
+  const auto stuck_request = ReadThreshold(io, kStuckRequest, flags.stuck_request);
+  auto audit = ReadAuditFlags(io, flags.audit);
+  if (!slow_request || !slow_commit || !stuck_request || !audit) return false;
+  options.slow_request = *slow_request;
+  options.health.slow_commit = *slow_commit;
+  options.health.stuck_request = *stuck_request;
+  options.audit = *std::move(audit);
+  return true;
+}
+
+}  // namespace dray::cli::internal
