@@ -1,5 +1,5 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build binary install install-packages check alone tidy format asan tsan fuzz mutants seams soak clang bench deb dist image packages clean
+.PHONY: help up demo test build binary install install-packages install-test-packages etcd check alone tidy format asan tsan fuzz mutants seams soak clang bench deb dist image packages console pictures clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
@@ -20,6 +20,7 @@ help:
 	@echo 'make mutants whether the random tests would find faults of the allocator'
 	@echo 'make soak    the whole system on simulated time, with faults at every seam (SEEDS=10000)'
 	@echo 'make seams   whether the tests of lost answers, frozen watches and such would find their guards missing'
+	@echo 'make console the web page again from console/src (needs npm); make pictures: those of the README (and chromium)'
 
 up: binary
 	@$(BINARY)/dray up --demo
@@ -36,7 +37,7 @@ binary: install-packages
 	@cmake --preset binary >/dev/null
 	cmake --build --preset binary -j$(JOBS)
 
-build: install-packages
+build: install-test-packages
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j$(JOBS)
 
@@ -57,8 +58,24 @@ dist: packages
 image: packages
 	tools/make-packages image build/dist $(PACKAGES)
 
+# The web page, from its sources to the files that the binary embeds. Only for those who change it.
+console:
+	cd console && npm ci --ignore-scripts --no-progress && node build.mjs
+	@tools/check-console
+
+# What the README shows: a made-up fleet, and what the console says of the demo.
+pictures: build
+	cd console/test && npm ci --ignore-scripts --no-progress && DRAY_BINARY=$(CURDIR)/$(RELEASE)/dray node pictures.mjs ../../docs/pictures
+
 install-packages:
 	@tools/install-packages
+
+# A newer etcd than Debian 12's, for the tests of -DDRAY_ETCD=ON. Where it cannot be had, they say that they are skipped.
+etcd:
+	@tools/fetch-etcd build/etcd || true
+
+install-test-packages:
+	@tools/install-packages --tests
 
 # Linked as dray is, which takes long; `make test` only sees to it that each benchmark runs.
 bench: install-packages
@@ -67,7 +84,7 @@ bench: install-packages
 	$(BINARY)/bin/benchmarks
 
 # The sanitizer and second-compiler builds run the same tests.
-asan tsan clang: install-packages
+asan tsan clang: install-test-packages
 	@cmake --preset $@ >/dev/null
 	cmake --build --preset $@ -j$(JOBS)
 	ctest --preset $@ -j$(JOBS)

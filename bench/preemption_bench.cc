@@ -14,6 +14,7 @@
 
 #include "api/device_class.h"
 #include "api/memory_cluster.h"
+#include "api/pod_claims.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
 #include "base/check.h"
@@ -118,6 +119,7 @@ class Setting {
       pod.status.start_time = base::Time::FromUnix(1'000 + (number * 7 + d) % 1'000);
       api::ResourceClaim claim = ClaimFor(pod_name, 1);
       claim.metadata.uid = "uid-claim-" + pod_name;
+      claim.metadata.finalizers.emplace_back(api::kClaimFinalizer);
       claim.status.allocation.emplace();
       claim.status.allocation->devices.results.push_back({.request = "r",
                                                           .driver = std::string(testing::kDriver),

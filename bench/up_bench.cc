@@ -171,8 +171,11 @@ std::unique_ptr<RemoteScheduler> ScheduleRemotely(const std::string& folder, std
   if (writers == 0) return nullptr;
   auto access = client::LoadAccess({.kubeconfig = folder + "/scheduler.kubeconfig"});
   DRAY_CHECK(access.ok(), access.status().ToString());
-  auto started = RemoteScheduler::Start(
-      {.access = *std::move(access), .leader_elect = false, .writers = writers}, clock);
+  plane::RemoteSchedulerOptions options;
+  options.access = *std::move(access);
+  options.leader_elect = false;
+  options.writers = writers;
+  auto started = RemoteScheduler::Start(std::move(options), clock);
   DRAY_CHECK(started.ok(), started.status().ToString());
   return *std::move(started);
 }

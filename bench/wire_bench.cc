@@ -163,8 +163,11 @@ class World {
 
   Rate Schedule(int count) {
     const Measure measure(*this);
-    auto scheduler = Must(RemoteScheduler::Start(
-        {.access = access_, .leader_elect = false, .writers = writers_}, clock_));
+    plane::RemoteSchedulerOptions options;
+    options.access = access_;
+    options.leader_elect = false;
+    options.writers = writers_;
+    auto scheduler = Must(RemoteScheduler::Start(std::move(options), clock_));
     const Rate rate =
         measure.Await(count, [&] { return static_cast<int>(scheduler->statistics().bound); });
     scheduler = nullptr;

@@ -58,17 +58,17 @@ find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 add_library(cli11::cli11 INTERFACE IMPORTED)
 set_target_properties(cli11::cli11 PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${CLI11_INCLUDE_DIR}")
 
-# gRPC without TLS, for unix sockets, and protobuf without reflection; for the room rpc alone. 6 MB, 4 of them gRPC's. There
+# gRPC, with OpenSSL for etcd over TLS, and protobuf without reflection; for the room rpc alone. 9 MB, 7 of them gRPC's. There
 # must be one abseil in a process: the archive above. gRPC's own CMake package knows shared libraries only.
 find_program(PROTOC protoc REQUIRED)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 set(grpc_archives)
-foreach(name grpc++_unsecure grpc_unsecure gpr address_sorting upb protobuf-lite cares)
+foreach(name IN ITEMS grpc++ grpc gpr address_sorting upb protobuf-lite cares)
   find_library(GRPC_ARCHIVE_${name} lib${name}.a REQUIRED)
   list(APPEND grpc_archives "${GRPC_ARCHIVE_${name}}")
 endforeach()
-add_library(grpc::unsecure INTERFACE IMPORTED)
-target_link_libraries(grpc::unsecure INTERFACE ${grpc_archives}
+add_library(grpc::grpc INTERFACE IMPORTED)
+target_link_libraries(grpc::grpc INTERFACE ${grpc_archives}
   absl::base absl::cleanup absl::cord absl::flat_hash_map absl::flat_hash_set absl::hash absl::inlined_vector absl::random_random absl::status
   absl::statusor absl::str_format absl::strings absl::synchronization absl::time absl::variant
-  re2::re2 ZLIB::ZLIB Threads::Threads rt)
+  re2::re2 OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads rt)

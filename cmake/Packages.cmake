@@ -4,7 +4,7 @@
 #   bin/kubectl-dray                kubectl runs it when somebody says `kubectl dray`; kubectl_complete-dray completes that
 #   share/man, share/bash-completion, share/zsh, share/fish
 #                                   printed by the binary, which knows its commands
-#   lib/systemd/system              three units, none of them started by itself
+#   lib/systemd/system              five units, none of them started by itself
 #   share/doc/dray                  licence, and those of what is linked in
 
 file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/private-libraries")
@@ -13,6 +13,7 @@ install(TARGETS dray RUNTIME DESTINATION bin COMPONENT dray)
 install(FILES "$<TARGET_FILE:simdjson::simdjson>" DESTINATION lib/dray COMPONENT dray
         RENAME "$<TARGET_SONAME_FILE_NAME:simdjson::simdjson>")
 install(FILES packaging/systemd/dray-up.service packaging/systemd/dray-scheduler.service packaging/systemd/dray-node.service
+              packaging/systemd/dray-apiserver.service packaging/systemd/dray-controllers.service
         DESTINATION lib/systemd/system COMPONENT dray)
 install(FILES LICENSE DESTINATION share/doc/dray COMPONENT dray)
 install(FILES packaging/debian/copyright DESTINATION share/doc/dray COMPONENT dray)

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "crash/disk.h"
 #include "crash/judge.h"
 #include "crash/load.h"
@@ -55,8 +56,10 @@ class CrashTest : public ::testing::Test {
   }
 
   std::unique_ptr<UpProcess> Begin() {
-    const std::string cluster =
-        std::string(std::getenv("DRAY_SOURCE")) + "/test/crash/cluster.yaml";
+    const char* source = std::getenv("DRAY_SOURCE");
+    DRAY_CHECK(source != nullptr,
+               "DRAY_SOURCE says where the sources are, DRAY_BINARY where dray is");
+    const std::string cluster = std::string(source) + "/test/crash/cluster.yaml";
     return std::make_unique<UpProcess>(data_, std::vector<std::string>{"--hollow-nodes", cluster});
   }
 

@@ -20,7 +20,7 @@ apply "$kep/example-3-mig-or-vgpu"
 runs mig
 devices gpu-0-mig-1g-0 pod-a-mig
 field '{"gpu-0-counters":["mig"]}' '{.status.allocation.devices.results[0].compatibilityGroups}' resourceclaim pod-a-mig
-waits vgpu 'incompatible with what is on counter set gpu-0-counters'
+waits vgpu 'cannot be mixed with what is in use on gpu-0-counters'
 
 # The driver changes its mind about what it has already given: the snapshot in the claim counts.
 says patched kubectl patch resourceslice node-2-gpu-0-devices --type=json \
@@ -36,7 +36,7 @@ field '{"gpu-0-counters":["vgpu"]}' '{.status.allocation.devices.results[0].comp
 # Example 4: a group in common is enough; baz has none with either.
 apply "$kep/example-4-several-groups"
 runs foo bar
-waits baz 'incompatible with what is on counter set device-0-counters'
+waits baz 'cannot be mixed with what is in use on device-0-counters'
 says deleted kubectl delete pod foo --timeout=20s
 sleep 1
 field '' '{.spec.nodeName}' pod baz

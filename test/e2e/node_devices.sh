@@ -278,7 +278,7 @@ for type in mig vgpu; do
   apply "$folder/part.yaml"
   [ "$type" = vgpu ] || runs mig
 done
-waits vgpu 'incompatible with what is on counter set card'
+waits vgpu 'cannot be mixed with what is in use on card'
 says deleted kubectl delete pod mig --timeout=30s
 runs vgpu
 eventually '^started$' kubectl logs vgpu

@@ -8,15 +8,38 @@ command -v kubectl >/dev/null || { echo "SKIPPED: kubectl is not installed"; exi
 examples="$DRAY_SOURCE/examples"
 folder=$(mktemp -d)
 pid=
+etcd_pid=
+store=
 export HOME="$folder" KUBECONFIG="$folder/data/admin.kubeconfig"
 
 finish() {
   [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || true
+  [ -z "$etcd_pid" ] || kill -9 "$etcd_pid" 2>/dev/null || true
   # Tokens and secrets of pods whose agent has ended are in file systems of their own.
   grep -F " $folder/" /proc/self/mounts | cut -d' ' -f2 | sort -r | while read -r mount; do umount -l "$mount" 2>/dev/null || true; done
   rm -rf "$folder"
 }
 trap finish EXIT
+
+# free_port: one of loopback that nobody has at this moment.
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# start_etcd FLAGS...: one of the test's own; its address is $etcd_address.
+start_etcd() {
+  etcd=${DRAY_ETCD:-$DRAY_SOURCE/build/etcd/etcd}
+  [ -x "$etcd" ] || { echo "SKIPPED: there is no etcd here: tools/fetch-etcd build/etcd brings one"; exit 0; }
+  etcd_address=127.0.0.1:$(free_port)
+  peers=http://127.0.0.1:$(free_port)
+  "$etcd" --data-dir "$folder/etcd" --listen-client-urls "http://$etcd_address" --advertise-client-urls "http://$etcd_address" \
+    --listen-peer-urls "$peers" --initial-advertise-peer-urls "$peers" --initial-cluster "default=$peers" --unsafe-no-fsync \
+    --max-txn-ops 1100 --log-level error "$@" >"$folder/etcd.log" 2>&1 &
+  etcd_pid=$!
+  for _ in $(seq 300); do
+    "${etcd}ctl" --endpoints "http://$etcd_address" get none >/dev/null 2>&1 && return
+    sleep 0.1
+  done
+  fail "etcd is not ready after 30 s: $(cat "$folder/etcd.log")"
+}
 
 fail() {
   echo "FAILED: $1"
@@ -30,7 +53,13 @@ fail() {
 
 # start FLAGS...: comes back when it is ready.
 start() {
-  "$DRAY_BINARY" up --data "$folder/data" --listen 127.0.0.1:0 "$@" >"$folder/out" 2>"$folder/err" &
+  # The same test with its objects in etcd: a second registration in CMakeLists.txt.
+  if [ "${DRAY_E2E_STORE:-}" = etcd ] && [ -z "$etcd_pid" ]; then
+    start_etcd
+    store="--store etcd://$etcd_address"
+  fi
+  # shellcheck disable=SC2086
+  "$DRAY_BINARY" up --data "$folder/data" --listen 127.0.0.1:0 $store "$@" >"$folder/out" 2>"$folder/err" &
   pid=$!
   for _ in $(seq 300); do
     if grep -q '^ready' "$folder/out"; then

@@ -82,7 +82,7 @@ says '"gitVersion"' kubectl get --raw /version
 says 'deprecated' kubectl get resourceclaims.v1beta1.resource.k8s.io
 
 # What a hollow node cannot do, it refuses with the reason.
-refuses 'nothing is executed: there is no log' kubectl logs kep-5004-extended
+refuses 'no containers run: there is no log' kubectl logs kep-5004-extended
 refuses 'there is no process to join' kubectl exec kep-5004-extended -- ls
 refuses 'there is no port to reach' kubectl port-forward pod/kep-5004-extended 18080:80
 stop

@@ -200,7 +200,7 @@ TEST(Explanation, GroupsAreToldAgainstWhatIsPlaced) {
   EXPECT_THAT(drops[1].placed, ElementsAre("mig"));
   EXPECT_EQ(drops[1].counter_set, "card");
   EXPECT_THAT(ToText(explanation),
-              HasSubstr("1 incompatible with what is on counter set card (vgpu against mig: no "
+              HasSubstr("1 that cannot be mixed with what is in use on card (vgpu against mig: no "
                         "group in common with what is placed there): g1\n"));
 }
 

@@ -3,19 +3,52 @@
 // system_soak: many seeds of the whole system. Ends with 1 at the first finding.
 #include <malloc.h>
 
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fmt/format.h"
 #include "system/system.h"
 
+namespace {
+
+using namespace dray::system;
+
+constexpr std::string_view kUsage =
+    "usage: system_soak [--first SEED] [--seeds N] [--profile NAME] [--trace] [--keep-on]\n"
+    "                   [--plant unknown-is-failure|leads-while-waiting|unreadable-is-absent|\n"
+    "                            quota-unchecked|misses-news|keeps-devices]\n";
+
+bool ReadNumber(std::string_view text, std::uint64_t& to) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool Plant(std::string_view what, Planted& planted) {
+  const std::pair<std::string_view, bool Planted::*> kFaults[] = {
+      {"unknown-is-failure", &Planted::unknown_is_failure},
+      {"leads-while-waiting", &Planted::leads_while_waiting},
+      {"unreadable-is-absent", &Planted::unreadable_is_absent},
+      {"quota-unchecked", &Planted::quota_unchecked},
+      {"misses-news", &Planted::misses_news},
+      {"keeps-devices", &Planted::keeps_devices}};
+  for (const auto& [name, fault] : kFaults) {
+    if (what != name) continue;
+    planted.*fault = true;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace dray::system;
   // What one run gives back the next one takes.
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
@@ -25,21 +58,33 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
     const char* const value = i + 1 < argc ? argv[i + 1] : "";
-    if (flag == "--first") options.seed = std::strtoull(value, nullptr, 10), ++i;
-    if (flag == "--seeds") seeds = std::strtoull(value, nullptr, 10), ++i;
-    if (flag == "--profile") options.profile = FindProfile(value), ++i;
-    if (flag == "--trace") options.trace = true;
-    if (flag == "--keep-on") keep_on = true;
-    if (flag == "--plant") {
-      const std::string_view what = value;
-      options.planted.unknown_is_failure = what == "unknown-is-failure";
-      options.planted.leads_while_waiting = what == "leads-while-waiting";
-      options.planted.unreadable_is_absent = what == "unreadable-is-absent";
-      options.planted.quota_unchecked = what == "quota-unchecked";
-      options.planted.misses_news = what == "misses-news";
-      options.planted.keeps_devices = what == "keeps-devices";
-      ++i;
+    bool known = true;
+    if (flag == "--trace") {
+      options.trace = true;
+      continue;
     }
+    if (flag == "--keep-on") {
+      keep_on = true;
+      continue;
+    }
+    if (flag == "--first") {
+      known = ReadNumber(value, options.seed);
+    } else if (flag == "--seeds") {
+      known = ReadNumber(value, seeds);
+    } else if (flag == "--profile") {
+      options.profile = FindProfile(value);
+      known = options.profile != nullptr;
+    } else if (flag == "--plant") {
+      known = Plant(value, options.planted);
+    } else {
+      known = false;
+    }
+    // An hour of the wrong seeds is a long answer to a slip.
+    if (!known) {
+      fmt::print(stderr, "{} {}: not understood\n{}", flag, value, kUsage);
+      return 2;
+    }
+    ++i;
   }
   const auto began = std::chrono::steady_clock::now();
   const auto took = [&] {
