@@ -49,6 +49,7 @@ std::unique_ptr<Command> MakeNodeCommand();
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeSchedulerCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
+std::unique_ptr<Command> MakeStoreCommand();
 std::unique_ptr<Command> MakeUpCommand();
 std::unique_ptr<Command> MakeValidateCommand();
 std::unique_ptr<Command> MakeVersionCommand();

@@ -6,9 +6,6 @@
 
 namespace dray::cli::internal {
 
-#ifdef DRAY_ETCD
-std::unique_ptr<Command> MakeStoreCommand();
-#endif
 namespace {
 
 constexpr std::array kCommands = {
@@ -43,9 +40,7 @@ constexpr std::array kCommands = {
                &MakeApiserverCommand},
     CommandRow{"controllers", "Run the controllers alone, for an API server somewhere else",
                &MakeControllersCommand},
-#ifdef DRAY_ETCD
     CommandRow{"store", "Copy all objects from a file to etcd, or back", &MakeStoreCommand},
-#endif
     CommandRow{"driver", "Serve devices of a file or of the machine to a node; test a driver",
                &MakeDriverCommand},
     CommandRow{"features", "List the feature gates and what they are set to", &MakeFeaturesCommand},
