@@ -96,6 +96,12 @@ class EtcdLog final : public Log, public internal::OwnWrites {
     return base::MakeStatus(broken_.code(), base::Message(broken_));
   }
 
+  // Not OK: it does not answer at the moment.
+  Status Reachable() const override {
+    DRAY_RETURN_IF_ERROR(Health());
+    return keeper_->Reachable();
+  }
+
   void OnVersion(Entry& entry, bool deleted) override { writer_->OnVersion(entry, deleted); }
   void OnPublished(const EntryPtr& entry) override { writer_->OnPublished(entry); }
   void OnRevision(Revision revision) override {
