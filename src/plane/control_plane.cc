@@ -73,7 +73,7 @@ class Plane final : public ControlPlane {
         clock_(clock),
         log_(LoggerFor("plane")),
         metrics_(clock, options_.gates, registry::HandlerOptions().version),
-        commits_(clock, LoggerFor("store"), options_.health.slow_commit) {}
+        commits_(clock, LoggerFor("store"), options_.health.slow_commit, Slow()) {}
 
   // The door closes first, so that nobody is told of something that then has no end; deciders stop
   // before what they write to.
@@ -169,6 +169,12 @@ class Plane final : public ControlPlane {
   logs::Logger LoggerFor(std::string_view component) const {
     return options_.log == nullptr ? logs::Logger() : options_.log->For(component);
   }
+
+  bool InEtcd() const {
+    return !options_.open_store && options_.store.kind == StoreAddress::Kind::kEtcd;
+  }
+  // What it is if commits are.
+  std::string_view Slow() const { return InEtcd() ? "etcd" : "disk"; }
 
   Status OpenAudit() {
     const AuditOptions& audit = options_.audit;
@@ -306,9 +312,10 @@ class Plane final : public ControlPlane {
                       },
                       .only_health = true});
     for (registry::HealthCheck& check : deciders_.Checks()) checks.push_back(std::move(check));
-    if (!Database(options_).empty()) {
-      checks.push_back(
-          {.name = "disk", .check = [this] { return commits_.Health(); }, .only_health = true});
+    if (!Database(options_).empty() || InEtcd()) {
+      checks.push_back({.name = std::string(Slow()),
+                        .check = [this] { return commits_.Health(); },
+                        .only_health = true});
     }
     // Whoever waits there is not being answered: clients had better go elsewhere.
     checks.push_back({.name = "request-queues",

@@ -11,25 +11,32 @@
 namespace dray::plane::internal {
 namespace {
 
-StatusOr<std::unique_ptr<store::Store>> OpenSqlite(std::string path, StoreMetrics& metrics,
-                                                   CommitWatch& watch) {
-  store::SqliteOptions sqlite{.path = std::move(path)};
-  sqlite.on_begin = [&watch] { watch.OnBegin(); };
-  sqlite.on_commit = [&metrics, &watch](const store::CommitReport& report) {
+// How long writes take.
+template <class Options>
+void Tell(Options& options, StoreMetrics& metrics, CommitWatch& watch) {
+  options.on_begin = [&watch] { watch.OnBegin(); };
+  options.on_commit = [&metrics, &watch](const store::CommitReport& report) {
     metrics.OnCommit(report);
     watch.OnCommit(report);
   };
+}
+
+StatusOr<std::unique_ptr<store::Store>> OpenSqlite(std::string path, StoreMetrics& metrics,
+                                                   CommitWatch& watch) {
+  store::SqliteOptions sqlite{.path = std::move(path)};
+  Tell(sqlite, metrics, watch);
   return store::OpenSqliteStore(sqlite);
 }
 
 StatusOr<std::unique_ptr<store::Store>> OpenEtcd(const PlaneOptions& options, StoreMetrics& metrics,
-                                                 logs::Logger log) {
+                                                 CommitWatch& watch, logs::Logger log) {
   store::EtcdOptions etcd = options.etcd;
   etcd.address = options.store.Etcd();
   etcd.warn = [log](const std::string& what) {
     log.Warning("About the store in etcd", {{"what", what}});
   };
   etcd.counts = &metrics.etcd();
+  Tell(etcd, metrics, watch);
   return store::OpenEtcdStore(etcd);
 }
 
@@ -43,7 +50,7 @@ StatusOr<std::unique_ptr<store::Store>> OpenStore(const PlaneOptions& options,
     case StoreAddress::Kind::kMemory:
       return store::MakeMemoryStore();
     case StoreAddress::Kind::kEtcd:
-      return OpenEtcd(options, metrics, log);
+      return OpenEtcd(options, metrics, watch, log);
     default:
       return OpenSqlite(options.store.File(options.data), metrics, watch);
   }
