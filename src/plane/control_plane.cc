@@ -73,7 +73,7 @@ class Plane final : public ControlPlane {
         clock_(clock),
         log_(LoggerFor("plane")),
         metrics_(clock, options_.gates, registry::HandlerOptions().version),
-        commits_(clock, LoggerFor("store"), options_.health.slow_commit) {}
+        commits_(clock, LoggerFor("store"), options_.health.slow_commit, Slow()) {}
 
   // The door closes first, so that nobody is told of something that then has no end; deciders stop
   // before what they write to.
@@ -97,12 +97,8 @@ class Plane final : public ControlPlane {
   Status Open() {
     DRAY_RETURN_IF_ERROR(MakeFolder(options_.data));
     DRAY_RETURN_IF_ERROR(OpenAudit());
-    if (options_.open_store) {
-      DRAY_ASSIGN_OR_RETURN(store_, options_.open_store());
-    } else {
-      DRAY_ASSIGN_OR_RETURN(
-          store_, internal::OpenStore(options_.store, options_.data, metrics_.store(), commits_));
-    }
+    DRAY_ASSIGN_OR_RETURN(
+        store_, internal::OpenStore(options_, metrics_.store(), commits_, LoggerFor("store")));
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;
@@ -173,6 +169,12 @@ class Plane final : public ControlPlane {
   logs::Logger LoggerFor(std::string_view component) const {
     return options_.log == nullptr ? logs::Logger() : options_.log->For(component);
   }
+
+  bool InEtcd() const {
+    return !options_.open_store && options_.store.kind == StoreAddress::Kind::kEtcd;
+  }
+  // What it is if commits are.
+  std::string_view Slow() const { return InEtcd() ? "etcd" : "disk"; }
 
   Status OpenAudit() {
     const AuditOptions& audit = options_.audit;
@@ -310,9 +312,10 @@ class Plane final : public ControlPlane {
                       },
                       .only_health = true});
     for (registry::HealthCheck& check : deciders_.Checks()) checks.push_back(std::move(check));
-    if (!Database(options_).empty()) {
-      checks.push_back(
-          {.name = "disk", .check = [this] { return commits_.Health(); }, .only_health = true});
+    if (!Database(options_).empty() || InEtcd()) {
+      checks.push_back({.name = std::string(Slow()),
+                        .check = [this] { return commits_.Health(); },
+                        .only_health = true});
     }
     // Whoever waits there is not being answered: clients had better go elsewhere.
     checks.push_back({.name = "request-queues",

@@ -26,10 +26,12 @@ void CommitWatch::OnCommit(const store::CommitReport& report) {
     second.longest = std::max(second.longest, report.wrote);
   }
   if (!TooLong(report.wrote, slow_)) return;
-  log_.Warning("Slow disk: a commit took long", {{"took", report.wrote},
-                                                 {"transactions", report.transactions},
-                                                 {"changes", report.changes},
-                                                 {"waiting", report.waiting}});
+  const bool disk = what_ == "disk";
+  log_.Warning(disk ? "Slow disk: a commit took long" : "Slow store: a commit took long",
+               {{"took", report.wrote},
+                {"transactions", report.transactions},
+                {"changes", report.changes},
+                {"waiting", report.waiting}});
 }
 
 std::chrono::nanoseconds CommitWatch::Longest() const {
@@ -49,8 +51,8 @@ Status CommitWatch::Health() const {
   const std::chrono::nanoseconds longest = Longest();
   if (!TooLong(longest, slow_)) return {};
   return base::Unavailable(fmt::format(
-      "the disk is slow: a commit of the last {} seconds took {}; all writes wait for it", kSeconds,
-      base::GoDurationToString(longest)));
+      "{}{} is slow: a commit of the last {} seconds took {}; all writes wait for it",
+      what_ == "disk" ? "the " : "", what_, kSeconds, base::GoDurationToString(longest)));
 }
 
 }  // namespace dray::plane::internal

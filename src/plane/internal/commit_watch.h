@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CommitWatch: whether the disk is slow, by how long commits have taken of late.
+// CommitWatch: whether the disk, or etcd, is slow, by how long commits have taken of late.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "base/clock.h"
@@ -28,9 +29,11 @@ class CommitWatch {
   // How long a slow commit is held against the disk.
   static constexpr int kSeconds = 10;
 
-  // The clock outlives it. A commit that takes as long as `slow` says so; 0: none does.
-  CommitWatch(const base::Clock& clock, logs::Logger log, std::chrono::nanoseconds slow)
-      : clock_(clock), log_(log), slow_(slow) {}
+  // The clock outlives it. A commit that takes as long as `slow` says so; 0: none does. `what` is what
+  // is slow then, a constant.
+  CommitWatch(const base::Clock& clock, logs::Logger log, std::chrono::nanoseconds slow,
+              std::string_view what = "disk")
+      : clock_(clock), log_(log), slow_(slow), what_(what) {}
 
   // By the store's writer, one after the other.
   void OnBegin();
@@ -38,7 +41,7 @@ class CommitWatch {
   // The longest commit of the last seconds, or the one under way if that is longer; zero: there was
   // none.
   std::chrono::nanoseconds Longest() const;
-  // Not OK: the disk is slow.
+  // Not OK: it is slow.
   Status Health() const;
 
  private:
@@ -51,6 +54,7 @@ class CommitWatch {
   const base::Clock& clock_;
   const logs::Logger log_;
   const std::chrono::nanoseconds slow_;
+  const std::string_view what_;
   mutable base::Mutex mutex_;
   std::optional<std::chrono::nanoseconds> began_ ABSL_GUARDED_BY(mutex_);  // the one under way
   std::array<Second, kSeconds> seconds_ ABSL_GUARDED_BY(mutex_);
