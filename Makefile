@@ -37,7 +37,7 @@ binary: install-packages
 	@cmake --preset binary >/dev/null
 	cmake --build --preset binary -j$(JOBS)
 
-build: install-test-packages
+build: install-test-packages etcd
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j$(JOBS)
 
@@ -70,7 +70,7 @@ pictures: build
 install-packages:
 	@tools/install-packages
 
-# A newer etcd than Debian 12's, for the tests of -DDRAY_ETCD=ON. Where it cannot be had, they say that they are skipped.
+# A newer etcd than Debian 12's, for tests. Where it cannot be had, they say that they are skipped.
 etcd:
 	@tools/fetch-etcd build/etcd || true
 

@@ -28,6 +28,7 @@ and pki/sa.key. Ends on SIGTERM or Ctrl-C.
 
 Examples:
   dray apiserver --listen 0.0.0.0:6443 --advertise api.example.com
+  dray apiserver --store etcd://a:2379,b:2379,c:2379   one of several, on objects they share
   dray scheduler --kubeconfig ~/.dray/scheduler.kubeconfig
   dray controllers --kubeconfig ~/.dray/controllers.kubeconfig
 

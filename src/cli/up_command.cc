@@ -42,6 +42,7 @@ Examples:
   dray up --simulated-nodes cluster.yaml   the cluster of a scenario (docs/simulate.md)
   dray up --with-node                      and this machine as a node that runs containers
   dray up --without scheduler              leave scheduling to 'dray scheduler'
+  dray up --store etcd://127.0.0.1:2379    objects in etcd, which nobody else uses meanwhile
   dray up --audit-log-path audit.log -v 2  audit who changes what; a more verbose log
   kubectl --kubeconfig ~/.dray/admin.kubeconfig get pods,resourceclaims
 
@@ -98,6 +99,8 @@ class UpCommand final : public Command {
       return UsageError(io, "--memory and --store cannot both be given");
     }
     if (memory_) options.store = plane::StoreAddress::Memory();
+    // What decides here nobody else decides.
+    options.etcd.alone = true;
     for (const std::string& part : without_) {
       if (part == "scheduler") options.scheduler = false;
       if (part == "controllers") options.controllers = false;

@@ -97,12 +97,8 @@ class Plane final : public ControlPlane {
   Status Open() {
     DRAY_RETURN_IF_ERROR(MakeFolder(options_.data));
     DRAY_RETURN_IF_ERROR(OpenAudit());
-    if (options_.open_store) {
-      DRAY_ASSIGN_OR_RETURN(store_, options_.open_store());
-    } else {
-      DRAY_ASSIGN_OR_RETURN(
-          store_, internal::OpenStore(options_.store, options_.data, metrics_.store(), commits_));
-    }
+    DRAY_ASSIGN_OR_RETURN(
+        store_, internal::OpenStore(options_, metrics_.store(), commits_, LoggerFor("store")));
     registry::RegistryOptions registry_options;
     registry_options.rules = {.gates = options_.gates, .expressions = &expressions_};
     registry_options.authorizer = &roles_;

@@ -22,6 +22,7 @@
 #include "logs/log.h"
 #include "plane/store_address.h"
 #include "scheduler/config.h"
+#include "store/etcd/etcd_store.h"
 #include "store/store.h"
 
 namespace dray::plane {
@@ -48,6 +49,9 @@ struct PlaneOptions {
   // Where keys, kubeconfigs and the database are; made if it is not there.
   std::string data;
   StoreAddress store;
+  // How a store in etcd is used: who we are to it, and whether others may use it meanwhile (`alone`:
+  // not). Where it is, the address says.
+  store::EtcdOptions etcd;
   // In place of the address, for tests: several servers in one process. Called once.
   std::function<StatusOr<std::unique_ptr<store::Store>>()> open_store = nullptr;
   std::string address = "127.0.0.1";

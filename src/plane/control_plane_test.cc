@@ -69,7 +69,7 @@ TEST(ControlPlane, TheDataBelongsToOneProcess) {
   TestPlane plane;
   plane.Start();
   const base::SystemClock clock;
-  const auto second = ControlPlane::Start({.data = plane.folder()}, clock);
+  const auto second = ControlPlane::Start(plane.Placed(), clock);
   EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition) << second.status();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A control plane with two nodes of four devices each in a folder that goes away.
+// A control plane with two nodes of four devices each in a folder that goes away. Its objects are in
+// the etcd that $DRAY_TEST_STORE names, if it does (etcd://127.0.0.1:2379), under a prefix of their own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -83,14 +84,23 @@ class TestPlane {
   const std::string& folder() const { return folder_; }
   ControlPlane& plane() { return *plane_; }
 
+  // With the folder's data.
+  PlaneOptions Placed(PlaneOptions options = {}) const {
+    options.data = folder_;
+    const char* etcd = ::getenv("DRAY_TEST_STORE");
+    if (etcd == nullptr || options.open_store || options.store != StoreAddress()) return options;
+    const std::string name = std::filesystem::path(folder_).filename();
+    options.store = *StoreAddress::Parse(std::string(etcd) + "/" + name);
+    options.etcd.alone = true;
+    return options;
+  }
   // Again: ends the one that runs first.
   void Start(std::vector<api::Object> objects = SmallCluster()) {
     StartWith({.objects = std::move(objects)});
   }
   void StartWith(PlaneOptions options) {
     plane_ = nullptr;
-    options.data = folder_;
-    auto started = ControlPlane::Start(std::move(options), clock_);
+    auto started = ControlPlane::Start(Placed(std::move(options)), clock_);
     ASSERT_TRUE(started.ok()) << started.status();
     plane_ = *std::move(started);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where objects are kept, as people write it: sqlite:FILE, memory, etcd://HOST:PORT,HOST:PORT/PREFIX.
+// Where objects are kept, as people write it: sqlite:FILE, memory, etcd://HOST:PORT,HOST:PORT/PREFIX,
+// or etcds:// over TLS.
 #pragma once
 
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "store/etcd/etcd_store.h"
 
 namespace dray::plane {
 
@@ -22,10 +24,13 @@ struct StoreAddress {
   std::string path;                    // of the file
   std::vector<std::string> endpoints;  // of etcd: host:port
   std::string prefix;                  // of its keys: /dray
+  bool tls = false;                    // to etcd
 
   // kInvalidArgument says what would have been right.
   static StatusOr<StoreAddress> Parse(std::string_view text);
   static StoreAddress Memory() { return {.kind = Kind::kMemory}; }
+  static StoreAddress In(const store::EtcdAddress& etcd);
+  store::EtcdAddress Etcd() const;
 
   // The SQLite file; empty: there is none.
   std::string File(const std::string& data) const;

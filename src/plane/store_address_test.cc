@@ -25,6 +25,9 @@ TEST(StoreAddress, IsAFileMemoryOrEtcd) {
                                         .prefix = "/dray"}));
   EXPECT_EQ(StoreAddress::Parse("etcd://a:2379/blue/green/")->prefix, "/blue/green");
   EXPECT_EQ(StoreAddress::Parse("etcd://a:2379/")->prefix, "/dray");
+  EXPECT_TRUE(StoreAddress::Parse("etcds://a:2379")->tls);
+  EXPECT_EQ(StoreAddress::In(StoreAddress::Parse("etcds://a:2379,b:1/blue")->Etcd()),
+            *StoreAddress::Parse("etcds://a:2379,b:1/blue"));
 }
 
 TEST(StoreAddress, WhatIsNoneIsToldWhatWouldBe) {
@@ -45,6 +48,8 @@ TEST(StoreAddress, WithoutOneItIsInTheDataFolder) {
   EXPECT_EQ(StoreAddress().File("/d"), "/d/dray.db");
   EXPECT_EQ(StoreAddress().Text("/d"), "/d/dray.db");
   EXPECT_EQ(StoreAddress::Memory().File("/d"), "");
+  EXPECT_EQ(StoreAddress::Parse("etcds://a:2379,b:1/blue")->Text("/d"),
+            "etcd at a:2379, b:1 over TLS, keys below /blue");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "registry/watch_stream.h"
 #include "registry/world_for_test.h"
+#include "store/memory/memory_store.h"
 
 namespace dray::registry {
 namespace {

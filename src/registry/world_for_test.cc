@@ -8,6 +8,7 @@
 
 #include "rbac/bootstrap.h"
 #include "registry/local_cluster.h"
+#include "store/any_store_for_test.h"
 
 namespace dray::registry {
 namespace {
@@ -31,7 +32,7 @@ rest::DocumentNode Answer::Json() const {
 World::World(RegistryOptions options, metrics::Registry* metrics, HandlerOptions handling)
     : clock_(base::Time::FromUnix(1'800'000'000)),
       expressions_(std::make_unique<cel::DeviceExpressionChecker>()),
-      store_(store::MakeMemoryStore()) {
+      store_(store::MakeAnyStore()) {
   options.rules.expressions = expressions_.get();
   options.authorizer = &roles_;
   options.roles = &roles_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A whole API in memory for tests: a store, a clock that stands still, and requests as functions.
+// A whole API for tests: a store, a clock that stands still, and requests as functions.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 #include "registry/registry.h"
 #include "registry/roles.h"
 #include "rest/tree.h"
-#include "store/memory/memory_store.h"
+#include "store/store.h"
 
 namespace dray::registry {
 

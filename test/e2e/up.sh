@@ -9,6 +9,8 @@ examples="$DRAY_SOURCE/examples"
 folder=$(mktemp -d)
 pid=
 etcd_pid=
+etcd_scheme=http
+etcd_tls=
 store=
 export HOME="$folder" KUBECONFIG="$folder/data/admin.kubeconfig"
 
@@ -24,18 +26,20 @@ trap finish EXIT
 # free_port: one of loopback that nobody has at this moment.
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
-# start_etcd FLAGS...: one of the test's own; its address is $etcd_address.
+# start_etcd FLAGS...: one of the test's own; its address is $etcd_address. With TLS where $etcd_scheme says https and $etcd_tls what
+# etcdctl needs for it.
 start_etcd() {
   etcd=${DRAY_ETCD:-$DRAY_SOURCE/build/etcd/etcd}
   [ -x "$etcd" ] || { echo "SKIPPED: there is no etcd here: tools/fetch-etcd build/etcd brings one"; exit 0; }
   etcd_address=127.0.0.1:$(free_port)
   peers=http://127.0.0.1:$(free_port)
-  "$etcd" --data-dir "$folder/etcd" --listen-client-urls "http://$etcd_address" --advertise-client-urls "http://$etcd_address" \
+  "$etcd" --data-dir "$folder/etcd" --listen-client-urls "$etcd_scheme://$etcd_address" --advertise-client-urls "$etcd_scheme://$etcd_address" \
     --listen-peer-urls "$peers" --initial-advertise-peer-urls "$peers" --initial-cluster "default=$peers" --unsafe-no-fsync \
     --max-txn-ops 1100 --log-level error "$@" >"$folder/etcd.log" 2>&1 &
   etcd_pid=$!
   for _ in $(seq 300); do
-    "${etcd}ctl" --endpoints "http://$etcd_address" get none >/dev/null 2>&1 && return
+    # shellcheck disable=SC2086
+    "${etcd}ctl" --endpoints "$etcd_scheme://$etcd_address" $etcd_tls get none >/dev/null 2>&1 && return
     sleep 0.1
   done
   fail "etcd is not ready after 30 s: $(cat "$folder/etcd.log")"

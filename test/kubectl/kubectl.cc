@@ -12,6 +12,7 @@
 #include "apiserver/credentials.h"
 #include "base/check.h"
 #include "fmt/format.h"
+#include "store/any_store_for_test.h"
 
 namespace dray::e2e {
 namespace {
@@ -34,7 +35,7 @@ std::string Cluster::WhyNot() {
   return Run("kubectl version --client 2>&1").code == 0 ? "" : "kubectl is not installed";
 }
 
-Cluster::Cluster() : store_(store::MakeMemoryStore()) {
+Cluster::Cluster() : store_(store::MakeAnyStore()) {
   std::string pattern = (std::filesystem::temp_directory_path() / "dray-kubectl-XXXXXX").string();
   DRAY_CHECK(mkdtemp(pattern.data()) != nullptr, "mkdtemp");
   folder_ = pattern;

@@ -16,7 +16,7 @@
 #include "registry/policies.h"
 #include "registry/registry.h"
 #include "registry/roles.h"
-#include "store/memory/memory_store.h"
+#include "store/store.h"
 
 namespace dray::e2e {
 

@@ -49,11 +49,12 @@ std::string ReadFile(const std::string& path) {
   return text.str();
 }
 
-UpProcess::UpProcess(const std::string& data, const std::vector<std::string>& flags)
+UpProcess::UpProcess(const std::string& data, const std::vector<std::string>& flags,
+                     const std::string& command)
     : data_(data), output_(data + ".out") {
   const char* binary = ::getenv("DRAY_BINARY");
   DRAY_CHECK(binary != nullptr, "DRAY_BINARY says where dray is");
-  std::vector<std::string> arguments = {binary, "up", "--data", data, "--listen", "127.0.0.1:0"};
+  std::vector<std::string> arguments = {binary, command, "--data", data, "--listen", "127.0.0.1:0"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());

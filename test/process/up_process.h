@@ -36,8 +36,9 @@ std::string ReadFile(const std::string& path);
 // may be asked by any once AwaitReady has returned.
 class UpProcess {
  public:
-  // `data` is made if it is not there; a free port is taken.
-  UpProcess(const std::string& data, const std::vector<std::string>& flags);
+  // `data` is made if it is not there; a free port is taken. Another command of the same kind: apiserver.
+  UpProcess(const std::string& data, const std::vector<std::string>& flags,
+            const std::string& command = "up");
   ~UpProcess();
   UpProcess(const UpProcess&) = delete;
   UpProcess& operator=(const UpProcess&) = delete;

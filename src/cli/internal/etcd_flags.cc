@@ -7,6 +7,7 @@
 
 #include "CLI/CLI.hpp"
 #include "cli/internal/command.h"
+#include "cli/internal/options.h"
 #include "fmt/format.h"
 
 namespace dray::cli::internal {
@@ -40,6 +41,11 @@ void AddEtcdFlags(CLI::App& app, EtcdFlags& flags) {
       ->type_name("PREFIX");
 }
 
+bool AnyEtcdFlag(const EtcdFlags& flags) {
+  return !(flags.authorities.empty() && flags.certificate.empty() && flags.key.empty() &&
+           flags.user.empty() && flags.password_file.empty() && flags.prefix.empty());
+}
+
 bool ReadEtcdFlags(Io& io, const EtcdFlags& flags, store::EtcdOptions& options) {
   if (flags.certificate.empty() != flags.key.empty()) {
     UsageError(io, "--etcd-certfile and --etcd-keyfile belong together",
@@ -60,6 +66,10 @@ bool ReadEtcdFlags(Io& io, const EtcdFlags& flags, store::EtcdOptions& options) 
       return false;
     }
     options.address.prefix = flags.prefix;
+  }
+  if (!IsPrivate(io, "--etcd-keyfile", flags.key) ||
+      !IsPrivate(io, "--etcd-password-file", flags.password_file)) {
+    return false;
   }
   const bool tls = !flags.authorities.empty() || !flags.certificate.empty();
   for (rpc::EtcdEndpoint& endpoint : options.address.endpoints) endpoint.tls |= tls;

@@ -23,6 +23,7 @@ struct EtcdFlags {
   std::string prefix;
 };
 void AddEtcdFlags(CLI::App& app, EtcdFlags& flags);
+bool AnyEtcdFlag(const EtcdFlags& flags);
 
 // Puts them into options that have an address already. False: it has been told what is wrong.
 bool ReadEtcdFlags(Io& io, const EtcdFlags& flags, store::EtcdOptions& options);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/internal/options.h"
 
+#include <filesystem>
 #include <ostream>
+#include <system_error>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_split.h"
@@ -114,6 +116,21 @@ std::string DataFolder(const Environment& env, const std::string& data) {
   if (!data.empty()) return data;
   const auto home = env.variables.find("HOME");
   return home == env.variables.end() ? ".dray" : home->second + "/.dray";
+}
+
+bool IsPrivate(Io& io, std::string_view flag, const std::string& file) {
+  using std::filesystem::perms;
+  std::error_code error;
+  const auto about = std::filesystem::status(file, error);
+  if (error || about.type() != std::filesystem::file_type::regular) return true;
+  const perms mode = about.permissions();
+  if ((mode & (perms::others_all | perms::group_write)) == perms::none) return true;
+  UsageError(io,
+             fmt::format("{}: {} holds secrets and others than its owner can read or write it "
+                         "(mode {:04o})",
+                         flag, file, static_cast<unsigned>(mode & perms::mask)),
+             fmt::format("if it has not been read by others: chmod 600 {}", file));
+  return false;
 }
 
 }  // namespace dray::cli::internal

@@ -54,6 +54,11 @@ std::optional<api::FeatureGates> ReadGatesToCheck(Io& io, const std::vector<std:
 void AddDataFolder(CLI::App& app, std::string& data);
 std::string DataFolder(const Environment& env, const std::string& data);
 
+// A file with secrets that others than its owner can read, or write and so let themselves in, is
+// refused, which has been said; its group may read it, as the volume of a secret has it. What is no
+// file, as a pipe, is taken.
+bool IsPrivate(Io& io, std::string_view flag, const std::string& file);
+
 // --strict.
 void AddStrict(CLI::App& app, bool& strict);
 

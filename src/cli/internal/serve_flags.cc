@@ -2,8 +2,6 @@
 #include "cli/internal/serve_flags.h"
 
 #include <charconv>
-#include <filesystem>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -34,28 +32,9 @@ bool ReadListen(const std::string& listen, plane::PlaneOptions& options) {
   return error == std::errc() && rest == end;
 }
 
-// The mode of a file that others can read, or write and so let themselves in; its group may read
-// it, as the volume of a secret has it. Nothing for what is no file, as a pipe.
-std::optional<unsigned> TooOpen(const std::string& file) {
-  using std::filesystem::perms;
-  std::error_code error;
-  const auto about = std::filesystem::status(file, error);
-  if (error || about.type() != std::filesystem::file_type::regular) return std::nullopt;
-  const perms mode = about.permissions();
-  if ((mode & (perms::others_all | perms::group_write)) == perms::none) return std::nullopt;
-  return static_cast<unsigned>(mode & perms::mask);
-}
-
 bool ReadTokens(Io& io, const std::string& tokens, plane::PlaneOptions& options) {
   if (tokens.empty()) return true;
-  if (const auto mode = TooOpen(tokens)) {
-    UsageError(io,
-               fmt::format("--token-auth-file: {} holds secrets and others than its owner can "
-                           "read or write it (mode {:04o})",
-                           tokens, *mode),
-               fmt::format("if it has not been read by others: chmod 600 {}", tokens));
-    return false;
-  }
+  if (!IsPrivate(io, "--token-auth-file", tokens)) return false;
   const Sources sources = LoadSources(std::vector<std::string>{tokens}, io.in);
   for (const SourceError& error : sources.errors) {
     UsageError(io, fmt::format("--token-auth-file: {}: {}", error.path, error.message));
@@ -71,15 +50,25 @@ bool IsHost(const std::string& host) {
   return address || base::IsDnsSubdomain(host);
 }
 
-bool ReadStore(Io& io, const std::string& text, plane::PlaneOptions& options) {
-  if (text.empty()) return true;
-  auto address = plane::StoreAddress::Parse(text);
-  if (!address.ok()) {
-    UsageError(io, fmt::format("--store: {}", base::Message(address.status())),
-               "as in sqlite:/var/lib/dray/dray.db or memory");
+bool ReadStore(Io& io, const ServeFlags& flags, plane::PlaneOptions& options) {
+  if (!flags.store.empty()) {
+    auto address = plane::StoreAddress::Parse(flags.store);
+    if (!address.ok()) {
+      UsageError(io, fmt::format("--store: {}", base::Message(address.status())),
+                 "as in sqlite:/var/lib/dray/dray.db, memory or etcd://127.0.0.1:2379");
+      return false;
+    }
+    options.store = *std::move(address);
+  }
+  if (options.store.kind != plane::StoreAddress::Kind::kEtcd) {
+    if (!AnyEtcdFlag(flags.etcd)) return true;
+    UsageError(io, "--etcd-… flags say how etcd is reached, and --store does not name one",
+               "as in --store etcd://127.0.0.1:2379");
     return false;
   }
-  options.store = *std::move(address);
+  options.etcd.address = options.store.Etcd();
+  if (!ReadEtcdFlags(io, flags.etcd, options.etcd)) return false;
+  options.store = plane::StoreAddress::In(options.etcd.address);
   return true;
 }
 
@@ -88,8 +77,10 @@ bool ReadStore(Io& io, const std::string& text, plane::PlaneOptions& options) {
 void AddServeFlags(CLI::App& app, ServeFlags& flags) {
   AddDataFolder(app, flags.data);
   app.add_option("--store", flags.store,
-                 "Where objects are: sqlite:FILE or memory; sqlite:DATA/dray.db if not given")
+                 "Where objects are: sqlite:FILE, memory, or etcd://HOST:PORT,HOST:PORT/PREFIX "
+                 "(etcds:// over TLS); sqlite:DATA/dray.db if not given")
       ->type_name("STORE");
+  AddEtcdFlags(app, flags.etcd);
   app.add_option("--listen", flags.listen, "Address and port; port 0 is a free one")
       ->type_name("ADDRESS:PORT")
       ->capture_default_str();
@@ -120,7 +111,7 @@ bool ReadServeFlags(Io& io, const ServeFlags& flags, plane::PlaneOptions& option
   if (!gates) return false;
   options.gates = *gates;
   options.data = DataFolder(io.env, flags.data);
-  if (!ReadStore(io, flags.store, options)) return false;
+  if (!ReadStore(io, flags, options)) return false;
   ReadHttp2Flags(flags.http2, options);
   if (!ReadListen(flags.listen, options)) {
     UsageError(io, fmt::format("--listen: \"{}\" must be an address and a port", flags.listen),

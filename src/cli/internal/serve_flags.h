@@ -8,6 +8,7 @@
 
 #include "cli/environment.h"
 #include "cli/internal/audit_flags.h"
+#include "cli/internal/etcd_flags.h"
 #include "cli/internal/process_flags.h"
 #include "plane/control_plane.h"
 
@@ -20,6 +21,7 @@ namespace dray::cli::internal {
 struct ServeFlags {
   std::string data;
   std::string store;
+  EtcdFlags etcd;
   std::string listen = "127.0.0.1:6443";
   std::vector<std::string> advertise;
   std::string tokens;

@@ -7,6 +7,7 @@
 #include "client/leader_election.h"
 #include "fmt/format.h"
 #include "plane/internal/commit_watch.h"
+#include "plane/internal/open_store.h"
 #include "plane/internal/process.h"
 #include "plane/internal/workers.h"
 
@@ -30,7 +31,7 @@ std::string Deciders::SchedulerLease() const {
 void Deciders::Elect(store::Store& store, const Clusters& clusters) {
   store_ = &store;
   controllers_cluster_ = clusters.controllers;
-  const bool alone = store.early() != nullptr;
+  const bool alone = HasStoreAlone(options_, store);
   const auto elect = [&](const std::string& name, std::string_view component) {
     const client::LeaseOptions lease =
         alone ? LeaseOfTheOnlyServer(name)
@@ -41,7 +42,7 @@ void Deciders::Elect(store::Store& store, const Clusters& clusters) {
   if (options_.scheduler) {
     scheduler_election_ = elect(scheduler, "scheduler");
     leading_scheduler_ = WhileLeading(*clusters.scheduler, *scheduler_election_);
-  } else if (alone) {
+  } else {
     ForgetLeaseOfTheOnlyServer(*clusters.durable, clock_, scheduler);
   }
   // Simulated nodes alone need none where nobody else can have any.
@@ -49,8 +50,8 @@ void Deciders::Elect(store::Store& store, const Clusters& clusters) {
   if (options_.controllers || (options_.nodes && !alone)) {
     controller_election_ = elect(controllers, "controllers");
     leading_controllers_ = WhileLeading(*clusters.controllers, *controller_election_);
-  } else if (alone) {
-    ForgetLeaseOfTheOnlyServer(*clusters.durable, clock_, controllers);
+  } else {
+    ForgetLeaseOfTheOnlyServer(*clusters.durable, clock_, std::string(kControllersLease));
   }
 }
 

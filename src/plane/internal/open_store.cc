@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plane/internal/open_store.h"
 
+#include <string>
 #include <utility>
 
+#include "store/etcd/etcd_store.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -20,19 +22,39 @@ StatusOr<std::unique_ptr<store::Store>> OpenSqlite(std::string path, StoreMetric
   return store::OpenSqliteStore(sqlite);
 }
 
+StatusOr<std::unique_ptr<store::Store>> OpenEtcd(const PlaneOptions& options, StoreMetrics& metrics,
+                                                 logs::Logger log) {
+  store::EtcdOptions etcd = options.etcd;
+  etcd.address = options.store.Etcd();
+  etcd.warn = [log](const std::string& what) {
+    log.Warning("About the store in etcd", {{"what", what}});
+  };
+  etcd.counts = &metrics.etcd();
+  return store::OpenEtcdStore(etcd);
+}
+
 }  // namespace
 
-StatusOr<std::unique_ptr<store::Store>> OpenStore(const StoreAddress& address,
-                                                  const std::string& data, StoreMetrics& metrics,
-                                                  CommitWatch& watch) {
-  switch (address.kind) {
+StatusOr<std::unique_ptr<store::Store>> OpenStore(const PlaneOptions& options,
+                                                  StoreMetrics& metrics, CommitWatch& watch,
+                                                  logs::Logger log) {
+  if (options.open_store) return options.open_store();
+  switch (options.store.kind) {
     case StoreAddress::Kind::kMemory:
       return store::MakeMemoryStore();
     case StoreAddress::Kind::kEtcd:
-      return base::InvalidArgument("etcd:// cannot be opened by this build");
+      return OpenEtcd(options, metrics, log);
     default:
-      return OpenSqlite(address.File(data), metrics, watch);
+      return OpenSqlite(options.store.File(options.data), metrics, watch);
   }
+}
+
+// In etcd the fence of whoever is alone has one name: what somebody before it has still under way
+// cannot happen any more once the next one has started.
+bool HasStoreAlone(const PlaneOptions& options, const store::Store& store) {
+  if (store.early() != nullptr) return true;
+  return !options.open_store && options.store.kind == StoreAddress::Kind::kEtcd &&
+         options.etcd.alone;
 }
 
 }  // namespace dray::plane::internal

@@ -4,19 +4,23 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/status.h"
+#include "logs/log.h"
+#include "plane/control_plane.h"
 #include "plane/internal/commit_watch.h"
 #include "plane/internal/server_metrics.h"
-#include "plane/store_address.h"
 #include "store/store.h"
 
 namespace dray::plane::internal {
 
-// `data` is the data folder, which is there. Metrics and watch outlive the store.
-StatusOr<std::unique_ptr<store::Store>> OpenStore(const StoreAddress& address,
-                                                  const std::string& data, StoreMetrics& metrics,
-                                                  CommitWatch& watch);
+// The data folder is there. Metrics and watch outlive the store.
+StatusOr<std::unique_ptr<store::Store>> OpenStore(const PlaneOptions& options,
+                                                  StoreMetrics& metrics, CommitWatch& watch,
+                                                  logs::Logger log);
+
+// Whether nobody else writes to the store that these options open: what is decided here nobody else
+// decides.
+bool HasStoreAlone(const PlaneOptions& options, const store::Store& store);
 
 }  // namespace dray::plane::internal

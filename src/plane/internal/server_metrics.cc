@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plane/internal/server_metrics.h"
 
+#include <array>
+#include <atomic>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -14,6 +16,30 @@ namespace {
 
 using metrics::Readings;
 using metrics::Registry;
+
+// What a store in etcd counts; nothing of it happens in another one.
+struct EtcdCount {
+  const char* name;
+  const char* help;
+  std::atomic<std::uint64_t> store::EtcdCounts::*count;
+};
+constexpr std::array<EtcdCount, 7> kEtcdCounts{{
+    {"dray_etcd_requests_total", "Requests to etcd with writes, many transactions to a request.",
+     &store::EtcdCounts::groups},
+    {"dray_etcd_transactions_total", "Transactions in them.", &store::EtcdCounts::transactions},
+    {"dray_etcd_fences_total",
+     "How often an answer of etcd was missed, and it was found out what had become of the writes.",
+     &store::EtcdCounts::fences},
+    {"dray_etcd_watches_total", "How often the watch was opened; 1 is the first time.",
+     &store::EtcdCounts::watches},
+    {"dray_etcd_relists_total",
+     "How often everything was read anew, because etcd had compacted what was not seen yet.",
+     &store::EtcdCounts::relists},
+    {"dray_etcd_compactions_total", "Compactions by this server; one of several does them.",
+     &store::EtcdCounts::compactions},
+    {"dray_etcd_barriers_total", "How often etcd was asked for what is current, for all who wait.",
+     &store::EtcdCounts::barriers},
+}};
 
 }  // namespace
 
@@ -43,7 +69,16 @@ StoreMetrics::StoreMetrics(Registry& registry)
                    .Gauges({"dray_store_waiting_transactions",
                             "Transactions that came while the last group was written.",
                             {}})
-                   .With({})) {}
+                   .With({})) {
+  for (const EtcdCount& row : kEtcdCounts) {
+    registry.Measure(
+        {row.name, row.help, {}},
+        [this, count = row.count](Readings& readings) {
+          readings.Add({}, static_cast<double>((etcd_.*count).load()));
+        },
+        Registry::Kind::kCounter);
+  }
+}
 
 void StoreMetrics::OnCommit(const store::CommitReport& report) {
   commits_.With({report.ok ? "success" : "failure"}).Add();

@@ -11,6 +11,7 @@
 #include "metrics/registry.h"
 #include "plane/internal/census.h"
 #include "registry/objects.h"
+#include "store/etcd/etcd_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace dray::plane::internal {
@@ -22,6 +23,8 @@ class StoreMetrics {
   explicit StoreMetrics(metrics::Registry& registry);
   // From the thread that writes.
   void OnCommit(const store::CommitReport& report);
+  // For one in etcd, which counts by itself.
+  store::EtcdCounts& etcd() { return etcd_; }
 
  private:
   metrics::Family<metrics::Counter>& commits_;
@@ -29,6 +32,7 @@ class StoreMetrics {
   metrics::Counter& changes_;
   metrics::Histogram& wrote_;
   metrics::Gauge& waiting_;
+  store::EtcdCounts etcd_;
 };
 
 // Revisions, objects by resource, and the size of the file; none with an empty path. The store is

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Servers one after the other, and beside each other, on one etcd.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/event.h"
+#include "api/lease.h"
+#include "etcd/server.h"
+#include "fmt/format.h"
+#include "store/etcd/etcd_for_test.h"
+#include "testing/status_matchers.h"
+
+namespace dray::etcd {
+namespace {
+
+using ::dray::testing::IsOk;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+
+class EtcdShared : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DRAY_NEEDS_ETCD();
+    address_ = store::SharedEtcd().Address(store::FreshPrefix());
+  }
+  store::EtcdAddress address_;
+};
+
+TEST_F(EtcdShared, WhatOneHasAnsweredTheOtherShowsWithTheSameVersion) {
+  Server a;
+  a.Start(address_);
+  if (HasFatalFailure()) return;
+  Server b(&a);
+  b.Start(address_);
+  if (HasFatalFailure()) return;
+  for (int i = 0; i < 50; ++i) {
+    Server& writer = i % 2 == 0 ? a : b;
+    Server& reader = i % 2 == 0 ? b : a;
+    const std::string name = fmt::format("m{}", i);
+    const client::HttpResponse made = writer.Ask("POST", std::string(kMaps), MapNamed(name, "1"));
+    ASSERT_EQ(made.status, 201) << made.body;
+    const client::HttpResponse read = reader.Ask("GET", Named(name));
+    EXPECT_EQ(read.status, 200);
+    EXPECT_EQ(read.body, made.body);
+    EXPECT_EQ(reader.Put(name, "2"), 409);
+  }
+  for (Server* server : {&a, &b}) {
+    EXPECT_THAT(server->Metric("dray_etcd_requests_total"), Gt(20));
+    EXPECT_THAT(server->Metric("dray_etcd_transactions_total"), Gt(20));
+    EXPECT_THAT(server->Metric("dray_etcd_barriers_total"), Gt(20));
+    EXPECT_EQ(server->Metric("dray_etcd_watches_total"), 1);
+    EXPECT_EQ(server->Metric("dray_etcd_relists_total"), 0);
+  }
+}
+
+// Whoever decided alone left leases for years behind: it was killed. Those that come after it, in
+// parts, need not wait.
+TEST_F(EtcdShared, WhatAProcessThatWasAloneHasLeftIsGivenBack) {
+  plane::PlaneOptions alone;
+  alone.store = plane::StoreAddress::In(address_);
+  alone.etcd.alone = true;
+  alone.objects = plane::SmallCluster();
+  Server up;
+  ASSERT_THAT(up.TryStart(std::move(alone)), IsOk());
+  const auto holder = [](Server& server, std::string_view name) -> std::string {
+    const auto found = server.plane().cluster().Find(api::HubKind(api::TypeInfoOf<api::Lease>()),
+                                                     "kube-system", name);
+    EXPECT_THAT(found, IsOk());
+    if (!found.ok() || !*found) return "none";
+    return (*found)->As<api::Lease>()->spec.holder_identity.value_or("");
+  };
+  ASSERT_TRUE(Until([&] { return holder(up, "default-scheduler") == "dray-up"; }));
+  ASSERT_TRUE(Until([&] { return holder(up, "dray-controllers") == "dray-up"; }));
+  up.Stop();
+  Server apart(&up);
+  apart.Start(address_);
+  if (HasFatalFailure()) return;
+  // As a kill would have left them.
+  const auto& kind = api::HubKind(api::TypeInfoOf<api::Lease>());
+  for (const std::string name : {"default-scheduler", "dray-controllers"}) {
+    auto found = *apart.plane().cluster().Find(kind, "kube-system", name);
+    ASSERT_TRUE(found.has_value());
+    auto& spec = found->Mutable<api::Lease>()->spec;
+    spec.holder_identity = "dray-up";
+    spec.lease_duration_seconds = 10 * 365 * 24 * 3600;
+    ASSERT_THAT(apart.plane().cluster().Update(*found), IsOk());
+  }
+  apart.Start(address_);
+  if (HasFatalFailure()) return;
+  EXPECT_EQ(holder(apart, "default-scheduler"), "");
+  EXPECT_EQ(holder(apart, "dray-controllers"), "");
+}
+
+// Two hours ago, for who asks.
+class Past final : public base::Clock {
+ public:
+  base::Time Now() const override { return clock_.Now() - std::chrono::hours(2); }
+  std::chrono::nanoseconds Monotonic() const override { return clock_.Monotonic(); }
+
+ private:
+  const base::SystemClock clock_;
+};
+
+// Events are told for an hour, whatever the store is: the controllers delete them, so that watchers see
+// them go as they see everything.
+TEST_F(EtcdShared, OldEventsGo) {
+  const Past past;
+  plane::TestPlane folder;
+  plane::PlaneOptions options;
+  options.data = folder.folder();
+  options.store = plane::StoreAddress::In(address_);
+  options.etcd.alone = true;
+  const auto& kind = api::HubKind(api::TypeInfoOf<api::Event>());
+  {
+    auto then = plane::ControlPlane::Start(options, past);
+    ASSERT_THAT(then, IsOk());
+    api::Event event;
+    event.metadata.namespace_ = "default";
+    event.metadata.name = "old";
+    event.involved_object.namespace_ = "default";
+    event.involved_object.name = "p";
+    event.reason = "Told";
+    ASSERT_THAT((*then)->cluster().Create(api::Object::Of(event)), IsOk());
+    ASSERT_TRUE((*then)->cluster().Find(kind, "default", "old")->has_value());
+  }
+  const base::SystemClock clock;
+  auto now = plane::ControlPlane::Start(options, clock);
+  ASSERT_THAT(now, IsOk());
+  EXPECT_TRUE(Until([&] { return !(*now)->cluster().Find(kind, "default", "old")->has_value(); }));
+}
+
+}  // namespace
+}  // namespace dray::etcd
