@@ -145,7 +145,8 @@ void QuotaJudge::OnQuota(Space& space, const std::string& name, const StoredChan
   for (const auto& [resource, amount] : quota->spec.hard) {
     const std::string text = amount.ToString();
     // Amounts that are counted here are small whole numbers.
-    if (text.find_first_not_of("0123456789") == text.npos) hard[resource] = std::stoll(text);
+    if (text.find_first_not_of("0123456789") == text.npos)
+      hard[std::string(resource)] = std::stoll(text);
   }
 }
 
@@ -244,7 +245,8 @@ Complaints CheckWatched(const Watched& watched, const Truth& truth) {
     const std::string what = fmt::format("{} {} at {}", shown.type, shown.name, shown.revision);
     if (!seen.emplace(shown.revision, shown.name).second) {
       // Nobody can say which changes of one revision had been shown when a connection ended.
-      if (!watched.resumed.contains(shown.revision)) complain(what + " comes twice");
+      const bool again = watched.resumed.contains(shown.revision) && shown.revision == at;
+      if (!again) complain(what + " comes twice");
       continue;
     }
     if (shown.revision < at) complain(fmt::format("{} comes after {}", what, at));
