@@ -7,7 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <set>
+#include <functional>
 
 #include "load_world.h"
 
@@ -160,23 +160,32 @@ double SecondsForPods(const Server& server, const std::string& prefix, int pods)
   server.AwaitRest();
   const double before = server.Seconds();
   for (int i = 0; i < pods; ++i) CreatePod(*client, "quiet", fmt::format("{}-{}", prefix, i));
-  std::set<std::string> bound;
-  while (bound.size() < static_cast<std::size_t>(pods)) {
-    const std::string line = lines.Next();
-    const auto name = line.find("\"name\":\"" + prefix + "-");
-    if (name == std::string::npos || line.find("\"nodeName\":\"") == std::string::npos) continue;
-    bound.insert(line.substr(name, line.find('"', name + 8) - name));
-  }
+  lines.AwaitAllBound(static_cast<std::size_t>(pods), prefix);
   server.AwaitRest();
   return server.Seconds() - before;
+}
+
+// On etcd or, where that is not asked for, on a file of the server's.
+StoreAddress StoreOf(const EtcdProcess* etcd) {
+  if (etcd == nullptr) return {};
+  auto address = StoreAddress::Parse(etcd->Address());
+  DRAY_CHECK(address.ok(), address.status().ToString());
+  return *std::move(address);
 }
 
 // As kubelets do: each watches the pods of its node, and hardly any of them gets one.
 void BM_Load_NodeWatchers(benchmark::State& state) {
   const int watchers = static_cast<int>(state.range(0));
   const int pods = static_cast<int>(state.range(1));
+  const bool on_etcd = state.range(2) != 0;
+  if (on_etcd && EtcdProcess::Program().empty()) {
+    return state.SkipWithError("tools/fetch-etcd build/etcd");
+  }
   for ([[maybe_unused]] auto _ : state) {
-    const Server server([&] { return PlaneOptions{.objects = ClusterOf(watchers, {"quiet"})}; });
+    const auto etcd = on_etcd ? std::make_unique<EtcdProcess>() : nullptr;
+    const Server server([&] {
+      return PlaneOptions{.store = StoreOf(etcd.get()), .objects = ClusterOf(watchers, {"quiet"})};
+    });
     SecondsForPods(server, "warm", pods / 4);
     const double without = SecondsForPods(server, "without", pods);
     // What they are sent stays in the sockets: they do not read.
@@ -196,8 +205,77 @@ void BM_Load_NodeWatchers(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_Load_NodeWatchers)
-    ->ArgNames({"watchers", "pods"})
-    ->Args({kLarge ? 5'000 : 50, kLarge ? 2'000 : 50})
+    ->ArgNames({"watchers", "pods", "etcd"})
+    ->Args({kLarge ? 5'000 : 50, kLarge ? 2'000 : 50, 0})
+    ->Args({kLarge ? 5'000 : 50, kLarge ? 2'000 : 50, 1})
+    ->Iterations(1)
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+
+// Many clients make `count` things, each `make(client, index)`.
+void InParallel(const Server& server, int count,
+                const std::function<void(apiserver::TestClient&, int)>& make) {
+  constexpr int kClients = 32;
+  std::vector<std::jthread> threads;
+  for (int c = 0; c < kClients; ++c) {
+    threads.emplace_back([&, c] {
+      const auto client = server.Connect();
+      for (int i = c; i < count; i += kClients) make(*client, i);
+    });
+  }
+}
+
+void Post(apiserver::TestClient& client, std::string_view path, const std::string& body) {
+  const auto response = Say(client, "POST", path, body);
+  DRAY_CHECK(response.status == 201, response.body);
+}
+
+// A cluster as large as there are: loaded over the API, and pods scheduled on it while it lives.
+void BM_Load_LargeCluster(benchmark::State& state) {
+  const int nodes = static_cast<int>(state.range(0));
+  const int devices = static_cast<int>(state.range(1));
+  const int pods = static_cast<int>(state.range(2));
+  const bool on_etcd = state.range(3) != 0;
+  if (on_etcd && EtcdProcess::Program().empty()) {
+    return state.SkipWithError("tools/fetch-etcd build/etcd");
+  }
+  for ([[maybe_unused]] auto _ : state) {
+    const auto etcd = on_etcd ? std::make_unique<EtcdProcess>() : nullptr;
+    const Server server([&] {
+      return PlaneOptions{.store = StoreOf(etcd.get()), .objects = ClusterOf(0, {"quiet"})};
+    });
+    Moment began = std::chrono::steady_clock::now();
+    InParallel(server, nodes, [&](apiserver::TestClient& client, int i) {
+      const api::Node node = NodeOf(i);
+      Post(client, "/api/v1/nodes", api::Object::Of(node).ToJson());
+      Post(client, "/apis/resource.k8s.io/v1/resourceslices",
+           api::Object::Of(SliceOf(node, devices)).ToJson());
+    });
+    state.counters["load_s"] = MillisecondsSince(began) / 1000;
+    server.AwaitRest();
+    state.counters["ready_s"] = MillisecondsSince(began) / 1000;
+    Lines lines(server, "/api/v1/namespaces/quiet/pods?watch=1");
+    const double before = server.Seconds();
+    began = std::chrono::steady_clock::now();
+    {
+      const std::jthread creating([&] {
+        InParallel(server, pods, [&](apiserver::TestClient& client, int i) {
+          CreatePod(client, "quiet", fmt::format("p-{}", i));
+        });
+      });
+      lines.AwaitAllBound(static_cast<std::size_t>(pods));
+    }
+    const double seconds = MillisecondsSince(began) / 1000;
+    state.counters["pods"] = pods / seconds;
+    state.counters["server_us"] = (server.Seconds() - before) / pods * 1e6;
+    state.counters["server_MiB"] = server.PeakMebibytes();
+    state.counters["etcd_MiB"] = etcd == nullptr ? 0 : etcd->PeakMebibytes();
+  }
+}
+BENCHMARK(BM_Load_LargeCluster)
+    ->ArgNames({"nodes", "devices", "pods", "etcd"})
+    ->Args({kLarge ? 100'000 : 50, 16, kLarge ? 10'000 : 50, 0})
+    ->Args({kLarge ? 100'000 : 50, 16, kLarge ? 10'000 : 50, 1})
     ->Iterations(1)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);

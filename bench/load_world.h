@@ -15,6 +15,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@
 #include "apiserver/client_for_test.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "etcd_process.h"
 #include "fmt/format.h"
 #include "plane/control_plane.h"
 
@@ -58,21 +60,29 @@ class Latencies {
   std::vector<double> all_;
 };
 
+inline api::Node NodeOf(int index) {
+  api::Node node;
+  node.metadata.name = fmt::format("node-{:04}", index);
+  return node;
+}
+inline api::ResourceSlice SliceOf(const api::Node& node, int count) {
+  api::ResourceSlice slice;
+  slice.metadata.name = node.metadata.name + "-gpus";
+  slice.spec.driver = "gpu.example.com";
+  slice.spec.node_name = node.metadata.name;
+  slice.spec.pool = {.name = node.metadata.name, .generation = 1, .resource_slice_count = 1};
+  auto& devices = slice.spec.devices.emplace();
+  for (int i = 0; i < count; ++i) devices.emplace_back().name = fmt::format("gpu-{}", i);
+  return slice;
+}
+
 // Nodes of ten devices each, and namespaces with a template "one" for a claim for one of them.
 inline std::vector<api::Object> ClusterOf(int nodes, std::vector<std::string> namespaces) {
   std::vector<api::Object> objects;
   for (int n = 0; n < nodes; ++n) {
-    api::Node node;
-    node.metadata.name = fmt::format("node-{:04}", n);
+    const api::Node node = NodeOf(n);
     objects.push_back(api::Object::Of(node));
-    api::ResourceSlice slice;
-    slice.metadata.name = node.metadata.name + "-gpus";
-    slice.spec.driver = "gpu.example.com";
-    slice.spec.node_name = node.metadata.name;
-    slice.spec.pool = {.name = node.metadata.name, .generation = 1, .resource_slice_count = 1};
-    auto& devices = slice.spec.devices.emplace();
-    for (int i = 0; i < 10; ++i) devices.emplace_back().name = fmt::format("gpu-{}", i);
-    objects.push_back(api::Object::Of(slice));
+    objects.push_back(api::Object::Of(SliceOf(node, 10)));
   }
   api::DeviceClass gpus;
   gpus.metadata.name = "gpu";
@@ -140,13 +150,8 @@ class Server {
   // Where its kubeconfigs are.
   const std::string& folder() const { return folder_; }
   // Of the processor, so far.
-  double Seconds() const {
-    clockid_t clock = 0;
-    timespec now{};
-    DRAY_CHECK(::clock_getcpuclockid(process_, &clock) == 0, "a process has a clock");
-    ::clock_gettime(clock, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-  }
+  double Seconds() const { return SecondsOf(process_); }
+  double PeakMebibytes() const { return MebibytesOf(process_, "VmHWM:"); }
   // Until it does hardly anything any more: a hundredth of a processor.
   void AwaitRest() const {
     using namespace std::chrono_literals;
@@ -237,6 +242,17 @@ class Lines {
           line.find("\"nodeName\":\"") != std::string::npos) {
         return;
       }
+    }
+  }
+  // Until so many whose names begin so have one.
+  void AwaitAllBound(std::size_t pods, std::string_view prefix = "p") {
+    const std::string begin = fmt::format("\"name\":\"{}-", prefix);
+    std::set<std::string> bound;
+    while (bound.size() < pods) {
+      const std::string line = Next();
+      const auto name = line.find(begin);
+      if (name == std::string::npos || line.find("\"nodeName\":\"") == std::string::npos) continue;
+      bound.insert(line.substr(name, line.find('"', name + 8) - name));
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/watch_stream.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -42,7 +43,14 @@ class WatchStream final : public apiserver::StreamSource {
       initial_revision_ = from;
     }
     told_ = from;
-    auto watch = objects_.store().WatchFrom(prefix, from, std::move(wake), topic);
+    // From the revision itself on, as long as the history has it: see DropKnown.
+    repeat_ = options_.from && from > objects_.store().oldest_revision() &&
+              from <= objects_.store().revision();
+    auto watch = objects_.store().WatchFrom(
+        prefix, repeat_ ? store::Revision{from.value - 1} : from, wake, topic);
+    if (!watch.ok() && std::exchange(repeat_, false)) {
+      watch = objects_.store().WatchFrom(prefix, from, wake, topic);
+    }
     if (watch.ok()) {
       watch_ = *std::move(watch);
     } else {
@@ -71,6 +79,7 @@ class WatchStream final : public apiserver::StreamSource {
       auto events = watch_->Next(kBatch);
       if (!events.ok()) return Fail(TooOld(watch_->progress()), out);
       if (events->empty()) return Idle(out);
+      if (std::exchange(repeat_, false)) DropKnown(*events);
       for (const store::Event& event : *events) {
         auto sent = Send(event, out);
         if (!sent.ok()) return Fail(sent.status(), out);
@@ -103,6 +112,27 @@ class WatchStream final : public apiserver::StreamSource {
       SendBookmark(watch_->progress(), false, out);
     }
     return over ? State::kEnd : State::kWait;
+  }
+
+  // Who goes on at a revision has been told of it. But several changes may share one (of one
+  // transaction, and on etcd of several), and a connection can end between two lines: a client that
+  // was told of the first one says the same revision as one that was told of all. So they are told
+  // again where there is more than one that is this watcher's business.
+  void DropKnown(std::vector<store::Event>& events) const {
+    const auto end = std::ranges::find_if(
+        events, [&](const store::Event& event) { return event.revision() > *options_.from; });
+    const auto told =
+        std::count_if(events.begin(), end, [&](const auto& event) { return Concerns(event); });
+    if (told < 2) events.erase(events.begin(), end);
+  }
+  bool Concerns(const store::Event& event) const {
+    if (options_.selection.all()) return true;
+    const auto matches = [&](const store::Entry& entry) {
+      const auto stored = objects_.Read(entry);
+      return !stored.ok() || options_.selection.Matches((*stored)->object());
+    };
+    return (!event.deleted && matches(*event.entry)) ||
+           (event.before != nullptr && matches(*event.before));
   }
 
   StatusOr<std::size_t> Send(const store::Event& event, std::vector<Bytes>& out) {
@@ -231,6 +261,7 @@ class WatchStream final : public apiserver::StreamSource {
   store::Revision told_;  // of the last bookmark, or where the client began
   bool initial_ended_ = false;
   bool headers_sent_ = false;
+  bool repeat_ = false;  // the first events may be some that the client knows
   std::unique_ptr<store::Watch> watch_;
   Status failure_;
 };

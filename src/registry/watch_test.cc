@@ -63,6 +63,33 @@ TEST_F(WatchTest, BeginsWithWhatIsThereUnlessToldWhereToBegin) {
   EXPECT_THAT(Watch("resourceVersion=" + then), ElementsAre("ADDED b"));
 }
 
+// A connection can end between two lines of one revision: who was told of the first one alone goes on
+// at the same revision as who was told of both.
+TEST_F(WatchTest, WhoGoesOnWithinARevisionMissesNothing) {
+  Create("a", "x");
+  Create("b", "y");
+  Create("c", "x");
+  const std::string then = Now();
+  store::Transaction both;
+  for (const char* name : {"a", "b"}) {
+    const std::string key = std::string("/registry/resource.k8s.io/deviceclasses/") + name;
+    const store::EntryPtr entry = world_.store().Find(key);
+    ASSERT_NE(entry, nullptr);
+    both.Put(key, *entry->value);
+  }
+  ASSERT_TRUE(world_.store().CommitAndWait(std::move(both)).ok());
+  const std::string shared = Now();
+  EXPECT_THAT(Watch("resourceVersion=" + then), ElementsAre("MODIFIED a", "MODIFIED b"));
+  EXPECT_THAT(Watch("resourceVersion=" + shared), ElementsAre("MODIFIED a", "MODIFIED b"));
+  // Of one alone it has been told.
+  EXPECT_THAT(Watch("labelSelector=l%3Dy&resourceVersion=" + shared), ElementsAre());
+  Label("c", "z");
+  EXPECT_THAT(Watch("resourceVersion=" + shared),
+              ElementsAre("MODIFIED a", "MODIFIED b", "MODIFIED c"));
+  EXPECT_THAT(Watch("labelSelector=l%3Dy&resourceVersion=" + shared), ElementsAre());
+  EXPECT_THAT(Watch("resourceVersion=" + Now()), ElementsAre());
+}
+
 TEST_F(WatchTest, ObjectsThatBeginOrCeaseToMatchComeAndGo) {
   Create("a", "x");
   const std::string then = Now();
