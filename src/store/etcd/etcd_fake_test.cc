@@ -32,7 +32,7 @@ const Status kEof = base::Unavailable("Socket closed");
 TEST_F(EtcdAcceptance, Row13AnEventMayComeBeforeItsAnswer) {
   Store& store = Open();
   std::atomic<bool> hold = true;
-  etcd_.SetFault([&](const std::string& method, When when) {
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
     while (hold && method == "Txn" && when == When::kAfter) {
       std::this_thread::sleep_for(milliseconds(1));
     }
@@ -118,7 +118,7 @@ TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
   std::atomic<int> held = 0;
   std::atomic<bool> hold = true;
   std::atomic<bool> first = true;
-  etcd_.SetFault([&](const std::string& method, When when) {
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
     if (method == "Txn" && when == When::kBefore && first.exchange(false)) {
       ++held;
       while (hold) std::this_thread::sleep_for(milliseconds(1));
@@ -144,7 +144,7 @@ TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
 TEST_F(EtcdAcceptance, Row20TheFenceItselfMayGetLost) {
   Open();
   std::atomic<int> lost = 3;
-  etcd_.SetFault([&](const std::string& method, When when) {
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
     return method == "Txn" && when == When::kAfter && lost-- > 0 ? kEof : Status();
   });
   const auto outcome = Commit(Transaction().Put("a", "1")).get();
@@ -157,7 +157,7 @@ TEST_F(EtcdAcceptance, Row20WithoutAFenceItIsUnknownAndSaysSo) {
   options.fence_patience = milliseconds(500);
   Open(options);
   std::atomic<bool> away = true;
-  etcd_.SetFault([&](const std::string& method, When when) {
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
     return away && method == "Txn" && when == When::kAfter ? kEof : Status();
   });
   EXPECT_THAT(Commit(Transaction().Put("a", "1")).get(),
@@ -190,7 +190,7 @@ TEST_F(EtcdAcceptance, Row29EventsOfARevisionAreNeverApart) {
 TEST_F(EtcdAcceptance, Row31TooManyRequestsIsNotUnknown) {
   Open();
   std::atomic<int> left = 3;
-  etcd_.SetFault([&](const std::string& method, When when) {
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
     return method == "Txn" && when == When::kBefore && left-- > 0
                ? base::MakeStatus(StatusCode::kUnknown, "etcdserver: too many requests")
                : Status();
