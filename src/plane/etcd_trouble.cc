@@ -39,8 +39,10 @@ std::string_view Reason(std::string_view told, bool tls, bool shows_certificate)
 }  // namespace
 
 Status EtcdTrouble(const Status& status, const store::EtcdOptions& options) {
-  const std::string_view told = base::Message(status);
-  if (!told.starts_with("no member of etcd answers")) return status;
+  constexpr std::string_view kNobody = "no member of etcd answers: ";
+  std::string_view told = base::Message(status);
+  if (!told.starts_with(kNobody)) return status;
+  told.remove_prefix(kNobody.size());
   std::vector<std::string> endpoints;
   bool tls = false;
   for (const rpc::EtcdEndpoint& endpoint : options.address.endpoints) {

@@ -24,9 +24,9 @@ TEST(EtcdTrouble, SaysWhatWouldHelp) {
   shown.tls.certificate = "PEM";
   const auto expect = [](const store::EtcdOptions& options, const std::string& told,
                          const std::string& reason) {
-    const std::string text = "no member of etcd answers: a:1: " + told;
+    const std::string text = "a:1: " + told;
     EXPECT_THAT(
-        EtcdTrouble(base::Unavailable(text), options),
+        EtcdTrouble(base::Unavailable("no member of etcd answers: " + text), options),
         StatusIs(StatusCode::kUnavailable, AllOf(StartsWith("no member of etcd answers at a:1"),
                                                  HasSubstr(reason), HasSubstr("(" + text + ")"))));
   };
