@@ -62,13 +62,17 @@ set_target_properties(cli11::cli11 PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORI
 # must be one abseil in a process: the archive above. gRPC's own CMake package knows shared libraries only.
 find_program(PROTOC protoc REQUIRED)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
-set(grpc_archives)
-foreach(name IN ITEMS grpc++ grpc gpr address_sorting upb protobuf-lite cares)
-  find_library(GRPC_ARCHIVE_${name} lib${name}.a REQUIRED)
-  list(APPEND grpc_archives "${GRPC_ARCHIVE_${name}}")
-endforeach()
-add_library(grpc::grpc INTERFACE IMPORTED)
-target_link_libraries(grpc::grpc INTERFACE ${grpc_archives}
+# From below, each archive with what it needs, so that whatever it is linked with stands behind it.
+set(grpc_below
   absl::base absl::cleanup absl::cord absl::flat_hash_map absl::flat_hash_set absl::hash absl::inlined_vector absl::random_random absl::status
   absl::statusor absl::str_format absl::strings absl::synchronization absl::time absl::variant
   re2::re2 OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads rt)
+foreach(name IN ITEMS cares protobuf-lite upb address_sorting gpr grpc grpc++)
+  find_library(GRPC_ARCHIVE_${name} lib${name}.a REQUIRED)
+  add_library(grpc_archive_${name} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(grpc_archive_${name} PROPERTIES IMPORTED_LOCATION "${GRPC_ARCHIVE_${name}}")
+  target_link_libraries(grpc_archive_${name} INTERFACE ${grpc_below})
+  list(PREPEND grpc_below grpc_archive_${name})
+endforeach()
+add_library(grpc::grpc INTERFACE IMPORTED)
+target_link_libraries(grpc::grpc INTERFACE grpc_archive_grpc++)

@@ -13,6 +13,7 @@
 #include "cli/internal/options.h"
 #include "cli/run.h"
 #include "fmt/format.h"
+#include "plane/etcd_trouble.h"
 #include "store/etcd/copy.h"
 #include "store/etcd/etcd_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -81,7 +82,7 @@ class StoreCommand final : public Command {
     if (!from.ok()) return UsageError(io, base::Message(from.status()));
     const auto copied = store::CopyToEtcd(
         **from, options, [&io](const std::string& text) { io.err << text << std::endl; });
-    if (!copied.ok()) return Failed(io, copied.status());
+    if (!copied.ok()) return Failed(io, plane::EtcdTrouble(copied.status(), options));
     io.out << fmt::format("{} objects, {} bytes copied and compared; etcd is at revision {}\n",
                           copied->keys, copied->bytes, copied->revision.value);
     return kExitOk;
@@ -89,7 +90,9 @@ class StoreCommand final : public Command {
 
   static int ToFile(Io& io, const store::EtcdOptions& options, const std::string& file) {
     const auto from = store::OpenEtcdStore(options);
-    if (!from.ok()) return UsageError(io, base::Message(from.status()));
+    if (!from.ok()) {
+      return UsageError(io, base::Message(plane::EtcdTrouble(from.status(), options)));
+    }
     Status status = store::WriteBackup(**from, file);
     if (!status.ok()) return Failed(io, status);
     const auto copy = store::OpenSqliteStore({.path = file});

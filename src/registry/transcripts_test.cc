@@ -344,6 +344,14 @@ class Replay {
   void CompareEvents(const DocumentNode& recorded, Answer& answer) {
     ASSERT_NE(answer.stream, nullptr);
     const std::vector<DocumentNode> events = world_.Events(*answer.stream);
+    // Nothing had been compacted when this was recorded. In etcd the history begins with the server.
+    if (title_ == "watch from a revision that is too old" &&
+        world_.store().oldest_revision() > store::Revision{1}) {
+      ASSERT_EQ(events.size(), 1u);
+      EXPECT_EQ(rest::TextIn(events[0], "type"), "ERROR");
+      EXPECT_EQ(rest::TextIn(*rest::FindIn(events[0], "object"), "reason"), "Expired");
+      return;
+    }
     std::vector<std::string> theirs;
     std::vector<std::string> mine;
     const auto shown = [](const DocumentNode& event) {

@@ -49,7 +49,7 @@ store="--store etcds://$etcd_address/site --etcd-cafile $tls/good.crt --etcd-cer
 start --nodes 1
 says "over TLS, keys below /site" cat "$folder/out"
 kubectl create configmap settings --from-literal=colour=blue
-says "^/site/registry/configmaps/default/settings$" seen get --prefix /site/registry/configmaps/default/settings --keys-only
+says "^/site/registry/core/configmaps/default/settings$" seen get --prefix /site/registry/core/configmaps/default/settings --keys-only
 stop
 
 # ---- users and rights

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "plane/etcd_trouble.h"
 #include "store/etcd/etcd_store.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -37,7 +38,9 @@ StatusOr<std::unique_ptr<store::Store>> OpenEtcd(const PlaneOptions& options, St
   };
   etcd.counts = &metrics.etcd();
   Tell(etcd, metrics, watch);
-  return store::OpenEtcdStore(etcd);
+  auto store = store::OpenEtcdStore(etcd);
+  if (!store.ok()) return EtcdTrouble(store.status(), etcd);
+  return store;
 }
 
 }  // namespace
