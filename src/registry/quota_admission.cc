@@ -159,16 +159,12 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
   const Amounts after = usage.Of(object);
   const Amounts before = old == nullptr ? Amounts{} : usage.Of(*old);
   const store::Store& versions = objects.store();
-  for (const store::EntryPtr& shown : range->entries) {
-    // Writes that are on their way to the disk have charged it already: building on them, instead
-    // of waiting for each, lets many share a disk write. Should they fail, this one fails with
-    // them.
-    const store::EntryPtr entry = store::FindEarly(versions, shown->key);
-    if (entry == nullptr) continue;
-    DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr stored, objects.Read(*entry));
+  // False: nothing was charged, because this version has no room for it.
+  const auto charge_to = [&](const store::Entry& entry, bool refuse) -> StatusOr<bool> {
+    DRAY_ASSIGN_OR_RETURN(const StoredObjectPtr stored, objects.Read(entry));
     const api::ResourceQuota& quota = *stored->object().As<api::ResourceQuota>();
     // What leaves the quota is for the controller to take off.
-    if (!api::QuotaCounts(quota.spec, object)) continue;
+    if (!api::QuotaCounts(quota.spec, object)) return true;
     const bool counted = old != nullptr && api::QuotaCounts(quota.spec, *old);
     if (const auto* pod = object.As<api::Pod>(); pod != nullptr && !counted) {
       const std::string missing = api::MissingForQuota(*pod, quota.spec.hard);
@@ -179,12 +175,7 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
     }
     const Charge charge = ChargeOf(quota, after, counted ? before : Amounts{});
     if (!charge.exceeded.empty()) {
-      const store::EntryPtr known = versions.Find(shown->key);
-      if (known != nullptr && known->modified != entry->modified) {
-        // Nobody may be refused because of what is not there yet: tried again when it is.
-        transaction.Check(shown->key, known->modified);
-        return {};
-      }
+      if (!refuse) return false;
       return rest::Forbidden(
           object.kind(), object.metadata().name,
           fmt::format("exceeded quota: {}, requested: {}, used: {}, limited: {}",
@@ -192,10 +183,24 @@ Status AdmitQuota(const Objects& objects, const api::Object& object, const api::
                       Shown(charge.exceeded, quota.status.used),
                       Shown(charge.exceeded, api::NormalizeHard(quota.spec.hard))));
     }
-    if (!charge.changed) continue;
+    if (!charge.changed) return true;
     api::Object charged = stored->object();
     charged.Mutable<api::ResourceQuota>()->status.used = charge.used;
-    Objects::Put(transaction, std::move(charged), entry->modified);
+    Objects::Put(transaction, std::move(charged), entry.modified);
+    return true;
+  };
+  for (const store::EntryPtr& shown : range->entries) {
+    // Writes that are on their way have charged it already: building on them, instead of waiting for
+    // each, lets many share a disk write, or a request to a store that others write to. Should they
+    // fail, this one fails with them, or is tried again.
+    const store::EntryPtr entry = versions.FindPending(shown->key);
+    if (entry == nullptr) continue;
+    const store::EntryPtr known = versions.Find(shown->key);
+    const bool there = known == nullptr || known->modified == entry->modified;
+    DRAY_ASSIGN_OR_RETURN(const bool charged, charge_to(*entry, /*refuse=*/there));
+    // Nobody may be refused because of what is not there yet. What is there is charged: that is a
+    // conflict, and tried again, unless what was on its way is never done.
+    if (!charged) DRAY_RETURN_IF_ERROR(charge_to(*known, /*refuse=*/true).status());
   }
   return {};
 }

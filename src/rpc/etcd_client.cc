@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/etcd_client.h"
 
+#include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <atomic>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -175,12 +177,26 @@ class WatchStream final
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
+// A connection to a member, and whether the last call that wanted it had none.
+struct Line {
+  std::shared_ptr<grpc::Channel> channel;
+  std::atomic<bool> away = false;
+
+  void Answered(const Status& status) {
+    if (NeverSent(status)) away = true;
+  }
+  // The member is there, as another line has found: connects now, not when gRPC's pause is over.
+  void TryNow() {
+    if (away.exchange(false)) grpc::experimental::ChannelResetConnectionBackoff(channel.get());
+  }
+};
+
 class Member final : public EtcdMember {
  public:
   Member(const EtcdEndpoint& endpoint, const EtcdTls& tls)
-      : reads_(MakeChannel(endpoint, tls)),
-        writes_(MakeChannel(endpoint, tls)),
-        watches_(MakeChannel(endpoint, tls)) {}
+      : reads_{MakeChannel(endpoint, tls)},
+        writes_{MakeChannel(endpoint, tls)},
+        watches_{MakeChannel(endpoint, tls)} {}
   ~Member() override { calls_.End(); }
 
   void Range(const EtcdRange& range, Time deadline, Done<EtcdRangeAnswer> done) override {
@@ -248,7 +264,12 @@ class Member final : public EtcdMember {
         });
   }
   std::unique_ptr<EtcdWatch> Watch(const EtcdWatchRequest& request, EtcdWatchFn tell) override {
-    return std::make_unique<WatchStream>(watches_, Token(), request, std::move(tell));
+    return std::make_unique<WatchStream>(
+        watches_.channel, Token(), request,
+        [this, tell = std::move(tell)](StatusOr<EtcdWatchAnswer> answer) {
+          Heard(watches_, answer.status());
+          tell(std::move(answer));
+        });
   }
 
   void SetToken(std::string token) override {
@@ -262,16 +283,28 @@ class Member final : public EtcdMember {
     return token_;
   }
 
+  void Heard(Line& line, const dray::Status& status) {
+    line.Answered(status);
+    if (!status.ok()) return;
+    for (Line* other : {&reads_, &writes_, &watches_}) {
+      if (other != &line) other->TryNow();
+    }
+  }
+
   template <class Response, class Request, class Finish>
-  void Ask(const std::shared_ptr<grpc::Channel>& channel, std::string_view method, Request request,
-           Time deadline, Finish finish) {
-    internal::CallUnary<Response>(calls_, channel, fmt::format("/etcdserverpb.{}", method),
-                                  std::move(request), deadline, std::move(finish), Token());
+  void Ask(Line& line, std::string_view method, Request request, Time deadline, Finish finish) {
+    internal::CallUnary<Response>(
+        calls_, line.channel, fmt::format("/etcdserverpb.{}", method), std::move(request), deadline,
+        [this, &line, finish = std::move(finish)](const dray::Status& status, Response& answer) {
+          Heard(line, status);
+          finish(status, answer);
+        },
+        Token());
   }
   template <class Response, class Answer, class Request>
-  void Call(const std::shared_ptr<grpc::Channel>& channel, std::string_view method, Request request,
-            Time deadline, Done<Answer> done) {
-    Ask<Response>(channel, method, std::move(request), deadline,
+  void Call(Line& line, std::string_view method, Request request, Time deadline,
+            Done<Answer> done) {
+    Ask<Response>(line, method, std::move(request), deadline,
                   [done = std::move(done)](const dray::Status& status, Response& answer) {
                     if (!status.ok()) return done(status);
                     done(FromProto(std::move(answer)));
@@ -279,9 +312,9 @@ class Member final : public EtcdMember {
   }
 
   internal::Calls calls_;
-  const std::shared_ptr<grpc::Channel> reads_;
-  const std::shared_ptr<grpc::Channel> writes_;
-  const std::shared_ptr<grpc::Channel> watches_;
+  Line reads_;
+  Line writes_;
+  Line watches_;
   mutable base::Mutex mutex_;
   std::string token_ ABSL_GUARDED_BY(mutex_);
 };

@@ -19,6 +19,7 @@ class EarlyStore final : public Store {
   void Current(ReadyFn ready) override { store_.Current(std::move(ready)); }
   void WaitFor(Revision at, ReadyFn ready) override { store_.WaitFor(at, std::move(ready)); }
   EntryPtr Find(std::string_view key) const override { return FindEarly(store_, key); }
+  EntryPtr FindPending(std::string_view key) const override { return store_.FindPending(key); }
   StatusOr<RangeResult> Range(std::string_view prefix, const RangeOptions& options) const override {
     return store_.Range(prefix, options);
   }

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "base/status.h"
 #include "store/store.h"
@@ -42,6 +44,8 @@ class Log {
 
   // Null: it has none.
   virtual EarlyWrites* early() { return nullptr; }
+  // As Store::FindPending, of what is under way alone: nothing if nothing is, null if it is a deletion.
+  virtual std::optional<EntryPtr> FindPending(std::string_view) const { return std::nullopt; }
   // Whether writes will be taken again without anybody's help; if not, why.
   virtual Status Health() const = 0;
   // Not OK: what others have written cannot be seen at the moment, or nothing can be written, and that

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,12 @@ class LoggedStore final : public Store {
   }
 
   EntryPtr Find(std::string_view key) const override { return timeline_->Find(key); }
+  EntryPtr FindPending(std::string_view key) const override {
+    if (const EarlyWrites* early = log_->early()) return early->Find(key);
+    // First what is under way: it is in the cache before it is not under way any more.
+    if (auto pending = log_->FindPending(key)) return *std::move(pending);
+    return timeline_->Find(key);
+  }
   StatusOr<RangeResult> Range(std::string_view prefix, const RangeOptions& options) const override {
     return timeline_->Range(prefix, options);
   }

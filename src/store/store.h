@@ -81,7 +81,8 @@ struct Conflict {
 // What became of a transaction. A conflict is an answer; a Status is for work that failed.
 struct Outcome {
   Revision revision;  // of the transaction; of the store if it only checked
-  // By operation: what was put, for a deletion the last version as in Event, null for a check.
+  // By operation: what was put, for a deletion the last version as in Event, null for a check. Of a
+  // key that others wrote in the same revision (FindPending): what the last of them put.
   std::vector<EntryPtr> entries;
   std::optional<Conflict> conflict;  // if set, nothing was done
 };
@@ -180,6 +181,15 @@ class Store {
 
   // Null if there is no such key.
   virtual EntryPtr Find(std::string_view key) const = 0;
+  // What there will be if all is done that this process has handed over and not been told of yet: for
+  // who builds on it. With early writes that is certain. Else the `modified` of what is not written yet
+  // is good for one thing, to be expected by a transaction handed to this store soon: it comes right
+  // behind, and is a conflict if the one before it is not done. Of such transactions that are written
+  // at once readers see the last version of a key alone, and attachments may be missing.
+  virtual EntryPtr FindPending(std::string_view key) const {
+    const EarlyWrites* writes = early();
+    return writes != nullptr ? writes->Find(key) : Find(key);
+  }
   // kOutOfRange when `at` has left the history, kInvalidArgument when it has not been yet.
   virtual StatusOr<RangeResult> Range(std::string_view prefix,
                                       const RangeOptions& options) const = 0;

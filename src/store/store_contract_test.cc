@@ -75,6 +75,62 @@ TEST_P(StoreContract, AnExpectedRevisionThatMovedIsAConflict) {
   }
 }
 
+// Whoever builds on writes that are not answered yet need not wait for them.
+TEST_P(StoreContract, WritersOfOneKeyBuildOnEachOther) {
+  Put("n", "0");
+  int done = 0;
+  for (int i = 1; i <= 200; ++i) {
+    const EntryPtr last = store().FindPending("n");
+    ASSERT_EQ(*last->value, std::to_string(i - 1));
+    store().Commit(Transaction()
+                       .Put("n", std::to_string(i), last->modified)
+                       .Put("k" + std::to_string(i), "", Revision{}),
+                   [&](const StatusOr<Outcome>& outcome) {
+                     ASSERT_THAT(outcome, IsOk());
+                     EXPECT_EQ(outcome->conflict, std::nullopt);
+                     EXPECT_EQ(outcome->entries[1]->modified, outcome->revision);
+                     ++done;
+                   });
+  }
+  Put("end", "");
+  EXPECT_EQ(done, 200);
+  EXPECT_EQ(*store().Find("n")->value, "200");
+  EXPECT_EQ(store().FindPending("n")->modified, store().Find("n")->modified);
+  EXPECT_EQ(store().Range("k")->entries.size(), 200u);
+}
+
+TEST_P(StoreContract, NobodyBuildsOnWhatWasRefused) {
+  const Revision first = Put("n", "0");
+  Put("x", "");
+  bool refused = false;
+  store().Commit(
+      Transaction().Put("n", "a", first).Put("x", "", Revision{}),
+      [&](const StatusOr<Outcome>& outcome) { refused = outcome->conflict.has_value(); });
+  const EntryPtr pending = store().FindPending("n");
+  const auto outcome =
+      store().CommitAndWait(Transaction().Put("n", *pending->value + "b", pending->modified));
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_TRUE(refused);
+  if (outcome->conflict) {
+    EXPECT_EQ(outcome->conflict->actual, first);
+    EXPECT_EQ(*store().Find("n")->value, "0");
+  } else {
+    EXPECT_EQ(*store().Find("n")->value, "0b");
+  }
+}
+
+TEST_P(StoreContract, DeletingWhatMustNotBeThereIsAConflict) {
+  for (const bool is_there : {false, true}) {
+    const Revision there = is_there ? Put("a", "1") : Revision{};
+    const auto outcome = store().CommitAndWait(Transaction().Delete("a", Revision{}).Put("b", "1"));
+    ASSERT_THAT(outcome, IsOk());
+    ASSERT_TRUE(outcome->conflict.has_value());
+    EXPECT_EQ(outcome->conflict->key, "a");
+    EXPECT_EQ(outcome->conflict->actual, there);
+    EXPECT_EQ(All(), is_there ? "a=1" : "");
+  }
+}
+
 TEST_P(StoreContract, RevisionZeroMeansMustNotExist) {
   EXPECT_NE(Commit(Transaction().Put("a", "1", Revision{})), Revision{});
   const auto outcome = store().CommitAndWait(Transaction().Put("a", "2", Revision{}));

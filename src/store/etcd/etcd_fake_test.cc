@@ -14,9 +14,7 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "rpc/fake_etcd_for_test.h"
-#include "store/etcd/etcd_for_test.h"
-#include "store/etcd/etcd_store.h"
+#include "store/etcd/etcd_fake_store_for_test.h"
 #include "testing/status_matchers.h"
 
 namespace dray::store {
@@ -28,51 +26,6 @@ using rpc::FakeEtcd;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
-using When = FakeEtcd::When;
-
-EtcdOptions Options(const FakeEtcd& etcd) {
-  EtcdOptions options{.address = {.endpoints = {{.address = etcd.address()}}}};
-  options.alive = std::chrono::hours(1);
-  options.compaction_interval = {};
-  options.answer_patience = milliseconds(300);
-  return options;
-}
-
-class EtcdAcceptance : public ::testing::Test {
- protected:
-  Store& Open() { return Open(Options(etcd_)); }
-  Store& Open(EtcdOptions options) {
-    options.counts = &counts_;
-    auto store = OpenEtcdStore(options);
-    EXPECT_THAT(store, IsOk());
-    if (!store.ok()) std::abort();
-    store_ = *std::move(store);
-    return *store_;
-  }
-  // The next call of a method, before or after it happened, ends with that.
-  void FailOnce(const std::string& method, When when, Status status) {
-    auto left = std::make_shared<std::atomic<int>>(1);
-    etcd_.SetFault([=](const std::string& called, When at) {
-      return called == method && at == when && left->fetch_sub(1) > 0 ? status : Status();
-    });
-  }
-  std::future<StatusOr<Outcome>> Commit(Transaction transaction) {
-    auto promise = std::make_shared<std::promise<StatusOr<Outcome>>>();
-    store_->Commit(std::move(transaction), [promise](StatusOr<Outcome> outcome) {
-      promise->set_value(std::move(outcome));
-    });
-    return promise->get_future();
-  }
-  Status Current() {
-    std::promise<Status> ready;
-    store_->Current([&](Status status) { ready.set_value(std::move(status)); });
-    return ready.get_future().get();
-  }
-
-  FakeEtcd etcd_;
-  EtcdCounts counts_;
-  std::unique_ptr<Store> store_;
-};
 
 const Status kEof = base::Unavailable("Socket closed");
 
@@ -200,7 +153,7 @@ TEST_F(EtcdAcceptance, Row20TheFenceItselfMayGetLost) {
 }
 
 TEST_F(EtcdAcceptance, Row20WithoutAFenceItIsUnknownAndSaysSo) {
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.fence_patience = milliseconds(500);
   Open(options);
   std::atomic<bool> away = true;
@@ -244,7 +197,7 @@ TEST_F(EtcdAcceptance, Row31TooManyRequestsIsNotUnknown) {
   });
   EXPECT_THAT(Commit(Transaction().Put("a", "1")).get(), IsOk());
   EXPECT_EQ(counts_.fences, 0u);
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.write_patience = milliseconds(300);
   left = 0;
   Open(options);
@@ -256,7 +209,7 @@ TEST_F(EtcdAcceptance, Row31TooManyRequestsIsNotUnknown) {
 
 TEST_F(EtcdAcceptance, Row32ATokenThatHasExpiredIsRenewed) {
   etcd_.RequireToken("secret");
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.user = "dray";
   options.password = "secret";
   Open(options);
@@ -282,13 +235,13 @@ TEST_F(EtcdAcceptance, Row32ATokenThatHasExpiredIsRenewed) {
 TEST_F(EtcdAcceptance, Row34VersionsThatLoseEventsAreRefused) {
   for (const char* version : {"3.4.23", "3.5.12", "3.5.0-rc.1"}) {
     etcd_.SetVersion(version);
-    EXPECT_THAT(OpenEtcdStore(Options(etcd_)),
+    EXPECT_THAT(OpenEtcdStore(FakeOptions(etcd_)),
                 StatusIs(StatusCode::kFailedPrecondition,
                          AllOf(HasSubstr(version), HasSubstr("3.5.13 or newer is needed"))));
   }
   EXPECT_EQ(etcd_.revision(), 1);
   std::vector<std::string> warnings;
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.warn = [&](const std::string& text) { warnings.push_back(text); };
   etcd_.SetVersion("3.5.20");
   Open(options);
@@ -304,7 +257,7 @@ TEST_F(EtcdAcceptance, Row34VersionsThatLoseEventsAreRefused) {
 TEST_F(EtcdAcceptance, Row34TheProgressOfOldVersionsIsNotBelieved) {
   etcd_.SetVersion("3.4.23");
   etcd_.LieAboutProgress(true);
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.any_version = true;
   Open(options);
   etcd_.HoldWatches(true);
@@ -323,7 +276,7 @@ TEST_F(EtcdAcceptance, Row34TheProgressOfOldVersionsIsNotBelieved) {
 TEST_F(EtcdAcceptance, Row35AnEndpointOfAnotherClusterIsRefused) {
   FakeEtcd other;
   other.SetCluster(8);
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.address.endpoints.push_back({.address = other.address()});
   EXPECT_THAT(OpenEtcdStore(options),
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("another cluster")));
@@ -400,7 +353,7 @@ TEST_F(EtcdAcceptance, Row27TheDeletionThatWasCompactedToIsSeen) {
 }
 
 TEST_F(EtcdAcceptance, AFenceThatSomebodyElseMovesEndsIt) {
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.id = "me";
   Store& store = Open(options);
   ASSERT_THAT(Commit(Transaction().Put("a", "1")).get(), IsOk());
@@ -414,7 +367,7 @@ TEST_F(EtcdAcceptance, AFenceThatSomebodyElseMovesEndsIt) {
 
 // Tidied away while this server slept: nothing was under way, and it goes on.
 TEST_F(EtcdAcceptance, AFenceThatIsGoneIsWrittenAgain) {
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.id = "me";
   Store& store = Open(options);
   etcd_.Delete("/dray/_fence/me");
@@ -425,12 +378,12 @@ TEST_F(EtcdAcceptance, AFenceThatIsGoneIsWrittenAgain) {
 
 TEST_F(EtcdAcceptance, DamagedDataAreNotUsed) {
   etcd_.SetErrors({"memberID:1 alarm:CORRUPT "});
-  EXPECT_THAT(OpenEtcdStore(Options(etcd_)),
+  EXPECT_THAT(OpenEtcdStore(FakeOptions(etcd_)),
               StatusIs(StatusCode::kUnavailable, HasSubstr("CORRUPT")));
 }
 
 TEST_F(EtcdAcceptance, WhoIsNotThereIsNamed) {
-  EtcdOptions options = Options(etcd_);
+  EtcdOptions options = FakeOptions(etcd_);
   options.address.endpoints = {{.address = "127.0.0.1:1"}};
   EXPECT_THAT(OpenEtcdStore(options),
               StatusIs(StatusCode::kUnavailable,

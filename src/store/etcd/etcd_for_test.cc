@@ -11,10 +11,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <iterator>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -54,6 +59,59 @@ int FreePort() {
   return port;
 }
 
+std::pair<int, std::string> RunProgram(const std::string& command) {
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  std::string output;
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    output.append(buffer.data(), got);
+  }
+  return {::pclose(pipe), output};
+}
+
+std::string FileText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(file)), {});
+}
+
+namespace {
+
+constexpr std::string_view kNewKey =
+    "openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
+
+void MustRun(const std::string& command) {
+  const auto [code, output] = RunProgram(command);
+  EXPECT_EQ(code, 0) << command << "\n" << output;
+}
+
+}  // namespace
+
+EtcdCertificates::EtcdCertificates(std::string folder)
+    : folder_(std::move(folder)), authority_(folder_ + "/ca.crt") {
+  MustRun(fmt::format("{} -x509 -keyout {}/ca.key -out {} -subj /CN=test-authority -days 2",
+                      kNewKey, folder_, authority_));
+  std::ofstream(folder_ + "/extensions")
+      << "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n";
+}
+
+std::string EtcdCertificates::Make(const std::string& name) {
+  std::string base = folder_ + "/" + name;
+  if (std::filesystem::exists(base + ".crt")) return base;
+  MustRun(fmt::format("{} -keyout {}.key -out {}.csr -subj /CN={}", kNewKey, base, base, name));
+  MustRun(
+      fmt::format("openssl x509 -req -in {0}.csr -CA {1}/ca.crt -CAkey {1}/ca.key "
+                  "-CAcreateserial -out {0}.crt -days 2 -extfile {1}/extensions",
+                  base, folder_));
+  return base;
+}
+
+rpc::EtcdTls EtcdCertificates::Tls(const std::string& name) {
+  const std::string base = Make(name);
+  return {.authorities = FileText(authority_),
+          .certificate = FileText(base + ".crt"),
+          .key = FileText(base + ".key")};
+}
+
 EtcdCluster::EtcdCluster(EtcdClusterOptions options) : options_(std::move(options)) {
   std::string name = std::filesystem::temp_directory_path() / "dray-etcd-XXXXXX";
   folder_ = ::mkdtemp(name.data());
@@ -74,8 +132,30 @@ EtcdCluster::~EtcdCluster() {
 
 EtcdAddress EtcdCluster::Address(std::string prefix) const {
   EtcdAddress address{.prefix = std::move(prefix)};
-  for (const Member& member : members_) address.endpoints.push_back({.address = member.client});
+  for (const Member& member : members_) {
+    address.endpoints.push_back(
+        {.address = member.client, .tls = options_.certificates != nullptr});
+  }
   return address;
+}
+
+std::unique_ptr<rpc::EtcdMember> EtcdCluster::Connect(std::size_t member) const {
+  if (options_.certificates == nullptr) {
+    return rpc::ConnectEtcd({.address = members_[member].client}, {});
+  }
+  return rpc::ConnectEtcd({.address = members_[member].client, .tls = true},
+                          options_.certificates->Tls("root"));
+}
+
+std::string EtcdCluster::Ctl(const std::string& arguments) const {
+  std::string command = std::filesystem::path(EtcdProgram()).parent_path().string() + "/etcdctl";
+  if (options_.certificates != nullptr) {
+    const std::string root = options_.certificates->Make("root");
+    command += fmt::format(" --cacert {} --cert {}.crt --key {}.key",
+                           options_.certificates->authority(), root, root);
+  }
+  return fmt::format("{} --endpoints http{}://{} {}", command,
+                     options_.certificates != nullptr ? "s" : "", client(0), arguments);
 }
 
 void EtcdCluster::Start(std::size_t index) {
@@ -84,15 +164,16 @@ void EtcdCluster::Start(std::size_t index) {
   for (const Member& one : members_) {
     cluster += fmt::format("{}{}=http://{}", cluster.empty() ? "" : ",", one.name, one.peer);
   }
+  const std::string clients = options_.certificates != nullptr ? "https://" : "http://";
   std::vector<std::string> arguments = {EtcdProgram(),
                                         "--name",
                                         member.name,
                                         "--data-dir",
                                         folder_ + "/" + member.name,
                                         "--listen-client-urls",
-                                        "http://" + member.client,
+                                        clients + member.client,
                                         "--advertise-client-urls",
-                                        "http://" + member.client,
+                                        clients + member.client,
                                         "--listen-peer-urls",
                                         "http://" + member.peer,
                                         "--initial-advertise-peer-urls",
@@ -104,6 +185,15 @@ void EtcdCluster::Start(std::size_t index) {
                                         "--log-level",
                                         "warn"};
   if (!options_.fsync) arguments.emplace_back("--unsafe-no-fsync");
+  if (options_.certificates != nullptr) {
+    const std::string server = options_.certificates->Make("server");
+    for (const std::string& argument :
+         {std::string("--cert-file"), server + ".crt", std::string("--key-file"), server + ".key",
+          std::string("--trusted-ca-file"), options_.certificates->authority(),
+          std::string("--client-cert-auth")}) {
+      arguments.push_back(argument);
+    }
+  }
   arguments.insert(arguments.end(), options_.flags.begin(), options_.flags.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -130,7 +220,7 @@ void EtcdCluster::Signal(std::size_t index, int signal) {
 }
 
 bool EtcdCluster::Serves(std::size_t index) const {
-  const auto member = rpc::ConnectEtcd({.address = members_[index].client}, {});
+  const auto member = Connect(index);
   std::promise<bool> answered;
   member->Range(
       {.key = "health"}, std::chrono::seconds(2),
@@ -151,7 +241,7 @@ void EtcdCluster::AwaitHealthy() const {
 std::size_t EtcdCluster::Leader() const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (members_[i].pid == 0) continue;
-    const auto member = rpc::ConnectEtcd({.address = members_[i].client}, {});
+    const auto member = Connect(i);
     std::promise<bool> answered;
     member->Status(std::chrono::seconds(1), [&](const StatusOr<rpc::EtcdStatus>& status) {
       answered.set_value(status.ok() && status->leader == status->header.member &&

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/etcd/etcd_store.h"
@@ -29,10 +30,31 @@ int FreePort();
     GTEST_SKIP() << "there is no etcd here: tools/fetch-etcd build/etcd brings one"; \
   }
 
+// What a program said, and how it ended.
+std::pair<int, std::string> RunProgram(const std::string& command);
+
+// An authority in a folder, made by openssl, and certificates that it has signed.
+class EtcdCertificates {
+ public:
+  explicit EtcdCertificates(std::string folder);
+  // For 127.0.0.1, with that common name; made when it is asked for first. Its file without .crt.
+  std::string Make(const std::string& name);
+  const std::string& authority() const { return authority_; }
+  // As a client shows them.
+  rpc::EtcdTls Tls(const std::string& name);
+
+ private:
+  std::string folder_;
+  std::string authority_;  // file
+};
+std::string FileText(const std::string& path);
+
 struct EtcdClusterOptions {
   std::size_t members = 1;
   std::vector<std::string> flags;  // besides
   bool fsync = false;              // survives a power cut, which no test makes
+  // Serves over TLS, to whoever shows a certificate of theirs. The test's own calls come from root.
+  std::shared_ptr<EtcdCertificates> certificates = nullptr;
 };
 
 // Members on free ports with data in a folder of their own; ends with its owner.
@@ -48,6 +70,8 @@ class EtcdCluster {
   const std::string& client(std::size_t member) const { return members_[member].client; }
   // All of them.
   EtcdAddress Address(std::string prefix) const;
+  // etcdctl at the first member.
+  std::string Ctl(const std::string& arguments) const;
   pid_t pid(std::size_t member) const { return members_[member].pid; }
 
   void Start(std::size_t member);
@@ -67,6 +91,8 @@ class EtcdCluster {
     std::string peer;
     pid_t pid = 0;
   };
+  std::unique_ptr<rpc::EtcdMember> Connect(std::size_t member) const;
+
   const EtcdClusterOptions options_;
   std::string folder_;
   std::vector<Member> members_;

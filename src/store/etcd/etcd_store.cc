@@ -86,6 +86,9 @@ class EtcdLog final : public Log, public internal::OwnWrites {
   void Write(Transaction transaction, CommitFn done) override {
     writer_->Write(std::move(transaction), std::move(done));
   }
+  std::optional<EntryPtr> FindPending(std::string_view key) const override {
+    return writer_->FindPending(key);
+  }
   void Latest(std::function<void(StatusOr<Revision>)> done) override {
     if (const Status health = Health(); !health.ok()) return done(health);
     loop_.Post([this, done = std::move(done)]() mutable { keeper_->Latest(std::move(done)); });
@@ -94,6 +97,12 @@ class EtcdLog final : public Log, public internal::OwnWrites {
   Status Health() const override {
     const base::MutexLock lock(mutex_);
     return base::MakeStatus(broken_.code(), base::Message(broken_));
+  }
+
+  // Not OK: it does not answer at the moment.
+  Status Reachable() const override {
+    DRAY_RETURN_IF_ERROR(Health());
+    return keeper_->Reachable();
   }
 
   void OnVersion(Entry& entry, bool deleted) override { writer_->OnVersion(entry, deleted); }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rpc/etcd_client.h"
+#include "store/commit_report.h"
 #include "store/store.h"
 
 namespace dray::store {
@@ -31,7 +32,8 @@ StatusOr<EtcdAddress> ParseEtcdAddress(std::string_view text);
 // What has happened, for metrics and tests.
 struct EtcdCounts {
   std::atomic<std::uint64_t> groups = 0;        // requests with writes
-  std::atomic<std::uint64_t> transactions = 0;  // in them
+  std::atomic<std::uint64_t> nested = 0;        // etcd's transactions in them
+  std::atomic<std::uint64_t> transactions = 0;  // of callers in those
   std::atomic<std::uint64_t> fences = 0;        // how often an answer was missed
   std::atomic<std::uint64_t> watches = 0;       // opened
   std::atomic<std::uint64_t> relists = 0;
@@ -54,6 +56,10 @@ struct EtcdOptions {
   // Is told, in a sentence each, what an operator should know. Any thread; quick.
   std::function<void(const std::string&)> warn = nullptr;
   EtcdCounts* counts = nullptr;  // outlives the store
+  // As SqliteOptions: before each request that writes, and when it is known what became of it. On the
+  // store's thread: quick, and call nothing of the store.
+  std::function<void()> on_begin = nullptr;
+  std::function<void(const CommitReport&)> on_commit = nullptr;
   // For tests with an etcd that loses events.
   bool any_version = false;
 

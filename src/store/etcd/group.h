@@ -26,18 +26,40 @@ struct RequestLimits {
   std::size_t group_bytes = 1u << 20;
 };
 
-// A transaction under way.
+// A `modified` above this is of a version that is not written yet: this plus the ticket of the
+// transaction that writes it (Store::FindPending).
+inline constexpr std::int64_t kProvisional = std::int64_t{1} << 62;
+
+// A transaction under way, or several that were made into one (`parts`).
 struct PendingWrite {
   Transaction transaction;
   CommitFn done;
   std::vector<std::string> keys;     // as etcd has them, by operation
   std::size_t bytes = 0;             // in a request, at most
   EventLoop::Clock::time_point end;  // when it is not tried again
+  std::int64_t ticket = 0;           // in the order in which they were handed over
+  // By operation: the transaction whose version it expects, null if it expects what is written; empty
+  // if all do.
+  std::vector<std::shared_ptr<PendingWrite>> behind;
+
   // By operation: the version of ours that the watch has shown, null until then.
   std::vector<EntryPtr> seen;
   // Of the transaction, once that is known.
   std::int64_t revision = 0;
   std::optional<Conflict> conflict;
+  bool lost = false;  // the conflict is with what is there now, because what it expected never was
+  enum class Fate : std::uint8_t { kOpen, kWritten, kNot };
+  Fate fate = Fate::kOpen;
+  // By operation: a later part of the same request has written the key. Empty: none has.
+  std::vector<bool> covered;
+
+  // A transaction that was made part of this one, and which operation of this one does what by its
+  // own. They happen together, in this order, at one revision.
+  struct Part {
+    std::shared_ptr<PendingWrite> write;
+    std::vector<std::size_t> at;
+  };
+  std::vector<Part> parts;
 };
 using PendingPtr = std::shared_ptr<PendingWrite>;
 
@@ -46,10 +68,19 @@ Status CheckSize(const PendingWrite& write, const RequestLimits& limits);
 // An upper bound of its size in a request.
 std::size_t BytesOf(const PendingWrite& write);
 
+// What goes into one request.
+struct Group {
+  std::vector<PendingPtr> writes;
+  // Expected a version that was not and will not be written, and are conflicts now.
+  std::vector<PendingPtr> lost;
+};
 // Takes from the front what may go together: a key that one writes is neither written nor compared by
-// another, because all compares see what was there before the request. At least one.
-std::vector<PendingPtr> TakeGroup(std::deque<PendingPtr>& queue, const RequestLimits& limits,
-                                  bool one);
+// another, because all compares see what was there before the request. Who expects what one of them
+// writes is made one with it. Both are empty only if the queue is.
+Group TakeGroup(std::deque<PendingPtr>& queue, const RequestLimits& limits, bool one);
+
+// The transactions as they were handed over, in that order.
+std::vector<PendingPtr> PartsOf(const std::vector<PendingPtr>& group);
 
 // The request: nothing of it happens unless `fence` has this revision. A transaction alone is not
 // nested in another, so that it may have as many operations as etcd takes.
@@ -60,6 +91,18 @@ rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const std
 // because the fence has another revision than that, which is then in `fence_revision` (0: it is gone).
 bool ReadAnswer(rpc::EtcdTransactionAnswer answer, std::int64_t& fence_revision,
                 std::vector<PendingPtr>& group);
+
+// It is known what became of a transaction: so of its parts.
+void Settle(PendingWrite& write);
+
+// One that was made of parts has a conflict: nothing of any of them was done, but one alone has to
+// answer for it. The part whose conflict it is gets it; those that were before it and after it are
+// left, to be tried again.
+struct Blamed {
+  PendingPtr write;
+  std::vector<PendingPtr> others;
+};
+Blamed BlamePart(PendingWrite& write);
 
 // After a fence, of which every change before it was seen: the revision at which all writes of the
 // transaction were made, if they were. Nothing: they were not.

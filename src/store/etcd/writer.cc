@@ -12,14 +12,15 @@ namespace {
 
 using Kind = Operation::Kind;
 
-constexpr std::chrono::nanoseconds kClosingPatience = std::chrono::seconds(3);
+// Whoever is shown what is pending builds on it at once, so that few have to be remembered.
+constexpr std::size_t kMostShown = 1024;
 constexpr std::chrono::nanoseconds kBetweenExpiries = std::chrono::milliseconds(200);
 
-Status NotWritten(std::string_view why) {
+}  // namespace
+
+Status Writer::NotWritten(std::string_view why) {
   return base::Aborted(fmt::format("nothing was written: {}", why));
 }
-
-}  // namespace
 
 Writer::Writer(EventLoop& loop, Members& members, const Layout& layout, const EtcdOptions& options,
                EtcdCounts& counts, Timeline& cache, std::string server,
@@ -69,12 +70,54 @@ void Writer::Write(Transaction transaction, CommitFn done) {
     status = refusing_;
     if (status.ok()) {
       write->done = std::move(done);
+      write->ticket = ++tickets_;
+      FindPredecessors(*write);
+      const auto& operations = write->transaction.operations;
+      for (std::size_t i = 0; i < operations.size(); ++i) {
+        if (operations[i].kind == Kind::kCheck) continue;
+        pending_.insert_or_assign(operations[i].key, PendingPlace{write, i});
+      }
       entering_.push_back(std::move(write));
       if (entering_.size() == 1) loop_.Post([this] { Enter(); });
       return;
     }
   }
   done(std::move(status));
+}
+
+std::optional<EntryPtr> Writer::FindPending(std::string_view key) const {
+  const base::MutexLock lock(mutex_);
+  const auto found = pending_.find(key);
+  if (found == pending_.end()) return std::nullopt;
+  const auto& [write, operation] = found->second;
+  const Operation& one = write->transaction.operations[operation];
+  if (one.kind == Kind::kDelete) return EntryPtr();
+  if (shown_.emplace(write->ticket, write).second) {
+    shown_order_.push_back(write->ticket);
+    if (shown_order_.size() > kMostShown) {
+      shown_.erase(shown_order_.front());
+      shown_order_.pop_front();
+    }
+  }
+  const Revision provisional{kProvisional + write->ticket};
+  return std::make_shared<const Entry>(
+      Entry{.key = one.key, .value = one.value, .created = provisional, .modified = provisional});
+}
+
+// Whom it comes right behind. One of whom nothing is known any more is as good as one that failed.
+void Writer::FindPredecessors(PendingWrite& write) {
+  static const PendingPtr kForgotten = [] {
+    auto failed = std::make_shared<PendingWrite>();
+    failed->fate = PendingWrite::Fate::kNot;
+    return failed;
+  }();
+  const auto& operations = write.transaction.operations;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (!operations[i].expected || operations[i].expected->value < kProvisional) continue;
+    write.behind.resize(operations.size());
+    const auto shown = shown_.find(operations[i].expected->value - kProvisional);
+    write.behind[i] = shown == shown_.end() ? kForgotten : shown->second;
+  }
 }
 
 void Writer::Enter() {
@@ -89,15 +132,17 @@ void Writer::Enter() {
 }
 
 void Writer::Pump() {
-  if (queue_.empty() || !in_air_.empty() || fencing_ || sending_ || paused_ || !broken_.ok()) {
-    return;
+  while (!queue_.empty() && in_air_.empty() && !fencing_ && !sending_ && !paused_ && broken_.ok()) {
+    // A full database refuses plain puts and lets nested ones pass: whoever would fill it further is
+    // sent alone.
+    const bool one = full_ || singly_ > 0;
+    if (singly_ > 0) --singly_;
+    Group group = TakeGroup(queue_, limits_, one);
+    in_air_ = std::move(group.writes);
+    std::ranges::move(group.lost, std::back_inserter(known_));
+    if (!in_air_.empty()) Send();
+    if (!group.lost.empty()) OnRevision(feeder_->revision());
   }
-  // A full database refuses plain puts and lets nested ones pass: whoever would fill it further is
-  // sent alone.
-  const bool one = full_ || singly_ > 0;
-  if (singly_ > 0) --singly_;
-  in_air_ = TakeGroup(queue_, limits_, one);
-  Send();
 }
 
 void Writer::Send() {
@@ -105,8 +150,11 @@ void Writer::Send() {
   sent_at_ = feeder_->revision().value;
   relisted_ = false;
   sending_ = true;
+  began_ = Clock::now();
   ++counts_.groups;
-  counts_.transactions += in_air_.size();
+  counts_.nested += in_air_.size();
+  counts_.transactions += PartsOf(in_air_).size();
+  if (options_.on_begin) options_.on_begin();
   const auto request =
       std::make_shared<rpc::EtcdTransaction>(MakeRequest(in_air_, fence_key_, fence_));
   members_.Once<rpc::EtcdTransactionAnswer>(
@@ -140,13 +188,45 @@ void Writer::OnAnswer(StatusOr<rpc::EtcdTransactionAnswer> answer) {
 
 // Everything in the air has its revision or its conflict.
 void Writer::Answered() {
-  std::ranges::move(in_air_, std::back_inserter(known_));
-  in_air_.clear();
+  Report(/*ok=*/true);
+  std::vector<PendingPtr> again;
+  for (const PendingPtr& write : std::exchange(in_air_, {})) {
+    Settle(*write);
+    if (write->conflict && !write->parts.empty()) {
+      Dissolve(write, again);
+    } else {
+      known_.push_back(write);
+    }
+  }
+  queue_.insert(queue_.begin(), again.begin(), again.end());
+}
+
+// Of several that were made into one, one has a conflict, and the others do not know yet.
+void Writer::Dissolve(const PendingPtr& write, std::vector<PendingPtr>& again) {
+  Unwatch(*write);
+  Blamed blamed = BlamePart(*write);
+  known_.push_back(std::move(blamed.write));
+  std::ranges::move(blamed.others, std::back_inserter(again));
+}
+
+void Writer::Report(bool ok) {
+  if (!began_) return;
+  const auto began = *std::exchange(began_, std::nullopt);
+  if (!options_.on_commit) return;
+  CommitReport report{.ok = ok, .wrote = Clock::now() - began, .waiting = queue_.size()};
+  for (const PendingPtr& write : PartsOf(in_air_)) {
+    ++report.transactions;
+    for (const Operation& operation : write->transaction.operations) {
+      report.changes += operation.kind == Kind::kCheck ? 0 : 1;
+    }
+  }
+  options_.on_commit(report);
 }
 
 void Writer::OnFailure(const Status& status) {
   const Failure failure = FailureOf(status);
   const std::string text(base::Message(status));
+  if (failure != Failure::kUnknown) Report(/*ok=*/false);
   switch (failure) {
     case Failure::kNotSent:
     case Failure::kOtherMember:
@@ -157,9 +237,9 @@ void Writer::OnFailure(const Status& status) {
       full_ = true;
       [[fallthrough]];
     case Failure::kTooLarge:
-      if (in_air_.size() > 1) {
+      if (const std::size_t parts = PartsOf(in_air_).size(); parts > 1) {
         // Which of them it is shows when each is sent alone.
-        singly_ = in_air_.size();
+        singly_ = parts;
         return Again({}, {});
       }
       return Refuse(failure == Failure::kNoSpace
@@ -181,10 +261,8 @@ void Writer::OnFailure(const Status& status) {
 
 // It has not happened and will not: it goes to the front of the queue.
 void Writer::Again(std::chrono::nanoseconds pause, const Status& why) {
-  for (const PendingPtr& write : in_air_) Unwatch(*write);
   const auto now = Clock::now();
-  std::vector<PendingPtr> group;
-  group.swap(in_air_);
+  const std::vector<PendingPtr> group = TakeFromAir();
   for (auto write = group.rbegin(); write != group.rend(); ++write) {
     if (!why.ok() && now >= (*write)->end) continue;
     queue_.push_front(*write);
@@ -201,262 +279,14 @@ void Writer::Again(std::chrono::nanoseconds pause, const Status& why) {
 }
 
 void Writer::Refuse(const Status& status) {
-  std::vector<PendingPtr> group;
-  group.swap(in_air_);
-  for (const PendingPtr& write : group) {
-    Unwatch(*write);
-    Tell(write, status);
-  }
+  for (const PendingPtr& write : TakeFromAir()) Tell(write, status);
   Pump();
 }
 
-// ---- the fence
-
-void Writer::BeginFence(const Status& why) {
-  if (!why.ok()) ++counts_.fences;
-  fencing_ = true;
-  fenced_ = 0;
-  fencing_since_ = Clock::now();
-  fence_value_ = base::NewUuid(random_);
-  WriteFence();
-}
-
-void Writer::WriteFence() {
-  if (members_.closed() || !broken_.ok()) return;
-  sending_ = true;
-  rpc::EtcdTransaction request;
-  request.compares.push_back({.key = fence_key_, .number = fence_});
-  request.success.push_back({rpc::EtcdPut{
-      .key = fence_key_, .value = std::make_shared<const std::string>(fence_value_)}});
-  request.failure.push_back({rpc::EtcdRange{.key = fence_key_}});
-  members_.Once<rpc::EtcdTransactionAnswer>(
-      [request, patience = options_.answer_patience / 2](
-          rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
-        member.Transact(request, patience, std::move(answered));
-      },
-      [this, seen_before = feeder_->revision().value](StatusOr<rpc::EtcdTransactionAnswer> answer) {
-        sending_ = false;
-        OnFence(std::move(answer), seen_before);
-      });
-}
-
-void Writer::OnFence(StatusOr<rpc::EtcdTransactionAnswer> answer, std::int64_t seen_before) {
-  if (!broken_.ok()) return;
-  if (answer.ok()) {
-    if (!feeder_->Plausible(answer->header.revision, seen_before)) return;
-    if (answer->succeeded) return FenceIs(answer->header.revision);
-    const auto& kvs = answer->answers[0].kvs;
-    // A try whose answer was lost has succeeded.
-    if (!kvs.empty() && kvs[0].value == fence_value_) return FenceIs(kvs[0].modified);
-    if (kvs.empty() && fence_ != 0) {
-      // Nobody but whoever tidies up takes it away; what compares with its old revision fails now.
-      fence_ = 0;
-      return WriteFence();
-    }
-    return FenceMoved(kvs.empty() ? "" : kvs[0].value);
-  }
-  const Failure failure = FailureOf(answer.status());
-  if (started_ && (failure == Failure::kDenied || failure == Failure::kNoSpace ||
-                   Clock::now() - fencing_since_ > options_.write_patience)) {
-    return std::exchange(started_, nullptr)(answer.status());
-  }
-  if (!in_air_.empty() && Clock::now() - fencing_since_ > FencePatience()) {
-    // Goes on until it succeeds, but nobody waits for that.
-    std::vector<PendingPtr> group;
-    group.swap(in_air_);
-    for (const PendingPtr& write : group) {
-      Unwatch(*write);
-      Tell(write, base::Unavailable(fmt::format("it is not known whether it was written: {}",
-                                                base::Message(answer.status()))));
-    }
-  }
-  loop_.After(Members::kPause, [this] { WriteFence(); });
-}
-
-void Writer::FenceIs(std::int64_t revision) {
-  fence_ = revision;
-  if (started_) {
-    fencing_ = false;
-    return std::exchange(started_, nullptr)(Status());
-  }
-  fenced_ = revision;
-  feeder_->Expect(revision);
-  Resolve();
-}
-
-// The cache has everything up to the fence: what is not there was not written, and will not be.
-void Writer::Resolve() {
-  if (fenced_ == 0) return;
-  if (feeder_->revision().value < fenced_) {
-    if (in_air_.empty() || Clock::now() - fencing_since_ <= FencePatience()) return;
-  }
-  const bool reached = feeder_->revision().value >= fenced_;
-  std::vector<PendingPtr> group;
-  group.swap(in_air_);
-  std::vector<PendingPtr> again;
-  for (const PendingPtr& write : group) {
-    if (!reached) {
-      Unwatch(*write);
-      Tell(write,
-           base::Unavailable("it is not known whether it was written: the watch of etcd does "
-                             "not come so far"));
-      continue;
-    }
-    if (const auto at = WrittenAt(*write, fenced_)) {
-      write->revision = *at;
-      known_.push_back(write);
-      continue;
-    }
-    Unwatch(*write);
-    const bool lost =
-        relisted_ &&
-        std::ranges::any_of(write->transaction.operations, [this](const Operation& operation) {
-          const EntryPtr now = cache_.Find(operation.key);
-          return operation.kind != Kind::kCheck && (now ? now->modified.value > sent_at_ : true);
-        });
-    if (lost) {
-      Tell(write, base::Unavailable("it is not known whether it was written: others have written "
-                                    "since, and the history is gone"));
-    } else if (Clock::now() < write->end) {
-      again.push_back(write);
-    } else {
-      Tell(write, NotWritten("etcd did not answer in time"));
-    }
-  }
-  queue_.insert(queue_.begin(), again.begin(), again.end());
-  if (!reached) return;
-  fencing_ = false;
-  fenced_ = 0;
-  OnRevision(feeder_->revision());
-  Pump();
-}
-
-void Writer::FenceMoved(const std::string& whose) {
-  broken_callback_(base::FailedPrecondition(
-      fmt::format("another process writes to etcd as server \"{}\"{}: each needs a name of its own",
-                  server_, whose.empty() ? "" : " (" + whose + ")")));
-}
-
-// ---- what the watch shows
-
-void Writer::Watch(const std::vector<PendingPtr>& group) {
-  for (const PendingPtr& write : group) {
-    write->seen.assign(write->keys.size(), nullptr);
-    for (std::size_t i = 0; i < write->keys.size(); ++i) {
-      const Operation& operation = write->transaction.operations[i];
-      if (operation.kind != Kind::kCheck) writing_[operation.key].push_back({write.get(), i});
-    }
-  }
-}
-
-void Writer::Unwatch(const PendingWrite& write) {
-  for (const Operation& operation : write.transaction.operations) {
-    const auto it = writing_.find(operation.key);
-    if (it == writing_.end()) continue;
-    std::erase_if(it->second, [&](const Place& place) { return place.write == &write; });
-    if (it->second.empty()) writing_.erase(it);
-  }
-}
-
-namespace {
-
-bool IsOf(const PendingWrite& write, const Operation& operation, const Entry& entry, bool deleted) {
-  if (write.conflict) return false;
-  if (write.revision != 0) return write.revision == entry.modified.value;
-  // Not answered yet. Who else has written these bytes meanwhile has the same made of them.
-  return deleted ? operation.kind == Kind::kDelete
-                 : operation.kind == Kind::kPut && *operation.value == *entry.value;
-}
-
-}  // namespace
-
-void Writer::OnVersion(Entry& entry, bool deleted) {
-  const auto it = writing_.find(entry.key);
-  if (it == writing_.end()) return;
-  for (const Place& place : it->second) {
-    const Operation& operation = place.write->transaction.operations[place.operation];
-    if (!IsOf(*place.write, operation, entry, deleted)) continue;
-    if (!deleted) entry.value = operation.value;
-    if (operation.attach) entry.attachment = operation.attach(entry);
-    return;
-  }
-}
-
-void Writer::OnPublished(const EntryPtr& entry) {
-  const auto it = writing_.find(entry->key);
-  if (it == writing_.end()) return;
-  const EntryPtr now = cache_.Find(entry->key);
-  const bool deleted = now == nullptr || now->modified != entry->modified;
-  for (const Place& place : it->second) {
-    const Operation& operation = place.write->transaction.operations[place.operation];
-    if (!IsOf(*place.write, operation, *entry, deleted)) continue;
-    place.write->seen[place.operation] = entry;
-    return;
-  }
-}
-
-void Writer::OnRevision(Revision revision) {
-  while (!known_.empty() && known_.front()->revision <= revision.value) {
-    const PendingPtr write = std::move(known_.front());
-    known_.pop_front();
-    Finish(write);
-  }
-  if (fenced_ != 0) Resolve();
-  if (closed_ && idle()) std::exchange(closed_, nullptr)();
-}
-
-// Nothing was seen of what happened in between: what is there now says what can be said.
-void Writer::OnRelist() {
-  relisted_ = true;
-  for (const PendingPtr& write : in_air_) {
-    for (std::size_t i = 0; i < write->keys.size(); ++i) {
-      const Operation& operation = write->transaction.operations[i];
-      const EntryPtr now = cache_.Find(operation.key);
-      if (operation.kind == Kind::kPut && now && now->modified.value > sent_at_ &&
-          *now->value == *operation.value) {
-        write->seen[i] = now;
-      }
-    }
-  }
-}
-
-void Writer::Finish(const PendingPtr& write) {
-  Unwatch(*write);
-  const auto& operations = write->transaction.operations;
-  Outcome outcome{.revision = {write->revision}};
-  if (write->conflict) {
-    outcome.conflict = std::move(write->conflict);
-    const EntryPtr now = cache_.Find(outcome.conflict->key);
-    // With its attachment, if that is what it was.
-    if (now && now->modified == outcome.conflict->actual) outcome.conflict->entry = now;
-    write->done(std::move(outcome));
-    return;
-  }
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (operations[i].kind == Kind::kCheck) {
-      outcome.entries.push_back(nullptr);
-      continue;
-    }
-    EntryPtr entry = write->seen[i];
-    if (entry == nullptr || entry->modified != outcome.revision) {
-      // Its event was not seen, because everything was read anew.
-      Entry made{.key = operations[i].key,
-                 .value = operations[i].value ? operations[i].value
-                                              : std::make_shared<const std::string>(),
-                 .created = outcome.revision,
-                 .modified = outcome.revision};
-      const EntryPtr now = cache_.Find(made.key);
-      if (now) made.created = std::min(now->created, made.created);
-      if (operations[i].attach) made.attachment = operations[i].attach(made);
-      entry = std::make_shared<const Entry>(std::move(made));
-    }
-    outcome.entries.push_back(std::move(entry));
-  }
-  write->done(std::move(outcome));
-}
-
-void Writer::Tell(const PendingPtr& write, const Status& status) {
-  write->done(base::MakeStatus(status.code(), base::Message(status)));
+// One by one, as they were handed over.
+std::vector<PendingPtr> Writer::TakeFromAir() {
+  for (const PendingPtr& write : in_air_) Unwatch(*write);
+  return PartsOf(std::exchange(in_air_, {}));
 }
 
 // ---- time, and the end
@@ -517,6 +347,7 @@ void Writer::Break(const Status& why) {
   for (const PendingPtr& write : all) Tell(write, NotWritten(base::Message(why)));
   all.assign(known_.begin(), known_.end());
   std::ranges::move(in_air_, std::back_inserter(all));
+  all = PartsOf(all);
   known_.clear();
   in_air_.clear();
   writing_.clear();

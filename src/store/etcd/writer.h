@@ -13,12 +13,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/mutex.h"
+#include "base/string_map.h"
 #include "base/uuid.h"
 #include "store/etcd/etcd_store.h"
 #include "store/etcd/feeder.h"
@@ -28,7 +30,7 @@
 
 namespace dray::store::internal {
 
-// Lives on the loop's thread, apart from Write.
+// Lives on the loop's thread, apart from Write and FindPending.
 class Writer final : public OwnWrites {
  public:
   using Clock = EventLoop::Clock;
@@ -39,8 +41,9 @@ class Writer final : public OwnWrites {
   // Before everything else: takes the fence. The feeder outlives the writer's use.
   void Start(Feeder& feeder, const RequestLimits& limits, rpc::DoneStatus done);
 
-  // As Log::Write. Any thread.
+  // As Log::Write and Log::FindPending. Any thread.
   void Write(Transaction transaction, CommitFn done);
+  std::optional<EntryPtr> FindPending(std::string_view key) const;
 
   // Somebody has found the database full, or not full any more.
   void SetFull(bool full) { full_ = full; }
@@ -62,6 +65,10 @@ class Writer final : public OwnWrites {
     PendingWrite* write;
     std::size_t operation;
   };
+  struct PendingPlace {
+    PendingPtr write;
+    std::size_t operation;
+  };
 
   void Enter();
   void Pump();
@@ -71,6 +78,10 @@ class Writer final : public OwnWrites {
   void Again(std::chrono::nanoseconds pause, const Status& why);
   void Refuse(const Status& status);
   void Answered();
+  void Dissolve(const PendingPtr& write, std::vector<PendingPtr>& again);
+  std::vector<PendingPtr> TakeFromAir();
+  bool MayBeGone(const PendingWrite& write) const;
+  void Report(bool ok);
 
   void BeginFence(const Status& why);
   void WriteFence();
@@ -84,8 +95,14 @@ class Writer final : public OwnWrites {
   void Watch(const std::vector<PendingPtr>& group);
   void Unwatch(const PendingWrite& write);
   void Finish(const PendingPtr& write);
+  void FinishOne(PendingWrite& write, std::vector<EntryPtr> entries);
+  EntryPtr EntryOf(const PendingWrite& write, std::size_t index);
+  void FindPredecessors(PendingWrite& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Forget(const PendingWrite& write);
   void Tell(const PendingPtr& write, const Status& status);
   std::chrono::nanoseconds FencePatience() const;
+  static Status NotWritten(std::string_view why);
+  static constexpr std::chrono::nanoseconds kClosingPatience = std::chrono::seconds(3);
   bool idle() const { return queue_.empty() && in_air_.empty() && known_.empty(); }
 
   EventLoop& loop_;
@@ -101,14 +118,21 @@ class Writer final : public OwnWrites {
   Feeder* feeder_ = nullptr;
   RequestLimits limits_;
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   std::vector<PendingPtr> entering_ ABSL_GUARDED_BY(mutex_);
+  std::int64_t tickets_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By key, the last transaction under way that writes it.
+  base::StringMap<PendingPlace> pending_ ABSL_GUARDED_BY(mutex_);
+  // By ticket, those of which somebody has been shown a version and may expect it; the latest ones.
+  mutable absl::flat_hash_map<std::int64_t, PendingPtr> shown_ ABSL_GUARDED_BY(mutex_);
+  mutable std::deque<std::int64_t> shown_order_ ABSL_GUARDED_BY(mutex_);
   Status refusing_ ABSL_GUARDED_BY(mutex_);  // not OK: nothing is taken
 
   std::deque<PendingPtr> queue_;
   std::vector<PendingPtr> in_air_;  // a group that was sent, or of which it is not known whether
-  std::int64_t sent_at_ = 0;        // the cache's revision then
-  std::deque<PendingPtr> known_;    // answered; the cache does not have it yet
+  std::optional<Clock::time_point> began_;  // when it was sent
+  std::int64_t sent_at_ = 0;                // the cache's revision then
+  std::deque<PendingPtr> known_;            // answered; the cache does not have it yet
   // By key, the write that is in the air or known. At most one: groups are apart, and who is known
   // and not seen yet is before who is in the air.
   absl::flat_hash_map<std::string, std::vector<Place>> writing_;

@@ -12,18 +12,10 @@
 #include <memory>
 #include <string>
 
+#include "store/commit_report.h"
 #include "store/store.h"
 
 namespace dray::store {
-
-// A group of transactions that has been written at once.
-struct CommitReport {
-  bool ok = true;
-  std::size_t transactions = 0;
-  std::size_t changes = 0;            // keys that were put or deleted
-  std::chrono::nanoseconds wrote{0};  // until it was on disk for good
-  std::size_t waiting = 0;            // transactions that came meanwhile
-};
 
 struct SqliteOptions {
   std::string path;  // of the file; its folder must exist
