@@ -61,6 +61,11 @@ class EtcdAcceptance : public ::testing::Test {
     return ready.get_future().get();
   }
 
+  // What a test's fault looks at: it is asked for as long as etcd_ is there, after the test's own
+  // variables are gone.
+  std::atomic<bool> hold_ = true;
+  std::atomic<int> left_ = 0;
+  std::atomic<int> held_ = 0;
   rpc::FakeEtcd etcd_;
   EtcdCounts counts_;
   std::unique_ptr<Store> store_;

@@ -31,9 +31,8 @@ const Status kEof = base::Unavailable("Socket closed");
 
 TEST_F(EtcdAcceptance, Row13AnEventMayComeBeforeItsAnswer) {
   Store& store = Open();
-  std::atomic<bool> hold = true;
   etcd_.SetFault([&](const std::string& method, When when) {
-    while (hold && method == "Txn" && when == When::kAfter) {
+    while (hold_ && method == "Txn" && when == When::kAfter) {
       std::this_thread::sleep_for(milliseconds(1));
     }
     return Status();
@@ -52,7 +51,7 @@ TEST_F(EtcdAcceptance, Row13AnEventMayComeBeforeItsAnswer) {
   ASSERT_TRUE(Eventually([&] { return store.Find("a") != nullptr; }));
   EXPECT_NE(store.Find("a")->attachment, nullptr);
   EXPECT_EQ(done, 0);
-  hold = false;
+  hold_ = false;
   ASSERT_TRUE(Eventually([&] { return done == 1; }));
   EXPECT_EQ(attached, 1);
   EXPECT_EQ(counts_.fences, 0u);
@@ -115,14 +114,12 @@ TEST_F(EtcdAcceptance, Row18AlsoOfDeletions) {
 // The answer says nothing, and the request arrives later than the fence: it must not happen then.
 TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
   Store& store = Open();
-  std::atomic<int> held = 0;
-  std::atomic<bool> hold = true;
-  std::atomic<bool> first = true;
+  left_ = 1;
   etcd_.SetFault([&](const std::string& method, When when) {
-    if (method == "Txn" && when == When::kBefore && first.exchange(false)) {
-      ++held;
-      while (hold) std::this_thread::sleep_for(milliseconds(1));
-      --held;
+    if (method == "Txn" && when == When::kBefore && left_.exchange(0) == 1) {
+      ++held_;
+      while (hold_) std::this_thread::sleep_for(milliseconds(1));
+      --held_;
     }
     return Status();
   });
@@ -132,9 +129,9 @@ TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
   EXPECT_EQ(outcome->conflict, std::nullopt);
   const auto second = Commit(Transaction().Put("a", "2", outcome->revision)).get();
   ASSERT_THAT(second, IsOk());
-  EXPECT_EQ(held, 1);
-  hold = false;
-  ASSERT_TRUE(Eventually([&] { return held == 0; }));
+  EXPECT_EQ(held_, 1);
+  hold_ = false;
+  ASSERT_TRUE(Eventually([&] { return held_ == 0; }));
   std::this_thread::sleep_for(milliseconds(50));
   EXPECT_EQ(etcd_.Get("/dray/~a")->value, "2");
   EXPECT_THAT(Current(), IsOk());
@@ -143,9 +140,9 @@ TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
 
 TEST_F(EtcdAcceptance, Row20TheFenceItselfMayGetLost) {
   Open();
-  std::atomic<int> lost = 3;
+  left_ = 3;
   etcd_.SetFault([&](const std::string& method, When when) {
-    return method == "Txn" && when == When::kAfter && lost-- > 0 ? kEof : Status();
+    return method == "Txn" && when == When::kAfter && left_-- > 0 ? kEof : Status();
   });
   const auto outcome = Commit(Transaction().Put("a", "1")).get();
   ASSERT_THAT(outcome, IsOk());
@@ -156,14 +153,13 @@ TEST_F(EtcdAcceptance, Row20WithoutAFenceItIsUnknownAndSaysSo) {
   EtcdOptions options = FakeOptions(etcd_);
   options.fence_patience = milliseconds(500);
   Open(options);
-  std::atomic<bool> away = true;
   etcd_.SetFault([&](const std::string& method, When when) {
-    return away && method == "Txn" && when == When::kAfter ? kEof : Status();
+    return hold_ && method == "Txn" && when == When::kAfter ? kEof : Status();
   });
   EXPECT_THAT(Commit(Transaction().Put("a", "1")).get(),
               StatusIs(StatusCode::kUnavailable, HasSubstr("not known")));
   EXPECT_THAT(store_->Health(), IsOk());
-  away = false;
+  hold_ = false;
   // It goes on by itself.
   const auto outcome = Commit(Transaction().Put("b", "1")).get();
   EXPECT_THAT(outcome, IsOk());
@@ -189,9 +185,9 @@ TEST_F(EtcdAcceptance, Row29EventsOfARevisionAreNeverApart) {
 
 TEST_F(EtcdAcceptance, Row31TooManyRequestsIsNotUnknown) {
   Open();
-  std::atomic<int> left = 3;
+  left_ = 3;
   etcd_.SetFault([&](const std::string& method, When when) {
-    return method == "Txn" && when == When::kBefore && left-- > 0
+    return method == "Txn" && when == When::kBefore && left_-- > 0
                ? base::MakeStatus(StatusCode::kUnknown, "etcdserver: too many requests")
                : Status();
   });
@@ -199,9 +195,9 @@ TEST_F(EtcdAcceptance, Row31TooManyRequestsIsNotUnknown) {
   EXPECT_EQ(counts_.fences, 0u);
   EtcdOptions options = FakeOptions(etcd_);
   options.write_patience = milliseconds(300);
-  left = 0;
+  left_ = 0;
   Open(options);
-  left = 1'000'000;
+  left_ = 1'000'000;
   EXPECT_THAT(Commit(Transaction().Put("a", "2")).get(),
               StatusIs(StatusCode::kResourceExhausted, HasSubstr("too many requests")));
   EXPECT_EQ(etcd_.Get("/dray/~a")->value, "1");

@@ -87,9 +87,8 @@ TEST_F(EtcdPending, WritersOfOneKeyShareARequest) {
 TEST_F(EtcdPending, WhatIsUnderWayIsShownToWhoAsksForItAlone) {
   Store& store = Open();
   const auto made = Commit(Transaction().Put("quota", "0").Put("gone", "1")).get();
-  std::atomic<bool> hold = true;
   etcd_.SetFault([&](const std::string& method, When when) {
-    while (hold && method == "Txn" && when == When::kBefore) {
+    while (hold_ && method == "Txn" && when == When::kBefore) {
       std::this_thread::sleep_for(milliseconds(1));
     }
     return Status();
@@ -101,7 +100,7 @@ TEST_F(EtcdPending, WhatIsUnderWayIsShownToWhoAsksForItAlone) {
   EXPECT_EQ(*store.Find("quota")->value, "0");
   EXPECT_NE(store.Find("gone"), nullptr);
   EXPECT_EQ(store.FindPending("nobody"), nullptr);
-  hold = false;
+  hold_ = false;
   const auto outcome = first.get();
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(store.FindPending("quota")->modified, outcome->revision);
@@ -143,9 +142,9 @@ TEST_F(EtcdPending, TheConflictOfWhoWasBehindSaysWhatIsThere) {
 TEST_F(EtcdPending, AnotherClientComesInBetween) {
   Open();
   ASSERT_THAT(Commit(Transaction().Put("quota", "0")).get(), IsOk());
-  std::atomic<int> left = 1;
+  left_ = 1;
   etcd_.SetFault([&](const std::string& method, When when) {
-    if (method == "Txn" && when == When::kBefore && left-- > 0) etcd_.Put("/dray/~quota", "7");
+    if (method == "Txn" && when == When::kBefore && left_-- > 0) etcd_.Put("/dray/~quota", "7");
     return Status();
   });
   Tally tally;

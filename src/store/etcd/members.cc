@@ -85,15 +85,26 @@ Status Members::Judge(Member& member, const rpc::EtcdStatus& status) {
   return {};
 }
 
-void Members::MeetOne(std::size_t index, rpc::DoneStatus done) {
-  members_[index].client->Status(
-      kPatience, [this, index, done = std::move(done)](StatusOr<rpc::EtcdStatus> status) {
-        loop_.Post([this, index, done, status = std::move(status)] {
-          if (closed_) return;
-          if (!status.ok()) return done(base::Annotate(status.status(), members_[index].name));
-          done(Judge(members_[index], *status));
+void Members::MeetOne(std::size_t index, rpc::DoneStatus done, bool again) {
+  members_[index].client->Status(kPatience, [this, index, done = std::move(done),
+                                             again](StatusOr<rpc::EtcdStatus> status) {
+    loop_.Post([this, index, done, again, status = std::move(status)] {
+      if (closed_) return;
+      if (status.ok()) return done(Judge(members_[index], *status));
+      // Since 3.5.28 etcd says who it is only to who says so first.
+      const Failure failure = FailureOf(status.status());
+      if (again && !user_.empty() && (failure == Failure::kDenied || failure == Failure::kToken)) {
+        if (failure == Failure::kToken) ForgetToken();
+        if (has_token_) return MeetOne(index, done, /*again=*/false);  // came meanwhile
+        return Authenticate(index, [this, index, done](const Status& token) {
+          if (token.ok()) return MeetOne(index, done, /*again=*/false);
+          done(token);
         });
-      });
+      }
+      if (failure == Failure::kDenied) return done(status.status());
+      done(base::Annotate(status.status(), members_[index].name));
+    });
+  });
 }
 
 void Members::Meet(rpc::DoneStatus done) {
@@ -105,7 +116,8 @@ void Members::Meet(rpc::DoneStatus done) {
   const auto meeting = std::make_shared<Meeting>(Meeting{.left = members_.size()});
   for (std::size_t i = 0; i < members_.size(); ++i) {
     MeetOne(i, [this, meeting, done](const Status& status) {
-      if (status.code() == StatusCode::kFailedPrecondition && !meeting->wrong) {
+      const bool denied = FailureOf(status) == Failure::kDenied;
+      if ((denied || status.code() == StatusCode::kFailedPrecondition) && !meeting->wrong) {
         meeting->wrong = status;
       } else if (!status.ok()) {
         meeting->away.emplace_back(base::Message(status));

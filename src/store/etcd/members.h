@@ -111,7 +111,8 @@ class Members {
   void Blame(std::size_t index, const Status& status);
   // Then `next` is called, with what is wrong with the member if something is.
   void Prepare(std::size_t index, std::function<void(Status)> next);
-  void MeetOne(std::size_t index, rpc::DoneStatus done);
+  // `again`: with a token, if it takes one.
+  void MeetOne(std::size_t index, rpc::DoneStatus done, bool again = true);
   Status Judge(Member& member, const rpc::EtcdStatus& status);
   void Authenticate(std::size_t index, rpc::DoneStatus done);
 
