@@ -108,7 +108,8 @@ TEST_F(BadPeers, AnswersThatAreTooLong) {
 
 TEST_F(BadPeers, CodesThatNobodyKnows) {
   RawServer server(path_);
-  server.Answer(kPrepare, {.status = grpc::Status(static_cast<grpc::StatusCode>(77), "odd")});
+  // 29 is none of gRPC's, and a number that its type can hold.
+  server.Answer(kPrepare, {.status = grpc::Status(static_cast<grpc::StatusCode>(29), "odd")});
   const auto channel = Connect(path_);
   EXPECT_THAT(Prepare(*channel, kSoon), StatusIs(StatusCode::kUnknown, HasSubstr("odd")));
 }

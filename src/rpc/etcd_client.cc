@@ -205,8 +205,17 @@ class Member final : public EtcdMember {
   }
   void Transact(const EtcdTransaction& transaction, Time deadline,
                 Done<EtcdTransactionAnswer> done) override {
-    Call<pb::TxnResponse, EtcdTransactionAnswer>(writes_, "KV/Txn", ToProto(transaction), deadline,
-                                                 std::move(done));
+    Ask<pb::TxnResponse>(
+        writes_, "KV/Txn", ToProto(transaction), deadline,
+        [done = std::move(done)](const dray::Status& status, pb::TxnResponse& answer,
+                                 const pb::TxnRequest& request) {
+          if (!status.ok()) return done(status);
+          // It may have happened all the same.
+          if (!internal::Answers(request, answer)) {
+            return done(base::Internal("the answer is not to the operations that were sent"));
+          }
+          done(FromProto(std::move(answer)));
+        });
   }
   void Compact(std::int64_t revision, Time deadline, Done<EtcdHeader> done) override {
     pb::CompactionRequest request;

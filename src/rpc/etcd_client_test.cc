@@ -106,6 +106,35 @@ TEST_F(EtcdClientTest, ATransactionWithOthersInIt) {
   EXPECT_EQ(answer->answers[1].transaction.answers[0].kvs[0].key, "k");
 }
 
+// Answers are read by their place: one that is missing would be read behind the end.
+TEST_F(EtcdClientTest, AnAnswerToOtherOperationsIsNone) {
+  EtcdTransaction nested;
+  nested.failure.push_back({EtcdRange{.key = "c"}});
+  EtcdTransaction outer;
+  outer.success.push_back({EtcdDelete{.key = "p"}});
+  outer.success.push_back({std::move(nested)});
+  outer.failure.push_back({EtcdRange{.key = "f"}});
+  const std::string deletion = S(3, S(3, ""));
+  const std::string range = S(3, S(1, ""));
+  const std::string none_failed = S(3, S(4, ""));
+  const std::string failed = S(3, S(4, range));
+  const auto ask = [&](const std::string& response) {
+    return Ask<EtcdTransactionAnswer>(
+        "KV/Txn", kHeader + response,
+        [&](Done<EtcdTransactionAnswer> done) { member_->Transact(outer, seconds(5), done); });
+  };
+  EXPECT_THAT(ask(range), IsOk());
+  EXPECT_THAT(ask(N(2, 1) + deletion + failed), IsOk());
+  EXPECT_THAT(ask(N(2, 1) + deletion + S(3, S(4, N(2, 1)))), IsOk());
+  for (const std::string& response :
+       {std::string(), deletion, range + range, N(2, 1), N(2, 1) + deletion,
+        N(2, 1) + failed + deletion, N(2, 1) + deletion + range, N(2, 1) + deletion + none_failed,
+        N(2, 1) + deletion + S(3, ""), N(2, 1) + deletion + failed + range}) {
+    EXPECT_THAT(ask(response), StatusIs(StatusCode::kInternal, HasSubstr("operations")))
+        << Hex(response);
+  }
+}
+
 TEST_F(EtcdClientTest, SmallThings) {
   EXPECT_THAT(
       Ask<EtcdHeader>("KV/Compact", kHeader,

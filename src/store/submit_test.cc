@@ -72,13 +72,14 @@ TEST_P(SubmitContract, AnEarlyStoreReadsItsOwnWrites) {
 // The disk stands still: what was submitted can be built on, and nobody else sees it.
 TEST(SubmitToSqlite, NobodyElseSeesWhatIsNotDurable) {
   TempFolder folder;
+  // The store syncs once more when it ends: what it calls then outlives it.
+  std::promise<void> reached;
+  std::promise<void> go_on;
+  bool first = true;
   FaultyFiles files;
   auto opened = OpenSqliteStore({.path = folder.File("store.db"), .vfs = files.name()});
   ASSERT_THAT(opened, IsOk());
   Store& store = **opened;
-  std::promise<void> reached;
-  std::promise<void> go_on;
-  bool first = true;
   files.copy_synced = true;  // which is what tells of syncs
   files.after_sync = [&] {
     if (!std::exchange(first, false)) return;

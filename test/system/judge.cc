@@ -95,9 +95,10 @@ const api::Object* Judge::FindUid(const std::string& uid) const {
 
 void Judge::OnChange(const std::string& key, const std::optional<api::Object>& before,
                      const std::optional<api::Object>& after, bool is_new, bool deleted) {
-  if (stage_.tracing) {
-    const auto& shown = after ? after : before;
-    if (shown && shown->kind().kind != "Event" && shown->kind().kind != "Lease") {
+  const auto& shown = after ? after : before;
+  if (shown && shown->kind().kind != "Event" && shown->kind().kind != "Lease") {
+    changed_ = stage_.kernel.now();
+    if (stage_.tracing) {
       std::string more;
       if (const auto* pod = As<api::Pod>(shown)) {
         more = fmt::format(" on={} {}{}", pod->spec.node_name, pod->status.phase,

@@ -37,6 +37,9 @@ class Judge {
   // What has happened since the last look.
   void Look();
 
+  // When an object changed that somebody may wait for: none that only says who leads or what happened.
+  Nanos changed() const { return changed_; }
+
   void OnArrival(const Sent& sent);
   void OnAnswer(const Sent& sent, int status, const std::string& body);
 
@@ -97,6 +100,7 @@ class Judge {
   Server* server_ = nullptr;
   std::unique_ptr<store::Watch> watch_;
   bool woken_ = false;
+  Nanos changed_{};
   std::int64_t seen_ = 0;     // up to here everything was looked at
   std::int64_t acked_ = 0;    // somebody was told of this revision
   std::int64_t durable_ = 0;  // what the disk is known to have

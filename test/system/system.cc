@@ -28,6 +28,10 @@ constexpr int kUsers = 3;
 // Longer than any backoff, lease and silence, and shorter than the five minutes after which everybody who
 // waits is tried again, whatever has happened: that would hide who was forgotten.
 constexpr Nanos kCalm = seconds(170);
+// Whoever gets room at the very end, as from a pod that has run for minutes, waits for as long as a back-off takes, and
+// others for them.
+constexpr Nanos kBackOff = seconds(15);
+constexpr Nanos kMostCalm = kCalm + seconds(90);
 // No object of any kind.
 constexpr const char* kUnreadable = R"({"spec":{"replicas":"many"},"metadata":7})";
 // What happens in a run that does not end.
@@ -87,7 +91,12 @@ class System {
     stage_.faults = {};
     for (const auto& user : users_) user->Stop();
     Heal();
+    const Nanos healed = stage_.kernel.now();
     stage_.kernel.Sleep(kCalm);
+    while (stage_.kernel.now() - judge_.changed() < kBackOff &&
+           stage_.kernel.now() - healed < kMostCalm) {
+      stage_.kernel.Sleep(seconds(1));
+    }
     if (server_ == nullptr) {
       stage_.Find("the server is away in the end");
     } else {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -83,9 +84,9 @@ struct Received {
   }
 };
 
-// Calls a method by its path, /package.Service/Method. `finish` gets the status and the response, from
-// a thread of gRPC's, after this has returned: gRPC completes calls on its own threads. A token goes
-// along as metadata.
+// Calls a method by its path, /package.Service/Method. `finish` gets the status and the response, and
+// the request if it takes that, from a thread of gRPC's, after this has returned: gRPC completes calls
+// on its own threads. A token goes along as metadata.
 template <class Response, class Request, class Finish>
 void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std::string method,
                Request request, std::chrono::nanoseconds deadline, Finish finish,
@@ -107,7 +108,11 @@ void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std:
       [call, &calls](const grpc::Status& grpc_status) {
         Status status = FromGrpc(grpc_status);
         if (status.ok()) status = call->response.Check();
-        call->finish(status, call->response.message);
+        if constexpr (std::is_invocable_v<Finish&, const Status&, Response&, const Request&>) {
+          call->finish(status, call->response.message, call->request);
+        } else {
+          call->finish(status, call->response.message);
+        }
         calls.Finish(call->context);
         delete call;
         // Whoever waits for the last call may now destroy what it belongs to.

@@ -109,6 +109,21 @@ pb::WatchRequest ToProto(const EtcdWatchRequest& request) {
   return out;
 }
 
+bool Answers(const pb::TxnRequest& asked, const pb::TxnResponse& told) {
+  const auto& operations = told.succeeded() ? asked.success() : asked.failure();
+  if (operations.size() != told.responses_size()) return false;
+  for (int i = 0; i < operations.size(); ++i) {
+    const pb::RequestOp& one = operations[i];
+    const pb::ResponseOp& answer = told.responses(i);
+    // The cases of both have the same numbers.
+    if (static_cast<int>(one.request_case()) != static_cast<int>(answer.response_case())) {
+      return false;
+    }
+    if (one.has_request_txn() && !Answers(one.request_txn(), answer.response_txn())) return false;
+  }
+  return true;
+}
+
 EtcdHeader FromProto(const pb::ResponseHeader& header) {
   return {
       .cluster = header.cluster_id(), .member = header.member_id(), .revision = header.revision()};

@@ -12,6 +12,10 @@ etcdserverpb::RangeRequest ToProto(const EtcdRange& range);
 etcdserverpb::TxnRequest ToProto(const EtcdTransaction& transaction);
 etcdserverpb::WatchRequest ToProto(const EtcdWatchRequest& request);
 
+// Whether it says something of each operation of the branch that was taken, in the order of the
+// request, and nothing else. Whoever reads it counts on that.
+bool Answers(const etcdserverpb::TxnRequest& asked, const etcdserverpb::TxnResponse& told);
+
 // Values are moved out of what they get.
 EtcdHeader FromProto(const etcdserverpb::ResponseHeader& header);
 EtcdRangeAnswer FromProto(etcdserverpb::RangeResponse&& answer);
