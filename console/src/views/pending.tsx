@@ -1,43 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Why pods wait: causes, the sentence, the cures that were tried, then the tree by groups of nodes.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { post } from '../api';
-import { claims, claimsVersion, info, pendingCount } from '../live';
+import { claims, info, pendingVersion } from '../live';
 import { address, adjust, follow, route } from '../route';
 import type { Cause, Cure, Explained, NodeGroup, Outcome, Reason } from '../types';
 import { count, cut, natural } from '../text';
+import { useChanges } from '../ui/changes';
 import { Age, CopyButton, Empty, ErrorBox, Link, Loading, useLoaded } from '../ui/parts';
 import { rememberPlan } from './whatif';
 
-// Looked at anew when pods begin or cease to wait, but not all the time.
-function usePendingVersion(): number {
-  const [version, setVersion] = useState(0);
-  useEffect(() => {
-    let timer = 0;
-    let seen = pendingCount.peek();
-    const stop = claimsVersion.subscribe(() => {
-      if (pendingCount.peek() === seen) return;
-      seen = pendingCount.peek();
-      clearTimeout(timer);
-      timer = setTimeout(() => setVersion((v) => v + 1), 500) as unknown as number;
-    });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
-  }, []);
-  return version;
-}
+// Trying cures takes the process a moment: an answer that took long is not asked for often.
+const restAfter = (seconds: number): number => Math.max(8000, seconds * 10000);
 
 export function PendingView() {
-  const version = usePendingVersion();
+  const took = useRef(0);
+  const version = useChanges(pendingVersion, () => restAfter(took.current));
   const { query } = route.value;
   const open = query.get('cause') ?? '';
   const pod = query.get('pod') ?? '';
   const { value, error, again } = useLoaded<Explained>((signal) => post('explain', { pending: true }, signal), [version]);
   if (error !== undefined && !value) return <section class="page"><h1>Why not</h1><ErrorBox error={error} retry={again} what="Pending pods could not be explained." /></section>;
   if (!value) return <section class="page"><h1>Why not</h1><Loading what="pending pods; each cure is tried on the current cluster" /></section>;
+  took.current = value.seconds ?? 0;
   const causes = value.causes ?? [];
   const pods = causes.reduce((sum, cause) => sum + cause.pods, 0);
   const oldest = causes.map((cause) => cause.oldest ?? '').filter((time) => time !== '').sort()[0];
@@ -46,16 +32,16 @@ export function PendingView() {
     <section class="page" aria-labelledby="title">
       <h1 id="title">Why not</h1>
       {pods === 0 ? (
-        <Empty title="No pod waits">Every pod that was created has a node and its devices.</Empty>
+        <Empty title="No pod is pending">Every pod has a node and its devices.</Empty>
       ) : (
         <p class="lead">{count(pods, 'pod')} pending, {count(causes.length, 'cause')}{oldest && <>, the oldest has waited <Age since={oldest} /></>}</p>
       )}
-      {error !== undefined && <ErrorBox error={error} retry={again} what="What is below may be old." />}
+      {error !== undefined && <ErrorBox error={error} retry={again} what="The explanation below may be out of date." />}
       <ul class="causes">
         {causes.map((cause) => <CauseItem key={cause.key} cause={cause} open={cause.key === opened} outcome={value.outcomes.find((outcome) => outcome.cause === cause.key)} pod={pod} />)}
       </ul>
       {value.assumptions?.map((text) => <p key={text} class="dim">Assumed: {cut(text, 400)}</p>)}
-      {pods > 0 && <p class="dim">Explained in {((value.seconds ?? 0) * 1000).toFixed(0)} ms on what is known of the cluster. Nothing was changed. <button type="button" class="small" onClick={again}>look again</button></p>}
+      {pods > 0 && <p class="dim">Explained in {((value.seconds ?? 0) * 1000).toFixed(0)} ms for the cluster as it is now; nothing was changed. <button type="button" class="small" onClick={again}>explain again</button></p>}
     </section>
   );
 }
@@ -103,8 +89,8 @@ export function OutcomeDetails({ outcome }: { outcome: Outcome }) {
   const before = outcome.explanation?.before ?? [];
   return (
     <div class="outcome">
-      <h2 class="mono">{outcome.namespace}/{outcome.name} {outcome.since && <span class="dim">waits <Age since={outcome.since} /></span>}</h2>
-      <p class="answer">{outcome.answer ?? outcome.explanation?.message ?? 'Nothing is known.'}</p>
+      <h2 class="mono">{outcome.namespace}/{outcome.name} {outcome.since && <span class="dim">pending for <Age since={outcome.since} /></span>}</h2>
+      <p class="answer">{outcome.answer ?? outcome.explanation?.message ?? 'There is no explanation.'}</p>
       <Cures outcome={outcome} />
       {before.length > 0 && groups.length === 0 && <ul class="tree">{before.map((reason, i) => <ReasonItem key={i} reason={reason} />)}</ul>}
       {groups.length > 0 && (
@@ -121,7 +107,7 @@ export function OutcomeDetails({ outcome }: { outcome: Outcome }) {
   );
 }
 
-const kVerified = { sufficient: { mark: '✓', word: 'sufficient', title: 'Tried: with this change alone the pod gets a node.' }, insufficient: { mark: '✗', word: 'not sufficient', title: 'Tried: with this change alone the pod still waits.' }, unknown: { mark: '?', word: 'not tried', title: 'There was no time left to try it.' } } as const;
+const kVerified = { sufficient: { mark: '✓', word: 'sufficient', title: 'Tried: with this change alone the pod gets a node.' }, insufficient: { mark: '✗', word: 'not sufficient', title: 'Tried: with this change alone the pod stays pending.' }, unknown: { mark: '?', word: 'not tried', title: 'There was no time left to try it.' } } as const;
 
 function Cures({ outcome }: { outcome: Outcome }) {
   const cures = outcome.cures ?? [];
@@ -131,7 +117,7 @@ function Cures({ outcome }: { outcome: Outcome }) {
   return (
     <>
       <h3>What would help</h3>
-      {hints.length > 0 && <ul class="plain">{hints.map((hint) => <li key={hint}>First of all: {hint}</li>)}</ul>}
+      {hints.length > 0 && <ul class="plain">{hints.map((hint) => <li key={hint}>First: {hint}</li>)}</ul>}
       <ul class="cures">
         {sorted.map((cure) => {
           const verified = kVerified[cure.verified] ?? kVerified.unknown;
@@ -214,7 +200,7 @@ function ReasonItem({ reason }: { reason: Reason }) {
 
 // Codes of docs/explanations.md.
 const kDropWords = new Map<string, string>([
-  ['selector_false', 'not selected by'], ['expression_error', 'on which the expression fails'], ['other_node', 'of other nodes'], ['capacity_missing', 'without the capacity'],
+  ['selector_false', 'not matched by'], ['expression_error', 'on which the expression fails'], ['other_node', 'of other nodes'], ['capacity_missing', 'without the capacity'],
   ['capacity_policy', 'that cannot give this amount of'], ['capacity_too_small', 'with too little'], ['in_use', 'in use'], ['in_use_by_shares', 'still shared'], ['capacity_in_use', 'with too little left of'],
   ['groups', 'excluded by compatibility groups of what is placed'], ['counters', 'whose card has too little left of'], ['counters_overdrawn', 'of a card that is overdrawn'],
   ['taint', 'tainted'], ['attribute_missing', 'without the attribute'], ['binding_conditions_off', 'with binding conditions, which are off'], ['groups_off', 'with compatibility groups, which are off'],
