@@ -34,7 +34,7 @@ const StructInfo& InfoOf(const PodDisruptionBudgetStatus*) {
       "PodDisruptionBudgetStatus",
       {
           Field<&T::observed_generation>("observedGeneration",
-                                         {.doc = "Which wish this answers.", .proto = {1}}),
+                                         {.doc = "The generation of the spec that this status is about.", .proto = {1}}),
           Field<&T::disrupted_pods>(
               "disruptedPods",
               {.doc = "Pods that were evicted and have not gone yet, and since when.",
