@@ -205,9 +205,9 @@ function ReasonItem({ reason }: { reason: Reason }) {
 
 // Codes of docs/explanations.md.
 const kDropWords = new Map<string, string>([
-  ['selector_false', 'not matched by'], ['expression_error', 'on which the expression fails'], ['other_node', 'of other nodes'], ['capacity_missing', 'without the capacity'],
+  ['selector_false', 'that do not match'], ['expression_error', 'on which the expression fails'], ['other_node', 'of other nodes'], ['capacity_missing', 'without the capacity'],
   ['capacity_policy', 'that cannot give this amount of'], ['capacity_too_small', 'with too little'], ['in_use', 'in use'], ['in_use_by_shares', 'still shared'], ['capacity_in_use', 'with too little left of'],
-  ['groups', 'excluded by compatibility groups of what is placed'], ['counters', 'whose card has too little left of'], ['counters_overdrawn', 'of a card that is overdrawn'],
+  ['groups', 'that cannot be mixed with what is in use on the card'], ['counters', 'whose card has too little left of'], ['counters_overdrawn', 'of a card that is overdrawn'],
   ['taint', 'tainted'], ['attribute_missing', 'without the attribute'], ['binding_conditions_off', 'with binding conditions, which are off'], ['groups_off', 'with compatibility groups, which are off'],
   ['counters_off', 'that draw on counters, which are off'], ['node_operations', 'whose driver skips node operations'],
 ]);
