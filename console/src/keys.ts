@@ -22,7 +22,7 @@ export const kKeys: readonly [keys: string, what: string][] = [
   ['Enter', 'open'],
   ['Esc', 'close, back'],
   ['[  ]', 'previous, next pending pod'],
-  ['w', 'what if, with what is selected gone'],
+  ['w', 'what if the selection were deleted'],
   ['l', 'list instead of map'],
   ['y', 'copy a link to this'],
   ['t', 'dark or light'],

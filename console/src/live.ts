@@ -25,6 +25,7 @@ export const states = signal(0); // devices look different
 export const claimsVersion = signal(0);
 export const holdersKnown = signal(false);
 export const pendingCount = signal(0);
+export const pendingVersion = signal(0); // a pod begins to wait, or waits no more
 export const now = signal(Date.now()); // once a second
 export const claims = new Claims();
 
@@ -80,6 +81,7 @@ function receive(lines: WireLine[]): boolean {
     if (holders) ++claimsVersion.value;
     if (waiting) {
       pendingCount.value = claims.pending.size;
+      ++pendingVersion.value;
       ++claimsVersion.value;
     }
   });
@@ -93,7 +95,7 @@ async function follow(from: Fleet): Promise<boolean> {
   const watchdog = setInterval(() => {
     const silent = Date.now() - connection.peek().last;
     if (silent > kGiveUpAfter) controller.abort();
-    else if (silent > kStaleAfter && connection.peek().phase === 'live') set({ phase: 'stale', message: 'No sign of life from the console\'s process.' });
+    else if (silent > kStaleAfter && connection.peek().phase === 'live') set({ phase: 'stale', message: 'The console\'s process has sent nothing for 5 seconds.' });
   }, 500);
   try {
     const response = await ask(`stream?epoch=${encodeURIComponent(from.epoch)}&from=${from.rev}`, { signal: controller.signal });
@@ -130,6 +132,7 @@ async function snapshot(): Promise<Fleet> {
     ++states.value;
     claims.loadPending(wire.pending ?? []);
     pendingCount.value = claims.pending.size;
+    ++pendingVersion.value;
     ++claimsVersion.value;
   });
   info.value = await asked;
@@ -162,7 +165,7 @@ export async function run(): Promise<void> {
         set({ phase: 'denied', message: hasToken() ? error.message : '' });
         return;
       }
-      const message = error instanceof Failure ? error.message : error instanceof DOMException ? 'No sign of life from the console\'s process.' : String(error);
+      const message = error instanceof Failure ? error.message : error instanceof DOMException ? 'The console\'s process has sent nothing for 5 seconds.' : String(error);
       if (error instanceof Failure && error.code === 410) known = undefined;
       set({ phase: fleet.peek() ? 'stale' : 'connecting', message });
       if (error instanceof Failure && error.retryAfter > 0) wait = Math.max(wait, Math.min(error.retryAfter, 10) * 1000);

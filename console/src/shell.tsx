@@ -43,7 +43,7 @@ const kBodies: Record<View, () => ComponentChildren> = {
 function Live() {
   const { phase, attempt, last, message } = connection.value;
   const silent = last > 0 ? now.value - last : 0;
-  if (phase === 'live') return <span class="live ok" role="status" title={`Changes arrive as they happen. Last sign of life ${clock(new Date(last))}.`}><span aria-hidden="true">●</span> live</span>;
+  if (phase === 'live') return <span class="live ok" role="status" title={`Changes arrive as they happen. The last one came at ${clock(new Date(last))}.`}><span aria-hidden="true">●</span> live</span>;
   const text = phase === 'connecting' ? 'connecting' : `last change ${last > 0 ? clock(new Date(last)) : '?'}, reconnecting${attempt > 0 ? ` (${attempt})` : ''}`;
   return (
     <span class={`live ${silent > 30000 ? 'old' : 'stale'}`} role="status" title={message}>
@@ -64,7 +64,7 @@ class Guard extends Component<{ children: ComponentChildren; at: string }, { err
   override render() {
     if (this.state.error === undefined) return this.props.children;
     return (
-      <div class="page"><div class="box error" role="alert"><strong>This view has failed: a fault of the console.</strong><p>{String(this.state.error)}</p>
+      <div class="page"><div class="box error" role="alert"><strong>This view failed. It is a fault of the console.</strong><p>{String(this.state.error)}</p>
         <button type="button" onClick={() => this.setState({ error: undefined })}>Try again</button></div></div>
     );
   }
@@ -126,7 +126,7 @@ function Help() {
         <h2>Keys</h2>
         <dl class="keys">{kKeys.map(([keys, what]) => <div key={keys}><dt><kbd>{keys}</kbd></dt><dd>{what}</dd></div>)}</dl>
         <p><label><input type="checkbox" checked={keysOn.value} onChange={switchKeys} /> single keys are on ( / and Esc always are)</label></p>
-        <p class="dim">dray {info.value?.version} {info.value?.mode === 'local' ? 'with the rights of the kubeconfig' : 'with your own rights'}{info.value?.user ? `, as ${info.value.user}` : ''}. The console only looks; it never changes the cluster. <a href="/console/LICENSES.txt">Licences</a></p>
+        <p class="dim">dray {info.value?.version} {info.value?.mode === 'local' ? 'with the rights of the kubeconfig' : 'with your own rights'}{info.value?.user ? `, as ${info.value.user}` : ''}. The console only reads; it never changes the cluster. <a href="/console/LICENSES.txt">Licences</a></p>
         <button type="button" ref={close} onClick={() => { helping.value = false; }}>close</button>
       </div>
     </div>
@@ -141,7 +141,7 @@ export function Door({ message }: { message: string }) {
       <div class="box">
         <h1>A token is needed</h1>
         {message !== '' && <p role="alert">The token was not accepted: {message}</p>}
-        <p>This page shows a cluster only to those who may see it.</p>
+        <p>The page shows a cluster only to users with rights to see it.</p>
         <ul>
           <li>Of <code>dray console</code>: open the address that it printed, with everything behind the <code>#</code>. Each time it starts there is a new one.</li>
           <li>Of <code>dray up</code>: paste a bearer token of the server, for instance from <code>kubectl create token NAME</code>, or the one of your kubeconfig.</li>

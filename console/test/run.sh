@@ -59,7 +59,8 @@ case $mode in
     UNIT=$copy/unit.mjs DRAY_CONSOLE_DIST=$copy/dist SOURCES=$(find "$copy/src" -type f) node --test test/unit/*_test.mjs
     ;;
   browser)
-    [ "$1" != live ] || "$DRAY_BINARY" console --help >/dev/null 2>&1 || skip "this dray has no console"
+    case $1 in live | cluster) "$DRAY_BINARY" console --help >/dev/null 2>&1 || skip "this dray has no console" ;; esac
+    [ "$1" != cluster ] || command -v kubectl >/dev/null || skip "kubectl is not installed"
     [ -n "${CHROMIUM:-}" ] || command -v chromium >/dev/null || skip "chromium is not installed"
     install "$here" browser
     ln -s "$place/browser/node_modules" test/node_modules

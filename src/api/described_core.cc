@@ -174,7 +174,7 @@ column VolumeAttributesClass spec.volumeAttributesClassName none=<unset> : The c
 column Reason status.reason : What is wrong with it.
 column VolumeMode spec.volumeMode wide : Whether it has a file system.
 2 spec PersistentVolumeSpec : What the volume is.
-3 status PersistentVolumeStatus : Who has it.
+3 status PersistentVolumeStatus : Its phase, and why.
 
 struct PersistentVolumeSpec : What a volume is.
 1 capacity map[quantity] required : How large it is.

@@ -32,7 +32,7 @@ struct CustomResourceDefinitionVersion : A version of a kind.
 2 served bool always : Whether it is served.
 3 storage bool always : Whether objects are stored in it.
 7 deprecated bool : Whether those who use it are warned.
-8 deprecationWarning string? : What they are told.
+8 deprecationWarning string? : The warning that they get.
 4 schema CustomResourceValidation? : What its objects have.
 5 subresources CustomResourceSubresources? : Parts with paths of their own.
 6 additionalPrinterColumns []CustomResourceColumnDefinition : What kubectl get shows.

@@ -85,7 +85,7 @@ struct HPAScalingPolicy : How many pods in which time.
 3 periodSeconds int32 always min=1 max=1800 : In which time.
 
 struct HorizontalPodAutoscalerStatus : What an autoscaler has measured.
-1 observedGeneration int64? : Which wish this answers.
+1 observedGeneration int64? : The generation of the spec that this status is about.
 2 lastScaleTime time? : When it last changed something.
 3 currentReplicas int32 : How many pods there are.
 4 desiredReplicas int32 always : How many there should be.

@@ -32,7 +32,7 @@ struct ParamKind atomic : A kind.
 
 struct Validation : Something that must be true.
 1 expression string always required : The expression, in CEL; it is true or false.
-2 message string : What is told when it is false.
+2 message string : The message of the refusal when it is false.
 3 reason string? one-of=Forbidden,Invalid,RequestEntityTooLarge : The reason in the answer.
 4 messageExpression string : An expression for the message.
 

@@ -13,7 +13,7 @@ column ReclaimPolicy reclaimPolicy : What becomes of a volume without its claim.
 column VolumeBindingMode volumeBindingMode : When a volume is chosen.
 column AllowVolumeExpansion allowVolumeExpansion none=false : Whether volumes can be made larger.
 2 provisioner string always required immutable form=path-name : Who makes the volumes.
-3 parameters map[string] immutable : What the provisioner is told.
+3 parameters map[string] immutable : Parameters for the provisioner.
 4 reclaimPolicy string? default=Delete one-of=Delete,Retain immutable : What becomes of a volume when its claim is deleted.
 5 mountOptions []string : Options with which volumes are mounted.
 6 allowVolumeExpansion bool? : Whether volumes can be made larger.

@@ -282,7 +282,7 @@ StatusOr<FeatureGates> FeatureGates::Parse(std::string_view text, const FeatureG
 std::string_view MissingFor(Gate gate) {
   switch (gate) {
     case kPodGroupPreemptionPolicy:
-      return "the scheduler pushes out nobody for a group";
+      return "the scheduler preempts no pods for a group";
     default:
       return "";
   }

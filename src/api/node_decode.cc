@@ -278,7 +278,7 @@ class Reader {
     if (++reports > kMaxReports + 1) return;
     if (reports > kMaxReports) {
       reason = "TooMany";
-      message = "there is more that is wrong with it, which is not told here";
+      message = "it has more faults, which are not listed";
       hint.clear();
     }
     diagnostics_.push_back({.severity = severity,

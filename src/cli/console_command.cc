@@ -31,8 +31,8 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(A page in your browser, live: every device of the cluster and who has it, the life
-of a claim, why pods are pending and what was found to help, what-if plans, usage,
+    R"(A page in your browser, live: every device of the cluster and the pod that uses it, the
+life of a claim, why pods are pending and what would help, what-if plans, usage,
 simulations, and expressions tried on the devices. It works with any API server that
 has DRA (resource.k8s.io v1, v1beta2 or v1beta1).
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kFooter =
     R"(Claims from templates, workloads, owners, quotas, nodes that are not heard of, namespaces,
-certificates: what keeps objects true without anybody asking. Of several the one that
+certificates: what keeps objects in order by itself. Of several the one that
 holds the lease works; the others wait. Flags are kube-controller-manager's. Ends on
 SIGTERM or Ctrl-C, when what is being written is written.
 
@@ -50,10 +50,10 @@ class ControllersCommand final : public Command {
     app.add_flag("--only-simulated-nodes", only_nodes_,
                  "Nothing but these, with a lease of their own: the controllers run elsewhere");
     app.add_option("--root-ca-file", authority_,
-                   "The authority that pods are told to trust; that of the kubeconfig if not given")
+                   "The CA that pods are given to trust; that of the kubeconfig if not given")
         ->type_name("FILE");
     app.add_option(kCertificate, certificate_,
-                   "The authority that signs certificates of nodes and clients; nobody does if not "
+                   "The CA that signs certificates of nodes and clients; none are signed if not "
                    "given")
         ->type_name("FILE");
     app.add_option(kKey, key_, "Its key")->type_name("FILE");

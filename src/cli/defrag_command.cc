@@ -30,11 +30,11 @@ constexpr std::string_view kFooter =
     R"(Takes what 'dray plan' takes: manifests, what 'kubectl get -o yaml' prints of a
 cluster, or, when no file is named, the cluster itself. Prints the fewest moves, and
 of as few those of the least important pods, after which the pods that are named
-(all that wait, if none is) have places, nodes have nobody but pods of DaemonSets, or
+(all pending ones, if none is) have places, nodes have no pods but those of DaemonSets, or
 devices of a class are free together on one node. Each move finds room when it is its
 turn, and the planner has confirmed the end. Nothing is written without --apply.
 
-Pods stay that a DaemonSet or a file of their node runs, that nobody would make again
+Pods stay that a DaemonSet or a file of their node runs, that nothing would create again
 (--move-bare-pods), that are more important (--max-priority), that belong to a group,
 whose claim is not theirs alone, that a PodDisruptionBudget keeps, that lose data
 (hostPath, emptyDir: --delete-emptydir-data), or that say so by the annotation
@@ -62,7 +62,7 @@ class DefragCommand final : public Command {
   void Define(CLI::App& app) override {
     app.add_option("target", words_, "Pods that shall have a place: pod/NAME; all that wait")
         ->type_name("pod/NAME");
-    app.add_option("--free-node", nodes_, "This node shall have nobody but pods of DaemonSets")
+    app.add_option("--free-node", nodes_, "Free this node of all pods but those of DaemonSets")
         ->type_name("NODE");
     app.add_option("--free-nodes", node_count_,
                    "So many nodes shall, those that are empty already included")
@@ -83,7 +83,7 @@ class DefragCommand final : public Command {
     app.add_option("--max-priority", max_priority_, "Pods above this priority stay")
         ->type_name("PRIORITY");
     app.add_flag("--move-bare-pods", options_.bare_pods,
-                 "Also move pods without a controller: somebody has to make them again");
+                 "Also move pods without a controller, which nothing creates again");
     app.add_flag("--delete-emptydir-data", options_.empty_dirs,
                  "Also move pods whose emptyDir is lost");
     app.add_flag("--apply", apply_, "Evict the pods of the list, one after the other");

@@ -33,7 +33,7 @@ constexpr std::string_view kFooter =
 named, the cluster itself. Shows each node with its drivers and their devices: which are
 free, which are held and by which pod, how much of a shared device is left, which
 partitions are blocked since their card is in use otherwise, which are tainted, and which
-are gone although somebody holds them.
+are gone although a claim still holds them.
 
 -o wide has a row per device, with its attributes; -o json and yaml are for programs.
 -w follows the cluster: on a terminal the tree is drawn anew whenever something changes,

@@ -29,7 +29,7 @@ constexpr std::string_view kFooter =
     R"(Plans as 'dray plan' does, then tells of one pod or claim, or of every pod of a
 workload: where it is and with which devices, or in one sentence why it is pending,
 then what would help. Each of these changes was tried, and the pod would be scheduled
-with it alone; what suggests itself and is not enough is told with how far it gets.
+with it alone; obvious changes that are not enough are listed with what would still be missing.
 Then the nodes, the nearest first; --details has every request and device of theirs.
 What does not exist yet is marked: pods that "would go" somewhere, devices that
 "would go first" to others. Without a name it tells of everything that is pending,
@@ -336,9 +336,12 @@ class ExplainCommand final : public Command {
       finder.emplace(made.plan, made.options);
     }
     if (output_ != "text") {
-      const api::DocumentNode document = planner::ExplainJson(
-          found.pods, found.claims, found.missing,
-          {.explain = true, .finder = finder ? &*finder : nullptr, .most_helped = kMostHelped});
+      const api::DocumentNode document =
+          planner::ExplainJson(found.pods, found.claims, found.missing,
+                               {.explain = true,
+                                .finder = finder ? &*finder : nullptr,
+                                .most_helped = kMostHelped,
+                                .objects = &made.plan.objects});
       io.out << (output_ == "yaml" ? api::ToYaml(document)
                                    : api::IndentJson(api::ToJson(document), 2) + "\n");
       return;

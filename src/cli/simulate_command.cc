@@ -236,7 +236,7 @@ class SimulateCommand final : public Command {
 
   int Compare(Io& io) {
     if (!scenario_.empty() || !grow_.empty()) {
-      return UsageError(io, "--compare takes two files and nothing beside them");
+      return UsageError(io, "--compare takes exactly two files");
     }
     if (std::ranges::find(compare_, "-") != compare_.end()) {
       return UsageError(io, "--compare reads files, not standard input");

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kFooter =
     R"(Copies all objects from one store to another that has none, and compares afterwards.
-Nobody may use either meanwhile: end 'dray up' first. Keys, certificates and
+No server may use either meanwhile: end 'dray up' first. Keys, certificates and
 kubeconfigs are files in the data folder and stay what they are.
 
 In etcd revisions go on where the file's ended, and history begins anew: clients

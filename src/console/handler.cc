@@ -310,7 +310,7 @@ void ConsoleHandler::Stream(const AskedPtr& asked) {
       [](const auto&, const std::string& current, const auto&) { return current; });
   const auto from = NumberIn<std::uint64_t>(asked->query.Get("from"));
   if (asked->query.Get("epoch") != epoch || !from) {
-    response.stream = MakeResetStream("this process began anew; ask for the fleet again");
+    response.stream = MakeResetStream("this process was restarted; ask for the fleet again");
     return asked->Send(std::move(response));
   }
   StreamOptions options{.from = *from};

@@ -318,12 +318,12 @@ Scene Hub::SceneFor(const View& view) const {
   for (const std::string_view plural : hidden) {
     scene.assumptions.push_back(
         plural == "resourceclaims"
-            ? "Claims that you may not read keep their devices; who has them is not told."
-            : fmt::format("{} that you may not read are taken as absent.", plural));
+            ? "Claims that you may not read keep their devices; their holders are not named."
+            : fmt::format("{} that you may not read are left out.", plural));
   }
   for (const MissingKind& missing : source_.Missing()) {
     scene.assumptions.push_back(
-        fmt::format("{} may not be read and are taken as absent.", missing.kind->plural));
+        fmt::format("{} may not be read and are left out.", missing.kind->plural));
   }
   return scene;
 }

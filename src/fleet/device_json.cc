@@ -43,7 +43,7 @@ std::string NamesOf(const std::vector<const Claim*>& claims) {
     names.resize(kNamed);
     names.push_back(fmt::format("{} more", more));
   }
-  if (hidden > 0) names.emplace_back("somebody you may not see");
+  if (hidden > 0) names.emplace_back("a claim you may not read");
   if (names.empty()) return "a claim";
   std::string text = names.front();
   for (std::size_t i = 1; i < names.size(); ++i) {
@@ -58,9 +58,9 @@ std::string WhyOf(const Fleet& fleet, Id id, const Draw& draw) {
   switch (device.state) {
     case State::kFree:
       if (!pool.why.empty()) {
-        return fmt::format("nobody has it, and nobody can as long as {}", pool.why);
+        return fmt::format("not allocated, and it cannot be as long as {}", pool.why);
       }
-      return "free: no claim has it";
+      return "free: no claim has been given it";
     case State::kHeld:
       return "held by " + NamesOf(fleet.HoldersOf(id));
     case State::kShared:
@@ -74,14 +74,15 @@ std::string WhyOf(const Fleet& fleet, Id id, const Draw& draw) {
     case State::kBlocked:
       return draw.why;
     case State::kGone:
-      return fmt::format("gone: {} has it, and no slice of the pool's newest generation does",
-                         NamesOf(fleet.HoldersOf(id)));
+      return fmt::format(
+          "gone: {} still has it, but no slice of the pool's newest generation lists it",
+          NamesOf(fleet.HoldersOf(id)));
     case State::kUnknown:
-      return "unknown: claims may not be read, so nobody can say who has it";
+      return "unknown: claims may not be read with these rights, so its holder is not known";
     case State::kRemoved:
       break;
   }
-  return "removed: no slice has it any more";
+  return "removed: no slice lists it any more";
 }
 
 std::string PolicyText(const api::DeviceCapacity& capacity) {

@@ -63,7 +63,7 @@ class FleetTest : public ::testing::Test {
 TEST_F(FleetTest, ADeviceThatNobodyHasIsFree) {
   Put<api::ResourceSlice>(Slice("s").OnNode("n1").With(testing::Device("a")));
   EXPECT_EQ(StateOf("a"), State::kFree);
-  EXPECT_EQ(Why("a"), "free: no claim has it");
+  EXPECT_EQ(Why("a"), "free: no claim has been given it");
 }
 
 TEST_F(FleetTest, WhoHasItIsTold) {
@@ -191,8 +191,9 @@ status: {conditions: [{type: Ready, status: "True"}]}
 TEST_F(FleetTest, AnIncompletePoolIsUnhealthy) {
   Put<api::ResourceSlice>(Slice("s").OnNode("n1").Of(2).With(testing::Device("a")));
   EXPECT_EQ(Of("a").marks, kUnhealthy);
-  EXPECT_EQ(Why("a"),
-            "nobody has it, and nobody can as long as the pool has 1 of 2 slices of generation 1");
+  EXPECT_EQ(
+      Why("a"),
+      "not allocated, and it cannot be as long as the pool has 1 of 2 slices of generation 1");
 }
 
 TEST_F(FleetTest, WhoHasDevicesIsUnknownIfClaimsAre) {
@@ -277,7 +278,7 @@ TEST_F(FleetTest, HiddenClaimsHaveDevicesAndNoName) {
   hidden.metadata.namespace_ = kHidden;
   Put(hidden);
   EXPECT_EQ(StateOf("a"), State::kHeld);
-  EXPECT_EQ(Why("a"), "held by somebody you may not see");
+  EXPECT_EQ(Why("a"), "held by a claim you may not read");
   EXPECT_THAT(*DeviceJson(fleet, 0), HasSubstr("\"hidden\":1"));
   for (const std::string& text :
        {FleetJson(fleet, "e", base::Time()), HoldersJson(fleet, "e"), NamespacesJson(fleet),

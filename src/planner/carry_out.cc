@@ -222,7 +222,7 @@ class Work {
             fmt::format("{} after pod {} was evicted", Seconds(options_.timeout), Shown(move.pod));
         if (there) return Surprise(fmt::format("{} it is still ending", after));
         if (successor == nullptr) {
-          return Surprise(fmt::format("{} nobody has made another one", after));
+          return Surprise(fmt::format("{} no controller has created another one", after));
         }
         return Surprise(fmt::format("{} pod {}, made in its stead, has no node{}", after,
                                     successor->metadata.name, WhyPending(*successor)));

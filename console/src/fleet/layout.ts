@@ -33,6 +33,9 @@ export const kLevels: readonly Level[] = [
 ];
 export const kFirstNested = 6;
 export const kLargestFit = 10; // the level that a small fleet begins with
+export const kNarrow = 560; // phones: cells are for fingers, and one scrolls
+export const kFingerFit = 8;
+const kMostScreens = 12;
 
 export interface Frame {
   x: number;
@@ -305,7 +308,9 @@ export function layOut(structure: Structure, index: number, width: number, limit
 }
 
 // The largest level at which everything can be seen without scrolling; the smallest if none.
+// Where everything in sight would be too small to be touched, what can be scrolled through.
 export function fittingLevel(structure: Structure, width: number, height: number): number {
+  if (width < kNarrow && layOut(structure, kFingerFit, width, kMostScreens * width).height <= kMostScreens * width) return kFingerFit;
   for (let index = kLargestFit; index > 0; --index) {
     if (layOut(structure, index, width, height).height <= height) return index;
   }

@@ -7,7 +7,7 @@ import { holderText } from '../model/claims';
 import { Groups } from '../model/groups';
 import { matching } from '../model/search';
 import { State, stateText } from '../model/states';
-import { csvCell, shortName } from '../text';
+import { count, csvCell, shortName } from '../text';
 import { CopyButton, Empty, Swatch } from '../ui/parts';
 import { attributeText } from './words';
 
@@ -27,7 +27,7 @@ export function FleetList({ by, className, only, namespace, text, selected, onSe
   }, [known, version, by, className, only, text, namespace, text || namespace ? holders : 0]);
   void states.value;
   if (!known) return null;
-  if (rows.length === 0) return <Empty title="No device is like that">Clear the filters above to see all {known.size} of them.</Empty>;
+  if (rows.length === 0) return <Empty title="No device matches the filters">Clear them to see all {known.size} devices.</Empty>;
   const first = Math.max(0, Math.floor(top / kRow) - 8);
   const last = Math.min(rows.length, first + 60);
   const cells = (id: number): string[] => {
@@ -39,7 +39,7 @@ export function FleetList({ by, className, only, namespace, text, selected, onSe
   return (
     <div class="list">
       <div class="list-head">
-        <span>{rows.length} devices</span>
+        <span>{count(rows.length, 'device')}</span>
         <CopyButton label="copy as CSV" text={() => [names, ...rows.map(cells)].map((row) => row.map(csvCell).join(',')).join('\n')} />
       </div>
       <div class="list-scroll" ref={host} tabIndex={0} role="region" aria-label="Devices" onScroll={() => setTop(host.current!.scrollTop)}>

@@ -10,18 +10,18 @@ export const PoolFlag = { incomplete: 1, invalid: 2, gone: 4 } as const;
 
 export const kStateName: readonly string[] = ['free', 'held', 'shared', 'partitioned', 'blocked', 'gone', 'unknown'];
 export const kStateMeaning: readonly string[] = [
-  'nobody has it',
-  'a claim has it, alone',
-  'claims have parts of it; the fill says how much',
-  'partitions of it are in use, so nobody can have the whole',
-  'nobody has it and nobody can: counters or compatibility groups exclude it',
-  'a claim still has it, but its driver no longer publishes it',
-  'you may not see who holds devices',
+  'not allocated, and it can be',
+  'allocated to one claim, as a whole',
+  'claims share it; the fill shows how much of it is in use',
+  'partitions of it are in use, so the whole cannot be allocated',
+  'not allocated, and it cannot be: counters or compatibility groups exclude it',
+  'still allocated to a claim, but its driver no longer publishes it',
+  'your rights do not include who holds devices',
 ];
 export const kMarkNames: readonly [bit: number, name: string, meaning: string][] = [
-  [Mark.tainted, 'tainted', 'pods that do not tolerate the taint cannot have it'],
-  [Mark.unhealthy, 'unhealthy', 'the device, its node or its pool is not in order'],
-  [Mark.admin, 'admin access', 'somebody watches it with admin access, which takes nothing'],
+  [Mark.tainted, 'tainted', 'pods that do not tolerate the taint cannot use it'],
+  [Mark.unhealthy, 'unhealthy', 'the device, its node or its pool reports a problem'],
+  [Mark.admin, 'admin access', 'used with admin access, which does not allocate it'],
 ];
 
 export const stateName = (state: number): string => kStateName[state] ?? 'removed';
@@ -32,12 +32,12 @@ export function marksText(marks: number): string {
     .join(', ');
 }
 
-// In the order in which a stacked bar shows them: what is taken, then what cannot be, then what is free.
+// In the order in which a stacked bar shows them: what is in use, then what cannot be used, then what is free.
 export const kStacked: readonly number[] = [State.held, State.shared, State.partitioned, State.blocked, State.gone, State.unknown, State.free];
 
 // "gpu-1 is held, tainted"
 export function stateText(state: number, fill: number, marks: number): string {
-  const base = state === State.shared ? `shared, ${fill} % taken` : stateName(state);
+  const base = state === State.shared ? `shared, ${fill} % in use` : stateName(state);
   const beside = marksText(marks);
   return beside ? `${base}, ${beside}` : base;
 }

@@ -10,7 +10,7 @@ import type { Column } from '../types';
 export interface Series {
   label: string;
   values: Column;
-  dash?: boolean; // the second run
+  second?: boolean; // of two runs that are compared
   color?: number; // else its place
 }
 interface ChartProps {
@@ -29,6 +29,31 @@ const kColors = [['#0347c4', '#6ea8ff'], ['#b35900', '#f8c85b'], ['#6b245f', '#c
 const kSpans = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
 const kDashes: number[][] = [[], [8, 3], [2, 3], [10, 3, 2, 3], [5, 5], [1, 2]];
 
+// Lines differ by their dashes, too: the runs that are compared have the same colours.
+const dashOf = (series: Series[], at: number): number[] => {
+  const { color, second } = series[at]!;
+  const compared = series.some((row) => row.second);
+  return kDashes[(color === undefined ? at : compared ? 2 * color + (second ? 1 : 0) : color) % kDashes.length]!;
+};
+
+// In the legend, a piece of the line as it is drawn.
+function drawMarkers(u: uPlot, series: Series[], isDark: boolean): void {
+  u.root.querySelectorAll<HTMLElement>('.u-series .u-marker').forEach((marker, i) => {
+    const row = series[i - 1]; // the first is the time
+    if (!row) return;
+    const color = seriesColor(row.color ?? i - 1, isDark);
+    const dash = dashOf(series, i - 1);
+    let at = 0;
+    const stops = dash.flatMap((length, k) => {
+      const ink = k % 2 === 0 ? color : 'transparent';
+      const piece = [`${ink} ${at}px`, `${ink} ${at + length}px`];
+      at += length;
+      return piece;
+    });
+    marker.style.background = dash.length === 0 ? color : `repeating-linear-gradient(to right, ${stops.join(', ')})`;
+  });
+}
+
 export const seriesColor = (index: number, isDark: boolean): string => kColors[index % kColors.length]![isDark ? 1 : 0];
 
 const ofDay = (seconds: number, whole: boolean): string => {
@@ -42,10 +67,10 @@ function elapsed(seconds: number): string {
   return h > 0 ? `${h}:${String(m).padStart(2, '0')} h` : m > 0 ? `${m} m` : `${Math.round(seconds)} s`;
 }
 
-// Days where ticks are days apart.
+// Days where ticks are days apart, seconds where they are less than a minute apart.
 function dayOr(tick: number, ticks: number[]): string {
   const apart = ticks.length > 1 ? ticks[1]! - ticks[0]! : 0;
-  return apart >= 43200 ? new Date(tick * 1000).toLocaleDateString(undefined, { month: 'short', day: 'numeric' }) : ofDay(tick, false);
+  return apart >= 43200 ? new Date(tick * 1000).toLocaleDateString(undefined, { month: 'short', day: 'numeric' }) : ofDay(tick, apart > 0 && apart < 60);
 }
 
 // Where nobody points, the legend tells the last values.
@@ -57,7 +82,7 @@ export function Chart({ title, times, series, format, clock = false, most, sync 
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const isDark = dark.value;
-  const shape = `${series.map((row) => `${row.label}${row.dash ? '~' : ''}`).join('|')}/${isDark}/${clock}/${most ?? ''}`;
+  const shape = `${series.map((row) => `${row.label}${row.second ? '~' : ''}`).join('|')}/${isDark}/${clock}/${most ?? ''}`;
   useLayoutEffect(() => {
     const element = host.current;
     if (!element) return;
@@ -78,11 +103,12 @@ export function Chart({ title, times, series, format, clock = false, most, sync 
       series: [
         { label: 'time', value: (_u: uPlot, value: number | null) => (value === null ? '–' : clock ? ofDay(value, true) : elapsed(value)) },
         ...series.map((row, i) => ({
-          label: row.label, stroke: seriesColor(row.color ?? i, isDark), width: 1.8, dash: row.dash ? [3, 3] : row.color !== undefined ? [] : kDashes[i % kDashes.length]!, spanGaps: false,
+          label: row.label, stroke: seriesColor(row.color ?? i, isDark), width: 1.8, dash: dashOf(series, i), spanGaps: false,
           points: { show: false }, value: (_u: uPlot, value: number | null) => (value === null ? '–' : format(value)),
         })),
       ],
     }, [times, ...series.map((row) => row.values)] as uPlot.AlignedData, element);
+    drawMarkers(made, series, isDark);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: Math.max(200, element.clientWidth), height: 150 }));
     observer.observe(element);

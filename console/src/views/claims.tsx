@@ -43,18 +43,18 @@ function ClaimList() {
         <span class="dim">{count(rows.length, 'claim')}</span>
       </div>
       {!holdersKnown.value && (info.value?.missing?.some((row) => row.resource === 'resourceclaims') ? <Empty title="Claims may not be read with these rights">{info.value.missing.find((row) => row.resource === 'resourceclaims')!.message}</Empty> : <Loading what="claims" />)}
-      {holdersKnown.value && rows.length === 0 && (claims.all.size === 0 ? <Empty title="There are no ResourceClaims">They are made from templates when pods that name them are created.</Empty> : <Empty title="No claim is like that" />)}
+      {holdersKnown.value && rows.length === 0 && (claims.all.size === 0 ? <Empty title="There are no ResourceClaims">They are made from templates when pods that name them are created.</Empty> : <Empty title="No claim matches the filters" />)}
       {rows.length > 0 && (
         <div class="list-scroll" ref={host} tabIndex={0} role="region" aria-label="List of claims" onScroll={() => setTop(host.current!.scrollTop)}>
-          <table aria-rowcount={rows.length + 1}>
-            <thead><tr><th scope="col">Claim</th><th scope="col">Namespace</th><th scope="col">State</th><th scope="col">Devices</th><th scope="col">For</th><th scope="col">Age</th></tr></thead>
+          <table class="claims" aria-rowcount={rows.length + 1}>
+            <thead><tr><th scope="col">Claim</th><th scope="col">State</th><th scope="col">Namespace</th><th scope="col">Devices</th><th scope="col">For</th><th scope="col">Age</th></tr></thead>
             <tbody>
               {first > 0 && <tr aria-hidden="true" style={{ height: `${first * kRow}px` }} />}
               {rows.slice(first, last).map((claim, i) => (
                 <tr key={`${claim.namespace}/${claim.name}`} aria-rowindex={first + i + 2}>
                   <td class="mono"><Link href={address('claims', [claim.namespace, claim.name])}>{claim.name}</Link></td>
-                  <td>{claim.namespace}</td>
                   <td><span class={`state-tag t-${kClaimState[claim.state]}`}>{kClaimState[claim.state]}</span></td>
+                  <td>{claim.namespace}</td>
                   <td>{known && claim.devices.slice(0, 3).map((id) => (known.exists(id) ? `${known.nodeNameOf(id) || known.poolNameOf(id)}/${known.deviceName(id)}` : 'gone')).join(', ')}{claim.devices.length > 3 && ` and ${claim.devices.length - 3} more`}</td>
                   <td>{claim.pods.slice(0, 2).join(', ')}{claim.pods.length > 2 && ` and ${claim.pods.length - 2} more`}</td>
                   <td class="nowrap"><Age since={claim.created} /></td>
@@ -89,7 +89,7 @@ function TimeLine({ steps }: { steps: Step[] }) {
             <span class="dot" aria-hidden="true">{step.state === 'done' ? '●' : step.state === 'unknown' ? '?' : '○'}</span>
             <strong>{kStepWords[step.step] ?? step.step}</strong>
             <span class="step-time">
-              {step.state === 'done' ? (at !== undefined ? <When time={step.time} ago={false} /> : 'at an unknown time') : step.state === 'unknown' ? <span title="Nobody has told: neither a condition nor an event says so.">not known</span> : 'not yet'}
+              {step.state === 'done' ? (at !== undefined ? <When time={step.time} ago={false} /> : 'at an unknown time') : step.state === 'unknown' ? <span title="Neither a condition nor an event says so.">not known</span> : 'not yet'}
               {since !== undefined && <span class="dim"> +{duration(since)}</span>}
             </span>
             {step.detail && <span class="dim">{cut(step.detail)}</span>}
@@ -124,7 +124,7 @@ function RequestRow({ request, prefix = '' }: { request: ClaimRequest & { chosen
       <tr class={request.chosen === false ? 'faint' : ''}>
         <th scope="row" class="mono">{prefix}{request.name}{request.chosen && <span class="state-tag t-reserved"> chosen</span>}</th>
         <td>
-          {request.class ? <>{asks} <Link href={address('classes', [], { class: request.class })}>{request.class}</Link></> : request.alternatives ? <span class="dim">the first of {request.alternatives.length} that can be had</span> : null}
+          {request.class ? <>{asks} <Link href={address('classes', [], { class: request.class })}>{request.class}</Link></> : request.alternatives ? <span class="dim">the first of {request.alternatives.length} that can be allocated</span> : null}
           {request.adminAccess && <div class="dim">with admin access</div>}
           {request.selectors?.map((text) => <pre key={text} class="cel">{text}</pre>)}
           {request.derived?.map((row) => <pre key={row.name} class="cel">{row.name} = {row.expression}</pre>)}
@@ -156,10 +156,10 @@ function ClaimView({ namespace, name }: { namespace: string; name: string }) {
         {claim.owner && <>made for {claim.owner.kind.toLowerCase()} {claim.owner.name}{claim.podClaim ? `, its claim ${claim.podClaim}` : ''} · </>}
         {claim.node ? <>on node <Link href={address('fleet', [], { sel: `node:${claim.node}` })}>{claim.node}</Link></> : waits ? 'no devices yet' : ''}
       </p>
-      {!known && holdersKnown.value && <div class="box warn" role="status"><strong>This claim is gone.</strong> What is below is the last that was known of it.</div>}
+      {!known && holdersKnown.value && <div class="box warn" role="status"><strong>This claim was deleted.</strong> Below is its last known state.</div>}
       {claim.steps && <TimeLine steps={claim.steps} />}
-      {waits && claim.pods?.[0] && <p><Link class="button" href={address('pending', [], { pod: `${namespace}/${claim.pods[0].name}` })}>why it waits</Link></p>}
-      <h2>Requests, and what they got</h2>
+      {waits && claim.pods?.[0] && <p><Link class="button" href={address('pending', [], { pod: `${namespace}/${claim.pods[0].name}` })}>why it is pending</Link></p>}
+      <h2>Requests and their devices</h2>
       <div class="scroll" tabIndex={0} role="region" aria-label="Requests">
         <table class="requests">
           <thead><tr><th scope="col">Request</th><th scope="col">Asks for</th><th scope="col">Got</th><th scope="col">Why</th></tr></thead>

@@ -68,12 +68,12 @@ export function ClassesView() {
       {tab === 'expression' && (
         <div class="playground">
           <label class="stack">
-            <span>Expression over <code>device</code> <span class="dim">as a class or a request has it; tried on {known ? count(known.size, 'device') : 'all devices'}</span></span>
+            <span>Expression over <code>device</code> <span class="dim">as in a selector of a class or request; tried on {known ? count(known.size, 'device') : 'all devices'}</span></span>
             <textarea class="mono cel-input" rows={2} spellcheck={false} value={expression} placeholder={'device.driver == "gpu.example.com"'} aria-invalid={answer?.issues?.some((issue) => issue.severity === 'error') ?? false} aria-describedby="cel-answer"
               onInput={(event) => adjust({ cel: event.currentTarget.value })} />
           </label>
           <p class="row">
-            <label><input type="checkbox" checked={derived} onChange={(event) => adjust({ derived: event.currentTarget.checked ? '1' : undefined })} /> a derived attribute, not a selector</label>
+            <label><input type="checkbox" checked={derived} onChange={(event) => adjust({ derived: event.currentTarget.checked ? '1' : undefined })} /> evaluate it as a derived attribute, not as a selector</label>
             {classes.value && (
               <label>start from <select value="" onChange={(event) => { const row = classes.value!.classes.find((c) => c.name === event.currentTarget.value); if (row?.selectors?.[0]) adjust({ cel: row.selectors.join(' && '), derived: undefined }); }}>
                 <option value="">class …</option>{classes.value.classes.filter((row) => row.selectors?.length).map((row) => <option key={row.name} value={row.name}>{row.name}</option>)}
@@ -104,7 +104,7 @@ function Answer({ answer, expression, derived, light, setLight }: { answer: CelA
         <p class="facts-line">
           <span>type <code>{answer.type}</code></span>
           <span class={share > 1 ? 'warn-text' : ''}>cost at most {number(answer.estimatedCost ?? 0)} of {number(answer.costLimit ?? 0)}</span>
-          {answer.cost !== undefined && <span>on these devices {number(answer.cost)}</span>}
+          {answer.cost !== undefined && <span>at most {number(answer.cost)} on these devices</span>}
           {answer.reads && answer.reads.length > 0 && <span>reads {answer.reads.map((name) => cut(name, 80)).join(', ')}</span>}
         </p>
       )}
@@ -144,16 +144,16 @@ function ClassTable({ loaded }: { loaded: { value: { classes: ClassRow[] } | und
   const wanted = route.value.query.get('class') ?? '';
   if (loaded.error !== undefined) return <ErrorBox error={loaded.error} retry={loaded.again} what="Classes could not be read." />;
   if (!loaded.value) return <Loading what="classes" />;
-  if (loaded.value.classes.length === 0) return <Empty title="There are no DeviceClasses">Claims name a class for each request; whoever installs a driver usually installs its class, too.</Empty>;
+  if (loaded.value.classes.length === 0) return <Empty title="There are no DeviceClasses">Each request of a claim names a class; drivers usually come with theirs.</Empty>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="List of classes">
       <table>
-        <thead><tr><th scope="col">Class</th><th scope="col">Devices</th><th scope="col">Selectors</th><th scope="col">Extended resource</th><th scope="col"><span class="sr">Try</span></th></tr></thead>
+        <thead><tr><th scope="col">Class</th><th scope="col" class="num">Devices</th><th scope="col">Selectors</th><th scope="col">Extended resource</th><th scope="col"><span class="sr">Try</span></th></tr></thead>
         <tbody>
           {loaded.value.classes.map((row) => (
             <tr key={row.name} class={row.name === wanted ? 'selected' : ''}>
               <th scope="row" class="mono"><Link href={address('fleet', [], { class: row.name })}>{row.name}</Link></th>
-              <td>{number(row.devices ?? 0)}</td>
+              <td class="num">{number(row.devices ?? 0)}</td>
               <td>{row.error && <span class="warn-text">{cut(row.error)}</span>}{row.selectors?.map((text) => <pre class="cel" key={text}>{text}</pre>)}{!row.selectors?.length && <span class="dim">none: every device</span>}</td>
               <td class="mono">{row.extendedResourceName}</td>
               <td>{row.selectors?.[0] && <Link class="button small" href={address('classes', [], { cel: row.selectors.join(' && ') })}>try</Link>}</td>
@@ -193,15 +193,15 @@ function Slices() {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Slices">
       <table>
-        <thead><tr><th scope="col">Driver</th><th scope="col">Pools</th><th scope="col">Slices</th><th scope="col">Devices</th><th scope="col">In order</th><th scope="col"><span class="sr">Copy</span></th></tr></thead>
+        <thead><tr><th scope="col">Driver</th><th scope="col">Pools</th><th scope="col" class="num">Slices</th><th scope="col" class="num">Devices</th><th scope="col">Pools complete</th><th scope="col"><span class="sr">Copy</span></th></tr></thead>
         <tbody>
           {rows.map((row) => (
             <tr key={row.driver}>
               <th scope="row" class="mono"><Link href={address('fleet', [], { q: row.driver })}>{row.driver}</Link></th>
-              <td>{number(row.pools)} <span class="dim">{row.nodes === row.pools ? 'one per node' : `${row.nodes} of a node`}</span></td>
-              <td>{number(row.slices)}</td>
-              <td>{number(row.devices)}</td>
-              <td>{row.bad.length === 0 ? <span class="yes">✓ all pools are complete</span> : <span class="warn-text">{row.bad.slice(0, 4).join(', ')}{row.bad.length > 4 && ` and ${row.bad.length - 4} more`}</span>}</td>
+              <td class="nowrap">{number(row.pools)} <span class="dim">{row.nodes === row.pools ? 'one per node' : `${row.nodes} of single nodes`}</span></td>
+              <td class="num">{number(row.slices)}</td>
+              <td class="num">{number(row.devices)}</td>
+              <td>{row.bad.length === 0 ? <span class="yes nowrap">✓ all</span> : <span class="warn-text">{row.bad.slice(0, 4).join(', ')}{row.bad.length > 4 && ` and ${row.bad.length - 4} more`}</span>}</td>
               <td><CopyButton text={`kubectl get resourceslices --field-selector spec.driver=${row.driver}`} label="copy kubectl command" /></td>
             </tr>
           ))}

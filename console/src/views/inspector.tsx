@@ -43,7 +43,7 @@ function DeviceDetails({ path }: { path: string }) {
   const state = id < 0 ? -1 : known.state[id]!;
   const look = id < 0 ? '' : `${state}/${known.fill[id]}/${known.marks[id]}/${claims.holdersOf(id).map((claim) => claim.name).join()}`;
   const { value: detail, error, again } = useLoaded<DeviceDetail | undefined>((signal) => (id < 0 ? Promise.resolve(undefined) : get<DeviceDetail>(`device${queryOf({ id })}`, signal)), [id, look]);
-  if (id < 0) return <><h2>Not here</h2><p>There is no device {cut(path)} any more.</p></>;
+  if (id < 0) return <><h2>Device not found</h2><p>There is no device {cut(path)} any more.</p></>;
   const shape = known.shapeOfDevice(id);
   const node = known.nodeNameOf(id);
   const holders = detail?.holders ?? claims.holdersOf(id).map((claim) => ({ namespace: claim.namespace, claim: claim.name, pods: claim.pods }));
@@ -73,13 +73,13 @@ function DeviceDetails({ path }: { path: string }) {
                 {(holder.pods ?? []).slice(0, 5).map((pod) => <div key={pod} class="dim">pod {holder.namespace}/{pod}</div>)}
                 {'since' in holder && holder.since && <div class="dim">since <When time={holder.since} /></div>}
                 {'consumed' in holder && holder.consumed && Object.entries(holder.consumed).map(([name, value]) => <div key={name} class="dim">{shortName(name)}: {value}</div>)}
-                {'adminAccess' in holder && holder.adminAccess && <div class="dim">with admin access, which takes nothing</div>}
+                {'adminAccess' in holder && holder.adminAccess && <div class="dim">with admin access, which does not allocate it</div>}
               </li>
             ))}
           </ul>
         </>
       )}
-      {(detail?.hidden ?? 0) > 0 && <p class="dim">{detail!.hidden} more that you may not see.</p>}
+      {(detail?.hidden ?? 0) > 0 && <p class="dim">{detail!.hidden} more that your rights do not include.</p>}
       {detail?.health && detail.health.length > 0 && (
         <><h3>Health</h3><ul class="plain">{detail.health.map((row, i) => <li key={i}>{row.text} <span class="dim">{row.source}</span></li>)}</ul></>
       )}
@@ -90,7 +90,7 @@ function DeviceDetails({ path }: { path: string }) {
         <><h3>Counters of its card</h3><Facts>{detail.counters.map((row) => <Fact key={`${row.set}/${row.name}`} name={row.name}>needs {row.needs}{row.left !== undefined && <span class="dim">, {row.left} left of {row.set}</span>}</Fact>)}</Facts></>
       )}
       {capacity.length > 0 && (
-        <><h3>Capacity</h3><Facts>{capacity.map((row) => <Fact key={row.name} name={shortName(row.name)} title={row.name}>{'used' in row && row.used ? `${row.used} of ${row.value} taken` : row.value}{'policy' in row && row.policy && <div class="dim">{row.policy}</div>}</Fact>)}</Facts></>
+        <><h3>Capacity</h3><Facts>{capacity.map((row) => <Fact key={row.name} name={shortName(row.name)} title={row.name}>{'used' in row && row.used ? `${row.used} of ${row.value} in use` : row.value}{'policy' in row && row.policy && <div class="dim">{row.policy}</div>}</Fact>)}</Facts></>
       )}
       {attributes.length > 0 && (
         <><h3>Attributes</h3><Facts>{attributes.map(([name, , value]) => <Fact key={name} name={shortName(name)} title={name}><span class="mono">{cut(attributeText(value))}</span></Fact>)}</Facts></>
@@ -109,7 +109,7 @@ function NodeDetails({ name }: { name: string }) {
   const index = known.findNode(name);
   const flags = index < 0 ? 0 : known.nodeFlags[index]!;
   const { value: detail, error, again } = useLoaded<NodeDetail>((signal) => get(`node${queryOf({ name })}`, signal), [name, flags]);
-  if (index < 0 || known.nodeRemoved[index]) return <><h2>Not here</h2><p>There is no node {cut(name)} any more.</p></>;
+  if (index < 0 || known.nodeRemoved[index]) return <><h2>Node not found</h2><p>There is no node {cut(name)} any more.</p></>;
   const devices: number[] = [];
   for (let id = 0; id < known.size; ++id) if (known.state[id] !== State.removed && known.nodeIdOf(id) === index) devices.push(id);
   return (

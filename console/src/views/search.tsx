@@ -119,7 +119,7 @@ export function SearchDialog() {
             </li>
           ))}
         </ul>
-        <p class="dim search-foot" role="status">{text.trim() === '' ? 'Type to search; Enter opens, Esc closes.' : all.length === 0 ? 'Nothing is called that.' : `${all.length} found`}</p>
+        <p class="dim search-foot" role="status">{text.trim() === '' ? 'Type to search; Enter opens, Esc closes.' : all.length === 0 ? 'Nothing matches.' : `${all.length} found`}</p>
       </div>
     </div>
   );

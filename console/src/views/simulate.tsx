@@ -41,7 +41,7 @@ export function SimulateView() {
   return (
     <section class="page" aria-labelledby="title">
       <h1 id="title">Simulation</h1>
-      <p class="lead">The scheduler that would run live, on a made-up cluster and simulated time.</p>
+      <p class="lead">The scheduler itself, on a made-up cluster, in simulated time.</p>
       {scenarios.error !== undefined && <ErrorBox error={scenarios.error} retry={scenarios.again} what="Scenarios could not be read." />}
       {info.value?.can?.includes('simulations') === false && <Empty title="This process runs no simulations">Start dray console with --scenarios and a folder of them.</Empty>}
       {!scenarios.value && scenarios.error === undefined && <Loading what="scenarios" />}
@@ -142,7 +142,7 @@ function Results({ a, b, round }: { a: string; b: string; round: number }) {
   if (first.error !== undefined) return <ErrorBox error={first.error} retry={first.again} what={`Run ${a} could not be read.`} />;
   const run = first.value;
   if (!run) return <Loading what={`run ${a}`} />;
-  if (run.state === 'failed') return <ErrorBox error={new Error(run.error ?? '')} what="This run has failed." />;
+  if (run.state === 'failed') return <ErrorBox error={new Error(run.error ?? '')} what="The run failed." />;
   if (!run.result) return <p class="dim" role="status">Runs: {percent(run.progress ?? 0)}, {duration(run.simulatedSeconds ?? 0)} of simulated time.</p>;
   return <Compared a={run.result} b={b !== '' ? second.value?.result : undefined} names={[a, b]} />;
 }
@@ -164,9 +164,9 @@ function Compared({ a, b, names }: { a: SimulationResult; b: SimulationResult | 
   };
   add('pods created', (r) => r.pods.created, number);
   add('pods placed', (r) => r.pods.placed, number);
-  add('still waiting at the end', (r) => r.stillWaiting, number, true);
-  add('waiting, half of the pods', (r) => r.waiting?.p50, duration, true);
-  add('waiting, 99 of 100', (r) => r.waiting?.p99, duration, true);
+  add('still pending at the end', (r) => r.stillWaiting, number, true);
+  add('waiting time, p50', (r) => r.waiting?.p50, duration, true);
+  add('waiting time, p99', (r) => r.waiting?.p99, duration, true);
   for (const row of (a.classes ?? []).slice(0, 8)) {
     const of = (r: SimulationResult) => r.classes?.find((other) => other.name === row.name);
     add(`${row.name}: mean utilisation`, (r) => of(r)?.meanUtilisation, (value) => percent(value, 1));
@@ -175,8 +175,8 @@ function Compared({ a, b, names }: { a: SimulationResult; b: SimulationResult | 
   for (const row of (a.workloads ?? []).slice(0, 12)) {
     const of = (r: SimulationResult) => r.workloads?.find((other) => other.name === row.name);
     add(`${row.name}: placed`, (r) => of(r)?.placed, number);
-    add(`${row.name}: still waiting`, (r) => of(r)?.waiting, number, true);
-    add(`${row.name}: waiting, 99 of 100`, (r) => of(r)?.times?.p99, duration, true);
+    add(`${row.name}: still pending`, (r) => of(r)?.waiting, number, true);
+    add(`${row.name}: waiting time, p99`, (r) => of(r)?.times?.p99, duration, true);
   }
   const samples = [...new Set([...(a.samples ?? []), ...(b?.samples ?? [])].map((sample) => sample.seconds))].sort((x, y) => x - y);
   const column = (result: SimulationResult, of: (sample: NonNullable<SimulationResult['samples']>[number]) => number | undefined): Series['values'] => {
@@ -185,7 +185,7 @@ function Compared({ a, b, names }: { a: SimulationResult; b: SimulationResult | 
   };
   const both = (label: string, color: number, of: (result: SimulationResult) => ((sample: NonNullable<SimulationResult['samples']>[number]) => number | undefined)): Series[] => [
     { label: b ? `${label} A` : label, values: column(a, of(a)), color },
-    ...(b ? [{ label: `${label} B`, values: column(b, of(b)), dash: true, color }] : []),
+    ...(b ? [{ label: `${label} B`, values: column(b, of(b)), second: true, color }] : []),
   ];
   const classes = (a.classes ?? []).slice(0, 3);
   const at = (result: SimulationResult, name: string): number => result.classes?.findIndex((row) => row.name === name) ?? -1;
@@ -196,19 +196,19 @@ function Compared({ a, b, names }: { a: SimulationResult; b: SimulationResult | 
         <div class="charts">
           <Chart title="Utilisation" times={samples} sync="simulation" most={1} format={(value) => percent(value)} series={classes.flatMap((row, i) => both(row.name, i, (result) => (sample) => sample.utilisation[at(result, row.name)]))} />
           <Chart title="Fragmentation" times={samples} sync="simulation" most={1} format={(value) => percent(value)} series={classes.flatMap((row, i) => both(row.name, i, (result) => (sample) => sample.fragmentation[at(result, row.name)]))} />
-          <Chart title="Pods that wait" times={samples} sync="simulation" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={both('waiting', 0, () => (sample) => sample.waiting)} />
-          <Chart title="Pods that run" times={samples} sync="simulation" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={both('running', 0, () => (sample) => sample.running)} />
+          <Chart title="Pending pods" times={samples} sync="simulation" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={both('pending', 0, () => (sample) => sample.waiting)} />
+          <Chart title="Running pods" times={samples} sync="simulation" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={both('running', 0, () => (sample) => sample.running)} />
         </div>
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label="Figures">
         <table class="compare">
-          <thead><tr><th scope="col">Figure</th><th scope="col">A {names[0]}</th>{b && <><th scope="col">B {names[1]}</th><th scope="col">B − A</th></>}</tr></thead>
+          <thead><tr><th scope="col">Figure</th><th scope="col" class="num">A {names[0]}</th>{b && <><th scope="col" class="num">B {names[1]}</th><th scope="col" class="num">B − A</th></>}</tr></thead>
           <tbody>
             {lines.map((line) => (
               <tr key={line.name}>
                 <th scope="row">{line.name}</th>
-                <td>{line.a === undefined ? '–' : line.format(line.a)}</td>
-                {b && <><td>{line.b === undefined ? '–' : line.format(line.b)}</td><td>{delta(line)}</td></>}
+                <td class="num">{line.a === undefined ? '–' : line.format(line.a)}</td>
+                {b && <><td class="num">{line.b === undefined ? '–' : line.format(line.b)}</td><td class="num">{delta(line)}</td></>}
               </tr>
             ))}
           </tbody>

@@ -4,7 +4,7 @@ import { get, query as queryOf } from '../api';
 import { now } from '../live';
 import { adjust, address, route } from '../route';
 import type { History, NamespaceRow } from '../types';
-import { clock, duration, isTime, number, percent } from '../text';
+import { clock, count, duration, isTime, number, percent } from '../text';
 import { Chart, type Series } from '../ui/chart';
 import { Bar, Empty, ErrorBox, Link, Loading, useLoaded } from '../ui/parts';
 
@@ -45,25 +45,25 @@ export function UsageView() {
       {!h && history.error === undefined && <Loading what="usage" />}
       {h && h.times.length === 0 && <Empty title="Nothing has been measured yet">A sample is taken every {h.step} seconds while the console's process runs.</Empty>}
       {h && h.times.length > 0 && (
-        <div class="charts">
-          <Chart title="Utilisation: devices in use, of those that can be used" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.utilisation) }))} />
-          <Chart title="Fragmentation: what is free but of no use to typical requests" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.fragmentation) }))} />
-          <Chart title="Queue: pods that wait for a node" times={h.times} clock sync="usage" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={[{ label: 'pending', values: column(h.pending) }]} />
-          <Chart title="Waiting time, those that still wait counted" times={h.times} clock sync="usage" format={duration} series={[{ label: 'half of the pods', values: column(h.waitP50) }, { label: '99 of 100', values: column(h.waitP99) }, { label: 'the oldest', values: column(h.oldest) }]} />
+        <div class="charts pairs">
+          <Chart title="Utilisation: devices in use, of all that could be" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.utilisation) }))} />
+          <Chart title="Fragmentation: free devices that typical requests cannot use" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.fragmentation) }))} />
+          <Chart title="Queue: pending pods" times={h.times} clock sync="usage" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={[{ label: 'pending', values: column(h.pending) }]} />
+          <Chart title="Waiting time, with pods that are still pending" times={h.times} clock sync="usage" format={duration} series={[{ label: 'p50', values: column(h.waitP50) }, { label: 'p99', values: column(h.waitP99) }, { label: 'longest now', values: column(h.oldest) }]} />
         </div>
       )}
-      {classes.length > 6 && <p class="dim">The first six classes are drawn; choose one above to see another.</p>}
+      {classes.length > 6 && <p class="dim">The first six classes are shown; choose another one above.</p>}
       {shown.length > 0 && h && h.times.length > 0 && (
         <div class="scroll" tabIndex={0} role="region" aria-label="Classes now">
           <table>
-            <thead><tr><th scope="col">Class</th><th scope="col">Devices</th><th scope="col">In use</th><th scope="col">Blocked</th><th scope="col">Utilisation</th><th scope="col">Fragmentation</th></tr></thead>
-            <tbody>{classes.map((row) => <tr key={row.name}><th scope="row"><Link href={address('fleet', [], { class: row.name })}>{row.name}</Link></th><td>{latest(row.devices, number)}</td><td>{latest(row.used, (value) => String(Math.round(value * 10) / 10))}</td><td>{latest(row.blocked, number)}</td><td>{latest(row.utilisation, (value) => percent(value))}</td><td>{latest(row.fragmentation, (value) => percent(value))}{(row.typicalCount ?? 1) > 1 && <span class="dim"> for {row.typicalCount}</span>}</td></tr>)}</tbody>
+            <thead><tr><th scope="col">Class</th><th scope="col" class="num">Devices</th><th scope="col" class="num">In use</th><th scope="col" class="num">Blocked</th><th scope="col" class="num">Utilisation</th><th scope="col" class="num">Fragmentation</th><th scope="col" class="num">Typical request</th></tr></thead>
+            <tbody>{classes.map((row) => <tr key={row.name}><th scope="row"><Link href={address('fleet', [], { class: row.name })}>{row.name}</Link></th><td class="num">{latest(row.devices, number)}</td><td class="num">{latest(row.used, (value) => String(Math.round(value * 10) / 10))}</td><td class="num">{latest(row.blocked, number)}</td><td class="num">{latest(row.utilisation, (value) => percent(value))}</td><td class="num">{latest(row.fragmentation, (value) => percent(value))}</td><td class="num">{count(row.typicalCount ?? 1, 'device')}</td></tr>)}</tbody>
           </table>
         </div>
       )}
-      <h2>Who holds what</h2>
+      <h2>Devices by namespace</h2>
       {namespaces.error !== undefined && <ErrorBox error={namespaces.error} retry={namespaces.again} what="Namespaces could not be read." />}
-      {namespaces.value && namespaces.value.namespaces.length === 0 && <Empty title="Nobody holds a device" />}
+      {namespaces.value && namespaces.value.namespaces.length === 0 && <Empty title="No namespace holds devices" />}
       {namespaces.value && namespaces.value.namespaces.length > 0 && <Namespaces rows={namespaces.value.namespaces} wanted={wanted} />}
     </section>
   );
@@ -83,7 +83,7 @@ function Namespaces({ rows, wanted }: { rows: NamespaceRow[]; wanted: string }) 
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Devices by namespace">
       <table class="namespaces">
-        <thead><tr><th scope="col">Namespace</th><th scope="col">Class</th><th scope="col">Held</th><th scope="col">Quota</th><th scope="col">Waited for</th><th scope="col"><span class="sr">Share</span></th></tr></thead>
+        <thead><tr><th scope="col">Namespace</th><th scope="col">Class</th><th scope="col" class="num">Held</th><th scope="col" class="num">Quota</th><th scope="col" class="num">Pending</th><th scope="col"><span class="sr">Share</span></th></tr></thead>
         <tbody>
           {flat.map((row) => {
             const held = row.devices ?? 0;
@@ -94,9 +94,9 @@ function Namespaces({ rows, wanted }: { rows: NamespaceRow[]; wanted: string }) 
               <tr key={`${row.namespace}/${row.name}`}>
                 <th scope="row"><Link href={address('fleet', [], { ns: row.namespace, class: row.name })}>{row.namespace}</Link></th>
                 <td>{row.name}</td>
-                <td>{number(held)}</td>
-                <td>{quota ? <span title={quota.name}>{number(quota.used)} of {number(quota.hard)}</span> : <span class="dim">none</span>}</td>
-                <td>{row.pending ? number(row.pending) : ''}</td>
+                <td class="num">{number(held)}</td>
+                <td class="num">{quota ? <span title={quota.name}>{number(quota.used)} of {number(quota.hard)}</span> : <span class="dim">none</span>}</td>
+                <td class="num">{row.pending ? number(row.pending) : ''}</td>
                 <td class="wide">{quota ? <Bar total={total} parts={[{ value, kind: value >= quota.hard ? 'full' : 'held', label: `${value} of ${quota.hard}` }]} label={`${value} of ${quota.hard} allowed by quota ${quota.name}`} /> : <Bar total={total} parts={[{ value, kind: 'held', label: `${value}` }]} label={`${value} held, no quota`} />}</td>
               </tr>
             );

@@ -11,6 +11,7 @@ import { kByName } from '../model/groups';
 import { address, adjust, route } from '../route';
 import type { Outcome, Planned, PlanRequest, Scalable } from '../types';
 import { count, cut } from '../text';
+import { useChanges } from '../ui/changes';
 import { CopyButton, ErrorBox, Link, useLoaded } from '../ui/parts';
 import { OutcomeDetails } from './pending';
 
@@ -54,6 +55,8 @@ export function WhatIfView() {
   const [drag, setDrag] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const scalable = useLoaded<Scalable>((aborted) => get('scalable', aborted), [structure.value, claimsVersion.value > 0]);
+  const took = useRef(0);
+  const version = useChanges(structure, () => Math.max(3000, took.current * 10000));
   const stale = connection.value.phase === 'stale' && connection.value.attempt > 1;
 
   // A link that says what should go, and `w` on a selection.
@@ -79,6 +82,7 @@ export function WhatIfView() {
       setBusy(true);
       post<Planned>('plan', request, controller.signal).then(
         (made) => {
+          took.current = made.seconds ?? 0;
           setPlan(made);
           setError(undefined);
           setBusy(false);
@@ -95,7 +99,7 @@ export function WhatIfView() {
       clearTimeout(timer);
       controller.abort();
     };
-  }, [request, stale]);
+  }, [request, stale, version]);
 
   const { planned, victims } = useMemo(() => cellsOf(plan, wanted.gone), [plan, wanted.gone, claimsVersion.value]);
 
@@ -125,7 +129,7 @@ export function WhatIfView() {
       <h1 id="title">What if</h1>
       <div class="split">
         <div class="side">
-          {wanted.because !== '' && <div class="box note" role="status">Shown is: {cut(wanted.because, 300)} <button type="button" class="small" onClick={() => { inputs.value = kNothing; }}>clear</button></div>}
+          {wanted.because !== '' && <div class="box note" role="status">Shown: {cut(wanted.because, 300)} <button type="button" class="small" onClick={() => { inputs.value = kNothing; }}>clear</button></div>}
           <label class="stack">
             <span>Manifests <span class="dim">paste, or drop files anywhere here</span></span>
             <textarea ref={area} class="mono" rows={10} spellcheck={false} placeholder={'apiVersion: v1\nkind: Pod\n…'} value={wanted.manifests} onInput={(event) => change({ manifests: event.currentTarget.value, because: '' })} aria-invalid={issues.length > 0} />
@@ -138,7 +142,7 @@ export function WhatIfView() {
             {wanted.manifests !== '' && <CopyButton text={wanted.manifests} label="copy YAML" />}
             {(something || wanted.policy !== 'first-fit') && <button type="button" class="small" onClick={() => { inputs.value = kNothing; }}>start over</button>}
           </p>
-          {scalable.error !== undefined && <ErrorBox error={scalable.error} retry={scalable.again} what="What could be scaled is not known." />}
+          {scalable.error !== undefined && <ErrorBox error={scalable.error} retry={scalable.again} what="The workloads that can be scaled could not be read." />}
           {(scalable.value?.workloads ?? []).length > 0 && <h2>Replicas</h2>}
           {[...(scalable.value?.workloads ?? [])].sort((a, b) => Number((b.devices ?? 0) > 0) - Number((a.devices ?? 0) > 0)).slice(0, 12).map((row) => {
             const key = `${row.kind.toLowerCase()}/${row.namespace}/${row.name}`;
@@ -152,16 +156,16 @@ export function WhatIfView() {
           ))}
           {wanted.gone.length > 0 && (
             <>
-              <h2>Gone</h2>
+              <h2>Deleted in this plan</h2>
               <ul class="plain">{wanted.gone.map((key) => <li key={key}><span class="mono">{key}</span> <button type="button" class="small" aria-label={`Keep ${key}`} onClick={() => change({ gone: wanted.gone.filter((other) => other !== key) })}>keep</button></li>)}</ul>
             </>
           )}
           <label class="row">policy <select value={wanted.policy} onChange={(event) => change({ policy: event.currentTarget.value })}>{['first-fit', 'best-fit', 'fragmentation'].map((name) => <option key={name}>{name}</option>)}</select></label>
         </div>
         <div class="result">
-          {stale && <div class="box warn" role="status">The picture is old: planning waits until the connection is back.</div>}
+          {stale && <div class="box warn" role="status">The connection is lost: planning goes on when it is back.</div>}
           {error !== undefined && <ErrorBox error={error} what="Nothing was planned." />}
-          {!plan && error === undefined && <p class="dim">{busy ? 'Planning…' : 'Paste manifests, move a slider, or choose a claim that should be gone: the plan appears on the fleet below. Nothing is applied to the cluster.'}</p>}
+          {!plan && error === undefined && <p class="dim">{busy ? 'Planning…' : 'Paste manifests, move a slider, or choose a claim to delete: the plan appears on the fleet below. Nothing is applied to the cluster.'}</p>}
           {plan && <PlanResult plan={plan} busy={busy} />}
           <div class="fleet small-map">
             <FleetMap by={kByName} planned={planned} victims={victims} zoom={query.get('z') ?? undefined} at={query.get('at') ?? undefined} selected={query.get('sel') ?? undefined}
@@ -218,7 +222,7 @@ function Slider({ name, detail, value, from, most, least = 0, set }: { name: str
 }
 
 const kOrder = ['Refused', 'Preempted', 'Placed', 'Waiting', 'Existing'];
-const kStateWords = new Map([['Placed', 'would run'], ['Waiting', 'would run when its devices are ready'], ['Refused', 'would stay pending'], ['Preempted', 'would have to go'], ['Existing', 'runs already']]);
+const kStateWords = new Map([['Placed', 'would run'], ['Waiting', 'would run when its devices are ready'], ['Refused', 'would stay pending'], ['Preempted', 'would be evicted'], ['Existing', 'already running']]);
 
 function PlanResult({ plan, busy }: { plan: Planned; busy: boolean }) {
   const [open, setOpen] = useState('');
@@ -226,11 +230,11 @@ function PlanResult({ plan, busy }: { plan: Planned; busy: boolean }) {
   const rows = [...plan.outcomes].sort((a, b) => kOrder.indexOf(a.state) - kOrder.indexOf(b.state));
   const parts = [
     `${s('placed') + s('waiting')} placed`, `${s('pending')} pending`, `${s('preempted')} would be preempted`,
-    ...(s('existing') > 0 ? [`${s('existing')} run already`] : []),
+    ...(s('existing') > 0 ? [`${s('existing')} already running`] : []),
   ];
   return (
     <>
-      <p class={`plan-head${busy ? ' busy' : ''}`} role="status"><strong>{parts.join(' · ')}</strong> <span class="dim">planned in {Math.max(1, Math.round((plan.seconds ?? 0) * 1000))} ms on the cluster as it is; nothing was applied</span></p>
+      <p class={`plan-head${busy ? ' busy' : ''}`} role="status"><strong>{parts.join(' · ')}</strong> <span class="dim">planned in {Math.max(1, Math.round((plan.seconds ?? 0) * 1000))} ms for the cluster as it is now; nothing was applied</span></p>
       {[...(plan.assumptions ?? []), ...(plan.notes ?? [])].map((note) => <p key={note} class="dim note-line">{cut(note, 400)}</p>)}
       {(plan.skipped ?? []).length > 0 && <p class="dim">Not planned: {plan.skipped!.map((row) => count(row.count, row.kind)).join(', ')}.</p>}
       {plan.podsNotCreated?.map((row) => <div key={`${row.namespace}/${row.owners?.join()}`} class="box warn">{row.owners?.[row.owners.length - 1]} in {row.namespace}: {row.missing} of {row.wanted} pods cannot be created: {cut(row.reason)}</div>)}
@@ -283,7 +287,7 @@ function Ghosts({ plan }: { plan: Planned }) {
       <ul class="ghosts">
         {plan.newNodes!.map((node) => (
           <li key={node.name}><strong class="mono">{node.name}</strong> <span class="dim">like {node.like}</span>
-            <div>{(node.used ?? []).length === 0 ? <span class="dim">nothing would go there</span> : node.used!.map((use, i) => <span key={i} class="ghost" title={use.by}>{use.device}{use.by && <span class="dim"> {use.by}</span>}</span>)}</div></li>
+            <div>{(node.used ?? []).length === 0 ? <span class="dim">no pod would run here</span> : node.used!.map((use, i) => <span key={i} class="ghost" title={use.by}>{use.device}{use.by && <span class="dim"> {use.by}</span>}</span>)}</div></li>
         ))}
       </ul>
     </>

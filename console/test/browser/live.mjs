@@ -9,6 +9,7 @@ import { request as httpsRequest } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from './browser.mjs';
 
 const kDray = process.env.DRAY_BINARY;
 
@@ -108,6 +109,11 @@ export class Console extends Process {
   url(path = '/console/') {
     return `http://127.0.0.1:${this.port}${path}#t=${this.token}`;
   }
+  // The API: what it answers.
+  async ask(path, body) {
+    const { text } = await this.raw({ path: `/console/api/v1/${path}`, ...(body ? { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}) });
+    return JSON.parse(text);
+  }
   // A request as somebody might make it: path and headers as they are given.
   raw({ method = 'GET', path = '/console/api/v1/info', headers = {}, body, token = this.token }) {
     return new Promise((done, failed) => {
@@ -120,6 +126,15 @@ export class Console extends Process {
       asked.end(body);
     });
   }
+}
+
+// All that can be placed of the demo is, and the two that cannot have been told.
+export async function placed(up) {
+  await until(async () => {
+    const { items } = await up.api('GET', '/api/v1/namespaces/default/pods');
+    const waiting = items.filter((pod) => !pod.spec.nodeName).map((pod) => pod.metadata.name).sort();
+    return items.length >= 10 && waiting.join() === 'kep-5963-vgpu,too-big' && items.filter((pod) => pod.status.phase === 'Pending').length === 2;
+  }, 'the demo is placed', 60);
 }
 
 // A command of dray: its output as JSON.

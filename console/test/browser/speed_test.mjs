@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { MockServer } from '../mock/server.mjs';
-import { Browser, busy, drawn, end, until } from './browser.mjs';
+import { Browser, drawn, end, until, Watch } from './browser.mjs';
 
 let browser;
 let server;
@@ -51,12 +51,17 @@ const said = (name, f) => console.log(`${name.padEnd(34)} draw p50 ${f.p50.toFix
 async function best(page, name, act, count, goal) {
   let least;
   for (let round = 0; round < 3; ++round) {
-    const seen = await frames(page, act, count);
-    if (!least || seen.p95 < least.p95) least = seen;
-    if (least.p95 <= goal) break;
+    const watch = new Watch();
+    const seen = { ...(await frames(page, act, count)), busy: watch.busy() };
+    if (!least || seen.p95 / seen.busy < least.p95 / least.busy) least = seen;
+    if (seen.p95 <= goal) break;
   }
   said(name, least);
-  assert.ok(least.p95 <= goal * busy(), `${name}: p95 ${least.p95.toFixed(1)} ms, wanted ${goal}, ${busy().toFixed(1)} times busy`);
+  assert.ok(least.p95 <= goal * least.busy, `${name}: p95 ${least.p95.toFixed(1)} ms, wanted ${goal}, ${least.busy.toFixed(1)} times busy`);
+  assert.ok(least.frames >= 15, `${name}: ${least.frames} frames say nothing`);
+  // Frames come when the screen does, 60 times a second; a machine that works for others leaves out one here and there.
+  const between = (least.busy > 1.1 ? 35 : 17.5) * least.busy;
+  assert.ok(least.interval95 <= between, `${name}: p95 ${least.interval95.toFixed(1)} ms between frames, wanted ${between.toFixed(1)}`);
   return least;
 }
 
@@ -70,22 +75,26 @@ const heap = async (page) => {
 
 test('160,000 devices are drawn within two seconds, and stay smooth at every level', async () => {
   let first = Infinity;
+  let busy = 1;
   let page;
-  for (let round = 0; round < 3 && first > 2000; ++round) {
+  for (let round = 0; round < 3 && first > 2000 * busy; ++round) {
     if (page) await page.context().close();
+    const watch = new Watch();
     const began = Date.now();
     page = await browser.open(server.url());
     await drawn(page);
-    first = Math.min(first, Date.now() - began);
+    const took = Date.now() - began;
+    if (took / watch.busy() < first / busy) [first, busy] = [took, watch.busy()];
   }
   console.log(`first picture of 160,000 devices: ${first} ms`);
-  assert.ok(first <= 2000 * busy(), `${first} ms, ${busy().toFixed(1)} times busy`);
+  assert.ok(first <= 2000 * busy, `${first} ms, ${busy.toFixed(1)} times busy`);
   await until(() => page.evaluate(() => document.querySelectorAll('[role=row]').length > 0), 'the grid');
   await page.waitForTimeout(1500);
   const memory = await heap(page);
   console.log(`heap with ${server.picture.claims.length} claims: ${memory.toFixed(0)} MB`);
   assert.ok(memory <= 120, `${memory} MB`);
-  await best(page, 'level 0 (2 px), pan', 'pan', 180, 8);
+  // All of it is in sight: there is nothing to pan, so it is drawn again and again.
+  await best(page, 'level 0 (2 px), all of it', 'rest', 180, 8);
   for (const [level, name] of [[4, '9 px with marks, pan'], [7, '18 px, nested, names, pan'], [10, '72 px with device names, pan']]) {
     await page.goto(`http://127.0.0.1:${server.port}/console/fleet?z=${level}`);
     await drawn(page);
@@ -95,7 +104,7 @@ test('160,000 devices are drawn within two seconds, and stay smooth at every lev
   await page.goto(`http://127.0.0.1:${server.port}/console/fleet?z=0`);
   await drawn(page);
   await page.waitForTimeout(800);
-  await best(page, 'zoom through all levels and back', 'zoom', 400, 12);
+  await best(page, 'zoom through all levels and back', 'zoom', 400, 8);
   await end(page);
 });
 
@@ -120,10 +129,9 @@ test('a thousand changes a second are drawn, and leave no memory behind', async 
   console.log(`heap before ${before.toFixed(0)} MB, after ${after.toFixed(0)} MB`);
   assert.ok(after - before <= 10, `${(after - before).toFixed(1)} MB more`);
   // What is shown is what the server has.
-  const differ = await page.evaluate((states) => {
+  await until(async () => (await page.evaluate((states) => {
     const { fleet } = document.querySelector('canvas').painter;
     return states.filter((state, id) => fleet.state[id] !== state).length;
-  }, server.picture.devices.state);
-  assert.equal(differ, 0);
+  }, server.picture.devices.state)) === 0, 'all changes are in the picture');
   await end(page);
 });

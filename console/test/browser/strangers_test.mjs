@@ -134,6 +134,48 @@ test('no view has an accessibility violation, light or dark, inspector open or c
   await server.stop();
 });
 
+test('the rail shows how many pods are pending, however many, beside its whole name', async () => {
+  const server = await new MockServer('showcase').start();
+  for (const [pods, width, height] of [[16, 1440, 900], [1234, 1440, 900], [1234, 800, 600], [1234, 390, 844]]) {
+    server.picture.pending = Array.from({ length: pods }, (_, i) => ({ namespace: 'default', name: `train-${i}`, since: server.now - i, claims: [] }));
+    for (const view of ['pending', 'simulate']) {
+      const page = await browser.open(server.url(`/console/${view}`), { width, height });
+      await page.locator('.badge').waitFor();
+      const cut = await page.evaluate(() => [...document.querySelectorAll('.rail a > *')].filter((part) => getComputedStyle(part).clipPath === 'none').filter((part) => part.tagName === 'svg' ? part.getBoundingClientRect().width < 18 : part.scrollWidth > part.clientWidth + 1 || part.getBoundingClientRect().right > part.closest('.rail').getBoundingClientRect().right).map((part) => part.outerHTML.slice(0, 80)));
+      assert.deepEqual(cut, [], `${pods} pods at ${width}, ${view}`);
+      await end(page);
+    }
+  }
+  await server.stop();
+});
+
+test('a long name of the cluster leaves room for whether the page is live', async () => {
+  const server = await new MockServer('demo').start();
+  server.cluster = 'arn:aws:eks:eu-central-1:123456789012:cluster/production-gpu-fleet-with-a-long-name';
+  for (const width of [320, 390, 800]) {
+    const page = await browser.open(server.url(), { width, height: 700 });
+    await page.locator('.live.ok').waitFor();
+    const cut = await page.evaluate(() => { const live = document.querySelector('.live'); return live.scrollWidth > live.clientWidth + 1 || document.documentElement.scrollWidth > innerWidth; });
+    assert.equal(cut, false, `${width}`);
+    await end(page);
+  }
+  await server.stop();
+});
+
+test('on a phone, cells are for fingers and the state of a claim is in sight', async () => {
+  const server = await new MockServer('demo').start();
+  const page = await browser.open(server.url('/console/fleet?view=map&sel=nic.example.com%2Fgpu-000000%2Fnic-0'), { width: 390, height: 844, touch: true });
+  await drawn(page);
+  await page.locator('.inspector h2').waitFor();
+  await page.waitForFunction(() => document.querySelector('canvas').painter.layout.level.cw >= 24);
+  await page.goto(`http://127.0.0.1:${server.port}/console/claims`);
+  const tags = page.locator('.claims .state-tag');
+  await tags.first().waitFor();
+  for (const right of await tags.evaluateAll((all) => all.map((tag) => tag.getBoundingClientRect().right))) assert.ok(right <= 390, `a state ends at ${right}`);
+  await end(page);
+  await server.stop();
+});
+
 test('narrow pages, large letters and forced colours are usable', async () => {
   const server = await new MockServer('showcase').start();
   const page = await browser.open(server.url('/console/fleet'), { width: 320, height: 640, touch: true, forcedColors: 'active' });

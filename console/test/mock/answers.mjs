@@ -14,7 +14,7 @@ export function deviceDetail(p, id) {
   const d = p.devices;
   const shape = p.shapes[d.shape[id]];
   const holders = p.claims.filter((claim) => claim.devices.includes(id));
-  const words = ['nobody has it', 'held by', 'shared by', 'nobody has the whole: partitions of it are in use', 'nobody has it, but compatibility group mig of mig-0 excludes it', 'its driver no longer publishes it, but it is held by'];
+  const words = ['free: no claim has been given it', 'held by', 'shared by', 'partitioned: partitions of it are in use', 'blocked: compatibility group mig of mig-0 excludes it', 'gone: its driver no longer lists it, but it is held by'];
   const state = d.state[id];
   const who = holders.map((claim) => `pod ${claim.namespace}/${claim.pods[0]}`).join(' and ');
   return {
@@ -142,6 +142,10 @@ export function explain(p, kind, body) {
     const found = all.find((row) => row.members.some((member) => member.namespace === namespace && member.name === name));
     if (!found) return undefined;
     return { rev: 1, seconds: 0.01, outcomes: [{ ...found.outcome, namespace, name, cause: found.cause.key }] };
+  }
+  if (kind === 'many' && p.quota) {
+    return { rev: 1, seconds: 0.01, causes: [{ key: 'exceeded_quota', sentence: 'A ResourceQuota is used up.', pods: 1, members: [] }, { key: 'devices_short/gpu', sentence: 'There are too few devices of class gpu.', pods: 0, claims: 1, members: [{ namespace: 'default', name: 'loose', kind: 'ResourceClaim' }] }],
+      outcomes: [], podsNotCreated: [{ namespace: 'team', owners: ['ReplicaSet/train-59f', 'Deployment/train'], wanted: 3, missing: 1, reason: 'exceeded quota: gpus', cause: 'exceeded_quota' }] };
   }
   return {
     rev: 1, seconds: 0.04,

@@ -249,6 +249,9 @@ test('a small fleet begins large, a large one small', () => {
   };
   assert.ok(layout.kLevels[fit(demo(kNow), 1200, 780)].cw >= 60);
   assert.ok(fit(large(kNow), 1290, 780) <= 1);
+  // On phones one scrolls, as far as one likes to.
+  for (const height of [200, 700]) assert.ok(layout.kLevels[fit(demo(kNow), 390, height)].cw >= 24);
+  assert.ok(fit(large(kNow), 390, 700) <= 1);
 });
 
 test('everything is found by name, and by value', () => {

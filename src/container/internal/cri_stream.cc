@@ -38,7 +38,7 @@ constexpr std::size_t kMostHeld = 256u << 10;  // of what one side has said and 
 constexpr std::chrono::seconds kFaultTime{1};
 
 Status Abandoned() {
-  return base::MakeStatus(StatusCode::kCancelled, "nobody listens to the command any more");
+  return base::MakeStatus(StatusCode::kCancelled, "the client of the command has gone");
 }
 
 struct FreeAddresses {

@@ -116,7 +116,7 @@ class Exec {
             wait, std::chrono::duration_cast<milliseconds>(*deadline - now) + milliseconds(1));
       }
       if (!Turn(static_cast<int>(wait.count()))) {
-        ended = base::MakeStatus(StatusCode::kCancelled, "nobody listens to the command any more");
+        ended = base::MakeStatus(StatusCode::kCancelled, "the client of the command has gone");
         break;
       }
     }
@@ -365,7 +365,7 @@ StatusOr<std::int32_t> RunAttach(const std::string& folder, StreamInput& input,
     if (polled[0].revents != 0) {
       const StreamInput::Wanted wanted = input.Take();
       if (wanted.abandoned) {
-        return base::MakeStatus(StatusCode::kCancelled, "nobody listens any more");
+        return base::MakeStatus(StatusCode::kCancelled, "the client has gone");
       }
       if (wanted.size) {
         to_send += EncodeFrame(Frame::kResize,

@@ -132,7 +132,7 @@ std::optional<KeptPod> MoveRules::KeptOf(const api::Pod& pod) const {
     return kept(KeptBy::kTerminating, "it is being deleted and ends anyway");
   }
   if (owner == nullptr && !options_.bare_pods) {
-    return kept(KeptBy::kNoController, "it has no controller: nobody would make it again");
+    return kept(KeptBy::kNoController, "it has no controller: nothing would create it again");
   }
   if (Says(pod.metadata, kSafeToEvict, "false")) {
     return kept(KeptBy::kNotSafe, fmt::format("its annotation {} is \"false\"", kSafeToEvict));
