@@ -74,7 +74,9 @@ class Loads {
       row_.loads.push_back(counts_);
       return budget_.Spend();
     }
-    const auto most = MostOf(places_, place, counts_, kind, row_.caps[kind], budget_);
+    // Of the first alone it is known.
+    const auto most = kind == 0 ? std::optional(row_.caps.front())
+                                : MostOf(places_, place, counts_, kind, row_.caps[kind], budget_);
     if (!most) return false;
     const bool last = kind + 1 == counts_.size();
     for (std::uint32_t n = *most + 1; n-- > 0;) {

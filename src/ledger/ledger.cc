@@ -45,6 +45,7 @@ struct Ledger::Record {
   State state = State::kStored;
   std::uint64_t ticket = 0;          // unless stored
   std::uint64_t stored_version = 0;  // when committed, if known
+  bool suspended = false;
   Holding holding;
 };
 
@@ -129,7 +130,22 @@ Change Ledger::Drop(Claims::iterator found) {
   const std::unique_ptr<Record> record = std::move(found->second);
   claims_.erase(found);
   holders_->Remove(record->holder);
+  if (record->suspended) return {};
   return Tell(internal::Replace(current_.pools_, record->holder, record->holding, {}));
+}
+
+void Ledger::Suspend(std::string_view uid) {
+  const auto found = claims_.find(uid);
+  if (found == claims_.end() || std::exchange(found->second->suspended, true)) return;
+  const Record& record = *found->second;
+  Tell(internal::Replace(current_.pools_, record.holder, record.holding, {}));
+}
+
+void Ledger::Resume(std::string_view uid) {
+  const auto found = claims_.find(uid);
+  if (found == claims_.end() || !std::exchange(found->second->suspended, false)) return;
+  const Record& record = *found->second;
+  Tell(internal::Replace(current_.pools_, record.holder, {}, record.holding));
 }
 
 // Last in every change, so that a listener finds the ledger as it is then.
@@ -198,7 +214,7 @@ bool Ledger::InFlight(std::string_view uid) const {
 
 const Holding* Ledger::HeldBy(std::string_view claim, Holder& holder) const {
   const auto found = claims_.find(claim);
-  if (found == claims_.end()) return nullptr;
+  if (found == claims_.end() || found->second->suspended) return nullptr;
   holder = found->second->holder;
   return &found->second->holding;
 }

@@ -173,6 +173,11 @@ class Ledger {
   // Reserved, and its stored form is not allocated yet.
   bool InFlight(std::string_view uid) const;
 
+  // The claim counts as if it held nothing, stored or reserved, until Resume: for questions about the whole
+  // cluster (Variation answers those about a node). It does not change meanwhile.
+  void Suspend(std::string_view uid);
+  void Resume(std::string_view uid);
+
   // Calls `listener` after every change of usage with the pools that it touched, changes by
   // reservations and their end included. One listener, which outlives all reservations.
   void Listen(std::function<void(const Change&)> listener) { listener_ = std::move(listener); }

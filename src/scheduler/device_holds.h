@@ -42,6 +42,7 @@ struct DeviceHold {
 
   std::string pod;  // "namespace/name"
   std::string uid;
+  std::string group = {};  // "namespace/name" of its PodGroup, if all of that preempts; else empty
   std::int32_t priority = 0;
   std::string node;
   std::vector<Kept> devices;
@@ -74,7 +75,7 @@ class DeviceHolds {
 
   // Those that the pod must leave alone: of more important pods, and of equally important ones
   // unless they came after its own, by number. Not of pods that are being bound: they have what they
-  // need.
+  // need; nor of pods of its own group, with which it is placed.
   std::vector<const DeviceHold*> Before(const PodInfo& pod, const World& world) const;
   // Of these, the one that a claim is given back for; null: none.
   const DeviceHold* GivenBackFor(const api::ResourceClaim& claim, const PodInfo& pod,

@@ -83,16 +83,22 @@ class GroupSearch::Places final : public gang::Places {
   bool Fits(std::size_t place, std::span<const std::uint32_t> counts) override {
     const std::size_t rank = ranks_[place];
     NodeInfo& node = *search_.world_.nodes()[rank];
-    NodeInfo with = node;
+    std::optional<NodeInfo> with;  // the others; one alone needs no copy
     std::vector<DynamicResources::Member> members;
+    std::size_t last = 0;  // kind of the last of them
     for (std::size_t kind = 0; kind < counts.size(); ++kind) {
       if (counts[kind] > 0 && !allowed_[kind].Test(rank)) return false;
       const Kind& one = search_.kinds_[kind];
       for (std::uint32_t i = 0; i < counts[kind]; ++i) {
-        const PluginStatus status = one.cycle->Filter(one.cycle->state(), *one.pod, with);
+        if (!members.empty()) {
+          if (!with) with = node;
+          AddTo(*with, search_.kinds_[last].pod);
+        }
+        const PluginStatus status =
+            one.cycle->Filter(one.cycle->state(), *one.pod, with ? *with : node);
         if (status.code == PluginStatus::Code::kError) unknown_ = true;
         if (!status.ok()) return false;
-        AddTo(with, one.pod);
+        last = kind;
         members.push_back({&one.cycle->state(), one.pod.get()});
       }
     }
@@ -152,7 +158,7 @@ class GroupSearch::Places final : public gang::Places {
 };
 
 GroupSearch::GroupSearch(World& world, DynamicResources* devices, Prepare prepare)
-    : world_(world), devices_(devices), prepare_(std::move(prepare)) {}
+    : world_(world), devices_(devices), prepare_(std::move(prepare)), left_(kBudget) {}
 GroupSearch::~GroupSearch() = default;
 
 // By what pods name, before anything of them is prepared.
@@ -278,6 +284,8 @@ std::optional<GroupSearch::Found> GroupSearch::Run(std::size_t least, const BitS
     if (i == 0) return std::nullopt;
   }
 }
+
+std::uint64_t GroupSearch::spent() const { return kBudget - left_; }
 
 std::optional<GroupSearch::Found> GroupSearch::Try(const Assignment& assignment,
                                                    std::size_t least) {

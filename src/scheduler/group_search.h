@@ -55,6 +55,8 @@ class GroupSearch {
   std::size_t could_run() const { return proved_ ? at_most_ : found_; }
   // More about it, for messages.
   const std::string& more() const { return more_; }
+  // Of the budget that a search has.
+  std::uint64_t spent() const;
 
  private:
   struct Kind;
@@ -77,8 +79,8 @@ class GroupSearch {
   std::vector<Kind> kinds_;
   std::vector<Shared> shared_;
   std::unique_ptr<DeviceReach> reach_;
-  base::BitSet nodes_;      // that may be used
-  std::uint64_t left_ = 0;  // of the budget
+  base::BitSet nodes_;  // that may be used
+  std::uint64_t left_;  // of the budget
   bool proved_ = true;
   std::size_t found_ = 0;
   std::size_t at_most_ = 0;

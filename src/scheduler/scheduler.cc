@@ -60,6 +60,9 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
       auto* devices = dynamic_cast<DynamicResources*>(filter);
       if (devices != nullptr) profiles.back().devices = devices;
     }
+    profiles.back().preempts = std::ranges::any_of(
+        profiles.back().plugins->post_filters(),
+        [](const PostFilterPlugin* plugin) { return plugin->name() == "DefaultPreemption"; });
   }
   // Priorities and classes first: pods are read with them.
   std::vector<const api::KindInfo*> kinds = {

@@ -183,6 +183,7 @@ void Scheduler::Impl::PlaceIn(GroupTry& group) {
 }
 
 void Scheduler::Impl::PlaceOneByOne(GroupTry& group) {
+  std::set<std::uint64_t> shapes;
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const std::size_t remaining = group.members.size() - i;
     if (group.placed.size() + remaining < group.least) {
@@ -195,9 +196,14 @@ void Scheduler::Impl::PlaceOneByOne(GroupTry& group) {
     Cycle& cycle = *own_cycle;
     NodeInfo* node = cycle.Choose();
     statistics.node_evaluations += cycle.evaluated();
+    group.steps += 1 + cycle.evaluated();
     PluginStatus status = cycle.status();
     if (node != nullptr) {
       Binding binding{.pod = member, .profile = group.profile, .node = node->name()};
+      // Nodes that one with a place cannot use may be where it must go for another one to have a place.
+      if (!group.trial && shapes.insert(member.pod->shape).second) {
+        for (std::string& plugin : cycle.RefusedBy()) group.refused_by.insert(std::move(plugin));
+      }
       binding.state = cycle.TakeState();
       status = Hold(binding, *node);
       if (status.ok()) {
@@ -208,7 +214,7 @@ void Scheduler::Impl::PlaceOneByOne(GroupTry& group) {
     } else {
       for (std::string& plugin : cycle.RefusedBy()) group.refused_by.insert(std::move(plugin));
       // One is told in full what is in its way; of hundreds the others are told less.
-      if (status.code != Code::kError && group.explanations.empty()) {
+      if (status.code != Code::kError && group.explanations.empty() && !group.trial) {
         PodExplanation& explanation = group.explanations[i];
         explanation.pod = member.pod->key;
         explanation.nodes = world.nodes().size();
@@ -229,12 +235,19 @@ void Scheduler::Impl::RefuseMember(GroupTry& group, std::size_t member,
   ++statistics.unschedulable;
   // Nothing is kept for it any more, but what its gang, of which some run, needs to be whole again.
   std::optional<std::string> nominated;
+  if (const auto room = group.nominated.find(member); room != group.nominated.end()) {
+    nominated = room->second;
+    Nominate(info, *nominated);
+  }
   const auto kept = std::ranges::find_if(
       nominations, [&](const Nomination& one) { return one.pod->key == info->key; });
   const bool begun = kept != nominations.end() && kept->begun;
-  if (!info->pod->status.nominated_node_name.empty() && !begun && !NominationHolds(*info)) {
-    nominated = "";
-    Nominate(info, "");
+  if (!group.makes_room && !begun && !NominationHolds(*info)) {
+    if (!info->pod->status.nominated_node_name.empty()) {
+      nominated = "";
+      Nominate(info, "");
+    }
+    EndHold(*info);
     WakeForRoom();
   }
   Tell(info, group.profile,
@@ -254,9 +267,18 @@ void Scheduler::Impl::RefuseMember(GroupTry& group, std::size_t member,
   if (options.observer != nullptr) options.observer->OnRefusal(why.explanation);
   QueuedPod back = group.members[member];
   back.alike = 0;
-  queue.Back(std::move(back), {group.refused_by.begin(), group.refused_by.end()},
-             /*retry=*/group.refused_by.empty());
-  more.push_back({.pod = info->key, .kind = Outcome::Kind::kUnschedulable, .message = message});
+  const bool devices =
+      profiles[group.profile].devices != nullptr && !group.refused_by.empty() &&
+      (!info->pod->spec.resource_claims.empty() || !info->requests.scalars.empty());
+  std::vector<std::string> refused_by(group.refused_by.begin(), group.refused_by.end());
+  if (devices && !group.refused_by.contains("DynamicResources")) {
+    refused_by.emplace_back("DynamicResources");
+  }
+  Outcome outcome{.pod = info->key, .kind = Outcome::Kind::kUnschedulable, .message = message};
+  Observe({group.profile, back.attempts, back.added, attempt_began}, outcome);
+  queue.Back(std::move(back), std::move(refused_by),
+             /*retry=*/group.retry || group.refused_by.empty());
+  more.push_back(std::move(outcome));
 }
 
 // What was allocated for a group that has not got anywhere: by a scheduler that was killed, or by one that
@@ -281,7 +303,11 @@ bool Scheduler::Impl::GiveBack(GroupTry& group) {
 }
 
 Outcome Scheduler::Impl::RefuseGroup(GroupTry& group) {
-  if (GiveBack(group)) group.refused_by.clear();  // tried again soon
+  if (GiveBack(group)) {
+    group.refused_by.clear();  // tried again soon
+  } else if (!group.error) {
+    Preempt(group);
+  }
   if (group.error) return FailGroup(group, *group.error);
   // Kubernetes's words, and what the search has found beside them. A group that has what it needs is not
   // unschedulable: its other pods wait as anybody does.
@@ -298,8 +324,12 @@ Outcome Scheduler::Impl::RefuseGroup(GroupTry& group) {
   } else if (!group.joint.empty()) {
     text += fmt::format("; {}", group.joint);
   }
-  const std::string told = satisfied ? std::string("no node takes another pod of the group")
-                                     : fmt::format("pod group is unschedulable, {}", text);
+  const std::string room =
+      group.preemption.empty() ? "" : fmt::format("pod group preemption: {}", group.preemption);
+  if (!room.empty()) text += fmt::format(", {}", room);
+  std::string told = satisfied ? std::string("no node takes another pod of the group")
+                               : fmt::format("pod group is unschedulable, {}", text);
+  if (satisfied && !room.empty()) told += fmt::format(", {}", room);
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const auto found = group.explanations.find(i);
     if (found == group.explanations.end()) {
@@ -310,6 +340,9 @@ Outcome Scheduler::Impl::RefuseGroup(GroupTry& group) {
       found->second.after.push_back({.plugin = "GangScheduling",
                                      .code = "group",
                                      .text = fmt::format("pod group: {}", text)});
+    } else if (!room.empty()) {
+      found->second.after.push_back(
+          {.plugin = "DefaultPreemption", .code = "preemption", .text = room});
     }
     RefuseMember(group, i, EventMessage(found->second));
   }
@@ -322,7 +355,10 @@ Outcome Scheduler::Impl::RefuseGroup(GroupTry& group) {
 Outcome Scheduler::Impl::FailGroup(GroupTry& group, const PluginStatus& status) {
   const std::string why = status.reasons.empty() ? "" : status.reasons.front().text;
   for (QueuedPod& member : group.members) {
-    more.push_back(Failed(std::move(member), group.profile, status, {}));
+    const Trial trial{group.profile, member.attempts, member.added, attempt_began};
+    Outcome outcome = Failed(std::move(member), group.profile, status, {});
+    Observe(trial, outcome);
+    more.push_back(std::move(outcome));
   }
   TellGroup(group.key, false, api::kGroupSchedulerError, why);
   Outcome outcome = std::move(more.front());
@@ -345,7 +381,8 @@ Outcome Scheduler::Impl::Commit(GroupTry& group) {
     if (options.background != nullptr) Launch(std::prev(bindings.end()));
   }
   look_at_bindings = true;
-  // Enough have a node; the others wait as anybody does.
+  // Enough have a node; the others wait as anybody does, and room is made for them in the next attempt.
+  group.retry = MayPreempt(group);
   for (const std::size_t member : group.unplaced) {
     const auto found = group.explanations.find(member);
     RefuseMember(group, member,

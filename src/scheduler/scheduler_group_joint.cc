@@ -48,6 +48,7 @@ void Scheduler::Impl::PlaceJointly(GroupTry& group) {
   if (!search.Add(pods)) return;  // no node will do, as it was said
   const std::optional<GroupSearch::Found> found =
       search.Run(group.least, group.domain == nullptr ? nullptr : &group.domain->nodes);
+  group.steps += search.spent();
   if (!found) {
     const std::size_t most = group.scheduled + search.could_run();
     group.could_run = most;

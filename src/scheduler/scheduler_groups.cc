@@ -109,6 +109,7 @@ void Scheduler::Impl::PutMember(const Group& group, const std::shared_ptr<const 
   // Of a gang that cannot be placed now no room is kept.
   if (!why.empty()) {
     Withdraw(pod->key, "");
+    EndHold(*pod);
   } else if (!world.Assumed(pod->key)) {
     Nominate(pod, NominatedNode(*pod));
   }

@@ -125,6 +125,13 @@ void World::Apply(const api::Change& change) {
     } else {
       impl_->budgets[key] = std::move(budget);
     }
+  } else if (auto group = Share<api::PodGroup>(object)) {
+    std::string key = group->metadata.namespace_ + "/" + group->metadata.name;
+    if (gone) {
+      impl_->groups.erase(key);
+    } else {
+      impl_->groups[std::move(key)] = std::move(group);
+    }
   } else {
     impl_->volumes.Apply(change);
   }

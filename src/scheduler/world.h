@@ -23,6 +23,7 @@
 #include "api/extended_resources.h"
 #include "api/gates.h"
 #include "api/namespace.h"
+#include "api/pod_group.h"
 #include "api/resource_claim.h"
 #include "base/string_map.h"
 #include "inventory/inventory.h"
@@ -105,6 +106,10 @@ class World final : public allocator::ClassLister {
   std::shared_ptr<const PodInfo> FindPod(std::string_view key) const;
   void Assume(const std::shared_ptr<const PodInfo>& pod, NodeInfo& node);
   void Forget(std::string_view pod_key);
+  // For questions about the whole cluster: a pod that is on a node counts nowhere until it is brought back.
+  // Nothing is taken in meanwhile. What its claims hold is Absence's affair (absence.h).
+  void SetAside(std::string_view pod_key);
+  void BringBack(std::string_view pod_key);
   // What the pod's claims take of the node's own resources where it is about to go (the gate
   // DRANodeAllocatableResources): counted with what it asks for until it is stored with a status
   // that says so. Empty: nothing.
@@ -155,6 +160,10 @@ class World final : public allocator::ClassLister {
 
   std::shared_ptr<const api::DeviceClass> FindClass(std::string_view name) const override;
   std::shared_ptr<const api::Namespace> FindNamespace(std::string_view name) const;
+  // The pod's group, with the gate GenericWorkload; null: it has none, or the group is not there.
+  std::shared_ptr<const api::PodGroup> GroupOf(const api::Pod& pod) const;
+  // All pods of that pod's group that count on nodes, in order of their keys.
+  std::vector<std::shared_ptr<const PodInfo>> PlacedOfGroup(const api::Pod& pod) const;
   const api::ExtendedResourceIndex& extended_resources() const { return extended_resources_; }
   std::int32_t PriorityOf(const api::Pod& pod) const;
   // Claims, volumes and classes of storage.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "api/pod_claims.h"
 #include "base/check.h"
 #include "scheduler/internal/world_impl.h"
 
@@ -140,16 +141,19 @@ void World::Impl::RemovePod(std::string_view key) {
 }
 
 void World::Impl::IndexPod(const api::Pod& pod, const std::string& key, bool add) {
-  const auto mark = [&](const std::string& claim) {
-    std::string claim_key = pod.metadata.namespace_ + "/" + claim;
+  const auto mark_in = [&](auto& index, std::string name) {
     if (add) {
-      pods_of_claim[std::move(claim_key)].insert(key);
+      index[std::move(name)].insert(key);
       return;
     }
-    const auto found = pods_of_claim.find(claim_key);
-    if (found == pods_of_claim.end()) return;
+    const auto found = index.find(name);
+    if (found == index.end()) return;
     found->second.erase(key);
-    if (found->second.empty()) pods_of_claim.erase(found);
+    if (found->second.empty()) index.erase(found);
+  };
+  if (const std::string group = GroupKeyOf(pod); !group.empty()) mark_in(pods_of_group, group);
+  const auto mark = [&](const std::string& claim) {
+    mark_in(pods_of_claim, pod.metadata.namespace_ + "/" + claim);
   };
   for (const api::PodResourceClaim& claim : pod.spec.resource_claims) {
     if (claim.resource_claim_name) mark(*claim.resource_claim_name);
@@ -162,6 +166,27 @@ void World::Impl::IndexPod(const api::Pod& pod, const std::string& key, bool add
   if (pod.status.extended_resource_claim_status) {
     mark(pod.status.extended_resource_claim_status->resource_claim_name);
   }
+}
+
+std::string World::Impl::GroupKeyOf(const api::Pod& pod) const {
+  const std::string_view name = api::GroupNameOf(pod);
+  if (name.empty() || !world.gates().Enabled(api::Gate::kGenericWorkload)) return {};
+  return pod.metadata.namespace_ + "/" + std::string(name);
+}
+
+std::shared_ptr<const api::PodGroup> World::GroupOf(const api::Pod& pod) const {
+  const auto found = impl_->groups.find(impl_->GroupKeyOf(pod));
+  return found == impl_->groups.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<const PodInfo>> World::PlacedOfGroup(const api::Pod& pod) const {
+  std::vector<std::shared_ptr<const PodInfo>> placed;
+  const auto found = impl_->pods_of_group.find(impl_->GroupKeyOf(pod));
+  if (found == impl_->pods_of_group.end()) return placed;
+  for (const std::string& key : found->second) {
+    if (!NodeOf(key).empty()) placed.push_back(FindPod(key));
+  }
+  return placed;
 }
 
 // Priorities are numbers in the pods of a server with admission. Without one, as in files, they
@@ -196,6 +221,37 @@ void World::Forget(std::string_view pod_key) {
   if (found == impl_->pods.end() || !found->second.assumed) return;
   impl_->SetAssumed(found->second, false);
   impl_->PlacePod(found->second, found->second.info, nullptr);
+}
+
+void World::SetAside(std::string_view pod_key) {
+  const auto found = impl_->pods.find(pod_key);
+  if (found == impl_->pods.end() || found->second.on == nullptr) return;
+  Impl::PodEntry& entry = found->second;
+  const std::string node = entry.on->name;
+  impl_->order_before.try_emplace(node, entry.on->info.pods);
+  impl_->aside.emplace(pod_key, node);
+  impl_->PlacePod(entry, entry.info, nullptr);
+}
+
+void World::BringBack(std::string_view pod_key) {
+  const auto at = impl_->aside.find(pod_key);
+  if (at == impl_->aside.end()) return;
+  const std::string node = std::move(at->second);
+  impl_->aside.erase(at);
+  Impl::PodEntry& entry = impl_->pods.find(pod_key)->second;
+  impl_->PlacePod(entry, entry.info, &impl_->EntryOf(node));
+  // As if it had never been away: of equals the first on a node decides here and there.
+  const auto before = impl_->order_before.find(node);
+  const bool all_back = std::ranges::all_of(
+      before->second, [&](const auto& pod) { return !impl_->aside.contains(pod->key); });
+  if (!all_back) return;
+  absl::flat_hash_map<const PodInfo*, std::size_t> places;
+  for (const auto& pod : before->second) places.emplace(pod.get(), places.size());
+  std::ranges::stable_sort(entry.on->info.pods, {}, [&](const auto& pod) {
+    const auto known = places.find(pod.get());
+    return known == places.end() ? places.size() : known->second;
+  });
+  impl_->order_before.erase(before);
 }
 
 void World::SetNodeAllocatable(std::string_view pod_key, NodeAllocatable claims_take) {

@@ -14,6 +14,7 @@
 
 #include "base/bit_set.h"
 #include "scheduler/internal/scheduler_impl.h"
+#include "scheduler/plugins/victim_search.h"
 
 namespace dray::scheduler {
 
@@ -41,9 +42,30 @@ struct Scheduler::Impl::GroupTry {
   std::optional<PluginStatus> error;
   std::string joint;          // what the search said
   std::size_t could_run = 0;  // by what it said
+  // Of a question what would be if others were gone: nothing of it is told.
+  bool trial = false;
+  std::uint64_t steps = 0;  // nodes asked and steps searched
+  // Those that are refused are tried again although no change may help: others may make room for them then.
+  bool retry = false;
+  // Pods are leaving for the group, or were sent away now: what was nominated stays.
+  bool makes_room = false;
+  std::map<std::size_t, std::string> nominated;  // by member: now
+  std::string preemption;                        // what is said of it; empty: nothing
   // The domain that is being tried; null: the group may be anywhere.
   const GroupDomain* domain = nullptr;
   std::optional<std::size_t> domains;  // how many there are, if the group must be in one
+};
+
+// What a group would get if some pods were gone.
+struct Scheduler::Impl::GroupRoom {
+  struct Place {
+    std::size_t member = 0;
+    std::string node;
+    std::vector<DeviceHold::Kept> devices;
+  };
+  std::vector<Place> places;
+  Victims victims;
+  std::vector<DeviceHold::Leaving> leaving;
 };
 
 }  // namespace dray::scheduler

@@ -57,6 +57,7 @@ struct Scheduler::Impl {
     std::string scheduler_name;
     std::unique_ptr<PluginSet> plugins;
     DynamicResources* devices = nullptr;  // among them, if it is
+    bool preempts = false;                // DefaultPreemption is among them
   };
   // Pods of a group that are bound together: none before everything that binding needs is stored for all.
   struct GroupCommit {
@@ -250,6 +251,20 @@ struct Scheduler::Impl {
   std::unique_ptr<Cycle> CycleOf(const GroupTry& group, const std::shared_ptr<const PodInfo>& pod);
   // Gives back claims of a group that cannot be placed where they are. Whether there were any.
   bool GiveBack(GroupTry& group);
+  // Sends less important pods away where all of the group, or as many as can be, have nodes then
+  // (scheduler_group_preempt.cc). GroupTry::preemption says what is made of it.
+  void Preempt(GroupTry& group);
+  struct GroupRoom;
+  class GroupTrial;
+  // Whether anybody is less important at all.
+  bool MayPreempt(const GroupTry& group) const;
+  std::string WhyNotPreempt(const GroupTry& group) const;
+  // Whether pods are still leaving for it.
+  bool WaitsForRoom(GroupTry& group);
+  // What was held before a restart, from those who still leave.
+  void HoldAgain(GroupTry& group);
+  void HoldFor(const GroupTry& group, const GroupRoom& room);
+  std::optional<GroupRoom> FindRoom(GroupTry& group);
   // Takes a node for a pod, in memory alone.
   PluginStatus Hold(Binding& binding, NodeInfo& node);
   void LetGo(std::vector<Binding>& placed);

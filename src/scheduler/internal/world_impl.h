@@ -89,6 +89,8 @@ struct World::Impl {
   void Discount(NodeEntry& node, const PodInfo& pod);
   void IndexPod(const api::Pod& pod, const std::string& key, bool add);
   void PriorityClassesChanged();
+  // Of the pod's group, "namespace/name"; empty: it has none, or the gate is off.
+  std::string GroupKeyOf(const api::Pod& pod) const;
 
   // Claims.
   void PutClaim(std::shared_ptr<const api::ResourceClaim> claim);
@@ -124,6 +126,13 @@ struct World::Impl {
   std::size_t with_anti_affinity = 0;
   // Claim "namespace/name" to the keys of the pods that name it.
   base::StringMap<std::set<std::string, std::less<>>> pods_of_claim;
+
+  // Group "namespace/name" to the keys of the pods that name it; with the gate.
+  base::StringMap<std::set<std::string, std::less<>>> pods_of_group;
+  base::StringMap<std::shared_ptr<const api::PodGroup>> groups;
+  // Pods that are set aside, to the node that they are on; and the order of such a node's pods.
+  base::StringMap<std::string> aside;
+  base::StringMap<std::vector<std::shared_ptr<const PodInfo>>> order_before;
 
   base::StringMap<ClaimEntry> claims;
   base::StringMap<std::shared_ptr<const api::ResourceClaim>> unseen;  // assumed, and never told of

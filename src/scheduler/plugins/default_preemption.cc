@@ -2,23 +2,16 @@
 #include "scheduler/plugins/default_preemption.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
 
-#include "api/pod_conditions.h"
 #include "fmt/format.h"
-#include "scheduler/plugins/pod_claims.h"
+#include "scheduler/plugins/eviction.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
 namespace {
-
-constexpr std::string_view kPreemptionByScheduler = "PreemptionByScheduler";
-
-// Of more victims only the first are named: events are to be read.
-constexpr std::size_t kMostNamed = 3;
 
 Reason Preemption(std::string_view text) {
   return {.code = "preemption", .text = fmt::format("preemption: {}", text)};
@@ -28,54 +21,27 @@ PostFilterResult Refused(std::string_view text) {
   return {PluginStatus::Unschedulable(Preemption(text)), {}, 0};
 }
 
-// "a, b, c and 2 more".
-std::string Named(std::span<const std::string> names) {
-  const auto some = names.first(std::min(names.size(), kMostNamed));
-  const std::string more =
-      names.size() > some.size() ? fmt::format(" and {} more", names.size() - some.size()) : "";
-  return fmt::format("{}{}", fmt::join(some, ", "), more);
-}
-
 // Room is being made. Kubernetes says nothing of it until the pod is tried again while the others
 // still end; here it is not tried before they are gone, so it is said at once.
-Reason WaitingFor(std::span<const std::string> victims, std::string_view node,
-                  const DeviceHold* hold) {
-  std::string text =
-      victims.empty()
-          ? fmt::format("waiting for devices to be given back on node {}", node)
-          : fmt::format("waiting for {} pod{} of lower priority to leave node {}: {}",
-                        victims.size(), victims.size() == 1 ? "" : "s", node, Named(victims));
-  if (hold != nullptr) {
-    const std::vector<std::string> devices = DevicesOf(*hold);
-    text += fmt::format("; device{} {} {} kept for it", devices.size() == 1 ? "" : "s",
-                        Named(devices), devices.size() == 1 ? "is" : "are");
-  }
-  return Preemption(text + ".");
+Reason WaitingOn(std::span<const std::string> victims, std::string_view node,
+                 const DeviceHold* hold) {
+  return Preemption(WaitingFor(victims, fmt::format("node {}", node),
+                               hold == nullptr ? std::vector<std::string>() : DevicesOf(*hold)));
 }
 
-Reason WaitingFor(const DeviceHold& hold) {
+Reason WaitingOn(const DeviceHold& hold) {
   std::vector<std::string> victims;
   for (const DeviceHold::Victim& victim : hold.victims) victims.push_back(victim.key);
-  return WaitingFor(victims, hold.node, &hold);
+  return WaitingOn(victims, hold.node, &hold);
 }
 
 PostFilterResult Preempting(const PreemptionCandidate& candidate, const DeviceHold* hold) {
   std::vector<std::string> victims;
   for (const auto& victim : candidate.victims) victims.push_back(victim->key);
-  return {{PluginStatus::Code::kSuccess, {WaitingFor(victims, candidate.node->name(), hold)}},
+  return {{PluginStatus::Code::kSuccess, {WaitingOn(victims, candidate.node->name(), hold)}},
           candidate.node->name(),
           victims.size()};
 }
-
-bool TerminatingByPreemption(const api::Pod& pod) {
-  return pod.metadata.deletion_timestamp.has_value() &&
-         std::ranges::any_of(pod.status.conditions, [](const api::PodCondition& c) {
-           return c.type == api::kDisruptionTargetCondition && c.status == "True" &&
-                  c.reason == kPreemptionByScheduler;
-         });
-}
-
-const api::KindInfo& PodKind() { return api::HubKind(api::TypeInfoOf<api::Pod>()); }
 
 // "0/5 nodes are available: 2 No preemption victims found for incoming pod, ..."
 std::string NotAvailable(std::size_t nodes, const std::map<std::string, std::size_t>& reasons) {
@@ -118,7 +84,7 @@ std::optional<PostFilterResult> DefaultPreemption::Waits(CycleState& state, cons
                                                          World& world,
                                                          DevicePreemptionPlugin& devices) {
   const auto waiting = [](const DeviceHold& hold) {
-    return PostFilterResult{.status = PluginStatus::Unschedulable(WaitingFor(hold))};
+    return PostFilterResult{.status = PluginStatus::Unschedulable(WaitingOn(hold))};
   };
   devices.Begin(state);
   if (const DeviceHold* hold = world.holds().Find(pod)) {
@@ -238,64 +204,17 @@ PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo&
   }
   const DeviceHold* hold =
       devices == nullptr ? nullptr : Hold(state, pod, world, *devices, *cheapest);
-  if (const Status evicted = Evict(pod, *cheapest, world, hold); !evicted.ok()) {
+  const Preemptor preemptor{.who = fmt::format("pod {}", pod.pod->metadata.uid),
+                            .where = cheapest->node->name(),
+                            .scheduler = pod.pod->spec.scheduler_name};
+  const Status evicted =
+      Evict(cluster_, clock_, world, preemptor, cheapest->victims,
+            hold == nullptr ? std::span<const DeviceHold::Leaving>() : std::span(hold->leaving));
+  if (!evicted.ok()) {
     world.holds().Remove(pod.key);
     return {PluginStatus::Error("preemption: " + std::string(base::Message(evicted))), {}, 0};
   }
   return Preempting(*cheapest, hold);
-}
-
-Status DefaultPreemption::Evict(const PodInfo& pod, const PreemptionCandidate& candidate,
-                                const World& world, const DeviceHold* hold) {
-  for (const auto& victim : candidate.victims) {
-    if (victim->pod->metadata.deletion_timestamp.has_value()) continue;
-    std::vector<std::string> devices;
-    for (const DeviceHold::Leaving& leaving :
-         hold == nullptr ? std::span<const DeviceHold::Leaving>() : std::span(hold->leaving)) {
-      const auto claim = world.FindClaim(leaving.namespace_, leaving.name);
-      if (claim == nullptr || !claim->status.allocation || !UsesClaim(*victim->pod, *claim)) {
-        continue;
-      }
-      std::ranges::move(DevicesOf(*claim->status.allocation), std::back_inserter(devices));
-    }
-    DRAY_RETURN_IF_ERROR(
-        EvictOne(pod, *victim->pod, candidate.node->name(),
-                 devices.empty() ? ""
-                                 : fmt::format(" to give back device{} {}",
-                                               devices.size() == 1 ? "" : "s", Named(devices))));
-  }
-  return {};
-}
-
-Status DefaultPreemption::EvictOne(const PodInfo& pod, const api::Pod& victim,
-                                   std::string_view node, std::string_view devices) {
-  const api::ObjectMeta& meta = victim.metadata;
-  DRAY_ASSIGN_OR_RETURN(const auto stored, cluster_.Find(PodKind(), meta.namespace_, meta.name));
-  // It may have gone by itself, or another of its name may have come.
-  if (!stored.has_value() || stored->metadata().uid != meta.uid) return {};
-
-  // The condition tells whoever waits for the pod why it ends.
-  api::Object marked = *stored;
-  api::SetCondition(marked.Mutable<api::Pod>()->status,
-                    {.type = std::string(api::kDisruptionTargetCondition),
-                     .status = "True",
-                     .last_transition_time = clock_.Now().TruncateToSeconds(),
-                     .reason = std::string(kPreemptionByScheduler),
-                     .message = fmt::format("{}: preempting to accommodate a higher priority pod",
-                                            pod.pod->spec.scheduler_name)});
-  const auto written = cluster_.UpdateStatus(std::move(marked));
-  if (!written.ok() && written.status().code() != StatusCode::kNotFound) return written.status();
-  const Status deleted = cluster_.Delete(PodKind(), meta.namespace_, meta.name, meta.uid);
-  if (!deleted.ok() && deleted.code() != StatusCode::kNotFound) return deleted;
-
-  cluster_.Note({.about = *stored,
-                 .type = "Normal",
-                 .reason = "Preempted",
-                 .message = fmt::format("Preempted by pod {} on node {}{}", pod.pod->metadata.uid,
-                                        node, devices),
-                 .component = pod.pod->spec.scheduler_name,
-                 .action = "Preempting"});
-  return {};
 }
 
 }  // namespace dray::scheduler

@@ -71,10 +71,6 @@ class DefaultPreemption final : public PostFilterPlugin {
                     DevicePreemptionPlugin* devices, std::span<const NodeInfo* const> curable);
   const DeviceHold* Hold(CycleState& state, const PodInfo& pod, World& world,
                          DevicePreemptionPlugin& devices, const PreemptionCandidate& candidate);
-  Status Evict(const PodInfo& pod, const PreemptionCandidate& candidate, const World& world,
-               const DeviceHold* hold);
-  Status EvictOne(const PodInfo& pod, const api::Pod& victim, std::string_view node,
-                  std::string_view devices);
 
   api::Cluster& cluster_;
   const base::Clock& clock_;

@@ -152,6 +152,10 @@ class DynamicResources final : public PreEnqueuePlugin,
                                        std::span<const SharedClaims> shared, DeviceReach& reach);
   // Of what was chosen for all of them, the member's, by its state of a PreFilter since.
   static PresetDevices PresetFor(const CycleState& state, const PresetDevices& all);
+  // Whether pods may be sent away for devices.
+  bool preempts() const { return options_.preempt; }
+  // What the member has taken and is not stored yet, by claim.
+  static std::vector<DeviceHold::Kept> TakenBy(const CycleState& state);
   // From now on it is another attempt at a group: within one, pods join allocations that others of it have
   // taken and that are not stored.
   void BeginGroup() { ++group_attempt_, in_group_ = true; }

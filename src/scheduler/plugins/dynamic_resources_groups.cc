@@ -328,6 +328,16 @@ StatusOr<PresetDevices> DynamicResources::ChooseAcross(const PodInfo& pod,
   return preset;
 }
 
+std::vector<DeviceHold::Kept> DynamicResources::TakenBy(const CycleState& state) {
+  std::vector<DeviceHold::Kept> taken;
+  const State* data = state.Find<State>();
+  if (data == nullptr) return taken;
+  for (const State::Claim& claim : data->claims) {
+    if (claim.allocation.has_value()) taken.push_back({IdOf(*claim.claim), *claim.allocation});
+  }
+  return taken;
+}
+
 StatusOr<std::size_t> DynamicResources::GiveBackOfGroup(
     const api::PodGroup& group, std::span<const std::shared_ptr<const PodInfo>> pods) {
   base::StringSet uids = {group.metadata.uid};

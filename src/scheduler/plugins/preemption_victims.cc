@@ -19,7 +19,7 @@ DevicePreemptionPlugin::Pods LowerOn(const NodeInfo& node, const PodInfo& pod) {
 
 PreemptionCandidate CandidateOf(const NodeInfo& node, const Victims& victims) {
   PreemptionCandidate candidate{.node = &node, .cost = victims.cost};
-  for (const PossibleVictim& victim : victims.pods) candidate.victims.push_back(victim.pod);
+  candidate.victims = EverybodyOf(victims.pods);
   return candidate;
 }
 
@@ -79,7 +79,7 @@ void ThinnedNode::CountAffinity(const PodInfo& victim, int delta) {
 PreemptionCandidate SelectVictims(WhatIf& what_if, CycleState& state, const PodInfo& pod,
                                   const NodeInfo& node, World& world, std::string& why) {
   ThinnedNode thinned(what_if, state, pod, node, world);
-  const auto in_order = InOrderOfReprieve(LowerOn(node, pod), world);
+  const auto in_order = InOrderOfReprieve(LowerOn(node, pod), pod.priority, world);
   const std::optional<Victims> victims = Reprieve(thinned, in_order);
   if (victims) return CandidateOf(node, *victims);
   why = thinned.why();
@@ -94,7 +94,7 @@ PreemptionCandidate SelectVictims(WhatIf& what_if, CycleState& state, const PodI
   ThinnedNode thinned(what_if, state, pod, node, world);
   bool fits = false;
   const std::optional<Victims> victims =
-      FewestVictims(thinned, InOrderOfReprieve(std::move(possible), world),
+      FewestVictims(thinned, InOrderOfReprieve(std::move(possible), pod.priority, world),
                     {.below = search.below, .questions = search.questions}, fits);
   if (victims) return CandidateOf(node, *victims);
   if (!fits) why = thinned.why();

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "api/label_selector.h"
+#include "api/pod_group.h"
+#include "base/string_map.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
@@ -49,13 +51,48 @@ std::vector<Budget> BudgetsOf(const World& world, std::string_view namespace_) {
   return budgets;
 }
 
-Victims MakeVictims(std::vector<PossibleVictim> pods) {
-  Victims victims;
-  for (const PossibleVictim& pod : pods) victims.cost = victims.cost.With(pod);
-  std::ranges::stable_sort(
-      pods, [](const auto& a, const auto& b) { return MoreImportant(*a.pod, *b.pod); });
-  victims.pods = std::move(pods);
-  return victims;
+void Take(VictimTrial& trial, const PossibleVictim& victim) {
+  trial.Take(victim.pod);
+  for (const auto& other : victim.others) trial.Take(other);
+}
+
+void PutBack(VictimTrial& trial, const PossibleVictim& victim) {
+  trial.PutBack(victim.pod);
+  for (const auto& other : victim.others) trial.PutBack(other);
+}
+
+std::int64_t StartedAt(const PossibleVictim& victim) {
+  std::int64_t first = StartedAt(*victim.pod);
+  for (const auto& other : victim.others) first = std::min(first, StartedAt(*other));
+  return first;
+}
+
+// The pods that go together, each such set once. None of them is as important as `below`.
+std::vector<PossibleVictim> UnitsOf(std::vector<std::shared_ptr<const PodInfo>> pods,
+                                    std::int32_t below, const World& world) {
+  std::vector<PossibleVictim> units;
+  base::StringSet seen;
+  for (auto& pod : pods) {
+    const auto group = world.GroupOf(*pod->pod);
+    if (group == nullptr) {
+      units.push_back({.pod = std::move(pod)});
+      continue;
+    }
+    // The group's priority decides, and its pods have it, unless somebody else has bound them.
+    if (group->spec.priority.value_or(0) >= below) continue;
+    PossibleVictim unit{.pod = pod, .of_group = true};
+    if (group->spec.disruption_mode && group->spec.disruption_mode->all) {
+      if (!seen.insert(group->metadata.namespace_ + "/" + group->metadata.name).second) continue;
+      unit.others = world.PlacedOfGroup(*pod->pod);
+      std::ranges::stable_sort(unit.others,
+                               [](const auto& a, const auto& b) { return MoreImportant(*a, *b); });
+      unit.pod = std::move(unit.others.front());
+      unit.others.erase(unit.others.begin());
+      if (unit.pod->priority >= below) continue;
+    }
+    units.push_back(std::move(unit));
+  }
+  return units;
 }
 
 // Puts back those from `first` on, who are taken, as long as it fits. Who is left, taken.
@@ -63,9 +100,9 @@ std::vector<PossibleVictim> PutBackInOrder(VictimTrial& trial,
                                            std::span<const PossibleVictim> in_order) {
   std::vector<PossibleVictim> victims;
   for (const PossibleVictim& victim : in_order) {
-    trial.PutBack(victim.pod);
+    PutBack(trial, victim);
     if (trial.Fits()) continue;
-    trial.Take(victim.pod);
+    Take(trial, victim);
     victims.push_back(victim);
   }
   return victims;
@@ -98,9 +135,9 @@ class BranchAndBound {
     const PossibleVictim& victim = open_[at];
     if (questions_ == 0) return;
     --questions_;
-    trial_.PutBack(victim.pod);
+    PutBack(trial_, victim);
     if (trial_.Fits()) Enter(at + 1, cost);
-    trial_.Take(victim.pod);
+    Take(trial_, victim);
     const VictimCost with = cost.With(victim);
     if (!(with < best_)) return;
     chosen_.push_back(victim);
@@ -123,22 +160,33 @@ bool MoreImportant(const PodInfo& a, const PodInfo& b) {
   return StartedAt(a) < StartedAt(b);
 }
 
+bool MoreImportant(const PossibleVictim& a, const PossibleVictim& b) {
+  const auto rank = [](const PossibleVictim& victim) {
+    return std::tuple(-std::int64_t{victim.pod->priority}, victim.of_group ? 0 : 1,
+                      -static_cast<std::int64_t>(victim.others.size()), StartedAt(victim));
+  };
+  return rank(a) < rank(b);
+}
+
 std::vector<PossibleVictim> InOrderOfReprieve(std::vector<std::shared_ptr<const PodInfo>> pods,
-                                              const World& world) {
-  std::ranges::stable_sort(pods,
-                           [](const auto& a, const auto& b) { return MoreImportant(*a, *b); });
+                                              std::int32_t below, const World& world) {
+  std::vector<PossibleVictim> possible = UnitsOf(std::move(pods), below, world);
+  std::ranges::stable_sort(possible, [](const PossibleVictim& a, const PossibleVictim& b) {
+    return MoreImportant(a, b);
+  });
   std::map<std::string, std::vector<Budget>, std::less<>> by_namespace;
-  std::vector<PossibleVictim> possible;
-  for (auto& info : pods) {
-    const std::string& space = info->pod->metadata.namespace_;
+  const auto violates = [&](const PodInfo& info) {
+    const std::string& space = info.pod->metadata.namespace_;
     auto [at, added] = by_namespace.try_emplace(space);
     if (added) at->second = BudgetsOf(world, space);
-    bool violates = false;
-    for (Budget& budget : at->second) {
-      if (!budget.IsFor(*info->pod)) continue;
-      violates |= --budget.left < 0;
-    }
-    possible.push_back({std::move(info), violates});
+    bool one = false;
+    for (Budget& budget : at->second) one |= budget.IsFor(*info.pod) && --budget.left < 0;
+    return one;
+  };
+  for (PossibleVictim& victim : possible) {
+    victim.violating = violates(*victim.pod) ? 1 : 0;
+    for (const auto& other : victim.others) victim.violating += violates(*other) ? 1 : 0;
+    victim.kept = victim.violating > 0;
   }
   std::ranges::stable_partition(possible, &PossibleVictim::kept);
   return possible;
@@ -146,19 +194,40 @@ std::vector<PossibleVictim> InOrderOfReprieve(std::vector<std::shared_ptr<const 
 
 VictimCost VictimCost::With(const PossibleVictim& victim) const {
   VictimCost with = *this;
-  const std::int32_t priority = victim.pod->priority;
-  const std::int64_t start = StartedAt(*victim.pod);
-  with.violations += victim.kept ? 1 : 0;
-  // Priorities may be negative; made positive, so that more victims never cost less.
-  with.sum += std::int64_t{priority} - std::int64_t{std::numeric_limits<std::int32_t>::min()};
-  with.victims += 1;
-  if (victims == 0 || priority > highest) {
-    with.highest = priority;
-    with.started = start;
-  } else if (priority == highest) {
-    with.started = std::min(started, start);
-  }
+  with.violations += victim.kept ? victim.violating : 0;
+  const auto add = [&](const PodInfo& pod) {
+    const std::int64_t start = StartedAt(pod);
+    // Priorities may be negative; made positive, so that more victims never cost less.
+    with.sum += std::int64_t{pod.priority} - std::int64_t{std::numeric_limits<std::int32_t>::min()};
+    if (with.victims == 0 || pod.priority > with.highest) {
+      with.highest = pod.priority;
+      with.started = start;
+    } else if (pod.priority == with.highest) {
+      with.started = std::min(with.started, start);
+    }
+    with.victims += 1;
+  };
+  add(*victim.pod);
+  for (const auto& other : victim.others) add(*other);
   return with;
+}
+
+std::vector<std::shared_ptr<const PodInfo>> EverybodyOf(std::span<const PossibleVictim> victims) {
+  std::vector<std::shared_ptr<const PodInfo>> pods;
+  for (const PossibleVictim& victim : victims) {
+    pods.push_back(victim.pod);
+    std::ranges::copy(victim.others, std::back_inserter(pods));
+  }
+  return pods;
+}
+
+Victims MakeVictims(std::vector<PossibleVictim> pods) {
+  Victims victims;
+  for (const PossibleVictim& pod : pods) victims.cost = victims.cost.With(pod);
+  std::ranges::stable_sort(
+      pods, [](const PossibleVictim& a, const PossibleVictim& b) { return MoreImportant(a, b); });
+  victims.pods = std::move(pods);
+  return victims;
 }
 
 bool VictimCost::operator<(const VictimCost& other) const {
@@ -167,53 +236,63 @@ bool VictimCost::operator<(const VictimCost& other) const {
 }
 
 std::optional<Victims> Reprieve(VictimTrial& trial, std::span<const PossibleVictim> in_order) {
-  for (const PossibleVictim& victim : in_order) trial.Take(victim.pod);
+  for (const PossibleVictim& victim : in_order) Take(trial, victim);
   std::optional<Victims> found;
   if (trial.Fits()) {
     found = MakeVictims(PutBackInOrder(trial, in_order));
-    for (const PossibleVictim& victim : found->pods) trial.PutBack(victim.pod);
+    for (const PossibleVictim& victim : found->pods) PutBack(trial, victim);
   } else {
-    for (const PossibleVictim& victim : in_order) trial.PutBack(victim.pod);
+    for (const PossibleVictim& victim : in_order) PutBack(trial, victim);
   }
   return found;
 }
 
-std::optional<Victims> FewestVictims(VictimTrial& trial, std::span<const PossibleVictim> in_order,
-                                     const VictimSearchOptions& options, bool& fits) {
+std::optional<std::span<const PossibleVictim>> TakeEnough(
+    VictimTrial& trial, std::span<const PossibleVictim> in_order) {
   std::size_t taken = 0;
-  for (fits = false; !fits && taken < in_order.size();) {
+  while (taken < in_order.size()) {
     const std::size_t next = std::min(in_order.size(), std::max<std::size_t>(1, 2 * taken));
-    for (; taken < next; ++taken) trial.Take(in_order[in_order.size() - 1 - taken].pod);
-    fits = trial.Fits();
+    for (; taken < next; ++taken) Take(trial, in_order[in_order.size() - 1 - taken]);
+    if (trial.Fits()) return in_order.last(taken);
   }
-  if (!fits) {
-    for (const PossibleVictim& victim : in_order) trial.PutBack(victim.pod);
-    return std::nullopt;
-  }
-  std::optional<Victims> best = MakeVictims(PutBackInOrder(trial, in_order.last(taken)));
-  for (const PossibleVictim& victim : best->pods) trial.PutBack(victim.pod);
-  if (best->pods.empty()) return best;
-  VictimCost bound = best->cost;
-  if (options.below != nullptr && !(bound < *options.below)) {
-    bound = *options.below;
-    best.reset();
-  }
-  if (options.questions == nullptr || *options.questions == 0) return best;
+  for (const PossibleVictim& victim : in_order) PutBack(trial, victim);
+  return std::nullopt;
+}
 
+std::optional<Victims> CheaperVictims(VictimTrial& trial, std::span<const PossibleVictim> in_order,
+                                      const VictimCost& bound, std::size_t& questions) {
+  if (questions == 0) return std::nullopt;
   // Who alone costs as much as the bound, or more, is no part of anything that costs less.
   std::vector<PossibleVictim> open;
   std::ranges::copy_if(in_order, std::back_inserter(open), [&](const PossibleVictim& victim) {
     return VictimCost().With(victim) < bound;
   });
   if (open.size() > kMostSearched) open.erase(open.begin(), open.end() - kMostSearched);
-  if (open.empty()) return best;
-  for (const PossibleVictim& victim : open) trial.Take(victim.pod);
-  --*options.questions;
-  if (trial.Fits()) {
-    BranchAndBound search(trial, open, bound, *options.questions);
-    if (std::optional<Victims> less = search.Search()) best = std::move(less);
+  if (open.empty()) return std::nullopt;
+  for (const PossibleVictim& victim : open) Take(trial, victim);
+  --questions;
+  std::optional<Victims> less;
+  if (trial.Fits()) less = BranchAndBound(trial, open, bound, questions).Search();
+  for (const PossibleVictim& victim : open) PutBack(trial, victim);
+  return less;
+}
+
+std::optional<Victims> FewestVictims(VictimTrial& trial, std::span<const PossibleVictim> in_order,
+                                     const VictimSearchOptions& options, bool& fits) {
+  const auto enough = TakeEnough(trial, in_order);
+  fits = enough.has_value();
+  if (!fits) return std::nullopt;
+  std::optional<Victims> best = MakeVictims(PutBackInOrder(trial, *enough));
+  for (const PossibleVictim& victim : best->pods) PutBack(trial, victim);
+  if (best->pods.empty()) return best;
+  VictimCost bound = best->cost;
+  if (options.below != nullptr && !(bound < *options.below)) {
+    bound = *options.below;
+    best.reset();
   }
-  for (const PossibleVictim& victim : open) trial.PutBack(victim.pod);
+  if (options.questions == nullptr) return best;
+  if (auto less = CheaperVictims(trial, in_order, bound, *options.questions))
+    best = std::move(less);
   return best;
 }
 

@@ -20,9 +20,13 @@ namespace dray::scheduler {
 
 class World;
 
+// A pod, or, where the pods of a group go together (disruptionMode all), all of them that are on nodes.
 struct PossibleVictim {
-  std::shared_ptr<const PodInfo> pod;
-  bool kept = false;  // a disruption budget would rather keep it
+  std::shared_ptr<const PodInfo> pod;  // the most important of them
+  bool kept = false;                   // a disruption budget would rather keep one of them
+  std::vector<std::shared_ptr<const PodInfo>> others = {};
+  std::size_t violating = 1;  // if `kept`: how many of them budgets would
+  bool of_group = false;
 };
 
 // What is tried out. Begins and ends with everybody there.
@@ -37,12 +41,15 @@ class VictimTrial {
 
 // Higher priority, and of equal ones that which has run for longer.
 bool MoreImportant(const PodInfo& a, const PodInfo& b);
+// The same of pods that go together, and between these: a group before a single pod, more pods before fewer.
+bool MoreImportant(const PossibleVictim& a, const PossibleVictim& b);
 
 // In the order in which they are put back: first those that budgets keep, so that there is room for them
 // before there is for others; of either the most important first. A budget lets the most important go
-// first, as many as its status allows; as in Kubernetes.
+// first, as many as its status allows; as in Kubernetes. Those that go with one of them are added; all of them
+// are left out where one is as important as `below`, or their group is.
 std::vector<PossibleVictim> InOrderOfReprieve(std::vector<std::shared_ptr<const PodInfo>> pods,
-                                              const World& world);
+                                              std::int32_t below, const World& world);
 
 // What victims cost, by which Kubernetes chooses among nodes. Adding a victim never makes it less.
 struct VictimCost {
@@ -60,6 +67,9 @@ struct Victims {
   std::vector<PossibleVictim> pods;  // most important first
   VictimCost cost;
 };
+
+// Everybody of `victims`, by pod; most important first.
+std::vector<std::shared_ptr<const PodInfo>> EverybodyOf(std::span<const PossibleVictim> victims);
 
 // Kubernetes's: all go, and are put back one by one as long as it fits. Nothing: it does not fit even
 // without all of them.
@@ -79,5 +89,16 @@ struct VictimSearchOptions {
 inline constexpr std::size_t kMostSearched = 64;
 std::optional<Victims> FewestVictims(VictimTrial& trial, std::span<const PossibleVictim> in_order,
                                      const VictimSearchOptions& options, bool& fits);
+
+// Its parts. Takes as many from the end as are needed, doubling, and leaves them taken. Nothing: all of them are
+// not enough, and nobody is taken.
+std::optional<std::span<const PossibleVictim>> TakeEnough(VictimTrial& trial,
+                                                          std::span<const PossibleVictim> in_order);
+// Victims that cost less than `bound`, and the least of all unless the questions run out; nothing: none were
+// found. Begins and ends with everybody there.
+std::optional<Victims> CheaperVictims(VictimTrial& trial, std::span<const PossibleVictim> in_order,
+                                      const VictimCost& bound, std::size_t& questions);
+// What they cost, in their order of importance.
+Victims MakeVictims(std::vector<PossibleVictim> pods);
 
 }  // namespace dray::scheduler
