@@ -12,6 +12,7 @@
 #include "api/device_class.h"
 #include "api/extended_resources.h"
 #include "api/pod.h"
+#include "api/pod_resources.h"
 #include "api/quota_scopes.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
@@ -177,7 +178,7 @@ Status CheckRecount(const Objects& objects, const api::Object& object, const api
   if (std::ranges::none_of(before, [&](const auto& item) { return lower(item.first); })) return {};
   const Amounts counted = Counted(objects, *next, rules, now);
   for (const auto& [name, amount] : before) {
-    if (!lower(name) || AmountOf(used, name) >= AmountOf(counted, name)) continue;
+    if (!lower(name) || !(AmountOf(used, name) < AmountOf(counted, name))) continue;
     return rest::Conflict(object.kind(), object.metadata().name,
                           fmt::format("status.used has {} {}, and there are {}: it was counted "
                                       "before all of them were seen; count again",
